@@ -1,0 +1,36 @@
+/* lualib.h - the standard libraries and how a host opens them. */
+#ifndef lualib_h
+#define lualib_h
+
+#include "lua.h"
+
+/* Suffix of the environment variables that hold for this version alone, as in
+ * LUA_PATH_5_4. */
+#define LUA_VERSUFFIX "_" LUA_VERSION_MAJOR "_" LUA_VERSION_MINOR
+
+#define LUA_COLIBNAME "coroutine"
+#define LUA_TABLIBNAME "table"
+#define LUA_IOLIBNAME "io"
+#define LUA_OSLIBNAME "os"
+#define LUA_STRLIBNAME "string"
+#define LUA_UTF8LIBNAME "utf8"
+#define LUA_MATHLIBNAME "math"
+#define LUA_DBLIBNAME "debug"
+#define LUA_LOADLIBNAME "package"
+
+/* Each pushes its library's table; call them through luaL_requiref. */
+LUAMOD_API int luaopen_base(lua_State *L);
+LUAMOD_API int luaopen_coroutine(lua_State *L);
+LUAMOD_API int luaopen_table(lua_State *L);
+LUAMOD_API int luaopen_io(lua_State *L);
+LUAMOD_API int luaopen_os(lua_State *L);
+LUAMOD_API int luaopen_string(lua_State *L);
+LUAMOD_API int luaopen_utf8(lua_State *L);
+LUAMOD_API int luaopen_math(lua_State *L);
+LUAMOD_API int luaopen_debug(lua_State *L);
+LUAMOD_API int luaopen_package(lua_State *L);
+
+/* Opens all of them, each also as a global. */
+LUALIB_API void luaL_openlibs(lua_State *L);
+
+#endif
