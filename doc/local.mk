@@ -1,0 +1,3 @@
+# Documents for people; doc/README.md lists them.
+
+EXTRA_DIST += doc

@@ -1,0 +1,4 @@
+# Values, heap, collector, domains. Uses eventring only.
+
+noinst_LIBRARIES += libruntime.a
+libruntime_a_SOURCES =

@@ -1,0 +1,53 @@
+# Sourced by quickstart and runtests: gets a Debian machine and a build
+# directory ready. Expects `top`, the source tree.
+
+# The packages that the build needs, and those that the tests add.
+build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev"
+test_packages="libcmocka-dev lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse"
+
+say() { echo "==> $*"; }
+die() { echo "$0: $*" >&2; exit 1; }
+
+is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# install_missing PACKAGE...: with apt-get, as root or through sudo; where neither
+# is possible says what the administrator has to install.
+install_missing() {
+  local package missing= as_root=
+  command -v dpkg-query >/dev/null || { say "not a Debian machine: packages are not checked"; return 0; }
+  for package in "$@"; do is_installed "$package" || missing="$missing $package"; done
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null && sudo -n true 2>/dev/null && as_root=sudo ||
+      die "please install first (as root): apt-get install$missing"
+  fi
+  say "installing$missing"
+  # shellcheck disable=SC2086
+  DEBIAN_FRONTEND=noninteractive $as_root apt-get update -qq &&
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
+    die "cannot install$missing"
+}
+
+# Makes ./configure when it is missing or older than what it is made from.
+generate_configure() {
+  local newer
+  [ -x "$top/configure" ] && [ -e "$top/Makefile.in" ] &&
+    newer=$(find "$top"/configure.ac "$top"/Makefile.am "$top"/*/local.mk "$top"/m4/saros.m4 \
+              -newer "$top/Makefile.in") && [ -z "$newer" ] && return 0
+  say "autoreconf"
+  (cd "$top" && autoreconf -fi >autoreconf.log 2>&1) || { cat "$top/autoreconf.log" >&2; die "autoreconf failed"; }
+  rm -f "$top/autoreconf.log"
+}
+
+# build DIR [CONFIGURE-OPTION...]: configures (once for each set of options) and
+# makes everything; the output goes to DIR/build.log and is shown on failure.
+build() {
+  local dir=$1; shift
+  mkdir -p "$dir" || die "cannot create $dir"
+  say "building in $dir${*:+ ($*)}"
+  (cd "$dir" && {
+    if [ ! -e config.status ] || [ "$(cat options 2>/dev/null)" != "$*" ]; then
+      "$top/configure" -C "$@" && echo "$*" >options
+    fi && make -j"$(nproc)"
+  }) >"$dir.log" 2>&1 || { tail -n 40 "$dir.log" >&2; die "the build in $dir failed; all of it: $dir.log"; }
+}

@@ -1,0 +1,30 @@
+# Tests and benches. The runner finds guest suites and scripts by itself (see
+# its top); unit programs are listed here or in the local.mk of their folder:
+#
+#   check_PROGRAMS += testsuite/unit/test_foo
+#   testsuite_unit_test_foo_SOURCES = testsuite/unit/test_foo.c
+#   testsuite_unit_test_foo_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+#   testsuite_unit_test_foo_LDADD = libruntime.a libeventring_host.a $(CMOCKA_LIBS)
+
+EXTRA_DIST += testsuite
+
+RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_builddir)
+
+# TESTFLAGS: e.g. make check TESTFLAGS="--only language"
+check-local: all $(check_PROGRAMS)
+	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
+
+check-layers: all
+	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)
+
+# make bench [AWFY=folder that holds are-we-fast-yet's benchmarks/Lua]
+bench: all $(bench_programs)
+	@for bench in $(bench_programs); do echo "== $$bench"; ./$$bench || exit 1; done
+	@if test -n "$(AWFY)"; then \
+	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
+	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
+
+.PHONY: check-layers bench
+
+clean-local:
+	rm -rf testsuite/log

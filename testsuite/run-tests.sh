@@ -1,0 +1,126 @@
+#!/bin/bash
+# Runs the tests of a build and ends with one line: N passed, N failed[, N skipped].
+#
+#   testsuite/run-tests.sh [--builddir=DIR] [--unit="PROGRAM..."] [--only=PATTERN]...
+#                          [--jobs=N] [--timeout=SECONDS] [--verbose]
+#
+# A test is one of
+#   - a unit program named by --unit (paths relative to the build directory);
+#   - a guest suite testsuite/lua/FOLDER/NAME.lua, run as `saros NAME.lua` with
+#     its own folder as the current directory's sibling on package.path; folders
+#     and files whose name begins with `_` are support files, not tests;
+#   - a script testsuite/**/test_NAME.sh, run with bash.
+#
+# Exit status 0 is a pass, 77 a skip (the last line of its output says why),
+# anything else a failure; so is running longer than the timeout. Each test runs
+# in an empty directory of its own and sees
+#   SAROS, EVENTRING    the programs (absolute paths)
+#   TESTSUITE           this folder;  SRCDIR  the source tree;  BUILDDIR  the build
+#   LUA_REFERENCE       lua5.4, or empty
+#   TEST_SLOWNESS       1, or by how much this build is slower than a plain one
+# and leaves its output in BUILDDIR/testsuite/log/NAME.log. `--only` keeps the
+# tests whose name matches one of the shell patterns (or contains the word).
+# The status of the runner is 1 when a test failed, 2 on wrong usage.
+
+set -u
+
+usage() { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
+
+# ---- One test (the runner calls itself through xargs) -----------------------
+
+run_one() {
+  local name=$1 log=$LOGDIR/${1//\//_}.log work status command
+  work=$(mktemp -d "${TMPDIR:-/tmp}/saros-test.XXXXXX") || exit 1
+  case $name in
+    unit:*) command=("$BUILDDIR/${name#unit:}") ;;
+    *.sh) command=(bash "$TESTSUITE/$name") ;;
+    *.lua) command=("$SAROS" "$TESTSUITE/$name")
+           export LUA_PATH="$(dirname "$TESTSUITE/$name")/?.lua;;" ;;
+  esac
+  (cd "$work" && exec timeout -k 10 "$TIMEOUT" "${command[@]}") >"$log" 2>&1 </dev/null
+  status=$?
+  rm -rf "$work"
+  case $status in
+    0) echo "PASS $name" ;;
+    77) echo "SKIP $name: $(tail -n 1 "$log")" ;;
+    124 | 137) echo "FAIL $name (no end within $TIMEOUT s)" ;;
+    *) echo "FAIL $name (status $status)" ;;
+  esac
+}
+
+if [ "${1-}" = --run-one ]; then run_one "$2"; exit 0; fi
+
+# ---- Options ----------------------------------------------------------------
+
+TESTSUITE=$(cd "$(dirname "$0")" && pwd)
+SRCDIR=$(dirname "$TESTSUITE")
+BUILDDIR=$PWD
+units= jobs=$(nproc) TIMEOUT= verbose=no
+only=()
+for argument in "$@"; do
+  case $argument in
+    --builddir=*) BUILDDIR=${argument#*=} ;;
+    --unit=*) units=${argument#*=} ;;
+    --only=*) only+=("${argument#*=}") ;;
+    --jobs=*) jobs=${argument#*=} ;;
+    --timeout=*) TIMEOUT=${argument#*=} ;;
+    --verbose) verbose=yes ;;
+    *) usage ;;
+  esac
+done
+SAROS=${SAROS:-$BUILDDIR/saros}
+EVENTRING=${EVENTRING:-$BUILDDIR/eventring/eventring}
+LUA_REFERENCE=${LUA_REFERENCE-$(command -v lua5.4)}
+TEST_SLOWNESS=${TEST_SLOWNESS:-1}
+TIMEOUT=${TIMEOUT:-$((120 * TEST_SLOWNESS))}
+LOGDIR=$BUILDDIR/testsuite/log
+export TESTSUITE SRCDIR BUILDDIR SAROS EVENTRING LUA_REFERENCE TEST_SLOWNESS TIMEOUT LOGDIR
+export LC_ALL=C.UTF-8 TZ=UTC
+# What the caller's shell has set must not reach the tests.
+unset LUA_INIT LUA_INIT_5_4 LUA_PATH LUA_PATH_5_4 LUA_CPATH LUA_CPATH_5_4
+unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE SAROS_EVENTRING_WSIZE
+
+# ---- Which tests ------------------------------------------------------------
+
+all_tests() {
+  local unit
+  for unit in $units; do echo "unit:$unit"; done
+  (cd "$TESTSUITE" && {
+    find lua -name '*.lua' ! -path '*/_*' 2>/dev/null
+    find . -name 'test_*.sh' ! -path '*/_*' | sed 's|^\./||'
+  }) | LC_ALL=C sort
+}
+
+wanted() {
+  local pattern
+  [ ${#only[@]} -eq 0 ] && return 0
+  for pattern in "${only[@]}"; do
+    # shellcheck disable=SC2053
+    [[ $1 == $pattern || $1 == *$pattern* ]] && return 0
+  done
+  return 1
+}
+
+# ---- Run --------------------------------------------------------------------
+
+mkdir -p "$LOGDIR" || exit 2
+results=$LOGDIR/results.txt
+all_tests | while read -r name; do wanted "$name" && echo "$name"; done |
+  xargs -r -d '\n' -n 1 -P "$jobs" bash "$0" --run-one |
+  tee "$results" |
+  if [ "$verbose" = yes ]; then cat; else grep --line-buffered -v '^PASS'; fi
+
+count() { grep -c "^$1 " "$results"; }
+passed=$(count PASS) failed=$(count FAIL) skipped=$(count SKIP)
+
+if [ "$failed" -gt 0 ]; then
+  grep '^FAIL' "$results" | while read -r _ name _; do
+    echo "---- end of $LOGDIR/${name//\//_}.log"
+    tail -n 25 "$LOGDIR/${name//\//_}.log"
+  done
+  echo "----"
+fi
+line="$passed passed, $failed failed"
+[ "$skipped" -gt 0 ] && line="$line, $skipped skipped"
+echo "$line"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
