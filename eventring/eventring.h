@@ -1,0 +1,600 @@
+/* eventring.h: flight-recorder rings of span, counter and other events.
+ *
+ * A program (the *host*: a language runtime, or any program with threads)
+ * records what it does in the rings of one file, `<pid>.eventring`, at the
+ * cost of two clock reads and two stores a span. The same library reads such
+ * files: those of its own process, of another live process, of a dead one, or
+ * saved copies. doc/FORMAT.md specifies the file.
+ *
+ * Conventions of this header
+ *  - A function that can fail returns an int: 0 or a positive result when it
+ *    succeeds, else one of the negative EVENTRING_E_* codes. Where it takes a
+ *    `struct eventring_error *` (which may be NULL), it fills it on failure.
+ *  - The library never prints, never exits and never raises a signal.
+ *  - "Any thread" says that a function may be called by any thread at any
+ *    time; "owner" that only the thread that started the domain may call it.
+ *  - Times are nanoseconds of CLOCK_MONOTONIC of the recorded machine, in 64
+ *    bits. All readers of one file convert one event to one same time.
+ *
+ * Usable from C11 and C++11 with gcc or clang.
+ */
+#ifndef EVENTRING_H
+#define EVENTRING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version and limits ------------------------------------------------ */
+
+#define EVENTRING_VERSION_MAJOR 0
+#define EVENTRING_VERSION_MINOR 1
+#define EVENTRING_VERSION_PATCH 0
+#define EVENTRING_VERSION \
+  (EVENTRING_VERSION_MAJOR * 10000 + EVENTRING_VERSION_MINOR * 100 + \
+   EVENTRING_VERSION_PATCH)
+
+#define EVENTRING_MAX_DOMAINS 128  /* domains recorded at once */
+#define EVENTRING_MAX_EVENTS 8192  /* event definitions in one catalogue */
+#define EVENTRING_MAX_CLASSES 32   /* bits of the class mask */
+#define EVENTRING_MAX_NAME 95      /* bytes of an event's name */
+#define EVENTRING_MAX_UNIT 15      /* bytes of a unit */
+#define EVENTRING_MAX_DOC 111      /* bytes of a description */
+#define EVENTRING_MAX_CLASS_NAME 15
+#define EVENTRING_MAX_PROGRAM 255  /* bytes of the host program's name kept */
+#define EVENTRING_MAX_DOMAIN_NAME 31
+#define EVENTRING_MAX_PAYLOAD 1008 /* bytes of a string or bytes payload; a
+                                      longer one is cut and marked */
+#define EVENTRING_MIN_WSIZE 11     /* log2 of the words in a ring: 16 KiB */
+#define EVENTRING_MAX_WSIZE 24     /*                              128 MiB */
+#define EVENTRING_DEFAULT_WSIZE 16 /*                              512 KiB */
+#define EVENTRING_SUFFIX ".eventring"
+
+/* The version of the library that is linked, as EVENTRING_VERSION. */
+unsigned eventring_library_version(void);
+
+/* ---- Errors ------------------------------------------------------------ */
+
+/* X(name, value, text) */
+#define EVENTRING_ERRORS(X) \
+  X(OK, 0, "no error") \
+  X(E_ARGUMENT, -1, "invalid argument") \
+  X(E_MEMORY, -2, "out of memory") \
+  X(E_SYSTEM, -3, "system call failed") \
+  X(E_DIRECTORY, -4, "the directory of the recording cannot be used") \
+  X(E_EXISTS, -5, "something that is not ours is in the recording's place") \
+  X(E_SPACE, -6, "no room on the disk for the recording") \
+  X(E_LIMIT, -7, "a resource limit forbids the recording") \
+  X(E_STATE, -8, "not possible in the recorder's present state") \
+  X(E_CONFIG, -9, "invalid setting") \
+  X(E_FULL, -10, "the table is full") \
+  X(E_CONFLICT, -11, "the name is already defined differently") \
+  X(E_NAME, -12, "invalid or too long a name") \
+  X(E_NOT_FOUND, -13, "no recording found") \
+  X(E_PERMISSION, -14, "permission denied") \
+  X(E_NOT_EVENTRING, -15, "not an eventring file") \
+  X(E_VERSION, -16, "format version not known to this reader") \
+  X(E_BYTE_ORDER, -17, "recorded with another byte order") \
+  X(E_CORRUPT, -18, "the file is corrupt") \
+  X(E_TRUNCATED, -19, "the file is truncated") \
+  X(E_BUSY, -20, "in use by a call in progress, or by a live process") \
+  X(E_CLOSED, -21, "already closed")
+
+enum eventring_status {
+#define EVENTRING_ENUM(name, value, text) EVENTRING_##name = value,
+  EVENTRING_ERRORS(EVENTRING_ENUM)
+#undef EVENTRING_ENUM
+  EVENTRING_STATUS_END = 1 /* not a code; closes the list */
+};
+
+struct eventring_error {
+  int code;       /* one of enum eventring_status */
+  int sys_errno;  /* errno of the system call that failed, else 0 */
+  char text[400]; /* one line without newline: what failed, its subject (path,
+                     variable, ...) and why; always terminated */
+};
+
+/* The general text of a code; never NULL, "unknown error" for others.
+   Any thread. */
+const char *eventring_strerror(int code);
+
+/* ---- Vocabulary -------------------------------------------------------- */
+
+/* What a definition in the catalogue stands for. */
+enum eventring_def_kind {
+  EVENTRING_DEF_SPAN = 1,  /* begin and end share the definition's id */
+  EVENTRING_DEF_COUNTER,   /* a value at a time; payload INT, UINT or DOUBLE */
+  EVENTRING_DEF_EVENT,     /* a point in time, with or without a payload */
+  EVENTRING_DEF_LIFECYCLE  /* start, stop, pause, domains ...; payload INT */
+};
+
+/* What a delivered event is. */
+enum eventring_kind {
+  EVENTRING_BEGIN = 1,
+  EVENTRING_END = 2,
+  EVENTRING_COUNTER = 3,
+  EVENTRING_EVENT = 4,
+  EVENTRING_LIFECYCLE = 5
+  /* 6 is reserved: delivered raw; 7 never reaches a consumer */
+};
+
+/* How the payload of an event is to be understood. */
+enum eventring_payload {
+  EVENTRING_NONE = 0,
+  EVENTRING_INT = 1,    /* int64_t */
+  EVENTRING_UINT = 2,   /* uint64_t */
+  EVENTRING_DOUBLE = 3, /* IEEE 754 double */
+  EVENTRING_STRING = 4, /* bytes, meant as UTF-8 text */
+  EVENTRING_BYTES = 5,  /* bytes */
+  EVENTRING_RAW = 255   /* not known to this reader: the words themselves */
+};
+
+/* The two rings of a domain. */
+enum eventring_ring {
+  EVENTRING_RUNTIME = 0, /* the host's own rare and vital events */
+  EVENTRING_USER = 1,    /* events of users, calls, samples: floods */
+  EVENTRING_RINGS = 2
+};
+
+/* Classes: the bits of the mask that probes test. Those below are the same in
+   every host; 16..31 are the host's own, named with eventring_define_class. */
+enum eventring_class {
+  EVENTRING_CLASS_LIFECYCLE = 0, /* "lifecycle" */
+  EVENTRING_CLASS_GC = 1,        /* "gc" */
+  EVENTRING_CLASS_DOMAIN = 2,    /* "domain" */
+  EVENTRING_CLASS_USER = 3,      /* "user" */
+  EVENTRING_CLASS_LOAD = 4,      /* "load": parsing, compiling, modules */
+  EVENTRING_CLASS_CALLS = 5,     /* "calls", off by default */
+  EVENTRING_CLASS_ALLOC = 6,     /* "alloc", off by default */
+  EVENTRING_CLASS_IO = 7,        /* "io" */
+  EVENTRING_CLASS_HOST = 16      /* first of the host's own */
+};
+#define EVENTRING_CLASS_BIT(c) ((uint32_t)1 << (c))
+
+/* Ids that the library itself defines in every catalogue (kind LIFECYCLE,
+   class LIFECYCLE, runtime ring, payload INT). */
+enum eventring_builtin_id {
+  EVENTRING_ID_RECORDER_START = 0, /* "recorder_start"; data: pid */
+  EVENTRING_ID_RECORDER_STOP = 1,  /* "recorder_stop"; data: pid */
+  EVENTRING_ID_PAUSE = 2,          /* "pause"; data: class mask before */
+  EVENTRING_ID_RESUME = 3,         /* "resume"; data: class mask after */
+  EVENTRING_ID_DOMAIN_START = 4,   /* "domain_start"; data: incarnation */
+  EVENTRING_ID_DOMAIN_STOP = 5,    /* "domain_stop"; data: incarnation */
+  EVENTRING_ID_HOST = 16           /* id of the first definition of the host */
+};
+
+/* ==== PRODUCER ==========================================================
+ *
+ * One recorder a process. Order of calls in a host:
+ *
+ *   eventring_register_table(...)          its catalogue, before or after start
+ *   eventring_config_init / _from_env      what is wanted
+ *   eventring_start                        makes the file (or standby page)
+ *   eventring_domain_start                 in each thread that records
+ *   ... probes (probe.h), register, pause, resume ...
+ *   eventring_domain_stop                  in the same thread
+ *   eventring_stop                         orderly end
+ *
+ * Domains may be started before the recorder: they record nothing until it
+ * starts, and pick it up by themselves at their next probe. No failure leaves
+ * anything half done: a host may ignore all results and runs on untraced.
+ */
+
+typedef struct eventring_domain eventring_domain; /* see probe.h */
+
+enum eventring_start_mode {
+  EVENTRING_START_OFF = 0,
+  EVENTRING_START_ON = 1,
+  EVENTRING_START_STANDBY = 2 /* header and control page only: rings appear
+                                 when started from inside or outside */
+};
+
+struct eventring_config {
+  size_t struct_size;     /* set by eventring_config_init */
+  enum eventring_start_mode start;
+  const char *directory;  /* of the file; NULL: the current directory */
+  const char *program;    /* name of the host program; NULL: the file name of
+                             the executable */
+  unsigned wsize;         /* log2 of the 64-bit words in each ring */
+  bool preserve;          /* keep the file at an orderly stop */
+  uint32_t classes;       /* class mask at start; EVENTRING_CLASSES_DEFAULT:
+                             the classes that are on by default */
+  /* Called (on whichever thread meets it, at most once for each domain) when
+     a domain that starts later cannot be recorded, as when the disk is full.
+     NULL: nothing is said. It must not call this library. */
+  void (*warn)(void *context, const struct eventring_error *error);
+  void *warn_context;
+};
+#define EVENTRING_CLASSES_DEFAULT 0
+
+/* Fills *config with the defaults (mode OFF). */
+void eventring_config_init(struct eventring_config *config);
+
+/* Overrides *config from the environment variables <prefix>_START (empty or
+   "0": off; "1": on; "standby"), <prefix>_PREFIX (directory), <prefix>_PRESERVE
+   (empty, "0" or "1"), <prefix>_WSIZE (EVENTRING_MIN_WSIZE ..
+   EVENTRING_MAX_WSIZE), <prefix>_CLASSES (comma-separated class names that are
+   to be on, "all", "none", or each with + or - before it to change the
+   defaults). `prefix` is for instance "SAROS_EVENTRING". Strings are not
+   copied: they point into the environment. All variables are looked at; at the
+   first bad one the result is EVENTRING_E_CONFIG with a text that names the
+   variable, its value and what is allowed, and config->start is OFF. A process
+   that runs set-user-id ignores the environment. */
+int eventring_config_from_env(struct eventring_config *config,
+                              const char *prefix,
+                              struct eventring_error *error);
+
+/* Starts the recorder as config->start says (OFF: does nothing, returns 0).
+   From STANDBY, a second call with ON starts recording in the same file. A
+   recorder that is already on: EVENTRING_E_STATE. After eventring_stop it may
+   be started again (a new file). Errors: E_CONFIG (a field out of range),
+   E_DIRECTORY, E_PERMISSION, E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM.
+   Any thread. */
+int eventring_start(const struct eventring_config *config,
+                    struct eventring_error *error);
+
+/* Orderly end: marks the file ended so that attached readers deliver the last
+   event and then see the end, and removes it unless preserved. Domains stay
+   valid and record nothing until a next start; events that other threads
+   write at this very moment may be missing. Stopping what is not started is
+   no error. Any thread. */
+int eventring_stop(void);
+
+/* Like eventring_stop but keeps (true) or removes (false) the file whatever
+   the configuration said. */
+int eventring_stop_preserve(bool preserve);
+
+/* Recording stands still / goes on, with rings and file in place. Spans that
+   are open across the gap are delivered as torn. E_STATE when not started; no
+   error when already so. Any thread. */
+int eventring_pause(void);
+int eventring_resume(void);
+
+enum eventring_state {
+  EVENTRING_STOPPED = 0,
+  EVENTRING_STANDBY = 1,
+  EVENTRING_RUNNING = 2,
+  EVENTRING_PAUSED = 3
+};
+enum eventring_state eventring_state(void); /* Any thread. */
+
+/* Copies the absolute path of the present file into buffer (cut to size,
+   terminated); returns its full length, 0 when stopped. Any thread. */
+size_t eventring_path(char *buffer, size_t size);
+
+/* The class mask wanted (also while paused), and its change. E_STATE when
+   stopped. Any thread. */
+int eventring_get_classes(uint32_t *classes);
+int eventring_set_classes(uint32_t classes);
+
+/* Names a class of the host (index EVENTRING_CLASS_HOST .. 31) and says
+   whether it is on by default. Before eventring_start; names are compared as
+   bytes; at most EVENTRING_MAX_CLASS_NAME long. */
+int eventring_define_class(unsigned index, const char *name, bool on);
+/* Index of a class by its name in this process, or E_NOT_FOUND. */
+int eventring_class_by_name(const char *name);
+
+/* Nanoseconds now, on the clock of the recording (CLOCK_MONOTONIC when
+   stopped). Any thread. */
+uint64_t eventring_now(void);
+
+/* -- Catalogue ----------------------------------------------------------- */
+
+struct eventring_def {
+  const char *name;   /* 1 .. EVENTRING_MAX_NAME bytes, no control characters */
+  const char *unit;   /* of the payload: "ns", "words", ...; NULL: none */
+  const char *doc;    /* one sentence; NULL: none; longer ones are cut */
+  uint8_t kind;       /* enum eventring_def_kind */
+  uint8_t event_class;/* class index, 0..31 */
+  uint8_t ring;       /* enum eventring_ring: where the host writes it */
+  uint8_t payload;    /* enum eventring_payload; of a span: of its begin */
+  uint16_t id;        /* set by the library; ignored on registering */
+};
+
+/* Registers `count` definitions at consecutive ids, all or none; *first gets
+   the first id. The first table registered in a process starts at
+   EVENTRING_ID_HOST, so that a host with one table may use constants. The
+   strings are copied. Before or after start; what is registered stays for the
+   life of the process. Errors: E_FULL, E_NAME, E_ARGUMENT, E_CONFLICT (a name
+   of the same kind exists already), E_MEMORY, E_SPACE. Any thread. */
+int eventring_register_table(const struct eventring_def *defs, size_t count,
+                             unsigned *first, struct eventring_error *error);
+
+/* Registers one definition; returns its id. Registering the same name and kind
+   again returns the same id when class, ring and payload agree, else
+   E_CONFLICT; unit and doc of the first stay. Other errors as above. Any
+   thread; takes a lock: keep the id. */
+int eventring_register(const struct eventring_def *def,
+                       struct eventring_error *error);
+
+/* A user event of class USER in the user ring, registered by kind and name:
+   what eventring_register does with these fields. `size` bytes of name. */
+int eventring_register_user(enum eventring_def_kind kind, const char *name,
+                            size_t size, enum eventring_payload payload,
+                            struct eventring_error *error);
+
+/* -- Domains ------------------------------------------------------------- */
+
+/* Makes the calling thread the owner of a new domain named `name` (cut to
+   EVENTRING_MAX_DOMAIN_NAME bytes; NULL: ""). Never returns NULL: when it
+   cannot be recorded (129th domain, out of memory, disk full) it returns a
+   domain whose probes do nothing, and fills *error. */
+eventring_domain *eventring_domain_start(const char *name,
+                                         struct eventring_error *error);
+/* Ends a domain: its spans still open stay open in the recording; the slot is
+   free for a next domain. Owner. The pointer is invalid afterwards. */
+void eventring_domain_stop(eventring_domain *domain);
+/* Slot of a domain in the file, 0..127; -1 when it is not being recorded.
+   Owner. */
+int eventring_domain_slot(const eventring_domain *domain);
+/* Lets a domain take up what was asked of the recorder from elsewhere (start
+   from standby, stop). Not necessary where probes run; for hosts with safe
+   points. Owner. */
+void eventring_domain_check(eventring_domain *domain);
+/* Events written by this domain into a ring since its slot was first used
+   (of all incarnations), exact. Owner. 0 when not recorded. */
+uint64_t eventring_domain_emitted(const eventring_domain *domain,
+                                  enum eventring_ring ring);
+
+/* In the child of fork(): true when this process was forked from one that
+   recorded and has not started a recording of its own. The child never writes
+   to its parent's rings; its domains (of the forking thread) stay valid and
+   silent; the host may call eventring_start to have a file of its own. */
+bool eventring_forked(void);
+
+/* ==== CONSUMER ==========================================================
+ *
+ * A cursor reads all rings of one file from the oldest event still there on.
+ * Cursors are independent, invisible to the producer, and each used by one
+ * thread at a time.
+ */
+
+typedef struct eventring_cursor eventring_cursor;
+
+/* Flags for opening. */
+enum {
+  EVENTRING_OPEN_MERGED = 1, /* deliver the events of all rings of one poll
+                                merged by time (otherwise ring by ring) */
+  EVENTRING_OPEN_NOW = 2     /* skip what is already in the rings: start at the
+                                present; spans open now are delivered first */
+};
+
+/* Opens the recording of this process (E_STATE when stopped). */
+int eventring_open_self(eventring_cursor **cursor, unsigned flags,
+                        struct eventring_error *error);
+/* Opens the recording of process `pid`, found by what it maps. E_NOT_FOUND:
+   no such process or it does not record; E_PERMISSION. */
+int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
+                       struct eventring_error *error);
+/* Opens a file: of a live or a dead process or a saved copy. Never follows a
+   symbolic link at the last component. */
+int eventring_open_path(eventring_cursor **cursor, const char *path,
+                        unsigned flags, struct eventring_error *error);
+/* Opens a PID or a FILE as a command's argument names it: all digits and no
+   such file: a pid. */
+int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
+                       unsigned flags, struct eventring_error *error);
+/* Closes; NULL is allowed. From within a callback of this cursor's own poll:
+   E_BUSY, nothing is done. */
+int eventring_close(eventring_cursor *cursor);
+
+/* Flags of a delivered event. */
+enum {
+  EVENTRING_SYNTHETIC = 1, /* made by the reader, not counted as delivered: the
+                              begin of a span that was already open where
+                              reading starts (ns: its true begin), or the end of
+                              one whose own end was lost (ns: when that was
+                              known; always with TORN) */
+  EVENTRING_TORN = 2,      /* an end whose begin is unknown, or synthetic end:
+                              no duration can be told */
+  EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */
+  EVENTRING_TRUNCATED = 8, /* payload was longer than EVENTRING_MAX_PAYLOAD */
+  EVENTRING_UNKNOWN = 16   /* id not in the catalogue, or a payload that is not
+                              what the catalogue says: name "?", payload RAW */
+};
+
+struct eventring_event {
+  uint64_t ns;          /* when */
+  uint64_t begin_ns;    /* of an end with MATCHED: when it began; of a begin:
+                           the same as ns; else 0 */
+  uint32_t domain;      /* slot, 0..127 */
+  uint32_t incarnation; /* of the slot, from 1 */
+  uint16_t id;
+  uint8_t ring;         /* enum eventring_ring */
+  uint8_t kind;         /* enum eventring_kind */
+  uint8_t event_class;
+  uint8_t payload;      /* enum eventring_payload of this very event */
+  uint16_t flags;
+  uint32_t depth;       /* spans open in this ring around it (of a begin or an
+                           end: around that span) */
+  const char *name;     /* valid as long as the cursor; never NULL */
+  const struct eventring_def *def; /* NULL when UNKNOWN */
+  union {
+    int64_t i;  /* INT */
+    uint64_t u; /* UINT */
+    double d;   /* DOUBLE */
+  } value;
+  const void *bytes;    /* STRING, BYTES, RAW: valid during the callback; not
+                           terminated */
+  size_t size;          /* bytes there */
+};
+
+enum { EVENTRING_LOST_BEFORE = 1 /* overwritten before this cursor was opened */ };
+
+struct eventring_loss {
+  uint32_t domain;
+  uint32_t incarnation; /* of the first block read after the loss */
+  uint8_t ring;
+  uint8_t flags;        /* EVENTRING_LOST_BEFORE */
+  uint64_t count;       /* events, exact */
+  uint64_t ns;          /* time from which reading goes on */
+};
+
+/* Callbacks may do anything, emitting events and polling other cursors
+   included, except polling or closing this cursor (E_BUSY) and leaving by
+   longjmp or a C++ exception. A result other than 0 ends the poll after this
+   event, which counts as delivered; the next poll goes on after it. */
+struct eventring_callbacks {
+  int (*event)(void *context, const struct eventring_event *event);
+  int (*lost)(void *context, const struct eventring_loss *loss);
+};
+
+/* Delivers what the producers had written when it was called, at most `max`
+   events (0: no maximum; synthetic ones count here), in time order within each
+   ring. Always returns, whatever the callbacks emit. Either callback may be
+   NULL. Returns the number of events delivered (synthetic ones not counted,
+   INT_MAX at most), or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM,
+   E_MEMORY (text: eventring_cursor_error). After an error of the file the cursor
+   may be polled again; it goes on where that is possible. */
+int eventring_poll(eventring_cursor *cursor,
+                   const struct eventring_callbacks *callbacks, void *context,
+                   uint64_t max);
+
+/* The last error of a poll; never NULL. */
+const struct eventring_error *
+eventring_cursor_error(const eventring_cursor *cursor);
+
+enum eventring_liveness {
+  EVENTRING_LIVE = 1,     /* the producer runs */
+  EVENTRING_ENDED = 2,    /* it came to an orderly end */
+  EVENTRING_DEAD = 3,     /* it died without one */
+  EVENTRING_SAVED = 4     /* a snapshot or recording */
+};
+/* Asks anew each time. */
+enum eventring_liveness eventring_cursor_liveness(eventring_cursor *cursor);
+/* True when a poll has delivered the last event that will ever be. The last
+   poll that reports 0 events and this being true end a reading loop:
+     do n = eventring_poll(...); while (n >= 0 && !eventring_finished(c)); */
+bool eventring_finished(eventring_cursor *cursor);
+
+/* Calls `callback` with a synthetic begin for each span that is open where
+   the cursor stands, outermost first, ring by ring. */
+int eventring_open_spans(eventring_cursor *cursor,
+                         int (*callback)(void *context,
+                                         const struct eventring_event *event),
+                         void *context);
+
+/* -- What the file says of itself ---------------------------------------- */
+
+struct eventring_info {
+  char path[1024];         /* as opened; of a pid: where it was found */
+  char program[EVENTRING_MAX_PROGRAM + 1];
+  uint32_t version;        /* of the format */
+  pid_t pid;               /* of the producer */
+  uint64_t process_start;  /* clock ticks after boot, as in /proc/PID/stat */
+  enum eventring_liveness liveness;
+  enum eventring_state state;
+  uint32_t classes;        /* wanted mask */
+  uint32_t classes_known;  /* classes that have a name */
+  uint64_t start_ns;       /* monotonic time of the start of the recording */
+  int64_t start_wall_ns;   /* the same moment, nanoseconds since the epoch */
+  uint64_t end_ns;         /* of an ended recording, else 0 */
+  const char *clock;       /* "tsc", "cntvct" or "monotonic" */
+  double clock_hz;         /* ticks per second (the latest calibration) */
+  uint32_t wsize;          /* log2 of the words of a ring */
+  uint32_t blocks;         /* blocks of a ring */
+  uint32_t block_words;    /* words of a block, header included */
+  uint32_t events;         /* definitions in the catalogue */
+  uint32_t max_domains;
+  uint32_t domains_laid_out; /* slots that have rings */
+  uint64_t file_size;      /* bytes, apparent */
+  uint64_t disk_size;      /* bytes allocated */
+};
+int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
+/* Name of a class in this file, or NULL. Valid as long as the cursor. */
+const char *eventring_cursor_class(const eventring_cursor *cursor,
+                                   unsigned index);
+/* Definition number `id`, or NULL. Valid as long as the cursor. Definitions
+   that the producer added since are there after a poll or _cursor_info. */
+const struct eventring_def *eventring_cursor_def(const eventring_cursor *cursor,
+                                                 unsigned id);
+
+struct eventring_domain_info {
+  uint32_t slot;
+  uint32_t incarnation; /* number of domains that used the slot so far */
+  bool alive;           /* a domain runs in it */
+  pid_t tid;            /* of its thread */
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+  uint64_t start_ns;
+  uint64_t stop_ns;     /* 0 while alive */
+};
+/* Slot 0..127; E_NOT_FOUND when it was never used. */
+int eventring_cursor_domain(eventring_cursor *cursor, unsigned slot,
+                            struct eventring_domain_info *info);
+
+struct eventring_ring_info {
+  uint64_t emitted;   /* events written into the ring so far */
+  uint64_t available; /* of these, still there to be read */
+  uint64_t blocks_written; /* sequence number of the newest block */
+  uint64_t oldest_ns; /* time of the oldest event block that is there, or 0 */
+  uint64_t newest_ns; /* time of the newest event, or 0 */
+  /* of this cursor: emitted = missed + delivered + lost + still to come */
+  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before it opened */
+  uint64_t delivered;
+  uint64_t lost;
+  uint64_t torn;      /* spans delivered as torn */
+};
+int eventring_cursor_ring(eventring_cursor *cursor, unsigned slot,
+                          enum eventring_ring ring,
+                          struct eventring_ring_info *info);
+
+struct eventring_totals { /* sums over all rings */
+  uint64_t missed, delivered, lost, torn;
+};
+void eventring_cursor_totals(const eventring_cursor *cursor,
+                             struct eventring_totals *totals);
+
+/* ---- Files: find, copy, remove, control -------------------------------- */
+
+struct eventring_found {
+  const char *path;
+  pid_t pid;
+  enum eventring_liveness liveness;
+  int status;              /* 0, or the error with which opening it fails */
+  const char *status_text; /* its text, "" when 0 */
+  const char *program;     /* "" when status is not 0 */
+  uint64_t start_ns;
+  int64_t start_wall_ns;
+  uint64_t file_size, disk_size;
+  enum eventring_state state;
+};
+/* Calls `callback` for each recording found: those that live processes of
+   this machine map, and the *.eventring files in the directories given (NULL,
+   0: the current one), each file once. Stops when the callback returns
+   non-zero and returns that; else returns the number found. Processes that we
+   may not look at are passed over. */
+int eventring_discover(const char *const *directories, size_t count,
+                       int (*callback)(void *context,
+                                       const struct eventring_found *found),
+                       void *context);
+
+/* Writes a consistent copy of the recording (header, catalogue and all blocks
+   that are valid, as a file that any cursor opens) to `path`, which must not
+   exist (E_EXISTS). Does not move the cursor. */
+int eventring_snapshot(eventring_cursor *cursor, const char *path,
+                       struct eventring_error *error);
+
+/* Removes a recording of a dead process: a regular file, ours, an eventring
+   file, named *.eventring, with no live producer (else E_BUSY). */
+int eventring_remove_dead(const char *path, struct eventring_error *error);
+
+/* Changes the control page of the live recording at `path` from outside. */
+enum eventring_control {
+  EVENTRING_CONTROL_PAUSE = 1,
+  EVENTRING_CONTROL_RESUME = 2, /* also starts what stands by */
+  EVENTRING_CONTROL_ENABLE = 3, /* adds the classes */
+  EVENTRING_CONTROL_DISABLE = 4 /* takes the classes away */
+};
+int eventring_control(const char *path, enum eventring_control what,
+                      uint32_t classes, struct eventring_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_H */
