@@ -1,0 +1,156 @@
+/* runtime/domain.h: the state of a domain (an isolate: heap, collector,
+ * globals, rings) and of a thread of it (a coroutine: lua_State).
+ *
+ * Only the OS thread that runs a domain touches its Domain and lua_States.
+ */
+#ifndef SAROS_RUNTIME_DOMAIN_H
+#define SAROS_RUNTIME_DOMAIN_H
+
+#include <setjmp.h>
+#include "object.h"
+#include "heap.h"
+#include "gc.h"
+
+typedef enum Metamethod {
+#define METAMETHOD(id, name) META_##id,
+#include "metamethods.def"
+#undef METAMETHOD
+  META_COUNT
+} Metamethod;
+
+#define BASIC_STACK_SIZE 40  /* slots of a new thread: 2 * LUA_MINSTACK */
+#define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
+#define MAX_C_CALLS 200      /* nested C calls, parser levels and resumes */
+
+/* CallInfo.status */
+#define CALL_C 0x0001          /* a C function (or a native frame), not a Lua function */
+#define CALL_FRESH 0x0002      /* the interpreter loop was entered from C for this frame: leave it on return */
+#define CALL_HOOKED 0x0004     /* running a debug hook */
+#define CALL_TAIL 0x0008       /* was tail-called */
+#define CALL_PROTECTED_C 0x0010 /* C frame of lua_pcallk with a continuation (yieldable pcall) */
+#define CALL_FINALIZER 0x0020  /* running a finalizer */
+#define CALL_TRANSFER 0x0040   /* hook has transfer information */
+#define CALL_CLOSING 0x0080    /* function is closing to-be-closed variables on a return */
+#define CALL_META 0x0100       /* Lua frame waits for a metamethod: its current instruction is to be finished on return */
+#define CALL_PCALL 0x0200      /* native frame of pcall/xpcall run inside the loop */
+#define CALL_RESUME 0x0400     /* native frame of coroutine.resume / wrap run inside the loop */
+#define CALL_YIELD 0x0800      /* native frame of a yield */
+#define CALL_BASE 0x1000       /* first frame of a coroutine */
+#define CALL_ALLOWHOOK 0x2000  /* original value of allow_hook, saved by pcall */
+#define CALL_WRAP 0x4000       /* with CALL_RESUME: errors propagate */
+#define CALL_SPECIAL 0x8000    /* on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction (CALL_META), or this frame's func was shifted (varargs) */
+#define CALL_UNWIND 0x10000    /* CALL_PCALL frame that closes variables after an error */
+#define CALL_VARARG 0x20000    /* func was shifted up over the extra arguments */
+
+/* One activation.  Frames form a doubly linked list that is kept for reuse;
+ * each is a heap part owned by the thread. */
+struct CallInfo {
+  TValue *func;  /* the function's slot; registers start at func + 1 */
+  TValue *top;   /* limit of the registers (Lua) or of what a C function may push */
+  CallInfo *prev, *next;
+  union {
+    struct {                   /* Lua functions */
+      const Instruction *pc;   /* next instruction to run */
+      uint32_t nextra;         /* number of extra (vararg) arguments */
+    } lua;
+    struct {                   /* C functions and native frames */
+      lua_KFunction k;         /* continuation, or NULL */
+      lua_KContext ctx;
+      ptrdiff_t old_errfunc;
+    } c;
+  } u;
+  union {
+    uint32_t func_index;  /* yieldable pcall: stack index of the called function */
+    int32_t nyield;       /* values yielded */
+    int32_t nres;         /* values being returned while closing variables */
+    struct { uint16_t first, count; } transfer; /* call/return hooks */
+  } u2;
+  int32_t nresults;  /* results wanted by the caller, -1: all */
+  uint32_t status;   /* CALL_* */
+};
+
+#define is_lua_frame(ci) (!((ci)->status & CALL_C))
+#define frame_closure(ci) as_lua_closure((ci)->func)
+
+/* A point to which an error unwinds the C stack. */
+typedef struct ErrorJump {
+  struct ErrorJump *prev;
+  volatile int status; /* LUA_OK until an error arrives */
+  jmp_buf buf;
+} ErrorJump;
+
+/* A thread (coroutine).  LUA_EXTRASPACE bytes lie before it. */
+struct lua_State {
+  GCHEADER;
+  uint8_t status;        /* LUA_OK, LUA_YIELD or an error: the coroutine's own */
+  uint8_t allow_hook;
+  uint32_t hook_mask;
+  TValue *top;           /* first free slot */
+  Domain *domain;
+  CallInfo *ci;          /* current activation */
+  TValue *stack_last;    /* limit of the usable stack: EXTRA_STACK slots follow */
+  TValue *stack;
+  UpValue *open_upvalues;
+  TValue *tbc_list;      /* highest slot with a pending to-be-closed variable; `extra` of each holds the distance to the one below */
+  lua_State *resumer;    /* who resumed this coroutine; NULL when not running */
+  const void *const *dispatch; /* table of the interpreter's handlers in force (hooks on or off); volatile in effect: reread at every back-edge */
+  ptrdiff_t errfunc;     /* stack offset of the message handler in force; 0: none */
+  lua_Hook hook;
+  int base_hook_count, hook_count;
+  uint32_t ncalls_nonyieldable; /* C calls in progress that cannot be yielded across */
+  uint32_t nci;          /* frames in the list */
+  uint32_t resume_depth; /* coroutines nested below this one, itself included */
+  struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */
+  int old_pc;            /* last instruction traced by a line hook */
+  CallInfo base_ci;      /* the frame of the C host */
+};
+
+typedef struct StringTable {
+  String **buckets;
+  uint32_t size; /* power of two */
+  uint32_t used;
+} StringTable;
+
+/* What lower layers need from upper ones; filled by the vm before use. */
+typedef struct RuntimeHooks {
+  /* Calls a finalizer: function and argument are on top of the stack; must not
+   * raise (the vm turns errors into warnings). */
+  void (*call_finalizer)(lua_State *L);
+  /* Adds "chunk:line:" to an error message if the current function is Lua. */
+  void (*add_position)(lua_State *L, const char *msg);
+} RuntimeHooks;
+
+struct Domain {
+  Heap heap;
+  Gc gc;
+  StringTable strings;
+  uint32_t seed;           /* of string hashes */
+  uint32_t ncalls;         /* C calls nested (all threads) */
+  lua_State *main_thread;
+  lua_State *current;      /* the thread that runs */
+  ErrorJump *error_jump;   /* innermost protected point */
+  TValue registry;
+  Table *metatables[LUA_NUMTYPES]; /* of the basic types */
+  String *meta_names[META_COUNT];
+  String *memory_error;    /* preallocated message */
+  TValue nil;              /* a read-only nil */
+  lua_CFunction panic;
+  lua_WarnFunction warnf;
+  void *warn_ud;
+  lua_Alloc allocf;        /* as given to lua_newstate; used for nothing but lua_getallocf */
+  void *alloc_ud;
+  RuntimeHooks hooks;
+  struct DomainTrace *trace; /* rings; NULL until the recorder runs (trace.h) */
+  uint32_t id;
+};
+
+/* ---- errors (error.c): the one way to raise -------------------------------- */
+
+/* Unwinds to the innermost protected point; the error value is on top of the
+ * stack (or, for LUA_ERRMEM, is the preallocated message). */
+_Noreturn void error_throw(lua_State *L, int status);
+/* Raises LUA_ERRRUN with a printf-formatted message, prefixed with the current position. */
+_Noreturn void error_run(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void error_memory(lua_State *L);
+
+#endif

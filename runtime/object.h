@@ -1,0 +1,284 @@
+/* runtime/object.h: values and heap objects.
+ *
+ * A value (TValue) is 16 bytes: an 8-byte payload, a one-byte tag and four
+ * bytes of scratch (`extra`) that belong to the stack slot, not to the value:
+ * copying a value copies payload and tag alone (see value_copy), so the
+ * interpreter keeps iteration state and to-be-closed links in `extra`.
+ *
+ * A tag is: bits 0-3 the Lua type (LUA_TNIL..), bits 4-5 a variant, bit 6 set
+ * when the payload points to a collected object.  The tag of a collected value
+ * without bit 6 equals the `type` byte of the object's header.
+ *
+ * Objects never move.  Every object begins with GCHEADER; there is no link
+ * field: dead objects are found by what was not marked, line by line
+ * (heap.h).  Variable parts (array and hash parts of tables, stacks, code)
+ * are separate allocations without header, each owned by exactly one object.
+ */
+#ifndef SAROS_RUNTIME_OBJECT_H
+#define SAROS_RUNTIME_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "lua.h" /* the public constants and function types (LUA_TNIL, lua_CFunction, ...) */
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define NOINLINE __attribute__((noinline))
+#define COLD __attribute__((noinline, cold))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#ifdef SAROS_DEBUG
+#include <assert.h>
+#define rt_assert(x) assert(x)
+#else
+#define rt_assert(x) ((void)0)
+#endif
+
+/* ---- tags ------------------------------------------------------------- */
+
+#define TYPE_PROTO 9   /* internal types, beyond the public ones */
+#define TYPE_UPVALUE 10
+
+#define VARIANT(type, v) ((type) | ((v) << 4))
+#define TAG_COLLECTED 0x40
+
+#define TAG_NIL 0x00
+#define TAG_FALSE VARIANT(LUA_TBOOLEAN, 0)        /* 0x01: nil and false are the tags <= 1 */
+#define TAG_TRUE VARIANT(LUA_TBOOLEAN, 1)         /* 0x11 */
+#define TAG_LIGHTUSERDATA VARIANT(LUA_TLIGHTUSERDATA, 0)
+#define TAG_INT VARIANT(LUA_TNUMBER, 0)           /* 0x03 */
+#define TAG_FLOAT VARIANT(LUA_TNUMBER, 1)         /* 0x13 */
+#define TYPE_SHORT_STRING VARIANT(LUA_TSTRING, 0) /* object type bytes */
+#define TYPE_LONG_STRING VARIANT(LUA_TSTRING, 1)
+#define TYPE_LUA_CLOSURE VARIANT(LUA_TFUNCTION, 0)
+#define TYPE_C_CLOSURE VARIANT(LUA_TFUNCTION, 2)
+#define TAG_SHORT_STRING (TYPE_SHORT_STRING | TAG_COLLECTED)
+#define TAG_LONG_STRING (TYPE_LONG_STRING | TAG_COLLECTED)
+#define TAG_TABLE (LUA_TTABLE | TAG_COLLECTED)
+#define TAG_LUA_CLOSURE (TYPE_LUA_CLOSURE | TAG_COLLECTED)
+#define TAG_C_FUNCTION VARIANT(LUA_TFUNCTION, 1)  /* light C function: payload is the pointer */
+#define TAG_C_CLOSURE (TYPE_C_CLOSURE | TAG_COLLECTED)
+#define TAG_PRIMITIVE VARIANT(LUA_TFUNCTION, 3)   /* function run inside the interpreter loop: payload is a const Primitive * */
+#define TAG_USERDATA (LUA_TUSERDATA | TAG_COLLECTED)
+#define TAG_THREAD (LUA_TTHREAD | TAG_COLLECTED)
+#define TAG_DEADKEY 0x0f                          /* key of an empty node whose object may be gone */
+
+#define tag_type(tag) ((tag) & 0x0f)
+
+/* ---- object header ------------------------------------------------------ */
+
+/* `gc` bits; the collector's file gc.h states the invariants. */
+#define GC_YOUNG 0x01    /* allocated since the last minor collection */
+#define GC_CLEAN 0x02    /* old and not in the remembered set: a store into it may need the barrier */
+#define GC_MARK 0x04     /* colour of the major cycle; its sense flips (Gc.mark_sense) */
+#define GC_LARGE 0x08    /* allocated on its own, not in a block */
+#define GC_FINALIZE 0x10 /* registered for finalization */
+#define GC_FIXED 0x20    /* never collected (metamethod names, reserved words) */
+
+#define GCHEADER uint8_t type; uint8_t gc
+
+typedef struct GCObject { GCHEADER; } GCObject;
+
+typedef struct Domain Domain;
+typedef struct CallInfo CallInfo;
+typedef struct String String;
+typedef struct Table Table;
+typedef struct Userdata Userdata;
+typedef struct LuaClosure LuaClosure;
+typedef struct CClosure CClosure;
+typedef struct UpValue UpValue;
+typedef struct Prototype Prototype;
+typedef struct Primitive Primitive;
+
+/* ---- values ---------------------------------------------------------------- */
+
+typedef union Payload {
+  GCObject *gc;
+  void *p;
+  lua_CFunction f;
+  const Primitive *prim;
+  int64_t i;
+  double n;
+} Payload;
+
+typedef struct TValue {
+  Payload v;
+  uint8_t tag;
+  uint8_t pad[3];
+  uint32_t extra; /* scratch of the stack slot; not part of the value */
+} TValue;
+_Static_assert(sizeof(TValue) == 16, "a value is 16 bytes");
+
+/* Copies payload and tag; never `extra`, never as one 16-byte move (two
+ * narrower stores followed by one wide load would stall). */
+ALWAYS_INLINE void value_copy(TValue *to, const TValue *from) {
+  to->v = from->v;
+  to->tag = from->tag;
+}
+
+#define is_nil(o) ((o)->tag == TAG_NIL)
+#define is_falsy(o) ((o)->tag <= TAG_FALSE)
+#define is_int(o) ((o)->tag == TAG_INT)
+#define is_float(o) ((o)->tag == TAG_FLOAT)
+#define is_number(o) (tag_type((o)->tag) == LUA_TNUMBER)
+#define is_string(o) (tag_type((o)->tag) == LUA_TSTRING)
+#define is_short_string(o) ((o)->tag == TAG_SHORT_STRING)
+#define is_table(o) ((o)->tag == TAG_TABLE)
+#define is_function(o) (tag_type((o)->tag) == LUA_TFUNCTION)
+#define is_lua_closure(o) ((o)->tag == TAG_LUA_CLOSURE)
+#define is_userdata(o) ((o)->tag == TAG_USERDATA)
+#define is_thread(o) ((o)->tag == TAG_THREAD)
+#define is_collected(o) ((o)->tag & TAG_COLLECTED)
+
+#define as_string(o) ((String *)(o)->v.gc)
+#define as_table(o) ((Table *)(o)->v.gc)
+#define as_lua_closure(o) ((LuaClosure *)(o)->v.gc)
+#define as_c_closure(o) ((CClosure *)(o)->v.gc)
+#define as_userdata(o) ((Userdata *)(o)->v.gc)
+#define as_thread(o) ((lua_State *)(o)->v.gc)
+
+#define set_nil(o) ((o)->tag = TAG_NIL)
+#define set_bool(o, b) ((o)->tag = (b) ? TAG_TRUE : TAG_FALSE)
+ALWAYS_INLINE void set_int(TValue *o, int64_t i) { o->v.i = i; o->tag = TAG_INT; }
+ALWAYS_INLINE void set_float(TValue *o, double n) { o->v.n = n; o->tag = TAG_FLOAT; }
+ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) { o->v.gc = (GCObject *)obj; o->tag = tag; }
+#define set_table(o, t) set_object(o, t, TAG_TABLE)
+#define set_string(o, s) set_object(o, s, (uint8_t)(((String *)(s))->type | TAG_COLLECTED))
+#define set_lua_closure(o, c) set_object(o, c, TAG_LUA_CLOSURE)
+#define set_c_closure(o, c) set_object(o, c, TAG_C_CLOSURE)
+#define set_userdata(o, u) set_object(o, u, TAG_USERDATA)
+#define set_thread(o, t) set_object(o, t, TAG_THREAD)
+#define set_light(o, ptr) ((o)->v.p = (ptr), (o)->tag = TAG_LIGHTUSERDATA)
+#define set_c_function(o, fn) ((o)->v.f = (fn), (o)->tag = TAG_C_FUNCTION)
+#define set_primitive(o, pr) ((o)->v.prim = (pr), (o)->tag = TAG_PRIMITIVE)
+
+/* ---- strings ------------------------------------------------------------------ */
+
+#define SHORT_STRING_MAX 40 /* bytes; short strings are interned: equal means same address */
+
+struct String {
+  GCHEADER;
+  uint8_t extra;     /* short: reserved-word number (0: none); long: 1 when `hash` is computed */
+  uint8_t short_len; /* length of a short string */
+  uint32_t hash;
+  union {
+    size_t long_len;  /* long strings */
+    String *next;     /* short strings: chain in the intern table */
+  } u;
+  char data[];       /* len bytes and a NUL */
+};
+
+ALWAYS_INLINE size_t string_len(const String *s) {
+  return s->type == TYPE_SHORT_STRING ? s->short_len : s->u.long_len;
+}
+
+/* ---- tables ------------------------------------------------------------------- */
+
+/* A node's first 16 bytes have the shape of a TValue (its value); writes through
+ * a TValue * touch only payload and tag, so the key's tag and link are safe. */
+typedef struct Node {
+  Payload v;
+  uint8_t tag;
+  uint8_t key_tag;
+  uint16_t pad;
+  int32_t next; /* offset in nodes to the next of the chain; 0 ends it */
+  Payload key;
+} Node;
+_Static_assert(sizeof(Node) == 24, "a node is 24 bytes");
+#define node_value(n) ((TValue *)(n))
+
+struct Table {
+  GCHEADER;
+  uint8_t flags;       /* bit e set: metamethod e (metamethods.def, first 8) is known to be absent */
+  uint8_t pad;
+  uint32_t node_mask;  /* number of nodes - 1 (a power of two less one); 0 with `node` the shared empty node when there is no hash part */
+  uint32_t array_size; /* slots of the array part (keys 1..array_size) */
+  uint32_t border;     /* hint for the length operator, <= array_size */
+  uint32_t filter;     /* bit (hash >> 27) set for each short-string key ever inserted since the last rehash: a clear bit proves absence */
+  uint32_t last_free;  /* all nodes at or above this index are taken */
+  TValue *array;
+  Node *node;
+  Table *metatable;
+};
+_Static_assert(sizeof(Table) == 48, "a table is 48 bytes");
+
+/* ---- functions ------------------------------------------------------------------ */
+
+typedef uint32_t Instruction; /* vm/opcodes.def */
+
+typedef struct UpvalueDesc {
+  String *name;     /* may be NULL in stripped code */
+  uint8_t in_stack; /* 1: a register of the enclosing function; 0: an upvalue of it */
+  uint8_t index;
+  uint8_t kind;     /* as the variable's attrib: 0 regular, 1 const, 2 close, 3 compile-time constant */
+} UpvalueDesc;
+
+typedef struct LocalVar {
+  String *name;
+  uint32_t start_pc; /* first instruction where it is active */
+  uint32_t end_pc;   /* first instruction where it is dead */
+} LocalVar;
+
+struct Prototype {
+  GCHEADER;
+  uint8_t nparams;
+  uint8_t is_vararg;
+  uint8_t max_stack;   /* registers needed, at least 2, at most 255 */
+  uint8_t nupvalues;
+  uint8_t has_names;   /* 0 when stripped */
+  uint8_t pad;
+  uint32_t ncode, nconstants, nprotos, nlocals, nlines;
+  uint32_t line_defined, last_line_defined; /* 0 for a main chunk */
+  uint32_t function_id; /* number of the prototype for traces and profiles; 0 until asked for */
+  Instruction *code;
+  TValue *k;
+  Prototype **p;
+  UpvalueDesc *upvalues;
+  uint32_t *lines;     /* source line of each code word (nlines == ncode, or 0 when stripped) */
+  LocalVar *locals;    /* in order of start_pc, registers assigned in order of activity */
+  String *source;      /* chunk name; NULL when stripped */
+};
+
+struct UpValue {
+  GCHEADER;
+  TValue *v; /* into a stack while open, to `closed` afterwards */
+  union {
+    TValue closed;
+    struct {
+      UpValue *next;     /* the thread's list, highest stack slot first */
+      lua_State *thread; /* whose stack v points into */
+    } open;
+  } u;
+};
+#define upvalue_is_open(uv) ((uv)->v != &(uv)->u.closed)
+
+struct LuaClosure {
+  GCHEADER;
+  uint8_t nupvalues;
+  Prototype *p;
+  UpValue *upvalues[];
+};
+
+struct CClosure {
+  GCHEADER;
+  uint8_t nupvalues;
+  lua_CFunction f;
+  TValue upvalues[];
+};
+
+/* ---- userdata -------------------------------------------------------------------- */
+
+struct Userdata {
+  GCHEADER;
+  uint16_t nuservalues;
+  uint32_t pad;
+  size_t len;        /* bytes of the payload */
+  Table *metatable;
+  uint64_t pad2;     /* keeps the payload at a multiple of 16 */
+  TValue uservalues[]; /* followed by the payload, aligned to 16 bytes */
+};
+_Static_assert(sizeof(Userdata) == 32, "payload alignment");
+#define userdata_payload(u) ((void *)&(u)->uservalues[(u)->nuservalues])
+
+#endif

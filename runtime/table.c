@@ -1,0 +1,508 @@
+/* runtime/table.c: Lua tables.
+ *
+ * Design
+ * ------
+ * A table has an array part for the keys 1..array_size and a hash part of
+ * 2^k nodes.  The array part is sized so that more than half of it is in use
+ * whenever it is chosen (rehash), everything else goes to the hash part.
+ *
+ * Hash part: chained scatter table with Brent's variation (R. P. Brent,
+ * "Reducing the retrieval time of scatter storage techniques", CACM 1973).
+ * Nodes of a chain are linked by relative offsets inside the node array.
+ * Invariant: if a node is not in its key's main position, then the node in that
+ * main position is in its own main position; so a chain that starts at a main
+ * position holds only keys of that position, or keys that were overwritten.
+ * A removed key keeps its node (value nil) so that traversal can go on from it;
+ * nodes are reclaimed by a rehash, or when their own main position is wanted.
+ *
+ * Small things that pay:
+ *   filter  one bit for each short-string key ever inserted: most lookups of an
+ *           absent field (a method looked for in the object first) end there;
+ *   border  where the last length query ended: loops over #t cost O(1);
+ *   flags   metamethods known to be absent, cleared by each insertion.
+ *
+ * Nothing here calls a metamethod or collects.  Failure: LUA_ERRMEM or "table
+ * overflow", raised before the table was changed.
+ */
+#include "table.h"
+#include "str.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_ARRAY_BITS 31
+#define MAX_HASH_BITS 30
+
+const TValue table_absent = {.tag = TAG_NIL};
+/* Shared by every table without a hash part; never written. */
+Node table_empty_node = {.tag = TAG_NIL, .key_tag = TAG_NIL};
+
+#define has_hash(t) ((t)->node != &table_empty_node)
+#define node_count(t) (has_hash(t) ? (t)->node_mask + 1 : 0)
+
+/* ---- hashing ------------------------------------------------------------- */
+
+ALWAYS_INLINE uint32_t mix64(uint64_t x) {
+  return (uint32_t)((x * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+static uint32_t float_hash(double n) {
+  uint64_t bits;
+  memcpy(&bits, &n, sizeof bits);
+  return mix64(bits ^ (bits >> 32));
+}
+
+ALWAYS_INLINE Node *int_position(const Table *t, int64_t key) {
+  return &t->node[mix64((uint64_t)key) & t->node_mask];
+}
+
+static Node *main_position(const Table *t, uint8_t tag, Payload key) {
+  uint32_t hash;
+  switch (tag) {
+    case TAG_INT: return int_position(t, key.i);
+    case TAG_SHORT_STRING: hash = ((String *)key.gc)->hash; break;
+    case TAG_LONG_STRING: hash = string_hash_long((String *)key.gc); break;
+    case TAG_FLOAT: hash = float_hash(key.n); break;
+    case TAG_FALSE: hash = 1; break;
+    case TAG_TRUE: hash = 2; break;
+    default: hash = mix64((uint64_t)(uintptr_t)key.p); break;
+  }
+  return &t->node[hash & t->node_mask];
+}
+
+/* ---- lookup ---------------------------------------------------------------- */
+
+const TValue *table_get_int_slow(Table *t, int64_t key) {
+  if (likely((uint64_t)key - 1 < t->array_size)) return &t->array[key - 1];
+  const Node *n = int_position(t, key);
+  for (;;) {
+    if (n->key.i == key && n->key_tag == TAG_INT) return node_value(n);
+    if (n->next == 0) return &table_absent;
+    n += n->next;
+  }
+}
+
+const TValue *table_get_str(Table *t, const String *key) {
+  uint32_t hash = key->hash;
+  if (!(t->filter & (1u << (hash >> 27)))) return &table_absent;
+  const Node *n = &t->node[hash & t->node_mask];
+  for (;;) {
+    if (n->key.p == key && n->key_tag == TAG_SHORT_STRING) return node_value(n);
+    if (n->next == 0) return &table_absent;
+    n += n->next;
+  }
+}
+
+static bool same_key(const Node *n, const TValue *key) {
+  if (n->key_tag != key->tag) return false;
+  switch (key->tag) {
+    case TAG_FALSE: case TAG_TRUE: return true;
+    case TAG_FLOAT: return n->key.n == key->v.n;
+    case TAG_LONG_STRING: return string_equal((String *)n->key.gc, as_string(key));
+    default: return n->key.i == key->v.i;
+  }
+}
+
+static const TValue *get_generic(Table *t, const TValue *key) {
+  const Node *n = main_position(t, key->tag, key->v);
+  for (;;) {
+    if (same_key(n, key)) return node_value(n);
+    if (n->next == 0) return &table_absent;
+    n += n->next;
+  }
+}
+
+const TValue *table_get(Table *t, const TValue *key) {
+  switch (key->tag) {
+    case TAG_SHORT_STRING: return table_get_str(t, as_string(key));
+    case TAG_INT: return table_get_int(t, key->v.i);
+    case TAG_NIL: return &table_absent;
+    case TAG_FLOAT: {
+      int64_t i;
+      if (number_float_to_int(key->v.n, &i, FLOAT_EXACT)) return table_get_int(t, i);
+      return get_generic(t, key);
+    }
+    default: return get_generic(t, key);
+  }
+}
+
+const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name) {
+  const TValue *m = table_get_str(mt, name);
+  if (!is_nil(m)) return m;
+  mt->flags |= (uint8_t)(1u << e);
+  return NULL;
+}
+
+/* ---- sizes ------------------------------------------------------------------- */
+
+static int log2_ceil(uint32_t x) { return x <= 1 ? 0 : 32 - __builtin_clz(x - 1); }
+
+static void fill_nil(TValue *from, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) set_nil(&from[i]);
+}
+
+static void init_nodes(Node *nodes, uint32_t n) {
+  memset(nodes, 0, (size_t)n * sizeof(Node)); /* value nil, key nil, no chain */
+}
+
+static Node *new_nodes(lua_State *L, uint32_t count, uint32_t *mask) {
+  if (count == 0) {
+    *mask = 0;
+    return &table_empty_node;
+  }
+  int bits = log2_ceil(count);
+  if (bits > MAX_HASH_BITS) error_run(L, "table overflow");
+  uint32_t n = 1u << bits;
+  Node *nodes = heap_alloc_part(L, (size_t)n * sizeof(Node));
+  init_nodes(nodes, n);
+  *mask = n - 1;
+  return nodes;
+}
+
+static TValue *new_array(lua_State *L, uint32_t n) {
+  if (n == 0) return NULL;
+  if (n > 1u << MAX_ARRAY_BITS) error_run(L, "table overflow");
+  return heap_alloc_part(L, (size_t)n * sizeof(TValue));
+}
+
+static void reset_node_state(Table *t) {
+  t->filter = 0;
+  t->last_free = node_count(t);
+}
+
+Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
+  /* Parts first: nothing collects in between, and a failure leaves no half-made table. */
+  TValue *array = new_array(L, narray);
+  uint32_t mask;
+  Node *node = new_nodes(L, nhash, &mask);
+  Table *t = heap_alloc(L, sizeof(Table));
+  object_init(L, t, LUA_TTABLE);
+  t->flags = 0;
+  t->pad = 0;
+  t->node_mask = mask;
+  t->array_size = narray;
+  t->border = 0;
+  t->array = array;
+  t->node = node;
+  t->metatable = NULL;
+  fill_nil(array, narray);
+  reset_node_state(t);
+  return t;
+}
+
+/* ---- insertion ------------------------------------------------------------------ */
+
+static Node *take_free_node(Table *t) {
+  while (t->last_free > 0) {
+    Node *n = &t->node[--t->last_free];
+    if (n->key_tag == TAG_NIL) return n;
+  }
+  return NULL;
+}
+
+static Node *chain_before(const Table *t, const Node *n) {
+  Node *at = main_position(t, n->key_tag, n->key);
+  while (at + at->next != n) at += at->next;
+  return at;
+}
+
+/* Moves the colliding node out of a position that is not its own main position. */
+static void evict_node(Table *t, Node *mine, Node *spare) {
+  Node *before = chain_before(t, mine);
+  before->next = (int32_t)(spare - before);
+  *spare = *mine;
+  if (mine->next != 0) {
+    spare->next += (int32_t)(mine - spare);
+    mine->next = 0;
+  }
+  mine->tag = TAG_NIL;
+}
+
+/* Finds the node for a key that is absent: its main position, or a free node
+ * linked into its chain. NULL: no room. */
+static Node *place_key(Table *t, uint8_t tag, Payload key) {
+  Node *mp = main_position(t, tag, key);
+  if (mp->tag == TAG_NIL && has_hash(t)) return mp;
+  if (!has_hash(t)) return NULL;
+  Node *spare = take_free_node(t);
+  if (spare == NULL) return NULL;
+  if (main_position(t, mp->key_tag, mp->key) != mp) {
+    evict_node(t, mp, spare);
+    return mp;
+  }
+  spare->next = mp->next != 0 ? (int32_t)(mp + mp->next - spare) : 0;
+  mp->next = (int32_t)(spare - mp);
+  return spare;
+}
+
+static void set_node_key(Table *t, Node *n, uint8_t tag, Payload key) {
+  n->key = key;
+  n->key_tag = tag;
+  if (tag == TAG_SHORT_STRING) t->filter |= 1u << (((String *)key.gc)->hash >> 27);
+}
+
+/* Insertion into a table known to have room, of a key known to be absent; no
+ * barrier: the caller logs the table as a whole. */
+static void reinsert(Table *t, uint8_t tag, Payload key, const TValue *value) {
+  if (tag == TAG_INT && (uint64_t)key.i - 1 < t->array_size) {
+    value_copy(&t->array[key.i - 1], value);
+    return;
+  }
+  Node *n = place_key(t, tag, key);
+  rt_assert(n != NULL);
+  set_node_key(t, n, tag, key);
+  value_copy(node_value(n), value);
+}
+
+/* ---- resizing --------------------------------------------------------------------- */
+
+static void reinsert_nodes(Table *t, const Node *old, uint32_t count) {
+  for (uint32_t i = count; i-- > 0;) {
+    const Node *n = &old[i];
+    if (n->tag != TAG_NIL) reinsert(t, n->key_tag, n->key, node_value(n));
+  }
+}
+
+static void reinsert_array_tail(Table *t, const TValue *old, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++) {
+    if (!is_nil(&old[i])) reinsert(t, TAG_INT, (Payload){.i = (int64_t)i + 1}, &old[i]);
+  }
+}
+
+static TValue *copy_array(lua_State *L, const Table *t, uint32_t narray) {
+  TValue *array = new_array(L, narray);
+  uint32_t kept = t->array_size < narray ? t->array_size : narray;
+  if (kept > 0) memcpy(array, t->array, (size_t)kept * sizeof(TValue));
+  fill_nil(array + kept, narray - kept);
+  return array;
+}
+
+void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
+  TValue *old_array = t->array;
+  Node *old_node = t->node;
+  uint32_t old_size = t->array_size, old_count = node_count(t), mask;
+  Node *node = new_nodes(L, nhash, &mask);
+  if (narray != old_size) t->array = copy_array(L, t, narray);
+  t->array_size = narray;
+  t->node = node;
+  t->node_mask = mask;
+  if (t->border > narray) t->border = narray;
+  reset_node_state(t);
+  if (narray < old_size) reinsert_array_tail(t, old_array, narray, old_size);
+  reinsert_nodes(t, old_node, old_count);
+  if (narray != old_size) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
+  if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
+  gc_table_resized(L, t);
+}
+
+/* Counts of integer keys: slice[b] holds those in (2^(b-1), 2^b]. */
+typedef struct KeyCount {
+  uint32_t slice[MAX_ARRAY_BITS + 1];
+  uint32_t integers; /* sum of the slices */
+  uint32_t total;    /* all keys */
+} KeyCount;
+
+static void count_int(KeyCount *c, int64_t key) {
+  if (key < 1 || key > INT64_C(1) << MAX_ARRAY_BITS) return;
+  c->slice[log2_ceil((uint32_t)key)]++;
+  c->integers++;
+}
+
+static void count_array(const Table *t, KeyCount *c) {
+  uint32_t i = 0;
+  for (int b = 0; b <= MAX_ARRAY_BITS && i < t->array_size; b++) {
+    uint32_t end = (uint64_t)1 << b < t->array_size ? 1u << b : t->array_size;
+    uint32_t used = 0;
+    for (; i < end; i++) used += !is_nil(&t->array[i]);
+    c->slice[b] += used;
+    c->integers += used;
+    c->total += used;
+  }
+}
+
+static void count_nodes(const Table *t, KeyCount *c) {
+  for (uint32_t i = node_count(t); i-- > 0;) {
+    const Node *n = &t->node[i];
+    if (n->tag == TAG_NIL) continue;
+    c->total++;
+    if (n->key_tag == TAG_INT) count_int(c, n->key.i);
+  }
+}
+
+/* The largest size of which more than half would be in use; *inside the keys in it. */
+static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
+  uint32_t seen = 0, best = 0;
+  *inside = 0;
+  for (int b = 0; b <= MAX_ARRAY_BITS; b++) {
+    uint64_t size = (uint64_t)1 << b;
+    if (c->integers <= size / 2) break;
+    seen += c->slice[b];
+    if (seen > size / 2) {
+      best = (uint32_t)size;
+      *inside = seen;
+    }
+  }
+  return best;
+}
+
+/* Makes room for one more key. */
+static void rehash(lua_State *L, Table *t, const TValue *key) {
+  KeyCount c = {0};
+  count_array(t, &c);
+  count_nodes(t, &c);
+  c.total++;
+  if (is_int(key)) count_int(&c, key->v.i);
+  uint32_t inside;
+  uint32_t narray = best_array_size(&c, &inside);
+  table_resize(L, t, narray, c.total - inside);
+}
+
+static void check_key(lua_State *L, const TValue *key) {
+  if (is_nil(key)) error_run(L, "table index is nil");
+  if (is_float(key) && isnan(key->v.n)) error_run(L, "table index is NaN");
+}
+
+static void insert(lua_State *L, Table *t, const TValue *key, const TValue *value) {
+  TValue as_int;
+  check_key(L, key);
+  if (is_float(key)) {
+    int64_t i;
+    if (number_float_to_int(key->v.n, &i, FLOAT_EXACT)) {
+      set_int(&as_int, i);
+      key = &as_int;
+    }
+  }
+  if (is_nil(value)) return; /* an absent key stays absent */
+  Node *n = place_key(t, key->tag, key->v);
+  if (n == NULL) {
+    rehash(L, t, key);
+    table_set(L, t, key, value); /* may go to the array part now */
+    return;
+  }
+  set_node_key(t, n, key->tag, key->v);
+  value_copy(node_value(n), value);
+  gc_barrier_table(L, t, &n->key, key);
+  gc_barrier_table(L, t, n, value);
+}
+
+/* ---- assignment ---------------------------------------------------------------------- */
+
+void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
+  t->flags = 0;
+  if (slot == &table_absent) {
+    insert(L, t, key, value);
+    return;
+  }
+  value_copy((TValue *)slot, value);
+  gc_barrier_table(L, t, slot, value);
+}
+
+void table_set(lua_State *L, Table *t, const TValue *key, const TValue *value) {
+  table_finish_set(L, t, key, table_get(t, key), value);
+}
+
+void table_set_int(lua_State *L, Table *t, int64_t key, const TValue *value) {
+  const TValue *slot = table_get_int(t, key);
+  TValue k;
+  set_int(&k, key);
+  table_finish_set(L, t, &k, slot, value);
+}
+
+void table_set_str(lua_State *L, Table *t, String *key, const TValue *value) {
+  TValue k;
+  set_string(&k, key);
+  table_finish_set(L, t, &k, table_get(t, &k), value);
+}
+
+/* ---- length ----------------------------------------------------------------------------- */
+
+/* A border between i (present or 0) and j (absent). */
+static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
+  while (j - i > 1) {
+    uint64_t m = i + (j - i) / 2;
+    if (is_nil(table_get_int(t, (int64_t)m))) j = m;
+    else i = m;
+  }
+  return i;
+}
+
+/* The array part is full: the border is beyond it. */
+static uint64_t length_in_hash(Table *t) {
+  uint64_t i = t->array_size, j = i + 1;
+  if (!has_hash(t) || is_nil(table_get_int(t, (int64_t)j))) return i;
+  while (!is_nil(table_get_int(t, (int64_t)j))) {
+    i = j;
+    if (j > (uint64_t)INT64_MAX / 2) {
+      if (!is_nil(table_get_int(t, INT64_MAX))) return INT64_MAX;
+      j = INT64_MAX;
+      break;
+    }
+    j *= 2;
+  }
+  return search_hash(t, i, j);
+}
+
+static uint32_t search_array(const Table *t, uint32_t i, uint32_t j) {
+  while (j - i > 1) {
+    uint32_t m = i + (j - i) / 2;
+    if (is_nil(&t->array[m - 1])) j = m;
+    else i = m;
+  }
+  return i;
+}
+
+uint64_t table_length(Table *t) {
+  uint32_t n = t->array_size;
+  if (n == 0 || !is_nil(&t->array[n - 1])) return length_in_hash(t);
+  uint32_t b = t->border; /* b < n is kept below; array[n-1] is nil */
+  if (b >= n) b = n - 1;
+  if (b > 0 && is_nil(&t->array[b - 1])) {
+    if (b > 1 && !is_nil(&t->array[b - 2])) return t->border = b - 1; /* popped one */
+    return t->border = search_array(t, 0, b);
+  }
+  for (int tries = 0; tries < 4; tries++, b++) /* pushed a few */
+    if (is_nil(&t->array[b])) return t->border = b;
+  return t->border = search_array(t, b, n);
+}
+
+/* ---- traversal ------------------------------------------------------------------------------ */
+
+static bool is_key_or_its_remains(const Node *n, const TValue *key) {
+  if (same_key(n, key)) return true;
+  return n->key_tag == TAG_DEADKEY && is_collected(key) && n->key.gc == key->v.gc;
+}
+
+/* Position after `key` in the order of traversal. */
+static uint32_t position_after(lua_State *L, Table *t, const TValue *key) {
+  if (is_nil(key)) return 0;
+  if (is_int(key) && (uint64_t)key->v.i - 1 < t->array_size) return (uint32_t)key->v.i;
+  const Node *n = main_position(t, key->tag, key->v);
+  while (!is_key_or_its_remains(n, key)) {
+    if (n->next == 0) error_run(L, "invalid key to 'next'");
+    n += n->next;
+  }
+  return t->array_size + (uint32_t)(n - t->node) + 1;
+}
+
+uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value) {
+  for (; position < t->array_size; position++) {
+    if (is_nil(&t->array[position])) continue;
+    set_int(key, (int64_t)position + 1);
+    value_copy(value, &t->array[position]);
+    return position + 1;
+  }
+  uint32_t count = node_count(t);
+  for (uint32_t i = position - t->array_size; i < count; i++) {
+    const Node *n = &t->node[i];
+    if (n->tag == TAG_NIL) continue;
+    key->v = n->key;
+    key->tag = n->key_tag;
+    value_copy(value, node_value(n));
+    return t->array_size + i + 1;
+  }
+  return 0;
+}
+
+bool table_next(lua_State *L, Table *t, TValue *key) {
+  return table_iterate(t, position_after(L, t, key), key, key + 1) != 0;
+}

@@ -1,0 +1,51 @@
+/* runtime/table.h: Lua tables (design: top of table.c). */
+#ifndef SAROS_RUNTIME_TABLE_H
+#define SAROS_RUNTIME_TABLE_H
+
+#include "domain.h"
+
+extern const TValue table_absent; /* the nil that lookups answer for a missing key */
+extern Node table_empty_node;     /* the node of every table without a hash part */
+
+/* A new table with room for narray array slots and nhash hashed keys. */
+Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash);
+
+/* Lookups: the value's slot, or &table_absent (read only). No metamethods. */
+const TValue *table_get(Table *t, const TValue *key);
+const TValue *table_get_int_slow(Table *t, int64_t key);
+const TValue *table_get_str(Table *t, const String *key); /* short strings only */
+
+ALWAYS_INLINE const TValue *table_get_int(Table *t, int64_t key) {
+  if (likely((uint64_t)key - 1 < t->array_size)) return &t->array[key - 1];
+  return table_get_int_slow(t, key);
+}
+
+/* Raw assignment with write barrier. May raise (memory, "table overflow", key
+ * nil or NaN). Never collects. */
+void table_set(lua_State *L, Table *t, const TValue *key, const TValue *value);
+void table_set_int(lua_State *L, Table *t, int64_t key, const TValue *value);
+void table_set_str(lua_State *L, Table *t, String *key, const TValue *value);
+/* Writes through a slot that a lookup answered: value, barrier. If the slot is
+ * &table_absent, inserts the key. */
+void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value);
+
+/* Sets the sizes of both parts and re-inserts everything. */
+void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash);
+/* A border: n with t[n] non-nil and t[n+1] nil (or 0). */
+uint64_t table_length(Table *t);
+/* Traversal: key at *key replaced by the next key, value stored at key + 1;
+ * false at the end. Raises "invalid key to 'next'". */
+bool table_next(lua_State *L, Table *t, TValue *key);
+/* Iteration by position, for generic for: positions 0.. array_size + nodes - 1.
+ * Stores key and value, answers the position to continue from, or 0 at the end. */
+uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value);
+
+/* Metamethod e (one of the first eight) of metatable mt, through the absence cache. */
+const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name);
+ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metamethod e) {
+  if (mt == NULL || (mt->flags & (1u << e))) return NULL;
+  return table_metamethod_slow(mt, e, d->meta_names[e]);
+}
+#define table_forget_absence(t) ((t)->flags = 0) /* after any store of a new key into a possible metatable */
+
+#endif

@@ -1,0 +1,18 @@
+/* vm/compiler.h: from source text (or a binary chunk) to a closure. */
+#ifndef SAROS_VM_COMPILER_H
+#define SAROS_VM_COMPILER_H
+
+#include "domain.h"
+
+/* Compiles `size` bytes of source. Pushes the main closure (one upvalue, _ENV,
+ * allocated but not set: the caller stores globals into it). Raises LUA_ERRSYNTAX
+ * with "chunk:line: message near 'token'" or LUA_ERRMEM. Never collects and calls
+ * no guest code. name: the chunk name as given to lua_load ("@file", "=name" or text). */
+LuaClosure *compile_source(lua_State *L, const char *source, size_t size, const char *name);
+
+/* Loads a binary chunk written by chunk_dump, after verifying it in full. */
+LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name);
+/* Writes p through writer as lua_dump does; answers the writer's status. */
+int chunk_dump(lua_State *L, const Prototype *p, lua_Writer writer, void *ud, int strip);
+
+#endif
