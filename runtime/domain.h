@@ -153,4 +153,6 @@ _Noreturn void error_throw(lua_State *L, int status);
 _Noreturn void error_run(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void error_memory(lua_State *L);
 
+#include "gc_inline.h" /* heap_alloc, gc_check, write barriers */
+
 #endif

@@ -1,0 +1,182 @@
+/* runtime/gc.h: interface of the collector (design and state machine: gc.c).
+ *
+ * The invariants of an object's `gc` bits
+ *
+ *   GC_YOUNG  allocated since the last minor collection. A minor collection
+ *             traces young objects only; a survivor is old at once.
+ *   GC_CLEAN  old and not in the remembered set. A clean object refers to no
+ *             young object (its large parts: except on marked cards), and,
+ *             once scanned by the major cycle that marks, to no white one.
+ *             Stores that would break this go through the barrier, which puts
+ *             the object into the remembered set and clears the bit.
+ *   GC_MARK   equal to Gc.mark_sense: marked ("black" or "grey") in the current
+ *             major cycle, or, when none marks, alive at the last one. A new
+ *             cycle flips the sense, which makes every old object white.
+ *   GC_LARGE  a LargeHeader stands before the object; its `mark` byte does
+ *             what line bytes do for others.
+ *   GC_FIXED  a root.
+ *
+ * Rules for those who use the collector
+ *
+ *   1. Nothing collects but gc_check, gc_full and gc_step_by. When one of them
+ *      is called, everything needed afterwards is reachable from the registry,
+ *      a stack slot below top, an open upvalue or an object that is.
+ *   2. L->top is at or above every live slot of the running frame at that
+ *      moment; slots above it are set to nil. Stacks do not move in it
+ *      (finalizers run there may move them).
+ *   3. A store of a value into an object that may be old is followed (or
+ *      preceded) by gc_barrier, gc_barrier_table or gc_barrier_object, with no
+ *      gc_check between the two.
+ *   4. Whoever writes to the stack of a thread that does not run, and whoever
+ *      lets a thread run, calls gc_thread_resumed for it.
+ */
+#ifndef SAROS_RUNTIME_GC_H
+#define SAROS_RUNTIME_GC_H
+#include "object.h"
+
+/* The phases of a major cycle, in order; minor collections go on between any
+ * two slices. GC_PHASE(id, name, what a slice does in it) */
+#define GC_PHASES(GC_PHASE) \
+  GC_PHASE(IDLE, "idle", "no cycle: waits for the threshold") \
+  GC_PHASE(MARK, "mark", "scans grey objects, in slices") \
+  GC_PHASE(ATOMIC, "atomic", "a minor, roots again, weak tables, finalizers; not divided") \
+  GC_PHASE(SWEEP_STRINGS, "sweep_strings", "unlinks dead strings from the intern table") \
+  GC_PHASE(SWEEP_LARGE, "sweep_large", "frees unmarked large objects and parts") \
+  GC_PHASE(SWEEP_BLOCKS, "sweep_blocks", "clears the lines of dead objects, block by block") \
+  GC_PHASE(FINISH, "finish", "figures, next threshold, memory given back")
+
+typedef enum GcPhase {
+#define GC_PHASE(id, name, what) GC_PHASE_##id,
+  GC_PHASES(GC_PHASE)
+#undef GC_PHASE
+  GC_PHASE_COUNT
+} GcPhase;
+
+typedef enum GcMode { GC_MODE_INCREMENTAL, GC_MODE_GENERATIONAL } GcMode;
+
+/* A growing array of pointers outside the heap. */
+typedef struct GcVector {
+  void **items;
+  size_t n, capacity;
+} GcVector;
+
+/* A card of a large part of a clean table that was written to. */
+typedef struct GcCard {
+  Table *table;
+  uint32_t card;
+  uint32_t node; /* 0: of the array part, 1: of the node part */
+} GcCard;
+
+typedef struct GcCards {
+  GcCard *items;
+  size_t n, capacity;
+} GcCards;
+
+/* Figures since the domain began; for traces and tests. */
+typedef struct GcStats {
+  uint64_t minors, majors, slices;
+  uint64_t promoted_bytes;   /* by minor collections */
+  uint64_t finalizers;
+} GcStats;
+
+typedef struct Gc {
+  uint8_t pending;      /* a collection step is due at the next gc_check */
+  uint8_t marking_mask; /* GC_CLEAN while a major cycle marks, else 0 */
+  uint8_t mark_sense;   /* GC_MARK or 0: the colour that means marked */
+  uint8_t line_bit;     /* 1 or 2: what marks a line in the current cycle */
+  uint8_t phase;        /* GcPhase */
+  uint8_t mode;         /* GcMode */
+  uint8_t stopped;      /* by gc_stop */
+  uint8_t running;      /* inside the collector or a finalizer: gc_check does nothing */
+  uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
+  uint8_t closing;      /* domain_close has begun: no new finalizers */
+  uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
+  uint8_t minor_active; /* a minor collection is tracing */
+  int pause, stepmul, stepsize;  /* parameters as given to collectgarbage, in percent and log2 */
+  int minor_mul, major_mul;      /* likewise */
+  size_t nursery_bytes; /* young bytes that start a minor collection */
+  size_t trigger;       /* young bytes at which `pending` is set */
+  size_t threshold;     /* old bytes that start a major cycle */
+  size_t live_bytes;    /* old bytes at the end of the last major */
+  size_t cycle_base;    /* old bytes when the cycle began */
+  size_t marked_bytes;  /* small ones marked in this cycle */
+  size_t work_done;     /* units of mark work in this cycle */
+  size_t step_young;    /* young bytes at the last slice */
+  intptr_t debt_promoted; /* bytes promoted since the last slice */
+  GcVector grey;        /* major: marked, not yet scanned */
+  GcVector trace;       /* minor: promoted, not yet scanned */
+  GcVector remembered;  /* old objects that were written to */
+  GcCards cards;
+  GcVector new_interned; /* short strings made since the last minor */
+  GcVector finalizable;  /* objects with finalizers in order of registration */
+  size_t finalizable_old; /* the first so many are old */
+  GcVector pending_finalizers; /* to be called, first one first, from pending_first on */
+  size_t pending_first;
+  GcVector weak_values, ephemerons, weak_all; /* weak tables met by the trace */
+  size_t grey_scan_index; /* where the scan of the large table on top of `grey` continues */
+  uint32_t sweep_bucket;
+  struct Chunk *sweep_chunk;
+  uint32_t sweep_block;
+  struct LargeHeader *sweep_large;
+  uint64_t cycle;       /* number of the current (or last) major cycle */
+  GcStats stats;
+} Gc;
+
+/* ---- collecting (gc.c) -------------------------------------------------------- */
+
+/* What is due: a minor collection, a slice of the major cycle, finalizers. Called by gc_check. */
+void gc_step(lua_State *L);
+/* A whole major cycle, from a fresh start, and its finalizers. */
+void gc_full(lua_State *L);
+void gc_stop(Domain *d);
+void gc_restart(Domain *d);
+/* Bytes in use: live at the last collection and allocated since. */
+size_t gc_count(Domain *d);
+/* Work as if `kib` KiB had been allocated (0: one basic step); true when a major cycle ended.
+ * Collects although stopped. */
+bool gc_step_by(lua_State *L, size_t kib);
+/* Sets the mode, answers the former one. In incremental mode minor collections
+ * run too (they are what keeps dead temporaries cheap). */
+GcMode gc_set_mode(lua_State *L, GcMode mode);
+bool gc_is_running(Domain *d); /* not stopped */
+
+bool gc_init(Domain *d);
+void gc_close(Domain *d);
+
+/* ---- finalizers (gc_finalize.c) ------------------------------------------------ */
+
+/* Notes that the table or userdata has a metatable with __gc. Called by
+ * setmetatable; a second call does nothing until the finalizer has been called. */
+void gc_register_finalizer(lua_State *L, GCObject *o);
+/* Calls what is pending; through gc_step, outside any span. */
+void gc_run_finalizers(lua_State *L);
+/* At domain_close: calls all finalizers, last registered first. */
+void gc_finalize_all(lua_State *L);
+
+/* ---- barriers (inline halves: gc_inline.h) --------------------------------------- */
+
+void gc_remember(Domain *d, GCObject *parent);
+void gc_remember_slot(Domain *d, Table *t, const void *slot);
+/* A part of the table was replaced by a new one or changed its place. Values
+ * that are moved by the resize itself need no barrier of their own. */
+void gc_table_resized(lua_State *L, Table *t);
+/* The thread runs from now on, or its stack was written to. */
+void gc_thread_resumed(lua_State *L, lua_State *co);
+/* Another part of the object (code, constants, ...) was allocated or replaced: its
+ * lines must be marked again. */
+void gc_part_changed(lua_State *L, GCObject *owner);
+
+/* ---- strings --------------------------------------------------------------------- */
+
+/* A new short string was put into the intern table. */
+void gc_note_interned(lua_State *L, String *s);
+/* The intern table is about to be rehashed: what is dead in it must be out of it. */
+void gc_strings_resizing(Domain *d);
+void gc_resurrect_string(Domain *d, String *s);
+
+/* ---- verifier (gc_verify.c) --------------------------------------------------------- */
+
+/* Checks every invariant of the heap from the roots; aborts with a message that
+ * names the object and the rule when one is broken. */
+void gc_verify(Domain *d, const char *when);
+#endif

@@ -1,0 +1,55 @@
+/* runtime/gc_inline.h: fast paths of heap and collector; included by domain.h,
+ * whose types they need. */
+#ifndef SAROS_RUNTIME_GC_INLINE_H
+#define SAROS_RUNTIME_GC_INLINE_H
+
+#ifndef SAROS_RUNTIME_DOMAIN_H
+#error "include domain.h instead"
+#endif
+
+ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
+  Heap *h = &L->domain->heap;
+  char *p = h->cursor;
+  if (unlikely(size > (size_t)(h->limit - p))) return heap_alloc_slow(L, size);
+  h->cursor = p + size;
+  return p;
+}
+
+/* A place where a collection may run (rules 1 and 2 of gc.h). */
+ALWAYS_INLINE void gc_check(lua_State *L) {
+#ifdef SAROS_STRESS
+  gc_step(L);
+#else
+  if (unlikely(L->domain->gc.pending)) gc_step(L);
+#endif
+}
+
+/* parent now refers to child. */
+ALWAYS_INLINE void gc_barrier_object(lua_State *L, void *parent, void *child) {
+  uint8_t gc = ((GCObject *)parent)->gc;
+  if (gc & GC_CLEAN) {
+    Domain *d = L->domain;
+    if ((((((GCObject *)child)->gc & GC_YOUNG) << 1) | d->gc.marking_mask) & GC_CLEAN)
+      gc_remember(d, (GCObject *)parent);
+  }
+}
+
+/* parent now holds the value. */
+ALWAYS_INLINE void gc_barrier(lua_State *L, void *parent, const TValue *value) {
+  if (is_collected(value)) gc_barrier_object(L, parent, value->v.gc);
+}
+
+/* The table now holds the value in a slot of its parts. (A new key too: call it
+ * for the key with the node as slot.) */
+ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, const TValue *value) {
+  if (is_collected(value) && (t->gc & GC_CLEAN)) {
+    Domain *d = L->domain;
+    if (((value->v.gc->gc << 1) | d->gc.marking_mask) & GC_CLEAN) gc_remember_slot(d, t, slot);
+  }
+}
+
+/* The intern table answers a string that was there. */
+ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
+  if (unlikely(d->gc.phase == GC_PHASE_SWEEP_STRINGS)) gc_resurrect_string(d, s);
+}
+#endif
