@@ -2,3 +2,4 @@
 
 noinst_LIBRARIES += libruntime.a
 libruntime_a_SOURCES =
+libruntime_a_SOURCES += runtime/str.h runtime/str.c runtime/number.c

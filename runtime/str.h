@@ -14,6 +14,7 @@ int string_compare(const String *a, const String *b); /* strcoll order, embedded
 /* printf-like; the result is pushed on the stack. */
 String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void string_table_init(lua_State *L);
+void string_table_free(Domain *d);
 void string_table_resize(lua_State *L, uint32_t size);
 
 /* Numbers and strings (number.c) */

@@ -1,0 +1,471 @@
+/* runtime/number.c: numbers as text, conversions, arithmetic and order.
+ *
+ * Text.  Numerals are read with '.' whatever the locale, and with the locale's
+ * own point as a second try.  Most decimal floats take an exact short cut in
+ * both directions; what the short cuts do not cover goes to strtod and
+ * snprintf, so that results are those of the C library to the last bit.
+ *
+ * Integers and floats.  An integer compares with a float by exact value: never
+ * by rounding the integer first when that could lose bits.
+ */
+#include "str.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "func.h"
+
+#define TWO_63 9223372036854775808.0 /* 2^63: first float above all integers */
+#define EXACT_LIMIT (INT64_C(1) << 53) /* all integers up to it are floats too */
+
+static const double exact_powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                             1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                             1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+#define MAX_EXACT_POWER 22
+
+/* ---- reading numerals ------------------------------------------------------ */
+
+/* Characters of the "C" locale, whatever setlocale says. */
+ALWAYS_INLINE bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+ALWAYS_INLINE bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
+
+/* Value of a hexadecimal digit, or 16 and more. */
+ALWAYS_INLINE unsigned hex_digit(char c) {
+  if (is_digit(c)) return (unsigned)(c - '0');
+  unsigned letter = (unsigned)((c | 0x20) - 'a');
+  return letter < 6 ? letter + 10 : 16;
+}
+
+static const char *skip_spaces(const char *s) {
+  while (is_space(*s)) s++;
+  return s;
+}
+
+ALWAYS_INLINE char decimal_point(void) { return *nl_langinfo(RADIXCHAR); }
+
+/* strtod of the "C" locale. */
+static double c_strtod(const char *s, char **end) {
+  static locale_t c_locale; /* glibc hands out one static object: a race stores the same value */
+  locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);
+  if (locale == (locale_t)0) {
+    locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (locale == (locale_t)0) return strtod(s, end);
+    __atomic_store_n(&c_locale, locale, __ATOMIC_RELEASE);
+  }
+  return strtod_l(s, end, locale);
+}
+
+/* Hexadecimal integers wrap around. s is after the sign and "0x"; answers the
+ * first character after the digits, or NULL when there is none. */
+static const char *parse_hex_integer(const char *s, uint64_t *value) {
+  const char *start = s;
+  uint64_t n = 0;
+  for (unsigned digit; (digit = hex_digit(*s)) < 16; s++) n = n << 4 | digit;
+  *value = n;
+  return s == start ? NULL : s;
+}
+
+/* NULL also when the value does not fit: it is a float then. */
+static const char *parse_decimal_integer(const char *s, bool negative, uint64_t *value) {
+  const char *start = s;
+  uint64_t limit = (uint64_t)INT64_MAX + negative, n = 0;
+  for (; is_digit(*s); s++) {
+    unsigned digit = (unsigned)(*s - '0');
+    if (n > (limit - digit) / 10) return NULL;
+    n = n * 10 + digit;
+  }
+  *value = n;
+  return s == start ? NULL : s;
+}
+
+static const char *parse_integer(const char *s, int64_t *result) {
+  bool negative = *s == '-';
+  uint64_t magnitude;
+  if (*s == '-' || *s == '+') s++;
+  if (s[0] == '0' && (s[1] | 0x20) == 'x')
+    s = parse_hex_integer(s + 2, &magnitude);
+  else
+    s = parse_decimal_integer(s, negative, &magnitude);
+  if (s != NULL) *result = (int64_t)(negative ? 0 - magnitude : magnitude);
+  return s;
+}
+
+/* A decimal of at most 19 digits, without or with a small exponent: when the
+ * digits are an exact float and the power of ten too, one rounding gives the
+ * right result.  NULL: not such a one (the form may still be right). */
+static const char *parse_short_decimal(const char *s, double *result) {
+  bool negative = *s == '-';
+  if (*s == '-' || *s == '+') s++;
+  uint64_t digits = 0;
+  int count = 0, scale = 0, exponent = 0;
+  for (; is_digit(*s); s++, count++) digits = digits * 10 + (unsigned)(*s - '0');
+  if (*s == '.')
+    for (s++; is_digit(*s); s++, count++, scale++) digits = digits * 10 + (unsigned)(*s - '0');
+  if (count == 0 || count > 18 || digits > (uint64_t)EXACT_LIMIT) return NULL;
+  if ((*s | 0x20) == 'e') {
+    bool down = *++s == '-';
+    if (*s == '-' || *s == '+') s++;
+    if (!is_digit(*s)) return NULL;
+    for (; is_digit(*s); s++)
+      if ((exponent = exponent * 10 + (*s - '0')) > 999) return NULL;
+    if (down) exponent = -exponent;
+  }
+  exponent -= scale;
+  if (exponent < -MAX_EXACT_POWER || exponent > MAX_EXACT_POWER) return NULL;
+  double n = (double)digits;
+  n = exponent < 0 ? n / exact_powers_of_ten[-exponent] : n * exact_powers_of_ten[exponent];
+  *result = negative ? -n : n;
+  return s;
+}
+
+/* strtod also reads "inf", "nan" and "nan(...)", which are no numerals. */
+static const char *parse_float_c(const char *s, double *result) {
+  char *end;
+  if (strpbrk(s, "nN") != NULL) return NULL;
+  *result = c_strtod(s, &end);
+  return end == s ? NULL : end;
+}
+
+#define MAX_LOCALE_NUMERAL 200 /* longer ones are read with '.' alone */
+
+/* A numeral with the locale's decimal point; answers the end as a position of s. */
+static const char *parse_float_locale(const char *s, double *result) {
+  char point = decimal_point();
+  const char *where = strchr(s, point);
+  size_t len = strlen(s);
+  if (point == '.' || where == NULL || strchr(s, '.') != NULL || len > MAX_LOCALE_NUMERAL) return NULL;
+  char copy[MAX_LOCALE_NUMERAL + 1];
+  memcpy(copy, s, len + 1);
+  copy[where - s] = '.';
+  const char *end = parse_float_c(copy, result);
+  return end == NULL ? NULL : s + (end - copy);
+}
+
+/* Answers s after the numeral and the spaces behind it, or NULL. */
+static const char *at_end(const char *s) {
+  if (s == NULL) return NULL;
+  s = skip_spaces(s);
+  return *s == '\0' ? s : NULL;
+}
+
+static const char *parse_float(const char *s, double *result) {
+  const char *end = at_end(parse_short_decimal(s, result));
+  if (end == NULL) end = at_end(parse_float_c(s, result));
+  if (end == NULL) end = at_end(parse_float_locale(s, result));
+  return end;
+}
+
+size_t number_parse(const char *s, TValue *result) {
+  const char *start = skip_spaces(s);
+  int64_t i;
+  double n;
+  const char *end = at_end(parse_integer(start, &i));
+  if (end != NULL)
+    set_int(result, i);
+  else if ((end = parse_float(start, &n)) != NULL)
+    set_float(result, n);
+  else
+    return 0;
+  return (size_t)(end - s) + 1;
+}
+
+/* ---- writing numerals --------------------------------------------------------- */
+
+/* Digits of n, most significant first; answers how many. */
+static size_t write_digits(char *out, uint64_t n) {
+  static const char pairs[] =
+      "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+      "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+      "8081828384858687888990919293949596979899";
+  char buffer[20], *p = buffer + sizeof buffer;
+  while (n >= 100) {
+    p -= 2;
+    memcpy(p, pairs + 2 * (n % 100), 2);
+    n /= 100;
+  }
+  if (n >= 10) {
+    p -= 2;
+    memcpy(p, pairs + 2 * n, 2);
+  } else {
+    *--p = (char)('0' + n);
+  }
+  size_t len = (size_t)(buffer + sizeof buffer - p);
+  memcpy(out, p, len);
+  return len;
+}
+
+static size_t write_integer(char *out, int64_t i) {
+  char *p = out;
+  uint64_t magnitude = (uint64_t)i;
+  if (i < 0) {
+    *p++ = '-';
+    magnitude = 0 - magnitude;
+  }
+  return (size_t)(p - out) + write_digits(p, magnitude);
+}
+
+#define FLOAT_DIGITS 14 /* of "%.14g" */
+#define TEN_TO_13 UINT64_C(10000000000000)
+#define TEN_TO_14 UINT64_C(100000000000000)
+
+/* n * 10^power rounded to the nearest integer, ties to even, exactly.
+ * 1e-5 < n < 1e15 and 0 <= power <= 18: the product of the 53-bit mantissa and
+ * 10^power has fewer than 128 bits. */
+static uint64_t scale_exactly(double n, int power) {
+  static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+                                    10000000000, 100000000000, 1000000000000, TEN_TO_13, TEN_TO_14,
+                                    10 * TEN_TO_14, 100 * TEN_TO_14, 1000 * TEN_TO_14, 10000 * TEN_TO_14};
+  uint64_t bits;
+  memcpy(&bits, &n, sizeof bits);
+  int shift = 1075 - (int)(bits >> 52); /* n = mantissa * 2^-shift */
+  uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+  unsigned __int128 product = (unsigned __int128)mantissa * powers[power];
+  if (shift <= 0) return (uint64_t)(product << -shift);
+  unsigned __int128 one = 1, rest = product & ((one << shift) - 1), half = one << (shift - 1);
+  uint64_t whole = (uint64_t)(product >> shift);
+  return whole + (rest > half || (rest == half && (whole & 1)));
+}
+
+/* "%.14g" of 1e-4 <= n < 1e14, which needs no exponent.  0: rounds up to 1e14. */
+static size_t write_plain_float(char *out, double n) {
+  uint64_t bits;
+  memcpy(&bits, &n, sizeof bits);
+  int decade = (int)((((int)(bits >> 52) - 1023) * 1233) >> 12); /* log10(n) rounded down, or one less */
+  uint64_t digits = scale_exactly(n, FLOAT_DIGITS - 1 - decade);
+  if (digits >= TEN_TO_14) {
+    decade++;
+    digits = decade == FLOAT_DIGITS ? TEN_TO_14 : scale_exactly(n, FLOAT_DIGITS - 1 - decade);
+  }
+  if (digits >= TEN_TO_14) return 0;
+  char text[20], *p = out;
+  size_t len = write_digits(text, digits), whole = decade < 0 ? 0 : (size_t)decade + 1;
+  rt_assert(len == FLOAT_DIGITS);
+  while (len > whole && text[len - 1] == '0') len--;
+  if (whole == 0) *p++ = '0';
+  memcpy(p, text, whole);
+  p += whole;
+  *p++ = decimal_point();
+  for (int i = decade; i < -1; i++) *p++ = '0';
+  if (len == whole) *p++ = '0';
+  memcpy(p, text + whole, len - whole);
+  return (size_t)(p - out) + len - whole;
+}
+
+static bool looks_like_integer(const char *text) { return text[strspn(text, "-0123456789")] == '\0'; }
+
+static size_t write_general_float(char *out, double n) {
+  int len = snprintf(out, NUMBER_TEXT_MAX - 3, "%.14g", n);
+  rt_assert(len > 0 && len < NUMBER_TEXT_MAX - 3);
+  if (looks_like_integer(out)) {
+    out[len++] = decimal_point();
+    out[len++] = '0';
+  }
+  return (size_t)len;
+}
+
+static size_t write_float(char *out, double n) {
+  double magnitude = fabs(n);
+  if (magnitude >= 1e-4 && magnitude < 1e14) {
+    size_t sign = n < 0;
+    *out = '-';
+    size_t len = write_plain_float(out + sign, magnitude);
+    if (len > 0) return sign + len;
+  }
+  return write_general_float(out, n);
+}
+
+size_t number_to_text(const TValue *number, char *buffer) {
+  size_t len = is_int(number) ? write_integer(buffer, number->v.i) : write_float(buffer, number->v.n);
+  buffer[len] = '\0';
+  return len;
+}
+
+String *number_to_string(lua_State *L, const TValue *number) {
+  char buffer[NUMBER_TEXT_MAX];
+  size_t len = number_to_text(number, buffer);
+  return string_new(L, buffer, len);
+}
+
+/* ---- conversions ------------------------------------------------------------------ */
+
+bool number_float_to_int(double n, int64_t *result, FloatToInt mode) {
+  if (!(n >= -TWO_63 && n < TWO_63)) return false; /* NaN too */
+  int64_t i = (int64_t)n;                          /* towards zero */
+  double whole = (double)i;
+  if (whole != n) {
+    if (mode == FLOAT_EXACT) return false;
+    if (mode == FLOAT_FLOOR && n < whole) i--;
+    if (mode == FLOAT_CEIL && n > whole) i++;
+  }
+  *result = i;
+  return true;
+}
+
+/* The number that a string stands for. */
+static bool string_to_number(const TValue *o, TValue *number) {
+  return is_string(o) && number_parse(as_string(o)->data, number) == string_len(as_string(o)) + 1;
+}
+
+bool number_to_int(const TValue *o, int64_t *result, FloatToInt mode) {
+  TValue number;
+  if (is_int(o)) {
+    *result = o->v.i;
+    return true;
+  }
+  if (is_float(o)) return number_float_to_int(o->v.n, result, mode);
+  return string_to_number(o, &number) && number_to_int(&number, result, mode);
+}
+
+bool number_to_float(const TValue *o, double *result) {
+  TValue number;
+  if (is_float(o))
+    *result = o->v.n;
+  else if (is_int(o))
+    *result = (double)o->v.i;
+  else
+    return string_to_number(o, &number) && number_to_float(&number, result);
+  return true;
+}
+
+/* ---- arithmetic --------------------------------------------------------------------- */
+
+/* Integer arithmetic wraps around, which C has for unsigned integers only. */
+#define WRAP(a, op, b) ((int64_t)((uint64_t)(a)op(uint64_t)(b)))
+
+int64_t number_int_div(lua_State *L, int64_t a, int64_t b) {
+  if (unlikely((uint64_t)b + 1 <= 1)) { /* 0 or -1 */
+    if (b == 0) error_run(L, "attempt to perform 'n//0'");
+    return WRAP(0, -, a); /* the smallest integer divided by -1 traps in hardware */
+  }
+  int64_t quotient = a / b;
+  return quotient - ((a ^ b) < 0 && quotient * b != a);
+}
+
+int64_t number_int_mod(lua_State *L, int64_t a, int64_t b) {
+  if (unlikely((uint64_t)b + 1 <= 1)) {
+    if (b == 0) error_run(L, "attempt to perform 'n%%%%0'");
+    return 0;
+  }
+  int64_t rest = a % b;
+  return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;
+}
+
+/* The remainder has the sign of b; fmod's has that of a. */
+double number_float_mod(double a, double b) {
+  double rest;
+  if (fabs(a) < (double)EXACT_LIMIT && fabs(b) < (double)EXACT_LIMIT && b != 0 && (double)(int64_t)a == a &&
+      (double)(int64_t)b == b)
+    rest = copysign((double)((int64_t)a % (int64_t)b), a); /* integral floats: much faster than fmod */
+  else
+    rest = fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+int64_t number_shift_left(int64_t a, int64_t b) {
+  if (b <= -64 || b >= 64) return 0;
+  return (int64_t)(b >= 0 ? (uint64_t)a << b : (uint64_t)a >> -b);
+}
+
+static int64_t arith_int(lua_State *L, int op, int64_t a, int64_t b) {
+  switch (op) {
+    case LUA_OPADD: return WRAP(a, +, b);
+    case LUA_OPSUB: return WRAP(a, -, b);
+    case LUA_OPMUL: return WRAP(a, *, b);
+    case LUA_OPMOD: return number_int_mod(L, a, b);
+    case LUA_OPIDIV: return number_int_div(L, a, b);
+    case LUA_OPBAND: return a & b;
+    case LUA_OPBOR: return a | b;
+    case LUA_OPBXOR: return a ^ b;
+    case LUA_OPSHL: return number_shift_left(a, b);
+    case LUA_OPSHR: return number_shift_left(a, b == INT64_MIN ? INT64_MAX : -b);
+    case LUA_OPUNM: return WRAP(0, -, a);
+    default: rt_assert(op == LUA_OPBNOT); return ~a;
+  }
+}
+
+static double arith_float(int op, double a, double b) {
+  switch (op) {
+    case LUA_OPADD: return a + b;
+    case LUA_OPSUB: return a - b;
+    case LUA_OPMUL: return a * b;
+    case LUA_OPDIV: return a / b;
+    case LUA_OPPOW: return b == 2 ? a * a : pow(a, b);
+    case LUA_OPIDIV: return floor(a / b);
+    case LUA_OPMOD: return number_float_mod(a, b);
+    default: rt_assert(op == LUA_OPUNM); return -a;
+  }
+}
+
+static bool is_bitwise(int op) { return (op >= LUA_OPBAND && op <= LUA_OPSHR) || op == LUA_OPBNOT; }
+
+/* Float operands of numbers without coercion of strings. */
+ALWAYS_INLINE bool plain_float(const TValue *o, double *n) {
+  *n = is_float(o) ? o->v.n : (double)o->v.i;
+  return is_number(o);
+}
+
+static bool arith_bits(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result) {
+  int64_t x, y;
+  if (!is_number(a) || !is_number(b)) return false;
+  if (!number_to_int(a, &x, FLOAT_EXACT) || !number_to_int(b, &y, FLOAT_EXACT)) return false;
+  set_int(result, arith_int(L, op, x, y));
+  return true;
+}
+
+bool number_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result) {
+  if (is_bitwise(op)) return arith_bits(L, op, a, b, result);
+  if (is_int(a) && is_int(b) && op != LUA_OPDIV && op != LUA_OPPOW) {
+    set_int(result, arith_int(L, op, a->v.i, b->v.i));
+    return true;
+  }
+  double x, y;
+  if (!plain_float(a, &x) || !plain_float(b, &y)) return false;
+  set_float(result, arith_float(op, x, y));
+  return true;
+}
+
+/* ---- order ------------------------------------------------------------------------------ */
+
+/* i < n, i <= n, n < i, n <= i by exact value; false with NaN.  Up to 2^53 the
+ * integer is a float.  Beyond it the float is brought to an integer, rounded so
+ * that the order holds; a float outside the integers' range is above or below
+ * all of them. */
+ALWAYS_INLINE bool fits_float(int64_t i) { return (uint64_t)i + EXACT_LIMIT <= 2 * (uint64_t)EXACT_LIMIT; }
+
+static bool int_less_float(int64_t i, double n) {
+  int64_t bound;
+  if (fits_float(i)) return (double)i < n;
+  return number_float_to_int(n, &bound, FLOAT_CEIL) ? i < bound : n > 0;
+}
+
+static bool int_less_equal_float(int64_t i, double n) {
+  int64_t bound;
+  if (fits_float(i)) return (double)i <= n;
+  return number_float_to_int(n, &bound, FLOAT_FLOOR) ? i <= bound : n > 0;
+}
+
+static bool float_less_int(double n, int64_t i) {
+  int64_t bound;
+  if (fits_float(i)) return n < (double)i;
+  return number_float_to_int(n, &bound, FLOAT_FLOOR) ? bound < i : n < 0;
+}
+
+static bool float_less_equal_int(double n, int64_t i) {
+  int64_t bound;
+  if (fits_float(i)) return n <= (double)i;
+  return number_float_to_int(n, &bound, FLOAT_CEIL) ? bound <= i : n < 0;
+}
+
+bool number_less(const TValue *a, const TValue *b) {
+  if (is_int(a)) return is_int(b) ? a->v.i < b->v.i : int_less_float(a->v.i, b->v.n);
+  return is_float(b) ? a->v.n < b->v.n : float_less_int(a->v.n, b->v.i);
+}
+
+bool number_less_equal(const TValue *a, const TValue *b) {
+  if (is_int(a)) return is_int(b) ? a->v.i <= b->v.i : int_less_equal_float(a->v.i, b->v.n);
+  return is_float(b) ? a->v.n <= b->v.n : float_less_equal_int(a->v.n, b->v.i);
+}

@@ -1,0 +1,221 @@
+/* runtime/str.c: strings.
+ *
+ * Strings of at most SHORT_STRING_MAX bytes are interned: a domain has one of
+ * each content, so that equality is identity and a table finds a field by
+ * address.  The intern table (Domain.strings) chains strings through their own
+ * `u.next`; it does not keep them alive.  The collector unlinks those that it
+ * is about to reclaim; a string that is found here while the collector holds it
+ * for dead is brought back by gc_string_found before anyone sees it.
+ *
+ * Longer strings are separate objects each time and hashed only when they are
+ * used as a key (string_hash_long); until then `hash` holds the seed.
+ *
+ * The bucket array is ordinary C memory, released by string_table_free.  When
+ * it cannot grow the chains get longer and nothing else happens.
+ *
+ * Nothing here collects; what raises is allocation alone.
+ */
+#include "str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "func.h"
+#include "gc.h"
+#include "heap.h"
+
+#define INTERN_MIN_BUCKETS 256
+#define INTERN_MAX_BUCKETS (UINT32_C(1) << 30)
+#define MAX_STRING_LEN ((size_t)PTRDIFF_MAX - 64)
+
+/* ---- hashing ------------------------------------------------------------ */
+
+/* Odd constants without structure; the multiplication folds its upper half
+ * back, so that each input bit reaches each bit of the result. */
+#define HASH_FACTOR UINT64_C(0xd6e8feb86659fd93)
+#define HASH_LENGTH UINT64_C(0x9e3779b97f4a7c15)
+
+ALWAYS_INLINE uint64_t hash_mix(uint64_t x) {
+  unsigned __int128 product = (unsigned __int128)x * HASH_FACTOR;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+ALWAYS_INLINE uint64_t load_64(const char *p) {
+  uint64_t word;
+  memcpy(&word, p, sizeof word);
+  return word;
+}
+
+ALWAYS_INLINE uint64_t load_32(const char *p) {
+  uint32_t word;
+  memcpy(&word, p, sizeof word);
+  return word;
+}
+
+/* Eight bytes a step; the last step overlaps the one before instead of
+ * handling a tail. */
+ALWAYS_INLINE uint32_t hash_bytes(const char *s, size_t len, uint32_t seed) {
+  uint64_t h = (seed + len) * HASH_LENGTH;
+  if (len >= 8) {
+    const char *last = s + len - 8;
+    for (; s < last; s += 8) h = hash_mix(h ^ load_64(s));
+    h = hash_mix(h ^ load_64(last));
+  } else if (len >= 4) {
+    h = hash_mix(h ^ (load_32(s) | load_32(s + len - 4) << 32));
+  } else if (len > 0) {
+    uint64_t first = (uint8_t)s[0], middle = (uint8_t)s[len >> 1], last = (uint8_t)s[len - 1];
+    h = hash_mix(h ^ (first | middle << 8 | last << 16));
+  }
+  return (uint32_t)(h ^ h >> 32);
+}
+
+uint32_t string_hash_long(String *s) {
+  if (!s->extra) {
+    s->hash = hash_bytes(s->data, s->u.long_len, s->hash);
+    s->extra = 1;
+  }
+  return s->hash;
+}
+
+/* ---- the intern table ----------------------------------------------------- */
+
+void string_table_init(lua_State *L) {
+  StringTable *table = &L->domain->strings;
+  table->buckets = calloc(INTERN_MIN_BUCKETS, sizeof *table->buckets);
+  if (table->buckets == NULL) error_memory(L);
+  table->size = INTERN_MIN_BUCKETS;
+  table->used = 0;
+}
+
+void string_table_free(Domain *d) {
+  free(d->strings.buckets);
+  d->strings = (StringTable){0};
+}
+
+void string_table_resize(lua_State *L, uint32_t size) {
+  StringTable *table = &L->domain->strings;
+  if (size < INTERN_MIN_BUCKETS) size = INTERN_MIN_BUCKETS;
+  if (size == table->size) return;
+  String **buckets = calloc(size, sizeof *buckets);
+  if (buckets == NULL) return; /* longer chains, no harm */
+  gc_strings_resizing(L->domain);
+  for (uint32_t i = 0; i < table->size; i++) {
+    for (String *s = table->buckets[i], *next; s != NULL; s = next) {
+      next = s->u.next;
+      String **bucket = &buckets[s->hash & (size - 1)];
+      s->u.next = *bucket;
+      *bucket = s;
+    }
+  }
+  free(table->buckets);
+  table->buckets = buckets;
+  table->size = size;
+}
+
+/* Sizes of string objects: data, its NUL, rounded up to what the heap deals in. */
+ALWAYS_INLINE size_t string_object_size(size_t len) {
+  return (offsetof(String, data) + len + 1 + 7) & ~(size_t)7;
+}
+
+static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash) {
+  String *s = heap_alloc(L, string_object_size(len));
+  object_init(L, (GCObject *)s, TYPE_SHORT_STRING);
+  s->extra = 0;
+  s->short_len = (uint8_t)len;
+  s->hash = hash;
+  memcpy(s->data, bytes, len);
+  s->data[len] = '\0';
+  StringTable *table = &L->domain->strings;
+  if (unlikely(table->used >= table->size) && table->size < INTERN_MAX_BUCKETS)
+    string_table_resize(L, table->size * 2);
+  String **bucket = &table->buckets[hash & (table->size - 1)];
+  s->u.next = *bucket;
+  *bucket = s;
+  table->used++;
+  gc_note_interned(L, s);
+  return s;
+}
+
+static String *intern(lua_State *L, const char *bytes, size_t len) {
+  Domain *d = L->domain;
+  uint32_t hash = hash_bytes(bytes, len, d->seed);
+  for (String *s = d->strings.buckets[hash & (d->strings.size - 1)]; s != NULL; s = s->u.next) {
+    if (s->hash == hash && s->short_len == len && memcmp(s->data, bytes, len) == 0) {
+      gc_string_found(d, s);
+      return s;
+    }
+  }
+  return intern_new(L, bytes, len, hash);
+}
+
+/* ---- making strings --------------------------------------------------------- */
+
+String *string_new_long(lua_State *L, size_t len) {
+  if (unlikely(len > MAX_STRING_LEN)) error_run(L, "memory allocation error: block too big");
+  String *s = heap_alloc(L, string_object_size(len));
+  object_init(L, (GCObject *)s, TYPE_LONG_STRING);
+  s->extra = 0;
+  s->short_len = 0;
+  s->hash = L->domain->seed;
+  s->u.long_len = len;
+  s->data[len] = '\0';
+  return s;
+}
+
+String *string_new(lua_State *L, const char *bytes, size_t len) {
+  if (likely(len <= SHORT_STRING_MAX)) return intern(L, bytes, len);
+  String *s = string_new_long(L, len);
+  memcpy(s->data, bytes, len);
+  return s;
+}
+
+String *string_from_c(lua_State *L, const char *text) { return string_new(L, text, strlen(text)); }
+
+static String *push_string(lua_State *L, String *s) {
+  set_string(L->top, s);
+  L->top++;
+  stack_check(L, 0); /* leaves a free slot for the next who pushes without asking */
+  return s;
+}
+
+String *string_format(lua_State *L, const char *fmt, ...) {
+  char buffer[256];
+  va_list args;
+  va_start(args, fmt);
+  int len = vsnprintf(buffer, sizeof buffer, fmt, args);
+  va_end(args);
+  rt_assert(len >= 0);
+  if ((size_t)len < sizeof buffer) return push_string(L, string_new(L, buffer, (size_t)len));
+  String *s = string_new_long(L, (size_t)len);
+  va_start(args, fmt);
+  vsnprintf(s->data, (size_t)len + 1, fmt, args);
+  va_end(args);
+  return push_string(L, s);
+}
+
+/* ---- comparing ------------------------------------------------------------------ */
+
+bool string_equal(const String *a, const String *b) {
+  if (a == b) return true;
+  if (a->type != TYPE_LONG_STRING || b->type != TYPE_LONG_STRING) return false;
+  return a->u.long_len == b->u.long_len && memcmp(a->data, b->data, a->u.long_len) == 0;
+}
+
+/* strcoll knows no zeros: compares piece by piece, each ending at a zero or at
+ * the end of its string. */
+int string_compare(const String *a, const String *b) {
+  const char *p = a->data, *p_end = p + string_len(a);
+  const char *q = b->data, *q_end = q + string_len(b);
+  for (;;) {
+    int order = strcoll(p, q);
+    if (order != 0) return order;
+    p += strlen(p);
+    q += strlen(q);
+    if (q == q_end) return p != p_end;
+    if (p == p_end) return -1;
+    p++;
+    q++;
+  }
+}
