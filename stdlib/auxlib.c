@@ -1,0 +1,391 @@
+/* auxlib.c - the auxiliary library: arguments, metatables, references,
+ * libraries, new states.
+ *
+ * Its other parts: auxlib_buffer.c (strings under construction),
+ * auxlib_load.c (chunks from files and memory), auxlib_trace.c (tracebacks
+ * and every error that names a function).
+ *
+ * All of it is written against lua.h alone and keeps the stack as the
+ * reference manual promises for each function.  Its functions raise errors
+ * where the manual says so, and never print, but for the default panic and
+ * warning functions of luaL_newstate.
+ */
+#define LUA_LIB
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+
+/* ------------------------------------------------------------ arguments -- */
+
+static int raise_type_mismatch(lua_State *L, int arg, int tag) {
+  return luaL_typeerror(L, arg, lua_typename(L, tag));
+}
+
+void luaL_checktype(lua_State *L, int arg, int t) {
+  if (l_unlikely(lua_type(L, arg) != t))
+    raise_type_mismatch(L, arg, t);
+}
+
+void luaL_checkany(lua_State *L, int arg) {
+  if (l_unlikely(lua_type(L, arg) == LUA_TNONE))
+    luaL_argerror(L, arg, "value expected");
+}
+
+const char *luaL_checklstring(lua_State *L, int arg, size_t *len) {
+  const char *text = lua_tolstring(L, arg, len);
+  if (l_unlikely(text == NULL))
+    raise_type_mismatch(L, arg, LUA_TSTRING);
+  return text;
+}
+
+const char *luaL_optlstring(lua_State *L, int arg, const char *def,
+                            size_t *len) {
+  if (!lua_isnoneornil(L, arg))
+    return luaL_checklstring(L, arg, len);
+  if (len != NULL)
+    *len = def != NULL ? strlen(def) : 0;
+  return def;
+}
+
+lua_Number luaL_checknumber(lua_State *L, int arg) {
+  int is_number;
+  lua_Number n = lua_tonumberx(L, arg, &is_number);
+  if (l_unlikely(!is_number))
+    raise_type_mismatch(L, arg, LUA_TNUMBER);
+  return n;
+}
+
+lua_Number luaL_optnumber(lua_State *L, int arg, lua_Number def) {
+  return lua_isnoneornil(L, arg) ? def : luaL_checknumber(L, arg);
+}
+
+/* A number that is no integer deserves a better message than its type. */
+static void raise_not_integer(lua_State *L, int arg) {
+  if (lua_isnumber(L, arg))
+    luaL_argerror(L, arg, "number has no integer representation");
+  else
+    raise_type_mismatch(L, arg, LUA_TNUMBER);
+}
+
+lua_Integer luaL_checkinteger(lua_State *L, int arg) {
+  int is_integer;
+  lua_Integer n = lua_tointegerx(L, arg, &is_integer);
+  if (l_unlikely(!is_integer))
+    raise_not_integer(L, arg);
+  return n;
+}
+
+lua_Integer luaL_optinteger(lua_State *L, int arg, lua_Integer def) {
+  return lua_isnoneornil(L, arg) ? def : luaL_checkinteger(L, arg);
+}
+
+int luaL_checkoption(lua_State *L, int arg, const char *def,
+                     const char *const lst[]) {
+  const char *choice = def != NULL ? luaL_optstring(L, arg, def)
+                                   : luaL_checkstring(L, arg);
+  for (int i = 0; lst[i] != NULL; i++)
+    if (strcmp(lst[i], choice) == 0)
+      return i;
+  return luaL_argerror(L, arg,
+                       lua_pushfstring(L, "invalid option '%s'", choice));
+}
+
+/* The few slots beyond `sz` leave room to raise the error. */
+void luaL_checkstack(lua_State *L, int sz, const char *msg) {
+  if (l_likely(lua_checkstack(L, sz)))
+    return;
+  if (msg != NULL)
+    luaL_error(L, "stack overflow (%s)", msg);
+  else
+    luaL_error(L, "stack overflow");
+}
+
+/* ----------------------------------------------------------- metatables -- */
+
+int luaL_newmetatable(lua_State *L, const char *tname) {
+  if (luaL_getmetatable(L, tname) != LUA_TNIL)
+    return 0;
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 2);
+  lua_pushstring(L, tname);
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, tname);
+  return 1;
+}
+
+void luaL_setmetatable(lua_State *L, const char *tname) {
+  luaL_getmetatable(L, tname);
+  lua_setmetatable(L, -2);
+}
+
+void *luaL_testudata(lua_State *L, int ud, const char *tname) {
+  void *block = lua_touserdata(L, ud);
+  if (block == NULL || !lua_getmetatable(L, ud))
+    return NULL;
+  luaL_getmetatable(L, tname);
+  if (!lua_rawequal(L, -1, -2))
+    block = NULL;
+  lua_pop(L, 2);
+  return block;
+}
+
+void *luaL_checkudata(lua_State *L, int ud, const char *tname) {
+  void *block = luaL_testudata(L, ud, tname);
+  luaL_argexpected(L, block != NULL, ud, tname);
+  return block;
+}
+
+int luaL_getmetafield(lua_State *L, int obj, const char *e) {
+  if (!lua_getmetatable(L, obj))
+    return LUA_TNIL;
+  lua_pushstring(L, e);
+  int type = lua_rawget(L, -2);
+  if (type == LUA_TNIL)
+    lua_pop(L, 2);
+  else
+    lua_remove(L, -2);
+  return type;
+}
+
+int luaL_callmeta(lua_State *L, int obj, const char *e) {
+  obj = lua_absindex(L, obj);
+  if (luaL_getmetafield(L, obj, e) == LUA_TNIL)
+    return 0;
+  lua_pushvalue(L, obj);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+static void push_number_text(lua_State *L, int idx) {
+  if (lua_isinteger(L, idx))
+    lua_pushfstring(L, "%I", (LUAI_UACINT)lua_tointeger(L, idx));
+  else
+    lua_pushfstring(L, "%f", (LUAI_UACNUMBER)lua_tonumber(L, idx));
+}
+
+/* "kind: address", where a metatable's __name, if a string, is the kind. */
+static void push_identity_text(lua_State *L, int idx) {
+  int name_type = luaL_getmetafield(L, idx, "__name");
+  const char *kind = name_type == LUA_TSTRING ? lua_tostring(L, -1)
+                                              : luaL_typename(L, idx);
+  lua_pushfstring(L, "%s: %p", kind, lua_topointer(L, idx));
+  if (name_type != LUA_TNIL)
+    lua_remove(L, -2);
+}
+
+static void push_plain_text(lua_State *L, int idx) {
+  switch (lua_type(L, idx)) {
+  case LUA_TNUMBER: push_number_text(L, idx); break;
+  case LUA_TSTRING: lua_pushvalue(L, idx); break;
+  case LUA_TNIL: lua_pushliteral(L, "nil"); break;
+  case LUA_TBOOLEAN:
+    lua_pushstring(L, lua_toboolean(L, idx) ? "true" : "false");
+    break;
+  default: push_identity_text(L, idx); break;
+  }
+}
+
+const char *luaL_tolstring(lua_State *L, int idx, size_t *len) {
+  idx = lua_absindex(L, idx);
+  if (!luaL_callmeta(L, idx, "__tostring"))
+    push_plain_text(L, idx);
+  else if (!lua_isstring(L, -1))
+    luaL_error(L, "'__tostring' must return a string");
+  return lua_tolstring(L, -1, len);
+}
+
+lua_Integer luaL_len(lua_State *L, int idx) {
+  int is_integer;
+  lua_len(L, idx);
+  lua_Integer n = lua_tointegerx(L, -1, &is_integer);
+  if (l_unlikely(!is_integer))
+    luaL_error(L, "object length is not an integer");
+  lua_pop(L, 1);
+  return n;
+}
+
+/* ----------------------------------------------------------- references --
+ * Freed references of a table form a list through the table itself: the slot
+ * FREE_HEAD holds the first, each freed slot the next, 0 the end.  The slot
+ * lies after those that the registry keeps for itself. */
+
+enum { FREE_HEAD = LUA_RIDX_LAST + 1 };
+
+/* First freed reference of `t`, or 0.  Makes the list at the first use, which
+ * also keeps lua_rawlen(t) from ever giving FREE_HEAD out as a reference. */
+static int first_free_ref(lua_State *L, int t) {
+  int ref = 0;
+  if (lua_rawgeti(L, t, FREE_HEAD) == LUA_TNIL) {
+    lua_pushinteger(L, 0);
+    lua_rawseti(L, t, FREE_HEAD);
+  } else {
+    ref = (int)lua_tointeger(L, -1);
+  }
+  lua_pop(L, 1);
+  return ref;
+}
+
+int luaL_ref(lua_State *L, int t) {
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return LUA_REFNIL;
+  }
+  t = lua_absindex(L, t);
+  int ref = first_free_ref(L, t);
+  if (ref != 0) {
+    lua_rawgeti(L, t, ref);
+    lua_rawseti(L, t, FREE_HEAD);
+  } else {
+    ref = (int)lua_rawlen(L, t) + 1;
+  }
+  lua_rawseti(L, t, ref);
+  return ref;
+}
+
+void luaL_unref(lua_State *L, int t, int ref) {
+  if (ref < 0)
+    return;
+  t = lua_absindex(L, t);
+  lua_rawgeti(L, t, FREE_HEAD);
+  lua_rawseti(L, t, ref);
+  lua_pushinteger(L, ref);
+  lua_rawseti(L, t, FREE_HEAD);
+}
+
+/* ------------------------------------------------------------ libraries -- */
+
+void luaL_checkversion_(lua_State *L, lua_Number ver, size_t sz) {
+  lua_Number core = lua_version(L);
+  if (sz != LUAL_NUMSIZES)
+    luaL_error(L, "core and library have incompatible numeric types");
+  else if (core != ver)
+    luaL_error(L, "version mismatch: app. needs %f, Lua core provides %f",
+               (LUAI_UACNUMBER)ver, (LUAI_UACNUMBER)core);
+}
+
+/* Pushes entry `f` as a closure over copies of the top `nup` values. */
+static void push_library_entry(lua_State *L, lua_CFunction f, int nup) {
+  if (f == NULL) {
+    lua_pushboolean(L, 0);
+    return;
+  }
+  for (int i = 0; i < nup; i++)
+    lua_pushvalue(L, -nup);
+  lua_pushcclosure(L, f, nup);
+}
+
+void luaL_setfuncs(lua_State *L, const luaL_Reg *l, int nup) {
+  luaL_checkstack(L, nup, "too many upvalues");
+  for (; l->name != NULL; l++) {
+    push_library_entry(L, l->func, nup);
+    lua_setfield(L, -(nup + 2), l->name);
+  }
+  lua_pop(L, nup);
+}
+
+int luaL_getsubtable(lua_State *L, int idx, const char *fname) {
+  if (lua_getfield(L, idx, fname) == LUA_TTABLE)
+    return 1;
+  lua_pop(L, 1);
+  idx = lua_absindex(L, idx);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, idx, fname);
+  return 0;
+}
+
+void luaL_requiref(lua_State *L, const char *modname, lua_CFunction openf,
+                   int glb) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, modname);
+  if (!lua_toboolean(L, -1)) {
+    lua_pop(L, 1);
+    lua_pushcfunction(L, openf);
+    lua_pushstring(L, modname);
+    lua_call(L, 1, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, modname);
+  }
+  lua_remove(L, -2);
+  if (glb) {
+    lua_pushvalue(L, -1);
+    lua_setglobal(L, modname);
+  }
+}
+
+/* ----------------------------------------------------------- new states -- */
+
+static void *allocate_with_libc(void *ud, void *ptr, size_t osize,
+                                size_t nsize) {
+  (void)ud;
+  (void)osize;
+  if (nsize != 0)
+    return realloc(ptr, nsize);
+  free(ptr);
+  return NULL;
+}
+
+/* Without a protected call there is nobody to tell but the user; the state
+ * aborts the process when this returns. */
+static int report_panic(lua_State *L) {
+  const char *msg = lua_tostring(L, -1);
+  if (msg == NULL)
+    msg = "error object is not a string";
+  lua_writestringerror("PANIC: unprotected error in call to Lua API (%s)\n",
+                       msg);
+  return 0;
+}
+
+/* Warnings: three functions are the three states off, on and amid a message
+ * of several pieces.  Each gets the lua_State as `ud` and installs the next. */
+
+static void warn_when_off(void *ud, const char *msg, int tocont);
+static void warn_when_on(void *ud, const char *msg, int tocont);
+static void warn_amid_message(void *ud, const char *msg, int tocont);
+
+/* A message in one piece that starts with '@' is for the switch; those that
+ * it doesn't know are ignored.  The value is whether it was one. */
+static int obey_warning_control(lua_State *L, const char *msg, int tocont) {
+  if (tocont || msg[0] != '@')
+    return 0;
+  if (strcmp(msg, "@off") == 0)
+    lua_setwarnf(L, warn_when_off, L);
+  else if (strcmp(msg, "@on") == 0)
+    lua_setwarnf(L, warn_when_on, L);
+  return 1;
+}
+
+static void warn_when_off(void *ud, const char *msg, int tocont) {
+  obey_warning_control(ud, msg, tocont);
+}
+
+static void warn_amid_message(void *ud, const char *msg, int tocont) {
+  lua_State *L = ud;
+  lua_writestringerror("%s", msg);
+  if (tocont) {
+    lua_setwarnf(L, warn_amid_message, L);
+  } else {
+    lua_writestringerror("%s", "\n");
+    lua_setwarnf(L, warn_when_on, L);
+  }
+}
+
+static void warn_when_on(void *ud, const char *msg, int tocont) {
+  if (obey_warning_control(ud, msg, tocont))
+    return;
+  lua_writestringerror("%s", "Lua warning: ");
+  warn_amid_message(ud, msg, tocont);
+}
+
+lua_State *luaL_newstate(void) {
+  lua_State *L = lua_newstate(allocate_with_libc, NULL);
+  if (L != NULL) {
+    lua_atpanic(L, report_panic);
+    lua_setwarnf(L, warn_when_off, L);
+  }
+  return L;
+}

@@ -1,0 +1,169 @@
+/* auxlib_buffer.c - luaL_Buffer: strings under construction.
+ *
+ * A buffer starts in the array inside luaL_Buffer.  When that is full, the
+ * bytes move to a block of the state's allocator, which a "box" owns: a
+ * userdata {block, size}.  The buffer holds one stack slot from the start,
+ * first with a placeholder (a light userdata), then with the box.
+ *
+ * Who frees the block: luaL_pushresult, by closing the box's slot as a
+ * to-be-closed variable; when an error unwinds the function first, the same
+ * mechanism; when a coroutine is abandoned, the box's finalizer.  Growth past
+ * SIZE_MAX is an error ("buffer too large"), so is running out of memory.
+ */
+#define LUA_LIB
+
+#include <stdint.h>
+#include <string.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+
+typedef struct Box {
+  void *block;
+  size_t size;
+} Box;
+
+/* Gives the box's block `size` bytes, 0 to free it.  After a failure the box
+ * still owns the old block; its slot is closed by the error. */
+static void *resize_box(lua_State *L, int idx, size_t size) {
+  void *ud;
+  lua_Alloc allocate = lua_getallocf(L, &ud);
+  Box *box = lua_touserdata(L, idx);
+  void *block = allocate(ud, box->block, box->size, size);
+  if (l_unlikely(block == NULL && size > 0)) {
+    lua_pushliteral(L, "not enough memory");
+    lua_error(L);
+  }
+  box->block = block;
+  box->size = size;
+  return block;
+}
+
+static int release_box(lua_State *L) {
+  resize_box(L, 1, 0);
+  return 0;
+}
+
+static void push_new_box(lua_State *L) {
+  static const luaL_Reg methods[] = {
+    {"__gc", release_box}, {"__close", release_box}, {NULL, NULL}};
+  Box *box = lua_newuserdatauv(L, sizeof(Box), 0);
+  box->block = NULL;
+  box->size = 0;
+  if (luaL_newmetatable(L, "_UBOX*"))
+    luaL_setfuncs(L, methods, 0);
+  lua_setmetatable(L, -2);
+}
+
+static int is_boxed(const luaL_Buffer *B) {
+  return B->b != B->init.b;
+}
+
+/* Capacity that takes `extra` more bytes: half as much again, or what is
+ * needed, whichever is more. */
+static size_t grown_size(luaL_Buffer *B, size_t extra) {
+  if (l_unlikely(SIZE_MAX - extra < B->n))
+    return (size_t)luaL_error(B->L, "buffer too large");
+  size_t needed = B->n + extra;
+  size_t generous = B->size / 2 * 3;
+  return generous < needed ? needed : generous;
+}
+
+/* Moves the bytes from the array into a box at stack index `slot`. */
+static void move_into_box(luaL_Buffer *B, int slot, size_t size) {
+  lua_State *L = B->L;
+  lua_remove(L, slot); /* the placeholder */
+  push_new_box(L);
+  lua_insert(L, slot);
+  lua_toclose(L, slot);
+  char *block = resize_box(L, slot, size);
+  memcpy(block, B->b, B->n);
+  B->b = block;
+  B->size = size;
+}
+
+/* Address for `extra` more bytes; the buffer's slot is at index `slot`. */
+static char *reserve(luaL_Buffer *B, size_t extra, int slot) {
+  if (B->size - B->n >= extra)
+    return B->b + B->n;
+  size_t size = grown_size(B, extra);
+  if (is_boxed(B)) {
+    B->b = resize_box(B->L, slot, size);
+    B->size = size;
+  } else {
+    move_into_box(B, slot, size);
+  }
+  return B->b + B->n;
+}
+
+static void append(luaL_Buffer *B, const char *s, size_t len, int slot) {
+  if (len == 0)
+    return; /* `s` may be NULL then, which memcpy must not see */
+  memcpy(reserve(B, len, slot), s, len);
+  B->n += len;
+}
+
+void luaL_buffinit(lua_State *L, luaL_Buffer *B) {
+  B->L = L;
+  B->b = B->init.b;
+  B->n = 0;
+  B->size = LUAL_BUFFERSIZE;
+  lua_pushlightuserdata(L, B);
+}
+
+char *luaL_buffinitsize(lua_State *L, luaL_Buffer *B, size_t sz) {
+  luaL_buffinit(L, B);
+  return reserve(B, sz, -1);
+}
+
+char *luaL_prepbuffsize(luaL_Buffer *B, size_t sz) {
+  return reserve(B, sz, -1);
+}
+
+void luaL_addlstring(luaL_Buffer *B, const char *s, size_t l) {
+  append(B, s, l, -1);
+}
+
+void luaL_addstring(luaL_Buffer *B, const char *s) {
+  append(B, s, strlen(s), -1);
+}
+
+/* The value lies above the buffer's slot, and keeps `text` alive there. */
+void luaL_addvalue(luaL_Buffer *B) {
+  size_t len;
+  const char *text = lua_tolstring(B->L, -1, &len);
+  append(B, text, len, -2);
+  lua_pop(B->L, 1);
+}
+
+void luaL_pushresult(luaL_Buffer *B) {
+  lua_State *L = B->L;
+  lua_pushlstring(L, B->b, B->n);
+  if (is_boxed(B))
+    lua_closeslot(L, -2);
+  lua_remove(L, -2);
+}
+
+void luaL_pushresultsize(luaL_Buffer *B, size_t sz) {
+  luaL_addsize(B, sz);
+  luaL_pushresult(B);
+}
+
+void luaL_addgsub(luaL_Buffer *B, const char *s, const char *p,
+                  const char *r) {
+  size_t skip = strlen(p);
+  for (const char *hit; (hit = strstr(s, p)) != NULL; s = hit + skip) {
+    luaL_addlstring(B, s, (size_t)(hit - s));
+    luaL_addstring(B, r);
+  }
+  luaL_addstring(B, s);
+}
+
+const char *luaL_gsub(lua_State *L, const char *s, const char *p,
+                      const char *r) {
+  luaL_Buffer B;
+  luaL_buffinit(L, &B);
+  luaL_addgsub(&B, s, p, r);
+  luaL_pushresult(&B);
+  return lua_tostring(L, -1);
+}

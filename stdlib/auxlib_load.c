@@ -1,0 +1,142 @@
+/* auxlib_load.c - chunks from files and from memory.
+ *
+ * A file is read in pieces.  Before the first one, a UTF-8 byte order mark
+ * and a first line that starts with '#' are dropped; the line break of that
+ * line stays, so that lines keep their numbers, unless a binary chunk follows,
+ * which must start with its signature.
+ *
+ * Failures: a file that cannot be opened or read gives LUA_ERRFILE and a
+ * message that names it; a chunk that does not compile gives lua_load's own.
+ * In each case exactly one value is pushed.
+ */
+#define LUA_LIB
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+
+/* What the reader of a file has at hand. */
+typedef struct FileSource {
+  FILE *file;
+  size_t pending;    /* bytes at the start of `bytes` not yet handed on */
+  char bytes[BUFSIZ];
+} FileSource;
+
+static const char *next_file_piece(lua_State *L, void *ud, size_t *size) {
+  FileSource *source = ud;
+  (void)L;
+  if (source->pending > 0) {
+    *size = source->pending;
+    source->pending = 0;
+    return source->bytes;
+  }
+  /* A terminal reports the end of its input only once. */
+  if (feof(source->file))
+    return NULL;
+  *size = fread(source->bytes, 1, sizeof source->bytes, source->file);
+  return source->bytes;
+}
+
+/* Keeps `c` for the first piece, unless it is EOF. */
+static void keep_char(FileSource *source, int c) {
+  if (c != EOF)
+    source->bytes[source->pending++] = (char)c;
+}
+
+/* Drops a byte order mark.  The value is the first character behind it, which
+ * is not yet kept.  A mark cut short is no mark: its bytes are kept. */
+static int skip_byte_order_mark(FileSource *source) {
+  static const unsigned char mark[] = {0xEF, 0xBB, 0xBF};
+  int c = getc(source->file);
+  for (size_t i = 0; i < sizeof mark; i++) {
+    if (c != mark[i])
+      return c;
+    source->bytes[source->pending++] = (char)c;
+    c = getc(source->file);
+  }
+  source->pending = 0;
+  return c;
+}
+
+static void skip_start_of_file(FileSource *source) {
+  int c = skip_byte_order_mark(source);
+  if (c != '#' || source->pending > 0) {
+    keep_char(source, c);
+    return;
+  }
+  do
+    c = getc(source->file);
+  while (c != EOF && c != '\n');
+  if (c == EOF)
+    return;
+  c = getc(source->file);
+  if (c != LUA_SIGNATURE[0])
+    keep_char(source, '\n');
+  keep_char(source, c);
+}
+
+/* Puts a message about the file in place of the chunk name at `name_index`. */
+static int fail_with_file(lua_State *L, const char *action, int name_index,
+                          int code) {
+  const char *filename = lua_tostring(L, name_index) + 1;
+  if (code != 0)
+    lua_pushfstring(L, "cannot %s %s: %s", action, filename, strerror(code));
+  else
+    lua_pushfstring(L, "cannot %s %s", action, filename);
+  lua_remove(L, name_index);
+  return LUA_ERRFILE;
+}
+
+int luaL_loadfilex(lua_State *L, const char *filename, const char *mode) {
+  FileSource source = {.file = stdin};
+  int name_index = lua_gettop(L) + 1;
+  if (filename == NULL) {
+    lua_pushliteral(L, "=stdin");
+  } else {
+    lua_pushfstring(L, "@%s", filename);
+    source.file = fopen(filename, "r");
+    if (source.file == NULL)
+      return fail_with_file(L, "open", name_index, errno);
+  }
+  errno = 0;
+  skip_start_of_file(&source);
+  int status = lua_load(L, next_file_piece, &source,
+                        lua_tostring(L, name_index), mode);
+  int read_code = errno;
+  int failed = ferror(source.file);
+  if (filename != NULL)
+    fclose(source.file); /* was only read: nothing can be lost here */
+  if (failed) {
+    lua_settop(L, name_index);
+    return fail_with_file(L, "read", name_index, read_code);
+  }
+  lua_remove(L, name_index);
+  return status;
+}
+
+/* What the reader of a block of memory has at hand. */
+typedef struct BlockSource {
+  const char *bytes;
+  size_t size;
+} BlockSource;
+
+static const char *next_block_piece(lua_State *L, void *ud, size_t *size) {
+  BlockSource *source = ud;
+  (void)L;
+  *size = source->size;
+  source->size = 0;
+  return *size > 0 ? source->bytes : NULL;
+}
+
+int luaL_loadbufferx(lua_State *L, const char *buff, size_t size,
+                     const char *name, const char *mode) {
+  BlockSource source = {buff, size};
+  return lua_load(L, next_block_piece, &source, name, mode);
+}
+
+int luaL_loadstring(lua_State *L, const char *s) {
+  return luaL_loadbuffer(L, s, strlen(s), s);
+}
