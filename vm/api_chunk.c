@@ -1,0 +1,106 @@
+/* vm/api_chunk.c: C API: loading and dumping chunks.
+ *
+ * lua_load works in two protected steps: first it drains the reader, which may
+ * run guest code, into a buffer of C memory; then it compiles or undumps the
+ * buffer, which runs none.  The buffer is freed whatever happens in either.
+ */
+#include "api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "compiler.h"
+#include "trace.h"
+
+typedef struct Load {
+  lua_Reader reader;
+  void *reader_data;
+  const char *name;
+  const char *mode; /* NULL: any */
+  char *text;       /* owned */
+  size_t size, capacity;
+} Load;
+
+static void append(lua_State *L, Load *load, const char *piece, size_t size) {
+  if (load->capacity - load->size < size) {
+    size_t capacity = load->capacity > 0 ? load->capacity : 1024;
+    if (size > (size_t)PTRDIFF_MAX / 2) error_memory(L);
+    while (capacity - load->size < size) capacity *= 2;
+    char *text = realloc(load->text, capacity);
+    if (text == NULL) error_memory(L);
+    load->text = text;
+    load->capacity = capacity;
+  }
+  memcpy(load->text + load->size, piece, size);
+  load->size += size;
+}
+
+static void drain_reader(lua_State *L, void *ud) {
+  Load *load = ud;
+  for (;;) {
+    size_t size;
+    const char *piece = load->reader(L, load->reader_data, &size);
+    if (piece == NULL || size == 0) return;
+    append(L, load, piece, size);
+  }
+}
+
+static bool is_binary(const Load *load) { return load->size > 0 && load->text[0] == LUA_SIGNATURE[0]; }
+
+static void check_mode(lua_State *L, const char *mode, const char *kind) {
+  if (mode == NULL || strchr(mode, kind[0]) != NULL) return;
+  string_format(L, "attempt to load a %s chunk (mode is '%s')", kind, mode);
+  error_throw(L, LUA_ERRSYNTAX);
+}
+
+/* The first upvalue of a chunk is _ENV. */
+static void set_environment(lua_State *L, LuaClosure *f) {
+  if (f->nupvalues == 0) return;
+  UpValue *environment = f->upvalues[0];
+  value_copy(environment->v, table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS));
+  gc_barrier(L, environment, environment->v);
+}
+
+static void compile(lua_State *L, void *ud) {
+  Load *load = ud;
+  LuaClosure *f;
+  if (is_binary(load)) {
+    check_mode(L, load->mode, "binary");
+    f = chunk_undump(L, load->text, load->size, load->name);
+  } else {
+    check_mode(L, load->mode, "text");
+    f = compile_source(L, load->size > 0 ? load->text : "", load->size, load->name);
+  }
+  set_environment(L, f);
+}
+
+static int protect(lua_State *L, ProtectedFunction f, Load *load) {
+  L->ncalls_nonyieldable++;
+  int status = vm_protect(L, f, load, stack_save(L, L->top), L->errfunc);
+  L->ncalls_nonyieldable--;
+  return status;
+}
+
+int lua_load(lua_State *L, lua_Reader reader, void *data, const char *chunkname, const char *mode) {
+  Load load = {.reader = reader, .reader_data = data, .mode = mode};
+  load.name = chunkname != NULL ? chunkname : "?";
+  TRACE_BEGIN(L->domain, EV_PARSE);
+  int status = protect(L, drain_reader, &load);
+  if (status == LUA_OK) {
+    TRACE_BEGIN(L->domain, EV_COMPILE);
+    status = protect(L, compile, &load);
+    TRACE_END(L->domain, EV_COMPILE);
+  }
+  TRACE_END(L->domain, EV_PARSE);
+  free(load.text);
+  api_note_write(L);
+  gc_check(L);
+  return status;
+}
+
+int lua_dump(lua_State *L, lua_Writer writer, void *data, int strip) {
+  api_check_values(L, 1);
+  const TValue *o = L->top - 1;
+  return is_lua_closure(o) ? chunk_dump(L, as_lua_closure(o)->p, writer, data, strip) : 1;
+}
