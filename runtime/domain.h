@@ -42,6 +42,11 @@ typedef enum Metamethod {
 #define CALL_UNWIND 0x10000    /* CALL_PCALL frame that closes variables after an error */
 #define CALL_VARARG 0x20000    /* func was shifted up over the extra arguments */
 
+/* Error status with which a CALL_PROTECTED_C frame recovers, in bits 24-27. */
+#define CALL_RECOVERED_MASK 0x0f000000u
+#define CALL_RECOVERED(status) ((int)((status) >> 24 & 0xf))
+#define CALL_SET_RECOVERED(err) ((uint32_t)(err) << 24)
+
 /* One activation.  Frames form a doubly linked list that is kept for reuse;
  * each is a heap part owned by the thread. */
 struct CallInfo {

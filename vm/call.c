@@ -1,0 +1,482 @@
+/* vm/call.c: calls from C, protected calls, and where errors land.
+ *
+ * The interpreter loop runs inside a Run: one C activation of vm_execute with
+ * one setjmp.  Guest calls, pcall, metamethods and coroutines stay inside the
+ * Run they started in; only a C function that calls back (vm_call) opens
+ * another one.  So the C stack grows with the nesting of C functions alone,
+ * which d->ncalls bounds.
+ *
+ * An error (error_throw) unwinds to the innermost ErrorJump: a Run, or a
+ * protected call from C (vm_protect_raw).  A Run looks for a frame that catches
+ * it (CALL_PCALL, or CALL_PROTECTED_C: lua_pcallk with a continuation), from
+ * the thread that raised down to the frame the Run was entered for, crossing
+ * from a dead coroutine to its resumer; execution goes on there in the loop.
+ * Found none, it passes the error on to the next ErrorJump.
+ *
+ * A yield from a C function arrives the same way (status LUA_YIELD) and
+ * unwinds to the Run that resumed the coroutine.
+ *
+ * While an error travels, its value is on top of the stack of d->current.
+ */
+#include "interp.h"
+#include "debuginfo.h"
+#include "func.h"
+#include "gc.h"
+#include "str.h"
+#include "table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- frames -------------------------------------------------------------------- */
+
+CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t status) {
+  CallInfo *ci = L->ci->next;
+  if (unlikely(ci == NULL)) ci = callinfo_extend(L);
+  ci->func = func;
+  ci->top = L->top;
+  ci->nresults = nresults;
+  ci->status = CALL_C | status;
+  ci->u.c.k = NULL;
+  L->ci = ci;
+  return ci;
+}
+
+int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32_t status) {
+  if (unlikely(L->stack_last - L->top <= LUA_MINSTACK)) {
+    ptrdiff_t off = stack_save(L, func);
+    stack_grow(L, LUA_MINSTACK);
+    func = stack_restore(L, off);
+  }
+  CallInfo *ci = vm_push_native(L, func, nresults, status);
+  ci->top = L->top + LUA_MINSTACK;
+  if (unlikely(L->hook_mask & LUA_MASKCALL)) vm_hook(L, LUA_HOOKCALL, -1, 1, (int)(L->top - func) - 1);
+  return f(L);
+}
+
+void vm_move_results(lua_State *L, TValue *res, TValue *first, int n, int wanted) {
+  int moved = wanted < 0 || n < wanted ? n : wanted, j;
+  for (j = 0; j < moved; j++) value_copy(res + j, first + j);
+  for (; j < wanted; j++) set_nil(res + j);
+  L->top = res + j;
+}
+
+TValue *vm_try_call_meta(lua_State *L, TValue *func) {
+  ptrdiff_t off = stack_save(L, func);
+  stack_check(L, 1);
+  func = stack_restore(L, off);
+  const TValue *handler = meta_of(L, func, META_CALL);
+  if (is_nil(handler)) error_call(L, func);
+  for (TValue *p = L->top; p > func; p--) value_copy(p, p - 1);
+  L->top++;
+  value_copy(func, handler);
+  return func;
+}
+
+/* ---- recovering from errors ------------------------------------------------------- */
+
+/* Makes sure that the error's value is on top. */
+static void push_error_value(lua_State *L, int status) {
+  if (status == LUA_ERRMEM) {
+    set_string(L->top, L->domain->memory_error);
+    L->top++;
+  } else if (status == LUA_ERRERR) {
+    set_string(L->top, string_from_c(L, "error in error handling"));
+    L->top++;
+  }
+}
+
+static CallInfo *find_catch(const Run *run, lua_State *L) {
+  CallInfo *end = L == run->L ? run->boundary : &L->base_ci;
+  for (CallInfo *ci = L->ci; ci != end; ci = ci->prev)
+    if (ci->status & (CALL_PCALL | CALL_PROTECTED_C)) return ci;
+  return NULL;
+}
+
+static int resume_at_catch(Run *run, lua_State *L, CallInfo *ci, int status) {
+  L->ci = ci;
+  L->ncalls_nonyieldable = L == run->L ? run->nonyieldable : 0;
+  L->domain->current = L;
+  if (ci->status & CALL_PROTECTED_C)
+    ci->status = (ci->status & ~CALL_RECOVERED_MASK) | CALL_SET_RECOVERED(status);
+  return vm_execute(run, L, ENTER_UNWIND, NULL, 0);
+}
+
+/* Nobody in this Run catches the error of run->L: on to the next ErrorJump, in
+ * the thread that called. */
+_Noreturn static void pass_on(Run *run, lua_State *caller, int status) {
+  lua_State *L = run->L;
+  Domain *d = L->domain;
+  d->error_jump = run->jump.prev;
+  d->current = caller;
+  if (caller != L) value_copy(caller->top++, L->top - 1);
+  error_throw(caller, status);
+}
+
+/* The error of a function of coroutine.wrap is raised again in its caller, after the
+ * coroutine's variables were closed. */
+_Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status) {
+  status = lua_closethread(co, from);
+  value_copy(from->top++, co->top - 1);
+  co->top--;
+  CallInfo *caller = from->ci->prev;
+  if (status != LUA_ERRMEM && is_string(from->top - 1) && is_lua_frame(caller)) {
+    char where[LUA_IDSIZE];
+    const String *source = frame_closure(caller)->p->source;
+    if (source != NULL) chunk_id(where, source->data, string_len(source));
+    else strcpy(where, "?");
+    string_format(from, "%s:%d: ", where, frame_current_line(caller));
+    TValue swap;
+    value_copy(&swap, from->top - 1);
+    value_copy(from->top - 1, from->top - 2);
+    value_copy(from->top - 2, &swap);
+    vm_concat(from, 2);
+  }
+  error_with_handler(from);
+}
+
+/* The coroutine died of an uncaught error: its resumer gets false and the error. */
+static int coroutine_died(Run *run, lua_State *co, int status) {
+  lua_State *from = co->resumer;
+  CallInfo *waiting = from->ci;
+  co->status = (uint8_t)status;
+  co->ci->top = co->top;
+  vm_finish_coroutine(co);
+  from->ncalls_nonyieldable = from == run->L ? run->nonyieldable : 0;
+  if (waiting->status & CALL_WRAP) raise_from_wrap(from, co, status);
+  TValue *first = waiting->func;
+  set_bool(first, false);
+  value_copy(first + 1, co->top - 1);
+  from->top = first + 2;
+  return vm_execute(run, from, ENTER_DONE, first, 0);
+}
+
+/* A yield that came by longjmp: the C activations between the coroutine's frames
+ * are gone, so frames that would have returned to them return within the loop. */
+static int recover_yield(Run *run, lua_State *L) {
+  Domain *d = L->domain;
+  if (L->run != run) { /* the coroutine was resumed further out */
+    d->error_jump = run->jump.prev;
+    error_throw(L, LUA_YIELD);
+  }
+  for (CallInfo *ci = L->ci; ci != &L->base_ci; ci = ci->prev)
+    if (ci->status & CALL_FRESH) ci->status = (ci->status & ~(uint32_t)CALL_FRESH) | CALL_SPECIAL;
+  L->ncalls_nonyieldable = 0;
+  if (run->is_resume && L == run->L) return LUA_YIELD;
+  lua_State *from = L->resumer;
+  int n = L->ci->u2.nyield;
+  vm_finish_coroutine(L);
+  TValue *first = vm_deliver(from, L->top - n, n, &n);
+  from->top = first + n;
+  return vm_execute(run, from, ENTER_DONE, first, 0);
+}
+
+static int recover(Run *run, lua_State *caller) {
+  Domain *d = run->L->domain;
+  lua_State *L = d->current;
+  int status = run->jump.status;
+  run->jump.status = LUA_OK;
+  d->ncalls = run->ncalls;
+  if (status == LUA_YIELD) return recover_yield(run, L);
+  push_error_value(L, status);
+  CallInfo *ci = find_catch(run, L);
+  if (ci != NULL) return resume_at_catch(run, L, ci, status);
+  if (L != run->L) return coroutine_died(run, L, status);
+  if (!run->is_resume) pass_on(run, caller, status);
+  L->status = (uint8_t)status;
+  L->ci->top = L->top;
+  return status;
+}
+
+/* ---- running ------------------------------------------------------------------------ */
+
+/* Opens a Run. is_resume: the coroutine L is resumed from C. */
+static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool is_resume) {
+  Domain *d = L->domain;
+  lua_State *caller = d->current;
+  Run run;
+  run.L = L;
+  run.boundary = is_resume ? &L->base_ci : L->ci;
+  run.is_resume = is_resume;
+  run.nonyieldable = L->ncalls_nonyieldable;
+  run.ncalls = d->ncalls;
+  run.jump.prev = d->error_jump;
+  run.jump.status = LUA_OK;
+  d->error_jump = &run.jump;
+  d->current = L;
+  if (is_resume) L->run = &run;
+  int status;
+  if (_setjmp(run.jump.buf) == 0) status = vm_execute(&run, L, entry, first, nresults);
+  else status = recover(&run, caller);
+  d->error_jump = run.jump.prev;
+  d->current = caller;
+  return status;
+}
+
+int vm_run_resume(lua_State *L, TValue *first) { return run_loop(L, ENTER_RESUME, first, LUA_MULTRET, true); }
+
+_Noreturn static void c_stack_error(lua_State *L) {
+  if (L->domain->ncalls >= MAX_C_CALLS + MAX_C_CALLS / 8) error_throw(L, LUA_ERRERR);
+  error_run(L, "C stack overflow");
+}
+
+void vm_enter_c_level(lua_State *L) {
+  uint32_t n = ++L->domain->ncalls;
+  if (unlikely(n == MAX_C_CALLS || n >= MAX_C_CALLS + MAX_C_CALLS / 8)) c_stack_error(L);
+}
+
+static void call_c_from_c(lua_State *L, TValue *func, lua_CFunction f, int nresults) {
+  int n = vm_enter_c(L, func, f, nresults, CALL_FRESH);
+  CallInfo *ci = L->ci;
+  if (unlikely(L->hook_mask & LUA_MASKRET)) vm_hook(L, LUA_HOOKRET, -1, (int)(L->top - n - ci->func), n);
+  L->ci = ci->prev;
+  vm_move_results(L, ci->func, L->top - n, n, nresults);
+}
+
+void vm_call(lua_State *L, TValue *func, int nresults) {
+  Domain *d = L->domain;
+  vm_enter_c_level(L);
+  if (func->tag == TAG_C_FUNCTION && d->current == L) call_c_from_c(L, func, func->v.f, nresults);
+  else run_loop(L, ENTER_CALL, func, nresults, false);
+  d->ncalls--;
+}
+
+void vm_call_noyield(lua_State *L, TValue *func, int nresults) {
+  L->ncalls_nonyieldable++;
+  vm_call(L, func, nresults);
+  L->ncalls_nonyieldable--;
+}
+
+/* ---- protected calls from C ------------------------------------------------------------ */
+
+int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
+  Domain *d = L->domain;
+  uint32_t ncalls = d->ncalls, nonyieldable = L->ncalls_nonyieldable;
+  lua_State *caller = d->current;
+  ErrorJump jump;
+  jump.prev = d->error_jump;
+  jump.status = LUA_OK;
+  d->error_jump = &jump;
+  d->current = L;
+  if (_setjmp(jump.buf) == 0) {
+    f(L, ud);
+  } else {
+    d->ncalls = ncalls;
+    L->ncalls_nonyieldable = nonyieldable;
+  }
+  d->error_jump = jump.prev;
+  d->current = caller;
+  return jump.status;
+}
+
+struct CloseRequest { ptrdiff_t level; int status; };
+
+static void close_all(lua_State *L, void *ud) {
+  struct CloseRequest *r = ud;
+  vm_close(L, stack_restore(L, r->level), r->status, false);
+}
+
+TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable) {
+  ptrdiff_t off = stack_save(L, level);
+  for (TValue *func; (func = meta_prepare_close(L, stack_restore(L, off), status == LUA_OK ? NULL : L->top - 1)) != NULL;) {
+    if (yieldable) vm_call(L, func, 0);
+    else vm_call_noyield(L, func, 0);
+  }
+  return stack_restore(L, off);
+}
+
+/* Closes what is pending down to `level` after an error; an error in a __close
+ * takes the place of the former one. Leaves the final error at `level`, top above it. */
+static int close_protected(lua_State *L, ptrdiff_t level, int status, CallInfo *ci, uint8_t allow_hook) {
+  push_error_value(L, status);
+  for (;;) {
+    struct CloseRequest r = {level, status};
+    int again = vm_protect_raw(L, close_all, &r);
+    L->ci = ci;
+    L->allow_hook = allow_hook;
+    if (again == LUA_OK) break;
+    status = again;
+    push_error_value(L, status);
+  }
+  TValue *at = stack_restore(L, level);
+  value_copy(at, L->top - 1);
+  L->top = at + 1;
+  return status;
+}
+
+int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, ptrdiff_t errfunc) {
+  CallInfo *ci = L->ci;
+  uint8_t allow_hook = L->allow_hook;
+  ptrdiff_t old_errfunc = L->errfunc;
+  L->errfunc = errfunc;
+  int status = vm_protect_raw(L, f, ud);
+  if (unlikely(status != LUA_OK)) {
+    L->ci = ci;
+    L->allow_hook = allow_hook;
+    status = close_protected(L, old_top, status, ci, allow_hook);
+    stack_shrink(L);
+  }
+  L->errfunc = old_errfunc;
+  return status;
+}
+
+/* ---- API ------------------------------------------------------------------------------------ */
+
+static bool yieldable(const lua_State *L) { return L->run != NULL && L->ncalls_nonyieldable == 0; }
+
+static void grow_frame_top(lua_State *L, int nresults) {
+  if (nresults == LUA_MULTRET && L->ci->top < L->top) L->ci->top = L->top;
+}
+
+LUA_API void lua_callk(lua_State *L, int nargs, int nresults, lua_KContext ctx, lua_KFunction k) {
+  TValue *func = L->top - (nargs + 1);
+  if (k != NULL && yieldable(L)) {
+    L->ci->u.c.k = k;
+    L->ci->u.c.ctx = ctx;
+    vm_call(L, func, nresults);
+  } else {
+    vm_call_noyield(L, func, nresults);
+  }
+  grow_frame_top(L, nresults);
+}
+
+struct CallRequest { TValue *func; int nresults; };
+
+static void call_body(lua_State *L, void *ud) {
+  struct CallRequest *r = ud;
+  vm_call_noyield(L, r->func, r->nresults);
+}
+
+/* The protected call is the frame itself: an error is caught by the Run that
+ * runs the calling C function, which then goes on in k. */
+static int pcall_in_frame(lua_State *L, struct CallRequest *r, ptrdiff_t errfunc, lua_KContext ctx, lua_KFunction k) {
+  CallInfo *ci = L->ci;
+  ci->u.c.k = k;
+  ci->u.c.ctx = ctx;
+  ci->u2.func_index = (uint32_t)(r->func - L->stack);
+  ci->u.c.old_errfunc = L->errfunc;
+  L->errfunc = errfunc;
+  ci->status = (ci->status & ~(uint32_t)CALL_ALLOWHOOK) | CALL_PROTECTED_C | (L->allow_hook ? CALL_ALLOWHOOK : 0);
+  vm_call(L, r->func, r->nresults);
+  ci->status &= ~(uint32_t)CALL_PROTECTED_C;
+  L->errfunc = ci->u.c.old_errfunc;
+  return LUA_OK;
+}
+
+LUA_API int lua_pcallk(lua_State *L, int nargs, int nresults, int msgh, lua_KContext ctx, lua_KFunction k) {
+  ptrdiff_t errfunc = 0;
+  if (msgh != 0) errfunc = stack_save(L, msgh > 0 ? L->ci->func + msgh : L->top + msgh);
+  struct CallRequest r = {L->top - (nargs + 1), nresults};
+  int status = k != NULL && yieldable(L)
+                   ? pcall_in_frame(L, &r, errfunc, ctx, k)
+                   : vm_protect(L, call_body, &r, stack_save(L, r.func), errfunc);
+  grow_frame_top(L, nresults);
+  return status;
+}
+
+LUA_API int lua_error(lua_State *L) {
+  TValue *top = L->top - 1;
+  if (is_short_string(top) && as_string(top) == L->domain->memory_error) error_memory(L);
+  error_with_handler(L);
+}
+
+LUA_API void lua_toclose(lua_State *L, int idx) {
+  TValue *slot = idx > 0 ? L->ci->func + idx : L->top + idx;
+  vm_new_tbc(L, slot);
+}
+
+LUA_API void lua_closeslot(lua_State *L, int idx) {
+  TValue *level = idx > 0 ? L->ci->func + idx : L->top + idx;
+  level = vm_close(L, level, LUA_OK, false);
+  set_nil(level);
+}
+
+LUA_API lua_CFunction lua_atpanic(lua_State *L, lua_CFunction panic) {
+  lua_CFunction old = L->domain->panic;
+  L->domain->panic = panic;
+  return old;
+}
+
+/* ---- finalizers ------------------------------------------------------------------------------- */
+
+static void warn_finalizer_error(lua_State *L) {
+  const TValue *error = L->top - 1;
+  const char *text = is_string(error) ? as_string(error)->data : "error object is not a string";
+  lua_warning(L, "error in ", 1);
+  lua_warning(L, "__gc", 1);
+  lua_warning(L, " (", 1);
+  lua_warning(L, text, 1);
+  lua_warning(L, ")", 0);
+}
+
+static void call_finalizer(lua_State *L) {
+  uint8_t allow_hook = L->allow_hook;
+  struct CallRequest r = {L->top - 2, 0};
+  L->allow_hook = 0;
+  L->ci->status |= CALL_FINALIZER;
+  int status = vm_protect(L, call_body, &r, stack_save(L, r.func), 0);
+  L->ci->status &= ~(uint32_t)CALL_FINALIZER;
+  L->allow_hook = allow_hook;
+  if (status != LUA_OK) {
+    warn_finalizer_error(L);
+    L->top--;
+  }
+}
+
+/* ---- states ---------------------------------------------------------------------------------------- */
+
+/* Pushes a message with the current position, calls the handler and throws. */
+static void raise_message(lua_State *L, const char *msg) {
+  CallInfo *ci = L->ci;
+  if (is_lua_frame(ci)) {
+    char where[LUA_IDSIZE];
+    const String *source = frame_closure(ci)->p->source;
+    if (source != NULL) chunk_id(where, source->data, string_len(source));
+    else strcpy(where, "?");
+    string_format(L, "%s:%d: %s", where, frame_current_line(ci), msg);
+  } else {
+    string_format(L, "%s", msg);
+  }
+  error_with_handler(L);
+}
+
+static void make_registry(lua_State *L, void *ud) {
+  (void)ud;
+  Table *registry = table_new(L, LUA_RIDX_LAST, 0);
+  set_table(&L->domain->registry, registry);
+  TValue v;
+  set_thread(&v, L);
+  table_set_int(L, registry, LUA_RIDX_MAINTHREAD, &v);
+  set_table(&v, table_new(L, 0, 0));
+  table_set_int(L, registry, LUA_RIDX_GLOBALS, &v);
+}
+
+LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
+  vm_dispatch_init();
+  lua_State *L = domain_new();
+  if (L == NULL) return NULL;
+  Domain *d = L->domain;
+  d->allocf = f;
+  d->alloc_ud = ud;
+  d->hooks.call_finalizer = call_finalizer;
+  d->hooks.add_position = raise_message;
+  L->dispatch = vm_dispatch_normal;
+  if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {
+    domain_close(L);
+    return NULL;
+  }
+  return L;
+}
+
+LUA_API void lua_close(lua_State *L) {
+  L = L->domain->main_thread;
+  L->ci = &L->base_ci;
+  struct CloseRequest r = {stack_save(L, L->stack + 1), LUA_OK};
+  while (vm_protect_raw(L, close_all, &r) != LUA_OK) L->ci = &L->base_ci; /* each pending variable is tried once */
+  L->top = L->stack + 1;
+  domain_close(L);
+}
+
+void vm_update_dispatch(lua_State *L) {
+  L->dispatch = L->hook_mask != 0 ? vm_dispatch_hooked : vm_dispatch_normal;
+}

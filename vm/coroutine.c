@@ -1,0 +1,146 @@
+/* vm/coroutine.c: resuming, yielding and ending coroutines.
+ *
+ * From guest code a coroutine is resumed inside the interpreter loop of its
+ * resumer (execute.c, label `resume`): its thread gets resumer and run, and
+ * d->current follows.  From C, lua_resume opens a Run of its own for it.
+ *
+ * A suspended coroutine's current frame is the native frame that yielded; the
+ * values passed to the next resume become that frame's results.
+ */
+#include "interp.h"
+#include "debuginfo.h"
+#include "func.h"
+#include "gc.h"
+#include "str.h"
+
+int vm_run_resume(lua_State *L, TValue *first);
+void vm_enter_c_level(lua_State *L);
+
+#define MAX_RESUMES 190 /* coroutines nested */
+
+void vm_finish_coroutine(lua_State *co) {
+  co->domain->current = co->resumer;
+  co->resumer = NULL;
+  co->run = NULL;
+}
+
+/* NULL, or why the coroutine cannot be resumed. */
+static const char *resume_obstacle(const lua_State *co, int nargs) {
+  if (co->status == LUA_OK) {
+    if (co->run != NULL || co->ci != &co->base_ci) return "cannot resume non-suspended coroutine";
+    if (co->top - (co->ci->func + 1) == nargs) return "cannot resume dead coroutine";
+  } else if (co->status != LUA_YIELD) {
+    return "cannot resume dead coroutine";
+  }
+  return NULL;
+}
+
+bool vm_can_resume(lua_State *L, lua_State *co, int nargs) {
+  if (co == L || L->resume_depth >= MAX_RESUMES || resume_obstacle(co, 0) != NULL) return false;
+  return co->stack_last - co->top > nargs;
+}
+
+TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
+  CallInfo *ci = L->ci;
+  if (unlikely(L->stack_last - ci->func <= n + 1)) {
+    L->top = ci->func + 1;
+    stack_grow(L, n + 1);
+  }
+  TValue *first = ci->func, *to = first;
+  if (!(ci->status & CALL_WRAP)) (to++)->tag = TAG_TRUE;
+  for (int j = 0; j < n; j++) value_copy(to + j, src + j);
+  *total = (int)(to - first) + n;
+  return first;
+}
+
+static int refuse(lua_State *L, const char *message, int nargs) {
+  L->top -= nargs;
+  set_string(L->top, string_from_c(L, message));
+  L->top++;
+  return LUA_ERRRUN;
+}
+
+LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) {
+  const char *obstacle = resume_obstacle(L, nargs);
+  *nresults = 1;
+  if (obstacle != NULL) return refuse(L, obstacle, nargs);
+  uint32_t depth = from != NULL ? from->resume_depth : 0;
+  if (depth >= MAX_RESUMES || L->domain->ncalls >= MAX_C_CALLS - 5) return refuse(L, "C stack overflow", nargs);
+  L->domain->ncalls++;
+  L->resumer = from;
+  L->resume_depth = depth + 1;
+  L->ncalls_nonyieldable = 0;
+  gc_thread_resumed(L, L);
+  int status = vm_run_resume(L, L->top - nargs);
+  L->run = NULL;
+  L->resumer = NULL;
+  L->domain->ncalls--;
+  *nresults = status == LUA_YIELD ? L->ci->u2.nyield
+              : status == LUA_OK  ? (int)(L->top - (L->ci->func + 1))
+                                  : 1;
+  return status;
+}
+
+LUA_API int lua_yieldk(lua_State *L, int nresults, lua_KContext ctx, lua_KFunction k) {
+  if (unlikely(L->run == NULL || L->ncalls_nonyieldable != 0)) {
+    if (L != L->domain->main_thread) error_run(L, "attempt to yield across a C-call boundary");
+    error_run(L, "attempt to yield from outside a coroutine");
+  }
+  CallInfo *ci = L->ci;
+  L->status = LUA_YIELD;
+  ci->u2.nyield = nresults;
+  if (is_lua_frame(ci)) return 0; /* inside a hook: the yield happens when it returns */
+  ci->u.c.k = k;
+  ci->u.c.ctx = ctx;
+  error_throw(L, LUA_YIELD);
+}
+
+LUA_API int lua_isyieldable(lua_State *L) { return L->run != NULL && L->ncalls_nonyieldable == 0; }
+
+LUA_API int lua_status(lua_State *L) { return L->status; }
+
+struct ResetRequest { int status; };
+
+static void close_variables(lua_State *L, void *ud) {
+  const struct ResetRequest *r = ud;
+  vm_close(L, L->stack + 1, r->status, false);
+}
+
+/* Closes what is pending with the status given; an error of a __close takes its place. */
+static int close_pending(lua_State *L, int status) {
+  for (;;) {
+    struct ResetRequest r = {status};
+    L->ci = &L->base_ci;
+    int again = vm_protect_raw(L, close_variables, &r);
+    if (again == LUA_OK) return status;
+    status = again;
+    if (status == LUA_ERRMEM) {
+      set_string(L->top, L->domain->memory_error);
+      L->top++;
+    }
+  }
+}
+
+LUA_API int lua_closethread(lua_State *L, lua_State *from) {
+  int status = L->status == LUA_YIELD ? LUA_OK : L->status;
+  L->ci = &L->base_ci;
+  L->base_ci.func = L->stack;
+  set_nil(L->stack);
+  L->status = LUA_OK;
+  L->run = NULL;
+  L->resume_depth = from != NULL ? from->resume_depth : 0;
+  L->ncalls_nonyieldable = 0;
+  gc_thread_resumed(L, L);
+  status = close_pending(L, status);
+  if (status != LUA_OK) {
+    value_copy(L->stack + 1, L->top - 1);
+    L->top = L->stack + 2;
+  } else {
+    L->top = L->stack + 1;
+  }
+  L->base_ci.top = L->top + LUA_MINSTACK;
+  stack_shrink(L);
+  return status;
+}
+
+LUA_API int lua_resetthread(lua_State *L) { return lua_closethread(L, NULL); }

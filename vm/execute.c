@@ -1,0 +1,1231 @@
+/* vm/execute.c: the interpreter loop.  One function by nature, hence its length.
+ *
+ * State.  L, ci, base, k and pc are locals; base, k and pc are derived from ci
+ * and reloaded whenever the frame changes or the stack may have moved.
+ * `dispatch` is the handler table in force (plain, or one in which each entry
+ * goes through the hooks): it is reread from L at every call, return and
+ * back-edge, so that a hook set from elsewhere takes effect at once and costs
+ * nothing while there is none.
+ *
+ * Leaving the fast path.  An instruction that may raise, allocate, or call
+ * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages
+ * and line numbers) and puts L->top above all registers; RELOAD fetches base
+ * and dispatch again.  While a slow operation runs, the frame's pc points just
+ * behind the instruction word (at its aux word or jump, if any).
+ *
+ * Metamethods.  A slow operation either completes, or leaves a function with
+ * its arguments above the frame (meta_prepare_*).  Then the frame is marked
+ * CALL_META and the function called like any other, with CALL_SPECIAL in its
+ * frame; when it returns, `finish_op` completes the interrupted instruction
+ * from its result.  So metamethods do not grow the C stack and may yield.
+ *
+ * Returning.  A frame without CALL_FRESH, CALL_SPECIAL and CALL_VARARG was
+ * called by a Lua frame's CALL: its results are placed and the caller goes on.
+ * Otherwise `frame_done` looks at who waits below: the C caller of this loop
+ * (FRESH), an interrupted instruction (META), or a native frame: pcall, a
+ * coroutine's resumer, or a C function with a continuation.
+ *
+ * Collections happen only in GC_CHECK; everything live is then below L->top.
+ */
+#include "interp.h"
+#include "compiler.h"
+#include "debuginfo.h"
+#include "func.h"
+#include "gc.h"
+#include "str.h"
+#include "table.h"
+
+#include <math.h>
+
+static const uint8_t op_flags[OP_COUNT] = {
+#define A OPFLAG_A
+#define X OPFLAG_X
+#define T OPFLAG_T
+#define I OPFLAG_I
+#define O OPFLAG_O
+#define OP(name, format, flags, text) [OP_##name] = flags,
+#include "opcodes.def"
+#undef OP
+#undef A
+#undef X
+#undef T
+#undef I
+#undef O
+};
+
+const void *const *vm_dispatch_normal;
+const void *const *vm_dispatch_hooked;
+
+void vm_dispatch_init(void) {
+  if (vm_dispatch_normal == NULL) vm_execute(NULL, NULL, ENTER_CALL, NULL, 0);
+}
+
+/* ---- helpers out of line --------------------------------------------------- */
+
+/* Field lookup that remembers where it found the key, in the aux word. */
+static const TValue *lookup_remember(Table *t, const String *key, Instruction *aux) {
+  const TValue *slot = table_get_str(t, key);
+  if (slot != &table_absent) {
+    size_t index = (size_t)((const Node *)slot - t->node);
+    if (index <= 0xffff) *aux = AUX_KEY(*aux) | (Instruction)index << 16;
+  }
+  return slot;
+}
+
+/* Field of a table or of what its chain of __index tables answers; NULL when
+ * something else than tables is in the way. */
+static NOINLINE const TValue *field_miss(lua_State *L, Table *t, const String *key, Instruction *aux) {
+  Domain *d = L->domain;
+  for (int loop = 0; loop < 100; loop++) {
+    const TValue *slot = lookup_remember(t, key, aux);
+    if (!is_nil(slot)) return slot;
+    const TValue *handler = table_fast_metamethod(d, t->metatable, META_INDEX);
+    if (handler == NULL) return &table_absent;
+    if (!is_table(handler)) return NULL;
+    t = as_table(handler);
+  }
+  return NULL;
+}
+
+/* Stores into a field of a table that has no say in it. False: metamethod. */
+static NOINLINE bool store_field(lua_State *L, Table *t, String *key, const TValue *value, Instruction *aux) {
+  const TValue *slot = lookup_remember(t, key, aux);
+  if (is_nil(slot) && table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
+  TValue k;
+  set_object(&k, key, TAG_SHORT_STRING);
+  table_finish_set(L, t, &k, slot, value);
+  return true;
+}
+
+static NOINLINE bool store_generic(lua_State *L, Table *t, const TValue *key, const TValue *value) {
+  const TValue *slot = table_get(t, key);
+  if (is_nil(slot) && table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
+  table_finish_set(L, t, key, slot, value);
+  return true;
+}
+
+static NOINLINE bool store_int(lua_State *L, Table *t, int64_t key, const TValue *value) {
+  TValue k;
+  set_int(&k, key);
+  return store_generic(L, t, &k, value);
+}
+
+/* The limit of an integer loop as an integer; true when the loop does not run. */
+static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *result, int64_t step) {
+  if (is_int(limit)) {
+    *result = limit->v.i;
+  } else if (is_float(limit) || is_string(limit)) {
+    double n;
+    if (!is_float(limit)) error_for(L, limit, "limit");
+    n = limit->v.n;
+    if (!number_float_to_int(n, result, step < 0 ? FLOAT_CEIL : FLOAT_FLOOR)) {
+      if (isnan(n)) return true;
+      if (n > 0) {
+        if (step < 0) return true;
+        *result = INT64_MAX;
+      } else {
+        if (step > 0) return true;
+        *result = INT64_MIN;
+      }
+    }
+  } else {
+    error_for(L, limit, "limit");
+  }
+  return step > 0 ? init > *result : init < *result;
+}
+
+static double for_number(lua_State *L, const TValue *o, const char *what) {
+  if (is_float(o)) return o->v.n;
+  if (is_int(o)) return (double)o->v.i;
+  error_for(L, o, what);
+}
+
+/* Prepares a numeric loop; true when it does not run at all. */
+static NOINLINE bool for_prepare(lua_State *L, TValue *ra) {
+  TValue *init = ra, *limit = ra + 1, *step = ra + 2;
+  if (is_int(init) && is_int(step)) {
+    int64_t last, start = init->v.i, by = step->v.i;
+    if (by == 0) error_run(L, "'for' step is zero");
+    value_copy(ra + 3, init);
+    if (for_limit(L, start, limit, &last, by)) return true;
+    uint64_t count = by > 0 ? ((uint64_t)last - (uint64_t)start) / (uint64_t)by
+                            : ((uint64_t)start - (uint64_t)last) / ((uint64_t)(-(by + 1)) + 1u);
+    set_int(limit, (int64_t)count);
+    return false;
+  }
+  double flimit = for_number(L, limit, "limit");
+  double fstep = for_number(L, step, "step");
+  double finit = for_number(L, init, "initial");
+  if (fstep == 0) error_run(L, "'for' step is zero");
+  if (fstep > 0 ? !(finit <= flimit) : !(flimit <= finit)) return true;
+  set_float(limit, flimit);
+  set_float(step, fstep);
+  set_float(init, finit);
+  set_float(ra + 3, finit);
+  return false;
+}
+
+static bool for_float_step(TValue *ra) {
+  double step = ra[2].v.n, limit = ra[1].v.n, index = ra[0].v.n + step;
+  if (step > 0 ? !(index <= limit) : !(limit <= index)) return false;
+  ra[0].v.n = index;
+  set_float(ra + 3, index);
+  return true;
+}
+
+static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing, TValue *base, TValue *ra) {
+  LuaClosure *cl = lua_closure_new(L, p);
+  set_lua_closure(ra, cl);
+  for (int i = 0; i < p->nupvalues; i++) {
+    const UpvalueDesc *u = &p->upvalues[i];
+    cl->upvalues[i] = u->in_stack ? upvalue_find(L, base + u->index) : enclosing[u->index];
+  }
+}
+
+/* Shifts function and fixed parameters above the extra arguments. */
+static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
+  int actual = (int)(L->top - ci->func) - 1, extra = actual - nparams;
+  ci->u.lua.nextra = (uint32_t)extra;
+  if (extra == 0) return; /* nothing to keep apart */
+  Prototype *p = frame_closure(ci)->p;
+  stack_check(L, p->max_stack + 1);
+  TValue *from = ci->func, *to = L->top;
+  value_copy(to, from);
+  for (int i = 1; i <= nparams; i++) {
+    value_copy(to + i, from + i);
+    set_nil(from + i);
+  }
+  ci->func = to;
+  ci->top = to + 1 + p->max_stack;
+  L->top = to + 1 + nparams;
+  ci->status |= CALL_VARARG;
+}
+
+static NOINLINE void copy_varargs(lua_State *L, CallInfo *ci, TValue *to, int wanted) {
+  int extra = (int)ci->u.lua.nextra, i;
+  if (wanted < 0) {
+    ptrdiff_t off = stack_save(L, to);
+    wanted = extra;
+    L->top = to;
+    stack_check(L, extra);
+    to = stack_restore(L, off);
+    L->top = to + extra;
+  }
+  for (i = 0; i < wanted && i < extra; i++) value_copy(to + i, ci->func - extra + i);
+  for (; i < wanted; i++) set_nil(to + i);
+}
+
+static NOINLINE void set_list(lua_State *L, Table *t, const TValue *values, uint32_t offset, int n) {
+  uint64_t last = (uint64_t)offset + (uint64_t)n;
+  if (last > t->array_size) table_resize(L, t, (uint32_t)last, t->node_mask ? t->node_mask + 1 : 0);
+  for (int i = 0; i < n; i++) {
+    TValue *slot = &t->array[offset + (uint32_t)i];
+    value_copy(slot, &values[i]);
+    gc_barrier_table(L, t, slot, &values[i]);
+  }
+}
+
+/* Original slot of a frame's function, before varargs were shifted away. */
+ALWAYS_INLINE TValue *frame_result_slot(CallInfo *ci) {
+  if (likely(!(ci->status & CALL_VARARG))) return ci->func;
+  return ci->func - (ci->u.lua.nextra + frame_closure(ci)->p->nparams + 1);
+}
+
+/* Completes the instruction that waited for a metamethod; its result is on
+ * top. Answers the pc to go on from. */
+static const Instruction *finish_op(lua_State *L, CallInfo *ci, TValue **call) {
+  const Instruction *pc = ci->u.lua.pc;
+  Instruction i = pc[-1];
+  TValue *base = ci->func + 1;
+  OpCode op = INS_OP(i);
+  *call = NULL;
+  ci->status &= ~(uint32_t)CALL_META;
+  switch (op) {
+    case OP_EQ: case OP_LT: case OP_LE: case OP_LTI: case OP_LEI: case OP_GTI: case OP_GEI: {
+      bool holds = !is_falsy(L->top - 1);
+      L->top--;
+      return holds == (INS_C(i) != 0) ? pc + 1 + INS_sJ(*pc) : pc + 1;
+    }
+    case OP_CONCAT: {
+      TValue *result = L->top - 1, *ra = base + INS_A(i);
+      int left = (int)(result - 1 - ra); /* operands below the two that were joined */
+      value_copy(result - 2, result);
+      L->top = result - 1;
+      if (left > 1) *call = meta_prepare_concat(L, left);
+      if (*call == NULL) value_copy(ci->func + 1 + INS_A(i), L->top - 1);
+      return pc;
+    }
+    case OP_CLOSE: case OP_RETURN:
+      return pc - 1; /* again, for what is still to be closed */
+    default:
+      if (op_flags[op] & OPFLAG_A) value_copy(base + INS_A(i), --L->top);
+      return op_flags[op] & OPFLAG_X ? pc + 1 : pc;
+  }
+}
+
+/* ---- the loop ------------------------------------------------------------------- */
+
+#define RA (base + INS_A(i))
+#define RB (base + INS_B(i))
+#define RC (base + INS_C(i))
+#define KC (k + INS_C(i))
+#define CLOSURE_OF_FRAME as_lua_closure(base - 1)
+
+#define NEXT do { i = *pc++; goto *dispatch[INS_OP(i)]; } while (0)
+#define CASE(name) L_##name
+#define SAVE (ci->u.lua.pc = pc, L->top = ci->top)
+#define RELOAD (base = ci->func + 1, dispatch = L->dispatch)
+/* Calls the metamethod that `expr` prepared, if any. */
+#define WITH_META(expr) do { SAVE; func = (expr); RELOAD; if (func != NULL) { nresults = 1; goto call_meta; } } while (0)
+#ifdef SAROS_STRESS
+#define GC_IS_DUE true
+#else
+#define GC_IS_DUE unlikely(L->domain->gc.pending)
+#endif
+#define GC_CHECK(limit) do { if (GC_IS_DUE) { ci->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
+#define TAKE_JUMP do { pc += INS_sJ(*pc) + 1; NEXT; } while (0)
+/* After a test: `cond` decides whether the JMP in the next word is taken. */
+#define TEST_JUMP(cond) do { if ((cond) == (INS_C(i) != 0)) TAKE_JUMP; pc++; NEXT; } while (0)
+
+#define ARITH(name, b, c, int_op, float_op, luaop) \
+  { \
+    const TValue *x = (b), *y = (c); \
+    if (likely(is_int(x) && is_int(y))) { int_op; NEXT; } \
+    double nx, ny; \
+    if (is_float(x)) nx = x->v.n; else if (is_int(x)) nx = (double)x->v.i; else goto arith_slow_##name; \
+    if (is_float(y)) ny = y->v.n; else if (is_int(y)) ny = (double)y->v.i; else goto arith_slow_##name; \
+    float_op; \
+    NEXT; \
+  arith_slow_##name: \
+    WITH_META(meta_prepare_arith(L, luaop, x, y, RA)); \
+    NEXT; \
+  }
+#define WRAP(op) set_int(RA, (int64_t)((uint64_t)x->v.i op (uint64_t)y->v.i))
+#define FLOAT(expr) set_float(RA, (expr))
+#define ARITH_BOTH(name, int_op, float_op, luaop) \
+  CASE(name): ARITH(name, RB, RC, int_op, float_op, luaop) \
+  CASE(name##K): ARITH(name##K, RB, KC, int_op, float_op, luaop)
+
+/* Bitwise: operands are integers or floats (strings) with an integer value. */
+#define BITWISE(name, c, expr, luaop) \
+  { \
+    const TValue *x = RB, *y = (c); \
+    if (likely(is_int(x) && is_int(y))) { int64_t a = x->v.i, b = y->v.i; set_int(RA, (expr)); NEXT; } \
+    WITH_META(meta_prepare_arith(L, luaop, x, y, RA)); \
+    NEXT; \
+  }
+#define BITWISE_BOTH(name, expr, luaop) \
+  CASE(name): BITWISE(name, RC, expr, luaop) \
+  CASE(name##K): BITWISE(name##K, KC, expr, luaop)
+
+#define COMPARE_IMMEDIATE(op, prepare, flip) \
+  { \
+    int64_t im = INS_sB(i); \
+    const TValue *x = RA; \
+    bool cond; \
+    if (likely(is_int(x))) cond = x->v.i op im; \
+    else if (is_float(x)) cond = x->v.n op (double)im; \
+    else { \
+      TValue imv; \
+      set_int(&imv, im); \
+      SAVE; \
+      func = flip ? prepare(L, &imv, x, &cond) : prepare(L, x, &imv, &cond); \
+      RELOAD; \
+      if (func != NULL) { nresults = 1; goto call_meta; } \
+    } \
+    TEST_JUMP(cond); \
+  }
+
+#define BARRIER(t, slot, v) gc_barrier_table(L, t, slot, v)
+
+/* Inline cache of a field: the node where the key was last found. */
+#define CACHED_NODE(t, aux) (&(t)->node[AUX_SLOT(aux) & (t)->node_mask])
+#define NODE_HAS(n, str) ((n)->key.p == (void *)(str) && (n)->key_tag == TAG_SHORT_STRING && (n)->tag != TAG_NIL)
+
+int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) {
+  static const void *const normal[OP_COUNT] = {
+#define OP(name, format, flags, text) &&L_##name,
+#include "opcodes.def"
+#undef OP
+  };
+  static const void *hooked[OP_COUNT];
+
+  CallInfo *ci;
+  TValue *base;
+  const TValue *k;
+  const Instruction *pc;
+  const void *const *dispatch;
+  Instruction i;
+  uint32_t extra; /* status bits of the frame about to be pushed */
+  int n;
+  TValue *first;
+
+  if (L == NULL) { /* vm_dispatch_init */
+    for (int op = 0; op < OP_COUNT; op++) hooked[op] = &&op_hook;
+    vm_dispatch_hooked = hooked;
+    vm_dispatch_normal = normal;
+    return 0;
+  }
+
+  ci = L->ci;
+  dispatch = L->dispatch;
+  base = NULL;
+  k = NULL;
+  pc = NULL;
+  switch (entry) {
+    case ENTER_CALL: extra = CALL_FRESH; goto call_value;
+    case ENTER_RESUME: first = func; goto resume_here;
+    case ENTER_DONE: first = func; n = (int)(L->top - first); goto frame_done;
+    case ENTER_UNWIND: goto unwind;
+  }
+
+  /* ---- loads ---- */
+  CASE(MOVE): value_copy(RA, RB); NEXT;
+  CASE(LOADI): set_int(RA, INS_sBx(i)); NEXT;
+  CASE(LOADF): set_float(RA, (double)INS_sBx(i)); NEXT;
+  CASE(LOADK): value_copy(RA, &k[INS_Bx(i)]); NEXT;
+  CASE(LOADKX): value_copy(RA, &k[*pc++]); NEXT;
+  CASE(LOADFALSE): RA->tag = TAG_FALSE; NEXT;
+  CASE(LFALSESKIP): RA->tag = TAG_FALSE; pc++; NEXT;
+  CASE(LOADTRUE): RA->tag = TAG_TRUE; NEXT;
+  CASE(LOADNIL): {
+    TValue *ra = RA;
+    for (n = (int)INS_B(i); n >= 0; n--) set_nil(ra++);
+    NEXT;
+  }
+  CASE(GETUPVAL): value_copy(RA, CLOSURE_OF_FRAME->upvalues[INS_B(i)]->v); NEXT;
+  CASE(SETUPVAL): {
+    UpValue *uv = CLOSURE_OF_FRAME->upvalues[INS_B(i)];
+    const TValue *ra = RA;
+    value_copy(uv->v, ra);
+    gc_barrier(L, (GCObject *)uv, ra);
+    NEXT;
+  }
+
+  /* ---- table reads ---- */
+#define GET_FIELD(o_expr) \
+  { \
+    const TValue *o = (o_expr); \
+    Instruction aux = *pc; \
+    String *key = as_string(&k[AUX_KEY(aux)]); \
+    if (likely(is_table(o))) { \
+      Table *t = as_table(o); \
+      const Node *node = CACHED_NODE(t, aux); \
+      if (likely(NODE_HAS(node, key))) { value_copy(RA, node_value(node)); pc++; NEXT; } \
+      const TValue *slot = field_miss(L, t, key, (Instruction *)pc); \
+      if (likely(slot != NULL)) { value_copy(RA, slot); pc++; NEXT; } \
+    } \
+    WITH_META(meta_prepare_get(L, o, &k[AUX_KEY(aux)], RA)); \
+    pc++; \
+    NEXT; \
+  }
+  CASE(GETTABUP): GET_FIELD(CLOSURE_OF_FRAME->upvalues[INS_B(i)]->v)
+  CASE(GETFIELD): GET_FIELD(RB)
+  CASE(GETTABLE): {
+    const TValue *o = RB, *key = RC;
+    if (likely(is_table(o))) {
+      Table *t = as_table(o);
+      const TValue *slot;
+      if (is_int(key)) slot = table_get_int(t, key->v.i);
+      else if (is_short_string(key)) slot = table_get_str(t, as_string(key));
+      else slot = table_get(t, key);
+      if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
+    }
+    WITH_META(meta_prepare_get(L, o, key, RA));
+    NEXT;
+  }
+  CASE(GETI): {
+    const TValue *o = RB;
+    if (likely(is_table(o))) {
+      Table *t = as_table(o);
+      const TValue *slot = table_get_int(t, INS_C(i));
+      if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
+    }
+    TValue key;
+    set_int(&key, INS_C(i));
+    WITH_META(meta_prepare_get(L, o, &key, RA));
+    NEXT;
+  }
+  CASE(SELF): {
+    const TValue *o = RB;
+    Instruction aux = *pc;
+    String *key = as_string(&k[AUX_KEY(aux)]);
+    TValue *ra = RA;
+    if (likely(is_table(o))) {
+      Table *t = as_table(o), *mt = t->metatable;
+      value_copy(ra + 1, o);
+      if (mt == NULL) {
+        const Node *node = CACHED_NODE(t, aux);
+        if (likely(NODE_HAS(node, key))) { value_copy(ra, node_value(node)); pc++; NEXT; }
+      } else if (!(t->filter & (1u << (key->hash >> 27)))) { /* not in the object: in its class? */
+        const TValue *handler = table_fast_metamethod(L->domain, mt, META_INDEX);
+        if (likely(handler != NULL && is_table(handler))) {
+          const Node *node = CACHED_NODE(as_table(handler), aux);
+          if (likely(NODE_HAS(node, key))) { value_copy(ra, node_value(node)); pc++; NEXT; }
+        }
+      }
+      const TValue *slot = field_miss(L, t, key, (Instruction *)pc);
+      if (likely(slot != NULL)) { value_copy(ra, slot); pc++; NEXT; }
+      o = ra + 1;
+    } else {
+      value_copy(ra + 1, o);
+      o = ra + 1;
+    }
+    WITH_META(meta_prepare_get(L, o, &k[AUX_KEY(aux)], RA));
+    pc++;
+    NEXT;
+  }
+  CASE(SELFK): {
+    TValue *ra = RA;
+    const TValue *key = RC;
+    TValue name;
+    value_copy(&name, key);
+    value_copy(ra + 1, RB);
+    WITH_META(meta_prepare_get(L, ra + 1, &name, RA));
+    NEXT;
+  }
+
+  /* ---- table writes ---- */
+#define SET_FIELD(o_expr, v_expr) \
+  { \
+    const TValue *o = (o_expr), *v = (v_expr); \
+    Instruction aux = *pc; \
+    String *key = as_string(&k[AUX_KEY(aux)]); \
+    if (likely(is_table(o))) { \
+      Table *t = as_table(o); \
+      Node *node = CACHED_NODE(t, aux); \
+      if (likely(NODE_HAS(node, key))) { \
+        value_copy(node_value(node), v); \
+        BARRIER(t, node, v); \
+        pc++; \
+        NEXT; \
+      } \
+      SAVE; \
+      if (likely(store_field(L, t, key, v, (Instruction *)pc))) { GC_CHECK(ci->top); pc++; NEXT; } \
+    } \
+    SAVE; \
+    func = meta_prepare_set(L, o, &k[AUX_KEY(aux)], v); \
+    RELOAD; \
+    if (func != NULL) { nresults = 0; goto call_meta; } \
+    pc++; \
+    NEXT; \
+  }
+  CASE(SETTABUP): SET_FIELD(CLOSURE_OF_FRAME->upvalues[INS_A(i)]->v, RC)
+  CASE(SETTABUPK): SET_FIELD(CLOSURE_OF_FRAME->upvalues[INS_A(i)]->v, KC)
+  CASE(SETFIELD): SET_FIELD(RA, RC)
+  CASE(SETFIELDK): SET_FIELD(RA, KC)
+#define SET_TABLE(v_expr) \
+  { \
+    const TValue *o = RA, *key = RB, *v = (v_expr); \
+    if (likely(is_table(o))) { \
+      Table *t = as_table(o); \
+      if (likely(is_int(key) && (uint64_t)key->v.i - 1 < t->array_size)) { \
+        TValue *slot = &t->array[key->v.i - 1]; \
+        if (likely(!is_nil(slot) || t->metatable == NULL)) { \
+          value_copy(slot, v); \
+          BARRIER(t, slot, v); \
+          NEXT; \
+        } \
+      } else if (is_short_string(key)) { \
+        TValue *slot = (TValue *)table_get_str(t, as_string(key)); \
+        if (!is_nil(slot)) { \
+          value_copy(slot, v); \
+          BARRIER(t, slot, v); \
+          NEXT; \
+        } \
+      } \
+      SAVE; \
+      if (likely(store_generic(L, t, key, v))) { GC_CHECK(ci->top); NEXT; } \
+    } \
+    SAVE; \
+    func = meta_prepare_set(L, o, key, v); \
+    RELOAD; \
+    if (func != NULL) { nresults = 0; goto call_meta; } \
+    NEXT; \
+  }
+  CASE(SETTABLE): SET_TABLE(RC)
+  CASE(SETTABLEK): SET_TABLE(KC)
+#define SET_INT(v_expr) \
+  { \
+    const TValue *o = RA, *v = (v_expr); \
+    uint32_t index = INS_B(i); \
+    if (likely(is_table(o))) { \
+      Table *t = as_table(o); \
+      if (likely(index - 1 < t->array_size)) { \
+        TValue *slot = &t->array[index - 1]; \
+        if (likely(!is_nil(slot) || t->metatable == NULL)) { \
+          value_copy(slot, v); \
+          BARRIER(t, slot, v); \
+          NEXT; \
+        } \
+      } \
+      SAVE; \
+      if (likely(store_int(L, t, index, v))) { GC_CHECK(ci->top); NEXT; } \
+    } \
+    TValue key; \
+    set_int(&key, index); \
+    SAVE; \
+    func = meta_prepare_set(L, o, &key, v); \
+    RELOAD; \
+    if (func != NULL) { nresults = 0; goto call_meta; } \
+    NEXT; \
+  }
+  CASE(SETI): SET_INT(RC)
+  CASE(SETIK): SET_INT(KC)
+  CASE(NEWTABLE): {
+    uint32_t nhash = INS_B(i) == 0 ? 0 : 1u << (INS_B(i) - 1);
+    SAVE;
+    Table *t = table_new(L, *pc, nhash);
+    pc++;
+    TValue *ra = RA;
+    set_table(ra, t);
+    GC_CHECK(ra + 1);
+    NEXT;
+  }
+  CASE(SETLIST): {
+    TValue *ra = RA;
+    n = (int)INS_B(i);
+    if (n == 0) n = (int)(L->top - ra) - 1;
+    ci->u.lua.pc = pc;
+    L->top = ra + 1 + n;
+    set_list(L, as_table(ra), ra + 1, *pc, n);
+    pc++;
+    NEXT;
+  }
+
+  /* ---- arithmetic ---- */
+  ARITH_BOTH(ADD, WRAP(+), FLOAT(nx + ny), LUA_OPADD)
+  ARITH_BOTH(SUB, WRAP(-), FLOAT(nx - ny), LUA_OPSUB)
+  ARITH_BOTH(MUL, WRAP(*), FLOAT(nx * ny), LUA_OPMUL)
+  ARITH_BOTH(MOD, { SAVE; int64_t m = number_int_mod(L, x->v.i, y->v.i); set_int(RA, m); }, FLOAT(number_float_mod(nx, ny)), LUA_OPMOD)
+  ARITH_BOTH(IDIV, { SAVE; int64_t q = number_int_div(L, x->v.i, y->v.i); set_int(RA, q); }, FLOAT(floor(nx / ny)), LUA_OPIDIV)
+  ARITH_BOTH(POW, FLOAT(y->v.i == 2 ? (double)x->v.i * (double)x->v.i : pow((double)x->v.i, (double)y->v.i)), FLOAT(ny == 2 ? nx * nx : pow(nx, ny)), LUA_OPPOW)
+  ARITH_BOTH(DIV, FLOAT((double)x->v.i / (double)y->v.i), FLOAT(nx / ny), LUA_OPDIV)
+  CASE(ADDI): {
+    const TValue *x = RB;
+    int im = INS_sC(i);
+    if (likely(is_int(x))) { set_int(RA, (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)im)); NEXT; }
+    if (is_float(x)) { set_float(RA, x->v.n + im); NEXT; }
+    TValue imv;
+    set_int(&imv, im < 0 ? -(int64_t)im : im);
+    WITH_META(meta_prepare_arith(L, im < 0 ? LUA_OPSUB : LUA_OPADD, x, &imv, RA));
+    NEXT;
+  }
+  BITWISE_BOTH(BAND, a & b, LUA_OPBAND)
+  BITWISE_BOTH(BOR, a | b, LUA_OPBOR)
+  BITWISE_BOTH(BXOR, a ^ b, LUA_OPBXOR)
+  BITWISE_BOTH(SHL, number_shift_left(a, b), LUA_OPSHL)
+  BITWISE_BOTH(SHR, b == INT64_MIN ? 0 : number_shift_left(a, -b), LUA_OPSHR)
+  CASE(UNM): {
+    const TValue *x = RB;
+    if (likely(is_int(x))) { set_int(RA, (int64_t)(0u - (uint64_t)x->v.i)); NEXT; }
+    if (is_float(x)) { set_float(RA, -x->v.n); NEXT; }
+    WITH_META(meta_prepare_arith(L, LUA_OPUNM, x, x, RA));
+    NEXT;
+  }
+  CASE(BNOT): {
+    const TValue *x = RB;
+    if (likely(is_int(x))) { set_int(RA, ~x->v.i); NEXT; }
+    WITH_META(meta_prepare_arith(L, LUA_OPBNOT, x, x, RA));
+    NEXT;
+  }
+  CASE(NOT): RA->tag = is_falsy(RB) ? TAG_TRUE : TAG_FALSE; NEXT;
+  CASE(LEN): {
+    const TValue *o = RB;
+    if (likely(is_table(o) && as_table(o)->metatable == NULL)) {
+      set_int(RA, (int64_t)table_length(as_table(o)));
+      NEXT;
+    }
+    WITH_META(meta_prepare_length(L, o, RA));
+    NEXT;
+  }
+  CASE(CONCAT): {
+    ci->u.lua.pc = pc;
+    L->top = RA + INS_B(i);
+    func = meta_prepare_concat(L, (int)INS_B(i));
+    RELOAD;
+    if (func != NULL) { nresults = 1; goto call_meta; }
+    TValue *ra = RA;
+    GC_CHECK(ra + 1);
+    NEXT;
+  }
+
+  /* ---- jumps and tests ---- */
+  CASE(JMP): pc += INS_sJ(i); NEXT;
+  CASE(LOOP): pc += INS_sJ(i); dispatch = L->dispatch; NEXT;
+  CASE(CLOSE):
+    SAVE;
+    func = meta_prepare_close(L, RA, NULL);
+    RELOAD;
+    if (func != NULL) { nresults = 0; goto call_meta; }
+    NEXT;
+  CASE(TBC):
+    SAVE;
+    vm_new_tbc(L, RA);
+    NEXT;
+  CASE(EQ): {
+    const TValue *x = RA, *y = RB;
+    bool cond;
+    if (likely(x->tag == y->tag)) {
+      if (is_collected(x) && x->tag != TAG_SHORT_STRING) {
+        if (x->v.gc == y->v.gc) cond = true;
+        else {
+          SAVE;
+          func = meta_prepare_equal(L, x, y, &cond);
+          RELOAD;
+          if (func != NULL) { nresults = 1; goto call_meta; }
+        }
+      } else if (x->tag == TAG_FLOAT) cond = x->v.n == y->v.n;
+      else cond = x->tag <= TAG_FALSE || x->tag == TAG_TRUE || x->v.i == y->v.i;
+    } else cond = is_number(x) && is_number(y) && vm_equal(NULL, x, y);
+    TEST_JUMP(cond);
+  }
+#define COMPARE(op, prepare) \
+  { \
+    const TValue *x = RA, *y = RB; \
+    bool cond; \
+    if (likely(is_int(x) && is_int(y))) cond = x->v.i op y->v.i; \
+    else if (is_float(x) && is_float(y)) cond = x->v.n op y->v.n; \
+    else { \
+      SAVE; \
+      func = prepare(L, x, y, &cond); \
+      RELOAD; \
+      if (func != NULL) { nresults = 1; goto call_meta; } \
+    } \
+    TEST_JUMP(cond); \
+  }
+  CASE(LT): COMPARE(<, meta_prepare_less)
+  CASE(LE): COMPARE(<=, meta_prepare_less_equal)
+  CASE(EQK): {
+    const TValue *x = RA, *y = &k[INS_B(i)];
+    bool cond;
+    if (x->tag == y->tag) {
+      if (x->tag == TAG_FLOAT) cond = x->v.n == y->v.n;
+      else if (x->tag == TAG_LONG_STRING) cond = string_equal(as_string(x), as_string(y));
+      else cond = x->tag <= TAG_FALSE || x->tag == TAG_TRUE || x->v.i == y->v.i;
+    } else cond = is_number(x) && is_number(y) && vm_equal(NULL, x, y);
+    TEST_JUMP(cond);
+  }
+  CASE(EQI): {
+    const TValue *x = RA;
+    bool cond = is_int(x) ? x->v.i == INS_sB(i) : is_float(x) && x->v.n == (double)INS_sB(i);
+    TEST_JUMP(cond);
+  }
+  CASE(LTI): COMPARE_IMMEDIATE(<, meta_prepare_less, 0)
+  CASE(LEI): COMPARE_IMMEDIATE(<=, meta_prepare_less_equal, 0)
+  CASE(GTI): COMPARE_IMMEDIATE(>, meta_prepare_less, 1)
+  CASE(GEI): COMPARE_IMMEDIATE(>=, meta_prepare_less_equal, 1)
+  CASE(TEST): {
+    bool cond = !is_falsy(RA);
+    TEST_JUMP(cond);
+  }
+  CASE(TESTSET): {
+    const TValue *rb = RB;
+    if (!is_falsy(rb) == (INS_C(i) != 0)) {
+      value_copy(RA, rb);
+      TAKE_JUMP;
+    }
+    pc++;
+    NEXT;
+  }
+
+  /* ---- loops ---- */
+  CASE(FORPREP): {
+    TValue *ra = RA;
+    if (likely(is_int(ra) && is_int(ra + 1) && is_int(ra + 2) && ra[2].v.i == 1)) {
+      int64_t start = ra[0].v.i, last = ra[1].v.i;
+      if (start > last) { pc += INS_Bx(i) + 1; NEXT; }
+      ra[1].v.i = (int64_t)((uint64_t)last - (uint64_t)start);
+      set_int(ra + 3, start);
+      NEXT;
+    }
+    SAVE;
+    if (for_prepare(L, ra)) pc += INS_Bx(i) + 1;
+    NEXT;
+  }
+  CASE(FORLOOP): {
+    TValue *ra = RA;
+    if (likely(is_int(ra + 2))) {
+      uint64_t count = (uint64_t)ra[1].v.i;
+      if (likely(count > 0)) {
+        int64_t index = (int64_t)((uint64_t)ra[0].v.i + (uint64_t)ra[2].v.i);
+        ra[1].v.i = (int64_t)(count - 1);
+        ra[0].v.i = index;
+        set_int(ra + 3, index);
+        pc -= INS_Bx(i);
+        dispatch = L->dispatch;
+      }
+    } else if (for_float_step(ra)) {
+      pc -= INS_Bx(i);
+      dispatch = L->dispatch;
+    }
+    NEXT;
+  }
+  CASE(TFORPREP): {
+    TValue *ra = RA;
+    ra[2].extra = is_nil(ra + 2) ? 0 : UINT32_MAX; /* position of `next`, see TFORCALL */
+    SAVE;
+    vm_new_tbc(L, ra + 3);
+    pc += INS_Bx(i);
+    NEXT;
+  }
+  CASE(TFORCALL): {
+    TValue *ra = RA;
+    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) && dispatch == normal)) {
+      Table *t = as_table(ra + 1);
+      if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
+        /* the position is kept in the control variable's scratch: no search for the key */
+        uint32_t position = table_iterate(t, ra[2].extra, ra + 4, ra + 5);
+        i = *pc++; /* TFORLOOP */
+        if (position == 0) NEXT;
+        ra[2].extra = position;
+        for (n = (int)INS_C(pc[-2]); n > 2; n--) set_nil(ra + 3 + n);
+        value_copy(ra + 2, ra + 4);
+        pc -= INS_Bx(i);
+        NEXT;
+      }
+      if (ra->v.prim->id == PRIM_IPAIRS_STEP && is_int(ra + 2)) {
+        int64_t index = (int64_t)((uint64_t)ra[2].v.i + 1);
+        const TValue *slot = table_get_int(t, index);
+        if (likely(!is_nil(slot)) || t->metatable == NULL) {
+          i = *pc++; /* TFORLOOP */
+          if (is_nil(slot)) NEXT;
+          value_copy(ra + 5, slot);
+          set_int(ra + 4, index);
+          ra[2].v.i = index;
+          for (n = (int)INS_C(pc[-2]); n > 2; n--) set_nil(ra + 3 + n);
+          pc -= INS_Bx(i);
+          NEXT;
+        }
+      }
+    }
+    value_copy(ra + 4, ra);
+    value_copy(ra + 5, ra + 1);
+    value_copy(ra + 6, ra + 2);
+    func = ra + 4;
+    L->top = func + 3;
+    ci->u.lua.pc = pc;
+    nresults = (int)INS_C(i);
+    extra = 0;
+    goto call_value;
+  }
+  CASE(TFORLOOP): {
+    TValue *ra = RA;
+    if (!is_nil(ra + 4)) {
+      value_copy(ra + 2, ra + 4);
+      pc -= INS_Bx(i);
+      dispatch = L->dispatch;
+    }
+    NEXT;
+  }
+
+  /* ---- functions ---- */
+  CASE(CLOSURE): {
+    Prototype *p = CLOSURE_OF_FRAME->p->p[INS_Bx(i)];
+    SAVE;
+    new_closure(L, p, CLOSURE_OF_FRAME->upvalues, base, RA);
+    TValue *ra = RA;
+    GC_CHECK(ra + 1);
+    NEXT;
+  }
+  CASE(VARARG):
+    ci->u.lua.pc = pc;
+    L->top = ci->top;
+    copy_varargs(L, ci, RA, (int)INS_C(i) - 1);
+    RELOAD;
+    NEXT;
+  CASE(VARARGPREP):
+    ci->u.lua.pc = pc;
+    adjust_varargs(L, ci, (int)INS_A(i));
+    RELOAD;
+    NEXT;
+  CASE(CALL):
+    func = RA;
+    if (INS_B(i) != 0) L->top = func + INS_B(i);
+    ci->u.lua.pc = pc;
+    nresults = (int)INS_C(i) - 1;
+    extra = 0;
+    if (likely(is_lua_closure(func))) goto call_lua;
+    if (func->tag == TAG_C_FUNCTION) goto call_c;
+    goto call_value;
+
+  call_meta: /* func: a metamethod above the frame; the instruction waits for it */
+    ci->status |= CALL_META;
+    extra = CALL_SPECIAL;
+    goto call_value;
+
+  call_value: /* calls the value at func for nresults; L->ci is the caller's frame */
+    switch (func->tag) {
+      case TAG_LUA_CLOSURE: goto call_lua;
+      case TAG_C_FUNCTION: goto call_c;
+      case TAG_C_CLOSURE: {
+        CClosure *cc = as_c_closure(func);
+        if (cc->f == vm_wrap_call && likely(dispatch == normal) && vm_can_resume(L, as_thread(&cc->upvalues[0]), (int)(L->top - func) - 1)) {
+          extra |= CALL_RESUME | CALL_WRAP;
+          goto resume;
+        }
+        n = vm_enter_c(L, func, cc->f, nresults, extra);
+        goto c_done;
+      }
+      case TAG_PRIMITIVE: goto call_primitive;
+      default:
+        func = vm_try_call_meta(L, func);
+        goto call_value;
+    }
+
+  call_lua: {
+    Prototype *p = as_lua_closure(func)->p;
+    if (unlikely(L->stack_last - L->top <= (ptrdiff_t)p->max_stack)) {
+      ptrdiff_t off = stack_save(L, func);
+      stack_grow(L, p->max_stack);
+      func = stack_restore(L, off);
+    }
+    ci = L->ci->next;
+    if (unlikely(ci == NULL)) ci = callinfo_extend(L);
+    base = func + 1;
+    ci->func = func;
+    ci->nresults = nresults;
+    ci->status = extra;
+    ci->top = base + p->max_stack;
+    L->ci = ci;
+    for (TValue *limit = base + p->nparams; L->top < limit; L->top++) set_nil(L->top);
+    k = p->k;
+    pc = p->code;
+    dispatch = L->dispatch;
+    if (unlikely(dispatch != normal)) {
+      ci->u.lua.pc = pc;
+      ci->u.lua.nextra = 0;
+      L->old_pc = 0;
+      vm_hook(L, LUA_HOOKCALL, -1, 1, p->nparams);
+      base = ci->func + 1;
+      dispatch = L->dispatch;
+    }
+    NEXT;
+  }
+
+  call_c: /* light C function */
+    n = vm_enter_c(L, func, func->v.f, nresults, extra);
+  c_done: {
+    CallInfo *done = L->ci;
+    first = L->top - n;
+    if (unlikely((done->status & (CALL_FRESH | CALL_SPECIAL)) != 0 || L->hook_mask != 0)) {
+      ci = done;
+      goto frame_done;
+    }
+    ci = done->prev;
+    L->ci = ci;
+    vm_move_results(L, done->func, first, n, done->nresults);
+    RELOAD;
+    NEXT;
+  }
+
+  CASE(TAILCALL): {
+    func = RA;
+    if (INS_B(i) != 0) L->top = func + INS_B(i);
+    ci->u.lua.pc = pc;
+    if (INS_C(i)) upvalue_close(L, base);
+    nresults = LUA_MULTRET;
+    extra = 0;
+    if (unlikely(!is_lua_closure(func))) goto call_value; /* the RETURN that follows passes its results on */
+    Prototype *p = as_lua_closure(func)->p;
+    if (unlikely(L->stack_last - L->top <= (ptrdiff_t)p->max_stack)) {
+      ptrdiff_t off = stack_save(L, func);
+      stack_grow(L, p->max_stack);
+      func = stack_restore(L, off);
+    }
+    TValue *to = frame_result_slot(ci);
+    n = (int)(L->top - func);
+    for (int j = 0; j < n; j++) value_copy(to + j, func + j);
+    L->top = to + n;
+    base = to + 1;
+    ci->func = to;
+    ci->top = base + p->max_stack;
+    ci->status = (ci->status & ~(uint32_t)CALL_VARARG) | CALL_TAIL;
+    for (TValue *limit = base + p->nparams; L->top < limit; L->top++) set_nil(L->top);
+    k = p->k;
+    pc = p->code;
+    dispatch = L->dispatch;
+    if (unlikely(dispatch != normal)) {
+      ci->u.lua.pc = pc;
+      ci->u.lua.nextra = 0;
+      L->old_pc = 0;
+      vm_hook(L, LUA_HOOKTAILCALL, -1, 1, p->nparams);
+      base = ci->func + 1;
+      dispatch = L->dispatch;
+    }
+    NEXT;
+  }
+
+  CASE(RETURN0): {
+    if (unlikely((ci->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
+      first = RA;
+      n = 0;
+      goto return_values;
+    }
+    TValue *res = ci->func;
+    int wanted = ci->nresults;
+    ci = ci->prev;
+    L->ci = ci;
+    L->top = res;
+    for (; wanted > 0; wanted--) set_nil(res++);
+    goto resume_lua;
+  }
+  CASE(RETURN1): {
+    if (unlikely((ci->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
+      first = RA;
+      n = 1;
+      goto return_values;
+    }
+    TValue *res = ci->func;
+    int wanted = ci->nresults;
+    if (likely(wanted == 1)) {
+      value_copy(res, RA);
+    } else if (wanted != 0) {
+      value_copy(res++, RA);
+      L->top = res;
+      for (; wanted > 1; wanted--) set_nil(res++);
+    }
+    ci = ci->prev;
+    L->ci = ci;
+    goto resume_lua;
+  }
+  CASE(RETURN): {
+    first = RA;
+    n = (int)INS_B(i) - 1;
+    if (ci->status & CALL_CLOSING) { /* again, after a __close */
+      n = ci->u2.nres;
+      ci->status &= ~(uint32_t)CALL_CLOSING;
+    } else if (n < 0) {
+      n = (int)(L->top - first);
+    }
+    if (INS_C(i)) {
+      ci->u.lua.pc = pc;
+      L->top = first + n;
+      ptrdiff_t off = stack_save(L, first);
+      stack_check(L, EXTRA_STACK);
+      func = meta_prepare_close(L, ci->func + 1, NULL);
+      RELOAD;
+      if (func != NULL) {
+        ci->u2.nres = n;
+        ci->status |= CALL_CLOSING;
+        if (ci->top < L->top) ci->top = L->top;
+        nresults = 0;
+        goto call_meta;
+      }
+      first = stack_restore(L, off);
+    }
+    goto return_values;
+  }
+
+  return_values: /* of the Lua frame ci: n values from first */
+    if (unlikely(dispatch != normal && L->hook_mask != 0)) {
+      ptrdiff_t off = stack_save(L, first);
+      ci->u.lua.pc = pc;
+      L->top = first + n;
+      vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
+      first = stack_restore(L, off);
+    }
+    if (ci->status & CALL_VARARG) ci->func = frame_result_slot(ci);
+    goto place_results;
+
+  frame_done: /* the native frame ci is complete with n values from first */
+    if (unlikely(L->hook_mask != 0) && !(ci->status & (CALL_RESUME | CALL_PCALL | CALL_YIELD))) {
+      ptrdiff_t off = stack_save(L, first);
+      vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
+      first = stack_restore(L, off);
+    }
+  place_results: {
+    uint32_t status = ci->status;
+    TValue *res = ci->func;
+    int wanted = ci->nresults;
+    ci = ci->prev;
+    L->ci = ci;
+    vm_move_results(L, res, first, n, wanted);
+    if (unlikely(L->hook_mask != 0) && is_lua_frame(ci))
+      L->old_pc = (int)(ci->u.lua.pc - frame_closure(ci)->p->code) - 1;
+    if (status & CALL_FRESH) return LUA_OK;
+    if (!(status & CALL_SPECIAL)) goto resume_lua;
+    if (is_lua_frame(ci)) goto resume_meta;
+    goto resume_native;
+  }
+
+  resume_lua: /* the Lua frame ci goes on at its saved pc */
+    base = ci->func + 1;
+    k = as_lua_closure(ci->func)->p->k;
+    pc = ci->u.lua.pc;
+    dispatch = L->dispatch;
+    NEXT;
+
+  resume_meta: /* the Lua frame ci waits inside an instruction for the value on top */
+    base = ci->func + 1;
+    k = as_lua_closure(ci->func)->p->k;
+    dispatch = L->dispatch;
+    pc = finish_op(L, ci, &func);
+    base = ci->func + 1;
+    if (func != NULL) {
+      nresults = 1;
+      goto call_meta;
+    }
+    NEXT;
+
+  resume_native: /* what the native frame ci called has returned; its values are on top */
+    dispatch = L->dispatch;
+    if (ci->status & CALL_UNWIND) goto unwind;
+    if (ci->status & CALL_PCALL) {
+      L->errfunc = ci->u.c.old_errfunc;
+      first = ci->func + ci->u.c.ctx - 1;
+      first->tag = TAG_TRUE;
+      n = (int)(L->top - first);
+      goto frame_done;
+    }
+    if (ci->status & CALL_BASE) { /* the coroutine L has ended */
+      first = ci->func + 1;
+      n = (int)(L->top - first);
+      if (run->is_resume && L == run->L) return LUA_OK;
+      lua_State *co = L;
+      L = co->resumer;
+      vm_finish_coroutine(co);
+      co->top = co->stack + 1; /* dead: nothing on its stack */
+      ci = L->ci;
+      first = vm_deliver(L, first, n, &n);
+      goto frame_done;
+    }
+    goto continue_c;
+
+  continue_c: { /* a C function that was left for a yield or an error goes on in its continuation */
+    int status = LUA_YIELD;
+    if (ci->status & CALL_PROTECTED_C) {
+      L->errfunc = ci->u.c.old_errfunc;
+      if (CALL_RECOVERED(ci->status) != LUA_OK) status = CALL_RECOVERED(ci->status);
+      ci->status &= ~(uint32_t)(CALL_PROTECTED_C | CALL_RECOVERED_MASK);
+    }
+    if (ci->top < L->top) ci->top = L->top;
+    n = ci->u.c.k(L, status, ci->u.c.ctx);
+    first = L->top - n;
+    goto frame_done;
+  }
+
+  unwind: { /* ci, a pcall, catches the error on top: first close what is pending above it */
+    ci = L->ci;
+    dispatch = L->dispatch;
+    ci->status |= CALL_UNWIND;
+    first = ci->status & CALL_PCALL ? ci->func + ci->u.c.ctx : L->stack + ci->u2.func_index;
+    func = meta_prepare_close(L, first, L->top - 1);
+    if (func != NULL) {
+      nresults = 0;
+      extra = CALL_SPECIAL;
+      goto call_value;
+    }
+    ci->status &= ~(uint32_t)CALL_UNWIND;
+    L->allow_hook = (ci->status & CALL_ALLOWHOOK) != 0;
+    if (ci->status & CALL_PROTECTED_C) {
+      value_copy(first, L->top - 1);
+      L->top = first + 1;
+      goto continue_c;
+    }
+    L->errfunc = ci->u.c.old_errfunc;
+    first = ci->func;
+    value_copy(first + 1, L->top - 1);
+    set_bool(first, false);
+    L->top = first + 2;
+    n = 2;
+    stack_shrink(L);
+    first = ci->func;
+    goto frame_done;
+  }
+
+  call_primitive: {
+    const Primitive *prim = func->v.prim;
+    n = (int)(L->top - func) - 1;
+    if (likely(dispatch == normal)) switch (prim->id) {
+      case PRIM_PCALL:
+        if (n < 1) break;
+        ci = vm_push_native(L, func, nresults, extra | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
+        ci->u.c.ctx = 1;
+        ci->u.c.old_errfunc = L->errfunc;
+        L->errfunc = 0;
+        func = func + 1;
+        nresults = LUA_MULTRET;
+        extra = CALL_SPECIAL;
+        goto call_value;
+      case PRIM_XPCALL: {
+        if (n < 2 || !is_function(func + 2)) break;
+        TValue swap;
+        value_copy(&swap, func + 1);
+        value_copy(func + 1, func + 2);
+        value_copy(func + 2, &swap);
+        ci = vm_push_native(L, func, nresults, extra | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
+        ci->u.c.ctx = 2;
+        ci->u.c.old_errfunc = L->errfunc;
+        L->errfunc = stack_save(L, func + 1);
+        func = func + 2;
+        nresults = LUA_MULTRET;
+        extra = CALL_SPECIAL;
+        goto call_value;
+      }
+      case PRIM_RESUME:
+        if (n < 1 || !is_thread(func + 1) || !vm_can_resume(L, as_thread(func + 1), n - 1)) break;
+        extra |= CALL_RESUME;
+        goto resume;
+      case PRIM_YIELD: {
+        if (L->run != run || L->ncalls_nonyieldable != 0) break;
+        ci = vm_push_native(L, func, nresults, extra | CALL_YIELD);
+        L->status = LUA_YIELD;
+        ci->u2.nyield = n;
+        if (run->is_resume && L == run->L) return LUA_YIELD;
+        lua_State *co = L;
+        L = co->resumer;
+        vm_finish_coroutine(co);
+        ci = L->ci;
+        first = vm_deliver(L, co->top - n, n, &n);
+        goto frame_done;
+      }
+      default: break;
+    }
+    n = vm_enter_c(L, func, prim->fallback, nresults, extra);
+    goto c_done;
+  }
+
+  resume: { /* the resumable coroutine given by func (a wrap closure, or resume with the thread as first argument) runs in this loop */
+    TValue *args = extra & CALL_WRAP ? func + 1 : func + 2;
+    lua_State *co = extra & CALL_WRAP ? as_thread(&as_c_closure(func)->upvalues[0]) : as_thread(func + 1);
+    n = (int)(L->top - args);
+    ci = vm_push_native(L, func, nresults, extra);
+    for (int j = 0; j < n; j++) value_copy(co->top++, args + j);
+    co->resumer = L;
+    co->resume_depth = L->resume_depth + 1;
+    co->run = run;
+    co->ncalls_nonyieldable = 0;
+    L->domain->current = co;
+    gc_thread_resumed(L, co);
+    L = co;
+    first = L->top - n;
+  }
+  resume_here: /* L was suspended (or is new): it receives the values from first on */
+    ci = L->ci;
+    dispatch = L->dispatch;
+    if (L->status == LUA_OK) { /* new: the function is below its arguments */
+      func = first - 1;
+      nresults = LUA_MULTRET;
+      extra = CALL_SPECIAL;
+      goto call_value;
+    }
+    L->status = LUA_OK;
+    n = (int)(L->top - first);
+    if (is_lua_frame(ci)) { /* yielded inside a hook */
+      L->top = first;
+      goto resume_lua;
+    }
+    if (ci->u.c.k != NULL) goto continue_c;
+    goto frame_done;
+
+  op_hook: /* each instruction while hooks are on */
+    if (L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT)) {
+      ci->u.lua.pc = pc;
+      if (!((op_flags[INS_OP(i)] & OPFLAG_I) && INS_B(i) == 0) && INS_OP(i) != OP_VARARGPREP) L->top = ci->top;
+      debug_trace_instruction(L, pc - 1);
+      base = ci->func + 1;
+    }
+    dispatch = L->dispatch;
+    goto *normal[INS_OP(i)];
+}
