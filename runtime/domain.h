@@ -145,7 +145,7 @@ struct Domain {
   lua_Alloc allocf;        /* as given to lua_newstate; used for nothing but lua_getallocf */
   void *alloc_ud;
   RuntimeHooks hooks;
-  struct DomainTrace *trace; /* rings; NULL until the recorder runs (trace.h) */
+  struct eventring_domain *trace; /* its rings; not NULL between trace_domain_start and _stop (trace.h) */
   uint32_t id;
 };
 

@@ -1,8 +1,13 @@
-/* runtime/trace.h: how the runtime records events (events.def). */
+/* runtime/trace.h: how the runtime records its own events (events.def) into
+ * the runtime ring of a domain, and the life of the recorder.
+ *
+ * The ids of events.def follow the library's own in every catalogue, in order.
+ */
 #ifndef SAROS_RUNTIME_TRACE_H
 #define SAROS_RUNTIME_TRACE_H
 
 #include "domain.h"
+#include "probe.h"
 
 typedef enum EventId {
 #define EVENT(id, name, kind, class, unit, doc) EV_##id,
@@ -11,9 +16,40 @@ typedef enum EventId {
   EVENT_COUNT
 } EventId;
 
-#define TRACE_BEGIN(d, id) ((void)(d))
-#define TRACE_END(d, id) ((void)(d))
-#define TRACE_COUNTER(d, id, value) ((void)(d), (void)(value))
-#define TRACE_LIFECYCLE(d, id, value) ((void)(d), (void)(value))
+/* EV_CLASS_x: class of event x, a constant, so that a probe tests one known bit. */
+enum {
+#define EVENT(id, name, kind, class, unit, doc) EV_CLASS_##id = EVENTRING_CLASS_##class,
+#include "events.def"
+#undef EVENT
+};
+
+#define TRACE_ID(id) ((unsigned)EVENTRING_ID_HOST + EV_##id)
+
+/* Probes; d is the running domain. Spans of one domain nest. */
+#define TRACE_BEGIN(d, id) \
+  eventring_begin((d)->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_##id, TRACE_ID(id))
+#define TRACE_BEGIN_INT(d, id, value) \
+  eventring_begin_int((d)->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_##id, TRACE_ID(id), (int64_t)(value))
+#define TRACE_END(d, id) \
+  eventring_end((d)->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_##id, TRACE_ID(id))
+#define TRACE_COUNTER(d, id, value) \
+  eventring_counter((d)->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_##id, TRACE_ID(id), (int64_t)(value))
+#define TRACE_LIFECYCLE(d, id, value) \
+  eventring_lifecycle((d)->trace, EVENTRING_RUNTIME, TRACE_ID(id), (int64_t)(value))
+
+/* ---- the recorder (trace.c) -------------------------------------------------- */
+
+/* Starts the recorder as the SAROS_EVENTRING_* variables say (DESIGN: names).
+ * 0: as asked for (also when off); else a negative code of eventring.h with its
+ * text in *error, and the program runs untraced. Once, before the first domain. */
+int trace_start_from_env(const char *program, struct eventring_error *error);
+/* Starts it from the program (the environment still gives directory and sizes). */
+int trace_start(struct eventring_error *error);
+/* Orderly end of the recording; harmless when there is none. */
+void trace_stop(void);
+
+/* Makes the calling thread the owner of the domain's rings. */
+void trace_domain_start(Domain *d, const char *name);
+void trace_domain_stop(Domain *d);
 
 #endif

@@ -1,0 +1,92 @@
+/* runtime/trace.c: the catalogue of the runtime and the life of the recorder. */
+#include "trace.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENVIRONMENT_PREFIX "SAROS_EVENTRING"
+
+/* Words used in events.def, as the library wants them. */
+#define UNIT_NONE NULL
+#define UNIT_COUNT "count"
+#define UNIT_WORDS "words"
+#define UNIT_BYTES "bytes"
+#define UNIT_NS "ns"
+#define PAYLOAD_SPAN EVENTRING_NONE
+#define PAYLOAD_COUNTER EVENTRING_INT
+#define PAYLOAD_LIFECYCLE EVENTRING_INT
+
+static const struct eventring_def catalogue[] = {
+#define EVENT(id, name, kind, class, unit, doc) \
+  {name, UNIT_##unit, doc, EVENTRING_DEF_##kind, EVENTRING_CLASS_##class, EVENTRING_RUNTIME, PAYLOAD_##kind, 0},
+#include "events.def"
+#undef EVENT
+};
+
+static pthread_once_t registered = PTHREAD_ONCE_INIT;
+static int registration_status;
+static struct eventring_error registration_error;
+static char program_name[EVENTRING_MAX_PROGRAM + 1];
+
+static void register_catalogue(void) {
+  unsigned first = 0;
+  registration_status = eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
+  /* the probes' ids are constants that count from the host's first */
+  rt_assert(registration_status != 0 || first == EVENTRING_ID_HOST);
+}
+
+static int ensure_catalogue(struct eventring_error *error) {
+  pthread_once(&registered, register_catalogue);
+  if (registration_status != 0 && error != NULL) *error = registration_error;
+  return registration_status;
+}
+
+/* Said once for each domain that could not be recorded (129th, disk full). */
+static void warn(void *context, const struct eventring_error *error) {
+  (void)context;
+  fprintf(stderr, "saros: warning: a domain is not recorded: %s\n", error->text);
+}
+
+static int configure(struct eventring_config *config, struct eventring_error *error) {
+  eventring_config_init(config);
+  int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
+  config->program = program_name[0] != '\0' ? program_name : NULL;
+  config->warn = warn;
+  return status;
+}
+
+int trace_start_from_env(const char *program, struct eventring_error *error) {
+  struct eventring_config config;
+  snprintf(program_name, sizeof program_name, "%s", program != NULL ? program : "");
+  int status = configure(&config, error);
+  if (status != 0 || config.start == EVENTRING_START_OFF) return status;
+  status = ensure_catalogue(error);
+  return status != 0 ? status : eventring_start(&config, error);
+}
+
+int trace_start(struct eventring_error *error) {
+  struct eventring_config config;
+  int status = configure(&config, error);
+  if (status != 0) return status;
+  status = ensure_catalogue(error);
+  if (status != 0) return status;
+  config.start = EVENTRING_START_ON;
+  return eventring_start(&config, error);
+}
+
+void trace_stop(void) { eventring_stop(); }
+
+void trace_domain_start(Domain *d, const char *name) {
+  struct eventring_error error;
+  ensure_catalogue(NULL);
+  error.code = EVENTRING_OK;
+  d->trace = eventring_domain_start(name, &error);
+  if (error.code != EVENTRING_OK) warn(NULL, &error);
+}
+
+void trace_domain_stop(Domain *d) {
+  if (d->trace != NULL) eventring_domain_stop(d->trace);
+  d->trace = NULL;
+}
