@@ -1,0 +1,608 @@
+/* lib_io.c - files.
+ *
+ * A file is a userdata luaL_Stream (lauxlib.h): a C stream, and the function
+ * that closes it, by which ordinary files, pipes and the standard ones differ.
+ * It is NULL in a closed file.  Files that other libraries make with the same
+ * layout and metatable work here too.
+ *
+ * A handle exists before its stream is opened (as a closed one), so that an
+ * error in between leaks nothing.  Every failure of the system is returned as
+ * fail, message, errno; errors are raised for wrong arguments, closed files,
+ * and by io.lines, io.input and io.output, which have no result to fail with.
+ *
+ * The default files live in the registry, one pair a state.
+ */
+#define LUA_LIB
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+
+#define DEFAULT_INPUT "_IO_input"
+#define DEFAULT_OUTPUT "_IO_output"
+
+/* -------------------------------------------------------------- handles -- */
+
+static luaL_Stream *check_handle(lua_State *L, int arg) {
+  return luaL_checkudata(L, arg, LUA_FILEHANDLE);
+}
+
+static int is_closed(const luaL_Stream *handle) {
+  return handle->closef == NULL;
+}
+
+/* The open stream of argument 1. */
+static FILE *check_file(lua_State *L) {
+  luaL_Stream *handle = check_handle(L, 1);
+  if (l_unlikely(is_closed(handle)))
+    luaL_error(L, "attempt to use a closed file");
+  return handle->f;
+}
+
+static luaL_Stream *push_closed_handle(lua_State *L) {
+  luaL_Stream *handle = lua_newuserdatauv(L, sizeof *handle, 0);
+  handle->closef = NULL;
+  handle->f = NULL;
+  luaL_setmetatable(L, LUA_FILEHANDLE);
+  return handle;
+}
+
+/* Marks the handle closed first: its closing function may raise an error. */
+static int close_handle(lua_State *L) {
+  luaL_Stream *handle = check_handle(L, 1);
+  lua_CFunction closer = handle->closef;
+  handle->closef = NULL;
+  return closer(L);
+}
+
+static int close_plain_file(lua_State *L) {
+  luaL_Stream *handle = check_handle(L, 1);
+  errno = 0;
+  return luaL_fileresult(L, fclose(handle->f) == 0, NULL);
+}
+
+static int close_pipe(lua_State *L) {
+  luaL_Stream *handle = check_handle(L, 1);
+  errno = 0;
+  return luaL_execresult(L, pclose(handle->f));
+}
+
+static int refuse_to_close(lua_State *L) {
+  check_handle(L, 1)->closef = refuse_to_close; /* stays open */
+  luaL_pushfail(L);
+  lua_pushliteral(L, "cannot close standard file");
+  return 2;
+}
+
+/* Opens argument-given `filename`; raises an error when that fails. */
+static void push_open_file(lua_State *L, const char *filename,
+                           const char *mode) {
+  luaL_Stream *handle = push_closed_handle(L);
+  handle->f = fopen(filename, mode);
+  if (l_unlikely(handle->f == NULL))
+    luaL_error(L, "cannot open file '%s' (%s)", filename, strerror(errno));
+  handle->closef = close_plain_file;
+}
+
+/* --------------------------------------------------- opening and closing -- */
+
+/* C's modes without their extensions: [rwa] then "+" then "b". */
+static int is_file_mode(const char *mode) {
+  if (*mode == '\0' || strchr("rwa", *mode) == NULL)
+    return 0;
+  mode++;
+  if (*mode == '+')
+    mode++;
+  return strspn(mode, "b") == strlen(mode);
+}
+
+static int is_pipe_mode(const char *mode) {
+  return (mode[0] == 'r' || mode[0] == 'w') && mode[1] == '\0';
+}
+
+static int io_open(lua_State *L) {
+  const char *filename = luaL_checkstring(L, 1);
+  const char *mode = luaL_optstring(L, 2, "r");
+  luaL_argcheck(L, is_file_mode(mode), 2, "invalid mode");
+  luaL_Stream *handle = push_closed_handle(L);
+  errno = 0;
+  handle->f = fopen(filename, mode);
+  if (handle->f == NULL)
+    return luaL_fileresult(L, 0, filename);
+  handle->closef = close_plain_file;
+  return 1;
+}
+
+static int io_popen(lua_State *L) {
+  const char *command = luaL_checkstring(L, 1);
+  const char *mode = luaL_optstring(L, 2, "r");
+  luaL_argcheck(L, is_pipe_mode(mode), 2, "invalid mode");
+  luaL_Stream *handle = push_closed_handle(L);
+  errno = 0;
+  fflush(NULL); /* what was written before must come before its output */
+  handle->f = popen(command, mode);
+  if (handle->f == NULL)
+    return luaL_fileresult(L, 0, command);
+  handle->closef = close_pipe;
+  return 1;
+}
+
+static int io_tmpfile(lua_State *L) {
+  luaL_Stream *handle = push_closed_handle(L);
+  errno = 0;
+  handle->f = tmpfile();
+  if (handle->f == NULL)
+    return luaL_fileresult(L, 0, NULL);
+  handle->closef = close_plain_file;
+  return 1;
+}
+
+static int io_type(lua_State *L) {
+  luaL_checkany(L, 1);
+  luaL_Stream *handle = luaL_testudata(L, 1, LUA_FILEHANDLE);
+  if (handle == NULL)
+    luaL_pushfail(L);
+  else
+    lua_pushstring(L, is_closed(handle) ? "closed file" : "file");
+  return 1;
+}
+
+static int file_close(lua_State *L) {
+  check_file(L);
+  return close_handle(L);
+}
+
+static int io_close(lua_State *L) {
+  if (lua_isnone(L, 1))
+    lua_getfield(L, LUA_REGISTRYINDEX, DEFAULT_OUTPUT);
+  return file_close(L);
+}
+
+/* __gc and __close.  A handle whose opening failed has no stream. */
+static int file_release(lua_State *L) {
+  luaL_Stream *handle = check_handle(L, 1);
+  if (!is_closed(handle) && handle->f != NULL)
+    close_handle(L);
+  return 0;
+}
+
+static int file_tostring(lua_State *L) {
+  luaL_Stream *handle = check_handle(L, 1);
+  if (is_closed(handle))
+    lua_pushliteral(L, "file (closed)");
+  else
+    lua_pushfstring(L, "file (%p)", (void *)handle->f);
+  return 1;
+}
+
+/* -------------------------------------------------------- default files -- */
+
+static FILE *default_file(lua_State *L, const char *key, const char *role) {
+  lua_getfield(L, LUA_REGISTRYINDEX, key);
+  luaL_Stream *handle = lua_touserdata(L, -1);
+  if (l_unlikely(is_closed(handle)))
+    luaL_error(L, "default %s file is closed", role);
+  return handle->f;
+}
+
+/* Makes argument 1, a file or the name of one, the default, if there is one;
+ * returns the default. */
+static int exchange_default(lua_State *L, const char *key, const char *mode) {
+  if (!lua_isnoneornil(L, 1)) {
+    const char *filename = lua_tostring(L, 1);
+    if (filename != NULL) {
+      push_open_file(L, filename, mode);
+    } else {
+      check_file(L);
+      lua_pushvalue(L, 1);
+    }
+    lua_setfield(L, LUA_REGISTRYINDEX, key);
+  }
+  lua_getfield(L, LUA_REGISTRYINDEX, key);
+  return 1;
+}
+
+static int io_input(lua_State *L) {
+  return exchange_default(L, DEFAULT_INPUT, "r");
+}
+
+static int io_output(lua_State *L) {
+  return exchange_default(L, DEFAULT_OUTPUT, "w");
+}
+
+/* ------------------------------------------------- reading one item -------
+ * Each of these pushes what it read and gives whether it succeeded; what it
+ * pushes when it fails is of no interest. */
+
+/* Longest numeral that is read. */
+enum { NUMERAL_MAX = 200 };
+
+/* A numeral while it is read: `c` is the next character of the file. */
+typedef struct Numeral {
+  FILE *file;
+  int c;
+  int length;
+  char text[NUMERAL_MAX + 1];
+} Numeral;
+
+/* Takes `c` into the text.  A numeral that gets too long is made invalid, and
+ * takes nothing more. */
+static int take(Numeral *num) {
+  if (l_unlikely(num->length >= NUMERAL_MAX)) {
+    num->text[0] = '\0';
+    return 0;
+  }
+  num->text[num->length++] = (char)num->c;
+  num->c = getc_unlocked(num->file);
+  return 1;
+}
+
+/* Takes the next character if it is one of the two. */
+static int take_either(Numeral *num, char a, char b) {
+  return (num->c == a || num->c == b) && take(num);
+}
+
+static int take_digits(Numeral *num, int hexadecimal) {
+  int count = 0;
+  while ((hexadecimal ? isxdigit(num->c) : isdigit(num->c)) && take(num))
+    count++;
+  return count;
+}
+
+/* Takes the longest run that could begin a numeral; the conversion afterwards
+ * decides whether it is one. */
+static void take_numeral(Numeral *num) {
+  int hexadecimal = 0, digits = 0;
+  take_either(num, '-', '+');
+  if (take_either(num, '0', '0')) {
+    if (take_either(num, 'x', 'X'))
+      hexadecimal = 1;
+    else
+      digits = 1;
+  }
+  digits += take_digits(num, hexadecimal);
+  if (take_either(num, lua_getlocaledecpoint(), '.'))
+    digits += take_digits(num, hexadecimal);
+  if (digits > 0 && (hexadecimal ? take_either(num, 'p', 'P')
+                                 : take_either(num, 'e', 'E'))) {
+    take_either(num, '-', '+');
+    take_digits(num, 0);
+  }
+}
+
+static int read_number(lua_State *L, FILE *f) {
+  Numeral num = {.file = f};
+  flockfile(f);
+  do
+    num.c = getc_unlocked(f);
+  while (isspace(num.c));
+  take_numeral(&num);
+  ungetc(num.c, f);
+  funlockfile(f);
+  num.text[num.length] = '\0';
+  if (l_likely(lua_stringtonumber(L, num.text) != 0))
+    return 1;
+  lua_pushnil(L);
+  return 0;
+}
+
+/* Succeeds unless the file is at its end. */
+static int read_nothing(lua_State *L, FILE *f) {
+  int c = getc(f);
+  ungetc(c, f);
+  lua_pushliteral(L, "");
+  return c != EOF;
+}
+
+/* Reads up to `space` characters of a line into `out`.  The value is how many
+ * there were; `*last` is the character that ended the run: a line break, EOF,
+ * or neither when space ran out. */
+static size_t read_line_part(FILE *f, char *out, size_t space, int *last) {
+  size_t n = 0;
+  int c = 0;
+  flockfile(f);
+  while (n < space && (c = getc_unlocked(f)) != EOF && c != '\n')
+    out[n++] = (char)c;
+  funlockfile(f);
+  *last = c;
+  return n;
+}
+
+static int read_line(lua_State *L, FILE *f, int keep_break) {
+  luaL_Buffer B;
+  int last;
+  luaL_buffinit(L, &B);
+  do {
+    char *out = luaL_prepbuffer(&B);
+    luaL_addsize(&B, read_line_part(f, out, LUAL_BUFFERSIZE, &last));
+  } while (last != EOF && last != '\n');
+  if (keep_break && last == '\n')
+    luaL_addchar(&B, '\n');
+  luaL_pushresult(&B);
+  return last == '\n' || lua_rawlen(L, -1) > 0;
+}
+
+static int read_all(lua_State *L, FILE *f) {
+  luaL_Buffer B;
+  size_t n;
+  luaL_buffinit(L, &B);
+  do {
+    char *out = luaL_prepbuffer(&B);
+    n = fread(out, 1, LUAL_BUFFERSIZE, f);
+    luaL_addsize(&B, n);
+  } while (n == LUAL_BUFFERSIZE);
+  luaL_pushresult(&B);
+  return 1; /* the empty string is a result, too */
+}
+
+static int read_chars(lua_State *L, FILE *f, size_t count) {
+  luaL_Buffer B;
+  char *out = luaL_buffinitsize(L, &B, count);
+  size_t n = fread(out, 1, count, f);
+  luaL_pushresultsize(&B, n);
+  return n > 0;
+}
+
+static int read_by_name(lua_State *L, FILE *f, int arg) {
+  const char *format = luaL_checkstring(L, arg);
+  if (*format == '*')
+    format++; /* as older versions wanted it */
+  switch (*format) {
+  case 'n': return read_number(L, f);
+  case 'l': return read_line(L, f, 0);
+  case 'L': return read_line(L, f, 1);
+  case 'a': return read_all(L, f);
+  default: return luaL_argerror(L, arg, "invalid format");
+  }
+}
+
+static int read_item(lua_State *L, FILE *f, int arg) {
+  if (lua_type(L, arg) != LUA_TNUMBER)
+    return read_by_name(L, f, arg);
+  size_t count = (size_t)luaL_checkinteger(L, arg);
+  return count == 0 ? read_nothing(L, f) : read_chars(L, f, count);
+}
+
+/* Reads what the formats at indices `first` to `last` ask for; without any, a
+ * line.  Pushes the results, the last one fail when its item could not be
+ * read, and gives their number. */
+static int read_items(lua_State *L, FILE *f, int first, int last) {
+  int top = lua_gettop(L);
+  int ok = 1;
+  clearerr(f);
+  errno = 0;
+  if (last < first) {
+    ok = read_line(L, f, 0);
+  } else {
+    luaL_checkstack(L, last - first + 1 + LUA_MINSTACK, "too many arguments");
+    for (int arg = first; arg <= last && ok; arg++)
+      ok = read_item(L, f, arg);
+  }
+  if (ferror(f))
+    return luaL_fileresult(L, 0, NULL);
+  if (!ok) {
+    lua_pop(L, 1);
+    luaL_pushfail(L);
+  }
+  return lua_gettop(L) - top;
+}
+
+static int io_read(lua_State *L) {
+  int last = lua_gettop(L);
+  FILE *f = default_file(L, DEFAULT_INPUT, "input");
+  return read_items(L, f, 1, last);
+}
+
+static int file_read(lua_State *L) {
+  return read_items(L, check_file(L), 2, lua_gettop(L));
+}
+
+/* ---------------------------------------------------------------- lines -- */
+
+/* The iterator's upvalues; the formats follow. */
+enum {
+  LINES_FILE = 1,
+  LINES_FORMAT_COUNT,
+  LINES_CLOSE_AT_END,
+  LINES_OWN_UPVALUES = LINES_CLOSE_AT_END,
+  LINES_MAX_FORMATS = 250 /* leaves room below the limit of 255 upvalues */
+};
+
+/* Ends an iteration that read nothing: by an error when the results are those
+ * of a failure, else by returning none. */
+static int end_iteration(lua_State *L, int result_count) {
+  if (result_count > 1)
+    return luaL_error(L, "%s", lua_tostring(L, 1 - result_count));
+  if (lua_toboolean(L, lua_upvalueindex(LINES_CLOSE_AT_END))) {
+    lua_settop(L, 0);
+    lua_pushvalue(L, lua_upvalueindex(LINES_FILE));
+    close_handle(L);
+  }
+  return 0;
+}
+
+static int lines_step(lua_State *L) {
+  luaL_Stream *handle = lua_touserdata(L, lua_upvalueindex(LINES_FILE));
+  int count = (int)lua_tointeger(L, lua_upvalueindex(LINES_FORMAT_COUNT));
+  if (l_unlikely(is_closed(handle)))
+    return luaL_error(L, "file is already closed");
+  lua_settop(L, 1);
+  luaL_checkstack(L, count, "too many arguments");
+  for (int i = 1; i <= count; i++)
+    lua_pushvalue(L, lua_upvalueindex(LINES_OWN_UPVALUES + i));
+  int n = read_items(L, handle->f, 2, count + 1);
+  if (lua_toboolean(L, -n))
+    return n;
+  return end_iteration(L, n);
+}
+
+/* Replaces the formats above the file at index 1 by an iterator on top. */
+static void push_lines_iterator(lua_State *L, int close_at_end) {
+  int count = lua_gettop(L) - 1;
+  luaL_argcheck(L, count <= LINES_MAX_FORMATS, LINES_MAX_FORMATS + 2,
+                "too many arguments");
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, count);
+  lua_pushboolean(L, close_at_end);
+  lua_rotate(L, 2, LINES_OWN_UPVALUES);
+  lua_pushcclosure(L, lines_step, LINES_OWN_UPVALUES + count);
+}
+
+static int file_lines(lua_State *L) {
+  check_file(L);
+  push_lines_iterator(L, 0);
+  return 1;
+}
+
+/* Without a name: the lines of the default input, which stays open.  With
+ * one: a file of the loop's own, which is the fourth result, so that the loop
+ * closes it however it ends. */
+static int io_lines(lua_State *L) {
+  if (lua_isnone(L, 1))
+    lua_pushnil(L);
+  if (lua_isnil(L, 1)) {
+    lua_getfield(L, LUA_REGISTRYINDEX, DEFAULT_INPUT);
+    lua_replace(L, 1);
+    return file_lines(L);
+  }
+  push_open_file(L, luaL_checkstring(L, 1), "r");
+  lua_replace(L, 1);
+  push_lines_iterator(L, 1);
+  lua_pushnil(L);
+  lua_pushnil(L);
+  lua_pushvalue(L, 1);
+  return 4;
+}
+
+/* -------------------------------------------------------------- writing -- */
+
+static int write_item(lua_State *L, FILE *f, int arg) {
+  if (lua_type(L, arg) == LUA_TNUMBER) {
+    int written = lua_isinteger(L, arg)
+      ? fprintf(f, LUA_INTEGER_FMT, (LUAI_UACINT)lua_tointeger(L, arg))
+      : fprintf(f, LUA_NUMBER_FMT, (LUAI_UACNUMBER)lua_tonumber(L, arg));
+    return written > 0;
+  }
+  size_t len;
+  const char *text = luaL_checklstring(L, arg, &len);
+  return fwrite(text, 1, len, f) == len;
+}
+
+/* Writes the arguments from `first` up to `last`; all of them, also after a
+ * failure.  Returns the file, which is the value on top. */
+static int write_items(lua_State *L, FILE *f, int first, int last) {
+  int ok = 1;
+  errno = 0;
+  for (int arg = first; arg <= last; arg++)
+    ok = write_item(L, f, arg) && ok;
+  return l_likely(ok) ? 1 : luaL_fileresult(L, 0, NULL);
+}
+
+static int io_write(lua_State *L) {
+  int last = lua_gettop(L);
+  FILE *f = default_file(L, DEFAULT_OUTPUT, "output");
+  return write_items(L, f, 1, last);
+}
+
+static int file_write(lua_State *L) {
+  int last = lua_gettop(L);
+  FILE *f = check_file(L);
+  lua_pushvalue(L, 1);
+  return write_items(L, f, 2, last);
+}
+
+static int flush_file(lua_State *L, FILE *f) {
+  errno = 0;
+  return luaL_fileresult(L, fflush(f) == 0, NULL);
+}
+
+static int io_flush(lua_State *L) {
+  return flush_file(L, default_file(L, DEFAULT_OUTPUT, "output"));
+}
+
+static int file_flush(lua_State *L) {
+  return flush_file(L, check_file(L));
+}
+
+/* ---------------------------------------------------- position, buffering -- */
+
+static int file_seek(lua_State *L) {
+  static const int origins[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+  static const char *const names[] = {"set", "cur", "end", NULL};
+  FILE *f = check_file(L);
+  int origin = origins[luaL_checkoption(L, 2, "cur", names)];
+  lua_Integer wanted = luaL_optinteger(L, 3, 0);
+  off_t offset = (off_t)wanted;
+  luaL_argcheck(L, (lua_Integer)offset == wanted, 3,
+                "not an integer in proper range");
+  errno = 0;
+  if (l_unlikely(fseeko(f, offset, origin) != 0))
+    return luaL_fileresult(L, 0, NULL);
+  lua_pushinteger(L, (lua_Integer)ftello(f));
+  return 1;
+}
+
+static int file_setvbuf(lua_State *L) {
+  static const int modes[] = {_IONBF, _IOFBF, _IOLBF};
+  static const char *const names[] = {"no", "full", "line", NULL};
+  FILE *f = check_file(L);
+  int mode = modes[luaL_checkoption(L, 2, NULL, names)];
+  lua_Integer size = luaL_optinteger(L, 3, LUAL_BUFFERSIZE);
+  errno = 0;
+  int result = setvbuf(f, NULL, mode, (size_t)size);
+  return luaL_fileresult(L, result == 0, NULL);
+}
+
+/* -------------------------------------------------------------- opening -- */
+
+static void make_metatable(lua_State *L) {
+  static const luaL_Reg methods[] = {
+    {"close", file_close},   {"flush", file_flush},
+    {"lines", file_lines},   {"read", file_read},
+    {"seek", file_seek},     {"setvbuf", file_setvbuf},
+    {"write", file_write},   {NULL, NULL}};
+  static const luaL_Reg metamethods[] = {
+    {"__gc", file_release},
+    {"__close", file_release},
+    {"__tostring", file_tostring},
+    {NULL, NULL}};
+  luaL_newmetatable(L, LUA_FILEHANDLE);
+  luaL_setfuncs(L, metamethods, 0);
+  luaL_newlib(L, methods);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}
+
+/* Adds a standard file to the library on top, and makes it a default one if
+ * `key` says of what. */
+static void add_standard_file(lua_State *L, FILE *f, const char *key,
+                              const char *name) {
+  luaL_Stream *handle = push_closed_handle(L);
+  handle->f = f;
+  handle->closef = refuse_to_close;
+  if (key != NULL) {
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, key);
+  }
+  lua_setfield(L, -2, name);
+}
+
+int luaopen_io(lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"close", io_close},     {"flush", io_flush},   {"input", io_input},
+    {"lines", io_lines},     {"open", io_open},     {"output", io_output},
+    {"popen", io_popen},     {"read", io_read},     {"tmpfile", io_tmpfile},
+    {"type", io_type},       {"write", io_write},   {NULL, NULL}};
+  luaL_newlib(L, functions);
+  make_metatable(L);
+  add_standard_file(L, stdin, DEFAULT_INPUT, "stdin");
+  add_standard_file(L, stdout, DEFAULT_OUTPUT, "stdout");
+  add_standard_file(L, stderr, NULL, "stderr");
+  return 1;
+}

@@ -1,0 +1,449 @@
+/* lib_package.c - modules: require and the package table.
+ *
+ * require asks each function of package.searchers in turn for a loader, and
+ * puts together what they say when none has one.  The standard searchers,
+ * the preload table and a path are found through upvalue 1, the package table.
+ *
+ * C libraries stay loaded until their state is closed: the registry maps each
+ * file name to its handle and lists the handles in the order they were
+ * opened; the table's finalizer closes them in reverse order.
+ */
+#define LUA_LIB
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+#include "require_span.h"
+
+/* Prefix of the function that opens a C module. */
+#define OPEN_PREFIX "luaopen_"
+
+/* In the name of a module, what stands before it is no part of the function's
+ * name: a version may be marked by it. */
+#define IGNORE_MARK "-"
+
+/* The registry's name for the table of C libraries. */
+#define LIBRARIES_KEY "_CLIBS"
+
+/* ---------------------------------------------------------- C libraries -- */
+
+static void *known_library(lua_State *L, const char *path) {
+  lua_getfield(L, LUA_REGISTRYINDEX, LIBRARIES_KEY);
+  lua_getfield(L, -1, path);
+  void *library = lua_touserdata(L, -1);
+  lua_pop(L, 2);
+  return library;
+}
+
+static void remember_library(lua_State *L, const char *path, void *library) {
+  lua_getfield(L, LUA_REGISTRYINDEX, LIBRARIES_KEY);
+  lua_pushlightuserdata(L, library);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, path);
+  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  lua_pop(L, 1);
+}
+
+static int close_libraries(lua_State *L) {
+  for (lua_Integer i = luaL_len(L, 1); i >= 1; i--) {
+    lua_geti(L, 1, i);
+    dlclose(lua_touserdata(L, -1));
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
+/* What loading a C library can come to. */
+typedef enum LoadResult { LOADED, OPEN_FAILED, NO_FUNCTION } LoadResult;
+
+static LoadResult find_function(lua_State *L, void *library,
+                                const char *name) {
+  /* POSIX makes a data pointer of a function one; this is its way back. */
+  lua_CFunction function;
+  *(void **)&function = dlsym(library, name);
+  if (l_unlikely(function == NULL)) {
+    lua_pushstring(L, dlerror());
+    return NO_FUNCTION;
+  }
+  lua_pushcfunction(L, function);
+  return LOADED;
+}
+
+/* Loads the library at `path`, unless it is loaded, and pushes its function
+ * `name`; for the name "*", makes its symbols available to libraries loaded
+ * later, and pushes true.  Pushes a message on failure. */
+static LoadResult load_function(lua_State *L, const char *path,
+                                const char *name) {
+  int all_symbols = *name == '*';
+  void *library = known_library(L, path);
+  if (library == NULL) {
+    library = dlopen(path, RTLD_NOW | (all_symbols ? RTLD_GLOBAL : RTLD_LOCAL));
+    if (l_unlikely(library == NULL)) {
+      lua_pushstring(L, dlerror());
+      return OPEN_FAILED;
+    }
+    remember_library(L, path, library);
+  }
+  if (!all_symbols)
+    return find_function(L, library, name);
+  lua_pushboolean(L, 1);
+  return LOADED;
+}
+
+static int package_loadlib(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  const char *name = luaL_checkstring(L, 2);
+  LoadResult result = load_function(L, path, name);
+  if (l_likely(result == LOADED))
+    return 1;
+  luaL_pushfail(L);
+  lua_insert(L, -2);
+  lua_pushstring(L, result == OPEN_FAILED ? "open" : "init");
+  return 3;
+}
+
+/* ------------------------------------------------------- search by path -- */
+
+static int is_readable(const char *filename) {
+  FILE *f = fopen(filename, "r");
+  if (f == NULL)
+    return 0;
+  fclose(f);
+  return 1;
+}
+
+/* Pushes "no file 'A'\n\tno file 'B'..." for the names of `path`. */
+static void push_not_found(lua_State *L, const char *path) {
+  luaL_Buffer B;
+  luaL_buffinit(L, &B);
+  luaL_addstring(&B, "no file '");
+  luaL_addgsub(&B, path, LUA_PATH_SEP, "'\n\tno file '");
+  luaL_addstring(&B, "'");
+  luaL_pushresult(&B);
+}
+
+/* Pushes `path` with the module's name for each mark. */
+static const char *push_filled_path(lua_State *L, const char *name,
+                                    const char *path) {
+  luaL_Buffer B;
+  luaL_buffinit(L, &B);
+  luaL_addgsub(&B, path, LUA_PATH_MARK, name);
+  luaL_pushresult(&B);
+  return lua_tostring(L, -1);
+}
+
+/* Pushes the first readable file of `path` for module `name`, in which `sep`
+ * is replaced by `dirsep`, and gives it; else pushes a message and gives
+ * NULL. */
+static const char *search_path(lua_State *L, const char *name,
+                               const char *path, const char *sep,
+                               const char *dirsep) {
+  if (*sep != '\0' && strstr(name, sep) != NULL)
+    name = luaL_gsub(L, name, sep, dirsep);
+  const char *files = push_filled_path(L, name, path);
+  for (const char *rest = files; rest != NULL;) {
+    const char *end = strchr(rest, *LUA_PATH_SEP);
+    const char *filename =
+      lua_pushlstring(L, rest, end != NULL ? (size_t)(end - rest) : strlen(rest));
+    if (is_readable(filename))
+      return filename;
+    lua_pop(L, 1);
+    rest = end != NULL ? end + 1 : NULL;
+  }
+  push_not_found(L, files);
+  return NULL;
+}
+
+static int package_searchpath(lua_State *L) {
+  const char *found =
+    search_path(L, luaL_checkstring(L, 1), luaL_checkstring(L, 2),
+                luaL_optstring(L, 3, "."), luaL_optstring(L, 4, LUA_DIRSEP));
+  if (found != NULL)
+    return 1;
+  luaL_pushfail(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* ------------------------------------------------------------ searchers --
+ * Each is called with a module's name, and returns a loader and its extra
+ * value (a file name), or a message why there is none, or nothing. */
+
+static const char *find_file(lua_State *L, const char *name,
+                             const char *path_field) {
+  lua_getfield(L, lua_upvalueindex(1), path_field);
+  const char *path = lua_tostring(L, -1);
+  if (l_unlikely(path == NULL))
+    luaL_error(L, "'package.%s' must be a string", path_field);
+  return search_path(L, name, path, ".", LUA_DIRSEP);
+}
+
+/* Ends a search that found a file: the loader is on top, or a message. */
+static int finish_search(lua_State *L, int ok, const char *filename) {
+  if (l_likely(ok)) {
+    lua_pushstring(L, filename);
+    return 2;
+  }
+  return luaL_error(L, "error loading module '%s' from file '%s':\n\t%s",
+                    lua_tostring(L, 1), filename, lua_tostring(L, -1));
+}
+
+static int search_preload(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  lua_getfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  if (lua_getfield(L, -1, name) == LUA_TNIL) {
+    lua_pushfstring(L, "no field package.preload['%s']", name);
+    return 1;
+  }
+  lua_pushliteral(L, ":preload:");
+  return 2;
+}
+
+static int search_lua(lua_State *L) {
+  const char *filename = find_file(L, luaL_checkstring(L, 1), "path");
+  if (filename == NULL)
+    return 1;
+  return finish_search(L, luaL_loadfile(L, filename) == LUA_OK, filename);
+}
+
+/* Pushes luaopen_NAME of the library; dots of the name become underscores. */
+static LoadResult load_open_function(lua_State *L, const char *filename,
+                                     const char *name) {
+  name = luaL_gsub(L, name, ".", "_");
+  const char *mark = strstr(name, IGNORE_MARK);
+  if (mark != NULL) {
+    /* "a-b": the function is luaopen_a or, as older versions had it,
+     * luaopen_b. */
+    const char *stem = lua_pushlstring(L, name, (size_t)(mark - name));
+    LoadResult result = load_function(
+      L, filename, lua_pushfstring(L, OPEN_PREFIX "%s", stem));
+    if (result != NO_FUNCTION)
+      return result;
+    name = mark + strlen(IGNORE_MARK);
+  }
+  return load_function(L, filename,
+                       lua_pushfstring(L, OPEN_PREFIX "%s", name));
+}
+
+static int search_c(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const char *filename = find_file(L, name, "cpath");
+  if (filename == NULL)
+    return 1;
+  LoadResult result = load_open_function(L, filename, name);
+  return finish_search(L, result == LOADED, filename);
+}
+
+/* Looks for module a.b.c in the library of a. */
+static int search_c_root(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const char *dot = strchr(name, '.');
+  if (dot == NULL)
+    return 0;
+  const char *root = lua_pushlstring(L, name, (size_t)(dot - name));
+  const char *filename = find_file(L, root, "cpath");
+  if (filename == NULL)
+    return 1;
+  LoadResult result = load_open_function(L, filename, name);
+  if (result == NO_FUNCTION) {
+    lua_pushfstring(L, "no module '%s' in file '%s'", name, filename);
+    return 1;
+  }
+  return finish_search(L, result == LOADED, filename);
+}
+
+/* -------------------------------------------------------------- require -- */
+
+static const char message_joint[] = "\n\t";
+
+/* Puts the failed searcher's message, the string on top, into the buffer of
+ * messages at the slot below it. */
+static void add_search_message(luaL_Buffer *messages) {
+  lua_State *L = messages->L;
+  lua_pushfstring(L, "%s%s", message_joint, lua_tostring(L, -1));
+  lua_remove(L, -2);
+  luaL_addvalue(messages);
+}
+
+/* Runs the searchers; leaves the loader and its extra value on top.  Index
+ * SEARCHERS of the stack holds the list, the buffer's slot follows. */
+enum { SEARCHERS = 4 };
+
+static void find_loader(lua_State *L, const char *name) {
+  luaL_Buffer messages;
+  if (l_unlikely(lua_getfield(L, lua_upvalueindex(1), "searchers") !=
+                 LUA_TTABLE))
+    luaL_error(L, "'package.searchers' must be a table");
+  luaL_buffinit(L, &messages);
+  for (lua_Integer i = 1;; i++) {
+    if (l_unlikely(lua_rawgeti(L, SEARCHERS, i) == LUA_TNIL)) {
+      lua_pop(L, 1);
+      luaL_pushresult(&messages);
+      luaL_error(L, "module '%s' not found:%s", name, lua_tostring(L, -1));
+    }
+    lua_pushstring(L, name);
+    lua_call(L, 1, 2);
+    if (lua_isfunction(L, -2))
+      return;
+    lua_pop(L, 1);
+    if (lua_isstring(L, -1))
+      add_search_message(&messages);
+    else
+      lua_pop(L, 1);
+  }
+}
+
+/* Calls the loader, below its extra value on top, with the module's name and
+ * that value.  Makes the module what the loader returned; else what it stored
+ * itself; else true.  Leaves the module and the extra value on top. */
+static void run_loader(lua_State *L, const char *name) {
+  lua_insert(L, -2);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, -3);
+  lua_call(L, 2, 1); /* extra value, result */
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    if (lua_getfield(L, 2, name) == LUA_TNIL) {
+      lua_pop(L, 1);
+      lua_pushboolean(L, 1);
+    }
+  }
+  lua_pushvalue(L, -1);
+  lua_setfield(L, 2, name);
+  lua_insert(L, -2);
+}
+
+static int end_require_span(lua_State *L) {
+  trace_require_end(L);
+  return 0;
+}
+
+/* Begins the span of a require; a to-be-closed value on the stack ends it,
+ * also when an error unwinds the call. */
+static void open_require_span(lua_State *L) {
+  lua_newuserdatauv(L, 0, 0);
+  if (luaL_newmetatable(L, "saros.require_span")) {
+    lua_pushcfunction(L, end_require_span);
+    lua_setfield(L, -2, "__close");
+  }
+  lua_setmetatable(L, -2);
+  lua_toclose(L, -1);
+  trace_require_begin(L);
+}
+
+/* The stack: name, table of loaded modules, the span's guard; then what
+ * find_loader and run_loader need. */
+static int package_require(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, 2, name);
+  if (lua_toboolean(L, -1))
+    return 1;
+  lua_pop(L, 1);
+  open_require_span(L);
+  find_loader(L, name);
+  run_loader(L, name);
+  return 2;
+}
+
+/* -------------------------------------------------------------- opening -- */
+
+/* Sets by -E: the environment is not to be looked at. */
+static int ignores_environment(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  int ignores = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return ignores;
+}
+
+/* Pushes `path` with its first ";;" replaced by the default path. */
+static void push_path_with_default(lua_State *L, const char *path,
+                                   const char *default_path) {
+  const char *gap = strstr(path, LUA_PATH_SEP LUA_PATH_SEP);
+  if (gap == NULL) {
+    lua_pushstring(L, path);
+    return;
+  }
+  luaL_Buffer B;
+  const char *rest = gap + 2;
+  luaL_buffinit(L, &B);
+  if (gap > path) {
+    luaL_addlstring(&B, path, (size_t)(gap - path));
+    luaL_addchar(&B, *LUA_PATH_SEP);
+  }
+  luaL_addstring(&B, default_path);
+  if (*rest != '\0') {
+    luaL_addchar(&B, *LUA_PATH_SEP);
+    luaL_addstring(&B, rest);
+  }
+  luaL_pushresult(&B);
+}
+
+/* Sets a path of the package table, on top, from the environment: from the
+ * variable of this version, else from the general one. */
+static void set_path(lua_State *L, const char *field, const char *versioned,
+                     const char *general, const char *default_path) {
+  const char *path = getenv(versioned);
+  if (path == NULL)
+    path = getenv(general);
+  if (path == NULL || ignores_environment(L))
+    lua_pushstring(L, default_path);
+  else
+    push_path_with_default(L, path, default_path);
+  lua_setfield(L, -2, field);
+}
+
+static void make_library_table(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LIBRARIES_KEY);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, close_libraries);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+}
+
+/* Gives the package table, on top, its searchers. */
+static void add_searchers(lua_State *L) {
+  static const lua_CFunction searchers[] = {search_preload, search_lua,
+                                            search_c, search_c_root};
+  int count = sizeof searchers / sizeof searchers[0];
+  lua_createtable(L, count, 0);
+  for (int i = 0; i < count; i++) {
+    lua_pushvalue(L, -2);
+    lua_pushcclosure(L, searchers[i], 1);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "searchers");
+}
+
+int luaopen_package(lua_State *L) {
+  static const luaL_Reg functions[] = {{"loadlib", package_loadlib},
+                                       {"searchpath", package_searchpath},
+                                       {NULL, NULL}};
+  static const luaL_Reg globals[] = {{"require", package_require},
+                                     {NULL, NULL}};
+  make_library_table(L);
+  luaL_newlib(L, functions);
+  add_searchers(L);
+  set_path(L, "path", "LUA_PATH" LUA_VERSUFFIX, "LUA_PATH", LUA_PATH_DEFAULT);
+  set_path(L, "cpath", "LUA_CPATH" LUA_VERSUFFIX, "LUA_CPATH",
+           LUA_CPATH_DEFAULT);
+  lua_pushliteral(L, LUA_DIRSEP "\n" LUA_PATH_SEP "\n" LUA_PATH_MARK
+                     "\n" LUA_EXEC_DIR "\n" IGNORE_MARK "\n");
+  lua_setfield(L, -2, "config");
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_setfield(L, -2, "loaded");
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_setfield(L, -2, "preload");
+  lua_pushglobaltable(L);
+  lua_pushvalue(L, -2);
+  luaL_setfuncs(L, globals, 1);
+  lua_pop(L, 1);
+  return 1;
+}

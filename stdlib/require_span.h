@@ -1,0 +1,15 @@
+/* require_span.h - the span that `require` records of itself.
+ *
+ * They stand apart from lib_package.c because they look into the state for its
+ * domain, which the library, written against the C API alone, does not. */
+#ifndef SAROS_STDLIB_REQUIRE_SPAN_H
+#define SAROS_STDLIB_REQUIRE_SPAN_H
+
+#include "lua.h"
+
+/* Begin and end the span on the domain of L; on the thread of that domain.
+ * They nest. */
+void trace_require_begin(lua_State *L);
+void trace_require_end(lua_State *L);
+
+#endif
