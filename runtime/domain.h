@@ -40,7 +40,9 @@ typedef enum Metamethod {
 #define CALL_WRAP 0x4000       /* with CALL_RESUME: errors propagate */
 #define CALL_SPECIAL 0x8000    /* on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction (CALL_META), or this frame's func was shifted (varargs) */
 #define CALL_UNWIND 0x10000    /* CALL_PCALL frame that closes variables after an error */
+#define CALL_TOCLOSE 0x40000   /* C frame with pending to-be-closed slots */
 #define CALL_VARARG 0x20000    /* func was shifted up over the extra arguments */
+#define CALL_HOOK_YIELDED 0x80000 /* a hook of this Lua frame yielded: its instruction is traced no second time */
 
 /* Error status with which a CALL_PROTECTED_C frame recovers, in bits 24-27. */
 #define CALL_RECOVERED_MASK 0x0f000000u

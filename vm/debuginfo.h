@@ -8,7 +8,7 @@ int frame_current_line(CallInfo *ci);            /* -1 when unknown */
 /* errors of operators, with variable names: each raises */
 _Noreturn void error_type(lua_State *L, const TValue *o, const char *operation);      /* attempt to %s a %s value%s */
 _Noreturn void error_call(lua_State *L, const TValue *o);
-_Noreturn void error_for(lua_State *L, const TValue *o, const char *what);            /* 'for' %s must be a number */
+_Noreturn void error_for(lua_State *L, const TValue *o, const char *what);            /* bad 'for' %s (number expected, got %s); what: "initial value", "limit", "step" */
 _Noreturn void error_concat(lua_State *L, const TValue *a, const TValue *b);
 _Noreturn void error_arith(lua_State *L, const TValue *a, const TValue *b, const char *operation);
 _Noreturn void error_to_int(lua_State *L, const TValue *a, const TValue *b);          /* number has no integer representation */
@@ -21,7 +21,12 @@ const char *chunk_id(char *out, const char *source, size_t len);  /* printable f
 const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char **name); /* kind ("local", "global", ...) or NULL */
 const char *varinfo_of_call(lua_State *L, const Prototype *p, int pc, const char **name);
 
-/* Line and count hooks, called by the hooking dispatch before each instruction; answers whether hooks stay on. */
+/* Name of the function that the frame `caller` is calling: its kind ("global",
+ * "method", "metamethod", "hook", ...), or NULL when nothing is known. */
+const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name);
+
+/* Line and count hooks, called by the hooking dispatch before each instruction, to which pc
+ * points; the frame's own pc points behind it. */
 void debug_trace_instruction(lua_State *L, const Instruction *pc);
 
 #endif

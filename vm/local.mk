@@ -5,4 +5,5 @@ noinst_LIBRARIES += libvm.a
 libvm_a_SOURCES =
 libvm_a_CFLAGS = $(AM_CFLAGS) $(VM_OPT_CFLAGS)
 libvm_a_SOURCES += vm/api.h vm/api_stack.c vm/api_table.c vm/api_object.c vm/api_format.c vm/api_chunk.c vm/api_state.c
-libvm_a_SOURCES += vm/call.h vm/interp.h vm/opcodes.h vm/opcodes.def vm/primitives.h vm/execute.c vm/meta.c vm/call.c vm/coroutine.c vm/primitives.c
+libvm_a_SOURCES += vm/call.h vm/interp.h vm/opcodes.h vm/opcodes.def vm/primitives.h vm/execute.c vm/meta.c vm/call.c vm/coroutine.c vm/primitives.c vm/hook.c
+libvm_a_SOURCES += vm/debuginfo.h vm/debug.c vm/debug_error.c

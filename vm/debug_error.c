@@ -1,0 +1,120 @@
+/* vm/debug_error.c: errors of operators, which name the variable at fault.
+ *
+ * The operand's address tells where it lies: in an upvalue of the running
+ * function or in one of its registers; symbolic execution of the bytecode
+ * (varinfo.c) then tells which variable or field that register holds.  So the
+ * operands must be passed by their own address, not as copies, for a name to
+ * be found; without one the message is shorter, not wrong.
+ */
+#include "api.h"
+
+#include <string.h>
+
+#include "call.h"
+#include "debuginfo.h"
+#include "opcodes.h"
+
+/* ---- finding the variable ----------------------------------------------------- */
+
+static const char *upvalue_of(const LuaClosure *f, const TValue *o, const char **name) {
+  for (int i = 0; i < f->p->nupvalues; i++) {
+    if (f->upvalues[i]->v != o) continue;
+    const String *s = f->p->upvalues[i].name;
+    *name = s != NULL ? s->data : "?";
+    return "upvalue";
+  }
+  return NULL;
+}
+
+/* The register at o of the frame, or -1. A method call has copied its object
+ * into the register behind the method's by the time that it fails. */
+static int register_of(const CallInfo *ci, const TValue *o, Instruction current) {
+  const TValue *base = ci->func + 1;
+  if ((uintptr_t)o < (uintptr_t)base || (uintptr_t)o >= (uintptr_t)ci->top) return -1;
+  int reg = (int)(o - base);
+  bool is_self = INS_OP(current) == OP_SELF || INS_OP(current) == OP_SELFK;
+  return is_self && reg == (int)INS_A(current) + 1 ? (int)INS_B(current) : reg;
+}
+
+/* What the value o of the running function is: kind and name, or NULL. */
+static const char *variable_of(lua_State *L, const TValue *o, const char **name) {
+  CallInfo *ci = L->ci;
+  if (!is_lua_frame(ci)) return NULL;
+  const LuaClosure *f = frame_closure(ci);
+  const char *kind = upvalue_of(f, o, name);
+  if (kind != NULL) return kind;
+  int pc = (int)(ci->u.lua.pc - f->p->code) - 1;
+  if (pc < 0) return NULL;
+  int reg = register_of(ci, o, f->p->code[pc]);
+  return reg < 0 ? NULL : varinfo_of_register(f->p, pc, reg, name);
+}
+
+/* A variable in a message: " (kind 'name')", or nothing when it is not known. */
+typedef struct Variable {
+  const char *open, *kind, *quote, *name, *close;
+} Variable;
+#define VARIABLE_FORMAT "%s%s%s%s%s"
+#define VARIABLE_PARTS(v) (v).open, (v).kind, (v).quote, (v).name, (v).close
+
+static Variable variable_text(const char *kind, const char *name) {
+  if (kind == NULL) return (Variable){"", "", "", "", ""};
+  return (Variable){" (", kind, " '", name, "')"};
+}
+
+static Variable describe_operand(lua_State *L, const TValue *o) {
+  const char *name = NULL;
+  const char *kind = variable_of(L, o, &name);
+  return variable_text(kind, name);
+}
+
+/* ---- the errors ------------------------------------------------------------------ */
+
+_Noreturn static void raise_type_error(lua_State *L, const TValue *o, const char *operation, Variable v) {
+  error_run(L, "attempt to %s a %s value" VARIABLE_FORMAT, operation, type_name_of(L, o), VARIABLE_PARTS(v));
+}
+
+void error_type(lua_State *L, const TValue *o, const char *operation) {
+  raise_type_error(L, o, operation, describe_operand(L, o));
+}
+
+/* A call is named by the instruction that makes it, which also knows of metamethods. */
+void error_call(lua_State *L, const TValue *o) {
+  const char *name = NULL;
+  const char *kind = debug_name_of_call(L, L->ci, &name);
+  raise_type_error(L, o, "call", kind != NULL ? variable_text(kind, name) : describe_operand(L, o));
+}
+
+void error_for(lua_State *L, const TValue *o, const char *what) {
+  error_run(L, "bad 'for' %s (number expected, got %s)", what, type_name_of(L, o));
+}
+
+void error_concat(lua_State *L, const TValue *a, const TValue *b) {
+  error_type(L, is_string(a) || is_number(a) ? b : a, "concatenate");
+}
+
+void error_arith(lua_State *L, const TValue *a, const TValue *b, const char *operation) {
+  error_type(L, is_number(a) ? b : a, operation);
+}
+
+void error_to_int(lua_State *L, const TValue *a, const TValue *b) {
+  int64_t i;
+  Variable v = describe_operand(L, number_to_int(a, &i, FLOAT_EXACT) ? b : a);
+  error_run(L, "number" VARIABLE_FORMAT " has no integer representation", VARIABLE_PARTS(v));
+}
+
+void error_compare(lua_State *L, const TValue *a, const TValue *b) {
+  const char *left = type_name_of(L, a), *right = type_name_of(L, b);
+  if (strcmp(left, right) == 0) error_run(L, "attempt to compare two %s values", left);
+  error_run(L, "attempt to compare %s with %s", left, right);
+}
+
+void error_with_handler(lua_State *L) {
+  if (L->errfunc != 0) {
+    const TValue *handler = stack_restore(L, L->errfunc);
+    value_copy(L->top, L->top - 1);
+    value_copy(L->top - 1, handler);
+    L->top++;
+    vm_call_noyield(L, L->top - 2, 1);
+  }
+  error_throw(L, LUA_ERRRUN);
+}
