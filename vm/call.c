@@ -228,6 +228,7 @@ void vm_enter_c_level(lua_State *L) {
 static void call_c_from_c(lua_State *L, TValue *func, lua_CFunction f, int nresults) {
   int n = vm_enter_c(L, func, f, nresults, CALL_FRESH);
   CallInfo *ci = L->ci;
+  if (unlikely(ci->status & CALL_TOCLOSE)) n = vm_close_c_frame(L, n);
   if (unlikely(L->hook_mask & LUA_MASKRET)) vm_hook(L, LUA_HOOKRET, -1, (int)(L->top - n - ci->func), n);
   L->ci = ci->prev;
   vm_move_results(L, ci->func, L->top - n, n, nresults);
@@ -383,6 +384,13 @@ LUA_API int lua_error(lua_State *L) {
 LUA_API void lua_toclose(lua_State *L, int idx) {
   TValue *slot = idx > 0 ? L->ci->func + idx : L->top + idx;
   vm_new_tbc(L, slot);
+  L->ci->status |= CALL_TOCLOSE;
+}
+
+int vm_close_c_frame(lua_State *L, int nresults) {
+  ptrdiff_t first = stack_save(L, L->top - nresults);
+  vm_close(L, L->ci->func + 1, LUA_OK, false);
+  return (int)(L->top - stack_restore(L, first));
 }
 
 LUA_API void lua_closeslot(lua_State *L, int idx) {

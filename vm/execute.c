@@ -25,7 +25,9 @@
  * (FRESH), an interrupted instruction (META), or a native frame: pcall, a
  * coroutine's resumer, or a C function with a continuation.
  *
- * Collections happen only in GC_CHECK; everything live is then below L->top.
+ * Collections happen only in GC_CHECK; L->top is then above all registers of
+ * the frame. Registers that are not live may hold old values: each collection
+ * marks or clears every slot, so they are never dangling.
  */
 #include "interp.h"
 #include "compiler.h"
@@ -282,7 +284,7 @@ static const Instruction *finish_op(lua_State *L, CallInfo *ci, TValue **call) {
 #else
 #define GC_IS_DUE unlikely(L->domain->gc.pending)
 #endif
-#define GC_CHECK(limit) do { if (GC_IS_DUE) { ci->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
+#define GC_CHECK do { if (GC_IS_DUE) { SAVE; gc_step(L); RELOAD; } } while (0)
 #define TAKE_JUMP do { pc += INS_sJ(*pc) + 1; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == (INS_C(i) != 0)) TAKE_JUMP; pc++; NEXT; } while (0)
@@ -501,7 +503,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
         NEXT; \
       } \
       SAVE; \
-      if (likely(store_field(L, t, key, v, (Instruction *)pc))) { GC_CHECK(ci->top); pc++; NEXT; } \
+      if (likely(store_field(L, t, key, v, (Instruction *)pc))) { GC_CHECK; pc++; NEXT; } \
     } \
     SAVE; \
     func = meta_prepare_set(L, o, &k[AUX_KEY(aux)], v); \
@@ -535,7 +537,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
         } \
       } \
       SAVE; \
-      if (likely(store_generic(L, t, key, v))) { GC_CHECK(ci->top); NEXT; } \
+      if (likely(store_generic(L, t, key, v))) { GC_CHECK; NEXT; } \
     } \
     SAVE; \
     func = meta_prepare_set(L, o, key, v); \
@@ -560,7 +562,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
         } \
       } \
       SAVE; \
-      if (likely(store_int(L, t, index, v))) { GC_CHECK(ci->top); NEXT; } \
+      if (likely(store_int(L, t, index, v))) { GC_CHECK; NEXT; } \
     } \
     TValue key; \
     set_int(&key, index); \
@@ -577,9 +579,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     SAVE;
     Table *t = table_new(L, *pc, nhash);
     pc++;
-    TValue *ra = RA;
-    set_table(ra, t);
-    GC_CHECK(ra + 1);
+    set_table(RA, t);
+    GC_CHECK;
     NEXT;
   }
   CASE(SETLIST): {
@@ -645,8 +646,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     func = meta_prepare_concat(L, (int)INS_B(i));
     RELOAD;
     if (func != NULL) { nresults = 1; goto call_meta; }
-    TValue *ra = RA;
-    GC_CHECK(ra + 1);
+    GC_CHECK;
     NEXT;
   }
 
@@ -824,8 +824,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     Prototype *p = CLOSURE_OF_FRAME->p->p[INS_Bx(i)];
     SAVE;
     new_closure(L, p, CLOSURE_OF_FRAME->upvalues, base, RA);
-    TValue *ra = RA;
-    GC_CHECK(ra + 1);
+    GC_CHECK;
     NEXT;
   }
   CASE(VARARG):
@@ -893,7 +892,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     pc = p->code;
     dispatch = L->dispatch;
     if (unlikely(dispatch != normal)) {
-      ci->u.lua.pc = pc;
+      ci->u.lua.pc = pc + 1; /* as if in the first instruction */
       ci->u.lua.nextra = 0;
       L->old_pc = 0;
       vm_hook(L, LUA_HOOKCALL, -1, 1, p->nparams);
@@ -908,7 +907,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   c_done: {
     CallInfo *done = L->ci;
     first = L->top - n;
-    if (unlikely((done->status & (CALL_FRESH | CALL_SPECIAL)) != 0 || L->hook_mask != 0)) {
+    if (unlikely((done->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 || L->hook_mask != 0)) {
       ci = done;
       goto frame_done;
     }
@@ -946,7 +945,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     pc = p->code;
     dispatch = L->dispatch;
     if (unlikely(dispatch != normal)) {
-      ci->u.lua.pc = pc;
+      ci->u.lua.pc = pc + 1;
       ci->u.lua.nextra = 0;
       L->old_pc = 0;
       vm_hook(L, LUA_HOOKTAILCALL, -1, 1, p->nparams);
@@ -1029,6 +1028,10 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     goto place_results;
 
   frame_done: /* the native frame ci is complete with n values from first */
+    if (unlikely(ci->status & CALL_TOCLOSE)) {
+      n = vm_close_c_frame(L, n);
+      first = L->top - n;
+    }
     if (unlikely(L->hook_mask != 0) && !(ci->status & (CALL_RESUME | CALL_PCALL | CALL_YIELD))) {
       ptrdiff_t off = stack_save(L, first);
       vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);

@@ -44,6 +44,9 @@ void vm_move_results(lua_State *L, TValue *res, TValue *first, int n, int wanted
 TValue *vm_try_call_meta(lua_State *L, TValue *func);
 CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t status);
 
+/* Closes the pending slots of the C frame L->ci, whose results are on top. */
+int vm_close_c_frame(lua_State *L, int nresults);
+
 /* coroutine.c */
 bool vm_can_resume(lua_State *L, lua_State *co, int nargs);
 void vm_finish_coroutine(lua_State *co); /* detaches a coroutine that ended, yielded or died from its resumer */

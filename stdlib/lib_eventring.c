@@ -1,0 +1,600 @@
+/* stdlib/lib_eventring.c: the guest module `eventring`.
+ *
+ * Producing: names are registered with the library once and kept in tables of
+ * the module (upvalues), name -> id, one table for each kind of event; the hot
+ * path is a table lookup and a probe. Nothing is looked up while recording is
+ * off.
+ *
+ * Consuming: a poll first takes over all that the library delivers into a
+ * queue of the cursor (the library's callbacks may not be left by an error),
+ * then calls the guest's callbacks from the queue. What a callback that raises
+ * leaves in the queue is delivered by the next poll. So callbacks may do
+ * anything, and a poll ends even when they cause events: it delivers what had
+ * been there when it was called.
+ */
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+#include "domain.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CURSOR_TYPE "eventring.cursor"
+
+/* ---- the recorder ------------------------------------------------------------ */
+
+static struct eventring_domain *domain_of(lua_State *L) { return L->domain->trace; }
+
+static int fail(lua_State *L, const struct eventring_error *error) {
+  lua_pushnil(L);
+  lua_pushstring(L, error->text);
+  return 2;
+}
+
+static int fail_code(lua_State *L, int code) {
+  lua_pushnil(L);
+  lua_pushstring(L, eventring_strerror(code));
+  return 2;
+}
+
+/* eventring.start() -> true, or nil and a message. Starts the recorder (also one
+ * that stands by); true when it runs already. */
+static int start(lua_State *L) {
+  struct eventring_error error;
+  enum eventring_state state = eventring_state();
+  if (state == EVENTRING_STOPPED || state == EVENTRING_STANDBY) {
+    if (trace_start(&error) != 0) return fail(L, &error);
+    eventring_domain_check(domain_of(L));
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* eventring.stop(): orderly end of the recording. */
+static int stop(lua_State *L) {
+  trace_stop();
+  eventring_domain_check(domain_of(L));
+  return 0;
+}
+
+static int report(lua_State *L, int code) {
+  if (code < 0) return fail_code(L, code);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* eventring.pause(), eventring.resume() -> true, or nil and a message. */
+static int pause_recording(lua_State *L) { return report(L, eventring_pause()); }
+static int resume_recording(lua_State *L) { return report(L, eventring_resume()); }
+
+/* eventring.path() -> absolute path of the recording, or nil. */
+static int path(lua_State *L) {
+  char buffer[4096];
+  if (eventring_path(buffer, sizeof buffer) == 0) lua_pushnil(L);
+  else lua_pushstring(L, buffer);
+  return 1;
+}
+
+/* ---- producing ------------------------------------------------------------------ */
+
+/* Upvalues of the producing functions: tables name -> id * 8 + payload. */
+enum { SPAN_IDS = 1, COUNTER_IDS, EVENT_IDS, GUARD };
+
+static bool user_events_on(lua_State *L) {
+  return eventring_enabled(domain_of(L), EVENTRING_USER, EVENTRING_CLASS_USER);
+}
+
+/* Registers the name at stack index 1 and keeps it in the table `ids`. */
+static lua_Integer define(lua_State *L, int ids, enum eventring_def_kind kind, enum eventring_payload payload) {
+  struct eventring_error error;
+  size_t size;
+  const char *name = luaL_checklstring(L, 1, &size);
+  int id = eventring_register_user(kind, name, size, payload, &error);
+  if (id < 0) luaL_error(L, "cannot define '%s': %s", name, error.text);
+  lua_Integer entry = (lua_Integer)id * 8 + payload;
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, entry);
+  lua_rawset(L, lua_upvalueindex(ids));
+  return entry;
+}
+
+static lua_Integer lookup(lua_State *L, int ids, enum eventring_def_kind kind, enum eventring_payload payload) {
+  luaL_checkstring(L, 1);
+  lua_pushvalue(L, 1);
+  if (lua_rawget(L, lua_upvalueindex(ids)) == LUA_TNUMBER) {
+    lua_Integer entry = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return entry;
+  }
+  lua_pop(L, 1);
+  return define(L, ids, kind, payload);
+}
+
+#define entry_id(entry) ((unsigned)((entry) >> 3))
+#define entry_payload(entry) ((enum eventring_payload)((entry) & 7))
+
+/* eventring.begin_span(name), eventring.end_span(name): spans of one domain nest. */
+static int begin_span(lua_State *L) {
+  if (!user_events_on(L)) return luaL_checkstring(L, 1), 0;
+  eventring_user_begin(domain_of(L), entry_id(lookup(L, SPAN_IDS, EVENTRING_DEF_SPAN, EVENTRING_NONE)));
+  return 0;
+}
+
+static int end_span(lua_State *L) {
+  if (!user_events_on(L)) return luaL_checkstring(L, 1), 0;
+  eventring_user_end(domain_of(L), entry_id(lookup(L, SPAN_IDS, EVENTRING_DEF_SPAN, EVENTRING_NONE)));
+  return 0;
+}
+
+static int span_returned(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  return lua_gettop(L) - (int)context;
+}
+
+/* __close of a span's guard: its user value is the id. */
+static int close_guard(lua_State *L) {
+  lua_getiuservalue(L, 1, 1);
+  eventring_user_end(domain_of(L), (unsigned)lua_tointeger(L, -1));
+  return 0;
+}
+
+/* eventring.span(name, f, ...) -> results of f(...). The span ends however f ends. */
+static int span(lua_State *L) {
+  luaL_checkstring(L, 1);
+  luaL_checkany(L, 2);
+  int nargs = lua_gettop(L) - 2;
+  if (!user_events_on(L)) {
+    lua_callk(L, nargs, LUA_MULTRET, 1, span_returned);
+    return span_returned(L, LUA_OK, 1);
+  }
+  unsigned id = entry_id(lookup(L, SPAN_IDS, EVENTRING_DEF_SPAN, EVENTRING_NONE));
+  lua_newuserdatauv(L, 0, 1);
+  lua_pushinteger(L, id);
+  lua_setiuservalue(L, -2, 1);
+  lua_pushvalue(L, lua_upvalueindex(GUARD));
+  lua_setmetatable(L, -2);
+  lua_insert(L, 2); /* name, guard, f, arguments */
+  lua_toclose(L, 2);
+  eventring_user_begin(domain_of(L), id);
+  lua_callk(L, nargs, LUA_MULTRET, 2, span_returned);
+  return span_returned(L, LUA_OK, 2);
+}
+
+static enum eventring_payload payload_of(lua_State *L, int index) {
+  switch (lua_type(L, index)) {
+    case LUA_TNONE: case LUA_TNIL: return EVENTRING_NONE;
+    case LUA_TNUMBER: return lua_isinteger(L, index) ? EVENTRING_INT : EVENTRING_DOUBLE;
+    case LUA_TSTRING: return EVENTRING_STRING;
+    default: luaL_typeerror(L, index, "number or string"); return EVENTRING_NONE;
+  }
+}
+
+_Noreturn static void kind_changed(lua_State *L) {
+  luaL_error(L, "'%s' was first used with another kind of value", lua_tostring(L, 1));
+  __builtin_unreachable();
+}
+
+/* The value at index 2 as an int64 or a double, as the definition says. */
+static int64_t integer_value(lua_State *L) {
+  int ok;
+  lua_Integer i = lua_tointegerx(L, 2, &ok);
+  if (!ok || lua_type(L, 2) != LUA_TNUMBER) kind_changed(L);
+  return i;
+}
+
+static double double_value(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TNUMBER) kind_changed(L);
+  return lua_tonumber(L, 2);
+}
+
+/* eventring.counter(name, number): the first value fixes integer or float. */
+static int counter(lua_State *L) {
+  luaL_checkstring(L, 1);
+  luaL_checknumber(L, 2);
+  if (!user_events_on(L)) return 0;
+  lua_Integer entry = lookup(L, COUNTER_IDS, EVENTRING_DEF_COUNTER, payload_of(L, 2));
+  if (entry_payload(entry) == EVENTRING_INT)
+    eventring_user_counter(domain_of(L), entry_id(entry), integer_value(L));
+  else
+    eventring_counter_double(domain_of(L), EVENTRING_USER, EVENTRING_CLASS_USER, entry_id(entry), double_value(L));
+  return 0;
+}
+
+/* eventring.event(name [, number or string]): the first use fixes the kind of value. */
+static int event(lua_State *L) {
+  luaL_checkstring(L, 1);
+  enum eventring_payload payload = payload_of(L, 2);
+  if (!user_events_on(L)) return 0;
+  lua_Integer entry = lookup(L, EVENT_IDS, EVENTRING_DEF_EVENT, payload);
+  struct eventring_domain *d = domain_of(L);
+  unsigned id = entry_id(entry);
+  size_t size;
+  switch (entry_payload(entry)) {
+    case EVENTRING_NONE:
+      if (payload != EVENTRING_NONE) kind_changed(L);
+      eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, id);
+      break;
+    case EVENTRING_INT:
+      eventring_event_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, integer_value(L));
+      break;
+    case EVENTRING_DOUBLE:
+      eventring_event_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, double_value(L));
+      break;
+    default:
+      if (payload != EVENTRING_STRING) kind_changed(L);
+      const char *bytes = lua_tolstring(L, 2, &size);
+      eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, bytes, size);
+  }
+  return 0;
+}
+
+/* ---- consuming --------------------------------------------------------------------- */
+
+/* What the guest may subscribe to. CALLBACK(id, name) */
+#define CALLBACKS(CALLBACK) \
+  CALLBACK(RUNTIME_BEGIN, "runtime_begin") CALLBACK(RUNTIME_END, "runtime_end") \
+  CALLBACK(RUNTIME_COUNTER, "runtime_counter") CALLBACK(LIFECYCLE, "lifecycle") \
+  CALLBACK(LOST, "lost_events") \
+  CALLBACK(USER_BEGIN, "user_begin") CALLBACK(USER_END, "user_end") \
+  CALLBACK(USER_COUNTER, "user_counter") CALLBACK(USER_EVENT, "user_event")
+
+typedef enum Callback {
+#define CALLBACK(id, name) CB_##id,
+  CALLBACKS(CALLBACK)
+#undef CALLBACK
+  CB_COUNT
+} Callback;
+
+static const char *const callback_names[] = {
+#define CALLBACK(id, name) name,
+  CALLBACKS(CALLBACK)
+#undef CALLBACK
+};
+
+/* One delivered event, waiting for its callback. */
+typedef struct Pending {
+  uint8_t callback; /* Callback */
+  uint8_t payload;  /* enum eventring_payload */
+  uint8_t counted;  /* part of poll's result */
+  uint32_t domain;
+  uint32_t id;
+  uint64_t ns;      /* lost events: their number */
+  union {
+    int64_t i;
+    double d;
+    struct { uint32_t offset, size; } text; /* in Cursor.text */
+  } value;
+} Pending;
+
+typedef struct Cursor {
+  eventring_cursor *handle; /* NULL: closed */
+  Pending *queue;
+  size_t head, tail, capacity;
+  char *text;               /* payload bytes of what is queued */
+  size_t text_size, text_capacity;
+  uint32_t wanted;          /* bit set of the callbacks given to this poll */
+  bool polling;
+  bool memory_short;        /* the queue could not grow */
+} Cursor;
+
+static Cursor *check_cursor(lua_State *L) {
+  Cursor *c = luaL_checkudata(L, 1, CURSOR_TYPE);
+  if (c->handle == NULL) luaL_error(L, "attempt to use a closed cursor");
+  return c;
+}
+
+static bool reserve(void **array, size_t *capacity, size_t needed, size_t unit) {
+  if (needed <= *capacity) return true;
+  size_t size = *capacity == 0 ? 256 : *capacity;
+  while (size < needed) size *= 2;
+  void *grown = realloc(*array, size * unit);
+  if (grown == NULL) return false;
+  *array = grown;
+  *capacity = size;
+  return true;
+}
+
+static int callback_of(const struct eventring_event *e) {
+  bool user = e->ring == EVENTRING_USER;
+  switch (e->kind) {
+    case EVENTRING_BEGIN: return user ? CB_USER_BEGIN : CB_RUNTIME_BEGIN;
+    case EVENTRING_END: return user ? CB_USER_END : CB_RUNTIME_END;
+    case EVENTRING_COUNTER: return user ? CB_USER_COUNTER : CB_RUNTIME_COUNTER;
+    case EVENTRING_LIFECYCLE: return CB_LIFECYCLE;
+    default: return CB_USER_EVENT;
+  }
+}
+
+static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) {
+  p->payload = e->payload;
+  switch (e->payload) {
+    case EVENTRING_NONE: break;
+    case EVENTRING_INT: case EVENTRING_UINT: p->value.i = e->value.i; break;
+    case EVENTRING_DOUBLE: p->value.d = e->value.d; break;
+    default:
+      if (!reserve((void **)&c->text, &c->text_capacity, c->text_size + e->size, 1)) return false;
+      memcpy(c->text + c->text_size, e->bytes, e->size);
+      p->value.text.offset = (uint32_t)c->text_size;
+      p->value.text.size = (uint32_t)e->size;
+      c->text_size += e->size;
+  }
+  return true;
+}
+
+/* Library callback; never raises. */
+static int take_event(void *context, const struct eventring_event *e) {
+  Cursor *c = context;
+  int callback = callback_of(e);
+  bool synthetic = (e->flags & EVENTRING_SYNTHETIC) != 0;
+  if (!synthetic && (e->flags & EVENTRING_TORN)) callback = CB_COUNT; /* an end without a begin: counted, not told */
+  if (synthetic && !(c->wanted & (1u << callback))) return 0;
+  if (!reserve((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
+    c->memory_short = true;
+    return 1;
+  }
+  Pending *p = &c->queue[c->tail];
+  p->callback = (uint8_t)callback;
+  p->counted = !synthetic;
+  p->domain = e->domain;
+  p->id = e->id;
+  p->ns = e->ns;
+  if (!queue_value(c, p, e)) {
+    c->memory_short = true;
+    return 1;
+  }
+  c->tail++;
+  return 0;
+}
+
+static int take_loss(void *context, const struct eventring_loss *loss) {
+  Cursor *c = context;
+  if (loss->flags & EVENTRING_LOST_BEFORE) return 0; /* gone before the cursor was opened */
+  if (!reserve((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
+    c->memory_short = true;
+    return 1;
+  }
+  Pending *p = &c->queue[c->tail++];
+  p->callback = CB_LOST;
+  p->payload = EVENTRING_NONE;
+  p->counted = 0;
+  p->domain = loss->domain;
+  p->ns = loss->count;
+  return 0;
+}
+
+static const struct eventring_callbacks take = {take_event, take_loss};
+
+/* Names as Lua strings are kept in the cursor's user value, by id. */
+static void push_name(lua_State *L, Cursor *c, int names, uint32_t id) {
+  if (lua_rawgeti(L, names, (lua_Integer)id + 1) == LUA_TSTRING) return;
+  lua_pop(L, 1);
+  const struct eventring_def *def = eventring_cursor_def(c->handle, id);
+  lua_pushstring(L, def != NULL ? def->name : "?");
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, names, (lua_Integer)id + 1);
+}
+
+static void push_value(lua_State *L, const Cursor *c, const Pending *p) {
+  switch (p->payload) {
+    case EVENTRING_NONE: lua_pushnil(L); break;
+    case EVENTRING_INT: case EVENTRING_UINT: lua_pushinteger(L, p->value.i); break;
+    case EVENTRING_DOUBLE: lua_pushnumber(L, p->value.d); break;
+    default: lua_pushlstring(L, c->text + p->value.text.offset, p->value.text.size);
+  }
+}
+
+/* Stack during a poll: 1 cursor, 2 callbacks, then the functions by Callback, then names. */
+#define FIRST_FUNCTION 4
+#define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
+
+static void call_back(lua_State *L, Cursor *c, Pending p) {
+  lua_pushvalue(L, FIRST_FUNCTION + p.callback);
+  lua_pushinteger(L, p.domain);
+  lua_pushinteger(L, (lua_Integer)p.ns);
+  if (p.callback == CB_LOST) {
+    lua_call(L, 2, 0);
+    return;
+  }
+  push_name(L, c, NAMES_INDEX, p.id);
+  bool with_value = p.callback == CB_RUNTIME_COUNTER || p.callback == CB_LIFECYCLE ||
+                    p.callback == CB_USER_COUNTER || p.callback == CB_USER_EVENT;
+  if (with_value) push_value(L, c, &p);
+  lua_call(L, with_value ? 4 : 3, 0);
+}
+
+static lua_Integer deliver_queue(lua_State *L, Cursor *c, lua_Integer max) {
+  lua_Integer delivered = 0;
+  while (c->head < c->tail && (max == 0 || delivered < max)) {
+    if (c->handle == NULL) return delivered; /* closed by a callback */
+    Pending p = c->queue[c->head++];
+    delivered += p.counted;
+    if (p.callback < CB_COUNT && (c->wanted & (1u << p.callback))) call_back(L, c, p);
+  }
+  return delivered;
+}
+
+static void push_callbacks(lua_State *L, Cursor *c) {
+  c->wanted = 0;
+  for (int i = 0; i < CB_COUNT; i++) {
+    int type = lua_getfield(L, 2, callback_names[i]);
+    if (type != LUA_TNIL) c->wanted |= 1u << i;
+  }
+  lua_getiuservalue(L, 1, 1);
+}
+
+/* Marks the end of a poll however it ends. */
+static int end_poll(lua_State *L) {
+  Cursor *c = *(Cursor **)lua_touserdata(L, 1);
+  c->polling = false;
+  return 0;
+}
+
+static void guard_poll(lua_State *L, Cursor *c) {
+  Cursor **guard = lua_newuserdatauv(L, sizeof *guard, 0);
+  *guard = c;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_setmetatable(L, -2);
+  lua_toclose(L, -1);
+  c->polling = true;
+}
+
+/* cursor:poll(callbacks [, max]) -> number of events delivered (those without a
+ * callback included). Raises when the file is damaged. */
+static int cursor_poll(lua_State *L) {
+  Cursor *c = check_cursor(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_Integer max = luaL_optinteger(L, 3, 0);
+  luaL_argcheck(L, max >= 0, 3, "must not be negative");
+  if (c->polling) return luaL_error(L, "cursor is already being polled");
+  lua_settop(L, 3);
+  push_callbacks(L, c);
+  guard_poll(L, c);
+  int status = 0;
+  if (c->head == c->tail) {
+    c->head = c->tail = 0;
+    c->text_size = 0;
+    status = eventring_poll(c->handle, &take, c, (uint64_t)max);
+  }
+  lua_Integer delivered = deliver_queue(L, c, max);
+  if (c->memory_short) {
+    c->memory_short = false;
+    return luaL_error(L, "not enough memory");
+  }
+  if (status < 0 && c->handle != NULL) return luaL_error(L, "%s", eventring_cursor_error(c->handle)->text);
+  lua_pushinteger(L, delivered);
+  return 1;
+}
+
+static void release_cursor(Cursor *c) {
+  if (c->handle != NULL) eventring_close(c->handle);
+  c->handle = NULL;
+  free(c->queue);
+  free(c->text);
+  c->queue = NULL;
+  c->text = NULL;
+  c->head = c->tail = c->capacity = c->text_size = c->text_capacity = 0;
+}
+
+/* cursor:close(); a second time does nothing. Also __gc and __close. */
+static int cursor_close(lua_State *L) {
+  release_cursor(luaL_checkudata(L, 1, CURSOR_TYPE));
+  return 0;
+}
+
+/* cursor:finished() -> true when the recording has ended and all of it was delivered. */
+static int cursor_finished(lua_State *L) {
+  Cursor *c = check_cursor(L);
+  lua_pushboolean(L, c->head == c->tail && eventring_finished(c->handle));
+  return 1;
+}
+
+static void set_integer(lua_State *L, const char *key, lua_Integer value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, key);
+}
+
+/* cursor:info() -> what the recording says of itself: path, program, pid, start_ns,
+ * end_ns (0 while it lasts), live (boolean), delivered, lost, missed, torn. */
+static int cursor_info(lua_State *L) {
+  Cursor *c = check_cursor(L);
+  struct eventring_info info;
+  struct eventring_totals totals;
+  int status = eventring_cursor_info(c->handle, &info);
+  if (status < 0) return fail_code(L, status);
+  eventring_cursor_totals(c->handle, &totals);
+  lua_createtable(L, 0, 10);
+  lua_pushstring(L, info.path);
+  lua_setfield(L, -2, "path");
+  lua_pushstring(L, info.program);
+  lua_setfield(L, -2, "program");
+  lua_pushboolean(L, info.liveness == EVENTRING_LIVE);
+  lua_setfield(L, -2, "live");
+  set_integer(L, "pid", info.pid);
+  set_integer(L, "start_ns", (lua_Integer)info.start_ns);
+  set_integer(L, "end_ns", (lua_Integer)info.end_ns);
+  set_integer(L, "delivered", (lua_Integer)totals.delivered);
+  set_integer(L, "lost", (lua_Integer)totals.lost);
+  set_integer(L, "missed", (lua_Integer)totals.missed);
+  set_integer(L, "torn", (lua_Integer)totals.torn);
+  return 1;
+}
+
+static int cursor_tostring(lua_State *L) {
+  Cursor *c = luaL_checkudata(L, 1, CURSOR_TYPE);
+  if (c->handle == NULL) lua_pushliteral(L, CURSOR_TYPE " (closed)");
+  else lua_pushfstring(L, CURSOR_TYPE " (%p)", (void *)c);
+  return 1;
+}
+
+static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
+  if (lua_isnoneornil(L, 1)) return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (lua_getfield(L, 1, "path") != LUA_TNIL) {
+    const char *path = luaL_checkstring(L, -1);
+    return eventring_open_path(&c->handle, path, EVENTRING_OPEN_MERGED, error);
+  }
+  if (lua_getfield(L, 1, "pid") == LUA_TNIL) return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);
+  int ok;
+  lua_Integer pid = lua_tointegerx(L, -1, &ok);
+  if (!ok || pid <= 0 || pid > INT32_MAX) return luaL_argerror(L, 1, "field 'pid' is not a process id");
+  return eventring_open_pid(&c->handle, (pid_t)pid, EVENTRING_OPEN_MERGED, error);
+}
+
+/* eventring.cursor([{pid = integer} or {path = string}]) -> cursor, or nil and a
+ * message. Without argument: of this process. */
+static int cursor(lua_State *L) {
+  struct eventring_error error;
+  lua_settop(L, 1);
+  Cursor *c = lua_newuserdatauv(L, sizeof *c, 1);
+  memset(c, 0, sizeof *c);
+  luaL_setmetatable(L, CURSOR_TYPE);
+  lua_newtable(L);
+  lua_setiuservalue(L, 2, 1);
+  if (open_handle(L, c, &error) < 0) return fail(L, &error);
+  lua_settop(L, 2);
+  return 1;
+}
+
+/* ---- opening -------------------------------------------------------------------------- */
+
+static const luaL_Reg cursor_methods[] = {
+  {"close", cursor_close}, {"finished", cursor_finished}, {"info", cursor_info}, {NULL, NULL}};
+
+static const luaL_Reg cursor_meta[] = {
+  {"__gc", cursor_close}, {"__close", cursor_close}, {"__tostring", cursor_tostring}, {NULL, NULL}};
+
+static void make_cursor_type(lua_State *L) {
+  luaL_newmetatable(L, CURSOR_TYPE);
+  luaL_setfuncs(L, cursor_meta, 0);
+  luaL_newlib(L, cursor_methods);
+  lua_createtable(L, 0, 1); /* metatable of poll's guard */
+  lua_pushcfunction(L, end_poll);
+  lua_setfield(L, -2, "__close");
+  lua_pushcclosure(L, cursor_poll, 1);
+  lua_setfield(L, -2, "poll");
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}
+
+static const luaL_Reg functions[] = {
+  {"start", start}, {"stop", stop}, {"pause", pause_recording}, {"resume", resume_recording},
+  {"path", path}, {"cursor", cursor}, {NULL, NULL}};
+
+static const luaL_Reg producers[] = {
+  {"begin_span", begin_span}, {"end_span", end_span}, {"span", span},
+  {"counter", counter}, {"event", event}, {NULL, NULL}};
+
+int luaopen_eventring(lua_State *L) {
+  make_cursor_type(L);
+  luaL_newlib(L, functions);
+  for (int i = SPAN_IDS; i <= EVENT_IDS; i++) lua_newtable(L);
+  lua_createtable(L, 0, 1); /* metatable of span's guard */
+  lua_pushcfunction(L, close_guard);
+  lua_setfield(L, -2, "__close");
+  luaL_setfuncs(L, producers, GUARD);
+  return 1;
+}
