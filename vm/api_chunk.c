@@ -85,14 +85,14 @@ static int protect(lua_State *L, ProtectedFunction f, Load *load) {
 int lua_load(lua_State *L, lua_Reader reader, void *data, const char *chunkname, const char *mode) {
   Load load = {.reader = reader, .reader_data = data, .mode = mode};
   load.name = chunkname != NULL ? chunkname : "?";
-  TRACE_BEGIN(L->domain, EV_PARSE);
+  TRACE_BEGIN(L->domain, PARSE);
   int status = protect(L, drain_reader, &load);
   if (status == LUA_OK) {
-    TRACE_BEGIN(L->domain, EV_COMPILE);
+    TRACE_BEGIN(L->domain, COMPILE);
     status = protect(L, compile, &load);
-    TRACE_END(L->domain, EV_COMPILE);
+    TRACE_END(L->domain, COMPILE);
   }
-  TRACE_END(L->domain, EV_PARSE);
+  TRACE_END(L->domain, PARSE);
   free(load.text);
   api_note_write(L);
   gc_check(L);
