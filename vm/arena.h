@@ -1,0 +1,22 @@
+/* vm/arena.h: scratch memory of one compilation, freed as a whole. */
+#ifndef SAROS_VM_ARENA_H
+#define SAROS_VM_ARENA_H
+
+#include "domain.h"
+
+typedef struct Arena {
+  lua_State *L; /* who is told when memory is short */
+  struct ArenaChunk *chunks;
+  char *cursor, *limit;
+} Arena;
+
+void arena_init(Arena *arena, lua_State *L);
+/* Zeroed memory, aligned to 16 bytes. Raises LUA_ERRMEM. */
+void *arena_alloc(Arena *arena, size_t size);
+/* Room for at least one more element than `count` in an array of `*capacity`
+ * elements; answers the array, moved when it had to grow (the old one stays
+ * allocated until the arena goes). Raises LUA_ERRMEM. */
+void *arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t element_size);
+void arena_free(Arena *arena);
+
+#endif

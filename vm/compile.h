@@ -1,0 +1,186 @@
+/* vm/compile.h: the state of one compilation, shared by the parser, the scope
+ * analysis and the code generator (design: top of compile.c).
+ */
+#ifndef SAROS_VM_COMPILE_H
+#define SAROS_VM_COMPILE_H
+
+#include "lexer.h"
+#include "opcodes.h"
+
+#define MAX_LOCALS 200      /* variables active in one function */
+#define MAX_UPVALUES 255
+#define MAX_GOTOS 32767     /* pending at one time, and labels visible */
+#define NO_JUMP (-1)        /* end of a list of jumps */
+#define NO_REGISTER 255
+
+/* A JMP that belongs to the test before it, while its function is compiled:
+ * tells the two kinds apart without looking at the word before, which might be
+ * data.  Becomes a JMP when the function is finished. */
+#define OP_TESTJMP OP_COUNT
+
+/* ---- expressions ---------------------------------------------------------- */
+
+typedef enum ExprKind {
+  EXPR_VOID,        /* an empty list */
+  EXPR_NIL,         /* constants: NIL .. CONSTANT */
+  EXPR_TRUE,
+  EXPR_FALSE,
+  EXPR_INT,         /* u.i */
+  EXPR_FLOAT,       /* u.n */
+  EXPR_STRING,      /* u.s */
+  EXPR_CONSTANT,    /* u.index into the function's constants */
+  EXPR_REGISTER,    /* u.reg holds the value */
+  EXPR_PENDING,     /* u.pc: an instruction whose register A is still free */
+  EXPR_JUMP,        /* u.pc: the jump of a test, taken when the expression is true */
+  EXPR_CALL,        /* u.pc: a CALL with one result in its register A */
+  EXPR_VARARG,      /* u.pc: a VARARG */
+  EXPR_LOCAL,       /* variables: LOCAL .. ; u.local */
+  EXPR_UPVALUE,     /* u.index */
+  EXPR_COMPTIME,    /* u.index into CompileState.vars: a compile-time constant */
+  EXPR_INDEX,       /* u.at: table register, key register */
+  EXPR_INDEX_INT,   /* u.at: table register, integer 0..255 */
+  EXPR_INDEX_FIELD, /* u.at: table register, constant index of a short string */
+  EXPR_INDEX_UP,    /* u.at: upvalue, constant index of a short string */
+} ExprKind;
+
+#define expr_is_variable(e) ((e)->kind >= EXPR_LOCAL)
+#define expr_is_indexed(e) ((e)->kind >= EXPR_INDEX)
+#define expr_has_jumps(e) ((e)->true_list != (e)->false_list)
+#define expr_is_open(e) ((e)->kind == EXPR_CALL || (e)->kind == EXPR_VARARG)
+
+/* An expression that was read but whose value need not be anywhere yet.  Both
+ * lists chain jumps (through their offsets) that leave the expression early. */
+typedef struct Expr {
+  ExprKind kind;
+  int true_list;  /* jumps taken when it is true */
+  int false_list; /* jumps taken when it is false */
+  union {
+    int64_t i;
+    double n;
+    String *s;
+    int index;
+    int pc;
+    uint8_t reg;
+    struct { uint8_t reg; uint32_t var; } local; /* var: index into CompileState.vars */
+    struct { uint8_t table; int key; } at;
+  } u;
+} Expr;
+
+ALWAYS_INLINE Expr expr_new(ExprKind kind) {
+  return (Expr){.kind = kind, .true_list = NO_JUMP, .false_list = NO_JUMP};
+}
+
+ALWAYS_INLINE Expr expr_in_register(int reg) {
+  Expr e = expr_new(EXPR_REGISTER);
+  e.u.reg = (uint8_t)reg;
+  return e;
+}
+
+ALWAYS_INLINE Expr expr_string(String *s) {
+  Expr e = expr_new(EXPR_STRING);
+  e.u.s = s;
+  return e;
+}
+
+/* ---- variables, labels, blocks ------------------------------------------------ */
+
+/* As UpvalueDesc.kind. */
+enum { VAR_REGULAR, VAR_CONST, VAR_CLOSE, VAR_COMPTIME };
+
+typedef struct Var {
+  String *name;
+  uint8_t kind;
+  uint8_t reg;    /* unless COMPTIME */
+  uint32_t debug; /* index into FuncState.locals, unless COMPTIME */
+  TValue value;   /* COMPTIME */
+} Var;
+
+/* A label, or a goto that waits for its label; name NULL: break. */
+typedef struct Label {
+  String *name;
+  int pc;           /* target of the label; list of jumps of the goto */
+  int line;
+  uint32_t nactive; /* variables active there */
+  bool close;       /* the goto leaves a captured variable's scope */
+} Label;
+
+typedef struct ScopeBlock {
+  struct ScopeBlock *outer;
+  uint32_t first_label, first_goto; /* lengths of the lists at its start */
+  uint32_t nactive;                 /* variables active outside of it */
+  bool is_loop;
+  bool has_captured; /* one of its variables is an upvalue or to be closed */
+  bool inside_tbc;   /* in the scope of a to-be-closed variable */
+} ScopeBlock;
+
+/* ---- state ------------------------------------------------------------------------ */
+
+typedef struct CompileState CompileState;
+
+/* A function being compiled. The arrays live in the arena and are reused by
+ * later functions (CompileState.spare). */
+typedef struct FuncState {
+  CompileState *cs;
+  struct FuncState *outer;
+  ScopeBlock *block;
+  Instruction *code;
+  uint32_t *lines;
+  TValue *k;
+  uint32_t *k_index;   /* hash table over k: index + 1, 0: free */
+  Prototype **protos;
+  LocalVar *locals;
+  UpvalueDesc *upvalues;
+  uint32_t ncode, code_capacity, line_capacity;
+  uint32_t nk, k_capacity, k_index_size;
+  uint32_t nprotos, proto_capacity;
+  uint32_t nlocals, local_capacity;
+  uint32_t nupvalues, upvalue_capacity;
+  int last_pc;         /* start of the last instruction, or -1 */
+  int last_target;     /* position of the last label */
+  uint32_t first_var;  /* in CompileState.vars */
+  uint32_t first_label;
+  uint32_t nactive;    /* variables in scope */
+  int free_reg;        /* first free register */
+  int max_stack;
+  uint8_t nparams;
+  bool is_vararg;
+  bool has_captured;   /* some local is an upvalue of an inner function */
+  int line_defined, last_line_defined;
+} FuncState;
+
+struct CompileState {
+  lua_State *L;
+  Arena arena;
+  Lexer lexer;
+  FuncState *fs;     /* innermost function */
+  FuncState *spare;  /* finished ones, for reuse */
+  Var *vars;         /* of all functions being compiled, declared or active */
+  uint32_t nvars, var_capacity;
+  Label *labels, *gotos;
+  uint32_t nlabels, label_capacity, ngotos, goto_capacity;
+  String *source;
+  String *env_name;  /* "_ENV" */
+};
+
+/* Raises at the current token. */
+_Noreturn void compile_error(CompileState *cs, const char *message);
+/* Raises without telling the token: errors of meaning, not of form. */
+_Noreturn void compile_error_semantic(CompileState *cs, const char *message);
+/* Raises "too many <what> (limit is <limit>) in <function>". */
+_Noreturn void compile_error_limit(FuncState *fs, uint32_t limit, const char *what);
+
+/* Opens a function inside the current one, with its outermost block. */
+FuncState *compile_open_function(CompileState *cs, ScopeBlock *block, int line_defined);
+/* Ends it: final return, blocks, code; answers the prototype. */
+Prototype *compile_close_function(CompileState *cs);
+/* Adds a prototype to those of the current function; answers its number. */
+uint32_t compile_add_prototype(FuncState *fs, Prototype *p);
+
+/* Levels of recursion are bounded together with nested C calls. */
+void compile_enter_level(CompileState *cs);
+void compile_leave_level(CompileState *cs);
+
+/* statements.c: the whole chunk, as a main function. */
+Prototype *parse_chunk(CompileState *cs);
+
+#endif

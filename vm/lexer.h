@@ -1,0 +1,64 @@
+/* vm/lexer.h: from source text to tokens (design: top of lexer.c). */
+#ifndef SAROS_VM_LEXER_H
+#define SAROS_VM_LEXER_H
+
+#include "arena.h"
+
+enum Token {
+  TOKEN_BEFORE_FIRST = 256, /* below: single characters */
+#define WORD(id, text) TOKEN_##id,
+#define SYMBOL(id, text) TOKEN_##id,
+#define CLASS(id, text) TOKEN_##id,
+#include "tokens.def"
+#undef WORD
+#undef SYMBOL
+#undef CLASS
+  TOKEN_COUNT,
+  TOKEN_NONE = 0 /* for messages that do not tell where they are */
+};
+
+typedef struct TokenValue {
+  int kind; /* enum Token, or a character */
+  union {
+    int64_t i; /* INTEGER */
+    double n;  /* FLOAT */
+    String *s; /* NAME, STRING */
+  } u;
+} TokenValue;
+
+#define WORD_SLOTS 64 /* of the table of reserved words, a power of two */
+
+typedef struct Lexer {
+  lua_State *L;
+  Arena *arena;
+  const char *cursor, *end;
+  int line;       /* of `token` (more exactly: where the cursor is) */
+  int last_line;  /* of the token consumed before it */
+  TokenValue token;
+  TokenValue ahead;               /* kind is EOF when there is none */
+  const char *lexeme, *lexeme_end; /* source of the token scanned last */
+  char *buffer;                   /* decoded text of a string with escapes */
+  uint32_t buffer_length, buffer_capacity;
+  const char *chunk_name;         /* as given to lua_load */
+  struct LongString *long_strings; /* the chunk's long strings, each content once */
+  uint8_t words[WORD_SLOTS];      /* token - TOKEN_BEFORE_FIRST by hash of the word, 0: free */
+} Lexer;
+
+/* Starts at the first token, which is in `token` afterwards only once
+ * lexer_next was called. `source` need not end in a NUL and must outlive the
+ * lexer. */
+void lexer_init(Lexer *lx, Arena *arena, const char *source, size_t size, const char *chunk_name);
+/* Moves to the next token. Raises LUA_ERRSYNTAX, LUA_ERRMEM. */
+void lexer_next(Lexer *lx);
+/* The kind of the token after the current one. */
+int lexer_peek(Lexer *lx);
+/* The chunk's one String for these bytes: equal names have the same address,
+ * also those too long to be interned by the domain. */
+String *lexer_string(Lexer *lx, const char *s, size_t length);
+/* A token as messages show it (on the stack of L). */
+const char *token_text(Lexer *lx, int kind);
+/* Raises "chunk:line: message near 'token'" at the current line; kind
+ * TOKEN_NONE leaves the second half out. */
+_Noreturn void lexer_error(Lexer *lx, const char *message, int kind);
+
+#endif
