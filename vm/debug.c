@@ -9,7 +9,7 @@
  * Hooks.  While a thread has a hook its interpreter runs through the hooked
  * dispatch table (vm_update_dispatch).  Line and count events come from
  * debug_trace_instruction, before each instruction; the others from the places
- * that call and return (hook.c).  A hook that yields leaves the frame at the instruction
+ * that call and return.  A hook that yields leaves the frame at the instruction
  * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not
  * called again for it.
  */
@@ -347,6 +347,40 @@ void lua_sethook(lua_State *L, lua_Hook func, int mask, int count) {
 lua_Hook lua_gethook(lua_State *L) { return L->hook; }
 int lua_gethookmask(lua_State *L) { return (int)L->hook_mask; }
 int lua_gethookcount(lua_State *L) { return L->base_hook_count; }
+
+static uint32_t mask_of_event(int event) {
+  return event == LUA_HOOKTAILCALL ? LUA_MASKCALL : 1u << event;
+}
+
+/* Calls the hook for an event of the current frame, if it is wanted. The stack
+ * below L->top and the registers of a Lua frame stay as they are; hooks are off
+ * while it runs. */
+void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfer) {
+  lua_Hook hook = L->hook;
+  if (hook == NULL || !L->allow_hook || !(L->hook_mask & mask_of_event(event))) return;
+  CallInfo *ci = L->ci;
+  ptrdiff_t top = stack_save(L, L->top), ci_top = stack_save(L, ci->top);
+  uint32_t mark = CALL_HOOKED;
+  lua_Debug ar;
+  ar.event = event;
+  ar.currentline = line;
+  ar.i_ci = ci;
+  if (ntransfer != 0) {
+    mark |= CALL_TRANSFER;
+    ci->u2.transfer.first = (uint16_t)first_transfer;
+    ci->u2.transfer.count = (uint16_t)ntransfer;
+  }
+  if (is_lua_frame(ci) && L->top < ci->top) L->top = ci->top; /* all registers are live */
+  stack_check(L, LUA_MINSTACK);
+  if (ci->top < L->top + LUA_MINSTACK) ci->top = L->top + LUA_MINSTACK;
+  L->allow_hook = 0;
+  ci->status |= mark;
+  hook(L, &ar);
+  L->allow_hook = 1;
+  ci->top = stack_restore(L, ci_top);
+  L->top = stack_restore(L, top);
+  ci->status &= ~mark;
+}
 
 /* The program came to a new line, or back to the start of a line. */
 static void trace_line(lua_State *L, const Prototype *p, int pc) {
