@@ -18,9 +18,15 @@ const char *local_name(const Prototype *p, int number, uint32_t pc); /* name of 
 lua_State *domain_new(void);
 void domain_close(lua_State *L); /* main thread; runs finalizers, frees all */
 
+/* Making a thread in steps (domain.c) */
+size_t thread_bytes(void);                            /* of the object with what precedes it */
+lua_State *thread_prepare(Domain *d, void *memory);   /* without a stack */
+bool thread_make_stack(lua_State *L);
+
 /* Stack of a thread */
 void stack_grow(lua_State *L, int n);  /* room for n more; raises "stack overflow" */
-void stack_shrink(lua_State *L);
+bool stack_try_grow(lua_State *L, int n); /* the same without raising: false beyond the limit or out of memory */
+void stack_shrink(lua_State *L);       /* when far more is allocated than in use */
 CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating it */
 #define stack_save(L, p) ((char *)(p) - (char *)(L)->stack)
 #define stack_restore(L, off) ((TValue *)((char *)(L)->stack + (off)))

@@ -22,12 +22,15 @@
  *      is called, everything needed afterwards is reachable from the registry,
  *      a stack slot below top, an open upvalue or an object that is.
  *   2. L->top is at or above every live slot of the running frame at that
- *      moment; slots above it are set to nil. Stacks do not move in it
- *      (finalizers run there may move them).
+ *      moment; slots above it are set to nil. Stacks may move in it (finalizers
+ *      run there; a stack that has become far too large is shrunk).
  *   3. A store of a value into an object that may be old is followed (or
  *      preceded) by gc_barrier, gc_barrier_table or gc_barrier_object, with no
  *      gc_check between the two.
- *   4. Whoever writes to the stack of a thread that does not run, and whoever
+ *   4. The parts of a prototype are traced up to its counts: whoever builds one
+ *      keeps the counts equal to the allocated sizes, and unused entries
+ *      initialized, whenever something may collect.
+ *   5. Whoever writes to the stack of a thread that does not run, and whoever
  *      lets a thread run, calls gc_thread_resumed for it.
  */
 #ifndef SAROS_RUNTIME_GC_H
@@ -72,11 +75,39 @@ typedef struct GcCards {
   size_t n, capacity;
 } GcCards;
 
+/* A large table that the major trace is scanning piece by piece. */
+typedef struct GcPartial {
+  Table *table;
+  uint32_t array_from, node_from; /* where to continue */
+} GcPartial;
+
+typedef struct GcPartials {
+  GcPartial *items;
+  size_t n, capacity;
+} GcPartials;
+
+/* Slots of a weak table that a trace has met and not followed. */
+typedef struct GcWeakRange {
+  Table *table;
+  uint32_t from, to; /* slots or nodes [from, to), as far as the part reaches */
+  uint32_t node;     /* 0: of the array part, 1: of the node part */
+} GcWeakRange;
+
+typedef struct GcWeakRanges {
+  GcWeakRange *items;
+  size_t n, capacity;
+} GcWeakRanges;
+
+typedef struct GcWeakLists {
+  GcWeakRanges values;     /* weak values, strong keys */
+  GcWeakRanges ephemerons; /* weak keys: a value counts once its key is alive */
+  GcWeakRanges all;        /* both weak */
+} GcWeakLists;
+
 /* Figures since the domain began; for traces and tests. */
 typedef struct GcStats {
-  uint64_t minors, majors, slices;
-  uint64_t promoted_bytes;   /* by minor collections */
-  uint64_t finalizers;
+  uint64_t minors, majors, slices, finalizers;
+  uint64_t promoted_bytes; /* by minor collections */
 } GcStats;
 
 typedef struct Gc {
@@ -91,34 +122,41 @@ typedef struct Gc {
   uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
-  uint8_t minor_active; /* a minor collection is tracing */
-  int pause, stepmul, stepsize;  /* parameters as given to collectgarbage, in percent and log2 */
-  int minor_mul, major_mul;      /* likewise */
-  size_t nursery_bytes; /* young bytes that start a minor collection */
-  size_t trigger;       /* young bytes at which `pending` is set */
+  int pause, stepmul, stepsize; /* parameters of the incremental mode: percent, percent, log2 of bytes */
+  int minor_mul, major_mul;     /* of the generational mode: percent */
+  /* Pacing (gc.c) */
+  size_t nursery_bytes; /* debt that starts a minor collection */
+  size_t trigger;       /* debt at which `pending` is set */
   size_t threshold;     /* old bytes that start a major cycle */
+  size_t goal;          /* old bytes by which the cycle is to have marked everything */
   size_t live_bytes;    /* old bytes at the end of the last major */
-  size_t cycle_base;    /* old bytes when the cycle began */
-  size_t marked_bytes;  /* small ones marked in this cycle */
-  size_t work_done;     /* units of mark work in this cycle */
-  size_t step_young;    /* young bytes at the last slice */
-  intptr_t debt_promoted; /* bytes promoted since the last slice */
-  GcVector grey;        /* major: marked, not yet scanned */
-  GcVector trace;       /* minor: promoted, not yet scanned */
-  GcVector remembered;  /* old objects that were written to */
+  size_t paced_bytes;   /* old bytes at the last slice */
+  size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
+  size_t slice_work;    /* done in this slice */
+  size_t mark_due;      /* work that promotions have earned and slices have not done yet */
+  /* Traces */
+  lua_State *caller;   /* the thread that called the collector; NULL outside */
+  GcVector trace;      /* minor: promoted, not yet scanned */
+  GcVector grey;       /* major: marked, not yet scanned */
+  GcPartials partial;  /* major: large tables of which pieces are yet to be scanned */
+  GcVector remembered; /* old objects that were written to */
   GcCards cards;
+  GcVector fixed;        /* roots that are never given up */
   GcVector new_interned; /* short strings made since the last minor */
   GcVector finalizable;  /* objects with finalizers in order of registration */
-  size_t finalizable_old; /* the first so many are old */
-  GcVector pending_finalizers; /* to be called, first one first, from pending_first on */
-  size_t pending_first;
-  GcVector weak_values, ephemerons, weak_all; /* weak tables met by the trace */
-  size_t grey_scan_index; /* where the scan of the large table on top of `grey` continues */
+  size_t finalizable_old;     /* the first so many are old */
+  GcVector finalizers;        /* to be called, from finalizers_first on */
+  size_t finalizers_first;
+  GcWeakLists minor_weak, major_weak;
+  void *reserve; /* address space given back when a vector cannot grow otherwise */
+  /* Sweep */
   uint32_t sweep_bucket;
-  struct Chunk *sweep_chunk;
   uint32_t sweep_block;
+  struct Chunk *sweep_chunk;
   struct LargeHeader *sweep_large;
-  uint64_t cycle;       /* number of the current (or last) major cycle */
+  uint64_t cycle; /* number of the current (or last) major cycle */
+  uint32_t stress_count; /* gc_checks until the next slice or verification, in stress builds */
+  uint32_t verify_count;
   GcStats stats;
 } Gc;
 
@@ -140,7 +178,7 @@ bool gc_step_by(lua_State *L, size_t kib);
 GcMode gc_set_mode(lua_State *L, GcMode mode);
 bool gc_is_running(Domain *d); /* not stopped */
 
-bool gc_init(Domain *d);
+void gc_init(Domain *d);
 void gc_close(Domain *d);
 
 /* ---- finalizers (gc_finalize.c) ------------------------------------------------ */
@@ -148,8 +186,8 @@ void gc_close(Domain *d);
 /* Notes that the table or userdata has a metatable with __gc. Called by
  * setmetatable; a second call does nothing until the finalizer has been called. */
 void gc_register_finalizer(lua_State *L, GCObject *o);
-/* Calls what is pending; through gc_step, outside any span. */
-void gc_run_finalizers(lua_State *L);
+/* Calls what is pending, at most so many; outside any span. */
+void gc_run_finalizers(lua_State *L, size_t most);
 /* At domain_close: calls all finalizers, last registered first. */
 void gc_finalize_all(lua_State *L);
 
@@ -162,17 +200,24 @@ void gc_remember_slot(Domain *d, Table *t, const void *slot);
 void gc_table_resized(lua_State *L, Table *t);
 /* The thread runs from now on, or its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);
-/* Another part of the object (code, constants, ...) was allocated or replaced: its
+/* A part of the object (code, constants, CallInfo, ...) was allocated or replaced: its
  * lines must be marked again. */
-void gc_part_changed(lua_State *L, GCObject *owner);
+void gc_part_changed(lua_State *L, void *owner);
+/* The object is a root from now on. */
+void gc_fix(lua_State *L, void *object);
 
 /* ---- strings --------------------------------------------------------------------- */
 
 /* A new short string was put into the intern table. */
 void gc_note_interned(lua_State *L, String *s);
-/* The intern table is about to be rehashed: what is dead in it must be out of it. */
+/* The intern table is about to be rehashed. */
 void gc_strings_resizing(Domain *d);
 void gc_resurrect_string(Domain *d, String *s);
+
+/* ---- large parts (called by heap.c) ------------------------------------------------- */
+
+void gc_large_part_gone(Domain *d, struct LargeHeader *large);   /* frees it */
+void gc_large_part_moving(Domain *d, struct LargeHeader *large); /* its address is about to change */
 
 /* ---- verifier (gc_verify.c) --------------------------------------------------------- */
 

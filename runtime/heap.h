@@ -36,12 +36,16 @@ typedef enum BlockState {
 } BlockState;
 
 typedef struct Block {
-  struct Block *next; /* of the list of its state */
-  struct Block *prev; /* of Heap.free and Heap.recyclable */
-  uint8_t state;      /* BlockState */
-  uint8_t released;   /* free and its pages given back to the system */
-  uint16_t free_lines; /* as of its last examination; exact unless consumed */
+  struct Block *next, *prev; /* of the list of its state */
+  uint8_t state;       /* BlockState */
+  uint8_t released;    /* free, and its pages given back to the system */
+  uint16_t free_lines; /* as of its last examination */
+  uint32_t epoch;      /* minor collection that examined it last: tells warm from cold */
 } Block;
+
+typedef struct BlockList {
+  Block *first, *last;
+} BlockList;
 
 /* Lies at the start of a chunk, in the place of its first block. */
 typedef struct Chunk {
@@ -59,33 +63,32 @@ typedef struct LargeHeader {
   uint8_t *cards;                  /* one byte a card, of parts; NULL for objects */
   uint8_t mark;                    /* as a line byte: 0 while young */
   uint8_t fresh;                   /* part whose contents no collection has scanned yet */
-  uint8_t pad[14];
+  uint8_t logged;                  /* part whose owner is in the remembered set and yet clean */
+  uint8_t pad[13];
 } LargeHeader;
 _Static_assert(sizeof(LargeHeader) % 16 == 0, "large allocations are aligned to 16 bytes");
 
 typedef struct Heap {
   char *cursor; /* bump allocation: next free byte */
-  char *limit;  /* end of the current hole */
-  /* Where the next hole is looked for: from `limit` in this block. NULL at first. */
-  Block *current;
-  /* Second cursor, for objects over a line that the current hole cannot hold. */
+  char *limit;  /* end of the current hole; the next is looked for from here */
+  char *hole;   /* start of the current hole */
+  Block *current; /* that the hole is in; NULL: none */
+  /* Second cursor, in a block of its own, for objects of more than a line that
+   * the current hole cannot hold. */
   char *overflow_cursor, *overflow_limit;
-  Block *recyclable;  /* stack: last examined first, so that warm memory is reused */
-  Block *free;
-  Block *consumed;
-  uint32_t nfree;     /* blocks in `free` */
-  uint32_t nblocks;   /* blocks of all chunks */
+  BlockList recyclable, free; /* warm ones first */
+  BlockList consumed;         /* last one first */
+  uint32_t nfree;             /* blocks in `free` */
+  uint32_t nblocks;           /* blocks of all chunks */
+  uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks;
   LargeHeader large_young, large_old; /* list heads */
-  /* Bytes, for pacing and `count`: */
-  size_t young_bytes;       /* of holes taken since the last minor collection, the current ones included */
-  size_t young_large_bytes; /* allocated large since the last minor collection and not freed */
-  size_t old_bytes;         /* survivors in blocks: exact after each major, plus promotions since */
+  size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
+  size_t young_bytes;       /* of the holes taken since the last minor collection */
+  size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
+  size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes;
-  size_t part_waste;        /* parts of old objects given back by hand since the last major */
-  uint64_t allocated_bytes; /* ever, up to the last minor collection */
-  size_t mapped_bytes;      /* chunks */
-  size_t limit_bytes;       /* chunks and large ones together may not exceed it; 0: no limit */
+  uint64_t allocated_bytes; /* since the domain began, up to the last minor collection */
 } Heap;
 
 void *heap_alloc_slow(lua_State *L, size_t size);
@@ -112,20 +115,29 @@ void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size)
 
 /* ---- for the collector ------------------------------------------------------ */
 
-bool heap_init(Domain *d);
-void heap_close(Domain *d);
+void heap_init(Heap *h);
+void heap_close(Heap *h);
 /* As heap_alloc and heap_alloc_part, but answer NULL instead of raising. */
 void *heap_try_alloc(Domain *d, size_t size);
+void *heap_try_alloc_part(Domain *d, size_t size);
 /* Takes the current holes away, so that every young region is in a consumed block. */
-void heap_retire(Domain *d);
-/* After a minor collection: looks at consumed blocks again; frees dead young large ones. */
-void heap_reclaim_young(Domain *d);
-/* Sweeps one block with the mark bit of the cycle; answers whether it is now wholly free. */
-void heap_sweep_block(Domain *d, Chunk *c, uint32_t index, uint8_t line_bit);
-void heap_large_promote(Domain *d, LargeHeader *h);
-void heap_large_free(Domain *d, LargeHeader *h);
-/* Gives back what the free pool holds beyond `keep` blocks. */
-void heap_trim(Domain *d, uint32_t keep);
+void heap_retire(Heap *h);
+/* After a minor collection: looks at the consumed blocks again, frees dead young
+ * large ones, resets the counters of young bytes. */
+void heap_reclaim_young(Heap *h);
+/* Clears the lines of the block that do not have the bit. */
+void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
+void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit);
+void heap_large_free(Heap *h, LargeHeader *large);
+/* Gives the pages of free blocks beyond `keep` back to the system, whole free chunks too. */
+void heap_trim(Heap *h, uint32_t keep);
+
+/* Bytes of lines and large allocations that were alive when last looked at. */
+ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
+  return (h->used_lines << HEAP_LINE_SHIFT) + h->old_large_bytes;
+}
+/* Bytes taken since the last minor collection, as pacing counts them. */
+ALWAYS_INLINE size_t heap_debt(const Heap *h) { return h->young_bytes + h->large_debt; }
 
 ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
   return (Chunk *)((uintptr_t)p & ~(uintptr_t)(HEAP_CHUNK_SIZE - 1));

@@ -1,0 +1,83 @@
+/* runtime/domain.c: birth and end of a domain.
+ *
+ * A domain is one malloc'ed Domain; everything else of it is in its heap, but
+ * the intern table's buckets, the collector's own arrays and large
+ * allocations. The registry is filled by the vm.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "func.h"
+#include "str.h"
+
+static const char *const metamethod_names[META_COUNT] = {
+#define METAMETHOD(id, name) name,
+#include "metamethods.def"
+#undef METAMETHOD
+};
+
+static uint32_t random_seed(const Domain *d) {
+  uint32_t seed;
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (uint32_t)((uintptr_t)d >> 4) ^ (uint32_t)now.tv_nsec ^ (uint32_t)now.tv_sec;
+}
+
+static void make_strings(lua_State *L) {
+  Domain *d = L->domain;
+  string_table_init(L);
+  d->memory_error = string_from_c(L, "not enough memory");
+  for (int i = 0; i < META_COUNT; i++) d->meta_names[i] = string_from_c(L, metamethod_names[i]);
+}
+
+static void free_domain(Domain *d) {
+  string_table_free(d);
+  gc_close(d);
+  heap_close(&d->heap);
+  free(d);
+}
+
+/* What may raise, in a protected frame of its own. */
+static bool complete(lua_State *L) {
+  Domain *d = L->domain;
+  ErrorJump jump = {.prev = NULL, .status = LUA_OK};
+  d->error_jump = &jump;
+  if (setjmp(jump.buf) == 0) make_strings(L);
+  d->error_jump = NULL;
+  return jump.status == LUA_OK;
+}
+
+lua_State *domain_new(void) {
+  static _Atomic uint32_t next_id; /* relaxed: ids need only differ */
+  Domain *d = calloc(1, sizeof *d);
+  if (d == NULL) return NULL;
+  d->seed = random_seed(d);
+  d->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+  heap_init(&d->heap);
+  gc_init(d);
+  void *memory = heap_try_alloc(d, thread_bytes());
+  lua_State *L = memory != NULL ? thread_prepare(d, memory) : NULL;
+  if (L == NULL || !thread_make_stack(L)) {
+    free_domain(d);
+    return NULL;
+  }
+  d->main_thread = d->current = L;
+  if (!complete(L)) {
+    free_domain(d);
+    return NULL;
+  }
+  d->gc.running = 0;
+  return L;
+}
+
+void domain_close(lua_State *L) {
+  Domain *d = L->domain;
+  L = d->main_thread;
+  d->current = L;
+  upvalue_close(L, L->stack);
+  gc_finalize_all(L);
+  free_domain(d);
+}

@@ -1,0 +1,58 @@
+/* runtime/error.c: raising errors.
+ *
+ * All errors leave through error_throw. The innermost ErrorJump (domain.h)
+ * catches it; who sets one up restores the state that it saved. Without one the
+ * panic function of the domain is called and the process ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "func.h"
+#include "str.h"
+
+/* The value must lie on the stack for the panic function. */
+static void push_status_message(lua_State *L, int status) {
+  if (status == LUA_ERRMEM) set_string(L->top, L->domain->memory_error);
+  else if (status == LUA_ERRERR) set_string(L->top, string_from_c(L, "error in error handling"));
+  else return;
+  L->top++;
+}
+
+_Noreturn COLD static void panic(lua_State *L, int status) {
+  Domain *d = L->domain;
+  if (d->memory_error != NULL) push_status_message(L, status);
+  if (d->panic != NULL) d->panic(L);
+  abort();
+}
+
+_Noreturn COLD void error_throw(lua_State *L, int status) {
+  Domain *d = L->domain;
+  ErrorJump *jump = d->error_jump;
+  if (jump == NULL) panic(L, status);
+  jump->status = status;
+  longjmp(jump->buf, 1);
+}
+
+_Noreturn COLD void error_memory(lua_State *L) { error_throw(L, LUA_ERRMEM); }
+
+/* A text longer than the buffer goes into the heap, where the collector finds
+ * it when nobody needs it any more. */
+_Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
+  char buffer[512], *text = buffer;
+  va_list args;
+  va_start(args, fmt);
+  int len = vsnprintf(buffer, sizeof buffer, fmt, args);
+  va_end(args);
+  if (len >= (int)sizeof buffer) {
+    String *s = string_new_long(L, (size_t)len);
+    text = s->data;
+    va_start(args, fmt);
+    vsnprintf(text, (size_t)len + 1, fmt, args);
+    va_end(args);
+  }
+  if (L->domain->hooks.add_position != NULL) L->domain->hooks.add_position(L, text);
+  string_format(L, "%s", text);
+  error_throw(L, LUA_ERRRUN);
+}

@@ -1,0 +1,236 @@
+/* runtime/func.c: prototypes, closures, upvalues, userdata, threads and their
+ * stacks.
+ *
+ * A stack is one part: stack_last - stack slots in use by right, EXTRA_STACK
+ * more for those who push without asking. It moves when it grows or shrinks;
+ * whatever points into it (frames, open upvalues, top, the list of variables
+ * to be closed) is corrected here and nowhere else.
+ *
+ * Frames are parts in a list that only grows at its end; the collector cuts it
+ * when far more are kept than are in use.
+ *
+ * An open upvalue refers to its thread, the thread lists its open upvalues with
+ * the highest slot first: at most one a slot.
+ */
+#include "func.h"
+
+#include <string.h>
+
+#include "str.h"
+
+#define ERROR_STACK 200 /* slots beyond the limit, for handling the overflow */
+#define MAX_STACK LUAI_MAXSTACK
+#define SHRINK_FROM 1024 /* slots: smaller stacks are not worth moving */
+
+/* ---- functions ----------------------------------------------------------------- */
+
+Prototype *prototype_new(lua_State *L) {
+  Prototype *p = heap_alloc(L, heap_round(sizeof(Prototype)));
+  memset(p, 0, sizeof *p);
+  object_init(L, p, TYPE_PROTO);
+  p->max_stack = 2;
+  return p;
+}
+
+LuaClosure *lua_closure_new(lua_State *L, Prototype *p) {
+  LuaClosure *c = heap_alloc(L, sizeof(LuaClosure) + p->nupvalues * sizeof(UpValue *));
+  object_init(L, c, TYPE_LUA_CLOSURE);
+  c->nupvalues = p->nupvalues;
+  c->p = p;
+  for (int i = 0; i < p->nupvalues; i++) c->upvalues[i] = NULL;
+  return c;
+}
+
+CClosure *c_closure_new(lua_State *L, int nupvalues, lua_CFunction f) {
+  rt_assert(nupvalues >= 0 && nupvalues <= UINT8_MAX);
+  CClosure *c = heap_alloc(L, sizeof(CClosure) + (size_t)nupvalues * sizeof(TValue));
+  object_init(L, c, TYPE_C_CLOSURE);
+  c->nupvalues = (uint8_t)nupvalues;
+  c->f = f;
+  for (int i = 0; i < nupvalues; i++) set_nil(&c->upvalues[i]);
+  return c;
+}
+
+const char *local_name(const Prototype *p, int number, uint32_t pc) {
+  for (uint32_t i = 0; i < p->nlocals && p->locals[i].start_pc <= pc; i++)
+    if (pc < p->locals[i].end_pc && --number == 0) return p->locals[i].name->data;
+  return NULL;
+}
+
+/* ---- upvalues ------------------------------------------------------------------- */
+
+UpValue *upvalue_new_closed(lua_State *L) {
+  UpValue *uv = heap_alloc(L, sizeof(UpValue));
+  object_init(L, uv, TYPE_UPVALUE);
+  uv->v = &uv->u.closed;
+  set_nil(&uv->u.closed);
+  return uv;
+}
+
+UpValue *upvalue_find(lua_State *L, TValue *slot) {
+  UpValue **link = &L->open_upvalues;
+  for (UpValue *uv; (uv = *link) != NULL && uv->v >= slot; link = &uv->u.open.next)
+    if (uv->v == slot) return uv;
+  UpValue *uv = heap_alloc(L, sizeof(UpValue));
+  object_init(L, uv, TYPE_UPVALUE);
+  uv->v = slot;
+  uv->u.open.thread = L;
+  uv->u.open.next = *link;
+  *link = uv;
+  gc_thread_resumed(L, L); /* a thread's list counts as part of its stack */
+  return uv;
+}
+
+void upvalue_close(lua_State *L, TValue *level) {
+  for (UpValue *uv; (uv = L->open_upvalues) != NULL && uv->v >= level;) {
+    L->open_upvalues = uv->u.open.next;
+    value_copy(&uv->u.closed, uv->v);
+    uv->v = &uv->u.closed;
+    gc_barrier(L, uv, &uv->u.closed);
+  }
+}
+
+/* ---- userdata -------------------------------------------------------------------- */
+
+/* The payload is aligned to 16 bytes when the object is. New holes, overflow
+ * blocks and large allocations are; the cursor is moved up to it. */
+static void align_cursor(Heap *h) {
+  if (((uintptr_t)h->cursor & 15) != 0 && h->cursor < h->limit) h->cursor += HEAP_GRANULE;
+}
+
+Userdata *userdata_new(lua_State *L, size_t size, int nuservalues) {
+  if (unlikely(size > PTRDIFF_MAX / 2)) error_memory(L);
+  size_t total = heap_round(sizeof(Userdata) + (size_t)nuservalues * sizeof(TValue) + size);
+  align_cursor(&L->domain->heap);
+  Userdata *u = heap_alloc(L, total);
+  rt_assert(((uintptr_t)u & 15) == 0);
+  object_init(L, u, LUA_TUSERDATA);
+  u->nuservalues = (uint16_t)nuservalues;
+  u->pad = 0;
+  u->len = size;
+  u->metatable = NULL;
+  for (int i = 0; i < nuservalues; i++) set_nil(&u->uservalues[i]);
+  return u;
+}
+
+/* ---- stacks ------------------------------------------------------------------------ */
+
+static void correct_pointers(lua_State *L, ptrdiff_t shift) {
+#define CORRECT(p) ((p) = (TValue *)((char *)(p) + shift))
+  CORRECT(L->top);
+  if (L->tbc_list != NULL) CORRECT(L->tbc_list);
+  for (UpValue *uv = L->open_upvalues; uv != NULL; uv = uv->u.open.next) CORRECT(uv->v);
+  for (CallInfo *ci = L->ci; ci != NULL; ci = ci->prev) {
+    CORRECT(ci->func);
+    CORRECT(ci->top);
+  }
+#undef CORRECT
+}
+
+static size_t stack_bytes(ptrdiff_t slots) { return (size_t)(slots + EXTRA_STACK) * sizeof(TValue); }
+
+/* Gives the thread a stack of so many slots; false when memory is short. */
+static bool resize_stack(lua_State *L, ptrdiff_t slots) {
+  ptrdiff_t old = L->stack_last - L->stack, kept = old < slots ? old : slots;
+  TValue *from = L->stack, *to = heap_try_alloc_part(L->domain, stack_bytes(slots));
+  if (to == NULL) return false;
+  memcpy(to, from, stack_bytes(kept));
+  for (ptrdiff_t i = kept + EXTRA_STACK; i < slots + EXTRA_STACK; i++) set_nil(&to[i]);
+  L->stack = to;
+  L->stack_last = to + slots;
+  correct_pointers(L, (char *)to - (char *)from);
+  heap_free_part(L, from, stack_bytes(old));
+  gc_part_changed(L, L);
+  return true;
+}
+
+static ptrdiff_t slots_in_use(const lua_State *L) {
+  const TValue *limit = L->top;
+  for (const CallInfo *ci = L->ci; ci != NULL; ci = ci->prev)
+    if (ci->top > limit) limit = ci->top;
+  return limit - L->stack;
+}
+
+/* Twice the size, or what is needed; 0 when that is beyond the limit. */
+static ptrdiff_t next_size(const lua_State *L, int n) {
+  ptrdiff_t needed = L->top - L->stack + n, size = 2 * (L->stack_last - L->stack);
+  if (needed >= MAX_STACK) return 0;
+  if (size < needed + 1) size = needed + 1;
+  return size < MAX_STACK ? size : MAX_STACK;
+}
+
+bool stack_try_grow(lua_State *L, int n) {
+  if (L->stack_last - L->stack > MAX_STACK) return false;
+  ptrdiff_t size = next_size(L, n);
+  return size != 0 && resize_stack(L, size);
+}
+
+void stack_grow(lua_State *L, int n) {
+  if (L->stack_last - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR); /* overflow while handling one */
+  ptrdiff_t size = next_size(L, n);
+  if (!resize_stack(L, size != 0 ? size : MAX_STACK + ERROR_STACK)) error_memory(L);
+  if (size == 0) error_run(L, "stack overflow");
+}
+
+void stack_shrink(lua_State *L) {
+  ptrdiff_t size = L->stack_last - L->stack;
+  if (size <= SHRINK_FROM) return;
+  ptrdiff_t used = slots_in_use(L);
+  if (used > MAX_STACK - ERROR_STACK) return; /* still handling the overflow */
+  if (used >= size / 4 && size <= MAX_STACK) return;
+  ptrdiff_t wanted = used * 2 > BASIC_STACK_SIZE ? used * 2 : BASIC_STACK_SIZE;
+  if (wanted > MAX_STACK) wanted = MAX_STACK;
+  if (wanted < size) resize_stack(L, wanted); /* when memory is short it stays as it is */
+}
+
+CallInfo *callinfo_extend(lua_State *L) {
+  CallInfo *ci = heap_alloc_part(L, sizeof *ci);
+  memset(ci, 0, sizeof *ci);
+  ci->prev = L->ci;
+  L->ci->next = ci;
+  L->nci++;
+  gc_part_changed(L, L);
+  return ci;
+}
+
+/* ---- threads -------------------------------------------------------------------------- */
+
+size_t thread_bytes(void) { return heap_round(LUA_EXTRASPACE + sizeof(lua_State)); }
+
+/* An empty thread in `memory` of thread_bytes(), without a stack. */
+lua_State *thread_prepare(Domain *d, void *memory) {
+  memset(memory, 0, thread_bytes());
+  lua_State *L = (lua_State *)((char *)memory + LUA_EXTRASPACE);
+  object_init(L, L, LUA_TTHREAD);
+  L->domain = d;
+  L->ci = &L->base_ci;
+  L->base_ci.status = CALL_C;
+  L->status = LUA_OK;
+  L->allow_hook = 1;
+  return L;
+}
+
+/* False when memory is short: a thread without a stack is sound, but of no use. */
+bool thread_make_stack(lua_State *L) {
+  TValue *stack = heap_try_alloc_part(L->domain, stack_bytes(BASIC_STACK_SIZE));
+  if (stack == NULL) return false;
+  for (int i = 0; i < BASIC_STACK_SIZE + EXTRA_STACK; i++) set_nil(&stack[i]);
+  L->stack = stack;
+  L->stack_last = stack + BASIC_STACK_SIZE;
+  L->top = stack + 1; /* slot of the base frame's function */
+  L->base_ci.func = stack;
+  L->base_ci.top = L->top + LUA_MINSTACK;
+  return true;
+}
+
+lua_State *thread_new(lua_State *L) {
+  Domain *d = L->domain;
+  lua_State *co = thread_prepare(d, heap_alloc(L, thread_bytes()));
+  if (!thread_make_stack(co)) error_memory(L);
+  co->dispatch = L->dispatch;
+  co->hook_mask = L->hook_mask;
+  co->hook = L->hook;
+  co->base_hook_count = co->hook_count = L->base_hook_count;
+  memcpy((char *)co - LUA_EXTRASPACE, (char *)d->main_thread - LUA_EXTRASPACE, LUA_EXTRASPACE);
+  return co;
+}

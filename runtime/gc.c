@@ -1,0 +1,385 @@
+/* runtime/gc.c: the collector's state machine and its pacing.
+ *
+ * Overview
+ * --------
+ * Non-moving, generational by sticky marks, with an incremental major cycle.
+ * Invariants and rules for its users: gc.h. The heap: heap.c. The parts:
+ *
+ *   gc_minor.c     minor collections: trace and promote what is young
+ *   gc_mark.c      marking of the major cycle     gc_scan.c  what objects refer to
+ *   gc_sweep.c     strings, large ones, blocks    gc_weak.c  weak tables
+ *   gc_finalize.c  __gc                           gc_barrier.c  remembered set
+ *   gc_verify.c    the invariants as a program
+ *
+ * The major cycle goes through the phases of GC_PHASES (gc.h), one function each
+ * below, that answers the next phase. A slice runs phases until its work is
+ * done; minor collections run between slices, in every phase alike.
+ *
+ *   IDLE -> MARK -> ATOMIC -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> IDLE
+ *
+ * Pacing
+ * ------
+ * Debt: the bytes that allocation took since the last minor collection.
+ *   - debt >= nursery_bytes starts a minor collection;
+ *   - while a cycle is active each eighth of that starts a slice, so that a minor
+ *     collection and a slice never add up to one pause;
+ *   - old bytes >= threshold start a cycle, which is to have marked everything
+ *     by the time old bytes reach `goal`. Live bytes of the last cycle times
+ *     the factor of the mode give the goal; the threshold is half-way to it.
+ *   - a slice of marking does the share of what is left to mark that the bytes
+ *     promoted since the last slice are of those left until the goal; bounded
+ *     from below, so that every cycle ends, and from above, to bound the pause.
+ * Work is in bytes scanned (gc_mark.c).
+ *
+ * The two modes differ in the parameters they use for the goal: in generational
+ * mode growth is major_mul percent of what was live and minor_mul scales the
+ * nursery; in incremental mode growth is pause - 100 percent, stepmul scales
+ * the least work of a slice. Minor collections run in both.
+ */
+#include "gc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "func.h"
+#include "gc_trace.h"
+#include "str.h"
+#include "trace.h"
+
+#ifndef GC_NURSERY
+#define GC_NURSERY ((size_t)1 << 20)
+#endif
+#define NURSERY_MIN ((size_t)64 << 10)
+#define NURSERY_MAX ((size_t)64 << 20)
+#define SLICES_PER_NURSERY 8
+#define LEAST_GROWTH ((size_t)4 << 20) /* old bytes between two cycles of a small heap */
+#define LEAST_SLICE ((size_t)32 << 10) /* work */
+#define MOST_SLICE ((size_t)512 << 10)
+#define SWEEP_SLICE ((size_t)128 << 10)
+#define FINALIZERS_AT_ONCE 32
+#define RESERVE_BYTES ((size_t)4 << 20)
+
+/* ---- growing arrays ------------------------------------------------------------- */
+
+/* The collector's own arrays cannot fail: half-way through a trace, or in a
+ * barrier, there is no state to go back to. A reserve of address space and then
+ * an emergency collection precede the end. */
+static void *grow_with_reserve(Domain *d, void *items, size_t bytes) {
+  if (d->gc.reserve != NULL) {
+    munmap(d->gc.reserve, RESERVE_BYTES);
+    d->gc.reserve = NULL;
+    d->gc.emergency = d->gc.pending = 1;
+    void *grown = realloc(items, bytes);
+    if (grown != NULL) return grown;
+  }
+  fputs("saros: no memory left for the collector's own records\n", stderr);
+  abort();
+}
+
+NOINLINE void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size) {
+  size_t n = *capacity ? *capacity * 2 : 64;
+  void *old = *(void **)items, *grown = realloc(old, n * item_size);
+  if (grown == NULL) grown = grow_with_reserve(d, old, n * item_size);
+  *(void **)items = grown;
+  *capacity = n;
+}
+
+/* ---- the phases -------------------------------------------------------------------- */
+
+static GcPhase phase_idle(Domain *d) {
+  Gc *gc = &d->gc;
+  gc->cycle++;
+  TRACE_LIFECYCLE(d, MAJOR_BEGIN, gc->cycle);
+  gc->paced_bytes = heap_old_bytes(&d->heap);
+  gc_start_marking(d);
+  return GC_PHASE_MARK;
+}
+
+static GcPhase phase_mark(Domain *d, size_t work) {
+  TRACE_BEGIN(d, MARK);
+  bool done = gc_mark_some(d, work);
+  TRACE_END(d, MARK);
+  return done ? GC_PHASE_ATOMIC : GC_PHASE_MARK;
+}
+
+static GcPhase phase_atomic(Domain *d) {
+  gc_mark_atomic(d);
+  gc_start_sweeping(d);
+  TRACE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
+  return GC_PHASE_SWEEP_STRINGS;
+}
+
+static GcPhase phase_sweep(Domain *d, size_t work) {
+  GcPhase phase = d->gc.phase;
+  TRACE_BEGIN(d, SWEEP);
+  bool done = phase == GC_PHASE_SWEEP_STRINGS ? gc_sweep_strings(d, work)
+              : phase == GC_PHASE_SWEEP_LARGE ? gc_sweep_large(d, work)
+                                              : gc_sweep_blocks(d, work);
+  TRACE_END(d, SWEEP);
+  d->gc.slice_work += work;
+  return done ? phase + 1 : phase;
+}
+
+static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
+
+static void set_goal(Gc *gc) {
+  int growth = gc->mode == GC_MODE_GENERATIONAL ? gc->major_mul : gc->pause - 100;
+  size_t room = percent(gc->live_bytes, growth);
+  if (room < LEAST_GROWTH) room = LEAST_GROWTH;
+  gc->goal = gc->live_bytes + room;
+  gc->threshold = gc->live_bytes + room / 2;
+}
+
+static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT); }
+
+/* Memory for as much as may be allocated until the next cycle is kept. */
+static GcPhase phase_finish(Domain *d) {
+  Gc *gc = &d->gc;
+  gc->live_bytes = heap_old_bytes(&d->heap);
+  set_goal(gc);
+  heap_trim(&d->heap, nursery_blocks(gc) + (uint32_t)((gc->threshold - gc->live_bytes) >> HEAP_BLOCK_SHIFT));
+  if (d->strings.used < d->strings.size / 8) string_table_resize(d->main_thread, d->strings.size / 4);
+  gc->stats.majors++;
+  TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
+  return GC_PHASE_IDLE;
+}
+
+static void run_phase(Domain *d, size_t work) {
+  Gc *gc = &d->gc;
+  switch ((GcPhase)gc->phase) {
+    case GC_PHASE_IDLE: gc->phase = phase_idle(d); break;
+    case GC_PHASE_MARK: gc->phase = phase_mark(d, work); break;
+    case GC_PHASE_ATOMIC: gc->phase = phase_atomic(d); break;
+    case GC_PHASE_SWEEP_STRINGS:
+    case GC_PHASE_SWEEP_LARGE:
+    case GC_PHASE_SWEEP_BLOCKS: gc->phase = phase_sweep(d, work); break;
+    case GC_PHASE_FINISH: gc->phase = phase_finish(d); break;
+    case GC_PHASE_COUNT: rt_assert(!"phase of the collector");
+  }
+  if (gc->verify) gc_verify(d, "slice of the major cycle");
+}
+
+/* The undivided step has a slice to itself. */
+static bool slice_over(const Gc *gc, size_t work) {
+  return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work ||
+         (gc->phase == GC_PHASE_ATOMIC && gc->slice_work > LEAST_SLICE);
+}
+
+static void slice(Domain *d, size_t work) {
+  Gc *gc = &d->gc;
+  TRACE_BEGIN(d, MAJOR_SLICE);
+  gc->slice_work = 0;
+  do {
+    bool atomic = gc->phase == GC_PHASE_ATOMIC;
+    run_phase(d, work - gc->slice_work);
+    if (atomic) break;
+  } while (!slice_over(gc, work));
+  gc->stats.slices++;
+  TRACE_END(d, MAJOR_SLICE);
+}
+
+static void finish_cycle(Domain *d) {
+  while (d->gc.phase != GC_PHASE_IDLE) slice(d, SIZE_MAX);
+}
+
+static void full_cycle(Domain *d) {
+  TRACE_BEGIN(d, MAJOR);
+  finish_cycle(d);
+  do slice(d, SIZE_MAX); while (d->gc.phase != GC_PHASE_IDLE);
+  heap_trim(&d->heap, nursery_blocks(&d->gc));
+  TRACE_END(d, MAJOR);
+}
+
+/* ---- pacing --------------------------------------------------------------------------- */
+
+static size_t least_slice(const Gc *gc) {
+  size_t least = gc->mode == GC_MODE_INCREMENTAL ? percent(LEAST_SLICE, gc->stepmul) : LEAST_SLICE;
+  return least < 1024 ? 1024 : least > MOST_SLICE ? MOST_SLICE : least;
+}
+
+static size_t mark_share(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t old = heap_old_bytes(&d->heap), promoted = old > gc->paced_bytes ? old - gc->paced_bytes : 0;
+  size_t runway = gc->goal > gc->paced_bytes ? gc->goal - gc->paced_bytes : 0;
+  size_t left = old > gc->marked_bytes ? old - gc->marked_bytes : 0;
+  gc->paced_bytes = old;
+  if (promoted >= runway) return MOST_SLICE;
+  return (size_t)((double)left * (double)promoted / (double)runway * 1.25); /* some objects cost more than their bytes */
+}
+
+/* Slices come between minor collections, so what one promoted is worked off over
+ * the eight slices that follow it. */
+static size_t slice_work(Domain *d) {
+  Gc *gc = &d->gc;
+  if (gc->phase >= GC_PHASE_SWEEP_STRINGS) return SWEEP_SLICE;
+  if (gc->phase == GC_PHASE_MARK) gc->mark_due += mark_share(d);
+  size_t work = gc->mark_due / SLICES_PER_NURSERY;
+  if (work < least_slice(gc)) work = least_slice(gc);
+  if (work > MOST_SLICE) work = MOST_SLICE;
+  gc->mark_due -= work < gc->mark_due ? work : gc->mark_due;
+  return work;
+}
+
+void gc_set_trigger(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t debt = heap_debt(&d->heap);
+  gc->trigger = gc->nursery_bytes;
+  if (gc->stopped) gc->trigger = SIZE_MAX;
+  else if (gc->phase != GC_PHASE_IDLE && debt + gc->nursery_bytes / SLICES_PER_NURSERY < gc->trigger)
+    gc->trigger = debt + gc->nursery_bytes / SLICES_PER_NURSERY;
+  gc->pending = gc->emergency || debt >= gc->trigger || (gc->finalizers.n > 0 && !gc->stopped);
+}
+
+/* ---- collecting ------------------------------------------------------------------------- */
+
+static void enter(lua_State *L) {
+  L->domain->gc.running = 1;
+  L->domain->gc.caller = L;
+}
+
+static void leave(lua_State *L) {
+  L->domain->gc.running = 0;
+  L->domain->gc.caller = NULL;
+  gc_set_trigger(L->domain);
+}
+
+static void do_what_is_due(Domain *d) {
+  Gc *gc = &d->gc;
+  if (gc->emergency) {
+    gc->emergency = 0;
+    full_cycle(d);
+  } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
+    gc_minor(d);
+    if (gc->phase == GC_PHASE_IDLE && heap_old_bytes(&d->heap) >= gc->threshold) slice(d, 1);
+  } else if (gc->phase != GC_PHASE_IDLE) {
+    slice(d, slice_work(d));
+  }
+}
+
+#ifdef SAROS_STRESS
+/* Every gc_check collects; a slice and the verifier (whose cost is that of the
+ * whole heap) now and then. */
+static void stress_step(Domain *d) {
+  Gc *gc = &d->gc;
+  gc_minor(d);
+  if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : SWEEP_SLICE / 8);
+  if (gc->verify_count-- == 0) {
+    gc_verify(d, "stress");
+    gc->verify_count = (uint32_t)(heap_old_bytes(&d->heap) >> 9) + 16;
+  }
+}
+#define do_step(d) ((d)->gc.emergency ? do_what_is_due(d) : stress_step(d))
+#else
+#define do_step(d) do_what_is_due(d)
+#endif
+
+NOINLINE void gc_step(lua_State *L) {
+  Domain *d = L->domain;
+  Gc *gc = &d->gc;
+  if (gc->running || gc->closing) return;
+  if (gc->stopped && !gc->emergency) {
+    gc_set_trigger(d);
+    return;
+  }
+  enter(L);
+  do_step(d);
+  leave(L);
+  stack_shrink(L);
+  gc_run_finalizers(L, FINALIZERS_AT_ONCE);
+  gc_set_trigger(d);
+}
+
+void gc_full(lua_State *L) {
+  Domain *d = L->domain;
+  if (d->gc.running) return;
+  enter(L);
+  full_cycle(d);
+  leave(L);
+  stack_shrink(L);
+  gc_run_finalizers(L, SIZE_MAX);
+}
+
+bool gc_step_by(lua_State *L, size_t kib) {
+  Domain *d = L->domain;
+  Gc *gc = &d->gc;
+  if (gc->running) return false;
+  size_t work = kib > 0 ? percent(kib << 10, gc->stepmul) : least_slice(gc);
+  uint64_t majors = gc->stats.majors;
+  enter(L);
+  gc_minor(d);
+  for (size_t done = 0; done < work && gc->stats.majors == majors; done += gc->slice_work + 1024)
+    slice(d, work - done);
+  leave(L);
+  gc_run_finalizers(L, FINALIZERS_AT_ONCE);
+  return gc->stats.majors != majors;
+}
+
+/* ---- control --------------------------------------------------------------------------------- */
+
+void gc_stop(Domain *d) {
+  d->gc.stopped = 1;
+  gc_set_trigger(d);
+}
+
+void gc_restart(Domain *d) {
+  d->gc.stopped = 0;
+  gc_set_trigger(d);
+}
+
+bool gc_is_running(Domain *d) { return !d->gc.stopped; }
+
+size_t gc_count(Domain *d) {
+  const Heap *h = &d->heap;
+  size_t unused = (size_t)(h->limit - h->cursor) + (size_t)(h->overflow_limit - h->overflow_cursor);
+  return heap_old_bytes(h) + h->young_bytes - unused + h->young_large_bytes;
+}
+
+/* minor_mul 20, the default, stands for the default nursery. */
+static void set_nursery(Gc *gc) {
+  size_t bytes = GC_NURSERY;
+  if (gc->mode == GC_MODE_GENERATIONAL) bytes = GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
+  gc->nursery_bytes = bytes < NURSERY_MIN ? NURSERY_MIN : bytes > NURSERY_MAX ? NURSERY_MAX : bytes;
+}
+
+GcMode gc_set_mode(lua_State *L, GcMode mode) {
+  Domain *d = L->domain;
+  GcMode former = (GcMode)d->gc.mode;
+  d->gc.mode = (uint8_t)mode;
+  set_nursery(&d->gc);
+  set_goal(&d->gc);
+  if (!d->gc.running) gc_set_trigger(d);
+  return former;
+}
+
+void gc_init(Domain *d) {
+  Gc *gc = &d->gc;
+  *gc = (Gc){0};
+  gc->line_bit = 1;
+  gc->pause = 200;
+  gc->stepmul = 100;
+  gc->stepsize = 13;
+  gc->minor_mul = 20;
+  gc->major_mul = 100;
+  gc->running = 1; /* until the domain is complete */
+  gc->mode = GC_MODE_INCREMENTAL;
+  set_nursery(gc);
+  set_goal(gc);
+  gc->trigger = gc->nursery_bytes;
+  void *reserve = mmap(NULL, RESERVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  gc->reserve = reserve == MAP_FAILED ? NULL : reserve;
+#ifdef SAROS_DEBUG
+  const char *verify = getenv("SAROS_VERIFY");
+  gc->verify = verify != NULL && verify[0] == '1';
+#endif
+}
+
+void gc_close(Domain *d) {
+  Gc *gc = &d->gc;
+  void *arrays[] = {gc->trace.items, gc->grey.items, gc->partial.items, gc->remembered.items, gc->cards.items,
+                    gc->fixed.items, gc->new_interned.items, gc->finalizable.items, gc->finalizers.items,
+                    gc->minor_weak.values.items, gc->minor_weak.ephemerons.items, gc->minor_weak.all.items,
+                    gc->major_weak.values.items, gc->major_weak.ephemerons.items, gc->major_weak.all.items};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+  if (gc->reserve != NULL) munmap(gc->reserve, RESERVE_BYTES);
+}

@@ -1,0 +1,76 @@
+/* runtime/gc_barrier.c: slow half of the write barrier (fast half: gc_inline.h).
+ *
+ * The barrier logs objects: a clean object that comes to refer to a young one,
+ * or to any object while a major cycle marks, is put into the remembered set and
+ * is clean no more, so that it is logged once; the next minor collection
+ * rescans it whole.
+ *
+ * A table with a large part stays clean, because a store into the large part
+ * must mark its card even when the table is logged for its small part. Its
+ * being logged is noted in LargeHeader.logged; losing that note with the part
+ * merely logs it twice.
+ */
+#include "gc_trace.h"
+
+static LargeHeader *large_part(const Table *t) {
+  if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
+  if (heap_is_large(node_bytes(t))) return heap_large_of(t->node);
+  return NULL;
+}
+
+static void remember_table(Domain *d, Table *t) {
+  LargeHeader *large = large_part(t);
+  if (large == NULL) t->gc &= (uint8_t)~GC_CLEAN;
+  else if (large->logged) return;
+  else large->logged = 1;
+  GC_PUSH(d, &d->gc.remembered, t);
+}
+
+NOINLINE void gc_remember(Domain *d, GCObject *parent) {
+  if (parent->type == LUA_TTABLE) {
+    remember_table(d, (Table *)parent);
+  } else {
+    parent->gc &= (uint8_t)~GC_CLEAN;
+    GC_PUSH(d, &d->gc.remembered, parent);
+  }
+}
+
+static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot, uint32_t node) {
+  size_t offset = (size_t)((const char *)slot - (char *)part);
+  if (!heap_is_large(size) || offset >= size) return false;
+  uint32_t card = (uint32_t)(offset >> HEAP_CARD_SHIFT);
+  uint8_t *mark = &heap_large_of(part)->cards[card];
+  if (*mark) return true;
+  *mark = 1;
+  GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
+  return true;
+}
+
+NOINLINE void gc_remember_slot(Domain *d, Table *t, const void *slot) {
+  if (mark_card(d, t, t->array, array_bytes(t), slot, 0)) return;
+  if (mark_card(d, t, t->node, node_bytes(t), slot, 1)) return;
+  remember_table(d, t);
+}
+
+/* New small parts and fresh large ones are scanned with the table; a large part
+ * that was grown keeps its cards, but values may have moved into what the major
+ * trace has scanned already: then the table is scanned again. */
+void gc_table_resized(lua_State *L, Table *t) {
+  Domain *d = L->domain;
+  if (is_young(t)) return;
+  if (t->gc & GC_CLEAN) remember_table(d, t);
+  if (is_marking(d) && is_marked(d, t) && large_part(t) != NULL) gc_regrey(d, (GCObject *)t);
+}
+
+void gc_part_changed(lua_State *L, void *owner) {
+  if (((GCObject *)owner)->gc & GC_CLEAN) gc_remember(L->domain, owner);
+}
+
+void gc_thread_resumed(lua_State *L, lua_State *co) { gc_part_changed(L, co); }
+
+void gc_fix(lua_State *L, void *object) {
+  GCObject *o = object;
+  if (o->gc & GC_FIXED) return;
+  o->gc |= GC_FIXED;
+  GC_PUSH(L->domain, &L->domain->gc.fixed, o);
+}

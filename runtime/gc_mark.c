@@ -1,0 +1,114 @@
+/* runtime/gc_mark.c: marking of the major cycle.
+ *
+ * Incremental update: the trace starts from the roots, goes on in slices, and
+ * ends with one undivided step. Between slices the program may hide a white
+ * object in a black one only through the write barrier, which logs the black one;
+ * the next minor collection turns grey what it refers to. Stacks have no
+ * barrier, but threads that ran are in the remembered set.
+ *
+ * The undivided step begins with a minor collection. After it nothing is young
+ * and all that was logged has been followed; what is left to trace is what
+ * that found. Then weak tables and finalizers are settled.
+ *
+ * Large tables are put on Gc.partial and scanned PIECE slots at a time, the
+ * objects found being traced before the next piece; so the grey stack stays
+ * small and a slice short.
+ *
+ * Work is measured in bytes of the objects and parts scanned; with
+ * OBJECT_WORK for each object, since a small one costs a cache miss.
+ */
+#include "gc_trace.h"
+#include "trace.h"
+
+#define PIECE 1024     /* slots or nodes */
+#define OBJECT_WORK 32 /* work units beyond the bytes */
+
+void gc_make_grey(Domain *d, GCObject *o) {
+  o->gc ^= GC_MARK;
+  char *base;
+  size_t size = gc_object_extent(o, &base);
+  mark_memory(d, base, size);
+  if (heap_is_large(size)) o->gc |= GC_LARGE;
+  if (has_references(o)) GC_PUSH(d, &d->gc.grey, o); /* counted when scanned */
+  else d->gc.marked_bytes += size;
+}
+
+void gc_regrey(Domain *d, GCObject *o) { GC_PUSH(d, &d->gc.grey, o); }
+
+void gc_start_marking(Domain *d) {
+  Gc *gc = &d->gc;
+  gc->mark_sense ^= GC_MARK;
+  gc->line_bit ^= 3;
+  gc->marking_mask = GC_CLEAN;
+  gc->marked_bytes = 0;
+  gc->grey.n = gc->partial.n = 0;
+  gc_forget_weak(d, SCAN_MAJOR);
+  gc_scan_roots_major(d);
+}
+
+/* One piece of the table on top of Gc.partial; answers its bytes. */
+static size_t scan_piece(Domain *d) {
+  GcPartial *p = &d->gc.partial.items[d->gc.partial.n - 1];
+  Table *t = p->table;
+  if (p->array_from < t->array_size) {
+    uint32_t n = t->array_size - p->array_from;
+    if (n > PIECE) n = PIECE;
+    visit_values(d, t->array + p->array_from, n, SCAN_MAJOR);
+    p->array_from += n;
+    return n * sizeof(TValue);
+  }
+  if (p->node_from < table_nodes(t)) {
+    uint32_t n = table_nodes(t) - p->node_from;
+    if (n > PIECE) n = PIECE;
+    visit_nodes(d, t->node + p->node_from, n, SCAN_MAJOR);
+    p->node_from += n;
+    return n * sizeof(Node);
+  }
+  d->gc.partial.n--;
+  return 0;
+}
+
+bool gc_mark_some(Domain *d, size_t work) {
+  Gc *gc = &d->gc;
+  size_t done = 0;
+  while (done < work) {
+    size_t bytes;
+    if (gc->grey.n > 0) bytes = gc_scan_major(d, gc->grey.items[--gc->grey.n]);
+    else if (gc->partial.n > 0) bytes = scan_piece(d);
+    else break;
+    gc->marked_bytes += bytes;
+    done += bytes + OBJECT_WORK;
+  }
+  gc->slice_work += done;
+  return gc->grey.n == 0 && gc->partial.n == 0;
+}
+
+static void mark_all(Domain *d) { gc_mark_some(d, SIZE_MAX); }
+
+/* Order, as the language prescribes: what only dead objects with finalizers
+ * refer to is removed from weak values before those are brought back, from
+ * weak keys after. */
+static void settle_weak(Domain *d) {
+  TRACE_BEGIN(d, WEAK);
+  gc_converge_ephemerons(d, SCAN_MAJOR);
+  GcWeakMark done = gc_clear_weak_values(d, SCAN_MAJOR, (GcWeakMark){0, 0});
+  TRACE_END(d, WEAK);
+  gc_separate_finalizers(d, SCAN_MAJOR);
+  mark_all(d);
+  TRACE_BEGIN(d, WEAK);
+  gc_converge_ephemerons(d, SCAN_MAJOR);
+  gc_clear_weak_keys(d, SCAN_MAJOR);
+  gc_clear_weak_values(d, SCAN_MAJOR, done);
+  gc_forget_weak(d, SCAN_MAJOR);
+  TRACE_END(d, WEAK);
+}
+
+void gc_mark_atomic(Domain *d) {
+  TRACE_BEGIN(d, MARK_ATOMIC);
+  gc_minor(d);
+  gc_scan_roots_major(d);
+  mark_all(d);
+  settle_weak(d);
+  d->gc.marking_mask = 0;
+  TRACE_END(d, MARK_ATOMIC);
+}

@@ -1,0 +1,181 @@
+/* runtime/gc_minor.c: minor collections.
+ *
+ * A minor collection traces what was allocated since the last one: from the
+ * roots and the remembered set through young objects only.  What it reaches is
+ * promoted at once; everything else that is young is dead, and its lines, never
+ * marked, are free again.  Its cost is that of the survivors, of the running
+ * stacks and of what was written to; dead objects cost nothing (dead short
+ * strings and registered finalizers excepted: they are looked at one by one).
+ *
+ * While a major cycle marks, promoted objects are black, so the old white ones
+ * that they or the remembered ones refer to turn grey here.
+ *
+ * Steps and spans: minor { minor_roots, minor_remembered, minor_promote {
+ * weak, finalizers }, minor_reclaim }.
+ */
+#include "gc_trace.h"
+#include "trace.h"
+
+/* ---- promotion --------------------------------------------------------------- */
+
+static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
+  char *base;
+  size_t size = gc_object_extent(o, &base);
+  if (heap_is_large(size)) o->gc |= GC_LARGE;
+  mark_memory(d, base, size);
+  if (has_references(o)) GC_PUSH(d, &d->gc.trace, o);
+}
+
+void gc_promote(Domain *d, GCObject *o) {
+  o->gc = (uint8_t)((o->gc & ~(GC_YOUNG | GC_MARK)) | GC_CLEAN | d->gc.mark_sense);
+  switch (o->type) {
+    case LUA_TTABLE:
+      heap_mark_lines(o, sizeof(Table), d->gc.line_bit);
+      break;
+    case TYPE_SHORT_STRING:
+      heap_mark_lines(o, string_bytes((String *)o), d->gc.line_bit);
+      return;
+    case TYPE_LUA_CLOSURE:
+      heap_mark_lines(o, sizeof(LuaClosure) + ((LuaClosure *)o)->nupvalues * sizeof(UpValue *), d->gc.line_bit);
+      break;
+    default: promote_uncommon(d, o); return;
+  }
+  GC_PUSH(d, &d->gc.trace, o);
+}
+
+void gc_drain_minor(Domain *d) {
+  GcVector *trace = &d->gc.trace;
+  while (trace->n > 0) gc_scan_minor(d, trace->items[--trace->n]);
+}
+
+/* ---- the remembered set --------------------------------------------------------- */
+
+static void scan_remembered(Domain *d) {
+  GcVector *remembered = &d->gc.remembered;
+  for (size_t i = 0; i < remembered->n; i++) {
+    GCObject *o = remembered->items[i];
+    o->gc |= GC_CLEAN;
+    gc_scan_minor(d, o);
+  }
+  remembered->n = 0;
+}
+
+static void scan_card_of_array(Domain *d, Table *t, size_t start, size_t end, Weakness w) {
+  uint32_t from = (uint32_t)(start / sizeof(TValue)), to = (uint32_t)(end / sizeof(TValue));
+  if (to > t->array_size) to = t->array_size;
+  if (from >= to) return;
+  if (w == WEAK_NONE) visit_values(d, t->array + from, to - from, SCAN_MINOR);
+  else gc_scan_weak(d, w, (GcWeakRange){t, from, to, 0}, SCAN_MINOR);
+}
+
+static void scan_card_of_nodes(Domain *d, Table *t, size_t start, size_t end, Weakness w) {
+  uint32_t from = (uint32_t)(start / sizeof(Node));
+  uint32_t to = (uint32_t)((end + sizeof(Node) - 1) / sizeof(Node)); /* a node may lie in two cards */
+  if (to > table_nodes(t)) to = table_nodes(t);
+  if (from >= to) return;
+  if (w == WEAK_NONE) visit_nodes(d, t->node + from, to - from, SCAN_MINOR);
+  else gc_scan_weak(d, w, (GcWeakRange){t, from, to, 1}, SCAN_MINOR);
+}
+
+/* The part may have been replaced since the card was marked: then the new one is
+ * fresh or small and was scanned with its table; this scan is merely superfluous. */
+static void scan_card(Domain *d, const GcCard *c) {
+  Table *t = c->table;
+  void *part = c->node ? (void *)t->node : (void *)t->array;
+  size_t size = c->node ? node_bytes(t) : array_bytes(t);
+  size_t start = (size_t)c->card << HEAP_CARD_SHIFT, end = start + (1u << HEAP_CARD_SHIFT);
+  if (!heap_is_large(size) || start >= size) return;
+  heap_large_of(part)->cards[c->card] = 0;
+  Weakness w = gc_weakness(d, t);
+  if (c->node) scan_card_of_nodes(d, t, start, end, w);
+  else scan_card_of_array(d, t, start, end, w);
+}
+
+static void scan_cards(Domain *d) {
+  GcCards *cards = &d->gc.cards;
+  for (size_t i = 0; i < cards->n; i++) scan_card(d, &cards->items[i]);
+  cards->n = 0;
+}
+
+/* A stack has no barrier: what runs now is scanned again next time. */
+static void remember_running(Domain *d) {
+  lua_State *chains[2] = {d->current, d->gc.caller};
+  for (int i = 0; i < 2; i++)
+    for (lua_State *co = chains[i]; co != NULL; co = co->resumer)
+      if (co->gc & GC_CLEAN) gc_remember(d, (GCObject *)co);
+}
+
+/* ---- the collection ----------------------------------------------------------------- */
+
+static void trace_roots(Domain *d) {
+  TRACE_BEGIN(d, MINOR_ROOTS);
+  gc_scan_roots_minor(d);
+  TRACE_END(d, MINOR_ROOTS);
+}
+
+static void trace_remembered(Domain *d) {
+  TRACE_BEGIN(d, MINOR_REMEMBERED);
+  TRACE_COUNTER(d, REMEMBERED_SET, d->gc.remembered.n + d->gc.cards.n);
+  scan_remembered(d);
+  scan_cards(d);
+  TRACE_END(d, MINOR_REMEMBERED);
+}
+
+/* Weak references and finalizers, in the order that the language prescribes:
+ * weak values go before finalization, weak keys after (see gc_mark_atomic). */
+static void settle_weak(Domain *d) {
+  const GcWeakLists *weak = &d->gc.minor_weak;
+  bool any = weak->values.n + weak->ephemerons.n + weak->all.n > 0;
+  GcWeakMark done = {0, 0};
+  if (any) {
+    TRACE_BEGIN(d, WEAK);
+    gc_converge_ephemerons(d, SCAN_MINOR);
+    done = gc_clear_weak_values(d, SCAN_MINOR, done);
+    TRACE_END(d, WEAK);
+  }
+  bool resurrected = gc_separate_finalizers(d, SCAN_MINOR) > 0;
+  if (resurrected) gc_drain_minor(d);
+  if (any || resurrected) {
+    TRACE_BEGIN(d, WEAK);
+    gc_converge_ephemerons(d, SCAN_MINOR);
+    gc_clear_weak_keys(d, SCAN_MINOR);
+    gc_clear_weak_values(d, SCAN_MINOR, done);
+    gc_forget_weak(d, SCAN_MINOR);
+    TRACE_END(d, WEAK);
+  }
+}
+
+static void promote_reachable(Domain *d) {
+  TRACE_BEGIN(d, MINOR_PROMOTE);
+  gc_drain_minor(d);
+  settle_weak(d);
+  TRACE_END(d, MINOR_PROMOTE);
+}
+
+static void reclaim(Domain *d) {
+  TRACE_BEGIN(d, MINOR_RECLAIM);
+  gc_drop_young_strings(d);
+  heap_reclaim_young(&d->heap);
+  TRACE_END(d, MINOR_RECLAIM);
+}
+
+void gc_minor(Domain *d) {
+  Heap *h = &d->heap;
+  TRACE_BEGIN(d, MINOR);
+  heap_retire(h);
+  size_t before = heap_old_bytes(h), allocated = heap_debt(h);
+  TRACE_COUNTER(d, ALLOCATED_WORDS, allocated / 8);
+  h->allocated_bytes += allocated;
+  trace_roots(d);
+  trace_remembered(d);
+  promote_reachable(d);
+  reclaim(d);
+  remember_running(d);
+  /* Blocks swept since the last minor lowered `before`, never in between. */
+  d->gc.stats.promoted_bytes += heap_old_bytes(h) - before;
+  d->gc.stats.minors++;
+  TRACE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(h) - before) / 8);
+  TRACE_COUNTER(d, HEAP_WORDS, gc_count(d) / 8);
+  TRACE_END(d, MINOR);
+  if (d->gc.verify) gc_verify(d, "minor collection");
+}

@@ -1,0 +1,220 @@
+/* runtime/gc_scan.c: what an object refers to, type by type (see gc_trace.h).
+ *
+ * Threads. A stack has no write barrier: a thread that runs, or that was written
+ * to, is in the remembered set. Each scan sets the slots from top on to nil, so
+ * that no slot of any stack ever refers to something reclaimed. Frames beyond
+ * the current one are kept for reuse, a few of them.
+ *
+ * Tables of which a part is large are scanned by the minor trace only where
+ * their cards are marked, or whole when the part is fresh; by the major trace
+ * piece by piece (gc_mark.c).
+ */
+#include "gc_trace.h"
+
+#define SPARE_FRAMES 8 /* beyond as many as are in use */
+
+/* ---- extents ----------------------------------------------------------------- */
+
+size_t gc_object_extent(const GCObject *o, char **base) {
+  *base = (char *)o;
+  switch (o->type) {
+    case TYPE_SHORT_STRING:
+    case TYPE_LONG_STRING: return string_bytes((const String *)o);
+    case LUA_TTABLE: return sizeof(Table);
+    case TYPE_LUA_CLOSURE:
+      return sizeof(LuaClosure) + ((const LuaClosure *)o)->nupvalues * sizeof(UpValue *);
+    case TYPE_C_CLOSURE: return sizeof(CClosure) + ((const CClosure *)o)->nupvalues * sizeof(TValue);
+    case TYPE_UPVALUE: return sizeof(UpValue);
+    case TYPE_PROTO: return heap_round(sizeof(Prototype));
+    case LUA_TUSERDATA: {
+      const Userdata *u = (const Userdata *)o;
+      return heap_round(sizeof(Userdata) + u->nuservalues * sizeof(TValue) + u->len);
+    }
+    case LUA_TTHREAD:
+      *base -= LUA_EXTRASPACE;
+      return heap_round(LUA_EXTRASPACE + sizeof(lua_State));
+    default: rt_assert(!"type of an object"); return 0;
+  }
+}
+
+/* ---- tables --------------------------------------------------------------------- */
+
+/* A part that the minor trace scans whole: a small one, or one it has not seen. */
+ALWAYS_INLINE bool scan_whole(const void *part, size_t size) {
+  if (likely(!heap_is_large(size))) return true;
+  LargeHeader *large = heap_large_of(part);
+  large->logged = 0;
+  if (!large->fresh) return false;
+  large->fresh = 0;
+  return true;
+}
+
+static void scan_weak_table(Domain *d, Table *t, Weakness w, ScanKind kind) {
+  gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 0}, kind);
+  gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1}, kind);
+}
+
+ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
+  size_t asize = array_bytes(t), nsize = node_bytes(t);
+  mark_memory(d, t->array, asize);
+  mark_memory(d, t->node, nsize);
+  Weakness w = WEAK_NONE;
+  if (t->metatable != NULL) {
+    visit(d, (GCObject *)t->metatable, SCAN_MINOR);
+    w = gc_weakness(d, t);
+  }
+  bool array = asize > 0 && scan_whole(t->array, asize), node = nsize > 0 && scan_whole(t->node, nsize);
+  if (likely(w == WEAK_NONE)) {
+    if (array) visit_values(d, t->array, t->array_size, SCAN_MINOR);
+    if (node) visit_nodes(d, t->node, t->node_mask + 1, SCAN_MINOR);
+  } else {
+    if (array) gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 0}, SCAN_MINOR);
+    if (node) gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1}, SCAN_MINOR);
+  }
+}
+
+#define PIECE 1024 /* slots that are scanned at once */
+
+ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
+  size_t asize = array_bytes(t), nsize = node_bytes(t);
+  mark_memory(d, t->array, asize);
+  mark_memory(d, t->node, nsize);
+  Weakness w = WEAK_NONE;
+  if (t->metatable != NULL) {
+    visit(d, (GCObject *)t->metatable, SCAN_MAJOR);
+    w = gc_weakness(d, t);
+  }
+  if (unlikely(w != WEAK_NONE)) {
+    scan_weak_table(d, t, w, SCAN_MAJOR);
+  } else if (unlikely(t->array_size + t->node_mask > PIECE)) {
+    GC_PUSH(d, &d->gc.partial, (GcPartial){t, 0, 0});
+    return sizeof(Table);
+  } else {
+    visit_values(d, t->array, t->array_size, SCAN_MAJOR);
+    if (nsize > 0) visit_nodes(d, t->node, t->node_mask + 1, SCAN_MAJOR);
+  }
+  return sizeof(Table) + asize + nsize;
+}
+
+/* ---- functions and userdata --------------------------------------------------------- */
+
+ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
+  VISIT(d, p->source, kind);
+  visit_values(d, p->k, p->nconstants, kind);
+  for (uint32_t i = 0; i < p->nprotos; i++) VISIT(d, p->p[i], kind);
+  for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++) VISIT(d, p->upvalues[i].name, kind);
+  for (uint32_t i = 0; i < p->nlocals; i++) VISIT(d, p->locals[i].name, kind);
+  size_t total = sizeof(Prototype);
+#define PROTO_PART(field, count) \
+  do { \
+    size_t bytes = p->field != NULL ? (size_t)(count) * sizeof *p->field : 0; \
+    mark_memory(d, p->field, bytes); \
+    total += bytes; \
+  } while (0)
+  PROTO_PART(code, p->ncode);
+  PROTO_PART(k, p->nconstants);
+  PROTO_PART(p, p->nprotos);
+  PROTO_PART(upvalues, p->nupvalues);
+  PROTO_PART(lines, p->nlines);
+  PROTO_PART(locals, p->nlocals);
+#undef PROTO_PART
+  return total;
+}
+
+ALWAYS_INLINE size_t scan_lua_closure(Domain *d, LuaClosure *c, ScanKind kind) {
+  VISIT(d, c->p, kind);
+  for (int i = 0; i < c->nupvalues; i++) VISIT(d, c->upvalues[i], kind);
+  return sizeof(LuaClosure) + c->nupvalues * sizeof(UpValue *);
+}
+
+ALWAYS_INLINE size_t scan_c_closure(Domain *d, CClosure *c, ScanKind kind) {
+  visit_values(d, c->upvalues, c->nupvalues, kind);
+  return sizeof(CClosure) + c->nupvalues * sizeof(TValue);
+}
+
+ALWAYS_INLINE size_t scan_upvalue(Domain *d, UpValue *uv, ScanKind kind) {
+  if (upvalue_is_open(uv)) VISIT(d, uv->u.open.thread, kind);
+  visit_value(d, uv->v, kind);
+  return sizeof(UpValue);
+}
+
+ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
+  VISIT(d, u->metatable, kind);
+  visit_values(d, u->uservalues, u->nuservalues, kind);
+  return sizeof(Userdata) + u->nuservalues * sizeof(TValue);
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+/* Marks the frames; keeps a few of those that are not in use. */
+static size_t scan_frames(Domain *d, lua_State *co) {
+  CallInfo *last = &co->base_ci;
+  uint32_t used = 0, spare = 0;
+  for (; last != co->ci; used++) {
+    last = last->next;
+    mark_memory(d, last, sizeof *last);
+  }
+  for (; last->next != NULL && spare < used + SPARE_FRAMES; spare++) {
+    last = last->next;
+    mark_memory(d, last, sizeof *last);
+  }
+  last->next = NULL;
+  co->nci = used + spare;
+  return co->nci * sizeof(CallInfo);
+}
+
+ALWAYS_INLINE size_t scan_thread(Domain *d, lua_State *co, ScanKind kind) {
+  if (co->stack == NULL) return sizeof(lua_State); /* being made */
+  size_t slots = (size_t)(co->stack_last + EXTRA_STACK - co->stack);
+  mark_memory(d, co->stack, slots * sizeof(TValue));
+  visit_values(d, co->stack, (size_t)(co->top - co->stack), kind);
+  for (TValue *v = co->top; v < co->stack + slots; v++) set_nil(v);
+  for (UpValue *uv = co->open_upvalues; uv != NULL; uv = uv->u.open.next) VISIT(d, uv, kind);
+  VISIT(d, co->resumer, kind);
+  return sizeof(lua_State) + slots * sizeof(TValue) + scan_frames(d, co);
+}
+
+/* ---- both traces ------------------------------------------------------------------------- */
+
+ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
+  switch (o->type) {
+    case LUA_TTABLE:
+      if (kind == SCAN_MAJOR) return scan_table_major(d, (Table *)o);
+      scan_table_minor(d, (Table *)o);
+      return 0;
+    case TYPE_LUA_CLOSURE: return scan_lua_closure(d, (LuaClosure *)o, kind);
+    case TYPE_UPVALUE: return scan_upvalue(d, (UpValue *)o, kind);
+    case TYPE_C_CLOSURE: return scan_c_closure(d, (CClosure *)o, kind);
+    case LUA_TUSERDATA: return scan_userdata(d, (Userdata *)o, kind);
+    case TYPE_PROTO: return scan_prototype(d, (Prototype *)o, kind);
+    case LUA_TTHREAD: return scan_thread(d, (lua_State *)o, kind);
+    default: return 0; /* strings refer to nothing */
+  }
+}
+
+size_t gc_scan_minor(Domain *d, GCObject *o) { return scan(d, o, SCAN_MINOR); }
+size_t gc_scan_major(Domain *d, GCObject *o) { return scan(d, o, SCAN_MAJOR); }
+
+/* A running thread and those that wait for it. */
+static void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
+  for (; co != NULL; co = co->resumer) {
+    VISIT(d, co, kind);
+    scan_thread(d, co, kind);
+  }
+}
+
+ALWAYS_INLINE void scan_roots(Domain *d, ScanKind kind) {
+  Gc *gc = &d->gc;
+  visit_value(d, &d->registry, kind);
+  for (int i = 0; i < LUA_NUMTYPES; i++) VISIT(d, d->metatables[i], kind);
+  VISIT(d, d->main_thread, kind);
+  VISIT(d, d->memory_error, kind);
+  for (int i = 0; i < META_COUNT; i++) VISIT(d, d->meta_names[i], kind);
+  for (size_t i = 0; i < gc->fixed.n; i++) VISIT(d, gc->fixed.items[i], kind);
+  for (size_t i = gc->finalizers_first; i < gc->finalizers.n; i++) VISIT(d, gc->finalizers.items[i], kind);
+  scan_chain(d, d->current, kind);
+  if (gc->caller != d->current) scan_chain(d, gc->caller, kind);
+}
+
+void gc_scan_roots_minor(Domain *d) { scan_roots(d, SCAN_MINOR); }
+void gc_scan_roots_major(Domain *d) { scan_roots(d, SCAN_MAJOR); }

@@ -1,0 +1,121 @@
+/* runtime/gc_sweep.c: taking back what a trace did not reach.
+ *
+ * Objects are not looked at one by one: a block is swept by clearing the bytes of
+ * the lines that were not marked in this cycle. Two things must be unlinked
+ * before their memory goes: short strings from the intern table (first, so
+ * that no lookup can answer a string whose line is gone; one that is found dead in
+ * the meantime is brought back, gc_resurrect_string) and large allocations
+ * from their list. A minor collection unlinks its dead strings by the list of
+ * those that were made since the last one.
+ *
+ * Work is counted in WORK_* units comparable to bytes marked.
+ */
+#include "gc_trace.h"
+#include "str.h"
+
+#define WORK_BUCKET 64
+#define WORK_LARGE 512
+#define WORK_BLOCK 512
+
+/* ---- strings ---------------------------------------------------------------- */
+
+void gc_note_interned(lua_State *L, String *s) { GC_PUSH(L->domain, &L->domain->gc.new_interned, s); }
+
+void gc_resurrect_string(Domain *d, String *s) {
+  if (!is_young(s) && !is_marked(d, s)) gc_make_grey(d, (GCObject *)s);
+}
+
+static void unlink_string(StringTable *table, String *s) {
+  String **link = &table->buckets[s->hash & (table->size - 1)];
+  while (*link != s) link = &(*link)->u.next;
+  *link = s->u.next;
+  table->used--;
+}
+
+/* The newest are first in their chains, so they go first. */
+void gc_drop_young_strings(Domain *d) {
+  GcVector *made = &d->gc.new_interned;
+  while (made->n > 0) {
+    String *s = made->items[--made->n];
+    if (is_young(s)) unlink_string(&d->strings, s);
+  }
+}
+
+static void sweep_bucket(Domain *d, String **link) {
+  for (String *s; (s = *link) != NULL;) {
+    if (is_young(s) || is_marked(d, s)) {
+      link = &s->u.next;
+    } else {
+      *link = s->u.next;
+      d->strings.used--;
+    }
+  }
+}
+
+bool gc_sweep_strings(Domain *d, size_t work) {
+  StringTable *table = &d->strings;
+  uint32_t i = d->gc.sweep_bucket;
+  for (size_t done = 0; i < table->size && done < work; done += WORK_BUCKET) sweep_bucket(d, &table->buckets[i++]);
+  d->gc.sweep_bucket = i;
+  return i >= table->size;
+}
+
+/* The chains are about to change their places: all are swept before. */
+void gc_strings_resizing(Domain *d) {
+  if (d->gc.phase == GC_PHASE_SWEEP_STRINGS) gc_sweep_strings(d, SIZE_MAX);
+}
+
+/* ---- large allocations ---------------------------------------------------------- */
+
+bool gc_sweep_large(Domain *d, size_t work) {
+  Gc *gc = &d->gc;
+  Heap *h = &d->heap;
+  for (size_t done = 0; gc->sweep_large != &h->large_old && done < work; done += WORK_LARGE) {
+    LargeHeader *large = gc->sweep_large;
+    gc->sweep_large = large->next;
+    large->mark &= gc->line_bit;
+    if (large->mark == 0) {
+      large->mark = 3; /* still counted among the old */
+      done += large->size >> 6; /* giving pages back costs */
+      heap_large_free(h, large);
+    }
+  }
+  return gc->sweep_large == &h->large_old;
+}
+
+/* One that sweeping stands at leaves the list. */
+static void skip_large(Domain *d, LargeHeader *large) {
+  if (d->gc.sweep_large == large) {
+    d->gc.sweep_large = large->next;
+    if (large->mark & d->gc.line_bit) large->mark = d->gc.line_bit;
+  }
+}
+
+void gc_large_part_gone(Domain *d, LargeHeader *large) {
+  skip_large(d, large);
+  heap_large_free(&d->heap, large);
+}
+
+void gc_large_part_moving(Domain *d, LargeHeader *large) { skip_large(d, large); }
+
+/* ---- blocks ----------------------------------------------------------------------- */
+
+void gc_start_sweeping(Domain *d) {
+  d->gc.sweep_bucket = 0;
+  d->gc.sweep_large = d->heap.large_old.next;
+  d->gc.sweep_chunk = d->heap.chunks;
+  d->gc.sweep_block = 1;
+}
+
+/* Chunks mapped since the start hold nothing that needs sweeping. */
+bool gc_sweep_blocks(Domain *d, size_t work) {
+  Gc *gc = &d->gc;
+  for (size_t done = 0; gc->sweep_chunk != NULL && done < work; done += WORK_BLOCK) {
+    heap_sweep_block(&d->heap, gc->sweep_chunk, gc->sweep_block, gc->line_bit);
+    if (++gc->sweep_block == HEAP_CHUNK_BLOCKS) {
+      gc->sweep_block = 1;
+      gc->sweep_chunk = gc->sweep_chunk->next;
+    }
+  }
+  return gc->sweep_chunk == NULL;
+}

@@ -1,0 +1,154 @@
+/* runtime/gc_trace.h: tracing, shared by the parts of the collector (gc_*.c).
+ *
+ * One scanner serves both traces; each is instantiated with a constant kind:
+ *
+ *   SCAN_MINOR  a young object met is promoted: old, clean, of the colour that
+ *               means marked, its lines marked, on Gc.trace until it is scanned.
+ *               An old white one (only while a major cycle marks) turns grey.
+ *   SCAN_MAJOR  a white object met turns grey: marked, its lines marked, on
+ *               Gc.grey until it is scanned. A young one is left to the minor
+ *               collections.
+ *
+ * Scanning an object marks the lines of its parts, since they are found
+ * through it alone.
+ */
+#ifndef SAROS_RUNTIME_GC_TRACE_H
+#define SAROS_RUNTIME_GC_TRACE_H
+
+#include "domain.h"
+#include "table.h"
+
+typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
+
+/* ---- growing arrays (gc.c) ------------------------------------------------- */
+
+/* Makes room for one more item; never returns without it. */
+void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size);
+#define GC_PUSH(d, v, ...) \
+  do { \
+    if (unlikely((v)->n == (v)->capacity)) \
+      gc_vector_extend(d, &(v)->items, &(v)->capacity, sizeof *(v)->items); \
+    (v)->items[(v)->n++] = (__VA_ARGS__); \
+  } while (0)
+
+/* ---- colours ----------------------------------------------------------------- */
+
+#define is_young(o) ((o)->gc & GC_YOUNG)
+#define is_marked(d, o) ((((o)->gc ^ (d)->gc.mark_sense) & GC_MARK) == 0)
+#define is_marking(d) ((d)->gc.marking_mask != 0)
+
+/* Dead as far as the trace of this kind can tell once it is complete. */
+ALWAYS_INLINE bool is_dead(Domain *d, const GCObject *o, ScanKind kind) {
+  return kind == SCAN_MINOR ? is_young(o) : !is_young(o) && !is_marked(d, o);
+}
+
+/* ---- memory of objects ---------------------------------------------------------- */
+
+/* Bytes of the object itself, its parts excluded; *base where they begin. */
+size_t gc_object_extent(const GCObject *o, char **base);
+
+#define string_bytes(s) heap_round(offsetof(String, data) + string_len(s) + 1)
+#define table_nodes(t) ((t)->node == &table_empty_node ? 0 : (t)->node_mask + 1)
+#define array_bytes(t) ((size_t)(t)->array_size * sizeof(TValue))
+#define node_bytes(t) ((size_t)table_nodes(t) * sizeof(Node))
+
+/* Marks what a part covers; for the owner is promoted, marked or rescanned. */
+ALWAYS_INLINE void mark_memory(Domain *d, const void *p, size_t size) {
+  if (size == 0) return;
+  if (unlikely(heap_is_large(size))) heap_large_promote(&d->heap, heap_large_of(p), d->gc.line_bit);
+  else heap_mark_lines(p, size, d->gc.line_bit);
+}
+
+/* ---- visiting ---------------------------------------------------------------------- */
+
+void gc_promote(Domain *d, GCObject *o);   /* a young object is reachable (gc_minor.c) */
+void gc_make_grey(Domain *d, GCObject *o); /* an old white object is reachable (gc_mark.c) */
+
+ALWAYS_INLINE void visit(Domain *d, GCObject *o, ScanKind kind) {
+  uint8_t gc = o->gc;
+  if (kind == SCAN_MINOR) {
+    if (gc & GC_YOUNG) gc_promote(d, o);
+    else if (unlikely((gc ^ d->gc.mark_sense) & GC_MARK)) gc_make_grey(d, o);
+  } else if (((gc ^ d->gc.mark_sense) & GC_MARK) && !(gc & GC_YOUNG)) {
+    gc_make_grey(d, o);
+  }
+}
+
+#define VISIT(d, object, kind) \
+  do { \
+    if ((object) != NULL) visit(d, (GCObject *)(object), kind); \
+  } while (0)
+
+ALWAYS_INLINE void visit_value(Domain *d, const TValue *v, ScanKind kind) {
+  if (is_collected(v)) visit(d, v->v.gc, kind);
+}
+
+ALWAYS_INLINE void visit_values(Domain *d, const TValue *v, size_t n, ScanKind kind) {
+  for (const TValue *end = v + n; v < end; v++) visit_value(d, v, kind);
+}
+
+/* The key of an empty node is not kept alive; its address stays for `next`. */
+ALWAYS_INLINE void forget_key(Node *n) {
+  if (n->key_tag & TAG_COLLECTED) n->key_tag = TAG_DEADKEY;
+}
+
+ALWAYS_INLINE void visit_nodes(Domain *d, Node *n, size_t count, ScanKind kind) {
+  for (Node *end = n + count; n < end; n++) {
+    if (n->tag == TAG_NIL) {
+      forget_key(n);
+      continue;
+    }
+    if (n->key_tag & TAG_COLLECTED) visit(d, n->key.gc, kind);
+    if (n->tag & TAG_COLLECTED) visit(d, n->v.gc, kind);
+  }
+}
+
+/* ---- scanning (gc_scan.c) -------------------------------------------------------------- */
+
+/* Whether scanning the object can find anything. */
+ALWAYS_INLINE bool has_references(const GCObject *o) {
+  if (o->type == TYPE_SHORT_STRING || o->type == TYPE_LONG_STRING) return false;
+  return o->type != LUA_TUSERDATA || ((Userdata *)o)->metatable != NULL || ((Userdata *)o)->nuservalues > 0;
+}
+
+/* Scan one object; answer the bytes that it and its parts take. */
+size_t gc_scan_minor(Domain *d, GCObject *o);
+size_t gc_scan_major(Domain *d, GCObject *o);
+/* What every trace begins with; the running threads among them. */
+void gc_scan_roots_minor(Domain *d);
+void gc_scan_roots_major(Domain *d);
+
+/* ---- weak tables (gc_weak.c) ------------------------------------------------------------- */
+
+typedef enum Weakness { WEAK_NONE, WEAK_VALUES, WEAK_KEYS, WEAK_BOTH } Weakness;
+
+Weakness gc_weakness(Domain *d, const Table *t);
+/* Follows the strong references among these slots of a weak table and notes the
+ * others for later. from..to as in GcWeakRange. */
+void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
+/* The four steps at the end of a trace; each may be followed by more tracing. */
+void gc_converge_ephemerons(Domain *d, ScanKind kind);
+typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
+GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from);
+void gc_clear_weak_keys(Domain *d, ScanKind kind);
+void gc_forget_weak(Domain *d, ScanKind kind);
+
+/* ---- the other parts ------------------------------------------------------------------------ */
+
+void gc_minor(Domain *d);                /* gc_minor.c */
+void gc_drain_minor(Domain *d);
+void gc_start_marking(Domain *d);        /* gc_mark.c */
+bool gc_mark_some(Domain *d, size_t work); /* true when nothing grey is left */
+void gc_mark_atomic(Domain *d);
+void gc_regrey(Domain *d, GCObject *o);
+/* Moves dead objects with finalizers to Gc.finalizers and resurrects them;
+ * answers how many (gc_finalize.c). */
+size_t gc_separate_finalizers(Domain *d, ScanKind kind);
+void gc_drop_young_strings(Domain *d);   /* gc_sweep.c */
+void gc_start_sweeping(Domain *d);
+bool gc_sweep_strings(Domain *d, size_t work); /* each: true when done */
+bool gc_sweep_large(Domain *d, size_t work);
+bool gc_sweep_blocks(Domain *d, size_t work);
+void gc_set_trigger(Domain *d);          /* gc.c */
+
+#endif

@@ -1,0 +1,365 @@
+/* runtime/gc_verify.c: the heap's invariants as a program.
+ *
+ * Walks everything that is reachable, with a set of visited addresses of its own
+ * (malloc; no mark bit is used), and checks each object and part against what
+ * gc.h and heap.c state. The rules are named in RULE below; a broken one ends
+ * the process with the rule, the object and who referred to it.
+ *
+ * It may be called whenever no collection is in the middle of something: after
+ * each phase of a slice and after each minor collection.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gc_trace.h"
+#include "str.h"
+
+typedef struct Visit {
+  const GCObject *object, *parent;
+} Visit;
+
+typedef struct Verifier {
+  Domain *d;
+  const char *when;
+  const GCObject **set; /* open addressing, power of two */
+  size_t size, used;
+  Visit *stack;
+  size_t n, capacity;
+  const GCObject *parent; /* object being looked at */
+  bool parent_clean;      /* a young or, while marking, white child of it breaks a rule */
+  bool parent_black;
+} Verifier;
+
+/* ---- reporting ------------------------------------------------------------------- */
+
+_Noreturn static void broken(const Verifier *v, const char *rule, const void *object) {
+  const GCObject *o = object, *p = v->parent;
+  fprintf(stderr, "heap verifier (after %s, phase %d): %s\n  object %p", v->when, v->d->gc.phase, rule, object);
+  if (o != NULL) fprintf(stderr, " type %#x gc %#x", o->type, o->gc);
+  fprintf(stderr, "\n  referred to by %p", (const void *)p);
+  if (p != NULL) fprintf(stderr, " type %#x gc %#x", p->type, p->gc);
+  fputc('\n', stderr);
+  abort();
+}
+
+#define RULE(v, condition, rule, object) \
+  do { \
+    if (unlikely(!(condition))) broken(v, rule, object); \
+  } while (0)
+
+/* ---- the set of visited objects ---------------------------------------------------- */
+
+static size_t slot_of(const Verifier *v, const GCObject *o) {
+  size_t i = ((uintptr_t)o >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 20;
+  while (v->set[i & (v->size - 1)] != NULL && v->set[i & (v->size - 1)] != o) i++;
+  return i & (v->size - 1);
+}
+
+static void *must(void *p) {
+  if (p == NULL) abort();
+  return p;
+}
+
+static void grow_set(Verifier *v) {
+  const GCObject **old = v->set;
+  size_t size = v->size;
+  v->size *= 2;
+  v->set = must(calloc(v->size, sizeof *v->set));
+  for (size_t i = 0; i < size; i++)
+    if (old[i] != NULL) v->set[slot_of(v, old[i])] = old[i];
+  free(old);
+}
+
+static bool add(Verifier *v, const GCObject *o) {
+  size_t i = slot_of(v, o);
+  if (v->set[i] != NULL) return false;
+  v->set[i] = o;
+  if (++v->used * 2 > v->size) grow_set(v);
+  return true;
+}
+
+/* ---- memory --------------------------------------------------------------------------- */
+
+static void check_small(Verifier *v, const char *p, size_t size, bool young, const GCObject *o) {
+  const Chunk *c = heap_chunk_of(p), *known = v->d->heap.chunks;
+  while (known != NULL && known != c) known = known->next;
+  RULE(v, known != NULL, "memory in use is in a chunk of this heap", o);
+  const Block *b = heap_block_of(p);
+  RULE(v, b->state != BLOCK_FREE, "memory in use is not in a free block", o);
+  if (young) RULE(v, b->state == BLOCK_CONSUMED, "young memory is in a consumed block", o);
+  if (young) return;
+  uint32_t last = heap_line_index(p + size - 1);
+  for (uint32_t i = heap_line_index(p); i <= last; i++)
+    RULE(v, c->lines[i] != 0, "the lines of an old object are marked", o);
+}
+
+static void check_memory(Verifier *v, const void *p, size_t size, bool young, const GCObject *o) {
+  if (size == 0) return;
+  RULE(v, p != NULL, "a part is there", o);
+  if (heap_is_large(size)) {
+    const LargeHeader *large = heap_large_of(p);
+    RULE(v, large->size >= size, "a large allocation is as large as its owner says", o);
+    RULE(v, young || large->mark != 0, "large memory of an old object is old", o);
+    RULE(v, large->next->prev == large && large->prev->next == large, "large memory is in its list", o);
+  } else {
+    check_small(v, p, size, young, o);
+  }
+}
+
+/* A part that was replaced since the last minor collection is young although its
+ * owner, logged, is old. */
+static void check_part(Verifier *v, const void *p, size_t size, const GCObject *owner) {
+  bool clean = owner->gc & GC_CLEAN;
+  if (owner->type == LUA_TTABLE && clean) /* logged in its large part instead? */
+    clean = !heap_is_large(array_bytes((const Table *)owner)) && !heap_is_large(node_bytes((const Table *)owner));
+  if (clean) check_memory(v, p, size, false, owner);
+  else if (size > 0) RULE(v, p != NULL, "a part is there", owner);
+}
+
+/* ---- references ------------------------------------------------------------------------- */
+
+static void check_header(Verifier *v, const GCObject *o) {
+  Domain *d = v->d;
+  char *base;
+  switch (o->type) {
+    case TYPE_SHORT_STRING: case TYPE_LONG_STRING: case LUA_TTABLE: case TYPE_LUA_CLOSURE: case TYPE_C_CLOSURE:
+    case TYPE_UPVALUE: case TYPE_PROTO: case LUA_TUSERDATA: case LUA_TTHREAD: break;
+    default: broken(v, "an object has a type", o);
+  }
+  size_t size = gc_object_extent(o, &base);
+  check_memory(v, base, size, is_young(o), o);
+  if (is_young(o)) RULE(v, !(o->gc & GC_CLEAN), "a young object is not clean", o);
+  if (!is_young(o) && !is_marking(d) && d->gc.phase != GC_PHASE_SWEEP_STRINGS)
+    RULE(v, is_marked(d, o), "outside marking a reachable old object has the colour of the living", o);
+}
+
+static void reach(Verifier *v, const void *object) {
+  const GCObject *o = object;
+  if (o == NULL) return;
+  if (add(v, o)) {
+    check_header(v, o);
+    if (v->n == v->capacity) {
+      v->capacity = v->capacity ? v->capacity * 2 : 1024;
+      v->stack = must(realloc(v->stack, v->capacity * sizeof *v->stack));
+    }
+    v->stack[v->n++] = (Visit){o, v->parent};
+  }
+}
+
+/* A strong reference of the object being looked at. */
+static void refer(Verifier *v, const void *object) {
+  const GCObject *o = object;
+  if (o == NULL) return;
+  reach(v, o);
+  if (v->parent_clean) RULE(v, !is_young(o), "a clean object refers to no young one", o);
+  if (v->parent_clean && v->parent_black)
+    RULE(v, is_young(o) || is_marked(v->d, o), "a clean black object refers to no white one", o);
+}
+
+static void refer_value(Verifier *v, const TValue *value) {
+  if (is_collected(value)) {
+    RULE(v, (value->tag & ~TAG_COLLECTED) == value->v.gc->type, "a value's tag is its object's type", value->v.gc);
+    refer(v, value->v.gc);
+  }
+}
+
+/* Slots on a marked card may refer to anything. */
+static bool on_marked_card(const void *part, size_t size, const void *slot, size_t slot_size) {
+  if (!heap_is_large(size)) return false;
+  const LargeHeader *large = heap_large_of(part);
+  size_t at = (size_t)((const char *)slot - (const char *)part);
+  return large->fresh || large->cards[at >> HEAP_CARD_SHIFT] || large->cards[(at + slot_size - 1) >> HEAP_CARD_SHIFT];
+}
+
+/* ---- objects -------------------------------------------------------------------------------- */
+
+static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w, bool clean) {
+  if (n->tag == TAG_NIL) {
+    RULE(v, !clean || !(n->key_tag & TAG_COLLECTED) || !is_young(n->key.gc), "the key of an empty node is old or forgotten", t);
+    return;
+  }
+  v->parent_clean = clean;
+  TValue key = {.v = n->key, .tag = n->key_tag};
+  RULE(v, n->key_tag != TAG_DEADKEY, "a node with a value has a key", t);
+  bool strong_key = !(w & WEAK_KEYS) || tag_type(key.tag) == LUA_TSTRING;
+  bool strong_value = w == WEAK_NONE || tag_type(n->tag) == LUA_TSTRING;
+  if (w != WEAK_NONE) v->parent_black = false; /* settled at the end of marking */
+  if (strong_key) refer_value(v, &key);
+  else if (is_collected(&key)) check_header(v, key.v.gc);
+  if (strong_value) refer_value(v, node_value(n));
+  else if (n->tag & TAG_COLLECTED) check_header(v, n->v.gc);
+}
+
+static void look_at_table(Verifier *v, const Table *t) {
+  size_t asize = array_bytes(t), nsize = node_bytes(t);
+  check_part(v, t->array, asize, (const GCObject *)t);
+  check_part(v, t->node, nsize, (const GCObject *)t);
+  bool clean = v->parent_clean, black = v->parent_black;
+  if (clean && ((heap_is_large(asize) && heap_large_of(t->array)->logged) ||
+                (heap_is_large(nsize) && heap_large_of(t->node)->logged)))
+    clean = false;
+  v->parent_clean = clean;
+  refer(v, t->metatable);
+  Weakness w = gc_weakness(v->d, t);
+  for (uint32_t i = 0; i < t->array_size; i++) {
+    v->parent_clean = clean && !on_marked_card(t->array, asize, &t->array[i], sizeof(TValue));
+    v->parent_black = black && w == WEAK_NONE;
+    if (!(w & WEAK_VALUES) || is_string(&t->array[i])) refer_value(v, &t->array[i]);
+    else if (is_collected(&t->array[i])) check_header(v, t->array[i].v.gc);
+  }
+  for (uint32_t i = 0; i < table_nodes(t); i++) {
+    v->parent_black = black;
+    look_at_node(v, t, &t->node[i], w, clean && !on_marked_card(t->node, nsize, &t->node[i], sizeof(Node)));
+  }
+}
+
+static void look_at_prototype(Verifier *v, const Prototype *p) {
+  const GCObject *o = (const GCObject *)p;
+  refer(v, p->source);
+  for (uint32_t i = 0; i < p->nconstants; i++) refer_value(v, &p->k[i]);
+  for (uint32_t i = 0; i < p->nprotos; i++) refer(v, p->p[i]);
+  for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++) refer(v, p->upvalues[i].name);
+  for (uint32_t i = 0; i < p->nlocals; i++) refer(v, p->locals[i].name);
+  check_part(v, p->code, p->ncode * sizeof *p->code, o);
+  check_part(v, p->k, p->nconstants * sizeof *p->k, o);
+  check_part(v, p->lines, p->nlines * sizeof *p->lines, o);
+  check_part(v, p->locals, p->nlocals * sizeof *p->locals, o);
+}
+
+static void look_at_thread(Verifier *v, const lua_State *co) {
+  if (co->stack == NULL) return;
+  const GCObject *o = (const GCObject *)co;
+  check_part(v, co->stack, (size_t)(co->stack_last + EXTRA_STACK - co->stack) * sizeof(TValue), o);
+  for (const CallInfo *ci = co->base_ci.next; ci != NULL; ci = ci->next) check_part(v, ci, sizeof *ci, o);
+  for (const TValue *s = co->stack; s < co->top; s++) refer_value(v, s);
+  const UpValue *above = NULL;
+  for (const UpValue *uv = co->open_upvalues; uv != NULL; above = uv, uv = uv->u.open.next) {
+    RULE(v, upvalue_is_open(uv) && uv->u.open.thread == co, "the upvalues that a thread lists are open, and its own", uv);
+    RULE(v, above == NULL || above->v > uv->v, "open upvalues are listed highest slot first", uv);
+    refer(v, uv);
+  }
+  refer(v, co->resumer);
+}
+
+static void look_at_upvalue(Verifier *v, const UpValue *uv) {
+  if (upvalue_is_open(uv)) {
+    refer(v, uv->u.open.thread);
+    v->parent_clean = false; /* the slot belongs to the thread */
+  }
+  refer_value(v, uv->v);
+}
+
+static void look_at_string(Verifier *v, const String *s) {
+  if (s->type != TYPE_SHORT_STRING) return;
+  const StringTable *table = &v->d->strings;
+  const String *found = table->buckets[s->hash & (table->size - 1)];
+  while (found != NULL && found != s) found = found->u.next;
+  RULE(v, found == s, "a short string is in the intern table", s);
+}
+
+static bool in_vector(const GcVector *vector, const GCObject *o) {
+  for (size_t i = 0; i < vector->n; i++)
+    if (vector->items[i] == o) return true;
+  return false;
+}
+
+static bool is_grey(const Gc *gc, const GCObject *o) {
+  for (size_t i = 0; i < gc->partial.n; i++)
+    if ((const GCObject *)gc->partial.items[i].table == o) return true;
+  return in_vector(&gc->grey, o);
+}
+
+static void look_at(Verifier *v, const GCObject *o) {
+  Domain *d = v->d;
+  v->parent = o;
+  v->parent_clean = o->gc & GC_CLEAN;
+  v->parent_black = is_marking(d) && !is_young(o) && is_marked(d, o) && d->gc.grey.n + d->gc.partial.n < 1000 &&
+                    !is_grey(&d->gc, o);
+  if (!is_young(o) && !(o->gc & GC_CLEAN) && d->gc.remembered.n < 1000)
+    RULE(v, in_vector(&d->gc.remembered, o), "an old object that is not clean is in the remembered set", o);
+  switch (o->type) {
+    case LUA_TTABLE: look_at_table(v, (const Table *)o); break;
+    case TYPE_PROTO: look_at_prototype(v, (const Prototype *)o); break;
+    case LUA_TTHREAD: look_at_thread(v, (const lua_State *)o); break;
+    case TYPE_UPVALUE: look_at_upvalue(v, (const UpValue *)o); break;
+    case TYPE_SHORT_STRING:
+    case TYPE_LONG_STRING: look_at_string(v, (const String *)o); break;
+    case TYPE_LUA_CLOSURE: {
+      const LuaClosure *c = (const LuaClosure *)o;
+      refer(v, c->p);
+      for (int i = 0; i < c->nupvalues; i++) refer(v, c->upvalues[i]);
+      break;
+    }
+    case TYPE_C_CLOSURE: {
+      const CClosure *c = (const CClosure *)o;
+      for (int i = 0; i < c->nupvalues; i++) refer_value(v, &c->upvalues[i]);
+      break;
+    }
+    case LUA_TUSERDATA: {
+      const Userdata *u = (const Userdata *)o;
+      refer(v, u->metatable);
+      for (int i = 0; i < u->nuservalues; i++) refer_value(v, &u->uservalues[i]);
+      break;
+    }
+  }
+}
+
+/* ---- the heap as such ------------------------------------------------------------------------- */
+
+static void check_blocks(Verifier *v) {
+  const Heap *h = &v->d->heap;
+  size_t used = 0, nfree = 0;
+  for (const Chunk *c = h->chunks; c != NULL; c = c->next) {
+    for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
+      const Block *b = &c->blocks[i];
+      uint32_t zeros = 0;
+      for (uint32_t line = 0; line < HEAP_BLOCK_LINES; line++) zeros += c->lines[i * HEAP_BLOCK_LINES + line] == 0;
+      if (b->state != BLOCK_CONSUMED) RULE(v, zeros == b->free_lines, "a block knows its free lines", NULL);
+      if (b->state == BLOCK_FREE) RULE(v, zeros == HEAP_BLOCK_LINES, "a free block has no line in use", NULL);
+      used += HEAP_BLOCK_LINES - b->free_lines;
+      nfree += b->state == BLOCK_FREE;
+    }
+  }
+  RULE(v, used == h->used_lines, "the heap knows its lines in use", NULL);
+  RULE(v, nfree == h->nfree, "the heap knows its free blocks", NULL);
+}
+
+static void check_strings(Verifier *v) {
+  const StringTable *table = &v->d->strings;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < table->size; i++) {
+    for (const String *s = table->buckets[i]; s != NULL; s = s->u.next, n++) {
+      RULE(v, s->type == TYPE_SHORT_STRING, "the intern table holds short strings", s);
+      RULE(v, (s->hash & (table->size - 1)) == i, "a string is in its chain", s);
+      if (v->d->gc.phase != GC_PHASE_SWEEP_STRINGS) check_header(v, (const GCObject *)s);
+    }
+  }
+  RULE(v, n == table->used, "the intern table knows its size", NULL);
+}
+
+static void reach_roots(Verifier *v) {
+  Domain *d = v->d;
+  if (is_collected(&d->registry)) reach(v, d->registry.v.gc);
+  for (int i = 0; i < LUA_NUMTYPES; i++) reach(v, d->metatables[i]);
+  for (int i = 0; i < META_COUNT; i++) reach(v, d->meta_names[i]);
+  for (size_t i = 0; i < d->gc.fixed.n; i++) reach(v, d->gc.fixed.items[i]);
+  for (size_t i = d->gc.finalizers_first; i < d->gc.finalizers.n; i++) reach(v, d->gc.finalizers.items[i]);
+  reach(v, d->memory_error);
+  reach(v, d->main_thread);
+  reach(v, d->current);
+  reach(v, d->gc.caller);
+}
+
+void gc_verify(Domain *d, const char *when) {
+  Verifier v = {.d = d, .when = when, .size = 4096};
+  v.set = must(calloc(v.size, sizeof *v.set));
+  check_blocks(&v);
+  check_strings(&v);
+  reach_roots(&v);
+  while (v.n > 0) {
+    Visit next = v.stack[--v.n];
+    look_at(&v, next.object);
+  }
+  free(v.set);
+  free(v.stack);
+}
