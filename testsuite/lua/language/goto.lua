@@ -1,0 +1,107 @@
+-- goto and labels.
+
+local function refused(source, expected)
+  local f, message = load(source, "=c")
+  assert(not f, source)
+  assert(message:find(expected, 1, true), message)
+end
+
+do -- forward, backward, nested
+  local trace = {}
+  local i = 1
+  ::top::
+  trace[#trace + 1] = i
+  i = i + 1
+  if i <= 3 then goto top end
+  goto done
+  trace[#trace + 1] = "never"
+  ::done::
+  assert(table.concat(trace, ",") == "1,2,3")
+
+  for a = 1, 3 do
+    for b = 1, 3 do
+      if a * b == 4 then goto found end
+    end
+  end
+  error("not reached")
+  ::found::
+end
+
+do -- continue in every loop
+  local odd = {}
+  for i = 1, 6 do
+    if i % 2 == 0 then goto continue end
+    odd[#odd + 1] = i
+    ::continue::
+  end
+  assert(table.concat(odd, " ") == "1 3 5")
+  local i, n = 0, 0
+  repeat
+    i = i + 1
+    if i == 2 then goto continue end
+    n = n + 1
+    ::continue::
+  until i >= 4
+  assert(n == 3)
+end
+
+do -- a label at the end of a block is outside the scope of its locals
+  local function f(x)
+    if x then goto last end
+    local y = 5
+    do return y end
+    ::last::
+  end
+  assert(f(false) == 5 and f(true) == nil)
+  do
+    goto skip
+    local hidden = 1
+    ::skip:: ;;
+  end
+end
+
+do -- jumping backwards leaves the scope: each round has variables of its own
+  local fs = {}
+  do
+    local n = 0
+    ::again::
+    local x = n
+    fs[#fs + 1] = function() x = x + 1 return x end
+    n = n + 1
+    if n < 3 then goto again end
+  end
+  assert(fs[1]() == 1 and fs[1]() == 2 and fs[2]() == 2 and fs[3]() == 3)
+end
+
+do -- same names in different functions and in blocks that do not enclose each other
+  do goto a; ::a:: end
+  do goto a; ::a:: end
+  local function f() goto a; ::a:: return 1 end
+  assert(f() == 1)
+end
+
+do -- a state machine
+  local function accepts(s)
+    local i = 0
+    local c
+    ::even:: i = i + 1 c = s:sub(i, i)
+    if c == "a" then goto odd elseif c == "" then return true else return false end
+    ::odd:: i = i + 1 c = s:sub(i, i)
+    if c == "a" then goto even else return false end
+  end
+  assert(accepts "" and accepts "aa" and not accepts "a" and not accepts "aab" and accepts "aaaa")
+end
+
+refused("goto nowhere", "no visible label 'nowhere' for <goto> at line 1")
+refused("do ::inner:: end goto inner", "no visible label 'inner' for <goto>")
+refused("goto f; local x; ::f:: print(x)", "<goto f> at line 1 jumps into the scope of local 'x'")
+refused("::a:: ::a::", "label 'a' already defined on line 1")
+refused("::a::\n do ::a:: end", "label 'a' already defined on line 1")
+refused("local function f() goto out end ::out::", "no visible label 'out'")
+refused("repeat if x then goto cont end; local xuxu = 10; ::cont:: until xuxu < x",
+  "jumps into the scope of local 'xuxu'")
+refused("break", "break outside loop at line 1")
+refused("if true then break end", "break outside loop")
+refused("while true do local function f() break end end", "break outside loop")
+refused("goto = 1", "<name> expected")
+assert(load("local goto1 = 1; return goto1")() == 1)
