@@ -150,7 +150,8 @@ void luaL_traceback(lua_State *L, lua_State *L1, const char *msg, int level) {
   for (; lua_getstack(L1, level, &ar); level++) {
     if (level == gap_at) {
       int resume_at = last - LAST_LEVELS + 1;
-      add_gap(&B, resume_at - level);
+      /* as Lua counts: without the level in whose place this line stands */
+      add_gap(&B, resume_at - level - 1);
       level = resume_at - 1;
     } else {
       add_level(&B, L1, &ar);

@@ -5,6 +5,14 @@
 #include "lauxlib.h"
 #include "lualib.h"
 
+static void add_own_modules(lua_State *L) {
+  static const luaL_Reg modules[] = {{"eventring", luaopen_eventring},
+                                     {NULL, NULL}};
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  luaL_setfuncs(L, modules, 0);
+  lua_pop(L, 1);
+}
+
 void luaL_openlibs(lua_State *L) {
   static const luaL_Reg libraries[] = {
     {LUA_GNAME, luaopen_base},
@@ -22,4 +30,5 @@ void luaL_openlibs(lua_State *L) {
     luaL_requiref(L, lib->name, lib->func, 1);
     lua_pop(L, 1);
   }
+  add_own_modules(L);
 }

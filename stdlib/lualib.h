@@ -30,7 +30,11 @@ LUAMOD_API int luaopen_math(lua_State *L);
 LUAMOD_API int luaopen_debug(lua_State *L);
 LUAMOD_API int luaopen_package(lua_State *L);
 
-/* Opens all of them, each also as a global. */
+/* Modules of Saros's own: there from the start, loaded by `require` only. */
+LUAMOD_API int luaopen_eventring(lua_State *L);
+
+/* Opens the standard libraries, each also as a global, and makes Saros's own
+ * modules known to `require`. */
 LUALIB_API void luaL_openlibs(lua_State *L);
 
 #endif

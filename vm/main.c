@@ -1,0 +1,434 @@
+/* vm/main.c - the `saros` command: the stand-alone interpreter.
+ *
+ * Takes the options of the stand-alone Lua 5.4 interpreter (reference manual,
+ * chapter 7) and --disassemble.  The command line is first read as a whole,
+ * without a state; then everything that touches the state runs inside one
+ * protected call, run_program.
+ *
+ * Exit status: 0, or 1 when an option is wrong, a chunk of the command line,
+ * the script or the initialization failed.  What a script on standard input
+ * without "-" ends with does not count, as in Lua.
+ *
+ * Order of life: recorder on, state, program, state closed, recorder off.
+ * os.exit may end the process anywhere, so that the recorder is also told by
+ * atexit.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lua.h"
+#include "lauxlib.h"
+#include "lualib.h"
+#include "disasm.h"
+#include "program.h"
+#include "trace.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0.1.0"
+#endif
+
+#define INIT_VARIABLE "LUA_INIT"
+
+/* ------------------------------------------------------------- messages -- */
+
+void program_message(const char *name, const char *message) {
+  fflush(stdout);
+  if (name != NULL)
+    fprintf(stderr, "%s: ", name);
+  fprintf(stderr, "%s\n", message);
+  fflush(stderr);
+}
+
+int program_report(lua_State *L, const char *name, int status) {
+  if (status != LUA_OK) {
+    const char *message = lua_tostring(L, -1);
+    program_message(name, message != NULL ? message
+                                          : "(error message not a string)");
+    lua_pop(L, 1);
+  }
+  return status;
+}
+
+void program_print_version(void) {
+  printf("Saros %s (%s)\n", PACKAGE_VERSION, LUA_VERSION);
+  fflush(stdout);
+}
+
+/* `option` is the one that is wrong. */
+static void print_usage(const char *name, const char *option) {
+  char message[256];
+  bool lacks_argument = option[1] == 'e' || option[1] == 'l' ||
+                        strcmp(option, "--disassemble") == 0;
+  snprintf(message, sizeof message,
+           lacks_argument ? "'%s' needs argument" : "unrecognized option '%s'",
+           option);
+  program_message(name, message);
+  fprintf(stderr,
+          "usage: %s [options] [script [args]]\n"
+          "Available options are:\n"
+          "  -e stat   execute string 'stat'\n"
+          "  -i        enter interactive mode after executing 'script'\n"
+          "  -l mod    require library 'mod' into global 'mod'\n"
+          "  -l g=mod  require library 'mod' into global 'g'\n"
+          "  -v        show version information\n"
+          "  -E        ignore environment variables\n"
+          "  -W        turn warnings on\n"
+          "  --        stop handling options\n"
+          "  -         stop handling options and execute stdin\n"
+          "  --disassemble file  print the bytecode of 'file'\n",
+          name);
+}
+
+/* --------------------------------------------------------- command line -- */
+
+typedef struct CommandLine {
+  char **argv;
+  int argc;
+  const char *name;       /* of this program, for messages */
+  const char *wrong;      /* the option that is wrong, or NULL */
+  const char *disassemble; /* file to disassemble, or NULL */
+  int script;             /* index of the script; argc when there is none */
+  bool interactive;       /* -i */
+  bool show_version;      /* -v, or -i */
+  bool has_chunks;        /* -e */
+  bool ignore_environment; /* -E */
+} CommandLine;
+
+/* Reads the option at index `i`.  Gives the index of the last argument that it
+ * takes, or -1 if it is wrong. */
+static int read_option(CommandLine *line, int i) {
+  const char *option = line->argv[i];
+  bool alone = option[2] == '\0';
+  switch (option[1]) {
+  case 'E': line->ignore_environment = true; return alone ? i : -1;
+  case 'W': return alone ? i : -1;
+  case 'i': line->interactive = true; /* fall through */
+  case 'v': line->show_version = true; return alone ? i : -1;
+  case 'e': line->has_chunks = true; /* fall through */
+  case 'l':
+    if (!alone)
+      return i;
+    if (i + 1 >= line->argc || line->argv[i + 1][0] == '-')
+      return -1;
+    return i + 1;
+  default: return -1;
+  }
+}
+
+/* "--disassemble" at index `i` takes the next argument; other long options
+ * there are none. */
+static bool read_long_option(CommandLine *line, int i) {
+  if (strcmp(line->argv[i], "--disassemble") != 0 || i + 1 >= line->argc)
+    return false;
+  line->disassemble = line->argv[i + 1];
+  return true;
+}
+
+static CommandLine read_command_line(int argc, char **argv) {
+  CommandLine line = {.argv = argv, .argc = argc, .name = "saros",
+                      .script = argc};
+  if (argc > 0 && argv[0][0] != '\0')
+    line.name = argv[0];
+  for (int i = 1; i < argc; i++) {
+    const char *argument = argv[i];
+    if (argument[0] != '-' || argument[1] == '\0') { /* a file, or stdin */
+      line.script = i;
+      return line;
+    }
+    if (strcmp(argument, "--") == 0) {
+      line.script = i + 1;
+      return line;
+    }
+    if (argument[1] == '-') {
+      if (!read_long_option(&line, i))
+        line.wrong = argument;
+      return line;
+    }
+    i = read_option(&line, i);
+    if (i < 0) {
+      line.wrong = argument;
+      return line;
+    }
+  }
+  return line;
+}
+
+/* Global `arg`: the script at 0, its arguments from 1 on, the rest below. */
+static void make_arg_table(lua_State *L, const CommandLine *line) {
+  int zero = line->script < line->argc ? line->script : 0;
+  int count = line->argc - (zero + 1);
+  lua_createtable(L, count > 0 ? count : 0, zero + 1);
+  for (int i = 0; i < line->argc; i++) {
+    lua_pushstring(L, line->argv[i]);
+    lua_rawseti(L, -2, i - zero);
+  }
+  lua_setglobal(L, "arg");
+}
+
+/* ------------------------------------------------------ protected calls -- */
+
+/* The state that SIGINT interrupts.  Written before the handler is set. */
+static lua_State *interruptible;
+
+static void set_interrupt_handler(void (*handler)(int)) {
+  struct sigaction action = {.sa_handler = handler};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
+
+static void raise_interrupt(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_sethook(L, NULL, 0, 0);
+  luaL_error(L, "interrupted!");
+}
+
+/* In a signal handler, a hook is all that may be touched of a state.  A second
+ * SIGINT, before the hook was called, ends the process. */
+static void on_interrupt(int signal_number) {
+  int at_once =
+    LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+  signal(signal_number, SIG_DFL);
+  lua_sethook(interruptible, raise_interrupt, at_once, 1);
+}
+
+/* Message handler: adds a traceback to a string; other values become the text
+ * they offer themselves, or one that tells their type. */
+static int add_traceback(lua_State *L) {
+  const char *message = lua_tostring(L, 1);
+  if (message == NULL) {
+    if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING)
+      return 1;
+    message = lua_pushfstring(L, "(error object is a %s value)",
+                              luaL_typename(L, 1));
+  }
+  luaL_traceback(L, L, message, 1);
+  return 1;
+}
+
+int program_call(lua_State *L, int nargs, int nresults) {
+  int handler = lua_gettop(L) - nargs;
+  lua_pushcfunction(L, add_traceback);
+  lua_insert(L, handler);
+  interruptible = L;
+  set_interrupt_handler(on_interrupt);
+  int status = lua_pcall(L, nargs, nresults, handler);
+  set_interrupt_handler(SIG_DFL);
+  lua_remove(L, handler);
+  return status;
+}
+
+/* --------------------------------------------------------------- chunks -- */
+
+/* Runs the chunk on top, if it was loaded, and reports what fails. */
+static int run_chunk(lua_State *L, const CommandLine *line, int status) {
+  if (status == LUA_OK)
+    status = program_call(L, 0, 0);
+  return program_report(L, line->name, status);
+}
+
+static int run_file(lua_State *L, const CommandLine *line,
+                    const char *filename) {
+  return run_chunk(L, line, luaL_loadfile(L, filename));
+}
+
+static int run_text(lua_State *L, const CommandLine *line, const char *text,
+                    const char *chunkname) {
+  return run_chunk(L, line,
+                   luaL_loadbuffer(L, text, strlen(text), chunkname));
+}
+
+/* -l: "mod" or "name=mod".  A version mark ("mod-v2") is no part of the
+ * global's name. */
+static int run_library_option(lua_State *L, const CommandLine *line,
+                              const char *text) {
+  const char *equals = strchr(text, '=');
+  const char *module = equals != NULL ? equals + 1 : text;
+  size_t length = equals != NULL ? (size_t)(equals - text) : strcspn(text, "-");
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  int status = program_call(L, 1, 1);
+  if (status == LUA_OK) {
+    const char *global = lua_pushlstring(L, text, length);
+    lua_insert(L, -2);
+    lua_setglobal(L, global);
+    lua_pop(L, 1);
+  }
+  return program_report(L, line->name, status);
+}
+
+/* The options that run something, and -W, in their order.  Stops at the first
+ * that fails. */
+static int run_options(lua_State *L, const CommandLine *line) {
+  int end = line->script;
+  for (int i = 1; i < end; i++) {
+    const char *option = line->argv[i];
+    char letter = option[1];
+    if (letter == 'W') {
+      lua_warning(L, "@on", 0);
+    } else if (letter == 'e' || letter == 'l') {
+      const char *text = option[2] != '\0' ? option + 2 : line->argv[++i];
+      int status = letter == 'e'
+        ? run_text(L, line, text, "=(command line)")
+        : run_library_option(L, line, text);
+      if (status != LUA_OK)
+        return status;
+    }
+  }
+  return LUA_OK;
+}
+
+/* Runs the text or "@file" that the environment gives. */
+static int run_initialization(lua_State *L, const CommandLine *line) {
+  const char *chunkname = "=" INIT_VARIABLE LUA_VERSUFFIX;
+  const char *text = getenv(chunkname + 1);
+  if (text == NULL) {
+    chunkname = "=" INIT_VARIABLE;
+    text = getenv(chunkname + 1);
+  }
+  if (text == NULL)
+    return LUA_OK;
+  if (text[0] == '@')
+    return run_file(L, line, text + 1);
+  return run_text(L, line, text, chunkname);
+}
+
+/* Pushes the elements of global `arg` from 1 on; gives their number. */
+static int push_script_arguments(lua_State *L) {
+  if (lua_getglobal(L, "arg") != LUA_TTABLE)
+    luaL_error(L, "'arg' is not a table");
+  int count = (int)luaL_len(L, -1);
+  luaL_checkstack(L, count + 3, "too many arguments to script");
+  for (int i = 1; i <= count; i++)
+    lua_rawgeti(L, -i, i);
+  lua_remove(L, -(count + 1));
+  return count;
+}
+
+/* "-" is standard input, unless it comes after "--". */
+static int run_script(lua_State *L, const CommandLine *line) {
+  const char *filename = line->argv[line->script];
+  if (strcmp(filename, "-") == 0 &&
+      strcmp(line->argv[line->script - 1], "--") != 0)
+    filename = NULL;
+  int status = luaL_loadfile(L, filename);
+  if (status == LUA_OK) {
+    int count = push_script_arguments(L);
+    status = program_call(L, count, LUA_MULTRET);
+  }
+  return program_report(L, line->name, status);
+}
+
+static int disassemble_file(lua_State *L, const CommandLine *line) {
+  const char *filename = line->disassemble;
+  int status =
+    luaL_loadfile(L, strcmp(filename, "-") == 0 ? NULL : filename);
+  if (status != LUA_OK)
+    return program_report(L, line->name, status);
+  const LuaClosure *function = lua_topointer(L, -1);
+  disassemble(stdout, function->p, true);
+  lua_pop(L, 1);
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return LUA_OK;
+  program_message(line->name, "cannot write the disassembly");
+  return LUA_ERRRUN;
+}
+
+/* ---------------------------------------------------------- the program -- */
+
+static void prepare_state(lua_State *L, const CommandLine *line) {
+  luaL_checkversion(L);
+  if (line->ignore_environment) {
+    lua_pushboolean(L, 1); /* the libraries look for this */
+    lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  }
+  luaL_openlibs(L);
+  make_arg_table(L, line);
+  lua_gc(L, LUA_GCRESTART);
+  lua_gc(L, LUA_GCGEN, 0, 0);
+}
+
+/* What is left to do after the options: the script, or standard input. */
+static bool run_main_part(lua_State *L, const CommandLine *line) {
+  bool has_script = line->script < line->argc;
+  if (has_script && run_script(L, line) != LUA_OK)
+    return false;
+  if (line->interactive) {
+    repl_run(L);
+  } else if (!has_script && !line->has_chunks && !line->show_version) {
+    if (isatty(STDIN_FILENO)) {
+      program_print_version();
+      repl_run(L);
+    } else {
+      run_file(L, line, NULL);
+    }
+  }
+  return true;
+}
+
+/* Runs in protected mode; its argument is the command line, its result whether
+ * all went well. */
+static int run_program(lua_State *L) {
+  const CommandLine *line = lua_touserdata(L, 1);
+  bool ok;
+  if (line->show_version)
+    program_print_version();
+  prepare_state(L, line);
+  if (line->disassemble != NULL)
+    ok = disassemble_file(L, line) == LUA_OK;
+  else
+    ok = (line->ignore_environment ||
+          run_initialization(L, line) == LUA_OK) &&
+         run_options(L, line) == LUA_OK && run_main_part(L, line);
+  lua_pushboolean(L, ok);
+  return 1;
+}
+
+static int run_in_new_state(CommandLine *line) {
+  lua_State *L = luaL_newstate();
+  if (L == NULL) {
+    program_message(line->name, "cannot create state: not enough memory");
+    return EXIT_FAILURE;
+  }
+  lua_gc(L, LUA_GCSTOP); /* until the libraries are there */
+  lua_pushcfunction(L, run_program);
+  lua_pushlightuserdata(L, line);
+  int status = lua_pcall(L, 1, 1, 0);
+  bool ok = status == LUA_OK && lua_toboolean(L, -1);
+  program_report(L, line->name, status);
+  lua_close(L);
+  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ------------------------------------------------------------- recorder -- */
+
+/* A recorder that cannot start is worth a warning, and no reason not to run:
+ * no failure to trace ever stops the program. */
+static void start_recorder(const CommandLine *line) {
+  struct eventring_error error;
+  const char *program = line->script < line->argc ? line->argv[line->script]
+                                                  : line->name;
+  atexit(trace_stop);
+  if (trace_start_from_env(program, &error) != 0)
+    fprintf(stderr, "%s: warning: not recording: %s\n", line->name,
+            error.text);
+}
+
+int main(int argc, char **argv) {
+  CommandLine line = read_command_line(argc, argv);
+  if (line.wrong != NULL) {
+    print_usage(line.name, line.wrong);
+    return EXIT_FAILURE;
+  }
+  start_recorder(&line);
+  int status = run_in_new_state(&line);
+  trace_stop();
+  return status;
+}
