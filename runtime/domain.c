@@ -5,12 +5,14 @@
  * allocations. The registry is filled by the vm.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
 
 #include "func.h"
 #include "str.h"
+#include "trace.h"
 
 static const char *const metamethod_names[META_COUNT] = {
 #define METAMETHOD(id, name) name,
@@ -34,6 +36,7 @@ static void make_strings(lua_State *L) {
 }
 
 static void free_domain(Domain *d) {
+  trace_domain_stop(d);
   string_table_free(d);
   gc_close(d);
   heap_close(&d->heap);
@@ -56,6 +59,9 @@ lua_State *domain_new(void) {
   if (d == NULL) return NULL;
   d->seed = random_seed(d);
   d->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+  char name[32];
+  snprintf(name, sizeof name, d->id == 0 ? "main" : "domain %u", d->id);
+  trace_domain_start(d, name);
   heap_init(&d->heap);
   gc_init(d);
   void *memory = heap_try_alloc(d, thread_bytes());

@@ -204,7 +204,7 @@ lua_State *thread_prepare(Domain *d, void *memory) {
   object_init(L, L, LUA_TTHREAD);
   L->domain = d;
   L->ci = &L->base_ci;
-  L->base_ci.status = CALL_C;
+  L->base_ci.status = CALL_C | CALL_BASE;
   L->status = LUA_OK;
   L->allow_hook = 1;
   return L;

@@ -451,7 +451,7 @@ static uint32_t search_array(const Table *t, uint32_t i, uint32_t j) {
   return i;
 }
 
-uint64_t table_length(Table *t) {
+uint64_t table_border(Table *t) {
   uint32_t n = t->array_size;
   if (n == 0 || !is_nil(&t->array[n - 1])) return length_in_hash(t);
   uint32_t b = t->border; /* b < n is kept below; array[n-1] is nil */

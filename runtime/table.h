@@ -32,7 +32,7 @@ void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *s
 /* Sets the sizes of both parts and re-inserts everything. */
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash);
 /* A border: n with t[n] non-nil and t[n+1] nil (or 0). */
-uint64_t table_length(Table *t);
+uint64_t table_border(Table *t);
 /* Traversal: key at *key replaced by the next key, value stored at key + 1;
  * false at the end. Raises "invalid key to 'next'". */
 bool table_next(lua_State *L, Table *t, TValue *key);

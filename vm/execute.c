@@ -357,7 +357,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   const TValue *k;
   const Instruction *pc;
   const void *const *dispatch;
-  Instruction i;
+  Instruction i = 0;
   uint32_t extra; /* status bits of the frame about to be pushed */
   int n;
   TValue *first;
@@ -634,7 +634,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   CASE(LEN): {
     const TValue *o = RB;
     if (likely(is_table(o) && as_table(o)->metatable == NULL)) {
-      set_int(RA, (int64_t)table_length(as_table(o)));
+      set_int(RA, (int64_t)table_border(as_table(o)));
       NEXT;
     }
     WITH_META(meta_prepare_length(L, o, RA));

@@ -187,7 +187,7 @@ TValue *meta_prepare_length(lua_State *L, const TValue *o, TValue *result) {
   if (is_table(o)) {
     handler = table_fast_metamethod(L->domain, as_table(o)->metatable, META_LEN);
     if (handler == NULL) {
-      set_int(result, (int64_t)table_length(as_table(o)));
+      set_int(result, (int64_t)table_border(as_table(o)));
       return NULL;
     }
   } else if (is_string(o)) {
