@@ -1,0 +1,120 @@
+/* cmd_clean.c: `eventring clean`: removes what dead processes left behind.
+ *
+ * Only what the library calls dead goes: a regular file of ours, named
+ * *.eventring, that reads as a recording, whose process is gone and did not come
+ * to an orderly end. Files kept on purpose (preserved at an orderly end) go with
+ * --ended; saved copies never do. The library looks again just before it
+ * removes, so that no live process loses its file.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+#include "options.h"
+#include "places.h"
+#include "units.h"
+
+struct cleaning {
+  const struct places *places;
+  bool dry_run, ended;
+  unsigned removed;
+  uint64_t bytes;
+  bool failed;
+};
+
+static void show_path(const char *verb, const char *path) {
+  size_t size = strlen(path);
+  char *safe = need_zeroed(size, 5);
+  printf("%s %s\n", verb, printable(safe, size * 5, path, size));
+  free(safe);
+}
+
+static void remove_one(struct cleaning *cleaning, const char *path,
+                       uint64_t bytes) {
+  struct eventring_error error;
+  if (!cleaning->dry_run && eventring_remove_dead(path, &error) < 0) {
+    complain("%s", error.text);
+    cleaning->failed = true;
+    return;
+  }
+  show_path(cleaning->dry_run ? "would remove" : "removed", path);
+  cleaning->removed++;
+  cleaning->bytes += bytes;
+}
+
+static bool is_wanted(const struct cleaning *cleaning,
+                      enum eventring_liveness liveness) {
+  return liveness == EVENTRING_DEAD ||
+         (liveness == EVENTRING_ENDED && cleaning->ended);
+}
+
+/* discover also names what live processes have elsewhere; those are live, so
+   nothing of them is wanted. */
+static int clean_found(void *context, const struct eventring_found *found) {
+  struct cleaning *cleaning = context;
+  if (found->status == 0 && is_wanted(cleaning, found->liveness))
+    remove_one(cleaning, found->path, found->disk_size);
+  return 0;
+}
+
+/* A file given by name: that it is not to be removed is worth an error. */
+static void clean_named(struct cleaning *cleaning, const char *path) {
+  eventring_cursor *cursor;
+  struct eventring_error error;
+  struct eventring_info info;
+  if (eventring_open_path(&cursor, path, 0, &error) < 0) {
+    complain("%s", error.text);
+    cleaning->failed = true;
+    return;
+  }
+  eventring_cursor_info(cursor, &info);
+  eventring_close(cursor);
+  if (is_wanted(cleaning, info.liveness)) {
+    remove_one(cleaning, path, info.disk_size);
+  } else {
+    complain("%s: not removed: %s", path,
+             info.liveness == EVENTRING_LIVE    ? "its process is alive"
+             : info.liveness == EVENTRING_ENDED ? "preserved at an orderly end "
+                                                  "(--ended removes it)"
+                                                : "a saved copy");
+    cleaning->failed = true;
+  }
+}
+
+static int clean(struct cleaning *cleaning) {
+  const struct places *places = cleaning->places;
+  char figure[FIGURE];
+  for (size_t i = 0; i < places->file_count; i++)
+    clean_named(cleaning, places->files[i]);
+  if (places->count > 0) {
+    int found = eventring_discover(places->directories, places->count,
+                                   clean_found, cleaning);
+    if (found < 0) {
+      complain("cannot look for recordings: %s", eventring_strerror(found));
+      cleaning->failed = true;
+    }
+  }
+  printf("%u file%s%s, %s\n", cleaning->removed, cleaning->removed == 1 ? "" : "s",
+         cleaning->dry_run ? " would go" : " removed",
+         bytes_text(figure, cleaning->bytes));
+  return cleaning->failed ? STATUS_WRONG : STATUS_OK;
+}
+
+int command_clean(const struct command *self, int count, char **words) {
+  struct operands operands;
+  struct places places;
+  struct cleaning cleaning = {.places = &places};
+  const struct option_spec specs[] = {
+      {"dry-run", 'n', OPTION_FLAG, &cleaning.dry_run, NULL,
+       "say what would be removed, remove nothing"},
+      {"ended", 0, OPTION_FLAG, &cleaning.ended, NULL,
+       "also files preserved at an orderly end"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
+  if (status >= 0) return status;
+  if (operands.command) return usage_error(self, "cannot launch a command");
+  status = places_take(&places, operands.words, operands.count, true);
+  if (status < 0) status = clean(&cleaning);
+  places_free(&places);
+  return status;
+}

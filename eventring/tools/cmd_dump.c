@@ -1,0 +1,193 @@
+/* cmd_dump.c: `eventring dump`: the events of a recording, one a line, in the
+ * order of their times; at the end the spans that are still open. */
+#include <stdio.h>
+#include <string.h>
+
+#include "dump_format.h"
+#include "options.h"
+#include "reader.h"
+
+/* Which events are wanted; NULL, -1 and 0 stand for all. */
+struct filter {
+  const char *name, *class_name, *ring;
+  int64_t domain;
+  uint64_t last_ns; /* only the last so many nanoseconds of the recording */
+  uint64_t since;   /* worked out of it */
+};
+
+struct dump_options {
+  struct dump_format format;
+  struct filter filter;
+  bool follow, from_now;
+  uint64_t limit_ns;
+  const char *prefix;
+};
+
+/* ---- Options ------------------------------------------------------------- */
+
+static bool parse_time(const char *word, enum dump_time *time) {
+  static const char *const names[] = {[DUMP_SINCE_START] = "start",
+                                      [DUMP_MONOTONIC] = "monotonic",
+                                      [DUMP_WALL] = "wall"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(word, names[i]) == 0) {
+      *time = (enum dump_time)i;
+      return true;
+    }
+  return false;
+}
+
+static int check_options(const struct command *self,
+                         struct dump_options *options, const char *time,
+                         uint64_t domain, const struct operands *operands) {
+  struct filter *filter = &options->filter;
+  if (time && !parse_time(time, &options->format.time))
+    return usage_error(self, "`--time %s': not start, monotonic or wall", time);
+  if (filter->ring && strcmp(filter->ring, "runtime") != 0 &&
+      strcmp(filter->ring, "user") != 0)
+    return usage_error(self, "`--ring %s': not runtime or user", filter->ring);
+  if (domain != UINT64_MAX && domain >= EVENTRING_MAX_DOMAINS)
+    return usage_error(self, "`--domain %llu': not 0 to %d",
+                       (unsigned long long)domain, EVENTRING_MAX_DOMAINS - 1);
+  filter->domain = domain == UINT64_MAX ? -1 : (int64_t)domain;
+  if (options->limit_ns > 0 || operands->command) options->follow = true;
+  return require_target(self, operands, true);
+}
+
+static int read_words(const struct command *self, int count, char **words,
+                      struct dump_options *options, struct operands *operands) {
+  const char *time = NULL;
+  uint64_t domain = UINT64_MAX;
+  *options = (struct dump_options){.prefix = "SAROS_EVENTRING"};
+  struct filter *filter = &options->filter;
+  const struct option_spec specs[] = {
+      {"json", 'j', OPTION_FLAG, &options->format.json, NULL,
+       "one JSON object a line"},
+      {"follow", 'f', OPTION_FLAG, &options->follow, NULL,
+       "go on until the process ends"},
+      {"seconds", 's', OPTION_SECONDS, &options->limit_ns, "N",
+       "follow for N seconds"},
+      {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
+       "leave out what is in the rings already"},
+      {"last", 'l', OPTION_SECONDS, &filter->last_ns, "N",
+       "only the last N seconds of what is recorded"},
+      {"domain", 'd', OPTION_COUNT, &domain, "N", "only domain N"},
+      {"ring", 'r', OPTION_TEXT, &filter->ring, "RING", "only runtime or user"},
+      {"class", 'c', OPTION_TEXT, &filter->class_name, "NAME",
+       "only events of this class"},
+      {"name", 0, OPTION_TEXT, &filter->name, "NAME", "only events of this name"},
+      {"time", 't', OPTION_TEXT, &time, "HOW",
+       "start (seconds since then), monotonic (ns) or wall"},
+      {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
+       "of the variables that make COMMAND record (SAROS_EVENTRING)"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status >= 0) return status;
+  return check_options(self, options, time, domain, operands);
+}
+
+/* ---- Filter -------------------------------------------------------------- */
+
+static bool wants_place(const struct filter *filter, uint32_t domain,
+                        uint8_t ring, uint64_t ns) {
+  if (filter->domain >= 0 && domain != (uint32_t)filter->domain) return false;
+  if (filter->ring &&
+      (filter->ring[0] == 'u') != (ring == EVENTRING_USER)) return false;
+  return ns >= filter->since;
+}
+
+static bool wants(const struct dump_options *options,
+                  const struct eventring_event *event) {
+  const struct filter *filter = &options->filter;
+  if (filter->name && strcmp(filter->name, event->name) != 0) return false;
+  if (filter->class_name) {
+    const char *name =
+        eventring_cursor_class(options->format.cursor, event->event_class);
+    if (!name || strcmp(filter->class_name, name) != 0) return false;
+  }
+  return wants_place(filter, event->domain, event->ring, event->ns);
+}
+
+/* The time of the newest event of all rings. */
+static uint64_t newest_ns(eventring_cursor *cursor) {
+  uint64_t newest = 0;
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
+    struct eventring_ring_info info;
+    if (eventring_cursor_ring(cursor, i / EVENTRING_RINGS,
+                              (enum eventring_ring)(i % EVENTRING_RINGS),
+                              &info) >= 0 && info.newest_ns > newest)
+      newest = info.newest_ns;
+  }
+  return newest;
+}
+
+/* ---- Reading ------------------------------------------------------------- */
+
+/* Output that nobody takes any more ends the reading. */
+static int go_on(const struct dump_options *options) {
+  if (!ferror(options->format.out)) return 0;
+  reader_stop();
+  return 1;
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  const struct dump_options *options = context;
+  if (wants(options, event)) dump_event(&options->format, event);
+  return go_on(options);
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  const struct dump_options *options = context;
+  if (wants_place(&options->filter, loss->domain, loss->ring, loss->ns))
+    dump_loss(&options->format, loss);
+  return go_on(options);
+}
+
+static int on_open_span(void *context, const struct eventring_event *event) {
+  const struct dump_options *options = context;
+  struct dump_options ever = *options;
+  ever.filter.since = 0; /* however long it has been open */
+  if (wants(&ever, event)) dump_open_span(&options->format, event);
+  return go_on(options);
+}
+
+static void after_poll(void *context) {
+  const struct dump_options *options = context;
+  fflush(options->format.out);
+}
+
+static void dump(struct reader *reader, struct dump_options *options) {
+  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  struct eventring_info info = {0};
+  eventring_cursor_info(reader->cursor, &info);
+  options->format.out = stdout;
+  options->format.cursor = reader->cursor;
+  options->format.start_ns = info.start_ns;
+  options->format.start_wall_ns = info.start_wall_ns;
+  if (options->filter.last_ns > 0) {
+    uint64_t newest = newest_ns(reader->cursor);
+    if (newest > options->filter.last_ns)
+      options->filter.since = newest - options->filter.last_ns;
+  }
+  const struct reading reading = {.callbacks = &callbacks,
+                                  .context = options,
+                                  .follow = options->follow,
+                                  .limit_ns = options->limit_ns,
+                                  .after_poll = options->follow ? after_poll : NULL};
+  reader_run(reader, &reading);
+  if (!ferror(stdout))
+    eventring_open_spans(reader->cursor, on_open_span, options);
+}
+
+int command_dump(const struct command *self, int count, char **words) {
+  struct dump_options options;
+  struct operands operands;
+  struct reader reader;
+  int status = read_words(self, count, words, &options, &operands);
+  if (status >= 0) return status;
+  status = reader_open(&reader, &operands, options.prefix,
+                       EVENTRING_OPEN_MERGED |
+                           (options.from_now ? EVENTRING_OPEN_NOW : 0));
+  if (status >= 0) return status;
+  dump(&reader, &options);
+  return reader_close(&reader, STATUS_OK);
+}

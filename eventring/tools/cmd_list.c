@@ -1,0 +1,88 @@
+/* cmd_list.c: `eventring list`: what is recorded on this machine. */
+#include <stdio.h>
+
+#include "json.h"
+#include "names.h"
+#include "options.h"
+#include "places.h"
+#include "table.h"
+#include "units.h"
+
+/* How each recording found is shown. */
+struct listing {
+  struct table *table; /* text */
+  struct json *json;   /* or JSON */
+};
+
+static void add_row(struct table *table, const struct eventring_found *found) {
+  char figure[FIGURE];
+  bool sound = found->status == 0;
+  snprintf(figure, sizeof figure, "%ld", (long)found->pid);
+  table_cell(table, found->pid > 0 ? figure : "-");
+  table_cell(table, sound ? liveness_name(found->liveness) : "unreadable");
+  table_cell(table, sound && found->liveness == EVENTRING_LIVE
+                        ? state_name(found->state) : "-");
+  table_cell(table, sound ? wall_text(figure, found->start_wall_ns) : "-");
+  table_cell(table, bytes_text(figure, found->disk_size));
+  table_cell(table, sound ? found->program : "-");
+  table_cell(table, found->path);
+  table_cell(table, sound ? "" : found->status_text);
+}
+
+static void put_object(struct json *json, const struct eventring_found *found) {
+  bool sound = found->status == 0;
+  json_open_object(json);
+  json_string_at(json, "path", found->path);
+  json_int_at(json, "pid", found->pid);
+  if (sound) {
+    json_string_at(json, "liveness", liveness_name(found->liveness));
+    json_string_at(json, "state", state_name(found->state));
+    json_string_at(json, "program", found->program);
+    json_uint_at(json, "start_ns", found->start_ns);
+    json_int_at(json, "start_wall_ns", found->start_wall_ns);
+  } else {
+    json_string_at(json, "error", found->status_text);
+  }
+  json_uint_at(json, "file_size", found->file_size);
+  json_uint_at(json, "disk_size", found->disk_size);
+  json_close_object(json);
+  json_line(json);
+}
+
+static int show_found(void *context, const struct eventring_found *found) {
+  struct listing *listing = context;
+  if (listing->json)
+    put_object(listing->json, found);
+  else
+    add_row(listing->table, found);
+  return 0;
+}
+
+static int list(const struct places *places, bool as_json) {
+  struct json json;
+  TABLE(table, "pid", "<is", "<state", "<started", "on disk", "<program",
+        "<file", "<");
+  json_start(&json, stdout);
+  struct listing listing = {&table, as_json ? &json : NULL};
+  int found = eventring_discover(places->directories, places->count, show_found,
+                                 &listing);
+  if (found < 0) complain("cannot look for recordings: %s", eventring_strerror(found));
+  if (found == 0 && !as_json) fputs("no recordings found\n", stderr);
+  table_print(&table, stdout, 0);
+  return found < 0 ? STATUS_WRONG : STATUS_OK;
+}
+
+int command_list(const struct command *self, int count, char **words) {
+  bool json = false;
+  struct operands operands;
+  struct places places;
+  const struct option_spec specs[] = {
+      {"json", 'j', OPTION_FLAG, &json, NULL, "one JSON object a recording"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
+  if (status >= 0) return status;
+  if (operands.command) return usage_error(self, "cannot launch a command");
+  status = places_take(&places, operands.words, operands.count, false);
+  if (status < 0) status = list(&places, json);
+  places_free(&places);
+  return status;
+}

@@ -1,0 +1,27 @@
+/* cmd_snapshot.c: `eventring snapshot`: a consistent copy of a recording. */
+#include <stdio.h>
+
+#include "options.h"
+#include "reader.h"
+
+int command_snapshot(const struct command *self, int count, char **words) {
+  const char *output = NULL;
+  struct operands operands;
+  struct reader reader;
+  struct eventring_error error;
+  const struct option_spec specs[] = {
+      {"output", 'o', OPTION_TEXT, &output, "FILE",
+       "the copy, which must not exist yet"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
+  if (status < 0) status = require_target(self, &operands, false);
+  if (status >= 0) return status;
+  if (!output) return usage_error(self, "no -o FILE given");
+  status = reader_open_target(&reader, operands.words[0], 0);
+  if (status >= 0) return status;
+  status = STATUS_OK;
+  if (eventring_snapshot(reader.cursor, output, &error) < 0) {
+    complain("%s", error.text);
+    status = STATUS_WRONG;
+  }
+  return reader_close(&reader, status);
+}

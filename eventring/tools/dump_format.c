@@ -1,0 +1,258 @@
+/* dump_format.c: one event as a line of text or of JSON. */
+#include "dump_format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "names.h"
+#include "units.h"
+
+/* ---- Text ----------------------------------------------------------------
+ *
+ *      0.001234567  0 runtime    > minor  = 3
+ *      0.001240000  0 runtime    < minor  5.433 µs
+ *
+ * time, domain, ring, then the event, indented by the spans around it: `>`
+ * begins and `<` ends a span, `=` is a counter, `!` an event, `*` a lifecycle
+ * event. */
+
+enum { DEEPEST_INDENT = 40 };
+
+static void print_time(const struct dump_format *format, uint64_t ns) {
+  char figure[FIGURE];
+  int64_t since = (int64_t)(ns - format->start_ns);
+  switch (format->time) {
+    case DUMP_SINCE_START:
+      fprintf(format->out, "%16s", seconds_text(figure, since));
+      break;
+    case DUMP_MONOTONIC: fprintf(format->out, "%20" PRIu64, ns); break;
+    case DUMP_WALL: {
+      int64_t wall = (int64_t)((uint64_t)format->start_wall_ns + (uint64_t)since);
+      int64_t rest = wall % 1000000;
+      fprintf(format->out, "%s%06d", wall_text(figure, wall),
+              (int)(rest < 0 ? rest + 1000000 : rest));
+      break;
+    }
+  }
+}
+
+static void print_place(const struct dump_format *format, uint64_t ns,
+                        uint32_t domain, uint8_t ring, uint32_t depth) {
+  print_time(format, ns);
+  unsigned indent = 2 * (depth < DEEPEST_INDENT ? depth : DEEPEST_INDENT);
+  fprintf(format->out, " %3" PRIu32 " %-7s %*s", domain, ring_name(ring),
+          (int)indent, "");
+}
+
+/* Foreign text of any length. */
+static void print_foreign(FILE *out, const void *text, size_t size) {
+  char safe[4 * 256 + 1];
+  const char *from = text;
+  while (size > 0) {
+    size_t part = size < 256 ? size : 256;
+    /* not in the middle of a UTF-8 sequence */
+    while (part < size && part > 252 && ((unsigned char)from[part] & 0xC0) == 0x80)
+      part--;
+    fputs(printable(safe, sizeof safe, from, part), out);
+    from += part, size -= part;
+  }
+}
+
+static void print_hex(FILE *out, const void *bytes, size_t size) {
+  const unsigned char *from = bytes;
+  for (size_t i = 0; i < size; i++) fprintf(out, "%02x", from[i]);
+}
+
+static void print_value(const struct dump_format *format,
+                        const struct eventring_event *event) {
+  FILE *out = format->out;
+  switch (event->payload) {
+    case EVENTRING_NONE: return;
+    case EVENTRING_INT: fprintf(out, " = %" PRId64, event->value.i); break;
+    case EVENTRING_UINT: fprintf(out, " = %" PRIu64, event->value.u); break;
+    case EVENTRING_DOUBLE: fprintf(out, " = %.15g", event->value.d); break;
+    case EVENTRING_STRING:
+      fputs(" = \"", out);
+      print_foreign(out, event->bytes, event->size);
+      fputc('"', out);
+      break;
+    default:
+      fputs(" = 0x", out);
+      print_hex(out, event->bytes, event->size);
+      return;
+  }
+  if (event->def && event->def->unit && event->def->unit[0]) {
+    fputc(' ', out);
+    print_foreign(out, event->def->unit, strlen(event->def->unit));
+  }
+}
+
+static void print_duration(FILE *out, const struct eventring_event *event) {
+  char figure[FIGURE];
+  if (event->kind != EVENTRING_END) return;
+  if (event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN))
+    fprintf(out, "  %s", duration_text(figure, event->ns > event->begin_ns
+                                            ? event->ns - event->begin_ns : 0));
+  else
+    fputs(event->flags & EVENTRING_SYNTHETIC ? "  (torn: its end was lost)"
+                                             : "  (torn: its begin is unknown)",
+          out);
+}
+
+static void print_remarks(FILE *out, const struct eventring_event *event) {
+  if (event->kind == EVENTRING_BEGIN && event->flags & EVENTRING_SYNTHETIC)
+    fputs("  (open already)", out);
+  if (event->flags & EVENTRING_TRUNCATED) fputs("  (cut)", out);
+  if (event->flags & EVENTRING_UNKNOWN)
+    fprintf(out, "  (unknown event %u)", event->id);
+}
+
+static char sign_of(uint8_t kind) {
+  switch (kind) {
+    case EVENTRING_BEGIN: return '>';
+    case EVENTRING_END: return '<';
+    case EVENTRING_COUNTER: return '=';
+    case EVENTRING_EVENT: return '!';
+    case EVENTRING_LIFECYCLE: return '*';
+    default: return '?';
+  }
+}
+
+static void print_event(const struct dump_format *format,
+                        const struct eventring_event *event) {
+  print_place(format, event->ns, event->domain, event->ring, event->depth);
+  fprintf(format->out, "%c ", sign_of(event->kind));
+  print_foreign(format->out, event->name, strlen(event->name));
+  print_value(format, event);
+  print_duration(format->out, event);
+  print_remarks(format->out, event);
+  fputc('\n', format->out);
+}
+
+static void print_loss(const struct dump_format *format,
+                       const struct eventring_loss *loss) {
+  char figure[FIGURE];
+  print_place(format, loss->ns, loss->domain, loss->ring, 0);
+  fprintf(format->out, "# %s events lost%s\n", count_text(figure, loss->count),
+          loss->flags & EVENTRING_LOST_BEFORE
+              ? " (overwritten before reading began)" : "");
+}
+
+static void print_open_span(const struct dump_format *format,
+                            const struct eventring_event *event) {
+  print_place(format, event->ns, event->domain, event->ring, event->depth);
+  fputs("| ", format->out);
+  print_foreign(format->out, event->name, strlen(event->name));
+  fputs("  (open since then)\n", format->out);
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static bool is_utf8(const void *text, size_t size) {
+  const unsigned char *from = text;
+  while (size > 0) {
+    size_t length = utf8_length(from, size);
+    if (length == 0) return false;
+    from += length, size -= length;
+  }
+  return true;
+}
+
+static void put_value(struct json *json, const struct eventring_event *event) {
+  switch (event->payload) {
+    case EVENTRING_NONE: return;
+    case EVENTRING_INT: json_int_at(json, "value", event->value.i); return;
+    case EVENTRING_UINT: json_uint_at(json, "value", event->value.u); return;
+    case EVENTRING_DOUBLE: json_double_at(json, "value", event->value.d); return;
+    case EVENTRING_STRING:
+      if (!is_utf8(event->bytes, event->size)) break;
+      json_key(json, "value");
+      json_text(json, event->bytes, event->size);
+      return;
+    default: break;
+  }
+  json_key(json, "hex");
+  json_hex(json, event->bytes, event->size);
+}
+
+static void put_flag(struct json *json, const struct eventring_event *event,
+                     uint16_t flag, const char *key) {
+  if (event->flags & flag) json_bool_at(json, key, true);
+}
+
+static void put_place(struct json *json, uint64_t ns, uint32_t domain,
+                      uint32_t incarnation, uint8_t ring) {
+  json_open_object(json);
+  json_uint_at(json, "ns", ns);
+  json_uint_at(json, "domain", domain);
+  json_uint_at(json, "incarnation", incarnation);
+  json_string_at(json, "ring", ring_name(ring));
+}
+
+static void put_duration(struct json *json, const struct eventring_event *event) {
+  if (event->kind != EVENTRING_END || !(event->flags & EVENTRING_MATCHED) ||
+      event->flags & EVENTRING_TORN)
+    return;
+  json_uint_at(json, "begin_ns", event->begin_ns);
+  json_uint_at(json, "duration_ns",
+               event->ns > event->begin_ns ? event->ns - event->begin_ns : 0);
+}
+
+static void put_event(const struct dump_format *format, const char *kind,
+                      const struct eventring_event *event) {
+  struct json json;
+  const char *class_name =
+      eventring_cursor_class(format->cursor, event->event_class);
+  json_start(&json, format->out);
+  put_place(&json, event->ns, event->domain, event->incarnation, event->ring);
+  json_string_at(&json, "kind", kind);
+  json_string_at(&json, "name", event->name);
+  json_uint_at(&json, "id", event->id);
+  json_string_at(&json, "class", class_name ? class_name : "?");
+  json_uint_at(&json, "depth", event->depth);
+  put_value(&json, event);
+  put_duration(&json, event);
+  put_flag(&json, event, EVENTRING_SYNTHETIC, "synthetic");
+  put_flag(&json, event, EVENTRING_TORN, "torn");
+  put_flag(&json, event, EVENTRING_TRUNCATED, "truncated");
+  put_flag(&json, event, EVENTRING_UNKNOWN, "unknown");
+  json_close_object(&json);
+  json_line(&json);
+}
+
+static void put_loss(const struct dump_format *format,
+                     const struct eventring_loss *loss) {
+  struct json json;
+  json_start(&json, format->out);
+  put_place(&json, loss->ns, loss->domain, loss->incarnation, loss->ring);
+  json_string_at(&json, "kind", "lost");
+  json_uint_at(&json, "count", loss->count);
+  json_bool_at(&json, "before", loss->flags & EVENTRING_LOST_BEFORE);
+  json_close_object(&json);
+  json_line(&json);
+}
+
+/* ---- Either -------------------------------------------------------------- */
+
+void dump_event(const struct dump_format *format,
+                const struct eventring_event *event) {
+  if (format->json)
+    put_event(format, kind_name(event->kind), event);
+  else
+    print_event(format, event);
+}
+
+void dump_loss(const struct dump_format *format,
+               const struct eventring_loss *loss) {
+  (format->json ? put_loss : print_loss)(format, loss);
+}
+
+void dump_open_span(const struct dump_format *format,
+                    const struct eventring_event *event) {
+  if (format->json)
+    put_event(format, "open", event);
+  else
+    print_open_span(format, event);
+}

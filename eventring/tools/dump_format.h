@@ -1,0 +1,32 @@
+/* dump_format.h: one event as a line of text or of JSON. */
+#ifndef EVENTRING_TOOL_DUMP_FORMAT_H
+#define EVENTRING_TOOL_DUMP_FORMAT_H
+
+#include <stdio.h>
+
+#include "tool.h"
+
+enum dump_time {
+  DUMP_SINCE_START, /* seconds since the start of the recording */
+  DUMP_MONOTONIC,   /* nanoseconds of CLOCK_MONOTONIC */
+  DUMP_WALL         /* date and time of day */
+};
+
+struct dump_format {
+  FILE *out;
+  bool json;
+  enum dump_time time;
+  uint64_t start_ns;     /* of the recording */
+  int64_t start_wall_ns;
+  eventring_cursor *cursor; /* for the names of classes */
+};
+
+void dump_event(const struct dump_format *format,
+                const struct eventring_event *event);
+void dump_loss(const struct dump_format *format,
+               const struct eventring_loss *loss);
+/* A span that has begun and not ended when reading ends. */
+void dump_open_span(const struct dump_format *format,
+                    const struct eventring_event *event);
+
+#endif

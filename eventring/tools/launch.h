@@ -1,0 +1,52 @@
+/* launch.h: runs a COMMAND that records itself, and gets at its recording.
+ *
+ * The command gets these in its environment (PREFIX is SAROS_EVENTRING unless
+ * told otherwise):
+ *   PREFIX_START=1       so that it records from its first instruction
+ *   PREFIX_PREFIX=DIR    a directory of our own, where only it and its
+ *                        descendants write: under the user's PREFIX_PREFIX if
+ *                        set, else under $TMPDIR or /tmp
+ *   PREFIX_PRESERVE=1    so that also what ran faster than we could look is read
+ *                        to its last event
+ * The recording that is taken is that of the command's own process or else the
+ * first of a descendant (the command may be a shell script). At the end files of
+ * processes that ended in order are removed, or moved to where they would have
+ * been when the user had asked to preserve them; those of processes that died
+ * are kept and named.
+ *
+ * While the command runs SIGINT is left to it (the terminal sends it one too),
+ * SIGTERM and SIGHUP are passed on.
+ */
+#ifndef EVENTRING_TOOL_LAUNCH_H
+#define EVENTRING_TOOL_LAUNCH_H
+
+#include <sys/types.h>
+
+#include "tool.h"
+
+struct launch {
+  pid_t pid;
+  char *command;   /* its name, for messages */
+  char *directory; /* ours, absolute */
+  char *keep_in;   /* where preserved files go; NULL: they are removed */
+  bool ended;
+  int status;      /* of waitpid, once ended */
+};
+
+/* Starts the command. -1 when it runs; else the exit status: 1 after trouble of
+   ours, 126 when the command cannot be executed, 127 when there is none. */
+int launch_start(struct launch *launch, char **command, const char *prefix);
+
+/* Opens its recording, waiting until there is one. -1, or the exit status when
+   there is none to come. */
+int launch_open(struct launch *launch, eventring_cursor **cursor, unsigned flags);
+
+/* Takes note of the command's end, if it has come (must be called now and then:
+   a process not waited for looks alive), and passes on signals. */
+void launch_check(struct launch *launch);
+
+/* Waits for the end, clears up; returns the command's exit status, 128 + the
+   number of the signal that ended it. */
+int launch_finish(struct launch *launch);
+
+#endif

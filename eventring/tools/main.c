@@ -1,0 +1,122 @@
+/* main.c: the `eventring` command: picks the subcommand. */
+#include <errno.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+#include "units.h"
+
+#define COMMAND(name, synopsis, summary) \
+  int command_##name(const struct command *self, int count, char **words);
+#include "commands.def"
+#undef COMMAND
+
+static const struct command commands[] = {
+#define COMMAND(name, synopsis, summary) \
+  {#name, synopsis, summary, command_##name},
+#include "commands.def"
+#undef COMMAND
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+void complain(const char *format, ...) {
+  char text[2048];
+  char safe[sizeof text * 4 + 1];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  if ((size_t)length >= sizeof text) length = sizeof text - 1;
+  fflush(stdout);
+  fprintf(stderr, "eventring: %s\n",
+          printable(safe, sizeof safe, text, (size_t)length));
+}
+
+static void *need(void *memory) {
+  if (memory) return memory;
+  complain("out of memory");
+  exit(STATUS_WRONG);
+}
+
+void *need_zeroed(size_t count, size_t size) {
+  return need(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *need_resized(void *memory, size_t count, size_t size) {
+  return need(reallocarray(memory, count ? count : 1, size));
+}
+
+char *need_copy(const char *text) { return need(strdup(text)); }
+
+static void print_help(FILE *out) {
+  fputs("Usage: eventring COMMAND [OPTIONS] ...\n"
+        "\n"
+        "Looks at the .eventring files in which programs record what they do.\n"
+        "\n"
+        "Commands:\n",
+        out);
+  for (int i = 0; i < COMMANDS; i++)
+    fprintf(out, "  %-9s %-24s %s\n", commands[i].name, commands[i].synopsis,
+            commands[i].summary);
+  fputs("\n"
+        "PID is a live process that records; FILE a recording of a live process,\n"
+        "one that a dead process left behind, or a saved copy.\n"
+        "`eventring COMMAND --help` shows the options of a command;\n"
+        "`eventring --version` the version.\n"
+        "\n"
+        "Exit status: 0; 1 when what was asked about is wrong (a corrupt file, no\n"
+        "such process); 2 on wrong usage. `-- COMMAND` passes on the status of\n"
+        "COMMAND.\n",
+        out);
+}
+
+static void print_version(void) {
+  unsigned version = eventring_library_version();
+  printf("eventring %d.%d.%d (library %u.%u.%u)\n", EVENTRING_VERSION_MAJOR,
+         EVENTRING_VERSION_MINOR, EVENTRING_VERSION_PATCH, version / 10000,
+         version / 100 % 100, version % 100);
+}
+
+static const struct command *command_named(const char *name) {
+  for (int i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+  return NULL;
+}
+
+static int run(int count, char **words) {
+  if (count == 0) {
+    print_help(stderr);
+    return STATUS_USAGE;
+  }
+  if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0 ||
+      strcmp(words[0], "help") == 0) {
+    print_help(stdout);
+    return STATUS_OK;
+  }
+  if (strcmp(words[0], "--version") == 0) {
+    print_version();
+    return STATUS_OK;
+  }
+  const struct command *command = command_named(words[0]);
+  if (!command) {
+    complain("no command `%s'; `eventring --help' lists them", words[0]);
+    return STATUS_USAGE;
+  }
+  return command->run(command, count - 1, words + 1);
+}
+
+int main(int argc, char **argv) {
+  setlocale(LC_CTYPE, "");
+  int status = run(argc - 1, argv + 1);
+  /* What could not be written was not shown: a full disk must not look like a
+     short recording. */
+  if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
+    complain("cannot write to standard output: %s", strerror(errno));
+    if (status == STATUS_OK) status = STATUS_WRONG;
+  }
+  return status;
+}

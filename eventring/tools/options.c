@@ -1,0 +1,163 @@
+/* options.c: the words of a subcommand. */
+#include "options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int usage_error(const struct command *self, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  complain("%s: %s; `eventring %s --help' tells more", self->name, text,
+           self->name);
+  return STATUS_USAGE;
+}
+
+int require_target(const struct command *self, const struct operands *operands,
+                   bool with_command) {
+  if (operands->command && !with_command)
+    return usage_error(self, "cannot launch a command");
+  if (operands->command && operands->count > 0)
+    return usage_error(self, "`%s' and a command to launch", operands->words[0]);
+  if (operands->command && !operands->command[0])
+    return usage_error(self, "no command after `--'");
+  if (!operands->command && operands->count == 0)
+    return usage_error(self, "no PID or FILE given");
+  if (operands->count > 1)
+    return usage_error(self, "more than one PID or FILE: `%s'",
+                       operands->words[1]);
+  return -1;
+}
+
+static void print_help(const struct command *self,
+                       const struct option_spec *specs, size_t count) {
+  char left[64];
+  printf("Usage: eventring %s [OPTIONS] %s\n%c%s.\n\nOptions:\n", self->name,
+         self->synopsis, self->summary[0] & ~0x20, self->summary + 1);
+  for (size_t i = 0; i <= count; i++) {
+    static const struct option_spec help = {
+        "help", 'h', OPTION_FLAG, NULL, NULL, "this text"};
+    const struct option_spec *spec = i < count ? &specs[i] : &help;
+    char letter[8] = "    ";
+    if (spec->letter) snprintf(letter, sizeof letter, "-%c, ", spec->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, spec->name,
+             spec->argument ? " " : "", spec->argument ? spec->argument : "");
+    printf("  %-26s %s\n", left, spec->help);
+  }
+}
+
+/* The unit behind a number of seconds, in nanoseconds; 0: none such. */
+static double unit_of(const char *suffix) {
+  static const struct { const char *name; double ns; } units[] = {
+      {"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+    if (strcmp(units[i].name, suffix) == 0) return units[i].ns;
+  return 0;
+}
+
+static bool read_seconds(const char *text, uint64_t *ns) {
+  char *end;
+  if (strspn(text, "0123456789.") == 0) return false; /* no "nan", no sign */
+  double number = strtod(text, &end);
+  double value = number * unit_of(end);
+  if (end == text || unit_of(end) == 0 || !(value <= 1e18)) return false;
+  *ns = (uint64_t)value;
+  return true;
+}
+
+static bool read_count(const char *text, uint64_t *value) {
+  char *end;
+  if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) return false;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  return errno == 0;
+}
+
+/* Stores an option; NULL, or what would have been right. */
+static const char *store(const struct option_spec *spec, const char *argument) {
+  switch (spec->kind) {
+    case OPTION_FLAG: *(bool *)spec->target = true; return NULL;
+    case OPTION_TEXT: *(const char **)spec->target = argument; return NULL;
+    case OPTION_COUNT:
+      return read_count(argument, spec->target) ? NULL : "a whole number";
+    case OPTION_SECONDS:
+      return read_seconds(argument, spec->target)
+                 ? NULL
+                 : "a number of seconds (or with ms, us, m, h behind it)";
+  }
+  return NULL;
+}
+
+static const struct option_spec *spec_for(const struct option_spec *specs,
+                                          size_t count, const char *name,
+                                          size_t size, char letter) {
+  for (size_t i = 0; i < count; i++)
+    if (letter ? specs[i].letter == letter
+               : strlen(specs[i].name) == size &&
+                     memcmp(specs[i].name, name, size) == 0)
+      return &specs[i];
+  return NULL;
+}
+
+/* One option at words[0]. Returns how many words it took, or 0 after an error
+   that it has told. */
+static int take_option(const struct command *self,
+                       const struct option_spec *specs, size_t spec_count,
+                       char **words) {
+  const char *word = words[0];
+  bool is_long = word[1] == '-';
+  const char *name = is_long ? word + 2 : word + 1;
+  size_t size = is_long ? strcspn(name, "=") : 1;
+  const char *inside = is_long ? (name[size] ? name + size + 1 : NULL)
+                               : (name[1] ? name + 1 : NULL);
+  const struct option_spec *spec =
+      spec_for(specs, spec_count, name, size, is_long ? 0 : name[0]);
+  if (!spec) {
+    usage_error(self, "no option `%s'", word);
+    return 0;
+  }
+  if (spec->kind == OPTION_FLAG && inside) {
+    usage_error(self, "`--%s' takes no argument", spec->name);
+    return 0;
+  }
+  const char *argument = inside ? inside : words[1];
+  if (spec->kind != OPTION_FLAG && !argument) {
+    usage_error(self, "`--%s' needs an argument: %s", spec->name, spec->argument);
+    return 0;
+  }
+  const char *expected = store(spec, argument);
+  if (expected) {
+    usage_error(self, "`--%s %s': not %s", spec->name, argument, expected);
+    return 0;
+  }
+  return spec->kind != OPTION_FLAG && !inside ? 2 : 1;
+}
+
+int options_parse(const struct command *self, const struct option_spec *specs,
+                  size_t spec_count, int count, char **words,
+                  struct operands *operands) {
+  *operands = (struct operands){.words = words};
+  for (int i = 0; i < count;) {
+    if (strcmp(words[i], "--") == 0) {
+      operands->command = words + i + 1;
+      break;
+    }
+    if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0) {
+      print_help(self, specs, spec_count);
+      return STATUS_OK;
+    }
+    if (words[i][0] == '-' && words[i][1] != '\0') {
+      int taken = take_option(self, specs, spec_count, words + i);
+      if (taken == 0) return STATUS_USAGE;
+      i += taken;
+    } else {
+      words[operands->count++] = words[i++];
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,51 @@
+/* options.h: the words of a subcommand, by a table that is also its help. */
+#ifndef EVENTRING_TOOL_OPTIONS_H
+#define EVENTRING_TOOL_OPTIONS_H
+
+#include "tool.h"
+
+/* What an option's argument is and what its target points to. */
+enum option_kind {
+  OPTION_FLAG,    /* none; bool */
+  OPTION_TEXT,    /* const char * */
+  OPTION_COUNT,   /* digits; uint64_t */
+  OPTION_SECONDS  /* a decimal number of seconds, at most 1e9, or with ms, us,
+                     m, h behind it; uint64_t of nanoseconds */
+};
+
+struct option_spec {
+  const char *name;     /* without the dashes */
+  char letter;          /* for -x; 0: none */
+  enum option_kind kind;
+  void *target;         /* changed only when the option is given */
+  const char *argument; /* name of the argument in the help; NULL for flags */
+  const char *help;
+};
+
+/* What is left. */
+struct operands {
+  char **words; /* points into the words given, reordered */
+  size_t count;
+  char **command; /* the words after `--`, NULL-terminated, or NULL */
+};
+
+/* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`,
+   `-x value`, `-xvalue` and operands may be mixed; everything behind `--` is
+   the command. --help prints the help. Returns -1 to go on, else the exit
+   status with which the subcommand is to end; it has said why. */
+int options_parse(const struct command *self, const struct option_spec *specs,
+                  size_t spec_count, int count, char **words,
+                  struct operands *operands);
+
+/* Says what is wrong and how to get help; returns STATUS_USAGE. */
+int usage_error(const struct command *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The one PID or FILE, or the `-- COMMAND...` when with_command: -1 when the
+   operands are just that, else the usage error. */
+int require_target(const struct command *self, const struct operands *operands,
+                   bool with_command);
+
+#define OPTION_SPECS(specs) specs, sizeof(specs) / sizeof((specs)[0])
+
+#endif

@@ -1,0 +1,217 @@
+/* tally_text.c: statistics as tables for people. */
+#include <string.h>
+
+#include "table.h"
+#include "tally.h"
+#include "units.h"
+
+/* What a table's rows are written with: one domain after another. */
+struct section {
+  struct table *table;
+  const char *domain; /* the first cell of each row */
+};
+
+static void cell_count(struct table *table, uint64_t count) {
+  char figure[FIGURE];
+  table_cell(table, count_text(figure, count));
+}
+
+static void cell_duration(struct table *table, uint64_t ns) {
+  char figure[FIGURE];
+  table_cell(table, duration_text(figure, ns));
+}
+
+/* A count that is mostly 0 and matters when it is not. */
+static void cell_exception(struct table *table, uint64_t count) {
+  if (count == 0)
+    table_cell(table, "-");
+  else
+    cell_count(table, count);
+}
+
+/* Fills a table with what `visit` makes of each entry: domain by domain, and
+   of all together where there are several. */
+static void fill(const struct tally *tally, struct table *table,
+                 void (*visit)(void *, const struct tally_entry *)) {
+  char name[16];
+  struct section section = {table, name};
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (!tally->domains[slot].used) continue;
+    snprintf(name, sizeof name, "%u", slot);
+    tally_each(&tally->domains[slot], visit, &section);
+  }
+  section.domain = "all";
+  if (tally->domains_used > 1) tally_each(&tally->all, visit, &section);
+}
+
+static void finish(const char *title, struct table *table, FILE *out) {
+  if (table->used > 0) fprintf(out, "\n%s\n", title);
+  table_print(table, out, 2);
+}
+
+/* ---- Sections ------------------------------------------------------------ */
+
+static const char *liveness_text(enum eventring_liveness liveness) {
+  switch (liveness) {
+    case EVENTRING_LIVE: return "still running";
+    case EVENTRING_ENDED: return "ended";
+    case EVENTRING_DEAD: return "died without an orderly end";
+    case EVENTRING_SAVED: return "a saved copy";
+  }
+  return "unknown";
+}
+
+static void print_head(const struct tally *tally, FILE *out) {
+  char figure[FIGURE], path[4 * sizeof tally->info.path + 1];
+  char program[4 * sizeof tally->info.program + 1];
+  const struct eventring_info *info = &tally->info;
+  printable(path, sizeof path, info->path, strlen(info->path));
+  printable(program, sizeof program, info->program, strlen(info->program));
+  fprintf(out, "%s, process %ld, %s\n%s\n", program, (long)info->pid,
+          liveness_text(info->liveness), path);
+  if (tally->last_ns > tally->first_ns)
+    fprintf(out, "events over %s\n",
+            duration_text(figure, tally->last_ns - tally->first_ns));
+  if (info->state == EVENTRING_PAUSED || info->state == EVENTRING_STANDBY)
+    fprintf(out, "recording is %s\n", info->state == EVENTRING_PAUSED
+                                          ? "paused" : "not started (standby)");
+}
+
+static void span_row(void *context, const struct tally_entry *entry) {
+  const struct section *section = context;
+  struct table *table = section->table;
+  if (!entry->span) return;
+  const struct histogram *durations = &entry->span->durations;
+  table_cell(table, section->domain);
+  table_cell(table, entry->name);
+  cell_count(table, durations->count);
+  cell_duration(table, durations->total);
+  cell_duration(table, histogram_mean(durations));
+  cell_duration(table, durations->min);
+#define CELL(title, key, q) cell_duration(table, histogram_quantile(durations, q));
+  TALLY_QUANTILES(CELL)
+#undef CELL
+  cell_duration(table, durations->max);
+  cell_exception(table, entry->span->torn);
+  cell_exception(table, entry->span->open);
+}
+
+static void print_spans(const struct tally *tally, FILE *out) {
+#define TITLE(title, key, q) title,
+  TABLE(table, "domain", "<span", "count", "total", "mean", "min",
+        TALLY_QUANTILES(TITLE) "max", "torn", "open");
+#undef TITLE
+  fill(tally, &table, span_row);
+  finish("Spans", &table, out);
+}
+
+static void words_cell(struct table *table, int64_t words) {
+  char figure[FIGURE];
+  table_cell(table, words < 0 ? "-" : signed_text(figure, words));
+}
+
+static void gc_row(struct table *table, const char *name, const char *label,
+                   const struct tally_domain *domain) {
+  char figure[FIGURE];
+  table_cell(table, name);
+  table_cell(table, label);
+  cell_duration(table, domain->watched);
+  cell_duration(table, domain->in_gc);
+  table_cell(table, percent_text(figure, domain->in_gc, domain->watched));
+  words_cell(table, domain->allocated);
+  words_cell(table, domain->promoted);
+}
+
+static void print_gc(const struct tally *tally, FILE *out) {
+  char name[16], label[EVENTRING_MAX_DOMAIN_NAME + 32];
+  TABLE(table, "domain", "<name", "watched", "in GC", "share",
+        "words allocated", "words promoted");
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    const struct tally_domain *domain = &tally->domains[slot];
+    if (!domain->used) continue;
+    snprintf(name, sizeof name, "%u", slot);
+    snprintf(label, sizeof label,
+             domain->info.incarnation > 1 ? "%s (%u in turn)" : "%s",
+             domain->info.name, domain->info.incarnation);
+    gc_row(&table, name, label, domain);
+  }
+  if (tally->domains_used > 1) gc_row(&table, "all", "", &tally->all);
+  finish("Time in the collector", &table, out);
+}
+
+static void counter_row(void *context, const struct tally_entry *entry) {
+  const struct section *section = context;
+  struct table *table = section->table;
+  const struct tally_counter *counter = entry->counter;
+  char figure[FIGURE];
+  if (!counter || counter->samples == 0) return;
+  table_cell(table, section->domain);
+  table_cell(table, entry->name);
+  table_cell(table, entry->unit);
+  cell_count(table, counter->samples);
+#define CELL(field) \
+  table_cell(table, counter->is_double ? double_text(figure, counter->d##field) \
+                                       : signed_text(figure, counter->field))
+  CELL(sum);
+  CELL(min);
+  CELL(max);
+  if (section->domain[0] == 'a')
+    table_cell(table, "-"); /* there is no last one of several domains */
+  else
+    CELL(last);
+#undef CELL
+}
+
+static void print_counters(const struct tally *tally, FILE *out) {
+  TABLE(table, "domain", "<counter", "<unit", "samples", "sum", "min", "max",
+        "last");
+  fill(tally, &table, counter_row);
+  finish("Counters", &table, out);
+}
+
+static void event_row(void *context, const struct tally_entry *entry) {
+  const struct section *section = context;
+  if (entry->events + entry->lifecycle == 0) return;
+  table_cell(section->table, section->domain);
+  table_cell(section->table, entry->name);
+  cell_count(section->table, entry->events + entry->lifecycle);
+}
+
+static void print_events(const struct tally *tally, FILE *out) {
+  TABLE(table, "domain", "<event", "count");
+  fill(tally, &table, event_row);
+  finish("Events", &table, out);
+}
+
+static void ring_row(struct table *table, const struct tally_domain *domain,
+                     int ring) {
+  const struct eventring_ring_info *info = &domain->rings[ring].info;
+  char name[16];
+  snprintf(name, sizeof name, "%u", domain->info.slot);
+  table_cell(table, name);
+  table_cell(table, ring == EVENTRING_RUNTIME ? "runtime" : "user");
+  cell_count(table, info->emitted);
+  cell_count(table, info->delivered);
+  cell_exception(table, info->missed);
+  cell_exception(table, info->lost);
+  cell_exception(table, info->torn);
+}
+
+static void print_rings(const struct tally *tally, FILE *out) {
+  TABLE(table, "domain", "<ring", "emitted", "delivered", "missed", "lost", "torn");
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    for (int ring = 0; ring < EVENTRING_RINGS; ring++)
+      if (tally->domains[slot].used && tally->domains[slot].rings[ring].seen)
+        ring_row(&table, &tally->domains[slot], ring);
+  finish("Rings (missed: overwritten before reading began; lost: while reading)",
+         &table, out);
+}
+
+void tally_print_text(const struct tally *tally, FILE *out) {
+  print_head(tally, out);
+  print_gc(tally, out);
+  print_spans(tally, out);
+  print_counters(tally, out);
+  print_events(tally, out);
+  print_rings(tally, out);
+}

@@ -1,0 +1,54 @@
+/* tool.h: what every part of the `eventring` command shares.
+ *
+ * The command is built on eventring.h alone: it knows nothing of the format.
+ *
+ *   main.c        picks the subcommand (commands.def)
+ *   options.c     parses its words
+ *   cmd_*.c       one subcommand each: options, then the work
+ *   reader.c      opens a PID, a FILE or a COMMAND and reads it to its end
+ *   launch.c      starts a COMMAND that records itself
+ *   tally.c       statistics over what a reader delivers (histogram.c,
+ *                 gc_clock.c), shown by tally_text.c and tally_json.c
+ *   table.c units.c json.c   how things are written
+ */
+#ifndef EVENTRING_TOOL_H
+#define EVENTRING_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eventring.h"
+
+/* Exit statuses of the command. */
+enum {
+  STATUS_OK = 0,
+  STATUS_WRONG = 1, /* what was asked about is wrong: corrupt, not found ... */
+  STATUS_USAGE = 2  /* the question is */
+};
+
+/* A subcommand. `run` gets the words after its name and returns the status. */
+struct command {
+  const char *name;
+  const char *synopsis; /* its operands */
+  const char *summary;
+  int (*run)(const struct command *self, int count, char **words);
+};
+
+/* Writes "eventring: ...\n" to stderr. Control characters and invalid UTF-8 in
+   the result (file names, names out of files) are shown as \xNN. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* calloc, realloc and strdup that end the command with status 1 when there is
+   no memory. */
+void *need_zeroed(size_t count, size_t size);
+void *need_resized(void *memory, size_t count, size_t size);
+char *need_copy(const char *text);
+
+/* Adds, staying at the greatest value instead of wrapping. */
+static inline uint64_t saturating_add(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif

@@ -1,0 +1,59 @@
+# Sourced by the tests of the `eventring` command: the producer, and checks that
+# say what they expected. Each test runs in an empty directory of its own.
+
+PRODUCER=$BUILDDIR/testsuite/tools/producer
+[ -x "$PRODUCER" ] || { echo "$PRODUCER is not built"; exit 77; }
+command -v jq >/dev/null || { echo "jq is missing (Debian package: jq)"; exit 77; }
+unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE \
+      SAROS_EVENTRING_WSIZE SAROS_EVENTRING_CLASSES
+failures=0
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+finish() { [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }; exit 0; }
+
+# is WHAT EXPECTED ACTUAL
+is() { [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"; }
+
+# has WHAT PATTERN TEXT: a bash pattern that occurs in the text
+has() { [[ $3 == *$2* ]] || fail "$1: no '$2' in: $3"; }
+
+# ends STATUS PATTERN COMMAND...: exit status, and a pattern that standard error has
+ends() {
+  local status=$1 pattern=$2 errors actual
+  shift 2
+  errors=$("$@" 2>&1 >stdout.txt </dev/null)
+  actual=$?
+  is "status of $*" "$status" "$actual"
+  has "message of $*" "$pattern" "$errors"
+}
+
+# query FILE FILTER: compact result of jq
+query() { jq -c "$2" "$1" || fail "jq: $2 on $1"; }
+
+# record [PRODUCER-OPTIONS...]: a preserved recording; sets `file`
+record() {
+  mkdir -p kept
+  rm -f kept/*.eventring
+  SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_PREFIX=kept \
+    "$PRODUCER" "$@" >producer.txt || { [[ " $* " == *" --die "* ]] || fail "producer $*"; }
+  file=$(echo kept/*.eventring)
+}
+
+# start [PRODUCER-OPTIONS...]: in the background, recording to the current
+# directory; sets `pid` and waits until it records
+start() {
+  SAROS_EVENTRING_START=1 "$PRODUCER" "$@" >producer.txt &
+  pid=$!
+  for _ in $(seq 500); do
+    "$EVENTRING" show "$pid" >/dev/null 2>&1 && return
+    sleep 0.01
+  done
+  fail "process $pid does not record"
+}
+
+# What stats --json says that was counted, whoever looked at it
+counts_of() {
+  query "$1" '{s: [.spans[] | [.domain, .name, .count, .torn, .open]],
+               c: [.counters[] | [.domain, .name, .samples, .sum]],
+               e: [.events[] | [.domain, .name, .count]]}'
+}
