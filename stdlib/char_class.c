@@ -1,0 +1,79 @@
+/* stdlib/char_class.c: tables of character classes.
+ *
+ * The C library's isalpha and its kin depend on the locale, which belongs to
+ * the process.  The tables are computed once and again after each change of
+ * locale that the os library makes; a host program that calls setlocale itself
+ * can call char_classes_refresh.
+ *
+ * Publication.  `current` points to the tables in force.  Whoever builds new
+ * ones fills them in first and publishes them with a release operation; readers
+ * load with acquire.  Superseded tables are kept, chained nowhere: another
+ * domain may be matching with them.  To bound that leak, tables equal to the
+ * ones in force are dropped instead of published.
+ */
+#include "char_class.h"
+
+#include <ctype.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic(const CharClasses *) current;
+
+static void classify(CharClasses *classes, int c) {
+  const int is_member[CLASS_COUNT] = {
+      [CLASS_ALPHA] = isalpha(c),       [CLASS_CONTROL] = iscntrl(c), [CLASS_DIGIT] = isdigit(c),
+      [CLASS_GRAPHIC] = isgraph(c),     [CLASS_LOWER] = islower(c),   [CLASS_UPPER] = isupper(c),
+      [CLASS_PUNCTUATION] = ispunct(c), [CLASS_SPACE] = isspace(c),   [CLASS_ALNUM] = isalnum(c),
+      [CLASS_HEX] = isxdigit(c),        [CLASS_ZERO] = c == 0,
+  };
+  for (int class = 0; class < CLASS_COUNT; class++)
+    byte_set_add(is_member[class] ? &classes->members[class] : &classes->others[class],
+                 (unsigned char)c);
+  classes->lower[c] = (unsigned char)tolower(c);
+  classes->upper[c] = (unsigned char)toupper(c);
+}
+
+static CharClasses *build(void) {
+  CharClasses *classes = calloc(1, sizeof *classes);
+  if (classes == NULL) return NULL;
+  for (int c = 0; c < 256; c++) classify(classes, c);
+  return classes;
+}
+
+/* Replaces `former`, unless another thread was faster: its tables, then, are as
+ * good as ours.  Release pairs with the acquire in char_classes. */
+static void publish(const CharClasses *former) {
+  CharClasses *fresh = build();
+  if (fresh == NULL) return;
+  bool redundant = former != NULL && memcmp(former, fresh, sizeof *fresh) == 0;
+  if (redundant ||
+      !atomic_compare_exchange_strong_explicit(&current, &former, fresh, memory_order_release,
+                                               memory_order_relaxed))
+    free(fresh);
+}
+
+const CharClasses *char_classes(void) {
+  const CharClasses *classes = atomic_load_explicit(&current, memory_order_acquire);
+  if (__builtin_expect(classes != NULL, 1)) return classes;
+  publish(NULL);
+  return atomic_load_explicit(&current, memory_order_acquire);
+}
+
+void char_classes_refresh(void) {
+  publish(atomic_load_explicit(&current, memory_order_acquire));
+}
+
+const ByteSet *char_class_set(const CharClasses *classes, unsigned char letter) {
+  /* By lower-case letter, the class plus one. */
+  static const unsigned char class_of[128] = {
+      ['a'] = 1 + CLASS_ALPHA, ['c'] = 1 + CLASS_CONTROL, ['d'] = 1 + CLASS_DIGIT,
+      ['g'] = 1 + CLASS_GRAPHIC, ['l'] = 1 + CLASS_LOWER, ['p'] = 1 + CLASS_PUNCTUATION,
+      ['s'] = 1 + CLASS_SPACE, ['u'] = 1 + CLASS_UPPER, ['w'] = 1 + CLASS_ALNUM,
+      ['x'] = 1 + CLASS_HEX, ['z'] = 1 + CLASS_ZERO,
+  };
+  if (letter < 'A' || letter > 'z') return NULL;
+  unsigned class = class_of[letter | 0x20];
+  if (class == 0) return NULL;
+  return letter >= 'a' ? &classes->members[class - 1] : &classes->others[class - 1];
+}

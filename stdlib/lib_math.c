@@ -1,0 +1,232 @@
+/* stdlib/lib_math.c: the math library, but for random numbers (math_random.c).
+ *
+ * Functions that round give an integer when the result fits one, else a float.
+ * The last group are functions of earlier versions that Lua 5.4 is usually built
+ * with (pow, log10, ...).
+ */
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+
+#include "lauxlib.h"
+#include "lua.h"
+#include "lualib.h"
+#include "math_random.h"
+
+#define PI 3.141592653589793238462643383279502884
+
+/* Floats from -2^63 to below 2^63 fit an integer. */
+#define TWO_63 9223372036854775808.0
+
+static void push_rounded(lua_State *L, lua_Number whole) {
+  if (whole >= -TWO_63 && whole < TWO_63)
+    lua_pushinteger(L, (lua_Integer)whole);
+  else
+    lua_pushnumber(L, whole);
+}
+
+/* ---- rounding --------------------------------------------------------------- */
+
+static int math_floor(lua_State *L) {
+  if (lua_isinteger(L, 1))
+    lua_settop(L, 1);
+  else
+    push_rounded(L, floor(luaL_checknumber(L, 1)));
+  return 1;
+}
+
+static int math_ceil(lua_State *L) {
+  if (lua_isinteger(L, 1))
+    lua_settop(L, 1);
+  else
+    push_rounded(L, ceil(luaL_checknumber(L, 1)));
+  return 1;
+}
+
+/* A float gives its whole part, as an integer if it fits, and its fraction. */
+static int math_modf(lua_State *L) {
+  if (lua_isinteger(L, 1)) {
+    lua_settop(L, 1);
+    lua_pushnumber(L, 0);
+    return 2;
+  }
+  lua_Number n = luaL_checknumber(L, 1), whole = trunc(n);
+  push_rounded(L, whole);
+  lua_pushnumber(L, n == whole ? 0.0 : n - whole); /* infinities have no fraction */
+  return 2;
+}
+
+static int math_fmod(lua_State *L) {
+  if (!lua_isinteger(L, 1) || !lua_isinteger(L, 2)) {
+    lua_Number a = luaL_checknumber(L, 1);
+    lua_pushnumber(L, fmod(a, luaL_checknumber(L, 2)));
+    return 1;
+  }
+  lua_Integer a = lua_tointeger(L, 1), b = lua_tointeger(L, 2);
+  luaL_argcheck(L, b != 0, 2, "zero");
+  lua_pushinteger(L, b == -1 ? 0 : a % b); /* the least integer by -1 would trap */
+  return 1;
+}
+
+static int math_tointeger(lua_State *L) {
+  int is_integer;
+  lua_Integer n = lua_tointegerx(L, 1, &is_integer);
+  if (is_integer) {
+    lua_pushinteger(L, n);
+  } else {
+    luaL_checkany(L, 1);
+    luaL_pushfail(L);
+  }
+  return 1;
+}
+
+/* ---- comparing -------------------------------------------------------------- */
+
+static int math_abs(lua_State *L) {
+  if (lua_isinteger(L, 1)) {
+    lua_Integer n = lua_tointeger(L, 1);
+    lua_pushinteger(L, n < 0 ? (lua_Integer)(0 - (lua_Unsigned)n) : n);
+  } else {
+    lua_pushnumber(L, fabs(luaL_checknumber(L, 1)));
+  }
+  return 1;
+}
+
+static int math_ult(lua_State *L) {
+  lua_Integer a = luaL_checkinteger(L, 1), b = luaL_checkinteger(L, 2);
+  lua_pushboolean(L, (lua_Unsigned)a < (lua_Unsigned)b);
+  return 1;
+}
+
+static int math_max(lua_State *L) {
+  int count = lua_gettop(L), best = 1;
+  luaL_argcheck(L, count >= 1, 1, "value expected");
+  for (int i = 2; i <= count; i++)
+    if (lua_compare(L, best, i, LUA_OPLT)) best = i;
+  lua_pushvalue(L, best);
+  return 1;
+}
+
+static int math_min(lua_State *L) {
+  int count = lua_gettop(L), best = 1;
+  luaL_argcheck(L, count >= 1, 1, "value expected");
+  for (int i = 2; i <= count; i++)
+    if (lua_compare(L, i, best, LUA_OPLT)) best = i;
+  lua_pushvalue(L, best);
+  return 1;
+}
+
+static int math_type(lua_State *L) {
+  if (lua_type(L, 1) == LUA_TNUMBER) {
+    lua_pushstring(L, lua_isinteger(L, 1) ? "integer" : "float");
+  } else {
+    luaL_checkany(L, 1);
+    luaL_pushfail(L);
+  }
+  return 1;
+}
+
+/* ---- functions of floats ---------------------------------------------------- */
+
+/* The math library's function of one float that C offers under the same name. */
+#define FLOAT_FUNCTION(name)                        \
+  static int math_##name(lua_State *L) {            \
+    lua_pushnumber(L, name(luaL_checknumber(L, 1))); \
+    return 1;                                       \
+  }
+
+FLOAT_FUNCTION(sin)
+FLOAT_FUNCTION(cos)
+FLOAT_FUNCTION(tan)
+FLOAT_FUNCTION(asin)
+FLOAT_FUNCTION(acos)
+FLOAT_FUNCTION(sqrt)
+FLOAT_FUNCTION(exp)
+FLOAT_FUNCTION(cosh)
+FLOAT_FUNCTION(sinh)
+FLOAT_FUNCTION(tanh)
+FLOAT_FUNCTION(log10)
+
+static int math_atan(lua_State *L) {
+  lua_Number y = luaL_checknumber(L, 1);
+  lua_pushnumber(L, atan2(y, luaL_optnumber(L, 2, 1)));
+  return 1;
+}
+
+static int math_deg(lua_State *L) {
+  lua_pushnumber(L, luaL_checknumber(L, 1) * (180.0 / PI));
+  return 1;
+}
+
+static int math_rad(lua_State *L) {
+  lua_pushnumber(L, luaL_checknumber(L, 1) * (PI / 180.0));
+  return 1;
+}
+
+static lua_Number log_to_base(lua_Number n, lua_Number base) {
+  if (base == 2.0) return log2(n);
+  if (base == 10.0) return log10(n);
+  return log(n) / log(base);
+}
+
+static int math_log(lua_State *L) {
+  lua_Number n = luaL_checknumber(L, 1);
+  lua_pushnumber(L, lua_isnoneornil(L, 2) ? log(n) : log_to_base(n, luaL_checknumber(L, 2)));
+  return 1;
+}
+
+static int math_pow(lua_State *L) {
+  lua_Number base = luaL_checknumber(L, 1);
+  lua_pushnumber(L, pow(base, luaL_checknumber(L, 2)));
+  return 1;
+}
+
+static int math_frexp(lua_State *L) {
+  int exponent;
+  lua_pushnumber(L, frexp(luaL_checknumber(L, 1), &exponent));
+  lua_pushinteger(L, exponent);
+  return 2;
+}
+
+static int math_ldexp(lua_State *L) {
+  lua_Number n = luaL_checknumber(L, 1);
+  lua_Integer exponent = luaL_checkinteger(L, 2);
+  if (exponent > INT_MAX) exponent = INT_MAX;
+  if (exponent < INT_MIN) exponent = INT_MIN;
+  lua_pushnumber(L, ldexp(n, (int)exponent));
+  return 1;
+}
+
+/* ---- the library ------------------------------------------------------------ */
+
+static const luaL_Reg functions[] = {
+    {"abs", math_abs},     {"acos", math_acos},     {"asin", math_asin},
+    {"atan", math_atan},   {"ceil", math_ceil},     {"cos", math_cos},
+    {"cosh", math_cosh},   {"deg", math_deg},       {"exp", math_exp},
+    {"floor", math_floor}, {"fmod", math_fmod},     {"frexp", math_frexp},
+    {"ldexp", math_ldexp}, {"log", math_log},       {"log10", math_log10},
+    {"max", math_max},     {"min", math_min},       {"modf", math_modf},
+    {"pow", math_pow},     {"rad", math_rad},       {"sin", math_sin},
+    {"sinh", math_sinh},   {"sqrt", math_sqrt},     {"tan", math_tan},
+    {"tanh", math_tanh},   {"tointeger", math_tointeger}, {"type", math_type},
+    {"ult", math_ult},     {NULL, NULL},
+};
+
+static void set_constants(lua_State *L) {
+  lua_pushnumber(L, PI);
+  lua_setfield(L, -2, "pi");
+  lua_pushnumber(L, HUGE_VAL);
+  lua_setfield(L, -2, "huge");
+  lua_pushinteger(L, LUA_MAXINTEGER);
+  lua_setfield(L, -2, "maxinteger");
+  lua_pushinteger(L, LUA_MININTEGER);
+  lua_setfield(L, -2, "mininteger");
+}
+
+int luaopen_math(lua_State *L) {
+  luaL_newlib(L, functions);
+  set_constants(L);
+  math_random_open(L);
+  return 1;
+}

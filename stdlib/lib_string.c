@@ -1,0 +1,251 @@
+/* stdlib/lib_string.c: the string library.
+ *
+ * Here are the functions on bytes and whole strings, string.dump, and the
+ * metatable that strings share: `__index` is the library, and the arithmetic
+ * metamethods convert strings that hold numerals.  Patterns, format and pack
+ * have files of their own (string_match.c, string_format.c, string_pack.c).
+ */
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "char_class.h"
+#include "lauxlib.h"
+#include "lua.h"
+#include "lualib.h"
+#include "string_format.h"
+#include "string_match.h"
+#include "string_pack.h"
+#include "string_position.h"
+
+/* Longest string that string.rep makes: that of PUC-Lua, so that a mistake is
+ * an error at once rather than gigabytes. */
+#define STRING_SIZE_LIMIT ((size_t)INT_MAX)
+
+/* ---- parts ------------------------------------------------------------------ */
+
+static int strlib_len(lua_State *L) {
+  size_t length;
+  luaL_checklstring(L, 1, &length);
+  lua_pushinteger(L, (lua_Integer)length);
+  return 1;
+}
+
+static int strlib_sub(lua_State *L) {
+  size_t length;
+  const char *s = luaL_checklstring(L, 1, &length);
+  size_t first = position_start(luaL_checkinteger(L, 2), length);
+  size_t last = position_end(luaL_optinteger(L, 3, -1), length);
+  if (first > last)
+    lua_pushliteral(L, "");
+  else if (first == 1 && last == length)
+    lua_pushvalue(L, 1);
+  else
+    lua_pushlstring(L, s + first - 1, last - first + 1);
+  return 1;
+}
+
+static int strlib_byte(lua_State *L) {
+  size_t length;
+  const char *s = luaL_checklstring(L, 1, &length);
+  lua_Integer position = luaL_optinteger(L, 2, 1);
+  size_t first = position_start(position, length);
+  size_t last = position_end(luaL_optinteger(L, 3, position), length);
+  if (first > last) return 0;
+  size_t count = last - first + 1;
+  if (count >= INT_MAX) return luaL_error(L, "string slice too long");
+  luaL_checkstack(L, (int)count, "string slice too long");
+  for (size_t i = 0; i < count; i++) lua_pushinteger(L, (unsigned char)s[first - 1 + i]);
+  return (int)count;
+}
+
+static int strlib_char(lua_State *L) {
+  int count = lua_gettop(L);
+  luaL_Buffer b;
+  char *out = luaL_buffinitsize(L, &b, (size_t)count);
+  for (int i = 1; i <= count; i++) {
+    lua_Unsigned c = (lua_Unsigned)luaL_checkinteger(L, i);
+    luaL_argcheck(L, c <= UCHAR_MAX, i, "value out of range");
+    out[i - 1] = (char)c;
+  }
+  luaL_pushresultsize(&b, (size_t)count);
+  return 1;
+}
+
+/* ---- whole strings ---------------------------------------------------------- */
+
+static int strlib_reverse(lua_State *L) {
+  size_t length;
+  const char *s = luaL_checklstring(L, 1, &length);
+  luaL_Buffer b;
+  char *out = luaL_buffinitsize(L, &b, length);
+  for (size_t i = 0; i < length; i++) out[i] = s[length - 1 - i];
+  luaL_pushresultsize(&b, length);
+  return 1;
+}
+
+static int push_mapped(lua_State *L, const unsigned char *map) {
+  size_t length;
+  const char *s = luaL_checklstring(L, 1, &length);
+  luaL_Buffer b;
+  char *out = luaL_buffinitsize(L, &b, length);
+  for (size_t i = 0; i < length; i++) out[i] = (char)map[(unsigned char)s[i]];
+  luaL_pushresultsize(&b, length);
+  return 1;
+}
+
+static const CharClasses *require_classes(lua_State *L) {
+  const CharClasses *classes = char_classes();
+  if (classes == NULL) luaL_error(L, "not enough memory");
+  return classes;
+}
+
+static int strlib_lower(lua_State *L) { return push_mapped(L, require_classes(L)->lower); }
+
+static int strlib_upper(lua_State *L) { return push_mapped(L, require_classes(L)->upper); }
+
+/* Fills out[0, total) with copies of out[0, unit). */
+static void repeat_unit(char *out, size_t unit, size_t total) {
+  if (unit == 1) {
+    memset(out, *out, total);
+    return;
+  }
+  for (size_t done = unit; done < total;) {
+    size_t step = done < total - done ? done : total - done;
+    memcpy(out + done, out, step);
+    done += step;
+  }
+}
+
+/* n > 0 copies of s with `separator` between them; what is written is one unit,
+ * string and separator, over and over, and cut before the last separator. */
+static int push_repeated(lua_State *L, const char *s, size_t length, const char *separator,
+                         size_t separator_length, lua_Integer n) {
+  size_t unit = length + separator_length;
+  if (unit < length || unit > STRING_SIZE_LIMIT / (lua_Unsigned)n)
+    return luaL_error(L, "resulting string too large");
+  size_t total = unit * (size_t)n - separator_length;
+  luaL_Buffer b;
+  char *out = luaL_buffinitsize(L, &b, unit * (size_t)n);
+  memcpy(out, s, length);
+  memcpy(out + length, separator, separator_length);
+  repeat_unit(out, unit, unit * (size_t)n);
+  luaL_pushresultsize(&b, total);
+  return 1;
+}
+
+static int strlib_rep(lua_State *L) {
+  size_t length, separator_length;
+  const char *s = luaL_checklstring(L, 1, &length);
+  lua_Integer n = luaL_checkinteger(L, 2);
+  const char *separator = luaL_optlstring(L, 3, "", &separator_length);
+  if (n <= 0 || length + separator_length == 0) {
+    lua_pushliteral(L, "");
+    return 1;
+  }
+  return push_repeated(L, s, length, separator, separator_length, n);
+}
+
+/* ---- dump ------------------------------------------------------------------- */
+
+/* The buffer is opened by the first piece: before it, the function to dump must
+ * be on top of the stack. */
+typedef struct DumpTarget {
+  bool is_open;
+  luaL_Buffer buffer;
+} DumpTarget;
+
+static int add_piece(lua_State *L, const void *piece, size_t size, void *data) {
+  DumpTarget *target = data;
+  if (!target->is_open) {
+    luaL_buffinit(L, &target->buffer);
+    target->is_open = true;
+  }
+  luaL_addlstring(&target->buffer, piece, size);
+  return 0;
+}
+
+static int strlib_dump(lua_State *L) {
+  DumpTarget target = {.is_open = false};
+  int strip = lua_toboolean(L, 2);
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  if (lua_dump(L, add_piece, &target, strip) != 0)
+    return luaL_error(L, "unable to dump given function");
+  luaL_pushresult(&target.buffer);
+  return 1;
+}
+
+/* ---- arithmetic on strings -------------------------------------------------- */
+
+/* Pushes the argument as a number; false if it neither is one nor reads as one. */
+static bool push_number(lua_State *L, int arg) {
+  if (lua_type(L, arg) == LUA_TNUMBER) {
+    lua_pushvalue(L, arg);
+    return true;
+  }
+  size_t length;
+  const char *s = lua_tolstring(L, arg, &length);
+  return s != NULL && lua_stringtonumber(L, s) == length + 1;
+}
+
+/* When an operand is no number, the second one may have a metamethod of its own:
+ * the first has been asked already, or is a string. */
+static int call_other_metamethod(lua_State *L, const char *event) {
+  lua_settop(L, 2);
+  if (lua_type(L, 2) == LUA_TSTRING || !luaL_getmetafield(L, 2, event))
+    return luaL_error(L, "attempt to %s a '%s' with a '%s'", event + 2, luaL_typename(L, 1),
+                      luaL_typename(L, 2));
+  lua_insert(L, 1);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+static int arithmetic(lua_State *L, int op, const char *event) {
+  if (!push_number(L, 1) || !push_number(L, 2)) return call_other_metamethod(L, event);
+  lua_arith(L, op);
+  return 1;
+}
+
+static int strlib_add(lua_State *L) { return arithmetic(L, LUA_OPADD, "__add"); }
+static int strlib_minus(lua_State *L) { return arithmetic(L, LUA_OPSUB, "__sub"); }
+static int strlib_mul(lua_State *L) { return arithmetic(L, LUA_OPMUL, "__mul"); }
+static int strlib_mod(lua_State *L) { return arithmetic(L, LUA_OPMOD, "__mod"); }
+static int strlib_pow(lua_State *L) { return arithmetic(L, LUA_OPPOW, "__pow"); }
+static int strlib_div(lua_State *L) { return arithmetic(L, LUA_OPDIV, "__div"); }
+static int strlib_idiv(lua_State *L) { return arithmetic(L, LUA_OPIDIV, "__idiv"); }
+static int strlib_unm(lua_State *L) { return arithmetic(L, LUA_OPUNM, "__unm"); }
+
+/* ---- the library ------------------------------------------------------------ */
+
+static const luaL_Reg metamethods[] = {
+    {"__add", strlib_add},   {"__sub", strlib_minus}, {"__mul", strlib_mul},
+    {"__mod", strlib_mod},   {"__pow", strlib_pow},      {"__div", strlib_div},
+    {"__idiv", strlib_idiv}, {"__unm", strlib_unm},      {NULL, NULL},
+};
+
+static const luaL_Reg functions[] = {
+    {"byte", strlib_byte},         {"char", strlib_char},     {"dump", strlib_dump},
+    {"find", strlib_find},         {"format", strlib_format}, {"gmatch", strlib_gmatch},
+    {"gsub", strlib_gsub},         {"len", strlib_len},       {"lower", strlib_lower},
+    {"match", strlib_match},       {"pack", strlib_pack},     {"packsize", strlib_packsize},
+    {"rep", strlib_rep},           {"reverse", strlib_reverse}, {"sub", strlib_sub},
+    {"unpack", strlib_unpack},     {"upper", strlib_upper},   {NULL, NULL},
+};
+
+/* Gives all strings a metatable; the library's table is on top of the stack. */
+static void set_string_metatable(lua_State *L) {
+  lua_pushliteral(L, "");
+  luaL_newlib(L, metamethods);
+  lua_pushvalue(L, -3);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+}
+
+int luaopen_string(lua_State *L) {
+  require_classes(L);
+  luaL_newlib(L, functions);
+  set_string_metatable(L);
+  return 1;
+}

@@ -1,0 +1,212 @@
+/* stdlib/lib_table.c: the table library, but for sort (table_sort.c). */
+#include <limits.h>
+
+#include "integer_text.h"
+#include "lauxlib.h"
+#include "lua.h"
+#include "lualib.h"
+#include "table_access.h"
+
+/* ---- access ----------------------------------------------------------------- */
+
+/* The metatable, on top of the stack, has this field. */
+static bool has_field(lua_State *L, const char *name) {
+  lua_pushstring(L, name);
+  bool found = lua_rawget(L, -2) != LUA_TNIL;
+  lua_pop(L, 1);
+  return found;
+}
+
+/* Whether a value that is no table can stand for one; its metatable is on top. */
+static bool acts_as_table(lua_State *L, unsigned access) {
+  return (!(access & ACCESS_READ) || has_field(L, "__index")) &&
+         (!(access & ACCESS_WRITE) || has_field(L, "__newindex")) &&
+         (!(access & ACCESS_LENGTH) || has_field(L, "__len"));
+}
+
+bool table_check(lua_State *L, int arg, unsigned access) {
+  bool is_table = lua_type(L, arg) == LUA_TTABLE;
+  if (!lua_getmetatable(L, arg)) {
+    if (!is_table) luaL_checktype(L, arg, LUA_TTABLE);
+    return true;
+  }
+  if (!is_table && !acts_as_table(L, access)) luaL_checktype(L, arg, LUA_TTABLE);
+  lua_pop(L, 1);
+  return false;
+}
+
+lua_Integer table_length(lua_State *L, int arg, bool plain) {
+  return plain ? (lua_Integer)lua_rawlen(L, arg) : luaL_len(L, arg);
+}
+
+/* t[to] = t[from] */
+static inline void copy_element(lua_State *L, bool plain, lua_Integer from, lua_Integer to) {
+  table_get(L, 1, plain, from);
+  table_set(L, 1, plain, to);
+}
+
+/* ---- insert and remove ------------------------------------------------------ */
+
+/* The value to insert is on top of the stack. */
+static void insert_at(lua_State *L, bool plain, lua_Integer size, lua_Integer position) {
+  /* unsigned: a position below 1 is a large one */
+  luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)size + 1, 2,
+                "position out of bounds");
+  for (lua_Integer i = luaL_intop(+, size, 1); i > position; i--)
+    copy_element(L, plain, i - 1, i);
+  table_set(L, 1, plain, position);
+}
+
+static int tablib_insert(lua_State *L) {
+  bool plain = table_check(L, 1, ACCESS_READ | ACCESS_WRITE | ACCESS_LENGTH);
+  lua_Integer size = table_length(L, 1, plain);
+  switch (lua_gettop(L)) {
+    case 2: table_set(L, 1, plain, luaL_intop(+, size, 1)); return 0;
+    case 3: insert_at(L, plain, size, luaL_checkinteger(L, 2)); return 0;
+    default: return luaL_error(L, "wrong number of arguments to 'insert'");
+  }
+}
+
+static int tablib_remove(lua_State *L) {
+  bool plain = table_check(L, 1, ACCESS_READ | ACCESS_WRITE | ACCESS_LENGTH);
+  lua_Integer size = table_length(L, 1, plain);
+  lua_Integer position = luaL_optinteger(L, 2, size);
+  if (position != size)
+    luaL_argcheck(L, (lua_Unsigned)position - 1 <= (lua_Unsigned)size, 2,
+                  "position out of bounds");
+  int type = table_get(L, 1, plain, position);
+  if (plain && type == LUA_TNIL && position >= size) return 1; /* there is nothing to erase */
+  for (; position < size; position++) copy_element(L, plain, position + 1, position);
+  lua_pushnil(L);
+  table_set(L, 1, plain, position);
+  return 1;
+}
+
+/* ---- move ------------------------------------------------------------------- */
+
+typedef struct Move {
+  int target; /* stack index */
+  bool source_plain;
+  bool target_plain;
+  lua_Integer first, last; /* of the source */
+  lua_Integer to;
+} Move;
+
+/* Whether elements must be moved from the last to the first: when the target
+ * range begins inside the source range of the same table. */
+static bool must_go_backward(lua_State *L, const Move *m) {
+  if (m->to <= m->first || m->to > m->last) return false;
+  return m->target == 1 || lua_compare(L, 1, m->target, LUA_OPEQ);
+}
+
+static inline void move_element(lua_State *L, const Move *m, lua_Integer i) {
+  table_get(L, 1, m->source_plain, m->first + i);
+  table_set(L, m->target, m->target_plain, m->to + i);
+}
+
+static void move_elements(lua_State *L, const Move *m) {
+  luaL_argcheck(L, m->first > 0 || m->last < LUA_MAXINTEGER + m->first, 3,
+                "too many elements to move");
+  lua_Integer count = m->last - m->first + 1;
+  luaL_argcheck(L, m->to <= LUA_MAXINTEGER - count + 1, 4, "destination wrap around");
+  if (must_go_backward(L, m)) {
+    for (lua_Integer i = count; i-- > 0;) move_element(L, m, i);
+  } else {
+    for (lua_Integer i = 0; i < count; i++) move_element(L, m, i);
+  }
+}
+
+static int tablib_move(lua_State *L) {
+  Move m;
+  m.first = luaL_checkinteger(L, 2);
+  m.last = luaL_checkinteger(L, 3);
+  m.to = luaL_checkinteger(L, 4);
+  m.target = lua_isnoneornil(L, 5) ? 1 : 5;
+  m.source_plain = table_check(L, 1, ACCESS_READ);
+  m.target_plain = table_check(L, m.target, ACCESS_WRITE);
+  if (m.first <= m.last) move_elements(L, &m);
+  lua_pushvalue(L, m.target);
+  return 1;
+}
+
+/* ---- concat ----------------------------------------------------------------- */
+
+static void add_element(lua_State *L, luaL_Buffer *b, bool plain, lua_Integer i) {
+  int type = table_get(L, 1, plain, i);
+  if (type == LUA_TSTRING) {
+    luaL_addvalue(b);
+  } else if (type != LUA_TNUMBER) {
+    luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1),
+               (LUAI_UACINT)i);
+  } else if (lua_isinteger(L, -1)) {
+    char text[INTEGER_DECIMAL_MAX], *end = text + sizeof text;
+    char *start = write_decimal(end, lua_tointeger(L, -1));
+    lua_pop(L, 1);
+    luaL_addlstring(b, start, (size_t)(end - start));
+  } else {
+    luaL_addvalue(b);
+  }
+}
+
+static int tablib_concat(lua_State *L) {
+  bool plain = table_check(L, 1, ACCESS_READ | ACCESS_LENGTH);
+  lua_Integer size = table_length(L, 1, plain);
+  size_t separator_length;
+  const char *separator = luaL_optlstring(L, 2, "", &separator_length);
+  lua_Integer i = luaL_optinteger(L, 3, 1);
+  lua_Integer last = luaL_optinteger(L, 4, size);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  if (i <= last) {
+    for (; i < last; i++) {
+      add_element(L, &b, plain, i);
+      if (separator_length > 0) luaL_addlstring(&b, separator, separator_length);
+    }
+    add_element(L, &b, plain, last);
+  }
+  luaL_pushresult(&b);
+  return 1;
+}
+
+/* ---- pack and unpack -------------------------------------------------------- */
+
+static int tablib_pack(lua_State *L) {
+  int count = lua_gettop(L);
+  lua_createtable(L, count, 1);
+  lua_insert(L, 1);
+  for (int i = count; i > 0; i--) lua_rawseti(L, 1, i);
+  lua_pushinteger(L, count);
+  lua_setfield(L, 1, "n");
+  return 1;
+}
+
+static bool is_plain_table(lua_State *L, int arg) {
+  if (lua_type(L, arg) != LUA_TTABLE) return false;
+  if (!lua_getmetatable(L, arg)) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+static int tablib_unpack(lua_State *L) {
+  lua_Integer first = luaL_optinteger(L, 2, 1);
+  lua_Integer last = luaL_opt(L, luaL_checkinteger, 3, luaL_len(L, 1));
+  if (first > last) return 0;
+  lua_Unsigned count = (lua_Unsigned)last - (lua_Unsigned)first; /* less one */
+  if (count >= INT_MAX || !lua_checkstack(L, (int)++count))
+    return luaL_error(L, "too many results to unpack");
+  bool plain = is_plain_table(L, 1);
+  for (lua_Integer i = first; i < last; i++) table_get(L, 1, plain, i);
+  table_get(L, 1, plain, last);
+  return (int)count;
+}
+
+static const luaL_Reg functions[] = {
+    {"concat", tablib_concat}, {"insert", tablib_insert}, {"move", tablib_move},
+    {"pack", tablib_pack},     {"remove", tablib_remove}, {"sort", tablib_sort},
+    {"unpack", tablib_unpack}, {NULL, NULL},
+};
+
+int luaopen_table(lua_State *L) {
+  luaL_newlib(L, functions);
+  return 1;
+}

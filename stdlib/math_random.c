@@ -1,0 +1,117 @@
+/* stdlib/math_random.c: math.random and math.randomseed.
+ *
+ * The generator is xoshiro256** by Blackman and Vigna (public domain; see
+ * prng.di.unimi.it), seeded and reduced to ranges as Lua 5.4 does it, so that a
+ * seed gives the same numbers here as there.  Its state is a userdata, the
+ * upvalue of both functions: each Lua state has its own.
+ */
+#include "math_random.h"
+
+#include <stdint.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "lauxlib.h"
+
+#define DISCARDED_AFTER_SEEDING 16
+
+typedef struct Generator {
+  uint64_t s[4];
+} Generator;
+
+static inline uint64_t rotate_left(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
+
+static uint64_t next_random(Generator *g) {
+  uint64_t *s = g->s;
+  uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+  uint64_t shifted = s[1] << 17;
+  s[2] ^= s[0];
+  s[3] ^= s[1];
+  s[1] ^= s[2];
+  s[0] ^= s[3];
+  s[2] ^= shifted;
+  s[3] = rotate_left(s[3], 45);
+  return result;
+}
+
+/* In [0, 1): the 53 high bits. */
+static lua_Number as_float(uint64_t bits) { return (lua_Number)(bits >> 11) * 0x1p-53; }
+
+/* Uniform in [0, limit]: random bits as many as the limit has, tried again while
+ * they exceed it. */
+static uint64_t reduce(Generator *g, uint64_t bits, uint64_t limit) {
+  if ((limit & (limit + 1)) == 0) return bits & limit;
+  uint64_t mask = UINT64_MAX >> __builtin_clzll(limit);
+  while ((bits &= mask) > limit) bits = next_random(g);
+  return bits;
+}
+
+static Generator *generator(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+static int math_random(lua_State *L) {
+  Generator *g = generator(L);
+  uint64_t bits = next_random(g);
+  lua_Integer low = 1, high;
+  switch (lua_gettop(L)) {
+    case 0: lua_pushnumber(L, as_float(bits)); return 1;
+    case 1:
+      high = luaL_checkinteger(L, 1);
+      if (high == 0) {
+        lua_pushinteger(L, (lua_Integer)bits);
+        return 1;
+      }
+      break;
+    case 2:
+      low = luaL_checkinteger(L, 1);
+      high = luaL_checkinteger(L, 2);
+      break;
+    default: return luaL_error(L, "wrong number of arguments");
+  }
+  luaL_argcheck(L, low <= high, 1, "interval is empty");
+  uint64_t distance = reduce(g, bits, (uint64_t)high - (uint64_t)low);
+  lua_pushinteger(L, (lua_Integer)(distance + (uint64_t)low));
+  return 1;
+}
+
+/* ---- seeding ---------------------------------------------------------------- */
+
+/* Seeds, and pushes the two parts of the seed. */
+static void seed(lua_State *L, Generator *g, uint64_t first, uint64_t second) {
+  g->s[0] = first;
+  g->s[1] = 0xff; /* the state must not be all zero */
+  g->s[2] = second;
+  g->s[3] = 0;
+  for (int i = 0; i < DISCARDED_AFTER_SEEDING; i++) next_random(g);
+  lua_pushinteger(L, (lua_Integer)first);
+  lua_pushinteger(L, (lua_Integer)second);
+}
+
+/* From the system's entropy or, where it gives none, from time and addresses. */
+static void seed_randomly(lua_State *L, Generator *g) {
+  uint64_t entropy[2];
+  if (getrandom(entropy, sizeof entropy, GRND_NONBLOCK) != (ssize_t)sizeof entropy) {
+    entropy[0] = (uint64_t)time(NULL) ^ (uint64_t)clock() << 32;
+    entropy[1] = (uint64_t)(uintptr_t)g ^ (uint64_t)(uintptr_t)&entropy << 16;
+  }
+  seed(L, g, entropy[0], entropy[1]);
+}
+
+static int math_randomseed(lua_State *L) {
+  if (lua_isnone(L, 1)) {
+    seed_randomly(L, generator(L));
+  } else {
+    lua_Integer first = luaL_checkinteger(L, 1);
+    lua_Integer second = luaL_optinteger(L, 2, 0);
+    seed(L, generator(L), (uint64_t)first, (uint64_t)second);
+  }
+  return 2;
+}
+
+void math_random_open(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"random", math_random}, {"randomseed", math_randomseed}, {NULL, NULL}};
+  Generator *g = lua_newuserdatauv(L, sizeof *g, 0);
+  seed_randomly(L, g);
+  lua_pop(L, 2);
+  luaL_setfuncs(L, functions, 1);
+}

@@ -1,0 +1,106 @@
+/* stdlib/pattern.h: Lua's patterns, compiled and matched.  See pattern_compile.c
+ * for the form of a compiled pattern, pattern_match.c for the matching. */
+#ifndef SAROS_STDLIB_PATTERN_H
+#define SAROS_STDLIB_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "char_class.h"
+#include "lua.h"
+
+#define PATTERN_CAPTURE_MAX 32
+/* Repetitions that may be open for backtracking at once. */
+#define PATTERN_DEPTH_MAX 200
+
+typedef enum PatternOp {
+  PATTERN_CHAR,     /* the byte `byte` */
+  PATTERN_ANY,      /* any byte */
+  PATTERN_SET,      /* a byte of `set` */
+  PATTERN_GREEDY,   /* as many as possible of `single`, at least `minimum` */
+  PATTERN_OPTIONAL, /* one of `single`, else none */
+  PATTERN_LAZY,     /* as few as possible of `single` */
+  PATTERN_OPEN,     /* start of capture `index` */
+  PATTERN_CLOSE,    /* end of capture `index` */
+  PATTERN_POSITION, /* capture `index` is the position here */
+  PATTERN_BACKREF,  /* what capture `index` took, again */
+  PATTERN_BALANCE,  /* from `byte` to the `closing` that balances it */
+  PATTERN_FRONTIER, /* the byte before is not in `set`, the one here is */
+  PATTERN_END,      /* end of the subject */
+  PATTERN_ACCEPT,   /* end of the pattern */
+  PATTERN_ERROR     /* the pattern is malformed here: `index` says how */
+} PatternOp;
+
+typedef struct PatternNode {
+  uint8_t op;
+  uint8_t single;  /* of a repetition: PATTERN_CHAR, PATTERN_ANY or PATTERN_SET */
+  uint8_t minimum; /* of a repetition: 0 or 1 */
+  bool possessive; /* giving back bytes cannot make the rest match */
+  uint8_t byte;
+  uint8_t closing;
+  uint8_t index;   /* of a capture from 0; a PatternError */
+  uint8_t culprit; /* of a PatternError: the capture's number as written */
+  const ByteSet *set;
+} PatternNode;
+
+typedef struct Pattern {
+  PatternNode *nodes;       /* ends with PATTERN_ACCEPT or PATTERN_ERROR */
+  const PatternNode *first; /* what every match begins with, if that takes a byte; else NULL */
+  bool skip_run; /* where `first` took a run in vain, starting within that run is in vain too */
+  int captures;
+} Pattern;
+
+/* One attempt or several with the same pattern and subject. */
+typedef struct Match {
+  lua_State *L;
+  const Pattern *pattern;
+  const char *start; /* the subject */
+  const char *end;
+  int depth; /* repetitions that may still be opened */
+  struct {
+    const char *start;
+    ptrdiff_t length; /* or one of the two below */
+  } captures[PATTERN_CAPTURE_MAX];
+} Match;
+
+#define CAPTURE_UNFINISHED (-1)
+#define CAPTURE_POSITION (-2)
+
+/* Room that pattern_compile needs for a pattern of `length` bytes, aligned for
+ * pointers. */
+size_t pattern_storage_size(size_t length);
+/* A pattern no longer than this fits into PATTERN_SMALL_STORAGE bytes. */
+#define PATTERN_SMALL_LENGTH 44
+#define PATTERN_SMALL_STORAGE 1216
+
+/* Compiles text[0, length), a leading '^' having been dealt with by the caller.
+ * Never fails: an error in the pattern becomes a node that raises it when
+ * matching gets there.  `storage` must outlive `pattern`. */
+void pattern_compile(Pattern *pattern, void *storage, const char *text, size_t length,
+                     const CharClasses *classes);
+
+/* Prepares to match `pattern` against subject[0, length). */
+void pattern_begin(Match *m, lua_State *L, const Pattern *pattern, const char *subject,
+                   size_t length);
+
+/* Matches at `s` exactly.  The end of the match, or NULL.  Raises the errors of
+ * malformed and of too complex patterns. */
+const char *pattern_match_at(Match *m, const char *s);
+
+/* Finds the first match that starts at `from` or later and does not end at
+ * `refused` (NULL refuses none).  Its end, with its start in *found; or NULL. */
+const char *pattern_search(Match *m, const char *from, const char *refused, const char **found);
+
+/* What is wrong with a pattern. */
+typedef enum PatternError {
+  PATTERN_ENDS_WITH_ESCAPE,
+  PATTERN_UNCLOSED_SET,
+  PATTERN_BALANCE_WITHOUT_ARGUMENTS,
+  PATTERN_FRONTIER_WITHOUT_SET,
+  PATTERN_UNOPENED_CAPTURE,
+  PATTERN_TOO_MANY_CAPTURES,
+  PATTERN_BAD_BACKREF
+} PatternError;
+
+#endif

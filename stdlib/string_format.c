@@ -1,0 +1,401 @@
+/* stdlib/string_format.c: string.format.
+ *
+ * A conversion is read once into a Spec; its flags are checked against what its
+ * letter admits.  Integers, strings and characters are laid out here; floats
+ * with modifiers and %a go through snprintf, with a specification rebuilt from
+ * the Spec, so that no text of the guest's ever reaches the C library as a
+ * format.
+ */
+#include "string_format.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "integer_text.h"
+#include "lauxlib.h"
+
+/* Longest conversion that may be written, '%' and letter included. */
+#define SPEC_TEXT_MAX 22
+
+/* Largest width and precision. */
+#define TWO_DIGITS_MAX 99
+
+/* Longest results: of an integer with width and precision of two digits each; of
+ * a float likewise, in exponential or hexadecimal form; of the largest float
+ * written out with %f. */
+#define INTEGER_TEXT_MAX 128
+#define FLOAT_TEXT_MAX 160
+#define LONG_FLOAT_TEXT_MAX 512
+
+enum Flag {
+  FLAG_LEFT = 1,       /* - */
+  FLAG_PLUS = 2,       /* + */
+  FLAG_BLANK = 4,      /* space */
+  FLAG_ALTERNATE = 8,  /* # */
+  FLAG_ZERO = 16,      /* 0 */
+  HAS_PRECISION = 32,  /* not a flag proper: a '.' was written */
+};
+
+typedef struct Spec {
+  const char *text; /* where it begins, at '%' */
+  int length;       /* of the text, letter included */
+  unsigned flags;
+  int width; /* 0: none */
+  int precision;
+  char letter;
+} Spec;
+
+/* ---- reading a conversion --------------------------------------------------- */
+
+static unsigned flag_of(char c) {
+  switch (c) {
+    case '-': return FLAG_LEFT;
+    case '+': return FLAG_PLUS;
+    case ' ': return FLAG_BLANK;
+    case '#': return FLAG_ALTERNATE;
+    case '0': return FLAG_ZERO;
+    default: return 0;
+  }
+}
+
+static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* At most two digits; a third one stays and makes the conversion invalid. */
+static const char *read_two_digits(const char *p, int *value) {
+  *value = 0;
+  for (int i = 0; i < 2 && is_digit(*p); i++) *value = *value * 10 + (*p++ - '0');
+  return p;
+}
+
+/* Finds where the letter is: behind all flags, digits and points.  These are
+ * read again, by order, in parse_spec. */
+static int letter_offset(lua_State *L, const char *text) {
+  size_t modifiers = strspn(text + 1, "-+ #0123456789.");
+  if (modifiers + 2 > SPEC_TEXT_MAX) luaL_error(L, "invalid format (too long)");
+  return (int)modifiers + 1;
+}
+
+/* Reads the conversion at `text`, a '%' in a string that ends with a 0.  What is
+ * out of order shows in spec->letter: it then is no letter. */
+static void parse_spec(lua_State *L, Spec *spec, const char *text) {
+  const char *p = text + 1;
+  unsigned flag;
+  spec->text = text;
+  spec->length = letter_offset(L, text) + 1;
+  spec->flags = 0;
+  for (; (flag = flag_of(*p)) != 0; p++) spec->flags |= flag;
+  p = read_two_digits(p, &spec->width);
+  spec->precision = 0;
+  if (*p == '.') {
+    spec->flags |= HAS_PRECISION;
+    p = read_two_digits(p + 1, &spec->precision);
+  }
+  spec->letter = *p;
+}
+
+static void push_spec(lua_State *L, const Spec *spec) {
+  lua_pushlstring(L, spec->text, (size_t)spec->length);
+}
+
+static void require_flags(lua_State *L, const Spec *spec, unsigned allowed) {
+  bool in_order = spec->letter == spec->text[spec->length - 1];
+  if (in_order && (spec->flags & ~allowed) == 0) return;
+  push_spec(L, spec);
+  luaL_error(L, "invalid conversion specification: '%s'", lua_tostring(L, -1));
+}
+
+/* ---- padding ---------------------------------------------------------------- */
+
+/* Adds `length` bytes, padded with blanks to the width. */
+static void add_padded(luaL_Buffer *b, const Spec *spec, const char *s, size_t length) {
+  size_t width = (size_t)spec->width, padding = width > length ? width - length : 0;
+  if (padding == 0) {
+    luaL_addlstring(b, s, length);
+    return;
+  }
+  bool left = (spec->flags & FLAG_LEFT) != 0;
+  char *room = luaL_prepbuffsize(b, width);
+  memcpy(room + (left ? 0 : padding), s, length);
+  memset(room + (left ? length : 0), ' ', padding);
+  luaL_addsize(b, width);
+}
+
+/* ---- integers --------------------------------------------------------------- */
+
+static char *power_of_two_digits(char *end, lua_Unsigned n, unsigned shift, const char *digits) {
+  do *--end = digits[n & ((1u << shift) - 1)];
+  while ((n >>= shift) != 0);
+  return end;
+}
+
+static char *integer_digits(char *end, lua_Unsigned n, char letter) {
+  switch (letter) {
+    case 'o': return power_of_two_digits(end, n, 3, "01234567");
+    case 'x': return power_of_two_digits(end, n, 4, "0123456789abcdef");
+    case 'X': return power_of_two_digits(end, n, 4, "0123456789ABCDEF");
+    default: return write_decimal_unsigned(end, n);
+  }
+}
+
+/* What stands before the digits of a number; at most two characters. */
+static const char *integer_prefix(const Spec *spec, lua_Integer n) {
+  if (spec->letter == 'd' || spec->letter == 'i') {
+    if (n < 0) return "-";
+    if (spec->flags & FLAG_PLUS) return "+";
+    return spec->flags & FLAG_BLANK ? " " : "";
+  }
+  if (!(spec->flags & FLAG_ALTERNATE) || n == 0) return "";
+  return spec->letter == 'x' ? "0x" : spec->letter == 'X' ? "0X" : "";
+}
+
+/* How many digits at least, by precision or zero padding. */
+static int least_digits(const Spec *spec, int prefix_length, int digits) {
+  if (spec->flags & HAS_PRECISION) return spec->precision;
+  if ((spec->flags & FLAG_ZERO) && !(spec->flags & FLAG_LEFT)) return spec->width - prefix_length;
+  return digits;
+}
+
+static void add_integer(luaL_Buffer *b, const Spec *spec, lua_Integer n) {
+  char text[INTEGER_TEXT_MAX], *end = text + sizeof text;
+  bool is_signed = spec->letter == 'd' || spec->letter == 'i';
+  lua_Unsigned magnitude = (lua_Unsigned)n;
+  if (is_signed && n < 0) magnitude = 0 - magnitude;
+  char *start = integer_digits(end, magnitude, spec->letter);
+  if (n == 0 && (spec->flags & HAS_PRECISION) && spec->precision == 0) start = end;
+  const char *prefix = integer_prefix(spec, n);
+  int prefix_length = (int)strlen(prefix);
+  int least = least_digits(spec, prefix_length, (int)(end - start));
+  while (end - start < least) *--start = '0';
+  /* '#' demands that an octal number begin with 0 */
+  if (spec->letter == 'o' && (spec->flags & FLAG_ALTERNATE) && (start == end || *start != '0'))
+    *--start = '0';
+  start -= prefix_length;
+  memcpy(start, prefix, (size_t)prefix_length);
+  add_padded(b, spec, start, (size_t)(end - start));
+}
+
+static void add_plain_integer(luaL_Buffer *b, lua_Integer n) {
+  char text[INTEGER_DECIMAL_MAX], *end = text + sizeof text;
+  char *start = write_decimal(end, n);
+  luaL_addlstring(b, start, (size_t)(end - start));
+}
+
+static void format_integer(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  bool is_signed = spec->letter == 'd' || spec->letter == 'i';
+  unsigned allowed = FLAG_LEFT | FLAG_ZERO | HAS_PRECISION;
+  if (is_signed)
+    allowed |= FLAG_PLUS | FLAG_BLANK;
+  else if (spec->letter != 'u')
+    allowed |= FLAG_ALTERNATE;
+  lua_Integer n = luaL_checkinteger(L, arg);
+  require_flags(L, spec, allowed);
+  if (is_signed && spec->length == 2)
+    add_plain_integer(b, n);
+  else
+    add_integer(b, spec, n);
+}
+
+/* ---- floats ----------------------------------------------------------------- */
+
+/* The specification in C's form.  The width is written after the flags, so it
+ * cannot begin with a 0. */
+static void c_spec(char *out, const Spec *spec) {
+  static const char flags[] = "-+ #0"; /* by bit */
+  *out++ = '%';
+  for (int i = 0; flags[i] != '\0'; i++)
+    if (spec->flags & (1u << i)) *out++ = flags[i];
+  if (spec->width > 0) out += sprintf(out, "%d", spec->width);
+  if (spec->flags & HAS_PRECISION) out += sprintf(out, ".%d", spec->precision);
+  *out++ = spec->letter;
+  *out = '\0';
+}
+
+static void format_float(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  lua_Number n = luaL_checknumber(L, arg);
+  require_flags(L, spec,
+                FLAG_LEFT | FLAG_PLUS | FLAG_BLANK | FLAG_ALTERNATE | FLAG_ZERO | HAS_PRECISION);
+  char format[SPEC_TEXT_MAX + 1];
+  c_spec(format, spec);
+  size_t room = spec->letter == 'f' ? LONG_FLOAT_TEXT_MAX : FLOAT_TEXT_MAX;
+  int length = snprintf(luaL_prepbuffsize(b, room), room, format, n);
+  luaL_addsize(b, (size_t)length);
+}
+
+/* ---- strings, characters, pointers ------------------------------------------ */
+
+static void format_char(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  require_flags(L, spec, FLAG_LEFT);
+  char c = (char)luaL_checkinteger(L, arg);
+  add_padded(b, spec, &c, 1);
+}
+
+static void format_pointer(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  require_flags(L, spec, FLAG_LEFT);
+  const void *pointer = lua_topointer(L, arg);
+  char text[32] = "(null)";
+  if (pointer != NULL) snprintf(text, sizeof text, "%p", pointer);
+  add_padded(b, spec, text, strlen(text));
+}
+
+/* %s with modifiers; `text` is on top of the stack and is popped. */
+static void add_modified_string(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg,
+                                const char *text, size_t length) {
+  char copy[TWO_DIGITS_MAX];
+  luaL_argcheck(L, length == strlen(text), arg, "string contains zeros");
+  require_flags(L, spec, FLAG_LEFT | HAS_PRECISION);
+  if ((spec->flags & HAS_PRECISION) && (size_t)spec->precision < length)
+    length = (size_t)spec->precision;
+  if (length > sizeof copy) { /* no precision, and longer than any width */
+    luaL_addvalue(b);
+    return;
+  }
+  memcpy(copy, text, length);
+  lua_pop(L, 1); /* the buffer may only grow when nothing lies above it */
+  add_padded(b, spec, copy, length);
+}
+
+static bool has_tostring(lua_State *L, int arg) {
+  if (luaL_getmetafield(L, arg, "__tostring") == LUA_TNIL) return false;
+  lua_pop(L, 1);
+  return true;
+}
+
+/* %s without modifiers. */
+static void add_string(lua_State *L, luaL_Buffer *b, int arg) {
+  if (lua_type(L, arg) == LUA_TSTRING && !has_tostring(L, arg)) {
+    size_t length;
+    const char *s = lua_tolstring(L, arg, &length);
+    luaL_addlstring(b, s, length);
+  } else if (lua_isinteger(L, arg) && !has_tostring(L, arg)) {
+    add_plain_integer(b, lua_tointeger(L, arg));
+  } else {
+    luaL_tolstring(L, arg, NULL);
+    luaL_addvalue(b);
+  }
+}
+
+static void format_string(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  if (spec->length == 2) {
+    add_string(L, b, arg);
+    return;
+  }
+  size_t length;
+  const char *text = luaL_tolstring(L, arg, &length);
+  add_modified_string(L, b, spec, arg, text, length);
+}
+
+/* ---- %q --------------------------------------------------------------------- */
+
+static void add_quoted_byte(luaL_Buffer *b, unsigned char c, bool digit_follows) {
+  char text[8];
+  if (c == '"' || c == '\\' || c == '\n') {
+    luaL_addchar(b, '\\');
+    luaL_addchar(b, (char)c);
+  } else if (iscntrl(c)) {
+    int length = sprintf(text, digit_follows ? "\\%03d" : "\\%d", c);
+    luaL_addlstring(b, text, (size_t)length);
+  } else {
+    luaL_addchar(b, (char)c);
+  }
+}
+
+static void add_quoted_string(luaL_Buffer *b, const char *s, size_t length) {
+  luaL_addchar(b, '"');
+  for (size_t i = 0; i < length; i++)
+    add_quoted_byte(b, (unsigned char)s[i], i + 1 < length && is_digit(s[i + 1]));
+  luaL_addchar(b, '"');
+}
+
+/* A float as an exact hexadecimal numeral, with '.' in any locale. */
+static void add_quoted_float(luaL_Buffer *b, lua_Number n) {
+  if (isnan(n)) {
+    luaL_addstring(b, "(0/0)");
+  } else if (isinf(n)) {
+    luaL_addstring(b, n > 0 ? "1e9999" : "-1e9999");
+  } else {
+    char text[64];
+    int length = snprintf(text, sizeof text, "%a", n);
+    char *point = strchr(text, localeconv()->decimal_point[0]);
+    if (point != NULL) *point = '.';
+    luaL_addlstring(b, text, (size_t)length);
+  }
+}
+
+static void add_quoted_integer(luaL_Buffer *b, lua_Integer n) {
+  if (n == LUA_MININTEGER)
+    luaL_addstring(b, "0x8000000000000000"); /* its decimal form would read as a float */
+  else
+    add_plain_integer(b, n);
+}
+
+static void format_literal(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  if (spec->length != 2) luaL_error(L, "specifier '%%q' cannot have modifiers");
+  size_t length;
+  const char *s;
+  switch (lua_type(L, arg)) {
+    case LUA_TSTRING:
+      s = lua_tolstring(L, arg, &length);
+      add_quoted_string(b, s, length);
+      break;
+    case LUA_TNUMBER:
+      if (lua_isinteger(L, arg))
+        add_quoted_integer(b, lua_tointeger(L, arg));
+      else
+        add_quoted_float(b, lua_tonumber(L, arg));
+      break;
+    case LUA_TNIL: luaL_addstring(b, "nil"); break;
+    case LUA_TBOOLEAN: luaL_addstring(b, lua_toboolean(L, arg) ? "true" : "false"); break;
+    default: luaL_argerror(L, arg, "value has no literal form");
+  }
+}
+
+/* ---- string.format ---------------------------------------------------------- */
+
+static void raise_unknown(lua_State *L, const Spec *spec) {
+  push_spec(L, spec);
+  luaL_error(L, "invalid conversion '%s' to 'format'", lua_tostring(L, -1));
+}
+
+static void format_argument(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  switch (spec->text[spec->length - 1]) {
+    case 'd': case 'i': case 'u': case 'o': case 'x': case 'X':
+      format_integer(L, b, spec, arg);
+      break;
+    case 'a': case 'A': case 'e': case 'E': case 'f': case 'g': case 'G':
+      format_float(L, b, spec, arg);
+      break;
+    case 's': format_string(L, b, spec, arg); break;
+    case 'c': format_char(L, b, spec, arg); break;
+    case 'q': format_literal(L, b, spec, arg); break;
+    case 'p': format_pointer(L, b, spec, arg); break;
+    default: raise_unknown(L, spec);
+  }
+}
+
+int strlib_format(lua_State *L) {
+  int top = lua_gettop(L), arg = 1;
+  size_t length;
+  const char *p = luaL_checklstring(L, 1, &length), *end = p + length, *percent;
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  while ((percent = memchr(p, '%', (size_t)(end - p))) != NULL) {
+    luaL_addlstring(&b, p, (size_t)(percent - p));
+    if (percent[1] == '%') {
+      luaL_addchar(&b, '%');
+      p = percent + 2;
+      continue;
+    }
+    if (++arg > top) return luaL_argerror(L, arg, "no value");
+    Spec spec;
+    parse_spec(L, &spec, percent);
+    format_argument(L, &b, &spec, arg);
+    p = percent + spec.length;
+  }
+  luaL_addlstring(&b, p, (size_t)(end - p));
+  luaL_pushresult(&b);
+  return 1;
+}

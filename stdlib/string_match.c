@@ -1,0 +1,309 @@
+/* stdlib/string_match.c: string.find, match, gmatch and gsub.
+ *
+ * Each compiles its pattern (pattern.h) into a buffer on the C stack, or for a
+ * long one into a userdata on the Lua stack; gmatch keeps its compiled pattern
+ * in the iterator.  Subject and pattern stay where they are as long as the Lua
+ * stack, or the iterator, refers to them.
+ */
+#include "string_match.h"
+
+#include <string.h>
+
+#include "lauxlib.h"
+#include "pattern.h"
+#include "string_position.h"
+
+typedef struct PatternBuffer {
+  Pattern pattern;
+  bool anchored;
+  _Alignas(PatternNode) char storage[PATTERN_SMALL_STORAGE];
+} PatternBuffer;
+
+static const CharClasses *require_classes(lua_State *L) {
+  const CharClasses *classes = char_classes();
+  if (classes == NULL) luaL_error(L, "not enough memory");
+  return classes;
+}
+
+/* Compiles a pattern that may be anchored.  Pushes a userdata if it is long. */
+static void prepare(lua_State *L, PatternBuffer *b, const char *text, size_t length) {
+  b->anchored = length > 0 && *text == '^';
+  text += b->anchored;
+  length -= b->anchored;
+  void *storage = b->storage;
+  if (length > PATTERN_SMALL_LENGTH)
+    storage = lua_newuserdatauv(L, pattern_storage_size(length), 0);
+  pattern_compile(&b->pattern, storage, text, length, require_classes(L));
+}
+
+/* First match from `from` on, as pattern_search; at `from` only if anchored. */
+static const char *first_match(Match *m, bool anchored, const char *from, const char **found) {
+  if (!anchored) return pattern_search(m, from, NULL, found);
+  *found = from;
+  return pattern_match_at(m, from);
+}
+
+/* ---- captures --------------------------------------------------------------- */
+
+static void push_capture(const Match *m, int index) {
+  ptrdiff_t length = m->captures[index].length;
+  const char *start = m->captures[index].start;
+  if (length >= 0)
+    lua_pushlstring(m->L, start, (size_t)length);
+  else if (length == CAPTURE_POSITION)
+    lua_pushinteger(m->L, start - m->start + 1);
+  else
+    luaL_error(m->L, "unfinished capture");
+}
+
+static int push_captures(const Match *m) {
+  int count = m->pattern->captures;
+  luaL_checkstack(m->L, count, "too many captures");
+  for (int i = 0; i < count; i++) push_capture(m, i);
+  return count;
+}
+
+/* The captures or, if there are none, the match itself. */
+static int push_captures_or_match(const Match *m, const char *start, const char *end) {
+  if (m->pattern->captures > 0) return push_captures(m);
+  lua_pushlstring(m->L, start, (size_t)(end - start));
+  return 1;
+}
+
+/* ---- find and match --------------------------------------------------------- */
+
+static int push_failure(lua_State *L) {
+  luaL_pushfail(L);
+  return 1;
+}
+
+static int push_range(lua_State *L, size_t before, size_t length) {
+  lua_pushinteger(L, (lua_Integer)before + 1);
+  lua_pushinteger(L, (lua_Integer)(before + length));
+  return 2;
+}
+
+static bool has_specials(const char *p, size_t length) {
+  static const bool is_special[256] = {
+      ['^'] = true, ['$'] = true, ['*'] = true, ['+'] = true, ['?'] = true, ['.'] = true,
+      ['('] = true, [')'] = true, ['['] = true, ['%'] = true, ['-'] = true,
+  };
+  for (size_t i = 0; i < length; i++)
+    if (is_special[(unsigned char)p[i]]) return true;
+  return false;
+}
+
+static int find_plain(lua_State *L, const char *s, size_t ls, const char *p, size_t lp,
+                      size_t from) {
+  const char *found = memmem(s + from, ls - from, p, lp);
+  return found == NULL ? push_failure(L) : push_range(L, (size_t)(found - s), lp);
+}
+
+/* `from` is an offset within s[0, ls], as the arguments below. */
+static int find_pattern(lua_State *L, const char *s, size_t ls, const char *p, size_t lp,
+                        size_t from) {
+  PatternBuffer buffer;
+  Match m;
+  const char *start, *end;
+  prepare(L, &buffer, p, lp);
+  pattern_begin(&m, L, &buffer.pattern, s, ls);
+  end = first_match(&m, buffer.anchored, s + from, &start);
+  if (end == NULL) return push_failure(L);
+  return push_range(L, (size_t)(start - s), (size_t)(end - start)) + push_captures(&m);
+}
+
+int strlib_find(lua_State *L) {
+  size_t ls, lp;
+  const char *s = luaL_checklstring(L, 1, &ls);
+  const char *p = luaL_checklstring(L, 2, &lp);
+  size_t from = position_start(luaL_optinteger(L, 3, 1), ls) - 1;
+  if (from > ls) return push_failure(L);
+  if (lua_toboolean(L, 4) || !has_specials(p, lp)) return find_plain(L, s, ls, p, lp, from);
+  return find_pattern(L, s, ls, p, lp, from);
+}
+
+int strlib_match(lua_State *L) {
+  size_t ls, lp;
+  const char *s = luaL_checklstring(L, 1, &ls);
+  const char *p = luaL_checklstring(L, 2, &lp);
+  size_t from = position_start(luaL_optinteger(L, 3, 1), ls) - 1;
+  if (from > ls) return push_failure(L);
+  PatternBuffer buffer;
+  Match m;
+  const char *start, *end;
+  prepare(L, &buffer, p, lp);
+  pattern_begin(&m, L, &buffer.pattern, s, ls);
+  end = first_match(&m, buffer.anchored, s + from, &start);
+  return end == NULL ? push_failure(L) : push_captures_or_match(&m, start, end);
+}
+
+/* ---- gmatch ----------------------------------------------------------------- */
+
+/* The iterator's state; a compiled pattern lies behind it.  Upvalues of the
+ * iterator: the subject, the pattern's text, the state. */
+typedef struct Iteration {
+  Pattern pattern;
+  Match match;
+  const char *next; /* where to search from; NULL at the end */
+  const char *last; /* end of the last match */
+} Iteration;
+
+#define ITERATION_UPVALUE 3
+
+static int next_match(lua_State *L) {
+  Iteration *it = lua_touserdata(L, lua_upvalueindex(ITERATION_UPVALUE));
+  if (it->next == NULL) return 0;
+  it->match.L = L; /* the iterator may go on in another coroutine */
+  it->match.depth = PATTERN_DEPTH_MAX;
+  const char *start;
+  const char *end = pattern_search(&it->match, it->next, it->last, &start);
+  it->next = it->last = end;
+  return end == NULL ? 0 : push_captures_or_match(&it->match, start, end);
+}
+
+int strlib_gmatch(lua_State *L) {
+  size_t ls, lp;
+  const char *s = luaL_checklstring(L, 1, &ls);
+  const char *p = luaL_checklstring(L, 2, &lp);
+  size_t from = position_start(luaL_optinteger(L, 3, 1), ls) - 1;
+  lua_settop(L, 2);
+  Iteration *it = lua_newuserdatauv(L, sizeof *it + pattern_storage_size(lp), 0);
+  pattern_compile(&it->pattern, it + 1, p, lp, require_classes(L));
+  pattern_begin(&it->match, L, &it->pattern, s, ls);
+  it->next = from > ls ? NULL : s + from;
+  it->last = NULL;
+  lua_pushcclosure(L, next_match, 3);
+  return 1;
+}
+
+/* ---- gsub ------------------------------------------------------------------- */
+
+/* What a match is replaced with: argument 3. */
+typedef struct Replacement {
+  int type;         /* LUA_TSTRING (numbers too), LUA_TTABLE or LUA_TFUNCTION */
+  const char *text; /* of a string */
+  size_t length;
+  bool verbatim; /* a string without '%' */
+} Replacement;
+
+#define REPLACEMENT_ARG 3
+
+static void read_replacement(lua_State *L, Replacement *r) {
+  r->type = lua_type(L, REPLACEMENT_ARG);
+  if (r->type == LUA_TNUMBER) r->type = LUA_TSTRING;
+  luaL_argexpected(L, r->type == LUA_TSTRING || r->type == LUA_TTABLE || r->type == LUA_TFUNCTION,
+                   REPLACEMENT_ARG, "string/function/table");
+  if (r->type != LUA_TSTRING) return;
+  r->text = lua_tolstring(L, REPLACEMENT_ARG, &r->length);
+  r->verbatim = memchr(r->text, '%', r->length) == NULL;
+}
+
+/* Adds what %`digit` stands for; %1 is the match when there are no captures. */
+static void add_reference(const Match *m, luaL_Buffer *b, int digit, const char *start,
+                          const char *end) {
+  int index = digit - '1';
+  if (digit == '0' || (index == 0 && m->pattern->captures == 0)) {
+    luaL_addlstring(b, start, (size_t)(end - start));
+  } else if (index >= m->pattern->captures) {
+    luaL_error(m->L, "invalid capture index %%%d", index + 1);
+  } else if (m->captures[index].length >= 0) {
+    luaL_addlstring(b, m->captures[index].start, (size_t)m->captures[index].length);
+  } else {
+    push_capture(m, index); /* a position */
+    luaL_addvalue(b);
+  }
+}
+
+/* Adds the replacement text with its references. */
+static void add_text(const Match *m, luaL_Buffer *b, const Replacement *r, const char *start,
+                     const char *end) {
+  const char *p = r->text, *text_end = r->text + r->length, *escape;
+  while ((escape = memchr(p, '%', (size_t)(text_end - p))) != NULL) {
+    luaL_addlstring(b, p, (size_t)(escape - p));
+    char c = escape + 1 < text_end ? escape[1] : '\0';
+    if (c == '%')
+      luaL_addchar(b, '%');
+    else if (c >= '0' && c <= '9')
+      add_reference(m, b, c, start, end);
+    else
+      luaL_error(m->L, "invalid use of '%%' in replacement string");
+    p = escape + 2;
+  }
+  luaL_addlstring(b, p, (size_t)(text_end - p));
+}
+
+static void push_lookup(const Match *m, const Replacement *r, const char *start, const char *end) {
+  lua_State *L = m->L;
+  if (r->type == LUA_TFUNCTION) {
+    lua_pushvalue(L, REPLACEMENT_ARG);
+    lua_call(L, push_captures_or_match(m, start, end), 1);
+    return;
+  }
+  if (m->pattern->captures > 0)
+    push_capture(m, 0);
+  else
+    lua_pushlstring(L, start, (size_t)(end - start));
+  lua_gettable(L, REPLACEMENT_ARG);
+}
+
+/* Adds what table or function gave for the match; false if they leave it as it is. */
+static bool add_lookup(const Match *m, luaL_Buffer *b, const Replacement *r, const char *start,
+                       const char *end) {
+  lua_State *L = m->L;
+  push_lookup(m, r, start, end);
+  if (!lua_toboolean(L, -1)) {
+    lua_pop(L, 1);
+    luaL_addlstring(b, start, (size_t)(end - start));
+    return false;
+  }
+  if (!lua_isstring(L, -1))
+    luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+  luaL_addvalue(b);
+  return true;
+}
+
+/* Adds the replacement of the match [start, end); false if nothing changes. */
+static bool add_replacement(const Match *m, luaL_Buffer *b, const Replacement *r,
+                            const char *start, const char *end) {
+  if (r->type != LUA_TSTRING) return add_lookup(m, b, r, start, end);
+  if (r->verbatim)
+    luaL_addlstring(b, r->text, r->length);
+  else
+    add_text(m, b, r, start, end);
+  return true;
+}
+
+int strlib_gsub(lua_State *L) {
+  size_t ls, lp;
+  const char *s = luaL_checklstring(L, 1, &ls);
+  const char *p = luaL_checklstring(L, 2, &lp);
+  Replacement replacement;
+  read_replacement(L, &replacement);
+  lua_Integer limit = luaL_optinteger(L, 4, (lua_Integer)ls + 1), count = 0;
+  PatternBuffer pattern;
+  Match m;
+  luaL_Buffer b;
+  prepare(L, &pattern, p, lp);
+  pattern_begin(&m, L, &pattern.pattern, s, ls);
+  luaL_buffinit(L, &b);
+  const char *rest = s, *last = NULL; /* what is still to copy; end of the last match */
+  bool changed = false;
+  while (count < limit) {
+    const char *start, *end;
+    end = pattern.anchored ? first_match(&m, true, s, &start) : pattern_search(&m, rest, last, &start);
+    if (end == NULL) break;
+    count++;
+    luaL_addlstring(&b, rest, (size_t)(start - rest));
+    changed |= add_replacement(&m, &b, &replacement, start, end);
+    rest = last = end;
+    if (pattern.anchored) break;
+  }
+  if (changed) {
+    luaL_addlstring(&b, rest, (size_t)(m.end - rest));
+    luaL_pushresult(&b);
+  } else {
+    lua_pushvalue(L, 1);
+  }
+  lua_pushinteger(L, count);
+  return 2;
+}

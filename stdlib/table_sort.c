@@ -1,0 +1,358 @@
+/* stdlib/table_sort.c: table.sort.
+ *
+ * Purpose.  Few comparisons, since each may call a guest function; no
+ * comparison by the VM at all where the elements are alike and plain.
+ *
+ * Ways.
+ *  - A plain table of integers only, or of floats only (no NaN), without an
+ *    order function: the numbers are taken out as unsigned keys that sort
+ *    alike, the keys are sorted by radix, and written back.
+ *  - A plain table of strings, without an order function and with the plain
+ *    collation of the "C" locale: the strings are taken out with their first
+ *    bytes as a number to compare first; an array of indices is sorted.
+ *  - Anything else: an array of indices is sorted, and each comparison reads two
+ *    elements from the table and asks the order function or the VM.
+ *
+ * The indices are sorted by merging, which takes the fewest comparisons and
+ * keeps equal elements in place.  The table is written only at the end, when
+ * the permutation is known: if the order function raises an error, the table is
+ * as it was.
+ *
+ * Work arrays are userdata at stack index WORK_INDEX, so that an error leaves
+ * them to the collector.
+ *
+ * Invalid order functions.  Whatever they answer, sorting ends and reads only
+ * elements of the table.  An order that claims of every two neighbours of the
+ * result that they are the wrong way round is reported (a valid one is asked
+ * once more for that).
+ */
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lauxlib.h"
+#include "table_access.h"
+
+#define TABLE_INDEX 1
+#define ORDER_INDEX 2 /* the order function or nil */
+#define WORK_INDEX 3
+
+typedef struct Sorter Sorter;
+
+/* Whether element a (from 0) must come before element b. */
+typedef bool Before(Sorter *s, uint32_t a, uint32_t b);
+
+typedef struct StringKey {
+  uint64_t head; /* the first 8 bytes, big-endian, filled up with zeros */
+  const char *bytes;
+  size_t length;
+} StringKey;
+
+struct Sorter {
+  lua_State *L;
+  bool plain;
+  uint32_t count;
+  Before *before;
+  uint32_t *order;         /* result: which element comes at each place */
+  uint32_t *scratch;       /* for merging: half of count, rounded up */
+  const StringKey *strings; /* of the elements, when all are strings */
+};
+
+/* ---- orders ----------------------------------------------------------------- */
+
+static bool before_by_function(Sorter *s, uint32_t a, uint32_t b) {
+  lua_State *L = s->L;
+  lua_pushvalue(L, ORDER_INDEX);
+  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)a + 1);
+  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)b + 1);
+  lua_call(L, 2, 1);
+  bool result = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return result;
+}
+
+static bool before_by_operator(Sorter *s, uint32_t a, uint32_t b) {
+  lua_State *L = s->L;
+  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)a + 1);
+  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)b + 1);
+  bool result = lua_compare(L, -2, -1, LUA_OPLT);
+  lua_pop(L, 2);
+  return result;
+}
+
+static bool before_by_bytes(Sorter *s, uint32_t a, uint32_t b) {
+  const StringKey *x = &s->strings[a], *y = &s->strings[b];
+  if (x->head != y->head) return x->head < y->head;
+  size_t common = x->length < y->length ? x->length : y->length;
+  int difference = memcmp(x->bytes, y->bytes, common);
+  return difference != 0 ? difference < 0 : x->length < y->length;
+}
+
+/* ---- sorting indices -------------------------------------------------------- */
+
+static void insertion_sort(Sorter *s, uint32_t *order, uint32_t count) {
+  for (uint32_t i = 1; i < count; i++) {
+    uint32_t moving = order[i], place = i;
+    while (place > 0 && s->before(s, moving, order[place - 1])) {
+      order[place] = order[place - 1];
+      place--;
+    }
+    order[place] = moving;
+  }
+}
+
+/* Merges the sorted halves order[0, middle) and order[middle, count). */
+static void merge(Sorter *s, uint32_t *order, uint32_t middle, uint32_t count) {
+  uint32_t *left = s->scratch, *left_end = left + middle;
+  uint32_t *right = order + middle, *right_end = order + count, *out = order;
+  memcpy(left, order, middle * sizeof *left);
+  while (left < left_end && right < right_end)
+    *out++ = s->before(s, *right, *left) ? *right++ : *left++;
+  memcpy(out, left, (size_t)(left_end - left) * sizeof *left);
+}
+
+static void merge_sort(Sorter *s, uint32_t *order, uint32_t count) {
+  if (count <= 4) {
+    insertion_sort(s, order, count);
+    return;
+  }
+  uint32_t middle = count / 2;
+  merge_sort(s, order, middle);
+  merge_sort(s, order + middle, count - middle);
+  if (s->before(s, order[middle], order[middle - 1])) merge(s, order, middle, count);
+}
+
+/* Puts t[order[i]] into each t[i], cycle by cycle; marks places that are done
+ * by order[i] == i. */
+static void permute(Sorter *s) {
+  lua_State *L = s->L;
+  for (uint32_t start = 0; start < s->count; start++) {
+    if (s->order[start] == start) continue;
+    table_get(L, TABLE_INDEX, s->plain, (lua_Integer)start + 1);
+    uint32_t place = start;
+    while (s->order[place] != start) {
+      uint32_t from = s->order[place];
+      table_get(L, TABLE_INDEX, s->plain, (lua_Integer)from + 1);
+      table_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
+      s->order[place] = place;
+      place = from;
+    }
+    s->order[place] = place;
+    table_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
+  }
+}
+
+/* Also false for a valid order that leaves too little to tell. */
+static bool contradicts_itself(Sorter *s) {
+  if (s->count < 4) return false;
+  for (uint32_t i = 1; i < s->count; i++)
+    if (!s->before(s, s->order[i], s->order[i - 1])) return false;
+  return true;
+}
+
+/* Sorts by s->before with work arrays in `work`. */
+static void sort_indices(Sorter *s, uint32_t *work) {
+  s->order = work;
+  s->scratch = work + s->count;
+  for (uint32_t i = 0; i < s->count; i++) s->order[i] = i;
+  merge_sort(s, s->order, s->count);
+  if (contradicts_itself(s)) luaL_error(s->L, "invalid order function for sorting");
+  permute(s);
+}
+
+static size_t index_work_size(uint32_t count) {
+  return ((size_t)count + (count + 1) / 2) * sizeof(uint32_t);
+}
+
+static void sort_generally(Sorter *s) {
+  bool by_function = !lua_isnil(s->L, ORDER_INDEX);
+  s->before = by_function ? before_by_function : before_by_operator;
+  sort_indices(s, lua_newuserdatauv(s->L, index_work_size(s->count), 0));
+}
+
+/* ---- numbers ---------------------------------------------------------------- */
+
+#define RADIX_BITS 8
+#define RADIX_SIZE (1 << RADIX_BITS)
+#define RADIX_PASSES (64 / RADIX_BITS)
+#define RADIX_LEAST 64 /* fewer keys are sorted by insertion */
+
+#define SIGN_BIT (UINT64_C(1) << 63)
+
+static uint64_t key_of_integer(lua_Integer n) { return (uint64_t)n ^ SIGN_BIT; }
+
+static lua_Integer integer_of_key(uint64_t key) { return (lua_Integer)(key ^ SIGN_BIT); }
+
+/* Negative floats order by magnitude downwards, others upwards and above. */
+static uint64_t key_of_float(lua_Number n) {
+  uint64_t bits;
+  memcpy(&bits, &n, sizeof bits);
+  return bits & SIGN_BIT ? ~bits : bits | SIGN_BIT;
+}
+
+static lua_Number float_of_key(uint64_t key) {
+  uint64_t bits = key & SIGN_BIT ? key & ~SIGN_BIT : ~key;
+  lua_Number n;
+  memcpy(&n, &bits, sizeof n);
+  return n;
+}
+
+static void insertion_sort_keys(uint64_t *keys, uint32_t count) {
+  for (uint32_t i = 1; i < count; i++) {
+    uint64_t moving = keys[i];
+    uint32_t place = i;
+    for (; place > 0 && keys[place - 1] > moving; place--) keys[place] = keys[place - 1];
+    keys[place] = moving;
+  }
+}
+
+/* Distributes by one byte of the keys.  `counts` says how many have each value;
+ * it is used up. */
+static void radix_pass(const uint64_t *from, uint64_t *to, uint32_t count, int shift,
+                       uint32_t *counts) {
+  uint32_t next = 0;
+  for (int value = 0; value < RADIX_SIZE; value++) {
+    uint32_t here = counts[value];
+    counts[value] = next;
+    next += here;
+  }
+  for (uint32_t i = 0; i < count; i++) to[counts[(from[i] >> shift) % RADIX_SIZE]++] = from[i];
+}
+
+static bool is_sorted(const uint64_t *keys, uint32_t count) {
+  for (uint32_t i = 1; i < count; i++)
+    if (keys[i - 1] > keys[i]) return false;
+  return true;
+}
+
+/* Sorts keys[0, count), with keys[count, 2 * count) for scratch; where the result
+ * is, one of the two.  Bytes that all keys have in common cost no pass. */
+static uint64_t *sort_keys(uint64_t *keys, uint32_t count) {
+  if (is_sorted(keys, count)) return keys;
+  if (count < RADIX_LEAST) {
+    insertion_sort_keys(keys, count);
+    return keys;
+  }
+  uint32_t counts[RADIX_PASSES][RADIX_SIZE] = {{0}};
+  for (uint32_t i = 0; i < count; i++)
+    for (int pass = 0; pass < RADIX_PASSES; pass++)
+      counts[pass][(keys[i] >> (pass * RADIX_BITS)) % RADIX_SIZE]++;
+  uint64_t *from = keys, *to = keys + count;
+  for (int pass = 0; pass < RADIX_PASSES; pass++) {
+    int shift = pass * RADIX_BITS;
+    if (counts[pass][(from[0] >> shift) % RADIX_SIZE] == count) continue;
+    radix_pass(from, to, count, shift, counts[pass]);
+    uint64_t *swapped = from;
+    from = to;
+    to = swapped;
+  }
+  return from;
+}
+
+/* Takes the numbers out, as long as they are like the first one. */
+static bool read_keys(const Sorter *s, uint64_t *keys, bool integers) {
+  lua_State *L = s->L;
+  for (uint32_t i = 0; i < s->count; i++) {
+    int type = lua_rawgeti(L, TABLE_INDEX, (lua_Integer)i + 1);
+    bool fits = type == LUA_TNUMBER && lua_isinteger(L, -1) == integers;
+    lua_Number n = fits && !integers ? lua_tonumber(L, -1) : 0;
+    if (fits) keys[i] = integers ? key_of_integer(lua_tointeger(L, -1)) : key_of_float(n);
+    lua_pop(L, 1);
+    if (!fits || isnan(n)) return false;
+  }
+  return true;
+}
+
+static void write_keys(const Sorter *s, const uint64_t *keys, bool integers) {
+  lua_State *L = s->L;
+  for (uint32_t i = 0; i < s->count; i++) {
+    if (integers)
+      lua_pushinteger(L, integer_of_key(keys[i]));
+    else
+      lua_pushnumber(L, float_of_key(keys[i]));
+    lua_rawseti(L, TABLE_INDEX, (lua_Integer)i + 1);
+  }
+}
+
+/* False, and nothing done, if the elements are not all of the first one's kind. */
+static bool sort_numbers(Sorter *s, bool integers) {
+  uint64_t *keys = lua_newuserdatauv(s->L, 2 * (size_t)s->count * sizeof *keys, 0);
+  bool alike = read_keys(s, keys, integers);
+  if (alike) write_keys(s, sort_keys(keys, s->count), integers);
+  lua_settop(s->L, WORK_INDEX - 1);
+  return alike;
+}
+
+/* ---- strings ---------------------------------------------------------------- */
+
+static bool collation_is_by_bytes(void) {
+  const char *name = setlocale(LC_COLLATE, NULL);
+  return name != NULL && (strcmp(name, "C") == 0 || strcmp(name, "POSIX") == 0);
+}
+
+static uint64_t head_of(const char *s, size_t length) {
+  unsigned char bytes[8] = {0};
+  memcpy(bytes, s, length < sizeof bytes ? length : sizeof bytes);
+  uint64_t head = 0;
+  for (size_t i = 0; i < sizeof bytes; i++) head = head << 8 | bytes[i];
+  return head;
+}
+
+/* The strings stay where they are: the table keeps them, and nothing runs until
+ * the sorting is done. */
+static bool read_strings(const Sorter *s, StringKey *keys) {
+  lua_State *L = s->L;
+  for (uint32_t i = 0; i < s->count; i++) {
+    bool fits = lua_rawgeti(L, TABLE_INDEX, (lua_Integer)i + 1) == LUA_TSTRING;
+    if (fits) {
+      keys[i].bytes = lua_tolstring(L, -1, &keys[i].length);
+      keys[i].head = head_of(keys[i].bytes, keys[i].length);
+    }
+    lua_pop(L, 1);
+    if (!fits) return false;
+  }
+  return true;
+}
+
+/* As sort_numbers. */
+static bool sort_strings(Sorter *s) {
+  size_t keys_size = s->count * sizeof(StringKey);
+  StringKey *keys = lua_newuserdatauv(s->L, keys_size + index_work_size(s->count), 0);
+  bool alike = read_strings(s, keys);
+  if (alike) {
+    s->strings = keys;
+    s->before = before_by_bytes;
+    sort_indices(s, (uint32_t *)((char *)keys + keys_size));
+  }
+  lua_settop(s->L, WORK_INDEX - 1);
+  return alike;
+}
+
+/* ---- table.sort ------------------------------------------------------------- */
+
+/* Sorts without asking the VM, if the elements allow it. */
+static bool sort_specially(Sorter *s) {
+  lua_State *L = s->L;
+  if (!s->plain || !lua_isnil(L, ORDER_INDEX)) return false;
+  int type = lua_rawgeti(L, TABLE_INDEX, 1);
+  bool integer = lua_isinteger(L, -1);
+  lua_pop(L, 1);
+  if (type == LUA_TNUMBER) return sort_numbers(s, integer);
+  return type == LUA_TSTRING && collation_is_by_bytes() && sort_strings(s);
+}
+
+int tablib_sort(lua_State *L) {
+  Sorter s = {.L = L};
+  s.plain = table_check(L, TABLE_INDEX, ACCESS_READ | ACCESS_WRITE | ACCESS_LENGTH);
+  lua_Integer count = table_length(L, TABLE_INDEX, s.plain);
+  if (count < 2) return 0;
+  luaL_argcheck(L, count < INT_MAX, TABLE_INDEX, "array too big");
+  if (!lua_isnoneornil(L, ORDER_INDEX)) luaL_checktype(L, ORDER_INDEX, LUA_TFUNCTION);
+  lua_settop(L, WORK_INDEX - 1);
+  luaL_checkstack(L, 8, "sort");
+  s.count = (uint32_t)count;
+  if (!sort_specially(&s)) sort_generally(&s);
+  return 0;
+}
