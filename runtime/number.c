@@ -338,7 +338,7 @@ bool number_to_float(const TValue *o, double *result) {
 
 int64_t number_int_div(lua_State *L, int64_t a, int64_t b) {
   if (unlikely((uint64_t)b + 1 <= 1)) { /* 0 or -1 */
-    if (b == 0) error_run(L, "attempt to perform 'n//0'");
+    if (b == 0) error_run(L, "attempt to divide by zero");
     return WRAP(0, -, a); /* the smallest integer divided by -1 traps in hardware */
   }
   int64_t quotient = a / b;
@@ -347,7 +347,7 @@ int64_t number_int_div(lua_State *L, int64_t a, int64_t b) {
 
 int64_t number_int_mod(lua_State *L, int64_t a, int64_t b) {
   if (unlikely((uint64_t)b + 1 <= 1)) {
-    if (b == 0) error_run(L, "attempt to perform 'n%%%%0'");
+    if (b == 0) error_run(L, "attempt to perform 'n%%0'");
     return 0;
   }
   int64_t rest = a % b;
