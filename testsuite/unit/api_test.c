@@ -1,0 +1,359 @@
+/* The C API: stack positions, conversions, tables, userdata, formats, chunks,
+ * debug information, as a C program that embeds the runtime sees them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lauxlib.h"
+#include "lua.h"
+#include "lualib.h"
+
+static int open_state(void **state) {
+  lua_State *L = luaL_newstate();
+  if (L == NULL) return -1;
+  luaL_openlibs(L);
+  *state = L;
+  return 0;
+}
+
+static int close_state(void **state) {
+  lua_close(*state);
+  return 0;
+}
+
+/* The integers from the bottom of the stack, as text. */
+static const char *stack_text(lua_State *L) {
+  static char text[200];
+  char *p = text;
+  *p = '\0';
+  for (int i = 1; i <= lua_gettop(L); i++) p += sprintf(p, "%lld ", (long long)lua_tointeger(L, i));
+  return text;
+}
+
+static void push_range(lua_State *L, int n) {
+  lua_settop(L, 0);
+  for (int i = 1; i <= n; i++) lua_pushinteger(L, i);
+}
+
+static void positions(void **state) {
+  lua_State *L = *state;
+  push_range(L, 5);
+  assert_int_equal(lua_absindex(L, -1), 5);
+  assert_int_equal(lua_absindex(L, 2), 2);
+  assert_int_equal(lua_absindex(L, LUA_REGISTRYINDEX), LUA_REGISTRYINDEX);
+  lua_rotate(L, 2, 1);
+  assert_string_equal(stack_text(L), "1 5 2 3 4 ");
+  lua_rotate(L, 2, -1);
+  assert_string_equal(stack_text(L), "1 2 3 4 5 ");
+  lua_rotate(L, 1, 2);
+  assert_string_equal(stack_text(L), "4 5 1 2 3 ");
+  lua_rotate(L, -3, -2);
+  assert_string_equal(stack_text(L), "4 5 3 1 2 ");
+  lua_rotate(L, 1, 0);
+  lua_remove(L, 2);
+  lua_replace(L, 1);
+  assert_string_equal(stack_text(L), "2 3 1 ");
+  lua_copy(L, 1, -1);
+  lua_insert(L, 1);
+  assert_string_equal(stack_text(L), "2 2 3 ");
+  lua_settop(L, 5);
+  assert_true(lua_isnil(L, 5) && lua_isnone(L, 6));
+  lua_settop(L, -3);
+  assert_int_equal(lua_gettop(L), 3);
+  assert_true(lua_checkstack(L, 10000));
+  assert_false(lua_checkstack(L, LUAI_MAXSTACK));
+  assert_int_equal(lua_gettop(L), 3);
+}
+
+static void conversions(void **state) {
+  lua_State *L = *state;
+  int isnum;
+  size_t len;
+  lua_settop(L, 0);
+  lua_pushstring(L, " 0x10 ");
+  assert_int_equal(lua_tointegerx(L, 1, &isnum), 16);
+  assert_true(isnum && lua_isnumber(L, 1) && lua_isstring(L, 1) && !lua_isinteger(L, 1));
+  lua_pushnumber(L, 3.0);
+  assert_int_equal(lua_tointegerx(L, 2, &isnum), 3);
+  assert_true(isnum);
+  lua_pushnumber(L, 3.5);
+  assert_int_equal(lua_tointegerx(L, 3, &isnum), 0);
+  assert_false(isnum);
+  assert_string_equal(lua_tolstring(L, 3, &len), "3.5");
+  assert_int_equal(len, 3);
+  assert_int_equal(lua_type(L, 3), LUA_TSTRING);
+  lua_pushboolean(L, 0);
+  assert_null(lua_tolstring(L, 4, &len));
+  assert_int_equal(len, 0);
+  assert_false(lua_toboolean(L, 4));
+  assert_false(lua_toboolean(L, 99));
+  assert_null(lua_tolstring(L, 99, NULL));
+  assert_int_equal(lua_stringtonumber(L, "12e1"), 5);
+  assert_true(lua_tonumber(L, -1) == 120);
+  assert_int_equal(lua_stringtonumber(L, "12x"), 0);
+  assert_int_equal(lua_gettop(L), 5);
+  lua_pushlstring(L, "a\0b", 3);
+  assert_int_equal(lua_rawlen(L, -1), 3);
+  assert_true(lua_topointer(L, -1) != NULL && lua_touserdata(L, -1) == NULL);
+  assert_int_equal(lua_rawlen(L, 99), 0);
+  assert_string_equal(lua_typename(L, lua_type(L, 99)), "no value");
+}
+
+static int upvalue_counter(lua_State *L) {
+  lua_pushinteger(L, lua_tointeger(L, lua_upvalueindex(1)) + 1);
+  lua_copy(L, -1, lua_upvalueindex(1));
+  lua_pushboolean(L, lua_isnone(L, lua_upvalueindex(3)) && lua_isnil(L, lua_upvalueindex(2)));
+  return 2;
+}
+
+static void closures(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_pushinteger(L, 41);
+  lua_pushnil(L);
+  lua_pushcclosure(L, upvalue_counter, 2);
+  assert_true(lua_tocfunction(L, 1) == upvalue_counter && lua_iscfunction(L, 1));
+  lua_pushvalue(L, 1);
+  lua_call(L, 0, 2);
+  assert_int_equal(lua_tointeger(L, 2), 42);
+  assert_true(lua_toboolean(L, 3));
+  assert_string_equal(lua_getupvalue(L, 1, 1), "");
+  assert_int_equal(lua_tointeger(L, -1), 42);
+  assert_null(lua_getupvalue(L, 1, 3));
+  assert_true(lua_upvalueid(L, 1, 1) != NULL && lua_upvalueid(L, 1, 3) == NULL);
+  lua_pushinteger(L, 7);
+  assert_string_equal(lua_setupvalue(L, 1, 1), "");
+  lua_settop(L, 1);
+  lua_call(L, 0, 1);
+  assert_int_equal(lua_tointeger(L, 1), 8);
+}
+
+static void tables(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_createtable(L, 4, 4);
+  for (int i = 1; i <= 10; i++) {
+    lua_pushinteger(L, i * i);
+    lua_seti(L, 1, i);
+  }
+  lua_pushstring(L, "value");
+  lua_setfield(L, 1, "name");
+  lua_pushboolean(L, 1);
+  lua_rawsetp(L, 1, L);
+  assert_int_equal(lua_rawlen(L, 1), 10);
+  assert_int_equal(lua_geti(L, 1, 5), LUA_TNUMBER);
+  assert_int_equal(lua_tointeger(L, -1), 25);
+  assert_int_equal(lua_getfield(L, 1, "name"), LUA_TSTRING);
+  assert_int_equal(lua_rawgetp(L, 1, L), LUA_TBOOLEAN);
+  assert_int_equal(lua_rawgeti(L, 1, 11), LUA_TNIL);
+  lua_settop(L, 1);
+  int n = 0;
+  lua_Integer sum = 0;
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1), n++) sum += lua_tointeger(L, -1);
+  assert_int_equal(n, 12);
+  assert_int_equal(sum, 385);
+  assert_int_equal(lua_gettop(L), 1);
+}
+
+static int answer_key(lua_State *L) {
+  lua_settop(L, 2);
+  return 1;
+}
+
+static void metatables(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_newtable(L);
+  assert_false(lua_getmetatable(L, 1));
+  lua_newtable(L);
+  lua_pushcfunction(L, answer_key);
+  lua_setfield(L, 2, "__index");
+  assert_true(lua_setmetatable(L, 1));
+  assert_int_equal(lua_getfield(L, 1, "missing"), LUA_TSTRING);
+  assert_string_equal(lua_tostring(L, -1), "missing");
+  assert_int_equal(lua_geti(L, 1, 77), LUA_TNUMBER);
+  lua_pushstring(L, "key");
+  assert_int_equal(lua_rawget(L, 1), LUA_TNIL);
+  assert_true(lua_getmetatable(L, 1));
+  lua_pushnil(L);
+  lua_setmetatable(L, 1);
+  assert_int_equal(lua_getfield(L, 1, "missing"), LUA_TNIL);
+}
+
+static void userdata(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  char *block = lua_newuserdatauv(L, 100, 2);
+  assert_int_equal((uintptr_t)block % 8, 0);
+  memset(block, 'x', 100);
+  lua_pushstring(L, "kept");
+  assert_true(lua_setiuservalue(L, 1, 2));
+  lua_pushnil(L);
+  assert_false(lua_setiuservalue(L, 1, 3));
+  lua_gc(L, LUA_GCCOLLECT);
+  assert_ptr_equal(lua_touserdata(L, 1), block);
+  assert_int_equal(lua_rawlen(L, 1), 100);
+  assert_int_equal(lua_getiuservalue(L, 1, 1), LUA_TNIL);
+  assert_int_equal(lua_getiuservalue(L, 1, 2), LUA_TSTRING);
+  assert_string_equal(lua_tostring(L, -1), "kept");
+  assert_int_equal(lua_getiuservalue(L, 1, 3), LUA_TNONE);
+  assert_int_equal(lua_gettop(L), 4);
+}
+
+static void operators(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_pushinteger(L, 7);
+  lua_pushinteger(L, 2);
+  lua_arith(L, LUA_OPIDIV);
+  lua_arith(L, LUA_OPUNM);
+  assert_int_equal(lua_tointeger(L, 1), -3);
+  lua_pushnumber(L, -3.0);
+  assert_true(lua_compare(L, 1, 2, LUA_OPEQ) && lua_rawequal(L, 1, 2) && lua_compare(L, 1, 2, LUA_OPLE));
+  assert_false(lua_compare(L, 1, 2, LUA_OPLT) || lua_compare(L, 1, 9, LUA_OPEQ) || lua_rawequal(L, 9, 9));
+  lua_pushstring(L, "x");
+  lua_concat(L, 3);
+  assert_string_equal(lua_tostring(L, 1), "-3-3.0x");
+  lua_len(L, 1);
+  assert_int_equal(lua_tointeger(L, 2), 7);
+  lua_concat(L, 0);
+  assert_string_equal(lua_tostring(L, -1), "");
+}
+
+static void formats(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  const char *text = lua_pushfstring(L, "%s|%d|%I|%f|%f|%c|%%|%U|%s", "text", -5, (LUAI_UACINT)1 << 40, 1.0, 0.1, 'z',
+                                     0x20acl, (char *)NULL);
+  assert_string_equal(text, "text|-5|1099511627776|1.0|0.1|z|%|\xe2\x82\xac|(null)");
+  char expected[40];
+  sprintf(expected, "%p", (void *)L);
+  assert_string_equal(lua_pushfstring(L, "%p", (void *)L), expected);
+  assert_string_equal(lua_pushfstring(L, "%U%U", 0x7fffffffl, 0x7fl), "\xfd\xbf\xbf\xbf\xbf\xbf\x7f");
+  char longer[3000];
+  memset(longer, 'a', sizeof longer - 1);
+  longer[sizeof longer - 1] = '\0';
+  lua_pushfstring(L, "<%s%s%d>", longer, longer, 12);
+  assert_int_equal(lua_rawlen(L, -1), 2 * 2999 + 4);
+  assert_int_equal(lua_gettop(L), 4);
+}
+
+static void chunks(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  assert_int_equal(luaL_loadbufferx(L, "return ...", 10, "=c", "b"), LUA_ERRSYNTAX);
+  assert_string_equal(lua_tostring(L, 1), "attempt to load a text chunk (mode is 'b')");
+  lua_settop(L, 0);
+  assert_int_equal(luaL_loadbufferx(L, "\x1bLua", 4, "=c", "t"), LUA_ERRSYNTAX);
+  assert_string_equal(lua_tostring(L, 1), "attempt to load a binary chunk (mode is 't')");
+  lua_settop(L, 0);
+  assert_int_equal(luaL_loadstring(L, "x ="), LUA_ERRSYNTAX);
+  assert_string_equal(lua_tostring(L, 1), "[string \"x =\"]:1: unexpected symbol near <eof>");
+  lua_settop(L, 0);
+  assert_int_equal(luaL_loadstring(L, "return 1, x"), LUA_OK);
+  assert_string_equal(lua_getupvalue(L, 1, 1), "_ENV");
+  assert_true(lua_istable(L, 2));
+}
+
+static void threads(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  assert_true(lua_pushthread(L));
+  *(void **)lua_getextraspace(L) = state;
+  lua_State *co = lua_newthread(L);
+  assert_ptr_equal(*(void **)lua_getextraspace(co), state);
+  assert_ptr_equal(lua_tothread(L, 2), co);
+  lua_pushstring(L, "moved");
+  lua_pushinteger(L, 9);
+  lua_xmove(L, co, 2);
+  assert_int_equal(lua_gettop(L), 2);
+  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCSTEP, 0);
+  assert_string_equal(lua_tostring(co, 1), "moved");
+  assert_false(lua_pushthread(co));
+  for (int i = 0; i < 100; i++) { /* written while it does not run */
+    lua_settop(co, 0);
+    lua_pushfstring(co, "value number %d", i);
+    lua_gc(L, LUA_GCSTEP, 100);
+    char expected[40];
+    sprintf(expected, "value number %d", i);
+    assert_string_equal(lua_tostring(co, 1), expected);
+  }
+}
+
+static void collector(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  assert_true(lua_gc(L, LUA_GCISRUNNING));
+  lua_gc(L, LUA_GCSTOP);
+  assert_false(lua_gc(L, LUA_GCISRUNNING));
+  lua_gc(L, LUA_GCRESTART);
+  int before = lua_gc(L, LUA_GCGEN, 0, 0);
+  assert_int_equal(lua_gc(L, LUA_GCINC, 0, 0, 0), LUA_GCGEN);
+  assert_int_equal(lua_gc(L, LUA_GCINC, 0, 0, 0), LUA_GCINC);
+  if (before == LUA_GCGEN) lua_gc(L, LUA_GCGEN, 0, 0);
+  int pause = lua_gc(L, LUA_GCSETPAUSE, 160);
+  assert_int_equal(lua_gc(L, LUA_GCSETPAUSE, pause), 160);
+  lua_gc(L, LUA_GCCOLLECT);
+  int kib = lua_gc(L, LUA_GCCOUNT), rest = lua_gc(L, LUA_GCCOUNTB);
+  assert_true(kib > 0 && kib < 10000 && rest >= 0 && rest < 1024);
+  assert_int_equal(lua_gc(L, 999), -1);
+}
+
+static int lines_seen[4], nlines;
+
+static void note_line(lua_State *L, lua_Debug *ar) {
+  lua_getinfo(L, "Sl", ar);
+  if (nlines < 4) lines_seen[nlines++] = ar->currentline;
+}
+
+static void hooks(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  luaL_loadstring(L, "local a = 1\na = a + 1\n\nreturn a");
+  nlines = 0;
+  lua_sethook(L, note_line, LUA_MASKLINE, 0);
+  assert_true(lua_gethook(L) == note_line && lua_gethookmask(L) == LUA_MASKLINE);
+  lua_call(L, 0, 0);
+  lua_sethook(L, NULL, 0, 0);
+  assert_int_equal(nlines, 3);
+  assert_true(lines_seen[0] == 1 && lines_seen[1] == 2 && lines_seen[2] == 4);
+}
+
+static void function_info(void **state) {
+  lua_State *L = *state;
+  lua_Debug ar;
+  lua_settop(L, 0);
+  const char *source = "\n\nlocal function f(a, b, ...)\n return a\nend return f";
+  luaL_loadbuffer(L, source, strlen(source), "@dir/file.lua");
+  lua_call(L, 0, 1);
+  assert_string_equal(lua_getlocal(L, NULL, 2), "b");
+  assert_null(lua_getlocal(L, NULL, 3));
+  lua_pushvalue(L, 1);
+  assert_true(lua_getinfo(L, ">SuL", &ar));
+  assert_string_equal(ar.what, "Lua");
+  assert_string_equal(ar.short_src, "dir/file.lua");
+  assert_true(ar.linedefined == 3 && ar.lastlinedefined == 5 && ar.nparams == 2 && ar.isvararg && ar.nups == 0);
+  assert_int_equal(lua_rawgeti(L, -1, 4), LUA_TBOOLEAN);
+  assert_int_equal(lua_rawgeti(L, -2, 3), LUA_TNIL);
+  lua_settop(L, 1);
+  assert_false(lua_getinfo(L, ">X", &ar));
+  assert_int_equal(lua_gettop(L), 0);
+  assert_false(lua_getstack(L, 0, &ar));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(positions), cmocka_unit_test(conversions),   cmocka_unit_test(closures),
+      cmocka_unit_test(tables),    cmocka_unit_test(metatables),    cmocka_unit_test(userdata),
+      cmocka_unit_test(operators), cmocka_unit_test(formats),       cmocka_unit_test(chunks),
+      cmocka_unit_test(threads),   cmocka_unit_test(collector),     cmocka_unit_test(hooks),
+      cmocka_unit_test(function_info),
+  };
+  return cmocka_run_group_tests(tests, open_state, close_state);
+}
