@@ -47,6 +47,8 @@ void gc_clock_event(struct gc_clock *clock,
     if (!clock->running) begin_stretch(clock, event->ns);
     if (event->ns > clock->last) clock->last = event->ns;
   }
+  if (event->kind == EVENTRING_LIFECYCLE && event->id == EVENTRING_ID_PAUSE)
+    end_stretch(clock);
   if (event->event_class != EVENTRING_CLASS_GC) return;
   if (event->kind == EVENTRING_BEGIN) see_begin(clock, event);
   if (event->kind == EVENTRING_END) see_end(clock, event);

@@ -4,9 +4,11 @@
  * Time in the collector is the time under top-level spans of class gc: those
  * that no other span of class gc encloses. Watched time consists of stretches:
  * from the first event seen (or where reading goes on after a loss) to the last
- * one before the next loss, the end of the domain, or the end of watching. The
- * gap of a loss belongs to neither figure, so the share is not bent by it; of a
- * collection that reaches into a stretch, that part counts.
+ * one before the next loss or pause, the end of the domain, or the end of
+ * watching. The gap of a loss belongs to neither figure, so the share is not bent
+ * by it; of a collection that reaches into a stretch, that part counts. (A pause
+ * is seen in the ring of the domain that asked for it; of the other domains it
+ * counts as watched.)
  *
  * Invariant: in_gc <= watched, unless the file's times run backwards.
  */

@@ -1,13 +1,10 @@
 /* main.c: the `eventring` command: picks the subcommand. */
 #include <errno.h>
 #include <locale.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tool.h"
-#include "units.h"
 
 #define COMMAND(name, synopsis, summary) \
   int command_##name(const struct command *self, int count, char **words);
@@ -21,36 +18,6 @@ static const struct command commands[] = {
 #undef COMMAND
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
-
-void complain(const char *format, ...) {
-  char text[2048];
-  char safe[sizeof text * 4 + 1];
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  if (length < 0) return;
-  if ((size_t)length >= sizeof text) length = sizeof text - 1;
-  fflush(stdout);
-  fprintf(stderr, "eventring: %s\n",
-          printable(safe, sizeof safe, text, (size_t)length));
-}
-
-static void *need(void *memory) {
-  if (memory) return memory;
-  complain("out of memory");
-  exit(STATUS_WRONG);
-}
-
-void *need_zeroed(size_t count, size_t size) {
-  return need(calloc(count ? count : 1, size ? size : 1));
-}
-
-void *need_resized(void *memory, size_t count, size_t size) {
-  return need(reallocarray(memory, count ? count : 1, size));
-}
-
-char *need_copy(const char *text) { return need(strdup(text)); }
 
 static void print_help(FILE *out) {
   fputs("Usage: eventring COMMAND [OPTIONS] ...\n"

@@ -2,7 +2,7 @@
  *
  * The command is built on eventring.h alone: it knows nothing of the format.
  *
- *   main.c        picks the subcommand (commands.def)
+ *   main.c        picks the subcommand (commands.def); tool.c: messages, memory
  *   options.c     parses its words
  *   cmd_*.c       one subcommand each: options, then the work
  *   reader.c      opens a PID, a FILE or a COMMAND and reads it to its end

@@ -1,0 +1,241 @@
+/* The statistics of the `eventring` command on made-up events: quantiles, and the
+ * clock of time in the collector across losses, pauses and torn spans. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tools/gc_clock.h"
+#include "tools/histogram.h"
+#include "tools/units.h"
+
+/* ---- Histogram ----------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t random_word(void) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  return random_state ^= random_state << 17;
+}
+
+static int ascending(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static uint64_t true_quantile(const uint64_t *sorted, size_t count, uint32_t q) {
+  size_t rank = (count * (size_t)q + 99999) / 100000;
+  return sorted[rank == 0 ? 0 : rank - 1];
+}
+
+/* Durations of every size, from 0 to the whole of 64 bits. */
+static void quantiles_are_within_their_bound(void **state) {
+  enum { COUNT = 5000 };
+  static uint64_t values[COUNT];
+  (void)state;
+  for (unsigned bits = 1; bits <= 64; bits++) {
+    struct histogram histogram = {0};
+    for (size_t i = 0; i < COUNT; i++) {
+      values[i] = random_word() >> (64 - bits) >> random_word() % 8;
+      histogram_add(&histogram, values[i]);
+    }
+    qsort(values, COUNT, sizeof *values, ascending);
+    assert_int_equal(histogram.min, values[0]);
+    assert_int_equal(histogram.max, values[COUNT - 1]);
+    for (uint32_t q = 0; q <= 100000; q += 100) {
+      uint64_t truth = true_quantile(values, COUNT, q);
+      uint64_t told = histogram_quantile(&histogram, q);
+      uint64_t error = told > truth ? told - truth : truth - told;
+      assert_true(error <= truth / 256);
+    }
+    histogram_free(&histogram);
+  }
+}
+
+static void merged_is_added(void **state) {
+  struct histogram all = {0}, part[2] = {{0}, {0}};
+  (void)state;
+  for (int i = 0; i < 1000; i++) {
+    uint64_t value = random_word() >> 20;
+    histogram_add(&all, value);
+    histogram_add(&part[i % 2], value);
+  }
+  histogram_merge(&part[0], &part[1]);
+  assert_int_equal(part[0].count, all.count);
+  assert_int_equal(part[0].total, all.total);
+  assert_int_equal(part[0].min, all.min);
+  assert_int_equal(part[0].max, all.max);
+  for (uint32_t q = 0; q <= 100000; q += 1000)
+    assert_int_equal(histogram_quantile(&part[0], q), histogram_quantile(&all, q));
+  histogram_free(&all);
+  histogram_free(&part[0]);
+  histogram_free(&part[1]);
+}
+
+static void an_empty_one_is_zero(void **state) {
+  struct histogram histogram = {0};
+  (void)state;
+  assert_int_equal(histogram_quantile(&histogram, 50000), 0);
+  assert_int_equal(histogram_mean(&histogram), 0);
+}
+
+/* ---- Clock --------------------------------------------------------------- */
+
+static struct gc_clock clock_;
+static uint64_t begun[8];
+static uint32_t depth;
+
+static void feed(uint8_t kind, uint8_t event_class, uint64_t ns, uint16_t flags) {
+  struct eventring_event event = {.ns = ns, .kind = kind, .flags = flags,
+                                  .event_class = event_class, .incarnation = 1};
+  if (kind == EVENTRING_BEGIN) begun[depth] = ns, event.depth = depth++;
+  if (kind == EVENTRING_END) event.depth = --depth, event.begin_ns = begun[depth];
+  gc_clock_event(&clock_, &event);
+}
+
+static void begin(uint8_t event_class, uint64_t ns) {
+  feed(EVENTRING_BEGIN, event_class, ns, 0);
+}
+
+static void end(uint8_t event_class, uint64_t ns) {
+  feed(EVENTRING_END, event_class, ns, EVENTRING_MATCHED);
+}
+
+static void lose(uint64_t ns) {
+  struct eventring_loss loss = {.ns = ns, .incarnation = 1, .count = 1};
+  gc_clock_lost(&clock_, &loss);
+}
+
+static void expect(uint64_t watched, uint64_t in_gc) {
+  assert_int_equal(clock_.watched, watched);
+  assert_int_equal(clock_.in_gc, in_gc);
+}
+
+static int fresh(void **state) {
+  (void)state;
+  clock_ = (struct gc_clock){0};
+  depth = 0;
+  return 0;
+}
+
+enum { GC = EVENTRING_CLASS_GC, LOAD = EVENTRING_CLASS_LOAD };
+
+static void nested_spans_count_once(void **state) {
+  (void)state;
+  begin(GC, 100);
+  begin(GC, 110);
+  end(GC, 120);
+  end(GC, 150);
+  begin(LOAD, 200);
+  begin(GC, 210); /* top level: what encloses it is not gc */
+  end(GC, 220);
+  end(LOAD, 300);
+  gc_clock_stop(&clock_, 400);
+  expect(300, 60);
+}
+
+static void a_gap_belongs_to_neither(void **state) {
+  (void)state;
+  begin(LOAD, 100);
+  end(LOAD, 200);
+  lose(1000);
+  begin(GC, 1100);
+  end(GC, 1150);
+  gc_clock_stop(&clock_, 1200);
+  expect(100 + 200, 50);
+}
+
+static void a_collection_across_a_gap_counts_where_it_was_seen(void **state) {
+  (void)state;
+  begin(GC, 100);
+  begin(GC, 150);
+  lose(1000); /* the outer one goes on, as the reader knows from the block */
+  end(GC, 1010);
+  end(GC, 1030);
+  gc_clock_stop(&clock_, 1100);
+  expect(50 + 100, 50 + 30);
+}
+
+static void a_torn_collection_counts_up_to_the_gap(void **state) {
+  (void)state;
+  begin(GC, 100);
+  begin(GC, 150);
+  lose(1000);
+  feed(EVENTRING_END, GC, 1000, EVENTRING_TORN | EVENTRING_SYNTHETIC);
+  feed(EVENTRING_END, GC, 1000, EVENTRING_TORN | EVENTRING_SYNTHETIC);
+  begin(LOAD, 1050);
+  gc_clock_stop(&clock_, 1100);
+  expect(50 + 100, 50);
+}
+
+static void open_before_and_open_after(void **state) {
+  (void)state;
+  feed(EVENTRING_BEGIN, GC, 10, EVENTRING_SYNTHETIC); /* long before we came */
+  begin(GC, 1000);
+  end(GC, 1010);
+  end(GC, 1100);
+  begin(GC, 1200);
+  gc_clock_stop(&clock_, 1500);
+  expect(500, 100 + 300);
+}
+
+static void a_pause_is_not_watched(void **state) {
+  (void)state;
+  begin(LOAD, 100);
+  struct eventring_event pause = {.ns = 200, .kind = EVENTRING_LIFECYCLE,
+                                  .id = EVENTRING_ID_PAUSE, .incarnation = 1};
+  gc_clock_event(&clock_, &pause);
+  begin(GC, 1000);
+  end(GC, 1010);
+  gc_clock_stop(&clock_, 1100);
+  expect(200, 10);
+}
+
+/* ---- Figures ------------------------------------------------------------- */
+
+static void figures_read_well(void **state) {
+  char figure[FIGURE];
+  (void)state;
+  assert_string_equal(duration_text(figure, 999), "999 ns");
+  assert_string_equal(duration_text(figure, 1234567), "1.235 ms");
+  assert_string_equal(duration_text(figure, 12345678), "12.35 ms");
+  assert_string_equal(duration_text(figure, 999949999), "999.9 ms");
+  assert_string_equal(duration_text(figure, 999999999), "1.000 s");
+  assert_string_equal(duration_text(figure, 12345000000000), "12345 s");
+  assert_string_equal(count_text(figure, 0), "0");
+  assert_string_equal(count_text(figure, 1234567), "1,234,567");
+  assert_string_equal(count_text(figure, UINT64_MAX), "18,446,744,073,709,551,615");
+  assert_string_equal(signed_text(figure, INT64_MIN), "-9,223,372,036,854,775,808");
+  assert_string_equal(bytes_text(figure, 1024 * 1024 * 5 / 4), "1.25 MiB");
+  assert_string_equal(seconds_text(figure, -1), "-0.000000001");
+}
+
+static void foreign_text_is_made_safe(void **state) {
+  static const char foreign[] = "a\x1b[2J\n\\\xC3\xA9\xC2\x9B\xED\xA0\x80\xFF";
+  char safe[4 * sizeof foreign];
+  (void)state;
+  assert_string_equal(
+      printable(safe, sizeof safe, foreign, sizeof foreign - 1),
+      "a\\x1B[2J\\x0A\\x5C\xC3\xA9\\xC2\\x9B\\xED\\xA0\\x80\\xFF");
+  assert_string_equal(printable(safe, 4, "\xC3\xA9\xC3\xA9", 4), "\xC3\xA9");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(quantiles_are_within_their_bound),
+      cmocka_unit_test(merged_is_added),
+      cmocka_unit_test(an_empty_one_is_zero),
+      cmocka_unit_test_setup(nested_spans_count_once, fresh),
+      cmocka_unit_test_setup(a_gap_belongs_to_neither, fresh),
+      cmocka_unit_test_setup(a_collection_across_a_gap_counts_where_it_was_seen, fresh),
+      cmocka_unit_test_setup(a_torn_collection_counts_up_to_the_gap, fresh),
+      cmocka_unit_test_setup(open_before_and_open_after, fresh),
+      cmocka_unit_test_setup(a_pause_is_not_watched, fresh),
+      cmocka_unit_test(figures_read_well),
+      cmocka_unit_test(foreign_text_is_made_safe)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
