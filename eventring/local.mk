@@ -1,11 +1,15 @@
 # libeventring: knows nothing of Lua; libc and pthread only.
 
-eventring_sources =
+eventring_sources = \
+	eventring/catalogue.c eventring/clock.c eventring/config.c eventring/control.c eventring/lane.c \
+	eventring/openspans.c eventring/process.c eventring/recorder.c eventring/recording.c \
+	eventring/ring.c eventring/source.c eventring/spanstack.c eventring/status.c \
+	eventring/trace.c
 
-eventring_headers =
+eventring_headers = eventring/format.h eventring/internal.h eventring/reader.h eventring/recorder.h
 
 eventringincludedir = $(includedir)/eventring
-eventringinclude_HEADERS =
+eventringinclude_HEADERS = eventring/eventring.h eventring/probe.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources) $(eventring_headers)
@@ -17,6 +21,23 @@ EXTRA_libeventring_la_DEPENDENCIES = $(top_srcdir)/eventring/eventring.map
 noinst_LIBRARIES += libeventring_host.a
 libeventring_host_a_SOURCES = $(eventring_sources) $(eventring_headers)
 libeventring_host_a_CFLAGS = $(AM_CFLAGS)
+
+# The command. Argument parsing and printing only; all reading is the library's.
+bin_PROGRAMS += eventring/eventring
+eventring_eventring_SOURCES = \
+	eventring/tools/cmd_clean.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
+	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
+	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
+	eventring/tools/gc_clock.c eventring/tools/gc_clock.h \
+	eventring/tools/histogram.c eventring/tools/histogram.h eventring/tools/json.c \
+	eventring/tools/json.h eventring/tools/launch.c eventring/tools/launch.h \
+	eventring/tools/main.c eventring/tools/names.c eventring/tools/names.h \
+	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
+	eventring/tools/places.h eventring/tools/reader.c eventring/tools/reader.h \
+	eventring/tools/table.c eventring/tools/table.h eventring/tools/tally.c \
+	eventring/tools/tally.h eventring/tools/tally_json.c eventring/tools/tally_text.c \
+	eventring/tools/tool.h eventring/tools/units.c eventring/tools/units.h
+eventring_eventring_LDADD = $(LINK_EVENTRING) $(PROGRAM_LIBS)
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = eventring/eventring.pc

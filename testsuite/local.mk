@@ -3,8 +3,11 @@
 #
 #   check_PROGRAMS += testsuite/unit/test_foo
 #   testsuite_unit_test_foo_SOURCES = testsuite/unit/test_foo.c
-#   testsuite_unit_test_foo_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-#   testsuite_unit_test_foo_LDADD = libruntime.a libeventring_host.a $(CMOCKA_LIBS)
+#   testsuite_unit_test_foo_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
+#   testsuite_unit_test_foo_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
+#
+# (inside `if HAVE_CMOCKA` when it uses cmocka). Concurrency tests are named
+# testsuite/concurrency/...: those also run under ThreadSanitizer.
 
 EXTRA_DIST += testsuite
 
