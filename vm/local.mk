@@ -8,12 +8,12 @@ libvm_a_SOURCES += vm/api.h vm/api_stack.c vm/api_table.c vm/api_object.c vm/api
 libvm_a_SOURCES += vm/call.h vm/interp.h vm/opcodes.h vm/opcodes.def vm/primitives.h vm/execute.c vm/meta.c vm/call.c vm/coroutine.c vm/primitives.c
 libvm_a_SOURCES += vm/debuginfo.h vm/debug.c vm/debug_error.c
 libvm_a_SOURCES += vm/compiler.h vm/tokens.def vm/arena.h vm/arena.c vm/lexer.h vm/lexer.c vm/compile.h vm/compile.c vm/scope.h vm/scope.c
-libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c
+libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c vm/varinfo.c
 
 bin_PROGRAMS += saros
 saros_SOURCES = vm/main.c vm/repl.c vm/program.h
 saros_CFLAGS = $(AM_CFLAGS) $(LIBEDIT_CFLAGS)
 saros_LDFLAGS = $(AM_LDFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
-saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBEDIT_LIBS)
+saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBEDIT_LIBS) $(PROGRAM_LIBS)
 saros_DEPENDENCIES = libstdlib.a libvm.a libruntime.a libeventring_host.a vm/exports.list
 EXTRA_DIST += vm/exports.list

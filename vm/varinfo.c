@@ -1,0 +1,183 @@
+/* vm/varinfo.c: names for values, found in the bytecode.
+ *
+ * An error message wants to name the variable that a value came from.  The
+ * code before the failing instruction is walked once, without branching, to
+ * find the instruction that loaded the register last; a load inside code that
+ * a forward jump may have skipped says nothing.  What that instruction reads
+ * is the name.  Only strings of the prototype are handed out, so the names
+ * live as long as it does.
+ */
+#include <string.h>
+
+#include "debuginfo.h"
+#include "func.h"
+#include "opinfo.h"
+
+/* ---- which instruction set a register ------------------------------------------ */
+
+static bool sets_register(Instruction i, int reg) {
+  int a = (int)INS_A(i);
+  switch (INS_OP(i)) {
+    case OP_LOADNIL: return a <= reg && reg <= a + (int)INS_B(i);
+    case OP_TFORCALL: return reg >= a + 4;
+    case OP_CALL: case OP_TAILCALL: return reg >= a; /* the call may have changed all above, too */
+    case OP_SELF: case OP_SELFK: return reg == a || reg == a + 1;
+    case OP_VARARG: return INS_C(i) == 0 ? reg >= a : a <= reg && reg <= a + (int)INS_C(i) - 2;
+    default: return (op_info[INS_OP(i)].flags & OPFLAG_A) && reg == a;
+  }
+}
+
+/* The start of the instruction that the word pc belongs to. */
+static int instruction_start(const Prototype *p, int pc) {
+  int start = 0;
+  for (int next = 0; next <= pc; next += op_length(INS_OP(p->code[next]))) start = next;
+  return start;
+}
+
+/* The instruction before pc that set the register, or -1 if that is not certain. */
+static int find_setter(const Prototype *p, int pc, int reg) {
+  int setter = -1, skipped_until = 0; /* code before it may have been jumped over */
+  for (int at = 0; at < pc; at += op_length(INS_OP(p->code[at]))) {
+    Instruction i = p->code[at];
+    if (INS_OP(i) == OP_JMP) {
+      int target = at + 1 + INS_sJ(i);
+      if (target <= pc && target > skipped_until) skipped_until = target;
+    } else if (sets_register(i, reg)) {
+      setter = at < skipped_until ? -1 : at;
+    }
+  }
+  return setter;
+}
+
+/* ---- names of values -------------------------------------------------------------- */
+
+static const char *upvalue_name(const Prototype *p, uint32_t index) {
+  const String *name = p->upvalues[index].name;
+  return name ? name->data : "?";
+}
+
+static const char *constant_name(const Prototype *p, uint32_t index) {
+  const TValue *k = &p->k[index];
+  return is_string(k) ? as_string(k)->data : NULL;
+}
+
+/* Names that need no look at a table: locals, upvalues, constants. *setter
+ * becomes the instruction that set the register when none of them applies. */
+static const char *simple_name(const Prototype *p, int pc, int reg, const char **name, int *setter) {
+  *setter = -1;
+  for (;;) {
+    *name = local_name(p, reg + 1, (uint32_t)pc);
+    if (*name) return "local";
+    pc = find_setter(p, pc, reg);
+    if (pc < 0) return NULL;
+    Instruction i = p->code[pc];
+    switch (INS_OP(i)) {
+      case OP_MOVE:
+        if (INS_B(i) >= INS_A(i)) return NULL;
+        reg = (int)INS_B(i); /* go on with where it came from */
+        continue;
+      case OP_GETUPVAL:
+        *name = upvalue_name(p, INS_B(i));
+        return "upvalue";
+      case OP_LOADK: case OP_LOADKX:
+        *name = constant_name(p, INS_OP(i) == OP_LOADK ? INS_Bx(i) : p->code[pc + 1]);
+        return *name ? "constant" : NULL;
+      default:
+        *setter = pc;
+        return NULL;
+    }
+  }
+}
+
+/* A key in a register, if it is a constant string. */
+static const char *key_name(const Prototype *p, int pc, int reg) {
+  const char *name;
+  int setter;
+  const char *kind = simple_name(p, pc, reg, &name, &setter);
+  return kind && *kind == 'c' ? name : "?";
+}
+
+/* "global" when the table is the variable _ENV. */
+static const char *field_kind(const char *table_name) {
+  return table_name && strcmp(table_name, "_ENV") == 0 ? "global" : "field";
+}
+
+static const char *register_field_kind(const Prototype *p, int pc, int table) {
+  const char *name;
+  int setter;
+  const char *kind = simple_name(p, pc, table, &name, &setter);
+  bool is_variable = kind && (*kind == 'l' || *kind == 'u');
+  return field_kind(is_variable ? name : NULL);
+}
+
+const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char **name) {
+  pc = instruction_start(p, pc);
+  const char *kind = simple_name(p, pc, reg, name, &pc);
+  if (kind || pc < 0) return kind;
+  Instruction i = p->code[pc];
+  switch (INS_OP(i)) {
+    case OP_GETTABUP:
+      *name = constant_name(p, AUX_KEY(p->code[pc + 1]));
+      return field_kind(upvalue_name(p, INS_B(i)));
+    case OP_GETFIELD:
+      *name = constant_name(p, AUX_KEY(p->code[pc + 1]));
+      return register_field_kind(p, pc, (int)INS_B(i));
+    case OP_GETTABLE:
+      *name = key_name(p, pc, (int)INS_C(i));
+      return register_field_kind(p, pc, (int)INS_B(i));
+    case OP_GETI:
+      *name = "integer index";
+      return "field";
+    case OP_SELF:
+      *name = constant_name(p, AUX_KEY(p->code[pc + 1]));
+      return "method";
+    case OP_SELFK:
+      *name = key_name(p, pc, (int)INS_C(i));
+      return "method";
+    default: return NULL;
+  }
+}
+
+/* ---- names of called functions -------------------------------------------------------- */
+
+_Static_assert(OP_SHR - OP_ADD == META_SHR - META_ADD && OP_SHRK - OP_ADDK == META_SHR - META_ADD,
+               "arithmetic in one order in both tables");
+
+/* The metamethod that an instruction may call, or META_COUNT. */
+static Metamethod metamethod_of(Instruction i) {
+  OpCode op = INS_OP(i);
+  if (op >= OP_ADD && op <= OP_SHR) return (Metamethod)(META_ADD + (op - OP_ADD));
+  if (op >= OP_ADDK && op <= OP_SHRK) return (Metamethod)(META_ADD + (op - OP_ADDK));
+  switch (op) {
+    case OP_ADDI: return INS_sC(i) < 0 ? META_SUB : META_ADD;
+    case OP_GETTABUP: case OP_GETTABLE: case OP_GETI: case OP_GETFIELD: case OP_SELF: case OP_SELFK: return META_INDEX;
+    case OP_SETTABUP: case OP_SETTABUPK: case OP_SETTABLE: case OP_SETTABLEK:
+    case OP_SETI: case OP_SETIK: case OP_SETFIELD: case OP_SETFIELDK: return META_NEWINDEX;
+    case OP_UNM: return META_UNM;
+    case OP_BNOT: return META_BNOT;
+    case OP_LEN: return META_LEN;
+    case OP_CONCAT: return META_CONCAT;
+    case OP_EQ: return META_EQ;
+    case OP_LT: case OP_LTI: case OP_GTI: return META_LT;
+    case OP_LE: case OP_LEI: case OP_GEI: return META_LE;
+    case OP_CLOSE: case OP_RETURN: return META_CLOSE;
+    default: return META_COUNT;
+  }
+}
+
+const char *varinfo_of_call(lua_State *L, const Prototype *p, int pc, const char **name) {
+  pc = instruction_start(p, pc);
+  Instruction i = p->code[pc];
+  switch (INS_OP(i)) {
+    case OP_CALL: case OP_TAILCALL: return varinfo_of_register(p, pc, (int)INS_A(i), name);
+    case OP_TFORCALL:
+      *name = "for iterator";
+      return "for iterator";
+    default: {
+      Metamethod event = metamethod_of(i);
+      if (event == META_COUNT) return NULL;
+      *name = L->domain->meta_names[event]->data + 2; /* without the underscores */
+      return "metamethod";
+    }
+  }
+}
