@@ -29,6 +29,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* ---- Version and limits ------------------------------------------------ */
 
@@ -52,7 +53,7 @@ extern "C" {
                                       longer one is cut and marked */
 #define EVENTRING_MIN_WSIZE 11     /* log2 of the words in a ring: 16 KiB */
 #define EVENTRING_MAX_WSIZE 24     /*                              128 MiB */
-#define EVENTRING_DEFAULT_WSIZE 16 /*                              512 KiB */
+#define EVENTRING_DEFAULT_WSIZE 15 /*                              256 KiB */
 #define EVENTRING_SUFFIX ".eventring"
 
 /* The version of the library that is linked, as EVENTRING_VERSION. */
@@ -593,6 +594,7 @@ enum eventring_control {
 int eventring_control(const char *path, enum eventring_control what,
                       uint32_t classes, struct eventring_error *error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,10 +1,11 @@
 # libeventring: knows nothing of Lua; libc and pthread only.
 
 eventring_sources = \
-	eventring/catalogue.c eventring/clock.c eventring/config.c eventring/control.c eventring/lane.c \
+	eventring/catalogue.c eventring/clock.c eventring/config.c eventring/control.c \
+	eventring/cursor.c eventring/inspect.c eventring/lane.c eventring/locate.c \
 	eventring/openspans.c eventring/process.c eventring/recorder.c eventring/recording.c \
-	eventring/ring.c eventring/source.c eventring/spanstack.c eventring/status.c \
-	eventring/trace.c
+	eventring/ring.c eventring/snapshot.c eventring/source.c eventring/spanstack.c \
+	eventring/status.c eventring/trace.c
 
 eventring_headers = eventring/format.h eventring/internal.h eventring/reader.h eventring/recorder.h
 

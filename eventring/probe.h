@@ -41,7 +41,7 @@
 
 #include "eventring.h"
 
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
 
@@ -80,22 +80,24 @@ struct eventring_domain {
 };
 
 /* Out of line; for the probes below only. `ticks` is what the probe read. */
+#pragma GCC visibility push(default)
 void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
                          uint64_t tail, uint64_t ticks, const uint64_t *payload,
                          size_t words) __attribute__((cold, noinline));
 void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
                           uint64_t tail, const void *bytes, size_t size);
+#pragma GCC visibility pop
 
 /* A clock read as probes do it. */
 static inline uint64_t eventring_ticks(void) {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
   return __rdtsc();
 #elif defined(__aarch64__)
   uint64_t ticks;
   __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
   return ticks;
 #else
-  return 0; /* the library reads clock_gettime: `expires` is always 0 */
+  return UINT64_MAX; /* beyond any `expires`: the library reads the clock */
 #endif
 }
 

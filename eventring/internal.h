@@ -1,0 +1,93 @@
+/* internal.h: what producer and consumer share inside libeventring. */
+#ifndef EVENTRING_INTERNAL_H
+#define EVENTRING_INTERNAL_H
+
+#include "format.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- status.c ---------------------------------------------------------- */
+
+/* Fills *error (may be NULL) from a printf format; when sys_errno is not 0, its
+   text is appended. Returns code, so that callers may `return evr_fail(...)`. */
+int evr_fail(struct eventring_error *error, int code, int sys_errno,
+             const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The code that fits errno of a failed open, mkdir, fallocate ... */
+int evr_code_of_errno(int sys_errno);
+
+/* ---- clock.c ----------------------------------------------------------- */
+
+/* The best clock of this machine; looked at once. */
+enum format_clock evr_clock_kind(void);
+uint64_t evr_clock_ticks(enum format_clock kind);
+/* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds. */
+uint64_t evr_monotonic_ns(void);
+int64_t evr_wall_ns(void);
+
+struct evr_pair { /* one moment on both clocks */
+  uint64_t ticks, ns;
+};
+struct evr_pair evr_clock_pair(enum format_clock kind);
+/* Nanoseconds per tick times 2^40 as the processor states it, or 0. */
+uint64_t evr_clock_nominal(enum format_clock kind);
+/* The same measured between two moments. */
+uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to);
+
+struct evr_conversion {
+  uint32_t segments; /* 1 .. FORMAT_CLOCK_SEGMENTS */
+  struct format_segment segment[FORMAT_CLOCK_SEGMENTS];
+};
+uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks);
+/* "Valid if and only if" of doc/FORMAT.md. */
+bool evr_conversion_valid(const struct evr_conversion *conversion);
+
+/* ---- openspans.c: the spans open at a point of a ring ------------------ */
+
+/* Producer side: bounded, as block headers store it. */
+struct evr_open_span {
+  uint64_t tail; /* event word of the begin: kind, id; length 0, time 0 */
+  uint64_t ticks;
+};
+struct evr_open_spans {
+  uint32_t count;
+  uint32_t hidden; /* spans inside the listed ones that found no place */
+  struct evr_open_span span[FORMAT_MAX_OPEN];
+};
+/* Applies the events in words[0 .. count-1] to the stack; base is that of the
+   block. */
+void evr_open_apply(struct evr_open_spans *open, const uint64_t *words,
+                    size_t count, uint64_t base);
+/* Drops those whose class is among `classes` and that began before `ticks`.
+   class_of maps ids to classes. */
+void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of,
+                   uint32_t classes, uint64_t ticks);
+
+/* ---- control.c: the control page ---------------------------------------- */
+
+enum evr_gate_change { EVR_PAUSE, EVR_RESUME, EVR_SET, EVR_ADD, EVR_REMOVE };
+/* Changes the gate word and logs what goes on; lock-free, any process. Returns
+   the gate before. */
+uint64_t evr_control_change(struct format_control *control,
+                            enum format_clock clock, enum evr_gate_change change,
+                            uint32_t classes);
+/* Reads entry n of the log; false when it is not (or no longer) there. */
+bool evr_control_entry(const struct format_control *control, uint32_t n,
+                       struct format_switch *entry);
+
+/* ---- config.c: classes of this process ---------------------------------- */
+
+extern char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
+uint32_t evr_default_classes(void);
+
+/* ---- process.c: what /proc says of processes ------------------------------ */
+
+/* Start time of a process in clock ticks after boot, or 0. */
+uint64_t evr_process_start(pid_t pid);
+/* Is the file locked by a live producer? 1 yes, 0 no, -1 cannot be told. */
+int evr_file_locked(int fd);
+/* Takes the producer's lock. 0 or an errno. */
+int evr_lock_file(int fd);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_INTERNAL_H */

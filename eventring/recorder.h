@@ -1,0 +1,178 @@
+/* recorder.h: the producing side, inside libeventring.
+ *
+ * One recorder a process (`evr_recorder`), guarded by one mutex, which nobody
+ * holds on the path of an event. It has at most one *recording* that goes on: a
+ * file with its mappings. Recordings are counted: the recorder, each domain
+ * attached and each cursor of the own process hold one reference; the file is
+ * unmapped when the last is gone.
+ *
+ * A domain belongs to the thread that started it. Its lanes are written by that
+ * thread only, with two exceptions that any thread holding the mutex may store:
+ * `gate` (which classes pass) and `limit` = NULL, which sends the next probe
+ * into the slow path. The owner that sets a new limit checks `attention`
+ * afterwards (both sides with a full fence between), so that the request can't
+ * be lost.
+ *
+ *   recorder stopped        gate -> a zero word, limit NULL
+ *   standby or running,
+ *   domain not yet attached gate -> control word of the recording, limit NULL:
+ *                           the first probe that passes attaches the domain
+ *   attached                gate -> control word, limit: end of the block
+ *   could not be attached   gate -> a zero word, until the next start
+ *
+ * Nothing that the producer reads from the file decides where it writes: all
+ * positions and counts are kept in private memory as well. The one thing it
+ * does read is the control page.
+ */
+#ifndef EVENTRING_RECORDER_H
+#define EVENTRING_RECORDER_H
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "internal.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_slot { /* guarded by the mutex */
+  uint8_t *map;   /* its rings, domain_stride bytes; NULL: not laid out. Never
+                     changes once set (release): cursors read it */
+  struct evr_domain *owner;
+  uint32_t incarnation;
+  uint64_t sequence[EVENTRING_RINGS]; /* of the newest block, while free */
+  uint64_t events[EVENTRING_RINGS];   /* written so far, while free */
+};
+
+struct evr_recording {
+  unsigned references; /* guarded by the mutex */
+  int fd;              /* of the file; holds the lock; -1 in a forked child */
+  int directory;       /* its directory; -1 in a forked child */
+  dev_t device;
+  ino_t inode;
+  char name[32];
+  char path[PATH_MAX];
+  bool preserve;
+  bool ended;
+  bool announced; /* the event recorder_start is written */
+  uint8_t *front; /* header, status, control, domains: FORMAT_FRONT_BYTES */
+  uint8_t *catalogue;         /* FORMAT_CATALOGUE_BYTES, mapped; filled lazily */
+  uint32_t catalogue_blocks;  /* of these, allocated on disk */
+  struct format_header header; /* private copy */
+  enum format_clock clock;
+  struct evr_pair origin;           /* of the calibration */
+  struct evr_conversion conversion; /* private truth of the status page */
+  uint64_t recalibrate_at;          /* ticks; atomic; UINT64_MAX: never again */
+  unsigned laid_out;
+  struct evr_slot slot[EVENTRING_MAX_DOMAINS];
+};
+
+static inline struct format_status *evr_status(const struct evr_recording *r) {
+  return (struct format_status *)(r->front + FORMAT_STATUS_OFFSET);
+}
+static inline struct format_control *evr_control(const struct evr_recording *r) {
+  return (struct format_control *)(r->front + FORMAT_CONTROL_OFFSET);
+}
+static inline struct format_domain *evr_domain_entry(const struct evr_recording *r,
+                                                     unsigned slot) {
+  return (struct format_domain *)(r->front + FORMAT_DOMAINS_OFFSET) + slot;
+}
+
+/* What the owner keeps of one ring beyond the lane. */
+struct evr_ring {
+  uint8_t *base;          /* first block */
+  uint64_t *end;          /* of the present block: what limit is when no one
+                             wants attention; NULL: no block yet */
+  uint64_t *first;        /* its first event word */
+  uint64_t sequence;      /* of the present block */
+  uint64_t events_before; /* events in the ring before this block */
+  uint64_t base_ticks;    /* that times in the block refer to from here on */
+  uint64_t block_ticks;   /* the same as the block's header has it */
+  uint32_t switches_seen; /* entries of the control log that `open` knows */
+  struct evr_open_spans open; /* at the start of the present block */
+};
+
+struct evr_domain {
+  struct eventring_domain hot; /* first: this is what the host has */
+  struct evr_ring ring[EVENTRING_RINGS];
+  struct evr_recording *recording; /* attached to; owner, under the mutex */
+  int slot;
+  uint32_t incarnation;
+  uint32_t attention;   /* atomic: the recording has ended, let go */
+  bool failed;          /* could not be attached to the present recording */
+  pthread_t owner;
+  int32_t tid;
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+  struct evr_domain *next; /* list of the recorder; under the mutex */
+};
+
+struct evr_recorder {
+  pthread_mutex_t mutex;
+  struct evr_recording *recording; /* that goes on, or NULL */
+  struct evr_domain *domains;
+  struct evr_recording *ended[8]; /* kept mapped while another thread's probe may
+                                     still hold a pointer to their gate */
+  unsigned ended_count;
+  bool forked;
+  void (*warn)(void *, const struct eventring_error *);
+  void *warn_context;
+};
+extern struct evr_recorder evr_recorder;
+
+void evr_lock(void);
+void evr_unlock(void);
+
+/* ---- recording.c: the file of a recording -------------------------------- */
+
+/* Creates the file, its front part and its catalogue. */
+int evr_recording_create(struct evr_recording **recording,
+                         const struct eventring_config *config,
+                         struct eventring_error *error);
+/* Marks the file ended; takes it away unless preserved. */
+void evr_recording_end_locked(struct evr_recording *recording);
+void evr_recording_hold_locked(struct evr_recording *recording);
+void evr_recording_release_locked(struct evr_recording *recording);
+/* Makes sure that a slot has rings. */
+int evr_recording_lay_out_locked(struct evr_recording *recording, unsigned slot,
+                                 struct eventring_error *error);
+/* Adds a clock segment when it is time to. */
+void evr_recording_recalibrate_locked(struct evr_recording *recording);
+/* Copies the conversion as published. Any thread that holds a reference. */
+void evr_recording_conversion(const struct evr_recording *recording,
+                              struct evr_conversion *conversion);
+/* posix_fallocate that neither raises SIGXFSZ nor gives up on EINTR; 0 or an
+   errno. */
+int evr_reserve(int fd, uint64_t offset, uint64_t bytes);
+
+/* ---- catalogue.c ---------------------------------------------------------- */
+
+/* Class of each id of this process (also of those not yet defined: USER). */
+extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
+/* Writes the definitions that the recording does not have yet. */
+int evr_catalogue_publish_locked(struct evr_recording *recording,
+                                 struct eventring_error *error);
+
+/* ---- ring.c ---------------------------------------------------------------- */
+
+/* Makes the lanes of a domain ready to write into its slot. Owner. */
+void evr_ring_open(struct evr_domain *domain, enum eventring_ring ring);
+/* Completes the present block; nothing is written afterwards. Owner. */
+void evr_ring_close(struct evr_domain *domain, enum eventring_ring ring);
+/* Writes an event into an attached domain. Owner. */
+void evr_ring_write(struct evr_domain *domain, enum eventring_ring ring,
+                    uint64_t tail, uint64_t ticks, const uint64_t *payload,
+                    size_t words);
+uint64_t evr_ring_emitted(const struct evr_domain *domain,
+                          enum eventring_ring ring);
+
+/* ---- recorder.c ------------------------------------------------------------- */
+
+/* Brings a domain up to date with the recorder. True when it is attached. Owner,
+   without the mutex. */
+bool evr_domain_settle(struct evr_domain *domain);
+/* Writes one of the library's own lifecycle events. Owner. */
+void evr_emit_builtin(struct evr_domain *domain, enum eventring_builtin_id id,
+                      int64_t data);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_RECORDER_H */

@@ -1,0 +1,389 @@
+/* recording.c: the file of a recording: created, mapped, extended, ended.
+ *
+ * Safety rules of this file:
+ *  - the file is created with O_EXCL|O_NOFOLLOW; what is in its place is never
+ *    opened for writing nor followed. A regular file of ours that no live
+ *    process holds is what a dead process with our pid left: it is unlinked;
+ *  - no page is touched through a mapping before its disk space is reserved, so
+ *    that a full disk is an error here and not SIGBUS later; a file-size limit
+ *    is looked at first, so that it is not SIGXFSZ;
+ *  - pages are made present and writable before probes get them;
+ *  - at the end the file is unlinked only when the name still means our inode.
+ */
+#include "recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels answer EINVAL */
+#endif
+
+enum {
+  CALIBRATION_LEAD_MS = 100, /* a new clock segment begins this much later */
+  CALIBRATION_MIN_US = 50    /* least time between the first two readings */
+};
+
+/* ---- Disk space and pages ---------------------------------------------------- */
+
+int evr_reserve(int fd, uint64_t offset, uint64_t bytes) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      offset + bytes > limit.rlim_cur)
+    return EFBIG;
+  int failure;
+  do failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+  while (failure == EINTR);
+  return failure;
+}
+
+/* Writing zeros first lets disk file systems make large pages, which map several
+   times quicker than a fresh allocation; tmpfs has zeroed pages already. */
+static void write_zeros(int fd, uint64_t offset, uint64_t bytes) {
+  static const uint8_t zeros[65536];
+  struct statfs fs;
+  enum { TMPFS = 0x01021994 };
+  if (fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS) return;
+  while (bytes) {
+    size_t piece = bytes < sizeof zeros ? (size_t)bytes : sizeof zeros;
+    if (pwrite(fd, zeros, piece, (off_t)offset) != (ssize_t)piece) return;
+    offset += piece; /* (a failure costs speed only: the space is reserved) */
+    bytes -= piece;
+  }
+}
+
+/* Makes pages present and writable. */
+static void touch_ahead(uint8_t *map, size_t bytes) {
+  if (madvise(map, bytes, MADV_POPULATE_WRITE) == 0) return;
+  for (size_t i = 0; i < bytes; i += 4096)
+    __atomic_fetch_or((uint64_t *)(map + i), 0, __ATOMIC_RELAXED);
+}
+
+static uint8_t *map_file(int fd, uint64_t offset, uint64_t bytes) {
+  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                   (off_t)offset);
+  return map == MAP_FAILED ? NULL : map;
+}
+
+/* ---- The place of the file ---------------------------------------------------- */
+
+/* Opens the directory and makes the absolute path of the file. */
+static int find_place(struct evr_recording *r, const char *directory,
+                      struct eventring_error *error) {
+  char absolute[PATH_MAX];
+  if (!directory || !directory[0]) directory = ".";
+  snprintf(r->name, sizeof r->name, "%d" EVENTRING_SUFFIX, (int)getpid());
+  r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (r->directory < 0) {
+    int code = errno == EACCES ? EVENTRING_E_PERMISSION : EVENTRING_E_DIRECTORY;
+    return evr_fail(error, code, errno, "cannot use the directory \"%.200s\"",
+                    directory);
+  }
+  if (!realpath(directory, absolute))
+    return evr_fail(error, EVENTRING_E_DIRECTORY, errno,
+                    "cannot use the directory \"%.200s\"", directory);
+  int length = snprintf(r->path, sizeof r->path, "%s%s%s", absolute,
+                        absolute[1] ? "/" : "", r->name);
+  if (length < 0 || (size_t)length >= sizeof r->path)
+    return evr_fail(error, EVENTRING_E_DIRECTORY, ENAMETOOLONG,
+                    "cannot use the directory \"%.200s\"", directory);
+  return EVENTRING_OK;
+}
+
+static int in_the_way(const struct evr_recording *r, struct eventring_error *error,
+                      const char *what) {
+  return evr_fail(error, EVENTRING_E_EXISTS, 0, "%.300s is %s", r->path, what);
+}
+
+/* Takes away what a dead process with our pid left behind. */
+static int remove_stale(struct evr_recording *r, struct eventring_error *error) {
+  struct stat st;
+  if (fstatat(r->directory, r->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? EVENTRING_OK
+                           : evr_fail(error, evr_code_of_errno(errno), errno,
+                                      "cannot look at %.300s", r->path);
+  if (S_ISLNK(st.st_mode)) return in_the_way(r, error, "a symbolic link");
+  if (!S_ISREG(st.st_mode)) return in_the_way(r, error, "not a regular file");
+  if (st.st_uid != geteuid()) return in_the_way(r, error, "another user's file");
+  int fd = openat(r->directory, r->name,
+                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int locked = fd >= 0 ? evr_file_locked(fd) : 0;
+  if (fd >= 0) close(fd);
+  if (locked > 0) return in_the_way(r, error, "in use by another process");
+  if (unlinkat(r->directory, r->name, 0) != 0 && errno != ENOENT)
+    return evr_fail(error, evr_code_of_errno(errno), errno, "cannot remove %.300s",
+                    r->path);
+  return EVENTRING_OK;
+}
+
+static int create_file(struct evr_recording *r, struct eventring_error *error) {
+  for (int attempt = 0; attempt < 3; attempt++) {
+    r->fd = openat(r->directory, r->name,
+                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (r->fd >= 0) break;
+    if (errno != EEXIST)
+      return evr_fail(error, evr_code_of_errno(errno), errno,
+                      "cannot create %.300s", r->path);
+    int status = remove_stale(r, error);
+    if (status != EVENTRING_OK) return status;
+  }
+  if (r->fd < 0) return in_the_way(r, error, "created again and again by another");
+  struct stat st;
+  if (fstat(r->fd, &st) != 0)
+    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
+  r->device = st.st_dev;
+  r->inode = st.st_ino;
+  evr_lock_file(r->fd); /* without locks the pid and start time must do */
+  return EVENTRING_OK;
+}
+
+/* ---- Front part ----------------------------------------------------------------- */
+
+static void name_program(struct format_header *h, const char *program) {
+  const char *name = program;
+  char link[PATH_MAX];
+  if (!name) {
+    ssize_t length = readlink("/proc/self/exe", link, sizeof link - 1);
+    link[length > 0 ? length : 0] = 0;
+    const char *slash = strrchr(link, '/');
+    name = slash ? slash + 1 : link;
+  }
+  size_t size = strlen(name);
+  memcpy(h->program, name, size < sizeof h->program ? size : sizeof h->program - 1);
+}
+
+static void fill_header(struct evr_recording *r,
+                        const struct eventring_config *config) {
+  struct format_header *h = &r->header;
+  memcpy(h->magic, FORMAT_MAGIC, sizeof h->magic);
+  h->version = FORMAT_VERSION;
+  h->byte_order = FORMAT_BYTE_ORDER;
+  h->front_bytes = FORMAT_FRONT_BYTES;
+  h->block_bytes = FORMAT_BLOCK_BYTES;
+  h->layout = FORMAT_FLIGHT_RECORDER;
+  h->max_domains = EVENTRING_MAX_DOMAINS;
+  h->rings_per_domain = EVENTRING_RINGS;
+  h->wsize = config->wsize;
+  h->ring_bytes = format_ring_bytes(config->wsize);
+  h->domain_stride = format_domain_stride(config->wsize);
+  h->rings_offset = FORMAT_RINGS_OFFSET;
+  h->catalogue_offset = FORMAT_CATALOGUE_OFFSET;
+  h->catalogue_blocks = FORMAT_CATALOGUE_BLOCKS;
+  h->definition_bytes = sizeof(struct format_definition);
+  h->status_offset = FORMAT_STATUS_OFFSET;
+  h->control_offset = FORMAT_CONTROL_OFFSET;
+  h->domains_offset = FORMAT_DOMAINS_OFFSET;
+  h->pid = getpid();
+  h->clock = r->clock;
+  h->process_start = evr_process_start(h->pid);
+  h->start_ticks = r->origin.ticks;
+  h->start_ns = r->origin.ns;
+  h->start_wall_ns = evr_wall_ns() - (int64_t)(evr_monotonic_ns() - r->origin.ns);
+  name_program(h, config->program);
+  memcpy(h->classes, evr_class_names, sizeof h->classes);
+}
+
+static int make_front(struct evr_recording *r, struct eventring_error *error) {
+  int failure = evr_reserve(r->fd, 0, FORMAT_FRONT_BYTES);
+  if (failure)
+    return evr_fail(error, evr_code_of_errno(failure), failure,
+                    "no room for %.300s", r->path);
+  write_zeros(r->fd, 0, FORMAT_DOMAINS_OFFSET + 4096);
+  r->front = map_file(r->fd, 0, FORMAT_FRONT_BYTES);
+  r->catalogue = map_file(r->fd, FORMAT_CATALOGUE_OFFSET, FORMAT_CATALOGUE_BYTES);
+  if (!r->front || !r->catalogue)
+    return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map %.300s", r->path);
+  touch_ahead(r->front, FORMAT_DOMAINS_OFFSET + 4096);
+  return EVENTRING_OK;
+}
+
+/* ---- Clock ------------------------------------------------------------------------ */
+
+static void publish_segment(struct evr_recording *r, struct format_segment segment) {
+  struct format_status *status = evr_status(r);
+  uint32_t n = r->conversion.segments;
+  r->conversion.segment[n] = segment;
+  r->conversion.segments = n + 1;
+  status->segment[n] = segment;
+  /* release: pairs with the acquire load in evr_recording_conversion and its
+     like in foreign readers */
+  __atomic_store_n(&status->segments, n + 1, __ATOMIC_RELEASE);
+}
+
+static uint64_t ticks_of_ms(const struct evr_recording *r, uint64_t ms) {
+  uint64_t multiplier = r->conversion.segment[r->conversion.segments - 1].multiplier;
+  return (uint64_t)(((unsigned __int128)ms * 1000000u << FORMAT_CLOCK_SHIFT) /
+                    multiplier);
+}
+
+/* When to measure again, by the number of segments there are. */
+static void plan_calibration(struct evr_recording *r) {
+  static const uint64_t after_ms[FORMAT_CLOCK_SEGMENTS] = {0, 20, 1000, 60000};
+  uint32_t n = r->conversion.segments;
+  bool done = n == FORMAT_CLOCK_SEGMENTS || r->clock == FORMAT_CLOCK_MONOTONIC;
+  uint64_t at = done ? UINT64_MAX : r->origin.ticks + ticks_of_ms(r, after_ms[n]);
+  __atomic_store_n(&r->recalibrate_at, at, __ATOMIC_RELAXED);
+}
+
+/* The first segment: as the processor states, or measured over the start. */
+static void calibrate_first(struct evr_recording *r) {
+  uint64_t multiplier = evr_clock_nominal(r->clock);
+  struct evr_pair now = evr_clock_pair(r->clock);
+  while (!multiplier) {
+    if (now.ns - r->origin.ns >= CALIBRATION_MIN_US * 1000u)
+      multiplier = evr_clock_measured(r->origin, now);
+    now = evr_clock_pair(r->clock);
+  }
+  publish_segment(r, (struct format_segment){.from_ticks = r->origin.ticks,
+                                             .from_ns = r->origin.ns,
+                                             .multiplier = multiplier});
+  plan_calibration(r);
+}
+
+void evr_recording_recalibrate_locked(struct evr_recording *r) {
+  if (evr_clock_ticks(r->clock) < r->recalibrate_at) return;
+  for (int attempt = 0; attempt < 4; attempt++) {
+    struct evr_pair now = evr_clock_pair(r->clock);
+    uint64_t multiplier = evr_clock_measured(r->origin, now);
+    uint64_t lead = ticks_of_ms(r, CALIBRATION_LEAD_MS);
+    struct format_segment segment = {.from_ticks = now.ticks + lead,
+                                     .multiplier = multiplier};
+    segment.from_ns = evr_to_ns(&r->conversion, segment.from_ticks);
+    /* were we held up, the segment would change times already delivered */
+    if (!multiplier || evr_clock_ticks(r->clock) - now.ticks > lead / 2) continue;
+    publish_segment(r, segment);
+    break;
+  }
+  plan_calibration(r);
+}
+
+void evr_recording_conversion(const struct evr_recording *r,
+                              struct evr_conversion *conversion) {
+  const struct format_status *status = evr_status(r);
+  uint32_t n = __atomic_load_n(&status->segments, __ATOMIC_ACQUIRE);
+  if (n > FORMAT_CLOCK_SEGMENTS) n = FORMAT_CLOCK_SEGMENTS;
+  conversion->segments = n;
+  memcpy(conversion->segment, status->segment, n * sizeof status->segment[0]);
+}
+
+/* ---- Creation ------------------------------------------------------------------------ */
+
+static void destroy(struct evr_recording *r) {
+  uint64_t stride = format_domain_stride(r->header.wsize);
+  for (unsigned i = 0; i < r->laid_out; i++)
+    if (r->slot[i].map) munmap(r->slot[i].map, stride);
+  if (r->catalogue) munmap(r->catalogue, FORMAT_CATALOGUE_BYTES);
+  if (r->front) munmap(r->front, FORMAT_FRONT_BYTES);
+  if (r->fd >= 0) close(r->fd);
+  if (r->directory >= 0) close(r->directory);
+  free(r);
+}
+
+/* Unlinks the file if its name still means it. */
+static void unlink_own(const struct evr_recording *r) {
+  struct stat st;
+  if (fstatat(r->directory, r->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      st.st_dev == r->device && st.st_ino == r->inode)
+    unlinkat(r->directory, r->name, 0);
+}
+
+static int build(struct evr_recording *r, const struct eventring_config *config,
+                 struct eventring_error *error) {
+  int status = find_place(r, config->directory, error);
+  if (status == EVENTRING_OK) status = create_file(r, error);
+  if (status != EVENTRING_OK) return status;
+  status = make_front(r, error);
+  if (status == EVENTRING_OK) {
+    fill_header(r, config);
+    status = evr_catalogue_publish_locked(r, error);
+  }
+  if (status != EVENTRING_OK) {
+    unlink_own(r);
+    return status;
+  }
+  calibrate_first(r);
+  uint32_t classes = config->classes == EVENTRING_CLASSES_DEFAULT
+                         ? evr_default_classes() : config->classes;
+  bool on = config->start == EVENTRING_START_ON;
+  evr_control(r)->gate = (uint64_t)classes << 32 | (on ? classes : 0);
+  evr_status(r)->state = FORMAT_RECORDING;
+  /* the magic last: until then readers find no recording here */
+  struct format_header *h = (struct format_header *)r->front;
+  memcpy((uint8_t *)h + 8, (uint8_t *)&r->header + 8, sizeof *h - 8);
+  uint64_t magic;
+  memcpy(&magic, r->header.magic, sizeof magic);
+  __atomic_store_n((uint64_t *)h, magic, __ATOMIC_RELEASE);
+  return EVENTRING_OK;
+}
+
+int evr_recording_create(struct evr_recording **recording,
+                         const struct eventring_config *config,
+                         struct eventring_error *error) {
+  struct evr_recording *r = calloc(1, sizeof *r);
+  if (!r)
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the recorder");
+  r->fd = r->directory = -1;
+  r->references = 1;
+  r->preserve = config->preserve;
+  r->clock = evr_clock_kind();
+  r->origin = evr_clock_pair(r->clock);
+  int status = build(r, config, error);
+  if (status != EVENTRING_OK) {
+    destroy(r);
+    return status;
+  }
+  *recording = r;
+  return EVENTRING_OK;
+}
+
+/* ---- Slots ------------------------------------------------------------------------------ */
+
+int evr_recording_lay_out_locked(struct evr_recording *r, unsigned slot,
+                                 struct eventring_error *error) {
+  if (r->slot[slot].map) return EVENTRING_OK;
+  uint64_t bytes = r->header.domain_stride;
+  uint64_t offset = FORMAT_RINGS_OFFSET + slot * bytes;
+  int failure = evr_reserve(r->fd, offset, bytes);
+  if (failure)
+    return evr_fail(error, evr_code_of_errno(failure), failure,
+                    "no room for the rings of a domain in %.250s", r->path);
+  write_zeros(r->fd, offset, bytes);
+  uint8_t *map = map_file(r->fd, offset, bytes);
+  if (!map)
+    return evr_fail(error, EVENTRING_E_LIMIT, errno,
+                    "cannot map the rings of a domain in %.250s", r->path);
+  touch_ahead(map, bytes);
+  /* release: pairs with the acquire load by cursors of this process */
+  __atomic_store_n(&r->slot[slot].map, map, __ATOMIC_RELEASE);
+  if (slot >= r->laid_out) {
+    r->laid_out = slot + 1;
+    __atomic_store_n(&evr_status(r)->laid_out, slot + 1, __ATOMIC_RELEASE);
+  }
+  return EVENTRING_OK;
+}
+
+/* ---- End ----------------------------------------------------------------------------------- */
+
+void evr_recording_end_locked(struct evr_recording *r) {
+  struct format_status *status = evr_status(r);
+  r->ended = true;
+  status->end_ticks = evr_clock_ticks(r->clock);
+  /* release: pairs with the acquire load of the state by readers; who sees the
+     end finds all that this thread wrote, and all of stopped domains */
+  __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
+  if (!r->preserve) unlink_own(r);
+}
+
+void evr_recording_hold_locked(struct evr_recording *r) { r->references++; }
+
+void evr_recording_release_locked(struct evr_recording *r) {
+  if (--r->references == 0) destroy(r);
+}

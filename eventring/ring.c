@@ -1,0 +1,266 @@
+/* ring.c: the slow path of a probe: block transitions.
+ *
+ * A ring is N blocks of 512 words; block number s (from 1) lies at place
+ * (s - 1) mod N. Only the owner of the domain runs this code.
+ *
+ * The transition to block s is a seqlock. Names of the steps, with the reader's
+ * in lane.c (own process) and source.c (files):
+ *
+ *   W1  store sequence = 0 in the header of the place, relaxed: invalid
+ *   W2  release fence: whoever sees any store of W3 or later sees W1 too
+ *       (pairs with the acquire fence R4 between copying and checking again)
+ *   W3  store zeros to all words, then the header's fields, relaxed
+ *   W4  store sequence = s, release: whoever sees it sees W3
+ *       (pairs with the acquire load R1)
+ *   W5  store head = s in the domain table, release
+ *       (pairs with the acquire load R0 with which readers look for news)
+ *   W6  events: one word each, relaxed; those with a payload store it first and
+ *       the event word with release (pairs with the acquire loads R2 of the walk)
+ *
+ * A word is not zero once written, so the walk of a reader that stops at the
+ * first zero sees exactly what was committed. Nothing is stored into a block
+ * with ordinary stores while readers may look at it.
+ *
+ * Before W1 the finished block gets its committed length (release), and the
+ * stack of open spans is brought up to date by walking it.
+ */
+#include "recorder.h"
+
+#include <string.h>
+
+static struct format_block *block_at(const struct evr_domain *d,
+                                     const struct evr_ring *ring,
+                                     uint64_t sequence) {
+  uint32_t blocks = format_ring_blocks(d->recording->header.wsize);
+  uint64_t place = (sequence - 1) & (blocks - 1); /* a power of two */
+  return (struct format_block *)(ring->base + place * FORMAT_BLOCK_BYTES);
+}
+
+static struct eventring_lane *lane_of(struct evr_domain *d, enum eventring_ring r) {
+  return &d->hot.lane[r];
+}
+
+static uint64_t events_in_block(const struct eventring_lane *lane,
+                                const struct evr_ring *ring) {
+  return ring->end ? (uint64_t)(lane->next - ring->first) - lane->extra : 0;
+}
+
+/* ---- Limits -------------------------------------------------------------------- */
+
+/* What `expires` of a lane must be: the time up to which words are unambiguous,
+   or the next calibration if that comes first. */
+static uint64_t expiry(const struct evr_domain *d, const struct evr_ring *ring) {
+  if (d->recording->clock == FORMAT_CLOCK_MONOTONIC) return 0;
+  uint64_t at = __atomic_load_n(&d->recording->recalibrate_at, __ATOMIC_RELAXED);
+  uint64_t ambiguous = ring->base_ticks + FORMAT_TIME_SPAN;
+  return at < ambiguous ? at : ambiguous;
+}
+
+/* Lets probes write up to the end of the block, unless someone asks for
+   attention. The fence orders the store of limit before the load of attention;
+   request_attention (recorder.c) has the mirror image, so that either we see
+   the request or its NULL is the later store. */
+static void publish_limit(struct evr_domain *d, enum eventring_ring r) {
+  struct eventring_lane *lane = lane_of(d, r);
+  __atomic_store_n(&lane->limit, d->ring[r].end, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&d->attention, __ATOMIC_RELAXED))
+    __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
+}
+
+/* ---- Open spans ------------------------------------------------------------------ */
+
+/* Forgets open spans of classes that were off in the meantime (control.c). */
+static void apply_switches(struct evr_domain *d, struct evr_ring *ring) {
+  const struct format_control *control = evr_control(d->recording);
+  uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
+  if (now == ring->switches_seen) return;
+  uint32_t from = ring->switches_seen;
+  if (now - from > FORMAT_LOG_ENTRIES) from = now - FORMAT_LOG_ENTRIES;
+  for (; from != now; from++) {
+    struct format_switch entry;
+    if (evr_control_entry(control, from, &entry))
+      evr_open_tear(&ring->open, evr_class_of, (uint32_t)entry.what, entry.ticks);
+  }
+  ring->switches_seen = now;
+}
+
+/* ---- Transition -------------------------------------------------------------------- */
+
+static void complete_block(struct evr_domain *d, enum eventring_ring r) {
+  struct eventring_lane *lane = lane_of(d, r);
+  struct evr_ring *ring = &d->ring[r];
+  if (!ring->end) return;
+  evr_open_apply(&ring->open, ring->first, (size_t)(lane->next - ring->first),
+                 ring->block_ticks);
+  apply_switches(d, ring);
+  ring->events_before += events_in_block(lane, ring);
+  struct format_block *block = block_at(d, ring, ring->sequence);
+  uint32_t committed = (uint32_t)(lane->next - (uint64_t *)block);
+  /* release: whoever sees the length sees the words */
+  __atomic_store_n(&block->committed, committed, __ATOMIC_RELEASE);
+}
+
+#define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+/* W3 */
+static uint64_t *fill_block(const struct evr_domain *d, enum eventring_ring r,
+                            struct format_block *block) {
+  const struct evr_ring *ring = &d->ring[r];
+  uint64_t *words = (uint64_t *)block;
+  for (unsigned i = 1; i < FORMAT_BLOCK_WORDS; i++) STORE(words[i], 0);
+  STORE(block->kind, FORMAT_BLOCK_EVENTS);
+  STORE(block->domain, (uint16_t)d->slot);
+  STORE(block->ring, (uint16_t)r);
+  STORE(block->incarnation, d->incarnation);
+  STORE(block->open, (uint16_t)ring->open.count);
+  STORE(block->open_hidden, ring->open.hidden);
+  STORE(block->base_ticks, ring->block_ticks);
+  STORE(block->events_before, ring->events_before);
+  words += FORMAT_BLOCK_HEADER_WORDS;
+  for (uint32_t i = 0; i < ring->open.count; i++) {
+    STORE(words[0], ring->open.span[i].tail);
+    STORE(words[1], ring->open.span[i].ticks);
+    words += FORMAT_OPEN_WORDS;
+  }
+  return words;
+}
+
+static void next_block(struct evr_domain *d, enum eventring_ring r, uint64_t ticks) {
+  struct eventring_lane *lane = lane_of(d, r);
+  struct evr_ring *ring = &d->ring[r];
+  complete_block(d, r);
+  ring->sequence++;
+  ring->base_ticks = ring->block_ticks = ticks;
+  struct format_block *block = block_at(d, ring, ring->sequence);
+  STORE(block->sequence, 0);                                             /* W1 */
+  __atomic_thread_fence(__ATOMIC_RELEASE);                               /* W2 */
+  ring->first = fill_block(d, r, block);                                 /* W3 */
+  __atomic_store_n(&block->sequence, ring->sequence, __ATOMIC_RELEASE);  /* W4 */
+  struct format_domain *entry = evr_domain_entry(d->recording, (unsigned)d->slot);
+  __atomic_store_n(&entry->head[r], ring->sequence, __ATOMIC_RELEASE);   /* W5 */
+  lane->next = ring->first;
+  lane->extra = 0;
+  ring->end = (uint64_t *)block + FORMAT_BLOCK_WORDS;
+  publish_limit(d, r);
+}
+
+/* ---- Writing ------------------------------------------------------------------------- */
+
+/* W6 */
+static void put(struct eventring_lane *lane, uint64_t word, const uint64_t *payload,
+                size_t words) {
+  uint64_t *next = lane->next;
+  for (size_t i = 0; i < words; i++) STORE(next[1 + i], payload[i]);
+  __atomic_store_n(next, word, __ATOMIC_RELEASE);
+  lane->next = next + 1 + words;
+  lane->extra += words;
+}
+
+static bool ambiguous(const struct evr_ring *ring, uint64_t ticks) {
+  return ticks - (ring->base_ticks - FORMAT_TIME_SPAN) > 2 * FORMAT_TIME_SPAN;
+}
+
+/* Makes room for an event of `words` words at `ticks`: a new block, or a new
+   base within the block. */
+static void make_room(struct evr_domain *d, enum eventring_ring r, size_t words,
+                      uint64_t ticks) {
+  struct eventring_lane *lane = lane_of(d, r);
+  struct evr_ring *ring = &d->ring[r];
+  bool rebase = ring->end && ambiguous(ring, ticks);
+  size_t needed = words + (rebase ? 2 : 0);
+  if (!ring->end || (size_t)(ring->end - lane->next) < needed) {
+    next_block(d, r, ticks);
+  } else if (rebase) {
+    put(lane, EVENTRING_TAIL(FORMAT_WORD_META, FORMAT_META_REBASE, 1), &ticks, 1);
+    lane->extra++; /* not an event at all */
+    ring->base_ticks = ticks;
+  }
+}
+
+static void recalibrate(struct evr_domain *d, uint64_t ticks) {
+  struct evr_recording *recording = d->recording;
+  if (ticks < __atomic_load_n(&recording->recalibrate_at, __ATOMIC_RELAXED)) return;
+  evr_lock();
+  if (!recording->ended) evr_recording_recalibrate_locked(recording);
+  evr_unlock();
+}
+
+void evr_ring_write(struct evr_domain *d, enum eventring_ring r, uint64_t tail,
+                    uint64_t ticks, const uint64_t *payload, size_t words) {
+  struct eventring_lane *lane = lane_of(d, r);
+  if (d->recording->clock == FORMAT_CLOCK_MONOTONIC)
+    ticks = evr_clock_ticks(FORMAT_CLOCK_MONOTONIC);
+  else
+    recalibrate(d, ticks);
+  make_room(d, r, 1 + words, ticks);
+  put(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
+  lane->expires = expiry(d, &d->ring[r]);
+}
+
+uint64_t evr_ring_emitted(const struct evr_domain *d, enum eventring_ring r) {
+  return d->ring[r].events_before + events_in_block(&d->hot.lane[r], &d->ring[r]);
+}
+
+/* ---- Opening and closing ---------------------------------------------------------------- */
+
+void evr_ring_open(struct evr_domain *d, enum eventring_ring r) {
+  struct evr_slot *slot = &d->recording->slot[d->slot];
+  struct evr_ring *ring = &d->ring[r];
+  memset(ring, 0, sizeof *ring);
+  ring->base = slot->map + r * d->recording->header.ring_bytes;
+  ring->sequence = slot->sequence[r];
+  ring->events_before = slot->events[r];
+  ring->switches_seen = __atomic_load_n(&evr_control(d->recording)->switches,
+                                        __ATOMIC_ACQUIRE);
+  next_block(d, r, evr_clock_ticks(d->recording->clock));
+  lane_of(d, r)->expires = expiry(d, ring);
+}
+
+void evr_ring_close(struct evr_domain *d, enum eventring_ring r) {
+  struct eventring_lane *lane = lane_of(d, r);
+  struct evr_ring *ring = &d->ring[r];
+  struct evr_slot *slot = &d->recording->slot[d->slot];
+  __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
+  complete_block(d, r);
+  slot->sequence[r] = ring->sequence;
+  slot->events[r] = ring->events_before;
+  lane->next = NULL;
+  lane->extra = 0;
+  lane->expires = 0;
+  ring->end = ring->first = NULL;
+}
+
+/* ---- Entry points of the probes ------------------------------------------------------------ */
+
+void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
+                         uint64_t tail, uint64_t ticks, const uint64_t *payload,
+                         size_t words) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  bool was_attached = d->recording != NULL;
+  if (!was_attached || __atomic_load_n(&d->attention, __ATOMIC_ACQUIRE)) {
+    if (!evr_domain_settle(d)) return;
+    /* after the event that says that the domain starts */
+    ticks = evr_clock_ticks(d->recording->clock);
+  }
+  evr_ring_write(d, ring, tail, ticks, payload, words);
+}
+
+void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
+                          uint64_t tail, const void *bytes, size_t size) {
+  uint64_t payload[FORMAT_PAYLOAD_WORDS];
+  size_t kept = size <= EVENTRING_MAX_PAYLOAD ? size : EVENTRING_MAX_PAYLOAD;
+  size_t words = 1 + (kept + 7) / 8;
+  payload[words - 1] = 0; /* padding of the last word */
+  payload[0] = kept | (kept < size ? FORMAT_BYTES_TRUNCATED : 0);
+  if (kept) memcpy(payload + 1, bytes, kept);
+  tail |= (uint64_t)words << EVENTRING_WORD_LENGTH_SHIFT;
+  uint64_t ticks = eventring_ticks();
+  struct evr_domain *d = (struct evr_domain *)domain;
+  struct eventring_lane *lane = &domain->lane[ring];
+  uint64_t *limit = __atomic_load_n(&lane->limit, __ATOMIC_RELAXED);
+  if (!limit || ticks > lane->expires || !d->recording)
+    eventring_emit_slow(domain, ring, tail, ticks, payload, words);
+  else
+    evr_ring_write(d, ring, tail, ticks, payload, words);
+}

@@ -1,0 +1,230 @@
+/* snapshot.c: copying a recording, removing a dead one, controlling a live one. */
+#include "reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Snapshot ---------------------------------------------------------------------------
+ *
+ * The copy has the layout of the original and says FORMAT_SNAPSHOT. First the
+ * blocks are copied, each as a reader sees it: all of it or nothing (a hole,
+ * whose sequence reads 0: not valid). The head of each ring is what it was when
+ * its copying began. Then come catalogue, control log and clock: what the blocks
+ * refer to was there before them. Domains that appear in the meantime are not in
+ * the copy. */
+
+struct copy {
+  struct evr_trace *trace;
+  int fd;
+  const char *path;
+  struct eventring_error *error;
+};
+
+static int put(struct copy *copy, uint64_t offset, const void *from, size_t size) {
+  ssize_t done;
+  do done = pwrite(copy->fd, from, size, (off_t)offset);
+  while (done < 0 && errno == EINTR);
+  if (done == (ssize_t)size) return EVENTRING_OK;
+  int cause = done < 0 ? errno : ENOSPC;
+  return evr_fail(copy->error, evr_code_of_errno(cause), cause, "cannot write %.300s",
+                  copy->path);
+}
+
+/* A block that was being filled is complete in the copy as far as it went. */
+static int put_block(struct copy *copy, uint64_t offset, struct evr_block *block) {
+  struct format_block *h = (struct format_block *)block->words;
+  h->committed = block->have;
+  memset(block->words + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * 8);
+  return put(copy, offset, block->words, FORMAT_BLOCK_BYTES);
+}
+
+static int copy_ring(struct copy *copy, unsigned slot, unsigned ring,
+                     uint64_t *newest) {
+  struct evr_trace *trace = copy->trace;
+  uint64_t head = evr_trace_head(trace, slot, ring);
+  uint64_t from = head >= trace->blocks ? head - trace->blocks + 1 : 1;
+  struct evr_block block;
+  *newest = 0;
+  for (; from <= head && head; from++) {
+    uint64_t offset = evr_trace_block_offset(trace, slot, ring, from);
+    enum evr_read read = evr_source_block(&trace->source, offset, from, slot, ring,
+                                          from < head, &block, copy->error);
+    if (read == EVR_READ_FAILED) return copy->error->code;
+    if (read != EVR_READ_OK) continue;
+    int status = put_block(copy, offset, &block);
+    if (status != EVENTRING_OK) return status;
+    *newest = from;
+  }
+  return EVENTRING_OK;
+}
+
+static int copy_domains(struct copy *copy, unsigned laid_out) {
+  int status = EVENTRING_OK;
+  for (unsigned i = 0; status == EVENTRING_OK && i < laid_out; i++) {
+    uint64_t head[EVENTRING_RINGS];
+    struct format_domain d;
+    status = copy_ring(copy, i, EVENTRING_RUNTIME, &head[0]);
+    if (status == EVENTRING_OK) status = copy_ring(copy, i, EVENTRING_USER, &head[1]);
+    if (status == EVENTRING_OK)
+      status = evr_trace_domain(copy->trace, i, &d, copy->error);
+    if (status != EVENTRING_OK) break;
+    memcpy(d.head, head, sizeof head);
+    status = put(copy, FORMAT_DOMAINS_OFFSET + i * sizeof d, &d, sizeof d);
+  }
+  return status;
+}
+
+static int copy_catalogue(struct copy *copy) {
+  struct format_catalogue_block block;
+  unsigned count = copy->trace->definitions;
+  int status = EVENTRING_OK;
+  for (unsigned i = 0; status == EVENTRING_OK && i < count;
+       i += FORMAT_DEFINITIONS_PER_BLOCK) {
+    uint64_t offset = FORMAT_CATALOGUE_OFFSET +
+                      i / FORMAT_DEFINITIONS_PER_BLOCK * (uint64_t)sizeof block;
+    status = evr_source_read(&copy->trace->source, offset, &block, sizeof block,
+                             copy->error);
+    if (status == EVENTRING_OK) status = put(copy, offset, &block, sizeof block);
+  }
+  return status;
+}
+
+static int copy_front(struct copy *copy, unsigned laid_out) {
+  struct evr_trace *trace = copy->trace;
+  struct format_status s = trace->status;
+  s.laid_out = laid_out;
+  s.definitions = trace->definitions;
+  int status = put(copy, FORMAT_STATUS_OFFSET, &s, sizeof s);
+  if (status == EVENTRING_OK)
+    status = put(copy, FORMAT_CONTROL_OFFSET, &trace->control, sizeof trace->control);
+  struct format_header h = trace->header;
+  h.layout = FORMAT_SNAPSHOT;
+  return status == EVENTRING_OK ? put(copy, 0, &h, sizeof h) : status;
+}
+
+static int copy_all(struct copy *copy) {
+  struct evr_trace *trace = copy->trace;
+  int status = evr_trace_refresh(trace, copy->error);
+  unsigned laid_out = trace->status.laid_out;
+  uint64_t size = FORMAT_RINGS_OFFSET + laid_out * trace->header.domain_stride;
+  if (status == EVENTRING_OK && ftruncate(copy->fd, (off_t)size) != 0)
+    status = evr_fail(copy->error, evr_code_of_errno(errno), errno,
+                      "cannot write %.300s", copy->path);
+  if (status == EVENTRING_OK) status = copy_domains(copy, laid_out);
+  if (status == EVENTRING_OK) status = evr_trace_catch_up(trace, copy->error);
+  if (status == EVENTRING_OK) status = copy_catalogue(copy);
+  return status == EVENTRING_OK ? copy_front(copy, laid_out) : status;
+}
+
+int eventring_snapshot(eventring_cursor *c, const char *path,
+                       struct eventring_error *error) {
+  struct eventring_error own;
+  if (!c || !path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or path");
+  struct copy copy = {.trace = &c->trace, .path = path, .error = error ? error : &own};
+  copy.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (copy.fd < 0)
+    return evr_fail(error, evr_code_of_errno(errno), errno, "cannot create %.300s",
+                    path);
+  int status = copy_all(&copy);
+  if (close(copy.fd) != 0 && status == EVENTRING_OK)
+    status = evr_fail(error, evr_code_of_errno(errno), errno, "cannot write %.300s",
+                      path);
+  if (status != EVENTRING_OK) unlink(path);
+  return status;
+}
+
+/* ---- Removing a dead recording --------------------------------------------------------------- */
+
+static int check_removable(const char *path, int fd, struct eventring_error *error) {
+  struct stat st;
+  size_t length = strlen(path), suffix = strlen(EVENTRING_SUFFIX);
+  if (length <= suffix || strcmp(path + length - suffix, EVENTRING_SUFFIX) != 0)
+    return evr_fail(error, EVENTRING_E_NAME, 0, "%.300s: not named *%s", path,
+                    EVENTRING_SUFFIX);
+  if (fstat(fd, &st) != 0 || (st.st_uid != geteuid() && geteuid() != 0))
+    return evr_fail(error, EVENTRING_E_PERMISSION, 0, "%.300s: another user's file",
+                    path);
+  return EVENTRING_OK;
+}
+
+/* A file without a valid header that is ours by name and magic may go too. */
+static int check_dead(const char *path, int fd, struct eventring_error *error) {
+  struct format_header h;
+  if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h ||
+      memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) != 0)
+    return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0,
+                    "%.300s: not an eventring file", path);
+  int locked = evr_file_locked(fd);
+  if (locked < 0)
+    locked = h.pid > 0 && h.process_start &&
+             evr_process_start(h.pid) == h.process_start;
+  if (locked)
+    return evr_fail(error, EVENTRING_E_BUSY, 0, "%.300s: process %d records into it",
+                    path, (int)h.pid);
+  return EVENTRING_OK;
+}
+
+int eventring_remove_dead(const char *path, struct eventring_error *error) {
+  int fd;
+  if (!path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no path");
+  int status = evr_open_regular(path, O_RDONLY, &fd, error);
+  if (status != EVENTRING_OK) return status;
+  status = check_removable(path, fd, error);
+  if (status == EVENTRING_OK) status = check_dead(path, fd, error);
+  if (status == EVENTRING_OK && unlink(path) != 0)
+    status = evr_fail(error, evr_code_of_errno(errno), errno, "cannot remove %.300s",
+                      path);
+  close(fd);
+  return status;
+}
+
+/* ---- Control from outside ------------------------------------------------------------------------ */
+
+static int change(const char *path, int fd, enum eventring_control what,
+                  uint32_t classes, struct eventring_error *error) {
+  static const enum evr_gate_change changes[] = {
+      [EVENTRING_CONTROL_PAUSE] = EVR_PAUSE, [EVENTRING_CONTROL_RESUME] = EVR_RESUME,
+      [EVENTRING_CONTROL_ENABLE] = EVR_ADD, [EVENTRING_CONTROL_DISABLE] = EVR_REMOVE};
+  struct evr_trace *trace = calloc(1, sizeof *trace);
+  if (!trace) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory");
+  trace->source.fd = fd;
+  int status = evr_trace_open(trace, error);
+  if (status == EVENTRING_OK && evr_trace_liveness(trace) != EVENTRING_LIVE)
+    status = evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: no live process records "
+                      "into it", path);
+  if (status == EVENTRING_OK) {
+    /* the front part of a live file of ours, whose size was just checked */
+    void *front = mmap(NULL, FORMAT_FRONT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+                       fd, 0);
+    if (front == MAP_FAILED) {
+      status = evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", path);
+    } else {
+      evr_control_change((struct format_control *)((char *)front +
+                                                   FORMAT_CONTROL_OFFSET),
+                         (enum format_clock)trace->header.clock, changes[what], classes);
+      munmap(front, FORMAT_FRONT_BYTES);
+    }
+  }
+  trace->source.fd = -1; /* the caller's */
+  evr_trace_close(trace);
+  free(trace);
+  return status;
+}
+
+int eventring_control(const char *path, enum eventring_control what,
+                      uint32_t classes, struct eventring_error *error) {
+  int fd;
+  if (!path || what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_DISABLE)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no path or unknown request");
+  int status = evr_open_regular(path, O_RDWR, &fd, error);
+  if (status != EVENTRING_OK) return status;
+  status = change(path, fd, what, classes, error);
+  close(fd);
+  return status;
+}

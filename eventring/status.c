@@ -1,0 +1,67 @@
+/* status.c: error codes, their texts, and the version. */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+unsigned eventring_library_version(void) { return EVENTRING_VERSION; }
+
+const char *eventring_strerror(int code) {
+  switch (code) {
+#define CASE(name, value, text) \
+  case EVENTRING_##name: \
+    return text;
+    EVENTRING_ERRORS(CASE)
+#undef CASE
+  default:
+    return "unknown error";
+  }
+}
+
+int evr_fail(struct eventring_error *error, int code, int sys_errno,
+             const char *format, ...) {
+  if (!error) return code;
+  error->code = code;
+  error->sys_errno = sys_errno;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(error->text, sizeof error->text, format, arguments);
+  va_end(arguments);
+  if (sys_errno && length >= 0 && (size_t)length < sizeof error->text - 1) {
+    char buffer[128];
+    snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
+             strerror_r(sys_errno, buffer, sizeof buffer));
+  }
+  return code;
+}
+
+int evr_code_of_errno(int sys_errno) {
+  switch (sys_errno) {
+  case ENOENT:
+  case ESRCH:
+    return EVENTRING_E_NOT_FOUND;
+  case EACCES:
+  case EPERM:
+  case EROFS:
+    return EVENTRING_E_PERMISSION;
+  case ENOSPC:
+  case EDQUOT:
+    return EVENTRING_E_SPACE;
+  case EFBIG:
+  case EMFILE:
+  case ENFILE:
+    return EVENTRING_E_LIMIT;
+  case ENOMEM:
+    return EVENTRING_E_MEMORY;
+  case EEXIST:
+  case ELOOP:
+    return EVENTRING_E_EXISTS;
+  case ENOTDIR:
+  case ENAMETOOLONG:
+    return EVENTRING_E_DIRECTORY;
+  default:
+    return EVENTRING_E_SYSTEM;
+  }
+}
