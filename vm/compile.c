@@ -39,8 +39,9 @@ void compile_error_limit(FuncState *fs, uint32_t limit, const char *what) {
 }
 
 void compile_enter_level(CompileState *cs) {
-  Domain *d = cs->L->domain;
-  if (unlikely(++d->ncalls >= MAX_C_CALLS)) error_run(cs->L, "C stack overflow");
+  uint32_t n = ++cs->L->domain->ncalls;
+  /* beyond the limit: handlers of that error have some more levels */
+  if (unlikely(n == MAX_C_CALLS || n >= MAX_C_CALLS + MAX_C_CALLS / 8)) error_run(cs->L, "C stack overflow");
 }
 
 void compile_leave_level(CompileState *cs) {

@@ -268,7 +268,7 @@ void scope_label(CompileState *cs, String *name, int line, bool last) {
 static _Noreturn void error_undefined(CompileState *cs, const Label *waiting) {
   const String *message =
     waiting->name ? string_format(cs->L, "no visible label '%s' for <goto> at line %d", waiting->name->data, waiting->line)
-                  : string_format(cs->L, "break outside a loop at line %d", waiting->line);
+                  : string_format(cs->L, "break outside loop at line %d", waiting->line);
   compile_error_semantic(cs, message->data);
 }
 
