@@ -37,8 +37,23 @@ eventring_eventring_SOURCES = \
 	eventring/tools/places.h eventring/tools/reader.c eventring/tools/reader.h \
 	eventring/tools/table.c eventring/tools/table.h eventring/tools/tally.c \
 	eventring/tools/tally.h eventring/tools/tally_json.c eventring/tools/tally_text.c \
-	eventring/tools/tool.h eventring/tools/units.c eventring/tools/units.h
+	eventring/tools/tool.c eventring/tools/tool.h eventring/tools/units.c \
+	eventring/tools/units.h
 eventring_eventring_LDADD = $(LINK_EVENTRING) $(PROGRAM_LIBS)
+
+# What the tests of the command record with, and its statistics alone.
+check_PROGRAMS += testsuite/tools/producer
+testsuite_tools_producer_SOURCES = testsuite/tools/producer.c
+testsuite_tools_producer_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_tools_producer_LDADD = $(LINK_EVENTRING)
+if HAVE_CMOCKA
+check_PROGRAMS += testsuite/tools/tally_test
+testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c \
+	eventring/tools/gc_clock.c eventring/tools/histogram.c \
+	eventring/tools/tool.c eventring/tools/units.c
+testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_tools_tally_test_LDADD = $(CMOCKA_LIBS)
+endif
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = eventring/eventring.pc

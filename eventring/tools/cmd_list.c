@@ -60,7 +60,7 @@ static int show_found(void *context, const struct eventring_found *found) {
 
 static int list(const struct places *places, bool as_json) {
   struct json json;
-  TABLE(table, "pid", "<is", "<state", "<started", "on disk", "<program",
+  TABLE(table, "pid", "<life", "<state", "<started", "on disk", "<program",
         "<file", "<");
   json_start(&json, stdout);
   struct listing listing = {&table, as_json ? &json : NULL};

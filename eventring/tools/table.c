@@ -37,14 +37,20 @@ static void pad(FILE *out, size_t count) {
   while (count-- > 0) fputc(' ', out);
 }
 
+/* Blanks wait in *owed until text follows, so that no line ends in them. */
 static void print_cell(const struct table *table, size_t column,
-                       const char *text, size_t width, FILE *out) {
+                       const char *text, size_t width, FILE *out, size_t *owed) {
   size_t missing = width - width_of(text);
   bool left = table->titles[column][0] == '<';
-  if (column > 0) fputs("  ", out);
-  if (!left) pad(out, missing);
-  fputs(text, out);
-  if (left && column + 1 < table->columns) pad(out, missing);
+  if (column > 0) *owed += 2;
+  if (!left) *owed += missing;
+  if (text[0]) {
+    pad(out, *owed);
+    *owed = 0;
+    fputs(text, out);
+  }
+  if (left) *owed += missing;
+  if (column + 1 == table->columns) fputc('\n', out);
 }
 
 static size_t column_width(const struct table *table, size_t column) {
@@ -57,18 +63,16 @@ static size_t column_width(const struct table *table, size_t column) {
 }
 
 void table_print(struct table *table, FILE *out, int indent) {
-  size_t *widths = need_zeroed(table->columns, sizeof *widths);
+  size_t *widths = need_zeroed(table->columns, sizeof *widths), owed = 0;
   for (size_t i = 0; i < table->columns; i++) widths[i] = column_width(table, i);
   for (size_t i = 0; table->used > 0 && i < table->columns; i++) {
-    if (i == 0) pad(out, (size_t)indent);
-    print_cell(table, i, title(table, i), widths[i], out);
-    if (i + 1 == table->columns) fputc('\n', out);
+    if (i == 0) owed = (size_t)indent;
+    print_cell(table, i, title(table, i), widths[i], out, &owed);
   }
   for (size_t i = 0; i < table->used; i++) {
     size_t column = i % table->columns;
-    if (column == 0) pad(out, (size_t)indent);
-    print_cell(table, column, table->cells[i], widths[column], out);
-    if (column + 1 == table->columns) fputc('\n', out);
+    if (column == 0) owed = (size_t)indent;
+    print_cell(table, column, table->cells[i], widths[column], out, &owed);
     free(table->cells[i]);
   }
   free(table->cells);

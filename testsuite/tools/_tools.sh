@@ -14,17 +14,17 @@ finish() { [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; };
 # is WHAT EXPECTED ACTUAL
 is() { [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"; }
 
-# has WHAT PATTERN TEXT: a bash pattern that occurs in the text
-has() { [[ $3 == *$2* ]] || fail "$1: no '$2' in: $3"; }
+# has WHAT TEXT WHOLE: the text occurs in the whole
+has() { [[ $3 == *"$2"* ]] || fail "$1: no '$2' in: $3"; }
 
-# ends STATUS PATTERN COMMAND...: exit status, and a pattern that standard error has
+# ends STATUS TEXT COMMAND...: exit status, and a text that standard error has
 ends() {
-  local status=$1 pattern=$2 errors actual
+  local status=$1 expected=$2 errors actual
   shift 2
   errors=$("$@" 2>&1 >stdout.txt </dev/null)
   actual=$?
   is "status of $*" "$status" "$actual"
-  has "message of $*" "$pattern" "$errors"
+  has "message of $*" "$expected" "$errors"
 }
 
 # query FILE FILTER: compact result of jq
