@@ -6,7 +6,8 @@
 #   testsuite_unit_test_foo_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 #   testsuite_unit_test_foo_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
 #
-# (inside `if HAVE_CMOCKA` when it uses cmocka). Concurrency tests are named
+# (inside `if HAVE_CMOCKA` when it uses cmocka). A program whose name is neither
+# test_NAME nor NAME_test is one that tests use. Concurrency tests are named
 # testsuite/concurrency/...: those also run under ThreadSanitizer.
 
 EXTRA_DIST += testsuite

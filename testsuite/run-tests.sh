@@ -5,7 +5,8 @@
 #                          [--jobs=N] [--timeout=SECONDS] [--verbose]
 #
 # A test is one of
-#   - a unit program named by --unit (paths relative to the build directory);
+#   - a unit program named by --unit (paths relative to the build directory) whose
+#     name is test_NAME or NAME_test; others there are what tests use;
 #   - a guest suite testsuite/lua/FOLDER/NAME.lua, run as `saros NAME.lua` with
 #     its own folder as the current directory's sibling on package.path; folders
 #     and files whose name begins with `_` are support files, not tests;
@@ -84,7 +85,9 @@ unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE SARO
 
 all_tests() {
   local unit
-  for unit in $units; do echo "unit:$unit"; done
+  for unit in $units; do
+    case ${unit##*/} in test_* | *_test) echo "unit:$unit" ;; esac
+  done
   (cd "$TESTSUITE" && {
     find lua -name '*.lua' ! -path '*/_*' 2>/dev/null
     find . -name 'test_*.sh' ! -path '*/_*' | sed 's|^\./||'
