@@ -1,0 +1,100 @@
+-- The command's interactive part, without a terminal; interruption.
+
+local program = os.getenv("SAROS") or arg[-1]
+
+local function write(name, text)
+  local file = assert(io.open(name, "wb"))
+  assert(file:write(text))
+  assert(file:close())
+end
+
+local function read(name)
+  local file <close> = assert(io.open(name, "rb"))
+  return file:read("a")
+end
+
+-- Runs the lines interactively; gives what was printed between the line of the
+-- version and the end, and what went to standard error.
+local function session(lines, options)
+  write("stdin", lines)
+  assert(os.execute(string.format(
+    "env -u LUA_INIT '%s' -e \"_PROMPT='' _PROMPT2=''\" %s -i < stdin > stdout 2> stderr", program, options or "")))
+  local version, rest = read("stdout"):match("^([^\n]*\n)(.*)\n$")
+  assert(version:find("^Saros "), version)
+  return rest, read("stderr")
+end
+
+local function answers(expected, lines)
+  local out, err = session(lines)
+  if err ~= "" or out ~= expected then
+    error(string.format("expected %q, got %q and %q", expected, out, err), 2)
+  end
+end
+
+local function complains(expected, lines)
+  local out, err = session(lines)
+  if err ~= expected then error(string.format("expected %q, got %q", expected, err), 2) end
+end
+
+-- expressions, statements, several lines
+answers("2\n", "1 + 1\n")
+answers("4\n", "=2 + 2\n")
+answers("1\tnil\ts\n", "return 1, nil, 's'\n")
+answers("", "x = 1\nlocal y\n\n-- a comment\n")
+answers("5\n", "x =\n\n5\nprint(x)\n")
+answers("1\n2\n", "for i = 1, 2 do\nprint(i)\nend\n")
+answers("a\nb\n", "s = [[a\nb]]\ns\n")
+answers("3\n", "f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n")
+answers("7\n", "x = 7\nx")                        -- a last line without an end
+answers(("x"):rep(10000) .. "\n", "'" .. ("x"):rep(10000) .. "'\n")
+-- `print` is the program's own
+answers("<1>\n", "local p = print print = function(x) p('<' .. x .. '>') end\n1\n")
+
+-- errors don't end the session
+complains([[
+stdin:1: boo
+stack traceback:
+	[C]: in function 'error'
+	stdin:1: in main chunk
+	[C]: in ?
+]], "error('boo')\nx = 1\n")
+complains("stdin:1: syntax error near 'x'\n", "x x\n")
+complains("stdin:1: unfinished string near '\"abc'\n", "\"abc\nx\n")
+complains("stdin:1: unexpected symbol near <eof>\n", "x =\n")
+local out, err = session("print = 1\n2\n")
+assert(err == "error calling 'print' (attempt to call a number value)\n")
+out, err = session("error({})\n1\n")
+assert(out == "1\n" and err:find("^%(error object is a table value%)\n"))
+
+-- prompts
+write("stdin", "1\n_PROMPT = 'P>'\nx =\n2\n_PROMPT2 = setmetatable({}, {__tostring = function() return 'Q>' end})\nx =\n3\n")
+os.execute(string.format("'%s' -i < stdin > stdout 2> stderr", program))
+local text = read("stdout"):gsub("^[^\n]*\n", "")
+assert(text == "> 1\n> P>>> P>P>Q>P>\n", text)
+
+-- after a script and chunks
+write("script.lua", "print('script', ...) y = 9")
+write("stdin", "y\n")
+os.execute(string.format("'%s' -i -e 'print(0)' script.lua a < stdin > stdout 2> stderr", program))
+text = read("stdout"):gsub("^[^\n]*\n", "")
+assert(text == "0\nscript\ta\n> 9\n> \n", text)
+-- not after a script that fails
+write("bad.lua", "error('bad')")
+local ok, how, status = os.execute(string.format("'%s' -i bad.lua < stdin > stdout 2> stderr", program))
+assert(not ok and status == 1)
+
+-- SIGINT becomes an error with a traceback
+write("loop.lua", "io.stdout:write('ready\\n'):flush() local function busy() while true do end end busy()")
+write("run.sh", string.format([[
+trap - INT
+'%s' loop.lua > stdout 2> stderr &
+pid=$!
+n=0
+while ! grep -q ready stdout; do sleep 0.05; n=$((n + 1)); [ $n -lt 200 ] || exit 9; done
+kill -INT $pid
+wait $pid
+]], program))
+ok, how, status = os.execute("bash -m run.sh 2> /dev/null")
+assert(how == "exit" and status == 1, status)
+err = read("stderr")
+assert(err:find("loop.lua:1: interrupted!", 1, true) and err:find("in upvalue 'busy'", 1, true) or err:find("in local 'busy'", 1, true), err)
