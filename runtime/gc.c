@@ -23,18 +23,25 @@
  *   - debt >= nursery_bytes starts a minor collection;
  *   - while a cycle is active each eighth of that starts a slice, so that a minor
  *     collection and a slice never add up to one pause;
- *   - old bytes >= threshold start a cycle, which is to have marked everything
- *     by the time old bytes reach `goal`. Live bytes of the last cycle times
- *     the factor of the mode give the goal; the threshold is half-way to it.
- *   - a slice of marking does the share of what is left to mark that the bytes
- *     promoted since the last slice are of those left until the goal; bounded
- *     from below, so that every cycle ends, and from above, to bound the pause.
+ *   - a measure >= threshold starts a cycle, which is to have marked everything
+ *     by the time the measure reaches `goal`;
+ *   - a slice of marking does the share of what is left to mark that the growth
+ *     of the measure since the last slice is of what is left until the goal;
+ *     bounded from below, so that every cycle ends, and from above, to bound
+ *     the pause.
  * Work is in bytes scanned (gc_mark.c).
  *
- * The two modes differ in the parameters they use for the goal: in generational
- * mode growth is major_mul percent of what was live and minor_mul scales the
- * nursery; in incremental mode growth is pause - 100 percent, stepmul scales
- * the least work of a slice. Minor collections run in both.
+ * The modes differ in the measure. Minor collections run in both.
+ *   generational  the measure is the bytes that are old. A cycle is to end before
+ *                 they have grown by major_mul percent of what was live, and
+ *                 starts half-way. minor_mul scales the nursery. A program
+ *                 whose objects die young hardly ever sees a cycle.
+ *   incremental   the measure is the bytes ever allocated. A cycle starts when
+ *                 pause - 100 percent of what was live have been allocated,
+ *                 and is to end after as much again. stepmul scales the work of
+ *                 a slice. Finalizers of young objects wait for the end of a cycle, so
+ *                 that one that was called tells that a whole cycle has ended, as in
+ *                 the reference implementation.
  */
 #include "gc.h"
 
@@ -85,13 +92,33 @@ NOINLINE void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t 
   *capacity = n;
 }
 
+/* ---- the goal of a cycle ------------------------------------------------------------ */
+
+static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
+
+static size_t measure(const Domain *d) {
+  if (d->gc.mode == GC_MODE_GENERATIONAL) return heap_old_bytes(&d->heap);
+  return d->heap.allocated_bytes + heap_debt(&d->heap);
+}
+
+static void set_goal(Domain *d) {
+  Gc *gc = &d->gc;
+  bool generational = gc->mode == GC_MODE_GENERATIONAL;
+  size_t room = percent(gc->live_bytes, generational ? gc->major_mul : gc->pause - 100);
+  if (room < LEAST_GROWTH) room = LEAST_GROWTH;
+  size_t now = measure(d);
+  gc->threshold = now + (generational ? room / 2 : room);
+  gc->goal = gc->threshold + (generational ? room / 2 : room);
+}
+
 /* ---- the phases -------------------------------------------------------------------- */
 
 static GcPhase phase_idle(Domain *d) {
   Gc *gc = &d->gc;
   gc->cycle++;
   TRACE_LIFECYCLE(d, MAJOR_BEGIN, gc->cycle);
-  gc->paced_bytes = heap_old_bytes(&d->heap);
+  gc->paced = measure(d);
+  gc->mark_due = 0;
   gc_start_marking(d);
   return GC_PHASE_MARK;
 }
@@ -117,18 +144,7 @@ static GcPhase phase_sweep(Domain *d, size_t work) {
               : phase == GC_PHASE_SWEEP_LARGE ? gc_sweep_large(d, work)
                                               : gc_sweep_blocks(d, work);
   TRACE_END(d, SWEEP);
-  d->gc.slice_work += work;
   return done ? phase + 1 : phase;
-}
-
-static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
-
-static void set_goal(Gc *gc) {
-  int growth = gc->mode == GC_MODE_GENERATIONAL ? gc->major_mul : gc->pause - 100;
-  size_t room = percent(gc->live_bytes, growth);
-  if (room < LEAST_GROWTH) room = LEAST_GROWTH;
-  gc->goal = gc->live_bytes + room;
-  gc->threshold = gc->live_bytes + room / 2;
 }
 
 static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT); }
@@ -137,8 +153,8 @@ static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_byt
 static GcPhase phase_finish(Domain *d) {
   Gc *gc = &d->gc;
   gc->live_bytes = heap_old_bytes(&d->heap);
-  set_goal(gc);
-  heap_trim(&d->heap, nursery_blocks(gc) + (uint32_t)((gc->threshold - gc->live_bytes) >> HEAP_BLOCK_SHIFT));
+  set_goal(d);
+  heap_trim(&d->heap, nursery_blocks(gc) + (uint32_t)((gc->goal - gc->threshold) >> HEAP_BLOCK_SHIFT));
   if (d->strings.used < d->strings.size / 8) string_table_resize(d->main_thread, d->strings.size / 4);
   gc->stats.majors++;
   TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
@@ -200,21 +216,21 @@ static size_t least_slice(const Gc *gc) {
 
 static size_t mark_share(Domain *d) {
   Gc *gc = &d->gc;
-  size_t old = heap_old_bytes(&d->heap), promoted = old > gc->paced_bytes ? old - gc->paced_bytes : 0;
-  size_t runway = gc->goal > gc->paced_bytes ? gc->goal - gc->paced_bytes : 0;
+  size_t now = measure(d), old = heap_old_bytes(&d->heap);
+  size_t grown = now > gc->paced ? now - gc->paced : 0, runway = gc->goal > gc->paced ? gc->goal - gc->paced : 0;
   size_t left = old > gc->marked_bytes ? old - gc->marked_bytes : 0;
-  gc->paced_bytes = old;
-  if (promoted >= runway) return MOST_SLICE;
-  return (size_t)((double)left * (double)promoted / (double)runway * 1.25); /* some objects cost more than their bytes */
+  gc->paced = now;
+  if (grown >= runway) return MOST_SLICE;
+  return (size_t)((double)left * (double)grown / (double)runway * 1.25); /* small objects cost more than their bytes */
 }
 
-/* Slices come between minor collections, so what one promoted is worked off over
- * the eight slices that follow it. */
+/* Slices come between minor collections; what one of those promoted is worked off
+ * over the slices that follow it. */
 static size_t slice_work(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->phase >= GC_PHASE_SWEEP_STRINGS) return SWEEP_SLICE;
   if (gc->phase == GC_PHASE_MARK) gc->mark_due += mark_share(d);
-  size_t work = gc->mark_due / SLICES_PER_NURSERY;
+  size_t work = gc->mode == GC_MODE_INCREMENTAL ? percent(gc->mark_due, gc->stepmul) : gc->mark_due / SLICES_PER_NURSERY;
   if (work < least_slice(gc)) work = least_slice(gc);
   if (work > MOST_SLICE) work = MOST_SLICE;
   gc->mark_due -= work < gc->mark_due ? work : gc->mark_due;
@@ -251,7 +267,7 @@ static void do_what_is_due(Domain *d) {
     full_cycle(d);
   } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
     gc_minor(d);
-    if (gc->phase == GC_PHASE_IDLE && heap_old_bytes(&d->heap) >= gc->threshold) slice(d, 1);
+    if (gc->phase == GC_PHASE_IDLE && measure(d) >= gc->threshold) slice(d, 1);
   } else if (gc->phase != GC_PHASE_IDLE) {
     slice(d, slice_work(d));
   }
@@ -332,7 +348,7 @@ bool gc_is_running(Domain *d) { return !d->gc.stopped; }
 size_t gc_count(Domain *d) {
   const Heap *h = &d->heap;
   size_t unused = (size_t)(h->limit - h->cursor) + (size_t)(h->overflow_limit - h->overflow_cursor);
-  return heap_old_bytes(h) + h->young_bytes - unused + h->young_large_bytes;
+  return h->live_bytes + h->old_large_bytes + h->young_bytes - unused + h->young_large_bytes;
 }
 
 /* minor_mul 20, the default, stands for the default nursery. */
@@ -347,7 +363,8 @@ GcMode gc_set_mode(lua_State *L, GcMode mode) {
   GcMode former = (GcMode)d->gc.mode;
   d->gc.mode = (uint8_t)mode;
   set_nursery(&d->gc);
-  set_goal(&d->gc);
+  set_goal(d);
+  d->gc.paced = measure(d);
   if (!d->gc.running) gc_set_trigger(d);
   return former;
 }
@@ -364,7 +381,7 @@ void gc_init(Domain *d) {
   gc->running = 1; /* until the domain is complete */
   gc->mode = GC_MODE_INCREMENTAL;
   set_nursery(gc);
-  set_goal(gc);
+  set_goal(d);
   gc->trigger = gc->nursery_bytes;
   void *reserve = mmap(NULL, RESERVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   gc->reserve = reserve == MAP_FAILED ? NULL : reserve;

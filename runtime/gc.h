@@ -127,11 +127,15 @@ typedef struct Gc {
   /* Pacing (gc.c) */
   size_t nursery_bytes; /* debt that starts a minor collection */
   size_t trigger;       /* debt at which `pending` is set */
-  size_t threshold;     /* old bytes that start a major cycle */
-  size_t goal;          /* old bytes by which the cycle is to have marked everything */
+  size_t threshold;     /* value of the measure that starts a major cycle */
+  size_t goal;          /* and by which the cycle is to have marked everything */
   size_t live_bytes;    /* old bytes at the end of the last major */
-  size_t paced_bytes;   /* old bytes at the last slice */
+  size_t paced;         /* the measure at the last slice */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
+  /* Bytes in lines, for heap.live_bytes: of objects promoted by this minor collection
+   * [0] and of those marked by this major cycle [1], those promoted since it
+   * began included; and of their parts. */
+  size_t object_bytes[2], part_bytes[2];
   size_t slice_work;    /* done in this slice */
   size_t mark_due;      /* work that promotions have earned and slices have not done yet */
   /* Traces */

@@ -42,6 +42,12 @@ static size_t queue_dead(Domain *d, size_t from, ScanKind kind) {
   return queue->n - first;
 }
 
+void gc_keep_young_finalizable(Domain *d) {
+  Gc *gc = &d->gc;
+  for (size_t i = gc->finalizable_old; i < gc->finalizable.n; i++) visit(d, gc->finalizable.items[i], SCAN_MINOR);
+  gc->finalizable_old = gc->finalizable.n;
+}
+
 size_t gc_separate_finalizers(Domain *d, ScanKind kind) {
   Gc *gc = &d->gc;
   size_t from = kind == SCAN_MINOR ? gc->finalizable_old : 0;

@@ -27,7 +27,7 @@ void gc_make_grey(Domain *d, GCObject *o) {
   o->gc ^= GC_MARK;
   char *base;
   size_t size = gc_object_extent(o, &base);
-  mark_memory(d, base, size);
+  d->gc.object_bytes[SCAN_MAJOR] += mark_memory(d, base, size);
   if (heap_is_large(size)) o->gc |= GC_LARGE;
   if (has_references(o)) GC_PUSH(d, &d->gc.grey, o); /* counted when scanned */
   else d->gc.marked_bytes += size;
@@ -40,7 +40,7 @@ void gc_start_marking(Domain *d) {
   gc->mark_sense ^= GC_MARK;
   gc->line_bit ^= 3;
   gc->marking_mask = GC_CLEAN;
-  gc->marked_bytes = 0;
+  gc->marked_bytes = gc->object_bytes[SCAN_MAJOR] = gc->part_bytes[SCAN_MAJOR] = 0;
   gc->grey.n = gc->partial.n = 0;
   gc_forget_weak(d, SCAN_MAJOR);
   gc_scan_roots_major(d);
@@ -110,5 +110,6 @@ void gc_mark_atomic(Domain *d) {
   mark_all(d);
   settle_weak(d);
   d->gc.marking_mask = 0;
+  d->heap.live_bytes = d->gc.object_bytes[SCAN_MAJOR] + d->gc.part_bytes[SCAN_MAJOR];
   TRACE_END(d, MARK_ATOMIC);
 }

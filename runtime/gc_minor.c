@@ -22,21 +22,22 @@ static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
   char *base;
   size_t size = gc_object_extent(o, &base);
   if (heap_is_large(size)) o->gc |= GC_LARGE;
-  mark_memory(d, base, size);
+  d->gc.object_bytes[SCAN_MINOR] += mark_memory(d, base, size);
   if (has_references(o)) GC_PUSH(d, &d->gc.trace, o);
+}
+
+ALWAYS_INLINE void promote_small(Domain *d, GCObject *o, size_t size) {
+  heap_mark_lines(o, size, d->gc.line_bit);
+  d->gc.object_bytes[SCAN_MINOR] += size;
 }
 
 void gc_promote(Domain *d, GCObject *o) {
   o->gc = (uint8_t)((o->gc & ~(GC_YOUNG | GC_MARK)) | GC_CLEAN | d->gc.mark_sense);
   switch (o->type) {
-    case LUA_TTABLE:
-      heap_mark_lines(o, sizeof(Table), d->gc.line_bit);
-      break;
-    case TYPE_SHORT_STRING:
-      heap_mark_lines(o, string_bytes((String *)o), d->gc.line_bit);
-      return;
+    case LUA_TTABLE: promote_small(d, o, sizeof(Table)); break;
+    case TYPE_SHORT_STRING: promote_small(d, o, string_bytes((String *)o)); return;
     case TYPE_LUA_CLOSURE:
-      heap_mark_lines(o, sizeof(LuaClosure) + ((LuaClosure *)o)->nupvalues * sizeof(UpValue *), d->gc.line_bit);
+      promote_small(d, o, sizeof(LuaClosure) + ((LuaClosure *)o)->nupvalues * sizeof(UpValue *));
       break;
     default: promote_uncommon(d, o); return;
   }
@@ -50,14 +51,39 @@ void gc_drain_minor(Domain *d) {
 
 /* ---- the remembered set --------------------------------------------------------- */
 
+/* Bytes of the part if it was allocated since the last minor collection: then one
+ * of its lines is not in use yet, unless it is within a line with other survivors. */
+static size_t new_part(const void *part, size_t size) {
+  if (size == 0 || heap_is_large(size)) return 0;
+  return heap_line_of(part) == 0 || heap_line_of((const char *)part + size - 1) == 0 ? size : 0;
+}
+
+/* Of an old object only new parts count as promoted. */
+static void rescan(Domain *d, GCObject *o) {
+  Table *t = (Table *)o;
+  size_t counted = d->gc.part_bytes[SCAN_MINOR];
+  if (o->type == LUA_TTABLE) counted += new_part(t->array, array_bytes(t)) + new_part(t->node, node_bytes(t));
+  gc_scan_minor(d, o);
+  d->gc.part_bytes[SCAN_MINOR] = counted;
+}
+
+/* A thread that was interrupted by a call on another one, rather than by a
+ * yield, goes on to run without being resumed. */
+static bool stays_logged(const GCObject *o) {
+  const lua_State *co = (const lua_State *)o;
+  return o->type == LUA_TTHREAD && co->status == LUA_OK && co->ci != &co->base_ci;
+}
+
 static void scan_remembered(Domain *d) {
   GcVector *remembered = &d->gc.remembered;
+  size_t kept = 0;
   for (size_t i = 0; i < remembered->n; i++) {
     GCObject *o = remembered->items[i];
-    o->gc |= GC_CLEAN;
-    gc_scan_minor(d, o);
+    rescan(d, o);
+    if (stays_logged(o)) remembered->items[kept++] = o;
+    else o->gc |= GC_CLEAN;
   }
-  remembered->n = 0;
+  remembered->n = kept;
 }
 
 static void scan_card_of_array(Domain *d, Table *t, size_t start, size_t end, Weakness w) {
@@ -110,6 +136,7 @@ static void remember_running(Domain *d) {
 static void trace_roots(Domain *d) {
   TRACE_BEGIN(d, MINOR_ROOTS);
   gc_scan_roots_minor(d);
+  if (d->gc.mode == GC_MODE_INCREMENTAL) gc_keep_young_finalizable(d); /* the end of a cycle decides (gc.c) */
   TRACE_END(d, MINOR_ROOTS);
 }
 
@@ -159,6 +186,12 @@ static void reclaim(Domain *d) {
   TRACE_END(d, MINOR_RECLAIM);
 }
 
+static void count_promoted(Domain *d) {
+  size_t bytes = d->gc.object_bytes[SCAN_MINOR] + d->gc.part_bytes[SCAN_MINOR];
+  d->heap.live_bytes += bytes;
+  d->gc.object_bytes[SCAN_MAJOR] += bytes;
+}
+
 void gc_minor(Domain *d) {
   Heap *h = &d->heap;
   TRACE_BEGIN(d, MINOR);
@@ -166,11 +199,13 @@ void gc_minor(Domain *d) {
   size_t before = heap_old_bytes(h), allocated = heap_debt(h);
   TRACE_COUNTER(d, ALLOCATED_WORDS, allocated / 8);
   h->allocated_bytes += allocated;
+  d->gc.object_bytes[SCAN_MINOR] = d->gc.part_bytes[SCAN_MINOR] = 0;
   trace_roots(d);
   trace_remembered(d);
   promote_reachable(d);
   reclaim(d);
   remember_running(d);
+  count_promoted(d);
   /* Blocks swept since the last minor lowered `before`, never in between. */
   d->gc.stats.promoted_bytes += heap_old_bytes(h) - before;
   d->gc.stats.minors++;

@@ -56,8 +56,8 @@ static void scan_weak_table(Domain *d, Table *t, Weakness w, ScanKind kind) {
 
 ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
   size_t asize = array_bytes(t), nsize = node_bytes(t);
-  mark_memory(d, t->array, asize);
-  mark_memory(d, t->node, nsize);
+  mark_part(d, t->array, asize, SCAN_MINOR);
+  mark_part(d, t->node, nsize, SCAN_MINOR);
   Weakness w = WEAK_NONE;
   if (t->metatable != NULL) {
     visit(d, (GCObject *)t->metatable, SCAN_MINOR);
@@ -77,8 +77,8 @@ ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
 
 ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   size_t asize = array_bytes(t), nsize = node_bytes(t);
-  mark_memory(d, t->array, asize);
-  mark_memory(d, t->node, nsize);
+  mark_part(d, t->array, asize, SCAN_MAJOR);
+  mark_part(d, t->node, nsize, SCAN_MAJOR);
   Weakness w = WEAK_NONE;
   if (t->metatable != NULL) {
     visit(d, (GCObject *)t->metatable, SCAN_MAJOR);
@@ -108,7 +108,7 @@ ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
 #define PROTO_PART(field, count) \
   do { \
     size_t bytes = p->field != NULL ? (size_t)(count) * sizeof *p->field : 0; \
-    mark_memory(d, p->field, bytes); \
+    mark_part(d, p->field, bytes, kind); \
     total += bytes; \
   } while (0)
   PROTO_PART(code, p->ncode);
@@ -147,16 +147,16 @@ ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
 /* ---- threads --------------------------------------------------------------------------- */
 
 /* Marks the frames; keeps a few of those that are not in use. */
-static size_t scan_frames(Domain *d, lua_State *co) {
+ALWAYS_INLINE size_t scan_frames(Domain *d, lua_State *co, ScanKind kind) {
   CallInfo *last = &co->base_ci;
   uint32_t used = 0, spare = 0;
   for (; last != co->ci; used++) {
     last = last->next;
-    mark_memory(d, last, sizeof *last);
+    mark_part(d, last, sizeof *last, kind);
   }
   for (; last->next != NULL && spare < used + SPARE_FRAMES; spare++) {
     last = last->next;
-    mark_memory(d, last, sizeof *last);
+    mark_part(d, last, sizeof *last, kind);
   }
   last->next = NULL;
   co->nci = used + spare;
@@ -166,12 +166,12 @@ static size_t scan_frames(Domain *d, lua_State *co) {
 ALWAYS_INLINE size_t scan_thread(Domain *d, lua_State *co, ScanKind kind) {
   if (co->stack == NULL) return sizeof(lua_State); /* being made */
   size_t slots = (size_t)(co->stack_last + EXTRA_STACK - co->stack);
-  mark_memory(d, co->stack, slots * sizeof(TValue));
+  mark_part(d, co->stack, slots * sizeof(TValue), kind);
   visit_values(d, co->stack, (size_t)(co->top - co->stack), kind);
   for (TValue *v = co->top; v < co->stack + slots; v++) set_nil(v);
   for (UpValue *uv = co->open_upvalues; uv != NULL; uv = uv->u.open.next) VISIT(d, uv, kind);
   VISIT(d, co->resumer, kind);
-  return sizeof(lua_State) + slots * sizeof(TValue) + scan_frames(d, co);
+  return sizeof(lua_State) + slots * sizeof(TValue) + scan_frames(d, co, kind);
 }
 
 /* ---- both traces ------------------------------------------------------------------------- */
@@ -195,11 +195,14 @@ ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
 size_t gc_scan_minor(Domain *d, GCObject *o) { return scan(d, o, SCAN_MINOR); }
 size_t gc_scan_major(Domain *d, GCObject *o) { return scan(d, o, SCAN_MAJOR); }
 
-/* A running thread and those that wait for it. */
-static void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
+/* A running thread and those that wait for it. Their memory was counted when
+ * they were promoted or marked. */
+ALWAYS_INLINE void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
   for (; co != NULL; co = co->resumer) {
     VISIT(d, co, kind);
+    size_t counted = d->gc.part_bytes[kind];
     scan_thread(d, co, kind);
+    d->gc.part_bytes[kind] = counted;
   }
 }
 

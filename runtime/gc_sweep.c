@@ -8,7 +8,7 @@
  * from their list. A minor collection unlinks its dead strings by the list of
  * those that were made since the last one.
  *
- * Work is counted in WORK_* units comparable to bytes marked.
+ * Work is counted in Gc.slice_work, in units comparable to bytes marked.
  */
 #include "gc_trace.h"
 #include "str.h"
@@ -55,7 +55,9 @@ static void sweep_bucket(Domain *d, String **link) {
 bool gc_sweep_strings(Domain *d, size_t work) {
   StringTable *table = &d->strings;
   uint32_t i = d->gc.sweep_bucket;
-  for (size_t done = 0; i < table->size && done < work; done += WORK_BUCKET) sweep_bucket(d, &table->buckets[i++]);
+  size_t done = 0;
+  for (; i < table->size && done < work; done += WORK_BUCKET) sweep_bucket(d, &table->buckets[i++]);
+  d->gc.slice_work += done;
   d->gc.sweep_bucket = i;
   return i >= table->size;
 }
@@ -70,7 +72,8 @@ void gc_strings_resizing(Domain *d) {
 bool gc_sweep_large(Domain *d, size_t work) {
   Gc *gc = &d->gc;
   Heap *h = &d->heap;
-  for (size_t done = 0; gc->sweep_large != &h->large_old && done < work; done += WORK_LARGE) {
+  size_t done = 0;
+  for (; gc->sweep_large != &h->large_old && done < work; done += WORK_LARGE) {
     LargeHeader *large = gc->sweep_large;
     gc->sweep_large = large->next;
     large->mark &= gc->line_bit;
@@ -80,6 +83,7 @@ bool gc_sweep_large(Domain *d, size_t work) {
       heap_large_free(h, large);
     }
   }
+  gc->slice_work += done;
   return gc->sweep_large == &h->large_old;
 }
 
@@ -110,12 +114,14 @@ void gc_start_sweeping(Domain *d) {
 /* Chunks mapped since the start hold nothing that needs sweeping. */
 bool gc_sweep_blocks(Domain *d, size_t work) {
   Gc *gc = &d->gc;
-  for (size_t done = 0; gc->sweep_chunk != NULL && done < work; done += WORK_BLOCK) {
+  size_t done = 0;
+  for (; gc->sweep_chunk != NULL && done < work; done += WORK_BLOCK) {
     heap_sweep_block(&d->heap, gc->sweep_chunk, gc->sweep_block, gc->line_bit);
     if (++gc->sweep_block == HEAP_CHUNK_BLOCKS) {
       gc->sweep_block = 1;
       gc->sweep_chunk = gc->sweep_chunk->next;
     }
   }
+  gc->slice_work += done;
   return gc->sweep_chunk == NULL;
 }

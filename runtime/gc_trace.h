@@ -52,11 +52,19 @@ size_t gc_object_extent(const GCObject *o, char **base);
 #define array_bytes(t) ((size_t)(t)->array_size * sizeof(TValue))
 #define node_bytes(t) ((size_t)table_nodes(t) * sizeof(Node))
 
-/* Marks what a part covers; for the owner is promoted, marked or rescanned. */
-ALWAYS_INLINE void mark_memory(Domain *d, const void *p, size_t size) {
-  if (size == 0) return;
-  if (unlikely(heap_is_large(size))) heap_large_promote(&d->heap, heap_large_of(p), d->gc.line_bit);
-  else heap_mark_lines(p, size, d->gc.line_bit);
+/* Marks what an object or part covers, since it is promoted or marked or its owner
+ * rescanned; answers how many bytes of lines. */
+ALWAYS_INLINE size_t mark_memory(Domain *d, const void *p, size_t size) {
+  if (unlikely(heap_is_large(size))) {
+    heap_large_promote(&d->heap, heap_large_of(p), d->gc.line_bit);
+    return 0;
+  }
+  heap_mark_lines(p, size, d->gc.line_bit);
+  return size;
+}
+
+ALWAYS_INLINE void mark_part(Domain *d, const void *p, size_t size, ScanKind kind) {
+  if (size > 0) d->gc.part_bytes[kind] += mark_memory(d, p, size);
 }
 
 /* ---- visiting ---------------------------------------------------------------------- */
@@ -143,6 +151,7 @@ void gc_mark_atomic(Domain *d);
 void gc_regrey(Domain *d, GCObject *o);
 /* Moves dead objects with finalizers to Gc.finalizers and resurrects them;
  * answers how many (gc_finalize.c). */
+void gc_keep_young_finalizable(Domain *d);
 size_t gc_separate_finalizers(Domain *d, ScanKind kind);
 void gc_drop_young_strings(Domain *d);   /* gc_sweep.c */
 void gc_start_sweeping(Domain *d);

@@ -439,6 +439,7 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
   Heap *h = &L->domain->heap;
   if (heap_is_large(size)) gc_large_part_gone(L->domain, heap_large_of(part));
   else if ((char *)part + heap_round(size) == h->cursor && (char *)part >= h->hole) h->cursor = part;
+  else if (heap_line_of(part) != 0 && h->live_bytes >= size) h->live_bytes -= size; /* it was old */
 }
 
 void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size) {
@@ -499,7 +500,7 @@ static void file_block(Heap *h, Block *b, bool warm) {
 
 static void examine(Heap *h, Block *b) {
   uint32_t free_lines = count_free_lines(block_lines(b));
-  h->used_lines += b->free_lines - free_lines; /* modulo arithmetic when lines were freed */
+  h->used_lines += (size_t)b->free_lines - free_lines; /* modulo arithmetic when lines were freed */
   b->free_lines = (uint16_t)free_lines;
 }
 

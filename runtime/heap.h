@@ -88,6 +88,7 @@ typedef struct Heap {
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes;
+  size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
   uint64_t allocated_bytes; /* since the domain began, up to the last minor collection */
 } Heap;
 
@@ -145,6 +146,7 @@ ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
 ALWAYS_INLINE uint32_t heap_line_index(const void *p) {
   return (uint32_t)(((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_LINE_SHIFT);
 }
+ALWAYS_INLINE uint8_t heap_line_of(const void *p) { return heap_chunk_of(p)->lines[heap_line_index(p)]; }
 ALWAYS_INLINE Block *heap_block_of(const void *p) {
   return &heap_chunk_of(p)->blocks[((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_BLOCK_SHIFT];
 }
