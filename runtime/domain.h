@@ -68,6 +68,7 @@ struct CallInfo {
   } u;
   union {
     uint32_t func_index;  /* yieldable pcall: stack index of the called function */
+    uint32_t npcalls;     /* CALL_PCALL: pcalls in progress below it */
     int32_t nyield;       /* values yielded */
     int32_t nres;         /* values being returned while closing variables */
     struct { uint16_t first, count; } transfer; /* call/return hooks */
@@ -105,6 +106,7 @@ struct lua_State {
   lua_Hook hook;
   int base_hook_count, hook_count;
   uint32_t ncalls_nonyieldable; /* C calls in progress that cannot be yielded across */
+  uint32_t npcalls;      /* nested pcall frames run in the loop */
   uint32_t nci;          /* frames in the list */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */

@@ -175,6 +175,10 @@ void stack_grow(lua_State *L, int n) {
 void stack_shrink(lua_State *L) {
   ptrdiff_t size = L->stack_last - L->stack;
   if (size <= SHRINK_FROM) return;
+  /* A lower bound first: walking all frames at each caught error would make
+   * the unwinding of nested pcalls quadratic. */
+  ptrdiff_t at_least = L->ci->top - L->stack;
+  if (at_least > MAX_STACK - ERROR_STACK || (at_least >= size / 4 && size <= MAX_STACK)) return;
   ptrdiff_t used = slots_in_use(L);
   if (used > MAX_STACK - ERROR_STACK) return; /* still handling the overflow */
   if (used >= size / 4 && size <= MAX_STACK) return;

@@ -38,7 +38,6 @@ const TValue table_absent = {.tag = TAG_NIL};
 Node table_empty_node = {.tag = TAG_NIL, .key_tag = TAG_NIL};
 
 #define has_hash(t) ((t)->node != &table_empty_node)
-#define node_count(t) (has_hash(t) ? (t)->node_mask + 1 : 0)
 
 /* ---- hashing ------------------------------------------------------------- */
 
@@ -167,7 +166,7 @@ static TValue *new_array(lua_State *L, uint32_t n) {
 
 static void reset_node_state(Table *t) {
   t->filter = 0;
-  t->last_free = node_count(t);
+  t->last_free = table_node_count(t);
 }
 
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
@@ -280,7 +279,7 @@ static TValue *copy_array(lua_State *L, const Table *t, uint32_t narray) {
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   TValue *old_array = t->array;
   Node *old_node = t->node;
-  uint32_t old_size = t->array_size, old_count = node_count(t), mask;
+  uint32_t old_size = t->array_size, old_count = table_node_count(t), mask;
   Node *node = new_nodes(L, nhash, &mask);
   if (narray != old_size) t->array = copy_array(L, t, narray);
   t->array_size = narray;
@@ -321,7 +320,7 @@ static void count_array(const Table *t, KeyCount *c) {
 }
 
 static void count_nodes(const Table *t, KeyCount *c) {
-  for (uint32_t i = node_count(t); i-- > 0;) {
+  for (uint32_t i = table_node_count(t); i-- > 0;) {
     const Node *n = &t->node[i];
     if (n->tag == TAG_NIL) continue;
     c->total++;
@@ -491,7 +490,7 @@ uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value) 
     value_copy(value, &t->array[position]);
     return position + 1;
   }
-  uint32_t count = node_count(t);
+  uint32_t count = table_node_count(t);
   for (uint32_t i = position - t->array_size; i < count; i++) {
     const Node *n = &t->node[i];
     if (n->tag == TAG_NIL) continue;

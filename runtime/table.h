@@ -31,6 +31,8 @@ void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *s
 
 /* Sets the sizes of both parts and re-inserts everything. */
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash);
+/* Nodes of the hash part. */
+#define table_node_count(t) ((t)->node != &table_empty_node ? (t)->node_mask + 1 : 0)
 /* A border: n with t[n] non-nil and t[n+1] nil (or 0). */
 uint64_t table_border(Table *t);
 /* Traversal: key at *key replaced by the next key, value stored at key + 1;

@@ -199,7 +199,7 @@ const char *lua_tolstring(lua_State *L, int idx, size_t *len) {
 
 lua_Unsigned lua_rawlen(lua_State *L, int idx) {
   const TValue *o = api_slot(L, idx);
-  if (is_table(o)) return table_length(as_table(o));
+  if (is_table(o)) return table_border(as_table(o));
   if (is_string(o)) return string_len(as_string(o));
   if (is_userdata(o)) return as_userdata(o)->len;
   return 0;

@@ -252,7 +252,7 @@ void vm_call_noyield(lua_State *L, TValue *func, int nresults) {
 
 int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
   Domain *d = L->domain;
-  uint32_t ncalls = d->ncalls, nonyieldable = L->ncalls_nonyieldable;
+  uint32_t ncalls = d->ncalls, nonyieldable = L->ncalls_nonyieldable, npcalls = L->npcalls;
   lua_State *caller = d->current;
   ErrorJump jump;
   jump.prev = d->error_jump;
@@ -264,6 +264,7 @@ int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
   } else {
     d->ncalls = ncalls;
     L->ncalls_nonyieldable = nonyieldable;
+    L->npcalls = npcalls;
   }
   d->error_jump = jump.prev;
   d->current = caller;

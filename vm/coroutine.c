@@ -40,8 +40,19 @@ bool vm_can_resume(lua_State *L, lua_State *co, int nargs) {
   return co->stack_last - co->top > nargs;
 }
 
+static TValue *deliver_too_many(lua_State *L, int *total) {
+  static const char message[] = "too many results to resume";
+  TValue *first = L->ci->func;
+  if (L->ci->status & CALL_WRAP) error_run(L, message);
+  set_bool(first, false);
+  set_string(first + 1, string_from_c(L, message));
+  *total = 2;
+  return first;
+}
+
 TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
   CallInfo *ci = L->ci;
+  if (unlikely(n > LUAI_MAXSTACK - (ci->func - L->stack) - EXTRA_STACK)) return deliver_too_many(L, total);
   if (unlikely(L->stack_last - ci->func <= n + 1)) {
     L->top = ci->func + 1;
     stack_grow(L, n + 1);
@@ -70,6 +81,8 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   L->resumer = from;
   L->resume_depth = depth + 1;
   L->ncalls_nonyieldable = 0;
+  L->errfunc = 0;
+  L->npcalls = 0;
   gc_thread_resumed(L, L);
   int status = vm_run_resume(L, L->top - nargs);
   L->run = NULL;
@@ -95,7 +108,9 @@ LUA_API int lua_yieldk(lua_State *L, int nresults, lua_KContext ctx, lua_KFuncti
   error_throw(L, LUA_YIELD);
 }
 
-LUA_API int lua_isyieldable(lua_State *L) { return L->run != NULL && L->ncalls_nonyieldable == 0; }
+LUA_API int lua_isyieldable(lua_State *L) {
+  return L != L->domain->main_thread && L->ncalls_nonyieldable == 0;
+}
 
 LUA_API int lua_status(lua_State *L) { return L->status; }
 
@@ -130,6 +145,8 @@ LUA_API int lua_closethread(lua_State *L, lua_State *from) {
   L->run = NULL;
   L->resume_depth = from != NULL ? from->resume_depth : 0;
   L->ncalls_nonyieldable = 0;
+  L->errfunc = 0;
+  L->npcalls = 0;
   gc_thread_resumed(L, L);
   status = close_pending(L, status);
   if (status != LUA_OK) {

@@ -47,18 +47,6 @@ static const char *name_or(const String *name) {
   return name ? name->data : "-";
 }
 
-/* The constant that the instruction refers to; false if none. */
-static bool constant_operand(const Prototype *p, uint32_t pc, uint32_t *index) {
-  Instruction i = p->code[pc];
-  const char *text = op_info[INS_OP(i)].text;
-  if (strstr(text, "K[aux]")) *index = INS_OP(i) == OP_LOADKX ? p->code[pc + 1] : AUX_KEY(p->code[pc + 1]);
-  else if (strstr(text, "K[Bx]")) *index = INS_Bx(i);
-  else if (strstr(text, "K[C]")) *index = INS_C(i);
-  else if (strstr(text, "K[B]")) *index = INS_B(i);
-  else return false;
-  return true;
-}
-
 /* The word to which an instruction may jump, or -1. */
 static int64_t jump_target(const Prototype *p, uint32_t pc) {
   Instruction i = p->code[pc];
@@ -80,21 +68,25 @@ static void show_operands(FILE *out, Instruction i) {
   }
 }
 
+static void show_upvalue(FILE *out, const Prototype *p, uint32_t index) {
+  if (index < p->nupvalues) fprintf(out, " %s", name_or(p->upvalues[index].name));
+}
+
 static void show_notes(FILE *out, const Prototype *p, uint32_t pc) {
   Instruction i = p->code[pc];
+  uint32_t references = op_references(INS_OP(i));
   const char *text = op_info[INS_OP(i)].text;
-  uint32_t index;
-  if (strstr(text, "U[B]") && INS_B(i) < p->nupvalues) fprintf(out, " %s", name_or(p->upvalues[INS_B(i)].name));
-  if (strstr(text, "U[A]") && INS_A(i) < p->nupvalues) fprintf(out, " %s", name_or(p->upvalues[INS_A(i)].name));
-  if (constant_operand(p, pc, &index)) {
+  if (references & REFERS_UPVALUE_A) show_upvalue(out, p, INS_A(i));
+  if (references & REFERS_UPVALUE_B) show_upvalue(out, p, INS_B(i));
+  if (references & (REFERS_K_B | REFERS_K_C | REFERS_K_Bx | REFERS_K_AUX)) {
     fputc(' ', out);
-    show_constant(out, p, index);
+    show_constant(out, p, op_constant_index(references, i, references & REFERS_K_AUX ? p->code[pc + 1] : 0));
   }
   if (strstr(text, "sB)")) fprintf(out, " %d", INS_sB(i));
   if (strstr(text, "sC")) fprintf(out, " %d", INS_sC(i));
   int64_t target = jump_target(p, pc);
   if (target >= 0) fprintf(out, " to %" PRId64, target);
-  if (INS_OP(i) == OP_CLOSURE && INS_Bx(i) < p->nprotos) fprintf(out, " line %" PRIu32, p->p[INS_Bx(i)]->line_defined);
+  if ((references & REFERS_PROTO_Bx) && INS_Bx(i) < p->nprotos) fprintf(out, " line %" PRIu32, p->p[INS_Bx(i)]->line_defined);
 }
 
 int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc) {

@@ -39,6 +39,8 @@
 
 #include <math.h>
 
+#define MAX_PCALLS 1000
+
 static const uint8_t op_flags[OP_COUNT] = {
 #define A OPFLAG_A
 #define X OPFLAG_X
@@ -116,10 +118,9 @@ static NOINLINE bool store_int(lua_State *L, Table *t, int64_t key, const TValue
 static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *result, int64_t step) {
   if (is_int(limit)) {
     *result = limit->v.i;
-  } else if (is_float(limit) || is_string(limit)) {
+  } else {
     double n;
-    if (!is_float(limit)) error_for(L, limit, "limit");
-    n = limit->v.n;
+    if (!number_to_float(limit, &n)) error_for(L, limit, "limit");
     if (!number_float_to_int(n, result, step < 0 ? FLOAT_CEIL : FLOAT_FLOOR)) {
       if (isnan(n)) return true;
       if (n > 0) {
@@ -130,16 +131,14 @@ static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *
         *result = INT64_MIN;
       }
     }
-  } else {
-    error_for(L, limit, "limit");
   }
   return step > 0 ? init > *result : init < *result;
 }
 
 static double for_number(lua_State *L, const TValue *o, const char *what) {
-  if (is_float(o)) return o->v.n;
-  if (is_int(o)) return (double)o->v.i;
-  error_for(L, o, what);
+  double n;
+  if (!number_to_float(o, &n)) error_for(L, o, what);
+  return n;
 }
 
 /* Prepares a numeric loop; true when it does not run at all. */
@@ -157,7 +156,7 @@ static NOINLINE bool for_prepare(lua_State *L, TValue *ra) {
   }
   double flimit = for_number(L, limit, "limit");
   double fstep = for_number(L, step, "step");
-  double finit = for_number(L, init, "initial");
+  double finit = for_number(L, init, "initial value");
   if (fstep == 0) error_run(L, "'for' step is zero");
   if (fstep > 0 ? !(finit <= flimit) : !(flimit <= finit)) return true;
   set_float(limit, flimit);
@@ -219,7 +218,7 @@ static NOINLINE void copy_varargs(lua_State *L, CallInfo *ci, TValue *to, int wa
 
 static NOINLINE void set_list(lua_State *L, Table *t, const TValue *values, uint32_t offset, int n) {
   uint64_t last = (uint64_t)offset + (uint64_t)n;
-  if (last > t->array_size) table_resize(L, t, (uint32_t)last, t->node_mask ? t->node_mask + 1 : 0);
+  if (last > t->array_size) table_resize(L, t, (uint32_t)last, table_node_count(t));
   for (int i = 0; i < n; i++) {
     TValue *slot = &t->array[offset + (uint32_t)i];
     value_copy(slot, &values[i]);
@@ -263,6 +262,17 @@ static const Instruction *finish_op(lua_State *L, CallInfo *ci, TValue **call) {
       if (op_flags[op] & OPFLAG_A) value_copy(base + INS_A(i), --L->top);
       return op_flags[op] & OPFLAG_X ? pc + 1 : pc;
   }
+}
+
+/* The frame of a pcall or xpcall that runs in the loop. Their nesting is bounded
+ * (generously: the reference allows 200), so that errors in handlers of errors,
+ * each deep in pcalls again, come to an end in reasonable time. */
+static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t status) {
+  if (unlikely(L->npcalls >= MAX_PCALLS)) error_run(L, "C stack overflow (too many nested pcalls)");
+  CallInfo *ci = vm_push_native(L, func, nresults, status | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
+  ci->u2.npcalls = L->npcalls++;
+  ci->u.c.old_errfunc = L->errfunc;
+  return ci;
 }
 
 /* ---- the loop ------------------------------------------------------------------- */
@@ -1076,6 +1086,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     if (ci->status & CALL_UNWIND) goto unwind;
     if (ci->status & CALL_PCALL) {
       L->errfunc = ci->u.c.old_errfunc;
+      L->npcalls = ci->u2.npcalls;
       first = ci->func + ci->u.c.ctx - 1;
       first->tag = TAG_TRUE;
       n = (int)(L->top - first);
@@ -1127,6 +1138,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
       goto continue_c;
     }
     L->errfunc = ci->u.c.old_errfunc;
+    L->npcalls = ci->u2.npcalls;
     first = ci->func;
     value_copy(first + 1, L->top - 1);
     set_bool(first, false);
@@ -1143,9 +1155,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     if (likely(dispatch == normal)) switch (prim->id) {
       case PRIM_PCALL:
         if (n < 1) break;
-        ci = vm_push_native(L, func, nresults, extra | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
+        ci = push_pcall(L, func, nresults, extra);
         ci->u.c.ctx = 1;
-        ci->u.c.old_errfunc = L->errfunc;
         L->errfunc = 0;
         func = func + 1;
         nresults = LUA_MULTRET;
@@ -1157,9 +1168,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
         value_copy(&swap, func + 1);
         value_copy(func + 1, func + 2);
         value_copy(func + 2, &swap);
-        ci = vm_push_native(L, func, nresults, extra | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
+        ci = push_pcall(L, func, nresults, extra);
         ci->u.c.ctx = 2;
-        ci->u.c.old_errfunc = L->errfunc;
         L->errfunc = stack_save(L, func + 1);
         func = func + 2;
         nresults = LUA_MULTRET;

@@ -31,7 +31,9 @@ static const char end_mark[] = "<eof>";
 
 /* -------------------------------------------------------- reading lines -- */
 
-/* A line in a block of malloc's, without its line break; NULL at the end. */
+/* A line in a block of malloc's, without its line break; NULL at the end.  What
+ * doesn't come from a terminal is echoed, so that the output reads as a
+ * session at one. */
 static char *read_plain_line(const char *prompt) {
   char *line = NULL;
   size_t capacity = 0;
@@ -44,6 +46,8 @@ static char *read_plain_line(const char *prompt) {
   }
   if (length > 0 && line[length - 1] == '\n')
     line[length - 1] = '\0';
+  if (!isatty(STDIN_FILENO))
+    puts(line);
   return line;
 }
 
