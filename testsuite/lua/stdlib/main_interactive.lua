@@ -36,19 +36,21 @@ local function complains(expected, lines)
   if err ~= expected then error(string.format("expected %q, got %q", expected, err), 2) end
 end
 
--- expressions, statements, several lines
-answers("2\n", "1 + 1\n")
-answers("4\n", "=2 + 2\n")
-answers("1\tnil\ts\n", "return 1, nil, 's'\n")
-answers("", "x = 1\nlocal y\n\n-- a comment\n")
-answers("5\n", "x =\n\n5\nprint(x)\n")
-answers("1\n2\n", "for i = 1, 2 do\nprint(i)\nend\n")
-answers("a\nb\n", "s = [[a\nb]]\ns\n")
-answers("3\n", "f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n")
-answers("7\n", "x = 7\nx")                        -- a last line without an end
-answers(("x"):rep(10000) .. "\n", "'" .. ("x"):rep(10000) .. "'\n")
+-- expressions, statements, several lines (the input is echoed)
+answers("1 + 1\n2\n", "1 + 1\n")
+answers("=2 + 2\n4\n", "=2 + 2\n")
+answers("return 1, nil, 's'\n1\tnil\ts\n", "return 1, nil, 's'\n")
+answers("x = 1\nlocal y\n\n-- a comment\n", "x = 1\nlocal y\n\n-- a comment\n")
+answers("x =\n\n5\nprint(x)\n5\n", "x =\n\n5\nprint(x)\n")
+answers("for i = 1, 2 do\nprint(i)\nend\n1\n2\n", "for i = 1, 2 do\nprint(i)\nend\n")
+answers("s = [[a\nb]]\ns\na\nb\n", "s = [[a\nb]]\ns\n")
+answers("f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n3\n", "f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n")
+answers("x = 7\nx\n7\n", "x = 7\nx") -- a last line without an end
+local long = ("x"):rep(10000)
+answers("'" .. long .. "'\n" .. long .. "\n", "'" .. long .. "'\n")
 -- `print` is the program's own
-answers("<1>\n", "local p = print print = function(x) p('<' .. x .. '>') end\n1\n")
+answers("local p = print print = function(x) p('<' .. x .. '>') end\n1\n<1>\n",
+        "local p = print print = function(x) p('<' .. x .. '>') end\n1\n")
 
 -- errors don't end the session
 complains([[
@@ -64,20 +66,21 @@ complains("stdin:1: unexpected symbol near <eof>\n", "x =\n")
 local out, err = session("print = 1\n2\n")
 assert(err == "error calling 'print' (attempt to call a number value)\n")
 out, err = session("error({})\n1\n")
-assert(out == "1\n" and err:find("^%(error object is a table value%)\n"))
+assert(out == "error({})\n1\n1\n" and err:find("^%(error object is a table value%)\n"))
 
 -- prompts
 write("stdin", "1\n_PROMPT = 'P>'\nx =\n2\n_PROMPT2 = setmetatable({}, {__tostring = function() return 'Q>' end})\nx =\n3\n")
 os.execute(string.format("'%s' -i < stdin > stdout 2> stderr", program))
 local text = read("stdout"):gsub("^[^\n]*\n", "")
-assert(text == "> 1\n> P>>> P>P>Q>P>\n", text)
+assert(text == "> 1\n1\n> _PROMPT = 'P>'\nP>x =\n>> 2\n" ..
+               "P>_PROMPT2 = setmetatable({}, {__tostring = function() return 'Q>' end})\nP>x =\nQ>3\nP>\n", text)
 
 -- after a script and chunks
 write("script.lua", "print('script', ...) y = 9")
 write("stdin", "y\n")
 os.execute(string.format("'%s' -i -e 'print(0)' script.lua a < stdin > stdout 2> stderr", program))
 text = read("stdout"):gsub("^[^\n]*\n", "")
-assert(text == "0\nscript\ta\n> 9\n> \n", text)
+assert(text == "0\nscript\ta\n> y\n9\n> \n", text)
 -- not after a script that fails
 write("bad.lua", "error('bad')")
 local ok, how, status = os.execute(string.format("'%s' -i bad.lua < stdin > stdout 2> stderr", program))
