@@ -49,11 +49,12 @@ static bool is_wanted(const struct cleaning *cleaning,
          (liveness == EVENTRING_ENDED && cleaning->ended);
 }
 
-/* discover also names what live processes have elsewhere; those are live, so
-   nothing of them is wanted. */
+/* discover also names what processes have elsewhere. They were alive when it
+   looked; should one have died since, its file is still none of our business. */
 static int clean_found(void *context, const struct eventring_found *found) {
   struct cleaning *cleaning = context;
-  if (found->status == 0 && is_wanted(cleaning, found->liveness))
+  if (found->status == 0 && is_wanted(cleaning, found->liveness) &&
+      places_hold(cleaning->places, found->path))
     remove_one(cleaning, found->path, found->disk_size);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool is_readable_directory(const char *path) {
   DIR *directory = opendir(path);
@@ -38,6 +39,23 @@ int places_take(struct places *places, char **words, size_t count,
     }
   }
   return -1;
+}
+
+static bool same_directory(const char *a, const char *b) {
+  struct stat first, second;
+  return stat(a, &first) == 0 && stat(b, &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+bool places_hold(const struct places *places, const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *parent = need_copy(slash ? path : ".");
+  if (slash) parent[slash > path ? slash - path : 1] = '\0';
+  bool holds = false;
+  for (size_t i = 0; i < places->count && !holds; i++)
+    holds = same_directory(places->directories[i], parent);
+  free(parent);
+  return holds;
 }
 
 void places_free(struct places *places) {

@@ -16,6 +16,8 @@ struct places {
    does not exist or may not be one. places_free in either case. */
 int places_take(struct places *places, char **words, size_t count,
                 bool files_allowed);
+/* Whether a file lies directly in one of the directories. */
+bool places_hold(const struct places *places, const char *path);
 void places_free(struct places *places);
 
 #endif

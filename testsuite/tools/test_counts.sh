@@ -2,6 +2,8 @@
 # from its first event to its last, dump of the file; and with what was written.
 . "$TESTSUITE/tools/_tools.sh"
 
+"$PRODUCER" || fail "the producer cannot read back what it wrote"
+
 rounds=300 domains=3 users=4
 run=(--rounds $rounds --domains $domains --users $users --hold-ms 200)
 
