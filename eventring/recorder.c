@@ -1,7 +1,7 @@
 /* recorder.c: the life of the recorder and of its domains (see recorder.h). */
 #include "recorder.h"
 
-#include <errno.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +29,17 @@ static void set_gate(struct evr_domain *d, const uint64_t *gate) {
     __atomic_store_n(&d->hot.lane[r].gate, gate, __ATOMIC_RELAXED);
 }
 
-/* Sends the domain's next probes into the slow path; see publish_limit. */
-static void request_attention(struct evr_domain *d) {
-  __atomic_store_n(&d->attention, 1, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  for (int r = 0; r < EVENTRING_RINGS; r++)
-    __atomic_store_n(&d->hot.lane[r].limit, NULL, __ATOMIC_RELAXED);
+/* Sends the next probes of other threads' domains of this recording into the
+   slow path. The barrier on all threads pairs with publish_limit; without it (an
+   old kernel) a domain that is changing blocks right now might notice only at its
+   next change. */
+static void request_attention_locked(const struct evr_recording *r) {
+  for (struct evr_domain *d = evr_recorder.domains; d; d = d->next)
+    if (d->recording == r) __atomic_store_n(&d->attention, 1, __ATOMIC_SEQ_CST);
+  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  for (struct evr_domain *d = evr_recorder.domains; d; d = d->next)
+    for (int i = 0; d->recording == r && i < EVENTRING_RINGS; i++)
+      __atomic_store_n(&d->hot.lane[i].limit, NULL, __ATOMIC_RELAXED);
 }
 
 /* ---- Attaching a domain to the recording -------------------------------------------- */
@@ -364,14 +369,16 @@ int eventring_start(const struct eventring_config *config,
 /* Domains of the calling thread are detached here and now, so that all they
    wrote is complete before the file is marked ended; others do it themselves. */
 static void end_locked(struct evr_recording *r) {
+  bool others = false;
   for (struct evr_domain *d = evr_recorder.domains; d; d = d->next) {
     set_gate(d, &closed_gate);
     if (d->recording != r) continue;
     if (pthread_equal(d->owner, pthread_self()))
       detach_locked(d);
     else
-      request_attention(d);
+      others = true;
   }
+  if (others) request_attention_locked(r);
   evr_recording_end_locked(r);
   evr_recorder.recording = NULL;
   evr_recorder.ended[evr_recorder.ended_count++] = r;

@@ -10,8 +10,7 @@
  * thread only, with two exceptions that any thread holding the mutex may store:
  * `gate` (which classes pass) and `limit` = NULL, which sends the next probe
  * into the slow path. The owner that sets a new limit checks `attention`
- * afterwards (both sides with a full fence between), so that the request can't
- * be lost.
+ * afterwards, so that the request can't be lost (publish_limit in ring.c).
  *
  *   recorder stopped        gate -> a zero word, limit NULL
  *   standby or running,
