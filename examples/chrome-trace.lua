@@ -175,9 +175,9 @@ local function run_program(options)
     io.stderr:write("chrome-trace: ", why, "\n")
     os.exit(1)
   end
-  eventring.start()
+  assert(eventring.start())
   local writer = new_writer(options.out, own_pid(), options.source)
-  local cursor, callbacks = eventring.cursor(), callbacks_for(writer)
+  local cursor, callbacks = assert(eventring.cursor()), callbacks_for(writer)
   local EXIT, status = {}, nil
   local exit = os.exit
   os.exit = function(code)
@@ -207,7 +207,7 @@ local function is_alive(pid)
 end
 
 local function follow_process(options, pid)
-  local cursor = eventring.cursor { pid = pid }
+  local cursor = assert(eventring.cursor { pid = pid })
   local writer = new_writer(options.out, pid, "process " .. pid)
   local callbacks = callbacks_for(writer)
   local deadline = os.time() + options.seconds
@@ -220,7 +220,7 @@ local function follow_process(options, pid)
 end
 
 local function read_file(options)
-  local cursor = eventring.cursor { path = options.source }
+  local cursor = assert(eventring.cursor { path = options.source })
   local writer = new_writer(options.out, tonumber(options.source:match("(%d+)%.eventring$")) or 1, options.source)
   local callbacks = callbacks_for(writer)
   while cursor:poll(callbacks) > 0 do end

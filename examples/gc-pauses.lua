@@ -111,8 +111,8 @@ local function work(keep)
 end
 
 local function watch_self(seconds)
-  eventring.start()
-  local cursor = eventring.cursor()
+  assert(eventring.start())
+  local cursor = assert(eventring.cursor())
   local keep, start = {}, now()
   repeat
     work(keep)
@@ -135,7 +135,7 @@ end
 local function rest() os.execute("sleep 0.05") end
 
 local function watch_process(pid, seconds)
-  local cursor = eventring.cursor { pid = pid }
+  local cursor = assert(eventring.cursor { pid = pid })
   local deadline = os.time() + seconds
   repeat
     local alive = is_alive(pid)
@@ -146,7 +146,7 @@ local function watch_process(pid, seconds)
 end
 
 local function read_file(path)
-  local cursor = eventring.cursor { path = path }
+  local cursor = assert(eventring.cursor { path = path })
   while cursor:poll(callbacks) > 0 do end
   cursor:close()
 end
