@@ -173,6 +173,8 @@ static void dump(struct reader *reader, struct dump_options *options) {
                                   .follow = options->follow,
                                   .limit_ns = options->limit_ns,
                                   .after_poll = options->follow ? after_poll : NULL};
+  static char buffer[1 << 18];
+  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
   reader_run(reader, &reading);
   if (!ferror(stdout))
     eventring_open_spans(reader->cursor, on_open_span, options);

@@ -2,12 +2,28 @@
 #include "json.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "units.h"
+
+/* A dump writes millions of lines and the command has one thread: the streams
+   need no locks, and most text is plain. */
+
+static void put_char(FILE *out, char c) { fputc_unlocked(c, out); }
+
+static void put_bytes(FILE *out, const void *bytes, size_t size) {
+  fwrite_unlocked(bytes, 1, size, out);
+}
+
+static void put_number(FILE *out, uint64_t value, bool negative) {
+  char digits[24], *from = digits + sizeof digits;
+  do *--from = (char)('0' + value % 10);
+  while (value /= 10);
+  if (negative) *--from = '-';
+  put_bytes(out, from, (size_t)(digits + sizeof digits - from));
+}
 
 void json_start(struct json *json, FILE *out) {
   *json = (struct json){.out = out};
@@ -15,7 +31,7 @@ void json_start(struct json *json, FILE *out) {
 
 void json_line(struct json *json) {
   assert(json->depth == 0);
-  fputc('\n', json->out);
+  put_char(json->out, '\n');
   json->filled = 0;
 }
 
@@ -23,7 +39,7 @@ void json_line(struct json *json) {
 static void before_value(struct json *json) {
   uint64_t bit = (uint64_t)1 << json->depth;
   if (!json->after_key && json->depth > 0 && json->filled & bit)
-    fputc(',', json->out);
+    put_char(json->out, ',');
   json->filled |= bit;
   json->after_key = false;
 }
@@ -33,13 +49,13 @@ static void open_container(struct json *json, char bracket) {
   assert(json->depth < 63);
   json->depth++;
   json->filled &= ~((uint64_t)1 << json->depth);
-  fputc(bracket, json->out);
+  put_char(json->out, bracket);
 }
 
 static void close_container(struct json *json, char bracket) {
   assert(json->depth > 0 && !json->after_key);
   json->depth--;
-  fputc(bracket, json->out);
+  put_char(json->out, bracket);
 }
 
 void json_open_object(struct json *json) { open_container(json, '{'); }
@@ -47,33 +63,46 @@ void json_close_object(struct json *json) { close_container(json, '}'); }
 void json_open_array(struct json *json) { open_container(json, '['); }
 void json_close_array(struct json *json) { close_container(json, ']'); }
 
-static void write_character(FILE *out, const unsigned char *text, size_t length) {
-  if (text[0] == '"' || text[0] == '\\')
-    fputc('\\', out), fputc(text[0], out);
-  else if (text[0] < 0x20 || text[0] == 0x7F)
-    fprintf(out, "\\u%04x", text[0]);
+static size_t plain_length(const unsigned char *text, size_t size) {
+  size_t length = 0;
+  while (length < size && text[length] >= 0x20 && text[length] < 0x7F &&
+         text[length] != '"' && text[length] != '\\')
+    length++;
+  return length;
+}
+
+/* One character that is not plain; returns its length. */
+static size_t write_special(FILE *out, const unsigned char *text, size_t size) {
+  size_t length = utf8_length(text, size);
+  if (length > 1)
+    put_bytes(out, text, length);
+  else if (length == 0)
+    put_bytes(out, "\xEF\xBF\xBD", 3);
+  else if (text[0] == '"' || text[0] == '\\')
+    put_char(out, '\\'), put_char(out, (char)text[0]);
   else
-    fwrite(text, 1, length, out);
+    fprintf(out, "\\u%04x", text[0]);
+  return length ? length : 1;
 }
 
 static void write_text(FILE *out, const void *text, size_t size) {
   const unsigned char *from = text;
-  fputc('"', out);
+  put_char(out, '"');
   while (size > 0) {
-    size_t length = utf8_length(from, size);
-    if (length > 0)
-      write_character(out, from, length);
-    else
-      fputs("\xEF\xBF\xBD", out), length = 1;
+    size_t length = plain_length(from, size);
+    put_bytes(out, from, length);
+    from += length, size -= length;
+    if (size == 0) break;
+    length = write_special(out, from, size);
     from += length, size -= length;
   }
-  fputc('"', out);
+  put_char(out, '"');
 }
 
 void json_key(struct json *json, const char *key) {
   before_value(json);
   write_text(json->out, key, strlen(key));
-  fputc(':', json->out);
+  put_char(json->out, ':');
   json->after_key = true;
 }
 
@@ -96,12 +125,12 @@ void json_hex(struct json *json, const void *bytes, size_t size) {
 
 void json_uint(struct json *json, uint64_t value) {
   before_value(json);
-  fprintf(json->out, "%" PRIu64, value);
+  put_number(json->out, value, false);
 }
 
 void json_int(struct json *json, int64_t value) {
   before_value(json);
-  fprintf(json->out, "%" PRId64, value);
+  put_number(json->out, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0);
 }
 
 void json_double(struct json *json, double value) {
