@@ -1,17 +1,17 @@
 /* stdlib/string_format.c: string.format.
  *
  * A conversion is read once into a Spec; its flags are checked against what its
- * letter admits.  Integers, strings and characters are laid out here; floats
- * with modifiers and %a go through snprintf, with a specification rebuilt from
- * the Spec, so that no text of the guest's ever reaches the C library as a
- * format.
+ * letter admits.  Integers, strings, characters and the usual %f are laid out
+ * here; other floats go to snprintf, with the checked text of the conversion.
  */
 #include "string_format.h"
 
 #include <ctype.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -201,25 +201,54 @@ static void format_integer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
 
 /* ---- floats ----------------------------------------------------------------- */
 
-/* The specification in C's form.  The width is written after the flags, so it
- * cannot begin with a 0. */
-static void c_spec(char *out, const Spec *spec) {
-  static const char flags[] = "-+ #0"; /* by bit */
-  *out++ = '%';
-  for (int i = 0; flags[i] != '\0'; i++)
-    if (spec->flags & (1u << i)) *out++ = flags[i];
-  if (spec->width > 0) out += sprintf(out, "%d", spec->width);
-  if (spec->flags & HAS_PRECISION) out += sprintf(out, ".%d", spec->precision);
-  *out++ = spec->letter;
-  *out = '\0';
+/* The %f of a float of moderate size is exact in integers: it is m / 2^k with m
+ * below 2^53, and m times a small power of ten fits 128 bits. */
+#define FIXED_PRECISION_MAX 7
+#define FIXED_MAGNITUDE_MAX 0x1p40 /* times 10^7 still fits 64 bits */
+
+/* |n| * 10^precision, rounded half to even like the C library does. */
+static uint64_t scale_and_round(lua_Number n, uint64_t power_of_ten) {
+  int exponent;
+  uint64_t mantissa = (uint64_t)(frexp(fabs(n), &exponent) * 0x1p53);
+  int shift = 53 - exponent; /* |n| is mantissa / 2^shift, with shift above 12 */
+  if (shift > 120) return 0;
+  unsigned __int128 scaled = (unsigned __int128)mantissa * power_of_ten;
+  unsigned __int128 half = (unsigned __int128)1 << (shift - 1);
+  unsigned __int128 rest = scaled & (2 * half - 1);
+  uint64_t whole = (uint64_t)(scaled >> shift);
+  return whole + (rest > half || (rest == half && (whole & 1)));
+}
+
+/* Does %f if the number is of moderate size and no unusual flag is given. */
+static bool add_fixed(luaL_Buffer *b, const Spec *spec, lua_Number n) {
+  static const uint64_t powers_of_ten[FIXED_PRECISION_MAX + 1] = {1,     10,     100,     1000,
+                                                                  10000, 100000, 1000000, 10000000};
+  const char *point = nl_langinfo(RADIXCHAR);
+  int precision = spec->flags & HAS_PRECISION ? spec->precision : 6;
+  if (!(fabs(n) < FIXED_MAGNITUDE_MAX) || precision > FIXED_PRECISION_MAX ||
+      (spec->flags & ~(FLAG_LEFT | HAS_PRECISION)) != 0 || point[0] == '\0' || point[1] != '\0')
+    return false;
+  char text[INTEGER_TEXT_MAX], *end = text + sizeof text, *start = end;
+  uint64_t scaled = scale_and_round(n, powers_of_ten[precision]);
+  if (precision > 0) {
+    start = write_decimal_unsigned(end, scaled % powers_of_ten[precision]);
+    while (end - start < precision) *--start = '0';
+    *--start = *point;
+  }
+  start = write_decimal_unsigned(start, scaled / powers_of_ten[precision]);
+  if (signbit(n)) *--start = '-';
+  add_padded(b, spec, start, (size_t)(end - start));
+  return true;
 }
 
 static void format_float(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
   lua_Number n = luaL_checknumber(L, arg);
   require_flags(L, spec,
                 FLAG_LEFT | FLAG_PLUS | FLAG_BLANK | FLAG_ALTERNATE | FLAG_ZERO | HAS_PRECISION);
-  char format[SPEC_TEXT_MAX + 1];
-  c_spec(format, spec);
+  if (spec->letter == 'f' && add_fixed(b, spec, n)) return;
+  char format[SPEC_TEXT_MAX + 1]; /* checked: C takes it the same way */
+  memcpy(format, spec->text, (size_t)spec->length);
+  format[spec->length] = '\0';
   size_t room = spec->letter == 'f' ? LONG_FLOAT_TEXT_MAX : FLOAT_TEXT_MAX;
   int length = snprintf(luaL_prepbuffsize(b, room), room, format, n);
   luaL_addsize(b, (size_t)length);
