@@ -202,6 +202,7 @@ static void finish_cycle(Domain *d) {
 static void full_cycle(Domain *d) {
   TRACE_BEGIN(d, MAJOR);
   finish_cycle(d);
+  gc_minor(d); /* what is promoted while a cycle marks survives it */
   do slice(d, SIZE_MAX); while (d->gc.phase != GC_PHASE_IDLE);
   heap_trim(&d->heap, nursery_blocks(&d->gc));
   TRACE_END(d, MAJOR);
