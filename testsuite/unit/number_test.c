@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/str.h"
+#include "str.h"
 
 static TValue integer(int64_t i) {
   TValue o;
