@@ -28,6 +28,7 @@
 #include "lauxlib.h"
 #include "lualib.h"
 #include "disasm.h"
+#include "domain.h"
 #include "program.h"
 #include "trace.h"
 
@@ -175,8 +176,12 @@ static void make_arg_table(lua_State *L, const CommandLine *line) {
 
 /* ------------------------------------------------------ protected calls -- */
 
-/* The state that SIGINT interrupts.  Written before the handler is set. */
-static lua_State *interruptible;
+/* SIGINT becomes an error of whatever Lua code runs then, by a hook, which is
+ * all of a state that a signal handler may touch.  The handler sets it on the
+ * running thread, and on the main one in case that is just taking over. */
+
+static lua_State *interruptible; /* main thread; written before the handler is set */
+static volatile sig_atomic_t interrupt_pending;
 
 static void set_interrupt_handler(void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler};
@@ -184,19 +189,26 @@ static void set_interrupt_handler(void (*handler)(int)) {
   sigaction(SIGINT, &action, NULL);
 }
 
+/* The hook.  Of two threads that have it, the first one raises the error. */
 static void raise_interrupt(lua_State *L, lua_Debug *ar) {
   (void)ar;
   lua_sethook(L, NULL, 0, 0);
+  if (!interrupt_pending)
+    return;
+  interrupt_pending = 0;
   luaL_error(L, "interrupted!");
 }
 
-/* In a signal handler, a hook is all that may be touched of a state.  A second
- * SIGINT, before the hook was called, ends the process. */
+/* A second SIGINT, before the hook was called, ends the process. */
 static void on_interrupt(int signal_number) {
   int at_once =
     LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+  lua_State *running = interruptible->domain->current;
   signal(signal_number, SIG_DFL);
+  interrupt_pending = 1;
   lua_sethook(interruptible, raise_interrupt, at_once, 1);
+  if (running != NULL && running != interruptible)
+    lua_sethook(running, raise_interrupt, at_once, 1);
 }
 
 /* Message handler: adds a traceback to a string; other values become the text
@@ -218,6 +230,7 @@ int program_call(lua_State *L, int nargs, int nresults) {
   lua_pushcfunction(L, add_traceback);
   lua_insert(L, handler);
   interruptible = L;
+  interrupt_pending = 0;
   set_interrupt_handler(on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
   set_interrupt_handler(SIG_DFL);

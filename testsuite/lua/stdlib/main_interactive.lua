@@ -86,9 +86,10 @@ write("bad.lua", "error('bad')")
 local ok, how, status = os.execute(string.format("'%s' -i bad.lua < stdin > stdout 2> stderr", program))
 assert(not ok and status == 1)
 
--- SIGINT becomes an error with a traceback
-write("loop.lua", "io.stdout:write('ready\\n'):flush() local function busy() while true do end end busy()")
-write("run.sh", string.format([[
+-- SIGINT becomes an error with a traceback, whichever coroutine runs
+local function interrupt(script)
+  write("loop.lua", "io.stdout:write('ready\\n'):flush()\n" .. script)
+  write("run.sh", string.format([[
 trap - INT
 '%s' loop.lua > stdout 2> stderr &
 pid=$!
@@ -97,7 +98,14 @@ while ! grep -q ready stdout; do sleep 0.05; n=$((n + 1)); [ $n -lt 200 ] || exi
 kill -INT $pid
 wait $pid
 ]], program))
-ok, how, status = os.execute("bash -m run.sh 2> /dev/null")
-assert(how == "exit" and status == 1, status)
-err = read("stderr")
-assert(err:find("loop.lua:1: interrupted!", 1, true) and err:find("in upvalue 'busy'", 1, true) or err:find("in local 'busy'", 1, true), err)
+  local ok, how, status = os.execute("bash -m run.sh 2> /dev/null")
+  assert(how == "exit" and status == 1, status)
+  return read("stderr")
+end
+err = interrupt("local function busy() while true do end end busy()")
+assert(err:find("loop.lua:2: interrupted!", 1, true) and err:find("in local 'busy'", 1, true), err)
+err = interrupt("local co = coroutine.wrap(function() while true do end end) co()")
+assert(err:find("loop.lua:2: interrupted!", 1, true), err)
+err = interrupt("print(pcall(function() while true do end end)) error('after')")
+assert(err:find("loop.lua:2: after", 1, true), err)
+assert(read("stdout"):find("\nfalse\t[^\n]*interrupted!\n"))
