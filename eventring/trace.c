@@ -135,6 +135,24 @@ static int read_status(struct evr_trace *trace, struct eventring_error *error) {
   return status;
 }
 
+/* A head that no producer can have reached is damage, and stands for an empty
+   ring: sequence numbers after it would wrap round to blocks already read. */
+static uint64_t believable_head(struct evr_trace *trace, unsigned slot,
+                                unsigned ring, uint64_t head) {
+  if (head <= UINT64_MAX / 2) return head;
+  evr_trace_damaged(trace, "domain %u, ring %u: block number %llu is out of range",
+                    slot, ring, (unsigned long long)head);
+  return 0;
+}
+
+static void check_heads(struct evr_trace *trace) {
+  for (unsigned slot = 0; slot < trace->status.laid_out; slot++)
+    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
+      uint64_t *head = &trace->domain[slot].head[ring];
+      *head = believable_head(trace, slot, ring, *head);
+    }
+}
+
 /* The table as it stands: each head is whole, other fields need a look of their
    own (evr_trace_domain). */
 static int read_domains(struct evr_trace *trace, struct eventring_error *error) {
@@ -143,6 +161,7 @@ static int read_domains(struct evr_trace *trace, struct eventring_error *error) 
   int status = evr_source_read(&trace->source, FORMAT_DOMAINS_OFFSET, trace->domain,
                                size, error);
   __atomic_thread_fence(__ATOMIC_ACQUIRE); /* R0 */
+  if (status == EVENTRING_OK) check_heads(trace);
   return status;
 }
 
@@ -284,7 +303,7 @@ uint64_t evr_trace_head(struct evr_trace *trace, unsigned slot, unsigned ring) {
                     offsetof(struct format_domain, head) + ring * sizeof d->head[0];
   uint64_t head;
   if (evr_source_read(&trace->source, offset, &head, sizeof head, NULL) == EVENTRING_OK)
-    d->head[ring] = head;
+    d->head[ring] = believable_head(trace, slot, ring, head);
   __atomic_thread_fence(__ATOMIC_ACQUIRE); /* R0 */
   return d->head[ring];
 }
