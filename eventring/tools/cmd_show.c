@@ -284,6 +284,14 @@ static void show_json(eventring_cursor *cursor,
 
 /* ---- The command --------------------------------------------------------- */
 
+/* Reads all blocks once, so that a file that is damaged beyond its header is not
+   shown as if it were sound. */
+static void check_blocks(struct reader *reader) {
+  static const struct eventring_callbacks nothing = {NULL, NULL};
+  const struct reading reading = {.callbacks = &nothing};
+  reader_run(reader, &reading);
+}
+
 int command_show(const struct command *self, int count, char **words) {
   bool json = false;
   struct operands operands;
@@ -299,6 +307,7 @@ int command_show(const struct command *self, int count, char **words) {
     complain("%s", eventring_cursor_error(reader.cursor)->text);
     return reader_close(&reader, STATUS_WRONG);
   }
+  check_blocks(&reader);
   (json ? show_json : show_text)(reader.cursor, &info);
   return reader_close(&reader, STATUS_OK);
 }
