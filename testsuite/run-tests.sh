@@ -38,7 +38,8 @@ run_one() {
     *.lua) command=("$SAROS" "$TESTSUITE/$name")
            export LUA_PATH="$(dirname "$TESTSUITE/$name")/?.lua;;" ;;
   esac
-  (cd "$work" && exec timeout -k 10 "$TIMEOUT" "${command[@]}") >"$log" 2>&1 </dev/null
+  # The group takes what the shell itself says of a test that a signal ended.
+  { (cd "$work" && exec timeout -k 10 "$TIMEOUT" "${command[@]}") </dev/null; } >"$log" 2>&1
   status=$?
   rm -rf "$work"
   case $status in
