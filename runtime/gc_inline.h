@@ -10,7 +10,8 @@
 ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
   char *p = h->cursor;
-  if (unlikely(size > (size_t)(h->limit - p))) return heap_alloc_slow(L, size);
+  /* A hole can be longer than HEAP_SMALL_MAX: what is large must not land in it. */
+  if (unlikely(heap_is_large(size) || size > (size_t)(h->limit - p))) return heap_alloc_slow(L, size);
   h->cursor = p + size;
   return p;
 }
