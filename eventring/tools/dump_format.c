@@ -96,7 +96,7 @@ static void print_duration(FILE *out, const struct eventring_event *event) {
     fprintf(out, "  %s", duration_text(figure, event->ns > event->begin_ns
                                             ? event->ns - event->begin_ns : 0));
   else
-    fputs(event->flags & EVENTRING_SYNTHETIC ? "  (torn: its end was lost)"
+    fputs(event->flags & EVENTRING_SYNTHETIC ? "  (torn: its end was not recorded)"
                                              : "  (torn: its begin is unknown)",
           out);
 }
