@@ -25,8 +25,9 @@
  * (FRESH), an interrupted instruction (META), or a native frame: pcall, a
  * coroutine's resumer, or a C function with a continuation.
  *
- * Collections happen only in GC_CHECK; L->top is then above all registers of
- * the frame. Registers that are not live may hold old values: each collection
+ * Collections happen only in GC_CHECK. Instructions that make an object put it
+ * into the highest register in use (the compiler sees to that), so L->top is then
+ * just above it; elsewhere L->top is above all registers of the frame. Registers that are not live may hold old values: each collection
  * marks or clears every slot, so they are never dangling.
  */
 #include "interp.h"
@@ -294,7 +295,8 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
 #else
 #define GC_IS_DUE unlikely(L->domain->gc.pending)
 #endif
-#define GC_CHECK do { if (GC_IS_DUE) { SAVE; gc_step(L); RELOAD; } } while (0)
+#define GC_CHECK_BELOW(limit) do { if (GC_IS_DUE) { ci->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
+#define GC_CHECK GC_CHECK_BELOW(ci->top)
 #define TAKE_JUMP do { pc += INS_sJ(*pc) + 1; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == (INS_C(i) != 0)) TAKE_JUMP; pc++; NEXT; } while (0)
@@ -589,8 +591,9 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     SAVE;
     Table *t = table_new(L, *pc, nhash);
     pc++;
-    set_table(RA, t);
-    GC_CHECK;
+    TValue *ra = RA;
+    set_table(ra, t);
+    GC_CHECK_BELOW(ra + 1);
     NEXT;
   }
   CASE(SETLIST): {
@@ -656,7 +659,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     func = meta_prepare_concat(L, (int)INS_B(i));
     RELOAD;
     if (func != NULL) { nresults = 1; goto call_meta; }
-    GC_CHECK;
+    TValue *ra = RA;
+    GC_CHECK_BELOW(ra + 1);
     NEXT;
   }
 
@@ -834,7 +838,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     Prototype *p = CLOSURE_OF_FRAME->p->p[INS_Bx(i)];
     SAVE;
     new_closure(L, p, CLOSURE_OF_FRAME->upvalues, base, RA);
-    GC_CHECK;
+    TValue *ra = RA;
+    GC_CHECK_BELOW(ra + 1);
     NEXT;
   }
   CASE(VARARG):
