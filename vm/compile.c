@@ -20,6 +20,7 @@
 #include "func.h"
 #include "scope.h"
 #include "str.h"
+#include "verifier.h"
 
 /* ---- errors ------------------------------------------------------------------- */
 
@@ -128,6 +129,7 @@ Prototype *compile_close_function(CompileState *cs) {
   scope_leave(fs);
   codegen_finish(fs);
   Prototype *p = make_prototype(fs);
+  rt_assert(verify_prototype(p) == NULL);
   cs->fs = fs->outer;
   fs->outer = cs->spare;
   cs->spare = fs;

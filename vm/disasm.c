@@ -25,9 +25,10 @@ static void show_string(FILE *out, const String *s) {
 
 static void show_constant(FILE *out, const Prototype *p, uint32_t index) {
   if (index >= p->nconstants) {
-    fprintf(out, "K%" PRIu32 "?", index);
+    fprintf(out, " K%" PRIu32 "?", index);
     return;
   }
+  fputc(' ', out);
   const TValue *k = &p->k[index];
   switch (k->tag) {
     case TAG_NIL: fputs("nil", out); break;
@@ -78,10 +79,8 @@ static void show_notes(FILE *out, const Prototype *p, uint32_t pc) {
   const char *text = op_info[INS_OP(i)].text;
   if (references & REFERS_UPVALUE_A) show_upvalue(out, p, INS_A(i));
   if (references & REFERS_UPVALUE_B) show_upvalue(out, p, INS_B(i));
-  if (references & (REFERS_K_B | REFERS_K_C | REFERS_K_Bx | REFERS_K_AUX)) {
-    fputc(' ', out);
-    show_constant(out, p, op_constant_index(references, i, references & REFERS_K_AUX ? p->code[pc + 1] : 0));
-  }
+  if (references & REFERS_K_AUX) show_constant(out, p, op_key_index(INS_OP(i), p->code[pc + 1]));
+  if (references & (REFERS_K_B | REFERS_K_C | REFERS_K_Bx)) show_constant(out, p, op_constant_index(references, i));
   if (strstr(text, "sB)")) fprintf(out, " %d", INS_sB(i));
   if (strstr(text, "sC")) fprintf(out, " %d", INS_sC(i));
   int64_t target = jump_target(p, pc);
@@ -110,7 +109,7 @@ int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc) {
 
 static void show_lists(FILE *out, const Prototype *p) {
   for (uint32_t i = 0; i < p->nconstants; i++) {
-    fprintf(out, "  K%" PRIu32 " ", i);
+    fprintf(out, "  K%" PRIu32, i);
     show_constant(out, p, i);
     fputc('\n', out);
   }

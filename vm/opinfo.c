@@ -24,9 +24,10 @@ uint32_t op_references(OpCode op) {
   return references;
 }
 
-uint32_t op_constant_index(uint32_t references, Instruction i, uint32_t aux) {
-  if (references & REFERS_K_B) return INS_B(i);
-  if (references & REFERS_K_C) return INS_C(i);
-  if (references & REFERS_K_Bx) return INS_Bx(i);
-  return INS_OP(i) == OP_LOADKX ? aux : AUX_KEY(aux);
+uint32_t op_constant_index(uint32_t references, Instruction i) {
+  return references & REFERS_K_B ? INS_B(i) : references & REFERS_K_C ? INS_C(i) : INS_Bx(i);
+}
+
+uint32_t op_key_index(OpCode op, uint32_t aux) {
+  return op == OP_LOADKX ? aux : AUX_KEY(aux);
 }

@@ -17,13 +17,16 @@ extern const OpInfo op_info[OP_COUNT];
 enum {
   REFERS_REG_A = 1, REFERS_REG_B = 2, REFERS_REG_C = 4,
   REFERS_UPVALUE_A = 8, REFERS_UPVALUE_B = 16,
-  REFERS_K_B = 32, REFERS_K_C = 64, REFERS_K_Bx = 128, REFERS_K_AUX = 256, /* at most one of these four */
+  REFERS_K_B = 32, REFERS_K_C = 64, REFERS_K_Bx = 128, /* at most one of these three */
+  REFERS_K_AUX = 256,
   REFERS_PROTO_Bx = 512
 };
 /* The set of these, read off the description in opcodes.def. */
 uint32_t op_references(OpCode op);
-/* The index of the constant that an instruction with these references names. */
-uint32_t op_constant_index(uint32_t references, Instruction i, uint32_t aux);
+/* The index of the constant in the instruction's own word. */
+uint32_t op_constant_index(uint32_t references, Instruction i);
+/* The index of the constant in its aux word. */
+uint32_t op_key_index(OpCode op, uint32_t aux);
 
 /* Words of an instruction: 2 with aux, else 1. */
 ALWAYS_INLINE int op_length(OpCode op) {

@@ -1,0 +1,408 @@
+/* vm/chunk.c: precompiled (binary) chunks.
+ *
+ * A chunk is a header and the main function.  Numbers of fixed width are in
+ * the order of this machine; `count` is an unsigned number in groups of seven
+ * bits, lowest first, the highest bit set in all but the last byte.
+ *
+ *   header    "\x1bLua", version 0x54, format 0x53, "\x19\x93\r\n\x1a\n",
+ *             sizes of Instruction, lua_Integer, lua_Number (a byte each),
+ *             lua_Integer 0x5678, lua_Number 370.5, uint32 fingerprint of opcodes.def
+ *   main      a byte, the number of upvalues; function
+ *   function  string source (absent: that of the enclosing function)
+ *             count line_defined, last_line_defined
+ *             bytes nparams, is_vararg, max_stack
+ *             count n, n code words (caches of fields are zero)
+ *             count n, n constants: byte tag, then nothing, 8 bytes or a string
+ *             count n, n upvalues: bytes in_stack, index, kind
+ *             count n, n functions
+ *             byte has_names; if 1:
+ *               count n, n lines: count of the zigzag difference to the one before
+ *               count n, n locals: string name, count start_pc, count length
+ *               a string for each upvalue
+ *   string    count length + 1 (0: absent), bytes
+ *
+ * The format is valid for the build that wrote it alone: the fingerprint
+ * covers names and order of the instructions.  What is read is trusted in
+ * nothing: lengths are compared with what is left of the chunk before memory
+ * is taken, and each function is verified (verifier.c) before it can run.
+ * While a chunk is read nothing collects, so nothing needs an anchor.
+ */
+#include <string.h>
+
+#include "compiler.h"
+#include "func.h"
+#include "opinfo.h"
+#include "str.h"
+#include "verifier.h"
+
+#define CHUNK_VERSION 0x54
+#define CHUNK_FORMAT 0x53 /* not the reference implementation's 0 */
+#define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by whoever takes it for text */
+#define CHUNK_INTEGER 0x5678
+#define CHUNK_NUMBER 370.5
+#define MAX_NESTING 200
+
+/* FNV-1a over the names and formats of all instructions. */
+static uint32_t instruction_fingerprint(void) {
+  uint32_t hash = 0x811c9dc5u;
+  for (int op = 0; op < OP_COUNT; op++) {
+    for (const char *s = op_info[op].name; *s; s++) hash = (hash ^ (unsigned char)*s) * 0x01000193u;
+    hash = (hash ^ (op_info[op].format | (uint32_t)op_info[op].flags << 4)) * 0x01000193u;
+  }
+  return hash;
+}
+
+/* ==== writing ===================================================================== */
+
+typedef struct Dump {
+  lua_State *L;
+  lua_Writer writer;
+  void *ud;
+  bool strip;
+  int status; /* of the writer: once not 0, nothing more is written */
+  size_t used;
+  char staged[512];
+} Dump;
+
+static void flush_staged(Dump *d) {
+  if (d->used && d->status == 0) d->status = d->writer(d->L, d->staged, d->used, d->ud);
+  d->used = 0;
+}
+
+static void put(Dump *d, const void *data, size_t size) {
+  if (size > sizeof d->staged - d->used) flush_staged(d);
+  if (size > sizeof d->staged) {
+    if (d->status == 0) d->status = d->writer(d->L, data, size, d->ud);
+  } else if (size) {
+    memcpy(d->staged + d->used, data, size);
+    d->used += size;
+  }
+}
+
+static void put_byte(Dump *d, uint8_t byte) {
+  put(d, &byte, 1);
+}
+
+static void put_count(Dump *d, uint64_t count) {
+  for (; count >= 0x80; count >>= 7) put_byte(d, (uint8_t)(count | 0x80));
+  put_byte(d, (uint8_t)count);
+}
+
+static void put_string(Dump *d, const String *s) {
+  put_count(d, s ? (uint64_t)string_len(s) + 1 : 0);
+  if (s) put(d, s->data, string_len(s));
+}
+
+static void put_header(Dump *d) {
+  int64_t i = CHUNK_INTEGER;
+  double n = CHUNK_NUMBER;
+  uint32_t fingerprint = instruction_fingerprint();
+  put(d, LUA_SIGNATURE, sizeof LUA_SIGNATURE - 1);
+  put_byte(d, CHUNK_VERSION);
+  put_byte(d, CHUNK_FORMAT);
+  put(d, CHUNK_MARK, sizeof CHUNK_MARK - 1);
+  put_byte(d, sizeof(Instruction));
+  put_byte(d, sizeof i);
+  put_byte(d, sizeof n);
+  put(d, &i, sizeof i);
+  put(d, &n, sizeof n);
+  put(d, &fingerprint, sizeof fingerprint);
+}
+
+/* Without what the interpreter has cached in the aux words of fields. */
+static void put_code(Dump *d, const Prototype *p) {
+  put_count(d, p->ncode);
+  for (uint32_t pc = 0; pc < p->ncode; pc++) {
+    OpCode op = INS_OP(p->code[pc]);
+    put(d, &p->code[pc], sizeof(Instruction));
+    if (op_length(op) == 1) continue;
+    uint32_t aux = p->code[++pc];
+    if (op != OP_LOADKX && (op_references(op) & REFERS_K_AUX)) aux = AUX_KEY(aux);
+    put(d, &aux, sizeof aux);
+  }
+}
+
+static void put_constants(Dump *d, const Prototype *p) {
+  put_count(d, p->nconstants);
+  for (uint32_t i = 0; i < p->nconstants; i++) {
+    const TValue *k = &p->k[i];
+    put_byte(d, is_string(k) ? LUA_TSTRING : k->tag);
+    if (is_number(k)) put(d, &k->v, sizeof k->v);
+    else if (is_string(k)) put_string(d, as_string(k));
+  }
+}
+
+static void put_upvalues(Dump *d, const Prototype *p) {
+  put_count(d, p->nupvalues);
+  for (uint32_t i = 0; i < p->nupvalues; i++) {
+    put_byte(d, p->upvalues[i].in_stack);
+    put_byte(d, p->upvalues[i].index);
+    put_byte(d, p->upvalues[i].kind);
+  }
+}
+
+static void put_lines(Dump *d, const Prototype *p) {
+  int64_t before = 0;
+  put_count(d, p->nlines);
+  for (uint32_t i = 0; i < p->nlines; i++) {
+    int64_t difference = (int64_t)p->lines[i] - before;
+    put_count(d, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
+    before = p->lines[i];
+  }
+}
+
+static void put_names(Dump *d, const Prototype *p) {
+  bool named = p->has_names && !d->strip;
+  put_byte(d, named);
+  if (!named) return;
+  put_lines(d, p);
+  put_count(d, p->nlocals);
+  for (uint32_t i = 0; i < p->nlocals; i++) {
+    put_string(d, p->locals[i].name);
+    put_count(d, p->locals[i].start_pc);
+    put_count(d, p->locals[i].end_pc - p->locals[i].start_pc);
+  }
+  for (uint32_t i = 0; i < p->nupvalues; i++) put_string(d, p->upvalues[i].name);
+}
+
+static void put_function(Dump *d, const Prototype *p, const String *outer_source) {
+  put_string(d, d->strip || p->source == outer_source ? NULL : p->source);
+  put_count(d, p->line_defined);
+  put_count(d, p->last_line_defined);
+  put_byte(d, p->nparams);
+  put_byte(d, p->is_vararg);
+  put_byte(d, p->max_stack);
+  put_code(d, p);
+  put_constants(d, p);
+  put_upvalues(d, p);
+  put_count(d, p->nprotos);
+  for (uint32_t i = 0; i < p->nprotos && d->status == 0; i++) put_function(d, p->p[i], p->source);
+  put_names(d, p);
+}
+
+int chunk_dump(lua_State *L, const Prototype *p, lua_Writer writer, void *ud, int strip) {
+  Dump d = {.L = L, .writer = writer, .ud = ud, .strip = strip != 0};
+  put_header(&d);
+  put_byte(&d, p->nupvalues);
+  put_function(&d, p, NULL);
+  flush_staged(&d);
+  return d.status;
+}
+
+/* ==== reading ===================================================================== */
+
+typedef struct Undump {
+  lua_State *L;
+  const char *cursor, *end;
+  const char *name; /* for messages */
+  int nesting;
+} Undump;
+
+static _Noreturn void error_format(Undump *u, const char *why) {
+  string_format(u->L, "%s: bad binary format (%s)", u->name, why);
+  error_throw(u->L, LUA_ERRSYNTAX);
+}
+
+static size_t left(const Undump *u) {
+  return (size_t)(u->end - u->cursor);
+}
+
+static const char *get(Undump *u, size_t size) {
+  if (size > left(u)) error_format(u, "truncated chunk");
+  const char *data = u->cursor;
+  u->cursor += size;
+  return data;
+}
+
+static uint8_t get_byte(Undump *u) {
+  return (uint8_t)*get(u, 1);
+}
+
+static uint64_t get_count(Undump *u) {
+  uint64_t count = 0;
+  for (int shift = 0;; shift += 7) {
+    uint8_t byte = get_byte(u);
+    if (shift > 56) error_format(u, "integer overflow");
+    count |= (uint64_t)(byte & 0x7f) << shift;
+    if (!(byte & 0x80)) return count;
+  }
+}
+
+static uint32_t get_number(Undump *u) {
+  uint64_t count = get_count(u);
+  if (count > INT32_MAX) error_format(u, "integer overflow");
+  return (uint32_t)count;
+}
+
+/* A number of elements, each of which takes at least `least` bytes. */
+static uint32_t get_length(Undump *u, size_t least) {
+  uint32_t n = get_number(u);
+  if (n > left(u) / least) error_format(u, "truncated chunk");
+  return n;
+}
+
+static String *get_string(Undump *u) {
+  uint64_t count = get_count(u);
+  if (count == 0) return NULL;
+  if (count - 1 > left(u)) error_format(u, "truncated chunk");
+  return string_new(u->L, get(u, (size_t)count - 1), (size_t)count - 1);
+}
+
+static void check_bytes(Undump *u, const void *expected, size_t size, const char *why) {
+  if (memcmp(get(u, size), expected, size) != 0) error_format(u, why);
+}
+
+static void check_byte(Undump *u, uint8_t expected, const char *why) {
+  check_bytes(u, &expected, 1, why);
+}
+
+static void check_header(Undump *u) {
+  int64_t i = CHUNK_INTEGER;
+  double n = CHUNK_NUMBER;
+  uint32_t fingerprint = instruction_fingerprint();
+  check_bytes(u, LUA_SIGNATURE, sizeof LUA_SIGNATURE - 1, "not a binary chunk");
+  check_byte(u, CHUNK_VERSION, "version mismatch");
+  check_byte(u, CHUNK_FORMAT, "format mismatch");
+  check_bytes(u, CHUNK_MARK, sizeof CHUNK_MARK - 1, "corrupted chunk");
+  check_byte(u, sizeof(Instruction), "Instruction size mismatch");
+  check_byte(u, sizeof i, "lua_Integer size mismatch");
+  check_byte(u, sizeof n, "lua_Number size mismatch");
+  check_bytes(u, &i, sizeof i, "integer format mismatch");
+  check_bytes(u, &n, sizeof n, "float format mismatch");
+  check_bytes(u, &fingerprint, sizeof fingerprint, "instruction set mismatch");
+}
+
+/* Each part is in the prototype, with its length, before more memory is asked for. */
+
+static void get_code(Undump *u, Prototype *p) {
+  uint32_t n = get_length(u, sizeof(Instruction));
+  p->code = heap_alloc_part(u->L, n * sizeof(Instruction));
+  p->ncode = n;
+  if (n) memcpy(p->code, get(u, n * sizeof(Instruction)), n * sizeof(Instruction));
+}
+
+static void get_constant(Undump *u, TValue *k) {
+  k->tag = get_byte(u);
+  switch (k->tag) {
+    case TAG_NIL: case TAG_FALSE: case TAG_TRUE: break;
+    case TAG_INT: case TAG_FLOAT: memcpy(&k->v, get(u, sizeof k->v), sizeof k->v); break;
+    case LUA_TSTRING: {
+      k->tag = TAG_NIL;
+      String *s = get_string(u);
+      if (s == NULL) error_format(u, "bad format for constant string");
+      set_string(k, s);
+      break;
+    }
+    default: error_format(u, "bad constant");
+  }
+}
+
+static void get_constants(Undump *u, Prototype *p) {
+  uint32_t n = get_length(u, 1);
+  p->k = heap_alloc_part(u->L, n * sizeof(TValue));
+  if (n) memset(p->k, 0, n * sizeof(TValue));
+  p->nconstants = n;
+  for (uint32_t i = 0; i < n; i++) get_constant(u, &p->k[i]);
+}
+
+static void get_upvalues(Undump *u, Prototype *p) {
+  uint32_t n = get_length(u, 3);
+  if (n > UINT8_MAX) error_format(u, "too many upvalues");
+  p->upvalues = heap_alloc_part(u->L, n * sizeof(UpvalueDesc));
+  p->nupvalues = (uint8_t)n;
+  for (uint32_t i = 0; i < n; i++) {
+    UpvalueDesc desc = {.name = NULL};
+    desc.in_stack = get_byte(u);
+    desc.index = get_byte(u);
+    desc.kind = get_byte(u);
+    p->upvalues[i] = desc;
+  }
+}
+
+static Prototype *get_function(Undump *u, String *outer_source);
+
+static void get_functions(Undump *u, Prototype *p) {
+  uint32_t n = get_length(u, 1);
+  p->p = heap_alloc_part(u->L, n * sizeof *p->p);
+  if (n) memset(p->p, 0, n * sizeof *p->p);
+  p->nprotos = n;
+  for (uint32_t i = 0; i < n; i++) p->p[i] = get_function(u, p->source);
+}
+
+static void get_lines(Undump *u, Prototype *p) {
+  uint32_t n = get_length(u, 1);
+  uint64_t line = 0;
+  p->lines = heap_alloc_part(u->L, n * sizeof *p->lines);
+  p->nlines = n;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t zigzag = get_count(u);
+    line += zigzag >> 1 ^ (0 - (zigzag & 1));
+    p->lines[i] = (uint32_t)(line & INT32_MAX);
+  }
+}
+
+static void get_locals(Undump *u, Prototype *p) {
+  uint32_t n = get_length(u, 3);
+  p->locals = heap_alloc_part(u->L, n * sizeof(LocalVar));
+  if (n) memset(p->locals, 0, n * sizeof(LocalVar));
+  p->nlocals = n;
+  for (uint32_t i = 0; i < n; i++) {
+    p->locals[i].name = get_string(u);
+    p->locals[i].start_pc = get_number(u);
+    p->locals[i].end_pc = p->locals[i].start_pc + get_number(u);
+  }
+}
+
+static void get_names(Undump *u, Prototype *p) {
+  p->has_names = get_byte(u);
+  if (!p->has_names) return;
+  get_lines(u, p);
+  get_locals(u, p);
+  for (uint32_t i = 0; i < p->nupvalues; i++) p->upvalues[i].name = get_string(u);
+}
+
+static void verify(Undump *u, const Prototype *p) {
+  const char *error = verify_prototype(p);
+  if (error == verify_no_memory) error_memory(u->L);
+  if (error) error_format(u, error);
+}
+
+static Prototype *get_function(Undump *u, String *outer_source) {
+  if (++u->nesting > MAX_NESTING) error_format(u, "functions nested too deeply");
+  Prototype *p = prototype_new(u->L); /* with all lengths 0 */
+  p->source = get_string(u);
+  if (p->source == NULL) p->source = outer_source;
+  p->line_defined = get_number(u);
+  p->last_line_defined = get_number(u);
+  p->nparams = get_byte(u);
+  p->is_vararg = get_byte(u);
+  p->max_stack = get_byte(u);
+  get_code(u, p);
+  get_constants(u, p);
+  get_upvalues(u, p);
+  get_functions(u, p);
+  get_names(u, p);
+  verify(u, p);
+  u->nesting--;
+  return p;
+}
+
+/* The chunk's name as messages show it. */
+static const char *display_name(const char *name) {
+  if (*name == '@' || *name == '=') return name + 1;
+  return *name == LUA_SIGNATURE[0] ? "binary string" : name;
+}
+
+LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name) {
+  Undump u = {.L = L, .cursor = data, .end = data + size, .name = display_name(name)};
+  check_header(&u);
+  uint8_t nupvalues = get_byte(&u);
+  Prototype *p = get_function(&u, NULL);
+  if (p->nupvalues != nupvalues) error_format(&u, "wrong number of upvalues");
+  LuaClosure *closure = lua_closure_new(L, p);
+  for (uint32_t i = 0; i < nupvalues; i++) closure->upvalues[i] = upvalue_new_closed(L);
+  stack_check(L, 1);
+  set_lua_closure(L->top, closure);
+  L->top++;
+  return closure;
+}

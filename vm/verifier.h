@@ -1,0 +1,13 @@
+/* vm/verifier.h: proves that bytecode cannot harm the interpreter (design: top of verifier.c). */
+#ifndef SAROS_VM_VERIFIER_H
+#define SAROS_VM_VERIFIER_H
+
+#include "object.h"
+
+/* Checks a prototype whose arrays and header are in place and whose inner
+ * prototypes were checked already. Answers NULL, or what is wrong; the latter is
+ * verify_no_memory when there is no scratch memory. Raises nothing. */
+const char *verify_prototype(const Prototype *p);
+extern const char verify_no_memory[];
+
+#endif
