@@ -49,6 +49,12 @@ ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, co
   }
 }
 
+/* A node of the table got the contents of another one. Matters where cards are
+ * marked rather than the table logged. */
+ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
+  if ((t->gc & GC_CLEAN) && heap_is_large((t->node_mask + 1) * sizeof(Node))) gc_remember_slot(L->domain, t, to);
+}
+
 /* The intern table answers a string that was there. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
   if (unlikely(d->gc.phase == GC_PHASE_SWEEP_STRINGS)) gc_resurrect_string(d, s);

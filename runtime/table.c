@@ -218,8 +218,10 @@ static void evict_node(Table *t, Node *mine, Node *spare) {
 }
 
 /* Finds the node for a key that is absent: its main position, or a free node
- * linked into its chain. NULL: no room. */
-static Node *place_key(Table *t, uint8_t tag, Payload key) {
+ * linked into its chain. NULL: no room. *moved: the node that another key was
+ * moved to for that, or NULL. */
+static Node *place_key(Table *t, uint8_t tag, Payload key, Node **moved) {
+  *moved = NULL;
   Node *mp = main_position(t, tag, key);
   if (mp->tag == TAG_NIL && has_hash(t)) return mp;
   if (!has_hash(t)) return NULL;
@@ -227,6 +229,7 @@ static Node *place_key(Table *t, uint8_t tag, Payload key) {
   if (spare == NULL) return NULL;
   if (main_position(t, mp->key_tag, mp->key) != mp) {
     evict_node(t, mp, spare);
+    *moved = spare;
     return mp;
   }
   spare->next = mp->next != 0 ? (int32_t)(mp + mp->next - spare) : 0;
@@ -247,7 +250,7 @@ static void reinsert(Table *t, uint8_t tag, Payload key, const TValue *value) {
     value_copy(&t->array[key.i - 1], value);
     return;
   }
-  Node *n = place_key(t, tag, key);
+  Node *moved, *n = place_key(t, tag, key, &moved);
   rt_assert(n != NULL);
   set_node_key(t, n, tag, key);
   value_copy(node_value(n), value);
@@ -372,7 +375,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
     }
   }
   if (is_nil(value)) return; /* an absent key stays absent */
-  Node *n = place_key(t, key->tag, key->v);
+  Node *moved, *n = place_key(t, key->tag, key->v, &moved);
   if (n == NULL) {
     rehash(L, t, key);
     table_set(L, t, key, value); /* may go to the array part now */
@@ -380,6 +383,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
   }
   set_node_key(t, n, key->tag, key->v);
   value_copy(node_value(n), value);
+  if (moved != NULL) gc_barrier_moved(L, t, moved);
   gc_barrier_table(L, t, &n->key, key);
   gc_barrier_table(L, t, n, value);
 }
