@@ -85,24 +85,32 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
 
 /* ---- writing -------------------------------------------------------------------- */
 
-/* container[key] = value where the key exists already: needs no metamethod. */
-ALWAYS_INLINE bool overwrite(lua_State *L, const TValue *container, const TValue *slot, const TValue *value) {
-  if (unlikely(is_nil(slot))) return false;
-  value_copy((TValue *)slot, value);
-  gc_barrier_table(L, as_table(container), slot, value);
+/* container[key] = value where no metamethod has a say: the field exists, or
+ * the table has no metatable. slot is what looking up the key answered. */
+ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
+  if (likely(!is_nil(slot))) {
+    value_copy((TValue *)slot, value);
+    gc_barrier_table(L, t, slot, value);
+    return true;
+  }
+  if (t->metatable != NULL) return false;
+  table_finish_set(L, t, key, slot, value);
   return true;
 }
 
 /* container[k] = the value on top, which is popped. */
 static void set_string_key(lua_State *L, const TValue *container, const char *k) {
   api_check_values(L, 1);
-  String *key = string_new(L, k, strlen(k));
-  if (is_table(container) && key->type == TYPE_SHORT_STRING &&
-      overwrite(L, container, table_get_str(as_table(container), key), L->top - 1)) {
-    L->top--;
-    return;
+  TValue key;
+  set_string(&key, string_new(L, k, strlen(k))); /* nothing collects before it is stored */
+  if (likely(is_table(container))) {
+    Table *t = as_table(container);
+    if (store_plain(L, t, &key, table_get(t, &key), L->top - 1)) {
+      L->top--;
+      return;
+    }
   }
-  api_push_string(L, key);
+  api_push_value(L, &key);
   vm_set(L, container, L->top - 1, L->top - 2);
   L->top -= 2;
 }
@@ -113,23 +121,26 @@ void lua_setfield(lua_State *L, int idx, const char *k) { set_string_key(L, api_
 
 void lua_settable(lua_State *L, int idx) {
   api_check_values(L, 2);
-  const TValue *container = api_slot(L, idx);
+  const TValue *container = api_slot(L, idx), *key = L->top - 2, *value = L->top - 1;
   if (!is_table(container) ||
-      !overwrite(L, container, table_get(as_table(container), L->top - 2), L->top - 1))
-    vm_set(L, container, L->top - 2, L->top - 1);
+      !store_plain(L, as_table(container), key, table_get(as_table(container), key), value))
+    vm_set(L, container, key, value);
   L->top -= 2;
 }
 
 void lua_seti(lua_State *L, int idx, lua_Integer n) {
   api_check_values(L, 1);
   const TValue *container = api_slot(L, idx);
-  if (is_table(container) &&
-      overwrite(L, container, table_get_int(as_table(container), n), L->top - 1)) {
-    L->top--;
-    return;
+  TValue key;
+  set_int(&key, n);
+  if (likely(is_table(container))) {
+    Table *t = as_table(container);
+    if (store_plain(L, t, &key, table_get_int(t, n), L->top - 1)) {
+      L->top--;
+      return;
+    }
   }
-  set_int(L->top, n);
-  api_push(L);
+  api_push_value(L, &key);
   vm_set(L, container, L->top - 1, L->top - 2);
   L->top -= 2;
 }
