@@ -1,5 +1,6 @@
 /* cmd_dump.c: `eventring dump`: the events of a recording, one a line, in the
  * order of their times; at the end the spans that are still open. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +126,7 @@ static uint64_t newest_ns(eventring_cursor *cursor) {
 /* Output that nobody takes any more ends the reading. */
 static int go_on(const struct dump_options *options) {
   if (!ferror(options->format.out)) return 0;
+  if (!output_errno) output_errno = errno;
   reader_stop();
   return 1;
 }

@@ -76,14 +76,17 @@ static int run(int count, char **words) {
   return command->run(command, count - 1, words + 1);
 }
 
+/* What could not be written was not shown: a full disk must not look like a short
+   recording. A reader of ours that has gone away (EPIPE) knows what it did. */
+static int check_output(int status) {
+  if (fflush(stdout) != 0 && !output_errno) output_errno = errno;
+  if (!ferror(stdout) || output_errno == EPIPE) return status;
+  complain("cannot write to standard output: %s",
+           strerror(output_errno ? output_errno : EIO));
+  return status == STATUS_OK ? STATUS_WRONG : status;
+}
+
 int main(int argc, char **argv) {
   setlocale(LC_CTYPE, "");
-  int status = run(argc - 1, argv + 1);
-  /* What could not be written was not shown: a full disk must not look like a
-     short recording. */
-  if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
-    complain("cannot write to standard output: %s", strerror(errno));
-    if (status == STATUS_OK) status = STATUS_WRONG;
-  }
-  return status;
+  return check_output(run(argc - 1, argv + 1));
 }

@@ -8,6 +8,8 @@
 
 #include "units.h"
 
+int output_errno;
+
 void complain(const char *format, ...) {
   char text[2048];
   char safe[sizeof text * 4 + 1];

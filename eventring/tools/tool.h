@@ -39,6 +39,10 @@ struct command {
    the result (file names, names out of files) are shown as \xNN. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whoever sees that a write to standard output failed leaves errno here, at once,
+   for the message at the end; 0: nobody saw it. */
+extern int output_errno;
+
 /* calloc, realloc and strdup that end the command with status 1 when there is
    no memory. */
 void *need_zeroed(size_t count, size_t size);

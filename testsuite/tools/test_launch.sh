@@ -53,4 +53,5 @@ is "its last event" '"domain_stop"' "$(jq -s '[.[] | select(.ring == "runtime")]
 # a reader of our output that goes away: cleared up all the same
 "$EVENTRING" dump -- "$PRODUCER" --rounds 20000 --pause-us 1 2>errors | head -n 5 >/dev/null
 is "left in TMPDIR after a broken pipe" "" "$(ls tmp)"
+is "message of a broken pipe" "" "$(cat errors)"
 finish
