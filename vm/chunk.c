@@ -12,7 +12,8 @@
  *             count line_defined, last_line_defined
  *             bytes nparams, is_vararg, max_stack
  *             count n, n code words (caches of fields are zero)
- *             count n, n constants: byte tag, then nothing, 8 bytes or a string
+ *             count n, n constants: byte tag (| 0x80: CONSTANT_ON_LEFT), then
+ *             nothing, 8 bytes or a string
  *             count n, n upvalues: bytes in_stack, index, kind
  *             count n, n functions
  *             byte has_names; if 1:
@@ -40,6 +41,7 @@
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by whoever takes it for text */
 #define CHUNK_INTEGER 0x5678
 #define CHUNK_NUMBER 370.5
+#define LEFT_CONSTANT 0x80 /* in the tag of a constant */
 #define MAX_NESTING 200
 
 /* FNV-1a over the names and formats of all instructions. */
@@ -126,7 +128,8 @@ static void put_constants(Dump *d, const Prototype *p) {
   put_count(d, p->nconstants);
   for (uint32_t i = 0; i < p->nconstants; i++) {
     const TValue *k = &p->k[i];
-    put_byte(d, is_string(k) ? LUA_TSTRING : k->tag);
+    uint8_t tag = is_string(k) ? LUA_TSTRING : k->tag;
+    put_byte(d, k->extra ? tag | LEFT_CONSTANT : tag);
     if (is_number(k)) put(d, &k->v, sizeof k->v);
     else if (is_string(k)) put_string(d, as_string(k));
   }
@@ -282,7 +285,9 @@ static void get_code(Undump *u, Prototype *p) {
 }
 
 static void get_constant(Undump *u, TValue *k) {
-  k->tag = get_byte(u);
+  uint8_t tag = get_byte(u);
+  k->tag = tag & ~LEFT_CONSTANT;
+  k->extra = tag & LEFT_CONSTANT ? CONSTANT_ON_LEFT : 0;
   switch (k->tag) {
     case TAG_NIL: case TAG_FALSE: case TAG_TRUE: break;
     case TAG_INT: case TAG_FLOAT: memcpy(&k->v, get(u, sizeof k->v), sizeof k->v); break;

@@ -276,12 +276,12 @@ void expr_release_two(FuncState *fs, Expr *a, Expr *b) {
 /* ---- constants ------------------------------------------------------------------------- */
 
 static bool same_constant(const TValue *a, const TValue *b) {
-  return a->tag == b->tag && (a->tag <= TAG_FALSE || a->tag == TAG_TRUE || a->v.i == b->v.i);
+  return a->tag == b->tag && a->extra == b->extra && (a->tag <= TAG_FALSE || a->tag == TAG_TRUE || a->v.i == b->v.i);
 }
 
 static uint32_t constant_hash(const TValue *v) {
   uint64_t bits = v->tag <= TAG_FALSE || v->tag == TAG_TRUE ? 0 : (uint64_t)v->v.i;
-  bits = (bits ^ v->tag) * 0x9e3779b97f4a7c15u;
+  bits = (bits ^ v->tag ^ v->extra << 8) * 0x9e3779b97f4a7c15u;
   return (uint32_t)(bits >> 32);
 }
 
@@ -353,16 +353,25 @@ bool expr_as_number(const Expr *e, TValue *value) {
   return constant_value(e, value ? value : &ignored);
 }
 
-bool expr_to_small_constant(FuncState *fs, Expr *e) {
+static bool to_small_constant(FuncState *fs, Expr *e, uint32_t extra) {
   TValue value;
   if (expr_has_jumps(e)) return false;
   if (e->kind == EXPR_CONSTANT) return e->u.index <= 0xff;
   if (!constant_value(e, &value)) return false;
+  value.extra = extra;
   uint32_t index = constant_add(fs, &value);
   if (index > 0xff) return false;
   e->kind = EXPR_CONSTANT;
   e->u.index = (int)index;
   return true;
+}
+
+bool expr_to_small_constant(FuncState *fs, Expr *e) {
+  return to_small_constant(fs, e, 0);
+}
+
+bool expr_to_left_constant(FuncState *fs, Expr *e) {
+  return to_small_constant(fs, e, CONSTANT_ON_LEFT);
 }
 
 static void load_constant(FuncState *fs, int reg, uint32_t index) {

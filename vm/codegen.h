@@ -83,6 +83,7 @@ void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line); /
 void expr_not(FuncState *fs, Expr *e); /* the operator `not` */
 bool expr_as_number(const Expr *e, TValue *value);   /* a numeral without jumps; value may be NULL */
 bool expr_to_small_constant(FuncState *fs, Expr *e); /* EXPR_CONSTANT with an index <= 255? */
+bool expr_to_left_constant(FuncState *fs, Expr *e);  /* the same, for a left operand (CONSTANT_ON_LEFT) */
 void expr_release_two(FuncState *fs, Expr *a, Expr *b);
 int jump_test(FuncState *fs, OpCode op, int a, int b, int c); /* test and its jump */
 #define code_op(ins) ((unsigned)((ins) & 0xff)) /* also OP_TESTJMP */

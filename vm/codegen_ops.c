@@ -2,9 +2,9 @@
  *
  * The parser calls op_left between an operator and its right operand, op_binary
  * after it.  op_left keeps a left operand that is a numeral as it is: it may
- * be folded, or become part of the instruction.  A numeral on the left that
- * does become an operand is loaded after the right operand, which nobody can
- * notice.
+ * be folded, or become part of the instruction (with CONSTANT_ON_LEFT, when the
+ * operator is commutative).  A numeral on the left that needs a register is
+ * loaded after the right operand, which nobody can notice.
  *
  * ADDI with a negative operand is a subtraction: x + -1 with a literal -1 uses
  * ADDK, so that metamethods and messages see the operator that was written.
@@ -144,13 +144,16 @@ static bool add_immediate(BinaryOp op, const Expr *right, int *operand) {
   return true;
 }
 
-/* Can the right operand be a constant of the instruction? */
-static bool arithmetic_constant(FuncState *fs, BinaryOp op, Expr *right) {
+/* Can the operator work on this value as a constant? */
+static bool arithmetic_constant(BinaryOp op, const Expr *e) {
   TValue value;
   int64_t ignored;
-  if (!expr_as_number(right, &value)) return false;
-  if (op >= BINARY_BAND && !number_to_int(&value, &ignored, FLOAT_EXACT)) return false;
-  return expr_to_small_constant(fs, right);
+  if (!expr_as_number(e, &value)) return false;
+  return op < BINARY_BAND || number_to_int(&value, &ignored, FLOAT_EXACT);
+}
+
+static bool is_commutative(BinaryOp op) {
+  return op == BINARY_ADD || op == BINARY_MUL || op == BINARY_BAND || op == BINARY_BOR || op == BINARY_BXOR;
 }
 
 static void arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
@@ -159,9 +162,12 @@ static void arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int 
   if (add_immediate(op, right, &operand)) {
     int reg = expr_to_any(fs, left);
     ins = MAKE_ABC(OP_ADDI, 0, reg, operand + 128);
-  } else if (arithmetic_constant(fs, op, right)) {
+  } else if (arithmetic_constant(op, right) && expr_to_small_constant(fs, right)) {
     int reg = expr_to_any(fs, left);
     ins = MAKE_ABC(constant_ops[op], 0, reg, right->u.index);
+  } else if (is_commutative(op) && arithmetic_constant(op, left) && expr_to_left_constant(fs, left)) {
+    int reg = expr_to_any(fs, right);
+    ins = MAKE_ABC(constant_ops[op], 0, reg, left->u.index);
   } else {
     int right_reg = expr_to_any(fs, right);
     int left_reg = expr_to_any(fs, left);

@@ -276,6 +276,13 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
   return ci;
 }
 
+/* meta_prepare_arith for an operand k of the prototype, which may have been
+ * written on the left (opcodes.def). */
+static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValue *x, const TValue *k, TValue *result) {
+  bool left = k->extra == CONSTANT_ON_LEFT;
+  return meta_prepare_arith(L, op, left ? k : x, left ? x : k, result);
+}
+
 /* ---- the loop ------------------------------------------------------------------- */
 
 #define RA (base + INS_A(i))
@@ -301,7 +308,7 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == (INS_C(i) != 0)) TAKE_JUMP; pc++; NEXT; } while (0)
 
-#define ARITH(name, b, c, int_op, float_op, luaop) \
+#define ARITH(name, b, c, int_op, float_op, luaop, prepare) \
   { \
     const TValue *x = (b), *y = (c); \
     if (likely(is_int(x) && is_int(y))) { int_op; NEXT; } \
@@ -311,26 +318,26 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
     float_op; \
     NEXT; \
   arith_slow_##name: \
-    WITH_META(meta_prepare_arith(L, luaop, x, y, RA)); \
+    WITH_META(prepare(L, luaop, x, y, RA)); \
     NEXT; \
   }
 #define WRAP(op) set_int(RA, (int64_t)((uint64_t)x->v.i op (uint64_t)y->v.i))
 #define FLOAT(expr) set_float(RA, (expr))
 #define ARITH_BOTH(name, int_op, float_op, luaop) \
-  CASE(name): ARITH(name, RB, RC, int_op, float_op, luaop) \
-  CASE(name##K): ARITH(name##K, RB, KC, int_op, float_op, luaop)
+  CASE(name): ARITH(name, RB, RC, int_op, float_op, luaop, meta_prepare_arith) \
+  CASE(name##K): ARITH(name##K, RB, KC, int_op, float_op, luaop, prepare_arith_constant)
 
 /* Bitwise: operands are integers or floats (strings) with an integer value. */
-#define BITWISE(name, c, expr, luaop) \
+#define BITWISE(name, c, expr, luaop, prepare) \
   { \
     const TValue *x = RB, *y = (c); \
     if (likely(is_int(x) && is_int(y))) { int64_t a = x->v.i, b = y->v.i; set_int(RA, (expr)); NEXT; } \
-    WITH_META(meta_prepare_arith(L, luaop, x, y, RA)); \
+    WITH_META(prepare(L, luaop, x, y, RA)); \
     NEXT; \
   }
 #define BITWISE_BOTH(name, expr, luaop) \
-  CASE(name): BITWISE(name, RC, expr, luaop) \
-  CASE(name##K): BITWISE(name##K, KC, expr, luaop)
+  CASE(name): BITWISE(name, RC, expr, luaop, meta_prepare_arith) \
+  CASE(name##K): BITWISE(name##K, KC, expr, luaop, prepare_arith_constant)
 
 #define COMPARE_IMMEDIATE(op, prepare, flip) \
   { \

@@ -26,6 +26,8 @@ typedef enum OpFormat { FORMAT_ABC, FORMAT_ABx, FORMAT_AsBx, FORMAT_sJ } OpForma
 #define AUX_KEY(aux) ((aux) & 0xffff)   /* constant index of a field access */
 #define AUX_SLOT(aux) ((aux) >> 16)     /* cached node index of a field access */
 
+#define CONSTANT_ON_LEFT 1 /* TValue.extra of a constant that is a left operand */
+
 #define MAX_REGISTERS 250
 #define MAX_INDEX_Bx 0xffff
 #define MAX_JUMP ((1 << 23) - 1)
