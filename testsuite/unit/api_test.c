@@ -325,6 +325,51 @@ static void hooks(void **state) {
   assert_true(lines_seen[0] == 1 && lines_seen[1] == 2 && lines_seen[2] == 4);
 }
 
+static void yield_at_line(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_yield(L, 0);
+}
+
+/* A hook that yields stops the coroutine before each line; the line runs once. */
+static void hooks_that_yield(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_State *co = lua_newthread(L);
+  luaL_loadstring(co, "local n = 0\nfor i = 1, 3 do\n n = n + i\nend\nreturn n");
+  lua_sethook(co, yield_at_line, LUA_MASKLINE | LUA_MASKCOUNT, 1000);
+  int yields = 0, results, status;
+  while ((status = lua_resume(co, L, 0, &results)) == LUA_YIELD) {
+    assert_int_equal(results, 0);
+    lua_gc(L, LUA_GCSTEP, 0);
+    yields++;
+  }
+  assert_int_equal(status, LUA_OK);
+  assert_int_equal(results, 1);
+  assert_int_equal(lua_tointeger(co, -1), 6);
+  assert_int_equal(yields, 9);
+  lua_sethook(co, NULL, 0, 0);
+}
+
+static int ncounts;
+
+static void stop_after_ten(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  if (++ncounts == 10) luaL_error(L, "interrupted");
+}
+
+/* A count hook ends an endless loop without calls. */
+static void count_hook(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  luaL_loadstring(L, "while true do end");
+  ncounts = 0;
+  lua_sethook(L, stop_after_ten, LUA_MASKCOUNT, 100);
+  assert_int_equal(lua_gethookcount(L), 100);
+  assert_int_equal(lua_pcall(L, 0, 0, 0), LUA_ERRRUN);
+  lua_sethook(L, NULL, 0, 0);
+  assert_non_null(strstr(lua_tostring(L, -1), "interrupted"));
+}
+
 static void function_info(void **state) {
   lua_State *L = *state;
   lua_Debug ar;
@@ -353,7 +398,7 @@ int main(void) {
       cmocka_unit_test(tables),    cmocka_unit_test(metatables),    cmocka_unit_test(userdata),
       cmocka_unit_test(operators), cmocka_unit_test(formats),       cmocka_unit_test(chunks),
       cmocka_unit_test(threads),   cmocka_unit_test(collector),     cmocka_unit_test(hooks),
-      cmocka_unit_test(function_info),
+      cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }
