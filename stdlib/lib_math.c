@@ -19,28 +19,39 @@
 /* Floats from -2^63 to below 2^63 fit an integer. */
 #define TWO_63 9223372036854775808.0
 
-static void push_rounded(lua_State *L, lua_Number whole) {
-  if (whole >= -TWO_63 && whole < TWO_63)
-    lua_pushinteger(L, (lua_Integer)whole);
-  else
-    lua_pushnumber(L, whole);
-}
+static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_63; }
 
 /* ---- rounding --------------------------------------------------------------- */
 
+/* A float that fits no integer is whole already (or infinite, or no number). */
+
 static int math_floor(lua_State *L) {
-  if (lua_isinteger(L, 1))
+  if (lua_isinteger(L, 1)) {
     lua_settop(L, 1);
-  else
-    push_rounded(L, floor(luaL_checknumber(L, 1)));
+    return 1;
+  }
+  lua_Number n = luaL_checknumber(L, 1);
+  if (fits_integer(n)) {
+    lua_Integer truncated = (lua_Integer)n;
+    lua_pushinteger(L, truncated - ((lua_Number)truncated > n));
+  } else {
+    lua_pushnumber(L, n);
+  }
   return 1;
 }
 
 static int math_ceil(lua_State *L) {
-  if (lua_isinteger(L, 1))
+  if (lua_isinteger(L, 1)) {
     lua_settop(L, 1);
-  else
-    push_rounded(L, ceil(luaL_checknumber(L, 1)));
+    return 1;
+  }
+  lua_Number n = luaL_checknumber(L, 1);
+  if (fits_integer(n)) {
+    lua_Integer truncated = (lua_Integer)n;
+    lua_pushinteger(L, truncated + ((lua_Number)truncated < n));
+  } else {
+    lua_pushnumber(L, n);
+  }
   return 1;
 }
 
@@ -52,7 +63,10 @@ static int math_modf(lua_State *L) {
     return 2;
   }
   lua_Number n = luaL_checknumber(L, 1), whole = trunc(n);
-  push_rounded(L, whole);
+  if (fits_integer(whole))
+    lua_pushinteger(L, (lua_Integer)whole);
+  else
+    lua_pushnumber(L, whole);
   lua_pushnumber(L, n == whole ? 0.0 : n - whole); /* infinities have no fraction */
   return 2;
 }

@@ -54,7 +54,7 @@ static int strlib_byte(lua_State *L) {
   if (first > last) return 0;
   size_t count = last - first + 1;
   if (count >= INT_MAX) return luaL_error(L, "string slice too long");
-  luaL_checkstack(L, (int)count, "string slice too long");
+  if (count > LUA_MINSTACK / 2) luaL_checkstack(L, (int)count, "string slice too long");
   for (size_t i = 0; i < count; i++) lua_pushinteger(L, (unsigned char)s[first - 1 + i]);
   return (int)count;
 }
@@ -225,12 +225,11 @@ static const luaL_Reg metamethods[] = {
 };
 
 static const luaL_Reg functions[] = {
-    {"byte", strlib_byte},         {"char", strlib_char},     {"dump", strlib_dump},
-    {"find", strlib_find},         {"format", strlib_format}, {"gmatch", strlib_gmatch},
-    {"gsub", strlib_gsub},         {"len", strlib_len},       {"lower", strlib_lower},
-    {"match", strlib_match},       {"pack", strlib_pack},     {"packsize", strlib_packsize},
-    {"rep", strlib_rep},           {"reverse", strlib_reverse}, {"sub", strlib_sub},
-    {"unpack", strlib_unpack},     {"upper", strlib_upper},   {NULL, NULL},
+    {"byte", strlib_byte},     {"char", strlib_char},         {"dump", strlib_dump},
+    {"format", strlib_format}, {"len", strlib_len},           {"lower", strlib_lower},
+    {"pack", strlib_pack},     {"packsize", strlib_packsize}, {"rep", strlib_rep},
+    {"reverse", strlib_reverse}, {"sub", strlib_sub},         {"unpack", strlib_unpack},
+    {"upper", strlib_upper},   {NULL, NULL},
 };
 
 /* Gives all strings a metatable; the library's table is on top of the stack. */
@@ -246,6 +245,7 @@ static void set_string_metatable(lua_State *L) {
 int luaopen_string(lua_State *L) {
   require_classes(L);
   luaL_newlib(L, functions);
+  string_match_open(L);
   set_string_metatable(L);
   return 1;
 }

@@ -189,12 +189,12 @@ static bool is_plain_table(lua_State *L, int arg) {
 
 static int tablib_unpack(lua_State *L) {
   lua_Integer first = luaL_optinteger(L, 2, 1);
-  lua_Integer last = luaL_opt(L, luaL_checkinteger, 3, luaL_len(L, 1));
+  bool plain = is_plain_table(L, 1);
+  lua_Integer last = lua_isnoneornil(L, 3) ? table_length(L, 1, plain) : luaL_checkinteger(L, 3);
   if (first > last) return 0;
   lua_Unsigned count = (lua_Unsigned)last - (lua_Unsigned)first; /* less one */
-  if (count >= INT_MAX || !lua_checkstack(L, (int)++count))
+  if (count >= INT_MAX || (++count > LUA_MINSTACK / 2 && !lua_checkstack(L, (int)count)))
     return luaL_error(L, "too many results to unpack");
-  bool plain = is_plain_table(L, 1);
   for (lua_Integer i = first; i < last; i++) table_get(L, 1, plain, i);
   table_get(L, 1, plain, last);
   return (int)count;

@@ -24,12 +24,13 @@ static inline bool is_continuation(char c) { return ((unsigned char)c & 0xc0) ==
 
 /* ---- encoding and decoding -------------------------------------------------- */
 
+/* By length less one, the least code point that takes so many bytes. */
+static const uint32_t least_code[ENCODED_MAX] = {0, 0x80, 0x800, 0x10000, 0x200000, 0x4000000};
+
 /* Bytes of a code point's encoding. */
 static int encoded_length(uint32_t code) {
-  static const uint32_t limits[ENCODED_MAX] = {0x80, 0x800, 0x10000, 0x200000, 0x4000000,
-                                               UINT32_C(0x80000000)};
   int length = 1;
-  while (code >= limits[length - 1]) length++;
+  while (length < ENCODED_MAX && code >= least_code[length]) length++;
   return length;
 }
 
@@ -45,28 +46,30 @@ static int encode(char *out, uint32_t code) {
   return length;
 }
 
-/* How many bytes the first one announces; 0 if it can start none. */
-static int announced_length(unsigned char first) {
-  if (first < 0x80) return 1;
+/* How many bytes a first one from 80 on announces; 0 if it can start none. */
+static inline int announced_length(unsigned char first) {
   int ones = __builtin_clz((unsigned)(unsigned char)~first << 24 | 1u << 23);
   return ones < 2 || ones > ENCODED_MAX ? 0 : ones;
 }
 
 /* Decodes the character at `s`, which ends with a 0 at the latest at its end.
  * Its length, or 0 if it is not valid. */
-static int decode(const char *s, uint32_t *code, bool strict) {
+static inline int decode(const char *s, uint32_t *code, bool strict) {
   unsigned char first = (unsigned char)*s;
-  int length = announced_length(first);
-  if (length <= 1) {
-    *code = first;
-    return length;
+  *code = first;
+  if (first < 0x80) return 1;
+  if (first < 0xe0) { /* the shortest form needs 8 bits at least: C0 and C1 are overlong */
+    *code = (first & 0x1fu) << 6 | ((unsigned char)s[1] & 0x3f);
+    return first >= 0xc2 && is_continuation(s[1]) ? 2 : 0;
   }
+  int length = announced_length(first);
+  if (length == 0) return 0;
   uint32_t value = first & (0x7fu >> length);
   for (int i = 1; i < length; i++) {
     if (!is_continuation(s[i])) return 0;
     value = value << 6 | ((unsigned char)s[i] & 0x3f);
   }
-  if (encoded_length(value) != length) return 0; /* overlong */
+  if (value < least_code[length - 1]) return 0; /* overlong */
   if (strict && (value > UNICODE_MAX || (value >= 0xd800 && value <= 0xdfff))) return 0;
   *code = value;
   return length;

@@ -13,7 +13,7 @@ libstdlib_a_SOURCES = \
 	stdlib/lib_os.c \
 	stdlib/lib_package.c stdlib/require_span.c stdlib/require_span.h \
 	stdlib/lib_string.c stdlib/char_class.c stdlib/char_class.h stdlib/integer_text.h \
-	stdlib/pattern.h stdlib/pattern_compile.c stdlib/pattern_match.c \
+	stdlib/pattern.h stdlib/pattern_cache.c stdlib/pattern_cache.h stdlib/pattern_compile.c stdlib/pattern_match.c \
 	stdlib/string_format.c stdlib/string_format.h stdlib/string_match.c stdlib/string_match.h \
 	stdlib/string_pack.c stdlib/string_pack.h stdlib/string_position.h \
 	stdlib/lib_table.c stdlib/table_access.h stdlib/table_sort.c \

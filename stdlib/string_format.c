@@ -319,23 +319,26 @@ static void format_string(lua_State *L, luaL_Buffer *b, const Spec *spec, int ar
 
 /* ---- %q --------------------------------------------------------------------- */
 
-static void add_quoted_byte(luaL_Buffer *b, unsigned char c, bool digit_follows) {
-  char text[8];
-  if (c == '"' || c == '\\' || c == '\n') {
-    luaL_addchar(b, '\\');
-    luaL_addchar(b, (char)c);
-  } else if (iscntrl(c)) {
-    int length = sprintf(text, digit_follows ? "\\%03d" : "\\%d", c);
-    luaL_addlstring(b, text, (size_t)length);
-  } else {
-    luaL_addchar(b, (char)c);
-  }
+static inline bool needs_escape(unsigned char c) { return c == '"' || c == '\\' || iscntrl(c); }
+
+static void add_escaped(luaL_Buffer *b, unsigned char c, bool digit_follows) {
+  char text[8] = {'\\', (char)c};
+  int length = 2;
+  if (iscntrl(c) && c != '\n') length = sprintf(text, digit_follows ? "\\%03d" : "\\%d", c);
+  luaL_addlstring(b, text, (size_t)length);
 }
 
 static void add_quoted_string(luaL_Buffer *b, const char *s, size_t length) {
+  const char *end = s + length;
   luaL_addchar(b, '"');
-  for (size_t i = 0; i < length; i++)
-    add_quoted_byte(b, (unsigned char)s[i], i + 1 < length && is_digit(s[i + 1]));
+  for (;;) {
+    const char *run = s;
+    while (s < end && !needs_escape((unsigned char)*s)) s++;
+    luaL_addlstring(b, run, (size_t)(s - run));
+    if (s == end) break;
+    add_escaped(b, (unsigned char)*s, s + 1 < end && is_digit(s[1]));
+    s++;
+  }
   luaL_addchar(b, '"');
 }
 

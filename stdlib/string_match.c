@@ -1,9 +1,10 @@
 /* stdlib/string_match.c: string.find, match, gmatch and gsub.
  *
- * Each compiles its pattern (pattern.h) into a buffer on the C stack, or for a
- * long one into a userdata on the Lua stack; gmatch keeps its compiled pattern
- * in the iterator.  Subject and pattern stay where they are as long as the Lua
- * stack, or the iterator, refers to them.
+ * Patterns are compiled (pattern.h).  find and match, which run no guest code
+ * while they match, share a cache of compiled patterns; gsub compiles into a
+ * buffer on the C stack, gmatch into its iterator.  A long pattern goes into a
+ * userdata.  Subject and pattern stay where they are as long as the Lua stack,
+ * or the iterator, refers to them.
  */
 #include "string_match.h"
 
@@ -11,13 +12,8 @@
 
 #include "lauxlib.h"
 #include "pattern.h"
+#include "pattern_cache.h"
 #include "string_position.h"
-
-typedef struct PatternBuffer {
-  Pattern pattern;
-  bool anchored;
-  _Alignas(PatternNode) char storage[PATTERN_SMALL_STORAGE];
-} PatternBuffer;
 
 static const CharClasses *require_classes(lua_State *L) {
   const CharClasses *classes = char_classes();
@@ -25,20 +21,29 @@ static const CharClasses *require_classes(lua_State *L) {
   return classes;
 }
 
-/* Compiles a pattern that may be anchored.  Pushes a userdata if it is long. */
-static void prepare(lua_State *L, PatternBuffer *b, const char *text, size_t length) {
-  b->anchored = length > 0 && *text == '^';
-  text += b->anchored;
-  length -= b->anchored;
-  void *storage = b->storage;
+/* Compiles a pattern for a function that may run guest code meanwhile.  Pushes a
+ * userdata if the pattern is long; a short one goes into `storage`. */
+static void prepare(lua_State *L, AnchoredPattern *p, void *storage, const char *text,
+                    size_t length) {
   if (length > PATTERN_SMALL_LENGTH)
     storage = lua_newuserdatauv(L, pattern_storage_size(length), 0);
-  pattern_compile(&b->pattern, storage, text, length, require_classes(L));
+  pattern_compile_anchored(p, storage, text, length, require_classes(L));
+}
+
+/* The same for one that does not; `local` is where a long pattern goes. */
+static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *local,
+                                             const char *text, size_t length) {
+  if (length <= PATTERN_SMALL_LENGTH)
+    return pattern_cache_get(lua_touserdata(L, lua_upvalueindex(1)), text, length,
+                             require_classes(L));
+  prepare(L, local, NULL, text, length);
+  return local;
 }
 
 /* First match from `from` on, as pattern_search; at `from` only if anchored. */
-static const char *first_match(Match *m, bool anchored, const char *from, const char **found) {
-  if (!anchored) return pattern_search(m, from, NULL, found);
+static const char *first_match(Match *m, const AnchoredPattern *p, const char *from,
+                               const char **found) {
+  if (!p->anchored) return pattern_search(m, from, NULL, found);
   *found = from;
   return pattern_match_at(m, from);
 }
@@ -117,20 +122,20 @@ static int find_plain(lua_State *L, const char *s, size_t ls, const char *p, siz
   return found == NULL ? push_failure(L) : push_range(L, (size_t)(found - s), lp);
 }
 
-/* `from` is an offset within s[0, ls], as the arguments below. */
+/* `from` is an offset within s[0, ls]. */
 static int find_pattern(lua_State *L, const char *s, size_t ls, const char *p, size_t lp,
                         size_t from) {
-  PatternBuffer buffer;
+  AnchoredPattern local;
   Match m;
   const char *start, *end;
-  prepare(L, &buffer, p, lp);
-  pattern_begin(&m, L, &buffer.pattern, s, ls);
-  end = first_match(&m, buffer.anchored, s + from, &start);
+  const AnchoredPattern *pattern = prepare_cached(L, &local, p, lp);
+  pattern_begin(&m, L, &pattern->pattern, s, ls);
+  end = first_match(&m, pattern, s + from, &start);
   if (end == NULL) return push_failure(L);
   return push_range(L, (size_t)(start - s), (size_t)(end - start)) + push_captures(&m);
 }
 
-int strlib_find(lua_State *L) {
+static int strlib_find(lua_State *L) {
   size_t ls, lp;
   const char *s = luaL_checklstring(L, 1, &ls);
   const char *p = luaL_checklstring(L, 2, &lp);
@@ -140,18 +145,18 @@ int strlib_find(lua_State *L) {
   return find_pattern(L, s, ls, p, lp, from);
 }
 
-int strlib_match(lua_State *L) {
+static int strlib_match(lua_State *L) {
   size_t ls, lp;
   const char *s = luaL_checklstring(L, 1, &ls);
   const char *p = luaL_checklstring(L, 2, &lp);
   size_t from = position_start(luaL_optinteger(L, 3, 1), ls) - 1;
   if (from > ls) return push_failure(L);
-  PatternBuffer buffer;
+  AnchoredPattern local;
   Match m;
   const char *start, *end;
-  prepare(L, &buffer, p, lp);
-  pattern_begin(&m, L, &buffer.pattern, s, ls);
-  end = first_match(&m, buffer.anchored, s + from, &start);
+  const AnchoredPattern *pattern = prepare_cached(L, &local, p, lp);
+  pattern_begin(&m, L, &pattern->pattern, s, ls);
+  end = first_match(&m, pattern, s + from, &start);
   return end == NULL ? push_failure(L) : push_captures_or_match(&m, start, end);
 }
 
@@ -179,7 +184,7 @@ static int next_match(lua_State *L) {
   return end == NULL ? 0 : push_captures_or_match(&it->match, start, end);
 }
 
-int strlib_gmatch(lua_State *L) {
+static int strlib_gmatch(lua_State *L) {
   size_t ls, lp;
   const char *s = luaL_checklstring(L, 1, &ls);
   const char *p = luaL_checklstring(L, 2, &lp);
@@ -291,24 +296,26 @@ static bool add_replacement(const Match *m, luaL_Buffer *b, const Replacement *r
   return true;
 }
 
-int strlib_gsub(lua_State *L) {
+static int strlib_gsub(lua_State *L) {
   size_t ls, lp;
   const char *s = luaL_checklstring(L, 1, &ls);
   const char *p = luaL_checklstring(L, 2, &lp);
   Replacement replacement;
   read_replacement(L, &replacement);
   lua_Integer limit = luaL_optinteger(L, 4, (lua_Integer)ls + 1), count = 0;
-  PatternBuffer pattern;
+  AnchoredPattern pattern;
+  _Alignas(PatternNode) char storage[PATTERN_SMALL_STORAGE];
   Match m;
   luaL_Buffer b;
-  prepare(L, &pattern, p, lp);
+  prepare(L, &pattern, storage, p, lp);
   pattern_begin(&m, L, &pattern.pattern, s, ls);
   luaL_buffinit(L, &b);
   const char *rest = s, *last = NULL; /* what is still to copy; end of the last match */
   bool changed = false;
   while (count < limit) {
     const char *start, *end;
-    end = pattern.anchored ? first_match(&m, true, s, &start) : pattern_search(&m, rest, last, &start);
+    end = pattern.anchored ? first_match(&m, &pattern, s, &start)
+                           : pattern_search(&m, rest, last, &start);
     if (end == NULL) break;
     count++;
     luaL_addlstring(&b, rest, (size_t)(start - rest));
@@ -324,4 +331,12 @@ int strlib_gsub(lua_State *L) {
   }
   lua_pushinteger(L, count);
   return 2;
+}
+
+void string_match_open(lua_State *L) {
+  static const luaL_Reg functions[] = {{"gmatch", strlib_gmatch}, {"gsub", strlib_gsub}, {NULL, NULL}};
+  static const luaL_Reg caching[] = {{"find", strlib_find}, {"match", strlib_match}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+  pattern_cache_push(L);
+  luaL_setfuncs(L, caching, 1);
 }

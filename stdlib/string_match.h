@@ -4,9 +4,7 @@
 
 #include "lua.h"
 
-int strlib_find(lua_State *L);
-int strlib_match(lua_State *L);
-int strlib_gmatch(lua_State *L);
-int strlib_gsub(lua_State *L);
+/* Adds find, match, gmatch and gsub to the library's table on top of the stack. */
+void string_match_open(lua_State *L);
 
 #endif

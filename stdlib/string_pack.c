@@ -56,6 +56,12 @@ typedef enum ItemKind {
   ITEM_NOTHING        /* a blank, or a change of order or alignment */
 } ItemKind;
 
+/* What an option says by itself; small enough to be returned in registers. */
+typedef struct Option {
+  ItemKind kind;
+  uint32_t size; /* at most SIZE_LIMIT */
+} Option;
+
 typedef struct Item {
   ItemKind kind;
   size_t size;
@@ -85,49 +91,51 @@ static int read_size(Reader *r, int otherwise) {
   return size;
 }
 
-static Item item(ItemKind kind, size_t size) { return (Item){.kind = kind, .size = size}; }
-
-static Item read_bytes_option(Reader *r) {
-  size_t size = read_number(r, SIZE_MAX);
-  if (size == SIZE_MAX) luaL_error(r->L, "missing size for format option 'c'");
-  return item(ITEM_BYTES, size);
+static inline Option option(ItemKind kind, size_t size) {
+  return (Option){.kind = kind, .size = (uint32_t)size};
 }
 
-static Item read_option(Reader *r) {
-  char option = *r->p++;
-  switch (option) {
-    case 'b': return item(ITEM_INTEGER, sizeof(char));
-    case 'B': return item(ITEM_UNSIGNED, sizeof(char));
-    case 'h': return item(ITEM_INTEGER, sizeof(short));
-    case 'H': return item(ITEM_UNSIGNED, sizeof(short));
-    case 'i': return item(ITEM_INTEGER, (size_t)read_size(r, sizeof(int)));
-    case 'I': return item(ITEM_UNSIGNED, (size_t)read_size(r, sizeof(int)));
-    case 'l': return item(ITEM_INTEGER, sizeof(long));
-    case 'L': return item(ITEM_UNSIGNED, sizeof(long));
-    case 'j': return item(ITEM_INTEGER, sizeof(lua_Integer));
-    case 'J': return item(ITEM_UNSIGNED, sizeof(lua_Integer));
-    case 'T': return item(ITEM_UNSIGNED, sizeof(size_t));
-    case 'f': return item(ITEM_FLOAT, sizeof(float));
+static Option read_bytes_option(Reader *r) {
+  size_t size = read_number(r, SIZE_MAX);
+  if (size == SIZE_MAX) luaL_error(r->L, "missing size for format option 'c'");
+  return option(ITEM_BYTES, size);
+}
+
+static Option read_option(Reader *r) {
+  char letter = *r->p++;
+  switch (letter) {
+    case 'b': return option(ITEM_INTEGER, sizeof(char));
+    case 'B': return option(ITEM_UNSIGNED, sizeof(char));
+    case 'h': return option(ITEM_INTEGER, sizeof(short));
+    case 'H': return option(ITEM_UNSIGNED, sizeof(short));
+    case 'i': return option(ITEM_INTEGER, (size_t)read_size(r, sizeof(int)));
+    case 'I': return option(ITEM_UNSIGNED, (size_t)read_size(r, sizeof(int)));
+    case 'l': return option(ITEM_INTEGER, sizeof(long));
+    case 'L': return option(ITEM_UNSIGNED, sizeof(long));
+    case 'j': return option(ITEM_INTEGER, sizeof(lua_Integer));
+    case 'J': return option(ITEM_UNSIGNED, sizeof(lua_Integer));
+    case 'T': return option(ITEM_UNSIGNED, sizeof(size_t));
+    case 'f': return option(ITEM_FLOAT, sizeof(float));
     case 'n':
-    case 'd': return item(ITEM_DOUBLE, sizeof(double));
-    case 's': return item(ITEM_COUNTED, (size_t)read_size(r, sizeof(size_t)));
+    case 'd': return option(ITEM_DOUBLE, sizeof(double));
+    case 's': return option(ITEM_COUNTED, (size_t)read_size(r, sizeof(size_t)));
     case 'c': return read_bytes_option(r);
-    case 'z': return item(ITEM_TERMINATED, 0);
-    case 'x': return item(ITEM_PADDING, 1);
-    case 'X': return item(ITEM_ALIGNMENT, 0);
+    case 'z': return option(ITEM_TERMINATED, 0);
+    case 'x': return option(ITEM_PADDING, 1);
+    case 'X': return option(ITEM_ALIGNMENT, 0);
     case ' ': break;
     case '<': r->little = true; break;
     case '>': r->little = false; break;
     case '=': r->little = machine_is_little; break;
     case '!': r->alignment_max = read_size(r, NATIVE_ALIGNMENT); break;
-    default: luaL_error(r->L, "invalid format option '%c'", option);
+    default: luaL_error(r->L, "invalid format option '%c'", letter);
   }
-  return item(ITEM_NOTHING, 0);
+  return option(ITEM_NOTHING, 0);
 }
 
 /* What the next option, which is not otherwise used, asks X to align to. */
 static size_t read_alignment(Reader *r) {
-  Item model = *r->p == '\0' ? item(ITEM_NOTHING, 0) : read_option(r);
+  Option model = *r->p == '\0' ? option(ITEM_NOTHING, 0) : read_option(r);
   if (model.kind == ITEM_BYTES || model.size == 0)
     luaL_argerror(r->L, 1, "invalid next option for option 'X'");
   return model.size;
@@ -137,15 +145,17 @@ static bool is_aligned_kind(ItemKind kind) {
   return kind <= ITEM_DOUBLE || kind == ITEM_COUNTED || kind == ITEM_ALIGNMENT;
 }
 
-static Item next_item(Reader *r, size_t offset) {
-  Item it = read_option(r);
-  size_t alignment = it.kind == ITEM_ALIGNMENT ? read_alignment(r) : it.size;
-  if (alignment <= 1 || !is_aligned_kind(it.kind)) return it;
+static inline void next_item(Reader *r, size_t offset, Item *it) {
+  Option option = read_option(r);
+  it->kind = option.kind;
+  it->size = option.size;
+  it->padding = 0;
+  size_t alignment = it->kind == ITEM_ALIGNMENT ? read_alignment(r) : it->size;
+  if (alignment <= 1 || !is_aligned_kind(it->kind)) return;
   if (alignment > (size_t)r->alignment_max) alignment = (size_t)r->alignment_max;
   if ((alignment & (alignment - 1)) != 0)
     luaL_argerror(r->L, 1, "format asks for alignment not power of 2");
-  it.padding = (alignment - offset) & (alignment - 1);
-  return it;
+  it->padding = (alignment - offset) & (alignment - 1);
 }
 
 static Reader start_reading(lua_State *L) {
@@ -292,7 +302,8 @@ int strlib_pack(lua_State *L) {
   lua_pushnil(L); /* divides the arguments from the buffer: a missing one reads as nil */
   luaL_buffinit(L, &b);
   while (*r.p != '\0') {
-    Item it = next_item(&r, offset);
+    Item it;
+    next_item(&r, offset, &it);
     offset += it.padding + pack_item(&r, &b, &it, &arg);
   }
   luaL_pushresult(&b);
@@ -303,7 +314,8 @@ int strlib_packsize(lua_State *L) {
   Reader r = start_reading(L);
   size_t total = 0;
   while (*r.p != '\0') {
-    Item it = next_item(&r, total);
+    Item it;
+    next_item(&r, total, &it);
     luaL_argcheck(L, it.kind != ITEM_COUNTED && it.kind != ITEM_TERMINATED, 1,
                   "variable-length format");
     size_t size = it.padding + it.size;
@@ -390,7 +402,8 @@ int strlib_unpack(lua_State *L) {
   data.offset = position_start(luaL_optinteger(L, 3, 1), data.length) - 1;
   luaL_argcheck(L, data.offset <= data.length, 3, "initial position out of string");
   while (*r.p != '\0') {
-    Item it = next_item(&r, data.offset);
+    Item it;
+    next_item(&r, data.offset, &it);
     luaL_checkstack(L, 2, "too many results");
     results += unpack_item(&r, &data, &it);
   }

@@ -1,0 +1,28 @@
+/* stdlib/pattern_cache.h: patterns lately used, compiled. */
+#ifndef SAROS_STDLIB_PATTERN_CACHE_H
+#define SAROS_STDLIB_PATTERN_CACHE_H
+
+#include "pattern.h"
+
+/* A pattern whose leading '^', if any, has become `anchored`. */
+typedef struct AnchoredPattern {
+  Pattern pattern;
+  bool anchored;
+} AnchoredPattern;
+
+/* Compiles a pattern that may begin with '^' into `p`, with `storage` as in
+ * pattern_compile. */
+void pattern_compile_anchored(AnchoredPattern *p, void *storage, const char *text, size_t length,
+                              const CharClasses *classes);
+
+typedef struct PatternCache PatternCache;
+
+/* Pushes a userdata with an empty cache. */
+void pattern_cache_push(lua_State *L);
+
+/* The compiled form of a pattern of at most PATTERN_SMALL_LENGTH bytes.  Valid
+ * until the next call: not across anything that may run guest code. */
+const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, size_t length,
+                                         const CharClasses *classes);
+
+#endif
