@@ -193,9 +193,12 @@ int evr_catalogue_publish_locked(struct evr_recording *r,
     status = allocate_blocks(r, block, error);
     if (status != EVENTRING_OK) break;
     struct format_catalogue_block *b = file_block(r, block);
-    b->sequence = block + 1;
-    b->kind = FORMAT_BLOCK_CATALOGUE;
-    b->definition[id % FORMAT_DEFINITIONS_PER_BLOCK] = *definition(id);
+    if (id % FORMAT_DEFINITIONS_PER_BLOCK == 0) {
+      uint64_t head[2] = {block + 1, FORMAT_BLOCK_CATALOGUE}; /* sequence, kind */
+      evr_store_words(b, head, sizeof head);
+    }
+    evr_store_words(&b->definition[id % FORMAT_DEFINITIONS_PER_BLOCK], definition(id),
+                    sizeof *definition(id));
   }
   /* release: pairs with the acquire load of the count by readers, who look at
      no definition beyond it. After a failure nothing new counts: the caller may

@@ -22,7 +22,7 @@ static void log_switch(struct format_control *control, enum format_clock clock,
   __atomic_store_n(&entry->what, 0, __ATOMIC_RELAXED);
   /* release fence: whoever sees the new ticks sees the entry invalid or new;
      pairs with the acquire fence in evr_control_entry */
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  evr_fence_release();
   __atomic_store_n(&entry->ticks, evr_clock_ticks(clock), __ATOMIC_RELAXED);
   __atomic_store_n(&entry->what, (uint64_t)(n + 1) << 32 | classes,
                    __ATOMIC_RELEASE);
@@ -72,6 +72,6 @@ bool evr_control_entry(const struct format_control *control, uint32_t n,
   entry->what = __atomic_load_n(&from->what, __ATOMIC_ACQUIRE);
   if (entry->what >> 32 != (uint32_t)(n + 1)) return false;
   entry->ticks = __atomic_load_n(&from->ticks, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  evr_fence_acquire();
   return __atomic_load_n(&from->what, __ATOMIC_RELAXED) == entry->what;
 }

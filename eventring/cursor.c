@@ -139,10 +139,11 @@ static void deliver(struct poll *poll, struct evr_lane *lane) {
     if (callbacks && callbacks->lost)
       stop = callbacks->lost(poll->context, &item->loss);
   } else {
-    poll->delivered += !(item->event.flags & EVENTRING_SYNTHETIC);
+    bool real = !(item->event.flags & EVENTRING_SYNTHETIC);
+    poll->delivered += real;
+    poll->left -= real;
     if (callbacks && callbacks->event)
       stop = callbacks->event(poll->context, &item->event);
-    poll->left--;
   }
   if (stop || !poll->left) poll->stopped = true;
 }

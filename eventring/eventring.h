@@ -446,7 +446,7 @@ struct eventring_callbacks {
 };
 
 /* Delivers what the producers had written when it was called, at most `max`
-   events (0: no maximum; synthetic ones count here), in time order within each
+   events (0: no maximum; synthetic ones don't count), in time order within each
    ring. Always returns, whatever the callbacks emit. Either callback may be
    NULL. Returns the number of events delivered (synthetic ones not counted,
    INT_MAX at most), or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM,

@@ -79,6 +79,9 @@ enum format_block_kind {
 enum { FORMAT_WORD_META = 7 };
 enum { FORMAT_META_REBASE = 0 /* 1 payload word: the new base of the block */ };
 
+/* A ring's head beyond this is nonsense (thousands of years of blocks). */
+#define FORMAT_MAX_SEQUENCE ((uint64_t)1 << 56)
+
 /* Bit 63 of the first payload word of a string or bytes event. */
 #define FORMAT_BYTES_TRUNCATED ((uint64_t)1 << 63)
 

@@ -6,6 +6,36 @@
 
 #pragma GCC visibility push(hidden)
 
+/* ---- Fences ---------------------------------------------------------------------
+ * ThreadSanitizer does not know fences. In a build for it they are a
+ * read-modify-write of one word, which orders more than a fence does: it then
+ * finds what no fence could excuse, and reports nothing that a fence does. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define EVR_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(EVR_TSAN)
+extern uint32_t evr_fence_word;
+static inline void evr_fence_acquire(void) {
+  (void)__atomic_fetch_add(&evr_fence_word, 0, __ATOMIC_ACQ_REL);
+}
+static inline void evr_fence_release(void) { evr_fence_acquire(); }
+#else
+static inline void evr_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
+static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
+#endif
+
+/* Stores whole words into memory that readers may be looking at, each relaxed. */
+static inline void evr_store_words(void *to, const void *from, size_t bytes) {
+  uint64_t *word = (uint64_t *)to;
+  for (size_t i = 0; i < bytes / sizeof *word; i++) {
+    uint64_t value;
+    __builtin_memcpy(&value, (const char *)from + i * sizeof value, sizeof value);
+    __atomic_store_n(&word[i], value, __ATOMIC_RELAXED);
+  }
+}
+
 /* ---- status.c ---------------------------------------------------------- */
 
 /* Fills *error (may be NULL) from a printf format; when sys_errno is not 0, its

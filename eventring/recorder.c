@@ -56,7 +56,7 @@ static void write_entry(struct evr_domain *d, bool alive) {
   uint64_t now = evr_clock_ticks(d->recording->clock);
   uint32_t version = __atomic_load_n(&e->version, __ATOMIC_RELAXED) | 1;
   __atomic_store_n(&e->version, version, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
+  evr_fence_release();
   if (alive) {
     uint64_t name[sizeof e->name / 8];
     memcpy(name, d->name, sizeof name);
@@ -269,25 +269,24 @@ uint64_t eventring_domain_emitted(const eventring_domain *domain,
 
 /* The child: only the forking thread is left, holding the mutex. Gates are
    closed before anything else may run, so that no probe of the child reaches
-   its parent's rings; the mappings stay, for cursors that read them. */
+   its parent's rings; the mappings stay while cursors read them. */
 static void after_fork_in_child(void) {
   struct evr_recording *r = evr_recorder.recording;
   for (struct evr_domain *d = evr_recorder.domains; d; d = d->next) {
-    set_gate(d, &closed_gate);
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
       d->hot.lane[ring] = (struct eventring_lane){.gate = &closed_gate};
-    d->recording = NULL; /* (its reference is never given back) */
+    if (d->recording) evr_recording_release_locked(d->recording);
+    d->recording = NULL;
     d->slot = -1;
     d->attention = 0;
     d->failed = false;
     d->owner = pthread_self();
   }
   if (r) {
-    if (r->fd >= 0) close(r->fd); /* the lock is the parent's alone again */
-    if (r->directory >= 0) close(r->directory);
-    r->fd = r->directory = -1;
+    evr_recording_disown(r); /* the lock is the parent's alone again */
     evr_recorder.recording = NULL;
     evr_recorder.forked = true;
+    evr_recording_release_locked(r);
   }
   pthread_mutex_init(&evr_recorder.mutex, NULL);
 }

@@ -128,6 +128,8 @@ int evr_recording_create(struct evr_recording **recording,
                          struct eventring_error *error);
 /* Marks the file ended; takes it away unless preserved. */
 void evr_recording_end_locked(struct evr_recording *recording);
+/* In a forked child: lets go of the file. */
+void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
 void evr_recording_release_locked(struct evr_recording *recording);
 /* Makes sure that a slot has rings. */
@@ -135,9 +137,6 @@ int evr_recording_lay_out_locked(struct evr_recording *recording, unsigned slot,
                                  struct eventring_error *error);
 /* Adds a clock segment when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
-/* Copies the conversion as published. Any thread that holds a reference. */
-void evr_recording_conversion(const struct evr_recording *recording,
-                              struct evr_conversion *conversion);
 /* posix_fallocate that neither raises SIGXFSZ nor gives up on EINTR; 0 or an
    errno. */
 int evr_reserve(int fd, uint64_t offset, uint64_t bytes);

@@ -212,7 +212,7 @@ static void publish_segment(struct evr_recording *r, struct format_segment segme
   uint32_t n = r->conversion.segments;
   r->conversion.segment[n] = segment;
   r->conversion.segments = n + 1;
-  status->segment[n] = segment;
+  evr_store_words(&status->segment[n], &segment, sizeof segment);
   /* release: pairs with the acquire load in evr_recording_conversion and its
      like in foreign readers */
   __atomic_store_n(&status->segments, n + 1, __ATOMIC_RELEASE);
@@ -265,15 +265,6 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
   plan_calibration(r);
 }
 
-void evr_recording_conversion(const struct evr_recording *r,
-                              struct evr_conversion *conversion) {
-  const struct format_status *status = evr_status(r);
-  uint32_t n = __atomic_load_n(&status->segments, __ATOMIC_ACQUIRE);
-  if (n > FORMAT_CLOCK_SEGMENTS) n = FORMAT_CLOCK_SEGMENTS;
-  conversion->segments = n;
-  memcpy(conversion->segment, status->segment, n * sizeof status->segment[0]);
-}
-
 /* ---- Creation ------------------------------------------------------------------------ */
 
 static void destroy(struct evr_recording *r) {
@@ -313,8 +304,9 @@ static int build(struct evr_recording *r, const struct eventring_config *config,
   uint32_t classes = config->classes == EVENTRING_CLASSES_DEFAULT
                          ? evr_default_classes() : config->classes;
   bool on = config->start == EVENTRING_START_ON;
-  evr_control(r)->gate = (uint64_t)classes << 32 | (on ? classes : 0);
-  evr_status(r)->state = FORMAT_RECORDING;
+  __atomic_store_n(&evr_control(r)->gate, (uint64_t)classes << 32 | (on ? classes : 0),
+                   __ATOMIC_RELAXED);
+  __atomic_store_n(&evr_status(r)->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */
   struct format_header *h = (struct format_header *)r->front;
   memcpy((uint8_t *)h + 8, (uint8_t *)&r->header + 8, sizeof *h - 8);
@@ -375,11 +367,17 @@ int evr_recording_lay_out_locked(struct evr_recording *r, unsigned slot,
 void evr_recording_end_locked(struct evr_recording *r) {
   struct format_status *status = evr_status(r);
   r->ended = true;
-  status->end_ticks = evr_clock_ticks(r->clock);
+  __atomic_store_n(&status->end_ticks, evr_clock_ticks(r->clock), __ATOMIC_RELAXED);
   /* release: pairs with the acquire load of the state by readers; who sees the
      end finds all that this thread wrote, and all of stopped domains */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
   if (!r->preserve) unlink_own(r);
+}
+
+void evr_recording_disown(struct evr_recording *r) {
+  if (r->fd >= 0) close(r->fd);
+  if (r->directory >= 0) close(r->directory);
+  r->fd = r->directory = -1;
 }
 
 void evr_recording_hold_locked(struct evr_recording *r) { r->references++; }

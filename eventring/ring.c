@@ -108,7 +108,7 @@ static void complete_block(struct evr_domain *d, enum eventring_ring r) {
 /* Stores zeros to 64-bit words, each a relaxed store. The string instruction
    stores quadwords, in any order among themselves, before what follows it. */
 static void store_zeros(uint64_t *words, size_t count) {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
   __asm__ __volatile__("rep stosq" : "+D"(words), "+c"(count) : "a"(0ull) : "memory");
 #else
   for (size_t i = 0; i < count; i++) STORE(words[i], 0);
@@ -146,7 +146,7 @@ static void next_block(struct evr_domain *d, enum eventring_ring r, uint64_t tic
   ring->base_ticks = ring->block_ticks = ticks;
   struct format_block *block = block_at(d, ring, ring->sequence);
   STORE(block->sequence, 0);                                             /* W1 */
-  __atomic_thread_fence(__ATOMIC_RELEASE);                               /* W2 */
+  evr_fence_release();                               /* W2 */
   ring->first = fill_block(d, r, block);                                 /* W3 */
   __atomic_store_n(&block->sequence, ring->sequence, __ATOMIC_RELEASE);  /* W4 */
   struct format_domain *entry = evr_domain_entry(d->recording, (unsigned)d->slot);

@@ -146,7 +146,7 @@ static enum evr_read own_block(const struct evr_source *source, uint64_t offset,
   }
   block->have = at;
   /* `committed` may have been stored while we walked: what was walked counts */
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);                               /* R4 */
+  evr_fence_acquire();                               /* R4 */
   if (__atomic_load_n(from, __ATOMIC_RELAXED) != sequence)               /* R5 */
     return EVR_READ_GONE;
   return EVR_READ_OK;
@@ -161,11 +161,11 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
     return EVR_READ_FAILED;
   if (block->words[0] != sequence) return EVR_READ_GONE;                 /* R1 */
   block->have = walk(block->words, FORMAT_BLOCK_WORDS, sound);           /* R2 */
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  evr_fence_acquire();
   if (!complete && block->have > first_event(evr_block_header(block)->open)) {
     if (read_file(source, offset, block->words, (size_t)block->have * 8, error) != 0)
       return EVR_READ_FAILED;                                            /* R3 */
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);                             /* R4 */
+    evr_fence_acquire();                             /* R4 */
   }
   if (read_file(source, offset, &again, sizeof again, error) != 0)
     return EVR_READ_FAILED;

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#if defined(__SANITIZE_THREAD__) || defined(EVR_TSAN)
+uint32_t evr_fence_word;
+#endif
+
 unsigned eventring_library_version(void) { return EVENTRING_VERSION; }
 
 const char *eventring_strerror(int code) {

@@ -128,7 +128,7 @@ static int read_status(struct evr_trace *trace, struct eventring_error *error) {
                                sizeof now, error);
   /* pairs with the producer's release stores into this page: what is counted
      here is there to be read */
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  evr_fence_acquire();
   if (status == EVENTRING_OK) status = check_status(trace, &now, error);
   if (status == EVENTRING_OK) status = check_size(trace, now.laid_out, error);
   if (status == EVENTRING_OK) trace->status = now;
@@ -139,7 +139,7 @@ static int read_status(struct evr_trace *trace, struct eventring_error *error) {
    ring: sequence numbers after it would wrap round to blocks already read. */
 static uint64_t believable_head(struct evr_trace *trace, unsigned slot,
                                 unsigned ring, uint64_t head) {
-  if (head <= UINT64_MAX / 2) return head;
+  if (head <= FORMAT_MAX_SEQUENCE) return head;
   evr_trace_damaged(trace, "domain %u, ring %u: block number %llu is out of range",
                     slot, ring, (unsigned long long)head);
   return 0;
@@ -160,7 +160,7 @@ static int read_domains(struct evr_trace *trace, struct eventring_error *error) 
   if (!size) return EVENTRING_OK;
   int status = evr_source_read(&trace->source, FORMAT_DOMAINS_OFFSET, trace->domain,
                                size, error);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE); /* R0 */
+  evr_fence_acquire(); /* R0 */
   if (status == EVENTRING_OK) check_heads(trace);
   return status;
 }
@@ -172,10 +172,10 @@ int evr_trace_domain(const struct evr_trace *trace, unsigned slot,
   for (int attempt = 0; attempt < 8; attempt++) {
     uint64_t before, after;
     int status = evr_source_read(&trace->source, offset, &before, sizeof before, error);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    evr_fence_acquire();
     if (status == EVENTRING_OK)
       status = evr_source_read(&trace->source, offset, d, sizeof *d, error);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    evr_fence_acquire();
     if (status == EVENTRING_OK)
       status = evr_source_read(&trace->source, offset, &after, sizeof after, error);
     if (status != EVENTRING_OK) return status;
@@ -253,7 +253,7 @@ static int read_control(struct evr_trace *trace, struct eventring_error *error) 
   size_t front = offsetof(struct format_control, log);
   int status = evr_source_read(&trace->source, FORMAT_CONTROL_OFFSET, c, front, error);
   if (status != EVENTRING_OK || c->switches == trace->switches) return status;
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  evr_fence_acquire();
   status = evr_source_read(&trace->source, FORMAT_CONTROL_OFFSET + front, c->log,
                            sizeof c->log, error);
   uint32_t n = c->switches;
@@ -304,7 +304,7 @@ uint64_t evr_trace_head(struct evr_trace *trace, unsigned slot, unsigned ring) {
   uint64_t head;
   if (evr_source_read(&trace->source, offset, &head, sizeof head, NULL) == EVENTRING_OK)
     d->head[ring] = believable_head(trace, slot, ring, head);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE); /* R0 */
+  evr_fence_acquire(); /* R0 */
   return d->head[ring];
 }
 
@@ -321,7 +321,7 @@ enum eventring_liveness evr_trace_liveness(const struct evr_trace *trace) {
   if (evr_source_read(&trace->source, FORMAT_STATUS_OFFSET, state, sizeof state,
                       NULL) != EVENTRING_OK)
     return EVENTRING_DEAD;
-  __atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with evr_recording_end_locked */
+  evr_fence_acquire(); /* pairs with evr_recording_end_locked */
   if (state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
   if (trace->source.own) return EVENTRING_LIVE;
   int locked = evr_file_locked(trace->source.fd);

@@ -12,6 +12,8 @@
 
 EXTRA_DIST += testsuite
 
+include testsuite/unit/eventring.mk
+
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test
 testsuite_unit_number_test_SOURCES = testsuite/unit/number_test.c

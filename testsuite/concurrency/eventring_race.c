@@ -1,0 +1,292 @@
+/* eventring_race.c: writers that wrap round the smallest rings while readers read
+ * them, domains that come and go, pauses, restarts. Meant to run under
+ * ThreadSanitizer too.
+ *
+ *   eventring_race [MILLISECONDS]      (default 400 a part)
+ *
+ * Part 1: one writer, four readers (mapping and file, with and without a pause).
+ * Writer's pattern: begin(n), count(n), end, with n = 0, 1, ... Each reader checks
+ * that numbers only grow, that between losses nothing is missing or changed, that
+ * a matched end names the time of the begin that came last, and, when the writer
+ * is done, that emitted = missed + delivered + lost to the unit.
+ * Part 2: domains start and stop, the recorder is paused, resumed, stopped and
+ * started, while readers come and go: nothing to count, but nothing may break.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 4 };
+
+#define CHECK(condition) \
+  ((condition) ? (void)0 \
+               : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
+
+static bool stop_flag; /* atomic */
+static unsigned milliseconds = 400;
+
+static bool stopping(void) { return __atomic_load_n(&stop_flag, __ATOMIC_RELAXED); }
+static void set_stopping(bool value) {
+  __atomic_store_n(&stop_flag, value, __ATOMIC_RELAXED);
+}
+static void sleep_us(unsigned us) { usleep(us); }
+
+static void start_recorder(void) {
+  struct eventring_config config;
+  struct eventring_error error = {0};
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  config.wsize = EVENTRING_MIN_WSIZE;
+  if (eventring_start(&config, &error) != EVENTRING_OK) {
+    fprintf(stderr, "%s\n", error.text);
+    abort();
+  }
+}
+
+/* ---- Part 1 ---------------------------------------------------------------------- */
+
+static uint64_t written; /* events of the user ring, when the writer is done */
+
+static void *write_pattern(void *argument) {
+  pthread_barrier_t *barrier = argument;
+  eventring_domain *d = eventring_domain_start("writer", NULL);
+  pthread_barrier_wait(barrier);
+  int64_t n = 0;
+  do {
+    for (int i = 0; i < 64; i++, n++) {
+      eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, SPAN, n);
+      eventring_user_counter(d, COUNT, n);
+      eventring_user_end(d, SPAN);
+    }
+    if (n % 4096 == 0) sleep_us(300);
+  } while (!stopping());
+  written = eventring_domain_emitted(d, EVENTRING_USER);
+  CHECK(written == 3 * (uint64_t)n);
+  pthread_barrier_wait(barrier); /* readers finish */
+  pthread_barrier_wait(barrier);
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+struct reader {
+  pthread_barrier_t *barrier;
+  bool file;
+  unsigned pause_us;
+  /* what the callbacks keep */
+  int64_t last;       /* greatest number seen */
+  bool known;         /* it is that of the last event, too */
+  unsigned expected;  /* kind that must come next; 0 after a loss */
+  uint64_t begin_ns;  /* of the open span, 0: not seen */
+  uint64_t last_ns, real, lost, matched;
+};
+
+static int check_event(void *context, const struct eventring_event *e) {
+  struct reader *r = context;
+  if (e->ring != EVENTRING_USER) return 0;
+  CHECK(!(e->flags & EVENTRING_UNKNOWN));
+  if (e->flags & EVENTRING_SYNTHETIC) {
+    if (e->kind == EVENTRING_BEGIN) r->begin_ns = e->ns;
+    if (e->kind == EVENTRING_END) r->begin_ns = 0;
+    return 0;
+  }
+  r->real++;
+  CHECK(e->ns >= r->last_ns);
+  r->last_ns = e->ns;
+  CHECK(!r->expected || e->kind == r->expected);
+  switch (e->kind) {
+  case EVENTRING_BEGIN:
+    CHECK(r->known ? e->value.i == r->last + 1 : e->value.i > r->last);
+    r->last = e->value.i;
+    r->known = true;
+    r->begin_ns = e->ns;
+    r->expected = EVENTRING_COUNTER;
+    break;
+  case EVENTRING_COUNTER:
+    CHECK(e->id == COUNT);
+    CHECK(r->known ? e->value.i == r->last : e->value.i > r->last);
+    r->last = e->value.i;
+    r->known = true;
+    r->expected = EVENTRING_END;
+    break;
+  default:
+    CHECK(e->kind == EVENTRING_END && e->id == SPAN);
+    CHECK(e->flags & EVENTRING_MATCHED); /* blocks tell what was open */
+    CHECK(e->begin_ns == r->begin_ns);
+    r->matched++;
+    r->begin_ns = 0;
+    r->expected = EVENTRING_BEGIN;
+    break;
+  }
+  return 0;
+}
+
+static int check_loss(void *context, const struct eventring_loss *loss) {
+  struct reader *r = context;
+  if (loss->ring != EVENTRING_USER) return 0;
+  r->lost += loss->count;
+  r->expected = 0;
+  r->known = false;
+  return 0;
+}
+
+static eventring_cursor *open_cursor(bool file) {
+  char path[4096];
+  eventring_cursor *cursor = NULL;
+  struct eventring_error error = {0};
+  eventring_path(path, sizeof path);
+  int status = file ? eventring_open_path(&cursor, path, 0, &error)
+                    : eventring_open_self(&cursor, 0, &error);
+  if (status != EVENTRING_OK) fprintf(stderr, "%s\n", error.text);
+  return status == EVENTRING_OK ? cursor : NULL;
+}
+
+static void *read_pattern(void *argument) {
+  struct reader *r = argument;
+  struct eventring_callbacks callbacks = {.event = check_event, .lost = check_loss};
+  eventring_cursor *cursor = open_cursor(r->file);
+  struct eventring_ring_info info;
+  CHECK(cursor);
+  r->last = -1;
+  pthread_barrier_wait(r->barrier);
+  while (!stopping()) {
+    int n = eventring_poll(cursor, &callbacks, r, 0);
+    if (n < 0) fprintf(stderr, "%s\n", eventring_cursor_error(cursor)->text);
+    CHECK(n >= 0);
+    if (r->pause_us) sleep_us(r->pause_us);
+  }
+  pthread_barrier_wait(r->barrier); /* the writer is done */
+  while (eventring_poll(cursor, &callbacks, r, 0) > 0) {}
+  CHECK(eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info) == EVENTRING_OK);
+  CHECK(info.emitted == written);
+  CHECK(info.missed + info.delivered + info.lost == written);
+  CHECK(info.delivered == r->real);
+  CHECK(info.missed + info.lost == r->lost);
+  printf("%s, pause %4u us: %llu delivered, %llu lost, %llu spans matched\n",
+         r->file ? "file   " : "mapping", r->pause_us, (unsigned long long)r->real,
+         (unsigned long long)r->lost, (unsigned long long)r->matched);
+  pthread_barrier_wait(r->barrier);
+  eventring_close(cursor);
+  return NULL;
+}
+
+static void one_writer_many_readers(void) {
+  pthread_barrier_t barrier;
+  pthread_t writer, thread[READERS];
+  struct reader reader[READERS];
+  pthread_barrier_init(&barrier, NULL, READERS + 1);
+  set_stopping(false);
+  start_recorder();
+  pthread_create(&writer, NULL, write_pattern, &barrier);
+  for (int i = 0; i < READERS; i++) {
+    reader[i] = (struct reader){.barrier = &barrier, .file = i & 1,
+                                .pause_us = i < 2 ? 0 : 700};
+    pthread_create(&thread[i], NULL, read_pattern, &reader[i]);
+  }
+  usleep(milliseconds * 1000);
+  set_stopping(true);
+  pthread_join(writer, NULL);
+  for (int i = 0; i < READERS; i++) pthread_join(thread[i], NULL);
+  pthread_barrier_destroy(&barrier);
+  eventring_stop();
+}
+
+/* ---- Part 2 ---------------------------------------------------------------------- */
+
+static void *come_and_go(void *argument) {
+  (void)argument;
+  while (!stopping()) {
+    eventring_domain *d = eventring_domain_start("guest", NULL);
+    for (int i = 0; i < 3000; i++) {
+      eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, SPAN);
+      eventring_user_counter(d, COUNT, i);
+      eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, SPAN);
+    }
+    eventring_domain_check(d);
+    eventring_domain_stop(d);
+  }
+  return NULL;
+}
+
+static int count_event(void *context, const struct eventring_event *event) {
+  CHECK(event->kind >= EVENTRING_BEGIN && event->kind <= EVENTRING_LIFECYCLE);
+  ++*(uint64_t *)context;
+  return 0;
+}
+
+static void *look_now_and_then(void *argument) {
+  struct eventring_callbacks callbacks = {.event = count_event};
+  bool file = argument != NULL;
+  uint64_t count = 0;
+  while (!stopping()) {
+    eventring_cursor *cursor = NULL;
+    char path[4096];
+    if (file && eventring_path(path, sizeof path))
+      eventring_open_path(&cursor, path, EVENTRING_OPEN_MERGED, NULL);
+    else if (!file)
+      eventring_open_self(&cursor, EVENTRING_OPEN_MERGED, NULL);
+    for (int i = 0; cursor && i < 20; i++) {
+      CHECK(eventring_poll(cursor, &callbacks, &count, 0) >= 0);
+      sleep_us(100);
+    }
+    eventring_close(cursor);
+  }
+  printf("%s: %llu events while things change\n", file ? "file" : "mapping",
+         (unsigned long long)count);
+  return NULL;
+}
+
+static void *change_things(void *argument) {
+  unsigned restarts = 0;
+  (void)argument;
+  for (int i = 0; !stopping(); i++) {
+    eventring_pause();
+    sleep_us(50);
+    eventring_resume();
+    eventring_set_classes(i % 3 ? UINT32_MAX : EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC));
+    (void)eventring_register_user(EVENTRING_DEF_EVENT, (const char *)&(char){(char)('a' + i % 26)},
+                                  1, EVENTRING_NONE, NULL);
+    sleep_us(500);
+    if (i % 40 == 39 && restarts < 6) {
+      eventring_stop();
+      sleep_us(100);
+      start_recorder();
+      restarts++;
+    }
+  }
+  return NULL;
+}
+
+static void everything_changes(void) {
+  pthread_t thread[6];
+  set_stopping(false);
+  start_recorder();
+  pthread_create(&thread[0], NULL, come_and_go, NULL);
+  pthread_create(&thread[1], NULL, come_and_go, NULL);
+  pthread_create(&thread[2], NULL, come_and_go, NULL);
+  pthread_create(&thread[3], NULL, look_now_and_then, NULL);
+  pthread_create(&thread[4], NULL, look_now_and_then, (void *)1);
+  pthread_create(&thread[5], NULL, change_things, NULL);
+  usleep(milliseconds * 1000);
+  set_stopping(true);
+  for (int i = 0; i < 6; i++) pthread_join(thread[i], NULL);
+  eventring_stop();
+}
+
+int main(int argc, char **argv) {
+  static const struct eventring_def defs[] = {
+      {.name = "span", .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_USER,
+       .ring = EVENTRING_USER, .payload = EVENTRING_INT},
+      {.name = "count", .kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_USER,
+       .ring = EVENTRING_USER, .payload = EVENTRING_INT}};
+  unsigned first;
+  if (argc > 1) milliseconds = (unsigned)atoi(argv[1]);
+  CHECK(eventring_register_table(defs, 2, &first, NULL) == EVENTRING_OK && first == SPAN);
+  one_writer_many_readers();
+  everything_changes();
+  return 0;
+}

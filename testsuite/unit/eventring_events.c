@@ -1,0 +1,415 @@
+/* eventring_events.c: what is written is what is read: each kind of payload, the
+   catalogue, names and classes, introspection, times, merging. */
+#include "eventring_common.h"
+
+#include <float.h>
+#include <math.h>
+#include <time.h>
+
+static eventring_domain *domain;
+
+static int set_up(void **state) {
+  (void)state;
+  start_recorder(EVENTRING_MIN_WSIZE);
+  domain = start_domain("main");
+  return 0;
+}
+static int tear_down(void **state) {
+  (void)state;
+  eventring_domain_stop(domain);
+  eventring_stop();
+  return 0;
+}
+
+static void emit_each_kind(void) {
+  eventring_domain *d = domain;
+  eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, INT64_MIN);
+  eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
+  eventring_counter_double(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, -0.5);
+  eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_INNER);
+  eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+  eventring_lifecycle(d, EVENTRING_RUNTIME, T_LIFE, -7);
+  eventring_user_counter(d, T_COUNT, INT64_MAX);
+  eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_POINT);
+  eventring_event_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_SIZE, -1);
+  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "grüße", 7);
+  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, "\0\1\0", 3);
+  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, "", 0);
+}
+
+static void check_event(const struct seen *s, unsigned kind, unsigned id,
+                        unsigned payload, unsigned flags) {
+  assert_int_equal(s->event.kind, kind);
+  assert_int_equal(s->event.id, id);
+  assert_int_equal(s->event.payload, payload);
+  assert_int_equal(s->event.flags, flags);
+  assert_int_equal(s->event.domain, 0);
+  assert_true(s->event.incarnation >= 1);
+}
+
+static void check_each_kind(eventring_cursor *cursor) {
+  struct log log = {0};
+  assert_true(poll_log(cursor, &log, 0) > 0);
+  drop_builtins(&log);
+  struct seen *s = log.seen;
+  assert_int_equal(log.count, 12);
+  check_event(&s[0], EVENTRING_BEGIN, T_OUTER, EVENTRING_INT, 0);
+  assert_true(s[0].event.value.i == INT64_MIN);
+  check_event(&s[1], EVENTRING_BEGIN, T_INNER, EVENTRING_NONE, 0);
+  assert_int_equal(s[1].event.depth, 1);
+  check_event(&s[2], EVENTRING_COUNTER, T_RATE, EVENTRING_DOUBLE, 0);
+  assert_true(s[2].event.value.d == -0.5);
+  check_event(&s[3], EVENTRING_END, T_INNER, EVENTRING_NONE, EVENTRING_MATCHED);
+  assert_true(s[3].event.begin_ns == s[1].event.ns);
+  check_event(&s[4], EVENTRING_END, T_OUTER, EVENTRING_NONE, EVENTRING_MATCHED);
+  assert_true(s[4].event.begin_ns == s[0].event.ns && s[4].event.depth == 0);
+  check_event(&s[5], EVENTRING_LIFECYCLE, T_LIFE, EVENTRING_INT, 0);
+  assert_true(s[5].event.value.i == -7);
+  check_event(&s[6], EVENTRING_COUNTER, T_COUNT, EVENTRING_INT, 0);
+  assert_true(s[6].event.value.i == INT64_MAX);
+  check_event(&s[7], EVENTRING_EVENT, T_POINT, EVENTRING_NONE, 0);
+  check_event(&s[8], EVENTRING_EVENT, T_SIZE, EVENTRING_UINT, 0);
+  assert_true(s[8].event.value.u == UINT64_MAX);
+  check_event(&s[9], EVENTRING_EVENT, T_TEXT, EVENTRING_STRING, 0);
+  assert_int_equal(s[9].event.size, 7);
+  assert_memory_equal(s[9].bytes, "grüße", 7);
+  check_event(&s[10], EVENTRING_EVENT, T_DATA, EVENTRING_BYTES, 0);
+  assert_int_equal(s[10].event.size, 3);
+  assert_memory_equal(s[10].bytes, "\0\1\0", 3);
+  check_event(&s[11], EVENTRING_EVENT, T_DATA, EVENTRING_BYTES, 0);
+  assert_int_equal(s[11].event.size, 0);
+  for (int i = 1; i < 6; i++) assert_true(s[i].event.ns >= s[i - 1].event.ns);
+  assert_string_equal(s[9].event.name, "text");
+  clear_log(&log);
+}
+
+static void each_kind_through_the_mapping(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_self(0);
+  emit_each_kind();
+  check_each_kind(cursor);
+  eventring_close(cursor);
+}
+
+static void each_kind_through_the_file(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_file(own_path(), 0);
+  emit_each_kind();
+  check_each_kind(cursor);
+  eventring_close(cursor);
+}
+
+static void both_ways_tell_the_same_times(void **state) {
+  (void)state;
+  eventring_cursor *a = open_self(EVENTRING_OPEN_MERGED);
+  eventring_cursor *b = open_file(own_path(), EVENTRING_OPEN_MERGED);
+  struct log log_a = {0}, log_b = {0};
+  for (int i = 0; i < 40; i++) {
+    emit_each_kind();
+    if (i % 10 == 0) usleep(30000); /* across calibrations of the clock */
+    poll_log(a, &log_a, 0);
+    if (i % 7 == 0) poll_log(b, &log_b, 0);
+  }
+  poll_log(b, &log_b, 0);
+  assert_int_equal(log_a.events[0], log_b.events[0]);
+  assert_int_equal(log_a.events[1], log_b.events[1]);
+  uint64_t sum_a = 0, sum_b = 0;
+  for (size_t i = 0; i < log_a.count; i++) sum_a += log_a.seen[i].event.ns * 31;
+  for (size_t i = 0; i < log_b.count; i++) sum_b += log_b.seen[i].event.ns * 31;
+  assert_true(sum_a == sum_b);
+  clear_log(&log_a);
+  clear_log(&log_b);
+  eventring_close(a);
+  eventring_close(b);
+}
+
+static void times_are_those_of_the_monotonic_clock(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
+  struct log log = {0};
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  uint64_t before = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+  emit_each_kind();
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  uint64_t after = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+  poll_log(cursor, &log, 0);
+  drop_builtins(&log);
+  for (size_t i = 0; i < log.count; i++) {
+    assert_true(log.seen[i].event.ns + 1000000 > before); /* within 1 ms */
+    assert_true(log.seen[i].event.ns < after + 1000000);
+  }
+  assert_true(eventring_now() + 1000000 > after);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+static void payload_at_and_beyond_its_limit(void **state) {
+  (void)state;
+  uint8_t bytes[EVENTRING_MAX_PAYLOAD + 1];
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7);
+  eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
+  struct log log = {0};
+  for (size_t size = 0; size <= sizeof bytes; size++) {
+    eventring_event_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, bytes,
+                          size);
+    assert_int_equal(poll_log(cursor, &log, 0), 1);
+    struct seen *s = &log.seen[log.count - 1];
+    bool cut = size > EVENTRING_MAX_PAYLOAD;
+    assert_int_equal(s->event.size, cut ? EVENTRING_MAX_PAYLOAD : size);
+    assert_int_equal(s->event.flags, cut ? EVENTRING_TRUNCATED : 0);
+    assert_memory_equal(s->bytes, bytes, s->event.size);
+    clear_log(&log);
+  }
+  eventring_close(cursor);
+}
+
+static void payload_that_the_catalogue_denies_is_raw(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
+  struct log log = {0};
+  eventring_event_int(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, 5);
+  eventring_event_int(domain, EVENTRING_USER, EVENTRING_CLASS_USER, 8000, 6);
+  poll_log(cursor, &log, 0);
+  assert_int_equal(log.count, 2);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(log.seen[i].event.flags, EVENTRING_UNKNOWN);
+    assert_int_equal(log.seen[i].event.payload, EVENTRING_RAW);
+    assert_int_equal(log.seen[i].event.size, 8);
+    assert_string_equal(log.seen[i].event.name, "?");
+    assert_int_equal(log.seen[i].event.value.i, 5 + i);
+  }
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+static void unbalanced_and_interleaved_spans(void **state) {
+  (void)state;
+  eventring_domain *d = domain;
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
+  struct log log = {0};
+  eventring_user_end(d, T_FLOOD); /* of nothing */
+  int a = eventring_register_user(EVENTRING_DEF_SPAN, "a", 1, EVENTRING_NONE, NULL);
+  int b = eventring_register_user(EVENTRING_DEF_SPAN, "b", 1, EVENTRING_NONE, NULL);
+  assert_true(a > 0 && b > 0 && a != b);
+  eventring_user_begin(d, (unsigned)a);
+  eventring_user_begin(d, (unsigned)b);
+  eventring_user_end(d, (unsigned)a); /* crosswise, as coroutines do */
+  eventring_user_end(d, (unsigned)b);
+  poll_log(cursor, &log, 0);
+  assert_int_equal(log.count, 5);
+  assert_int_equal(log.seen[0].event.flags, EVENTRING_TORN);
+  assert_int_equal(log.seen[3].event.flags, EVENTRING_MATCHED);
+  assert_true(log.seen[3].event.begin_ns == log.seen[1].event.ns);
+  assert_int_equal(log.seen[4].event.flags, EVENTRING_MATCHED);
+  assert_true(log.seen[4].event.begin_ns == log.seen[2].event.ns);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+static int emit_while_polled(void *context, const struct eventring_event *event) {
+  (void)event;
+  eventring_user_counter(domain, T_COUNT, ++*(int64_t *)context);
+  return 0;
+}
+
+static void poll_ends_though_callbacks_emit(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
+  struct eventring_callbacks callbacks = {.event = emit_while_polled};
+  int64_t count = 0;
+  for (int i = 0; i < 3; i++) eventring_user_counter(domain, T_COUNT, i);
+  assert_int_equal(eventring_poll(cursor, &callbacks, &count, 0), 3);
+  assert_int_equal(eventring_poll(cursor, &callbacks, &count, 0), 3);
+  assert_int_equal(count, 6);
+  eventring_close(cursor);
+}
+
+static int poll_again(void *context, const struct eventring_event *event) {
+  (void)event;
+  assert_int_equal(eventring_poll(context, NULL, NULL, 0), EVENTRING_E_BUSY);
+  assert_int_equal(eventring_close(context), EVENTRING_E_BUSY);
+  return 1; /* stop */
+}
+
+static void a_callback_may_stop_the_poll_but_not_nest_it(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
+  struct eventring_callbacks callbacks = {.event = poll_again};
+  for (int i = 0; i < 3; i++) eventring_user_counter(domain, T_COUNT, i);
+  assert_int_equal(eventring_poll(cursor, &callbacks, cursor, 0), 1);
+  assert_int_equal(eventring_poll(cursor, NULL, NULL, 1), 1);
+  assert_int_equal(eventring_poll(cursor, NULL, NULL, 0), 1);
+  assert_int_equal(eventring_poll(cursor, NULL, NULL, 0), 0);
+  eventring_close(cursor);
+}
+
+static void merged_by_time(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW | EVENTRING_OPEN_MERGED);
+  struct log log = {0};
+  for (int i = 0; i < 50; i++) {
+    eventring_user_counter(domain, T_COUNT, i);
+    eventring_counter_double(domain, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, i);
+  }
+  assert_int_equal(poll_log(cursor, &log, 0), 100);
+  for (size_t i = 1; i < log.count; i++) {
+    assert_true(log.seen[i].event.ns >= log.seen[i - 1].event.ns);
+    assert_int_not_equal(log.seen[i].event.ring, log.seen[i - 1].event.ring);
+  }
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+static void the_file_describes_itself(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_file(own_path(), 0);
+  struct eventring_info info;
+  assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
+  assert_int_equal(info.pid, getpid());
+  assert_string_equal(info.program, "unit");
+  assert_int_equal(info.liveness, EVENTRING_LIVE);
+  assert_int_equal(info.state, EVENTRING_RUNNING);
+  assert_int_equal(info.version, 1);
+  assert_int_equal(info.wsize, EVENTRING_MIN_WSIZE);
+  assert_int_equal(info.blocks, 4);
+  assert_int_equal(info.domains_laid_out, 1);
+  assert_true(info.clock_hz > 1e6 && info.process_start > 0);
+  assert_true(info.start_wall_ns / 1000000000 > 1600000000);
+  assert_true(info.disk_size < 1 << 20);
+  assert_true(info.events >= T_NAMES);
+  assert_string_equal(eventring_cursor_def(cursor, T_OUTER)->name, "outer");
+  assert_int_equal(eventring_cursor_def(cursor, T_RATE)->payload, EVENTRING_DOUBLE);
+  assert_null(eventring_cursor_def(cursor, 10)); /* reserved */
+  assert_null(eventring_cursor_def(cursor, 100000));
+  assert_string_equal(eventring_cursor_class(cursor, EVENTRING_CLASS_GC), "gc");
+  assert_null(eventring_cursor_class(cursor, 31));
+  struct eventring_domain_info d;
+  assert_int_equal(eventring_cursor_domain(cursor, 0, &d), EVENTRING_OK);
+  assert_string_equal(d.name, "main");
+  assert_true(d.alive && d.tid > 0 && d.stop_ns == 0);
+  assert_int_equal(eventring_cursor_domain(cursor, 1, &d), EVENTRING_E_NOT_FOUND);
+  struct eventring_ring_info ring;
+  assert_int_equal(eventring_cursor_ring(cursor, 0, EVENTRING_RUNTIME, &ring), EVENTRING_OK);
+  assert_int_equal(ring.emitted, eventring_domain_emitted(domain, EVENTRING_RUNTIME));
+  assert_int_equal(ring.available, ring.emitted);
+  eventring_close(cursor);
+}
+
+static void registering(void **state) {
+  (void)state;
+  struct eventring_error error = {0};
+  struct eventring_def def = {.name = "dynamic", .kind = EVENTRING_DEF_COUNTER,
+                              .event_class = EVENTRING_CLASS_USER,
+                              .ring = EVENTRING_USER, .payload = EVENTRING_INT};
+  eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
+  int id = eventring_register(&def, &error);
+  assert_true(id >= T_NAMES);
+  assert_int_equal(eventring_register(&def, &error), id); /* the same again */
+  def.payload = EVENTRING_DOUBLE;
+  assert_int_equal(eventring_register(&def, &error), EVENTRING_E_CONFLICT);
+  def.kind = EVENTRING_DEF_SPAN; /* another kind: another name space */
+  assert_true(eventring_register(&def, &error) > id);
+  def.name = "";
+  assert_int_equal(eventring_register(&def, &error), EVENTRING_E_NAME);
+  def.name = "a\nb";
+  assert_int_equal(eventring_register(&def, &error), EVENTRING_E_NAME);
+  char name[EVENTRING_MAX_NAME + 1];
+  memset(name, 'x', sizeof name);
+  assert_int_equal(eventring_register_user(EVENTRING_DEF_EVENT, name, sizeof name,
+                                           EVENTRING_NONE, &error), EVENTRING_E_NAME);
+  assert_true(eventring_register_user(EVENTRING_DEF_EVENT, name, sizeof name - 1,
+                                      EVENTRING_NONE, &error) > 0);
+  assert_int_equal(eventring_register_user(EVENTRING_DEF_EVENT, "a\0b", 3,
+                                           EVENTRING_NONE, &error), EVENTRING_E_NAME);
+  assert_int_equal(eventring_register(NULL, &error), EVENTRING_E_ARGUMENT);
+  struct log log = {0};
+  eventring_user_counter(domain, (unsigned)id, 3);
+  poll_log(cursor, &log, 0);
+  assert_int_equal(log.count, 1);
+  assert_string_equal(log.seen[0].event.name, "dynamic");
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+static void full_catalogue(void **state) {
+  (void)state;
+  struct eventring_error error = {0};
+  char name[32];
+  int id = 0, last = 0;
+  for (int i = 0; i <= EVENTRING_MAX_EVENTS; i++) {
+    int size = snprintf(name, sizeof name, "event %d", i);
+    id = eventring_register_user(EVENTRING_DEF_EVENT, name, (size_t)size,
+                                 EVENTRING_NONE, &error);
+    if (id < 0) break;
+    last = id;
+  }
+  assert_int_equal(id, EVENTRING_E_FULL);
+  assert_int_equal(last, EVENTRING_MAX_EVENTS - 1);
+  assert_true(eventring_register_user(EVENTRING_DEF_EVENT, "event 0", 7, EVENTRING_NONE,
+                                      &error) > 0); /* what is there is found */
+  eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
+  struct log log = {0};
+  eventring_event(domain, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)last);
+  poll_log(cursor, &log, 0);
+  snprintf(name, sizeof name, "event %d", last);
+  assert_non_null(eventring_cursor_def(cursor, EVENTRING_MAX_EVENTS - 1));
+  assert_string_equal(log.seen[0].event.name,
+                      eventring_cursor_def(cursor, EVENTRING_MAX_EVENTS - 1)->name);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+static void many_domains_one_after_the_other(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_file(own_path(), 0);
+  struct log log = {0};
+  for (int i = 0; i < 20; i++) {
+    eventring_domain *other = start_domain("other");
+    assert_int_equal(eventring_domain_slot(other), 1); /* the slot is used again */
+    eventring_user_begin(other, T_FLOOD); /* left open */
+    eventring_domain_stop(other);
+  }
+  poll_log(cursor, &log, 0);
+  unsigned begins = 0, torn = 0, incarnation = 0;
+  for (size_t i = 0; i < log.count; i++) {
+    const struct eventring_event *e = &log.seen[i].event;
+    if (e->domain != 1 || e->id != T_FLOOD) continue;
+    if (e->kind == EVENTRING_BEGIN) {
+      begins++;
+      if (incarnation) assert_int_equal(e->incarnation, incarnation + 1);
+      incarnation = e->incarnation;
+    } else {
+      assert_int_equal(e->flags, EVENTRING_SYNTHETIC | EVENTRING_TORN);
+      torn++;
+    }
+  }
+  /* a block each, of four; the last one is open still */
+  assert_true(begins >= 3 && begins <= 4 && torn == begins - 1);
+  assert_int_equal(incarnation, 20);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+      TEST(each_kind_through_the_mapping),
+      TEST(each_kind_through_the_file),
+      TEST(both_ways_tell_the_same_times),
+      TEST(times_are_those_of_the_monotonic_clock),
+      TEST(payload_at_and_beyond_its_limit),
+      TEST(payload_that_the_catalogue_denies_is_raw),
+      TEST(unbalanced_and_interleaved_spans),
+      TEST(poll_ends_though_callbacks_emit),
+      TEST(a_callback_may_stop_the_poll_but_not_nest_it),
+      TEST(merged_by_time),
+      TEST(the_file_describes_itself),
+      TEST(registering),
+      TEST(many_domains_one_after_the_other),
+      TEST(full_catalogue),
+#undef TEST
+  };
+  register_test_events();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,721 @@
+/* eventring_lifecycle.c: start, stop, standby, domains, fork, settings, everything
+   that can be in the way of a file, discovery, snapshots, control from outside. */
+#include "eventring_common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const char *file_name(void) {
+  static char name[64];
+  snprintf(name, sizeof name, "%d.eventring", (int)getpid());
+  return name;
+}
+static bool exists(const char *path) {
+  struct stat st;
+  return lstat(path, &st) == 0;
+}
+
+/* ---- Start and stop ---------------------------------------------------------------- */
+
+static void nothing_without_start(void **state) {
+  (void)state;
+  eventring_cursor *cursor;
+  struct eventring_config config;
+  eventring_config_init(&config);
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK); /* OFF */
+  assert_int_equal(eventring_state(), EVENTRING_STOPPED);
+  assert_int_equal(eventring_pause(), EVENTRING_E_STATE);
+  assert_int_equal(eventring_resume(), EVENTRING_E_STATE);
+  assert_int_equal(eventring_open_self(&cursor, 0, NULL), EVENTRING_E_STATE);
+  assert_int_equal(eventring_stop(), EVENTRING_OK);
+  eventring_domain *d = start_domain("early");
+  eventring_user_begin(d, T_FLOOD);
+  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "x", 1);
+  assert_int_equal(eventring_domain_slot(d), -1);
+  eventring_domain_stop(d);
+  assert_false(exists(file_name()));
+}
+
+static void a_file_comes_and_goes(void **state) {
+  (void)state;
+  struct stat st;
+  start_recorder(EVENTRING_DEFAULT_WSIZE);
+  assert_int_equal(eventring_state(), EVENTRING_RUNNING);
+  assert_int_equal(stat(file_name(), &st), 0);
+  assert_int_equal(st.st_mode & 07777, 0600);
+  assert_true((uint64_t)st.st_blocks * 512 < 256 * 1024); /* sparse */
+  struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
+  struct eventring_error error;
+  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_STATE);
+  assert_string_equal(own_path() + strlen(own_path()) - strlen(file_name()), file_name());
+  eventring_stop();
+  assert_false(exists(file_name()));
+  assert_int_equal(eventring_path(NULL, 0), 0);
+}
+
+static void start_later_and_again(void **state) {
+  (void)state;
+  eventring_domain *d = start_domain("main");
+  for (int i = 0; i < 3; i++) {
+    eventring_user_counter(d, T_COUNT, 1); /* stopped: goes nowhere */
+    start_recorder(EVENTRING_MIN_WSIZE);
+    eventring_user_counter(d, T_COUNT, 2);
+    eventring_cursor *cursor = open_self(0);
+    struct log log = {0};
+    poll_log(cursor, &log, 0);
+    assert_int_equal(log.seen[0].event.id, EVENTRING_ID_RECORDER_START);
+    assert_int_equal(log.seen[1].event.id, EVENTRING_ID_DOMAIN_START);
+    drop_builtins(&log);
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log.seen[0].event.value.i, 2);
+    clear_log(&log);
+    eventring_stop();
+    /* an attached reader gets the last event, then the end */
+    poll_log(cursor, &log, 0);
+    assert_int_equal(log.seen[log.count - 1].event.id, EVENTRING_ID_RECORDER_STOP);
+    assert_true(eventring_finished(cursor));
+    assert_int_equal(eventring_cursor_liveness(cursor), EVENTRING_ENDED);
+    clear_log(&log);
+    eventring_close(cursor);
+  }
+  eventring_domain_stop(d);
+}
+
+static void kept_when_preserved(void **state) {
+  (void)state;
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  config.preserve = true;
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  eventring_domain *d = start_domain("main");
+  eventring_user_begin(d, T_FLOOD);
+  eventring_domain_stop(d);
+  eventring_stop();
+  assert_true(exists(file_name()));
+  eventring_cursor *cursor = open_file(file_name(), 0);
+  struct log log = {0};
+  assert_true(poll_log(cursor, &log, 0) > 0);
+  assert_true(eventring_finished(cursor));
+  struct eventring_info info;
+  eventring_cursor_info(cursor, &info);
+  assert_int_equal(info.liveness, EVENTRING_ENDED);
+  assert_true(info.end_ns >= info.start_ns);
+  clear_log(&log);
+  assert_int_equal(eventring_open_spans(cursor, log_event, &log), 0); /* still open */
+  assert_int_equal(log.count, 1);
+  assert_int_equal(log.seen[0].event.id, T_FLOOD);
+  clear_log(&log);
+  eventring_close(cursor);
+  assert_int_equal(eventring_remove_dead(file_name(), NULL), EVENTRING_OK);
+  assert_false(exists(file_name()));
+}
+
+static void standing_by(void **state) {
+  (void)state;
+  struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
+  struct eventring_error error = {0};
+  config.start = EVENTRING_START_STANDBY;
+  for (int from_outside = 0; from_outside < 2; from_outside++) {
+    eventring_domain *d = start_domain("main");
+    assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+    eventring_user_counter(d, T_COUNT, 1);
+    assert_int_equal(eventring_state(), EVENTRING_STANDBY);
+    assert_int_equal(eventring_domain_slot(d), -1);
+    eventring_cursor *cursor = open_file(file_name(), 0);
+    struct eventring_info info;
+    eventring_cursor_info(cursor, &info);
+    assert_int_equal(info.state, EVENTRING_STANDBY);
+    if (from_outside) {
+      assert_int_equal(eventring_control(file_name(), EVENTRING_CONTROL_RESUME, 0, &error),
+                       EVENTRING_OK);
+    } else {
+      config.start = EVENTRING_START_ON;
+      assert_int_equal(eventring_start(&config, &error), EVENTRING_OK);
+      config.start = EVENTRING_START_STANDBY;
+    }
+    eventring_user_counter(d, T_COUNT, 2);
+    struct log log = {0};
+    poll_log(cursor, &log, 0);
+    drop_builtins(&log);
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log.seen[0].event.value.i, 2);
+    clear_log(&log);
+    eventring_close(cursor);
+    eventring_domain_stop(d);
+    eventring_stop();
+  }
+}
+
+static void controlled_from_outside(void **state) {
+  (void)state;
+  struct eventring_error error = {0};
+  uint32_t calls = EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS), mask;
+  start_recorder(EVENTRING_MIN_WSIZE);
+  assert_int_equal(eventring_control(file_name(), EVENTRING_CONTROL_PAUSE, 0, &error), 0);
+  assert_int_equal(eventring_state(), EVENTRING_STANDBY); /* nothing laid out yet */
+  assert_int_equal(eventring_control(file_name(), EVENTRING_CONTROL_RESUME, 0, &error), 0);
+  assert_int_equal(eventring_state(), EVENTRING_RUNNING);
+  assert_int_equal(eventring_control(file_name(), EVENTRING_CONTROL_ENABLE, calls, &error), 0);
+  eventring_get_classes(&mask);
+  assert_true(mask & calls);
+  assert_int_equal(eventring_control(file_name(), EVENTRING_CONTROL_DISABLE, calls, &error), 0);
+  eventring_get_classes(&mask);
+  assert_false(mask & calls);
+  assert_int_equal(eventring_control("nowhere", EVENTRING_CONTROL_PAUSE, 0, &error),
+                   EVENTRING_E_NOT_FOUND);
+  eventring_stop();
+}
+
+/* ---- Settings -------------------------------------------------------------------------- */
+
+static int from_env(struct eventring_config *config, struct eventring_error *error) {
+  eventring_config_init(config);
+  *error = (struct eventring_error){0};
+  return eventring_config_from_env(config, "T", error);
+}
+
+static void settings_from_the_environment(void **state) {
+  (void)state;
+  struct eventring_config c;
+  struct eventring_error e;
+  assert_int_equal(from_env(&c, &e), EVENTRING_OK);
+  assert_int_equal(c.start, EVENTRING_START_OFF);
+  setenv("T_START", "1", 1);
+  setenv("T_PREFIX", "/somewhere", 1);
+  setenv("T_PRESERVE", "1", 1);
+  setenv("T_WSIZE", "12", 1);
+  setenv("T_CLASSES", "gc,user", 1);
+  assert_int_equal(from_env(&c, &e), EVENTRING_OK);
+  assert_int_equal(c.start, EVENTRING_START_ON);
+  assert_string_equal(c.directory, "/somewhere");
+  assert_true(c.preserve);
+  assert_int_equal(c.wsize, 12);
+  assert_int_equal(c.classes, 1 << EVENTRING_CLASS_GC | 1 << EVENTRING_CLASS_USER);
+  setenv("T_CLASSES", "+calls,-gc", 1);
+  assert_int_equal(from_env(&c, &e), EVENTRING_OK);
+  assert_true(c.classes & 1 << EVENTRING_CLASS_CALLS);
+  assert_false(c.classes & 1 << EVENTRING_CLASS_GC);
+  assert_true(c.classes & 1 << EVENTRING_CLASS_USER);
+  setenv("T_START", "standby", 1);
+  assert_int_equal(from_env(&c, &e), EVENTRING_OK);
+  assert_int_equal(c.start, EVENTRING_START_STANDBY);
+  static const char *const bad[][2] = {
+      {"T_START", "yes"}, {"T_START", "2"}, {"T_PRESERVE", "x"}, {"T_WSIZE", "10"},
+      {"T_WSIZE", "25"}, {"T_WSIZE", "16k"}, {"T_WSIZE", "-1"},
+      {"T_WSIZE", "99999999999999999999"}, {"T_CLASSES", "gc,nonsense"}};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    const char *saved = strdup(getenv(bad[i][0]));
+    setenv("T_START", "1", 1);
+    setenv(bad[i][0], bad[i][1], 1);
+    assert_int_equal(from_env(&c, &e), EVENTRING_E_CONFIG);
+    assert_int_equal(c.start, EVENTRING_START_OFF);
+    assert_non_null(strstr(e.text, bad[i][0]));
+    assert_non_null(strstr(e.text, bad[i][1]));
+    setenv(bad[i][0], saved, 1);
+    free((char *)saved);
+  }
+  static const char *const all[] = {"T_START", "T_PREFIX", "T_PRESERVE", "T_WSIZE", "T_CLASSES"};
+  for (int i = 0; i < 5; i++) setenv(all[i], "", 1);
+  assert_int_equal(from_env(&c, &e), EVENTRING_OK); /* empty: as if not set */
+  assert_int_equal(c.start, EVENTRING_START_OFF);
+  assert_null(c.directory);
+  for (int i = 0; i < 5; i++) unsetenv(all[i]);
+}
+
+static void ring_size_out_of_range(void **state) {
+  (void)state;
+  static const unsigned sizes[] = {0, EVENTRING_MIN_WSIZE - 1, EVENTRING_MAX_WSIZE + 1, 64};
+  for (int i = 0; i < 4; i++) {
+    struct eventring_config config = test_config(sizes[i]);
+    struct eventring_error error = {0};
+    assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
+    assert_true(error.text[0]);
+  }
+}
+
+/* ---- What can be in the way ---------------------------------------------------------------- */
+
+static void expect_start(const char *directory, int code, const char *text) {
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  struct eventring_error error = {0};
+  config.directory = directory;
+  int status = eventring_start(&config, &error);
+  if (status != code) fail_msg("%d (%s) instead of %d", status, error.text, code);
+  assert_int_equal(error.code, code);
+  if (!strstr(error.text, text)) fail_msg("\"%s\" does not say \"%s\"", error.text, text);
+  assert_int_equal(eventring_state(), EVENTRING_STOPPED);
+}
+
+static void bad_directories(void **state) {
+  (void)state;
+  char longer[5000];
+  memset(longer, 'd', sizeof longer - 1);
+  longer[sizeof longer - 1] = 0;
+  expect_start("nowhere/at/all", EVENTRING_E_DIRECTORY, "nowhere/at/all");
+  expect_start("/dev/null", EVENTRING_E_DIRECTORY, "/dev/null");
+  expect_start(longer, EVENTRING_E_DIRECTORY, "ddd");
+  expect_start("/proc/self", EVENTRING_E_NOT_FOUND, "/proc/");
+  if (geteuid() == 0) return; /* root may write anywhere */
+  mkdir("locked", 0500);
+  expect_start("locked", EVENTRING_E_PERMISSION, "locked");
+  rmdir("locked");
+}
+
+static void things_in_the_files_place(void **state) {
+  (void)state;
+  FILE *f = fopen("precious", "w");
+  fputs("precious", f);
+  fclose(f);
+  assert_int_equal(symlink("precious", file_name()), 0);
+  expect_start(NULL, EVENTRING_E_EXISTS, "symbolic link");
+  unlink(file_name());
+  char text[16] = "";
+  f = fopen("precious", "r");
+  assert_non_null(fgets(text, sizeof text, f));
+  fclose(f);
+  assert_string_equal(text, "precious");
+  unlink("precious");
+  mkdir(file_name(), 0700);
+  expect_start(NULL, EVENTRING_E_EXISTS, "not a regular file");
+  rmdir(file_name());
+  mkfifo(file_name(), 0600);
+  expect_start(NULL, EVENTRING_E_EXISTS, "not a regular file");
+  unlink(file_name());
+}
+
+static void a_stale_file_is_replaced(void **state) {
+  (void)state;
+  FILE *f = fopen(file_name(), "w");
+  for (int i = 0; i < 100000; i++) fputs("old contents", f);
+  fclose(f);
+  assert_int_equal(link(file_name(), "other name"), 0);
+  start_recorder(EVENTRING_MIN_WSIZE);
+  eventring_cursor *cursor = open_file(file_name(), 0);
+  struct log log = {0};
+  assert_int_equal(poll_log(cursor, &log, 0), 0);
+  clear_log(&log);
+  eventring_close(cursor);
+  eventring_stop();
+  struct stat st;
+  assert_int_equal(stat("other name", &st), 0); /* never written through */
+  assert_int_equal(st.st_size, 1200000);
+  unlink("other name");
+}
+
+static void another_process_holds_the_name(void **state) {
+  (void)state;
+  /* as of a process with our pid in another pid namespace */
+  int pipe_fd[2];
+  char byte;
+  assert_int_equal(pipe(pipe_fd), 0);
+  const char *name = file_name();
+  pid_t child = fork();
+  if (child == 0) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(name, O_RDWR | O_CREAT, 0600);
+    if (fcntl(fd, F_OFD_SETLK, &lock) != 0 || write(pipe_fd[1], "x", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  assert_int_equal(read(pipe_fd[0], &byte, 1), 1);
+  expect_start(NULL, EVENTRING_E_EXISTS, "in use");
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  assert_true(exists(name));
+  start_recorder(EVENTRING_MIN_WSIZE);
+  eventring_stop();
+  close(pipe_fd[0]);
+  close(pipe_fd[1]);
+}
+
+static void limits_on_size(void **state) {
+  (void)state;
+  struct rlimit old, limit;
+  getrlimit(RLIMIT_FSIZE, &old);
+  limit = old;
+  limit.rlim_cur = 10000;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  expect_start(NULL, EVENTRING_E_LIMIT, "eventring");
+  assert_false(exists(file_name()));
+  limit.rlim_cur = 2200000; /* header and catalogue, but no ring */
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  start_recorder(16);
+  struct eventring_error error = {0};
+  eventring_domain *d = eventring_domain_start("main", &error);
+  assert_int_equal(error.code, EVENTRING_E_LIMIT);
+  eventring_user_begin(d, T_FLOOD); /* nothing happens */
+  assert_int_equal(eventring_domain_slot(d), -1);
+  eventring_domain_stop(d);
+  setrlimit(RLIMIT_FSIZE, &old);
+  eventring_stop();
+}
+
+static unsigned warnings;
+static void count_warning(void *context, const struct eventring_error *error) {
+  (void)context;
+  assert_true(error->code < 0 && error->text[0]);
+  warnings++;
+}
+
+static void one_warning_for_a_domain_that_fails_later(void **state) {
+  (void)state;
+  struct rlimit old, limit;
+  struct eventring_config config = test_config(16);
+  eventring_domain *d = start_domain("main");
+  config.start = EVENTRING_START_STANDBY;
+  config.warn = count_warning;
+  getrlimit(RLIMIT_FSIZE, &old);
+  limit = old;
+  limit.rlim_cur = 2200000;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  eventring_resume();
+  for (int i = 0; i < 10; i++) eventring_user_counter(d, T_COUNT, i);
+  assert_int_equal(warnings, 1);
+  setrlimit(RLIMIT_FSIZE, &old);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
+/* ---- Domains --------------------------------------------------------------------------------- */
+
+static void *own_domain(void *argument) {
+  struct eventring_error error = {0};
+  eventring_domain *d = eventring_domain_start("thread", &error);
+  pthread_barrier_t *barrier = argument;
+  eventring_user_counter(d, T_COUNT, 1);
+  pthread_barrier_wait(barrier);
+  eventring_domain_stop(d);
+  return (void *)(intptr_t)error.code;
+}
+
+static void the_129th_domain(void **state) {
+  (void)state;
+  enum { THREADS = EVENTRING_MAX_DOMAINS + 1 };
+  pthread_t thread[THREADS];
+  pthread_barrier_t barrier;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  start_recorder(EVENTRING_MIN_WSIZE);
+  eventring_cursor *cursor = open_file(file_name(), EVENTRING_OPEN_MERGED);
+  pthread_barrier_init(&barrier, NULL, THREADS);
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&thread[i], &attributes, own_domain, &barrier), 0);
+  unsigned full = 0;
+  for (int i = 0; i < THREADS; i++) {
+    void *code;
+    pthread_join(thread[i], &code);
+    full += (intptr_t)code == EVENTRING_E_FULL;
+  }
+  assert_int_equal(full, 1);
+  struct log log = {0};
+  poll_log(cursor, &log, 0);
+  assert_int_equal(log.events[EVENTRING_USER], EVENTRING_MAX_DOMAINS);
+  clear_log(&log);
+  eventring_close(cursor);
+  eventring_stop();
+  pthread_barrier_destroy(&barrier);
+}
+
+/* ---- Fork --------------------------------------------------------------------------------------- */
+
+static int child_status(pid_t child) {
+  int status;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static void forked_children(void **state) {
+  (void)state;
+  start_recorder(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("parent");
+  eventring_user_counter(d, T_COUNT, 1);
+  pid_t child = fork();
+  if (child == 0) {
+    bool silent = eventring_forked() && eventring_state() == EVENTRING_STOPPED;
+    eventring_user_counter(d, T_COUNT, 666);
+    _exit(silent && eventring_domain_slot(d) == -1 ? 0 : 1);
+  }
+  assert_int_equal(child_status(child), 0);
+  child = fork();
+  if (child == 0) { /* a recording of its own */
+    struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+    bool good = eventring_start(&config, NULL) == EVENTRING_OK && !eventring_forked();
+    eventring_user_counter(d, T_COUNT, 667);
+    good = good && eventring_domain_slot(d) == 0 && exists(file_name());
+    eventring_stop();
+    _exit(good && !exists(file_name()) ? 0 : 1);
+  }
+  assert_int_equal(child_status(child), 0);
+  child = fork();
+  if (child == 0) exit(0); /* runs the exit handlers: the parent's file stays */
+  assert_int_equal(child_status(child), 0);
+  assert_true(exists(file_name()));
+  assert_false(eventring_forked());
+  eventring_user_counter(d, T_COUNT, 2);
+  eventring_cursor *cursor = open_file(file_name(), 0);
+  struct log log = {0};
+  poll_log(cursor, &log, 0);
+  drop_builtins(&log);
+  assert_int_equal(log.count, 2);
+  assert_int_equal(log.seen[1].event.value.i, 2);
+  assert_int_equal(eventring_cursor_liveness(cursor), EVENTRING_LIVE);
+  clear_log(&log);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
+/* ---- Other processes -------------------------------------------------------------------------------- */
+
+/* A child that records spans until it is killed; its pid, once it does. */
+static pid_t spawn_recorder(void) {
+  int fd[2];
+  char byte;
+  assert_int_equal(pipe(fd), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    struct eventring_config config = test_config(12);
+    if (eventring_start(&config, NULL) != EVENTRING_OK) _exit(1);
+    eventring_domain *d = eventring_domain_start("child", NULL);
+    for (int64_t i = 0;; i++) {
+      eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, i);
+      eventring_user_counter(d, T_COUNT, i);
+      eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+      if (i == 1000 && write(fd[1], "x", 1) != 1) _exit(1);
+    }
+  }
+  assert_int_equal(read(fd[0], &byte, 1), 1);
+  close(fd[0]);
+  close(fd[1]);
+  return child;
+}
+
+static void killed_at_random_moments(void **state) {
+  (void)state;
+  char path[64];
+  for (int i = 0; i < 20; i++) {
+    pid_t child = spawn_recorder();
+    eventring_cursor *cursor;
+    struct eventring_error error = {0};
+    assert_int_equal(eventring_open_pid(&cursor, child, 0, &error), EVENTRING_OK);
+    struct log log = {0};
+    for (int k = 0; k <= i % 4; k++) assert_true(poll_log(cursor, &log, 0) >= 0);
+    assert_int_equal(eventring_cursor_liveness(cursor), EVENTRING_LIVE);
+    usleep((useconds_t)(random() % 3000));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(eventring_cursor_liveness(cursor), EVENTRING_DEAD);
+    int n;
+    do n = poll_log(cursor, &log, 0);
+    while (n > 0);
+    assert_int_equal(n, 0);
+    assert_true(eventring_finished(cursor));
+    clear_log(&log);
+    eventring_close(cursor);
+    snprintf(path, sizeof path, "%d.eventring", (int)child);
+    cursor = open_file(path, 0);
+    assert_true(poll_log(cursor, &log, 0) > 0);
+    int64_t last = -1;
+    for (size_t k = 0; k < log.count; k++) {
+      const struct eventring_event *e = &log.seen[k].event;
+      if (e->ring != EVENTRING_RUNTIME || e->id != T_OUTER) continue;
+      if (e->kind == EVENTRING_BEGIN && !(e->flags & EVENTRING_SYNTHETIC)) {
+        if (last >= 0) assert_true(e->value.i == last + 1);
+        last = e->value.i;
+      }
+    }
+    assert_true(last >= 1000);
+    clear_log(&log);
+    eventring_close(cursor);
+    assert_int_equal(eventring_remove_dead(path, &error), EVENTRING_OK);
+  }
+}
+
+static void an_ending_process_tells_its_last_event(void **state) {
+  (void)state;
+  int fd[2];
+  char byte;
+  assert_int_equal(pipe(fd), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    struct eventring_config config = test_config(12);
+    if (eventring_start(&config, NULL) != EVENTRING_OK) _exit(1);
+    eventring_domain *d = eventring_domain_start("child", NULL);
+    eventring_user_counter(d, T_COUNT, 1);
+    close(fd[0]);
+    while (write(fd[1], "x", 1) != 1) {}
+    usleep(100000);
+    eventring_user_counter(d, T_COUNT, 42);
+    exit(0); /* without stopping anything: the exit handler does */
+  }
+  assert_int_equal(read(fd[0], &byte, 1), 1);
+  eventring_cursor *cursor;
+  struct eventring_error error = {0};
+  assert_int_equal(eventring_open_pid(&cursor, child, EVENTRING_OPEN_MERGED, &error), 0);
+  struct log log = {0};
+  while (poll_log(cursor, &log, 0) >= 0 && !eventring_finished(cursor)) usleep(1000);
+  assert_int_equal(child_status(child), 0);
+  assert_int_equal(eventring_cursor_liveness(cursor), EVENTRING_ENDED);
+  assert_int_equal(log.seen[log.count - 1].event.id, EVENTRING_ID_RECORDER_STOP);
+  drop_builtins(&log);
+  assert_int_equal(log.seen[log.count - 1].event.value.i, 42);
+  char path[64];
+  snprintf(path, sizeof path, "%d.eventring", (int)child);
+  assert_false(exists(path));
+  clear_log(&log);
+  eventring_close(cursor);
+  close(fd[0]);
+  close(fd[1]);
+}
+
+struct search {
+  pid_t pid;
+  unsigned live, dead, bad;
+};
+static int note_found(void *context, const struct eventring_found *found) {
+  struct search *s = context;
+  if (found->status) {
+    assert_true(found->status_text[0]);
+    s->bad++;
+  } else if (found->pid == s->pid) {
+    s->live += found->liveness == EVENTRING_LIVE;
+    s->dead += found->liveness == EVENTRING_DEAD;
+    assert_string_equal(found->program, "unit");
+  }
+  return 0;
+}
+
+static void discovery(void **state) {
+  (void)state;
+  struct eventring_error error = {0};
+  eventring_cursor *cursor;
+  char path[64], number[32];
+  pid_t child = spawn_recorder();
+  snprintf(path, sizeof path, "%d.eventring", (int)child);
+  snprintf(number, sizeof number, "%d", (int)child);
+  struct search search = {.pid = child};
+  const char *const elsewhere[] = {"/"};
+  assert_true(eventring_discover(elsewhere, 1, note_found, &search) >= 1);
+  assert_int_equal(search.live, 1); /* found by what it maps */
+  search = (struct search){.pid = child};
+  eventring_discover(NULL, 0, note_found, &search);
+  assert_int_equal(search.live, 1); /* once, though it lies here as well */
+  assert_int_equal(eventring_open_any(&cursor, number, 0, &error), EVENTRING_OK);
+  eventring_close(cursor);
+  assert_int_equal(eventring_open_any(&cursor, path, 0, &error), EVENTRING_OK);
+  eventring_close(cursor);
+  assert_int_equal(eventring_remove_dead(path, &error), EVENTRING_E_BUSY);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  FILE *f = fopen("foreign.eventring", "w");
+  fputs("not one of them", f);
+  fclose(f);
+  search = (struct search){.pid = child};
+  eventring_discover(NULL, 0, note_found, &search);
+  assert_int_equal(search.dead, 1);
+  assert_int_equal(search.bad, 1);
+  assert_int_equal(eventring_remove_dead("foreign.eventring", &error), EVENTRING_E_NOT_EVENTRING);
+  assert_int_equal(eventring_remove_dead(path, &error), EVENTRING_OK);
+  assert_int_equal(eventring_open_pid(&cursor, child, 0, &error), EVENTRING_E_NOT_FOUND);
+  assert_int_equal(eventring_open_pid(&cursor, 1, 0, &error) == EVENTRING_E_NOT_FOUND ||
+                   error.code == EVENTRING_E_PERMISSION, 1);
+  unlink("foreign.eventring");
+}
+
+static void snapshots(void **state) {
+  (void)state;
+  struct eventring_error error = {0};
+  start_recorder(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("main");
+  for (int i = 0; i < 3000; i++) eventring_user_counter(d, T_COUNT, i);
+  eventring_user_begin(d, T_FLOOD);
+  for (int own = 0; own < 2; own++) {
+    eventring_cursor *cursor = own ? open_self(0) : open_file(file_name(), 0);
+    assert_int_equal(eventring_snapshot(cursor, "snap.eventring", &error), EVENTRING_OK);
+    assert_int_equal(eventring_snapshot(cursor, "snap.eventring", &error), EVENTRING_E_EXISTS);
+    struct log live = {0}, saved = {0};
+    poll_log(cursor, &live, 0);
+    eventring_cursor *copy = open_file("snap.eventring", 0);
+    poll_log(copy, &saved, 0);
+    assert_true(eventring_finished(copy));
+    assert_int_equal(eventring_cursor_liveness(copy), EVENTRING_SAVED);
+    assert_int_equal(live.count, saved.count);
+    for (size_t i = 0; i < live.count; i++) {
+      assert_true(live.seen[i].event.ns == saved.seen[i].event.ns);
+      assert_true(live.seen[i].event.value.i == saved.seen[i].event.value.i);
+    }
+    assert_int_equal(emitted(copy, 0, EVENTRING_USER), 3001);
+    clear_log(&live);
+    clear_log(&saved);
+    eventring_close(copy);
+    eventring_close(cursor);
+    unlink("snap.eventring");
+  }
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
+static void classes_of_the_host(void **state) {
+  (void)state;
+  assert_int_equal(eventring_define_class(3, "x", true), EVENTRING_E_ARGUMENT);
+  assert_int_equal(eventring_define_class(16, "", true), EVENTRING_E_NAME);
+  assert_int_equal(eventring_define_class(16, "a name too long", true), EVENTRING_OK);
+  assert_int_equal(eventring_define_class(16, "a name too long!", true), EVENTRING_E_NAME);
+  assert_int_equal(eventring_define_class(16, "jit", true), EVENTRING_OK);
+  assert_int_equal(eventring_define_class(17, "gc", true), EVENTRING_E_CONFLICT);
+  assert_int_equal(eventring_class_by_name("jit"), 16);
+  assert_int_equal(eventring_class_by_name("nothing"), EVENTRING_E_NOT_FOUND);
+  start_recorder(EVENTRING_MIN_WSIZE);
+  uint32_t mask;
+  eventring_get_classes(&mask);
+  assert_true(mask & EVENTRING_CLASS_BIT(16));
+  assert_int_equal(eventring_define_class(18, "late", true), EVENTRING_E_STATE);
+  eventring_cursor *cursor = open_file(file_name(), 0);
+  assert_string_equal(eventring_cursor_class(cursor, 16), "jit");
+  eventring_close(cursor);
+  eventring_stop();
+}
+
+static void errors_have_texts(void **state) {
+  (void)state;
+  for (int code = 0; code >= -21; code--)
+    assert_string_not_equal(eventring_strerror(code), "unknown error");
+  assert_string_equal(eventring_strerror(-22), "unknown error");
+  assert_int_equal(eventring_library_version(), EVENTRING_VERSION);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_without_start),
+      cmocka_unit_test(a_file_comes_and_goes),
+      cmocka_unit_test(start_later_and_again),
+      cmocka_unit_test(kept_when_preserved),
+      cmocka_unit_test(standing_by),
+      cmocka_unit_test(controlled_from_outside),
+      cmocka_unit_test(settings_from_the_environment),
+      cmocka_unit_test(ring_size_out_of_range),
+      cmocka_unit_test(bad_directories),
+      cmocka_unit_test(things_in_the_files_place),
+      cmocka_unit_test(a_stale_file_is_replaced),
+      cmocka_unit_test(another_process_holds_the_name),
+      cmocka_unit_test(limits_on_size),
+      cmocka_unit_test(one_warning_for_a_domain_that_fails_later),
+      cmocka_unit_test(the_129th_domain),
+      cmocka_unit_test(forked_children),
+      cmocka_unit_test(killed_at_random_moments),
+      cmocka_unit_test(an_ending_process_tells_its_last_event),
+      cmocka_unit_test(discovery),
+      cmocka_unit_test(snapshots),
+      cmocka_unit_test(classes_of_the_host),
+      cmocka_unit_test(errors_have_texts),
+  };
+  register_test_events();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
