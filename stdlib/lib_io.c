@@ -330,13 +330,14 @@ static int read_line(lua_State *L, FILE *f, int keep_break) {
 
 static int read_all(lua_State *L, FILE *f) {
   luaL_Buffer B;
-  size_t n;
+  size_t n, space;
   luaL_buffinit(L, &B);
   do {
     char *out = luaL_prepbuffer(&B);
-    n = fread(out, 1, LUAL_BUFFERSIZE, f);
+    space = B.size - B.n; /* which grows with the file */
+    n = fread(out, 1, space, f);
     luaL_addsize(&B, n);
-  } while (n == LUAL_BUFFERSIZE);
+  } while (n == space);
   luaL_pushresult(&B);
   return 1; /* the empty string is a result, too */
 }
