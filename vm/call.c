@@ -109,7 +109,8 @@ _Noreturn static void pass_on(Run *run, lua_State *caller, int status) {
   Domain *d = L->domain;
   d->error_jump = run->jump.prev;
   d->current = caller;
-  if (caller != L) value_copy(caller->top++, L->top - 1);
+  if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--; /* each point of recovery pushes these itself */
+  else if (caller != L) value_copy(caller->top++, L->top - 1);
   error_throw(caller, status);
 }
 

@@ -143,21 +143,8 @@ static const Metamethod arith_events[] = {
 
 static bool is_bitwise(int op) { return (op >= LUA_OPBAND && op <= LUA_OPSHR) || op == LUA_OPBNOT; }
 
-/* Bitwise operators take strings that are numerals. */
-static const TValue *coerce_for_bits(const TValue *o, TValue *room) {
-  if (is_string(o) && number_parse(as_string(o)->data, room) == string_len(as_string(o)) + 1) return room;
-  return o;
-}
-
-static bool arith_without_call(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result) {
-  if (!is_bitwise(op)) return number_arith(L, op, a, b, result);
-  TValue room_a, room_b;
-  return number_arith(L, op, coerce_for_bits(a, &room_a), coerce_for_bits(b, &room_b), result);
-}
-
 _Noreturn static void arith_error(lua_State *L, int op, const TValue *a, const TValue *b) {
   if (is_bitwise(op)) {
-    if (is_string(a) || is_string(b)) error_arith(L, a, b, "perform bitwise operation on");
     if (is_number(a) && is_number(b)) error_to_int(L, a, b);
     error_arith(L, a, b, "perform bitwise operation on");
   }
@@ -166,7 +153,7 @@ _Noreturn static void arith_error(lua_State *L, int op, const TValue *a, const T
 
 TValue *meta_prepare_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result) {
   TValue value;
-  if (arith_without_call(L, op, a, b, &value)) {
+  if (number_arith(L, op, a, b, &value)) {
     value_copy(result, &value);
     return NULL;
   }
