@@ -129,9 +129,10 @@ static int create_file(struct evr_recording *r, struct eventring_error *error) {
     r->fd = openat(r->directory, r->name,
                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (r->fd >= 0) break;
-    if (errno != EEXIST)
-      return evr_fail(error, evr_code_of_errno(errno), errno,
-                      "cannot create %.300s", r->path);
+    if (errno != EEXIST) {
+      int code = errno == ENOENT ? EVENTRING_E_DIRECTORY : evr_code_of_errno(errno);
+      return evr_fail(error, code, errno, "cannot create %.300s", r->path);
+    }
     int status = remove_stale(r, error);
     if (status != EVENTRING_OK) return status;
   }

@@ -3,29 +3,29 @@
 
 if HAVE_CMOCKA
 check_PROGRAMS += \
-	testsuite/unit/eventring_events \
-	testsuite/unit/eventring_loss \
-	testsuite/unit/eventring_corrupt \
-	testsuite/unit/eventring_lifecycle
+	testsuite/unit/eventring_events_test \
+	testsuite/unit/eventring_loss_test \
+	testsuite/unit/eventring_corrupt_test \
+	testsuite/unit/eventring_lifecycle_test
 
-testsuite_unit_eventring_events_SOURCES = testsuite/unit/eventring_events.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_events_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
-testsuite_unit_eventring_events_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_loss_SOURCES = testsuite/unit/eventring_loss.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_loss_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
-testsuite_unit_eventring_loss_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_corrupt_SOURCES = testsuite/unit/eventring_corrupt.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_corrupt_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
-testsuite_unit_eventring_corrupt_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_lifecycle_SOURCES = testsuite/unit/eventring_lifecycle.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_lifecycle_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
-testsuite_unit_eventring_lifecycle_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_events_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_loss_test_SOURCES = testsuite/unit/eventring_loss_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_loss_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_loss_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_corrupt_test_SOURCES = testsuite/unit/eventring_corrupt_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_corrupt_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_corrupt_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_lifecycle_test_SOURCES = testsuite/unit/eventring_lifecycle_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_lifecycle_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_lifecycle_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 endif
 
-check_PROGRAMS += testsuite/concurrency/eventring_race
-testsuite_concurrency_eventring_race_SOURCES = testsuite/concurrency/eventring_race.c
-testsuite_concurrency_eventring_race_CPPFLAGS = $(SEE_EVENTRING)
-testsuite_concurrency_eventring_race_LDADD = $(LINK_EVENTRING)
+check_PROGRAMS += testsuite/concurrency/eventring_race_test
+testsuite_concurrency_eventring_race_test_SOURCES = testsuite/concurrency/eventring_race_test.c
+testsuite_concurrency_eventring_race_test_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_concurrency_eventring_race_test_LDADD = $(LINK_EVENTRING)
 
 EXTRA_PROGRAMS += testsuite/bench/eventring_bench
 bench_programs += testsuite/bench/eventring_bench

@@ -1,8 +1,8 @@
-/* eventring_race.c: writers that wrap round the smallest rings while readers read
+/* eventring_race_test.c: writers that wrap round the smallest rings while readers read
  * them, domains that come and go, pauses, restarts. Meant to run under
  * ThreadSanitizer too.
  *
- *   eventring_race [MILLISECONDS]      (default 400 a part)
+ *   eventring_race_test [MILLISECONDS]      (default 400 a part)
  *
  * Part 1: one writer, four readers (mapping and file, with and without a pause).
  * Writer's pattern: begin(n), count(n), end, with n = 0, 1, ... Each reader checks

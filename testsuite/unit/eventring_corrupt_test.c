@@ -1,7 +1,7 @@
-/* eventring_corrupt.c: hostile and damaged files: an error that says so, never a
+/* eventring_corrupt_test.c: hostile and damaged files: an error that says so, never a
    crash, never a hang.
  *
- *   eventring_corrupt [MUTATIONS [SEED]]     (default 3000, 1)
+ *   eventring_corrupt_test [MUTATIONS [SEED]]     (default 3000, 1)
  */
 #include "eventring_common.h"
 

@@ -1,4 +1,4 @@
-/* eventring_events.c: what is written is what is read: each kind of payload, the
+/* eventring_events_test.c: what is written is what is read: each kind of payload, the
    catalogue, names and classes, introspection, times, merging. */
 #include "eventring_common.h"
 
