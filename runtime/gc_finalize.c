@@ -110,6 +110,7 @@ static void queue_all(Domain *d) {
 void gc_finalize_all(lua_State *L) {
   Domain *d = L->domain;
   d->gc.closing = 1;
+  d->gc.running = 0; /* a finalizer may be what closes the domain; the others still have their turn */
   queue_all(d);
   gc_run_finalizers(L, SIZE_MAX);
 }

@@ -106,6 +106,17 @@ exits(3, "os.exit(3)")
 exits(4, "coroutine.wrap(function() os.exit(4, true) end)()")
 prints("closed\ncollected\n", "close.lua", nil,
   "true; echo 'setmetatable({}, {__gc = function() print \"collected\" end}) local c <close> = setmetatable({}, {__close = function() print \"closed\" end}) os.exit(0, true)' > close.lua;")
+-- a finalizer that ends the program while the state is closed: the others run,
+-- new ones don't
+write("finalizers.lua", [[
+setmetatable({}, {__gc = function() print("first") end})
+setmetatable({}, {__gc = function()
+  setmetatable({}, {__gc = function() print("never") end})
+  print(collectgarbage())
+  os.exit(0, true)
+end})
+]])
+prints("nil\nfirst\n", "finalizers.lua")
 out, err, status = run("", "error('from stdin')")
 assert(status == 0 and err:find("stdin:1: from stdin", 1, true))
 fails("stdin:1: from stdin", "-", "error('from stdin')")
