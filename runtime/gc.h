@@ -199,8 +199,9 @@ void gc_finalize_all(lua_State *L);
 
 void gc_remember(Domain *d, GCObject *parent);
 void gc_remember_slot(Domain *d, Table *t, const void *slot);
-/* A part of the table was replaced by a new one or changed its place. Values
- * that are moved by the resize itself need no barrier of their own. */
+/* The parts of the table were replaced by new ones or changed their places. Before,
+ * all that was put into the new node part or into a grown array went through
+ * gc_barrier_reinserted. */
 void gc_table_resized(lua_State *L, Table *t);
 /* The thread runs from now on, or its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);

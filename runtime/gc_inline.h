@@ -55,6 +55,17 @@ ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
   if ((t->gc & GC_CLEAN) && heap_is_large((t->node_mask + 1) * sizeof(Node))) gc_remember_slot(L->domain, t, to);
 }
 
+/* The same while a resize fills new parts, before gc_table_resized; n holds key and value. */
+ALWAYS_INLINE void gc_barrier_reinserted(lua_State *L, Table *t, const void *slot, const TValue *value) {
+  if ((t->gc & GC_CLEAN) && is_collected(value) && (value->v.gc->gc & GC_YOUNG)) gc_remember_slot(L->domain, t, slot);
+}
+ALWAYS_INLINE void gc_barrier_reinserted_node(lua_State *L, Table *t, const Node *n) {
+  if ((t->gc & GC_CLEAN) == 0) return;
+  if (((n->tag & TAG_COLLECTED) && (n->v.gc->gc & GC_YOUNG)) ||
+      ((n->key_tag & TAG_COLLECTED) && (n->key.gc->gc & GC_YOUNG)))
+    gc_remember_slot(L->domain, t, n);
+}
+
 /* The intern table answers a string that was there. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
   if (unlikely(d->gc.phase == GC_PHASE_SWEEP_STRINGS)) gc_resurrect_string(d, s);

@@ -16,6 +16,7 @@
 #define WORK_BUCKET 64
 #define WORK_LARGE 512
 #define WORK_BLOCK 512
+#define PREFETCH_AHEAD 8
 
 /* ---- strings ---------------------------------------------------------------- */
 
@@ -32,11 +33,17 @@ static void unlink_string(StringTable *table, String *s) {
   table->used--;
 }
 
+/* The buckets are all over the intern table, the strings themselves in the cache. */
+static void prefetch_bucket(const StringTable *table, const String *s) {
+  __builtin_prefetch(&table->buckets[s->hash & (table->size - 1)], 1);
+}
+
 /* The newest are first in their chains, so they go first. */
 void gc_drop_young_strings(Domain *d) {
   GcVector *made = &d->gc.new_interned;
   while (made->n > 0) {
     String *s = made->items[--made->n];
+    if (made->n >= PREFETCH_AHEAD) prefetch_bucket(&d->strings, made->items[made->n - PREFETCH_AHEAD]);
     if (is_young(s)) unlink_string(&d->strings, s);
   }
 }

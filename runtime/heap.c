@@ -33,7 +33,7 @@
  *     the owner is promoted, marked or rescanned.
  *
  * Large allocations come from malloc, behind a LargeHeader; young and old
- * ones in a list each. Large parts have a byte a card of 512 bytes for the
+ * ones in a list each. Large parts have a byte a card of 128 bytes for the
  * write barrier.
  *
  * Nothing here collects. When memory is short, heap_try_... answer NULL and

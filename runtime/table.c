@@ -243,31 +243,34 @@ static void set_node_key(Table *t, Node *n, uint8_t tag, Payload key) {
   if (tag == TAG_SHORT_STRING) t->filter |= 1u << (((String *)key.gc)->hash >> 27);
 }
 
-/* Insertion into a table known to have room, of a key known to be absent; no
- * barrier: the caller logs the table as a whole. */
-static void reinsert(Table *t, uint8_t tag, Payload key, const TValue *value) {
+/* Insertion into a table known to have room, of a key known to be absent. The
+ * caller logs the table as a whole; the barriers here are for its large parts. */
+static void reinsert(lua_State *L, Table *t, uint8_t tag, Payload key, const TValue *value) {
   if (tag == TAG_INT && (uint64_t)key.i - 1 < t->array_size) {
     value_copy(&t->array[key.i - 1], value);
+    gc_barrier_reinserted(L, t, &t->array[key.i - 1], value);
     return;
   }
   Node *moved, *n = place_key(t, tag, key, &moved);
   rt_assert(n != NULL);
   set_node_key(t, n, tag, key);
   value_copy(node_value(n), value);
+  gc_barrier_reinserted_node(L, t, n);
+  if (moved != NULL) gc_barrier_reinserted_node(L, t, moved);
 }
 
 /* ---- resizing --------------------------------------------------------------------- */
 
-static void reinsert_nodes(Table *t, const Node *old, uint32_t count) {
+static void reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
   for (uint32_t i = count; i-- > 0;) {
     const Node *n = &old[i];
-    if (n->tag != TAG_NIL) reinsert(t, n->key_tag, n->key, node_value(n));
+    if (n->tag != TAG_NIL) reinsert(L, t, n->key_tag, n->key, node_value(n));
   }
 }
 
-static void reinsert_array_tail(Table *t, const TValue *old, uint32_t from, uint32_t to) {
+static void reinsert_array_tail(lua_State *L, Table *t, const TValue *old, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
-    if (!is_nil(&old[i])) reinsert(t, TAG_INT, (Payload){.i = (int64_t)i + 1}, &old[i]);
+    if (!is_nil(&old[i])) reinsert(L, t, TAG_INT, (Payload){.i = (int64_t)i + 1}, &old[i]);
   }
 }
 
@@ -279,20 +282,36 @@ static TValue *copy_array(lua_State *L, const Table *t, uint32_t narray) {
   return array;
 }
 
+/* A large array keeps its cards when it grows, and its memory is remapped rather
+ * than copied. */
+static bool grows_in_place(uint32_t old_size, uint32_t narray) {
+  return narray > old_size && heap_is_large((size_t)old_size * sizeof(TValue));
+}
+
+static TValue *grow_array(lua_State *L, const Table *t, uint32_t narray) {
+  if (narray > 1u << MAX_ARRAY_BITS) error_run(L, "table overflow");
+  size_t old_bytes = (size_t)t->array_size * sizeof(TValue), new_bytes = (size_t)narray * sizeof(TValue);
+  TValue *array = heap_grow_part(L, t->array, old_bytes, new_bytes);
+  fill_nil(array + t->array_size, narray - t->array_size);
+  return array;
+}
+
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   TValue *old_array = t->array;
   Node *old_node = t->node;
   uint32_t old_size = t->array_size, old_count = table_node_count(t), mask;
   Node *node = new_nodes(L, nhash, &mask);
-  if (narray != old_size) t->array = copy_array(L, t, narray);
+  bool grown = grows_in_place(old_size, narray);
+  if (grown) t->array = grow_array(L, t, narray);
+  else if (narray != old_size) t->array = copy_array(L, t, narray);
   t->array_size = narray;
   t->node = node;
   t->node_mask = mask;
   if (t->border > narray) t->border = narray;
   reset_node_state(t);
-  if (narray < old_size) reinsert_array_tail(t, old_array, narray, old_size);
-  reinsert_nodes(t, old_node, old_count);
-  if (narray != old_size) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
+  if (narray < old_size) reinsert_array_tail(L, t, old_array, narray, old_size);
+  reinsert_nodes(L, t, old_node, old_count);
+  if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
   if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
   gc_table_resized(L, t);
 }
