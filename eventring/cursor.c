@@ -101,7 +101,7 @@ int eventring_close(eventring_cursor *c) {
 
 struct poll {
   eventring_cursor *cursor;
-  const struct eventring_callbacks *callbacks;
+  struct eventring_callbacks callbacks;
   void *context;
   uint64_t left;      /* events that may still be delivered */
   uint64_t delivered; /* real ones */
@@ -130,32 +130,40 @@ static int set_limits(struct poll *poll) {
 }
 
 /* Hands the item of a lane over. */
-static void deliver(struct poll *poll, struct evr_lane *lane) {
-  const struct eventring_callbacks *callbacks = poll->callbacks;
+static inline void deliver(struct poll *poll, struct evr_lane *lane) {
   const struct evr_item *item = &lane->item;
   int stop = 0;
-  evr_lane_consume(lane);
-  if (item->kind == EVR_ITEM_LOSS) {
-    if (callbacks && callbacks->lost)
-      stop = callbacks->lost(poll->context, &item->loss);
+  lane->has_item = false;
+  if (__builtin_expect(item->kind == EVR_ITEM_LOSS, 0)) {
+    if (poll->callbacks.lost) stop = poll->callbacks.lost(poll->context, &item->loss);
   } else {
     bool real = !(item->event.flags & EVENTRING_SYNTHETIC);
+    lane->delivered += real;
     poll->delivered += real;
     poll->left -= real;
-    if (callbacks && callbacks->event)
-      stop = callbacks->event(poll->context, &item->event);
+    if (poll->callbacks.event)
+      stop = poll->callbacks.event(poll->context, &item->event);
   }
-  if (stop || !poll->left) poll->stopped = true;
+  if (__builtin_expect(stop || !poll->left, 0)) poll->stopped = true;
 }
 
-static bool peek(struct poll *poll, struct evr_lane *lane) {
+static inline bool peek(struct poll *poll, struct evr_lane *lane) {
   return evr_lane_peek(&poll->cursor->trace, lane, &poll->budget);
+}
+
+/* Delivers from one lane what is not later than `until`. True: there is more. */
+static bool drain(struct poll *poll, struct evr_lane *lane, uint64_t until) {
+  while (peek(poll, lane)) {
+    if (poll->stopped || lane->item.order_ns > until) return true;
+    deliver(poll, lane);
+  }
+  return false;
 }
 
 static void poll_ring_by_ring(struct poll *poll) {
   struct evr_lane **lanes = poll->cursor->lane;
-  for (unsigned i = 0; i < EVR_LANES && lanes[i]; i++)
-    while (!poll->stopped && peek(poll, lanes[i])) deliver(poll, lanes[i]);
+  for (unsigned i = 0; i < EVR_LANES && lanes[i] && !poll->stopped; i++)
+    drain(poll, lanes[i], UINT64_MAX);
 }
 
 /* Of the lanes that have something: the one to go first, and until when. */
@@ -185,11 +193,7 @@ static void poll_merged(struct poll *poll) {
   while (count && !poll->stopped) {
     uint64_t until;
     struct evr_lane *lane = earliest(active, count, &until);
-    bool more = true;
-    while (more && !poll->stopped && lane->item.order_ns <= until) {
-      deliver(poll, lane);
-      more = peek(poll, lane);
-    }
+    bool more = drain(poll, lane, until);
     for (unsigned i = 0; !more && i < count; i++)
       if (active[i] == lane) active[i--] = active[--count];
   }
@@ -223,8 +227,9 @@ int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callba
                    void *context, uint64_t max) {
   if (!c) return EVENTRING_E_ARGUMENT;
   if (c->busy) return EVENTRING_E_BUSY;
-  struct poll poll = {.cursor = c, .callbacks = callbacks, .context = context,
+  struct poll poll = {.cursor = c, .context = context,
                       .left = max ? max : UINT64_MAX, .budget = DAMAGE_BUDGET};
+  if (callbacks) poll.callbacks = *callbacks;
   c->busy = true;
   int status = poll_all(&poll);
   c->busy = false;

@@ -210,6 +210,8 @@ struct eventring_config {
      NULL: nothing is said. It must not call this library. */
   void (*warn)(void *context, const struct eventring_error *error);
   void *warn_context;
+  bool leave_sigbus; /* do not set a handler of SIGBUS: see
+                        eventring_repair_fault */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 
@@ -249,6 +251,21 @@ int eventring_stop(void);
 /* Like eventring_stop but keeps (true) or removes (false) the file whatever
    the configuration said. */
 int eventring_stop_preserve(bool preserve);
+
+/* For handlers of signals that end the process, just before they let the default
+   action happen: what eventring_stop means for readers and for the file, with
+   nothing but what a signal handler may do. Nothing is recorded afterwards. */
+void eventring_end_in_handler(void);
+
+/* The file of a recording may be cut short by whoever may write to it; the next
+   store into it raises SIGBUS. eventring_start sets a handler of that signal
+   (unless leave_sigbus), which puts anonymous memory in the file's place, ends
+   recording for good (the state is STOPPED then, and `warn` is told when the
+   recorder is stopped or started again), and passes on every other SIGBUS to
+   the handler that was there before. A host that has a handler of its own calls
+   this from it: true when the address (si_addr) was ours and the access can be
+   done again. Async-signal-safe. A thread that blocks SIGBUS is not protected. */
+bool eventring_repair_fault(const void *address);
 
 /* Recording stands still / goes on, with rings and file in place. Spans that
    are open across the gap are delivered as torn. E_STATE when not started; no

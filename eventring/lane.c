@@ -71,7 +71,7 @@ static void queue_end(struct evr_lane *lane, const struct evr_span *span,
   lane->torn++;
   queue(lane, (struct evr_pending){.kind = EVENTRING_END,
                                    .flags = EVENTRING_SYNTHETIC | EVENTRING_TORN,
-                                   .id = span->id, .depth = depth,
+                                   .id = (uint16_t)span->id, .depth = depth,
                                    .incarnation = lane->incarnation,
                                    .when = lane->now, .value = span->ticks});
 }
@@ -157,6 +157,11 @@ static bool is_open(const struct evr_span *spans, uint32_t count, unsigned id,
   return false;
 }
 
+static struct evr_span span_of(const struct evr_trace *trace, unsigned id,
+                               uint64_t ticks) {
+  return (struct evr_span){.ticks = ticks, .ns = evr_trace_ns(trace, ticks), .id = id};
+}
+
 /* Makes the stack that of the block's header; queues the difference. */
 static void adopt_stack(const struct evr_trace *trace, struct evr_lane *lane) {
   const struct format_block *h = evr_block_header(&lane->block);
@@ -170,7 +175,7 @@ static void adopt_stack(const struct evr_trace *trace, struct evr_lane *lane) {
   evr_span_clear(&lane->stack);
   for (uint32_t i = 0; i < h->open; i++, entry += 2) {
     unsigned id = word_id(entry[0]);
-    evr_span_push(&lane->stack, id, entry[1]);
+    evr_span_push(&lane->stack, span_of(trace, id, entry[1]));
     if (!is_open(kept, kept_count, id, entry[1])) queue_begin(lane, id, entry[1], i);
   }
   lane->stack.hidden = h->open_hidden;
@@ -266,7 +271,7 @@ static bool find_block(struct evr_trace *trace, struct evr_lane *lane,
 /* ---- Joining and limits --------------------------------------------------------------------- */
 
 /* Applies all events of the block to the stack and passes over them. */
-static void skip_to_end(struct evr_lane *lane) {
+static void skip_to_end(const struct evr_trace *trace, struct evr_lane *lane) {
   const struct evr_block *block = &lane->block;
   struct evr_span begin;
   for (; lane->at < block->have; lane->at += 1 + word_length(block->words[lane->at])) {
@@ -275,17 +280,18 @@ static void skip_to_end(struct evr_lane *lane) {
     if (kind == FORMAT_WORD_META && word_length(word) >= 1)
       lane->base = block->words[lane->at + 1];
     if (kind == EVENTRING_BEGIN)
-      evr_span_push(&lane->stack, word_id(word), word_ticks(word, lane->base));
+      evr_span_push(&lane->stack,
+                    span_of(trace, word_id(word), word_ticks(word, lane->base)));
     if (kind == EVENTRING_END) evr_span_pop(&lane->stack, word_id(word), &begin);
     lane->position += kind != FORMAT_WORD_META;
   }
 }
 
 /* Makes the present the start: what was is missed, what is open is begun. */
-static void start_now(struct evr_lane *lane) {
+static void start_now(const struct evr_trace *trace, struct evr_lane *lane) {
   lane->pending_at = lane->pending_count = 0;
   lane->torn = 0;
-  skip_to_end(lane);
+  skip_to_end(trace, lane);
   lane->missed = lane->position;
   lane->lost = 0;
   for (uint32_t i = 0; i < lane->stack.count; i++)
@@ -299,7 +305,7 @@ void evr_lane_join(struct evr_trace *trace, struct evr_lane *lane, bool now,
   if (!head || lane->next > head) return;
   lane->next = now ? head : 1;
   if (find_block(trace, lane, before, budget)) {
-    if (now) start_now(lane);
+    if (now) start_now(trace, lane);
   } else {
     evr_trace_damaged(trace, "domain %u, ring %u: no valid block", lane->slot,
                       lane->ring);
@@ -352,15 +358,11 @@ void evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
 
 /* ---- Items ------------------------------------------------------------------------------------ */
 
-/* Does what the event claims to be agree with its definition? */
-static bool kind_agrees(unsigned kind, const struct eventring_def *def) {
-  static const uint8_t def_kind[8] = {
-      [EVENTRING_BEGIN] = EVENTRING_DEF_SPAN, [EVENTRING_END] = EVENTRING_DEF_SPAN,
-      [EVENTRING_COUNTER] = EVENTRING_DEF_COUNTER,
-      [EVENTRING_EVENT] = EVENTRING_DEF_EVENT,
-      [EVENTRING_LIFECYCLE] = EVENTRING_DEF_LIFECYCLE};
-  return def && def_kind[kind] == def->kind;
-}
+/* The kind of definition that each kind of event refers to. */
+static const uint8_t def_kind_of[8] = {
+    [EVENTRING_BEGIN] = EVENTRING_DEF_SPAN, [EVENTRING_END] = EVENTRING_DEF_SPAN,
+    [EVENTRING_COUNTER] = EVENTRING_DEF_COUNTER, [EVENTRING_EVENT] = EVENTRING_DEF_EVENT,
+    [EVENTRING_LIFECYCLE] = EVENTRING_DEF_LIFECYCLE};
 
 static bool take_bytes(struct eventring_event *event, const uint64_t *payload,
                        unsigned words) {
@@ -372,10 +374,11 @@ static bool take_bytes(struct eventring_event *event, const uint64_t *payload,
   return true;
 }
 
+/* A payload of one word or more, as its definition wants it. */
 static bool take_payload(struct eventring_event *event, const uint64_t *payload,
-                         unsigned words, unsigned expected) {
-  event->payload = words ? (uint8_t)expected : EVENTRING_NONE;
-  if (!words) return true;
+                         unsigned words) {
+  unsigned expected = event->def->payload;
+  event->payload = (uint8_t)expected;
   switch (expected) {
   case EVENTRING_INT:
   case EVENTRING_UINT:
@@ -390,13 +393,24 @@ static bool take_payload(struct eventring_event *event, const uint64_t *payload,
   }
 }
 
-static void fill_identity(const struct evr_trace *trace, const struct evr_lane *lane,
-                          unsigned id, struct eventring_event *event) {
+static inline void fill_identity(const struct evr_trace *trace,
+                                 const struct evr_lane *lane, unsigned id,
+                                 struct eventring_event *event) {
   const struct eventring_def *def = evr_trace_def(trace, id);
-  *event = (struct eventring_event){
-      .domain = lane->slot, .incarnation = lane->incarnation, .id = (uint16_t)id,
-      .ring = (uint8_t)lane->ring, .name = def ? def->name : "?", .def = def,
-      .event_class = def ? def->event_class : EVENTRING_CLASS_USER};
+  event->begin_ns = 0;
+  event->domain = lane->slot;
+  event->incarnation = lane->incarnation;
+  event->id = (uint16_t)id;
+  event->ring = (uint8_t)lane->ring;
+  event->payload = EVENTRING_NONE;
+  event->flags = 0;
+  event->depth = 0;
+  event->value.u = 0;
+  event->bytes = NULL;
+  event->size = 0;
+  event->def = def;
+  event->name = def ? def->name : "?";
+  event->event_class = def ? def->event_class : EVENTRING_CLASS_USER;
 }
 
 static void make_unknown(struct eventring_event *event, const uint64_t *payload,
@@ -410,19 +424,20 @@ static void make_unknown(struct eventring_event *event, const uint64_t *payload,
   event->size = words * sizeof *payload;
 }
 
-static void decode_span(const struct evr_trace *trace, struct evr_lane *lane,
-                        uint64_t ticks, struct eventring_event *event) {
+static inline void decode_span(struct evr_lane *lane, uint64_t ticks,
+                               struct eventring_event *event) {
   struct evr_span begin;
+  uint32_t depth = lane->stack.count + lane->stack.hidden;
   if (event->kind == EVENTRING_BEGIN) {
-    event->depth = lane->stack.count + lane->stack.hidden;
+    event->depth = depth;
     event->begin_ns = event->ns;
-    evr_span_push(&lane->stack, event->id, ticks);
+    evr_span_push(&lane->stack,
+                  (struct evr_span){.ticks = ticks, .ns = event->ns, .id = event->id});
     return;
   }
   if (evr_span_pop(&lane->stack, event->id, &begin)) {
     event->flags |= EVENTRING_MATCHED;
-    event->begin_ns = evr_trace_ns(trace, begin.ticks);
-    if (event->begin_ns > event->ns) event->begin_ns = event->ns;
+    event->begin_ns = begin.ns < event->ns ? begin.ns : event->ns;
   } else {
     event->flags |= EVENTRING_TORN;
     lane->torn++;
@@ -431,20 +446,18 @@ static void decode_span(const struct evr_trace *trace, struct evr_lane *lane,
 }
 
 /* The event whose word is words[lane->at]. */
-static void decode(const struct evr_trace *trace, struct evr_lane *lane,
-                   uint64_t ticks) {
-  uint64_t word = lane->block.words[lane->at];
+static inline void decode(const struct evr_trace *trace, struct evr_lane *lane,
+                          uint64_t word, uint64_t ticks) {
   const uint64_t *payload = &lane->block.words[lane->at + 1];
-  unsigned words = word_length(word);
+  unsigned words = word_length(word), kind = word_kind(word);
   struct eventring_event *event = &lane->item.event;
   fill_identity(trace, lane, word_id(word), event);
-  event->kind = (uint8_t)word_kind(word);
+  event->kind = (uint8_t)kind;
   event->ns = evr_trace_ns(trace, ticks);
-  if (!kind_agrees(event->kind, event->def) ||
-      !take_payload(event, payload, words, event->def->payload))
+  if (!event->def || event->def->kind != def_kind_of[kind] ||
+      (words && !take_payload(event, payload, words)))
     make_unknown(event, payload, words);
-  if (event->kind == EVENTRING_BEGIN || event->kind == EVENTRING_END)
-    decode_span(trace, lane, ticks, event);
+  if (kind <= EVENTRING_END) decode_span(lane, ticks, event);
   lane->item.kind = EVR_ITEM_EVENT;
   lane->item.order_ns = event->ns;
   lane->at += 1 + words;
@@ -474,7 +487,7 @@ static void make_pending_item(const struct evr_trace *trace, struct evr_lane *la
 }
 
 /* Interprets the next word: true when that made something to deliver. */
-static bool step(const struct evr_trace *trace, struct evr_lane *lane) {
+static inline bool step(const struct evr_trace *trace, struct evr_lane *lane) {
   uint64_t word = lane->block.words[lane->at];
   if (word_kind(word) == FORMAT_WORD_META) {
     if (word_id(word) == FORMAT_META_REBASE && word_length(word) >= 1)
@@ -487,7 +500,7 @@ static bool step(const struct evr_trace *trace, struct evr_lane *lane) {
     apply_switches(trace, lane, ticks);
     if (lane->pending_at < lane->pending_count) return false;
   }
-  decode(trace, lane, ticks);
+  decode(trace, lane, word, ticks);
   return true;
 }
 
@@ -524,8 +537,9 @@ static bool advance(struct evr_trace *trace, struct evr_lane *lane,
   return find_block(trace, lane, false, budget) && move_limit(trace, lane);
 }
 
-int evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane,
-                  unsigned *budget) {
+/* One thing after the other until there is an item. False: none up to the limit. */
+static bool look_further(struct evr_trace *trace, struct evr_lane *lane,
+                         unsigned *budget) {
   while (!lane->has_item) {
     if (lane->pending_at < lane->pending_count) {
       make_pending_item(trace, lane);
@@ -535,19 +549,23 @@ int evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane,
       lane->has_item = step(trace, lane);
     } else if (lane->sequence < lane->limit_sequence &&
                lane->next <= lane->limit_sequence && *budget) {
-      if (!advance(trace, lane, budget)) return 0;
+      if (!advance(trace, lane, budget)) return false;
     } else {
-      return 0;
+      return false;
     }
   }
-  return 1;
+  return true;
 }
 
-void evr_lane_consume(struct evr_lane *lane) {
-  lane->has_item = false;
-  if (lane->item.kind == EVR_ITEM_EVENT &&
-      !(lane->item.event.flags & EVENTRING_SYNTHETIC))
-    lane->delivered++;
+bool evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
+  if (lane->has_item) return true;
+  /* mostly there is another event in a complete block */
+  if (__builtin_expect(lane->pending_at == lane->pending_count &&
+                           lane->sequence < lane->limit_sequence && lane->sequence &&
+                           lane->at < lane->block.have, 1) &&
+      step(trace, lane))
+    return lane->has_item = true;
+  return look_further(trace, lane, budget);
 }
 
 void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *lane,

@@ -131,7 +131,9 @@ void evr_open_apply(struct evr_open_spans *open, const uint64_t *words,
       open_pop(open, word);
       break;
     case FORMAT_WORD_META:
-      base = words[1]; /* a rebase: the only remark a producer writes */
+      /* a rebase: the only remark a producer writes; what another process may
+         have put here stays within the block */
+      if (words + 1 < end) base = words[1];
       break;
     default:
       break;

@@ -93,6 +93,7 @@ struct evr_trace {
   struct format_domain domain[EVENTRING_MAX_DOMAINS]; /* 0 .. laid_out-1 */
   uint32_t definitions;
   struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
+  const struct eventring_def *def[EVENTRING_MAX_EVENTS]; /* NULL: not defined */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
@@ -105,8 +106,10 @@ int evr_trace_refresh(struct evr_trace *trace, struct eventring_error *error);
 int evr_trace_catch_up(struct evr_trace *trace, struct eventring_error *error);
 void evr_trace_close(struct evr_trace *trace);
 /* NULL when not defined (or damaged). */
-const struct eventring_def *evr_trace_def(const struct evr_trace *trace,
-                                          unsigned id);
+static inline const struct eventring_def *
+evr_trace_def(const struct evr_trace *trace, unsigned id) {
+  return id < EVENTRING_MAX_EVENTS ? trace->def[id] : NULL;
+}
 enum eventring_liveness evr_trace_liveness(const struct evr_trace *trace);
 uint64_t evr_trace_block_offset(const struct evr_trace *trace, unsigned slot,
                                 unsigned ring, uint64_t sequence);
@@ -126,7 +129,8 @@ void evr_trace_damaged(struct evr_trace *trace, const char *format, ...)
 
 struct evr_span {
   uint64_t ticks;
-  uint16_t id;
+  uint64_t ns;
+  uint32_t id;
 };
 struct evr_span_stack {
   struct evr_span *span;
@@ -134,11 +138,26 @@ struct evr_span_stack {
   uint32_t hidden; /* open spans of which only the number is known ... */
   uint32_t mark;   /* ... they lie between span[mark-1] and span[mark] */
 };
-bool evr_span_push(struct evr_span_stack *stack, unsigned id, uint64_t ticks);
+void evr_span_push_slow(struct evr_span_stack *stack, struct evr_span span);
+bool evr_span_pop_slow(struct evr_span_stack *stack, unsigned id,
+                       struct evr_span *begin);
+static inline void evr_span_push(struct evr_span_stack *stack, struct evr_span span) {
+  if (__builtin_expect(stack->count == stack->room, 0))
+    evr_span_push_slow(stack, span);
+  else
+    stack->span[stack->count++] = span;
+}
 /* Closes a span by an end of this id: true when its begin is known, which is
    then in *begin. */
-bool evr_span_pop(struct evr_span_stack *stack, unsigned id,
-                  struct evr_span *begin);
+static inline bool evr_span_pop(struct evr_span_stack *stack, unsigned id,
+                                struct evr_span *begin) {
+  uint32_t top = stack->count;
+  if (__builtin_expect(stack->hidden || !top || stack->span[top - 1].id != id, 0))
+    return evr_span_pop_slow(stack, id, begin);
+  *begin = stack->span[top - 1];
+  stack->count = top - 1;
+  return true;
+}
 void evr_span_remove(struct evr_span_stack *stack, uint32_t index);
 void evr_span_clear(struct evr_span_stack *stack);
 
@@ -198,12 +217,10 @@ void evr_lane_join(struct evr_trace *trace, struct evr_lane *lane, bool now,
 /* Notes how far the producer has come. */
 void evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
                     unsigned *budget);
-/* Makes lane->item the next item: 1, or 0 at the limit.
-   *budget counts down the blocks that turned out unreadable. */
-int evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane,
+/* Makes lane->item the next item, unless it holds one not yet delivered; false at
+   the limit. *budget counts down the blocks that turned out unreadable. */
+bool evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane,
                   unsigned *budget);
-/* The item has been delivered. */
-void evr_lane_consume(struct evr_lane *lane);
 /* A synthetic begin for entry `index` of the stack. */
 void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *lane,
                         uint32_t index, struct eventring_event *event);

@@ -1,11 +1,13 @@
 /* recorder.c: the life of the recorder and of its domains (see recorder.h). */
 #include "recorder.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct evr_recorder evr_recorder = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -314,6 +316,25 @@ static int check_config(const struct eventring_config *config,
   return EVENTRING_OK;
 }
 
+/* Domains of the calling thread are detached here and now, so that all they
+   wrote is complete before the file is marked ended; others do it themselves. */
+static void end_locked(struct evr_recording *r) {
+  bool others = false;
+  for (struct evr_domain *d = evr_recorder.domains; d; d = d->next) {
+    set_gate(d, &closed_gate);
+    if (d->recording != r) continue;
+    if (pthread_equal(d->owner, pthread_self()))
+      detach_locked(d);
+    else
+      others = true;
+  }
+  if (others) request_attention_locked(r);
+  evr_recording_end_locked(r);
+  evr_recorder.recording = NULL;
+  evr_recorder.ended[evr_recorder.ended_count++] = r;
+  drop_ended_locked();
+}
+
 static bool is_standing_by_locked(const struct evr_recording *r) {
   return r->laid_out == 0 &&
          (uint32_t)__atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) == 0;
@@ -322,6 +343,10 @@ static bool is_standing_by_locked(const struct evr_recording *r) {
 static int begin_locked(const struct eventring_config *config,
                         struct eventring_error *error) {
   struct evr_recording *r = evr_recorder.recording;
+  if (r && evr_recording_is_lost(r)) {
+    end_locked(r);
+    r = NULL;
+  }
   if (r && config->start == EVENTRING_START_ON && is_standing_by_locked(r)) {
     evr_control_change(evr_control(r), r->clock, EVR_RESUME, 0);
     return EVENTRING_OK;
@@ -333,6 +358,7 @@ static int begin_locked(const struct eventring_config *config,
       sizeof evr_recorder.ended / sizeof evr_recorder.ended[0])
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "started and stopped too often while other domains run");
+  if (!config->leave_sigbus) evr_guard_install();
   int status = evr_recording_create(&r, config, error);
   if (status != EVENTRING_OK) return status;
   evr_recorder.recording = r;
@@ -365,40 +391,55 @@ int eventring_start(const struct eventring_config *config,
   return status;
 }
 
-/* Domains of the calling thread are detached here and now, so that all they
-   wrote is complete before the file is marked ended; others do it themselves. */
-static void end_locked(struct evr_recording *r) {
-  bool others = false;
-  for (struct evr_domain *d = evr_recorder.domains; d; d = d->next) {
-    set_gate(d, &closed_gate);
-    if (d->recording != r) continue;
-    if (pthread_equal(d->owner, pthread_self()))
-      detach_locked(d);
-    else
-      others = true;
-  }
-  if (others) request_attention_locked(r);
-  evr_recording_end_locked(r);
-  evr_recorder.recording = NULL;
-  evr_recorder.ended[evr_recorder.ended_count++] = r;
-  drop_ended_locked();
+static void tell_of_loss(void) {
+  struct eventring_error error;
+  evr_fail(&error, EVENTRING_E_TRUNCATED, 0,
+           "another process cut the file of the recording short: recording "
+           "ended there");
+  tell_host(&error);
 }
 
 static int stop(const bool *preserve) {
   if (self && self->recording && !__atomic_load_n(&self->attention, __ATOMIC_ACQUIRE))
     evr_emit_builtin(self, EVENTRING_ID_RECORDER_STOP, getpid());
+  bool lost = false;
   evr_lock();
   struct evr_recording *r = evr_recorder.recording;
   if (r) {
+    lost = evr_recording_is_lost(r);
     if (preserve) r->preserve = *preserve;
     end_locked(r);
   }
   evr_unlock();
+  if (lost) tell_of_loss();
   return EVENTRING_OK;
 }
 
 int eventring_stop(void) { return stop(NULL); }
 int eventring_stop_preserve(bool preserve) { return stop(&preserve); }
+
+/* Whoever holds the mutex is given time to finish; when it is the interrupted
+   thread itself, that can't be waited for. Held or not, a recording that goes on
+   is not freed. */
+static bool lock_soon(void) {
+  for (int i = 0; i < 20; i++) {
+    if (pthread_mutex_trylock(&evr_recorder.mutex) == 0) return true;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  return false;
+}
+
+void eventring_end_in_handler(void) {
+  int saved = errno;
+  bool locked = lock_soon();
+  struct evr_recording *r = __atomic_load_n(&evr_recorder.recording, __ATOMIC_RELAXED);
+  if (r && !r->ended) {
+    __atomic_store_n(&evr_control(r)->gate, 0, __ATOMIC_RELAXED);
+    evr_recording_end_locked(r);
+  }
+  if (locked) evr_unlock();
+  errno = saved;
+}
 
 /* ---- Pause, classes, state ------------------------------------------------------------------------ */
 
@@ -450,7 +491,7 @@ enum eventring_state eventring_state(void) {
   enum eventring_state state = EVENTRING_STOPPED;
   evr_lock();
   struct evr_recording *r = evr_recorder.recording;
-  if (r) {
+  if (r && !evr_recording_is_lost(r)) {
     uint64_t gate = __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED);
     if (is_standing_by_locked(r))
       state = EVENTRING_STANDBY;

@@ -128,6 +128,8 @@ int evr_recording_create(struct evr_recording **recording,
                          struct eventring_error *error);
 /* Marks the file ended; takes it away unless preserved. */
 void evr_recording_end_locked(struct evr_recording *recording);
+/* Has its file been cut short or overwritten? Nothing is recorded any more. */
+bool evr_recording_is_lost(const struct evr_recording *recording);
 /* In a forked child: lets go of the file. */
 void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
@@ -161,6 +163,16 @@ void evr_ring_write(struct evr_domain *domain, enum eventring_ring ring,
                     size_t words);
 uint64_t evr_ring_emitted(const struct evr_domain *domain,
                           enum eventring_ring ring);
+
+/* ---- guard.c: mappings that outlive their file ------------------------------ */
+
+/* Enters a mapping that a fault may replace, with all of its group. False: the
+   table is full. */
+bool evr_guard_add(void *map, size_t bytes, const void *group);
+/* Takes it out; before it is unmapped. */
+void evr_guard_remove(void *map);
+/* Sets the handler of SIGBUS, once. Under the mutex. */
+void evr_guard_install(void);
 
 /* ---- recorder.c ------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
  *  - no page is touched through a mapping before its disk space is reserved, so
  *    that a full disk is an error here and not SIGBUS later; a file-size limit
  *    is looked at first, so that it is not SIGXFSZ;
+ *  - were the file cut short all the same, the process goes on (guard.c);
  *  - pages are made present and writable before probes get them;
  *  - at the end the file is unlinked only when the name still means our inode.
  */
@@ -67,10 +68,23 @@ static void touch_ahead(uint8_t *map, size_t bytes) {
     __atomic_fetch_or((uint64_t *)(map + i), 0, __ATOMIC_RELAXED);
 }
 
-static uint8_t *map_file(int fd, uint64_t offset, uint64_t bytes) {
-  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+/* Guarded: were the file cut short, anonymous memory takes the place of all
+   mappings of the recording (guard.c). */
+static uint8_t *map_file(const struct evr_recording *r, uint64_t offset,
+                         uint64_t bytes) {
+  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
                    (off_t)offset);
-  return map == MAP_FAILED ? NULL : map;
+  if (map == MAP_FAILED) return NULL;
+  if (evr_guard_add(map, bytes, r)) return map;
+  munmap(map, bytes);
+  errno = ENOMEM;
+  return NULL;
+}
+
+static void unmap(uint8_t *map, uint64_t bytes) {
+  if (!map) return;
+  evr_guard_remove(map);
+  munmap(map, bytes);
 }
 
 /* ---- The place of the file ---------------------------------------------------- */
@@ -198,8 +212,8 @@ static int make_front(struct evr_recording *r, struct eventring_error *error) {
     return evr_fail(error, evr_code_of_errno(failure), failure,
                     "no room for %.300s", r->path);
   write_zeros(r->fd, 0, FORMAT_DOMAINS_OFFSET + 4096);
-  r->front = map_file(r->fd, 0, FORMAT_FRONT_BYTES);
-  r->catalogue = map_file(r->fd, FORMAT_CATALOGUE_OFFSET, FORMAT_CATALOGUE_BYTES);
+  r->front = map_file(r, 0, FORMAT_FRONT_BYTES);
+  r->catalogue = map_file(r, FORMAT_CATALOGUE_OFFSET, FORMAT_CATALOGUE_BYTES);
   if (!r->front || !r->catalogue)
     return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map %.300s", r->path);
   touch_ahead(r->front, FORMAT_DOMAINS_OFFSET + 4096);
@@ -270,10 +284,9 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
 
 static void destroy(struct evr_recording *r) {
   uint64_t stride = format_domain_stride(r->header.wsize);
-  for (unsigned i = 0; i < r->laid_out; i++)
-    if (r->slot[i].map) munmap(r->slot[i].map, stride);
-  if (r->catalogue) munmap(r->catalogue, FORMAT_CATALOGUE_BYTES);
-  if (r->front) munmap(r->front, FORMAT_FRONT_BYTES);
+  for (unsigned i = 0; i < r->laid_out; i++) unmap(r->slot[i].map, stride);
+  unmap(r->catalogue, FORMAT_CATALOGUE_BYTES);
+  unmap(r->front, FORMAT_FRONT_BYTES);
   if (r->fd >= 0) close(r->fd);
   if (r->directory >= 0) close(r->directory);
   free(r);
@@ -349,7 +362,7 @@ int evr_recording_lay_out_locked(struct evr_recording *r, unsigned slot,
     return evr_fail(error, evr_code_of_errno(failure), failure,
                     "no room for the rings of a domain in %.250s", r->path);
   write_zeros(r->fd, offset, bytes);
-  uint8_t *map = map_file(r->fd, offset, bytes);
+  uint8_t *map = map_file(r, offset, bytes);
   if (!map)
     return evr_fail(error, EVENTRING_E_LIMIT, errno,
                     "cannot map the rings of a domain in %.250s", r->path);
@@ -373,6 +386,10 @@ void evr_recording_end_locked(struct evr_recording *r) {
      end finds all that this thread wrote, and all of stopped domains */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
   if (!r->preserve) unlink_own(r);
+}
+
+bool evr_recording_is_lost(const struct evr_recording *r) {
+  return __atomic_load_n((const uint64_t *)r->front, __ATOMIC_RELAXED) == 0;
 }
 
 void evr_recording_disown(struct evr_recording *r) {

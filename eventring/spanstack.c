@@ -23,14 +23,13 @@ static bool grow(struct evr_span_stack *stack) {
   return true;
 }
 
-bool evr_span_push(struct evr_span_stack *stack, unsigned id, uint64_t ticks) {
-  if (stack->count == stack->room && !grow(stack)) {
-    if (!stack->hidden) stack->mark = stack->count;
-    if (stack->mark == stack->count) stack->hidden++;
-    return false;
+void evr_span_push_slow(struct evr_span_stack *stack, struct evr_span span) {
+  if (grow(stack)) {
+    stack->span[stack->count++] = span;
+    return;
   }
-  stack->span[stack->count++] = (struct evr_span){.ticks = ticks, .id = (uint16_t)id};
-  return true;
+  if (!stack->hidden) stack->mark = stack->count;
+  if (stack->mark == stack->count) stack->hidden++;
 }
 
 void evr_span_remove(struct evr_span_stack *stack, uint32_t index) {
@@ -48,8 +47,8 @@ static int64_t find(const struct evr_span_stack *stack, unsigned id, uint32_t lo
   return -1;
 }
 
-bool evr_span_pop(struct evr_span_stack *stack, unsigned id,
-                  struct evr_span *begin) {
+bool evr_span_pop_slow(struct evr_span_stack *stack, unsigned id,
+                       struct evr_span *begin) {
   uint32_t low = stack->hidden ? stack->mark : 0;
   int64_t at = find(stack, id, low, stack->count);
   if (at < 0 && stack->hidden) {

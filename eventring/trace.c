@@ -200,8 +200,9 @@ static void take_definition(struct evr_trace *trace, unsigned id,
   to->text = *from;
   if (!definition_is_valid(from, id)) {
     evr_trace_damaged(trace, "definition %u of the catalogue is not valid", id);
-    return; /* kind 0 in `def`: undefined */
+    return;
   }
+  if (from->kind == 0) return; /* a gap */
   clean_text(to->text.name, sizeof to->text.name);
   clean_text(to->text.unit, sizeof to->text.unit);
   clean_text(to->text.doc, sizeof to->text.doc);
@@ -209,6 +210,7 @@ static void take_definition(struct evr_trace *trace, unsigned id,
       .name = to->text.name, .unit = to->text.unit, .doc = to->text.doc,
       .kind = from->kind, .event_class = from->event_class, .ring = from->ring,
       .payload = from->payload, .id = (uint16_t)id};
+  trace->def[id] = &to->def;
 }
 
 static int read_definitions(struct evr_trace *trace, struct eventring_error *error) {
@@ -230,14 +232,6 @@ static int read_definitions(struct evr_trace *trace, struct eventring_error *err
     trace->definitions = id;
   }
   return EVENTRING_OK;
-}
-
-const struct eventring_def *evr_trace_def(const struct evr_trace *trace,
-                                          unsigned id) {
-  if (id >= trace->definitions) return NULL;
-  const struct eventring_def *def =
-      &trace->chunk[id / EVR_DEFINITION_CHUNK][id % EVR_DEFINITION_CHUNK].def;
-  return def->kind ? def : NULL;
 }
 
 /* ---- Control page --------------------------------------------------------------------- */
