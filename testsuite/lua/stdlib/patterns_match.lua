@@ -1,0 +1,222 @@
+-- Patterns: find and match, every item, repetition and anchor.
+
+local function check(s, pattern, ...)
+  local got, want = table.pack(string.match(s, pattern)), table.pack(...)
+  assert(got.n == want.n, pattern)
+  for i = 1, want.n do assert(got[i] == want[i], ("%q %q: %s"):format(s, pattern, tostring(got[i]))) end
+end
+
+local function spans(s, pattern, first, last, init, plain)
+  local a, b = string.find(s, pattern, init, plain)
+  assert(a == first and b == last, ("%q %q: %s %s"):format(s, pattern, tostring(a), tostring(b)))
+end
+
+do -- find: plain text, start, plain flag
+  spans("123456789", "345", 3, 5)
+  spans("1234567890123456789", "345", 13, 15, 4)
+  spans("1234567890123456789", "346", nil, nil, 4)
+  spans("1234567890123456789", ".45", 13, 15, -9)
+  spans("abcdefg", "\0", nil, nil, 5, true)
+  spans("", "", 1, 0)
+  spans("", "", 1, 0, 1)
+  spans("", "", nil, nil, 2)
+  spans("", "aaa", nil, nil)
+  spans("alo(.)alo", "(.)", 4, 6, 1, true)
+  spans("alo123alo", "12", 4, 5)
+  spans("alo123alo", "^12", nil, nil)
+  spans("abc", "", 4, 3, 4)
+  spans("abc", "", nil, nil, 5)
+  spans("abc", "", 1, 0, -10)
+  spans("a\0a\0a\0a\0\0ab", "\0ab", 9, 11, 2)
+  spans("a\0a\0a\0a\0\0ab", "b", 11, 11)
+  spans("a\0\0a\0ab", "b\0", nil, nil)
+  spans("x)y", ")", 2, 2) -- brackets that close nothing are text
+  spans("x]y", "]", 2, 2)
+  spans("aaab", "aab", 2, 4, 1, true)
+  local long = ("ab"):rep(5000) .. "abc" .. ("ab"):rep(10)
+  spans(long, "abc", 10001, 10003, 1, true)
+  spans(long, "abd", nil, nil, 1, true)
+  spans(("a"):rep(1000) .. "b", ("a"):rep(20) .. "b", 981, 1001, 1, true)
+end
+
+do -- single characters and classes
+  check("alo", ".", "a")
+  check("", ".", nil)
+  check("a.b", "%.b", ".b")
+  check("a%b", "%%b", "%b")
+  check("0123456789", "%d+", "0123456789")
+  check("  \t\n x", "^%s+x$", "  \t\n x")
+  check("aZ09_", "^%w+", "aZ09")
+  check("aZ09_", "%W", "_")
+  check("hello WORLD", "%u+", "WORLD")
+  check("hello WORLD", "%l+", "hello")
+  check("a,b", "%p", ",")
+  check("a\1b", "%c", "\1")
+  check("xyzBEEF12g", "%x+", "BEEF12")
+  check("a\0b", "%z", "\0")
+  check("\0\0a", "%Z", "a")
+  check(" a", "%g", "a")
+  local all, counts = {}, {}
+  for i = 0, 255 do all[i + 1] = string.char(i) end
+  all = table.concat(all)
+  for class, count in pairs { a = 52, c = 33, d = 10, g = 94, l = 26, p = 32, s = 6, u = 26, w = 62, x = 22 } do
+    assert(select(2, all:gsub("%" .. class, "")) == count, class)
+    assert(select(2, all:gsub("%" .. class:upper(), "")) == 256 - count, class)
+  end
+end
+
+do -- sets
+  local function members(set)
+    local t = {}
+    for i = 0, 255 do
+      if string.char(i):find(set) then t[#t + 1] = string.char(i) end
+    end
+    return table.concat(t)
+  end
+  assert(members("[a-z]") == "abcdefghijklmnopqrstuvwxyz")
+  assert(members("[a-z%d]") == members("[%da-uu-z]"))
+  assert(members("[a-]") == "-a" and members("[-a]") == "-a")
+  assert(members("[^%W]") == members("[%w]"))
+  assert(members("[]%%]") == "%]")
+  assert(members("[^]]") == members("[^%]]") and #members("[^]]") == 255)
+  assert(members("[a%-z]") == "-az")
+  assert(members("[%^%[%-a%]%-b]") == "-[]^ab")
+  assert(members("[%a-z]") == members("[%a%-z]"), "a class starts no range")
+  assert(members("[\0-\x1f]") == members("[%c]"):sub(1, 32))
+  assert(members("[\x80-\xff]") == members("[^\0-\x7f]"))
+  assert(members("[z-a]") == "")
+end
+
+do -- repetitions
+  check("aaab", "a*", "aaa")
+  check("aaa", "^.*$", "aaa")
+  check("aaa", "b*", "")
+  check("aaa", "ab*a", "aa")
+  check("aba", "ab*a", "aba")
+  check("aaab", "a+", "aaa")
+  check("aaab", "^.+$", "aaab")
+  check("aaa", "b+", nil)
+  check("aaa", "ab+a", nil)
+  check("aba", "ab+a", "aba")
+  check("a$a", ".$", "a")
+  check("a$a", ".%$", "a$")
+  check("a$a", ".$.", "a$a")
+  check("a$a", "$$", nil)
+  check("a$b", "a$", nil)
+  check("a$a", "$", "")
+  check("", "b*", "")
+  check("aaa", "bb*", nil)
+  check("aaab", "a-", "")
+  check("aaa", "^.-$", "aaa")
+  check("aabaaabaaabaaaba", "b.*b", "baaabaaabaaab")
+  check("aabaaabaaabaaaba", "b.-b", "baaab")
+  check("alo xo", ".o$", "xo")
+  check(" \n isto \xe9 assim", "%S%S*", "isto")
+  check("isto \xe9 assim  ", "%S*%s*$", "assim  ")
+  check("um caracter ? extra", "[^%sa-z]", "?")
+  check("", "a?", "")
+  check("\xe1", "\xe1?", "\xe1")
+  check("\xe1bl", "\xe1?b?l?", "\xe1bl")
+  check("  \xe1bl", "\xe1?b?l?", "")
+  check("aa", "^aa?a?a", "aa")
+  check("]]]\xe1b", "[^]]", "\xe1")
+  check("0alo alo", "%x*", "0a")
+  check("alo alo", "%C+", "alo alo")
+  check("aab", "a?b", "ab")
+  check("abab", "[ab]*b", "abab") -- gives back
+  check("aaaa", "a*a", "aaaa")
+  check("aaaa", "a?a?a?a?a", "aaaa")
+  check("xxabc", "x-a.-c", "xxabc")
+  check("f(1)(2)", "%(.-%)$", "(1)(2)")
+  check("a=b=c", "^(.*)=(.-)$", "a=b", "c")
+  check("a=b=c", "^(.-)=(.*)$", "a", "b=c")
+end
+
+do -- anchors
+  check("abc", "^a", "a")
+  check("abc", "^b", nil)
+  check("b^a", "b^a", "b^a") -- only an anchor at the start
+  check("^a", "^^a", "^a")
+  assert(("abc"):match("^b", 2) == "b", "the anchor holds at init")
+  check("abc", "c$", "c")
+  check("abc", "b$", nil)
+  check("", "^$", "")
+end
+
+do -- captures
+  check("key = value", "^(%w+)%s*=%s*(%w+)$", "key", "value")
+  check("2024-01-31", "(%d+)-(%d+)-(%d+)", "2024", "01", "31")
+  check("hello", "()ll()", 3, 5)
+  check("abc", "()", 1)
+  check("abc", "(a(b)(c))", "abc", "b", "c")
+  check("abc", "((((a))))", "a", "a", "a", "a")
+  check("abc", "a()b()c()", 2, 3, 4)
+  check("alo alo", "(%w+) %1", "alo")
+  check("alo xyz", "(%w+) %1", nil)
+  check('"it\'s"', "([\"'])(.-)%1", '"', "it's")
+  check("abcabc", "(a)(b)(c)%1%2%3", "a", "b", "c")
+  check("xx", "()x%1", nil) -- a position matches no text
+  local a, b, c, d = ("0123456789"):find("(.+(.?)())")
+  assert(a == 1 and b == 10 and c == "0123456789" and d == "")
+  local t = table.pack(("x"):rep(32):match(("(.)"):rep(32)))
+  assert(t.n == 32 and t[32] == "x")
+  check("aXb", "(%u?)(%l)", "", "a")
+end
+
+do -- %b and %f
+  check("x(a(b)c)d)", "%b()", "(a(b)c)")
+  check("((", "%b()", nil)
+  check("''''", "%b''", "''")
+  check("[[x]", "%b[]", "[x]")
+  check("a<<b>", "%b<>", "<b>")
+  check("THE (quick) fox", "%f[%a]%a+", "THE")
+  spans("THE (quick) fox", "%f[%a]%a+%f[%A]", 6, 10, 5)
+  spans("THE (quick) fox", "%f[\0]", 16, 15)
+  check("aba", "%f[a]a$", "a")
+  check("xyz", "%f[z]", "")
+  check("", "%f[%z]", nil)
+  assert(("[a1b2]"):gsub("%f[%d]", "#") == "[a#1b#2]")
+  check("a\0b", "a%f[\0]\0", "a\0")
+end
+
+do -- subjects with zeros and high bytes
+  check("ab\0\1\2c", "[\0-\2]+", "\0\1\2")
+  check("ab\0\1\2c", "[\0-\0]+", "\0")
+  check("b$a", "$\0?", "$")
+  check("abc\0efg", "%\0", "\0")
+  check("abc\0efg\0\1e\1g", "%b\0\1", "\0efg\0\1e\1")
+  check("\xff\xfe", "[\xfe-\xff]+", "\xff\xfe")
+end
+
+do -- long subjects and backtracking
+  local a = ("a"):rep(300000)
+  assert(a:find("^a*.?$") and not a:find("^a*.?b$") and a:find("^a-.?$"))
+  assert(#(a .. "b"):match(".-b") == 300001)
+  assert(#a:match("^(.*)a$") == 299999)
+  assert(("a"):rep(20):match(("a?"):rep(15) .. ("a"):rep(15)) == ("a"):rep(20))
+  assert(("x"):rep(1000):match(("x"):rep(1000)))
+  assert(("xy"):rep(300):match(("[xy]"):rep(600)) == ("xy"):rep(300)) -- longer than the small storage
+  assert(#("word "):rep(1000):match("[%a%s]+") == 5000)
+end
+
+do -- positions out of range
+  assert(("abc"):match("", 4) == "" and ("abc"):match("", 5) == nil)
+  assert(("abc"):match(".", -1) == "c" and ("abc"):match(".", -100) == "a")
+  assert(("abc"):find("b", math.mininteger) == 2 and ("abc"):find("b", math.maxinteger) == nil)
+end
+
+do -- the same patterns again and again, in turn, as in a cache
+  local patterns = {}
+  for i = 1, 60 do patterns[i] = "(" .. ("a"):rep(i % 7 + 1) .. ")" .. i .. "$" end
+  for round = 1, 3 do
+    for i, p in ipairs(patterns) do
+      assert((("a"):rep(10) .. i):match(p) == ("a"):rep(i % 7 + 1))
+      assert(("b" .. i):match(p) == nil)
+    end
+  end
+  for i = 1, 200 do -- patterns that do not live long
+    local p = "^" .. ("x"):rep(i % 5) .. "(" .. i .. ")$"
+    assert((("x"):rep(i % 5) .. i):match(p) == tostring(i))
+  end
+end
+print "OK"
