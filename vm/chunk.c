@@ -4,7 +4,7 @@
  * the order of this machine; `count` is an unsigned number in groups of seven
  * bits, lowest first, the highest bit set in all but the last byte.
  *
- *   header    "\x1bLua", version 0x54, format 0x53, "\x19\x93\r\n\x1a\n",
+ *   header    "\x1bLua", version 0x54, format 0, "\x19\x93\r\n\x1a\n",
  *             sizes of Instruction, lua_Integer, lua_Number (a byte each),
  *             lua_Integer 0x5678, lua_Number 370.5, uint32 fingerprint of opcodes.def
  *   main      a byte, the number of upvalues; function
@@ -37,7 +37,7 @@
 #include "verifier.h"
 
 #define CHUNK_VERSION 0x54
-#define CHUNK_FORMAT 0x53 /* not the reference implementation's 0 */
+#define CHUNK_FORMAT 0 /* header as the reference implementation writes it; the fingerprint tells the two apart */
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by whoever takes it for text */
 #define CHUNK_INTEGER 0x5678
 #define CHUNK_NUMBER 370.5
