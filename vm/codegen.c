@@ -196,24 +196,23 @@ void jump_fix_for(FuncState *fs, int pc, int target, bool backwards) {
   *ins = MAKE_ABx(code_op(*ins), INS_A(*ins), (uint32_t)offset);
 }
 
-/* Follows jumps that lead to jumps. `loops` tells whether a LOOP was passed. */
-static int jump_final_target(const FuncState *fs, int pc, bool may_loop, bool *loops) {
+/* Follows jumps that lead to jumps. */
+static int jump_final_target(const FuncState *fs, int pc, bool through_loops) {
   for (int hops = 0; hops < 100; hops++) {
     Instruction ins = fs->code[pc];
-    if (code_op(ins) == OP_LOOP && may_loop) *loops = true;
-    else if (code_op(ins) != OP_JMP) break;
+    if (code_op(ins) != OP_JMP && !(through_loops && code_op(ins) == OP_LOOP)) break;
     pc += INS_sJ(ins) + 1;
   }
   return pc;
 }
 
-/* Shortens a chain of jumps; an unconditional one may become a LOOP, which is
- * what every jump backwards has to be. */
+/* Shortens a chain of jumps. Every jump backwards has to be a LOOP, which the
+ * jump of a test cannot be. */
 static void finish_jump(FuncState *fs, int pc) {
   Instruction *jump = &fs->code[pc];
-  bool conditional = code_op(*jump) == OP_TESTJMP, loops = false;
-  int target = jump_final_target(fs, pc + 1 + INS_sJ(*jump), !conditional, &loops);
-  code_set_op(jump, loops && target <= pc ? OP_LOOP : OP_JMP);
+  bool conditional = code_op(*jump) == OP_TESTJMP;
+  int target = jump_final_target(fs, pc + 1 + INS_sJ(*jump), !conditional);
+  code_set_op(jump, !conditional && target <= pc ? OP_LOOP : OP_JMP);
   jump_set_target(fs, pc, target);
 }
 
@@ -229,7 +228,7 @@ void codegen_finish(FuncState *fs) {
       case OP_RETURN: case OP_TAILCALL:
         if (fs->has_captured) code_set_C(ins, 1);
         break;
-      case OP_JMP: case OP_TESTJMP: finish_jump(fs, (int)pc); break;
+      case OP_JMP: case OP_LOOP: case OP_TESTJMP: finish_jump(fs, (int)pc); break;
       default: break;
     }
   }
@@ -632,6 +631,11 @@ void expr_self(FuncState *fs, Expr *e, String *method) {
 /* Turns a test around: its jump is now taken in the other case. */
 static void negate_test(FuncState *fs, const Expr *e) {
   *jump_control(fs, e->u.pc) ^= 1u << 24;
+}
+
+bool expr_is_true(FuncState *fs, Expr *e) {
+  expr_discharge(fs, e);
+  return e->kind >= EXPR_TRUE && e->kind <= EXPR_CONSTANT && e->kind != EXPR_FALSE && !expr_has_jumps(e);
 }
 
 /* A jump taken when e is as `condition` says. */

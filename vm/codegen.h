@@ -68,6 +68,7 @@ void expr_store(FuncState *fs, Expr *variable, Expr *e);
 void expr_index(FuncState *fs, Expr *table, Expr *key);
 void expr_self(FuncState *fs, Expr *e, String *method);
 void expr_release(FuncState *fs, Expr *e);    /* gives its register back */
+bool expr_is_true(FuncState *fs, Expr *e);    /* a constant that is true? */
 void expr_jump_unless_true(FuncState *fs, Expr *e);  /* falls through when true */
 void expr_jump_unless_false(FuncState *fs, Expr *e); /* falls through when false */
 

@@ -19,7 +19,7 @@
 
 #include "call.h"
 #include "debuginfo.h"
-#include "opcodes.h"
+#include "opinfo.h"
 
 /* ---- where a frame stands ------------------------------------------------------ */
 
@@ -382,9 +382,22 @@ void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfe
   ci->status &= ~mark;
 }
 
+/* Is the instruction at pc, for hooks, still part of the one at old_pc? */
+static bool continues_step(const Prototype *p, int old_pc, int pc) {
+  OpCode old_op = INS_OP(p->code[old_pc]);
+  switch (INS_OP(p->code[pc])) {
+    case OP_LOOP: /* a test that jumps to it goes on at the start of the loop */
+      return (op_info[old_op].flags & OPFLAG_T) && pc != old_pc + 2;
+    case OP_TFORCALL: return old_op == OP_TFORPREP;
+    case OP_CLOSE: case OP_RETURN: return pc == old_pc; /* once more, after a __close */
+    default: return false;
+  }
+}
+
 /* The program came to a new line, or back to the start of a line. */
 static void trace_line(lua_State *L, const Prototype *p, int pc) {
   int old_pc = (uint32_t)L->old_pc < p->ncode ? L->old_pc : 0;
+  if (continues_step(p, old_pc, pc)) return;
   if (pc <= old_pc || line_of(p, pc) != line_of(p, old_pc)) vm_hook(L, LUA_HOOKLINE, line_of(p, pc), 0, 0);
   L->old_pc = pc;
 }

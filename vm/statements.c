@@ -260,10 +260,12 @@ static void parse_repeat(CompileState *cs, int line) {
   parse_statements(cs);
   parse_close(cs, TOKEN_UNTIL, TOKEN_REPEAT, line);
   parse_expression(cs, &condition);
-  expr_jump_unless_false(fs, &condition);
-  if (scope.has_captured) emit_ABC(fs, OP_CLOSE, scope_registers_before(fs, &scope), 0, 0);
-  jump_back(fs, start);
-  jump_patch_here(fs, condition.true_list);
+  if (!expr_is_true(fs, &condition)) {
+    expr_jump_unless_false(fs, &condition);
+    if (scope.has_captured) emit_ABC(fs, OP_CLOSE, scope_registers_before(fs, &scope), 0, 0);
+    jump_back(fs, start);
+    jump_patch_here(fs, condition.true_list);
+  }
   scope_leave(fs);
   scope_leave(fs);
 }
