@@ -77,6 +77,7 @@ int trace_start(struct eventring_error *error) {
 }
 
 void trace_stop(void) { eventring_stop(); }
+void trace_stop_in_handler(void) { eventring_end_in_handler(); }
 
 void trace_domain_start(Domain *d, const char *name) {
   struct eventring_error error;

@@ -47,6 +47,8 @@ int trace_start_from_env(const char *program, struct eventring_error *error);
 int trace_start(struct eventring_error *error);
 /* Orderly end of the recording; harmless when there is none. */
 void trace_stop(void);
+/* The same from a signal handler that is about to end the process. */
+void trace_stop_in_handler(void);
 
 /* Makes the calling thread the owner of the domain's rings. */
 void trace_domain_start(Domain *d, const char *name);

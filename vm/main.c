@@ -11,7 +11,7 @@
  *
  * Order of life: recorder on, state, program, state closed, recorder off.
  * os.exit may end the process anywhere, so that the recorder is also told by
- * atexit.
+ * atexit; a signal that ends it is an orderly end, too (on_termination).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -183,10 +183,28 @@ static void make_arg_table(lua_State *L, const CommandLine *line) {
 static lua_State *interruptible; /* main thread; written before the handler is set */
 static volatile sig_atomic_t interrupt_pending;
 
-static void set_interrupt_handler(void (*handler)(int)) {
+static void set_handler(int signal_number, void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler};
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
+  sigaction(signal_number, &action, NULL);
+}
+
+/* The process ends by this signal, as its parent will see; the recording is
+ * closed before. */
+static void on_termination(int signal_number) {
+  trace_stop_in_handler();
+  signal(signal_number, SIG_DFL);
+  raise(signal_number); /* delivered when the handler has returned */
+}
+
+/* Signals that mean an end and not a crash. What the parent has switched off
+ * stays off. */
+static void set_termination_handlers(void) {
+  static const int signals[] = {SIGTERM, SIGHUP, SIGINT};
+  struct sigaction now;
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+      set_handler(signals[i], on_termination);
 }
 
 /* The hook.  Of two threads that have it, the first one raises the error. */
@@ -204,7 +222,7 @@ static void on_interrupt(int signal_number) {
   int at_once =
     LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
   lua_State *running = interruptible->domain->current;
-  signal(signal_number, SIG_DFL);
+  set_handler(signal_number, on_termination);
   interrupt_pending = 1;
   lua_sethook(interruptible, raise_interrupt, at_once, 1);
   if (running != NULL && running != interruptible)
@@ -231,9 +249,9 @@ int program_call(lua_State *L, int nargs, int nresults) {
   lua_insert(L, handler);
   interruptible = L;
   interrupt_pending = 0;
-  set_interrupt_handler(on_interrupt);
+  set_handler(SIGINT, on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
-  set_interrupt_handler(SIG_DFL);
+  set_handler(SIGINT, on_termination);
   lua_remove(L, handler);
   return status;
 }
@@ -440,6 +458,7 @@ int main(int argc, char **argv) {
     print_usage(line.name, line.wrong);
     return EXIT_FAILURE;
   }
+  set_termination_handlers();
   start_recorder(&line);
   int status = run_in_new_state(&line);
   trace_stop();
