@@ -437,12 +437,20 @@ static int parse_return_values(CompileState *cs, int *n) {
   return first;
 }
 
+/* The return after a tail call passes on the results of a C function: no step
+ * of its own for line hooks. */
+static void share_call_line(FuncState *fs) {
+  int before = fs->last_pc - 1;
+  if (code_op(fs->code[before]) == OP_TAILCALL) emit_fix_line(fs, (int)fs->lines[before]);
+}
+
 static void parse_return(CompileState *cs) {
   FuncState *fs = cs->fs;
   int n = 0, first = scope_registers(fs);
   next_token(cs);
   if (!parse_at_block_end(cs, true) && parse_token(cs) != ';') first = parse_return_values(cs, &n);
   emit_return(fs, first, n);
+  if (n == LUA_MULTRET) share_call_line(fs);
   parse_accept(cs, ';');
 }
 
