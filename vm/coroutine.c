@@ -88,6 +88,10 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   L->run = NULL;
   L->resumer = NULL;
   L->domain->ncalls--;
+  if (status != LUA_OK && status != LUA_YIELD) { /* the caller may pop the error: lua_closethread needs it once more */
+    value_copy(L->top, L->top - 1);
+    L->ci->top = ++L->top; /* within EXTRA_STACK */
+  }
   *nresults = status == LUA_YIELD ? L->ci->u2.nyield
               : status == LUA_OK  ? (int)(L->top - (L->ci->func + 1))
                                   : 1;
