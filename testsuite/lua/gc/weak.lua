@@ -91,12 +91,18 @@ do -- a weak table that is itself garbage, weak tables in weak tables
 end
 
 do -- traversal while entries vanish
-  local t = setmetatable({}, { __mode = "k" })
-  for i = 1, 100 do t[{}] = i end
+  local t, held = setmetatable({}, { __mode = "k" }), {}
+  for i = 1, 100 do
+    held[i] = {}
+    t[held[i]] = i
+  end
   local n = 0
-  for k, v in pairs(t) do
+  for k in pairs(t) do
     n = n + 1
-    if n == 10 then k = nil collectgarbage() end
+    if n == 10 then
+      k, held = nil, nil
+      collectgarbage()
+    end
   end
   assert(n >= 10 and n <= 100)
 end
