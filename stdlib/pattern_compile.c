@@ -43,8 +43,7 @@ typedef struct Compiler {
   bool failed;
 } Compiler;
 
-/* Each item takes a byte at least; a set takes three, a node's storage is not
- * less than a byte's share of that. */
+/* An item takes a byte of text at least, a set three; and there is the end node. */
 static size_t node_room(size_t length) { return length + 1; }
 static size_t set_room(size_t length) { return length / 3; }
 

@@ -334,8 +334,10 @@ static int strlib_gsub(lua_State *L) {
 }
 
 void string_match_open(lua_State *L) {
-  static const luaL_Reg functions[] = {{"gmatch", strlib_gmatch}, {"gsub", strlib_gsub}, {NULL, NULL}};
-  static const luaL_Reg caching[] = {{"find", strlib_find}, {"match", strlib_match}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"gmatch", strlib_gmatch}, {"gsub", strlib_gsub}, {NULL, NULL}};
+  static const luaL_Reg caching[] = {
+      {"find", strlib_find}, {"match", strlib_match}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   pattern_cache_push(L);
   luaL_setfuncs(L, caching, 1);

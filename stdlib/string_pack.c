@@ -379,7 +379,8 @@ static int unpack_item(Reader *r, Data *data, const Item *it) {
   switch (it->kind) {
     case ITEM_INTEGER:
     case ITEM_UNSIGNED:
-      lua_pushinteger(r->L, get_integer(r->L, at, (int)it->size, r->little, it->kind == ITEM_INTEGER));
+      lua_pushinteger(r->L, get_integer(r->L, at, (int)it->size, r->little,
+                                        it->kind == ITEM_INTEGER));
       break;
     case ITEM_FLOAT:
     case ITEM_DOUBLE: unpack_float(r, at, it); break;
@@ -394,6 +395,10 @@ static int unpack_item(Reader *r, Data *data, const Item *it) {
   return 1;
 }
 
+/* Stack slots wanted before each result: what is left when there are no more is
+ * room for the error message. */
+#define RESULT_HEADROOM 8
+
 int strlib_unpack(lua_State *L) {
   Reader r = start_reading(L);
   Data data;
@@ -404,7 +409,7 @@ int strlib_unpack(lua_State *L) {
   while (*r.p != '\0') {
     Item it;
     next_item(&r, data.offset, &it);
-    luaL_checkstack(L, 2, "too many results");
+    luaL_checkstack(L, RESULT_HEADROOM, "too many results");
     results += unpack_item(&r, &data, &it);
   }
   lua_pushinteger(L, (lua_Integer)data.offset + 1);
