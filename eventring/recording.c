@@ -68,6 +68,26 @@ static void touch_ahead(uint8_t *map, size_t bytes) {
     __atomic_fetch_or((uint64_t *)(map + i), 0, __ATOMIC_RELAXED);
 }
 
+/* Address space of this process in bytes; 0: not known. */
+static uint64_t address_space_used(void) {
+  char text[64];
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+  if (fd >= 0) close(fd);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Under a limit on address space at most a quarter of what is left goes into the
+   recording: it must not take from the program what that needs to run. */
+static bool leaves_room(uint64_t bytes) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+  uint64_t used = address_space_used();
+  return limit.rlim_cur > used && (limit.rlim_cur - used) / 4 >= bytes;
+}
+
 /* Guarded: were the file cut short, anonymous memory takes the place of all
    mappings of the recording (guard.c). */
 static uint8_t *map_file(const struct evr_recording *r, uint64_t offset,
@@ -207,6 +227,10 @@ static void fill_header(struct evr_recording *r,
 }
 
 static int make_front(struct evr_recording *r, struct eventring_error *error) {
+  uint64_t first_rings = r->header.domain_stride;
+  if (!leaves_room(FORMAT_FRONT_BYTES + FORMAT_CATALOGUE_BYTES + first_rings))
+    return evr_fail(error, EVENTRING_E_LIMIT, 0, "cannot map %.300s: the limit on "
+                    "address space leaves too little for it", r->path);
   int failure = evr_reserve(r->fd, 0, FORMAT_FRONT_BYTES);
   if (failure)
     return evr_fail(error, evr_code_of_errno(failure), failure,
@@ -305,9 +329,9 @@ static int build(struct evr_recording *r, const struct eventring_config *config,
   int status = find_place(r, config->directory, error);
   if (status == EVENTRING_OK) status = create_file(r, error);
   if (status != EVENTRING_OK) return status;
+  fill_header(r, config);
   status = make_front(r, error);
   if (status == EVENTRING_OK) {
-    fill_header(r, config);
     status = evr_catalogue_publish_locked(r, error);
   }
   if (status != EVENTRING_OK) {
@@ -357,6 +381,10 @@ int evr_recording_lay_out_locked(struct evr_recording *r, unsigned slot,
   if (r->slot[slot].map) return EVENTRING_OK;
   uint64_t bytes = r->header.domain_stride;
   uint64_t offset = FORMAT_RINGS_OFFSET + slot * bytes;
+  if (!leaves_room(bytes))
+    return evr_fail(error, EVENTRING_E_LIMIT, 0,
+                    "cannot map the rings of a domain in %.250s: the limit on "
+                    "address space leaves too little for them", r->path);
   int failure = evr_reserve(r->fd, offset, bytes);
   if (failure)
     return evr_fail(error, evr_code_of_errno(failure), failure,

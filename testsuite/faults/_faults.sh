@@ -1,0 +1,52 @@
+# Sourced by the tests of what may go wrong around a recording. A program that is
+# traced must do what it does untraced, whatever happens to the recording.
+. "$TESTSUITE/trace/_trace.sh"
+
+# What the programs print and how they end; a status that no failure has.
+cat >program.lua <<'END'
+local t = {}
+for i = 1, 20000 do t[i % 100] = {i} end
+io.write("ran\n")
+os.exit(7, true)
+END
+
+# untraced WHAT COMMAND...: it runs as if it were not traced, with one warning
+untraced() {
+  local what=$1 output status
+  shift
+  output=$("$@" 2>errors.txt)
+  status=$?
+  is "$what: status" 7 "$status"
+  is "$what: output" ran "$output"
+  is "$what: lines on standard error" 1 "$(wc -l <errors.txt)"
+  has "$what: warning" "warning: " "$(cat errors.txt)"
+}
+
+# undisturbed WHAT COMMAND...: the same, traced or not, with at most one warning
+undisturbed() {
+  local what=$1 output status
+  shift
+  output=$("$@" 2>errors.txt)
+  status=$?
+  is "$what: status" 7 "$status"
+  is "$what: output" ran "$output"
+  [ "$(wc -l <errors.txt)" -le 1 ] || fail "$what: $(cat errors.txt)"
+}
+
+no_file_in() { is "$1: files left" "" "$(find "$2" -name '*.eventring')"; }
+
+# as_nobody COMMAND...: as a user who owns nothing here
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+need_root() {
+  [ "$(id -u)" -eq 0 ] || { echo "only root can $1"; exit 77; }
+  command -v setpriv >/dev/null || { echo "setpriv is missing (Debian package: util-linux)"; exit 77; }
+}
+
+# When programs cannot be reached by another user, tests with one prove nothing.
+need_reachable_programs() {
+  as_nobody "$SAROS" -e 'os.exit(7)' 2>/dev/null
+  [ $? -eq 7 ] || { echo "the build directory is closed to other users"; exit 77; }
+}
+
+export SAROS_EVENTRING_START=1

@@ -1,0 +1,25 @@
+# RLIMIT_AS: wherever the limit falls, a program that would run untraced runs. (The
+# least that it needs varies with the random layout of memory: half a MiB more.)
+. "$TESTSUITE/faults/_faults.sh"
+limited() { (ulimit -v "$1"; shift; exec "$@"); }
+runs() { [ "$(SAROS_EVENTRING_START=0 limited "$1" "$SAROS" program.lua 2>/dev/null)" = ran ]; }
+
+runs 1000000 || { echo "this build does not run within 1 GB of address space (a sanitizer)"; exit 77; }
+low=1000 high=1000000 # KiB: too little, enough
+while [ $((high - low)) -gt 64 ]; do
+  middle=$(((low + high) / 2))
+  if runs $middle; then high=$middle; else low=$middle; fi
+done
+echo "runs untraced within $high KiB"
+warned=0 traced=0
+for more in 512 1024 2048 3072 5000 20000; do
+  undisturbed "$((high + more)) KiB" limited $((high + more)) "$SAROS" program.lua
+  no_file_in "$((high + more)) KiB" .
+  if [ -s errors.txt ]; then warned=$((warned + 1)); else traced=$((traced + 1)); fi
+done
+[ $traced -gt 0 ] || fail "never traced"
+# rings larger than what there is
+SAROS_EVENTRING_WSIZE=23 untraced "rings of 64 MiB" limited $((high + 30000)) "$SAROS" program.lua
+no_file_in "rings of 64 MiB" .
+echo "$warned warned, $traced traced"
+finish

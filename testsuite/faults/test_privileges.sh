@@ -1,0 +1,43 @@
+# Another user's recording is refused in clean words; a set-user-id program does
+# not take its settings from its caller's environment.
+. "$TESTSUITE/faults/_faults.sh"
+need_root "be two users"
+need_reachable_programs
+chmod 755 . && mkdir -m 777 theirs
+
+"$SAROS" -e 'while true do local t = {} end' &
+pid=$!
+await $pid
+refused() { # WHAT COMMAND...
+  local what=$1
+  shift
+  as_nobody timeout 20 "$@" >output.txt 2>errors.txt
+  is "$what: status" 1 $?
+  has "$what: message" "ermission denied" "$(cat errors.txt)"
+}
+for command in show dump stats; do
+  refused "$command of another user's file" "$EVENTRING" $command $pid.eventring
+  refused "$command of another user's process" "$EVENTRING" $command $pid
+done
+refused "snapshot of another user's process" "$EVENTRING" snapshot -o theirs/copy $pid
+as_nobody "$EVENTRING" list >list.txt 2>&1 || fail "list: status $?"
+kill $pid
+wait $pid 2>/dev/null
+
+# another user's file in the place of ours
+(cd theirs && SAROS_EVENTRING_PREFIX=. untraced "another user's file in the way" as_nobody \
+  sh -c "mkdir \$\$.eventring; exec \"$SAROS\" $(printf %q "$PWD/program.lua")")
+
+cp "$SAROS" theirs/saros && chown 65534 theirs/saros && chmod 4755 theirs/saros
+if grep -q ' nosuid\|,nosuid' <(findmnt -n -o OPTIONS -T theirs); then
+  echo "(set-user-id programs are not run from here)"
+else
+  SAROS_EVENTRING_PREFIX=$PWD/theirs theirs/saros program.lua >output.txt 2>errors.txt
+  is "set-user-id: status" 7 $?
+  is "set-user-id: output and warnings" ran "$(cat output.txt errors.txt)"
+  SAROS_EVENTRING_PREFIX=nowhere theirs/saros program.lua >output.txt 2>errors.txt
+  is "set-user-id, bad settings: output and warnings" ran "$(cat output.txt errors.txt)"
+  SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_PREFIX=$PWD/theirs theirs/saros program.lua >/dev/null
+  is "set-user-id: files" "" "$(find theirs -name '*.eventring' -type f)"
+fi
+finish
