@@ -92,16 +92,21 @@ void upvalue_close(lua_State *L, TValue *level) {
 
 /* ---- userdata -------------------------------------------------------------------- */
 
-/* The payload is aligned to 16 bytes when the object is. New holes, overflow
- * blocks and large allocations are; the cursor is moved up to it. */
-static void align_cursor(Heap *h) {
-  if (((uintptr_t)h->cursor & 15) != 0 && h->cursor < h->limit) h->cursor += HEAP_GRANULE;
+/* The payload is aligned to 16 bytes when the object is. New holes and large
+ * allocations are; both cursors are moved up to it. */
+static char *aligned(char *cursor, const char *limit) {
+  return ((uintptr_t)cursor & 15) != 0 && cursor < limit ? cursor + HEAP_GRANULE : cursor;
+}
+
+static void align_cursors(Heap *h) {
+  h->cursor = aligned(h->cursor, h->limit);
+  h->overflow_cursor = aligned(h->overflow_cursor, h->overflow_limit);
 }
 
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues) {
   if (unlikely(size > PTRDIFF_MAX / 2)) error_memory(L);
   size_t total = heap_round(sizeof(Userdata) + (size_t)nuservalues * sizeof(TValue) + size);
-  align_cursor(&L->domain->heap);
+  align_cursors(&L->domain->heap);
   Userdata *u = heap_alloc(L, total);
   rt_assert(((uintptr_t)u & 15) == 0);
   object_init(L, u, LUA_TUSERDATA);
