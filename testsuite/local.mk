@@ -13,6 +13,7 @@
 EXTRA_DIST += testsuite
 
 include testsuite/unit/eventring.mk
+include testsuite/faults/local.mk
 
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test

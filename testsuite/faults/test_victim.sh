@@ -1,0 +1,22 @@
+# What a program with threads may do to itself while it records: forks of all
+# kinds, the largest payloads in the smallest rings, a full catalogue, SIGBUS
+# handlers of its own.
+. "$TESTSUITE/faults/_faults.sh"
+victim=$BUILDDIR/testsuite/faults/victim
+[ -x "$victim" ] || { echo "$victim is not built"; exit 77; }
+
+for mode in fork-exit fork-exec fork-record vfork-exec orphan threads-fork smallest full \
+    foreign-handler chained-handler; do
+  timeout 60 "$victim" $mode >output.txt 2>errors.txt
+  is "$mode: status" 0 $?
+  is "$mode: output" "" "$(cat output.txt errors.txt)"
+  no_file_in "$mode" .
+done
+
+# the same through the interpreter: children have no recording of ours
+"$SAROS" -e '
+  assert(os.execute("test $(ls | grep -c eventring$) = 1"))
+  assert(io.popen("ls -l /proc/self/fd"):read("a"):find("eventring", 1, true) == nil)
+  assert(os.execute("exit 3") == nil)' || fail "children of a saros: status $?"
+no_file_in "children of a saros" .
+finish

@@ -1,0 +1,352 @@
+/* victim.c: a program with a few threads as domains that does to itself what the
+ * tests in this folder want to see survived. Needs no virtual machine.
+ *
+ *   victim fork-exit | fork-exec | fork-record | vfork-exec | threads-fork
+ *     forks while it records; prints, for the child, whether it is silent, and for
+ *     the parent, how many of its own events a reader finds
+ *   victim smallest
+ *     rings of the least size, payloads of the greatest, and all kinds
+ *   victim full
+ *     registers definitions until there is no room: no two alike
+ *   victim foreign-handler
+ *     has a SIGBUS handler of its own, under and above the library's
+ *
+ * Exit status 0 when all is as it must be.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+#define CHECK(condition) \
+  ((condition) ? (void)0 \
+               : (fprintf(stderr, "victim.c:%d: %s\n", __LINE__, #condition), _exit(1)))
+
+static unsigned count_id, text_id;
+
+static void start(unsigned wsize, bool leave_sigbus) {
+  struct eventring_config config;
+  struct eventring_error error = {0};
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  config.wsize = wsize;
+  config.leave_sigbus = leave_sigbus;
+  if (eventring_start(&config, &error) != EVENTRING_OK) {
+    fprintf(stderr, "victim: %s\n", error.text);
+    exit(1);
+  }
+}
+
+static int count_event(void *context, const struct eventring_event *event) {
+  if (event->id == count_id) ++*(unsigned *)context;
+  return 0;
+}
+
+/* Counters that a reader of the process's own file finds. */
+static unsigned counters_seen(void) {
+  static const struct eventring_callbacks callbacks = {.event = count_event};
+  eventring_cursor *cursor;
+  unsigned seen = 0;
+  CHECK(eventring_open_self(&cursor, 0, NULL) == EVENTRING_OK);
+  CHECK(eventring_poll(cursor, &callbacks, &seen, 0) >= 0);
+  eventring_close(cursor);
+  return seen;
+}
+
+static int status_of(pid_t child) {
+  int status;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+static unsigned files_here(void) {
+  char text[16] = "";
+  FILE *list = popen("ls | grep -c 'eventring$'", "r");
+  CHECK(list && fgets(text, sizeof text, list));
+  pclose(list);
+  return (unsigned)atoi(text);
+}
+
+/* ---- Forks ------------------------------------------------------------------------- */
+
+enum way { FORK_EXIT, FORK_EXEC, FORK_RECORD };
+
+static void child_part(eventring_domain *d, enum way way) {
+  CHECK(eventring_forked() && eventring_state() == EVENTRING_STOPPED);
+  for (int i = 0; i < 100; i++) eventring_user_counter(d, count_id, -1);
+  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id, "child", 5);
+  if (way == FORK_EXEC) execl("/bin/true", "true", NULL);
+  if (way == FORK_RECORD) {
+    start(EVENTRING_MIN_WSIZE, false);
+    for (int i = 0; i < 3; i++) eventring_user_counter(d, count_id, i);
+    CHECK(counters_seen() == 3 && files_here() == 2);
+    eventring_stop();
+  }
+  _exit(0);
+}
+
+static void fork_once(eventring_domain *d, enum way way) {
+  pid_t child = fork();
+  if (child == 0) child_part(d, way);
+  CHECK(status_of(child) == 0);
+}
+
+static void forks(enum way way) {
+  start(EVENTRING_MIN_WSIZE, false);
+  eventring_domain *d = eventring_domain_start("parent", NULL);
+  for (int i = 0; i < 20; i++) {
+    eventring_user_counter(d, count_id, i);
+    fork_once(d, way);
+    CHECK(files_here() == 1);
+  }
+  CHECK(counters_seen() == 20);
+  eventring_domain_stop(d);
+}
+
+static void vfork_exec(void) {
+  start(EVENTRING_MIN_WSIZE, false);
+  eventring_domain *d = eventring_domain_start("parent", NULL);
+  for (int i = 0; i < 20; i++) {
+    eventring_user_counter(d, count_id, i);
+    pid_t child = vfork();
+    if (child == 0) {
+      execl("/bin/true", "true", NULL);
+      _exit(1);
+    }
+    CHECK(status_of(child) == 0);
+  }
+  CHECK(counters_seen() == 20 && files_here() == 1);
+  eventring_domain_stop(d);
+}
+
+/* A child that outlives its parent must not keep it live: it has none of the
+   parent's descriptors, and so not its lock. The parent is the caller's child. */
+static void orphan(void) {
+  int fd[2];
+  char path[4096];
+  CHECK(pipe(fd) == 0);
+  pid_t parent = fork();
+  if (parent == 0) {
+    start(EVENTRING_MIN_WSIZE, false);
+    eventring_domain_start("parent", NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      sleep(2);
+      _exit(0);
+    }
+    eventring_path(path, sizeof path);
+    CHECK(write(fd[1], path, sizeof path) == sizeof path);
+    usleep(200000); /* so that the child has come out of fork() */
+    kill(getpid(), SIGKILL);
+  }
+  CHECK(read(fd[0], path, sizeof path) == sizeof path);
+  status_of(parent);
+  eventring_cursor *cursor;
+  CHECK(eventring_open_path(&cursor, path, 0, NULL) == EVENTRING_OK);
+  CHECK(eventring_cursor_liveness(cursor) == EVENTRING_DEAD);
+  eventring_close(cursor);
+  CHECK(eventring_remove_dead(path, NULL) == EVENTRING_OK);
+}
+
+static bool stop_flag; /* atomic */
+
+static void *keep_busy(void *argument) {
+  eventring_domain *d = eventring_domain_start("busy", NULL);
+  char name[32];
+  for (int i = 0; !__atomic_load_n(&stop_flag, __ATOMIC_RELAXED); i++) {
+    eventring_user_begin(d, 100);
+    eventring_user_end(d, 100);
+    if (i % 1000) continue; /* the mutex is taken now and then, too */
+    snprintf(name, sizeof name, "%p %d", argument, i / 1000 % 100);
+    eventring_register_user(EVENTRING_DEF_EVENT, name, strlen(name), EVENTRING_NONE, NULL);
+  }
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+static void threads_fork(void) {
+  pthread_t thread[3];
+  start(EVENTRING_MIN_WSIZE, false);
+  for (intptr_t i = 0; i < 3; i++)
+    pthread_create(&thread[i], NULL, keep_busy, (void *)i);
+  eventring_domain *d = eventring_domain_start("parent", NULL);
+  for (int i = 0; i < 60; i++) {
+    eventring_user_counter(d, count_id, i);
+    fork_once(d, (enum way)(i % 2 ? FORK_RECORD : FORK_EXIT));
+  }
+  __atomic_store_n(&stop_flag, true, __ATOMIC_RELAXED);
+  for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
+  CHECK(counters_seen() == 60 && files_here() == 1);
+  eventring_domain_stop(d);
+}
+
+/* ---- Limits -------------------------------------------------------------------------- */
+
+struct payloads {
+  uint64_t real, lost, cut;
+  int64_t next;
+};
+
+static int check_payload(void *context, const struct eventring_event *e) {
+  struct payloads *p = context;
+  if (e->ring != EVENTRING_USER || e->flags & EVENTRING_SYNTHETIC) return 0;
+  p->real++;
+  if (e->id != text_id) return 0;
+  CHECK(e->size == EVENTRING_MAX_PAYLOAD && e->flags & EVENTRING_TRUNCATED);
+  for (size_t i = 1; i < e->size; i++)
+    CHECK(((const char *)e->bytes)[i] == ((const char *)e->bytes)[0]);
+  p->cut++;
+  return 0;
+}
+
+static int add_loss(void *context, const struct eventring_loss *loss) {
+  struct payloads *p = context;
+  if (loss->ring == EVENTRING_USER) p->lost += loss->count;
+  return 0;
+}
+
+static void smallest(void) {
+  static const struct eventring_callbacks callbacks = {check_payload, add_loss};
+  char text[EVENTRING_MAX_PAYLOAD + 1];
+  struct payloads p = {0};
+  eventring_cursor *cursor;
+  start(EVENTRING_MIN_WSIZE, false);
+  eventring_domain *d = eventring_domain_start("small", NULL);
+  CHECK(eventring_open_self(&cursor, 0, NULL) == EVENTRING_OK);
+  for (int i = 0; i < 5000; i++) {
+    /* a deep stack of open spans leaves the least room in a block */
+    if (i < 200) eventring_user_begin(d, 100);
+    memset(text, 'a' + i % 26, sizeof text);
+    eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id, text,
+                          sizeof text);
+    eventring_user_counter(d, count_id, i);
+    if (i % 17 == 0) CHECK(eventring_poll(cursor, &callbacks, &p, 0) >= 0);
+  }
+  while (eventring_poll(cursor, &callbacks, &p, 0) > 0) continue;
+  CHECK(p.real + p.lost == eventring_domain_emitted(d, EVENTRING_USER));
+  CHECK(p.lost > 0 && p.cut > 1000);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+}
+
+static void full(void) {
+  static bool taken[EVENTRING_MAX_EVENTS];
+  struct eventring_error error = {0};
+  char name[32];
+  int id;
+  start(EVENTRING_MIN_WSIZE, false);
+  for (int i = 0;; i++) {
+    int size = snprintf(name, sizeof name, "name %d", i);
+    id = eventring_register_user(EVENTRING_DEF_EVENT, name, (size_t)size,
+                                 EVENTRING_NONE, &error);
+    if (id < 0) break;
+    CHECK(id < EVENTRING_MAX_EVENTS && !taken[id]);
+    taken[id] = true;
+  }
+  CHECK(id == EVENTRING_E_FULL && error.text[0]);
+  CHECK(eventring_register_user(EVENTRING_DEF_COUNTER, name, 4, EVENTRING_INT,
+                                &error) == EVENTRING_E_FULL);
+  eventring_cursor *cursor;
+  CHECK(eventring_open_self(&cursor, 0, NULL) == EVENTRING_OK);
+  CHECK(strcmp(eventring_cursor_def(cursor, count_id)->name, "count") == 0);
+  eventring_close(cursor);
+}
+
+/* ---- SIGBUS ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t foreign_faults;
+static char *foreign_page;
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+  (void)number;
+  (void)context;
+  if (eventring_repair_fault(info->si_addr)) return;
+  if ((char *)info->si_addr != foreign_page) _exit(9);
+  foreign_faults++;
+  mmap(foreign_page, 4096, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/* A fault of the host's own, in a file that it maps and that is cut. */
+static void fault_once(void) {
+  int fd = open("foreign", O_RDWR | O_CREAT | O_TRUNC, 0600);
+  CHECK(fd >= 0 && ftruncate(fd, 4096) == 0);
+  foreign_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  CHECK(foreign_page != MAP_FAILED && ftruncate(fd, 0) == 0);
+  *(volatile char *)foreign_page = 1;
+  munmap(foreign_page, 4096);
+  close(fd);
+}
+
+static void cut_own_file(bool leave_sigbus) {
+  char path[4096];
+  eventring_domain *d = eventring_domain_start("cut", NULL);
+  eventring_user_counter(d, count_id, 1);
+  eventring_path(path, sizeof path);
+  CHECK(truncate(path, 0) == 0);
+  for (int i = 0; i < 10000; i++) eventring_user_counter(d, count_id, i);
+  CHECK(eventring_state() == EVENTRING_STOPPED);
+  start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a file that is lost is no obstacle */
+  for (int i = 0; i < 5; i++) eventring_user_counter(d, count_id, i);
+  CHECK(eventring_state() == EVENTRING_RUNNING && counters_seen() == 5);
+  eventring_domain_stop(d);
+  eventring_stop();
+  CHECK(files_here() == 0);
+}
+
+static void foreign_handler(void) {
+  struct sigaction mine = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, now;
+  sigaction(SIGBUS, &mine, NULL);
+  start(EVENTRING_MIN_WSIZE, true);
+  sigaction(SIGBUS, NULL, &now);
+  CHECK(now.sa_sigaction == on_fault); /* left alone, as asked for */
+  cut_own_file(true);
+  fault_once();
+  CHECK(foreign_faults == 1);
+}
+
+static void chained_handler(void) {
+  struct sigaction mine = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, now;
+  sigaction(SIGBUS, &mine, NULL);
+  start(EVENTRING_MIN_WSIZE, false);
+  sigaction(SIGBUS, NULL, &now);
+  CHECK(now.sa_sigaction != on_fault);
+  fault_once();
+  CHECK(foreign_faults == 1); /* passed on */
+  cut_own_file(false);
+  CHECK(foreign_faults == 1);
+  fault_once();
+  CHECK(foreign_faults == 2);
+}
+
+/* ---- The program ------------------------------------------------------------------------ */
+
+static void fork_exit(void) { forks(FORK_EXIT); }
+static void fork_exec(void) { forks(FORK_EXEC); }
+static void fork_record(void) { forks(FORK_RECORD); }
+
+int main(int argc, char **argv) {
+  static const struct { const char *name; void (*run)(void); } modes[] = {
+      {"fork-exit", fork_exit}, {"fork-exec", fork_exec}, {"fork-record", fork_record},
+      {"vfork-exec", vfork_exec}, {"orphan", orphan}, {"threads-fork", threads_fork},
+      {"smallest", smallest}, {"full", full}, {"foreign-handler", foreign_handler},
+      {"chained-handler", chained_handler}};
+  count_id = (unsigned)eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5,
+                                               EVENTRING_INT, NULL);
+  text_id = (unsigned)eventring_register_user(EVENTRING_DEF_EVENT, "text", 4,
+                                              EVENTRING_STRING, NULL);
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+    if (argc > 1 && strcmp(argv[1], modes[i].name) == 0) {
+      modes[i].run();
+      return 0; /* the exit handler stops what still records */
+    }
+  fprintf(stderr, "usage: victim MODE\n");
+  return 2;
+}
