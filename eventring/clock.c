@@ -131,12 +131,12 @@ uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to) {
                     (to.ticks - from.ticks));
 }
 
-/* Of ticks before the last segment. */
-uint64_t evr_to_ns_early(const struct evr_conversion *conversion, uint64_t ticks) {
+uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks) {
   const struct format_segment *s = &conversion->segment[conversion->segments - 1];
   while (s > conversion->segment && ticks < s->from_ticks) s--;
   if (ticks < s->from_ticks) return s->from_ns; /* before the recording began */
-  return evr_segment_ns(s, ticks);
+  return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
+                                 s->multiplier >> FORMAT_CLOCK_SHIFT);
 }
 
 bool evr_conversion_valid(const struct evr_conversion *conversion) {

@@ -99,16 +99,6 @@ int eventring_close(eventring_cursor *c) {
 
 /* ---- Polling --------------------------------------------------------------------------- */
 
-struct poll {
-  eventring_cursor *cursor;
-  struct eventring_callbacks callbacks;
-  void *context;
-  uint64_t left;      /* events that may still be delivered */
-  uint64_t delivered; /* real ones */
-  unsigned budget;
-  bool stopped;       /* by a callback or by the maximum */
-};
-
 /* Refines the clock of this process's own recording; see recording.c. */
 static void recalibrate_own(struct evr_recording *r) {
   uint64_t at = __atomic_load_n(&r->recalibrate_at, __ATOMIC_RELAXED);
@@ -118,52 +108,19 @@ static void recalibrate_own(struct evr_recording *r) {
   evr_unlock();
 }
 
-static int set_limits(struct poll *poll) {
-  eventring_cursor *c = poll->cursor;
+static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   if (c->trace.source.own) recalibrate_own(c->trace.source.own);
   int status = evr_trace_refresh(&c->trace, &c->error);
   if (status == EVENTRING_OK) status = make_lanes(c, &c->error);
   unsigned lanes = c->trace.status.laid_out * EVENTRING_RINGS;
   for (unsigned i = 0; status == EVENTRING_OK && i < lanes; i++)
-    evr_lane_limit(&c->trace, c->lane[i], &poll->budget);
+    evr_lane_limit(&c->trace, c->lane[i], &sink->budget);
   return status == EVENTRING_OK ? evr_trace_catch_up(&c->trace, &c->error) : status;
 }
 
-/* Hands the item of a lane over. */
-static inline void deliver(struct poll *poll, struct evr_lane *lane) {
-  const struct evr_item *item = &lane->item;
-  int stop = 0;
-  lane->has_item = false;
-  if (__builtin_expect(item->kind == EVR_ITEM_LOSS, 0)) {
-    if (poll->callbacks.lost) stop = poll->callbacks.lost(poll->context, &item->loss);
-  } else {
-    bool real = !(item->event.flags & EVENTRING_SYNTHETIC);
-    lane->delivered += real;
-    poll->delivered += real;
-    poll->left -= real;
-    if (poll->callbacks.event)
-      stop = poll->callbacks.event(poll->context, &item->event);
-  }
-  if (__builtin_expect(stop || !poll->left, 0)) poll->stopped = true;
-}
-
-static inline bool peek(struct poll *poll, struct evr_lane *lane) {
-  return evr_lane_peek(&poll->cursor->trace, lane, &poll->budget);
-}
-
-/* Delivers from one lane what is not later than `until`. True: there is more. */
-static bool drain(struct poll *poll, struct evr_lane *lane, uint64_t until) {
-  while (peek(poll, lane)) {
-    if (poll->stopped || lane->item.order_ns > until) return true;
-    deliver(poll, lane);
-  }
-  return false;
-}
-
-static void poll_ring_by_ring(struct poll *poll) {
-  struct evr_lane **lanes = poll->cursor->lane;
-  for (unsigned i = 0; i < EVR_LANES && lanes[i] && !poll->stopped; i++)
-    drain(poll, lanes[i], UINT64_MAX);
+static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
+  for (unsigned i = 0; i < EVR_LANES && c->lane[i] && !sink->stopped; i++)
+    evr_lane_drain(&c->trace, c->lane[i], UINT64_MAX, sink);
 }
 
 /* Of the lanes that have something: the one to go first, and until when. */
@@ -185,15 +142,15 @@ static struct evr_lane *earliest(struct evr_lane **active, unsigned count,
   return first;
 }
 
-static void poll_merged(struct poll *poll) {
-  struct evr_lane **lanes = poll->cursor->lane, *active[EVR_LANES];
+static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
+  struct evr_lane *active[EVR_LANES];
   unsigned count = 0;
-  for (unsigned i = 0; i < EVR_LANES && lanes[i]; i++)
-    if (peek(poll, lanes[i])) active[count++] = lanes[i];
-  while (count && !poll->stopped) {
+  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
+    if (evr_lane_peek(&c->trace, c->lane[i], &sink->budget)) active[count++] = c->lane[i];
+  while (count && !sink->stopped) {
     uint64_t until;
     struct evr_lane *lane = earliest(active, count, &until);
-    bool more = drain(poll, lane, until);
+    bool more = evr_lane_drain(&c->trace, lane, until, sink);
     for (unsigned i = 0; !more && i < count; i++)
       if (active[i] == lane) active[i--] = active[--count];
   }
@@ -207,19 +164,18 @@ static int take_damage(eventring_cursor *c) {
   return code;
 }
 
-static int poll_all(struct poll *poll) {
-  eventring_cursor *c = poll->cursor;
+static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   /* asked before the limits are set: what a dead producer has written is all
      within them */
   bool over = evr_trace_liveness(&c->trace) != EVENTRING_LIVE;
-  int status = set_limits(poll);
+  int status = set_limits(c, sink);
   if (status != EVENTRING_OK) {
     c->finished = over;
     return status;
   }
-  (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(poll);
+  (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
   status = take_damage(c);
-  c->finished = over && !poll->stopped && poll->budget > 0;
+  c->finished = over && !sink->stopped && sink->budget > 0;
   return status;
 }
 
@@ -227,14 +183,14 @@ int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callba
                    void *context, uint64_t max) {
   if (!c) return EVENTRING_E_ARGUMENT;
   if (c->busy) return EVENTRING_E_BUSY;
-  struct poll poll = {.cursor = c, .context = context,
-                      .left = max ? max : UINT64_MAX, .budget = DAMAGE_BUDGET};
-  if (callbacks) poll.callbacks = *callbacks;
+  struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
+                          .budget = DAMAGE_BUDGET};
+  if (callbacks) sink.callbacks = *callbacks;
   c->busy = true;
-  int status = poll_all(&poll);
+  int status = poll_all(c, &sink);
   c->busy = false;
   if (status != EVENTRING_OK) return status;
-  return poll.delivered > INT_MAX ? INT_MAX : (int)poll.delivered;
+  return sink.delivered > INT_MAX ? INT_MAX : (int)sink.delivered;
 }
 
 const struct eventring_error *eventring_cursor_error(const eventring_cursor *c) {

@@ -67,17 +67,7 @@ struct evr_conversion {
   uint32_t segments; /* 1 .. FORMAT_CLOCK_SEGMENTS */
   struct format_segment segment[FORMAT_CLOCK_SEGMENTS];
 };
-uint64_t evr_to_ns_early(const struct evr_conversion *conversion, uint64_t ticks);
-static inline uint64_t evr_segment_ns(const struct format_segment *s, uint64_t ticks) {
-  return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
-                                 s->multiplier >> FORMAT_CLOCK_SHIFT);
-}
-static inline uint64_t evr_to_ns(const struct evr_conversion *conversion,
-                                 uint64_t ticks) {
-  const struct format_segment *last = &conversion->segment[conversion->segments - 1];
-  return __builtin_expect(ticks >= last->from_ticks, 1)
-             ? evr_segment_ns(last, ticks) : evr_to_ns_early(conversion, ticks);
-}
+uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks);
 /* "Valid if and only if" of doc/FORMAT.md. */
 bool evr_conversion_valid(const struct evr_conversion *conversion);
 

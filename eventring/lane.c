@@ -446,14 +446,14 @@ static inline void decode_span(struct evr_lane *lane, uint64_t ticks,
 }
 
 /* The event whose word is words[lane->at]. */
-static inline void decode(const struct evr_trace *trace, struct evr_lane *lane,
+static inline __attribute__((always_inline)) void decode(struct evr_trace *trace, struct evr_lane *lane,
                           uint64_t word, uint64_t ticks) {
   const uint64_t *payload = &lane->block.words[lane->at + 1];
   unsigned words = word_length(word), kind = word_kind(word);
   struct eventring_event *event = &lane->item.event;
   fill_identity(trace, lane, word_id(word), event);
   event->kind = (uint8_t)kind;
-  event->ns = evr_trace_ns(trace, ticks);
+  event->ns = evr_trace_next_ns(trace, ticks);
   if (!event->def || event->def->kind != def_kind_of[kind] ||
       (words && !take_payload(event, payload, words)))
     make_unknown(event, payload, words);
@@ -487,7 +487,7 @@ static void make_pending_item(const struct evr_trace *trace, struct evr_lane *la
 }
 
 /* Interprets the next word: true when that made something to deliver. */
-static inline bool step(const struct evr_trace *trace, struct evr_lane *lane) {
+static inline bool step(struct evr_trace *trace, struct evr_lane *lane) {
   uint64_t word = lane->block.words[lane->at];
   if (word_kind(word) == FORMAT_WORD_META) {
     if (word_id(word) == FORMAT_META_REBASE && word_length(word) >= 1)
@@ -558,14 +558,44 @@ static bool look_further(struct evr_trace *trace, struct evr_lane *lane,
 }
 
 bool evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
-  if (lane->has_item) return true;
-  /* mostly there is another event in a complete block */
-  if (__builtin_expect(lane->pending_at == lane->pending_count &&
-                           lane->sequence < lane->limit_sequence && lane->sequence &&
-                           lane->at < lane->block.have, 1) &&
-      step(trace, lane))
-    return lane->has_item = true;
-  return look_further(trace, lane, budget);
+  return lane->has_item || look_further(trace, lane, budget);
+}
+
+/* ---- Delivery ------------------------------------------------------------------------------------- */
+
+/* Hands the item over. */
+static inline void deliver(struct evr_lane *lane, struct evr_sink *sink) {
+  const struct evr_item *item = &lane->item;
+  int stop = 0;
+  lane->has_item = false;
+  if (__builtin_expect(item->kind == EVR_ITEM_LOSS, 0)) {
+    if (sink->callbacks.lost) stop = sink->callbacks.lost(sink->context, &item->loss);
+  } else {
+    bool real = !(item->event.flags & EVENTRING_SYNTHETIC);
+    lane->delivered += real;
+    sink->delivered += real;
+    sink->left -= real;
+    if (sink->callbacks.event)
+      stop = sink->callbacks.event(sink->context, &item->event);
+  }
+  if (__builtin_expect(stop || !sink->left, 0)) sink->stopped = true;
+}
+
+/* Is there surely another event in the block held? */
+static inline bool goes_on(const struct evr_lane *lane) {
+  return lane->at < lane->block.have && lane->sequence < lane->limit_sequence &&
+         lane->pending_at == lane->pending_count && lane->sequence;
+}
+
+bool evr_lane_drain(struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
+                    struct evr_sink *sink) {
+  for (;;) {
+    if (!lane->has_item && __builtin_expect(goes_on(lane), 1))
+      lane->has_item = step(trace, lane);
+    if (!lane->has_item && !look_further(trace, lane, &sink->budget)) return false;
+    if (sink->stopped || lane->item.order_ns > until) return true;
+    deliver(lane, sink);
+  }
 }
 
 void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *lane,

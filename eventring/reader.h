@@ -87,6 +87,9 @@ struct evr_trace {
   uint32_t blocks;             /* of a ring */
   struct format_status status; /* as of the last refresh, checked */
   struct evr_conversion conversion;
+  struct format_segment segment; /* the last one used ... */
+  uint64_t segment_end;          /* ... and the ticks at which the next begins; 0:
+                                    none is known */
   struct format_control control; /* as of the last refresh */
   uint32_t switches; /* entries 0 .. switches-1 of its log are written (or were
                         given up by who began to write them) */
@@ -120,6 +123,17 @@ int evr_trace_domain(const struct evr_trace *trace, unsigned slot,
 uint64_t evr_trace_head(struct evr_trace *trace, unsigned slot, unsigned ring);
 static inline uint64_t evr_trace_ns(const struct evr_trace *trace, uint64_t ticks) {
   return evr_to_ns(&trace->conversion, ticks);
+}
+void evr_trace_use_segment(struct evr_trace *trace, uint64_t ticks);
+/* The same, quicker for times that come one after the other. */
+static inline uint64_t evr_trace_next_ns(struct evr_trace *trace, uint64_t ticks) {
+  const struct format_segment *s = &trace->segment;
+  if (__builtin_expect(ticks < s->from_ticks || ticks >= trace->segment_end, 0)) {
+    evr_trace_use_segment(trace, ticks);
+    return evr_trace_ns(trace, ticks);
+  }
+  return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
+                                 s->multiplier >> FORMAT_CLOCK_SHIFT);
 }
 /* Remembers damage, to be reported by the poll. */
 void evr_trace_damaged(struct evr_trace *trace, const char *format, ...)
@@ -208,6 +222,16 @@ struct evr_lane {
   uint64_t missed, delivered, lost, torn;
 };
 
+/* Where a poll delivers to. */
+struct evr_sink {
+  struct eventring_callbacks callbacks;
+  void *context;
+  uint64_t left;      /* events that may still be delivered */
+  uint64_t delivered; /* real ones */
+  unsigned budget;    /* unreadable blocks that may still be looked at */
+  bool stopped;       /* by a callback or by the maximum */
+};
+
 struct evr_lane *evr_lane_new(unsigned slot, unsigned ring);
 void evr_lane_free(struct evr_lane *lane);
 /* Takes its first position (see EVENTRING_OPEN_NOW). `before`: what is already
@@ -219,8 +243,11 @@ void evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
                     unsigned *budget);
 /* Makes lane->item the next item, unless it holds one not yet delivered; false at
    the limit. *budget counts down the blocks that turned out unreadable. */
-bool evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane,
-                  unsigned *budget);
+bool evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget);
+/* Delivers what is not later than `until`, until the sink has enough. True: there
+   is an item left. */
+bool evr_lane_drain(struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
+                    struct evr_sink *sink);
 /* A synthetic begin for entry `index` of the stack. */
 void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *lane,
                         uint32_t index, struct eventring_event *event);

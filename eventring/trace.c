@@ -106,7 +106,16 @@ static int check_status(struct evr_trace *trace, struct format_status *s,
     return evr_fail(error, EVENTRING_E_CORRUPT, 0,
                     "the status page holds impossible values");
   trace->conversion = conversion;
+  trace->segment_end = 0;
   return EVENTRING_OK;
+}
+
+void evr_trace_use_segment(struct evr_trace *trace, uint64_t ticks) {
+  const struct evr_conversion *c = &trace->conversion;
+  uint32_t i = c->segments - 1;
+  while (i > 0 && ticks < c->segment[i].from_ticks) i--;
+  trace->segment = c->segment[i];
+  trace->segment_end = i + 1 < c->segments ? c->segment[i + 1].from_ticks : UINT64_MAX;
 }
 
 /* Do the rings that are said to be there fit into the file? */
