@@ -114,11 +114,26 @@ struct lua_State {
   CallInfo base_ci;      /* the frame of the C host */
 };
 
+/* The intern table grows and shrinks bucket by bucket (linear hashing; design in
+ * str.c): no moment in which all of it is rehashed. */
+#define STRING_SEGMENT_BITS 9
+#define STRING_SEGMENT (1u << STRING_SEGMENT_BITS)
 typedef struct StringTable {
-  String **buckets;
-  uint32_t size; /* power of two */
-  uint32_t used;
+  String ***segments;  /* directory of segments of STRING_SEGMENT buckets each */
+  uint32_t directory;  /* room in it */
+  uint32_t size;       /* buckets in use: mask / 2 < size <= mask + 1 */
+  uint32_t mask;       /* a power of two less one */
+  uint32_t used;       /* strings */
 } StringTable;
+
+ALWAYS_INLINE String **string_bucket(const StringTable *table, uint32_t index) {
+  return &table->segments[index >> STRING_SEGMENT_BITS][index & (STRING_SEGMENT - 1)];
+}
+/* The bucket that a hash belongs to at the present size. */
+ALWAYS_INLINE uint32_t string_bucket_index(const StringTable *table, uint32_t hash) {
+  uint32_t index = hash & table->mask;
+  return index < table->size ? index : index & table->mask >> 1;
+}
 
 /* What lower layers need from upper ones; filled by the vm before use. */
 typedef struct RuntimeHooks {

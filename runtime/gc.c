@@ -147,6 +147,8 @@ static GcPhase phase_sweep(Domain *d, size_t work) {
   return done ? phase + 1 : phase;
 }
 
+#define TRIM_STRING_BUCKETS 10000 /* a cycle: bounded work */
+
 static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT); }
 
 /* Memory for as much as may be allocated until the next cycle is kept. */
@@ -155,7 +157,7 @@ static GcPhase phase_finish(Domain *d) {
   gc->live_bytes = heap_old_bytes(&d->heap);
   set_goal(d);
   heap_trim(&d->heap, nursery_blocks(gc) + (uint32_t)((gc->goal - gc->threshold) >> HEAP_BLOCK_SHIFT));
-  if (d->strings.used < d->strings.size / 8) string_table_resize(d->main_thread, d->strings.size / 4);
+  string_table_trim(d, TRIM_STRING_BUCKETS);
   gc->stats.majors++;
   TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
   return GC_PHASE_IDLE;

@@ -215,8 +215,6 @@ void gc_fix(lua_State *L, void *object);
 
 /* A new short string was put into the intern table. */
 void gc_note_interned(lua_State *L, String *s);
-/* The intern table is about to be rehashed. */
-void gc_strings_resizing(Domain *d);
 void gc_resurrect_string(Domain *d, String *s);
 
 /* ---- large parts (called by heap.c) ------------------------------------------------- */

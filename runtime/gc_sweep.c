@@ -27,7 +27,7 @@ void gc_resurrect_string(Domain *d, String *s) {
 }
 
 static void unlink_string(StringTable *table, String *s) {
-  String **link = &table->buckets[s->hash & (table->size - 1)];
+  String **link = string_bucket(table, string_bucket_index(table, s->hash));
   while (*link != s) link = &(*link)->u.next;
   *link = s->u.next;
   table->used--;
@@ -35,7 +35,7 @@ static void unlink_string(StringTable *table, String *s) {
 
 /* The buckets are all over the intern table, the strings themselves in the cache. */
 static void prefetch_bucket(const StringTable *table, const String *s) {
-  __builtin_prefetch(&table->buckets[s->hash & (table->size - 1)], 1);
+  __builtin_prefetch(string_bucket(table, string_bucket_index(table, s->hash)), 1);
 }
 
 /* The newest are first in their chains, so they go first. */
@@ -63,15 +63,10 @@ bool gc_sweep_strings(Domain *d, size_t work) {
   StringTable *table = &d->strings;
   uint32_t i = d->gc.sweep_bucket;
   size_t done = 0;
-  for (; i < table->size && done < work; done += WORK_BUCKET) sweep_bucket(d, &table->buckets[i++]);
+  for (; i < table->size && done < work; done += WORK_BUCKET) sweep_bucket(d, string_bucket(table, i++));
   d->gc.slice_work += done;
   d->gc.sweep_bucket = i;
   return i >= table->size;
-}
-
-/* The chains are about to change their places: all are swept before. */
-void gc_strings_resizing(Domain *d) {
-  if (d->gc.phase == GC_PHASE_SWEEP_STRINGS) gc_sweep_strings(d, SIZE_MAX);
 }
 
 /* ---- large allocations ---------------------------------------------------------- */

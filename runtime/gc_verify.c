@@ -252,7 +252,7 @@ static void look_at_upvalue(Verifier *v, const UpValue *uv) {
 static void look_at_string(Verifier *v, const String *s) {
   if (s->type != TYPE_SHORT_STRING) return;
   const StringTable *table = &v->d->strings;
-  const String *found = table->buckets[s->hash & (table->size - 1)];
+  const String *found = *string_bucket(table, string_bucket_index(table, s->hash));
   while (found != NULL && found != s) found = found->u.next;
   RULE(v, found == s, "a short string is in the intern table", s);
 }
@@ -328,9 +328,9 @@ static void check_strings(Verifier *v) {
   const StringTable *table = &v->d->strings;
   uint32_t n = 0;
   for (uint32_t i = 0; i < table->size; i++) {
-    for (const String *s = table->buckets[i]; s != NULL; s = s->u.next, n++) {
+    for (const String *s = *string_bucket(table, i); s != NULL; s = s->u.next, n++) {
       RULE(v, s->type == TYPE_SHORT_STRING, "the intern table holds short strings", s);
-      RULE(v, (s->hash & (table->size - 1)) == i, "a string is in its chain", s);
+      RULE(v, string_bucket_index(table, s->hash) == i, "a string is in its chain", s);
       if (v->d->gc.phase != GC_PHASE_SWEEP_STRINGS) check_header(v, (const GCObject *)s);
     }
   }

@@ -10,8 +10,12 @@
  * Longer strings are separate objects each time and hashed only when they are
  * used as a key (string_hash_long); until then `hash` holds the seed.
  *
- * The bucket array is ordinary C memory, released by string_table_free.  When
- * it cannot grow the chains get longer and nothing else happens.
+ * The table grows by linear hashing (W. Litwin, "Linear hashing: a new tool for
+ * file and table addressing", VLDB 1980): when strings outnumber buckets, each
+ * new string adds one bucket, which takes its share of the one it splits from.
+ * So there is no moment in which all of a large table is rehashed. Buckets lie in
+ * segments of ordinary C memory, released by string_table_free. When one cannot
+ * be had the chains get longer and nothing else happens.
  *
  * Nothing here collects; what raises is allocation alone.
  */
@@ -81,37 +85,67 @@ uint32_t string_hash_long(String *s) {
 
 /* ---- the intern table ----------------------------------------------------- */
 
+static bool add_segment(StringTable *table) {
+  uint32_t n = table->size >> STRING_SEGMENT_BITS;
+  if (n >= table->directory) {
+    uint32_t room = table->directory != 0 ? table->directory * 2 : 8;
+    String ***grown = realloc(table->segments, room * sizeof *grown);
+    if (grown == NULL) return false;
+    table->segments = grown;
+    table->directory = room;
+  }
+  table->segments[n] = calloc(STRING_SEGMENT, sizeof(String *));
+  return table->segments[n] != NULL;
+}
+
 void string_table_init(lua_State *L) {
   StringTable *table = &L->domain->strings;
-  table->buckets = calloc(INTERN_MIN_BUCKETS, sizeof *table->buckets);
-  if (table->buckets == NULL) error_memory(L);
+  if (!add_segment(table)) error_memory(L);
   table->size = INTERN_MIN_BUCKETS;
-  table->used = 0;
+  table->mask = INTERN_MIN_BUCKETS - 1;
 }
 
 void string_table_free(Domain *d) {
-  free(d->strings.buckets);
-  d->strings = (StringTable){0};
+  StringTable *table = &d->strings;
+  for (uint32_t i = 0; i < table->size; i += STRING_SEGMENT) free(table->segments[i >> STRING_SEGMENT_BITS]);
+  free(table->segments);
+  *table = (StringTable){0};
 }
 
-void string_table_resize(lua_State *L, uint32_t size) {
-  StringTable *table = &L->domain->strings;
-  if (size < INTERN_MIN_BUCKETS) size = INTERN_MIN_BUCKETS;
-  if (size == table->size) return;
-  String **buckets = calloc(size, sizeof *buckets);
-  if (buckets == NULL) return; /* longer chains, no harm */
-  gc_strings_resizing(L->domain);
-  for (uint32_t i = 0; i < table->size; i++) {
-    for (String *s = table->buckets[i], *next; s != NULL; s = next) {
-      next = s->u.next;
-      String **bucket = &buckets[s->hash & (size - 1)];
-      s->u.next = *bucket;
-      *bucket = s;
+/* Adds one bucket: half of the strings of the one it splits off from go there.
+ * While the collector sweeps the table, bucket by bucket upwards, what moves
+ * moves ahead of it. */
+static void split_bucket(StringTable *table) {
+  if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(table)) return; /* longer chains, no harm */
+  uint32_t added = table->size++;
+  if (added > table->mask) table->mask = table->mask * 2 + 1;
+  String **from = string_bucket(table, added & table->mask >> 1), **to = string_bucket(table, added);
+  for (String *s; (s = *from) != NULL;) {
+    if ((s->hash & table->mask) != added) {
+      from = &s->u.next;
+      continue;
     }
+    *from = s->u.next;
+    *to = s; /* keeps the order: the newest first */
+    to = &s->u.next;
+    s->u.next = NULL;
   }
-  free(table->buckets);
-  table->buckets = buckets;
-  table->size = size;
+}
+
+static void merge_last_bucket(StringTable *table) {
+  uint32_t last = table->size - 1;
+  String **link = string_bucket(table, last & table->mask >> 1);
+  while (*link != NULL) link = &(*link)->u.next;
+  *link = *string_bucket(table, last);
+  *string_bucket(table, last) = NULL;
+  if ((last & (STRING_SEGMENT - 1)) == 0) free(table->segments[last >> STRING_SEGMENT_BITS]);
+  table->size = last;
+  if (last == table->mask / 2 + 1) table->mask >>= 1;
+}
+
+void string_table_trim(Domain *d, uint32_t most) {
+  StringTable *table = &d->strings;
+  while (most-- > 0 && table->size > INTERN_MIN_BUCKETS && table->used < table->size / 4) merge_last_bucket(table);
 }
 
 /* Sizes of string objects: data, its NUL, rounded up to what the heap deals in. */
@@ -128,9 +162,8 @@ static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, 
   memcpy(s->data, bytes, len);
   s->data[len] = '\0';
   StringTable *table = &L->domain->strings;
-  if (unlikely(table->used >= table->size) && table->size < INTERN_MAX_BUCKETS)
-    string_table_resize(L, table->size * 2);
-  String **bucket = &table->buckets[hash & (table->size - 1)];
+  if (table->used >= table->size && table->size < INTERN_MAX_BUCKETS) split_bucket(table);
+  String **bucket = string_bucket(table, string_bucket_index(table, hash));
   s->u.next = *bucket;
   *bucket = s;
   table->used++;
@@ -141,7 +174,7 @@ static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, 
 static String *intern(lua_State *L, const char *bytes, size_t len) {
   Domain *d = L->domain;
   uint32_t hash = hash_bytes(bytes, len, d->seed);
-  for (String *s = d->strings.buckets[hash & (d->strings.size - 1)]; s != NULL; s = s->u.next) {
+  for (String *s = *string_bucket(&d->strings, string_bucket_index(&d->strings, hash)); s != NULL; s = s->u.next) {
     if (s->hash == hash && s->short_len == len && memcmp(s->data, bytes, len) == 0) {
       gc_string_found(d, s);
       return s;
