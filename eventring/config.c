@@ -23,6 +23,14 @@ static uint32_t default_classes =
 
 uint32_t evr_default_classes(void) { return default_classes; }
 
+uint32_t evr_named_classes(
+    const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]) {
+  uint32_t classes = 0;
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
+    if (names[i][0]) classes |= EVENTRING_CLASS_BIT(i);
+  return classes;
+}
+
 static int class_by_bytes(const char *name, size_t size) {
   for (int i = 0; i < EVENTRING_MAX_CLASSES; i++)
     if (size && strlen(evr_class_names[i]) == size &&
@@ -52,12 +60,16 @@ int eventring_define_class(unsigned index, const char *name, bool on) {
 
 /* ---- The environment ----------------------------------------------------- */
 
-void eventring_config_init(struct eventring_config *config) {
-  *config = (struct eventring_config){
-      .struct_size = sizeof *config,
+void eventring_config_init_for(struct eventring_config *config, size_t struct_size,
+                               unsigned compiled_for) {
+  const struct eventring_config defaults = {
+      .struct_size = struct_size,
+      .version = compiled_for,
       .wsize = EVENTRING_DEFAULT_WSIZE,
       .classes = EVENTRING_CLASSES_DEFAULT,
   };
+  memset(config, 0, struct_size);
+  memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
 }
 
 struct variable {
@@ -133,9 +145,8 @@ static int parse_classes(struct eventring_config *config,
                          struct eventring_error *error) {
   const char *at = v->value;
   if (!*at) return EVENTRING_OK;
-  uint32_t all = 0, classes = *at == '+' || *at == '-' ? default_classes : 0;
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    if (evr_class_names[i][0]) all |= EVENTRING_CLASS_BIT(i);
+  uint32_t all = evr_named_classes(evr_class_names);
+  uint32_t classes = *at == '+' || *at == '-' ? default_classes : 0;
   while (*at) {
     bool remove = *at == '-';
     if (*at == '+' || *at == '-') at++;
@@ -168,8 +179,11 @@ int eventring_config_from_env(struct eventring_config *config,
       {"PRESERVE", parse_preserve}, {"WSIZE", parse_wsize},
       {"CLASSES", parse_classes},
   };
-  if (!config || !prefix || strlen(prefix) > 100)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no configuration or prefix");
+  if (!config || config->struct_size != sizeof *config)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "configuration not made by eventring_config_init");
+  if (!prefix || strlen(prefix) > 100)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no prefix, or too long a one");
   for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
     struct variable v = look_up(prefix, settings[i].suffix);
     int status = v.value ? settings[i].parse(config, &v, error) : EVENTRING_OK;

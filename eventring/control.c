@@ -5,6 +5,14 @@
  * half; resuming copies the high half down. Everyone changes it by
  * compare-and-exchange.
  *
+ * A gate is well formed when its low half is 0 or equals the high half, and the
+ * high half has some class and only classes that have a name (class lifecycle is
+ * always among them when we write it). Any process of the user may have stored
+ * anything, so the producer looks at the gate where it is slow anyhow (at block
+ * transitions and safe points): a malformed one is replaced by the last well-formed
+ * one that it saw, and counted in the status page for readers to tell. Until then
+ * probes may be on or off as the garbage says; no value can do more than that.
+ *
  * What a probe does not write while its class is off is gone, and a reader must
  * not take an end that comes after the gap for the end of a begin before it (of
  * another span of the same id, perhaps). So whoever switches classes on first
@@ -28,13 +36,19 @@ static void log_switch(struct format_control *control, enum format_clock clock,
                    __ATOMIC_RELEASE);
 }
 
-static uint64_t changed(uint64_t gate, enum evr_gate_change change,
-                        uint32_t classes) {
+bool evr_gate_valid(uint64_t gate, uint32_t named) {
   uint32_t wanted = (uint32_t)(gate >> 32), force = (uint32_t)gate;
-  bool paused = force != wanted;
+  return wanted && !(wanted & ~named) && (!force || force == wanted);
+}
+
+static uint64_t changed(uint64_t gate, uint32_t named, enum evr_gate_change change,
+                        uint32_t classes) {
+  uint32_t wanted = (uint32_t)(gate >> 32);
+  bool paused = (uint32_t)gate == 0;
   switch (change) {
   case EVR_PAUSE:
-    return (uint64_t)wanted << 32;
+    paused = true;
+    break;
   case EVR_RESUME:
     paused = false;
     break;
@@ -48,22 +62,34 @@ static uint64_t changed(uint64_t gate, enum evr_gate_change change,
     wanted &= ~classes;
     break;
   }
+  /* never 0: a recording with nothing on must not look paused */
+  wanted = (wanted & named) | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
   return (uint64_t)wanted << 32 | (paused ? 0 : wanted);
 }
 
+/* Exchanges the gate; false, and *gate is what it is now, when another was
+   quicker. */
+static bool exchange(struct format_control *control, enum format_clock clock,
+                     uint64_t *gate, uint64_t next) {
+  uint32_t switched_on = (uint32_t)next & ~(uint32_t)*gate;
+  if (switched_on) log_switch(control, clock, switched_on);
+  /* release: the log entry comes before the first event let through */
+  return __atomic_compare_exchange_n(&control->gate, gate, next, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 uint64_t evr_control_change(struct format_control *control,
-                            enum format_clock clock, enum evr_gate_change change,
-                            uint32_t classes) {
+                            enum format_clock clock, uint32_t named,
+                            enum evr_gate_change change, uint32_t classes) {
   uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_RELAXED);
-  for (;;) {
-    uint64_t next = changed(gate, change, classes);
-    uint32_t switched_on = (uint32_t)next & ~(uint32_t)gate;
-    if (switched_on) log_switch(control, clock, switched_on);
-    /* release: the log entry comes before the first event let through */
-    if (__atomic_compare_exchange_n(&control->gate, &gate, next, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      return gate;
-  }
+  while (!exchange(control, clock, &gate, changed(gate, named, change, classes)))
+    continue;
+  return gate;
+}
+
+bool evr_control_repair(struct format_control *control, enum format_clock clock,
+                        uint64_t bad, uint64_t good) {
+  return exchange(control, clock, &bad, good);
 }
 
 bool evr_control_entry(const struct format_control *control, uint32_t n,

@@ -56,7 +56,7 @@ extern "C" {
 #define EVENTRING_DEFAULT_WSIZE 15 /*                              256 KiB */
 #define EVENTRING_SUFFIX ".eventring"
 
-/* The version of the library that is linked, as EVENTRING_VERSION. */
+/* The version of the library that is linked, as EVENTRING_VERSION. Any thread. */
 unsigned eventring_library_version(void);
 
 /* ---- Errors ------------------------------------------------------------ */
@@ -84,7 +84,8 @@ unsigned eventring_library_version(void);
   X(E_CORRUPT, -18, "the file is corrupt") \
   X(E_TRUNCATED, -19, "the file is truncated") \
   X(E_BUSY, -20, "in use by a call in progress, or by a live process") \
-  X(E_CLOSED, -21, "already closed")
+  X(E_CLOSED, -21, "already closed") \
+  X(E_LIBRARY, -22, "the library is not of the version compiled for")
 
 enum eventring_status {
 #define EVENTRING_ENUM(name, value, text) EVENTRING_##name = value,
@@ -99,6 +100,15 @@ struct eventring_error {
   char text[400]; /* one line without newline: what failed, its subject (path,
                      variable, ...) and why; always terminated */
 };
+
+/* Can a program that was compiled with a header of version `compiled_for` use the
+   library that is linked? 0, or E_LIBRARY with both versions in the text: when the
+   majors differ (while the major is 0: the minors too), or the library is older
+   than the header. eventring_start does this by itself; a program that only reads
+   recordings calls it once, before anything else:
+     if (eventring_check_version(EVENTRING_VERSION, &error) < 0) ...
+   Any thread. */
+int eventring_check_version(unsigned compiled_for, struct eventring_error *error);
 
 /* The general text of a code; never NULL, "unknown error" for others.
    Any thread. */
@@ -196,7 +206,8 @@ enum eventring_start_mode {
 };
 
 struct eventring_config {
-  size_t struct_size;     /* set by eventring_config_init */
+  size_t struct_size;     /* both set by eventring_config_init: what the program */
+  unsigned version;       /* was compiled for */
   enum eventring_start_mode start;
   const char *directory;  /* of the file; NULL: the current directory */
   const char *program;    /* name of the host program; NULL: the file name of
@@ -215,8 +226,14 @@ struct eventring_config {
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 
-/* Fills *config with the defaults (mode OFF). */
-void eventring_config_init(struct eventring_config *config);
+/* Fills *config with the defaults (mode OFF). It is compiled into the program, so
+   that the library knows what the program takes its structures to be; it writes no
+   more than `struct_size` bytes. */
+void eventring_config_init_for(struct eventring_config *config, size_t struct_size,
+                               unsigned compiled_for);
+static inline void eventring_config_init(struct eventring_config *config) {
+  eventring_config_init_for(config, sizeof *config, EVENTRING_VERSION);
+}
 
 /* Overrides *config from the environment variables <prefix>_START (empty or
    "0": off; "1": on; "standby"), <prefix>_PREFIX (directory), <prefix>_PRESERVE
@@ -235,7 +252,8 @@ int eventring_config_from_env(struct eventring_config *config,
 /* Starts the recorder as config->start says (OFF: does nothing, returns 0).
    From STANDBY, a second call with ON starts recording in the same file. A
    recorder that is already on: EVENTRING_E_STATE. After eventring_stop it may
-   be started again (a new file). Errors: E_CONFIG (a field out of range),
+   be started again (a new file). Errors: E_LIBRARY (compiled for another version,
+   see eventring_check_version), E_CONFIG (a field out of range),
    E_DIRECTORY, E_PERMISSION, E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM.
    Any thread. */
 int eventring_start(const struct eventring_config *config,
@@ -285,8 +303,9 @@ enum eventring_state eventring_state(void); /* Any thread. */
    terminated); returns its full length, 0 when stopped. Any thread. */
 size_t eventring_path(char *buffer, size_t size);
 
-/* The class mask wanted (also while paused), and its change. E_STATE when
-   stopped. Any thread. */
+/* The class mask wanted (also while paused), and its change. Bits of classes
+   without a name are ignored, and class lifecycle stays on. E_STATE when stopped.
+   Any thread. */
 int eventring_get_classes(uint32_t *classes);
 int eventring_set_classes(uint32_t classes);
 
@@ -522,6 +541,10 @@ struct eventring_info {
   uint32_t domains_laid_out; /* slots that have rings */
   uint64_t file_size;      /* bytes, apparent */
   uint64_t disk_size;      /* bytes allocated */
+  uint64_t control_word;   /* the control word as it stands in the file */
+  bool control_malformed;  /* it is none that this library writes: the producer
+                              will ignore it */
+  uint64_t control_rejected; /* malformed ones that the producer has ignored */
 };
 int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
 /* Name of a class in this file, or NULL. Valid as long as the cursor. */
@@ -601,15 +624,24 @@ int eventring_snapshot(eventring_cursor *cursor, const char *path,
    file, named *.eventring, with no live producer (else E_BUSY). */
 int eventring_remove_dead(const char *path, struct eventring_error *error);
 
-/* Changes the control page of the live recording at `path` from outside. */
+/* Control from outside, through the control page that all processes share. Probes
+   heed a change at once; what needs the program's own action (the start of what
+   stands by) is done at its next safe point: any probe, or where its host calls
+   eventring_domain_check. */
 enum eventring_control {
   EVENTRING_CONTROL_PAUSE = 1,
   EVENTRING_CONTROL_RESUME = 2, /* also starts what stands by */
   EVENTRING_CONTROL_ENABLE = 3, /* adds the classes */
-  EVENTRING_CONTROL_DISABLE = 4 /* takes the classes away */
+  EVENTRING_CONTROL_DISABLE = 4 /* takes the classes away; class lifecycle stays */
 };
+/* Changes the control page of the live recording at `path`, or of the one that
+   `cursor` reads (whatever its path means by now). E_ARGUMENT: a class that has no
+   name in the recording (nothing is changed); E_STATE: no live process records
+   into it; E_PERMISSION, E_NOT_FOUND, E_SYSTEM, and the errors of opening. */
 int eventring_control(const char *path, enum eventring_control what,
                       uint32_t classes, struct eventring_error *error);
+int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
+                             uint32_t classes, struct eventring_error *error);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -176,13 +176,14 @@ struct format_status { /* written by the producer under its lock */
   uint32_t definitions;  /* definitions in the catalogue; release */
   uint32_t segments;     /* 1 .. FORMAT_CLOCK_SEGMENTS; release */
   uint64_t end_ticks;    /* valid when ended */
-  uint64_t reserved;
+  uint64_t rejected;     /* malformed control words put right (fetch_add) */
   struct format_segment segment[FORMAT_CLOCK_SEGMENTS];
 } FORMAT_ALIAS;
 FORMAT_AT(format_status, laid_out, 4);
 FORMAT_AT(format_status, definitions, 8);
 FORMAT_AT(format_status, segments, 12);
 FORMAT_AT(format_status, end_ticks, 16);
+FORMAT_AT(format_status, rejected, 24);
 FORMAT_AT(format_status, segment, 32);
 _Static_assert(sizeof(struct format_status) == 160, "format_status");
 

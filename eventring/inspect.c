@@ -9,11 +9,10 @@
 /* ---- The file ------------------------------------------------------------------------ */
 
 static enum eventring_state state_of(const struct evr_trace *trace) {
-  uint32_t wanted = (uint32_t)(trace->control.gate >> 32);
   uint32_t force = (uint32_t)trace->control.gate;
   if (trace->status.state == FORMAT_ENDED) return EVENTRING_STOPPED;
   if (!force && trace->status.laid_out == 0) return EVENTRING_STANDBY;
-  return wanted == force ? EVENTRING_RUNNING : EVENTRING_PAUSED;
+  return force ? EVENTRING_RUNNING : EVENTRING_PAUSED;
 }
 
 static void fill_sizes(const struct evr_trace *trace, struct eventring_info *info) {
@@ -34,23 +33,19 @@ static void fill_clock(const struct evr_trace *trace, struct eventring_info *inf
   info->clock_hz = 1e9 * (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT) / (double)multiplier;
 }
 
-static uint32_t named_classes(const struct evr_trace *trace) {
-  uint32_t classes = 0;
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    if (trace->header.classes[i][0]) classes |= EVENTRING_CLASS_BIT(i);
-  return classes;
-}
-
 int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   struct evr_trace *trace = &c->trace;
   const struct format_header *h = &trace->header;
+  uint32_t named = evr_named_classes(h->classes);
   int status = evr_trace_catch_up(trace, &c->error);
   if (status != EVENTRING_OK) return status;
   *info = (struct eventring_info){
       .version = h->version, .pid = h->pid, .process_start = h->process_start,
       .liveness = evr_trace_liveness(trace), .state = state_of(trace),
       .classes = (uint32_t)(trace->control.gate >> 32),
-      .classes_known = named_classes(trace), .start_ns = h->start_ns,
+      .classes_known = named, .control_word = trace->control.gate,
+      .control_malformed = !evr_gate_valid(trace->control.gate, named),
+      .control_rejected = trace->status.rejected, .start_ns = h->start_ns,
       .start_wall_ns = h->start_wall_ns, .wsize = h->wsize,
       .blocks = trace->blocks, .block_words = FORMAT_BLOCK_WORDS,
       .events = trace->definitions, .max_domains = EVENTRING_MAX_DOMAINS,

@@ -3,7 +3,7 @@
 eventring_sources = \
 	eventring/catalogue.c eventring/clock.c eventring/config.c eventring/control.c \
 	eventring/cursor.c eventring/guard.c eventring/inspect.c eventring/lane.c eventring/locate.c \
-	eventring/openspans.c eventring/process.c eventring/recorder.c eventring/recording.c \
+	eventring/openspans.c eventring/process.c eventring/recorder.c eventring/recording.c eventring/remote.c \
 	eventring/ring.c eventring/snapshot.c eventring/source.c eventring/spanstack.c \
 	eventring/status.c eventring/trace.c
 
@@ -26,7 +26,8 @@ libeventring_host_a_CFLAGS = $(AM_CFLAGS)
 # The command. Argument parsing and printing only; all reading is the library's.
 bin_PROGRAMS += eventring/eventring
 eventring_eventring_SOURCES = \
-	eventring/tools/cmd_clean.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
+	eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
+	eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/gc_clock.c eventring/tools/gc_clock.h \

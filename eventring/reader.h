@@ -9,6 +9,7 @@
  *   locate.c     files by pid, by path, by directory
  *   inspect.c    answers to eventring_cursor_info and the like
  *   snapshot.c   copies of a recording
+ *   remote.c     control of the process that records
  *
  * A file is hostile input. It is read with pread into private memory, so that a
  * file cut short is an error and not SIGBUS; whatever is read is copied first,

@@ -31,6 +31,23 @@ static void set_gate(struct evr_domain *d, const uint64_t *gate) {
     __atomic_store_n(&d->hot.lane[r].gate, gate, __ATOMIC_RELAXED);
 }
 
+void evr_recording_check_gate(struct evr_recording *r) {
+  uint64_t gate = __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED);
+  uint64_t good = __atomic_load_n(&r->gate, __ATOMIC_RELAXED);
+  if (gate == good) return;
+  if (evr_gate_valid(gate, evr_named_classes(r->header.classes)))
+    __atomic_store_n(&r->gate, gate, __ATOMIC_RELAXED);
+  else if (evr_control_repair(evr_control(r), r->clock, gate, good))
+    __atomic_fetch_add(&evr_status(r)->rejected, 1, __ATOMIC_RELAXED);
+}
+
+static void change_gate_locked(struct evr_recording *r, enum evr_gate_change change,
+                               uint32_t classes, uint64_t *before) {
+  uint32_t named = evr_named_classes(r->header.classes);
+  *before = evr_control_change(evr_control(r), r->clock, named, change, classes);
+  evr_recording_check_gate(r);
+}
+
 /* Sends the next probes of other threads' domains of this recording into the
    slow path. The barrier on all threads pairs with publish_limit; without it (an
    old kernel) a domain that is changing blocks right now might notice only at its
@@ -258,6 +275,7 @@ void eventring_domain_check(eventring_domain *domain) {
   bool may_attach = !d->recording && (uint32_t)__atomic_load_n(gate, __ATOMIC_RELAXED);
   if (attention) let_go(d);
   else if (may_attach) evr_domain_settle(d);
+  if (d->recording) evr_recording_check_gate(d->recording);
 }
 
 uint64_t eventring_domain_emitted(const eventring_domain *domain,
@@ -306,7 +324,10 @@ bool eventring_forked(void) { return evr_recorder.forked; }
 
 static int check_config(const struct eventring_config *config,
                         struct eventring_error *error) {
-  if (!config || config->struct_size != sizeof *config)
+  if (!config) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no configuration");
+  int status = eventring_check_version(config->version, error);
+  if (status != EVENTRING_OK) return status;
+  if (config->struct_size != sizeof *config)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "configuration not made by eventring_config_init");
   if (config->wsize < EVENTRING_MIN_WSIZE || config->wsize > EVENTRING_MAX_WSIZE)
@@ -348,7 +369,8 @@ static int begin_locked(const struct eventring_config *config,
     r = NULL;
   }
   if (r && config->start == EVENTRING_START_ON && is_standing_by_locked(r)) {
-    evr_control_change(evr_control(r), r->clock, EVR_RESUME, 0);
+    uint64_t before;
+    change_gate_locked(r, EVR_RESUME, 0, &before);
     return EVENTRING_OK;
   }
   if (r)
@@ -447,7 +469,7 @@ static int change_gate(enum evr_gate_change change, uint32_t classes,
                        uint64_t *before) {
   evr_lock();
   struct evr_recording *r = evr_recorder.recording;
-  if (r) *before = evr_control_change(evr_control(r), r->clock, change, classes);
+  if (r) change_gate_locked(r, change, classes, before);
   evr_unlock();
   return r ? EVENTRING_OK : EVENTRING_E_STATE;
 }
@@ -496,8 +518,7 @@ enum eventring_state eventring_state(void) {
     if (is_standing_by_locked(r))
       state = EVENTRING_STANDBY;
     else
-      state = (uint32_t)gate == (uint32_t)(gate >> 32) ? EVENTRING_RUNNING
-                                                       : EVENTRING_PAUSED;
+      state = (uint32_t)gate ? EVENTRING_RUNNING : EVENTRING_PAUSED;
   }
   evr_unlock();
   return state;

@@ -61,6 +61,7 @@ struct evr_recording {
   struct evr_pair origin;           /* of the calibration */
   struct evr_conversion conversion; /* private truth of the status page */
   uint64_t recalibrate_at;          /* ticks; atomic; UINT64_MAX: never again */
+  uint64_t gate;                    /* atomic; the last well-formed one seen */
   unsigned laid_out;
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
@@ -179,6 +180,8 @@ void evr_guard_install(void);
 /* Brings a domain up to date with the recorder. True when it is attached. Owner,
    without the mutex. */
 bool evr_domain_settle(struct evr_domain *domain);
+/* Puts the gate right when it is malformed. Any thread that holds the recording. */
+void evr_recording_check_gate(struct evr_recording *recording);
 /* Writes one of the library's own lifecycle events. Owner. */
 void evr_emit_builtin(struct evr_domain *domain, enum eventring_builtin_id id,
                       int64_t data);

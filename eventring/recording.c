@@ -324,6 +324,15 @@ static void unlink_own(const struct evr_recording *r) {
     unlinkat(r->directory, r->name, 0);
 }
 
+/* As wanted, such that the gate is well formed (control.c). */
+static uint32_t first_classes(const struct evr_recording *r,
+                              const struct eventring_config *config) {
+  uint32_t classes = config->classes == EVENTRING_CLASSES_DEFAULT
+                         ? evr_default_classes() : config->classes;
+  return (classes & evr_named_classes(r->header.classes)) |
+         EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
+}
+
 static int build(struct evr_recording *r, const struct eventring_config *config,
                  struct eventring_error *error) {
   int status = find_place(r, config->directory, error);
@@ -339,11 +348,9 @@ static int build(struct evr_recording *r, const struct eventring_config *config,
     return status;
   }
   calibrate_first(r);
-  uint32_t classes = config->classes == EVENTRING_CLASSES_DEFAULT
-                         ? evr_default_classes() : config->classes;
-  bool on = config->start == EVENTRING_START_ON;
-  __atomic_store_n(&evr_control(r)->gate, (uint64_t)classes << 32 | (on ? classes : 0),
-                   __ATOMIC_RELAXED);
+  uint64_t classes = first_classes(r, config);
+  r->gate = classes << 32 | (config->start == EVENTRING_START_ON ? classes : 0);
+  __atomic_store_n(&evr_control(r)->gate, r->gate, __ATOMIC_RELAXED);
   __atomic_store_n(&evr_status(r)->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */
   struct format_header *h = (struct format_header *)r->front;

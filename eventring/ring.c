@@ -142,6 +142,7 @@ static void next_block(struct evr_domain *d, enum eventring_ring r, uint64_t tic
   struct eventring_lane *lane = lane_of(d, r);
   struct evr_ring *ring = &d->ring[r];
   complete_block(d, r);
+  evr_recording_check_gate(d->recording);
   ring->sequence++;
   ring->base_ticks = ring->block_ticks = ticks;
   struct format_block *block = block_at(d, ring, ring->sequence);

@@ -1,4 +1,4 @@
-/* snapshot.c: copying a recording, removing a dead one, controlling a live one. */
+/* snapshot.c: copying a recording, removing a dead one. */
 #include "reader.h"
 
 #include <errno.h>
@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -180,51 +179,6 @@ int eventring_remove_dead(const char *path, struct eventring_error *error) {
   if (status == EVENTRING_OK && unlink(path) != 0)
     status = evr_fail(error, evr_code_of_errno(errno), errno, "cannot remove %.300s",
                       path);
-  close(fd);
-  return status;
-}
-
-/* ---- Control from outside ------------------------------------------------------------------------ */
-
-static int change(const char *path, int fd, enum eventring_control what,
-                  uint32_t classes, struct eventring_error *error) {
-  static const enum evr_gate_change changes[] = {
-      [EVENTRING_CONTROL_PAUSE] = EVR_PAUSE, [EVENTRING_CONTROL_RESUME] = EVR_RESUME,
-      [EVENTRING_CONTROL_ENABLE] = EVR_ADD, [EVENTRING_CONTROL_DISABLE] = EVR_REMOVE};
-  struct evr_trace *trace = calloc(1, sizeof *trace);
-  if (!trace) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory");
-  trace->source.fd = fd;
-  int status = evr_trace_open(trace, error);
-  if (status == EVENTRING_OK && evr_trace_liveness(trace) != EVENTRING_LIVE)
-    status = evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: no live process records "
-                      "into it", path);
-  if (status == EVENTRING_OK) {
-    /* the front part of a live file of ours, whose size was just checked */
-    void *front = mmap(NULL, FORMAT_FRONT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-                       fd, 0);
-    if (front == MAP_FAILED) {
-      status = evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", path);
-    } else {
-      evr_control_change((struct format_control *)((char *)front +
-                                                   FORMAT_CONTROL_OFFSET),
-                         (enum format_clock)trace->header.clock, changes[what], classes);
-      munmap(front, FORMAT_FRONT_BYTES);
-    }
-  }
-  trace->source.fd = -1; /* the caller's */
-  evr_trace_close(trace);
-  free(trace);
-  return status;
-}
-
-int eventring_control(const char *path, enum eventring_control what,
-                      uint32_t classes, struct eventring_error *error) {
-  int fd;
-  if (!path || what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_DISABLE)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no path or unknown request");
-  int status = evr_open_regular(path, O_RDWR, &fd, error);
-  if (status != EVENTRING_OK) return status;
-  status = change(path, fd, what, classes, error);
   close(fd);
   return status;
 }

@@ -12,6 +12,17 @@ uint32_t evr_fence_word;
 
 unsigned eventring_library_version(void) { return EVENTRING_VERSION; }
 
+int eventring_check_version(unsigned compiled_for, struct eventring_error *error) {
+  unsigned major = compiled_for / 10000, minor = compiled_for / 100 % 100;
+  bool fits = major == EVENTRING_VERSION_MAJOR && minor <= EVENTRING_VERSION_MINOR;
+  if (major == 0 && minor != EVENTRING_VERSION_MINOR) fits = false;
+  if (fits) return EVENTRING_OK;
+  return evr_fail(error, EVENTRING_E_LIBRARY, 0,
+                  "compiled for libeventring %u.%u.%u, but %d.%d.%d is linked", major,
+                  minor, compiled_for % 100, EVENTRING_VERSION_MAJOR,
+                  EVENTRING_VERSION_MINOR, EVENTRING_VERSION_PATCH);
+}
+
 const char *eventring_strerror(int code) {
   switch (code) {
 #define CASE(name, value, text) \

@@ -188,6 +188,8 @@ static void put_header(struct json *json, const struct eventring_info *info) {
   json_uint_at(json, "domains_laid_out", info->domains_laid_out);
   json_uint_at(json, "file_size", info->file_size);
   json_uint_at(json, "disk_size", info->disk_size);
+  json_bool_at(json, "control_malformed", info->control_malformed);
+  json_uint_at(json, "control_rejected", info->control_rejected);
 }
 
 static void put_classes(struct json *json, eventring_cursor *cursor,
@@ -308,6 +310,7 @@ int command_show(const struct command *self, int count, char **words) {
     return reader_close(&reader, STATUS_WRONG);
   }
   check_blocks(&reader);
+  complain_of_control(&info);
   (json ? show_json : show_text)(reader.cursor, &info);
   return reader_close(&reader, STATUS_OK);
 }

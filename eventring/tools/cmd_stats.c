@@ -52,6 +52,7 @@ static int close_output(FILE *out, const char *path) {
 static void watch(struct reader *reader, const struct stats_options *options,
                   FILE *out) {
   struct tally *tally = tally_new();
+  struct eventring_info info;
   const struct reading reading = {.callbacks = &tally_callbacks,
                                   .context = tally,
                                   .follow = true,
@@ -63,6 +64,7 @@ static void watch(struct reader *reader, const struct stats_options *options,
   else
     tally_print_text(tally, out);
   tally_free(tally);
+  if (eventring_cursor_info(reader->cursor, &info) == 0) complain_of_control(&info);
 }
 
 int command_stats(const struct command *self, int count, char **words) {

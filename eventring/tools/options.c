@@ -78,11 +78,22 @@ static bool read_count(const char *text, uint64_t *value) {
   return errno == 0;
 }
 
+static void append(const char **list, const char *argument) {
+  size_t size = (*list ? strlen(*list) : 0) + strlen(argument) + 2;
+  char *joined = need_zeroed(size, 1); /* lives as long as the command */
+  snprintf(joined, size, "%s%s%s", *list ? *list : "", *list ? "," : "", argument);
+  *list = joined;
+}
+
 /* Stores an option; NULL, or what would have been right. */
 static const char *store(const struct option_spec *spec, const char *argument) {
   switch (spec->kind) {
     case OPTION_FLAG: *(bool *)spec->target = true; return NULL;
     case OPTION_TEXT: *(const char **)spec->target = argument; return NULL;
+    case OPTION_LIST:
+      if (!*argument) return "a list of names with commas between them";
+      append(spec->target, argument);
+      return NULL;
     case OPTION_COUNT:
       return read_count(argument, spec->target) ? NULL : "a whole number";
     case OPTION_SECONDS:

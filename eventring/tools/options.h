@@ -8,6 +8,7 @@
 enum option_kind {
   OPTION_FLAG,    /* none; bool */
   OPTION_TEXT,    /* const char * */
+  OPTION_LIST,    /* const char *: the arguments of all its uses, joined by commas */
   OPTION_COUNT,   /* digits; uint64_t */
   OPTION_SECONDS  /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */

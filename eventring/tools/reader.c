@@ -42,6 +42,16 @@ int reader_open(struct reader *reader, const struct operands *operands,
   return reader_open_target(reader, operands->words[0], flags);
 }
 
+void complain_of_control(const struct eventring_info *info) {
+  if (info->control_rejected)
+    complain("process %ld ignored %llu malformed control words", (long)info->pid,
+             (unsigned long long)info->control_rejected);
+  if (info->control_malformed)
+    complain("the control word %#llx is malformed%s",
+             (unsigned long long)info->control_word,
+             info->liveness == EVENTRING_LIVE ? "; the process will ignore it" : "");
+}
+
 /* ---- Pace ---------------------------------------------------------------- */
 
 enum { FASTEST_US = 50, FIRST_US = 500, SLOWEST_US = 5000 };

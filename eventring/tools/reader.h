@@ -30,6 +30,9 @@ int reader_open_target(struct reader *reader, const char *pid_or_file,
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
+/* Says on standard error that control words were, or will be, ignored. */
+void complain_of_control(const struct eventring_info *info);
+
 struct reading {
   const struct eventring_callbacks *callbacks;
   void *context;

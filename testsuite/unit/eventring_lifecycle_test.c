@@ -685,10 +685,78 @@ static void classes_of_the_host(void **state) {
 
 static void errors_have_texts(void **state) {
   (void)state;
-  for (int code = 0; code >= -21; code--)
+  for (int code = 0; code >= -22; code--)
     assert_string_not_equal(eventring_strerror(code), "unknown error");
-  assert_string_equal(eventring_strerror(-22), "unknown error");
+  assert_string_equal(eventring_strerror(-23), "unknown error");
+}
+
+static void versions(void **state) {
+  struct eventring_error error = {0};
+  struct eventring_config config;
+  (void)state;
   assert_int_equal(eventring_library_version(), EVENTRING_VERSION);
+  assert_int_equal(eventring_check_version(EVENTRING_VERSION, &error), 0);
+  assert_int_equal(eventring_check_version(EVENTRING_VERSION + 1, NULL), 0); /* patch */
+  unsigned others[] = {EVENTRING_VERSION + 10000, EVENTRING_VERSION + 100};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    assert_int_equal(eventring_check_version(others[i], &error), EVENTRING_E_LIBRARY);
+    assert_non_null(strstr(error.text, "is linked"));
+    eventring_config_init_for(&config, sizeof config, others[i]);
+    config.start = EVENTRING_START_ON;
+    assert_int_equal(eventring_start(&config, &error), EVENTRING_E_LIBRARY);
+    assert_int_equal(eventring_state(), EVENTRING_STOPPED);
+  }
+  /* a structure of another size is neither overrun nor used */
+  unsigned char bytes[sizeof config + 16];
+  memset(bytes, 7, sizeof bytes);
+  eventring_config_init_for((struct eventring_config *)bytes, 24, EVENTRING_VERSION);
+  assert_int_equal(bytes[24], 7);
+  eventring_config_init_for(&config, sizeof config - 8, EVENTRING_VERSION);
+  config.start = EVENTRING_START_ON;
+  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_ARGUMENT);
+  assert_int_equal(eventring_config_from_env(&config, "T", &error), EVENTRING_E_ARGUMENT);
+}
+
+/* What is written into the control page from outside. */
+static void control_words(void **state) {
+  (void)state;
+  struct eventring_error error;
+  struct eventring_info info;
+  uint32_t mask, unnamed = EVENTRING_CLASS_BIT(31);
+  const uint32_t gc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC);
+  start_recorder(EVENTRING_MIN_WSIZE);
+  eventring_cursor *cursor = open_file(file_name(), 0);
+  assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CONTROL_ENABLE, unnamed, &error),
+                   EVENTRING_E_ARGUMENT);
+  assert_int_equal(eventring_cursor_control(cursor, 9, gc, &error), EVENTRING_E_ARGUMENT);
+  assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CONTROL_DISABLE,
+                                            0xff | EVENTRING_CLASS_BIT(EVENTRING_CLASS_HOST), &error), 0);
+  eventring_get_classes(&mask);
+  assert_int_equal(mask, EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE));
+  assert_int_equal(eventring_state(), EVENTRING_RUNNING);
+  assert_int_equal(eventring_set_classes(gc | unnamed), 0);
+  eventring_get_classes(&mask);
+  assert_int_equal(mask, gc | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE));
+  eventring_domain *d = eventring_domain_start("d", NULL);
+  static const uint64_t malformed[] = {0, 1, 0x0000000300000001, 0x8000000180000001,
+                                       0x00000000ffffffff, UINT64_MAX};
+  for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+    int fd = open(file_name(), O_RDWR);
+    assert_int_equal(pwrite(fd, &malformed[i], 8, 8192), 8);
+    close(fd);
+    assert_int_equal(eventring_cursor_info(cursor, &info), 0);
+    assert_true(info.control_malformed);
+    eventring_domain_check(d);
+    assert_int_equal(eventring_cursor_info(cursor, &info), 0);
+    assert_false(info.control_malformed);
+    assert_int_equal(info.control_rejected, i + 1);
+    eventring_get_classes(&mask);
+    assert_int_equal(mask, gc | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE));
+    assert_int_equal(eventring_state(), EVENTRING_RUNNING);
+  }
+  eventring_domain_stop(d);
+  eventring_close(cursor);
+  eventring_stop();
 }
 
 int main(void) {
@@ -714,7 +782,8 @@ int main(void) {
       cmocka_unit_test(discovery),
       cmocka_unit_test(snapshots),
       cmocka_unit_test(classes_of_the_host),
-      cmocka_unit_test(errors_have_texts),
+      cmocka_unit_test(errors_have_texts), cmocka_unit_test(versions),
+      cmocka_unit_test(control_words),
   };
   register_test_events();
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,220 @@
+/* cmd_control.c: `eventring control`: changes what a live process records.
+ *
+ * All of it through the control page that the process and this command map: the
+ * process is not interrupted and need not answer. Requests are checked first, so
+ * that a wrong one changes nothing; then classes, then pause or resume, then the
+ * copy, then the answer to --status.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "names.h"
+#include "options.h"
+#include "reader.h"
+
+struct request {
+  bool pause, resume, status, json;
+  const char *enable, *disable; /* comma-separated names, or NULL */
+  uint32_t enabled, disabled;   /* the classes that they name */
+  const char *snapshot;         /* the copy to make, or NULL */
+};
+
+/* ---- What is asked ------------------------------------------------------- */
+
+static int read_words(const struct command *self, int count, char **words,
+                      struct request *request, struct operands *operands) {
+  const struct option_spec specs[] = {
+      {"pause", 0, OPTION_FLAG, &request->pause, NULL, "record nothing for now"},
+      {"resume", 0, OPTION_FLAG, &request->resume, NULL,
+       "go on; also start what stands by"},
+      {"enable", 0, OPTION_LIST, &request->enable, "CLASS,...",
+       "record these classes of events (or all)"},
+      {"disable", 0, OPTION_LIST, &request->disable, "CLASS,...",
+       "no longer record these (or all)"},
+      {"snapshot", 0, OPTION_TEXT, &request->snapshot, "FILE",
+       "write a copy to FILE, which must not exist yet"},
+      {"status", 0, OPTION_FLAG, &request->status, NULL,
+       "say what is recorded, after any change"},
+      {"json", 'j', OPTION_FLAG, &request->json, NULL,
+       "--status as one JSON object"}};
+  *request = (struct request){0};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  return status >= 0 ? status : require_target(self, operands, false);
+}
+
+static bool changes_something(const struct request *request) {
+  return request->pause || request->resume || request->enable || request->disable;
+}
+
+static int check_words(const struct command *self, const struct request *request) {
+  if (request->pause && request->resume)
+    return usage_error(self, "both --pause and --resume");
+  if (request->json && !request->status)
+    return usage_error(self, "--json is for --status");
+  if (!changes_something(request) && !request->snapshot && !request->status)
+    return usage_error(self, "nothing is asked for");
+  return -1;
+}
+
+/* ---- Classes ------------------------------------------------------------- */
+
+/* The class of this name: its bit, 0 when there is none. */
+static uint32_t class_bit(eventring_cursor *cursor, const char *name, size_t size) {
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *known = eventring_cursor_class(cursor, i);
+    if (known && strlen(known) == size && memcmp(known, name, size) == 0)
+      return EVENTRING_CLASS_BIT(i);
+  }
+  return 0;
+}
+
+static void complain_of_class(eventring_cursor *cursor, const char *name, size_t size) {
+  char known[EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2)] = "";
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *class_name = eventring_cursor_class(cursor, i);
+    if (!class_name) continue;
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, " %s", class_name);
+  }
+  complain("no class `%.*s' in this recording; it has%s", (int)size, name, known);
+}
+
+static int read_classes(eventring_cursor *cursor, const char *list, uint32_t *classes) {
+  struct eventring_info info;
+  for (const char *at = list; at && *at;) {
+    size_t size = strcspn(at, ",");
+    uint32_t bit = class_bit(cursor, at, size);
+    if (!bit && size == 3 && memcmp(at, "all", 3) == 0 &&
+        eventring_cursor_info(cursor, &info) == 0)
+      bit = info.classes_known;
+    if (!bit) {
+      complain_of_class(cursor, at, size);
+      return STATUS_WRONG;
+    }
+    *classes |= bit;
+    at += size + (at[size] == ',');
+  }
+  return STATUS_OK;
+}
+
+/* What cannot be done is refused before anything is changed. */
+static int check_classes(eventring_cursor *cursor, struct request *request) {
+  uint32_t always = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
+  int status = read_classes(cursor, request->enable, &request->enabled);
+  if (status == STATUS_OK)
+    status = read_classes(cursor, request->disable, &request->disabled);
+  if (status != STATUS_OK) return status;
+  if (request->disabled == always) {
+    complain("class `lifecycle' is always recorded");
+    return STATUS_WRONG;
+  }
+  uint32_t both = request->enabled & request->disabled & ~always;
+  if (both) {
+    complain("class `%s' cannot be both enabled and disabled",
+             eventring_cursor_class(cursor, (unsigned)__builtin_ctz(both)));
+    return STATUS_WRONG;
+  }
+  return STATUS_OK;
+}
+
+/* ---- What is done -------------------------------------------------------- */
+
+static int ask(eventring_cursor *cursor, bool wanted, enum eventring_control what,
+               uint32_t classes) {
+  struct eventring_error error;
+  if (!wanted || eventring_cursor_control(cursor, what, classes, &error) == 0)
+    return STATUS_OK;
+  complain("%s", error.text);
+  return STATUS_WRONG;
+}
+
+static int change(eventring_cursor *cursor, const struct request *request) {
+  int status = ask(cursor, request->enabled != 0, EVENTRING_CONTROL_ENABLE,
+                   request->enabled);
+  if (status == STATUS_OK)
+    status = ask(cursor, request->disabled != 0, EVENTRING_CONTROL_DISABLE,
+                 request->disabled);
+  if (status == STATUS_OK)
+    status = ask(cursor, request->pause, EVENTRING_CONTROL_PAUSE, 0);
+  if (status == STATUS_OK)
+    status = ask(cursor, request->resume, EVENTRING_CONTROL_RESUME, 0);
+  return status;
+}
+
+static int copy(eventring_cursor *cursor, const char *path) {
+  struct eventring_error error;
+  if (!path || eventring_snapshot(cursor, path, &error) == 0) return STATUS_OK;
+  complain("%s", error.text);
+  return STATUS_WRONG;
+}
+
+/* ---- Status -------------------------------------------------------------- */
+
+static void status_text(eventring_cursor *cursor, const struct eventring_info *info) {
+  printf("process  %ld, %s\nprogram  %s\nstate    %s\n", (long)info->pid,
+         liveness_name(info->liveness), info->program, state_name(info->state));
+  for (int on = 1; on >= 0; on--) {
+    printf(on ? "on      " : "off     ");
+    for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+      const char *name = eventring_cursor_class(cursor, i);
+      if (name && (int)(info->classes >> i & 1) == on) printf(" %s", name);
+    }
+    putchar('\n');
+  }
+  printf("domains  %u recorded\nfile     %s\n", info->domains_laid_out, info->path);
+}
+
+static void status_json(eventring_cursor *cursor, const struct eventring_info *info) {
+  struct json json;
+  json_start(&json, stdout);
+  json_open_object(&json);
+  json_int_at(&json, "pid", info->pid);
+  json_string_at(&json, "program", info->program);
+  json_string_at(&json, "path", info->path);
+  json_string_at(&json, "liveness", liveness_name(info->liveness));
+  json_string_at(&json, "state", state_name(info->state));
+  json_uint_at(&json, "domains_laid_out", info->domains_laid_out);
+  json_key(&json, "classes");
+  json_open_object(&json);
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_cursor_class(cursor, i);
+    if (name) json_bool_at(&json, name, info->classes >> i & 1);
+  }
+  json_close_object(&json);
+  json_bool_at(&json, "control_malformed", info->control_malformed);
+  json_uint_at(&json, "control_rejected", info->control_rejected);
+  json_close_object(&json);
+  json_line(&json);
+}
+
+static int tell_status(eventring_cursor *cursor, bool json) {
+  struct eventring_info info;
+  if (eventring_cursor_info(cursor, &info) < 0) {
+    complain("%s", eventring_cursor_error(cursor)->text);
+    return STATUS_WRONG;
+  }
+  (json ? status_json : status_text)(cursor, &info);
+  complain_of_control(&info);
+  return STATUS_OK;
+}
+
+/* ---- The command --------------------------------------------------------- */
+
+int command_control(const struct command *self, int count, char **words) {
+  struct request request;
+  struct operands operands;
+  struct reader reader;
+  int status = read_words(self, count, words, &request, &operands);
+  if (status < 0) status = check_words(self, &request);
+  if (status < 0)
+    status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_NOW);
+  if (status >= 0) return status;
+  status = check_classes(reader.cursor, &request);
+  if (status == STATUS_OK) status = change(reader.cursor, &request);
+  if (status == STATUS_OK) status = copy(reader.cursor, request.snapshot);
+  if (status == STATUS_OK && request.status)
+    status = tell_status(reader.cursor, request.json);
+  return reader_close(&reader, status);
+}
