@@ -286,8 +286,10 @@ static void *bump(Heap *h, size_t size) {
   return p;
 }
 
+/* Keeps the cursor aligned to 16 bytes (userdata_new counts on it). */
 static void *bump_overflow(Heap *h, size_t size) {
   char *p = h->overflow_cursor;
+  size = (size + 15) & ~(size_t)15;
   if (size > (size_t)(h->overflow_limit - p)) return NULL;
   h->overflow_cursor = p + size;
   return p;

@@ -1,0 +1,442 @@
+/* testsuite/unit/heap_test.c: the heap and the collector without the vm: what
+ * the allocator promises, what each collection keeps and gives back. Each test
+ * has a domain of its own and ends with the heap verifier. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "func.h"
+#include "gc_trace.h"
+#include "str.h"
+#include "table.h"
+
+static int finalized;
+static Table *last_finalized;
+
+static void count_finalizer(lua_State *L) {
+  last_finalized = as_table(L->top - 1);
+  finalized++;
+  L->top -= 2;
+}
+
+static int set_up(void **state) {
+  lua_State *L = domain_new();
+  if (L == NULL) return -1;
+  L->domain->hooks.call_finalizer = count_finalizer;
+  set_table(&L->domain->registry, table_new(L, 0, 0));
+  gc_set_mode(L, GC_MODE_GENERATIONAL);
+  gc_stop(L->domain);
+  finalized = 0;
+  *state = L;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  lua_State *L = *state;
+  gc_verify(L->domain, "test");
+  domain_close(L);
+  return 0;
+}
+
+/* ---- helpers --------------------------------------------------------------------- */
+
+static TValue *push_table(lua_State *L, uint32_t narray, uint32_t nhash) {
+  TValue *slot = L->top++;
+  set_table(slot, table_new(L, narray, nhash));
+  return slot;
+}
+
+static void minor(lua_State *L) {
+  L->domain->gc.caller = L;
+  gc_minor(L->domain);
+  L->domain->gc.caller = NULL;
+}
+
+static void set_index(lua_State *L, Table *t, int64_t i, GCObject *o) {
+  TValue v;
+  set_object(&v, o, (uint8_t)(o->type | TAG_COLLECTED));
+  table_set_int(L, t, i, &v);
+}
+
+static Table *child(Table *t, int64_t i) {
+  const TValue *v = table_get_int(t, i);
+  return is_table(v) ? as_table(v) : NULL;
+}
+
+static Table *new_metatable(lua_State *L, const char *key, const char *value) {
+  Table *mt = table_new(L, 0, 1);
+  TValue v;
+  set_string(&v, string_from_c(L, value));
+  table_set_str(L, mt, string_from_c(L, key), &v);
+  return mt;
+}
+
+/* ---- the allocator ------------------------------------------------------------------ */
+
+static void sizes_do_not_overlap(void **state) {
+  lua_State *L = *state;
+  enum { COUNT = 4000 };
+  static unsigned char *parts[COUNT];
+  static size_t sizes[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    sizes[i] = (size_t)(i * 7919 % 12000) + 1;
+    parts[i] = heap_alloc_part(L, sizes[i]);
+    assert_int_equal((uintptr_t)parts[i] % HEAP_GRANULE, 0);
+    memset(parts[i], i & 0xff, sizes[i]);
+  }
+  for (int i = 0; i < COUNT; i++)
+    for (size_t j = 0; j < sizes[i]; j++) assert_int_equal(parts[i][j], i & 0xff);
+}
+
+static void a_small_allocation_stays_in_its_block(void **state) {
+  lua_State *L = *state;
+  for (int i = 0; i < 5000; i++) {
+    size_t size = heap_round(i * 31 % HEAP_SMALL_MAX + 1);
+    char *p = heap_alloc(L, size);
+    assert_ptr_equal(heap_block_of(p), heap_block_of(p + size - 1));
+    assert_int_equal(heap_block_of(p)->state, BLOCK_CONSUMED);
+  }
+}
+
+static void growing_keeps_the_contents(void **state) {
+  lua_State *L = *state;
+  size_t size = 16;
+  char *p = heap_alloc_part(L, size);
+  memset(p, 'x', size);
+  for (; size < 1 << 20; size *= 2) {
+    p = heap_grow_part(L, p, size, size * 2);
+    for (size_t i = 0; i < size; i++) assert_int_equal(p[i], 'x');
+    memset(p, 'x', size * 2);
+  }
+  p = heap_grow_part(L, p, size, 20000);
+  for (size_t i = 0; i < 20000; i++) assert_int_equal(p[i], 'x');
+  heap_free_part(L, p, 20000);
+}
+
+static void the_last_part_grows_in_place(void **state) {
+  lua_State *L = *state;
+  char *p = heap_alloc_part(L, 64);
+  assert_ptr_equal(heap_grow_part(L, p, 64, 128), p);
+  heap_free_part(L, p, 128);
+  assert_ptr_equal(heap_alloc_part(L, 8), p);
+}
+
+static void a_userdata_payload_is_aligned(void **state) {
+  lua_State *L = *state;
+  for (int i = 0; i < 500; i++) {
+    heap_alloc(L, 8);
+    Userdata *u = userdata_new(L, (size_t)(i * 97 % 9000), i % 3);
+    assert_int_equal((uintptr_t)userdata_payload(u) % 16, 0);
+  }
+}
+
+/* ---- minor collections ----------------------------------------------------------------- */
+
+static void dead_objects_give_their_memory_back(void **state) {
+  lua_State *L = *state;
+  minor(L);
+  size_t blocks = 0;
+  for (int round = 0; round < 50; round++) {
+    for (int i = 0; i < 5000; i++) table_new(L, 1, 0);
+    minor(L);
+    if (round == 1) blocks = L->domain->heap.nblocks;
+  }
+  assert_int_equal(L->domain->heap.nblocks, blocks);
+  assert_int_equal(L->domain->heap.young_bytes, 0);
+}
+
+static void survivors_are_old_and_clean(void **state) {
+  lua_State *L = *state;
+  Table *t = as_table(push_table(L, 4, 4));
+  set_index(L, t, 1, (GCObject *)table_new(L, 0, 0));
+  set_index(L, t, 100, (GCObject *)string_from_c(L, "a key far away"));
+  assert_true(is_young(t));
+  minor(L);
+  assert_false(is_young(t));
+  assert_true(t->gc & GC_CLEAN);
+  assert_false(is_young(child(t, 1)));
+  gc_verify(L->domain, "test");
+}
+
+static void the_remembered_set_keeps_the_young(void **state) {
+  lua_State *L = *state;
+  Table *t = as_table(push_table(L, 8, 0));
+  minor(L);
+  assert_true(t->gc & GC_CLEAN);
+  set_index(L, t, 1, (GCObject *)table_new(L, 3, 0));
+  assert_false(t->gc & GC_CLEAN);
+  assert_int_equal(L->domain->gc.remembered.n, 2); /* the running thread is always in it */
+  minor(L);
+  assert_true(t->gc & GC_CLEAN);
+  assert_int_equal(child(t, 1)->array_size, 3);
+  assert_false(is_young(child(t, 1)));
+}
+
+static void a_large_table_is_logged_by_card(void **state) {
+  lua_State *L = *state;
+  Table *t = as_table(push_table(L, 100000, 0));
+  minor(L);
+  for (int i = 1; i <= 100000; i += 1000) set_index(L, t, i, (GCObject *)table_new(L, 1, 0));
+  assert_true(t->gc & GC_CLEAN);
+  assert_int_equal(L->domain->gc.cards.n, 100);
+  gc_verify(L->domain, "test");
+  minor(L);
+  assert_int_equal(L->domain->gc.cards.n, 0);
+  for (int i = 1; i <= 100000; i += 1000) assert_false(is_young(child(t, i)));
+}
+
+static void large_tables_grow_between_collections(void **state) {
+  lua_State *L = *state;
+  Table *t = as_table(push_table(L, 0, 0));
+  for (int i = 1; i <= 60000; i++) {
+    set_index(L, t, i, (GCObject *)table_new(L, 0, 0));
+    TValue key, value;
+    set_float(&key, i + 0.5);
+    set_table(&value, table_new(L, 0, 0));
+    table_set(L, t, &key, &value);
+    if (i % 997 == 0) minor(L);
+    if (i % 20011 == 0) gc_verify(L->domain, "test");
+  }
+  for (int i = 1; i <= 60000; i++) assert_int_equal(child(t, i)->type, LUA_TTABLE);
+}
+
+static void dead_strings_leave_the_intern_table(void **state) {
+  lua_State *L = *state;
+  gc_full(L);
+  uint32_t used = L->domain->strings.used;
+  for (int i = 0; i < 1000; i++) {
+    string_format(L, "transient %d", i);
+    L->top--;
+  }
+  assert_int_equal(L->domain->strings.used, used + 1000);
+  minor(L);
+  assert_int_equal(L->domain->strings.used, used);
+}
+
+static void slots_above_top_are_cleared(void **state) {
+  lua_State *L = *state;
+  push_table(L, 0, 0);
+  L->top--;
+  minor(L);
+  assert_true(is_nil(L->top));
+}
+
+/* ---- major cycles ------------------------------------------------------------------------ */
+
+static void slices_reach_every_phase(void **state) {
+  lua_State *L = *state;
+  Domain *d = L->domain;
+  Table *t = as_table(push_table(L, 0, 0));
+  for (int i = 1; i <= 3000; i++) set_index(L, t, i, (GCObject *)table_new(L, 2, 0));
+  unsigned seen = 0;
+  int steps = 0;
+  do {
+    seen |= 1u << d->gc.phase;
+    gc_verify(d, "test");
+    set_index(L, t, steps % 3000 + 1, (GCObject *)table_new(L, 2, 0)); /* the program goes on */
+    assert_true(++steps < 10000);
+  } while (!gc_step_by(L, 1));
+  assert_true(steps > 10);
+  assert_true(seen & 1u << GC_PHASE_MARK);
+  assert_true(seen & 1u << GC_PHASE_SWEEP_BLOCKS);
+  assert_int_equal(d->gc.phase, GC_PHASE_IDLE);
+  assert_int_equal(d->gc.marking_mask, 0);
+}
+
+static void old_garbage_goes_in_a_cycle(void **state) {
+  lua_State *L = *state;
+  gc_full(L);
+  size_t before = gc_count(L->domain);
+  Table *t = as_table(push_table(L, 0, 0));
+  for (int i = 1; i <= 20000; i++) set_index(L, t, i, (GCObject *)table_new(L, 4, 0));
+  minor(L);
+  assert_true(gc_count(L->domain) > before + 20000 * (sizeof(Table) + 4 * sizeof(TValue)));
+  L->top--;
+  gc_full(L);
+  assert_int_equal(gc_count(L->domain), before);
+  assert_true(L->domain->heap.old_large_bytes == 0);
+}
+
+/* The object moves from the end of a long array, not yet scanned, to a table that was. */
+static void a_hidden_object_survives_marking(void **state) {
+  lua_State *L = *state;
+  Domain *d = L->domain;
+  Table *from = as_table(push_table(L, 0, 0)), *to = as_table(push_table(L, 1, 0));
+  for (int i = 1; i <= 30000; i++) set_index(L, from, i, (GCObject *)table_new(L, 7, 0));
+  minor(L);
+  for (int i = 0; d->gc.phase != GC_PHASE_MARK || !is_marked(d, to); i++) {
+    gc_step_by(L, 1);
+    assert_true(i < 1000);
+  }
+  Table *hidden = child(from, 30000);
+  assert_false(is_marked(d, hidden));
+  set_index(L, to, 1, (GCObject *)hidden);
+  set_nil((TValue *)table_get_int(from, 30000));
+  while (d->gc.phase != GC_PHASE_IDLE) gc_step_by(L, 0);
+  assert_ptr_equal(child(to, 1), hidden);
+  gc_verify(d, "test");
+}
+
+/* ---- weak tables and finalizers ------------------------------------------------------------- */
+
+static void weak_values_go(void **state) {
+  lua_State *L = *state;
+  Table *t = as_table(push_table(L, 4, 0));
+  t->metatable = new_metatable(L, "__mode", "v");
+  Table *kept = as_table(push_table(L, 0, 0));
+  set_index(L, t, 1, (GCObject *)kept);
+  set_index(L, t, 2, (GCObject *)table_new(L, 0, 0));
+  set_index(L, t, 3, (GCObject *)string_from_c(L, "strings are values"));
+  minor(L);
+  assert_ptr_equal(child(t, 1), kept);
+  assert_null(child(t, 2));
+  assert_true(is_string(table_get_int(t, 3)));
+  L->top--;
+  minor(L);
+  assert_ptr_equal(child(t, 1), kept); /* old: for a major cycle to decide */
+  gc_full(L);
+  assert_null(child(t, 1));
+}
+
+/* t[k1] = k2, t[k2] = k3, ... : alive as far as k1 is. */
+static void a_chain_of_ephemerons(void **state) {
+  lua_State *L = *state;
+  Table *t = as_table(push_table(L, 0, 0));
+  t->metatable = new_metatable(L, "__mode", "k");
+  Table *first = as_table(push_table(L, 0, 0)), *k = first;
+  for (int i = 0; i < 100; i++) {
+    TValue key, value;
+    set_table(&key, k);
+    set_table(&value, table_new(L, 0, 0));
+    table_set(L, t, &key, &value);
+    k = as_table(&value);
+  }
+  minor(L);
+  gc_full(L);
+  int n = 0;
+  for (k = first; k != NULL; n++) {
+    TValue key;
+    set_table(&key, k);
+    const TValue *next = table_get(t, &key);
+    k = is_table(next) ? as_table(next) : NULL;
+  }
+  assert_int_equal(n, 101);
+  L->top--;
+  gc_full(L);
+  TValue pair[2] = {{.tag = TAG_NIL}};
+  assert_false(table_next(L, t, pair));
+}
+
+static Table *finalizable(lua_State *L) {
+  Table *mt = table_new(L, 0, 1), *t = table_new(L, 0, 0);
+  TValue v;
+  set_bool(&v, true);
+  table_set_str(L, mt, L->domain->meta_names[META_GC], &v);
+  t->metatable = mt;
+  gc_register_finalizer(L, (GCObject *)t);
+  return t;
+}
+
+static void finalizers_run_last_registered_first(void **state) {
+  lua_State *L = *state;
+  Table *first = finalizable(L);
+  for (int i = 0; i < 9; i++) finalizable(L);
+  minor(L);
+  assert_int_equal(finalized, 0);
+  gc_run_finalizers(L, 9);
+  assert_int_equal(finalized, 9);
+  gc_run_finalizers(L, SIZE_MAX);
+  assert_int_equal(finalized, 10);
+  assert_ptr_equal(last_finalized, first);
+}
+
+static void incremental_finalizers_wait_for_the_cycle(void **state) {
+  lua_State *L = *state;
+  gc_set_mode(L, GC_MODE_INCREMENTAL);
+  finalizable(L);
+  minor(L);
+  gc_run_finalizers(L, SIZE_MAX);
+  assert_int_equal(finalized, 0);
+  gc_full(L);
+  assert_int_equal(finalized, 1);
+}
+
+static void closing_finalizes_all(void **state) {
+  (void)state;
+  lua_State *L = domain_new();
+  L->domain->hooks.call_finalizer = count_finalizer;
+  finalized = 0;
+  for (int i = 0; i < 5; i++) {
+    set_table(L->top, finalizable(L));
+    L->top++;
+  }
+  domain_close(L);
+  assert_int_equal(finalized, 5);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------ */
+
+static void a_stack_grows_and_keeps_upvalues(void **state) {
+  lua_State *L = *state;
+  TValue *slot = L->top++;
+  set_int(slot, 42);
+  UpValue *uv = upvalue_find(L, slot);
+  assert_ptr_equal(upvalue_find(L, slot), uv);
+  ptrdiff_t offset = stack_save(L, slot);
+  stack_grow(L, 5000);
+  assert_ptr_equal(uv->v, stack_restore(L, offset));
+  assert_true(L->stack_last - L->top > 5000);
+  minor(L);
+  stack_shrink(L);
+  assert_true(L->stack_last - L->stack < 1000);
+  assert_ptr_equal(uv->v, stack_restore(L, offset));
+  upvalue_close(L, uv->v);
+  assert_false(upvalue_is_open(uv));
+  assert_int_equal(uv->u.closed.v.i, 42);
+}
+
+static void a_suspended_thread_keeps_its_stack(void **state) {
+  lua_State *L = *state;
+  lua_State *co = thread_new(L);
+  set_thread(L->top, co);
+  L->top++;
+  minor(L);
+  set_table(co->top, table_new(co, 5, 0));
+  co->top++;
+  gc_thread_resumed(L, co);
+  minor(L);
+  gc_full(L);
+  assert_int_equal(as_table(co->top - 1)->array_size, 5);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+    TEST(sizes_do_not_overlap),
+    TEST(a_small_allocation_stays_in_its_block),
+    TEST(growing_keeps_the_contents),
+    TEST(the_last_part_grows_in_place),
+    TEST(a_userdata_payload_is_aligned),
+    TEST(dead_objects_give_their_memory_back),
+    TEST(survivors_are_old_and_clean),
+    TEST(the_remembered_set_keeps_the_young),
+    TEST(a_large_table_is_logged_by_card),
+    TEST(large_tables_grow_between_collections),
+    TEST(dead_strings_leave_the_intern_table),
+    TEST(slots_above_top_are_cleared),
+    TEST(slices_reach_every_phase),
+    TEST(old_garbage_goes_in_a_cycle),
+    TEST(a_hidden_object_survives_marking),
+    TEST(weak_values_go),
+    TEST(a_chain_of_ephemerons),
+    TEST(finalizers_run_last_registered_first),
+    TEST(incremental_finalizers_wait_for_the_cycle),
+    cmocka_unit_test(closing_finalizes_all),
+    TEST(a_stack_grows_and_keeps_upvalues),
+    TEST(a_suspended_thread_keeps_its_stack),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
