@@ -43,6 +43,11 @@ int eventring_class_by_name(const char *name) {
   return name ? class_by_bytes(name, strlen(name)) : EVENTRING_E_ARGUMENT;
 }
 
+const char *eventring_class_name(unsigned index) {
+  return index < EVENTRING_MAX_CLASSES && evr_class_names[index][0]
+             ? evr_class_names[index] : NULL;
+}
+
 int eventring_define_class(unsigned index, const char *name, bool on) {
   if (index < EVENTRING_CLASS_HOST || index >= EVENTRING_MAX_CLASSES)
     return EVENTRING_E_ARGUMENT;

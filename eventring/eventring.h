@@ -308,13 +308,19 @@ size_t eventring_path(char *buffer, size_t size);
    Any thread. */
 int eventring_get_classes(uint32_t *classes);
 int eventring_set_classes(uint32_t classes);
+/* The same for some classes, without touching the others that another thread or a
+   tool may be switching at this moment. */
+int eventring_enable_classes(uint32_t classes);
+int eventring_disable_classes(uint32_t classes);
 
 /* Names a class of the host (index EVENTRING_CLASS_HOST .. 31) and says
    whether it is on by default. Before eventring_start; names are compared as
    bytes; at most EVENTRING_MAX_CLASS_NAME long. */
 int eventring_define_class(unsigned index, const char *name, bool on);
-/* Index of a class by its name in this process, or E_NOT_FOUND. */
+/* Index of a class by its name in this process, or E_NOT_FOUND; and the name of an
+   index, or NULL. Any thread. */
 int eventring_class_by_name(const char *name);
+const char *eventring_class_name(unsigned index);
 
 /* Nanoseconds now, on the clock of the recording (CLOCK_MONOTONIC when
    stopped). Any thread. */

@@ -499,6 +499,16 @@ int eventring_set_classes(uint32_t classes) {
   return change_gate(EVR_SET, classes, &before);
 }
 
+int eventring_enable_classes(uint32_t classes) {
+  uint64_t before;
+  return change_gate(EVR_ADD, classes, &before);
+}
+
+int eventring_disable_classes(uint32_t classes) {
+  uint64_t before;
+  return change_gate(EVR_REMOVE, classes, &before);
+}
+
 int eventring_get_classes(uint32_t *classes) {
   if (!classes) return EVENTRING_E_ARGUMENT;
   evr_lock();

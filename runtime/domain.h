@@ -165,6 +165,7 @@ struct Domain {
   void *alloc_ud;
   RuntimeHooks hooks;
   struct eventring_domain *trace; /* its rings; not NULL between trace_domain_start and _stop (trace.h) */
+  bool trace_waits;        /* the recorder stood by when the domain began, and was not started since (runtime/trace.c) */
   uint32_t id;
 };
 

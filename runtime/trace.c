@@ -25,6 +25,57 @@ static const struct eventring_def catalogue[] = {
 #undef EVENT
 };
 
+/* ---- safe points ---------------------------------------------------------------
+ *
+ * The word in use changes under the mutex only. It lies in the recording's mapping,
+ * which outlasts the recording in this process until all domains but those of the
+ * thread that stops it are gone, but not a fork. */
+static const uint32_t nothing_wanted = 0;
+const uint32_t *trace_start_word = &nothing_wanted;
+
+static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
+static unsigned waiting; /* domains that stand by */
+
+static void set_start_word(const uint32_t *word) { __atomic_store_n(&trace_start_word, word, __ATOMIC_RELAXED); }
+
+/* Nobody waits any more. */
+static void forget_waiting(void) {
+  pthread_mutex_lock(&waiting_mutex);
+  waiting = 0;
+  set_start_word(&nothing_wanted);
+  pthread_mutex_unlock(&waiting_mutex);
+}
+
+/* In a forked child, before its program goes on: it has no recording. */
+static void forget_after_fork(void) {
+  pthread_mutex_init(&waiting_mutex, NULL);
+  forget_waiting();
+}
+
+static void begin_to_wait(Domain *d) {
+  pthread_mutex_lock(&waiting_mutex);
+  if (!d->trace_waits) waiting++;
+  d->trace_waits = true;
+  /* little-endian: the low half comes first */
+  set_start_word((const uint32_t *)d->trace->lane[EVENTRING_RUNTIME].gate);
+  pthread_mutex_unlock(&waiting_mutex);
+}
+
+static void end_waiting(Domain *d) {
+  pthread_mutex_lock(&waiting_mutex);
+  if (d->trace_waits && waiting > 0 && --waiting == 0) set_start_word(&nothing_wanted);
+  d->trace_waits = false;
+  pthread_mutex_unlock(&waiting_mutex);
+}
+
+/* Until the last waiting domain has come by, those that came first come here again
+ * and again; that costs them a call each time. */
+void trace_take_up(Domain *d) {
+  if (!d->trace_waits) return;
+  eventring_domain_check(d->trace);
+  end_waiting(d);
+}
+
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
 static int registration_status;
 static struct eventring_error registration_error;
@@ -32,6 +83,7 @@ static char program_name[EVENTRING_MAX_PROGRAM + 1];
 
 static void register_catalogue(void) {
   unsigned first = 0;
+  pthread_atfork(NULL, NULL, forget_after_fork);
   registration_status = eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
   /* the probes' ids are constants that count from the host's first */
   rt_assert(registration_status != 0 || first == EVENTRING_ID_HOST);
@@ -76,7 +128,10 @@ int trace_start(struct eventring_error *error) {
   return eventring_start(&config, error);
 }
 
-void trace_stop(void) { eventring_stop(); }
+void trace_stop(void) {
+  forget_waiting();
+  eventring_stop();
+}
 void trace_stop_in_handler(void) { eventring_end_in_handler(); }
 
 void trace_domain_start(Domain *d, const char *name) {
@@ -85,9 +140,11 @@ void trace_domain_start(Domain *d, const char *name) {
   error.code = EVENTRING_OK;
   d->trace = eventring_domain_start(name, &error);
   if (error.code != EVENTRING_OK) warn(NULL, &error);
+  if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }
 
 void trace_domain_stop(Domain *d) {
+  end_waiting(d);
   if (d->trace != NULL) eventring_domain_stop(d->trace);
   d->trace = NULL;
 }

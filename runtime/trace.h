@@ -37,6 +37,21 @@ enum {
 #define TRACE_LIFECYCLE(d, id, value) \
   eventring_lifecycle((d)->trace, EVENTRING_RUNTIME, TRACE_ID(id), (int64_t)(value))
 
+/* ---- safe points ---------------------------------------------------------------
+ *
+ * Where a domain takes up what was asked of the recorder from elsewhere: the start
+ * of what stands by. Every probe is one (so is every collection); for programs that
+ * run none, the interpreter has more at each back-edge of a loop and each tail call. While a domain waits, the word is the low half of the control word,
+ * which whoever starts the recording makes nonzero; else it is a word of ours that
+ * stays 0. */
+extern const uint32_t *trace_start_word;
+void trace_take_up(Domain *d) __attribute__((cold, noinline));
+
+static inline void trace_safe_point(Domain *d) {
+  const uint32_t *word = __atomic_load_n(&trace_start_word, __ATOMIC_RELAXED);
+  if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) trace_take_up(d);
+}
+
 /* ---- the recorder (trace.c) -------------------------------------------------- */
 
 /* Starts the recorder as the SAROS_EVENTRING_* variables say (DESIGN: names).

@@ -71,6 +71,34 @@ static int report(lua_State *L, int code) {
 static int pause_recording(lua_State *L) { return report(L, eventring_pause()); }
 static int resume_recording(lua_State *L) { return report(L, eventring_resume()); }
 
+/* eventring.classes() -> table: class name -> is it recorded (also while paused); or
+ * nil and a message when nothing is recorded. */
+static int classes(lua_State *L) {
+  uint32_t wanted;
+  int status = eventring_get_classes(&wanted);
+  if (status < 0) return fail_code(L, status);
+  lua_createtable(L, 0, 16);
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_class_name(i);
+    if (name == NULL) continue;
+    lua_pushboolean(L, (int)(wanted >> i & 1));
+    lua_setfield(L, -2, name);
+  }
+  return 1;
+}
+
+static int switch_class(lua_State *L, bool on) {
+  int class = eventring_class_by_name(luaL_checkstring(L, 1));
+  if (class < 0) return luaL_argerror(L, 1, lua_pushfstring(L, "no class '%s'", lua_tostring(L, 1)));
+  uint32_t bit = EVENTRING_CLASS_BIT(class);
+  return report(L, on ? eventring_enable_classes(bit) : eventring_disable_classes(bit));
+}
+
+/* eventring.enable(name), eventring.disable(name) -> true, or nil and a message when
+ * nothing is recorded. Class "lifecycle" stays on. */
+static int enable(lua_State *L) { return switch_class(L, true); }
+static int disable(lua_State *L) { return switch_class(L, false); }
+
 /* eventring.path() -> absolute path of the recording, or nil. */
 static int path(lua_State *L) {
   char buffer[4096];
@@ -582,6 +610,7 @@ static void make_cursor_type(lua_State *L) {
 
 static const luaL_Reg functions[] = {
   {"start", start}, {"stop", stop}, {"pause", pause_recording}, {"resume", resume_recording},
+  {"classes", classes}, {"enable", enable}, {"disable", disable},
   {"path", path}, {"cursor", cursor}, {NULL, NULL}};
 
 static const luaL_Reg producers[] = {
