@@ -49,5 +49,5 @@ build() {
     if [ ! -e config.status ] || [ "$(cat options 2>/dev/null)" != "$*" ]; then
       "$top/configure" -C "$@" && echo "$*" >options
     fi && make -j"$(nproc)"
-  }) >"$dir.log" 2>&1 || { tail -n 40 "$dir.log" >&2; die "the build in $dir failed; all of it: $dir.log"; }
+  }) >"$dir/build.log" 2>&1 || { tail -n 40 "$dir/build.log" >&2; die "the build in $dir failed; all of it: $dir/build.log"; }
 }
