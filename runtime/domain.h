@@ -20,6 +20,12 @@ typedef enum Metamethod {
 
 #define BASIC_STACK_SIZE 40  /* slots of a new thread: 2 * LUA_MINSTACK */
 #define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
+/* Slots that a stack may grow to. (LUAI_MAXSTACK itself is part of the ABI.) */
+#ifdef SAROS_STRESS
+#define STACK_LIMIT 40000
+#else
+#define STACK_LIMIT LUAI_MAXSTACK
+#endif
 #define MAX_C_CALLS 200      /* nested C calls, parser levels and resumes */
 
 /* CallInfo.status */

@@ -19,7 +19,7 @@
 #include "str.h"
 
 #define ERROR_STACK 200 /* slots beyond the limit, for handling the overflow */
-#define MAX_STACK LUAI_MAXSTACK
+#define MAX_STACK STACK_LIMIT
 #define SHRINK_FROM 1024 /* slots: smaller stacks are not worth moving */
 
 /* ---- functions ----------------------------------------------------------------- */

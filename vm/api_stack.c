@@ -88,7 +88,7 @@ static void grow_protected(lua_State *L, void *n) { stack_grow(L, *(int *)n); }
 int lua_checkstack(lua_State *L, int n) {
   rt_assert(n >= 0);
   if (L->stack_last - L->top <= n) {
-    if (L->top - L->stack > LUAI_MAXSTACK - n) return 0;
+    if (L->top - L->stack > STACK_LIMIT - n) return 0;
     TValue *top = L->top;
     ptrdiff_t offset = stack_save(L, top);
     int status = vm_protect_raw(L, grow_protected, &n);

@@ -959,6 +959,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     if (INS_C(i)) upvalue_close(L, base);
     nresults = LUA_MULTRET;
     extra = 0;
+    while (unlikely(!is_function(func))) func = vm_try_call_meta(L, func);
     if (unlikely(!is_lua_closure(func))) goto call_value; /* the RETURN that follows passes its results on */
     Prototype *p = as_lua_closure(func)->p;
     if (unlikely(L->stack_last - L->top <= (ptrdiff_t)p->max_stack)) {
