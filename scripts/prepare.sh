@@ -3,7 +3,8 @@
 
 # The packages that the build needs, and those that the tests add.
 build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev"
-test_packages="libcmocka-dev jq lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse"
+test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
+  lua-lpeg lua-cjson lua-filesystem"
 
 say() { echo "==> $*"; }
 die() { echo "$0: $*" >&2; exit 1; }
@@ -13,7 +14,7 @@ is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" 
 # install_missing PACKAGE...: with apt-get, as root or through sudo; where neither
 # is possible says what the administrator has to install.
 install_missing() {
-  local package missing= as_root=
+  local package missing= as_root= log
   command -v dpkg-query >/dev/null || { say "not a Debian machine: packages are not checked"; return 0; }
   for package in "$@"; do is_installed "$package" || missing="$missing $package"; done
   [ -n "$missing" ] || return 0
@@ -22,10 +23,10 @@ install_missing() {
       die "please install first (as root): apt-get install$missing"
   fi
   say "installing$missing"
+  export DEBIAN_FRONTEND=noninteractive
   # shellcheck disable=SC2086
-  DEBIAN_FRONTEND=noninteractive $as_root apt-get update -qq &&
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
-    die "cannot install$missing"
+  log=$({ $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends $missing; } 2>&1) ||
+    { echo "$log" >&2; die "cannot install$missing"; }
 }
 
 # Makes ./configure when it is missing or older than what it is made from.
