@@ -1,5 +1,9 @@
-# Guest programs that do real work; see the top of each.
+# Programs that do real work; see the top of each.
 
 exampledir = $(pkgdatadir)/examples
 dist_example_DATA = examples/dpkg-graph.lua examples/gc-events.lua \
 	examples/gc-pauses.lua examples/chrome-trace.lua
+
+# A C program that embeds libeventring, with its own Makefile for an installed one.
+embeddir = $(exampledir)/embed
+dist_embed_DATA = examples/embed/embed.c examples/embed/Makefile

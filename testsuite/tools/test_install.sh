@@ -1,0 +1,76 @@
+# What `make install` installs is enough to embed the library: the example is built
+# against it through pkg-config, run, watched, and counted exactly; the headers are
+# C++; the manual pages are there.
+. "$TESTSUITE/tools/_tools.sh"
+
+for tool in make pkg-config cc; do
+  command -v $tool >/dev/null || { echo "$tool is missing (Debian packages: make, pkg-config, gcc)"; exit 77; }
+done
+[ -f "$BUILDDIR/Makefile" ] || { echo "$BUILDDIR has no Makefile"; exit 77; }
+if grep -q '^SANITIZER_FLAGS = .*fsanitize' "$BUILDDIR/Makefile"; then
+  echo "a library built with sanitizers cannot be linked into plain programs"; exit 77
+fi
+
+unset MAKEFLAGS MFLAGS MAKELEVEL
+make -C "$BUILDDIR" install DESTDIR="$PWD/root" >install.txt 2>&1 || { tail -n 20 install.txt; fail "make install: $?"; finish; }
+pc=$(find root -name eventring.pc)
+has "pkg-config file" "eventring.pc" "$pc"
+export PKG_CONFIG_PATH=$PWD/${pc%/*} PKG_CONFIG_SYSROOT_DIR=$PWD/root
+export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+library=$(dirname "$(find "$PWD/root" -name libeventring.so)")
+export LD_LIBRARY_PATH=$library
+command=$(find "$PWD/root" -path '*/bin/eventring')
+[ -x "$command" ] || fail "the command is not installed"
+
+# only our symbols are exported
+foreign=$(nm -D --defined-only -P "$library/libeventring.so" | awk '$2 != "A" {print $1}' | grep -v '^eventring_' | grep -v '^EVENTRING_1')
+is "foreign symbols" "" "$foreign"
+is "version of pkg-config" "$("$command" --version | awk '{print $2}')" "$(pkg-config --modversion eventring)"
+
+# the example
+mkdir embed
+cp "$SRCDIR"/examples/embed/{Makefile,embed.c} embed/
+make -C embed CC=cc CFLAGS="-O1 -Wall -Wextra -Werror" >make.txt 2>&1 || { cat make.txt; fail "make in examples/embed: $?"; finish; }
+./embed/embed >plain.txt || fail "unrecorded: $?"
+is "no file" 0 "$(ls -- *.eventring 2>/dev/null | wc -l)"
+"$command" stats --json -o stats.json --env-prefix EMBED -- ./embed/embed --workers 3 --jobs 500 >counts.txt || fail "stats of the example: $?"
+expected() { awk -v name="$1" '$1 == name {print $2}' counts.txt; }
+is "jobs" "$(expected job)" "$(query stats.json '[.spans[] | select(.name == "job") | .count] | add')"
+is "none torn" 0 "$(query stats.json '[.spans[].torn] | add')"
+is "samples" "$(expected job_size)" "$(query stats.json '[.counters[] | select(.name == "job_size") | .samples] | add')"
+is "bytes" "$(expected bytes)" "$(query stats.json '[.counters[] | select(.name == "job_size") | .sum] | add')"
+is "workers" "$(expected worker_done)" "$(query stats.json '[.events[] | select(.name == "worker_done") | .count] | add')"
+is "detail is off" 0 "$(query stats.json '[.spans[] | select(.name == "prepare")] | length')"
+is "lost" 0 "$(query stats.json .total.lost)"
+EMBED_CLASSES=+detail "$command" stats --json -o stats.json --env-prefix EMBED -- ./embed/embed --workers 2 --jobs 300 >counts.txt || fail "with detail: $?"
+is "detail" 600 "$(query stats.json '[.spans[] | select(.name == "prepare") | .count] | add')"
+
+# watched and controlled by pid, started from outside
+EMBED_START=standby ./embed/embed --jobs 1000000 --pause-us 500 >/dev/null &
+pid=$!
+for _ in $(seq 500); do "$command" show "$pid" >/dev/null 2>&1 && break; sleep 0.01; done
+"$command" control "$pid" --resume --enable detail || fail "control: $?"
+"$command" stats --json --seconds 0.3 "$pid" >stats.json || fail "stats PID: $?"
+is "workers recorded" '["worker 0","worker 1"]' "$(query stats.json '[.domains[].name] | sort')"
+is "own classes" '["prepare"]' "$(query stats.json '[.spans[] | select(.name == "prepare" and .count > 0) | .name] | unique')"
+kill "$pid"
+wait "$pid" 2>/dev/null
+rm -f -- *.eventring
+
+# the installed headers in C++
+if command -v g++ >/dev/null; then
+  g++ -std=c++11 -Wall -Wextra -Werror -Wpedantic $(pkg-config --cflags eventring) -o header "$TESTSUITE/tools/_header.cc" $(pkg-config --libs eventring) -pthread 2>gpp.txt || { cat gpp.txt; fail "the headers in C++"; }
+  ./header || fail "C++ program: $?"
+else
+  echo "C++ is not tested: g++ is missing (Debian package: g++)"
+fi
+
+# the manual pages
+for page in man1/eventring.1 man3/eventring.3 man5/eventring.5 man1/saros.1; do
+  file=$(find root -path "*/$page")
+  [ -s "$file" ] || { fail "$page is not installed"; continue; }
+  command -v groff >/dev/null || continue
+  warnings=$(groff -t -man -Tutf8 -Kutf8 -ww -z "$file" 2>&1)
+  is "warnings of $page" "" "$warnings"
+done
+finish
