@@ -23,9 +23,9 @@ install_missing() {
       die "please install first (as root): apt-get install$missing"
   fi
   say "installing$missing"
-  export DEBIAN_FRONTEND=noninteractive
+  local apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
   # shellcheck disable=SC2086
-  log=$({ $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends $missing; } 2>&1) ||
+  log=$({ $apt update -qq && $apt install -y -qq --no-install-recommends $missing; } 2>&1) ||
     { echo "$log" >&2; die "cannot install$missing"; }
 }
 
