@@ -1,0 +1,41 @@
+# Hostile trace files: deterministic mutations and a fuzzer. Both build the library
+# anew with AddressSanitizer, whatever this build is.
+
+check_PROGRAMS += testsuite/fuzz/mutations_test
+testsuite_fuzz_mutations_test_SOURCES = testsuite/fuzz/mutations_test.c \
+	testsuite/fuzz/trace_input.c testsuite/fuzz/trace_input.h
+testsuite_fuzz_mutations_test_CPPFLAGS = $(SEE_EVENTRING) -I$(top_srcdir)/testsuite/fuzz \
+	-DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
+testsuite_fuzz_mutations_test_LDADD = $(LINK_EVENTRING)
+
+FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $(SEE_EVENTRING) \
+	-I$(top_srcdir)/testsuite/fuzz -DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
+FUZZ_FILES = $(eventring_sources:%=$(top_srcdir)/%) $(top_srcdir)/testsuite/fuzz/trace_input.c
+FUZZ_CORPUS = $(abs_top_srcdir)/testsuite/fuzz/corpus/eventring
+MUTATIONS = 20000
+FUZZ_SECONDS = 60
+CLANG = clang
+
+# make check-mutations [MUTATIONS=n] [MUTATION_SEED=n]
+check-mutations:
+	@$(MKDIR_P) testsuite/fuzz
+	$(CC) $(FUZZ_FLAGS) -fsanitize=address,undefined $(FUZZ_FILES) \
+	  $(top_srcdir)/testsuite/fuzz/mutations_test.c -lpthread -o testsuite/fuzz/mutations-asan
+	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./mutations-asan $(MUTATIONS) $(MUTATION_SEED)
+
+# make fuzz [FUZZ_SECONDS=n]: what it finds new is kept in testsuite/fuzz/found of the
+# build directory, what fails beside it.
+fuzz:
+	@command -v $(CLANG) >/dev/null || { echo "clang is missing (Debian packages: clang, libclang-rt-14-dev)"; exit 1; }
+	@$(MKDIR_P) testsuite/fuzz/found
+	$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $(FUZZ_FILES) \
+	  $(top_srcdir)/testsuite/fuzz/eventring_fuzzer.c -lpthread -o testsuite/fuzz/eventring_fuzzer || \
+	  { echo "no libFuzzer? (Debian package: libclang-rt-14-dev)"; exit 1; }
+	cd testsuite/fuzz && ./eventring_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=2 \
+	  -max_len=65536 -print_final_stats=1 found $(FUZZ_CORPUS)
+
+.PHONY: check-mutations fuzz
+
+clean-local: clean-fuzz
+clean-fuzz:
+	rm -rf testsuite/fuzz/found testsuite/fuzz/eventring_fuzzer testsuite/fuzz/mutations-asan

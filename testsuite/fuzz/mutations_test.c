@@ -1,0 +1,289 @@
+/* mutations_test.c: reads thousands of damaged traces, always the same ones.
+ *
+ *   mutations_test [COUNT [SEED]]     (default 1500, less in slow builds)
+ *   mutations_test --make-corpus DIRECTORY
+ *
+ * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped
+ * rings of the smallest size) and damages each in turn in one of six ways. No
+ * crash, no read that takes 2 s, and what is damage of the structure is an error:
+ * a header whose magic, version, byte order, sizes or offsets are others; a file
+ * that is shorter than its rings.
+ * `make check-mutations` runs 20,000 under AddressSanitizer.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "probe.h"
+#include "trace_input.h"
+
+#define REQUIRE(condition) \
+  ((condition) ? (void)0 \
+               : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
+
+/* ---- Random numbers, the same everywhere ------------------------------------------- */
+
+static uint64_t seed = 0x5a05;
+static uint64_t random64(void) {
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  seed ^= seed << 17;
+  return seed;
+}
+static uint64_t below(uint64_t n) { return random64() % n; }
+
+static uint64_t extreme(void) {
+  static const uint64_t values[] = {0, 1, 2, 127, 128, 255, 512, 4095, 4096, 8191, 8192,
+                                    0x7fffffff, 0x80000000, 0xffffffff,
+                                    (uint64_t)1 << 56, ((uint64_t)1 << 63) - 1,
+                                    (uint64_t)1 << 63, UINT64_MAX};
+  size_t count = sizeof values / sizeof values[0];
+  return below(3) ? values[below(count)] : random64();
+}
+
+/* ---- A packed file to be damaged ------------------------------------------------------ */
+
+struct input { char name[64]; uint8_t *bytes; size_t size; };
+
+static struct input inputs[16];
+static unsigned input_count;
+
+/* Where a byte of the file is in the packed form, or NULL when it is in a hole. */
+static uint8_t *place(uint8_t *packed, size_t size, uint64_t offset) {
+  for (size_t at = 4; at + 4 + INPUT_PAGE <= size; at += 4 + INPUT_PAGE) {
+    uint32_t number;
+    memcpy(&number, packed + at, 4);
+    if (number == offset / INPUT_PAGE) return packed + at + 4 + offset % INPUT_PAGE;
+  }
+  return NULL;
+}
+
+static void store(uint8_t *packed, size_t size, uint64_t offset, uint64_t value, size_t bytes) {
+  uint8_t *to = place(packed, size, offset);
+  if (to) memcpy(to, &value, bytes);
+}
+
+/* Offset of a page that is there, from `first` on. */
+static uint64_t some_page(const uint8_t *packed, size_t size, uint64_t first) {
+  for (int attempt = 0; attempt < 200; attempt++) {
+    size_t pages = (size - 4) / (4 + INPUT_PAGE);
+    uint32_t number;
+    memcpy(&number, packed + 4 + below(pages) * (4 + INPUT_PAGE), 4);
+    if ((uint64_t)number * INPUT_PAGE >= first) return (uint64_t)number * INPUT_PAGE;
+  }
+  return 0;
+}
+
+/* ---- Six ways of damage; each tells whether it must be an error ------------------------ */
+
+/* A field that says what the file is: any other value is damage. */
+static bool damage_header(uint8_t *packed, size_t *size) {
+  static const struct { uint16_t offset, bytes; } fields[] = {
+      {0, 8}, {8, 4}, {12, 4}, {16, 4}, {20, 4}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 8},
+      {48, 8}, {56, 8}, {64, 8}, {72, 4}, {76, 4}, {80, 8}, {88, 8}, {96, 8}};
+  size_t i = below(sizeof fields / sizeof fields[0]);
+  uint64_t value = extreme(), before = 0;
+  memcpy(&before, place(packed, *size, fields[i].offset), fields[i].bytes);
+  if (fields[i].offset == 24 && value == FORMAT_SNAPSHOT) value++; /* another layout */
+  store(packed, *size, fields[i].offset, value, fields[i].bytes);
+  if (fields[i].bytes == 4) value = (uint32_t)value;
+  return value != before;
+}
+
+/* Lengths: committed, open, and of the events themselves. */
+static bool damage_lengths(uint8_t *packed, size_t *size) {
+  uint64_t block = some_page(packed, *size, FORMAT_RINGS_OFFSET);
+  for (uint64_t n = 1 + below(4); n; n--)
+    switch (below(4)) {
+    case 0: store(packed, *size, block + 28, extreme(), 4); break;
+    case 1: store(packed, *size, block + 20, extreme(), 2); break;
+    default: {
+      uint8_t *word = place(packed, *size, block + 64 + 8 * below(504));
+      word[0] ^= (uint8_t)(below(32) << 3);
+      word[1] ^= (uint8_t)below(4);
+    }
+    }
+  return false; /* events may still be sound */
+}
+
+/* Ids and kinds: of events, definitions, blocks. */
+static bool damage_ids(uint8_t *packed, size_t *size) {
+  uint64_t page = some_page(packed, *size, FORMAT_CATALOGUE_OFFSET);
+  bool catalogue = page < FORMAT_RINGS_OFFSET;
+  for (uint64_t n = 1 + below(4); n; n--) {
+    uint64_t at = catalogue ? 64 + 240 * below(16) + 2 * below(3)
+                            : below(3) ? 64 + 8 * below(504) : 8 + 4 * below(3);
+    store(packed, *size, page + at, extreme(), catalogue ? 2 : below(2) ? 2 : 4);
+  }
+  return false;
+}
+
+/* Counts: status, heads, sequence numbers, events before, the control log. */
+static bool damage_counts(uint8_t *packed, size_t *size) {
+  for (uint64_t n = 1 + below(3); n; n--)
+    switch (below(5)) {
+    case 0: store(packed, *size, FORMAT_STATUS_OFFSET + 4 * below(40), extreme(), 4); break;
+    case 1: store(packed, *size, FORMAT_DOMAINS_OFFSET + 128 * below(3) + 64 + 8 * below(2), extreme(), 8); break;
+    case 2: store(packed, *size, FORMAT_CONTROL_OFFSET + 8 * below(136), extreme(), 8); break;
+    case 3: store(packed, *size, some_page(packed, *size, FORMAT_RINGS_OFFSET), extreme(), 8); break;
+    default: store(packed, *size, some_page(packed, *size, FORMAT_RINGS_OFFSET) + 24 + 8 * below(4), extreme(), 8); break;
+    }
+  return false;
+}
+
+static bool cut_short(uint8_t *packed, size_t *size) {
+  (void)size;
+  uint32_t length, shorter;
+  memcpy(&length, packed, 4);
+  shorter = (uint32_t)(below(4) ? below(length) : below(16) * INPUT_PAGE + below(16) * 8);
+  memcpy(packed, &shorter, 4);
+  return shorter < FORMAT_RINGS_OFFSET + FORMAT_STRIDE_UNIT; /* the first rings */
+}
+
+static bool random_bytes(uint8_t *packed, size_t *size) {
+  for (uint64_t n = 1 + below(64); n; n--) packed[4 + below(*size - 4)] ^= (uint8_t)random64();
+  return false;
+}
+
+static const struct { const char *name; bool (*apply)(uint8_t *, size_t *); } damages[] = {
+    {"header", damage_header}, {"lengths", damage_lengths}, {"ids", damage_ids},
+    {"counts", damage_counts}, {"truncation", cut_short},   {"random bytes", random_bytes}};
+enum { DAMAGES = sizeof damages / sizeof damages[0] };
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+struct tally { unsigned runs, reported, unreported; };
+
+static double slowest;
+
+static void run_one(unsigned number, const char *path, struct tally tallies[DAMAGES]) {
+  const struct input *input = &inputs[number % input_count];
+  size_t size = input->size;
+  unsigned kind = number / input_count % DAMAGES;
+  uint8_t *bytes = malloc(size);
+  REQUIRE(bytes);
+  memcpy(bytes, input->bytes, size);
+  bool must = damages[kind].apply(bytes, &size);
+  REQUIRE(input_unpack(path, bytes, size));
+  double before = seconds();
+  int status = input_read_everything(path, number % 4 ? EVENTRING_OPEN_MERGED : 0,
+                                     number % 8 ? NULL : "copy.eventring");
+  double took = seconds() - before;
+  if (took > slowest) slowest = took;
+  if (took > 2) fprintf(stderr, "mutation %u of %s took %.1f s\n", number, input->name, took);
+  tallies[kind].runs++;
+  tallies[kind].reported += status < 0;
+  if (must && status == 0) {
+    fprintf(stderr, "mutation %u of %s (%s) is not reported\n", number, input->name,
+            damages[kind].name);
+    tallies[kind].unreported++;
+  }
+  free(bytes);
+}
+
+static void load_file(const char *directory, const char *name) {
+  char path[4200];
+  struct stat st;
+  struct input *input = &inputs[input_count];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  int fd = open(path, O_RDONLY);
+  REQUIRE(fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 4);
+  input->size = (size_t)st.st_size;
+  input->bytes = malloc(input->size);
+  REQUIRE(input->bytes && read(fd, input->bytes, input->size) == st.st_size);
+  close(fd);
+  snprintf(input->name, sizeof input->name, "%.60s", name);
+  input_count++;
+}
+
+static void load_corpus(void) {
+  static const char *const names[] = {"wrapped", "unwrapped"};
+  const char *source = getenv("SRCDIR");
+  char directory[4096];
+  snprintf(directory, sizeof directory, "%s/testsuite/fuzz/corpus/eventring",
+           source ? source : SOURCE_DIRECTORY);
+  for (unsigned i = 0; i < 2; i++) load_file(directory, names[i]);
+}
+
+static int run_all(unsigned count) {
+  struct tally tallies[DAMAGES] = {{0}};
+  char path[64];
+  unsigned unreported = 0;
+  load_corpus();
+  snprintf(path, sizeof path, "%s/mutation-%d.eventring",
+           access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
+  for (unsigned i = 0; i < input_count; i++) {
+    REQUIRE(input_unpack(path, inputs[i].bytes, inputs[i].size));
+    REQUIRE(input_read_everything(path, 0, "copy.eventring") == EVENTRING_OK);
+  }
+  for (unsigned i = 0; i < count; i++) run_one(i, path, tallies);
+  unlink(path);
+  for (int i = 0; i < DAMAGES; i++) {
+    printf("%-13s %6u mutations, %6u reported as errors\n", damages[i].name, tallies[i].runs,
+           tallies[i].reported);
+    unreported += tallies[i].unreported;
+  }
+  printf("slowest %.3f s\n", slowest);
+  return unreported || slowest > 2;
+}
+
+/* ---- The corpus ---------------------------------------------------------------------------- */
+
+static void make_file(const char *directory, const char *name, unsigned rounds) {
+  struct eventring_config config;
+  char path[4096], to[4200];
+  size_t size;
+  eventring_config_init(&config);
+  config.start = rounds ? EVENTRING_START_ON : EVENTRING_START_STANDBY;
+  config.wsize = EVENTRING_MIN_WSIZE;
+  config.preserve = true;
+  config.program = "corpus";
+  REQUIRE(eventring_start(&config, NULL) == EVENTRING_OK);
+  int span = eventring_register_user(EVENTRING_DEF_SPAN, "span", 4, EVENTRING_NONE, NULL);
+  int count = eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5, EVENTRING_INT, NULL);
+  int text = eventring_register_user(EVENTRING_DEF_EVENT, "text", 4, EVENTRING_STRING, NULL);
+  eventring_domain *d = eventring_domain_start("one", NULL);
+  for (unsigned i = 0; i < rounds; i++) {
+    eventring_user_begin(d, (unsigned)span);
+    eventring_user_counter(d, (unsigned)count, i);
+    if (i % 5 == 0)
+      eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)text, "some text", 9);
+    if (i % 9) eventring_user_end(d, (unsigned)span);
+    if (i % 50 == 20) eventring_pause(), eventring_resume();
+  }
+  eventring_path(path, sizeof path);
+  eventring_domain_stop(d);
+  eventring_stop();
+  uint8_t *packed = input_pack(path, &size);
+  snprintf(to, sizeof to, "%s/%s", directory, name);
+  FILE *file = fopen(to, "wb");
+  REQUIRE(packed && file && fwrite(packed, 1, size, file) == size && fclose(file) == 0);
+  free(packed);
+  unlink(path);
+}
+
+int main(int argc, char **argv) {
+  const char *slowness = getenv("TEST_SLOWNESS");
+  if (argc == 3 && strcmp(argv[1], "--make-corpus") == 0) {
+    make_file(argv[2], "wrapped", 2000);
+    make_file(argv[2], "unwrapped", 60);
+    make_file(argv[2], "standby", 0);
+    return 0;
+  }
+  unsigned count = argc > 1 ? (unsigned)atoi(argv[1])
+                            : 1500 / (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
+  if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
+  return run_all(count);
+}

@@ -1,0 +1,160 @@
+/* trace_input.c: see trace_input.h. */
+#include "trace_input.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "eventring.h"
+
+#define REQUIRE(condition) \
+  ((condition) ? (void)0 \
+               : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
+
+/* ---- Packing --------------------------------------------------------------------- */
+
+static uint32_t get32(const uint8_t *at) {
+  uint32_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static bool write_pages(int fd, uint32_t length, const uint8_t *at, size_t left) {
+  while (left > 4) {
+    uint64_t offset = (uint64_t)get32(at) * INPUT_PAGE;
+    size_t size = left - 4 < INPUT_PAGE ? left - 4 : INPUT_PAGE;
+    if (offset < length) {
+      size_t fits = length - offset < size ? (size_t)(length - offset) : size;
+      if (pwrite(fd, at + 4, fits, (off_t)offset) != (ssize_t)fits) return false;
+    }
+    at += 4 + size;
+    left -= 4 + size;
+  }
+  return true;
+}
+
+bool input_unpack(const char *path, const uint8_t *packed, size_t size) {
+  uint32_t length = size >= 4 ? get32(packed) : 0;
+  if (length > INPUT_MAX) length = INPUT_MAX;
+  int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) return false;
+  bool done = ftruncate(fd, (off_t)length) == 0 &&
+              (size < 4 || write_pages(fd, length, packed + 4, size - 4));
+  return close(fd) == 0 && done;
+}
+
+static bool is_empty(const uint8_t *page) {
+  static const uint8_t zeros[INPUT_PAGE];
+  return memcmp(page, zeros, INPUT_PAGE) == 0;
+}
+
+static size_t pack_pages(int fd, uint32_t length, uint8_t *packed) {
+  size_t size = 4;
+  memcpy(packed, &length, 4);
+  for (uint32_t number = 0; number * (uint64_t)INPUT_PAGE < length; number++) {
+    uint8_t page[INPUT_PAGE] = {0};
+    if (pread(fd, page, sizeof page, (off_t)number * INPUT_PAGE) <= 0) break;
+    if (is_empty(page)) continue;
+    memcpy(packed + size, &number, 4);
+    memcpy(packed + size + 4, page, sizeof page);
+    size += 4 + sizeof page;
+  }
+  return size;
+}
+
+uint8_t *input_pack(const char *path, size_t *size) {
+  struct stat st;
+  uint8_t *packed = NULL;
+  int fd = open(path, O_RDONLY);
+  if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size <= INPUT_MAX)
+    packed = malloc(8 + (size_t)st.st_size / INPUT_PAGE * (INPUT_PAGE + 4) + INPUT_PAGE);
+  if (packed) *size = pack_pages(fd, (uint32_t)st.st_size, packed);
+  if (fd >= 0) close(fd);
+  return packed;
+}
+
+/* ---- Reading ---------------------------------------------------------------------- */
+
+static uint64_t sink; /* what is read must be used, or it is not read */
+
+static int use_event(void *context, const struct eventring_event *event) {
+  (void)context;
+  for (size_t i = 0; i < event->size; i++) sink += ((const uint8_t *)event->bytes)[i];
+  sink += strlen(event->name) + event->value.u + event->depth;
+  REQUIRE(event->domain < EVENTRING_MAX_DOMAINS && event->ring < EVENTRING_RINGS);
+  REQUIRE(event->id < EVENTRING_MAX_EVENTS);
+  REQUIRE(event->size <= EVENTRING_MAX_PAYLOAD + 8);
+  if (event->def) sink += strlen(event->def->name) + strlen(event->def->unit);
+  if (event->flags & EVENTRING_MATCHED) REQUIRE(event->ns >= event->begin_ns);
+  return 0;
+}
+
+static int use_loss(void *context, const struct eventring_loss *loss) {
+  (void)context;
+  REQUIRE(loss->domain < EVENTRING_MAX_DOMAINS && loss->ring < EVENTRING_RINGS);
+  sink += loss->count;
+  return 0;
+}
+
+static int poll_to_the_end(eventring_cursor *cursor) {
+  static const struct eventring_callbacks callbacks = {use_event, use_loss};
+  int first = EVENTRING_OK;
+  for (int polls = 0; polls < 20; polls++) {
+    int status = eventring_poll(cursor, &callbacks, NULL, polls ? 0 : 7);
+    if (status < 0) {
+      REQUIRE(eventring_cursor_error(cursor)->text[0]);
+      if (first == EVENTRING_OK) first = status;
+    }
+    if (status == 0 || (status < 0 && eventring_finished(cursor))) break;
+  }
+  return first;
+}
+
+static void ask_for_everything(eventring_cursor *cursor) {
+  struct eventring_info info;
+  struct eventring_totals totals;
+  if (eventring_cursor_info(cursor, &info) == EVENTRING_OK) sink += strlen(info.program);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    struct eventring_domain_info domain;
+    struct eventring_ring_info ring;
+    if (eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK)
+      sink += strlen(domain.name);
+    if (eventring_cursor_ring(cursor, slot, EVENTRING_RUNTIME, &ring) != EVENTRING_OK) break;
+    eventring_cursor_ring(cursor, slot, EVENTRING_USER, &ring);
+  }
+  for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id += 1 + id / 64) {
+    const struct eventring_def *def = eventring_cursor_def(cursor, id);
+    if (def) sink += strlen(def->name) + strlen(def->doc);
+  }
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_cursor_class(cursor, i);
+    if (name) sink += strlen(name);
+  }
+  eventring_cursor_totals(cursor, &totals);
+  eventring_open_spans(cursor, use_event, NULL);
+  sink += totals.lost;
+}
+
+int input_read_everything(const char *path, unsigned flags, const char *copy) {
+  struct eventring_error error = {0};
+  eventring_cursor *cursor;
+  int status = eventring_open_path(&cursor, path, flags, &error);
+  if (status != EVENTRING_OK) {
+    REQUIRE(status < 0 && error.code == status && error.text[0]);
+    return status;
+  }
+  eventring_open_spans(cursor, use_event, NULL);
+  status = poll_to_the_end(cursor);
+  ask_for_everything(cursor);
+  if (copy) {
+    unlink(copy);
+    if (eventring_snapshot(cursor, copy, &error) == EVENTRING_OK)
+      input_read_everything(copy, flags, NULL);
+    unlink(copy);
+  }
+  eventring_close(cursor);
+  return status;
+}
