@@ -39,10 +39,9 @@ static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *
   size_t offset = (size_t)((const char *)slot - (char *)part);
   if (!heap_is_large(size) || offset >= size) return false;
   uint32_t card = (uint32_t)(offset >> HEAP_CARD_SHIFT);
-  uint8_t *mark = &heap_large_of(part)->cards[card];
-  if (*mark) return true;
-  *mark = 1;
-  GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
+  uint8_t *marks = &heap_large_of(part)->cards[card], bit = card_bit(offset);
+  if (*marks == 0) GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
+  *marks |= bit;
   return true;
 }
 

@@ -86,17 +86,17 @@ static void scan_remembered(Domain *d) {
   remembered->n = kept;
 }
 
-static void scan_card_of_array(Domain *d, Table *t, size_t start, size_t end, Weakness w) {
-  uint32_t from = (uint32_t)(start / sizeof(TValue)), to = (uint32_t)(end / sizeof(TValue));
-  if (to > t->array_size) to = t->array_size;
-  if (from >= to) return;
-  if (w == WEAK_NONE) visit_values(d, t->array + from, to - from, SCAN_MINOR);
-  else gc_scan_weak(d, w, (GcWeakRange){t, from, to, 0}, SCAN_MINOR);
+static void scan_slots(Domain *d, Table *t, size_t start, Weakness w) {
+  uint32_t from = (uint32_t)(start / sizeof(TValue));
+  if (from >= t->array_size) return;
+  if (w == WEAK_NONE) visit_value(d, &t->array[from], SCAN_MINOR);
+  else gc_scan_weak(d, w, (GcWeakRange){t, from, from + 1, 0}, SCAN_MINOR);
 }
 
-static void scan_card_of_nodes(Domain *d, Table *t, size_t start, size_t end, Weakness w) {
+/* A granule may be of two nodes. */
+static void scan_nodes(Domain *d, Table *t, size_t start, Weakness w) {
   uint32_t from = (uint32_t)(start / sizeof(Node));
-  uint32_t to = (uint32_t)((end + sizeof(Node) - 1) / sizeof(Node)); /* a node may lie in two cards */
+  uint32_t to = (uint32_t)((start + CARD_GRANULE + sizeof(Node) - 1) / sizeof(Node));
   if (to > table_nodes(t)) to = table_nodes(t);
   if (from >= to) return;
   if (w == WEAK_NONE) visit_nodes(d, t->node + from, to - from, SCAN_MINOR);
@@ -104,17 +104,20 @@ static void scan_card_of_nodes(Domain *d, Table *t, size_t start, size_t end, We
 }
 
 /* The part may have been replaced since the card was marked: then the new one is
- * fresh or small and was scanned with its table; this scan is merely superfluous. */
+ * fresh or small and was scanned with its table, or its cards were marked anew; a
+ * superfluous scan does no harm. */
 static void scan_card(Domain *d, const GcCard *c) {
   Table *t = c->table;
   void *part = c->node ? (void *)t->node : (void *)t->array;
-  size_t size = c->node ? node_bytes(t) : array_bytes(t);
-  size_t start = (size_t)c->card << HEAP_CARD_SHIFT, end = start + (1u << HEAP_CARD_SHIFT);
+  size_t size = c->node ? node_bytes(t) : array_bytes(t), start = (size_t)c->card << HEAP_CARD_SHIFT;
   if (!heap_is_large(size) || start >= size) return;
-  heap_large_of(part)->cards[c->card] = 0;
+  uint8_t *marks = &heap_large_of(part)->cards[c->card];
   Weakness w = gc_weakness(d, t);
-  if (c->node) scan_card_of_nodes(d, t, start, end, w);
-  else scan_card_of_array(d, t, start, end, w);
+  for (; *marks != 0; *marks &= (uint8_t)(*marks - 1)) {
+    size_t at = start + (size_t)__builtin_ctz(*marks) * CARD_GRANULE;
+    if (c->node) scan_nodes(d, t, at, w);
+    else scan_slots(d, t, at, w);
+  }
 }
 
 static void scan_cards(Domain *d) {

@@ -31,6 +31,11 @@ void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size
     (v)->items[(v)->n++] = (__VA_ARGS__); \
   } while (0)
 
+/* ---- cards -------------------------------------------------------------------- */
+
+#define CARD_GRANULE 16 /* bytes that a bit of a card's byte stands for: one slot of an array */
+#define card_bit(offset) ((uint8_t)(1u << ((offset) / CARD_GRANULE & 7)))
+
 /* ---- colours ----------------------------------------------------------------- */
 
 #define is_young(o) ((o)->gc & GC_YOUNG)

@@ -168,7 +168,10 @@ static bool on_marked_card(const void *part, size_t size, const void *slot, size
   if (!heap_is_large(size)) return false;
   const LargeHeader *large = heap_large_of(part);
   size_t at = (size_t)((const char *)slot - (const char *)part);
-  return large->fresh || large->cards[at >> HEAP_CARD_SHIFT] || large->cards[(at + slot_size - 1) >> HEAP_CARD_SHIFT];
+  if (large->fresh) return true;
+  for (size_t end = at + slot_size; at < end; at += CARD_GRANULE / 2)
+    if (large->cards[at >> HEAP_CARD_SHIFT] & card_bit(at)) return true;
+  return false;
 }
 
 /* ---- objects -------------------------------------------------------------------------------- */

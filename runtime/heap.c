@@ -33,8 +33,8 @@
  *     the owner is promoted, marked or rescanned.
  *
  * Large allocations come from malloc, behind a LargeHeader; young and old
- * ones in a list each. Large parts have a byte a card of 128 bytes for the
- * write barrier.
+ * ones in a list each. Large parts have a byte a card of 128 bytes, a
+ * bit of it for each 16, for the write barrier.
  *
  * Nothing here collects. When memory is short, heap_try_... answer NULL and
  * note an emergency, so that the next gc_check collects everything; the

@@ -23,7 +23,7 @@
 #define HEAP_CHUNK_BLOCKS (1u << (HEAP_CHUNK_SHIFT - HEAP_BLOCK_SHIFT))
 #define HEAP_CHUNK_LINES (1u << (HEAP_CHUNK_SHIFT - HEAP_LINE_SHIFT))
 #define HEAP_SMALL_MAX ((size_t)8192) /* bytes; larger allocations stand alone */
-#define HEAP_CARD_SHIFT 7             /* a card: 128 bytes of a large part */
+#define HEAP_CARD_SHIFT 7             /* a card: 128 bytes of a large part; its byte has a bit for each 16 of them */
 
 #define heap_round(size) (((size_t)(size) + HEAP_GRANULE - 1) & ~(size_t)(HEAP_GRANULE - 1))
 #define heap_is_large(size) ((size) > HEAP_SMALL_MAX)
