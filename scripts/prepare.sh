@@ -4,7 +4,7 @@
 # The packages that the build needs, and those that the tests add.
 build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev"
 test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
-  lua-lpeg lua-cjson lua-filesystem"
+  lua-lpeg lua-cjson lua-filesystem g++ groff"
 
 say() { echo "==> $*"; }
 die() { echo "$0: $*" >&2; exit 1; }

@@ -16,7 +16,7 @@
 
 struct request {
   bool pause, resume, status, json;
-  const char *enable, *disable; /* comma-separated names, or NULL */
+  char *enable, *disable;       /* comma-separated names, or NULL */
   uint32_t enabled, disabled;   /* the classes that they name */
   const char *snapshot;         /* the copy to make, or NULL */
 };
@@ -202,19 +202,25 @@ static int tell_status(eventring_cursor *cursor, bool json) {
 
 /* ---- The command --------------------------------------------------------- */
 
+static int serve(const char *pid_or_file, struct request *request) {
+  struct reader reader;
+  int status = reader_open_target(&reader, pid_or_file, EVENTRING_OPEN_NOW);
+  if (status >= 0) return status;
+  status = check_classes(reader.cursor, request);
+  if (status == STATUS_OK) status = change(reader.cursor, request);
+  if (status == STATUS_OK) status = copy(reader.cursor, request->snapshot);
+  if (status == STATUS_OK && request->status)
+    status = tell_status(reader.cursor, request->json);
+  return reader_close(&reader, status);
+}
+
 int command_control(const struct command *self, int count, char **words) {
   struct request request;
   struct operands operands;
-  struct reader reader;
   int status = read_words(self, count, words, &request, &operands);
   if (status < 0) status = check_words(self, &request);
-  if (status < 0)
-    status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_NOW);
-  if (status >= 0) return status;
-  status = check_classes(reader.cursor, &request);
-  if (status == STATUS_OK) status = change(reader.cursor, &request);
-  if (status == STATUS_OK) status = copy(reader.cursor, request.snapshot);
-  if (status == STATUS_OK && request.status)
-    status = tell_status(reader.cursor, request.json);
-  return reader_close(&reader, status);
+  if (status < 0) status = serve(operands.words[0], &request);
+  free(request.enable);
+  free(request.disable);
+  return status;
 }

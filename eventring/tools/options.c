@@ -78,11 +78,10 @@ static bool read_count(const char *text, uint64_t *value) {
   return errno == 0;
 }
 
-static void append(const char **list, const char *argument) {
-  size_t size = (*list ? strlen(*list) : 0) + strlen(argument) + 2;
-  char *joined = need_zeroed(size, 1); /* lives as long as the command */
-  snprintf(joined, size, "%s%s%s", *list ? *list : "", *list ? "," : "", argument);
-  *list = joined;
+static void append(char **list, const char *argument) {
+  size_t used = *list ? strlen(*list) : 0, size = used + strlen(argument) + 2;
+  *list = need_resized(*list, size, 1);
+  snprintf(*list + used, size - used, "%s%s", used ? "," : "", argument);
 }
 
 /* Stores an option; NULL, or what would have been right. */

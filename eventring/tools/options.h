@@ -8,7 +8,8 @@
 enum option_kind {
   OPTION_FLAG,    /* none; bool */
   OPTION_TEXT,    /* const char * */
-  OPTION_LIST,    /* const char *: the arguments of all its uses, joined by commas */
+  OPTION_LIST,    /* char *: the arguments of all its uses, joined by commas; NULL or
+                     allocated, for the caller to free */
   OPTION_COUNT,   /* digits; uint64_t */
   OPTION_SECONDS  /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */
