@@ -26,6 +26,20 @@ static inline void evr_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQU
 static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 #endif
 
+/* ---- Test points --------------------------------------------------------------
+ * The steps of the block transition by name (ring.c, source.c). A race test that
+ * is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
+enum evr_step {
+  EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
+  EVR_R1, EVR_R2, EVR_R3, EVR_R4, EVR_R5, EVR_STEPS
+};
+#ifdef EVENTRING_TESTPOINTS
+void eventring_testpoint(enum evr_step step); /* the test has it: before the step */
+#define evr_testpoint(step) eventring_testpoint(EVR_##step)
+#else
+#define evr_testpoint(step) ((void)0)
+#endif
+
 /* Stores whole words into memory that readers may be looking at, each relaxed. */
 static inline void evr_store_words(void *to, const void *from, size_t bytes) {
   uint64_t *word = (uint64_t *)to;

@@ -146,11 +146,16 @@ static void next_block(struct evr_domain *d, enum eventring_ring r, uint64_t tic
   ring->sequence++;
   ring->base_ticks = ring->block_ticks = ticks;
   struct format_block *block = block_at(d, ring, ring->sequence);
+  evr_testpoint(W1);
   STORE(block->sequence, 0);                                             /* W1 */
+  evr_testpoint(W2);
   evr_fence_release();                               /* W2 */
+  evr_testpoint(W3);
   ring->first = fill_block(d, r, block);                                 /* W3 */
+  evr_testpoint(W4);
   __atomic_store_n(&block->sequence, ring->sequence, __ATOMIC_RELEASE);  /* W4 */
   struct format_domain *entry = evr_domain_entry(d->recording, (unsigned)d->slot);
+  evr_testpoint(W5);
   __atomic_store_n(&entry->head[r], ring->sequence, __ATOMIC_RELEASE);   /* W5 */
   lane->next = ring->first;
   lane->extra = 0;
@@ -165,6 +170,7 @@ static void put(struct eventring_lane *lane, uint64_t word, const uint64_t *payl
                 size_t words) {
   uint64_t *next = lane->next;
   for (size_t i = 0; i < words; i++) STORE(next[1 + i], payload[i]);
+  evr_testpoint(W6);
   __atomic_store_n(next, word, __ATOMIC_RELEASE);
   lane->next = next + 1 + words;
   lane->extra += words;

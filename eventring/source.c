@@ -126,9 +126,11 @@ static enum evr_read own_block(const struct evr_source *source, uint64_t offset,
                                bool *sound) {
   const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
   if (!from) return EVR_READ_GONE;
+  evr_testpoint(R1);
   if (__atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence)               /* R1 */
     return EVR_READ_GONE;
   uint64_t *to = block->words;
+  evr_testpoint(R2);
   copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
   uint32_t at = first_event(((struct format_block *)to)->open);
   copy_words(to + 8, from + 8, at - 8);
@@ -141,12 +143,15 @@ static enum evr_read own_block(const struct evr_source *source, uint64_t offset,
       break;
     }
     to[at] = word;
+    evr_testpoint(R3);
     copy_words(to + at + 1, from + at + 1, next - at - 1);               /* R3 */
     at = next;
   }
   block->have = at;
   /* `committed` may have been stored while we walked: what was walked counts */
+  evr_testpoint(R4);
   evr_fence_acquire();                               /* R4 */
+  evr_testpoint(R5);
   if (__atomic_load_n(from, __ATOMIC_RELAXED) != sequence)               /* R5 */
     return EVR_READ_GONE;
   return EVR_READ_OK;
@@ -157,16 +162,19 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
                                 struct evr_block *block, bool *sound,
                                 struct eventring_error *error) {
   uint64_t again;
+  evr_testpoint(R1);
   if (read_file(source, offset, block->words, FORMAT_BLOCK_BYTES, error) != 0)
     return EVR_READ_FAILED;
   if (block->words[0] != sequence) return EVR_READ_GONE;                 /* R1 */
   block->have = walk(block->words, FORMAT_BLOCK_WORDS, sound);           /* R2 */
   evr_fence_acquire();
+  evr_testpoint(R3);
   if (!complete && block->have > first_event(evr_block_header(block)->open)) {
     if (read_file(source, offset, block->words, (size_t)block->have * 8, error) != 0)
       return EVR_READ_FAILED;                                            /* R3 */
     evr_fence_acquire();                             /* R4 */
   }
+  evr_testpoint(R5);
   if (read_file(source, offset, &again, sizeof again, error) != 0)
     return EVR_READ_FAILED;
   if (again != sequence) return EVR_READ_GONE;                           /* R5 */

@@ -13,6 +13,7 @@
 EXTRA_DIST += testsuite
 
 include testsuite/unit/eventring.mk
+include testsuite/concurrency/local.mk
 include testsuite/faults/local.mk
 include testsuite/fuzz/local.mk
 include testsuite/model/local.mk

@@ -1,0 +1,194 @@
+/* eventring_points_test.c: forces the races of the block transition.
+ *
+ *   eventring_points_test [ROUNDS]       (default 3)
+ *
+ * The library is compiled into this program with EVENTRING_TESTPOINTS. For each
+ * step of the writer (W1 .. W6) and each of a reader (R1 .. R5), for a reader through
+ * the mapping and one through the file: once the writer stands at its step until
+ * the readers have polled, and once a reader stands at its step until the writer has
+ * gone round the whole ring. What is read must be whole, and emitted = missed +
+ * delivered + lost to the unit. Meant for ThreadSanitizer, too.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "internal.h"
+#include "probe.h"
+
+#define CHECK(condition) \
+  ((condition) ? (void)0 \
+               : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
+
+enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 2, EVENTS = 3000, WAIT_MS = 20 };
+
+static int writer_step, reader_step; /* held there; -1: not. Set between rounds */
+static bool done;                    /* atomic: the writer is */
+static unsigned polls, transitions;  /* atomic: what those who wait look for */
+static unsigned held;                /* atomic: times that someone was held */
+static __thread bool is_writer, has_been_held;
+
+static unsigned now(const unsigned *counter) {
+  return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+static void one_more(unsigned *counter) { __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); }
+
+static uint64_t clock_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Until the counter has grown by `by`, or the others are held themselves. */
+static void hold(const unsigned *counter, unsigned by) {
+  unsigned from = now(counter);
+  uint64_t until = clock_ms() + WAIT_MS;
+  one_more(&held);
+  while (now(counter) - from < by && clock_ms() < until &&
+         !__atomic_load_n(&done, __ATOMIC_RELAXED))
+    sched_yield();
+}
+
+void eventring_testpoint(enum evr_step step) {
+  if (is_writer && step == EVR_W5) one_more(&transitions);
+  if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
+  has_been_held = true; /* once, until the next poll or the next hundred events */
+  if (is_writer) hold(&polls, 2 * READERS);
+  else hold(&transitions, 6); /* the smallest ring has four blocks */
+}
+
+/* ---- The writer ---------------------------------------------------------------------- */
+
+static uint64_t written;
+static pthread_barrier_t barrier;
+
+static void *write_events(void *argument) {
+  (void)argument;
+  eventring_domain *d = eventring_domain_start("writer", NULL);
+  pthread_barrier_wait(&barrier); /* readers open */
+  pthread_barrier_wait(&barrier);
+  is_writer = true;
+  for (int64_t n = 0; n < EVENTS; n++) {
+    eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, SPAN, n);
+    eventring_user_counter(d, COUNT, n);
+    eventring_user_end(d, SPAN);
+    if (n % 500 == 0) has_been_held = false;
+    if (n % 50 == 0) sched_yield();
+  }
+  is_writer = false;
+  written = eventring_domain_emitted(d, EVENTRING_USER);
+  __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+  pthread_barrier_wait(&barrier); /* readers finish */
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+/* ---- Readers -------------------------------------------------------------------------- */
+
+struct reader {
+  pthread_t thread;
+  bool file;
+  int64_t last;   /* number of the last event */
+  bool following; /* nothing was lost since */
+  uint64_t real, lost;
+};
+
+static int check_event(void *context, const struct eventring_event *e) {
+  struct reader *r = context;
+  if (e->ring != EVENTRING_USER || e->flags & EVENTRING_SYNTHETIC) return 0;
+  r->real++;
+  CHECK(!(e->flags & EVENTRING_UNKNOWN) && (e->id == SPAN || e->id == COUNT));
+  if (e->kind == EVENTRING_END) {
+    CHECK(e->flags & EVENTRING_MATCHED && e->ns >= e->begin_ns);
+    return 0;
+  }
+  CHECK(e->value.i >= 0 && e->value.i < EVENTS && e->value.i >= r->last);
+  if (r->following) CHECK(e->value.i == r->last + (e->kind == EVENTRING_BEGIN));
+  r->last = e->value.i;
+  r->following = true;
+  return 0;
+}
+
+static int check_loss(void *context, const struct eventring_loss *loss) {
+  struct reader *r = context;
+  if (loss->ring != EVENTRING_USER) return 0;
+  r->lost += loss->count;
+  r->following = false;
+  return 0;
+}
+
+static eventring_cursor *open_cursor(bool file) {
+  char path[4096];
+  eventring_cursor *cursor = NULL;
+  eventring_path(path, sizeof path);
+  CHECK((file ? eventring_open_path(&cursor, path, 0, NULL)
+              : eventring_open_self(&cursor, 0, NULL)) == EVENTRING_OK);
+  return cursor;
+}
+
+static void *read_events(void *argument) {
+  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  struct reader *r = argument;
+  struct eventring_ring_info info;
+  pthread_barrier_wait(&barrier);
+  eventring_cursor *cursor = open_cursor(r->file);
+  pthread_barrier_wait(&barrier);
+  while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+    has_been_held = false;
+    CHECK(eventring_poll(cursor, &callbacks, r, 0) >= 0);
+    one_more(&polls);
+  }
+  has_been_held = true;
+  while (eventring_poll(cursor, &callbacks, r, 0) > 0) continue;
+  CHECK(eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info) == EVENTRING_OK);
+  CHECK(written == 3 * EVENTS && info.emitted == written);
+  CHECK(info.missed + info.delivered + info.lost == written);
+  CHECK(info.delivered == r->real && info.missed + info.lost == r->lost);
+  pthread_barrier_wait(&barrier);
+  eventring_close(cursor);
+  return NULL;
+}
+
+/* ---- All pairs ------------------------------------------------------------------------- */
+
+static void race(int at_writer, int at_reader) {
+  struct eventring_config config;
+  pthread_t writer;
+  struct reader readers[READERS] = {{.file = false, .last = -1}, {.file = true, .last = -1}};
+  writer_step = at_writer;
+  reader_step = at_reader;
+  done = false;
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  config.wsize = EVENTRING_MIN_WSIZE;
+  CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
+  pthread_barrier_init(&barrier, NULL, READERS + 1);
+  pthread_create(&writer, NULL, write_events, NULL);
+  for (int i = 0; i < READERS; i++)
+    pthread_create(&readers[i].thread, NULL, read_events, &readers[i]);
+  for (int i = 0; i < READERS; i++) pthread_join(readers[i].thread, NULL);
+  pthread_join(writer, NULL);
+  pthread_barrier_destroy(&barrier);
+  eventring_stop();
+}
+
+int main(int argc, char **argv) {
+  static const struct eventring_def defs[] = {
+      {.name = "span", .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_USER,
+       .ring = EVENTRING_USER, .payload = EVENTRING_INT},
+      {.name = "count", .kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_USER,
+       .ring = EVENTRING_USER, .payload = EVENTRING_INT}};
+  unsigned first;
+  int rounds = argc > 1 ? atoi(argv[1]) : 3;
+  CHECK(eventring_register_table(defs, 2, &first, NULL) == EVENTRING_OK && first == SPAN);
+  for (int round = 0; round < rounds; round++) {
+    for (int w = EVR_W1; w <= EVR_W6; w++) race(w, -1);
+    for (int r = EVR_R1; r <= EVR_R5; r++) race(-1, r);
+    for (int w = EVR_W1; w <= EVR_W6; w++) race(w, EVR_R1 + (w + round) % 5);
+  }
+  printf("%u times held, %u transitions, %u polls\n", now(&held), now(&transitions), now(&polls));
+  CHECK(now(&held) > (unsigned)rounds * 17);
+  return 0;
+}

@@ -1,0 +1,6 @@
+# The race test that stops at named steps: the library is compiled into it with
+# test points.
+check_PROGRAMS += testsuite/concurrency/eventring_points_test
+testsuite_concurrency_eventring_points_test_SOURCES = \
+	testsuite/concurrency/eventring_points_test.c $(eventring_sources)
+testsuite_concurrency_eventring_points_test_CPPFLAGS = $(SEE_EVENTRING) -DEVENTRING_TESTPOINTS
