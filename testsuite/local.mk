@@ -10,7 +10,13 @@
 # test_NAME nor NAME_test is one that tests use. Concurrency tests are named
 # testsuite/concurrency/...: those also run under ThreadSanitizer.
 
-EXTRA_DIST += testsuite
+# All of this folder goes into a distribution. EXTRA_DIST would also take what was
+# built here from the build directory.
+dist-hook:
+	(cd $(srcdir) && find testsuite -type f ! -name '*.o' ! -name '.dirstamp' ! -name '*~' \
+	    ! -path '*/.deps/*' ! -path '*/.libs/*' ! -path 'testsuite/log/*' | \
+	  while read -r file; do test -e "$$file.c" || echo "$$file"; done | tar cf - -T -) | \
+	(cd $(distdir) && tar xf -)
 
 include testsuite/unit/eventring.mk
 include testsuite/concurrency/local.mk
