@@ -15,6 +15,8 @@
 #include "gc_trace.h"
 #include "trace.h"
 
+#define PREFETCH_AHEAD 16 /* objects: each header is likely to be a cache miss */
+
 void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
   if ((o->gc & GC_FINALIZE) || d->gc.closing) return;
@@ -30,6 +32,7 @@ static size_t queue_dead(Domain *d, size_t from, ScanKind kind) {
   size_t kept = from, first = queue->n;
   for (size_t i = from; i < all->n; i++) {
     GCObject *o = all->items[i];
+    if (i + PREFETCH_AHEAD < all->n) __builtin_prefetch(all->items[i + PREFETCH_AHEAD]);
     if (is_dead(d, o, kind)) GC_PUSH(d, queue, o);
     else all->items[kept++] = o;
   }

@@ -105,8 +105,7 @@ static void settle_weak(Domain *d) {
 
 void gc_mark_atomic(Domain *d) {
   TRACE_BEGIN(d, MARK_ATOMIC);
-  gc_minor(d);
-  gc_scan_roots_major(d);
+  gc_minor(d); /* it follows the roots too */
   mark_all(d);
   settle_weak(d);
   d->gc.marking_mask = 0;

@@ -213,6 +213,15 @@ static void dead_strings_leave_the_intern_table(void **state) {
   }
   assert_int_equal(L->domain->strings.used, used + 1000);
   minor(L);
+  String *kept = string_from_c(L, "kept");
+  set_string(L->top, kept);
+  L->top++;
+  assert_ptr_equal(string_from_c(L, "kept"), kept);
+  minor(L);
+  assert_ptr_equal(string_from_c(L, "kept"), kept);
+  assert_int_equal(L->domain->strings.used, used + 1);
+  L->top--;
+  gc_full(L);
   assert_int_equal(L->domain->strings.used, used);
 }
 
