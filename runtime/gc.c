@@ -98,7 +98,7 @@ static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0
 
 static size_t measure(const Domain *d) {
   if (d->gc.mode == GC_MODE_GENERATIONAL) return heap_old_bytes(&d->heap);
-  return d->heap.allocated_bytes + heap_debt(&d->heap);
+  return d->heap.allocated_bytes + heap_taken(&d->heap);
 }
 
 static void set_goal(Domain *d) {

@@ -12,6 +12,8 @@
  */
 #include "gc_trace.h"
 
+#define THREAD_DEBT 1024 /* bytes of a nursery that scanning a stack is worth */
+
 static LargeHeader *large_part(const Table *t) {
   if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
   if (heap_is_large(node_bytes(t))) return heap_large_of(t->node);
@@ -70,7 +72,14 @@ void gc_part_changed(lua_State *L, void *owner) {
   if (((GCObject *)owner)->gc & GC_CLEAN) gc_remember(L->domain, owner);
 }
 
-void gc_thread_resumed(lua_State *L, lua_State *co) { gc_part_changed(L, co); }
+/* Its stack is scanned by the next minor collection, which must not have too many to scan. */
+void gc_thread_resumed(lua_State *L, lua_State *co) {
+  if ((co->gc & GC_CLEAN) == 0) return;
+  Heap *h = &L->domain->heap;
+  gc_remember(L->domain, (GCObject *)co);
+  h->thread_debt += THREAD_DEBT;
+  if (heap_debt(h) >= L->domain->gc.trigger) L->domain->gc.pending = 1;
+}
 
 void gc_fix(lua_State *L, void *object) {
   GCObject *o = object;

@@ -199,7 +199,7 @@ void gc_minor(Domain *d) {
   Heap *h = &d->heap;
   TRACE_BEGIN(d, MINOR);
   heap_retire(h);
-  size_t before = heap_old_bytes(h), allocated = heap_debt(h);
+  size_t before = heap_old_bytes(h), allocated = heap_taken(h);
   TRACE_COUNTER(d, ALLOCATED_WORDS, allocated / 8);
   h->allocated_bytes += allocated;
   d->gc.object_bytes[SCAN_MINOR] = d->gc.part_bytes[SCAN_MINOR] = 0;
