@@ -38,8 +38,9 @@ run_one() {
     *.lua) command=("$SAROS" "$TESTSUITE/$name")
            export LUA_PATH="$(dirname "$TESTSUITE/$name")/?.lua;;" ;;
   esac
+  # Signals are as on a terminal, also when we run in the background.
   # The group takes what the shell itself says of a test that a signal ended.
-  { (cd "$work" && exec timeout -k 10 "$TIMEOUT" "${command[@]}") </dev/null; } >"$log" 2>&1
+  { (cd "$work" && exec env --default-signal=INT,QUIT,PIPE timeout -k 10 "$TIMEOUT" "${command[@]}") </dev/null; } >"$log" 2>&1
   status=$?
   rm -rf "$work"
   case $status in
