@@ -91,6 +91,7 @@ local function interrupt(script)
   write("loop.lua", "io.stdout:write('ready\\n'):flush()\n" .. script)
   write("run.sh", string.format([[
 trap - INT
+rm -f stdout
 '%s' loop.lua > stdout 2> stderr &
 pid=$!
 n=0
