@@ -399,6 +399,7 @@ void gc_close(Domain *d) {
   void *arrays[] = {gc->trace.items, gc->grey.items, gc->partial.items, gc->remembered.items, gc->cards.items,
                     gc->fixed.items, gc->new_interned.items, gc->finalizable.items, gc->finalizers.items,
                     gc->minor_weak.values.items, gc->minor_weak.ephemerons.items, gc->minor_weak.all.items,
+                    gc->noted_weak.values.items, gc->noted_weak.ephemerons.items, gc->noted_weak.all.items,
                     gc->major_weak.values.items, gc->major_weak.ephemerons.items, gc->major_weak.all.items};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
   if (gc->reserve != NULL) munmap(gc->reserve, RESERVE_BYTES);

@@ -151,7 +151,9 @@ typedef struct Gc {
   size_t finalizable_old;     /* the first so many are old */
   GcVector finalizers;        /* to be called, from finalizers_first on */
   size_t finalizers_first;
-  GcWeakLists minor_weak, major_weak;
+  GcWeakLists minor_weak;
+  GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
+  GcWeakLists major_weak; /* major: left for the undivided step */
   void *reserve; /* address space given back when a vector cannot grow otherwise */
   /* Sweep */
   uint32_t sweep_bucket;

@@ -50,9 +50,12 @@ ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, co
 }
 
 /* A node of the table got the contents of another one. Matters where cards are
- * marked rather than the table logged. */
+ * marked rather than the table logged, and where the major trace has looked at
+ * one of the two places already. */
 ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
-  if ((t->gc & GC_CLEAN) && heap_is_large((t->node_mask + 1) * sizeof(Node))) gc_remember_slot(L->domain, t, to);
+  Domain *d = L->domain;
+  if ((t->gc & GC_CLEAN) && (d->gc.marking_mask || heap_is_large((t->node_mask + 1) * sizeof(Node))))
+    gc_remember_slot(d, t, to);
 }
 
 /* The same while a resize fills new parts, before gc_table_resized; n holds key and value. */

@@ -75,12 +75,12 @@ bool gc_mark_some(Domain *d, size_t work) {
     size_t bytes;
     if (gc->grey.n > 0) bytes = gc_scan_major(d, gc->grey.items[--gc->grey.n]);
     else if (gc->partial.n > 0) bytes = scan_piece(d);
-    else break;
+    else if ((bytes = gc_settle_weak_piece(d)) == 0) break;
     gc->marked_bytes += bytes;
     done += bytes + OBJECT_WORK;
   }
   gc->slice_work += done;
-  return gc->grey.n == 0 && gc->partial.n == 0;
+  return gc->grey.n == 0 && gc->partial.n == 0 && !gc_weak_noted(gc);
 }
 
 static void mark_all(Domain *d) { gc_mark_some(d, SIZE_MAX); }

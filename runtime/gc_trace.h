@@ -145,6 +145,12 @@ typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
 GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from);
 void gc_clear_weak_keys(Domain *d, ScanKind kind);
 void gc_forget_weak(Domain *d, ScanKind kind);
+/* Looks through some of what the major trace has noted; answers how many bytes,
+ * 0 when there is none. */
+size_t gc_settle_weak_piece(Domain *d);
+ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
+  return gc->noted_weak.values.n + gc->noted_weak.ephemerons.n + gc->noted_weak.all.n > 0;
+}
 
 /* ---- the other parts ------------------------------------------------------------------------ */
 

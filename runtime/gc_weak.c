@@ -9,6 +9,12 @@
  *   clear values entries whose value is dead, from tables with weak values;
  *   clear keys   entries whose key is dead, from tables with weak keys.
  *
+ * The major trace looks through what it has noted while it still marks, piece by
+ * piece, when nothing else is grey: entries whose key and value are marked by
+ * then are done with, since marks stay; the others are left for the undivided
+ * step, one by one. What is stored into a weak table after that is noted anew, by
+ * the minor collection that finds the table or its card logged.
+ *
  * A minor collection holds young objects that it did not reach for dead, the
  * major trace those that are not marked. During the latter a minor one
  * follows an ephemeron's value only when it is young: for old ones the major
@@ -21,6 +27,8 @@
 #include "str.h"
 
 #include <string.h>
+
+#define PIECE 256 /* slots or nodes looked through at once */
 
 static GcWeakLists *lists_of(Domain *d, ScanKind kind) {
   return kind == SCAN_MINOR ? &d->gc.minor_weak : &d->gc.major_weak;
@@ -74,17 +82,21 @@ static void visit_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
   }
 }
 
-static void note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
-  GcWeakLists *lists = lists_of(d, kind);
+static void note_in(Domain *d, GcWeakLists *lists, Weakness w, GcWeakRange r) {
   if (w == WEAK_VALUES) GC_PUSH(d, &lists->values, r);
   else if (w == WEAK_KEYS) GC_PUSH(d, &lists->ephemerons, r);
   else GC_PUSH(d, &lists->all, r);
 }
 
-/* A table that has just been promoted black is not met by the major trace. (That
- * of a card was, or will be.) */
+static void note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
+  bool marking = kind == SCAN_MAJOR && d->gc.phase != GC_PHASE_ATOMIC;
+  note_in(d, marking ? &d->gc.noted_weak : lists_of(d, kind), w, r);
+}
+
+/* A table that has just been promoted black is not met by the major trace; one
+ * that was written to may have been looked through already. */
 static void note_for_major(Domain *d, Weakness w, GcWeakRange r) {
-  if (is_marking(d) && is_marked(d, r.table) && r.to == UINT32_MAX) note(d, w, r, SCAN_MAJOR);
+  if (is_marking(d) && is_marked(d, r.table)) note(d, w, r, SCAN_MAJOR);
 }
 
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
@@ -103,6 +115,61 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
   }
   note(d, w, range, kind);
   if (kind == SCAN_MINOR) note_for_major(d, w, range);
+}
+
+/* ---- looking through while marking -------------------------------------------------- */
+
+static bool settle_slot(Domain *d, const TValue *v) { return !weak_dead(d, v->tag, v->v.gc, SCAN_MAJOR); }
+
+static bool dead_object(Domain *d, uint8_t tag, const GCObject *o) {
+  return (tag & TAG_COLLECTED) && tag_type(tag) != LUA_TSTRING && is_dead(d, o, SCAN_MAJOR);
+}
+
+/* Nothing of an entry that may yet go is followed, not even a string. */
+static bool settle_node(Domain *d, Node *n, Weakness w) {
+  if (n->tag == TAG_NIL) {
+    forget_key(n);
+    return true;
+  }
+  if ((w & WEAK_KEYS) && dead_object(d, n->key_tag, n->key.gc)) return false;
+  if ((w & WEAK_VALUES) && dead_object(d, n->tag, n->v.gc)) return false;
+  if (n->key_tag & TAG_COLLECTED) visit(d, n->key.gc, SCAN_MAJOR);
+  if (n->tag & TAG_COLLECTED) visit(d, n->v.gc, SCAN_MAJOR);
+  return true;
+}
+
+static void settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
+  uint32_t n;
+  void *first = r->node ? (void *)range_nodes(r, &n) : (void *)range_values(r, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    bool settled = r->node ? settle_node(d, (Node *)first + i, w) : settle_slot(d, (TValue *)first + i);
+    if (!settled) note_in(d, &d->gc.major_weak, w, (GcWeakRange){r->table, r->from + i, r->from + i + 1, r->node});
+  }
+}
+
+static uint32_t range_end(const GcWeakRange *r) {
+  uint32_t size = r->node ? table_nodes(r->table) : r->table->array_size;
+  return r->to < size ? r->to : size;
+}
+
+static size_t settle_last(Domain *d, GcWeakRanges *list, Weakness w) {
+  GcWeakRange r = list->items[list->n - 1];
+  if (r.from + PIECE < range_end(&r)) {
+    r.to = r.from + PIECE;
+    list->items[list->n - 1].from = r.to;
+  } else {
+    list->n--;
+  }
+  settle_range(d, &r, w);
+  return PIECE * sizeof(Node);
+}
+
+size_t gc_settle_weak_piece(Domain *d) {
+  GcWeakLists *noted = &d->gc.noted_weak;
+  if (noted->values.n > 0) return settle_last(d, &noted->values, WEAK_VALUES);
+  if (noted->ephemerons.n > 0) return settle_last(d, &noted->ephemerons, WEAK_KEYS);
+  if (noted->all.n > 0) return settle_last(d, &noted->all, WEAK_BOTH);
+  return 0;
 }
 
 /* ---- ephemerons --------------------------------------------------------------------- */
@@ -187,4 +254,5 @@ void gc_clear_weak_keys(Domain *d, ScanKind kind) {
 void gc_forget_weak(Domain *d, ScanKind kind) {
   GcWeakLists *lists = lists_of(d, kind);
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
+  if (kind == SCAN_MAJOR) d->gc.noted_weak.values.n = d->gc.noted_weak.ephemerons.n = d->gc.noted_weak.all.n = 0;
 }
