@@ -12,7 +12,7 @@
  *   GC_MARK   equal to Gc.mark_sense: marked ("black" or "grey") in the current
  *             major cycle, or, when none marks, alive at the last one. A new
  *             cycle flips the sense, which makes every old object white.
- *   GC_LARGE  a LargeHeader stands before the object; its `mark` byte does
+ *   GC_LARGE  (old objects) a LargeHeader stands before it; its `mark` byte does
  *             what line bytes do for others.
  *   GC_FIXED  a root.
  *
