@@ -146,8 +146,9 @@ typedef struct RuntimeHooks {
   /* Calls a finalizer: function and argument are on top of the stack; must not
    * raise (the vm turns errors into warnings). */
   void (*call_finalizer)(lua_State *L);
-  /* Adds "chunk:line:" to an error message if the current function is Lua. */
-  void (*add_position)(lua_State *L, const char *msg);
+  /* Raises LUA_ERRRUN with the message, prefixed by "chunk:line:" when the current
+   * function is Lua, after the message handler in force; does not return. */
+  void (*raise_message)(lua_State *L, const char *msg);
 } RuntimeHooks;
 
 struct Domain {

@@ -52,7 +52,7 @@ _Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
     vsnprintf(text, (size_t)len + 1, fmt, args);
     va_end(args);
   }
-  if (L->domain->hooks.add_position != NULL) L->domain->hooks.add_position(L, text);
+  if (L->domain->hooks.raise_message != NULL) L->domain->hooks.raise_message(L, text); /* does not return */
   string_format(L, "%s", text);
   error_throw(L, LUA_ERRRUN);
 }

@@ -48,6 +48,5 @@ ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metameth
   if (mt == NULL || (mt->flags & (1u << e))) return NULL;
   return table_metamethod_slow(mt, e, d->meta_names[e]);
 }
-#define table_forget_absence(t) ((t)->flags = 0) /* after any store of a new key into a possible metatable */
 
 #endif

@@ -221,7 +221,7 @@ _Noreturn static void c_stack_error(lua_State *L) {
   error_run(L, "C stack overflow");
 }
 
-void vm_enter_c_level(lua_State *L) {
+static void enter_c_level(lua_State *L) {
   uint32_t n = ++L->domain->ncalls;
   if (unlikely(n == MAX_C_CALLS || n >= MAX_C_CALLS + MAX_C_CALLS / 8)) c_stack_error(L);
 }
@@ -237,7 +237,7 @@ static void call_c_from_c(lua_State *L, TValue *func, lua_CFunction f, int nresu
 
 void vm_call(lua_State *L, TValue *func, int nresults) {
   Domain *d = L->domain;
-  vm_enter_c_level(L);
+  enter_c_level(L);
   if (func->tag == TAG_C_FUNCTION && d->current == L) call_c_from_c(L, func, func->v.f, nresults);
   else run_loop(L, ENTER_CALL, func, nresults, false);
   d->ncalls--;
@@ -469,7 +469,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   d->allocf = f;
   d->alloc_ud = ud;
   d->hooks.call_finalizer = call_finalizer;
-  d->hooks.add_position = raise_message;
+  d->hooks.raise_message = raise_message;
   L->dispatch = vm_dispatch_normal;
   if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {
     domain_close(L);

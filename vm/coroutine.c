@@ -13,9 +13,6 @@
 #include "gc.h"
 #include "str.h"
 
-int vm_run_resume(lua_State *L, TValue *first);
-void vm_enter_c_level(lua_State *L);
-
 #define MAX_RESUMES 190 /* coroutines nested */
 
 void vm_finish_coroutine(lua_State *co) {

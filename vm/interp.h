@@ -47,6 +47,10 @@ CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t stat
 /* Closes the pending slots of the C frame L->ci, whose results are on top. */
 int vm_close_c_frame(lua_State *L, int nresults);
 
+/* Runs the coroutine L on in a Run of its own: the values from first to the top
+ * are passed in. Answers LUA_OK, LUA_YIELD or an error. */
+int vm_run_resume(lua_State *L, TValue *first);
+
 /* coroutine.c */
 bool vm_can_resume(lua_State *L, lua_State *co, int nargs);
 void vm_finish_coroutine(lua_State *co); /* detaches a coroutine that ended, yielded or died from its resumer */
