@@ -133,8 +133,16 @@ static void add_chunk(Heap *h, Chunk *c) {
   h->nblocks += HEAP_CHUNK_BLOCKS - 1;
 }
 
+/* May the heap take so many bytes more? */
+static bool has_room(const Heap *h, size_t bytes) {
+  if (likely(h->most_bytes == 0)) return true;
+  size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes;
+  return used <= h->most_bytes && bytes <= h->most_bytes - used;
+}
+
 /* A big heap grows by two chunks at a time, on a huge page where the system has them. */
 static bool grow_heap(Heap *h) {
+  if (!has_room(h, HEAP_CHUNK_SIZE)) return false;
   if (h->nblocks >= HUGE_PAGES_FROM * (HEAP_CHUNK_BLOCKS - 1)) {
     char *pair = map_aligned(2 * HEAP_CHUNK_SIZE, 2 * HEAP_CHUNK_SIZE);
     if (pair != NULL) {
@@ -344,7 +352,7 @@ static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
 static void *alloc_large(Domain *d, size_t size, bool cards) {
   Heap *h = &d->heap;
   size_t total = large_total(size, cards);
-  LargeHeader *large = total != 0 ? malloc(total) : NULL;
+  LargeHeader *large = total != 0 && has_room(h, size) ? malloc(total) : NULL;
   if (large == NULL) return NULL;
   large->size = size;
   large->mark = 0;
@@ -383,7 +391,7 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
 static LargeHeader *resize_large(Domain *d, LargeHeader *large, size_t size) {
   Heap *h = &d->heap;
   size_t old = large->size, total = large_total(size, true);
-  if (total == 0) return NULL;
+  if (total == 0 || (size > old && !has_room(h, size - old))) return NULL;
   if (size < old) memmove(place_of_cards(large, size), place_of_cards(large, old), card_count(size));
   LargeHeader *moved = realloc(large, total);
   if (moved == NULL) {

@@ -22,7 +22,15 @@
 #define HEAP_CHUNK_SIZE ((size_t)1 << HEAP_CHUNK_SHIFT)
 #define HEAP_CHUNK_BLOCKS (1u << (HEAP_CHUNK_SHIFT - HEAP_BLOCK_SHIFT))
 #define HEAP_CHUNK_LINES (1u << (HEAP_CHUNK_SHIFT - HEAP_LINE_SHIFT))
-#define HEAP_SMALL_MAX ((size_t)8192) /* bytes; larger allocations stand alone */
+/* Bytes; larger allocations stand alone. Where it is small, all but small objects are
+ * malloc's, so that AddressSanitizer sees what is wrong with their use. */
+#ifndef HEAP_SMALL_MAX
+#ifdef SAROS_STRESS
+#define HEAP_SMALL_MAX ((size_t)512)
+#else
+#define HEAP_SMALL_MAX ((size_t)8192)
+#endif
+#endif
 #define HEAP_CARD_SHIFT 7             /* a card: 128 bytes of a large part; its byte has a bit for each 16 of them */
 
 #define heap_round(size) (((size_t)(size) + HEAP_GRANULE - 1) & ~(size_t)(HEAP_GRANULE - 1))
@@ -91,6 +99,7 @@ typedef struct Heap {
   size_t old_large_bytes;
   size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
   uint64_t allocated_bytes; /* since the domain began, up to the last minor collection */
+  size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
 } Heap;
 
 void *heap_alloc_slow(lua_State *L, size_t size);

@@ -5,6 +5,8 @@
 build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev"
 test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
   lua-lpeg lua-cjson lua-filesystem g++ groff"
+# What `runtests --all` adds to those: fuzzing needs clang.
+all_packages="clang libclang-rt-14-dev"
 
 say() { echo "==> $*"; }
 die() { echo "$0: $*" >&2; exit 1; }

@@ -22,6 +22,7 @@ include testsuite/unit/eventring.mk
 include testsuite/concurrency/local.mk
 include testsuite/faults/local.mk
 include testsuite/fuzz/local.mk
+include testsuite/fuzz/lua.mk
 include testsuite/model/local.mk
 
 if HAVE_CMOCKA

@@ -1,0 +1,12 @@
+/* lua_mutate.h: mutations of source text by whole tokens. */
+#ifndef SAROS_FUZZ_LUA_MUTATE_H
+#define SAROS_FUZZ_LUA_MUTATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Changes the text data[0, size) in place, which has room for `room` bytes; the
+ * same seed does the same. Answers the new size, at most room. */
+size_t mutate_tokens(uint8_t *data, size_t size, size_t room, unsigned seed);
+
+#endif
