@@ -161,8 +161,8 @@ static const char *parse_float(const char *s, double *result) {
 
 size_t number_parse(const char *s, TValue *result) {
   const char *start = skip_spaces(s);
-  int64_t i;
-  double n;
+  int64_t i = 0;
+  double n = 0;
   const char *end = at_end(parse_integer(start, &i));
   if (end != NULL)
     set_int(result, i);
