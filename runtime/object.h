@@ -187,6 +187,12 @@ typedef struct Node {
 } Node;
 _Static_assert(sizeof(Node) == 24, "a node is 24 bytes");
 #define node_value(n) ((TValue *)(n))
+/* tag in the low byte, key_tag in the high one */
+ALWAYS_INLINE uint16_t node_tags(const Node *n) {
+  uint16_t both;
+  __builtin_memcpy(&both, &n->tag, sizeof both);
+  return both;
+}
 
 struct Table {
   GCHEADER;

@@ -4,7 +4,7 @@
  * and reloaded whenever the frame changes or the stack may have moved.
  * `dispatch` is the handler table in force (plain, or one in which each entry
  * goes through the hooks): it is reread from L at every call, return and
- * back-edge, so that a hook set from elsewhere takes effect at once and costs
+ * back-edge (of an integer for loop at each 32nd), so that a hook set from elsewhere takes effect at once and costs
  * nothing while there is none.
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
@@ -13,7 +13,7 @@
  * and dispatch again.  While a slow operation runs, the frame's pc points just
  * behind the instruction word (at its aux word or jump, if any).
  *
- * Each back-edge and each tail call is a safe point of the recorder (runtime/trace.h):
+ * Each such back-edge and each tail call is a safe point of the recorder (runtime/trace.h):
  * nothing happens there unless it stands by and is started. (At every call it would
  * cost 2 % of a program that only calls.)
  *
@@ -46,6 +46,7 @@
 #include <math.h>
 
 #define MAX_PCALLS 1000
+#define LOOP_CHECK 32 /* iterations of an integer loop between two looks at what came from elsewhere */
 
 static const uint8_t op_flags[OP_COUNT] = {
 #define A OPFLAG_A
@@ -65,6 +66,16 @@ static const uint8_t op_flags[OP_COUNT] = {
 
 const void *const *vm_dispatch_normal;
 const void *const *vm_dispatch_hooked;
+
+/* Those variables of the loop that seldom change, in registers that calls preserve.
+ * Left alone, gcc 12 moves them between registers and stack slots at the end of
+ * almost every instruction. (For pc and base it does better alone.) The names have
+ * an effect where the compiler honours them beyond asm statements, as gcc does. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define IN_REGISTER(declaration, name) register declaration __asm__(name)
+#else
+#define IN_REGISTER(declaration, name) declaration
+#endif
 
 void vm_dispatch_init(void) {
   if (vm_dispatch_normal == NULL) vm_execute(NULL, NULL, ENTER_CALL, NULL, 0);
@@ -119,6 +130,8 @@ static NOINLINE bool store_int(lua_State *L, Table *t, int64_t key, const TValue
   set_int(&k, key);
   return store_generic(L, t, &k, value);
 }
+
+ALWAYS_INLINE bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 /* The limit of an integer loop as an integer; true when the loop does not run. */
 static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *result, int64_t step) {
@@ -290,16 +303,28 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 /* ---- the loop ------------------------------------------------------------------- */
 
-#define RA (base + INS_A(i))
-#define RB (base + INS_B(i))
-#define RC (base + INS_C(i))
-#define KC (k + INS_C(i))
+/* Operands are read as bytes of the instruction word before pc: one load each,
+ * instead of a copy, a shift and a mask of a register. */
+#define BYTE_BEFORE_PC(n) (((const uint8_t *)pc)[-(n)])
+#define ARG_A BYTE_BEFORE_PC(3)
+#define ARG_B BYTE_BEFORE_PC(2)
+#define ARG_C BYTE_BEFORE_PC(1)
+#define ARG_sB ((int)ARG_B - 128)
+#define ARG_sC ((int)ARG_C - 128)
+#define ARG_Bx (((const uint16_t *)pc)[-1])
+#define ARG_sBx (((const int16_t *)pc)[-1])
+#define ARG_sJ INS_sJ(pc[-1])
+#define RA (base + ARG_A)
+#define RB (base + ARG_B)
+#define RC (base + ARG_C)
+#define KB (k + ARG_B)
+#define KC (k + ARG_C)
 #define CLOSURE_OF_FRAME as_lua_closure(base - 1)
 
-#define NEXT do { i = *pc++; goto *dispatch[INS_OP(i)]; } while (0)
+#define NEXT do { unsigned op = *(const uint8_t *)pc; pc++; goto *dispatch[op]; } while (0)
 #define CASE(name) L_##name
-#define SAVE (ci->u.lua.pc = pc, L->top = ci->top)
-#define RELOAD (base = ci->func + 1, dispatch = L->dispatch)
+#define SAVE do { CallInfo *frame = L->ci; frame->u.lua.pc = pc; L->top = frame->top; } while (0)
+#define RELOAD (base = L->ci->func + 1, dispatch = L->dispatch)
 /* Calls the metamethod that `expr` prepared, if any. */
 #define WITH_META(expr) do { SAVE; func = (expr); RELOAD; if (func != NULL) { nresults = 1; goto call_meta; } } while (0)
 #ifdef SAROS_STRESS
@@ -307,30 +332,32 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #else
 #define GC_IS_DUE unlikely(L->domain->gc.pending)
 #endif
-#define GC_CHECK_BELOW(limit) do { if (GC_IS_DUE) { ci->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
-#define GC_CHECK GC_CHECK_BELOW(ci->top)
+#define GC_CHECK_BELOW(limit) do { if (GC_IS_DUE) { L->ci->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
+#define GC_CHECK GC_CHECK_BELOW(L->ci->top)
 #define TAKE_JUMP do { pc += INS_sJ(*pc) + 1; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
-#define TEST_JUMP(cond) do { if ((cond) == (INS_C(i) != 0)) TAKE_JUMP; pc++; NEXT; } while (0)
+#define TEST_JUMP(cond) do { if ((cond) == ARG_C) TAKE_JUMP; pc++; NEXT; } while (0)
 
-#define ARITH(name, b, c, int_op, float_op, luaop, prepare) \
+#define ARITH(b, c, int_op, float_op, luaop, prepare) \
   { \
     const TValue *x = (b), *y = (c); \
     if (likely(is_int(x) && is_int(y))) { int_op; NEXT; } \
-    double nx, ny; \
-    if (is_float(x)) nx = x->v.n; else if (is_int(x)) nx = (double)x->v.i; else goto arith_slow_##name; \
-    if (is_float(y)) ny = y->v.n; else if (is_int(y)) ny = (double)y->v.i; else goto arith_slow_##name; \
-    float_op; \
-    NEXT; \
-  arith_slow_##name: \
+    if (likely(is_float(x) && is_float(y))) { double nx = x->v.n, ny = y->v.n; float_op; NEXT; } \
+    if (is_float(x) && is_int(y)) { double nx = x->v.n, ny = (double)y->v.i; float_op; NEXT; } \
+    if (is_int(x) && is_float(y)) { double nx = (double)x->v.i, ny = y->v.n; float_op; NEXT; } \
     WITH_META(prepare(L, luaop, x, y, RA)); \
     NEXT; \
   }
+/* Floored division; a power of two needs none. The calls raise for 0. */
+#define INT_MOD(m, a, b) \
+  do { if (is_power_of_two(b)) m = (a) & ((b) - 1); else { SAVE; m = number_int_mod(L, a, b); } } while (0)
+#define INT_DIV(q, a, b) \
+  do { if (is_power_of_two(b)) q = (a) >> __builtin_ctzll((uint64_t)(b)); else { SAVE; q = number_int_div(L, a, b); } } while (0)
 #define WRAP(op) set_int(RA, (int64_t)((uint64_t)x->v.i op (uint64_t)y->v.i))
 #define FLOAT(expr) set_float(RA, (expr))
 #define ARITH_BOTH(name, int_op, float_op, luaop) \
-  CASE(name): ARITH(name, RB, RC, int_op, float_op, luaop, meta_prepare_arith) \
-  CASE(name##K): ARITH(name##K, RB, KC, int_op, float_op, luaop, prepare_arith_constant)
+  CASE(name): ARITH(RB, RC, int_op, float_op, luaop, meta_prepare_arith) \
+  CASE(name##K): ARITH(RB, KC, int_op, float_op, luaop, prepare_arith_constant)
 
 /* Bitwise: operands are integers or floats (strings) with an integer value. */
 #define BITWISE(name, c, expr, luaop, prepare) \
@@ -346,19 +373,17 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 #define COMPARE_IMMEDIATE(op, prepare, flip) \
   { \
-    int64_t im = INS_sB(i); \
+    int64_t im = ARG_sB; \
     const TValue *x = RA; \
+    if (likely(is_int(x))) TEST_JUMP(x->v.i op im); \
+    if (likely(is_float(x))) TEST_JUMP(x->v.n op (double)im); \
+    TValue imv; \
     bool cond; \
-    if (likely(is_int(x))) cond = x->v.i op im; \
-    else if (is_float(x)) cond = x->v.n op (double)im; \
-    else { \
-      TValue imv; \
-      set_int(&imv, im); \
-      SAVE; \
-      func = flip ? prepare(L, &imv, x, &cond) : prepare(L, x, &imv, &cond); \
-      RELOAD; \
-      if (func != NULL) { nresults = 1; goto call_meta; } \
-    } \
+    set_int(&imv, im); \
+    SAVE; \
+    func = flip ? prepare(L, &imv, x, &cond) : prepare(L, x, &imv, &cond); \
+    RELOAD; \
+    if (func != NULL) { nresults = 1; goto call_meta; } \
     TEST_JUMP(cond); \
   }
 
@@ -366,9 +391,10 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 /* Inline cache of a field: the node where the key was last found. */
 #define CACHED_NODE(t, aux) (&(t)->node[AUX_SLOT(aux) & (t)->node_mask])
-#define NODE_HAS(n, str) ((n)->key.p == (void *)(str) && (n)->key_tag == TAG_SHORT_STRING && (n)->tag != TAG_NIL)
+/* key_tag is TAG_SHORT_STRING and tag is not TAG_NIL: both bytes in one comparison. */
+#define NODE_HAS(n, str) ((n)->key.p == (void *)(str) && (uint16_t)(node_tags(n) - (TAG_SHORT_STRING << 8) - 1) < 0xff)
 
-int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) {
+int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresults) {
   static const void *const normal[OP_COUNT] = {
 #define OP(name, format, flags, text) &&L_##name,
 #include "opcodes.def"
@@ -376,12 +402,12 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   };
   static const void *hooked[OP_COUNT];
 
-  CallInfo *ci;
+  IN_REGISTER(lua_State *L, "r12") = thread;
   TValue *base;
-  const TValue *k;
+  IN_REGISTER(const TValue *k, "r13");
   const Instruction *pc;
-  const void *const *dispatch;
-  Instruction i = 0;
+  IN_REGISTER(const void *const *dispatch, "rbp");
+  CallInfo *ci; /* not kept from one instruction to the next: L->ci is */
   uint32_t extra; /* status bits of the frame about to be pushed */
   int n;
   TValue *first;
@@ -393,7 +419,6 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     return 0;
   }
 
-  ci = L->ci;
   dispatch = L->dispatch;
   base = NULL;
   k = NULL;
@@ -407,21 +432,21 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
 
   /* ---- loads ---- */
   CASE(MOVE): value_copy(RA, RB); NEXT;
-  CASE(LOADI): set_int(RA, INS_sBx(i)); NEXT;
-  CASE(LOADF): set_float(RA, (double)INS_sBx(i)); NEXT;
-  CASE(LOADK): value_copy(RA, &k[INS_Bx(i)]); NEXT;
-  CASE(LOADKX): value_copy(RA, &k[*pc++]); NEXT;
+  CASE(LOADI): set_int(RA, ARG_sBx); NEXT;
+  CASE(LOADF): set_float(RA, (double)ARG_sBx); NEXT;
+  CASE(LOADK): value_copy(RA, &k[ARG_Bx]); NEXT;
+  CASE(LOADKX): value_copy(RA, &k[*pc]); pc++; NEXT;
   CASE(LOADFALSE): RA->tag = TAG_FALSE; NEXT;
   CASE(LFALSESKIP): RA->tag = TAG_FALSE; pc++; NEXT;
   CASE(LOADTRUE): RA->tag = TAG_TRUE; NEXT;
   CASE(LOADNIL): {
     TValue *ra = RA;
-    for (n = (int)INS_B(i); n >= 0; n--) set_nil(ra++);
+    for (n = (int)ARG_B; n >= 0; n--) set_nil(ra++);
     NEXT;
   }
-  CASE(GETUPVAL): value_copy(RA, CLOSURE_OF_FRAME->upvalues[INS_B(i)]->v); NEXT;
+  CASE(GETUPVAL): value_copy(RA, CLOSURE_OF_FRAME->upvalues[ARG_B]->v); NEXT;
   CASE(SETUPVAL): {
-    UpValue *uv = CLOSURE_OF_FRAME->upvalues[INS_B(i)];
+    UpValue *uv = CLOSURE_OF_FRAME->upvalues[ARG_B];
     const TValue *ra = RA;
     value_copy(uv->v, ra);
     gc_barrier(L, (GCObject *)uv, ra);
@@ -445,17 +470,19 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     pc++; \
     NEXT; \
   }
-  CASE(GETTABUP): GET_FIELD(CLOSURE_OF_FRAME->upvalues[INS_B(i)]->v)
+  CASE(GETTABUP): GET_FIELD(CLOSURE_OF_FRAME->upvalues[ARG_B]->v)
   CASE(GETFIELD): GET_FIELD(RB)
   CASE(GETTABLE): {
     const TValue *o = RB, *key = RC;
     if (likely(is_table(o))) {
       Table *t = as_table(o);
-      const TValue *slot;
-      if (is_int(key)) slot = table_get_int(t, key->v.i);
-      else if (is_short_string(key)) slot = table_get_str(t, as_string(key));
-      else slot = table_get(t, key);
-      if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
+      if (likely(is_int(key) && (uint64_t)key->v.i - 1 < t->array_size)) {
+        const TValue *slot = &t->array[key->v.i - 1];
+        if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
+      } else {
+        const TValue *slot = table_get(t, key);
+        if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
+      }
     }
     WITH_META(meta_prepare_get(L, o, key, RA));
     NEXT;
@@ -464,11 +491,11 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     const TValue *o = RB;
     if (likely(is_table(o))) {
       Table *t = as_table(o);
-      const TValue *slot = table_get_int(t, INS_C(i));
+      const TValue *slot = table_get_int(t, ARG_C);
       if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
     }
     TValue key;
-    set_int(&key, INS_C(i));
+    set_int(&key, ARG_C);
     WITH_META(meta_prepare_get(L, o, &key, RA));
     NEXT;
   }
@@ -536,8 +563,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     pc++; \
     NEXT; \
   }
-  CASE(SETTABUP): SET_FIELD(CLOSURE_OF_FRAME->upvalues[INS_A(i)]->v, RC)
-  CASE(SETTABUPK): SET_FIELD(CLOSURE_OF_FRAME->upvalues[INS_A(i)]->v, KC)
+  CASE(SETTABUP): SET_FIELD(CLOSURE_OF_FRAME->upvalues[ARG_A]->v, RC)
+  CASE(SETTABUPK): SET_FIELD(CLOSURE_OF_FRAME->upvalues[ARG_A]->v, KC)
   CASE(SETFIELD): SET_FIELD(RA, RC)
   CASE(SETFIELDK): SET_FIELD(RA, KC)
 #define SET_TABLE(v_expr) \
@@ -574,7 +601,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
 #define SET_INT(v_expr) \
   { \
     const TValue *o = RA, *v = (v_expr); \
-    uint32_t index = INS_B(i); \
+    uint32_t index = ARG_B; \
     if (likely(is_table(o))) { \
       Table *t = as_table(o); \
       if (likely(index - 1 < t->array_size)) { \
@@ -599,20 +626,20 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   CASE(SETI): SET_INT(RC)
   CASE(SETIK): SET_INT(KC)
   CASE(NEWTABLE): {
-    uint32_t nhash = INS_B(i) == 0 ? 0 : 1u << (INS_B(i) - 1);
+    uint32_t nhash = ARG_B == 0 ? 0 : 1u << (ARG_B - 1);
     SAVE;
     Table *t = table_new(L, *pc, nhash);
-    pc++;
     TValue *ra = RA;
     set_table(ra, t);
+    pc++;
     GC_CHECK_BELOW(ra + 1);
     NEXT;
   }
   CASE(SETLIST): {
     TValue *ra = RA;
-    n = (int)INS_B(i);
+    n = (int)ARG_B;
     if (n == 0) n = (int)(L->top - ra) - 1;
-    ci->u.lua.pc = pc;
+    L->ci->u.lua.pc = pc;
     L->top = ra + 1 + n;
     set_list(L, as_table(ra), ra + 1, *pc, n);
     pc++;
@@ -623,13 +650,13 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   ARITH_BOTH(ADD, WRAP(+), FLOAT(nx + ny), LUA_OPADD)
   ARITH_BOTH(SUB, WRAP(-), FLOAT(nx - ny), LUA_OPSUB)
   ARITH_BOTH(MUL, WRAP(*), FLOAT(nx * ny), LUA_OPMUL)
-  ARITH_BOTH(MOD, { SAVE; int64_t m = number_int_mod(L, x->v.i, y->v.i); set_int(RA, m); }, FLOAT(number_float_mod(nx, ny)), LUA_OPMOD)
-  ARITH_BOTH(IDIV, { SAVE; int64_t q = number_int_div(L, x->v.i, y->v.i); set_int(RA, q); }, FLOAT(floor(nx / ny)), LUA_OPIDIV)
+  ARITH_BOTH(MOD, { int64_t m; INT_MOD(m, x->v.i, y->v.i); set_int(RA, m); }, FLOAT(number_float_mod(nx, ny)), LUA_OPMOD)
+  ARITH_BOTH(IDIV, { int64_t q; INT_DIV(q, x->v.i, y->v.i); set_int(RA, q); }, FLOAT(floor(nx / ny)), LUA_OPIDIV)
   ARITH_BOTH(POW, FLOAT(y->v.i == 2 ? (double)x->v.i * (double)x->v.i : pow((double)x->v.i, (double)y->v.i)), FLOAT(ny == 2 ? nx * nx : pow(nx, ny)), LUA_OPPOW)
   ARITH_BOTH(DIV, FLOAT((double)x->v.i / (double)y->v.i), FLOAT(nx / ny), LUA_OPDIV)
   CASE(ADDI): {
     const TValue *x = RB;
-    int im = INS_sC(i);
+    int im = ARG_sC;
     if (likely(is_int(x))) { set_int(RA, (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)im)); NEXT; }
     if (is_float(x)) { set_float(RA, x->v.n + im); NEXT; }
     TValue imv;
@@ -666,9 +693,9 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     NEXT;
   }
   CASE(CONCAT): {
-    ci->u.lua.pc = pc;
-    L->top = RA + INS_B(i);
-    func = meta_prepare_concat(L, (int)INS_B(i));
+    L->ci->u.lua.pc = pc;
+    L->top = RA + ARG_B;
+    func = meta_prepare_concat(L, (int)ARG_B);
     RELOAD;
     if (func != NULL) { nresults = 1; goto call_meta; }
     TValue *ra = RA;
@@ -677,9 +704,9 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   }
 
   /* ---- jumps and tests ---- */
-  CASE(JMP): pc += INS_sJ(i); NEXT;
+  CASE(JMP): pc += ARG_sJ; NEXT;
   CASE(LOOP):
-    pc += INS_sJ(i);
+    pc += ARG_sJ;
     dispatch = L->dispatch;
     trace_safe_point(L->domain);
     NEXT;
@@ -713,21 +740,19 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
 #define COMPARE(op, prepare) \
   { \
     const TValue *x = RA, *y = RB; \
+    if (likely(is_int(x) && is_int(y))) TEST_JUMP(x->v.i op y->v.i); \
+    if (likely(is_float(x) && is_float(y))) TEST_JUMP(x->v.n op y->v.n); \
     bool cond; \
-    if (likely(is_int(x) && is_int(y))) cond = x->v.i op y->v.i; \
-    else if (is_float(x) && is_float(y)) cond = x->v.n op y->v.n; \
-    else { \
-      SAVE; \
-      func = prepare(L, x, y, &cond); \
-      RELOAD; \
-      if (func != NULL) { nresults = 1; goto call_meta; } \
-    } \
+    SAVE; \
+    func = prepare(L, x, y, &cond); \
+    RELOAD; \
+    if (func != NULL) { nresults = 1; goto call_meta; } \
     TEST_JUMP(cond); \
   }
   CASE(LT): COMPARE(<, meta_prepare_less)
   CASE(LE): COMPARE(<=, meta_prepare_less_equal)
   CASE(EQK): {
-    const TValue *x = RA, *y = &k[INS_B(i)];
+    const TValue *x = RA, *y = &k[ARG_B];
     bool cond;
     if (x->tag == y->tag) {
       if (x->tag == TAG_FLOAT) cond = x->v.n == y->v.n;
@@ -738,7 +763,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   }
   CASE(EQI): {
     const TValue *x = RA;
-    bool cond = is_int(x) ? x->v.i == INS_sB(i) : is_float(x) && x->v.n == (double)INS_sB(i);
+    bool cond = is_int(x) ? x->v.i == ARG_sB : is_float(x) && x->v.n == (double)ARG_sB;
     TEST_JUMP(cond);
   }
   CASE(LTI): COMPARE_IMMEDIATE(<, meta_prepare_less, 0)
@@ -751,7 +776,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   }
   CASE(TESTSET): {
     const TValue *rb = RB;
-    if (!is_falsy(rb) == (INS_C(i) != 0)) {
+    if (!is_falsy(rb) == (ARG_C != 0)) {
       value_copy(RA, rb);
       TAKE_JUMP;
     }
@@ -764,13 +789,13 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     TValue *ra = RA;
     if (likely(is_int(ra) && is_int(ra + 1) && is_int(ra + 2) && ra[2].v.i == 1)) {
       int64_t start = ra[0].v.i, last = ra[1].v.i;
-      if (start > last) { pc += INS_Bx(i) + 1; NEXT; }
+      if (start > last) { pc += ARG_Bx + 1; NEXT; }
       ra[1].v.i = (int64_t)((uint64_t)last - (uint64_t)start);
       set_int(ra + 3, start);
       NEXT;
     }
     SAVE;
-    if (for_prepare(L, ra)) pc += INS_Bx(i) + 1;
+    if (for_prepare(L, ra)) pc += ARG_Bx + 1;
     NEXT;
   }
   CASE(FORLOOP): {
@@ -782,12 +807,14 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
         ra[1].v.i = (int64_t)(count - 1);
         ra[0].v.i = index;
         set_int(ra + 3, index);
-        pc -= INS_Bx(i);
-        dispatch = L->dispatch;
-        trace_safe_point(L->domain);
+        pc -= ARG_Bx;
+        if (unlikely(count % LOOP_CHECK == 0)) {
+          dispatch = L->dispatch;
+          trace_safe_point(L->domain);
+        }
       }
     } else if (for_float_step(ra)) {
-      pc -= INS_Bx(i);
+      pc -= ARG_Bx;
       dispatch = L->dispatch;
       trace_safe_point(L->domain);
     }
@@ -798,7 +825,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     ra[2].extra = is_nil(ra + 2) ? 0 : UINT32_MAX; /* position of `next`, see TFORCALL */
     SAVE;
     vm_new_tbc(L, ra + 3);
-    pc += INS_Bx(i);
+    pc += ARG_Bx;
     NEXT;
   }
   CASE(TFORCALL): {
@@ -808,25 +835,27 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
       if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
         /* the position is kept in the control variable's scratch: no search for the key */
         uint32_t position = table_iterate(t, ra[2].extra, ra + 4, ra + 5);
-        i = *pc++; /* TFORLOOP */
+        n = (int)ARG_C;
+        pc++; /* past TFORLOOP */
         if (position == 0) NEXT;
         ra[2].extra = position;
-        for (n = (int)INS_C(pc[-2]); n > 2; n--) set_nil(ra + 3 + n);
+        for (; n > 2; n--) set_nil(ra + 3 + n);
         value_copy(ra + 2, ra + 4);
-        pc -= INS_Bx(i);
+        pc -= ARG_Bx;
         NEXT;
       }
       if (ra->v.prim->id == PRIM_IPAIRS_STEP && is_int(ra + 2)) {
         int64_t index = (int64_t)((uint64_t)ra[2].v.i + 1);
         const TValue *slot = table_get_int(t, index);
         if (likely(!is_nil(slot)) || t->metatable == NULL) {
-          i = *pc++; /* TFORLOOP */
+          n = (int)ARG_C;
+          pc++; /* past TFORLOOP */
           if (is_nil(slot)) NEXT;
           value_copy(ra + 5, slot);
           set_int(ra + 4, index);
           ra[2].v.i = index;
-          for (n = (int)INS_C(pc[-2]); n > 2; n--) set_nil(ra + 3 + n);
-          pc -= INS_Bx(i);
+          for (; n > 2; n--) set_nil(ra + 3 + n);
+          pc -= ARG_Bx;
           NEXT;
         }
       }
@@ -836,8 +865,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     value_copy(ra + 6, ra + 2);
     func = ra + 4;
     L->top = func + 3;
-    ci->u.lua.pc = pc;
-    nresults = (int)INS_C(i);
+    L->ci->u.lua.pc = pc;
+    nresults = (int)ARG_C;
     extra = 0;
     goto call_value;
   }
@@ -845,7 +874,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     TValue *ra = RA;
     if (!is_nil(ra + 4)) {
       value_copy(ra + 2, ra + 4);
-      pc -= INS_Bx(i);
+      pc -= ARG_Bx;
       dispatch = L->dispatch;
       trace_safe_point(L->domain);
     }
@@ -854,7 +883,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
 
   /* ---- functions ---- */
   CASE(CLOSURE): {
-    Prototype *p = CLOSURE_OF_FRAME->p->p[INS_Bx(i)];
+    Prototype *p = CLOSURE_OF_FRAME->p->p[ARG_Bx];
     SAVE;
     new_closure(L, p, CLOSURE_OF_FRAME->upvalues, base, RA);
     TValue *ra = RA;
@@ -862,28 +891,27 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     NEXT;
   }
   CASE(VARARG):
-    ci->u.lua.pc = pc;
-    L->top = ci->top;
-    copy_varargs(L, ci, RA, (int)INS_C(i) - 1);
+    SAVE;
+    copy_varargs(L, L->ci, RA, (int)ARG_C - 1);
     RELOAD;
     NEXT;
   CASE(VARARGPREP):
-    ci->u.lua.pc = pc;
-    adjust_varargs(L, ci, (int)INS_A(i));
+    L->ci->u.lua.pc = pc;
+    adjust_varargs(L, L->ci, (int)ARG_A);
     RELOAD;
     NEXT;
   CASE(CALL):
     func = RA;
-    if (INS_B(i) != 0) L->top = func + INS_B(i);
-    ci->u.lua.pc = pc;
-    nresults = (int)INS_C(i) - 1;
+    if (ARG_B != 0) L->top = func + ARG_B;
+    L->ci->u.lua.pc = pc;
+    nresults = (int)ARG_C - 1;
     extra = 0;
     if (likely(is_lua_closure(func))) goto call_lua;
     if (func->tag == TAG_C_FUNCTION) goto call_c;
     goto call_value;
 
   call_meta: /* func: a metamethod above the frame; the instruction waits for it */
-    ci->status |= CALL_META;
+    L->ci->status |= CALL_META;
     extra = CALL_SPECIAL;
     goto call_value;
 
@@ -942,7 +970,6 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     CallInfo *done = L->ci;
     first = L->top - n;
     if (unlikely((done->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 || L->hook_mask != 0)) {
-      ci = done;
       goto frame_done;
     }
     ci = done->prev;
@@ -954,9 +981,10 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
 
   CASE(TAILCALL): {
     func = RA;
-    if (INS_B(i) != 0) L->top = func + INS_B(i);
+    if (ARG_B != 0) L->top = func + ARG_B;
+    ci = L->ci;
     ci->u.lua.pc = pc;
-    if (INS_C(i)) upvalue_close(L, base);
+    if (ARG_C) upvalue_close(L, base);
     nresults = LUA_MULTRET;
     extra = 0;
     while (unlikely(!is_function(func))) func = vm_try_call_meta(L, func);
@@ -992,6 +1020,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
   }
 
   CASE(RETURN0): {
+    ci = L->ci;
     if (unlikely((ci->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
       first = RA;
       n = 0;
@@ -1006,6 +1035,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     goto resume_lua;
   }
   CASE(RETURN1): {
+    ci = L->ci;
     if (unlikely((ci->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
       first = RA;
       n = 1;
@@ -1025,15 +1055,16 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     goto resume_lua;
   }
   CASE(RETURN): {
+    ci = L->ci;
     first = RA;
-    n = (int)INS_B(i) - 1;
+    n = (int)ARG_B - 1;
     if (ci->status & CALL_CLOSING) { /* again, after a __close */
       n = ci->u2.nres;
       ci->status &= ~(uint32_t)CALL_CLOSING;
     } else if (n < 0) {
       n = (int)(L->top - first);
     }
-    if (INS_C(i)) {
+    if (ARG_C) {
       ci->u.lua.pc = pc;
       L->top = first + n;
       ptrdiff_t off = stack_save(L, first);
@@ -1052,7 +1083,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     goto return_values;
   }
 
-  return_values: /* of the Lua frame ci: n values from first */
+  return_values: /* of the Lua frame L->ci: n values from first */
+    ci = L->ci;
     if (unlikely(dispatch != normal && L->hook_mask != 0)) {
       ptrdiff_t off = stack_save(L, first);
       ci->u.lua.pc = pc;
@@ -1063,7 +1095,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     if (ci->status & CALL_VARARG) ci->func = frame_result_slot(ci);
     goto place_results;
 
-  frame_done: /* the native frame ci is complete with n values from first */
+  frame_done: /* the native frame L->ci is complete with n values from first */
+    ci = L->ci;
     if (unlikely(ci->status & CALL_TOCLOSE)) {
       n = vm_close_c_frame(L, n);
       first = L->top - n;
@@ -1088,14 +1121,16 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     goto resume_native;
   }
 
-  resume_lua: /* the Lua frame ci goes on at its saved pc */
+  resume_lua: /* the Lua frame L->ci goes on at its saved pc */
+    ci = L->ci;
     base = ci->func + 1;
     k = as_lua_closure(ci->func)->p->k;
     pc = ci->u.lua.pc;
     dispatch = L->dispatch;
     NEXT;
 
-  resume_meta: /* the Lua frame ci waits inside an instruction for the value on top */
+  resume_meta: /* the Lua frame L->ci waits inside an instruction for the value on top */
+    ci = L->ci;
     base = ci->func + 1;
     k = as_lua_closure(ci->func)->p->k;
     dispatch = L->dispatch;
@@ -1107,7 +1142,8 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     }
     NEXT;
 
-  resume_native: /* what the native frame ci called has returned; its values are on top */
+  resume_native: /* what the native frame L->ci called has returned; its values are on top */
+    ci = L->ci;
     dispatch = L->dispatch;
     if (ci->status & CALL_UNWIND) goto unwind;
     if (ci->status & CALL_PCALL) {
@@ -1126,7 +1162,6 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
       L = co->resumer;
       vm_finish_coroutine(co);
       co->top = co->stack + 1; /* dead: nothing on its stack */
-      ci = L->ci;
       first = vm_deliver(L, first, n, &n);
       goto frame_done;
     }
@@ -1134,6 +1169,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
 
   continue_c: { /* a C function that was left for a yield or an error goes on in its continuation */
     int status = LUA_YIELD;
+    ci = L->ci;
     if (ci->status & CALL_PROTECTED_C) {
       L->errfunc = ci->u.c.old_errfunc;
       if (CALL_RECOVERED(ci->status) != LUA_OK) status = CALL_RECOVERED(ci->status);
@@ -1215,7 +1251,6 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
         lua_State *co = L;
         L = co->resumer;
         vm_finish_coroutine(co);
-        ci = L->ci;
         first = vm_deliver(L, co->top - n, n, &n);
         goto frame_done;
       }
@@ -1229,7 +1264,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     TValue *args = extra & CALL_WRAP ? func + 1 : func + 2;
     lua_State *co = extra & CALL_WRAP ? as_thread(&as_c_closure(func)->upvalues[0]) : as_thread(func + 1);
     n = (int)(L->top - args);
-    ci = vm_push_native(L, func, nresults, extra);
+    vm_push_native(L, func, nresults, extra);
     for (int j = 0; j < n; j++) value_copy(co->top++, args + j);
     co->resumer = L;
     co->resume_depth = L->resume_depth + 1;
@@ -1259,12 +1294,14 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *func, int nresults) 
     goto frame_done;
 
   op_hook: /* each instruction while hooks are on */
+    ci = L->ci;
     if (L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT)) {
       ci->u.lua.pc = pc;
-      if (!((op_flags[INS_OP(i)] & OPFLAG_I) && INS_B(i) == 0) && INS_OP(i) != OP_VARARGPREP) L->top = ci->top;
+      OpCode op = INS_OP(pc[-1]);
+      if (!((op_flags[op] & OPFLAG_I) && ARG_B == 0) && op != OP_VARARGPREP) L->top = ci->top;
       debug_trace_instruction(L, pc - 1);
       base = ci->func + 1;
     }
     dispatch = L->dispatch;
-    goto *normal[INS_OP(i)];
+    goto *normal[BYTE_BEFORE_PC(4)];
 }
