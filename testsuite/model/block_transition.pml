@@ -9,31 +9,53 @@
  *   - stores go through a window of pending ones and reach memory in any order,
  *     except that a store waits for earlier ones to the same word, a release store
  *     for all earlier ones, and a store after a release fence for all before it;
- *   - loads between two acquire operations happen in any order (one done flag each);
- *     a load after an acquire load or fence waits for those before it.
+ *   - loads between two acquire operations happen in any order (a mask of those
+ *     that are left); a load after an acquire load or fence waits for those before it.
  * That is more than x86-64 does and what arm64 may do.
  *
  * A place has five words that stand for all: the sequence number (SEQ), the header
  * (HDR: events_before, base, open spans), a payload word (PAY), the event word that
  * announces it (WORD), and the committed length (COM). Block s writes the value s.
  *
- * Property: what a reader accepts as block s is of block s only, an event seen has
- * its payload, and a block known to be complete has all that was written into it.
+ * Properties
+ *   whole   what a reader accepts as block s is of block s only, an event that is
+ *           seen has its payload, and a block known to be complete has all that was
+ *           written into it;
+ *   exact   a block that the head vouches for is not there only when the writer has
+ *           begun to reuse its place: nothing is counted as lost that is not.
  *
- * The whole search with both readers is long; they do not act on each other nor on
- * the writer, so that each is checked in full with the writer (-DMAPPING_READER_ONLY,
- * -DFILE_READER_ONLY) and both together with hashed states.
+ * Readers try again and again, at any moment. They keep nothing from one attempt to
+ * the next, and neither the writer nor the other reader knows of them; what is
+ * finished is forgotten, so that it does not tell one state from another. Once a
+ * copy is spoilt the loads that are left decide nothing and are left out: what counts
+ * is only whether R5 accepts it, which may come at once or any time later.
  *
- * Mutations, each of which must fail: -DNO_W2 -DNO_R4 (the fences), -DNO_R5 (the
- * second look), -DW4_RELAXED (both releases, W4 and W5: either alone orders
- * W3 for those who have seen the head),
- * -DW6_RELAXED, -DR2_RELAXED (payload and word). -DREACHED fails
- * when a reader accepts a block from a place that was reused: the proof that the
- * property is not true of nothing.
+ * -DMAPPING=n -DFILE=m: so many readers of each kind (1 and 1).
+ *
+ * Mutations (check-model.sh says which must fail, and which hold and why):
+ *   -DNO_W2 -DNO_R4        a fence is missing
+ *   -DNO_R1 -DNO_R5        a look at the sequence number is missing
+ *   -DNO_R3                the file's second copy is missing
+ *   -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DCOMMIT_RELAXED
+ *   -DR0_RELAXED -DR1_RELAXED -DR2_RELAXED
+ *   -DW1_AFTER_W3 -DW3_AFTER_W4 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD
+ *                          two steps are swapped
+ *   -DREACHED_REUSE        fails when a block is accepted from a place that was
+ *   -DREACHED_GONE         reused, and when one is found gone: the proof that the
+ *                          properties are not true of nothing
  */
 
+#ifndef MAPPING
+#define MAPPING 1
+#endif
+#ifndef FILE
+#define FILE 1
+#endif
+
 #define PLACES 2
+#ifndef BLOCKS
 #define BLOCKS 4
+#endif
 #define WINDOW 5 /* stores pending at most */
 
 #define PLACE(s) (((s) - 1) % PLACES)
@@ -45,6 +67,7 @@
 #define HEAD (5 * PLACES)
 
 byte memory[5 * PLACES + 1];
+byte begun; /* the block whose W1 has been done last, perhaps not in memory yet */
 
 /* ---- Stores ------------------------------------------------------------------- */
 
@@ -112,169 +135,272 @@ end:
 
 /* ---- The writer: next_block, put, complete_block in ring.c ----------------------- */
 
+inline invalidate() { store_relaxed(SEQ(PLACE(s)), 0) }
+
+inline fill() { /* zeros, then the header */
+  store_relaxed(WORD(PLACE(s)), 0);
+  store_relaxed(PAY(PLACE(s)), 0);
+  store_relaxed(COM(PLACE(s)), 0);
+  store_relaxed(HDR(PLACE(s)), s)
+}
+
+inline validate() {
+#ifdef W4_RELAXED
+  store_relaxed(SEQ(PLACE(s)), s)
+#else
+  store_release(SEQ(PLACE(s)), s)
+#endif
+}
+
+inline publish() {
+#ifdef W5_RELAXED
+  store_relaxed(HEAD, s)
+#else
+  store_release(HEAD, s)
+#endif
+}
+
+inline announce() {
+#ifdef W6_RELAXED
+  store_relaxed(WORD(PLACE(s)), s)
+#else
+  store_release(WORD(PLACE(s)), s)
+#endif
+}
+
 active proctype writer() {
   byte s = 1;
   do
   :: s <= BLOCKS ->
-     store_relaxed(SEQ(PLACE(s)), 0);   /* W1 */
+     begun = s;
+#ifndef W1_AFTER_W3
+     invalidate();                      /* W1 */
+#endif
 #ifndef NO_W2
-     release_fence();             /* W2 */
+     release_fence();                   /* W2 */
 #endif
-     store_relaxed(WORD(PLACE(s)), 0);  /* W3: zeros, then the header */
-     store_relaxed(PAY(PLACE(s)), 0);
-     store_relaxed(COM(PLACE(s)), 0);
-     store_relaxed(HDR(PLACE(s)), s);
-#ifdef W4_RELAXED
-     store_relaxed(SEQ(PLACE(s)), s);
-     store_relaxed(HEAD, s);
+#if !defined(W3_AFTER_W4) && !defined(W3_AFTER_W5)
+     fill();                            /* W3 */
+#endif
+#ifdef W1_AFTER_W3
+     invalidate();
+#endif
+#ifndef W4_AFTER_W5
+     validate();                        /* W4 */
+#endif
+#ifdef W3_AFTER_W4
+     fill();
+#endif
+     publish();                         /* W5 */
+#ifdef W3_AFTER_W5
+     fill();
+#endif
+#ifdef W4_AFTER_W5
+     validate();
+#endif
+#ifdef WORD_BEFORE_PAYLOAD
+     announce();
+     store_relaxed(PAY(PLACE(s)), s);
 #else
-     store_release(SEQ(PLACE(s)), s);   /* W4 */
-     store_release(HEAD, s);            /* W5 */
-#endif
      store_relaxed(PAY(PLACE(s)), s);   /* W6 */
-#ifdef W6_RELAXED
-     store_relaxed(WORD(PLACE(s)), s);
-#else
-     store_release(WORD(PLACE(s)), s);
+     announce();
 #endif
+#ifdef COMMIT_RELAXED
+     store_relaxed(COM(PLACE(s)), 1);
+#else
      store_release(COM(PLACE(s)), 1);   /* complete_block: before the next W1 */
+#endif
      s++
   :: else -> break
   od
 }
 
-/* ---- Readers ------------------------------------------------------------------------
- * Each tries once, at any moment: it keeps nothing from one attempt to the next, and
- * the writer does not know of it. Of what it copies only what matters is kept. */
+/* ---- Readers ------------------------------------------------------------------------ */
 
-#define LOADED_HEADER 1
-#define LOADED_COMMITTED 2
-#define LOADED_WORD 4
-#define LOADED_PAYLOAD 8
-#define LOADED_SEQUENCE 16 /* again: R5 */
-#define LOADED_COPY 15
+#define LOAD_HEADER 1
+#define LOAD_COMMITTED 2
+#define LOAD_WORD 4
+#define LOAD_PAYLOAD 8
+#define LOAD_SEQUENCE 16
+#define LOAD_HEAD 32
+
+/* One load of a group, once in it. */
+#define LOAD(what, condition, action) \
+  atomic { (left & what) && (condition) -> left = left & ~what; action }
+
+#define READER_STATE \
+  byte s, left; /* the block; loads of the group that are to be done */ \
+  bool complete, torn, seen, stale
 
 /* R0: the head, acquire; a block that it vouches for: the newest, or the one before,
-   which is complete. */
+   which is complete. With R0_RELAXED the head is looked at among the other loads. */
 inline choose_block() {
-  atomic {
-    memory[HEAD] > 0 -> s = memory[HEAD];
-    if
-    :: done = LOADED_COMMITTED /* of no interest */
-    :: s > 1 -> s--; complete = true
-    fi
-  }
+#ifdef R0_RELAXED
+  if :: s = 3 :: s = 4; complete = true fi;
+  left = LOAD_HEAD
+#else
+  memory[HEAD] > 0 -> s = memory[HEAD];
+  if :: true :: s > 1 -> s--; complete = true fi
+#endif
 }
+#define VOUCHED (memory[HEAD] >= s + complete)
 
-/* One load of a group, at most once in it. */
-#define LOAD(what, condition, action) \
-  atomic { !(done & what) && (condition) -> action; done = done | what }
+/* What was loaded tells whether the copy is spoilt; if so, no other load matters. */
+#define SPOILT (torn || (seen && stale))
+inline judge() {
+  if :: SPOILT -> left = left & (LOAD_SEQUENCE | LOAD_HEAD) :: else fi
+}
+inline take_header() { torn = torn || memory[HDR(PLACE(s))] != s; judge() }
+inline take_committed() { torn = torn || memory[COM(PLACE(s))] != 1; judge() }
+inline take_word() {
+  seen = memory[WORD(PLACE(s))] != 0;
+  torn = torn || (seen && memory[WORD(PLACE(s))] != s) || (complete && !seen);
+  /* a payload that nothing announces is not looked at */
+  if :: !seen -> left = left & ~LOAD_PAYLOAD; stale = false :: else fi;
+  judge()
+}
+inline take_payload() { stale = memory[PAY(PLACE(s))] != s; judge() }
 
-#define TAKE_HEADER torn = torn || memory[HDR(PLACE(s))] != s
-#define TAKE_COMMITTED partial = memory[COM(PLACE(s))] != 1
-#define TAKE_WORD seen = memory[WORD(PLACE(s))] != 0; \
-                  torn = torn || (seen && memory[WORD(PLACE(s))] != s)
-#define TAKE_PAYLOAD stale = memory[PAY(PLACE(s))] != s
+/* The sequence number is another one: the block must have been overwritten. */
+inline gone() {
+#ifdef REACHED_GONE
+  assert(false);
+#endif
+  assert(begun >= s + PLACES)
+}
 
 inline accept() {
-#ifdef REACHED
+#ifdef REACHED_REUSE
   assert(s <= PLACES);
 #endif
-  assert(!torn);
-  assert(!(seen && stale));
-  assert(!complete || (seen && !partial))
+  assert(!SPOILT)
 }
 
-/* What is finished leaves nothing that would tell one state from another. */
 inline forget() {
-  d_step {
-    s = 0; done = 0; complete = false; torn = false; seen = false; stale = false;
-    partial = false; same = false
-  }
+  s = 0; left = 0; complete = false; torn = false; seen = false; stale = false
 }
 
-#ifndef FILE_READER_ONLY
+#if MAPPING > 0
 /* own_block: through the mapping. */
-active proctype mapping_reader() {
-  byte s, done;
-  bool complete, torn, seen, stale, partial, same;
+active [MAPPING] proctype mapping_reader() {
+  READER_STATE;
 end:
-  choose_block();                                              /* R0 */
-  if
-  :: memory[SEQ(PLACE(s))] == s -> skip                        /* R1, acquire */
-  :: else -> goto over
-  fi;
   do
-  :: LOAD(LOADED_HEADER, true, TAKE_HEADER)                    /* R3 */
-  :: LOAD(LOADED_COMMITTED, true, TAKE_COMMITTED)
-  :: LOAD(LOADED_WORD, true, TAKE_WORD)                        /* R2, acquire */
+  :: atomic {
+       choose_block();                                           /* R0 */
+       left = left | LOAD_HEADER | LOAD_WORD | LOAD_PAYLOAD;
+       if :: complete -> left = left | LOAD_COMMITTED :: else fi;
+#if defined(NO_R4) || defined(R1_RELAXED)
+       left = left | LOAD_SEQUENCE;
+#endif
+     };
+#if !defined(NO_R1) && !defined(R1_RELAXED)
+     atomic {                                                    /* R1, acquire */
+       if
+       :: memory[SEQ(PLACE(s))] == s -> skip
+       :: else -> gone(); forget(); goto end
+       fi
+     };
+#endif
+     do
+     :: LOAD(LOAD_HEADER, true, take_header())                   /* R3 */
+     :: LOAD(LOAD_COMMITTED, true, take_committed())
+     :: LOAD(LOAD_WORD, true, take_word())                       /* R2, acquire */
 #ifdef R2_RELAXED
-  :: LOAD(LOADED_PAYLOAD, true, TAKE_PAYLOAD)
+     :: LOAD(LOAD_PAYLOAD, true, take_payload())
 #else
-  :: LOAD(LOADED_PAYLOAD, done & LOADED_WORD, TAKE_PAYLOAD)    /* R3 */
+     :: LOAD(LOAD_PAYLOAD, !(left & LOAD_WORD), take_payload())  /* R3 */
 #endif
-#ifdef NO_R4
-  :: LOAD(LOADED_SEQUENCE, true, same = memory[SEQ(PLACE(s))] == s)
-  :: done == (LOADED_COPY | LOADED_SEQUENCE) -> break
+#ifdef NO_R4 /* then R5 may come before what R3 copies, not before R2 */
+     :: LOAD(LOAD_SEQUENCE, !(left & LOAD_WORD),
+             if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
+#endif
+#ifdef R1_RELAXED
+     :: LOAD(LOAD_SEQUENCE, true,
+             if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
+#endif
+#ifdef R0_RELAXED
+     :: LOAD(LOAD_HEAD, true, if :: VOUCHED :: else -> forget(); goto end fi)
+#endif
+     :: left == 0 -> break
+     od;                                                         /* R4 */
+     atomic {                                                    /* R5 */
+       if
+#if !defined(NO_R4) && !defined(NO_R5)
+       :: memory[SEQ(PLACE(s))] != s -> gone()
+       :: memory[SEQ(PLACE(s))] == s -> accept()
 #else
-  :: done == LOADED_COPY -> break                              /* R4 */
+       :: accept()
 #endif
-  od;
-#ifndef NO_R4
-  same = memory[SEQ(PLACE(s))] == s;                           /* R5 */
-#endif
-#ifdef NO_R5
-  same = true;
-#endif
-  if :: same -> accept() :: else fi;
-over:
-  forget()
+       fi;
+       forget()
+     }
+  od
 }
+#endif
 
-#endif
-#ifndef MAPPING_READER_ONLY
+#if FILE > 0
 /* file_block: with pread, whose loads within one call come in any order. What is
-   not complete is copied a second time; only what the first call saw counts. */
-active proctype file_reader() {
-  byte s, done;
-  bool complete, torn, seen, stale, partial, same;
+   not complete, and has an event, is copied a second time; of the first call then
+   only counts that it was seen. */
+active [FILE] proctype file_reader() {
+  READER_STATE;
 end:
-  choose_block();                                              /* R0 */
-  do /* first call: R1, R2 */
-  :: LOAD(LOADED_HEADER, true, TAKE_HEADER)
-  :: LOAD(LOADED_COMMITTED, true, TAKE_COMMITTED)
-  :: LOAD(LOADED_WORD, true, TAKE_WORD)
-  :: LOAD(LOADED_PAYLOAD, true, TAKE_PAYLOAD)
-  :: LOAD(LOADED_SEQUENCE, true, same = memory[SEQ(PLACE(s))] == s)
-  :: done == (LOADED_COPY | LOADED_SEQUENCE) -> break
-  od;
-  if
-  :: !same -> goto over
-  :: same && (complete || !seen) -> done = 0 /* the first copy will do */
-  :: same && !complete && seen ->
-     done = LOADED_COMMITTED; torn = false; same = false;
-     do /* second call: R3 */
-     :: LOAD(LOADED_HEADER, true, TAKE_HEADER)
-     :: LOAD(LOADED_WORD, true, TAKE_WORD)
-     :: LOAD(LOADED_PAYLOAD, true, TAKE_PAYLOAD)
+  do
+  :: atomic {
+       choose_block();                                           /* R0 */
+       left = left | LOAD_SEQUENCE | LOAD_HEADER | LOAD_WORD;
+       if :: complete -> left = left | LOAD_PAYLOAD | LOAD_COMMITTED :: else fi;
+#ifdef NO_R3
+       left = left | LOAD_PAYLOAD;
+#endif
+     };
+     do /* first call: R1, R2 */
+     :: LOAD(LOAD_SEQUENCE, true,                                /* R1 */
+             if :: memory[SEQ(PLACE(s))] == s :: else -> gone(); forget(); goto end fi)
+     :: LOAD(LOAD_HEADER, true, take_header())
+     :: LOAD(LOAD_COMMITTED, true, take_committed())
+     :: LOAD(LOAD_WORD, true, take_word())                       /* R2 */
+     :: LOAD(LOAD_PAYLOAD, true, take_payload())
+#ifdef R0_RELAXED
+     :: LOAD(LOAD_HEAD, true, if :: VOUCHED :: else -> forget(); goto end fi)
+#endif
+     :: left == 0 -> break
+     od;
+#ifndef NO_R3
+     if
+     :: !complete && seen ->
+        atomic {
+          torn = false;
+          left = LOAD_HEADER | LOAD_WORD | LOAD_PAYLOAD;
 #ifdef NO_R4
-     :: LOAD(LOADED_SEQUENCE, true, same = memory[SEQ(PLACE(s))] == s)
-     :: done == (LOADED_COPY | LOADED_SEQUENCE) -> break
-#else
-     :: done == LOADED_COPY -> break                           /* R4 */
+          left = left | LOAD_SEQUENCE;
 #endif
-     od
-  fi;
+        };
+        do /* second call: R3 */
+        :: LOAD(LOAD_HEADER, true, take_header())
+        :: LOAD(LOAD_WORD, true, torn = torn || memory[WORD(PLACE(s))] != s; judge())
+        :: LOAD(LOAD_PAYLOAD, true, take_payload())
 #ifdef NO_R4
-  if :: done == 0 -> same = true :: else fi; /* as if loaded with the first call */
+        :: LOAD(LOAD_SEQUENCE, true,
+                if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
+#endif
+        :: left == 0 -> break
+        od                                                       /* R4 */
+     :: else
+     fi;
+#endif
+     atomic {                                                    /* R5 */
+       if
+#if !defined(NO_R4) && !defined(NO_R5)
+       :: memory[SEQ(PLACE(s))] != s -> gone()
+       :: memory[SEQ(PLACE(s))] == s -> accept()
 #else
-  same = memory[SEQ(PLACE(s))] == s;                           /* R5 */
+       :: accept()
 #endif
-#ifdef NO_R5
-  same = true;
-#endif
-  if :: same -> accept() :: else fi;
-over:
-  forget()
+       fi;
+       forget()
+     }
+  od
 }
 #endif
