@@ -19,6 +19,7 @@ dist-hook:
 	(cd $(distdir) && tar xf -)
 
 include testsuite/unit/eventring.mk
+include testsuite/bench/local.mk
 include testsuite/concurrency/local.mk
 include testsuite/faults/local.mk
 include testsuite/fuzz/local.mk
@@ -41,20 +42,13 @@ endif
 RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_builddir)
 
 # TESTFLAGS: e.g. make check TESTFLAGS="--only language"
-check-local: all $(check_PROGRAMS)
+check-local: all $(check_PROGRAMS) $(bench_programs)
 	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
 
 check-layers: all
 	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)
 
-# make bench [AWFY=folder that holds are-we-fast-yet's benchmarks/Lua]
-bench: all $(bench_programs)
-	@for bench in $(bench_programs); do echo "== $$bench"; ./$$bench || exit 1; done
-	@if test -n "$(AWFY)"; then \
-	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
-	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
-
-.PHONY: check-layers bench
+.PHONY: check-layers
 
 clean-local:
 	rm -rf testsuite/log

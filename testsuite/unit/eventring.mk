@@ -26,9 +26,3 @@ check_PROGRAMS += testsuite/concurrency/eventring_race_test
 testsuite_concurrency_eventring_race_test_SOURCES = testsuite/concurrency/eventring_race_test.c
 testsuite_concurrency_eventring_race_test_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_concurrency_eventring_race_test_LDADD = $(LINK_EVENTRING)
-
-EXTRA_PROGRAMS += testsuite/bench/eventring_bench
-bench_programs += testsuite/bench/eventring_bench
-testsuite_bench_eventring_bench_SOURCES = testsuite/bench/eventring_bench.c
-testsuite_bench_eventring_bench_CPPFLAGS = $(SEE_EVENTRING)
-testsuite_bench_eventring_bench_LDADD = $(LINK_EVENTRING)

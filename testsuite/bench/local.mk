@@ -1,0 +1,33 @@
+# Benches. `make bench` runs all of them: what the recorder costs, and the interpreter.
+
+EXTRA_PROGRAMS += testsuite/bench/eventring_bench
+bench_programs += testsuite/bench/eventring_bench
+testsuite_bench_eventring_bench_SOURCES = testsuite/bench/bench.h \
+	testsuite/bench/eventring_bench.c testsuite/bench/harness.c testsuite/bench/probes.c \
+	testsuite/bench/writers.c testsuite/bench/reading.c testsuite/bench/starting.c \
+	testsuite/bench/children.c
+testsuite_bench_eventring_bench_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_bench_eventring_bench_LDADD = $(LINK_EVENTRING)
+
+BENCH_FLAGS = --saros=$(abs_top_builddir)/saros --folder=$(abs_top_srcdir)/testsuite/bench
+
+if HAVE_LTTNG_UST
+EXTRA_PROGRAMS += testsuite/bench/lttng_loop
+bench_programs += testsuite/bench/lttng_loop
+testsuite_bench_lttng_loop_SOURCES = testsuite/bench/lttng_loop.c testsuite/bench/lttng_provider.h
+testsuite_bench_lttng_loop_CPPFLAGS = $(SEE_EVENTRING) -I$(top_srcdir)/testsuite/bench $(LTTNG_UST_CFLAGS)
+testsuite_bench_lttng_loop_LDADD = $(LTTNG_UST_LIBS)
+BENCH_FLAGS += --lttng=$(abs_top_builddir)/testsuite/bench/lttng_loop
+endif
+
+# make bench-eventring [ROUNDS=n] [BENCH_OPTIONS=--json]
+bench-eventring: all $(bench_programs)
+	@testsuite/bench/eventring_bench $(BENCH_FLAGS) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(BENCH_OPTIONS)
+
+# make bench [AWFY=folder that holds are-we-fast-yet's benchmarks/Lua]
+bench: bench-eventring
+	@if test -n "$(AWFY)"; then \
+	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
+	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
+
+.PHONY: bench bench-eventring
