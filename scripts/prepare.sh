@@ -1,11 +1,11 @@
 # Sourced by quickstart and runtests: gets a Debian machine and a build
 # directory ready. Expects `top`, the source tree.
 
-# The packages that the build needs, and those that the tests add.
+# The packages that the build needs, those that the tests add, and those that
+# `runtests --all` adds to these (a fuzzer).
 build_packages="gcc libc6-dev make autoconf automake libtool pkg-config libedit-dev"
 test_packages="libcmocka-dev jq python3 lua5.4 lua-markdown lua-unit lua-penlight lua-inspect lua-argparse
-  lua-lpeg lua-cjson lua-filesystem g++ groff"
-# What `runtests --all` adds to those: fuzzing needs clang.
+  lua-lpeg lua-cjson lua-filesystem g++ groff spin"
 all_packages="clang libclang-rt-14-dev"
 
 say() { echo "==> $*"; }

@@ -23,9 +23,9 @@ check-mutations:
 	  $(top_srcdir)/testsuite/fuzz/mutations_test.c -lpthread -o testsuite/fuzz/mutations-asan
 	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./mutations-asan $(MUTATIONS) $(MUTATION_SEED)
 
-# make fuzz [FUZZ_SECONDS=n]: what it finds new is kept in testsuite/fuzz/found of the
+# make fuzz-traces [FUZZ_SECONDS=n] (make fuzz: all fuzzers): what it finds new is kept in testsuite/fuzz/found of the
 # build directory, what fails beside it.
-fuzz:
+fuzz-traces:
 	@command -v $(CLANG) >/dev/null || { echo "clang is missing (Debian packages: clang, libclang-rt-14-dev)"; exit 1; }
 	@$(MKDIR_P) testsuite/fuzz/found
 	$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $(FUZZ_FILES) \
@@ -34,7 +34,9 @@ fuzz:
 	cd testsuite/fuzz && ./eventring_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=2 \
 	  -max_len=65536 -print_final_stats=1 found $(FUZZ_CORPUS)
 
-.PHONY: check-mutations fuzz
+fuzz: fuzz-traces
+
+.PHONY: check-mutations fuzz fuzz-traces
 
 clean-local: clean-fuzz
 clean-fuzz:
