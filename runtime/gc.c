@@ -15,7 +15,7 @@
  * below, that answers the next phase. A slice runs phases until its work is
  * done; minor collections run between slices, in every phase alike.
  *
- *   IDLE -> MARK -> ATOMIC -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> IDLE
+ *   IDLE -> MARK -> ATOMIC -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
  *
  * Pacing
  * ------
@@ -65,6 +65,8 @@
 #define MOST_SLICE ((size_t)512 << 10)
 #define SWEEP_SLICE ((size_t)128 << 10)
 #define FINALIZERS_AT_ONCE 32
+#define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
+#define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define RESERVE_BYTES ((size_t)4 << 20)
 
 /* ---- growing arrays ------------------------------------------------------------- */
@@ -147,17 +149,23 @@ static GcPhase phase_sweep(Domain *d, size_t work) {
   return done ? phase + 1 : phase;
 }
 
-#define TRIM_STRING_BUCKETS 10000 /* a cycle: bounded work */
-
 static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT); }
 
-/* Memory for as much as may be allocated until the next cycle is kept. */
 static GcPhase phase_finish(Domain *d) {
-  Gc *gc = &d->gc;
-  gc->live_bytes = heap_old_bytes(&d->heap);
+  d->gc.live_bytes = heap_old_bytes(&d->heap);
   set_goal(d);
-  heap_trim(&d->heap, nursery_blocks(gc) + (uint32_t)((gc->goal - gc->threshold) >> HEAP_BLOCK_SHIFT));
-  string_table_trim(d, TRIM_STRING_BUCKETS);
+  heap_trim_start(&d->heap);
+  return GC_PHASE_TRIM;
+}
+
+/* Memory for as much as may be allocated until the next cycle is kept. */
+static GcPhase phase_trim(Domain *d, size_t work) {
+  Gc *gc = &d->gc;
+  uint32_t keep = nursery_blocks(gc) + (uint32_t)((gc->goal - gc->threshold) >> HEAP_BLOCK_SHIFT);
+  bool undivided = work == SIZE_MAX;
+  gc->slice_work += undivided ? 0 : work;
+  bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
+  if (!heap_trim(&d->heap, keep, undivided ? SIZE_MAX : RELEASE_BYTES) || !done) return GC_PHASE_TRIM;
   gc->stats.majors++;
   TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
   return GC_PHASE_IDLE;
@@ -173,6 +181,7 @@ static void run_phase(Domain *d, size_t work) {
     case GC_PHASE_SWEEP_LARGE:
     case GC_PHASE_SWEEP_BLOCKS: gc->phase = phase_sweep(d, work); break;
     case GC_PHASE_FINISH: gc->phase = phase_finish(d); break;
+    case GC_PHASE_TRIM: gc->phase = phase_trim(d, work); break;
     case GC_PHASE_COUNT: rt_assert(!"phase of the collector");
   }
   if (gc->verify) gc_verify(d, "slice of the major cycle");
@@ -206,7 +215,9 @@ static void full_cycle(Domain *d) {
   finish_cycle(d);
   gc_minor(d); /* what is promoted while a cycle marks survives it */
   do slice(d, SIZE_MAX); while (d->gc.phase != GC_PHASE_IDLE);
-  heap_trim(&d->heap, nursery_blocks(&d->gc));
+  heap_trim_start(&d->heap);
+  heap_trim(&d->heap, nursery_blocks(&d->gc), SIZE_MAX);
+  heap_large_release(&d->heap, SIZE_MAX);
   TRACE_END(d, MAJOR);
 }
 
@@ -274,6 +285,7 @@ static void do_what_is_due(Domain *d) {
   } else if (gc->phase != GC_PHASE_IDLE) {
     slice(d, slice_work(d));
   }
+  heap_large_release(&d->heap, RELEASE_BYTES);
 }
 
 #ifdef SAROS_STRESS

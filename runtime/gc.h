@@ -46,7 +46,8 @@
   GC_PHASE(SWEEP_STRINGS, "sweep_strings", "unlinks dead strings from the intern table") \
   GC_PHASE(SWEEP_LARGE, "sweep_large", "frees unmarked large objects and parts") \
   GC_PHASE(SWEEP_BLOCKS, "sweep_blocks", "clears the lines of dead objects, block by block") \
-  GC_PHASE(FINISH, "finish", "figures, next threshold, memory given back")
+  GC_PHASE(FINISH, "finish", "figures, next threshold") \
+  GC_PHASE(TRIM, "trim", "gives free memory back to the system")
 
 typedef enum GcPhase {
 #define GC_PHASE(id, name, what) GC_PHASE_##id,

@@ -16,6 +16,11 @@ ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
   return p;
 }
 
+/* Bytes were taken: a collection may be due. */
+ALWAYS_INLINE void heap_note_taken(Domain *d) {
+  if (heap_debt(&d->heap) >= d->gc.trigger) d->gc.pending = 1;
+}
+
 /* A place where a collection may run (rules 1 and 2 of gc.h). */
 ALWAYS_INLINE void gc_check(lua_State *L) {
 #ifdef SAROS_STRESS

@@ -32,9 +32,12 @@
  *   - A part on its own (no header) is in lines marked with its owner, each time
  *     the owner is promoted, marked or rescanned.
  *
- * Large allocations come from malloc, behind a LargeHeader; young and old
- * ones in a list each. Large parts have a byte a card of 128 bytes, a
- * bit of it for each 16, for the write barrier.
+ * Huge pages are not asked for: the first touch of one clears 2 MiB at once, which
+ * is a pause of 0.2 ms where the machine has the memory at hand and was one of 5 ms
+ * on a virtual machine that had to get it from its host; the gain in speed was too
+ * small to be seen.
+ *
+ * Large allocations: heap_large.c.
  *
  * Nothing here collects. When memory is short, heap_try_... answer NULL and
  * note an emergency, so that the next gc_check collects everything; the
@@ -52,7 +55,7 @@
 
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
-#define HUGE_PAGES_FROM 16   /* chunks: from this size of the heap on, ask for huge pages */
+#define TRIM_LOOK 4096       /* bytes given back that looking at a chunk costs as much as */
 
 /* ---- lists of blocks ------------------------------------------------------- */
 
@@ -133,25 +136,8 @@ static void add_chunk(Heap *h, Chunk *c) {
   h->nblocks += HEAP_CHUNK_BLOCKS - 1;
 }
 
-/* May the heap take so many bytes more? */
-static bool has_room(const Heap *h, size_t bytes) {
-  if (likely(h->most_bytes == 0)) return true;
-  size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes;
-  return used <= h->most_bytes && bytes <= h->most_bytes - used;
-}
-
-/* A big heap grows by two chunks at a time, on a huge page where the system has them. */
 static bool grow_heap(Heap *h) {
-  if (!has_room(h, HEAP_CHUNK_SIZE)) return false;
-  if (h->nblocks >= HUGE_PAGES_FROM * (HEAP_CHUNK_BLOCKS - 1)) {
-    char *pair = map_aligned(2 * HEAP_CHUNK_SIZE, 2 * HEAP_CHUNK_SIZE);
-    if (pair != NULL) {
-      madvise(pair, 2 * HEAP_CHUNK_SIZE, MADV_HUGEPAGE);
-      add_chunk(h, (Chunk *)pair);
-      add_chunk(h, (Chunk *)(pair + HEAP_CHUNK_SIZE));
-      return true;
-    }
-  }
+  if (!heap_has_room(h, HEAP_CHUNK_SIZE)) return false;
   Chunk *c = map_aligned(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
   if (c == NULL) return false;
   add_chunk(h, c);
@@ -166,18 +152,43 @@ static void unmap_chunk(Heap *h, Chunk **link) {
   munmap(c, HEAP_CHUNK_SIZE);
 }
 
-void heap_trim(Heap *h, uint32_t keep) {
-  for (Chunk **link = &h->chunks; *link != NULL && h->nfree > keep;) {
-    bool whole = (*link)->free_blocks == HEAP_CHUNK_BLOCKS - 1;
-    if (whole && h->nfree >= keep + HEAP_CHUNK_BLOCKS && (*link)->next != NULL) unmap_chunk(h, link);
-    else link = &(*link)->next;
+void heap_trim_start(Heap *h) { h->trim_after = h->chunks; }
+
+/* Whole free chunks, but never the first of the list. */
+static size_t trim_chunks(Heap *h, uint32_t keep, size_t most) {
+  size_t done = 0;
+  while (done < most && h->trim_after != NULL && h->trim_after->next != NULL) {
+    if (h->nfree < keep + HEAP_CHUNK_BLOCKS) {
+      h->trim_after = NULL;
+    } else if (h->trim_after->next->free_blocks == HEAP_CHUNK_BLOCKS - 1) {
+      unmap_chunk(h, &h->trim_after->next);
+      done += HEAP_CHUNK_SIZE;
+    } else {
+      h->trim_after = h->trim_after->next;
+      done += TRIM_LOOK;
+    }
   }
-  Block *b = h->free.last; /* the coldest are at the end */
-  for (uint32_t n = h->nfree; b != NULL && n > keep; n--, b = b->prev) {
+  return done;
+}
+
+/* The coldest free blocks are at the end of their list; released ones there are
+ * passed over each time. */
+static size_t trim_blocks(Heap *h, uint32_t keep, size_t most) {
+  size_t done = 0;
+  Block *b = h->free.last;
+  for (uint32_t n = h->nfree; b != NULL && n > keep && done < most; n--, b = b->prev) {
     if (b->released) continue;
     madvise(block_start(b), HEAP_BLOCK_SIZE, MADV_DONTNEED);
     b->released = 1;
+    done += HEAP_BLOCK_SIZE;
   }
+  return done;
+}
+
+bool heap_trim(Heap *h, uint32_t keep, size_t most) {
+  size_t done = trim_chunks(h, keep, most);
+  if (done < most) done += trim_blocks(h, keep, most - done);
+  return done < most;
 }
 
 /* ---- holes -------------------------------------------------------------------- */
@@ -216,11 +227,6 @@ static uint32_t next_used_line(const uint8_t *lines, uint32_t i) {
   return i;
 }
 
-/* Bytes were taken: a collection may be due. */
-static void note_taken(Domain *d) {
-  if (heap_debt(&d->heap) >= d->gc.trigger) d->gc.pending = 1;
-}
-
 /* Makes the first hole from line `i` of the current block the current one. */
 static bool take_hole_in_block(Domain *d, uint32_t i) {
   Heap *h = &d->heap;
@@ -232,7 +238,7 @@ static bool take_hole_in_block(Domain *d, uint32_t i) {
   h->hole = h->cursor = start + ((size_t)from << HEAP_LINE_SHIFT);
   h->limit = start + ((size_t)to << HEAP_LINE_SHIFT);
   h->young_bytes += (size_t)(h->limit - h->cursor);
-  note_taken(d);
+  heap_note_taken(d);
   return true;
 }
 
@@ -281,7 +287,7 @@ static bool take_overflow_block(Domain *d) {
   h->overflow_cursor = block_start(b);
   h->overflow_limit = h->overflow_cursor + HEAP_BLOCK_SIZE;
   h->young_bytes += HEAP_BLOCK_SIZE;
-  note_taken(d);
+  heap_note_taken(d);
   return true;
 }
 
@@ -323,94 +329,6 @@ static void *alloc_small(Domain *d, size_t size) {
   return take_hole(d) ? bump(h, size) : NULL;
 }
 
-/* ---- large allocations -------------------------------------------------------------- */
-
-static void link_large(LargeHeader *list, LargeHeader *large) {
-  large->prev = list;
-  large->next = list->next;
-  list->next->prev = large;
-  list->next = large;
-}
-
-static void unlink_large(LargeHeader *large) {
-  large->prev->next = large->next;
-  large->next->prev = large->prev;
-}
-
-static size_t card_count(size_t size) { return (size >> HEAP_CARD_SHIFT) + 1; }
-
-/* Bytes of the whole allocation; 0 when that is beyond all bounds. */
-static size_t large_total(size_t size, bool cards) {
-  if (size > PTRDIFF_MAX / 2) return 0;
-  return sizeof(LargeHeader) + heap_round(size) + (cards ? card_count(size) : 0);
-}
-
-static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
-  return (uint8_t *)(large + 1) + heap_round(size);
-}
-
-static void *alloc_large(Domain *d, size_t size, bool cards) {
-  Heap *h = &d->heap;
-  size_t total = large_total(size, cards);
-  LargeHeader *large = total != 0 && has_room(h, size) ? malloc(total) : NULL;
-  if (large == NULL) return NULL;
-  large->size = size;
-  large->mark = 0;
-  large->fresh = 1;
-  large->logged = 0;
-  large->cards = cards ? place_of_cards(large, size) : NULL;
-  if (cards) memset(large->cards, 0, card_count(size));
-  link_large(&h->large_young, large);
-  h->young_large_bytes += size;
-  h->large_debt += size;
-  note_taken(d);
-  return large + 1;
-}
-
-static size_t *large_counter(Heap *h, const LargeHeader *large) {
-  return large->mark == 0 ? &h->young_large_bytes : &h->old_large_bytes;
-}
-
-void heap_large_free(Heap *h, LargeHeader *large) {
-  *large_counter(h, large) -= large->size;
-  unlink_large(large);
-  free(large);
-}
-
-void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
-  if (large->mark == 0) {
-    h->young_large_bytes -= large->size;
-    h->old_large_bytes += large->size;
-    unlink_large(large);
-    link_large(&h->large_old, large);
-  }
-  large->mark |= bit;
-}
-
-/* Grows or shrinks in place or by moving; cards keep their values. */
-static LargeHeader *resize_large(Domain *d, LargeHeader *large, size_t size) {
-  Heap *h = &d->heap;
-  size_t old = large->size, total = large_total(size, true);
-  if (total == 0 || (size > old && !has_room(h, size - old))) return NULL;
-  if (size < old) memmove(place_of_cards(large, size), place_of_cards(large, old), card_count(size));
-  LargeHeader *moved = realloc(large, total);
-  if (moved == NULL) {
-    if (size > old) return NULL;
-    moved = large; /* it cannot shrink: the rest stays unused */
-  }
-  moved->prev->next = moved->next->prev = moved;
-  if (size > old) {
-    memmove(place_of_cards(moved, size), place_of_cards(moved, old), card_count(old));
-    memset(place_of_cards(moved, size) + card_count(old), 0, card_count(size) - card_count(old));
-    h->large_debt += size - old;
-  }
-  moved->cards = place_of_cards(moved, size);
-  *large_counter(h, moved) += size - old; /* modulo arithmetic when it shrinks */
-  moved->size = size;
-  note_taken(d);
-  return moved;
-}
-
 /* ---- interface ------------------------------------------------------------------------ */
 
 static void *note_failure(Domain *d) {
@@ -420,13 +338,13 @@ static void *note_failure(Domain *d) {
 }
 
 void *heap_try_alloc(Domain *d, size_t size) {
-  void *p = heap_is_large(size) ? alloc_large(d, size, false) : alloc_small(d, size);
+  void *p = heap_is_large(size) ? heap_large_alloc(d, size, false) : alloc_small(d, size);
   return p != NULL ? p : note_failure(d);
 }
 
 void *heap_try_alloc_part(Domain *d, size_t size) {
   if (!heap_is_large(size)) return heap_try_alloc(d, heap_round(size));
-  void *p = alloc_large(d, size, true);
+  void *p = heap_large_alloc(d, size, true);
   return p != NULL ? p : note_failure(d);
 }
 
@@ -456,7 +374,7 @@ void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size)
   Heap *h = &L->domain->heap;
   if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size)) {
     gc_large_part_moving(L->domain, heap_large_of(part));
-    LargeHeader *moved = resize_large(L->domain, heap_large_of(part), new_size);
+    LargeHeader *moved = heap_large_resize(L->domain, heap_large_of(part), new_size);
     if (moved == NULL) {
       note_failure(L->domain);
       error_memory(L);
@@ -557,6 +475,7 @@ void heap_init(Heap *h) {
 void heap_close(Heap *h) {
   while (h->large_young.next != &h->large_young) heap_large_free(h, h->large_young.next);
   while (h->large_old.next != &h->large_old) heap_large_free(h, h->large_old.next);
+  heap_large_release(h, SIZE_MAX);
   for (Chunk *c = h->chunks, *next; c != NULL; c = next) {
     next = c->next;
     munmap(c, HEAP_CHUNK_SIZE);

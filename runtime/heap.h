@@ -72,7 +72,8 @@ typedef struct LargeHeader {
   uint8_t mark;                    /* as a line byte: 0 while young */
   uint8_t fresh;                   /* part whose contents no collection has scanned yet */
   uint8_t logged;                  /* part whose owner is in the remembered set and yet clean */
-  uint8_t pad[13];
+  uint8_t pad[5];
+  size_t mapped;                   /* bytes of its own mapping; 0: it comes from malloc */
 } LargeHeader;
 _Static_assert(sizeof(LargeHeader) % 16 == 0, "large allocations are aligned to 16 bytes");
 
@@ -90,7 +91,9 @@ typedef struct Heap {
   uint32_t nblocks;           /* blocks of all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks;
+  Chunk *trim_after; /* trimming goes on behind this one; NULL: no more chunks */
   LargeHeader large_young, large_old; /* list heads */
+  LargeHeader *dying;       /* mappings that are given back piece by piece, linked by `next` */
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
   size_t young_bytes;       /* of the holes taken since the last minor collection */
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
@@ -123,6 +126,9 @@ void heap_free_part(lua_State *L, void *part, size_t size);
  * back. Large parts keep their cards: slot n of the new is slot n of the old
  * for the write barrier, so the owner need not be rescanned. */
 void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
+/* Whether a part of this size is all zero bytes (nil) when allocated, and what
+ * heap_grow_part added to it as well: the huge ones are, and should not be touched needlessly. */
+ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size);
 
 /* ---- for the collector ------------------------------------------------------ */
 
@@ -138,10 +144,26 @@ void heap_retire(Heap *h);
 void heap_reclaim_young(Heap *h);
 /* Clears the lines of the block that do not have the bit. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
+/* Gives the pages of free blocks beyond `keep` back to the system, whole free chunks too,
+ * about `most` bytes at a time; true when there is no more to do. heap_trim_start
+ * before the first of a row. */
+void heap_trim_start(Heap *h);
+bool heap_trim(Heap *h, uint32_t keep, size_t most);
+
+/* May the heap take so many bytes more? */
+ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
+  if (likely(h->most_bytes == 0)) return true;
+  size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes;
+  return used <= h->most_bytes && bytes <= h->most_bytes - used;
+}
+
+/* Large allocations (heap_large.c). The first two answer NULL when memory is short. */
+void *heap_large_alloc(Domain *d, size_t size, bool cards);
+LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size);
 void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit);
 void heap_large_free(Heap *h, LargeHeader *large);
-/* Gives the pages of free blocks beyond `keep` back to the system, whole free chunks too. */
-void heap_trim(Heap *h, uint32_t keep);
+/* Gives back up to so many bytes of what was freed. */
+void heap_large_release(Heap *h, size_t bytes);
 
 /* Bytes of lines and large allocations that were alive when last looked at. */
 ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
@@ -163,6 +185,9 @@ ALWAYS_INLINE Block *heap_block_of(const void *p) {
   return &heap_chunk_of(p)->blocks[((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_BLOCK_SHIFT];
 }
 ALWAYS_INLINE LargeHeader *heap_large_of(const void *p) { return (LargeHeader *)p - 1; }
+ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size) {
+  return unlikely(heap_is_large(size)) && heap_large_of(part)->mapped != 0;
+}
 /* Marks the lines that [p, p + size) covers; size > 0, not large. */
 ALWAYS_INLINE void heap_mark_lines(const void *p, size_t size, uint8_t bit) {
   uint8_t *lines = heap_chunk_of(p)->lines;

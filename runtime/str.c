@@ -143,9 +143,13 @@ static void merge_last_bucket(StringTable *table) {
   if (last == table->mask / 2 + 1) table->mask >>= 1;
 }
 
-void string_table_trim(Domain *d, uint32_t most) {
+bool string_table_trim(Domain *d, uint32_t most) {
   StringTable *table = &d->strings;
-  while (most-- > 0 && table->size > INTERN_MIN_BUCKETS && table->used < table->size / 4) merge_last_bucket(table);
+  for (; table->size > INTERN_MIN_BUCKETS && table->used < table->size / 4; most--) {
+    if (most == 0) return false;
+    merge_last_bucket(table);
+  }
+  return true;
 }
 
 /* Sizes of string objects: data, its NUL, rounded up to what the heap deals in. */

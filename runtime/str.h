@@ -15,8 +15,9 @@ int string_compare(const String *a, const String *b); /* strcoll order, embedded
 String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void string_table_init(lua_State *L);
 void string_table_free(Domain *d);
-/* Takes up to `most` buckets away when the table is far larger than its use. */
-void string_table_trim(Domain *d, uint32_t most);
+/* Takes up to `most` buckets away when the table is far larger than its use; true
+ * when it is not any more. */
+bool string_table_trim(Domain *d, uint32_t most);
 
 /* Numbers and strings (number.c) */
 #define NUMBER_TEXT_MAX 64

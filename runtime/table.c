@@ -136,8 +136,10 @@ const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name) {
 
 static int log2_ceil(uint32_t x) { return x <= 1 ? 0 : 32 - __builtin_clz(x - 1); }
 
-static void fill_nil(TValue *from, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) set_nil(&from[i]);
+/* Slots [from, to) of a new or grown array part. */
+static void fill_nil(TValue *array, uint32_t from, uint32_t to) {
+  if (heap_part_is_zeroed(array, (size_t)to * sizeof(TValue))) return;
+  for (uint32_t i = from; i < to; i++) set_nil(&array[i]);
 }
 
 static void init_nodes(Node *nodes, uint32_t n) {
@@ -153,7 +155,7 @@ static Node *new_nodes(lua_State *L, uint32_t count, uint32_t *mask) {
   if (bits > MAX_HASH_BITS) error_run(L, "table overflow");
   uint32_t n = 1u << bits;
   Node *nodes = heap_alloc_part(L, (size_t)n * sizeof(Node));
-  init_nodes(nodes, n);
+  if (!heap_part_is_zeroed(nodes, (size_t)n * sizeof(Node))) init_nodes(nodes, n);
   *mask = n - 1;
   return nodes;
 }
@@ -184,7 +186,7 @@ Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   t->array = array;
   t->node = node;
   t->metatable = NULL;
-  fill_nil(array, narray);
+  fill_nil(array, 0, narray);
   reset_node_state(t);
   return t;
 }
@@ -278,7 +280,7 @@ static TValue *copy_array(lua_State *L, const Table *t, uint32_t narray) {
   TValue *array = new_array(L, narray);
   uint32_t kept = t->array_size < narray ? t->array_size : narray;
   if (kept > 0) memcpy(array, t->array, (size_t)kept * sizeof(TValue));
-  fill_nil(array + kept, narray - kept);
+  fill_nil(array, kept, narray);
   return array;
 }
 
@@ -292,7 +294,7 @@ static TValue *grow_array(lua_State *L, const Table *t, uint32_t narray) {
   if (narray > 1u << MAX_ARRAY_BITS) error_run(L, "table overflow");
   size_t old_bytes = (size_t)t->array_size * sizeof(TValue), new_bytes = (size_t)narray * sizeof(TValue);
   TValue *array = heap_grow_part(L, t->array, old_bytes, new_bytes);
-  fill_nil(array + t->array_size, narray - t->array_size);
+  fill_nil(array, t->array_size, narray);
   return array;
 }
 

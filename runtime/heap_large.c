@@ -1,0 +1,241 @@
+/* runtime/heap_large.c: large allocations, each on its own behind a LargeHeader.
+ *
+ * Young and old ones are in a list each. Large parts have a byte a card of 128
+ * bytes, a bit of it for each 16, for the write barrier.
+ *
+ * Up to HUGE_FROM bytes they come from malloc, the cards behind the data. Bigger
+ * ones have a mapping of their own, and so have their cards, so that nothing that is
+ * done with them at once takes time in proportion to their size:
+ *
+ *   allocating  new memory is zero, which is nil: heap_part_is_zeroed tells the
+ *               owner, who does not fill it. Pages are touched by use alone.
+ *   growing     mremap: neither data nor cards are copied.
+ *   freeing     returning pages costs the system some 0.1 us each. So a dead
+ *               mapping joins Heap.dying, and heap_large_release cuts pieces from its
+ *               end: some at each step of the collector, and as much as is being
+ *               allocated at each huge allocation, so that the dying never
+ *               outgrow the living.
+ *
+ * The trailing bytes of the last page are kept zero: they become data when it grows.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "domain.h"
+#include "heap.h"
+
+/* Bytes from which on one gets a mapping. */
+#ifdef SAROS_STRESS
+#define HUGE_FROM ((size_t)64 << 10)
+#else
+#define HUGE_FROM ((size_t)1 << 20)
+#endif
+#define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
+
+/* ---- lists ------------------------------------------------------------------------ */
+
+static void link_large(LargeHeader *list, LargeHeader *large) {
+  large->prev = list;
+  large->next = list->next;
+  list->next->prev = large;
+  list->next = large;
+}
+
+static void unlink_large(LargeHeader *large) {
+  large->prev->next = large->next;
+  large->next->prev = large->prev;
+}
+
+static size_t *large_counter(Heap *h, const LargeHeader *large) {
+  return large->mark == 0 ? &h->young_large_bytes : &h->old_large_bytes;
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static size_t card_count(size_t size) { return (size >> HEAP_CARD_SHIFT) + 1; }
+
+static size_t round_to_unit(size_t size) { return (size + MAP_UNIT - 1) & ~(MAP_UNIT - 1); }
+
+static size_t mapping_of(size_t size) { return round_to_unit(sizeof(LargeHeader) + size); }
+
+static void *map(size_t size) {
+  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p != MAP_FAILED ? p : NULL;
+}
+
+/* Where it cannot be unmapped (that can take a mapping more than the system allows), its
+ * memory goes all the same, the addresses stay lost. */
+static void unmap(void *p, size_t size) {
+  if (munmap(p, size) != 0) madvise(p, size, MADV_DONTNEED);
+}
+
+static LargeHeader *new_huge(size_t size, bool cards) {
+  LargeHeader *large = map(mapping_of(size));
+  if (large == NULL) return NULL;
+  if (cards && (large->cards = map(round_to_unit(card_count(size)))) == NULL) {
+    unmap(large, mapping_of(size));
+    return NULL;
+  }
+  large->mapped = mapping_of(size);
+  return large;
+}
+
+static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
+  return (uint8_t *)(large + 1) + heap_round(size);
+}
+
+static size_t malloc_size(size_t size, bool cards) {
+  return sizeof(LargeHeader) + heap_round(size) + (cards ? card_count(size) : 0);
+}
+
+static LargeHeader *new_medium(size_t size, bool cards) {
+  LargeHeader *large = malloc(malloc_size(size, cards));
+  if (large == NULL) return NULL;
+  large->cards = cards ? place_of_cards(large, size) : NULL;
+  if (cards) memset(large->cards, 0, card_count(size));
+  large->mapped = 0;
+  return large;
+}
+
+static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
+  if (size > PTRDIFF_MAX / 2 || !heap_has_room(h, size)) return NULL;
+  if (size < HUGE_FROM) return new_medium(size, cards);
+  heap_large_release(h, size);
+  return new_huge(size, cards);
+}
+
+static void dispose(Heap *h, LargeHeader *large) {
+  if (large->mapped == 0) {
+    free(large);
+    return;
+  }
+  if (large->cards != NULL) unmap(large->cards, round_to_unit(card_count(large->size)));
+  large->next = h->dying;
+  h->dying = large;
+}
+
+void heap_large_release(Heap *h, size_t bytes) {
+  for (LargeHeader *large; bytes > 0 && (large = h->dying) != NULL;) {
+    size_t piece = bytes < large->mapped ? round_to_unit(bytes) : large->mapped;
+    large->mapped -= piece;
+    if (large->mapped == 0) h->dying = large->next;
+    unmap((char *)large + large->mapped, piece);
+    bytes -= piece < bytes ? piece : bytes;
+  }
+}
+
+/* ---- interface ------------------------------------------------------------------------ */
+
+void *heap_large_alloc(Domain *d, size_t size, bool cards) {
+  Heap *h = &d->heap;
+  LargeHeader *large = new_large(h, size, cards);
+  if (large == NULL) return NULL;
+  large->size = size;
+  large->mark = 0;
+  large->fresh = 1;
+  large->logged = 0;
+  link_large(&h->large_young, large);
+  h->young_large_bytes += size;
+  h->large_debt += size;
+  heap_note_taken(d);
+  return large + 1;
+}
+
+void heap_large_free(Heap *h, LargeHeader *large) {
+  *large_counter(h, large) -= large->size;
+  unlink_large(large);
+  dispose(h, large);
+}
+
+void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
+  if (large->mark == 0) {
+    h->young_large_bytes -= large->size;
+    h->old_large_bytes += large->size;
+    unlink_large(large);
+    link_large(&h->large_old, large);
+  }
+  large->mark |= bit;
+}
+
+/* ---- growing and shrinking -------------------------------------------------------------- */
+
+static LargeHeader *resize_medium(LargeHeader *large, size_t size) {
+  size_t old = large->size;
+  if (size < old) memmove(place_of_cards(large, size), place_of_cards(large, old), card_count(size));
+  LargeHeader *moved = realloc(large, malloc_size(size, true));
+  if (moved == NULL) {
+    if (size > old) return NULL;
+    moved = large; /* it cannot shrink: the rest stays unused */
+  }
+  if (size > old) {
+    memmove(place_of_cards(moved, size), place_of_cards(moved, old), card_count(old));
+    memset(place_of_cards(moved, size) + card_count(old), 0, card_count(size) - card_count(old));
+  }
+  moved->cards = place_of_cards(moved, size);
+  return moved;
+}
+
+/* From malloc to a mapping. */
+static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
+  heap_large_release(h, size);
+  LargeHeader *moved = new_huge(size, true);
+  if (moved == NULL) return NULL;
+  memcpy(moved + 1, large + 1, large->size);
+  memcpy(moved->cards, large->cards, card_count(large->size));
+  uint8_t *cards = moved->cards;
+  size_t mapped = moved->mapped;
+  *moved = *large;
+  moved->cards = cards;
+  moved->mapped = mapped;
+  free(large);
+  return moved;
+}
+
+static void *remap(void *p, size_t old, size_t size) {
+  if (old == size) return p;
+  void *moved = mremap(p, old, size, MREMAP_MAYMOVE);
+  return moved != MAP_FAILED ? moved : NULL;
+}
+
+/* What is cut off, as far as it stays mapped, is made zero again. */
+static void clear_rest(LargeHeader *large, size_t size) {
+  size_t shown = sizeof(LargeHeader) + size, mapped = mapping_of(size), cards = card_count(size);
+  memset((char *)large + shown, 0, (mapped < large->mapped ? mapped : large->mapped) - shown);
+  memset(large->cards + cards, 0, card_count(large->size) - cards);
+}
+
+/* Cards first: when the second fails, they are put back. */
+static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
+  size_t old_cards = round_to_unit(card_count(large->size)), cards = round_to_unit(card_count(size));
+  size_t mapped = mapping_of(size);
+  if (size > large->size) heap_large_release(h, size - large->size);
+  else clear_rest(large, size);
+  uint8_t *moved_cards = remap(large->cards, old_cards, cards);
+  if (moved_cards == NULL) return NULL;
+  large->cards = moved_cards;
+  LargeHeader *moved = remap(large, large->mapped, mapped);
+  if (moved == NULL) {
+    remap(moved_cards, cards, old_cards);
+    return NULL;
+  }
+  moved->mapped = mapped;
+  return moved;
+}
+
+/* Grows or shrinks a part in place or by moving; cards keep their values. */
+LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size) {
+  Heap *h = &d->heap;
+  size_t old = large->size;
+  if (size > PTRDIFF_MAX / 2 || (size > old && !heap_has_room(h, size - old))) return NULL;
+  LargeHeader *moved = large->mapped != 0 ? resize_huge(h, large, size)
+                       : size >= HUGE_FROM ? make_huge(h, large, size)
+                                           : resize_medium(large, size);
+  if (moved == NULL) return NULL;
+  moved->prev->next = moved->next->prev = moved;
+  if (size > old) h->large_debt += size - old;
+  *large_counter(h, moved) += size - old; /* modulo arithmetic when it shrinks */
+  moved->size = size;
+  heap_note_taken(d);
+  return moved;
+}
