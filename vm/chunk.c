@@ -111,12 +111,14 @@ static void put_header(Dump *d) {
   put(d, &fingerprint, sizeof fingerprint);
 }
 
-/* Without what the interpreter has cached in the aux words of fields. */
+/* Without what the interpreter has cached in the aux words of fields, and in opcodes. */
 static void put_code(Dump *d, const Prototype *p) {
   put_count(d, p->ncode);
   for (uint32_t pc = 0; pc < p->ncode; pc++) {
-    OpCode op = INS_OP(p->code[pc]);
-    put(d, &p->code[pc], sizeof(Instruction));
+    Instruction i = p->code[pc];
+    OpCode op = (OpCode)op_info[INS_OP(i)].base;
+    i = (i & ~(Instruction)0xff) | (Instruction)op;
+    put(d, &i, sizeof i);
     if (op_length(op) == 1) continue;
     uint32_t aux = p->code[++pc];
     if (op != OP_LOADKX && (op_references(op) & REFERS_K_AUX)) aux = AUX_KEY(aux);

@@ -338,11 +338,14 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == ARG_C) TAKE_JUMP; pc++; NEXT; } while (0)
 
-#define ARITH(b, c, int_op, float_op, luaop, prepare) \
+/* Makes a QUICK instruction of the one that runs, or takes that back. */
+#define BECOME(op) (((uint8_t *)pc)[-4] = (op))
+
+#define ARITH(b, c, int_op, float_op, if_floats, luaop, prepare) \
   { \
     const TValue *x = (b), *y = (c); \
     if (likely(is_int(x) && is_int(y))) { int_op; NEXT; } \
-    if (likely(is_float(x) && is_float(y))) { double nx = x->v.n, ny = y->v.n; float_op; NEXT; } \
+    if (likely(is_float(x) && is_float(y))) { double nx = x->v.n, ny = y->v.n; if_floats; float_op; NEXT; } \
     if (is_float(x) && is_int(y)) { double nx = x->v.n, ny = (double)y->v.i; float_op; NEXT; } \
     if (is_int(x) && is_float(y)) { double nx = (double)x->v.i, ny = y->v.n; float_op; NEXT; } \
     WITH_META(prepare(L, luaop, x, y, RA)); \
@@ -356,8 +359,21 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define WRAP(op) set_int(RA, (int64_t)((uint64_t)x->v.i op (uint64_t)y->v.i))
 #define FLOAT(expr) set_float(RA, (expr))
 #define ARITH_BOTH(name, int_op, float_op, luaop) \
-  CASE(name): ARITH(RB, RC, int_op, float_op, luaop, meta_prepare_arith) \
-  CASE(name##K): ARITH(RB, KC, int_op, float_op, luaop, prepare_arith_constant)
+  CASE(name): ARITH(RB, RC, int_op, float_op, (void)0, luaop, meta_prepare_arith) \
+  CASE(name##K): ARITH(RB, KC, int_op, float_op, (void)0, luaop, prepare_arith_constant)
+/* The same with a form for two floats. */
+#define FLOATS(name, base_name, b, c, float_op) \
+  CASE(name): { \
+    const TValue *x = (b), *y = (c); \
+    if (likely(is_float(x) && is_float(y))) { double nx = x->v.n, ny = y->v.n; float_op; NEXT; } \
+    BECOME(OP_##base_name); \
+    goto CASE(base_name); \
+  }
+#define ARITH_QUICK(name, int_op, float_op, luaop) \
+  CASE(name): ARITH(RB, RC, int_op, float_op, BECOME(OP_##name##F), luaop, meta_prepare_arith) \
+  CASE(name##K): ARITH(RB, KC, int_op, float_op, BECOME(OP_##name##KF), luaop, prepare_arith_constant) \
+  FLOATS(name##F, name, RB, RC, float_op) \
+  FLOATS(name##KF, name##K, RB, KC, float_op)
 
 /* Bitwise: operands are integers or floats (strings) with an integer value. */
 #define BITWISE(name, c, expr, luaop, prepare) \
@@ -647,13 +663,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
 
   /* ---- arithmetic ---- */
-  ARITH_BOTH(ADD, WRAP(+), FLOAT(nx + ny), LUA_OPADD)
-  ARITH_BOTH(SUB, WRAP(-), FLOAT(nx - ny), LUA_OPSUB)
-  ARITH_BOTH(MUL, WRAP(*), FLOAT(nx * ny), LUA_OPMUL)
+  ARITH_QUICK(ADD, WRAP(+), FLOAT(nx + ny), LUA_OPADD)
+  ARITH_QUICK(SUB, WRAP(-), FLOAT(nx - ny), LUA_OPSUB)
+  ARITH_QUICK(MUL, WRAP(*), FLOAT(nx * ny), LUA_OPMUL)
   ARITH_BOTH(MOD, { int64_t m; INT_MOD(m, x->v.i, y->v.i); set_int(RA, m); }, FLOAT(number_float_mod(nx, ny)), LUA_OPMOD)
   ARITH_BOTH(IDIV, { int64_t q; INT_DIV(q, x->v.i, y->v.i); set_int(RA, q); }, FLOAT(floor(nx / ny)), LUA_OPIDIV)
   ARITH_BOTH(POW, FLOAT(y->v.i == 2 ? (double)x->v.i * (double)x->v.i : pow((double)x->v.i, (double)y->v.i)), FLOAT(ny == 2 ? nx * nx : pow(nx, ny)), LUA_OPPOW)
-  ARITH_BOTH(DIV, FLOAT((double)x->v.i / (double)y->v.i), FLOAT(nx / ny), LUA_OPDIV)
+  ARITH_QUICK(DIV, FLOAT((double)x->v.i / (double)y->v.i), FLOAT(nx / ny), LUA_OPDIV)
   CASE(ADDI): {
     const TValue *x = RB;
     int im = ARG_sC;
@@ -737,20 +753,21 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     } else cond = is_number(x) && is_number(y) && vm_equal(NULL, x, y);
     TEST_JUMP(cond);
   }
-#define COMPARE(op, prepare) \
-  { \
+#define COMPARE(name, op, prepare) \
+  CASE(name): { \
     const TValue *x = RA, *y = RB; \
     if (likely(is_int(x) && is_int(y))) TEST_JUMP(x->v.i op y->v.i); \
-    if (likely(is_float(x) && is_float(y))) TEST_JUMP(x->v.n op y->v.n); \
+    if (likely(is_float(x) && is_float(y))) { BECOME(OP_##name##F); TEST_JUMP(x->v.n op y->v.n); } \
     bool cond; \
     SAVE; \
     func = prepare(L, x, y, &cond); \
     RELOAD; \
     if (func != NULL) { nresults = 1; goto call_meta; } \
     TEST_JUMP(cond); \
-  }
-  CASE(LT): COMPARE(<, meta_prepare_less)
-  CASE(LE): COMPARE(<=, meta_prepare_less_equal)
+  } \
+  FLOATS(name##F, name, RA, RB, TEST_JUMP(nx op ny))
+  COMPARE(LT, <, meta_prepare_less)
+  COMPARE(LE, <=, meta_prepare_less_equal)
   CASE(EQK): {
     const TValue *x = RA, *y = &k[ARG_B];
     bool cond;

@@ -6,7 +6,8 @@
 enum { A = OPFLAG_A, X = OPFLAG_X, T = OPFLAG_T, I = OPFLAG_I, O = OPFLAG_O };
 
 const OpInfo op_info[OP_COUNT] = {
-#define OP(name, format, flags, text) {#name, FORMAT_##format, flags, text},
+#define OP(name, format, flags, text) {#name, FORMAT_##format, flags, OP_##name, text},
+#define QUICK(name, base, format, flags, text) {#name, FORMAT_##format, flags, OP_##base, text},
 #include "opcodes.def"
 #undef OP
 };

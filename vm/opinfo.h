@@ -8,6 +8,7 @@ typedef struct OpInfo {
   const char *name;
   uint8_t format; /* OpFormat */
   uint8_t flags;  /* OPFLAG_* */
+  uint8_t base;   /* OpCode: itself, or what a QUICK one stands for */
   const char *text;
 } OpInfo;
 

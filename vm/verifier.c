@@ -169,7 +169,10 @@ static void check_neighbours(Verifier *v, const Instruction *previous, uint32_t 
   const Prototype *p = v->p;
   Instruction i = p->code[pc];
   Instruction next = pc + 1 < p->ncode ? p->code[pc + 1] : 0; /* if i has no aux word */
-  if (op_info[INS_OP(i)].flags & OPFLAG_T) require(v, pc + 1 < p->ncode && INS_OP(next) == OP_JMP, "test without jump");
+  if (op_info[INS_OP(i)].flags & OPFLAG_T) {
+    require(v, pc + 1 < p->ncode && INS_OP(next) == OP_JMP, "test without jump");
+    require(v, INS_C(i) <= 1, "bad operand");
+  }
   if (INS_OP(i) == OP_TFORCALL)
     require(v, pc + 1 < p->ncode && INS_OP(next) == OP_TFORLOOP && INS_A(next) == INS_A(i), "loop without end");
   if (INS_OP(i) == OP_TFORLOOP) require(v, previous && INS_OP(*previous) == OP_TFORCALL, "loop without call");
@@ -182,7 +185,7 @@ static bool find_starts(Verifier *v) {
   uint32_t pc = 0;
   while (pc < p->ncode) {
     OpCode op = INS_OP(p->code[pc]);
-    if (op >= OP_COUNT) {
+    if (op >= OP_COUNT || op_info[op].base != op) {
       fail(v, "unknown instruction");
       return false;
     }
