@@ -422,7 +422,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   TValue *base;
   IN_REGISTER(const TValue *k, "r13");
   const Instruction *pc;
+#ifdef SAROS_RBP_IS_FREE
   IN_REGISTER(const void *const *dispatch, "rbp");
+#else
+  const void *const *dispatch;
+#endif
   CallInfo *ci; /* not kept from one instruction to the next: L->ci is */
   uint32_t extra; /* status bits of the frame about to be pushed */
   int n;
