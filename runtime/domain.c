@@ -4,13 +4,12 @@
  * the intern table's buckets, the collector's own arrays and large
  * allocations. The registry is filled by the vm.
  */
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
 
 #include "func.h"
+#include "isolate.h"
 #include "str.h"
 #include "trace.h"
 
@@ -37,6 +36,7 @@ static void make_strings(lua_State *L) {
 
 static void free_domain(Domain *d) {
   trace_domain_stop(d);
+  isolate_detach(d->isolate);
   string_table_free(d);
   gc_close(d);
   heap_close(&d->heap);
@@ -54,14 +54,16 @@ static bool complete(lua_State *L) {
 }
 
 lua_State *domain_new(void) {
-  static _Atomic uint32_t next_id; /* relaxed: ids need only differ */
   Domain *d = calloc(1, sizeof *d);
   if (d == NULL) return NULL;
   d->seed = random_seed(d);
-  d->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
-  char name[32];
-  snprintf(name, sizeof name, d->id == 0 ? "main" : "domain %u", d->id);
-  trace_domain_start(d, name);
+  d->isolate = isolate_attach(d);
+  if (d->isolate == NULL) {
+    free(d);
+    return NULL;
+  }
+  d->id = d->isolate->id;
+  trace_domain_start(d, d->isolate->name);
   heap_init(&d->heap);
   gc_init(d);
   void *memory = heap_try_alloc(d, thread_bytes());

@@ -149,7 +149,22 @@ typedef struct RuntimeHooks {
   /* Raises LUA_ERRRUN with the message, prefixed by "chunk:line:" when the current
    * function is Lua, after the message handler in force; does not return. */
   void (*raise_message)(lua_State *L, const char *msg);
+  /* Makes the interpreter look at what is asked of the domain (isolate.h) before the next
+   * instruction of L, the domain's running thread. Async-signal-safe. */
+  void (*interrupt)(lua_State *L);
 } RuntimeHooks;
+
+struct Channel;
+struct Isolate;
+
+/* What passing values to other domains needs; filled by the library of domains. The
+ * tables are in the registry, too. */
+typedef struct Sharing {
+  Table *loaded;            /* package.loaded */
+  Table *metatables;        /* agreed on: metatable -> name, name -> metatable */
+  Table *channel_metatable; /* of the userdata that are handles of channels */
+  void (*push_channel)(lua_State *L, struct Channel *channel); /* this domain's handle; raises */
+} Sharing;
 
 struct Domain {
   Heap heap;
@@ -172,6 +187,8 @@ struct Domain {
   void *alloc_ud;
   RuntimeHooks hooks;
   struct eventring_domain *trace; /* its rings; not NULL between trace_domain_start and _stop (trace.h) */
+  Sharing sharing;
+  struct Isolate *isolate; /* what others see of the domain; not NULL once it is complete */
   bool trace_waits;        /* the recorder stood by when the domain began, and was not started since (runtime/trace.c) */
   uint32_t id;
 };

@@ -130,6 +130,15 @@ void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size)
  * heap_grow_part added to it as well: the huge ones are, and should not be touched needlessly. */
 ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size);
 
+/* ---- large objects made outside of any heap (messages between domains) -------- */
+
+/* Room for an object of `size` bytes (large ones only) behind the header; NULL: no memory. */
+LargeHeader *heap_large_detached(size_t size);
+/* Takes it into the heap, as if it were just allocated there: answers the object, or NULL
+ * when the heap has no room for it. */
+void *heap_large_adopt(Domain *d, LargeHeader *large);
+void heap_large_discard(LargeHeader *large); /* one that was not taken over; NULL allowed */
+
 /* ---- for the collector ------------------------------------------------------ */
 
 void heap_init(Heap *h);

@@ -98,11 +98,21 @@ static LargeHeader *new_medium(size_t size, bool cards) {
   return large;
 }
 
+/* In no list yet. */
+static LargeHeader *make_large(size_t size, bool cards) {
+  LargeHeader *large = size < HUGE_FROM ? new_medium(size, cards) : new_huge(size, cards);
+  if (large == NULL) return NULL;
+  large->size = size;
+  large->mark = 0;
+  large->fresh = 1;
+  large->logged = 0;
+  return large;
+}
+
 static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   if (size > PTRDIFF_MAX / 2 || !heap_has_room(h, size)) return NULL;
-  if (size < HUGE_FROM) return new_medium(size, cards);
-  heap_large_release(h, size);
-  return new_huge(size, cards);
+  if (size >= HUGE_FROM) heap_large_release(h, size);
+  return make_large(size, cards);
 }
 
 static void dispose(Heap *h, LargeHeader *large) {
@@ -127,19 +137,30 @@ void heap_large_release(Heap *h, size_t bytes) {
 
 /* ---- interface ------------------------------------------------------------------------ */
 
-void *heap_large_alloc(Domain *d, size_t size, bool cards) {
+static void *take_in(Domain *d, LargeHeader *large) {
   Heap *h = &d->heap;
-  LargeHeader *large = new_large(h, size, cards);
-  if (large == NULL) return NULL;
-  large->size = size;
-  large->mark = 0;
-  large->fresh = 1;
-  large->logged = 0;
   link_large(&h->large_young, large);
-  h->young_large_bytes += size;
-  h->large_debt += size;
+  h->young_large_bytes += large->size;
+  h->large_debt += large->size;
   heap_note_taken(d);
   return large + 1;
+}
+
+void *heap_large_alloc(Domain *d, size_t size, bool cards) {
+  LargeHeader *large = new_large(&d->heap, size, cards);
+  return large != NULL ? take_in(d, large) : NULL;
+}
+
+LargeHeader *heap_large_detached(size_t size) { return size <= PTRDIFF_MAX / 2 ? make_large(size, false) : NULL; }
+
+void *heap_large_adopt(Domain *d, LargeHeader *large) {
+  return heap_has_room(&d->heap, large->size) ? take_in(d, large) : NULL;
+}
+
+void heap_large_discard(LargeHeader *large) {
+  if (large == NULL) return;
+  if (large->mapped == 0) free(large);
+  else unmap(large, large->mapped);
 }
 
 void heap_large_free(Heap *h, LargeHeader *large) {

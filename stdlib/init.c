@@ -6,7 +6,8 @@
 #include "lualib.h"
 
 static void add_own_modules(lua_State *L) {
-  static const luaL_Reg modules[] = {{"eventring", luaopen_eventring},
+  static const luaL_Reg modules[] = {{"domain", luaopen_domain},
+                                     {"eventring", luaopen_eventring},
                                      {NULL, NULL}};
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   luaL_setfuncs(L, modules, 0);

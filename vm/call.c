@@ -96,7 +96,7 @@ static CallInfo *find_catch(const Run *run, lua_State *L) {
 static int resume_at_catch(Run *run, lua_State *L, CallInfo *ci, int status) {
   L->ci = ci;
   L->ncalls_nonyieldable = L == run->L ? run->nonyieldable : 0;
-  L->domain->current = L;
+  vm_set_current(L->domain, L);
   if (ci->status & CALL_PROTECTED_C)
     ci->status = (ci->status & ~CALL_RECOVERED_MASK) | CALL_SET_RECOVERED(status);
   return vm_execute(run, L, ENTER_UNWIND, NULL, 0);
@@ -108,7 +108,7 @@ _Noreturn static void pass_on(Run *run, lua_State *caller, int status) {
   lua_State *L = run->L;
   Domain *d = L->domain;
   d->error_jump = run->jump.prev;
-  d->current = caller;
+  vm_set_current(d, caller);
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--; /* each point of recovery pushes these itself */
   else if (caller != L) value_copy(caller->top++, L->top - 1);
   error_throw(caller, status);
@@ -204,13 +204,13 @@ static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool
   run.jump.prev = d->error_jump;
   run.jump.status = LUA_OK;
   d->error_jump = &run.jump;
-  d->current = L;
+  vm_set_current(d, L);
   if (is_resume) L->run = &run;
   int status;
   if (_setjmp(run.jump.buf) == 0) status = vm_execute(&run, L, entry, first, nresults);
   else status = recover(&run, caller);
   d->error_jump = run.jump.prev;
-  d->current = caller;
+  vm_set_current(d, caller);
   return status;
 }
 
@@ -259,7 +259,7 @@ int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
   jump.prev = d->error_jump;
   jump.status = LUA_OK;
   d->error_jump = &jump;
-  d->current = L;
+  vm_set_current(d, L);
   if (_setjmp(jump.buf) == 0) {
     f(L, ud);
   } else {
@@ -268,7 +268,7 @@ int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
     L->npcalls = npcalls;
   }
   d->error_jump = jump.prev;
-  d->current = caller;
+  vm_set_current(d, caller);
   return jump.status;
 }
 
@@ -450,6 +450,9 @@ static void raise_message(lua_State *L, const char *msg) {
   error_with_handler(L);
 }
 
+/* In the handler of a signal. */
+static void interrupt(lua_State *L) { L->dispatch = vm_dispatch_hooked; }
+
 static void make_registry(lua_State *L, void *ud) {
   (void)ud;
   Table *registry = table_new(L, LUA_RIDX_LAST, 0);
@@ -470,6 +473,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   d->alloc_ud = ud;
   d->hooks.call_finalizer = call_finalizer;
   d->hooks.raise_message = raise_message;
+  d->hooks.interrupt = interrupt;
   L->dispatch = vm_dispatch_normal;
   if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {
     domain_close(L);
@@ -487,6 +491,14 @@ LUA_API void lua_close(lua_State *L) {
   domain_close(L);
 }
 
+/* A signal handler may come in between (interrupt): the look at what is asked comes last. */
 void vm_update_dispatch(lua_State *L) {
   L->dispatch = L->hook_mask != 0 ? vm_dispatch_hooked : vm_dispatch_normal;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (vm_is_asked(L->domain)) L->dispatch = vm_dispatch_hooked;
+}
+
+/* Not inside hooks and finalizers, whose errors would be lost: they end soon. */
+void vm_take_up(lua_State *L) {
+  if (L->allow_hook) isolate_take_up(L);
 }

@@ -3,6 +3,7 @@
 #define SAROS_VM_CALL_H
 
 #include "domain.h"
+#include "isolate.h"
 
 /* Calls the function at func with the arguments above it (up to L->top);
  * results replace it from func on (nresults, or all for LUA_MULTRET with L->top after the last).
@@ -27,8 +28,23 @@ void vm_new_tbc(lua_State *L, TValue *level); /* marks a slot; raises when the v
 
 /* Hooks (debug.c drives them): called by the interpreter when a hook is on. */
 void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfer);
-/* Installs the dispatch table that fits L->hook_mask; call after changing it. */
+/* Installs the dispatch table that fits L->hook_mask, and what is asked of the domain; call
+ * after changing it. */
 void vm_update_dispatch(lua_State *L);
+
+/* Is something asked of the domain (runtime/isolate.h)? */
+ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
+  return atomic_load_explicit(&d->isolate->attention, memory_order_relaxed) != 0;
+}
+/* Does it: raises, or goes on. The frame's pc and L->top are those of a call. */
+void vm_take_up(lua_State *L);
+/* Another thread (coroutine) of the domain runs from now on. A request that arrives just
+ * then may have been noted in the former one: this looks after it has become known which runs. */
+ALWAYS_INLINE void vm_set_current(Domain *d, lua_State *L) {
+  d->current = L;
+  atomic_signal_fence(memory_order_seq_cst); /* pairs with the handler, which reads d->current */
+  if (unlikely(L != NULL && vm_is_asked(d))) vm_update_dispatch(L);
+}
 
 /* operators with metamethods (meta.c / execute.c) */
 void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result_slot);   /* result_slot is a stack slot; kept across stack moves */

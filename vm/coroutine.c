@@ -16,7 +16,7 @@
 #define MAX_RESUMES 190 /* coroutines nested */
 
 void vm_finish_coroutine(lua_State *co) {
-  co->domain->current = co->resumer;
+  vm_set_current(co->domain, co->resumer);
   co->resumer = NULL;
   co->run = NULL;
 }

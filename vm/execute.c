@@ -1291,7 +1291,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     co->resume_depth = L->resume_depth + 1;
     co->run = run;
     co->ncalls_nonyieldable = 0;
-    L->domain->current = co;
+    vm_set_current(L->domain, co);
     gc_thread_resumed(L, co);
     L = co;
     first = L->top - n;
@@ -1314,7 +1314,14 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (ci->u.c.k != NULL) goto continue_c;
     goto frame_done;
 
-  op_hook: /* each instruction while hooks are on */
+  op_hook: /* each instruction while hooks are on, or when something is asked of the domain */
+    if (vm_is_asked(L->domain)) {
+      TValue *top = L->top; /* the instruction may take what lies below it */
+      SAVE;
+      vm_take_up(L);
+      L->top = top;
+    }
+    if (L->hook_mask == 0) vm_update_dispatch(L);
     ci = L->ci;
     if (L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT)) {
       ci->u.lua.pc = pc;

@@ -9,6 +9,7 @@ libvm_a_SOURCES += vm/call.h vm/interp.h vm/opcodes.h vm/opcodes.def vm/primitiv
 libvm_a_SOURCES += vm/debuginfo.h vm/debug.c vm/debug_error.c
 libvm_a_SOURCES += vm/compiler.h vm/tokens.def vm/arena.h vm/arena.c vm/lexer.h vm/lexer.c vm/compile.h vm/compile.c vm/scope.h vm/scope.c
 libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c vm/varinfo.c vm/verifier.h vm/verifier.c vm/chunk.c
+libvm_a_SOURCES += vm/transfer.h vm/transfer_encode.c vm/transfer_decode.c
 
 bin_PROGRAMS += saros
 saros_SOURCES = vm/main.c vm/repl.c vm/program.h

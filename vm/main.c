@@ -9,7 +9,8 @@
  * the script or the initialization failed.  What a script on standard input
  * without "-" ends with does not count, as in Lua.
  *
- * Order of life: recorder on, state, program, state closed, recorder off.
+ * Order of life: recorder on, state, program, state closed, the last of the other
+ * domains ended, recorder off.
  * os.exit may end the process anywhere, so that the recorder is also told by
  * atexit; a signal that ends it is an orderly end, too (on_termination).
  */
@@ -28,7 +29,7 @@
 #include "lauxlib.h"
 #include "lualib.h"
 #include "disasm.h"
-#include "domain.h"
+#include "isolate.h"
 #include "program.h"
 #include "trace.h"
 
@@ -176,12 +177,11 @@ static void make_arg_table(lua_State *L, const CommandLine *line) {
 
 /* ------------------------------------------------------ protected calls -- */
 
-/* SIGINT becomes an error of whatever Lua code runs then, by a hook, which is
- * all of a state that a signal handler may touch.  The handler sets it on the
- * running thread, and on the main one in case that is just taking over. */
+/* SIGINT becomes an error of whatever Lua code of the main domain runs then, or of
+ * what it waits for: a request to the domain (runtime/isolate.h). Other domains'
+ * threads block the signal. */
 
-static lua_State *interruptible; /* main thread; written before the handler is set */
-static volatile sig_atomic_t interrupt_pending;
+static Domain *interruptible; /* written before the handler is set */
 
 static void set_handler(int signal_number, void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler};
@@ -189,9 +189,13 @@ static void set_handler(int signal_number, void (*handler)(int)) {
   sigaction(signal_number, &action, NULL);
 }
 
-/* The process ends by this signal, as its parent will see; the recording is
- * closed before. */
+#define TERMINATION_PATIENCE 300 /* ms, for domains to end */
+
+/* The process ends by this signal, as its parent will see; domains are ended and the
+ * recording is closed before. */
 static void on_termination(int signal_number) {
+  isolate_cancel_all_in_handler();
+  isolate_wait_in_handler(TERMINATION_PATIENCE);
   trace_stop_in_handler();
   signal(signal_number, SIG_DFL);
   raise(signal_number); /* delivered when the handler has returned */
@@ -207,26 +211,10 @@ static void set_termination_handlers(void) {
       set_handler(signals[i], on_termination);
 }
 
-/* The hook.  Of two threads that have it, the first one raises the error. */
-static void raise_interrupt(lua_State *L, lua_Debug *ar) {
-  (void)ar;
-  lua_sethook(L, NULL, 0, 0);
-  if (!interrupt_pending)
-    return;
-  interrupt_pending = 0;
-  luaL_error(L, "interrupted!");
-}
-
-/* A second SIGINT, before the hook was called, ends the process. */
+/* A second SIGINT ends the process. */
 static void on_interrupt(int signal_number) {
-  int at_once =
-    LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
-  lua_State *running = interruptible->domain->current;
   set_handler(signal_number, on_termination);
-  interrupt_pending = 1;
-  lua_sethook(interruptible, raise_interrupt, at_once, 1);
-  if (running != NULL && running != interruptible)
-    lua_sethook(running, raise_interrupt, at_once, 1);
+  isolate_ask_in_handler(interruptible->isolate, ATTENTION_INTERRUPT);
 }
 
 /* Message handler: adds a traceback to a string; other values become the text
@@ -247,8 +235,7 @@ int program_call(lua_State *L, int nargs, int nresults) {
   int handler = lua_gettop(L) - nargs;
   lua_pushcfunction(L, add_traceback);
   lua_insert(L, handler);
-  interruptible = L;
-  interrupt_pending = 0;
+  interruptible = L->domain;
   set_handler(SIGINT, on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
   set_handler(SIGINT, on_termination);
@@ -435,6 +422,7 @@ static int run_in_new_state(CommandLine *line) {
   bool ok = status == LUA_OK && lua_toboolean(L, -1);
   program_report(L, line->name, status);
   lua_close(L);
+  isolate_end_all(!ok); /* a program that failed does not wait for what others are at */
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -1,0 +1,394 @@
+/* runtime/channel.c: channels.
+ *
+ * A channel is a ring of messages with a lock, a queue of domains that wait to
+ * receive and one of those that wait to send. Sending wakes the first receiver,
+ * receiving the first sender; who is woken tries again, and may find that
+ * another one was quicker. Whoever was woken and leaves without having
+ * used that (after a timeout, or in `select`, through another channel) wakes the
+ * next one instead: a wake-up is never lost.
+ *
+ * Capacity 0: a message can be put in for each domain that waits to receive.
+ *
+ * Holders
+ *   `ports` counts the handles of each domain, `in_flight` the messages that name
+ *   the channel. A domain that would wait is told that the channel is
+ *   orphaned when it is the only one with a port and no message names it: nobody is
+ *   left who could ever send or receive. When the holders become fewer, all that
+ *   wait look again. A channel is freed when neither is left, with the
+ *   messages in it, which lets go of the channels that these name, and so on:
+ *   one after the other (destroy), not by recursion. (Channels that lie in each
+ *   other, named by nobody else, stay until the program ends.)
+ *
+ * Locks: at most one channel's at a time; under it only that of nothing else.
+ */
+#include "channel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Port {
+  const Isolate *isolate; /* compared, never followed */
+  uint32_t handles;
+} Port;
+
+struct Channel {
+  pthread_mutex_t lock;
+  uint32_t id, capacity; /* constant */
+  bool closed;
+  uint32_t first, count, room; /* of the ring: room is a power of two, or 0 */
+  Message **ring;
+  WaitQueue receivers, senders;
+  Port *ports;
+  uint32_t nports, ports_room;
+  uint32_t in_flight;
+  Channel *next_dead; /* of the list that destroy works off */
+};
+
+#define FIRST_ROOM 8
+
+uint32_t channel_id(const Channel *c) { return c->id; }
+uint32_t channel_capacity(const Channel *c) { return c->capacity; }
+
+static void lock(Channel *c) { pthread_mutex_lock(&c->lock); }
+static void unlock(Channel *c) { pthread_mutex_unlock(&c->lock); }
+
+static bool grow_ring(Channel *c) {
+  uint32_t room = c->room > 0 ? c->room * 2 : FIRST_ROOM;
+  Message **ring = malloc(room * sizeof *ring);
+  if (ring == NULL) return false;
+  for (uint32_t i = 0; i < c->count; i++) ring[i] = c->ring[(c->first + i) & (c->room - 1)];
+  free(c->ring);
+  c->ring = ring;
+  c->room = room;
+  c->first = 0;
+  return true;
+}
+
+/* ---- life ------------------------------------------------------------------------ */
+
+Channel *channel_new(Isolate *self, uint32_t capacity) {
+  static _Atomic uint32_t next_id = 1;
+  Channel *c = calloc(1, sizeof *c);
+  if (c == NULL) return NULL;
+  pthread_mutexattr_t attributes; /* the lock is held for a moment only: spin before sleeping */
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+  pthread_mutex_init(&c->lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  c->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+  c->capacity = capacity;
+  if (grow_ring(c) && channel_hold(c, self)) return c; /* with a ring, a message can fail to fit only behind others */
+  free(c->ring);
+  pthread_mutex_destroy(&c->lock);
+  free(c);
+  return NULL;
+}
+
+static __thread Channel *dead;      /* still to be destroyed by this thread */
+static __thread bool is_destroying;
+
+static void free_channel(Channel *c) {
+  for (; c->count > 0; c->count--) message_free(c->ring[c->first++ & (c->room - 1)]);
+  pthread_mutex_destroy(&c->lock);
+  free(c->ring);
+  free(c->ports);
+  free(c);
+}
+
+static void destroy(Channel *c) {
+  c->next_dead = dead;
+  dead = c;
+  if (is_destroying) return;
+  is_destroying = true;
+  while ((c = dead) != NULL) {
+    dead = c->next_dead;
+    free_channel(c);
+  }
+  is_destroying = false;
+}
+
+static Port *find_port(Channel *c, const Isolate *self) {
+  for (uint32_t i = 0; i < c->nports; i++)
+    if (c->ports[i].isolate == self) return &c->ports[i];
+  return NULL;
+}
+
+static Port *add_port_locked(Channel *c, const Isolate *self) {
+  if (c->nports == c->ports_room) {
+    uint32_t room = c->ports_room > 0 ? c->ports_room * 2 : 2;
+    Port *ports = realloc(c->ports, room * sizeof *ports);
+    if (ports == NULL) return NULL;
+    c->ports = ports;
+    c->ports_room = room;
+  }
+  Port *port = &c->ports[c->nports++];
+  *port = (Port){.isolate = self};
+  return port;
+}
+
+bool channel_hold(Channel *c, Isolate *self) {
+  lock(c);
+  Port *port = find_port(c, self);
+  if (port == NULL) port = add_port_locked(c, self);
+  if (port != NULL) port->handles++;
+  unlock(c);
+  return port != NULL;
+}
+
+/* One holder less. Gives the lock back. */
+static void after_letting_go(Channel *c) {
+  bool gone = c->nports == 0 && c->in_flight == 0;
+  if (!gone && c->nports <= 1 && c->in_flight == 0) {
+    waiter_notify_all(&c->receivers);
+    waiter_notify_all(&c->senders);
+  }
+  unlock(c);
+  if (gone) destroy(c);
+}
+
+void channel_let_go(Channel *c, Isolate *self) {
+  lock(c);
+  Port *port = find_port(c, self);
+  if (--port->handles == 0) *port = c->ports[--c->nports];
+  after_letting_go(c);
+}
+
+void channel_hold_in_flight(Channel *c) {
+  lock(c);
+  c->in_flight++;
+  unlock(c);
+}
+
+void channel_drop_in_flight(Channel *c) {
+  lock(c);
+  c->in_flight--;
+  after_letting_go(c);
+}
+
+void channel_close(Channel *c) {
+  lock(c);
+  c->closed = true;
+  waiter_notify_all(&c->receivers);
+  waiter_notify_all(&c->senders);
+  unlock(c);
+}
+
+uint32_t channel_waiting(Channel *c) {
+  lock(c);
+  uint32_t n = c->count;
+  unlock(c);
+  return n;
+}
+
+bool channel_is_closed(Channel *c) {
+  lock(c);
+  bool closed = c->closed;
+  unlock(c);
+  return closed;
+}
+
+/* ---- the ring ---------------------------------------------------------------------- */
+
+static uint32_t count_waiters(const WaitQueue *queue) {
+  uint32_t n = 0;
+  for (const Waiter *w = queue->first; w != NULL; w = w->next) n++;
+  return n;
+}
+
+static bool has_room(const Channel *c) {
+  if (c->capacity > 0) return c->count < c->capacity;
+  return c->receivers.first != NULL && c->count < count_waiters(&c->receivers);
+}
+
+static bool put_locked(Channel *c, Message *m) {
+  if (c->count == c->room && !grow_ring(c)) return false;
+  c->ring[(c->first + c->count++) & (c->room - 1)] = m;
+  return true;
+}
+
+static Message *take_locked(Channel *c) {
+  Message *m = c->ring[c->first++ & (c->room - 1)];
+  c->count--;
+  return m;
+}
+
+static bool is_orphaned(const Channel *c) { return c->nports <= 1 && c->in_flight == 0; }
+
+/* ---- sending and receiving ------------------------------------------------------------- */
+
+/* One try; CHANNEL_TIMEOUT: it would have to wait. *wake: for isolate_wake. */
+static ChannelResult try_send_locked(Channel *c, Message *m, _Atomic uint32_t **wake) {
+  if (c->closed) return CHANNEL_CLOSED;
+  if (!has_room(c) || !put_locked(c, m)) return CHANNEL_TIMEOUT;
+  *wake = waiter_notify_first(&c->receivers);
+  return CHANNEL_OK;
+}
+
+static ChannelResult try_receive_locked(Channel *c, Message **m, _Atomic uint32_t **wake) {
+  if (c->count == 0) return c->closed ? CHANNEL_CLOSED : CHANNEL_TIMEOUT;
+  *m = take_locked(c);
+  *wake = waiter_notify_first(&c->senders);
+  return CHANNEL_OK;
+}
+
+/* Leaves the queue; the wake-up that it did not use goes to the next one. */
+static _Atomic uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_can_go) {
+  waiter_remove(queue, w);
+  return w->notified && another_can_go ? waiter_notify_first(queue) : NULL;
+}
+
+/* Before it waits: may it? */
+static ChannelResult reason_to_leave(const Channel *c, Isolate *self, uint64_t deadline) {
+  if (deadline == 0) return CHANNEL_TIMEOUT;
+  if (is_orphaned(c)) {
+    self->abandoned = true;
+    return CHANNEL_ORPHANED;
+  }
+  return CHANNEL_OK;
+}
+
+static ChannelResult result_of_wait(WaitResult waited) {
+  return waited == WAIT_ATTENTION ? CHANNEL_ATTENTION : waited == WAIT_TIMEOUT ? CHANNEL_TIMEOUT : CHANNEL_OK;
+}
+
+ChannelResult channel_send(Channel *c, Isolate *self, Message *m, uint64_t deadline) {
+  Waiter w = {.isolate = self};
+  ChannelResult waited = CHANNEL_OK;
+  for (bool again = false;; again = true) {
+    _Atomic uint32_t *wake = NULL, *other = NULL;
+    lock(c);
+    ChannelResult result = try_send_locked(c, m, &wake);
+    if (again) other = leave_locked(&c->senders, &w, result != CHANNEL_OK && has_room(c));
+    if (result == CHANNEL_TIMEOUT) {
+      result = waited != CHANNEL_OK ? waited : reason_to_leave(c, self, deadline);
+      if (result == CHANNEL_OK) {
+        isolate_prepare(self, WAIT_SEND, c->id);
+        waiter_enqueue(&c->senders, &w);
+        unlock(c);
+        waited = result_of_wait(isolate_wait(self, deadline));
+        continue;
+      }
+    }
+    unlock(c);
+    isolate_wake(wake);
+    isolate_wake(other);
+    if (again && result != CHANNEL_ATTENTION) isolate_end_wait(self);
+    return result;
+  }
+}
+
+/* The domain that waits makes room in a channel without a buffer. */
+static _Atomic uint32_t *enqueue_receiver_locked(Channel *c, Waiter *w) {
+  waiter_enqueue(&c->receivers, w);
+  return c->capacity == 0 && has_room(c) ? waiter_notify_first(&c->senders) : NULL;
+}
+
+ChannelResult channel_receive(Channel *c, Isolate *self, Message **m, uint64_t deadline) {
+  Waiter w = {.isolate = self};
+  ChannelResult waited = CHANNEL_OK;
+  for (bool again = false;; again = true) {
+    _Atomic uint32_t *wake = NULL;
+    lock(c);
+    if (again) waiter_remove(&c->receivers, &w); /* woken for a message that is gone: it was another's */
+    ChannelResult result = try_receive_locked(c, m, &wake);
+    if (result == CHANNEL_TIMEOUT) {
+      result = waited != CHANNEL_OK ? waited : reason_to_leave(c, self, deadline);
+      if (result == CHANNEL_OK) {
+        isolate_prepare(self, WAIT_RECEIVE, c->id);
+        wake = enqueue_receiver_locked(c, &w);
+        unlock(c);
+        isolate_wake(wake);
+        waited = result_of_wait(isolate_wait(self, deadline));
+        continue;
+      }
+    }
+    unlock(c);
+    isolate_wake(wake);
+    if (again && result != CHANNEL_ATTENTION) isolate_end_wait(self);
+    return result;
+  }
+}
+
+/* ---- select ----------------------------------------------------------------------------- */
+
+typedef struct Selection {
+  Channel **channels;
+  Waiter *waiters;
+  uint32_t n, orphaned;
+  Isolate *self;
+  Message **message;
+  bool again;     /* the waiters were queued */
+  bool prepared;
+  bool may_wait;  /* queue again where there is nothing */
+} Selection;
+
+/* Takes the waiter out of queue i; a wake-up that is not used goes to the next one. */
+static void leave_selected(const Selection *s, uint32_t i) {
+  Channel *c = s->channels[i];
+  lock(c);
+  _Atomic uint32_t *wake = leave_locked(&c->receivers, &s->waiters[i], c->count > 0);
+  unlock(c);
+  isolate_wake(wake);
+}
+
+static void enter_selected_locked(Selection *s, uint32_t i, _Atomic uint32_t **wake) {
+  Channel *c = s->channels[i];
+  if (!s->prepared) isolate_prepare(s->self, WAIT_SELECT, s->channels[0]->id);
+  s->prepared = true;
+  s->orphaned += is_orphaned(c);
+  *wake = enqueue_receiver_locked(c, &s->waiters[i]);
+}
+
+/* Tries channel i; where there is nothing, queues. */
+static ChannelResult try_selected(Selection *s, uint32_t i) {
+  Channel *c = s->channels[i];
+  _Atomic uint32_t *wake = NULL;
+  lock(c);
+  if (s->again) waiter_remove(&c->receivers, &s->waiters[i]);
+  ChannelResult result = try_receive_locked(c, s->message, &wake);
+  if (result == CHANNEL_TIMEOUT && s->may_wait) enter_selected_locked(s, i, &wake);
+  unlock(c);
+  isolate_wake(wake);
+  return result;
+}
+
+/* One round over all channels. Afterwards, unless CHANNEL_TIMEOUT is answered, no waiter is queued. */
+static ChannelResult try_all(Selection *s, uint32_t *index) {
+  ChannelResult result = CHANNEL_TIMEOUT;
+  uint32_t found = 0;
+  s->orphaned = 0;
+  s->prepared = false;
+  while (found < s->n && (result = try_selected(s, found)) == CHANNEL_TIMEOUT) found++;
+  if (result == CHANNEL_TIMEOUT) return result;
+  *index = found;
+  for (uint32_t i = 0; i < s->n; i++)
+    if (i < found ? s->may_wait : i > found && s->again) leave_selected(s, i);
+  return result;
+}
+
+static void leave_all(const Selection *s) {
+  for (uint32_t i = 0; i < s->n; i++) leave_selected(s, i);
+}
+
+ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Isolate *self, Message **m,
+                             uint32_t *index, uint64_t deadline) {
+  Selection s = {.channels = channels, .waiters = waiters, .n = n, .self = self, .message = m};
+  ChannelResult waited = deadline == 0 ? CHANNEL_TIMEOUT : CHANNEL_OK, result;
+  for (uint32_t i = 0; i < n; i++) waiters[i] = (Waiter){.isolate = self};
+  for (;;) {
+    s.may_wait = waited == CHANNEL_OK;
+    result = try_all(&s, index);
+    if (result != CHANNEL_TIMEOUT || !s.may_wait) break;
+    s.again = true;
+    if (s.orphaned == n) {
+      leave_all(&s);
+      self->abandoned = true;
+      result = CHANNEL_ORPHANED;
+      break;
+    }
+    waited = result_of_wait(isolate_wait(self, deadline));
+  }
+  if (result == CHANNEL_TIMEOUT) result = waited;
+  if (s.again && result != CHANNEL_ATTENTION) isolate_end_wait(self);
+  return result;
+}

@@ -1,0 +1,635 @@
+/* runtime/isolate.c: domains as others see them: threads, waiting, stopping.
+ *
+ * Data
+ *   Isolate   one a domain, malloc'ed, counted: its thread and each handle hold one
+ *             reference. It outlives the domain until the last handle is gone.
+ *   registry  list of all isolates, table of the spawned ones that run; one lock.
+ *             A signal handler reads the table without it: its entries are atomic, and
+ *             an isolate is out of the table before it can be freed. (One that was
+ *             read just before is freed at the earliest when the program has joined
+ *             it; the handler runs while the program's main thread does not.)
+ *
+ * Waiting
+ *   A domain waits on a word of its own, `park`, in spinning and then in the kernel.
+ *   Wakers find it through the Waiters that it has put into queues (of a channel's
+ *   receivers, of a domain's joiners). No condition variable: one word serves any number of queues,
+ *   so that `select` is the same wait as `receive`, and a handler of a signal may wake.
+ *
+ *       RUNNING -> WAITING -> SLEEPING or BLOCKED -> NOTIFIED -> RUNNING
+ *
+ *   Only its own thread takes the steps but the one to NOTIFIED, which any thread
+ *   takes by an exchange; who finds SLEEPING or BLOCKED there must wake.
+ *   The order of the two stores of cancelling (attention, then park) and of the two
+ *   steps of waiting (park, then a look at attention) is sequentially consistent: a
+ *   request is never missed.
+ *
+ * All domains wait
+ *   `waits` counts domains (high half: alive) and those in BLOCKED (low half).
+ *   Whoever finds the halves equal after a step to BLOCKED, or after its end, looks,
+ *   under the lock, whether indeed every park word says BLOCKED: nobody is left who could
+ *   change that but the one who looks. Then the host's domain (or, when it has
+ *   ended, all) is told to raise an error. A domain that waits until a deadline is not blocked.
+ *
+ * Stopping
+ *   A request sets a bit of `attention` and sends the thread SIGURG. The handler,
+ *   in the domain's own thread, makes the interpreter look at the request before its
+ *   next instruction (RuntimeHooks.interrupt), so that a program that is not asked
+ *   anything pays nothing. Domains' threads block all other signals of the outside:
+ *   those are the host's.
+ *
+ * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
+ */
+#include "isolate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
+#define WAKE_SIGNAL SIGURG            /* ignored unless there is a handler: a stray one does no harm */
+#define SPIN_MOST 20000               /* ns that a wait may spin */
+#define SPIN_LEAST 500
+#define WORTH_SPINNING 40000          /* ns: a wait that was shorter had better have spun */
+#define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
+#define END_REPEAT_MS 20
+
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t ended;                    /* a spawned domain's thread is about to end */
+  Isolate *all;                            /* also those that have ended, until they are freed */
+  _Atomic(Isolate *) spawned[ISOLATE_MAX]; /* written under the lock */
+  _Atomic uint32_t running;                /* spawned ones in the table */
+  _Atomic uint32_t threads;                /* that isolate_spawn started and that have not ended */
+  _Atomic uint32_t hosts;                  /* domains of the host's threads */
+  _Atomic uint32_t next_id;
+  _Atomic bool ending;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+
+#define ALIVE ((uint64_t)1 << 32)
+static _Atomic uint64_t waits; /* low half: blocked */
+
+static __thread Isolate *own; /* of the domain that this thread was spawned for, or of the host's last one */
+
+static void lock_registry(void) { pthread_mutex_lock(&registry.lock); }
+static void unlock_registry(void) { pthread_mutex_unlock(&registry.lock); }
+
+/* ---- clocks and processors ----------------------------------------------------------- */
+
+uint64_t isolate_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int isolate_processors(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? (int)n : 1;
+}
+
+static uint32_t first_spin(void) {
+  static _Atomic int processors; /* relaxed: every thread finds the same */
+  int n = atomic_load_explicit(&processors, memory_order_relaxed);
+  if (n == 0) {
+    n = isolate_processors();
+    atomic_store_explicit(&processors, n, memory_order_relaxed);
+  }
+  return n > 1 ? SPIN_MOST : 0;
+}
+
+static void relax_processor(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("isb");
+#endif
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+static Isolate *new_isolate(const char *name) {
+  Isolate *i = calloc(1, sizeof *i);
+  if (i == NULL) return NULL;
+  pthread_mutex_init(&i->lock, NULL);
+  i->id = atomic_fetch_add_explicit(&registry.next_id, 1, memory_order_relaxed);
+  i->slot = -1;
+  atomic_init(&i->references, 1);
+  atomic_init(&i->spin, first_spin());
+  if (name != NULL) snprintf(i->name, sizeof i->name, "%s", name);
+  else snprintf(i->name, sizeof i->name, i->id == 0 ? "main" : "domain %u", i->id);
+  return i;
+}
+
+static void link_locked(Isolate *i) {
+  i->next = registry.all;
+  if (i->next != NULL) i->next->prev = i;
+  registry.all = i;
+}
+
+static void unlink_locked(Isolate *i) {
+  if (i->next != NULL) i->next->prev = i->prev;
+  if (i->prev != NULL) i->prev->next = i->next;
+  else if (registry.all == i) registry.all = i->next;
+}
+
+/* An error that nobody was told of. What the end of the program itself has brought about
+ * is none, nor is that of a domain that was cancelled. */
+static void warn_of_lost_error(Isolate *i) {
+  if (atomic_load_explicit(&i->status, memory_order_acquire) != ISOLATE_FAILED) return;
+  if (i->was_cancelled || (i->abandoned && isolate_program_ends())) return;
+  if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
+  fflush(stdout);
+  fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: %s\n", i->id, i->name,
+          i->failure != NULL ? i->failure : "not enough memory");
+}
+
+static void free_isolate(Isolate *i) {
+  lock_registry();
+  unlink_locked(i);
+  unlock_registry();
+  warn_of_lost_error(i);
+  message_free(i->outcome);
+  free(i->failure);
+  pthread_mutex_destroy(&i->lock);
+  free(i);
+}
+
+void isolate_hold(Isolate *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
+
+/* acq_rel: who frees it sees all that others did with it. */
+void isolate_release(Isolate *i) {
+  if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_isolate(i);
+}
+
+uint32_t isolate_count(void) {
+  return atomic_load_explicit(&registry.running, memory_order_relaxed) +
+         atomic_load_explicit(&registry.hosts, memory_order_relaxed);
+}
+
+bool isolate_program_ends(void) { return atomic_load_explicit(&registry.ending, memory_order_relaxed); }
+
+/* ---- all domains wait ---------------------------------------------------------------------- */
+
+static bool is_alive(const Isolate *i) { return atomic_load(&i->tid) != 0; }
+
+static bool all_blocked_locked(void) {
+  for (Isolate *i = registry.all; i != NULL; i = i->next)
+    if (is_alive(i) && atomic_load(&i->park) != PARK_BLOCKED) return false;
+  return true;
+}
+
+static void ask(Isolate *i, uint32_t what) {
+  atomic_fetch_or(&i->attention, what); /* before park: pairs with isolate_wait */
+  uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
+  if (before == PARK_BLOCKED) atomic_fetch_sub(&waits, 1);
+  if (before == PARK_BLOCKED || before == PARK_SLEEPING) isolate_wake(&i->park);
+}
+
+static void tell_of_deadlock_locked(void) {
+  bool hosts = atomic_load_explicit(&registry.hosts, memory_order_relaxed) > 0;
+  for (Isolate *i = registry.all; i != NULL; i = i->next)
+    if (is_alive(i) && !(hosts && i->spawned)) ask(i, ATTENTION_DEADLOCK);
+}
+
+static void look_for_deadlock(uint64_t now) {
+  if ((uint32_t)now != (uint32_t)(now >> 32) || now == 0) return;
+  lock_registry();
+  if (all_blocked_locked()) tell_of_deadlock_locked();
+  unlock_registry();
+}
+
+static const char *const wait_texts[] = {
+  [WAIT_NOTHING] = "runs", [WAIT_SEND] = "waits to send to channel", [WAIT_RECEIVE] = "waits to receive from channel",
+  [WAIT_SELECT] = "waits in select, first channel", [WAIT_JOIN] = "waits to join domain"};
+
+/* Only called while all wait: what they wait for stands still, but for those that were
+ * told as well. */
+static void describe_waits(char *text, size_t size) {
+  size_t used = (size_t)snprintf(text, size, "deadlock: all domains wait for each other");
+  lock_registry();
+  for (Isolate *i = registry.all; i != NULL && used < size; i = i->next) {
+    uint32_t kind = atomic_load_explicit(&i->wait_kind, memory_order_relaxed);
+    if (!is_alive(i) || kind == WAIT_NOTHING) continue;
+    int n = snprintf(text + used, size - used, "\n\tdomain %u (%s) %s %u", i->id, i->name, wait_texts[kind],
+                     atomic_load_explicit(&i->wait_id, memory_order_relaxed));
+    used += n > 0 ? (size_t)n : 0;
+  }
+  unlock_registry();
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
+  return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+void isolate_wake(_Atomic uint32_t *park) {
+  if (park != NULL) futex(park, FUTEX_WAKE, 1, NULL);
+}
+
+void isolate_prepare(Isolate *i, WaitKind kind, uint32_t id) {
+  atomic_store_explicit(&i->wait_kind, kind, memory_order_relaxed);
+  atomic_store_explicit(&i->wait_id, id, memory_order_relaxed);
+  atomic_store(&i->park, PARK_WAITING);
+}
+
+void isolate_end_wait(Isolate *i) {
+  atomic_store_explicit(&i->wait_kind, WAIT_NOTHING, memory_order_relaxed);
+  atomic_store(&i->park, PARK_RUNNING);
+}
+
+static bool is_notified(const Isolate *i) {
+  return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
+}
+
+/* True when it was notified meanwhile. */
+static bool spin(Isolate *i, uint64_t until) {
+  do {
+    for (int n = 0; n < 8; n++) {
+      if (is_notified(i)) return true;
+      relax_processor();
+    }
+  } while (isolate_now() < until);
+  return is_notified(i);
+}
+
+/* Spinning is worth it where answers come quickly; that is found out. */
+static void learn(Isolate *i, uint64_t took, bool spun) {
+  uint32_t time = atomic_load_explicit(&i->spin, memory_order_relaxed);
+  if (time == 0) return;
+  if (spun || took < WORTH_SPINNING) time = time * 2 < SPIN_MOST ? time * 2 : SPIN_MOST;
+  else time = time / 2 > SPIN_LEAST ? time / 2 : SPIN_LEAST;
+  atomic_store_explicit(&i->spin, time, memory_order_relaxed);
+}
+
+static void sleep_until(Isolate *i, uint32_t state, uint64_t deadline) {
+  while (atomic_load_explicit(&i->park, memory_order_acquire) == state) {
+    if (deadline == NO_DEADLINE) {
+      futex(&i->park, FUTEX_WAIT, state, NULL);
+      continue;
+    }
+    uint64_t now = isolate_now();
+    if (now >= deadline) return;
+    uint64_t left = deadline - now;
+    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
+    futex(&i->park, FUTEX_WAIT, state, &timeout);
+  }
+}
+
+/* The step from WAITING to `state`; false: it was notified. */
+static bool begin_sleep(Isolate *i, uint32_t state) {
+  uint32_t expected = PARK_WAITING;
+  return atomic_compare_exchange_strong(&i->park, &expected, state);
+}
+
+static void sleep_blocked(Isolate *i) {
+  atomic_fetch_add(&waits, 1); /* first: whoever notifies a blocked one takes it back */
+  if (!begin_sleep(i, PARK_BLOCKED)) {
+    atomic_fetch_sub(&waits, 1);
+    return;
+  }
+  look_for_deadlock(atomic_load(&waits));
+  sleep_until(i, PARK_BLOCKED, NO_DEADLINE);
+}
+
+static void wait_in_kernel(Isolate *i, uint64_t deadline) {
+  if (deadline == NO_DEADLINE) sleep_blocked(i);
+  else if (begin_sleep(i, PARK_SLEEPING)) sleep_until(i, PARK_SLEEPING, deadline);
+}
+
+WaitResult isolate_wait(Isolate *i, uint64_t deadline) {
+  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
+  uint64_t begin = isolate_now(), until = begin + atomic_load_explicit(&i->spin, memory_order_relaxed);
+  bool spun = spin(i, until < deadline ? until : deadline);
+  if (!spun) wait_in_kernel(i, deadline);
+  learn(i, isolate_now() - begin, spun);
+  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION;
+  return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
+}
+
+/* ---- queues ------------------------------------------------------------------------------------ */
+
+void waiter_enqueue(WaitQueue *queue, Waiter *w) {
+  w->queued = true;
+  w->notified = false;
+  w->next = NULL;
+  w->prev = queue->last;
+  if (w->prev != NULL) w->prev->next = w;
+  else queue->first = w;
+  queue->last = w;
+}
+
+void waiter_remove(WaitQueue *queue, Waiter *w) {
+  if (!w->queued) return;
+  if (w->prev != NULL) w->prev->next = w->next;
+  else queue->first = w->next;
+  if (w->next != NULL) w->next->prev = w->prev;
+  else queue->last = w->prev;
+  w->queued = false;
+}
+
+_Atomic uint32_t *waiter_notify_first(WaitQueue *queue) {
+  Waiter *w = queue->first;
+  if (w == NULL) return NULL;
+  Isolate *i = w->isolate;
+  waiter_remove(queue, w);
+  w->notified = true;
+  uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
+  if (before == PARK_BLOCKED) atomic_fetch_sub(&waits, 1);
+  return before == PARK_BLOCKED || before == PARK_SLEEPING ? &i->park : NULL;
+}
+
+void waiter_notify_all(WaitQueue *queue) {
+  while (queue->first != NULL) isolate_wake(waiter_notify_first(queue));
+}
+
+/* ---- requests ------------------------------------------------------------------------------------ */
+
+static void on_wake_signal(int number) {
+  (void)number;
+  Isolate *i = own;
+  if (i == NULL || i->domain == NULL || i->domain->current == NULL) return;
+  if (atomic_load_explicit(&i->attention, memory_order_relaxed) != 0 && i->domain->hooks.interrupt != NULL)
+    i->domain->hooks.interrupt(i->domain->current);
+}
+
+void isolate_ask_in_handler(Isolate *i, uint32_t what) {
+  ask(i, what);
+  i->domain->hooks.interrupt(i->domain->current);
+}
+
+static void install_handler(void) {
+  struct sigaction action = {.sa_handler = on_wake_signal, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(WAKE_SIGNAL, &action, NULL);
+}
+
+/* Async-signal-safe. The thread may have ended: then its number means nothing, or,
+ * used again, a thread that finds nothing asked of it. */
+void isolate_cancel(Isolate *i) {
+  ask(i, ATTENTION_CANCEL);
+  int tid = atomic_load(&i->tid);
+  if (tid != 0) syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL);
+}
+
+void isolate_take_up(lua_State *L) {
+  Isolate *i = L->domain->isolate;
+  uint32_t asked = atomic_exchange(&i->attention, 0);
+  char text[2000];
+  if (asked & ATTENTION_DEADLOCK) describe_waits(text, sizeof text);
+  isolate_end_wait(i);
+  if (asked & ATTENTION_CANCEL) {
+    i->was_cancelled = true;
+    error_run(L, "domain was cancelled");
+  }
+  if (asked & ATTENTION_INTERRUPT) error_run(L, "interrupted!");
+  if (asked & ATTENTION_DEADLOCK) {
+    i->abandoned = true;
+    error_run(L, "%s", text);
+  }
+}
+
+/* But the caller. */
+static bool all_ended(void) {
+  uint32_t mine = own != NULL && own->spawned;
+  return atomic_load(&registry.threads) <= mine;
+}
+
+static void cancel_spawned(void) {
+  for (int s = 0; s < ISOLATE_MAX; s++) {
+    Isolate *i = atomic_load(&registry.spawned[s]);
+    if (i != NULL && i != own) isolate_cancel(i);
+  }
+}
+
+void isolate_cancel_all_in_handler(void) {
+  atomic_store(&registry.ending, true);
+  cancel_spawned();
+}
+
+bool isolate_wait_in_handler(int milliseconds) {
+  for (int n = 0; n < milliseconds; n++) {
+    if (all_ended()) return true;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  return all_ended();
+}
+
+/* Waits for the next end, at most so long. */
+static void wait_for_end_locked(int milliseconds) {
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_nsec += milliseconds * 1000000L;
+  at.tv_sec += at.tv_nsec / 1000000000L;
+  at.tv_nsec %= 1000000000L;
+  pthread_cond_timedwait(&registry.ended, &registry.lock, &at);
+}
+
+static void report_lost_errors_locked(void) {
+  for (Isolate *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
+}
+
+bool isolate_end_all(bool cancel) {
+  lock_registry();
+  atomic_store(&registry.ending, true);
+  for (int waited = 0; !all_ended() && (!cancel || waited < END_PATIENCE_MS); waited += END_REPEAT_MS) {
+    if (cancel) cancel_spawned();
+    wait_for_end_locked(END_REPEAT_MS);
+  }
+  bool ended = all_ended();
+  report_lost_errors_locked();
+  unlock_registry();
+  return ended;
+}
+
+/* ---- threads --------------------------------------------------------------------------------------- */
+
+static void begin_life(Isolate *i) {
+  own = i;
+  atomic_fetch_add(&waits, ALIVE);
+  atomic_store(&i->tid, (int)syscall(SYS_gettid));
+}
+
+static void end_life(Isolate *i) {
+  i->domain = NULL;
+  atomic_store(&i->tid, 0);
+  if (own == i) own = NULL;
+  look_for_deadlock(atomic_fetch_sub(&waits, ALIVE) - ALIVE);
+}
+
+Isolate *isolate_attach(Domain *d) {
+  if (own != NULL && own->spawned && own->domain == NULL) {
+    own->domain = d;
+    return own;
+  }
+  Isolate *i = new_isolate(NULL);
+  if (i == NULL) return NULL;
+  lock_registry();
+  link_locked(i);
+  unlock_registry();
+  atomic_fetch_add_explicit(&registry.hosts, 1, memory_order_relaxed);
+  i->domain = d;
+  begin_life(i);
+  return i;
+}
+
+void isolate_detach(Isolate *i) {
+  if (i->spawned) return; /* isolate_finish does it */
+  atomic_fetch_sub_explicit(&registry.hosts, 1, memory_order_relaxed);
+  end_life(i);
+  isolate_release(i);
+}
+
+/* True when the isolate got a slot. */
+static bool take_slot_locked(Isolate *i) {
+  if (isolate_count() >= ISOLATE_MAX) return false;
+  for (int s = 0; s < ISOLATE_MAX && i->slot < 0; s++)
+    if (atomic_load_explicit(&registry.spawned[s], memory_order_relaxed) == NULL) i->slot = s;
+  if (i->slot < 0) return false;
+  atomic_store(&registry.spawned[i->slot], i);
+  atomic_fetch_add(&registry.running, 1);
+  return true;
+}
+
+static void free_slot(Isolate *i) {
+  lock_registry();
+  atomic_store(&registry.spawned[i->slot], NULL);
+  i->slot = -1;
+  atomic_fetch_sub(&registry.running, 1);
+  unlock_registry();
+}
+
+/* The slot is free before anybody can know that the domain has ended. */
+void isolate_finish(Isolate *i, IsolateStatus status, Message *outcome, char *failure) {
+  i->domain = NULL;
+  i->outcome = outcome;
+  i->failure = failure;
+  free_slot(i);
+  pthread_mutex_lock(&i->lock);
+  atomic_store_explicit(&i->status, status, memory_order_release);
+  waiter_notify_all(&i->joiners);
+  pthread_mutex_unlock(&i->lock);
+}
+
+static void end_thread(void) {
+  lock_registry();
+  atomic_fetch_sub(&registry.threads, 1);
+  pthread_cond_broadcast(&registry.ended);
+  unlock_registry();
+}
+
+static void *run_thread(void *argument) {
+  Isolate *i = argument;
+  own = i;
+  atomic_store(&i->tid, (int)syscall(SYS_gettid));
+  i->body(i, i->argument);
+  end_life(i);
+  isolate_release(i);
+  end_thread();
+  return NULL;
+}
+
+/* All signals but the one that wakes and those that mean a fault of the thread's own. */
+static void block_signals(sigset_t *before) {
+  static const int kept[] = {WAKE_SIGNAL, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (size_t n = 0; n < sizeof kept / sizeof kept[0]; n++) sigdelset(&blocked, kept[n]);
+  pthread_sigmask(SIG_SETMASK, &blocked, before);
+}
+
+static int start_thread(Isolate *i) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t before;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  block_signals(&before);
+  int failure = pthread_create(&thread, &attributes, run_thread, i);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return failure;
+}
+
+static void end_at_exit(void) { isolate_end_all(true); }
+
+static void prepare_to_spawn(void) {
+  install_handler();
+  atexit(end_at_exit);
+}
+
+static SpawnResult enter_registry(Isolate *i) {
+  lock_registry();
+  SpawnResult result = isolate_program_ends() ? SPAWN_ENDING : take_slot_locked(i) ? SPAWN_OK : SPAWN_TOO_MANY;
+  if (result == SPAWN_OK) link_locked(i);
+  unlock_registry();
+  return result;
+}
+
+SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limit,
+                          void (*body)(Isolate *, void *), void *argument) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare_to_spawn);
+  Isolate *i = new_isolate(name);
+  if (i == NULL) return SPAWN_NO_MEMORY;
+  i->spawned = true;
+  i->memory_limit = memory_limit;
+  i->body = body;
+  i->argument = argument;
+  SpawnResult entered = enter_registry(i);
+  if (entered == SPAWN_OK) {
+    isolate_hold(i); /* the thread's */
+    atomic_fetch_add(&waits, ALIVE);
+    atomic_fetch_add(&registry.threads, 1);
+    if (start_thread(i) == 0) {
+      *result = i;
+      return SPAWN_OK;
+    }
+    entered = SPAWN_NO_THREAD;
+    free_slot(i);
+    end_life(i);
+    end_thread();
+    isolate_release(i);
+  }
+  isolate_release(i);
+  return entered;
+}
+
+/* ---- joining --------------------------------------------------------------------------------------- */
+
+static bool has_ended(Isolate *i) { return atomic_load_explicit(&i->status, memory_order_acquire) != ISOLATE_RUNNING; }
+
+/* Enters the queue of joiners, unless it has ended. */
+static bool enter_joiners(Isolate *other, Waiter *w) {
+  pthread_mutex_lock(&other->lock);
+  bool waits_for_it = !has_ended(other);
+  if (waits_for_it) waiter_enqueue(&other->joiners, w);
+  pthread_mutex_unlock(&other->lock);
+  return waits_for_it;
+}
+
+WaitResult isolate_join(Isolate *self, Isolate *other, uint64_t deadline) {
+  if (has_ended(other)) return WAIT_NOTIFIED;
+  Waiter w = {.isolate = self};
+  isolate_prepare(self, WAIT_JOIN, other->id);
+  WaitResult result = WAIT_NOTIFIED;
+  if (enter_joiners(other, &w)) {
+    result = isolate_wait(self, deadline);
+    pthread_mutex_lock(&other->lock);
+    waiter_remove(&other->joiners, &w);
+    pthread_mutex_unlock(&other->lock);
+  }
+  if (has_ended(other)) result = WAIT_NOTIFIED;
+  if (result != WAIT_ATTENTION) isolate_end_wait(self);
+  return result;
+}

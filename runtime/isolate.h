@@ -1,0 +1,146 @@
+/* runtime/isolate.h: the part of a domain that other domains may touch: who it
+ * is, whether it runs, how it is woken, stopped and waited for (design: top of
+ * isolate.c). Everything else of a domain is its own thread's.
+ */
+#ifndef SAROS_RUNTIME_ISOLATE_H
+#define SAROS_RUNTIME_ISOLATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "domain.h"
+#include "message.h"
+
+#define ISOLATE_MAX 128      /* domains at once, the main one included */
+#define ISOLATE_NAME_MAX 47  /* bytes of a name: what a recording holds */
+#define NO_DEADLINE UINT64_MAX
+
+typedef enum IsolateStatus { ISOLATE_RUNNING, ISOLATE_DONE, ISOLATE_FAILED } IsolateStatus;
+
+/* Isolate.attention: what is asked of a domain; taken up at its next safe point. */
+#define ATTENTION_CANCEL 1u   /* raise "cancelled" */
+#define ATTENTION_DEADLOCK 2u /* to one that waits: all domains do */
+#define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
+
+/* Isolate.park: the state of its thread as wakers see it; a futex word. */
+typedef enum Park {
+  PARK_RUNNING,
+  PARK_WAITING,  /* about to sleep, or spinning */
+  PARK_SLEEPING, /* in the kernel, until a deadline */
+  PARK_BLOCKED,  /* in the kernel, until another domain wakes it: counts as blocked */
+  PARK_NOTIFIED  /* woken */
+} Park;
+
+/* What a domain waits for; for messages about a deadlock. */
+typedef enum WaitKind { WAIT_NOTHING, WAIT_SEND, WAIT_RECEIVE, WAIT_SELECT, WAIT_JOIN } WaitKind;
+
+typedef struct Isolate Isolate;
+
+/* A place in a queue of waiting domains. Guarded by the lock of the queue's owner. */
+typedef struct Waiter {
+  struct Waiter *next, *prev;
+  Isolate *isolate;
+  bool queued;   /* in the queue; whoever wakes it takes it out */
+  bool notified; /* woken through this place */
+} Waiter;
+
+typedef struct WaitQueue {
+  Waiter *first, *last;
+} WaitQueue;
+
+struct Isolate {
+  uint32_t id;                       /* of its domain; never used again */
+  char name[ISOLATE_NAME_MAX + 1];   /* constant */
+  bool spawned;                      /* by isolate_spawn; else its thread is the host's */
+  int slot;                          /* in the table of spawned ones; under the registry's lock */
+  _Atomic uint32_t references;       /* its thread, handles */
+  _Atomic uint32_t attention;        /* ATTENTION_* */
+  _Atomic uint32_t park;             /* Park */
+  _Atomic uint32_t wait_kind;        /* WaitKind; written by its thread */
+  _Atomic uint32_t wait_id;          /* of the channel or domain waited for */
+  _Atomic int tid;                   /* of its thread; 0 before and after */
+  _Atomic uint32_t spin;             /* rounds that a wait spins before it sleeps; its thread's own */
+  size_t memory_limit;               /* bytes of heap, 0: none; constant */
+  Isolate *next, *prev;              /* of all; under the registry's lock */
+  /* Own thread */
+  Domain *domain;
+  bool abandoned;                    /* an error was raised in it because nobody was left to wait for */
+  bool was_cancelled;                /* the error of a cancellation was raised in it */
+  /* The end: written by its thread before `status` (release), read after it (acquire) */
+  _Atomic uint32_t status;           /* IsolateStatus */
+  Message *outcome;                  /* its results, or its error; NULL: could not be told */
+  char *failure;                     /* text of the error with its traceback, malloc'ed; NULL: done */
+  _Atomic bool joined;               /* somebody was told of the end */
+  pthread_mutex_t lock;              /* of joiners */
+  WaitQueue joiners;
+  void (*body)(Isolate *isolate, void *argument); /* what its thread runs */
+  void *argument;
+};
+
+/* ---- identity (isolate.c) -------------------------------------------------------- */
+
+/* For domain_new: the isolate of the domain that begins in this thread: the one
+ * its thread was spawned for, or a new one for a host's thread. NULL: no memory. */
+Isolate *isolate_attach(Domain *d);
+/* For the end of the domain: nobody is to wait for it or wake it any more. */
+void isolate_detach(Isolate *isolate);
+void isolate_hold(Isolate *isolate);
+void isolate_release(Isolate *isolate);
+/* Domains that run, spawned ones and those of the host. */
+uint32_t isolate_count(void);
+/* Processors that this process may use. */
+int isolate_processors(void);
+
+/* ---- threads ------------------------------------------------------------------------ */
+
+typedef enum SpawnResult { SPAWN_OK, SPAWN_TOO_MANY, SPAWN_NO_MEMORY, SPAWN_NO_THREAD, SPAWN_ENDING } SpawnResult;
+
+/* Starts a thread that runs body(isolate, argument) and gives its isolate with a
+ * reference for the caller. The body makes the domain and tells the outcome with
+ * isolate_finish. */
+SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limit,
+                          void (*body)(Isolate *, void *), void *argument);
+/* From the body: the end is told to those who wait for it. Takes over outcome and failure. */
+void isolate_finish(Isolate *isolate, IsolateStatus status, Message *outcome, char *failure);
+/* Asks the domain to raise an error at its next safe point, and wakes it when it waits. */
+void isolate_cancel(Isolate *isolate);
+/* For a handler of a signal: asks the domain whose thread runs it for that. */
+void isolate_ask_in_handler(Isolate *isolate, uint32_t what);
+/* Cancels, in a handler of a signal, all spawned domains. */
+void isolate_cancel_all_in_handler(void);
+/* No domain can be spawned from now on; waits until all spawned ones have ended, cancelling
+ * them when `cancel` again and again for at most a second. True when none is left. */
+bool isolate_end_all(bool cancel);
+/* Waits, in a handler of a signal, at most so many milliseconds for them. */
+bool isolate_wait_in_handler(int milliseconds);
+/* Is the program ending: were isolate_end_all or isolate_cancel_all_in_handler called? */
+bool isolate_program_ends(void);
+
+/* ---- waiting --------------------------------------------------------------------------- */
+
+/* Nanoseconds of the monotonic clock, as deadlines count. */
+uint64_t isolate_now(void);
+
+typedef enum WaitResult { WAIT_NOTIFIED, WAIT_TIMEOUT, WAIT_ATTENTION } WaitResult;
+
+/* A wait is: isolate_prepare; put Waiters into queues, under the locks of their
+ * owners, and see under those locks that there is nothing to wait for; isolate_wait
+ * without any lock; take the Waiters out. Own thread. */
+void isolate_prepare(Isolate *isolate, WaitKind kind, uint32_t id);
+WaitResult isolate_wait(Isolate *isolate, uint64_t deadline);
+void isolate_end_wait(Isolate *isolate); /* also after a wait that was not needed */
+
+void waiter_enqueue(WaitQueue *queue, Waiter *waiter);
+void waiter_remove(WaitQueue *queue, Waiter *waiter); /* harmless when it is not queued */
+/* Takes the first out and notifies it. The answer, unless NULL, is for isolate_wake,
+ * which may be called after the lock was given back. */
+_Atomic uint32_t *waiter_notify_first(WaitQueue *queue);
+void waiter_notify_all(WaitQueue *queue);
+void isolate_wake(_Atomic uint32_t *park);
+
+/* What is asked of the domain that waits or runs: takes the flags away and raises
+ * the error, if there is one to raise. Own thread. */
+void isolate_take_up(lua_State *L);
+/* Waits for the end of another domain. */
+WaitResult isolate_join(Isolate *self, Isolate *other, uint64_t deadline);
+
+#endif

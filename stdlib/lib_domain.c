@@ -1,0 +1,492 @@
+/* stdlib/lib_domain.c: the module `domain`: spawning, joining, handles (doc/DOMAINS.md).
+ *
+ * A domain is born in its own thread (live): state, libraries, the function and its
+ * arguments decoded from the message of the one that spawned it. It calls the function
+ * with a message handler that makes a traceback. What comes of it is encoded, the
+ * state is closed, and only then are those who wait told: a domain that was joined has
+ * given back all that it had.
+ *
+ * A handle is a userdata with a counted pointer to the Isolate (runtime/isolate.h). The
+ * outcome can be decoded once; the handle keeps it (user value 1) for further joins.
+ */
+#include "domain_lib.h"
+#include "lualib.h"
+#include "trace.h"
+#include "transfer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HANDLE_TYPE "domain.handle"
+#define PREPARED_KEY "domain.prepared" /* registry: the types are made */
+#define METATABLES_KEY "domain.metatables"
+
+/* What a new domain begins with; malloc'ed, freed by its thread. */
+typedef struct Birth {
+  Message *message;         /* function and arguments, or the arguments of a file */
+  char *file;               /* to run; NULL: the function */
+  char *path, *cpath;       /* package.path and cpath of the one that spawned it; may be NULL */
+  bool no_environment;      /* saros -E */
+} Birth;
+
+static void free_birth(Birth *b) {
+  message_free(b->message);
+  free(b->file);
+  free(b->path);
+  free(b->cpath);
+  free(b);
+}
+
+/* ---- what every domain has ------------------------------------------------------------ */
+
+static void prepare_metatables(lua_State *L) {
+  lua_newtable(L);
+  L->domain->sharing.metatables = (Table *)lua_topointer(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, METATABLES_KEY);
+}
+
+static int handle_index(lua_State *L);
+static int handle_collect(lua_State *L);
+static int handle_tostring(lua_State *L);
+static int handle_join(lua_State *L);
+static int handle_cancel(lua_State *L);
+
+static void prepare_handles(lua_State *L) {
+  static const luaL_Reg metamethods[] = {{"__gc", handle_collect}, {"__tostring", handle_tostring}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"join", handle_join}, {"cancel", handle_cancel}, {NULL, NULL}};
+  luaL_newmetatable(L, HANDLE_TYPE);
+  luaL_setfuncs(L, metamethods, 0);
+  luaL_newlib(L, methods);
+  lua_pushcclosure(L, handle_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pushliteral(L, "domain");
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 1);
+}
+
+void domain_lib_prepare(lua_State *L) {
+  if (lua_getfield(L, LUA_REGISTRYINDEX, PREPARED_KEY) == LUA_TNIL) {
+    prepare_metatables(L);
+    prepare_handles(L);
+    channel_lib_prepare(L);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    L->domain->sharing.loaded = (Table *)lua_topointer(L, -1);
+    lua_pop(L, 1);
+    lua_pushboolean(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, PREPARED_KEY);
+  }
+  lua_pop(L, 1);
+}
+
+uint64_t domain_lib_deadline(lua_State *L, int index) {
+  if (lua_isnoneornil(L, index)) return NO_DEADLINE;
+  lua_Number seconds = luaL_checknumber(L, index);
+  if (!(seconds > 0)) return 0;
+  if (seconds > 1e9) return NO_DEADLINE - 1;
+  return isolate_now() + (uint64_t)(seconds * 1e9);
+}
+
+/* ---- the life of a domain ------------------------------------------------------------------ */
+
+static void set_package_field(lua_State *L, const char *field, const char *value) {
+  if (value == NULL || lua_getglobal(L, LUA_LOADLIBNAME) != LUA_TTABLE) return;
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, field);
+  lua_pop(L, 1);
+}
+
+/* Libraries and settings. Its argument is the birth. */
+static int prepare_domain(lua_State *L) {
+  const Birth *b = lua_touserdata(L, 1);
+  if (b->no_environment) {
+    lua_pushboolean(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  }
+  lua_gc(L, LUA_GCSTOP);
+  luaL_openlibs(L);
+  set_package_field(L, "path", b->path);
+  set_package_field(L, "cpath", b->cpath);
+  domain_lib_prepare(L);
+  lua_gc(L, LUA_GCRESTART);
+  lua_gc(L, LUA_GCGEN, 0, 0);
+  return 0;
+}
+
+/* Global `arg`, as a script sees it: the file at 0, its arguments, which are on the stack. */
+static void set_arg(lua_State *L, const char *file, int n) {
+  lua_createtable(L, n, 1);
+  lua_pushstring(L, file);
+  lua_rawseti(L, -2, 0);
+  for (int i = 1; i <= n; i++) {
+    lua_pushvalue(L, -1 - n + i - 1);
+    lua_rawseti(L, -2, i);
+  }
+  lua_setglobal(L, "arg");
+}
+
+/* Decodes and calls; its results are the function's. Its argument is the birth. */
+static int run_birth(lua_State *L) {
+  Birth *b = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  if (b->file != NULL && luaL_loadfile(L, b->file) != LUA_OK) return lua_error(L);
+  Message *m = b->message;
+  b->message = NULL;
+  int n = transfer_decode(L, m);
+  if (b->file != NULL) set_arg(L, b->file, n);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* The message handler: the error and a text with its traceback, both as results of one. */
+static int describe_error(lua_State *L) {
+  lua_settop(L, 1);
+  luaL_tolstring(L, 1, NULL);
+  lua_pushfstring(L, "%s\nin domain %d (%s)", lua_tostring(L, 2), (int)L->domain->id, L->domain->isolate->name);
+  luaL_traceback(L, L, lua_tostring(L, -1), 1);
+  lua_createtable(L, 2, 0);
+  lua_pushvalue(L, 1);
+  lua_rawseti(L, -2, 1);
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, 2);
+  return 1;
+}
+
+typedef struct Outcome {
+  IsolateStatus status;
+  Message *message;
+  char *failure;
+} Outcome;
+
+static Outcome failed(Message *m, const char *text) {
+  return (Outcome){ISOLATE_FAILED, m, strdup(text)}; /* NULL, without memory, is told as such */
+}
+
+/* Of the error on top: what describe_error made, or, when it could not, what there is. */
+static Outcome outcome_of_error(lua_State *L) {
+  char why[512];
+  if (!lua_istable(L, -1)) {
+    const char *text = lua_tostring(L, -1);
+    return failed(NULL, text != NULL ? text : "error in error handling");
+  }
+  lua_rawgeti(L, -1, 2);
+  lua_rawgeti(L, -2, 1);
+  Message *m = lua_isstring(L, -1) ? NULL : transfer_try_encode(L, 1, "error", false, why, sizeof why);
+  return failed(m, lua_tostring(L, -2));
+}
+
+static Outcome outcome_of_results(lua_State *L, int n) {
+  char why[512];
+  Message *m = transfer_try_encode(L, n, "result", false, why, sizeof why);
+  return m != NULL ? (Outcome){ISOLATE_DONE, m, NULL} : failed(NULL, why);
+}
+
+static Outcome run_domain(lua_State *L, Birth *b) {
+  lua_pushcfunction(L, prepare_domain);
+  lua_pushlightuserdata(L, b);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return outcome_of_error(L);
+  lua_pushcfunction(L, describe_error);
+  lua_pushcfunction(L, run_birth);
+  lua_pushlightuserdata(L, b);
+  if (lua_pcall(L, 1, LUA_MULTRET, 1) != LUA_OK) return outcome_of_error(L);
+  return outcome_of_results(L, lua_gettop(L) - 1);
+}
+
+/* The body of the thread. */
+static void live(Isolate *isolate, void *birth) {
+  lua_State *L = luaL_newstate();
+  Outcome outcome = {ISOLATE_FAILED, NULL, NULL};
+  if (L != NULL) {
+    TRACE_LIFECYCLE(L->domain, DOMAIN_SPAWN, isolate->id);
+    outcome = run_domain(L, birth);
+    TRACE_LIFECYCLE(L->domain, DOMAIN_TERMINATE, isolate->id);
+    lua_close(L);
+  }
+  free_birth(birth);
+  isolate_finish(isolate, outcome.status, outcome.message, outcome.failure);
+}
+
+/* ---- spawning -------------------------------------------------------------------------------- */
+
+typedef struct Options {
+  const char *name; /* NULL: "domain N" */
+  size_t memory;    /* bytes; 0: no limit */
+} Options;
+
+static size_t read_memory(lua_State *L) {
+  lua_Integer bytes = 0;
+  int ok = 1;
+  if (lua_getfield(L, 1, "memory") != LUA_TNIL) bytes = lua_tointegerx(L, -1, &ok);
+  luaL_argcheck(L, ok && bytes >= 0, 1, "option 'memory' is not a number of bytes");
+  lua_pop(L, 1);
+  return (size_t)bytes;
+}
+
+static void check_names(lua_State *L) {
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    if (key == NULL || (strcmp(key, "name") != 0 && strcmp(key, "memory") != 0))
+      luaL_argerror(L, 1, lua_pushfstring(L, "no option '%s'", luaL_tolstring(L, -2, NULL)));
+  }
+}
+
+/* The table of options at index 1, when there is one: its place is taken by the name. */
+static Options read_options(lua_State *L, int *first) {
+  Options options = {NULL, 0};
+  *first = lua_istable(L, 1) ? 2 : 1;
+  if (*first == 1) return options;
+  check_names(L);
+  options.memory = read_memory(L);
+  if (lua_getfield(L, 1, "name") != LUA_TNIL) {
+    options.name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    luaL_argcheck(L, options.name != NULL, 1, "option 'name' is not a string");
+  }
+  lua_replace(L, 1);
+  return options;
+}
+
+static char *copy_package_field(lua_State *L, const char *field) {
+  Table *loaded = L->domain->sharing.loaded;
+  char *copy = NULL;
+  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (loaded != NULL && lua_getfield(L, -1, LUA_LOADLIBNAME) == LUA_TTABLE) {
+    lua_getfield(L, -1, field);
+    if (lua_type(L, -1) == LUA_TSTRING) copy = strdup(lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+  return copy;
+}
+
+static bool ignores_environment(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  bool ignores = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return ignores;
+}
+
+static Birth *new_birth(lua_State *L, Message *m, const char *file) {
+  Birth *b = calloc(1, sizeof *b);
+  if (b == NULL) {
+    message_free(m);
+    luaL_error(L, "not enough memory");
+  }
+  b->message = m;
+  b->file = file != NULL ? strdup(file) : NULL;
+  b->path = copy_package_field(L, "path");
+  b->cpath = copy_package_field(L, "cpath");
+  b->no_environment = ignores_environment(L);
+  return b;
+}
+
+static Isolate **new_handle(lua_State *L) {
+  Isolate **h = lua_newuserdatauv(L, sizeof *h, 1);
+  *h = NULL;
+  luaL_setmetatable(L, HANDLE_TYPE);
+  return h;
+}
+
+static const char *const spawn_errors[] = {
+  [SPAWN_TOO_MANY] = "too many domains: 128 run already", [SPAWN_NO_MEMORY] = "not enough memory",
+  [SPAWN_NO_THREAD] = "cannot start a thread", [SPAWN_ENDING] = "the program is ending"};
+
+/* Pushes the handle of a new domain. */
+static int start(lua_State *L, Options options, Message *m, const char *file) {
+  Birth *b = new_birth(L, m, file);
+  Isolate *isolate;
+  SpawnResult result = isolate_spawn(&isolate, options.name, options.memory, live, b);
+  if (result != SPAWN_OK) {
+    free_birth(b);
+    return luaL_error(L, "%s", spawn_errors[result]);
+  }
+  *(Isolate **)lua_touserdata(L, -1) = isolate;
+  return 1;
+}
+
+/* domain.spawn([options,] f, ...) -> handle. Runs f(...) in a new domain: f, its upvalues
+ * and the arguments are copied. options: {name = string, memory = bytes of heap}. */
+static int spawn(lua_State *L) {
+  int first;
+  Options options = read_options(L, &first);
+  luaL_checktype(L, first, LUA_TFUNCTION);
+  int n = lua_gettop(L) - first + 1;
+  Message *m = transfer_encode(L, n, "arg", true);
+  new_handle(L);
+  return start(L, options, m, NULL);
+}
+
+/* domain.spawn_file([options,] path, ...) -> handle. Runs the file as a script with those
+ * arguments, in `...` and the global `arg`. What is wrong with the file is told by join. */
+static int spawn_file(lua_State *L) {
+  int first;
+  Options options = read_options(L, &first);
+  const char *file = luaL_checkstring(L, first);
+  Message *m = transfer_encode(L, lua_gettop(L) - first, "arg", false);
+  new_handle(L);
+  return start(L, options, m, file);
+}
+
+/* ---- handles ------------------------------------------------------------------------------------ */
+
+static Isolate *check_handle(lua_State *L, int index) {
+  Isolate **h = luaL_checkudata(L, index, HANDLE_TYPE);
+  if (*h == NULL) luaL_argerror(L, index, "domain was never started");
+  return *h;
+}
+
+/* The first join of all decodes the outcome; pushes it as a list with its length `n`, or
+ * the error in the field `error`. */
+static void take_outcome(lua_State *L, Isolate *i) {
+  if (atomic_exchange(&i->joined, true)) luaL_error(L, "domain was joined by another one");
+  Message *m = i->outcome;
+  i->outcome = NULL;
+  int base = lua_gettop(L), n = 0;
+  if (m != NULL) n = transfer_decode(L, m);
+  bool is_error = atomic_load(&i->status) == ISOLATE_FAILED;
+  if (is_error && n == 0) {
+    lua_pushstring(L, i->failure != NULL ? i->failure : "not enough memory");
+    n = 1;
+  }
+  lua_createtable(L, n, 2);
+  for (int k = 1; k <= n; k++) {
+    lua_pushvalue(L, base + k);
+    lua_rawseti(L, -2, k);
+  }
+  lua_pushinteger(L, n);
+  lua_setfield(L, -2, is_error ? "error" : "n");
+  if (n > 0) lua_replace(L, base + 1);
+  lua_settop(L, base + 1);
+}
+
+/* Unpacks the outcome on top: results, or the error raised. */
+static int give_outcome(lua_State *L) {
+  int list = lua_gettop(L);
+  if (lua_getfield(L, list, "error") != LUA_TNIL) {
+    lua_rawgeti(L, list, 1);
+    return lua_error(L);
+  }
+  lua_getfield(L, list, "n");
+  int n = (int)lua_tointeger(L, -1);
+  luaL_checkstack(L, n, "too many results");
+  for (int k = 1; k <= n; k++) lua_rawgeti(L, list, k);
+  return n;
+}
+
+static WaitResult wait_for_end(lua_State *L, Isolate *i, uint64_t deadline) {
+  TRACE_BEGIN(L->domain, DOMAIN_JOIN);
+  WaitResult result = isolate_join(domain_lib_self(L), i, deadline);
+  TRACE_END(L->domain, DOMAIN_JOIN);
+  if (result == WAIT_ATTENTION) isolate_take_up(L);
+  return result;
+}
+
+/* handle:join([seconds]) -> results of the domain's function; raises its error: a string
+ * with the traceback there, or, when it is no string, the error itself. After the time:
+ * nil, "timeout". A second join gives the same again. */
+static int handle_join(lua_State *L) {
+  Isolate *i = check_handle(L, 1);
+  uint64_t deadline = domain_lib_deadline(L, 2);
+  if (i == domain_lib_self(L)) return luaL_error(L, "a domain cannot join itself");
+  lua_settop(L, 1);
+  if (wait_for_end(L, i, deadline) == WAIT_TIMEOUT) {
+    lua_pushnil(L);
+    lua_pushliteral(L, "timeout");
+    return 2;
+  }
+  if (lua_getiuservalue(L, 1, 1) == LUA_TNIL) {
+    lua_pop(L, 1);
+    take_outcome(L, i);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, 1);
+  }
+  return give_outcome(L);
+}
+
+/* handle:cancel(): raises an error in the domain at its next safe point. */
+static int handle_cancel(lua_State *L) {
+  isolate_cancel(check_handle(L, 1));
+  return 0;
+}
+
+static const char *status_text(Isolate *i) {
+  switch ((IsolateStatus)atomic_load_explicit(&i->status, memory_order_acquire)) {
+    case ISOLATE_DONE: return "done";
+    case ISOLATE_FAILED: return i->was_cancelled ? "cancelled" : "failed";
+    case ISOLATE_RUNNING: break;
+  }
+  return atomic_load_explicit(&i->wait_kind, memory_order_relaxed) != WAIT_NOTHING ? "waiting" : "running";
+}
+
+/* Fields status ("running", "waiting", "done", "failed", "cancelled"), id, name; methods in
+ * upvalue 1. */
+static int handle_index(lua_State *L) {
+  Isolate *i = check_handle(L, 1);
+  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (strcmp(key, "status") == 0) lua_pushstring(L, status_text(i));
+  else if (strcmp(key, "id") == 0) lua_pushinteger(L, i->id);
+  else if (strcmp(key, "name") == 0) lua_pushstring(L, i->name);
+  else lua_rawget(L, lua_upvalueindex(1));
+  return 1;
+}
+
+static int handle_collect(lua_State *L) {
+  Isolate **h = luaL_checkudata(L, 1, HANDLE_TYPE);
+  if (*h != NULL) isolate_release(*h);
+  *h = NULL;
+  return 0;
+}
+
+static int handle_tostring(lua_State *L) {
+  Isolate *i = check_handle(L, 1);
+  lua_pushfstring(L, "domain %d (%s)", (int)i->id, i->name);
+  return 1;
+}
+
+/* ---- the module ------------------------------------------------------------------------------------- */
+
+/* domain.self() -> handle of the running domain */
+static int self(lua_State *L) {
+  Isolate **h = new_handle(L);
+  *h = domain_lib_self(L);
+  isolate_hold(*h);
+  return 1;
+}
+
+/* domain.count() -> number of domains that run, this one included */
+static int count(lua_State *L) {
+  lua_pushinteger(L, isolate_count());
+  return 1;
+}
+
+/* domain.cpus() -> number of processors that the program may use */
+static int cpus(lua_State *L) {
+  lua_pushinteger(L, isolate_processors());
+  return 1;
+}
+
+/* domain.metatable(name, table): the metatable that tables of that name have in this
+ * domain. Tables with it are sent with the name, and get what the receiver has agreed on. */
+static int agree_on_metatable(lua_State *L) {
+  luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  lua_getfield(L, LUA_REGISTRYINDEX, METATABLES_KEY);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_rawset(L, 3);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 1);
+  lua_rawset(L, 3);
+  lua_settop(L, 2);
+  return 1;
+}
+
+int luaopen_domain(lua_State *L) {
+  static const luaL_Reg functions[] = {
+    {"spawn", spawn}, {"spawn_file", spawn_file}, {"self", self}, {"count", count}, {"cpus", cpus},
+    {"metatable", agree_on_metatable}, {NULL, NULL}};
+  domain_lib_prepare(L);
+  luaL_newlib(L, functions);
+  channel_lib_open(L);
+  return 1;
+}

@@ -1,0 +1,45 @@
+/* vm/transfer.h: values into messages and back (design: top of transfer_encode.c). */
+#ifndef SAROS_VM_TRANSFER_H
+#define SAROS_VM_TRANSFER_H
+
+#include "domain.h"
+#include "message.h"
+
+/* What stands in a message. A value is a token with what follows it:
+ *   count  unsigned, seven bits a byte, lowest first, the highest bit set but in the last
+ *   text   count of bytes, bytes
+ * "new" tokens number the objects of the message, from 0 on, as they come. */
+typedef enum Token {
+  TOKEN_NIL,
+  TOKEN_FALSE,
+  TOKEN_TRUE,
+  TOKEN_INT,       /* count of the zigzag number */
+  TOKEN_FLOAT,     /* 8 bytes */
+  TOKEN_SHORT,     /* text: an interned string */
+  TOKEN_LONG,      /* new; text */
+  TOKEN_LARGE,     /* new; count: which of the message's large strings */
+  TOKEN_TABLE,     /* new; body: see transfer_encode.c */
+  TOKEN_FUNCTION,  /* new; byte 0 and the new prototype: 4 bytes size, binary chunk; or byte 1, count: the prototype */
+  TOKEN_UPVALUE,   /* new; where an upvalue stands */
+  TOKEN_OBJECT,    /* count: one that came before */
+  TOKEN_GLOBALS,   /* the receiver's table of globals */
+  TOKEN_CHANNEL,   /* count: which of the message's channels */
+  TOKEN_MODULE,    /* count: which of the message's modules */
+  TOKEN_MEMBER,    /* count: module; text: its field */
+  TOKEN_NATIVE,    /* 8 bytes: a C function of this program, without upvalues */
+  TOKEN_PRIMITIVE, /* 8 bytes */
+  TOKEN_AGREED     /* text: name of a metatable (metatables only) */
+} Token;
+
+/* Puts the `n` values on top into a message; they stay. `root` names them in the
+ * error of a value that cannot be sent ("arg" gives arg.list[3], or, when there are
+ * several, arg[2].list[3]); `function`: the first one is the function of a new
+ * domain. Raises. */
+Message *transfer_encode(lua_State *L, int n, const char *root, bool function);
+/* The same without raising: NULL with the text of the error, of at most `size` bytes, in *text. */
+Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text, size_t size);
+/* Pushes the values of a message, whose end this is, also when it raises; answers
+ * their number. Loads modules, so that it may run guest code. */
+int transfer_decode(lua_State *L, Message *m);
+
+#endif

@@ -1,0 +1,280 @@
+/* vm/transfer_decode.c: messages into values (format and design: transfer_encode.c).
+ *
+ * First everything that may run guest code or collect: handles of channels and
+ * modules, gathered in a table. Then the objects, with nothing that
+ * collects in between, so that none of them needs an anchor. The message was written
+ * by this program: its contents are asserted, not checked.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "channel.h"
+#include "call.h"
+#include "compiler.h"
+#include "transfer.h"
+
+typedef struct Decoder {
+  lua_State *L;
+  Message *message;
+  const char *cursor;
+  Table *references; /* channels, then modules; NULL: none */
+  GCObject **objects;
+  uint32_t nobjects;
+} Decoder;
+
+/* ---- bytes ---------------------------------------------------------------------------- */
+
+static uint8_t get_byte(Decoder *d) { return (uint8_t)*d->cursor++; }
+
+static uint64_t get_count(Decoder *d) {
+  uint64_t n = 0;
+  for (int shift = 0;; shift += 7) {
+    uint8_t byte = get_byte(d);
+    n |= (uint64_t)(byte & 0x7f) << shift;
+    if (!(byte & 0x80)) return n;
+  }
+}
+
+static void get(Decoder *d, void *to, size_t size) {
+  memcpy(to, d->cursor, size);
+  d->cursor += size;
+}
+
+static String *get_text(Decoder *d) {
+  size_t size = get_count(d);
+  String *s = string_new(d->L, d->cursor, size);
+  d->cursor += size;
+  return s;
+}
+
+/* ---- objects ---------------------------------------------------------------------------- */
+
+static void add_object(Decoder *d, void *object) {
+  rt_assert(d->nobjects < d->message->nobjects);
+  d->objects[d->nobjects++] = object;
+}
+
+static String *get_large(Decoder *d) {
+  LargeHeader **large = &d->message->large[get_count(d)];
+  String *s = heap_large_adopt(d->L->domain, *large);
+  if (s == NULL) error_memory(d->L);
+  *large = NULL;
+  object_init(d->L, s, TYPE_LONG_STRING);
+  s->extra = 0; /* its hash was another domain's */
+  s->hash = d->L->domain->seed;
+  return s;
+}
+
+/* The prototype's first function is the one that loading its code makes. */
+static LuaClosure *get_function(Decoder *d) {
+  if (get_byte(d) == 1) {
+    LuaClosure *f = lua_closure_new(d->L, (Prototype *)d->objects[get_count(d)]);
+    add_object(d, f);
+    return f;
+  }
+  uint32_t size;
+  get(d, &size, sizeof size);
+  LuaClosure *f = chunk_undump(d->L, d->cursor, size, "=message");
+  d->L->top--;
+  d->cursor += size;
+  add_object(d, f);
+  add_object(d, f->p);
+  return f;
+}
+
+static const TValue *reference(Decoder *d, uint64_t i) { return table_get_int(d->references, (int64_t)i + 1); }
+
+static void get_member(Decoder *d, TValue *v) {
+  const TValue *module = reference(d, d->message->nchannels + get_count(d));
+  String *name = get_text(d);
+  TValue key;
+  set_string(&key, name);
+  const TValue *function = is_table(module) ? table_get(as_table(module), &key) : &table_absent;
+  if (!is_function(function)) error_run(d->L, "message needs the function '%s' of a module, which is not there", name->data);
+  value_copy(v, function);
+}
+
+static void *get_pointer(Decoder *d) {
+  void *p;
+  get(d, &p, sizeof p);
+  return p;
+}
+
+static void set_known(TValue *v, GCObject *o) {
+  set_object(v, o, o->type | TAG_COLLECTED);
+}
+
+static void put_string(TValue *v, String *s) { set_string(v, s); } /* (a macro that uses s twice) */
+
+static void get_value(Decoder *d, TValue *v) {
+  lua_State *L = d->L;
+  Token token = get_byte(d);
+  switch (token) {
+    case TOKEN_NIL: set_nil(v); break;
+    case TOKEN_FALSE: case TOKEN_TRUE: set_bool(v, token == TOKEN_TRUE); break;
+    case TOKEN_INT: {
+      uint64_t n = get_count(d);
+      set_int(v, (int64_t)(n >> 1 ^ (0 - (n & 1))));
+      break;
+    }
+    case TOKEN_FLOAT: get(d, &v->v.n, sizeof v->v.n); v->tag = TAG_FLOAT; break;
+    case TOKEN_SHORT: put_string(v, get_text(d)); break;
+    case TOKEN_LONG: put_string(v, get_text(d)); add_object(d, v->v.gc); break;
+    case TOKEN_LARGE: put_string(v, get_large(d)); add_object(d, v->v.gc); break;
+    case TOKEN_TABLE: set_table(v, table_new(L, 0, 0)); add_object(d, v->v.gc); break;
+    case TOKEN_FUNCTION: set_lua_closure(v, get_function(d)); break;
+    case TOKEN_OBJECT: set_known(v, d->objects[get_count(d)]); break;
+    case TOKEN_GLOBALS: value_copy(v, table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS)); break;
+    case TOKEN_CHANNEL: value_copy(v, reference(d, get_count(d))); break;
+    case TOKEN_MODULE: value_copy(v, reference(d, d->message->nchannels + get_count(d))); break;
+    case TOKEN_MEMBER: get_member(d, v); break;
+    case TOKEN_NATIVE: v->v.p = get_pointer(d); v->tag = TAG_C_FUNCTION; break;
+    case TOKEN_PRIMITIVE: v->v.p = get_pointer(d); v->tag = TAG_PRIMITIVE; break;
+    case TOKEN_UPVALUE: case TOKEN_AGREED: rt_assert(!"not a value"); break;
+  }
+}
+
+/* ---- bodies ------------------------------------------------------------------------------- */
+
+/* The objects are young: no store into them needs the barrier. */
+static void get_array(Decoder *d, Table *t, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) get_value(d, &t->array[i]);
+}
+
+static void get_pairs(Decoder *d, Table *t, uint32_t n) {
+  TValue key, value;
+  for (uint32_t i = 0; i < n; i++) {
+    get_value(d, &key);
+    get_value(d, &value);
+    table_set(d->L, t, &key, &value);
+  }
+}
+
+static Table *get_agreed(Decoder *d) {
+  String *name = get_text(d);
+  TValue key;
+  set_string(&key, name);
+  Table *agreed = d->L->domain->sharing.metatables;
+  const TValue *mt = agreed != NULL ? table_get(agreed, &key) : &table_absent;
+  if (!is_table(mt)) error_run(d->L, "no metatable is agreed on as '%s' in this domain", name->data);
+  return as_table(mt);
+}
+
+static Table *get_metatable(Decoder *d) {
+  if ((Token)*d->cursor == TOKEN_AGREED) {
+    d->cursor++;
+    return get_agreed(d);
+  }
+  TValue v;
+  get_value(d, &v);
+  return is_table(&v) ? as_table(&v) : NULL;
+}
+
+/* Count of array values, those values, count of pairs: the size of the hash part comes
+ * after the array, so it is found by a second resize. */
+static void get_table(Decoder *d, Table *t) {
+  uint32_t narray = (uint32_t)get_count(d);
+  if (narray > 0) {
+    table_resize(d->L, t, narray, 0);
+    get_array(d, t, narray);
+  }
+  uint32_t npairs = (uint32_t)get_count(d);
+  if (npairs > 0) {
+    table_resize(d->L, t, narray, npairs);
+    get_pairs(d, t, npairs);
+  }
+  t->metatable = get_metatable(d);
+}
+
+static void get_upvalues(Decoder *d, LuaClosure *f) {
+  for (int i = 0; i < f->nupvalues; i++) {
+    if (get_byte(d) == TOKEN_OBJECT) {
+      f->upvalues[i] = (UpValue *)d->objects[get_count(d)];
+    } else {
+      f->upvalues[i] = upvalue_new_closed(d->L);
+      add_object(d, f->upvalues[i]);
+    }
+  }
+}
+
+static void get_body(Decoder *d, GCObject *o) {
+  switch (o->type) {
+    case LUA_TTABLE: get_table(d, (Table *)o); break;
+    case TYPE_LUA_CLOSURE: get_upvalues(d, (LuaClosure *)o); break;
+    case TYPE_UPVALUE: get_value(d, ((UpValue *)o)->v); break;
+    default: break;
+  }
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+/* Pushes the module whose name is next. */
+static void load_module(Decoder *names) {
+  lua_State *L = names->L;
+  size_t size = get_count(names);
+  lua_getglobal(L, "require");
+  lua_pushlstring(L, names->cursor, size);
+  names->cursor += size;
+  lua_call(L, 1, 1);
+}
+
+/* Pushes the table of channels and modules. */
+static void gather_references(Decoder *d) {
+  lua_State *L = d->L;
+  Message *m = d->message;
+  Decoder names = {.L = L, .cursor = m->bytes + m->modules_at};
+  lua_createtable(L, (int)(m->nchannels + m->nmodules), 0);
+  for (uint32_t i = 0; i < m->nchannels; i++) {
+    L->domain->sharing.push_channel(L, m->channels[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  for (uint32_t i = 0; i < m->nmodules; i++) {
+    load_module(&names);
+    lua_rawseti(L, -2, (lua_Integer)(m->nchannels + i) + 1);
+  }
+  d->references = api_table(L, -1);
+}
+
+static void allocate_objects(Decoder *d) {
+  if (d->message->nobjects == 0) return;
+  d->objects = malloc(d->message->nobjects * sizeof *d->objects);
+  if (d->objects == NULL) error_memory(d->L);
+}
+
+static void decode(lua_State *L, void *decoder) {
+  Decoder *d = decoder;
+  Message *m = d->message;
+  stack_check(L, (int)m->nvalues + 4);
+  if (m->nchannels + m->nmodules > 0) gather_references(d);
+  allocate_objects(d);
+  TValue *first = L->top;
+  for (uint32_t i = 0; i < m->nvalues; i++) set_nil(&first[i]);
+  L->top += m->nvalues; /* before the bodies: loading code pushes */
+  for (uint32_t i = 0; i < m->nvalues; i++) {
+    ptrdiff_t at = stack_save(L, first + i);
+    TValue v;
+    get_value(d, &v);
+    value_copy(stack_restore(L, at), &v);
+    first = stack_restore(L, at) - i;
+  }
+  for (uint32_t i = 0; i < d->nobjects; i++) get_body(d, d->objects[i]);
+  if (d->references != NULL) { /* the table is below the values */
+    for (uint32_t i = 0; i < m->nvalues; i++) value_copy(L->top - m->nvalues + i - 1, L->top - m->nvalues + i);
+    L->top--;
+  }
+}
+
+int transfer_decode(lua_State *L, Message *m) {
+  Decoder d = {.L = L, .message = m, .cursor = m->bytes};
+  int n = (int)m->nvalues;
+  L->ncalls_nonyieldable++;
+  int status = vm_protect(L, decode, &d, stack_save(L, L->top), L->errfunc);
+  L->ncalls_nonyieldable--;
+  free(d.objects);
+  message_free(m);
+  if (status != LUA_OK) lua_error(L);
+  if (L->ci->top < L->top) L->ci->top = L->top;
+  gc_check(L);
+  return n;
+}
