@@ -27,18 +27,24 @@ enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll looks at */ };
 
 /* Makes lanes for the slots laid out since. */
 static int make_lanes(eventring_cursor *c, struct eventring_error *error) {
-  for (unsigned i = 0; i < c->trace.status.laid_out * EVENTRING_RINGS; i++)
+  for (unsigned i = 0; i < c->trace.status.laid_out * EVENTRING_RINGS; i++) {
+    unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS;
     if (!c->lane[i] &&
-        !(c->lane[i] = evr_lane_new(i / EVENTRING_RINGS, i % EVENTRING_RINGS)))
+        !(c->lane[i] = evr_lane_new(slot, ring, c->opened_head[slot][ring])))
       return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
+  }
   return EVENTRING_OK;
 }
 
-static void join_lanes(eventring_cursor *c) {
+/* Lanes stand at the present; others take their first position when they are first
+   polled, which makes opening cheap. */
+static int join_now(eventring_cursor *c, struct eventring_error *error) {
   unsigned budget = DAMAGE_BUDGET;
-  bool now = c->flags & EVENTRING_OPEN_NOW;
+  int status = make_lanes(c, error);
+  if (status != EVENTRING_OK) return status;
   for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
-    evr_lane_join(&c->trace, c->lane[i], now, true, &budget);
+    evr_lane_join_now(&c->trace, c->lane[i], &budget);
+  return EVENTRING_OK;
 }
 
 /* ---- Opening and closing ------------------------------------------------------------ */
@@ -62,12 +68,12 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
   c->flags = flags;
   snprintf(c->trace.path, sizeof c->trace.path, "%s", path);
   int status = evr_trace_open(&c->trace, &cause);
-  if (status == EVENTRING_OK) status = make_lanes(c, &cause);
+  memcpy(c->opened_head, c->trace.head, sizeof c->opened_head);
+  if (status == EVENTRING_OK && flags & EVENTRING_OPEN_NOW) status = join_now(c, &cause);
   if (status != EVENTRING_OK) {
     destroy(c);
     return evr_fail(error, status, cause.sys_errno, "%.200s: %s", path, cause.text);
   }
-  join_lanes(c);
   *cursor = c;
   return EVENTRING_OK;
 }
@@ -108,51 +114,98 @@ static void recalibrate_own(struct evr_recording *r) {
   evr_unlock();
 }
 
+static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
+  return watch->word && watch->head == head &&
+         !__atomic_load_n(watch->word, __ATOMIC_RELAXED);
+}
+
+/* Notes the limit of a lane; makes it active, or watches it from now on. */
+static void set_limit(eventring_cursor *c, unsigned i, uint64_t head,
+                      struct evr_sink *sink) {
+  struct evr_lane *lane = c->lane[i];
+  struct evr_watch *watch = &c->watch[i];
+  watch->word = NULL;
+  if (evr_lane_limit(&c->trace, lane, &sink->budget)) {
+    c->active[c->actives++] = lane;
+  } else if (lane->sequence && lane->sequence == head) {
+    watch->head = head;
+    watch->word = evr_source_word(
+        &c->trace.source,
+        evr_trace_block_offset(&c->trace, lane->slot, lane->ring, head),
+        lane->block->have);
+  }
+}
+
+/* What events refer to is read anew when there are events, or news of it. */
+static int catch_up(eventring_cursor *c) {
+  const struct evr_trace *trace = &c->trace;
+  if (!c->actives && trace->definitions == trace->status.definitions)
+    return EVENTRING_OK;
+  return evr_trace_catch_up(&c->trace, &c->error);
+}
+
 static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   if (c->trace.source.own) recalibrate_own(c->trace.source.own);
   int status = evr_trace_refresh(&c->trace, &c->error);
   if (status == EVENTRING_OK) status = make_lanes(c, &c->error);
+  if (status != EVENTRING_OK) return status;
   unsigned lanes = c->trace.status.laid_out * EVENTRING_RINGS;
-  for (unsigned i = 0; status == EVENTRING_OK && i < lanes; i++)
-    evr_lane_limit(&c->trace, c->lane[i], &sink->budget);
-  return status == EVENTRING_OK ? evr_trace_catch_up(&c->trace, &c->error) : status;
+  const uint64_t *head = &c->trace.head[0][0];
+  c->actives = 0;
+  for (unsigned i = 0; i < lanes; i++)
+    if (!is_quiet(&c->watch[i], head[i])) set_limit(c, i, head[i], sink);
+  return catch_up(c);
 }
 
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
-  for (unsigned i = 0; i < EVR_LANES && c->lane[i] && !sink->stopped; i++)
-    evr_lane_drain(&c->trace, c->lane[i], UINT64_MAX, sink);
+  for (unsigned i = 0; i < c->actives && !sink->stopped; i++)
+    evr_lane_drain(&c->trace, c->active[i], UINT64_MAX, sink);
 }
 
-/* Of the lanes that have something: the one to go first, and until when. */
-static struct evr_lane *earliest(struct evr_lane **active, unsigned count,
-                                 uint64_t *until) {
-  struct evr_lane *first = NULL;
-  uint64_t first_ns = UINT64_MAX;
-  *until = UINT64_MAX;
-  for (unsigned i = 0; i < count; i++) {
-    uint64_t ns = active[i]->item.order_ns;
-    if (!first || ns < first_ns) {
-      *until = first ? first_ns : UINT64_MAX;
-      first = active[i];
-      first_ns = ns;
-    } else if (ns < *until) {
-      *until = ns;
-    }
+/* ---- Merging ---------------------------------------------------------------------------
+ *
+ * The active lanes are a heap by time: no lane comes before its parent (i - 1) / 2. */
+
+static bool comes_before(const struct evr_lane *a, const struct evr_lane *b) {
+  if (a->order_ns != b->order_ns) return a->order_ns < b->order_ns;
+  return a->slot != b->slot ? a->slot < b->slot : a->ring < b->ring;
+}
+
+/* Puts active[i] where it belongs among those below it. */
+static void sift_down(struct evr_lane **active, unsigned count, unsigned i) {
+  struct evr_lane *lane = active[i];
+  for (;;) {
+    unsigned below = 2 * i + 1;
+    if (below + 1 < count && comes_before(active[below + 1], active[below])) below++;
+    if (below >= count || comes_before(lane, active[below])) break;
+    active[i] = active[below];
+    i = below;
   }
-  return first;
+  active[i] = lane;
+}
+
+/* When the first lane has to make way for another. */
+static uint64_t time_of_second(struct evr_lane **active, unsigned count) {
+  uint64_t ns = count > 1 ? active[1]->order_ns : UINT64_MAX;
+  return count > 2 && active[2]->order_ns < ns ? active[2]->order_ns : ns;
+}
+
+static unsigned make_heap(eventring_cursor *c, struct evr_sink *sink) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < c->actives; i++)
+    if (evr_lane_look(&c->trace, c->active[i], &sink->budget))
+      c->active[count++] = c->active[i];
+  for (unsigned i = count / 2; i-- > 0;) sift_down(c->active, count, i);
+  return count;
 }
 
 static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
-  struct evr_lane *active[EVR_LANES];
-  unsigned count = 0;
-  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
-    if (evr_lane_peek(&c->trace, c->lane[i], &sink->budget)) active[count++] = c->lane[i];
+  struct evr_lane **active = c->active;
+  unsigned count = make_heap(c, sink);
   while (count && !sink->stopped) {
-    uint64_t until;
-    struct evr_lane *lane = earliest(active, count, &until);
-    bool more = evr_lane_drain(&c->trace, lane, until, sink);
-    for (unsigned i = 0; !more && i < count; i++)
-      if (active[i] == lane) active[i--] = active[--count];
+    if (!evr_lane_drain(&c->trace, active[0], time_of_second(active, count), sink))
+      active[0] = active[--count];
+    sift_down(active, count, 0);
   }
 }
 
@@ -179,6 +232,15 @@ static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   return status;
 }
 
+static int pass_over_event(void *context, const struct eventring_event *event) {
+  (void)context, (void)event;
+  return 0;
+}
+static int pass_over_loss(void *context, const struct eventring_loss *loss) {
+  (void)context, (void)loss;
+  return 0;
+}
+
 int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callbacks,
                    void *context, uint64_t max) {
   if (!c) return EVENTRING_E_ARGUMENT;
@@ -186,6 +248,8 @@ int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callba
   struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
                           .budget = DAMAGE_BUDGET};
   if (callbacks) sink.callbacks = *callbacks;
+  if (!sink.callbacks.event) sink.callbacks.event = pass_over_event;
+  if (!sink.callbacks.lost) sink.callbacks.lost = pass_over_loss;
   c->busy = true;
   int status = poll_all(c, &sink);
   c->busy = false;

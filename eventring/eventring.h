@@ -581,7 +581,8 @@ struct eventring_ring_info {
   uint64_t oldest_ns; /* time of the oldest event block that is there, or 0 */
   uint64_t newest_ns; /* time of the newest event, or 0 */
   /* of this cursor: emitted = missed + delivered + lost + still to come */
-  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before it opened */
+  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before it opened; where a
+                         ring had gone round by then: before its first poll */
   uint64_t delivered;
   uint64_t lost;
   uint64_t torn;      /* spans delivered as torn */

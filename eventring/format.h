@@ -303,6 +303,9 @@ _Static_assert(EVENTRING_MAX_PAYLOAD == 8 * (FORMAT_PAYLOAD_WORDS - 1), "word");
 _Static_assert(FORMAT_BLOCK_HEADER_WORDS + FORMAT_MAX_OPEN * FORMAT_OPEN_WORDS +
                        2 + 1 + FORMAT_PAYLOAD_WORDS <= FORMAT_BLOCK_WORDS, "block");
 
+/* The length bits of an event word; and with those of its kind. */
+#define FORMAT_LENGTH_MASK ((uint64_t)FORMAT_PAYLOAD_WORDS << EVENTRING_WORD_LENGTH_SHIFT)
+#define FORMAT_WHAT_MASK (FORMAT_LENGTH_MASK | 7)
 #define FORMAT_TAIL_MASK (((uint64_t)1 << EVENTRING_WORD_TIME_SHIFT) - 1)
 
 static inline unsigned word_kind(uint64_t word) { return word & 7; }
@@ -314,7 +317,8 @@ static inline unsigned word_id(uint64_t word) {
 }
 /* The full time: the ticks nearest to `base` with these 41 low bits. */
 static inline uint64_t word_ticks(uint64_t word, uint64_t base) {
-  uint64_t behind = (word & ~FORMAT_TAIL_MASK) - (base << EVENTRING_WORD_TIME_SHIFT);
+  /* the tail is shifted out, and nothing is borrowed from it */
+  uint64_t behind = word - (base << EVENTRING_WORD_TIME_SHIFT);
   return base + (uint64_t)((int64_t)behind >> EVENTRING_WORD_TIME_SHIFT);
 }
 /* Ticks from a base on for which word_ticks is exact. */

@@ -142,7 +142,7 @@ int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
   const struct evr_lane *lane = c->lane[slot * EVENTRING_RINGS + ring];
   if (!lane) return EVENTRING_OK;
   info->missed = lane->missed;
-  info->delivered = lane->delivered;
+  info->delivered = lane->delivered + lane->in_run;
   info->lost = lane->lost;
   info->torn = lane->torn;
   return EVENTRING_OK;
@@ -153,7 +153,7 @@ void eventring_cursor_totals(const eventring_cursor *c,
   *totals = (struct eventring_totals){0};
   for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++) {
     totals->missed += c->lane[i]->missed;
-    totals->delivered += c->lane[i]->delivered;
+    totals->delivered += c->lane[i]->delivered + c->lane[i]->in_run;
     totals->lost += c->lane[i]->lost;
     totals->torn += c->lane[i]->torn;
   }

@@ -1,12 +1,13 @@
-/* lane.c: the reader of one ring.
+/* lane.c: the reader of one ring: from block to block.
  *
- * Data: a copy of the block it reads, the number of the next event in the ring
- * (`position`, from 0 over the whole life of the ring), the stack of open spans,
- * and a queue of things to deliver before the next event of the block: losses,
- * synthetic begins and ends.
+ * Data: a copy of the block it reads (and, of a file, of some that follow), the
+ * number of the next event in the ring (`position`, from 0 over the whole life of the
+ * ring), the stack of open spans, and a queue of things to deliver before the next
+ * event of the block: losses, synthetic begins and ends. deliver.c interprets the
+ * words of the block held.
  *
  * Invariants
- *  - missed + delivered + lost (+ one decoded but not yet delivered) = position.
+ *  - missed + delivered + lost = position.
  *    A block says how many events were written before it; whatever lies between
  *    that and `position` when it is taken up is lost (or missed, when it was so
  *    before the cursor came);
@@ -26,11 +27,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct evr_lane *evr_lane_new(unsigned slot, unsigned ring) {
+struct evr_lane *evr_lane_new(unsigned slot, unsigned ring, uint64_t opened_head) {
   struct evr_lane *lane = calloc(1, sizeof *lane);
   if (!lane) return NULL;
   lane->slot = slot;
   lane->ring = ring;
+  lane->opened_head = opened_head;
   return lane;
 }
 
@@ -38,6 +40,7 @@ void evr_lane_free(struct evr_lane *lane) {
   if (!lane) return;
   free(lane->stack.span);
   free(lane->pending);
+  free(lane->blocks);
   free(lane);
 }
 
@@ -78,7 +81,7 @@ static void queue_end(struct evr_lane *lane, const struct evr_span *span,
 
 static void queue_begin(struct evr_lane *lane, unsigned id, uint64_t ticks,
                         uint32_t depth) {
-  uint32_t incarnation = evr_block_header(&lane->block)->incarnation;
+  uint32_t incarnation = evr_block_header(lane->block)->incarnation;
   queue(lane, (struct evr_pending){.kind = EVENTRING_BEGIN,
                                    .incarnation = incarnation, .when = lane->now,
                                    .flags = EVENTRING_SYNTHETIC,
@@ -86,14 +89,14 @@ static void queue_begin(struct evr_lane *lane, unsigned id, uint64_t ticks,
                                    .value = ticks});
 }
 
-static uint32_t depth_of(const struct evr_span_stack *stack, uint32_t index) {
-  return index + (index >= stack->mark ? stack->hidden : 0);
+uint32_t evr_lane_depth(const struct evr_lane *lane, uint32_t index) {
+  return index + (index >= lane->stack.mark ? lane->stack.hidden : 0);
 }
 
 static void tear_span(struct evr_lane *lane, uint32_t index) {
   if (lane->now < lane->stack.span[index].ticks)
     lane->now = lane->stack.span[index].ticks;
-  queue_end(lane, &lane->stack.span[index], depth_of(&lane->stack, index));
+  queue_end(lane, &lane->stack.span[index], evr_lane_depth(lane, index));
   evr_span_remove(&lane->stack, index);
 }
 
@@ -116,9 +119,9 @@ static bool logged(const struct evr_trace *trace, uint32_t n,
   return entry->what >> 32 == (uint32_t)(n + 1);
 }
 
-/* Applies what was switched up to `ticks`; notes when the next is due. */
-static void apply_switches(const struct evr_trace *trace, struct evr_lane *lane,
-                           uint64_t ticks) {
+/* Notes too when the next is due. */
+void evr_lane_switch(const struct evr_trace *trace, struct evr_lane *lane,
+                     uint64_t ticks) {
   struct format_switch entry;
   uint32_t now = trace->switches;
   lane->switch_due = 0;
@@ -164,10 +167,10 @@ static struct evr_span span_of(const struct evr_trace *trace, unsigned id,
 
 /* Makes the stack that of the block's header; queues the difference. */
 static void adopt_stack(const struct evr_trace *trace, struct evr_lane *lane) {
-  const struct format_block *h = evr_block_header(&lane->block);
-  const uint64_t *entry = lane->block.words + FORMAT_BLOCK_HEADER_WORDS;
+  const struct format_block *h = evr_block_header(lane->block);
+  const uint64_t *entry = lane->block->words + FORMAT_BLOCK_HEADER_WORDS;
   for (uint32_t i = lane->stack.count; i-- > 0;)
-    if (!is_listed(&lane->block, &lane->stack.span[i])) tear_span(lane, i);
+    if (!is_listed(lane->block, &lane->stack.span[i])) tear_span(lane, i);
   struct evr_span kept[FORMAT_MAX_OPEN];
   uint32_t kept_count = lane->stack.count < FORMAT_MAX_OPEN ? lane->stack.count
                                                             : FORMAT_MAX_OPEN;
@@ -180,23 +183,23 @@ static void adopt_stack(const struct evr_trace *trace, struct evr_lane *lane) {
   }
   lane->stack.hidden = h->open_hidden;
   lane->stack.mark = lane->stack.count;
-  apply_switches(trace, lane, h->base_ticks);
+  evr_lane_switch(trace, lane, h->base_ticks);
 }
 
 /* Stands before the first event of the block just copied. */
 static void stand_at_first(struct evr_lane *lane, uint64_t sequence, bool complete) {
-  const struct format_block *h = evr_block_header(&lane->block);
+  const struct format_block *h = evr_block_header(lane->block);
   lane->sequence = sequence;
   lane->next = sequence + 1;
   lane->complete = complete;
-  lane->at = evr_block_first(&lane->block);
+  lane->at = evr_block_first(lane->block);
   lane->base = lane->now = h->base_ticks;
 }
 
 /* Goes on in the block just copied; counts what lies between. */
 static void take_up(struct evr_trace *trace, struct evr_lane *lane,
                     uint64_t sequence, bool complete, bool before) {
-  const struct format_block *h = evr_block_header(&lane->block);
+  const struct format_block *h = evr_block_header(lane->block);
   uint64_t gap = h->events_before - lane->position;
   bool jumped = !lane->joined || gap != 0;
   if (h->events_before < lane->position) {
@@ -221,16 +224,61 @@ static void take_up(struct evr_trace *trace, struct evr_lane *lane,
 
 /* ---- Finding a block ----------------------------------------------------------------------- */
 
+/* Room for the blocks that this lane reads, from the first on. */
+static bool has_room(struct evr_trace *trace, struct evr_lane *lane) {
+  if (lane->blocks) return true;
+  lane->blocks = malloc((trace->source.own ? 1 : EVR_AHEAD) * sizeof *lane->blocks);
+  lane->block = lane->blocks;
+  if (!lane->blocks)
+    evr_fail(&trace->damage, EVENTRING_E_MEMORY, 0, "no memory for a block");
+  return lane->blocks != NULL;
+}
+
+static bool is_ahead(const struct evr_lane *lane, uint64_t sequence) {
+  return sequence - lane->ahead < lane->ahead_count;
+}
+
+/* Of a file: reads the blocks from `sequence` on, as many as follow each other there
+   and leave the producer a quarter of the ring. */
+static bool read_ahead(struct evr_trace *trace, struct evr_lane *lane,
+                       uint64_t sequence, uint64_t head) {
+  uint64_t place = (sequence - 1) & (trace->blocks - 1);
+  uint64_t count = trace->blocks / 4;
+  if (count > EVR_AHEAD) count = EVR_AHEAD;
+  if (count > head - sequence) count = head - sequence;
+  if (count > trace->blocks - place) count = trace->blocks - place;
+  lane->ahead_count = 0;
+  if (trace->source.own || count < 2) return false;
+  lane->ahead = sequence;
+  lane->ahead_count = evr_source_blocks(
+      &trace->source, evr_trace_block_offset(trace, lane->slot, lane->ring, sequence),
+      sequence, evr_trace_head_offset(lane->slot, lane->ring), trace->blocks,
+      lane->blocks, (unsigned)count);
+  return lane->ahead_count > 0;
+}
+
+/* Copies a block, or takes it from those read ahead. */
+static enum evr_read copy_block(struct evr_trace *trace, struct evr_lane *lane,
+                                uint64_t sequence, uint64_t head,
+                                struct eventring_error *error) {
+  if (is_ahead(lane, sequence) || read_ahead(trace, lane, sequence, head)) {
+    lane->block = &lane->blocks[sequence - lane->ahead];
+    return evr_source_valid(lane->block, sequence, lane->slot, lane->ring)
+               ? EVR_READ_OK : EVR_READ_CORRUPT;
+  }
+  lane->block = lane->blocks;
+  return evr_source_block(
+      &trace->source, evr_trace_block_offset(trace, lane->slot, lane->ring, sequence),
+      sequence, lane->slot, lane->ring, sequence < head, lane->block, error);
+}
+
 static enum evr_read read_block(struct evr_trace *trace, struct evr_lane *lane,
                                 uint64_t sequence, uint64_t head,
                                 unsigned *budget) {
   struct eventring_error error = {0};
-  uint64_t offset = evr_trace_block_offset(trace, lane->slot, lane->ring, sequence);
-  enum evr_read status =
-      evr_source_block(&trace->source, offset, sequence, lane->slot, lane->ring,
-                       sequence < head, &lane->block, &error);
-  if (status == EVR_READ_OK) return status;
   lane->sequence = 0; /* what was held is used up and overwritten */
+  enum evr_read status = copy_block(trace, lane, sequence, head, &error);
+  if (status == EVR_READ_OK) return status;
   if (*budget) --*budget;
   if (status == EVR_READ_CORRUPT)
     evr_trace_damaged(trace, "domain %u, ring %u: block %llu is not valid",
@@ -252,7 +300,9 @@ static uint64_t oldest_of(const struct evr_trace *trace, uint64_t head) {
 static bool find_block(struct evr_trace *trace, struct evr_lane *lane,
                        bool before, unsigned *budget) {
   uint64_t head = evr_trace_head(trace, lane->slot, lane->ring);
-  if (lane->next < oldest_of(trace, head)) lane->next = oldest_of(trace, head);
+  if (!has_room(trace, lane)) return false;
+  if (lane->next < oldest_of(trace, head) && !is_ahead(lane, lane->next))
+    lane->next = oldest_of(trace, head);
   while (*budget && lane->next <= head) {
     uint64_t sequence = lane->next;
     if (read_block(trace, lane, sequence, head, budget) == EVR_READ_OK) {
@@ -272,7 +322,7 @@ static bool find_block(struct evr_trace *trace, struct evr_lane *lane,
 
 /* Applies all events of the block to the stack and passes over them. */
 static void skip_to_end(const struct evr_trace *trace, struct evr_lane *lane) {
-  const struct evr_block *block = &lane->block;
+  const struct evr_block *block = lane->block;
   struct evr_span begin;
   for (; lane->at < block->have; lane->at += 1 + word_length(block->words[lane->at])) {
     uint64_t word = block->words[lane->at];
@@ -296,220 +346,81 @@ static void start_now(const struct evr_trace *trace, struct evr_lane *lane) {
   lane->lost = 0;
   for (uint32_t i = 0; i < lane->stack.count; i++)
     queue_begin(lane, lane->stack.span[i].id, lane->stack.span[i].ticks,
-                depth_of(&lane->stack, i));
+                evr_lane_depth(lane, i));
 }
 
-void evr_lane_join(struct evr_trace *trace, struct evr_lane *lane, bool now,
-                   bool before, unsigned *budget) {
+static void no_block(struct evr_trace *trace, const struct evr_lane *lane) {
+  evr_trace_damaged(trace, "domain %u, ring %u: no valid block", lane->slot,
+                    lane->ring);
+}
+
+void evr_lane_join_now(struct evr_trace *trace, struct evr_lane *lane,
+                       unsigned *budget) {
   uint64_t head = evr_trace_head(trace, lane->slot, lane->ring);
-  if (!head || lane->next > head) return;
-  lane->next = now ? head : 1;
-  if (find_block(trace, lane, before, budget)) {
-    if (now) start_now(trace, lane);
-  } else {
-    evr_trace_damaged(trace, "domain %u, ring %u: no valid block", lane->slot,
-                      lane->ring);
-  }
+  if (!head) return;
+  lane->next = head;
+  if (find_block(trace, lane, true, budget)) start_now(trace, lane);
+  else no_block(trace, lane);
 }
 
-/* Copies anew the block that is held, now that more may be in it. False: gone;
-   what was copied before stays. */
-static bool reread(struct evr_trace *trace, struct evr_lane *lane, uint64_t head) {
-  struct evr_block fresh;
-  uint64_t offset =
-      evr_trace_block_offset(trace, lane->slot, lane->ring, lane->sequence);
-  if (evr_source_block(&trace->source, offset, lane->sequence, lane->slot,
-                       lane->ring, lane->sequence < head, &fresh,
-                       NULL) != EVR_READ_OK || fresh.have < lane->block.have)
+/* Before the oldest event. What lies before it was overwritten before the cursor was
+   opened if the ring had gone round by then. */
+static void join(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
+  if (lane->next > lane->limit_sequence) return; /* all of it was found unreadable */
+  if (!lane->next) lane->next = 1;
+  if (!find_block(trace, lane, lane->opened_head > trace->blocks, budget))
+    no_block(trace, lane);
+}
+
+/* ---- Limits ------------------------------------------------------------------------------------ */
+
+static uint64_t offset_of(const struct evr_trace *trace, const struct evr_lane *lane,
+                          uint64_t sequence) {
+  return evr_trace_block_offset(trace, lane->slot, lane->ring, sequence);
+}
+
+/* Copies what was added to the block that is held. False: it is gone; what was
+   copied before stays. */
+static bool read_more(struct evr_trace *trace, struct evr_lane *lane, uint64_t head) {
+  if (evr_source_more(&trace->source, offset_of(trace, lane, lane->sequence),
+                      lane->sequence, lane->sequence < head, lane->block,
+                      NULL) != EVR_READ_OK)
     return false;
-  memcpy(lane->block.words, fresh.words, fresh.have * sizeof fresh.words[0]);
-  lane->block.have = fresh.have;
   lane->complete = lane->sequence < head;
   return true;
 }
 
-/* How many words of the newest block are committed. */
-static uint32_t committed_words(struct evr_trace *trace, struct evr_lane *lane,
-                                uint64_t head) {
-  struct evr_block block;
-  uint64_t offset = evr_trace_block_offset(trace, lane->slot, lane->ring, head);
-  enum evr_read status = evr_source_block(&trace->source, offset, head, lane->slot,
-                                          lane->ring, false, &block, NULL);
-  return status == EVR_READ_OK ? block.have : 0;
+/* Where this poll ends in the block held. */
+static void set_end(struct evr_lane *lane) {
+  lane->end = lane->at;
+  if (!lane->sequence || lane->sequence > lane->limit_sequence) return;
+  bool last = lane->sequence == lane->limit_sequence;
+  lane->end = last && lane->limit_at < lane->block->have ? lane->limit_at
+                                                         : lane->block->have;
 }
 
-void evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
+static bool has_more(const struct evr_trace *trace, const struct evr_lane *lane) {
+  return trace->source.own ||
+         evr_source_has_more(&trace->source, offset_of(trace, lane, lane->sequence),
+                             lane->block->have);
+}
+
+bool evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
                     unsigned *budget) {
-  uint64_t head = trace->domain[lane->slot].head[lane->ring];
+  uint64_t head = trace->head[lane->slot][lane->ring];
   lane->limit_moved = false;
   lane->limit_sequence = head;
   lane->limit_at = 0;
-  if (!head) return;
-  if (!lane->joined) evr_lane_join(trace, lane, false, false, budget);
-  if (lane->sequence == head) {
-    uint64_t offset = evr_trace_block_offset(trace, lane->slot, lane->ring, head);
-    if (evr_source_has_more(&trace->source, offset, head, lane->block.have))
-      reread(trace, lane, head);
-    lane->limit_at = lane->block.have;
-  } else {
-    lane->limit_at = committed_words(trace, lane, head);
+  if (head && !lane->joined) join(trace, lane, budget);
+  if (head && lane->sequence == head) {
+    if (has_more(trace, lane)) read_more(trace, lane, head);
+    lane->limit_at = lane->block->have;
+  } else if (head) {
+    lane->limit_at = evr_source_length(&trace->source, offset_of(trace, lane, head), head);
   }
-}
-
-/* ---- Items ------------------------------------------------------------------------------------ */
-
-/* The kind of definition that each kind of event refers to. */
-static const uint8_t def_kind_of[8] = {
-    [EVENTRING_BEGIN] = EVENTRING_DEF_SPAN, [EVENTRING_END] = EVENTRING_DEF_SPAN,
-    [EVENTRING_COUNTER] = EVENTRING_DEF_COUNTER, [EVENTRING_EVENT] = EVENTRING_DEF_EVENT,
-    [EVENTRING_LIFECYCLE] = EVENTRING_DEF_LIFECYCLE};
-
-static bool take_bytes(struct eventring_event *event, const uint64_t *payload,
-                       unsigned words) {
-  uint64_t size = payload[0] & ~FORMAT_BYTES_TRUNCATED;
-  if (size > EVENTRING_MAX_PAYLOAD || (size + 7) / 8 != words - 1) return false;
-  if (payload[0] & FORMAT_BYTES_TRUNCATED) event->flags |= EVENTRING_TRUNCATED;
-  event->bytes = payload + 1;
-  event->size = size;
-  return true;
-}
-
-/* A payload of one word or more, as its definition wants it. */
-static bool take_payload(struct eventring_event *event, const uint64_t *payload,
-                         unsigned words) {
-  unsigned expected = event->def->payload;
-  event->payload = (uint8_t)expected;
-  switch (expected) {
-  case EVENTRING_INT:
-  case EVENTRING_UINT:
-  case EVENTRING_DOUBLE:
-    event->value.u = payload[0];
-    return words == 1;
-  case EVENTRING_STRING:
-  case EVENTRING_BYTES:
-    return take_bytes(event, payload, words);
-  default:
-    return false;
-  }
-}
-
-static inline void fill_identity(const struct evr_trace *trace,
-                                 const struct evr_lane *lane, unsigned id,
-                                 struct eventring_event *event) {
-  const struct eventring_def *def = evr_trace_def(trace, id);
-  event->begin_ns = 0;
-  event->domain = lane->slot;
-  event->incarnation = lane->incarnation;
-  event->id = (uint16_t)id;
-  event->ring = (uint8_t)lane->ring;
-  event->payload = EVENTRING_NONE;
-  event->flags = 0;
-  event->depth = 0;
-  event->value.u = 0;
-  event->bytes = NULL;
-  event->size = 0;
-  event->def = def;
-  event->name = def ? def->name : "?";
-  event->event_class = def ? def->event_class : EVENTRING_CLASS_USER;
-}
-
-static void make_unknown(struct eventring_event *event, const uint64_t *payload,
-                         unsigned words) {
-  event->flags |= EVENTRING_UNKNOWN;
-  event->name = "?";
-  event->def = NULL;
-  event->payload = words ? EVENTRING_RAW : EVENTRING_NONE;
-  event->value.u = words ? payload[0] : 0;
-  event->bytes = words ? payload : NULL;
-  event->size = words * sizeof *payload;
-}
-
-static inline void decode_span(struct evr_lane *lane, uint64_t ticks,
-                               struct eventring_event *event) {
-  struct evr_span begin;
-  uint32_t depth = lane->stack.count + lane->stack.hidden;
-  if (event->kind == EVENTRING_BEGIN) {
-    event->depth = depth;
-    event->begin_ns = event->ns;
-    evr_span_push(&lane->stack,
-                  (struct evr_span){.ticks = ticks, .ns = event->ns, .id = event->id});
-    return;
-  }
-  if (evr_span_pop(&lane->stack, event->id, &begin)) {
-    event->flags |= EVENTRING_MATCHED;
-    event->begin_ns = begin.ns < event->ns ? begin.ns : event->ns;
-  } else {
-    event->flags |= EVENTRING_TORN;
-    lane->torn++;
-  }
-  event->depth = lane->stack.count + lane->stack.hidden;
-}
-
-/* The event whose word is words[lane->at]. */
-static inline __attribute__((always_inline)) void decode(struct evr_trace *trace, struct evr_lane *lane,
-                          uint64_t word, uint64_t ticks) {
-  const uint64_t *payload = &lane->block.words[lane->at + 1];
-  unsigned words = word_length(word), kind = word_kind(word);
-  struct eventring_event *event = &lane->item.event;
-  fill_identity(trace, lane, word_id(word), event);
-  event->kind = (uint8_t)kind;
-  event->ns = evr_trace_next_ns(trace, ticks);
-  if (!event->def || event->def->kind != def_kind_of[kind] ||
-      (words && !take_payload(event, payload, words)))
-    make_unknown(event, payload, words);
-  if (kind <= EVENTRING_END) decode_span(lane, ticks, event);
-  lane->item.kind = EVR_ITEM_EVENT;
-  lane->item.order_ns = event->ns;
-  lane->at += 1 + words;
-  lane->position++;
-}
-
-static void make_pending_item(const struct evr_trace *trace, struct evr_lane *lane) {
-  const struct evr_pending *p = &lane->pending[lane->pending_at++];
-  uint64_t now = evr_trace_ns(trace, p->when);
-  lane->item.order_ns = now;
-  if (p->kind == 0) {
-    lane->item.kind = EVR_ITEM_LOSS;
-    lane->item.loss = (struct eventring_loss){
-        .domain = lane->slot, .incarnation = p->incarnation,
-        .ring = (uint8_t)lane->ring, .flags = p->flags, .count = p->value, .ns = now};
-    return;
-  }
-  struct eventring_event *event = &lane->item.event;
-  lane->item.kind = EVR_ITEM_EVENT;
-  fill_identity(trace, lane, p->id, event);
-  event->kind = p->kind;
-  event->incarnation = p->incarnation;
-  event->flags = p->flags | (event->def ? 0 : EVENTRING_UNKNOWN);
-  event->depth = p->depth;
-  event->begin_ns = evr_trace_ns(trace, p->value);
-  event->ns = p->kind == EVENTRING_BEGIN ? event->begin_ns : now;
-}
-
-/* Interprets the next word: true when that made something to deliver. */
-static inline bool step(struct evr_trace *trace, struct evr_lane *lane) {
-  uint64_t word = lane->block.words[lane->at];
-  if (word_kind(word) == FORMAT_WORD_META) {
-    if (word_id(word) == FORMAT_META_REBASE && word_length(word) >= 1)
-      lane->base = lane->block.words[lane->at + 1];
-    lane->at += 1 + word_length(word);
-    return false;
-  }
-  uint64_t ticks = word_ticks(word, lane->base);
-  if (lane->switches != trace->switches && ticks >= lane->switch_due) {
-    apply_switches(trace, lane, ticks);
-    if (lane->pending_at < lane->pending_count) return false;
-  }
-  decode(trace, lane, word, ticks);
-  return true;
-}
-
-/* ---- Going on ------------------------------------------------------------------------------------ */
-
-static uint32_t end_of_block(const struct evr_lane *lane) {
-  bool last = lane->sequence == lane->limit_sequence;
-  return last && lane->limit_at < lane->block.have ? lane->limit_at
-                                                   : lane->block.have;
+  set_end(lane);
+  return lane->pending_at < lane->pending_count || lane->at < lane->end ||
+         (lane->sequence < head && lane->next <= head);
 }
 
 /* A jump went beyond the limit of this poll: the block it led to may be delivered
@@ -520,90 +431,27 @@ static bool move_limit(struct evr_trace *trace, struct evr_lane *lane) {
   if (lane->limit_moved) return false;
   lane->limit_moved = true;
   lane->limit_sequence = lane->sequence;
-  lane->limit_at = lane->block.have;
+  lane->limit_at = lane->block->have;
   return evr_trace_catch_up(trace, &trace->damage) == EVENTRING_OK;
 }
 
-/* The block held is used up and others follow. False: nothing more now. */
 static bool advance(struct evr_trace *trace, struct evr_lane *lane,
                     unsigned *budget) {
   if (lane->sequence && !lane->complete) {
     /* it was being filled when it was copied, and is complete by now; if gone,
        the rest of it is lost */
-    bool more = reread(trace, lane, lane->limit_sequence);
+    bool more = read_more(trace, lane, lane->limit_sequence);
     lane->complete = true;
     if (more) return true;
   }
   return find_block(trace, lane, false, budget) && move_limit(trace, lane);
 }
 
-/* One thing after the other until there is an item. False: none up to the limit. */
-static bool look_further(struct evr_trace *trace, struct evr_lane *lane,
-                         unsigned *budget) {
-  while (!lane->has_item) {
-    if (lane->pending_at < lane->pending_count) {
-      make_pending_item(trace, lane);
-      lane->has_item = true;
-    } else if (lane->sequence && lane->sequence <= lane->limit_sequence &&
-               lane->at < end_of_block(lane)) {
-      lane->has_item = step(trace, lane);
-    } else if (lane->sequence < lane->limit_sequence &&
-               lane->next <= lane->limit_sequence && *budget) {
-      if (!advance(trace, lane, budget)) return false;
-    } else {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
-  return lane->has_item || look_further(trace, lane, budget);
-}
-
-/* ---- Delivery ------------------------------------------------------------------------------------- */
-
-/* Hands the item over. */
-static inline void deliver(struct evr_lane *lane, struct evr_sink *sink) {
-  const struct evr_item *item = &lane->item;
-  int stop = 0;
-  lane->has_item = false;
-  if (__builtin_expect(item->kind == EVR_ITEM_LOSS, 0)) {
-    if (sink->callbacks.lost) stop = sink->callbacks.lost(sink->context, &item->loss);
-  } else {
-    bool real = !(item->event.flags & EVENTRING_SYNTHETIC);
-    lane->delivered += real;
-    sink->delivered += real;
-    sink->left -= real;
-    if (sink->callbacks.event)
-      stop = sink->callbacks.event(sink->context, &item->event);
-  }
-  if (__builtin_expect(stop || !sink->left, 0)) sink->stopped = true;
-}
-
-/* Is there surely another event in the block held? */
-static inline bool goes_on(const struct evr_lane *lane) {
-  return lane->at < lane->block.have && lane->sequence < lane->limit_sequence &&
-         lane->pending_at == lane->pending_count && lane->sequence;
-}
-
-bool evr_lane_drain(struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
-                    struct evr_sink *sink) {
-  for (;;) {
-    if (!lane->has_item && __builtin_expect(goes_on(lane), 1))
-      lane->has_item = step(trace, lane);
-    if (!lane->has_item && !look_further(trace, lane, &sink->budget)) return false;
-    if (sink->stopped || lane->item.order_ns > until) return true;
-    deliver(lane, sink);
-  }
-}
-
-void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *lane,
-                        uint32_t index, struct eventring_event *event) {
-  const struct evr_span *span = &lane->stack.span[index];
-  fill_identity(trace, lane, span->id, event);
-  event->kind = EVENTRING_BEGIN;
-  event->flags = EVENTRING_SYNTHETIC | (event->def ? 0 : EVENTRING_UNKNOWN);
-  event->ns = event->begin_ns = evr_trace_ns(trace, span->ticks);
-  event->depth = depth_of(&lane->stack, index);
+bool evr_lane_go_on(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
+  if (lane->sequence >= lane->limit_sequence || lane->next > lane->limit_sequence ||
+      !*budget)
+    return false;
+  bool going = advance(trace, lane, budget);
+  set_end(lane);
+  return going;
 }

@@ -2,7 +2,7 @@
 
 eventring_sources = \
 	eventring/catalogue.c eventring/clock.c eventring/config.c eventring/control.c \
-	eventring/cursor.c eventring/guard.c eventring/inspect.c eventring/lane.c eventring/locate.c \
+	eventring/cursor.c eventring/deliver.c eventring/guard.c eventring/inspect.c eventring/lane.c eventring/locate.c \
 	eventring/openspans.c eventring/process.c eventring/recorder.c eventring/recording.c eventring/remote.c \
 	eventring/ring.c eventring/snapshot.c eventring/source.c eventring/spanstack.c \
 	eventring/status.c eventring/trace.c

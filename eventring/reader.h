@@ -4,7 +4,8 @@
  *   trace.c      what the file says of itself: header, status, catalogue,
  *                domains, control page; all checked
  *   spanstack.c  the spans open in one ring, as the reader knows them
- *   lane.c       one ring: blocks into items (events, losses)
+ *   lane.c       one ring: its blocks one after the other, losses, limits
+ *   deliver.c    one ring: the events of a block, handed to the callbacks
  *   cursor.c     all rings: opening, polling, merging, closing
  *   locate.c     files by pid, by path, by directory
  *   inspect.c    answers to eventring_cursor_info and the like
@@ -26,6 +27,10 @@
 #pragma GCC visibility push(hidden)
 
 struct evr_recording;
+
+/* Keeps the compiler from using what it knows of a value, as that it is equal to
+   another one. */
+static inline void evr_forget(uint32_t *value) { __asm__("" : "+r"(*value)); }
 
 /* ---- source.c ----------------------------------------------------------------- */
 
@@ -68,15 +73,50 @@ enum evr_read evr_source_block(const struct evr_source *source, uint64_t offset,
                                uint64_t sequence, unsigned slot, unsigned ring,
                                bool complete, struct evr_block *block,
                                struct eventring_error *error);
-/* Does block `sequence` have a word after the first `have`? A quick look for a
-   poll that finds nothing; true when in doubt. */
+/* Copies what was added to a block since it was copied and found valid; checks that.
+   `*block` stays as it was unless the result is OK. */
+enum evr_read evr_source_more(const struct evr_source *source, uint64_t offset,
+                              uint64_t sequence, bool complete,
+                              struct evr_block *block,
+                              struct eventring_error *error);
+
+enum { EVR_AHEAD = 16 /* blocks of a file that are read at once */ };
+/* Copies `count` complete blocks of a file from block `sequence` on, which follow
+   each other in the file, unless the producer may have come near them: then, and on
+   failure, the result is 0, else `count`. They are not checked: see evr_source_valid.
+   `head_offset`: where the ring's head lies. */
+unsigned evr_source_blocks(const struct evr_source *source, uint64_t offset,
+                           uint64_t sequence, uint64_t head_offset,
+                           uint32_t ring_blocks, struct evr_block *block,
+                           unsigned count);
+bool evr_source_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
+                      unsigned ring);
+
+/* Words that are committed in block `sequence`, 0 when it is gone. */
+uint32_t evr_source_length(const struct evr_source *source, uint64_t offset,
+                           uint64_t sequence);
+/* For polls that find nothing: where word number `word` of a block is mapped (it
+   becomes other than 0 when an event is added), NULL for a file; and the same
+   question for a file, true when in doubt. */
+const uint64_t *evr_source_word(const struct evr_source *source, uint64_t offset,
+                                uint32_t word);
 bool evr_source_has_more(const struct evr_source *source, uint64_t offset,
-                         uint64_t sequence, uint32_t have);
+                         uint32_t have);
 
 /* ---- trace.c -------------------------------------------------------------------- */
 
 struct evr_definition {
   struct eventring_def def; /* points into text */
+  /* For deliver.c, made by evr_definition_prepare: what its events have in common, */
+  struct {
+    const char *name;
+    const struct eventring_def *def;
+  } face;
+  uint64_t tags;
+  /* and the kind and length of its usual event: a begin without payload, else an
+     event with a number; what that adds to the tags. */
+  uint32_t plain;
+  uint64_t plain_tags;
   struct format_definition text;
 };
 enum { EVR_DEFINITION_CHUNK = 64 };
@@ -94,10 +134,10 @@ struct evr_trace {
   struct format_control control; /* as of the last refresh */
   uint32_t switches; /* entries 0 .. switches-1 of its log are written (or were
                         given up by who began to write them) */
-  struct format_domain domain[EVENTRING_MAX_DOMAINS]; /* 0 .. laid_out-1 */
+  uint64_t head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read */
   uint32_t definitions;
   struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
-  const struct eventring_def *def[EVENTRING_MAX_EVENTS]; /* NULL: not defined */
+  const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
@@ -112,7 +152,9 @@ void evr_trace_close(struct evr_trace *trace);
 /* NULL when not defined (or damaged). */
 static inline const struct eventring_def *
 evr_trace_def(const struct evr_trace *trace, unsigned id) {
-  return id < EVENTRING_MAX_EVENTS ? trace->def[id] : NULL;
+  const struct evr_definition *d =
+      id < EVENTRING_MAX_EVENTS ? trace->definition[id] : NULL;
+  return d ? &d->def : NULL;
 }
 enum eventring_liveness evr_trace_liveness(const struct evr_trace *trace);
 uint64_t evr_trace_block_offset(const struct evr_trace *trace, unsigned slot,
@@ -120,6 +162,7 @@ uint64_t evr_trace_block_offset(const struct evr_trace *trace, unsigned slot,
 /* One entry of the domain table, of one piece. */
 int evr_trace_domain(const struct evr_trace *trace, unsigned slot,
                      struct format_domain *domain, struct eventring_error *error);
+uint64_t evr_trace_head_offset(unsigned slot, unsigned ring);
 /* Newest block of a ring now; 0: none. */
 uint64_t evr_trace_head(struct evr_trace *trace, unsigned slot, unsigned ring);
 static inline uint64_t evr_trace_ns(const struct evr_trace *trace, uint64_t ticks) {
@@ -178,16 +221,6 @@ void evr_span_clear(struct evr_span_stack *stack);
 
 /* ---- lane.c --------------------------------------------------------------------------- */
 
-enum evr_item_kind { EVR_ITEM_EVENT, EVR_ITEM_LOSS };
-
-/* What a lane has to deliver next. */
-struct evr_item {
-  enum evr_item_kind kind;
-  uint64_t order_ns; /* its place in a merged order */
-  struct eventring_event event;
-  struct eventring_loss loss;
-};
-
 struct evr_pending { /* to be delivered before the next event of the block */
   uint8_t kind;      /* 0: loss; EVENTRING_BEGIN or _END: synthetic */
   uint8_t flags;
@@ -200,32 +233,42 @@ struct evr_pending { /* to be delivered before the next event of the block */
 
 struct evr_lane {
   unsigned slot, ring;
-  struct evr_block block;
-  uint64_t sequence;  /* of the block held; 0: none */
-  uint64_t next;      /* first block that has not been looked at */
-  bool complete;      /* the block was complete when it was copied */
-  uint32_t at;        /* next word to interpret */
-  uint64_t base;      /* that times refer to */
-  uint64_t now;       /* ticks at which what is queued is found out */
-  uint64_t position;  /* number of the next event in the ring, from 0 */
+  struct evr_block *block;  /* that is held: one of those in `blocks` */
+  uint32_t at;              /* its next word to interpret ... */
+  uint32_t end;             /* ... and where this poll ends in it */
+  uint64_t base;            /* that times refer to */
+  uint64_t tags;            /* of all events of the ring (deliver.c) */
+  uint64_t order_ns;        /* what comes next: its place in a merged order */
+  uint64_t position;        /* number of the next event in the ring, from 0 */
+  uint64_t missed, delivered, lost, torn;
+  uint64_t in_run;          /* events of the run that goes on (deliver.c): not yet in
+                               position and delivered */
+  uint64_t sequence;        /* of the block held; 0: none */
+  uint64_t next;            /* first block that has not been looked at */
+  uint64_t opened_head;     /* newest block when the cursor was opened */
+  struct evr_block *blocks; /* room for EVR_AHEAD of a file, for one of our own;
+                               NULL: nothing has been read yet */
+  uint64_t ahead;           /* sequence of the first of those read ahead, which
+                               are blocks[0 .. ahead_count-1] */
+  unsigned ahead_count;
+  bool complete;            /* the block was complete when it was copied */
+  bool joined;              /* has had a first position */
+  bool limit_moved;         /* by a jump; at most once in a poll */
   uint32_t incarnation;
-  uint32_t switches;  /* entries of the control log taken into account */
-  uint64_t switch_due; /* ticks before which the next entry is of no interest */
-  bool joined;        /* has had a first position */
-  uint64_t limit_sequence; /* this poll ends at this word of this block */
+  uint32_t switches;        /* entries of the control log taken into account */
+  uint64_t switch_due;      /* ticks before which the next is of no interest */
+  uint64_t now;             /* ticks at which what is queued is found out */
+  uint64_t limit_sequence;  /* this poll ends at this word of this block */
   uint32_t limit_at;
-  bool limit_moved;   /* by a jump; at most once in a poll */
   struct evr_span_stack stack;
   struct evr_pending *pending;
   uint32_t pending_count, pending_room, pending_at;
-  bool has_item;
-  struct evr_item item;
-  uint64_t missed, delivered, lost, torn;
+  struct eventring_event event; /* delivered last; filled anew each time */
 };
 
 /* Where a poll delivers to. */
 struct evr_sink {
-  struct eventring_callbacks callbacks;
+  struct eventring_callbacks callbacks; /* both set */
   void *context;
   uint64_t left;      /* events that may still be delivered */
   uint64_t delivered; /* real ones */
@@ -233,31 +276,50 @@ struct evr_sink {
   bool stopped;       /* by a callback or by the maximum */
 };
 
-struct evr_lane *evr_lane_new(unsigned slot, unsigned ring);
+struct evr_lane *evr_lane_new(unsigned slot, unsigned ring, uint64_t opened_head);
 void evr_lane_free(struct evr_lane *lane);
-/* Takes its first position (see EVENTRING_OPEN_NOW). `before`: what is already
-   overwritten was so before the cursor came. */
-void evr_lane_join(struct evr_trace *trace, struct evr_lane *lane, bool now,
-                   bool before, unsigned *budget);
-/* Notes how far the producer has come. */
-void evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
+/* Stands before the first event written from now on (EVENTRING_OPEN_NOW). */
+void evr_lane_join_now(struct evr_trace *trace, struct evr_lane *lane,
+                       unsigned *budget);
+/* Notes how far the producer has come. False: there is nothing to deliver. */
+bool evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
                     unsigned *budget);
-/* Makes lane->item the next item, unless it holds one not yet delivered; false at
-   the limit. *budget counts down the blocks that turned out unreadable. */
-bool evr_lane_peek(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget);
+/* The block held is used up: goes on to what follows. False: nothing up to the
+   limit. *budget counts down the blocks that turned out unreadable. */
+bool evr_lane_go_on(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget);
+/* Applies what was switched up to `ticks` (control.c). */
+void evr_lane_switch(const struct evr_trace *trace, struct evr_lane *lane,
+                     uint64_t ticks);
+/* How deep entry `index` of the stack lies. */
+uint32_t evr_lane_depth(const struct evr_lane *lane, uint32_t index);
+/* Events in a block. */
+uint64_t evr_block_events(const struct evr_block *block);
+
+/* ---- deliver.c ------------------------------------------------------------------------- */
+
+void evr_definition_prepare(struct evr_definition *definition);
+
+/* Looks for what is to be delivered next and sets lane->order_ns; false at the
+   limit. */
+bool evr_lane_look(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget);
 /* Delivers what is not later than `until`, until the sink has enough. True: there
-   is an item left. */
+   is something left, and order_ns is set. */
 bool evr_lane_drain(struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
                     struct evr_sink *sink);
 /* A synthetic begin for entry `index` of the stack. */
 void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *lane,
                         uint32_t index, struct eventring_event *event);
-/* Events in a block. */
-uint64_t evr_block_events(const struct evr_block *block);
 
 /* ---- cursor.c ---------------------------------------------------------------------------- */
 
 enum { EVR_LANES = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
+
+/* What a poll compares first of a ring of its own process that had nothing to
+   deliver the last time. */
+struct evr_watch {
+  const uint64_t *word; /* that is 0 until something is added; NULL: look closer */
+  uint64_t head;
+};
 
 struct eventring_cursor {
   struct evr_trace trace;
@@ -265,6 +327,10 @@ struct eventring_cursor {
   bool busy;     /* a poll is in progress */
   bool finished;
   struct evr_lane *lane[EVR_LANES]; /* slot * 2 + ring; NULL: nothing there yet */
+  struct evr_watch watch[EVR_LANES];
+  struct evr_lane *active[EVR_LANES]; /* of this poll: with something to deliver */
+  unsigned actives;
+  uint64_t opened_head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
   struct eventring_error error;
 };
 /* Opens a cursor on a source, which it owns from here on (also on failure). */

@@ -16,16 +16,28 @@
  *       copied is thrown away
  *
  * Only then is anything interpreted (the walk looks at lengths only, bounded by
- * the block). Through pread the order of loads within one call is unknown, so
- * each step is a call of its own with an acquire fence between: one to learn
- * the committed length (R1, R2), one to copy (R3), one to check (R5). A complete
- * block does not need the first. The kernel copies aligned 64-bit words whole.
+ * the block). A complete block (the head is beyond it) needs no walk: its committed
+ * length was stored before that head, as all its words were (R0 pairs with W5); the
+ * copy is walked after R5, to check it. To a block copied before, what was added
+ * since is copied in the same way: R1 has been done then.
+ *
+ * Through pread the order of loads within one call is unknown, so each step is a
+ * call of its own with an acquire fence between: one to learn the committed length
+ * (R1, R2), one to copy (R3), one to check (R5). A complete block does not need the
+ * first. The kernel copies aligned 64-bit words whole.
+ *
+ * Complete blocks of a file are read several at once, and R5 is one look at the head
+ * instead of one at each sequence: before W1 of the block that takes the place of
+ * block s the producer has done W5 of the block before that one. So had R3 seen a
+ * store of a later W3, then (W2 and R4) R5 would see a head of s + N - 1 or more.
+ * Less than that: all blocks from s on are whole. Else they are read one by one.
  */
 #include "recorder.h"
 #include "reader.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 void evr_source_close(struct evr_source *source) {
@@ -74,9 +86,19 @@ static const uint64_t *own_words(const struct evr_recording *r, uint64_t offset,
              : NULL;
 }
 
-static void copy_words(uint64_t *to, const uint64_t *from, size_t count) {
+static inline void copy_words(uint64_t *to, const uint64_t *from, size_t count) {
   for (size_t i = 0; i < count; i++)
     to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+/* The same of many words. The string instruction loads quadwords, in any order among
+   themselves, after what precedes it and before what follows (as in ring.c). */
+static void copy_many_words(uint64_t *to, const uint64_t *from, size_t count) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
+  __asm__ __volatile__("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+#else
+  copy_words(to, from, count);
+#endif
 }
 
 int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
@@ -91,23 +113,51 @@ int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
 /* ---- Blocks ----------------------------------------------------------------------- */
 
 /* First event word, as far as the header can be believed. */
-static uint32_t first_event(uint16_t open) {
+static uint32_t first_event(const uint64_t *words) {
+  uint16_t open = ((const struct format_block *)words)->open;
   if (open > FORMAT_MAX_OPEN) open = FORMAT_MAX_OPEN;
   return FORMAT_BLOCK_HEADER_WORDS + open * (uint32_t)FORMAT_OPEN_WORDS;
 }
 
-/* Walks copied words up to `bound`; the length of what is committed. Sets *sound
-   to false when an event would reach beyond the block. */
-static uint32_t walk(const uint64_t *words, uint32_t bound, bool *sound) {
-  uint32_t at = first_event(((const struct format_block *)words)->open);
-  while (at < bound && words[at]) {
-    uint32_t next = at + 1 + word_length(words[at]);
-    if (next > FORMAT_BLOCK_WORDS) {
-      *sound = false;
+enum { RUN = 8 };
+
+/* Are the next RUN words events of one word each? Without a branch for each word,
+   so that the compiler may use vectors. */
+static inline bool is_run(const uint64_t *words) {
+  uint64_t lengths = 0, no_kind = 0;
+  for (int i = 0; i < RUN; i++) {
+    lengths |= words[i];
+    no_kind |= (words[i] & 7) - 1; /* bit 63: kind 0 */
+  }
+  return !(lengths & FORMAT_LENGTH_MASK) && !(no_kind >> 63);
+}
+
+/* Walks copied words from `at` up to `bound`; where the events end. Sets *sound to
+   false when one would reach beyond the block or has no kind. Events of one word, and
+   of as many words as the one before, are told apart by branches, which the processor
+   guesses: else it would wait for each word before it can fetch the next. */
+static uint32_t walk(const uint64_t *words, uint32_t at, uint32_t bound, bool *sound) {
+  uint32_t run = at; /* from here on all events had one word */
+  uint32_t last = 0; /* words of the last longer event */
+  while (at < bound) {
+    uint64_t word = words[at];
+    if (!word_kind(word)) {
+      if (word) *sound = false;
       break;
     }
-    at = next;
+    if (!(word & FORMAT_LENGTH_MASK)) {
+      if (++at - run < RUN) continue;
+      while (at + RUN <= bound && is_run(words + at)) at += RUN;
+    } else if (1 + word_length(word) == last) {
+      evr_forget(&last);
+      at += last;
+    } else {
+      last = 1 + word_length(word);
+      at += last;
+    }
+    run = at;
   }
+  if (at > FORMAT_BLOCK_WORDS) *sound = false;
   return at;
 }
 
@@ -115,61 +165,87 @@ static uint32_t walk(const uint64_t *words, uint32_t bound, bool *sound) {
 static bool is_valid(const struct evr_block *block, unsigned slot, unsigned ring,
                      bool complete) {
   const struct format_block *h = evr_block_header(block);
+  bool sound = true;
   return h->kind == FORMAT_BLOCK_EVENTS && h->domain == slot && h->ring == ring &&
          h->incarnation > 0 && h->open <= FORMAT_MAX_OPEN &&
          h->events_before / FORMAT_BLOCK_WORDS < h->sequence &&
-         (h->committed == 0 ? !complete : h->committed == block->have);
+         (h->committed == 0 ? !complete : h->committed == block->have) &&
+         block->have <= FORMAT_BLOCK_WORDS && block->have >= evr_block_first(block) &&
+         walk(block->words, evr_block_first(block), block->have, &sound) ==
+             block->have && sound;
 }
 
-static enum evr_read own_block(const struct evr_source *source, uint64_t offset,
-                               uint64_t sequence, struct evr_block *block,
-                               bool *sound) {
-  const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
-  if (!from) return EVR_READ_GONE;
-  evr_testpoint(R1);
-  if (__atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence)               /* R1 */
-    return EVR_READ_GONE;
-  uint64_t *to = block->words;
-  evr_testpoint(R2);
-  copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
-  uint32_t at = first_event(((struct format_block *)to)->open);
-  copy_words(to + 8, from + 8, at - 8);
+/* R2 and R3 through the mapping, from words[at] on, of a block that may grow.
+   Returns where the committed words end, or where they stop making sense. */
+static uint32_t copy_committed(uint64_t *to, const uint64_t *from, uint32_t at) {
   while (at < FORMAT_BLOCK_WORDS) {
     uint64_t word = __atomic_load_n(&from[at], __ATOMIC_ACQUIRE);        /* R2 */
     if (!word) break;
-    uint32_t next = at + 1 + word_length(word);
-    if (next > FORMAT_BLOCK_WORDS) {
-      *sound = false;
-      break;
-    }
     to[at] = word;
+    uint32_t next = at + 1 + word_length(word);
+    if (next > FORMAT_BLOCK_WORDS) return FORMAT_BLOCK_WORDS + 1;
     evr_testpoint(R3);
     copy_words(to + at + 1, from + at + 1, next - at - 1);               /* R3 */
     at = next;
   }
-  block->have = at;
-  /* `committed` may have been stored while we walked: what was walked counts */
+  return at;
+}
+
+/* Of a complete block: as much as it says (which is checked afterwards). The head
+   that the caller has seen came after all of it. */
+static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
+  uint32_t have = ((struct format_block *)to)->committed;
+  if (have < FORMAT_BLOCK_HEADER_WORDS || have > FORMAT_BLOCK_WORDS) return 0;
+  evr_testpoint(R3);
+  copy_many_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
+                  have - FORMAT_BLOCK_HEADER_WORDS);                     /* R3 */
+  return have;
+}
+
+static enum evr_read own_block(const struct evr_source *source, uint64_t offset,
+                               uint64_t sequence, bool complete,
+                               struct evr_block *block) {
+  const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
+  uint64_t *to = block->words;
+  if (!from) return EVR_READ_GONE;
+  evr_testpoint(R1);
+  if (__atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence)               /* R1 */
+    return EVR_READ_GONE;
+  evr_testpoint(R2);
+  copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
+  if (complete) {
+    block->have = copy_complete(to, from);
+  } else {
+    uint32_t first = first_event(to);
+    copy_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
+               first - FORMAT_BLOCK_HEADER_WORDS);
+    block->have = copy_committed(to, from, first);
+  }
   evr_testpoint(R4);
   evr_fence_acquire();                               /* R4 */
   evr_testpoint(R5);
-  if (__atomic_load_n(from, __ATOMIC_RELAXED) != sequence)               /* R5 */
-    return EVR_READ_GONE;
-  return EVR_READ_OK;
+  return __atomic_load_n(from, __ATOMIC_RELAXED) == sequence             /* R5 */
+             ? EVR_READ_OK : EVR_READ_GONE;
 }
 
 static enum evr_read file_block(const struct evr_source *source, uint64_t offset,
                                 uint64_t sequence, bool complete,
-                                struct evr_block *block, bool *sound,
+                                struct evr_block *block,
                                 struct eventring_error *error) {
   uint64_t again;
+  bool sound = true;
   evr_testpoint(R1);
   if (read_file(source, offset, block->words, FORMAT_BLOCK_BYTES, error) != 0)
     return EVR_READ_FAILED;
   if (block->words[0] != sequence) return EVR_READ_GONE;                 /* R1 */
-  block->have = walk(block->words, FORMAT_BLOCK_WORDS, sound);           /* R2 */
+  uint32_t first = first_event(block->words);
+  block->have = complete ? evr_block_header(block)->committed
+                         : walk(block->words, first, FORMAT_BLOCK_WORDS,
+                                &sound);                                 /* R2 */
+  if (!sound) block->have = FORMAT_BLOCK_WORDS + 1;
   evr_fence_acquire();
   evr_testpoint(R3);
-  if (!complete && block->have > first_event(evr_block_header(block)->open)) {
+  if (!complete && sound && block->have > first) {
     if (read_file(source, offset, block->words, (size_t)block->have * 8, error) != 0)
       return EVR_READ_FAILED;                                            /* R3 */
     evr_fence_acquire();                             /* R4 */
@@ -177,37 +253,146 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
   evr_testpoint(R5);
   if (read_file(source, offset, &again, sizeof again, error) != 0)
     return EVR_READ_FAILED;
-  if (again != sequence) return EVR_READ_GONE;                           /* R5 */
-  bool same = true;
-  if (walk(block->words, block->have, &same) != block->have) *sound = false;
-  return EVR_READ_OK;
+  return again == sequence ? EVR_READ_OK : EVR_READ_GONE;                /* R5 */
 }
 
 enum evr_read evr_source_block(const struct evr_source *source, uint64_t offset,
                                uint64_t sequence, unsigned slot, unsigned ring,
                                bool complete, struct evr_block *block,
                                struct eventring_error *error) {
-  bool sound = true;
   enum evr_read status =
-      source->own ? own_block(source, offset, sequence, block, &sound)
-                  : file_block(source, offset, sequence, complete, block, &sound,
-                               error);
+      source->own ? own_block(source, offset, sequence, complete, block)
+                  : file_block(source, offset, sequence, complete, block, error);
   if (status != EVR_READ_OK) return status;
   struct format_block *h = (struct format_block *)block->words;
   if (!complete) h->committed = 0; /* perhaps just being stored: not needed */
-  return sound && is_valid(block, slot, ring, complete) ? EVR_READ_OK
-                                                        : EVR_READ_CORRUPT;
+  return is_valid(block, slot, ring, complete) ? EVR_READ_OK : EVR_READ_CORRUPT;
+}
+
+/* ---- What was added to a block ------------------------------------------------------ */
+
+static uint32_t committed_in(const uint64_t *header) {
+  return ((const struct format_block *)header)->committed;
+}
+
+static enum evr_read own_more(const struct evr_source *source, uint64_t offset,
+                              uint64_t sequence, bool complete,
+                              struct evr_block *block, uint32_t *have) {
+  const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
+  uint64_t header[FORMAT_BLOCK_HEADER_WORDS];
+  if (!from) return EVR_READ_GONE;
+  evr_testpoint(R2);
+  *have = copy_committed(block->words, from, block->have);
+  evr_testpoint(R4);
+  evr_fence_acquire();                               /* R4 */
+  evr_testpoint(R5);
+  copy_words(header, from, FORMAT_BLOCK_HEADER_WORDS);
+  if (header[0] != sequence) return EVR_READ_GONE;                       /* R5 */
+  return complete && committed_in(header) != *have ? EVR_READ_CORRUPT : EVR_READ_OK;
+}
+
+static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
+                               uint64_t sequence, bool complete,
+                               struct evr_block *block, uint32_t *have,
+                               struct eventring_error *error) {
+  uint64_t *to = block->words + block->have, header[FORMAT_BLOCK_HEADER_WORDS];
+  uint64_t at = offset + block->have * sizeof *to;
+  bool sound = true;
+  evr_testpoint(R2);
+  if (read_file(source, at, to, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to,
+                error) != 0)
+    return EVR_READ_FAILED;
+  *have = walk(block->words, block->have, FORMAT_BLOCK_WORDS, &sound);   /* R2 */
+  if (!sound) return EVR_READ_CORRUPT;
+  evr_fence_acquire();
+  evr_testpoint(R3);
+  if (!complete && *have > block->have) {
+    if (read_file(source, at, to, (*have - block->have) * sizeof *to, error) != 0)
+      return EVR_READ_FAILED;                                            /* R3 */
+    evr_fence_acquire();                             /* R4 */
+  }
+  evr_testpoint(R5);
+  if (read_file(source, offset, header, sizeof header, error) != 0)
+    return EVR_READ_FAILED;
+  if (header[0] != sequence) return EVR_READ_GONE;                       /* R5 */
+  return complete && committed_in(header) != *have ? EVR_READ_CORRUPT : EVR_READ_OK;
+}
+
+enum evr_read evr_source_more(const struct evr_source *source, uint64_t offset,
+                              uint64_t sequence, bool complete,
+                              struct evr_block *block,
+                              struct eventring_error *error) {
+  uint32_t have = block->have;
+  bool sound = true;
+  enum evr_read status =
+      source->own ? own_more(source, offset, sequence, complete, block, &have)
+                  : file_more(source, offset, sequence, complete, block, &have, error);
+  if (status != EVR_READ_OK) return status;
+  if (have > FORMAT_BLOCK_WORDS ||
+      walk(block->words, block->have, have, &sound) != have || !sound)
+    return EVR_READ_CORRUPT;
+  block->have = have;
+  return EVR_READ_OK;
+}
+
+/* ---- Several blocks at once ---------------------------------------------------------- */
+
+unsigned evr_source_blocks(const struct evr_source *source, uint64_t offset,
+                           uint64_t sequence, uint64_t head_offset, uint32_t ring_blocks,
+                           struct evr_block *block, unsigned count) {
+  struct iovec piece[EVR_AHEAD];
+  uint64_t head;
+  for (unsigned i = 0; i < count; i++)
+    piece[i] = (struct iovec){block[i].words, FORMAT_BLOCK_BYTES};
+  evr_testpoint(R3);
+  ssize_t got = preadv(source->fd, piece, (int)count, (off_t)offset);    /* R3 */
+  if (got != (ssize_t)count * FORMAT_BLOCK_BYTES) return 0;
+  evr_testpoint(R4);
+  evr_fence_acquire();                               /* R4 */
+  evr_testpoint(R5);
+  if (read_file(source, head_offset, &head, sizeof head, NULL) != 0 ||
+      head - sequence >= ring_blocks - 1)                                /* R5 */
+    return 0;
+  for (unsigned i = 0; i < count; i++)
+    block[i].have = evr_block_header(&block[i])->committed;
+  return count;
+}
+
+bool evr_source_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
+                      unsigned ring) {
+  return block->words[0] == sequence && is_valid(block, slot, ring, true);
+}
+
+/* ---- How far a block has come ---------------------------------------------------------- */
+
+uint32_t evr_source_length(const struct evr_source *source, uint64_t offset,
+                           uint64_t sequence) {
+  uint64_t copy[FORMAT_BLOCK_WORDS];
+  bool sound = true;
+  if (source->own) {
+    const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
+    if (!from || __atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence) return 0;
+    copy_words(copy, from, FORMAT_BLOCK_HEADER_WORDS);
+    return copy_committed(copy, from, first_event(copy));
+  }
+  if (read_file(source, offset, copy, sizeof copy, NULL) != 0 || copy[0] != sequence)
+    return 0;
+  return walk(copy, first_event(copy), FORMAT_BLOCK_WORDS, &sound);
+}
+
+const uint64_t *evr_source_word(const struct evr_source *source, uint64_t offset,
+                                uint32_t word) {
+  static const uint64_t none; /* a full block: nothing is added to it */
+  if (!source->own) return NULL;
+  const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
+  return from && word >= FORMAT_BLOCK_WORDS ? &none : from ? from + word : NULL;
 }
 
 bool evr_source_has_more(const struct evr_source *source, uint64_t offset,
-                         uint64_t sequence, uint32_t have) {
-  uint64_t words[2] = {0, 0};
+                         uint32_t have) {
+  uint64_t word = 0;
   if (have >= FORMAT_BLOCK_WORDS) return false;
-  if (source->own) {
-    const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
-    return from && __atomic_load_n(&from[have], __ATOMIC_RELAXED) != 0;
-  }
-  (void)sequence;
-  if (read_file(source, offset + (uint64_t)have * 8, words, 8, NULL) != 0) return true;
-  return words[0] != 0;
+  if (read_file(source, offset + have * sizeof word, &word, sizeof word, NULL) != 0)
+    return true;
+  return word != 0;
 }

@@ -154,23 +154,38 @@ static uint64_t believable_head(struct evr_trace *trace, unsigned slot,
   return 0;
 }
 
-static void check_heads(struct evr_trace *trace) {
-  for (unsigned slot = 0; slot < trace->status.laid_out; slot++)
-    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
-      uint64_t *head = &trace->domain[slot].head[ring];
-      *head = believable_head(trace, slot, ring, *head);
-    }
+uint64_t evr_trace_head_offset(unsigned slot, unsigned ring) {
+  return FORMAT_DOMAINS_OFFSET + slot * sizeof(struct format_domain) +
+         offsetof(struct format_domain, head) + ring * sizeof(uint64_t);
 }
 
-/* The table as it stands: each head is whole, other fields need a look of their
-   own (evr_trace_domain). */
-static int read_domains(struct evr_trace *trace, struct eventring_error *error) {
-  size_t size = trace->status.laid_out * sizeof(struct format_domain);
-  if (!size) return EVENTRING_OK;
-  int status = evr_source_read(&trace->source, FORMAT_DOMAINS_OFFSET, trace->domain,
-                               size, error);
+/* The heads alone; of a file through the whole table, in one call. */
+static int copy_heads(struct evr_trace *trace, struct eventring_error *error) {
+  struct format_domain table[EVENTRING_MAX_DOMAINS];
+  unsigned count = trace->status.laid_out;
+  int status = EVENTRING_OK;
+  if (trace->source.own) {
+    for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
+      status = evr_source_read(&trace->source, evr_trace_head_offset(slot, 0), trace->head[slot],
+                               sizeof trace->head[slot], error);
+    return status;
+  }
+  status = evr_source_read(&trace->source, FORMAT_DOMAINS_OFFSET, table,
+                           count * sizeof table[0], error);
+  for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
+    memcpy(trace->head[slot], table[slot].head, sizeof trace->head[slot]);
+  return status;
+}
+
+static int read_heads(struct evr_trace *trace, struct eventring_error *error) {
+  int status = copy_heads(trace, error);
   evr_fence_acquire(); /* R0 */
-  if (status == EVENTRING_OK) check_heads(trace);
+  for (unsigned slot = 0; slot < trace->status.laid_out; slot++)
+    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
+      uint64_t *head = &trace->head[slot][ring];
+      if (__builtin_expect(*head > FORMAT_MAX_SEQUENCE, 0))
+        *head = believable_head(trace, slot, ring, *head);
+    }
   return status;
 }
 
@@ -219,7 +234,8 @@ static void take_definition(struct evr_trace *trace, unsigned id,
       .name = to->text.name, .unit = to->text.unit, .doc = to->text.doc,
       .kind = from->kind, .event_class = from->event_class, .ring = from->ring,
       .payload = from->payload, .id = (uint16_t)id};
-  trace->def[id] = &to->def;
+  evr_definition_prepare(to);
+  trace->definition[id] = to;
 }
 
 static int read_definitions(struct evr_trace *trace, struct eventring_error *error) {
@@ -270,7 +286,7 @@ static int read_control(struct evr_trace *trace, struct eventring_error *error) 
 
 int evr_trace_refresh(struct evr_trace *trace, struct eventring_error *error) {
   int status = read_status(trace, error);
-  return status == EVENTRING_OK ? read_domains(trace, error) : status;
+  return status == EVENTRING_OK ? read_heads(trace, error) : status;
 }
 
 int evr_trace_catch_up(struct evr_trace *trace, struct eventring_error *error) {
@@ -301,14 +317,12 @@ uint64_t evr_trace_block_offset(const struct evr_trace *trace, unsigned slot,
 }
 
 uint64_t evr_trace_head(struct evr_trace *trace, unsigned slot, unsigned ring) {
-  struct format_domain *d = &trace->domain[slot];
-  uint64_t offset = FORMAT_DOMAINS_OFFSET + slot * sizeof *d +
-                    offsetof(struct format_domain, head) + ring * sizeof d->head[0];
-  uint64_t head;
-  if (evr_source_read(&trace->source, offset, &head, sizeof head, NULL) == EVENTRING_OK)
-    d->head[ring] = believable_head(trace, slot, ring, head);
+  uint64_t head, *known = &trace->head[slot][ring];
+  if (evr_source_read(&trace->source, evr_trace_head_offset(slot, ring), &head, sizeof head,
+                      NULL) == EVENTRING_OK)
+    *known = believable_head(trace, slot, ring, head);
   evr_fence_acquire(); /* R0 */
-  return d->head[ring];
+  return *known;
 }
 
 /* Without locks on its file system a process is known by pid and start time. */

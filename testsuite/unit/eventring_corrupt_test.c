@@ -176,6 +176,8 @@ static void block_fields(void **state) {
   /* an event that would reach beyond its block, at the very end of one */
   size_t user = at + (8 << EVENTRING_MIN_WSIZE);
   assert_int_equal(with_u64(user + 4096 - 8, 4 | 127 << 3), EVENTRING_E_CORRUPT);
+  /* a word in the place of an event that is none */
+  assert_int_equal(with_u64(at + 64, (uint64_t)1 << 40), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(FORMAT_DOMAINS_OFFSET + 64, UINT64_MAX), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u64(FORMAT_DOMAINS_OFFSET + 72, (uint64_t)1 << 63),
                    EVENTRING_E_CORRUPT);

@@ -244,6 +244,69 @@ static void a_callback_may_stop_the_poll_but_not_nest_it(void **state) {
   eventring_close(cursor);
 }
 
+/* What a callback asks its cursor agrees with what it has been given so far. */
+struct counting {
+  eventring_cursor *cursor;
+  uint64_t events;
+};
+
+static int compare_totals(void *context, const struct eventring_event *event) {
+  struct counting *counting = context;
+  struct eventring_totals totals;
+  struct eventring_ring_info info;
+  counting->events += !(event->flags & EVENTRING_SYNTHETIC);
+  eventring_cursor_totals(counting->cursor, &totals);
+  assert_int_equal(totals.delivered, counting->events);
+  assert_int_equal(eventring_cursor_ring(counting->cursor, event->domain,
+                                         (enum eventring_ring)event->ring, &info), 0);
+  assert_true(info.delivered > 0 && info.delivered <= info.emitted);
+  return 0;
+}
+
+static void totals_within_a_callback(void **state) {
+  (void)state;
+  struct counting counting = {.cursor = open_self(0)};
+  struct eventring_callbacks callbacks = {.event = compare_totals};
+  for (int i = 0; i < 20; i++) {
+    eventring_user_begin(domain, T_FLOOD);
+    eventring_user_counter(domain, T_COUNT, i);
+    eventring_user_end(domain, T_FLOOD);
+  }
+  assert_true(eventring_poll(counting.cursor, &callbacks, &counting, 0) >= 60);
+  assert_int_equal(eventring_poll(counting.cursor, &callbacks, &counting, 0), 0);
+  eventring_close(counting.cursor);
+}
+
+/* Many lanes: the heap of a merged poll. */
+static int times_rise(void *context, const struct eventring_event *event) {
+  uint64_t *last = context;
+  assert_true(event->ns >= *last);
+  *last = event->ns;
+  return 0;
+}
+
+static void many_domains_merged_by_time(void **state) {
+  (void)state;
+  enum { DOMAINS = 12, ROUNDS = 200 };
+  eventring_domain *d[DOMAINS];
+  struct eventring_callbacks callbacks = {.event = times_rise};
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_MERGED);
+  uint64_t last = 0, events = 0;
+  for (int i = 0; i < DOMAINS; i++) d[i] = start_domain("many");
+  for (int round = 0; round < ROUNDS; round++)
+    for (int i = 0; i < DOMAINS; i++) {
+      eventring_user_counter(d[i * 5 % DOMAINS], T_COUNT, round);
+      if ((round + i) % 3 == 0)
+        eventring_counter_double(d[i], EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_RATE, 1);
+    }
+  int n;
+  while ((n = eventring_poll(cursor, &callbacks, &last, 77)) > 0) events += (uint64_t)n;
+  assert_int_equal(n, 0);
+  assert_true(events >= DOMAINS * ROUNDS * 4 / 3);
+  for (int i = 0; i < DOMAINS; i++) eventring_domain_stop(d[i]);
+  eventring_close(cursor);
+}
+
 static void merged_by_time(void **state) {
   (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW | EVENTRING_OPEN_MERGED);
@@ -403,7 +466,9 @@ int main(void) {
       TEST(unbalanced_and_interleaved_spans),
       TEST(poll_ends_though_callbacks_emit),
       TEST(a_callback_may_stop_the_poll_but_not_nest_it),
+      TEST(totals_within_a_callback),
       TEST(merged_by_time),
+      TEST(many_domains_merged_by_time),
       TEST(the_file_describes_itself),
       TEST(registering),
       TEST(many_domains_one_after_the_other),

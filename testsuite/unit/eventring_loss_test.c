@@ -109,6 +109,30 @@ static void wrapped_and_read_late(void **state) {
   eventring_close(cursor);
 }
 
+/* What is overwritten between opening and the first poll is lost, not missed. */
+static void lapped_before_the_first_poll(bool file) {
+  struct log log = {0};
+  flood(10);
+  eventring_cursor *cursor = file ? open_file(own_path(), 0) : open_self(0);
+  flood(5000);
+  poll_log(cursor, &log, 0);
+  assert_int_equal(log.before[EVENTRING_USER], 0);
+  assert_true(log.lost[EVENTRING_USER] > 10000);
+  assert_int_equal(log.lost[EVENTRING_USER] + log.events[EVENTRING_USER],
+                   eventring_domain_emitted(domain, EVENTRING_USER));
+  check_matches(&log);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+static void lapped_first_through_the_mapping(void **state) {
+  (void)state;
+  lapped_before_the_first_poll(false);
+}
+static void lapped_first_through_the_file(void **state) {
+  (void)state;
+  lapped_before_the_first_poll(true);
+}
+
 /* Opens spans of several ids, floods, and looks who is open. */
 static void late_join_sees_open_spans(void **state) {
   (void)state;
@@ -337,6 +361,8 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
       TEST(lapped_through_the_mapping),
       TEST(lapped_through_the_file),
+      TEST(lapped_first_through_the_mapping),
+      TEST(lapped_first_through_the_file),
       TEST(wrapped_and_read_late),
       TEST(late_join_sees_open_spans),
       TEST(joining_now_skips_the_past),
