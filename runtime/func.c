@@ -17,10 +17,15 @@
 #include <string.h>
 
 #include "str.h"
+#include "stress.h"
 
 #define ERROR_STACK 200 /* slots beyond the limit, for handling the overflow */
 #define MAX_STACK STACK_LIMIT
+#ifdef SAROS_STRESS
+#define SHRINK_FROM BASIC_STACK_SIZE
+#else
 #define SHRINK_FROM 1024 /* slots: smaller stacks are not worth moving */
+#endif
 
 /* ---- functions ----------------------------------------------------------------- */
 
@@ -170,7 +175,25 @@ bool stack_try_grow(lua_State *L, int n) {
   return size != 0 && resize_stack(L, size);
 }
 
+#ifdef SAROS_STRESS
+/* Large stacks move each so many times only: what is copied a call stays bounded. */
+static void move_stack(lua_State *L) {
+  static _Thread_local uint32_t turn;
+  ptrdiff_t slots = L->stack_last - L->stack;
+  if (slots > 2000 && ++turn % (uint32_t)(slots / 500) != 0) return;
+  stress_pause();
+  resize_stack(L, slots); /* when memory is short it stays where it is */
+  stress_resume();
+}
+#endif
+
 void stack_grow(lua_State *L, int n) {
+#ifdef SAROS_STRESS
+  if (L->stack_last - L->top > n) {
+    move_stack(L);
+    return;
+  }
+#endif
   if (L->stack_last - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR); /* overflow while handling one */
   ptrdiff_t size = next_size(L, n);
   if (!resize_stack(L, size != 0 ? size : MAX_STACK + ERROR_STACK)) error_memory(L);

@@ -52,6 +52,7 @@
 #include "func.h"
 #include "gc_trace.h"
 #include "str.h"
+#include "stress.h"
 #include "trace.h"
 
 #ifndef GC_NURSERY
@@ -294,13 +295,14 @@ static void do_what_is_due(Domain *d) {
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
   gc_minor(d);
+  if (gc->phase != GC_PHASE_SWEEP_STRINGS) string_table_trim(d, 2);
   if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : SWEEP_SLICE / 8);
   if (gc->verify_count-- == 0) {
     gc_verify(d, "stress");
     gc->verify_count = (uint32_t)(heap_old_bytes(&d->heap) >> 9) + 16;
   }
 }
-#define do_step(d) ((d)->gc.emergency ? do_what_is_due(d) : stress_step(d))
+#define do_step(d) ((d)->gc.emergency || !stress_collects() ? do_what_is_due(d) : stress_step(d))
 #else
 #define do_step(d) do_what_is_due(d)
 #endif

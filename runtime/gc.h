@@ -164,6 +164,7 @@ typedef struct Gc {
   uint64_t cycle; /* number of the current (or last) major cycle */
   uint32_t stress_count; /* gc_checks until the next slice or verification, in stress builds */
   uint32_t verify_count;
+  uint32_t stress_inserts; /* new keys of large tables (table.c) */
   GcStats stats;
 } Gc;
 

@@ -8,6 +8,9 @@
 #endif
 
 ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
+#ifdef SAROS_STRESS
+  return heap_alloc_slow(L, size);
+#endif
   Heap *h = &L->domain->heap;
   char *p = h->cursor;
   /* A hole can be longer than HEAP_SMALL_MAX: what is large must not land in it. */

@@ -36,9 +36,15 @@ void gc_promote(Domain *d, GCObject *o) {
   switch (o->type) {
     case LUA_TTABLE: promote_small(d, o, sizeof(Table)); break;
     case TYPE_SHORT_STRING: promote_small(d, o, string_bytes((String *)o)); return;
-    case TYPE_LUA_CLOSURE:
-      promote_small(d, o, sizeof(LuaClosure) + ((LuaClosure *)o)->nupvalues * sizeof(UpValue *));
+    case TYPE_LUA_CLOSURE: {
+      size_t size = sizeof(LuaClosure) + ((LuaClosure *)o)->nupvalues * sizeof(UpValue *);
+      if (heap_is_large(size)) { /* in stress builds alone */
+        promote_uncommon(d, o);
+        return;
+      }
+      promote_small(d, o, size);
       break;
+    }
     default: promote_uncommon(d, o); return;
   }
   GC_PUSH(d, &d->gc.trace, o);

@@ -52,6 +52,7 @@
 #include <sys/mman.h>
 
 #include "domain.h"
+#include "stress.h"
 
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
@@ -338,13 +339,14 @@ static void *note_failure(Domain *d) {
 }
 
 void *heap_try_alloc(Domain *d, size_t size) {
+  if (stress_allocation_fails()) return note_failure(d);
   void *p = heap_is_large(size) ? heap_large_alloc(d, size, false) : alloc_small(d, size);
   return p != NULL ? p : note_failure(d);
 }
 
 void *heap_try_alloc_part(Domain *d, size_t size) {
   if (!heap_is_large(size)) return heap_try_alloc(d, heap_round(size));
-  void *p = heap_large_alloc(d, size, true);
+  void *p = stress_allocation_fails() ? NULL : heap_large_alloc(d, size, true);
   return p != NULL ? p : note_failure(d);
 }
 
@@ -374,7 +376,7 @@ void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size)
   Heap *h = &L->domain->heap;
   if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size)) {
     gc_large_part_moving(L->domain, heap_large_of(part));
-    LargeHeader *moved = heap_large_resize(L->domain, heap_large_of(part), new_size);
+    LargeHeader *moved = stress_allocation_fails() ? NULL : heap_large_resize(L->domain, heap_large_of(part), new_size);
     if (moved == NULL) {
       note_failure(L->domain);
       error_memory(L);

@@ -83,7 +83,11 @@
 #define LUA_EXTRASPACE (sizeof(void *))
 
 /* Bytes that a luaL_Buffer holds before it moves to the collected heap. */
+#ifdef SAROS_STRESS /* so that most buffers grow; the ABI is another one there */
+#define LUAL_BUFFERSIZE 32
+#else
 #define LUAL_BUFFERSIZE ((int)(16 * sizeof(void *) * sizeof(LUA_NUMBER)))
+#endif
 
 /* Union members that force the strictest alignment a Lua value may need. */
 #define LUAI_MAXALIGN                                                         \

@@ -29,8 +29,17 @@
 #include "func.h"
 #include "gc.h"
 #include "heap.h"
+#include "stress.h"
 
+#ifdef SAROS_STRESS /* buckets come and go all the time */
+#define INTERN_MIN_BUCKETS 4
+#define INTERN_IS_FULL(table) ((table)->used * 2 >= (table)->size)
+#define INTERN_IS_SPARSE(table) ((table)->used < (table)->size)
+#else
 #define INTERN_MIN_BUCKETS 256
+#define INTERN_IS_FULL(table) ((table)->used >= (table)->size)
+#define INTERN_IS_SPARSE(table) ((table)->used < (table)->size / 4)
+#endif
 #define INTERN_MAX_BUCKETS (UINT32_C(1) << 30)
 #define MAX_STRING_LEN ((size_t)PTRDIFF_MAX - 64)
 
@@ -86,6 +95,7 @@ uint32_t string_hash_long(String *s) {
 /* ---- the intern table ----------------------------------------------------- */
 
 static bool add_segment(StringTable *table) {
+  if (stress_allocation_fails()) return false;
   uint32_t n = table->size >> STRING_SEGMENT_BITS;
   if (n >= table->directory) {
     uint32_t room = table->directory != 0 ? table->directory * 2 : 8;
@@ -145,7 +155,7 @@ static void merge_last_bucket(StringTable *table) {
 
 bool string_table_trim(Domain *d, uint32_t most) {
   StringTable *table = &d->strings;
-  for (; table->size > INTERN_MIN_BUCKETS && table->used < table->size / 4; most--) {
+  for (; table->size > INTERN_MIN_BUCKETS && INTERN_IS_SPARSE(table); most--) {
     if (most == 0) return false;
     merge_last_bucket(table);
   }
@@ -166,7 +176,7 @@ static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, 
   memcpy(s->data, bytes, len);
   s->data[len] = '\0';
   StringTable *table = &L->domain->strings;
-  if (table->used >= table->size && table->size < INTERN_MAX_BUCKETS) split_bucket(table);
+  if (INTERN_IS_FULL(table) && table->size < INTERN_MAX_BUCKETS) split_bucket(table);
   String **bucket = string_bucket(table, string_bucket_index(table, hash));
   s->u.next = *bucket;
   *bucket = s;

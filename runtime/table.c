@@ -385,6 +385,19 @@ static void check_key(lua_State *L, const TValue *key) {
   if (is_float(key) && isnan(key->v.n)) error_run(L, "table index is NaN");
 }
 
+/* In a stress build each new key makes the table anew; a large one now and then. */
+static bool stress_rehash(lua_State *L, Table *t, const TValue *key) {
+#ifdef SAROS_STRESS
+  uint32_t size = t->array_size + t->node_mask;
+  if (size > 256 && ++L->domain->gc.stress_inserts % (size / 64) != 0) return false;
+  rehash(L, t, key);
+  return true;
+#else
+  (void)L, (void)t, (void)key;
+  return false;
+#endif
+}
+
 static void insert(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   TValue as_int;
   check_key(L, key);
@@ -396,6 +409,14 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
     }
   }
   if (is_nil(value)) return; /* an absent key stays absent */
+  if (stress_rehash(L, t, key)) {
+    TValue *slot = (TValue *)table_get(t, key);
+    if (slot != &table_absent) { /* in the array part now */
+      value_copy(slot, value);
+      gc_barrier_table(L, t, slot, value);
+      return;
+    }
+  }
   Node *moved, *n = place_key(t, key->tag, key->v, &moved);
   if (n == NULL) {
     rehash(L, t, key);

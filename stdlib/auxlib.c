@@ -17,6 +17,7 @@
 
 #include "lua.h"
 #include "lauxlib.h"
+#include "stress.h"
 
 /* ------------------------------------------------------------ arguments -- */
 
@@ -322,9 +323,10 @@ void luaL_requiref(lua_State *L, const char *modname, lua_CFunction openf,
 static void *allocate_with_libc(void *ud, void *ptr, size_t osize,
                                 size_t nsize) {
   (void)ud;
-  (void)osize;
-  if (nsize != 0)
-    return realloc(ptr, nsize);
+  if (nsize != 0) {
+    bool grows = ptr == NULL || nsize > osize;
+    return grows && stress_allocation_fails() ? NULL : realloc(ptr, nsize);
+  }
   free(ptr);
   return NULL;
 }

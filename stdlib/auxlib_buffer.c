@@ -18,6 +18,8 @@
 #include "lua.h"
 #include "lauxlib.h"
 
+#define BOX_TYPE "_UBOX*"
+
 typedef struct Box {
   void *block;
   size_t size;
@@ -44,14 +46,26 @@ static int release_box(lua_State *L) {
   return 0;
 }
 
-static void push_new_box(lua_State *L) {
+/* The registry gets the metatable once it is complete: when memory runs out half-way,
+ * the next box makes a new one. */
+static void push_box_metatable(lua_State *L) {
   static const luaL_Reg methods[] = {
     {"__gc", release_box}, {"__close", release_box}, {NULL, NULL}};
+  if (luaL_getmetatable(L, BOX_TYPE) != LUA_TNIL)
+    return;
+  lua_pop(L, 1);
+  luaL_newlib(L, methods);
+  lua_pushliteral(L, BOX_TYPE);
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, BOX_TYPE);
+}
+
+static void push_new_box(lua_State *L) {
   Box *box = lua_newuserdatauv(L, sizeof(Box), 0);
   box->block = NULL;
   box->size = 0;
-  if (luaL_newmetatable(L, "_UBOX*"))
-    luaL_setfuncs(L, methods, 0);
+  push_box_metatable(L);
   lua_setmetatable(L, -2);
 }
 

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stress.h"
+
 static _Atomic(const CharClasses *) current;
 
 static void classify(CharClasses *classes, int c) {
@@ -35,7 +37,7 @@ static void classify(CharClasses *classes, int c) {
 }
 
 static CharClasses *build(void) {
-  CharClasses *classes = calloc(1, sizeof *classes);
+  CharClasses *classes = stress_allocation_fails() ? NULL : calloc(1, sizeof *classes);
   if (classes == NULL) return NULL;
   for (int c = 0; c < 256; c++) classify(classes, c);
   return classes;

@@ -327,10 +327,9 @@ static int end_require_span(lua_State *L) {
  * also when an error unwinds the call. */
 static void open_require_span(lua_State *L) {
   lua_newuserdatauv(L, 0, 0);
-  if (luaL_newmetatable(L, "saros.require_span")) {
-    lua_pushcfunction(L, end_require_span);
-    lua_setfield(L, -2, "__close");
-  }
+  luaL_newmetatable(L, "saros.require_span");
+  lua_pushcfunction(L, end_require_span); /* each time: memory may have run out after the line above */
+  lua_setfield(L, -2, "__close");
   lua_setmetatable(L, -2);
   lua_toclose(L, -1);
   trace_require_begin(L);

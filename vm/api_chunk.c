@@ -11,6 +11,7 @@
 
 #include "call.h"
 #include "compiler.h"
+#include "stress.h"
 #include "trace.h"
 
 typedef struct Load {
@@ -27,7 +28,7 @@ static void append(lua_State *L, Load *load, const char *piece, size_t size) {
     size_t capacity = load->capacity > 0 ? load->capacity : 1024;
     if (size > (size_t)PTRDIFF_MAX / 2) error_memory(L);
     while (capacity - load->size < size) capacity *= 2;
-    char *text = realloc(load->text, capacity);
+    char *text = stress_allocation_fails() ? NULL : realloc(load->text, capacity);
     if (text == NULL) error_memory(L);
     load->text = text;
     load->capacity = capacity;

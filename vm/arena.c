@@ -1,10 +1,15 @@
 /* vm/arena.c: chunks of doubling size, cut from front to back. */
 #include "arena.h"
+#include "stress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef SAROS_STRESS
+#define FIRST_CHUNK 16 /* so that there are many: AddressSanitizer sees their ends */
+#else
 #define FIRST_CHUNK 4096
+#endif
 #define LARGEST_CHUNK (1 << 20)
 #define ARENA_ALIGN 16
 
@@ -22,7 +27,7 @@ static void add_chunk(Arena *arena, size_t least) {
   size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
   if (size > LARGEST_CHUNK) size = LARGEST_CHUNK;
   if (size < least) size = least;
-  ArenaChunk *chunk = size > SIZE_MAX - sizeof(ArenaChunk) ? NULL : calloc(1, sizeof(ArenaChunk) + size);
+  ArenaChunk *chunk = size > SIZE_MAX - sizeof(ArenaChunk) || stress_allocation_fails() ? NULL : calloc(1, sizeof(ArenaChunk) + size);
   if (chunk == NULL) error_memory(arena->L);
   chunk->next = arena->chunks;
   chunk->size = size;

@@ -123,13 +123,20 @@ static Prototype *make_prototype(FuncState *fs) {
   return p;
 }
 
+#ifdef SAROS_DEBUG
+static bool verifies(const Prototype *p) {
+  const char *error = verify_prototype(p);
+  return error == NULL || error == verify_no_memory;
+}
+#endif
+
 Prototype *compile_close_function(CompileState *cs) {
   FuncState *fs = cs->fs;
   emit_return(fs, scope_registers(fs), 0);
   scope_leave(fs);
   codegen_finish(fs);
   Prototype *p = make_prototype(fs);
-  rt_assert(verify_prototype(p) == NULL);
+  rt_assert(verifies(p));
   cs->fs = fs->outer;
   fs->outer = cs->spare;
   cs->spare = fs;

@@ -957,7 +957,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   call_lua: {
     Prototype *p = as_lua_closure(func)->p;
-    if (unlikely(L->stack_last - L->top <= (ptrdiff_t)p->max_stack)) {
+    if (stack_lacks(L, (ptrdiff_t)p->max_stack)) {
       ptrdiff_t off = stack_save(L, func);
       stack_grow(L, p->max_stack);
       func = stack_restore(L, off);
@@ -1011,7 +1011,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     while (unlikely(!is_function(func))) func = vm_try_call_meta(L, func);
     if (unlikely(!is_lua_closure(func))) goto call_value; /* the RETURN that follows passes its results on */
     Prototype *p = as_lua_closure(func)->p;
-    if (unlikely(L->stack_last - L->top <= (ptrdiff_t)p->max_stack)) {
+    if (stack_lacks(L, (ptrdiff_t)p->max_stack)) {
       ptrdiff_t off = stack_save(L, func);
       stack_grow(L, p->max_stack);
       func = stack_restore(L, off);

@@ -33,6 +33,7 @@
 
 #include "opinfo.h"
 #include "str.h"
+#include "stress.h"
 
 const char verify_no_memory[] = "not enough memory";
 
@@ -495,7 +496,7 @@ static void load_state(Verifier *v, uint32_t target) {
  * no register is the base of both kinds of loops. */
 static bool init_states(Verifier *v) {
   size_t size = (size_t)v->ntargets * v->p->max_stack;
-  v->facts = malloc(size + 1);
+  v->facts = stress_allocation_fails() ? NULL : malloc(size + 1);
   if (v->facts == NULL) return false;
   memset(v->facts, FACT_ALL, size);
   return true;
@@ -533,7 +534,7 @@ static void check_header(Verifier *v) {
 }
 
 const char *verify_prototype(const Prototype *p) {
-  Verifier *v = calloc(1, sizeof *v);
+  Verifier *v = stress_allocation_fails() ? NULL : calloc(1, sizeof *v);
   if (v == NULL) return verify_no_memory;
   v->p = p;
   v->marks = calloc(p->ncode + 1, sizeof *v->marks);

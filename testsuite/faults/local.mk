@@ -4,3 +4,8 @@ check_PROGRAMS += testsuite/faults/victim
 testsuite_faults_victim_SOURCES = testsuite/faults/victim.c
 testsuite_faults_victim_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_faults_victim_LDADD = $(LINK_EVENTRING)
+
+check_PROGRAMS += testsuite/faults/allocations_test
+testsuite_faults_allocations_test_SOURCES = testsuite/faults/allocations_test.c
+testsuite_faults_allocations_test_CPPFLAGS = $(SEE_STDLIB)
+testsuite_faults_allocations_test_LDADD = $(LINK_STDLIB)

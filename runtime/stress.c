@@ -1,0 +1,41 @@
+/* runtime/stress.c: the switches of a stress build (design: stress.h). */
+#include "stress.h"
+
+#ifdef SAROS_STRESS
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Relaxed: the count need only be right where one thread allocates. */
+static _Atomic uint64_t count, first_to_fail;
+static _Atomic bool fail_all, has_failed, calm;
+static _Atomic int paused;
+
+static __attribute__((constructor)) void read_environment(void) {
+  const char *n = getenv("SAROS_STRESS_FAIL");
+  if (n != NULL) stress_fail(strtoull(n, NULL, 10), false);
+}
+
+bool stress_allocation_fails(void) {
+  if (paused != 0) return false;
+  uint64_t number = ++count;
+  if (first_to_fail == 0 || number < first_to_fail || (number > first_to_fail && !fail_all)) return false;
+  has_failed = true;
+  return true;
+}
+
+void stress_fail(uint64_t n, bool all) {
+  count = 0;
+  has_failed = false;
+  fail_all = all;
+  first_to_fail = n;
+}
+
+uint64_t stress_allocations(void) { return count; }
+bool stress_has_failed(void) { return has_failed; }
+void stress_pause(void) { paused++; }
+void stress_resume(void) { paused--; }
+void stress_collect(bool on) { calm = !on; }
+bool stress_collects(void) { return !calm; }
+
+#endif

@@ -1,0 +1,46 @@
+/* runtime/stress.h: what a build with --enable-stress makes happen on purpose
+ * (SAROS_STRESS). In other builds nothing of it is left.
+ *
+ *   - Each gc_check collects (gc.c), unless stress_collect turned that off.
+ *   - Stacks move to new addresses at each check for room (func.c), so at each call.
+ *   - New keys rehash their table (table.c); buckets of the intern table are added
+ *     and merged all the time (str.c).
+ *   - All but small objects are malloc's (heap.h), buffers and arrays start as small
+ *     as can be: what is used after it was given back, or beyond its end, is
+ *     AddressSanitizer's find.
+ *   - Allocations fail at will: the n-th from stress_fail on, or all from the n-th on;
+ *     the environment variable SAROS_STRESS_FAIL=n asks for the n-th of the process.
+ *     The collector's own records (gc.c) are exempt: they are not allowed to fail.
+ *
+ * One process, one count: tests that make allocations fail run one domain.
+ */
+#ifndef SAROS_RUNTIME_STRESS_H
+#define SAROS_RUNTIME_STRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef SAROS_STRESS
+
+/* To be asked before memory is: is this an allocation that shall fail? */
+bool stress_allocation_fails(void);
+/* The n-th allocation from now on fails, n >= 1, and with `all` every later one too; 0:
+ * none does. */
+void stress_fail(uint64_t n, bool all);
+/* How many allocations were asked for since the last stress_fail; whether one failed. */
+uint64_t stress_allocations(void);
+bool stress_has_failed(void);
+/* No allocation counts or fails between the two. */
+void stress_pause(void);
+void stress_resume(void);
+/* Whether each gc_check collects; it does at first. */
+void stress_collect(bool on);
+bool stress_collects(void);
+
+#else
+
+static inline bool stress_allocation_fails(void) { return false; }
+
+#endif
+#endif
