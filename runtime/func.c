@@ -116,7 +116,7 @@ Userdata *userdata_new(lua_State *L, size_t size, int nuservalues) {
   rt_assert(((uintptr_t)u & 15) == 0);
   object_init(L, u, LUA_TUSERDATA);
   u->nuservalues = (uint16_t)nuservalues;
-  u->pad = 0;
+  u->kind = USERDATA_PLAIN;
   u->len = size;
   u->metatable = NULL;
   for (int i = 0; i < nuservalues; i++) set_nil(&u->uservalues[i]);

@@ -275,10 +275,13 @@ struct CClosure {
 
 /* ---- userdata -------------------------------------------------------------------- */
 
+/* Who needs to know its own userdata at a glance, whatever metatable they have. */
+typedef enum UserdataKind { USERDATA_PLAIN, USERDATA_CDATA, USERDATA_CTYPE } UserdataKind;
+
 struct Userdata {
   GCHEADER;
   uint16_t nuservalues;
-  uint32_t pad;
+  uint32_t kind;     /* UserdataKind: which library of ours made it, 0 for all others; the guest cannot change it */
   size_t len;        /* bytes of the payload */
   Table *metatable;
   uint64_t pad2;     /* keeps the payload at a multiple of 16 */

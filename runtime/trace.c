@@ -84,6 +84,7 @@ static char program_name[EVENTRING_MAX_PROGRAM + 1];
 static void register_catalogue(void) {
   unsigned first = 0;
   pthread_atfork(NULL, NULL, forget_after_fork);
+  eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
   registration_status = eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
   /* the probes' ids are constants that count from the host's first */
   rt_assert(registration_status != 0 || first == EVENTRING_ID_HOST);

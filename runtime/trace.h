@@ -16,6 +16,9 @@ typedef enum EventId {
   EVENT_COUNT
 } EventId;
 
+/* Classes of our own, named when the catalogue is registered; off by default. */
+#define EVENTRING_CLASS_FFI ((enum eventring_class)EVENTRING_CLASS_HOST)
+
 /* EV_CLASS_x: class of event x, a constant, so that a probe tests one known bit. */
 enum {
 #define EVENT(id, name, kind, class, unit, doc) EV_CLASS_##id = EVENTRING_CLASS_##class,

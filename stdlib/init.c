@@ -8,6 +8,9 @@
 static void add_own_modules(lua_State *L) {
   static const luaL_Reg modules[] = {{"domain", luaopen_domain},
                                      {"eventring", luaopen_eventring},
+#ifdef HAVE_FFI
+                                     {"ffi", luaopen_ffi},
+#endif
                                      {NULL, NULL}};
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   luaL_setfuncs(L, modules, 0);

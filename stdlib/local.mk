@@ -19,3 +19,16 @@ libstdlib_a_SOURCES = \
 	stdlib/string_pack.c stdlib/string_pack.h stdlib/string_position.h \
 	stdlib/lib_table.c stdlib/table_access.h stdlib/table_sort.c \
 	stdlib/lib_utf8.c
+
+# The foreign function interface, when there is libffi.
+ffi_sources = stdlib/lib_ffi.c stdlib/ffi_core.h stdlib/ffi_basic.def stdlib/ffi_types.c stdlib/ffi_layout.c \
+	stdlib/ffi_keywords.def stdlib/ffi_lexer.h stdlib/ffi_lexer.c stdlib/ffi_parser.h stdlib/ffi_parser.c \
+	stdlib/ffi_specifiers.c stdlib/ffi_record.c stdlib/ffi_declarator.c stdlib/ffi_expression.c \
+	stdlib/ffi_convert.c stdlib/ffi_initialize.c stdlib/ffi_cdata.c stdlib/ffi_arith.c \
+	stdlib/ffi_abi.c stdlib/ffi_call.h stdlib/ffi_call.c stdlib/ffi_callback.c stdlib/ffi_library.c
+if HAVE_FFI
+libstdlib_a_SOURCES += $(ffi_sources)
+else
+EXTRA_DIST += $(ffi_sources)
+endif
+libstdlib_a_CFLAGS = $(AM_CFLAGS) $(LIBFFI_CFLAGS)

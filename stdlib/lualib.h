@@ -33,6 +33,7 @@ LUAMOD_API int luaopen_package(lua_State *L);
 /* Modules of Saros's own: there from the start, loaded by `require` only. */
 LUAMOD_API int luaopen_domain(lua_State *L);
 LUAMOD_API int luaopen_eventring(lua_State *L);
+LUAMOD_API int luaopen_ffi(lua_State *L); /* when built with libffi */
 
 /* Opens the standard libraries, each also as a global, and makes Saros's own
  * modules known to `require`. */

@@ -25,6 +25,7 @@ include testsuite/faults/local.mk
 include testsuite/fuzz/local.mk
 include testsuite/fuzz/lua.mk
 include testsuite/model/local.mk
+include testsuite/ffi/local.mk
 
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test testsuite/unit/heap_test
@@ -42,7 +43,7 @@ endif
 RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_builddir)
 
 # TESTFLAGS: e.g. make check TESTFLAGS="--only language"
-check-local: all $(check_PROGRAMS) $(bench_programs)
+check-local: all $(check_PROGRAMS) $(check_DATA) $(bench_programs)
 	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
 
 check-layers: all
