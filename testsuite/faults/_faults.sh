@@ -10,27 +10,33 @@ io.write("ran\n")
 os.exit(7, true)
 END
 
+errors=$PWD/errors.txt # what the program said last, wherever it runs
+
+# apart COMMAND...: in a shell of its own (another directory, in the background), whose
+# failures are its status
+apart() { (failures=0; "$@"; exit $((failures > 0))); }
+
 # untraced WHAT COMMAND...: it runs as if it were not traced, with one warning
 untraced() {
   local what=$1 output status
   shift
-  output=$("$@" 2>errors.txt)
+  output=$("$@" 2>"$errors")
   status=$?
   is "$what: status" 7 "$status"
   is "$what: output" ran "$output"
-  is "$what: lines on standard error" 1 "$(wc -l <errors.txt)"
-  has "$what: warning" "warning: " "$(cat errors.txt)"
+  is "$what: lines on standard error" 1 "$(wc -l <"$errors")"
+  has "$what: warning" "warning: " "$(cat "$errors")"
 }
 
 # undisturbed WHAT COMMAND...: the same, traced or not, with at most one warning
 undisturbed() {
   local what=$1 output status
   shift
-  output=$("$@" 2>errors.txt)
+  output=$("$@" 2>"$errors")
   status=$?
   is "$what: status" 7 "$status"
   is "$what: output" ran "$output"
-  [ "$(wc -l <errors.txt)" -le 1 ] || fail "$what: $(cat errors.txt)"
+  [ "$(wc -l <"$errors")" -le 1 ] || fail "$what: $(cat "$errors")"
 }
 
 no_file_in() { is "$1: files left" "" "$(find "$2" -name '*.eventring')"; }

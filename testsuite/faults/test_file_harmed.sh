@@ -11,7 +11,9 @@ io.write("ran\n")
 os.exit(7, true)
 END
 
-# harm WHAT COMMAND [MAY-SAY]: with $file the file, an attached reader beside it
+# harm WHAT COMMAND [STATUS]: with $file the file, an attached reader beside it. STATUS
+# is that of the reader where it is certain: an error where what it must look at is
+# gone or impossible, none where the file is only called otherwise.
 harm() {
   rm -f stop
   "$SAROS" busy.lua >output.txt 2>errors.txt &
@@ -20,7 +22,8 @@ harm() {
   file=$pid.eventring
   timeout 60 "$EVENTRING" dump --json --follow $pid >dump.txt 2>dump.err &
   reader=$!
-  sleep 0.1
+  for _ in $(seq 500); do [ -s dump.txt ] && break; sleep 0.02; done
+  [ -s dump.txt ] || fail "$1: the reader does not get attached"
   eval "$2"
   sleep 0.2
   timeout 20 "$EVENTRING" stats --seconds 0.1 $file >/dev/null 2>stats.err
@@ -34,25 +37,26 @@ harm() {
   wait $reader
   status=$?
   [ $status -le 1 ] || fail "$1: the attached reader ends with status $status"
+  [ -z "${3-}" ] || is "$1: status of the attached reader" "$3" "$status"
   [ $status -eq 0 ] || [ -s dump.err ] || fail "$1: the reader does not say what is wrong"
   echo "$1: reader $status, $(head -n 1 errors.txt dump.err | tr '\n' ' ')"
   rm -rf ./*.eventring
 }
-harm "cut to nothing" ': >$file'
-harm "cut within the header" 'truncate -s 100 $file'
-harm "cut after the header" 'truncate -s 4096 $file'
+harm "cut to nothing" ': >$file' 1
+harm "cut within the header" 'truncate -s 100 $file' 1
+harm "cut after the header" 'truncate -s 4096 $file' 1
 harm "cut after the front" 'truncate -s 65536 $file'
 harm "cut within the rings" 'truncate -s 2200000 $file'
 harm "cut and grown again" ': >$file; truncate -s 3000000 $file'
-harm "unlinked" 'rm $file'
-harm "replaced" 'rm $file; echo new >$file'
-harm "its name a directory" 'rm $file; mkdir $file'
-harm "overwritten with noise" 'head -c 3000000 /dev/urandom | dd of=$file conv=notrunc status=none'
-harm "overwritten with ones" 'tr "\\0" "\\377" </dev/zero | head -c 3000000 | dd of=$file conv=notrunc status=none'
-harm "overwritten with zeros" 'head -c 3000000 /dev/zero | dd of=$file conv=notrunc status=none'
-harm "a copy over it" 'cp /bin/ls $file'
+harm "unlinked" 'rm $file' 0
+harm "replaced" 'rm $file; echo new >$file' 0
+harm "its name a directory" 'rm $file; mkdir $file' 0
+harm "overwritten with noise" 'head -c 3000000 /dev/urandom | dd of=$file conv=notrunc status=none' 1
+harm "overwritten with ones" 'tr "\\0" "\\377" </dev/zero | head -c 3000000 | dd of=$file conv=notrunc status=none' 1
+harm "overwritten with zeros" 'head -c 3000000 /dev/zero | dd of=$file conv=notrunc status=none' 1
+harm "a copy over it" 'cp /bin/ls $file' 1
 harm "holes punched" 'fallocate -p -o 8192 -l 2500000 $file 2>/dev/null'
-harm "no permissions" 'chmod 0 $file'
+harm "no permissions" 'chmod 0 $file' 0
 for i in 1 2 3 4 5 6 7 8; do
   harm "noise in a page, $i" 'for page in 0 1 2 3; do
     head -c 4096 /dev/urandom | dd of=$file bs=4096 seek=$((i * 66 + page)) conv=notrunc status=none; done'

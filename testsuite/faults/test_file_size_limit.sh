@@ -6,6 +6,12 @@ for kib in 1 4 60 64 68 100 2112 2300 2600; do
   untraced "at most $kib KiB" limited $kib "$SAROS" program.lua
   no_file_in "at most $kib KiB" .
 done
+# No byte may be written to a file: what the program says goes into pipes.
+is "nothing at all: output and status" "ran 7" "$(limited 0 "$SAROS" program.lua 2>/dev/null | tr "\n" " "; echo "${PIPESTATUS[0]}")"
+warning=$(limited 0 "$SAROS" program.lua 2>&1 >/dev/null)
+is "nothing at all: lines on standard error" 1 "$(wc -l <<<"$warning")"
+has "nothing at all: warning" "warning: " "$warning"
+no_file_in "nothing at all" .
 undisturbed "at most 3000 KiB" limited 3000 "$SAROS" program.lua
 is "at most 3000 KiB: warnings" "" "$(cat errors.txt)"
 finish

@@ -27,9 +27,29 @@ as_nobody "$EVENTRING" list >list.txt 2>&1 || fail "list: status $?"
 kill $pid
 wait $pid 2>/dev/null
 
-# another user's file in the place of ours
-(cd theirs && SAROS_EVENTRING_PREFIX=. untraced "another user's file in the way" as_nobody \
-  sh -c "mkdir \$\$.eventring; exec \"$SAROS\" $(printf %q "$PWD/program.lua")")
+# What belongs to another user in the place of our file: left as it is, even where we
+# might remove it. `as_nobody` first runs a shell, whose pid the program then has.
+in_the_way() { # WHAT DIRECTORY [as_nobody]
+  local what=$1 directory=$2 before
+  shift 2
+  SAROS_EVENTRING_PREFIX=$directory apart untraced "$what" "$@" \
+    sh -c "until [ -e $directory/go ]; do echo \$\$ >$directory/pid; sleep 0.02; done; exec \"$SAROS\" $(printf %q "$PWD/program.lua")" &
+  program=$!
+  for _ in $(seq 500); do [ -s "$directory/pid" ] && break; sleep 0.02; done
+  old="$directory/$(cat "$directory/pid").eventring"
+  cp precious "$old" && chmod 644 "$old" && chown "$owner" "$old"
+  touch "$directory/go"
+  wait $program || fail "$what"
+  is "$what: the file" "precious" "$(cat "$old")"
+  is "$what: its owner" "$owner" "$(stat -c %u "$old")"
+  has "$what: warning" "another user" "$(cat errors.txt)"
+  rm -f "$old" "$directory/go" "$directory/pid"
+}
+echo precious >precious
+mkdir -m 1777 sticky
+owner=0 in_the_way "root's file in a directory like /tmp" "$PWD/sticky" as_nobody
+owner=0 in_the_way "root's file in a directory of all" "$PWD/theirs" as_nobody
+owner=65534 in_the_way "another user's file in the way of root's" "$PWD/sticky"
 
 cp "$SAROS" theirs/saros && chown 65534 theirs/saros && chmod 4755 theirs/saros
 if grep -q ' nosuid\|,nosuid' <(findmnt -n -o OPTIONS -T theirs); then

@@ -5,13 +5,19 @@
 victim=$BUILDDIR/testsuite/faults/victim
 [ -x "$victim" ] || { echo "$victim is not built"; exit 77; }
 
-for mode in fork-exit fork-exec fork-record vfork-exec orphan threads-fork smallest full \
+for mode in fork-exit fork-exec fork-record vfork-exec orphan threads-fork smallest full twice \
     foreign-handler chained-handler; do
   timeout 60 "$victim" $mode >output.txt 2>errors.txt
   is "$mode: status" 0 $?
   is "$mode: output" "" "$(cat output.txt errors.txt)"
   no_file_in "$mode" .
 done
+
+# (what inherits a descriptor is found out)
+exec 9>left.eventring
+"$victim" heir 2>/dev/null && fail "an open file of a recording is not noticed"
+exec 9>&-
+rm left.eventring
 
 # the same through the interpreter: children have no recording of ours
 "$SAROS" -e '

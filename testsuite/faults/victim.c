@@ -2,12 +2,14 @@
  * tests in this folder want to see survived. Needs no virtual machine.
  *
  *   victim fork-exit | fork-exec | fork-record | vfork-exec | threads-fork
- *     forks while it records; prints, for the child, whether it is silent, and for
- *     the parent, how many of its own events a reader finds
+ *     forks while it records: the child is silent or has a ring of its own, a program
+ *     that it starts has nothing of ours open, the parent's events are all there
  *   victim smallest
  *     rings of the least size, payloads of the greatest, and all kinds
  *   victim full
  *     registers definitions until there is no room: no two alike
+ *   victim twice
+ *     registers one name several times: the same id, or an error
  *   victim foreign-handler
  *     has a SIGBUS handler of its own, under and above the library's
  *
@@ -78,11 +80,33 @@ static unsigned files_here(void) {
 
 enum way { FORK_EXIT, FORK_EXEC, FORK_RECORD };
 
+/* This program, once more: does it find anything of a recording in what it has
+   inherited? (mode `heir`) */
+static void become_heir(void) { execl("/proc/self/exe", "victim", "heir", NULL); }
+
+static void heir(void) {
+  char name[64], target[4096];
+  for (int fd = 0; fd < 1024; fd++) {
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(name, target, sizeof target - 1);
+    if (size < 0) continue;
+    target[size] = '\0';
+    CHECK(!strstr(target, ".eventring"));
+  }
+  FILE *maps = fopen("/proc/self/maps", "r");
+  CHECK(maps);
+  while (fgets(target, sizeof target, maps)) CHECK(!strstr(target, ".eventring"));
+  fclose(maps);
+}
+
 static void child_part(eventring_domain *d, enum way way) {
   CHECK(eventring_forked() && eventring_state() == EVENTRING_STOPPED);
   for (int i = 0; i < 100; i++) eventring_user_counter(d, count_id, -1);
   eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id, "child", 5);
-  if (way == FORK_EXEC) execl("/bin/true", "true", NULL);
+  if (way == FORK_EXEC) {
+    become_heir();
+    _exit(1);
+  }
   if (way == FORK_RECORD) {
     start(EVENTRING_MIN_WSIZE, false);
     for (int i = 0; i < 3; i++) eventring_user_counter(d, count_id, i);
@@ -117,7 +141,7 @@ static void vfork_exec(void) {
     eventring_user_counter(d, count_id, i);
     pid_t child = vfork();
     if (child == 0) {
-      execl("/bin/true", "true", NULL);
+      become_heir();
       _exit(1);
     }
     CHECK(status_of(child) == 0);
@@ -179,7 +203,7 @@ static void threads_fork(void) {
   eventring_domain *d = eventring_domain_start("parent", NULL);
   for (int i = 0; i < 60; i++) {
     eventring_user_counter(d, count_id, i);
-    fork_once(d, (enum way)(i % 2 ? FORK_RECORD : FORK_EXIT));
+    fork_once(d, (enum way)(i % 3)); /* exit, exec, record */
   }
   __atomic_store_n(&stop_flag, true, __ATOMIC_RELAXED);
   for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
@@ -259,6 +283,31 @@ static void full(void) {
   eventring_close(cursor);
 }
 
+static int register_as(const char *name, enum eventring_def_kind kind,
+                       enum eventring_payload payload) {
+  return eventring_register_user(kind, name, strlen(name), payload, NULL);
+}
+
+static void twice(void) {
+  static const struct eventring_callbacks callbacks = {.event = count_event};
+  eventring_cursor *cursor;
+  unsigned seen = 0;
+  start(EVENTRING_MIN_WSIZE, false);
+  eventring_domain *d = eventring_domain_start("twice", NULL);
+  int counter = register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_INT);
+  int event = register_as("count", EVENTRING_DEF_EVENT, EVENTRING_NONE);
+  CHECK(counter == (int)count_id); /* the same again */
+  CHECK(event >= 0 && event != counter); /* of another kind: another one */
+  CHECK(register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_DOUBLE) == EVENTRING_E_CONFLICT);
+  eventring_user_counter(d, (unsigned)counter, 1);
+  eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)event);
+  CHECK(eventring_open_self(&cursor, 0, NULL) == EVENTRING_OK);
+  CHECK(eventring_poll(cursor, &callbacks, &seen, 0) > 0 && seen == 1);
+  CHECK(strcmp(eventring_cursor_def(cursor, (unsigned)event)->name, "count") == 0);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+}
+
 /* ---- SIGBUS ---------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t foreign_faults;
@@ -336,7 +385,8 @@ int main(int argc, char **argv) {
   static const struct { const char *name; void (*run)(void); } modes[] = {
       {"fork-exit", fork_exit}, {"fork-exec", fork_exec}, {"fork-record", fork_record},
       {"vfork-exec", vfork_exec}, {"orphan", orphan}, {"threads-fork", threads_fork},
-      {"smallest", smallest}, {"full", full}, {"foreign-handler", foreign_handler},
+      {"smallest", smallest}, {"full", full}, {"twice", twice}, {"heir", heir},
+      {"foreign-handler", foreign_handler},
       {"chained-handler", chained_handler}};
   count_id = (unsigned)eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5,
                                                EVENTRING_INT, NULL);
