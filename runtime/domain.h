@@ -36,7 +36,7 @@ typedef enum Metamethod {
 #define CALL_PROTECTED_C 0x0010 /* C frame of lua_pcallk with a continuation (yieldable pcall) */
 #define CALL_FINALIZER 0x0020  /* running a finalizer */
 #define CALL_TRANSFER 0x0040   /* hook has transfer information */
-#define CALL_CLOSING 0x0080    /* function is closing to-be-closed variables on a return */
+#define CALL_CLOSING 0x0080    /* the function (Lua's or C's) closes to-be-closed variables on a return */
 #define CALL_META 0x0100       /* Lua frame waits for a metamethod: its current instruction is to be finished on return */
 #define CALL_PCALL 0x0200      /* native frame of pcall/xpcall run inside the loop */
 #define CALL_RESUME 0x0400     /* native frame of coroutine.resume / wrap run inside the loop */

@@ -389,10 +389,15 @@ LUA_API void lua_toclose(lua_State *L, int idx) {
   L->ci->status |= CALL_TOCLOSE;
 }
 
+/* A handler may yield: then the C activation that closes is gone, and the frame,
+ * marked CALL_CLOSING, comes back here from the loop for what is still pending. */
 int vm_close_c_frame(lua_State *L, int nresults) {
-  ptrdiff_t first = stack_save(L, L->top - nresults);
-  vm_close(L, L->ci->func + 1, LUA_OK, false);
-  return (int)(L->top - stack_restore(L, first));
+  CallInfo *ci = L->ci;
+  ci->u2.nres = nresults;
+  ci->status |= CALL_CLOSING;
+  vm_close(L, ci->func + 1, LUA_OK, true);
+  ci->status &= ~(uint32_t)CALL_CLOSING;
+  return nresults;
 }
 
 LUA_API void lua_closeslot(lua_State *L, int idx) {

@@ -1167,6 +1167,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     ci = L->ci;
     dispatch = L->dispatch;
     if (ci->status & CALL_UNWIND) goto unwind;
+    if (ci->status & CALL_CLOSING) { /* a C function that has returned: a __close of its frame yielded */
+      n = ci->u2.nres;
+      first = L->top - n;
+      goto frame_done;
+    }
     if (ci->status & CALL_PCALL) {
       L->errfunc = ci->u.c.old_errfunc;
       L->npcalls = ci->u2.npcalls;

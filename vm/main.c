@@ -59,8 +59,9 @@ int program_report(lua_State *L, const char *name, int status) {
   return status;
 }
 
+/* Says which language is spoken here, and whose it is; programs look for both. */
 void program_print_version(void) {
-  printf("Saros %s (%s)\n", PACKAGE_VERSION, LUA_VERSION);
+  printf("Saros %s (%s)  Lua is a language of Lua.org, PUC-Rio\n", PACKAGE_VERSION, LUA_VERSION);
   fflush(stdout);
 }
 

@@ -392,6 +392,80 @@ static void function_info(void **state) {
   assert_false(lua_getstack(L, 0, &ar));
 }
 
+/* Returns its two arguments to be closed, and 1, 2. */
+static int pending_pair(lua_State *L) {
+  lua_settop(L, 2);
+  lua_toclose(L, 1);
+  lua_toclose(L, 2);
+  lua_pushinteger(L, 1);
+  lua_pushinteger(L, 2);
+  return 2;
+}
+
+static int count_results(lua_State *L, int status, lua_KContext bottom) {
+  lua_pushinteger(L, lua_gettop(L) - (int)bottom);
+  lua_pushinteger(L, status);
+  return lua_gettop(L);
+}
+
+/* Calls its first argument with the others, from C: nothing of the interpreter
+ * between the two C functions. */
+static int call_from_c(lua_State *L) {
+  lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, count_results);
+  return count_results(L, LUA_OK, 0);
+}
+
+static int pcall_from_c(lua_State *L) {
+  int status = lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, 0, count_results);
+  return count_results(L, status, 0);
+}
+
+/* Handlers of the pending slots of a C function may yield when it returns, and fail. */
+static void closing_c_frames(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_register(L, "pair", pending_pair);
+  lua_register(L, "call_from_c", call_from_c);
+  lua_register(L, "pcall_from_c", pcall_from_c);
+  const char *program =
+      "local log = {}\n"
+      "local function closer(name, f)\n"
+      "  return setmetatable({}, {__close = function(_, e)\n"
+      "    log[#log + 1] = name .. tostring(e)\n"
+      "    log[#log + 1] = coroutine.yield(name)\n"
+      "    if f then f() end\n"
+      "  end})\n"
+      "end\n"
+      "local function run(f, ...)\n"
+      "  log = {}\n"
+      "  local co, out = coroutine.create(f), {}\n"
+      "  local got = table.pack(coroutine.resume(co, ...))\n"
+      "  for sent = 1, 10 do\n"
+      "    out[#out + 1] = table.concat({tostring(got[1]), tostring(got[2]), tostring(got[3]), tostring(got[4])}, ' ', 1, got.n)\n"
+      "    if coroutine.status(co) == 'dead' then break end\n"
+      "    got = table.pack(coroutine.resume(co, sent))\n"
+      "  end\n"
+      "  return table.concat(out, ',') .. ' ' .. table.concat(log, ',')\n"
+      "end\n"
+      "local function expect(text, ...)\n"
+      "  local got = run(...)\n"
+      "  if got ~= text then error('got: ' .. got .. ', not: ' .. text, 2) end\n"
+      "end\n"
+      "local function fail() error('E', 0) end\n"
+      "expect('true b,true a,true 1 2 bnil,1,anil,2', pair, closer 'a', closer 'b')\n"
+      "expect('true b,true a,true 1 2 bnil,1,anil,2', function(a, b) return pair(a, b) end, closer 'a', closer 'b')\n"
+      "expect('true b,true a,true 1 2 bnil,1,anil,2', function(a, b) local x, y = pair(a, b); return x, y end,\n"
+      "  closer 'a', closer 'b')\n"
+      "expect('true b,true a,true 1 2 2 bnil,1,anil,2', function(...) return table.unpack({call_from_c(pair, ...)}, 1, 3) end,\n"
+      "  closer 'a', closer 'b')\n"
+      "expect('true b,true a,true true 1 2 bnil,1,anil,2', pcall, pair, closer 'a', closer 'b')\n"
+      "expect('true b,true a,true false E bnil,1,aE,2', pcall, pair, closer 'a', closer('b', fail))\n"
+      "expect('true b,true a,true false E bnil,1,anil,2', pcall, pair, closer('a', fail), closer 'b')\n"
+      "expect('true b,true a,true E 1 2 bnil,1,aE,2', pcall_from_c, pair, closer 'a', closer('b', fail))\n"
+      "expect('true b,false E bnil,1', pair, closer 'a', closer('b', fail))\n";
+  if (luaL_dostring(L, program) != LUA_OK) fail_msg("%s", lua_tostring(L, -1));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(positions), cmocka_unit_test(conversions),   cmocka_unit_test(closures),
@@ -399,6 +473,7 @@ int main(void) {
       cmocka_unit_test(operators), cmocka_unit_test(formats),       cmocka_unit_test(chunks),
       cmocka_unit_test(threads),   cmocka_unit_test(collector),     cmocka_unit_test(hooks),
       cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
+      cmocka_unit_test(closing_c_frames),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }
