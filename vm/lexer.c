@@ -212,6 +212,7 @@ static int scan_name(Lexer *lx, TokenValue *token) {
 static const char *numeral_end(const Lexer *lx) {
   const char *p = lx->cursor, *end = lx->end;
   char exponent = 'e';
+  if (*p == '.') p++; /* ".0x1" is one malformed numeral */
   if (*p == '0' && end - p > 1 && (p[1] | 0x20) == 'x') exponent = 'p', p += 2;
   while (p < end) {
     if ((*p | 0x20) == exponent) {

@@ -51,6 +51,7 @@ local cases = {
   {"x = [=", "c:1: invalid long string delimiter near '[='"},
   {"x = 3x", "c:1: malformed number near '3x'"},
   {"x = 0xp1", "c:1: malformed number near '0xp1'"},
+  {"x = .0x12 + 1", "c:1: malformed number near '.0x12'"},
   {"x = 1..2", "c:1: malformed number near '1..2'"},
   -- meaning
   {"local x <const> = 1; x = 2", "c:1: attempt to assign to const variable 'x'"},
