@@ -168,6 +168,9 @@ static int math_atan(lua_State *L) {
   return 1;
 }
 
+/* A function of its own, so that messages tell which one was called. */
+static int math_atan2(lua_State *L) { return math_atan(L); }
+
 static int math_deg(lua_State *L) {
   lua_pushnumber(L, luaL_checknumber(L, 1) * (180.0 / PI));
   return 1;
@@ -216,15 +219,15 @@ static int math_ldexp(lua_State *L) {
 
 static const luaL_Reg functions[] = {
     {"abs", math_abs},     {"acos", math_acos},     {"asin", math_asin},
-    {"atan", math_atan},   {"ceil", math_ceil},     {"cos", math_cos},
-    {"cosh", math_cosh},   {"deg", math_deg},       {"exp", math_exp},
-    {"floor", math_floor}, {"fmod", math_fmod},     {"frexp", math_frexp},
-    {"ldexp", math_ldexp}, {"log", math_log},       {"log10", math_log10},
-    {"max", math_max},     {"min", math_min},       {"modf", math_modf},
-    {"pow", math_pow},     {"rad", math_rad},       {"sin", math_sin},
-    {"sinh", math_sinh},   {"sqrt", math_sqrt},     {"tan", math_tan},
-    {"tanh", math_tanh},   {"tointeger", math_tointeger}, {"type", math_type},
-    {"ult", math_ult},     {NULL, NULL},
+    {"atan", math_atan},   {"atan2", math_atan2},   {"ceil", math_ceil},
+    {"cos", math_cos},     {"cosh", math_cosh},     {"deg", math_deg},
+    {"exp", math_exp},     {"floor", math_floor},   {"fmod", math_fmod},
+    {"frexp", math_frexp}, {"ldexp", math_ldexp},   {"log", math_log},
+    {"log10", math_log10}, {"max", math_max},       {"min", math_min},
+    {"modf", math_modf},   {"pow", math_pow},       {"rad", math_rad},
+    {"sin", math_sin},     {"sinh", math_sinh},     {"sqrt", math_sqrt},
+    {"tan", math_tan},     {"tanh", math_tanh},     {"tointeger", math_tointeger},
+    {"type", math_type},   {"ult", math_ult},       {NULL, NULL},
 };
 
 static void set_constants(lua_State *L) {

@@ -79,7 +79,7 @@ fails("'-l' needs argument", "-l")
 
 -- version, warnings, wrong options
 local out, err, status = run("-v")
-assert(out:match("^Saros %d+%.%d+%.%d+ %(Lua 5%.4%)\n$") and err == "" and status == 0)
+assert(out:match("^Saros %d+%.%d+%.%d+ %(Lua 5%.4%)  [^\n]*PUC%-Rio\n$") and err == "" and status == 0)
 out = run("-v -e 'print(1)'")
 assert(out:match("^Saros [^\n]*\n1\n$"))
 out, err, status = run("-W -e 'warn(\"a\", \"b\")'")

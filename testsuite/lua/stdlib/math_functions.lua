@@ -122,6 +122,8 @@ do -- floats
   near(math.atan(1), math.pi / 4)
   near(math.atan(1, -1), 3 * math.pi / 4)
   near(math.atan(-0.0, -1), -math.pi)
+  assert(math.atan2(1, -1) == math.atan(1, -1) and math.atan2(2) == math.atan(2))
+  fails("bad argument #1 to 'math.atan2' (number expected, got string)", math.atan2, "x")
   near(math.exp(1), 2.718281828459045)
   near(math.log(10), 2.302585092994046)
   near(math.log(27, 3), 3)
