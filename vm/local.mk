@@ -12,7 +12,7 @@ libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codeg
 libvm_a_SOURCES += vm/transfer.h vm/transfer_encode.c vm/transfer_decode.c
 
 bin_PROGRAMS += saros
-saros_SOURCES = vm/main.c vm/repl.c vm/program.h
+saros_SOURCES = vm/main.c vm/repl.c vm/repl_edit.c vm/repl_complete.c vm/program.h
 saros_CFLAGS = $(AM_CFLAGS) $(LIBEDIT_CFLAGS)
 saros_LDFLAGS = $(AM_LDFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
 saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBEDIT_LIBS) $(LIBFFI_LIBS) $(PROGRAM_LIBS)

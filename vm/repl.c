@@ -5,77 +5,21 @@
  * syntax error is at <eof>: more lines are then read until it is complete or
  * wrong elsewhere.
  *
- * At a terminal lines are edited with libedit where that is built in;
- * otherwise they are read plainly, of any length.
+ * Where lines come from is in repl_edit.c.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lua.h"
 #include "lauxlib.h"
 #include "program.h"
 
-#ifdef HAVE_LIBEDIT
-#include <editline/readline.h>
-#endif
-
 /* What a syntax error says last when the chunk ended too early. */
 static const char end_mark[] = "<eof>";
 
 /* -------------------------------------------------------- reading lines -- */
-
-/* A line in a block of malloc's, without its line break; NULL at the end.  What
- * doesn't come from a terminal is echoed, so that the output reads as a
- * session at one. */
-static char *read_plain_line(const char *prompt) {
-  char *line = NULL;
-  size_t capacity = 0;
-  fputs(prompt, stdout);
-  fflush(stdout);
-  ssize_t length = getline(&line, &capacity, stdin);
-  if (length < 0) {
-    free(line);
-    return NULL;
-  }
-  if (length > 0 && line[length - 1] == '\n')
-    line[length - 1] = '\0';
-  if (!isatty(STDIN_FILENO))
-    puts(line);
-  return line;
-}
-
-#ifdef HAVE_LIBEDIT
-
-static void start_editing(void) {
-  rl_readline_name = "saros";
-  using_history();
-}
-
-static char *read_line(const char *prompt) {
-  return isatty(STDIN_FILENO) ? readline(prompt) : read_plain_line(prompt);
-}
-
-static void remember(const char *chunk) {
-  if (chunk[0] != '\0' && isatty(STDIN_FILENO))
-    add_history(chunk);
-}
-
-#else
-
-static void start_editing(void) {}
-
-static char *read_line(const char *prompt) { return read_plain_line(prompt); }
-
-static void remember(const char *chunk) { (void)chunk; }
-
-#endif
 
 /* Pushes the prompt: the global of that name as text, or the usual one. */
 static const char *push_prompt(lua_State *L, bool first) {
@@ -88,19 +32,25 @@ static const char *push_prompt(lua_State *L, bool first) {
   return lua_tostring(L, -1);
 }
 
-/* Pushes the next line; gives false at the end of input.  As in old versions,
- * "=" at the start of a chunk stands for "return ". */
-static bool push_line(lua_State *L, bool first) {
-  char *line = read_line(push_prompt(L, first));
+/* Instead of a status of lua_load: there is no chunk. */
+enum { INPUT_ENDED = -1, CHUNK_DISCARDED = -2 };
+
+/* Pushes the next line and gives LUA_OK, or tells why there is none.  As in old
+ * versions, "=" at the start of a chunk stands for "return ". */
+static int push_line(lua_State *L, bool first) {
+  bool discarded;
+  char *line = repl_edit_read(push_prompt(L, first), &discarded);
   lua_pop(L, 1);
-  if (line == NULL)
-    return false;
+  if (discarded || line == NULL) {
+    free(line);
+    return discarded ? CHUNK_DISCARDED : INPUT_ENDED;
+  }
   if (first && line[0] == '=')
     lua_pushfstring(L, "return %s", line + 1);
   else
     lua_pushstring(L, line);
   free(line);
-  return true;
+  return LUA_OK;
 }
 
 /* ------------------------------------------------------- reading chunks -- */
@@ -122,7 +72,7 @@ static bool load_expression(lua_State *L) {
     return false;
   }
   lua_remove(L, -2);
-  remember(line);
+  repl_edit_remember(line);
   return true;
 }
 
@@ -135,12 +85,15 @@ static bool is_incomplete(lua_State *L, int status) {
 }
 
 /* Loads what starts with the line at index 1, reading on while it is
- * incomplete.  Pushes the function or the error. */
+ * incomplete.  Pushes the function or the error, if the chunk isn't discarded. */
 static int load_statements(lua_State *L) {
   for (;;) {
     int status = load_text(L, 1);
-    if (!is_incomplete(L, status) || !push_line(L, false)) {
-      remember(lua_tostring(L, 1));
+    int more = is_incomplete(L, status) ? push_line(L, false) : INPUT_ENDED;
+    if (more == CHUNK_DISCARDED)
+      return more;
+    if (more == INPUT_ENDED) {
+      repl_edit_remember(lua_tostring(L, 1));
       return status;
     }
     lua_remove(L, -2); /* the error */
@@ -151,12 +104,13 @@ static int load_statements(lua_State *L) {
 }
 
 /* Reads a chunk.  Leaves the function or an error as the only value on the
- * stack; gives the status, or -1 at the end of input. */
+ * stack, and gives the status, or tells why there is no chunk. */
 static int read_chunk(lua_State *L) {
   lua_settop(L, 0);
-  if (!push_line(L, true))
-    return -1;
-  int status = load_expression(L) ? LUA_OK : load_statements(L);
+  int status = push_line(L, true);
+  if (status != LUA_OK)
+    return status;
+  status = load_expression(L) ? LUA_OK : load_statements(L);
   lua_remove(L, 1);
   return status;
 }
@@ -176,17 +130,21 @@ static void print_results(lua_State *L) {
                                           lua_tostring(L, -1)));
 }
 
+static void run_chunk(lua_State *L, int status) {
+  if (status == LUA_OK)
+    status = program_call(L, 0, LUA_MULTRET);
+  if (status == LUA_OK)
+    print_results(L);
+  else
+    program_report(L, NULL, status);
+}
+
 void repl_run(lua_State *L) {
   int status;
-  start_editing();
-  while ((status = read_chunk(L)) != -1) {
-    if (status == LUA_OK)
-      status = program_call(L, 0, LUA_MULTRET);
-    if (status == LUA_OK)
-      print_results(L);
-    else
-      program_report(L, NULL, status);
-  }
+  repl_edit_start(L);
+  while ((status = read_chunk(L)) != INPUT_ENDED)
+    if (status != CHUNK_DISCARDED)
+      run_chunk(L, status);
   lua_settop(L, 0);
   putchar('\n');
   fflush(stdout);

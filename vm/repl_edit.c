@@ -1,0 +1,330 @@
+/* vm/repl_edit.c - lines for the prompt: edited, completed and remembered.
+ *
+ * At a terminal, libedit reads the lines where it is built in; anything else is
+ * read plainly, in lines of any length.
+ *
+ * History.  What was entered is appended to a file at once, so that sessions side
+ * by side don't lose each other's entries, nor one that crashes its own.  An
+ * entry is a line of the file, with "\n" and "\\" for line breaks and
+ * backslashes.  The file is the user's alone (mode 0600).  One that can't be
+ * read or written is worth no message: the session is not about it.
+ *
+ * SIGINT while a line is edited discards the line and what of a statement came
+ * before it.  The signal is blocked but while we wait for a key (ppoll), so
+ * that none is lost; the handler sets a flag, and the wait answers with the end
+ * of the line.
+ *
+ * The characters typed are those of the user's locale, or UTF-8 where there is
+ * none.  The C locale of the program stays as it is, for it is the guest's: the
+ * thread uses the other one while libedit works (which also asks for it when it
+ * initializes itself, at the first call).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "lua.h"
+#include "program.h"
+
+/* ---- plain lines --------------------------------------------------------- */
+
+/* A line in a block of malloc's, without its line break; NULL at the end.  What
+ * doesn't come from a terminal is echoed, so that the output reads as a
+ * session at one. */
+static char *read_plain_line(const char *prompt) {
+  char *line = NULL;
+  size_t capacity = 0;
+  fputs(prompt, stdout);
+  fflush(stdout);
+  ssize_t length = getline(&line, &capacity, stdin);
+  if (length < 0) {
+    free(line);
+    return NULL;
+  }
+  if (length > 0 && line[length - 1] == '\n')
+    line[length - 1] = '\0';
+  if (!isatty(STDIN_FILENO))
+    puts(line);
+  return line;
+}
+
+#ifdef HAVE_LIBEDIT
+#include <editline/readline.h>
+
+/* What ends a word for completion: all but names, '.' and ':'. */
+#define WORD_BREAKS " \t\n\"\\'`@$><=;|&{}()[]+-*/%^#~!?,"
+
+/* ---- keys ---------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+static sigset_t mask_outside; /* signal mask while we wait for a key */
+
+static void on_interrupt_at_prompt(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+/* The next byte of the terminal, -1 at the end, -2 when interrupted. */
+static int read_byte(int fd) {
+  struct pollfd wanted = {.fd = fd, .events = POLLIN};
+  unsigned char byte;
+  for (;;) {
+    if (interrupted)
+      return -2;
+    if (ppoll(&wanted, 1, NULL, &mask_outside) < 0) {
+      if (errno != EINTR)
+        return -1;
+      continue;
+    }
+    ssize_t length = read(fd, &byte, 1);
+    if (length == 1)
+      return byte;
+    if (length == 0 || errno != EINTR)
+      return -1;
+  }
+}
+
+/* libedit's source of characters; -1 is the end of input. */
+static int read_key(FILE *input) {
+  mbstate_t state = {0};
+  for (;;) {
+    int byte = read_byte(fileno(input));
+    if (byte == -2) {
+      fputs("^C", stdout);
+      fflush(stdout);
+      return '\n';
+    }
+    if (byte < 0)
+      return -1;
+    wchar_t character;
+    char c = (char)byte;
+    size_t length = mbrtowc(&character, &c, 1, &state);
+    if (length == (size_t)-2)
+      continue; /* more bytes belong to it */
+    if (length == (size_t)-1)
+      return '?'; /* none of this locale */
+    return (int)character;
+  }
+}
+
+/* ---- locale -------------------------------------------------------------- */
+
+static locale_t typed; /* locale of what is typed, or 0 */
+
+/* The user's locale; one that knows ASCII alone is none. */
+static locale_t choose_locale(void) {
+  locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+  if (locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "ANSI_X3.4-1968") != 0)
+    return locale;
+  if (locale != (locale_t)0)
+    freelocale(locale);
+  return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+/* Switches to it for calls of libedit; answers what to switch back to. */
+static locale_t enter_locale(void) {
+  return typed != (locale_t)0 ? uselocale(typed) : (locale_t)0;
+}
+
+static void leave_locale(locale_t usual) {
+  if (typed != (locale_t)0)
+    uselocale(usual);
+}
+
+/* ---- completion ---------------------------------------------------------- */
+
+static lua_State *completing; /* the state whose globals are offered */
+static char **offers;         /* what is left of the list being handed over */
+
+static char *next_offer(const char *word, int first) {
+  static char **list;
+  if (first == 0)
+    list = offers = repl_complete(completing, word);
+  if (offers != NULL && *offers != NULL)
+    return *offers++;
+  free(list);
+  list = offers = NULL;
+  return NULL;
+}
+
+/* Tab: at the start of a line it indents. */
+static char **complete(const char *word, int start, int end) {
+  (void)end;
+  rl_attempted_completion_over = 1; /* no names of files */
+  if (strspn(rl_line_buffer, " \t") >= (size_t)start && word[0] == '\0') {
+    rl_insert_text("  ");
+    return NULL;
+  }
+  return rl_completion_matches(word, next_offer);
+}
+
+/* ---- history ------------------------------------------------------------- */
+
+/* Entries that are remembered, and kept when the file has become twice as long. */
+#define HISTORY_LIMIT 2000
+
+static char *history_file; /* or NULL: nothing is kept */
+
+static void choose_history_file(void) {
+  const char *chosen = getenv("SAROS_HISTORY"), *home = getenv("HOME");
+  if (chosen != NULL)
+    history_file = chosen[0] != '\0' ? strdup(chosen) : NULL;
+  else if (home == NULL || asprintf(&history_file, "%s/.saros_history", home) < 0)
+    history_file = NULL;
+}
+
+/* From the file's form to the chunk, in place. */
+static void decode_entry(char *text) {
+  char *to = text;
+  for (const char *from = text; *from != '\0' && *from != '\n'; from++) {
+    if (*from == '\\' && from[1] != '\0')
+      *to++ = *++from == 'n' ? '\n' : *from;
+    else
+      *to++ = *from;
+  }
+  *to = '\0';
+}
+
+static void write_entry(FILE *file, const char *chunk) {
+  for (; *chunk != '\0'; chunk++) {
+    if (*chunk == '\n')
+      fputs("\\n", file);
+    else if (*chunk == '\\')
+      fputs("\\\\", file);
+    else
+      putc(*chunk, file);
+  }
+  putc('\n', file);
+}
+
+static FILE *open_history(const char *name, int flags, const char *mode) {
+  int fd = open(name, O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  FILE *file = fd >= 0 ? fdopen(fd, mode) : NULL;
+  if (file == NULL && fd >= 0)
+    close(fd);
+  return file;
+}
+
+/* Writes what is remembered into a new file, which takes the place of the old. */
+static void rewrite_history(void) {
+  char *name;
+  if (asprintf(&name, "%s.new", history_file) < 0)
+    return;
+  FILE *file = open_history(name, O_WRONLY | O_EXCL, "w");
+  if (file != NULL) {
+    for (int i = 0; i < history_length; i++)
+      write_entry(file, history_get(history_base + i)->line);
+    bool complete = !ferror(file);
+    if (fclose(file) != 0 || !complete || rename(name, history_file) != 0)
+      unlink(name);
+  }
+  free(name);
+}
+
+static void load_history(void) {
+  char *line = NULL;
+  size_t capacity = 0;
+  int entries = 0;
+  using_history();
+  stifle_history(HISTORY_LIMIT);
+  choose_history_file();
+  FILE *file = history_file != NULL ? fopen(history_file, "re") : NULL;
+  if (file == NULL)
+    return;
+  for (; getline(&line, &capacity, file) > 0; entries++) {
+    decode_entry(line);
+    add_history(line);
+  }
+  free(line);
+  fclose(file);
+  if (entries > 2 * HISTORY_LIMIT)
+    rewrite_history();
+}
+
+static void save_entry(const char *chunk) {
+  FILE *file = open_history(history_file, O_WRONLY | O_APPEND, "a");
+  if (file == NULL)
+    return;
+  write_entry(file, chunk);
+  fclose(file);
+}
+
+static bool repeats_last_entry(const char *chunk) {
+  const HIST_ENTRY *last = history_length > 0
+    ? history_get(history_base + history_length - 1) : NULL;
+  return last != NULL && strcmp(last->line, chunk) == 0;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+static char *edit_line(const char *prompt, bool *discarded) {
+  struct sigaction handler = {.sa_handler = on_interrupt_at_prompt}, before;
+  sigset_t blocked;
+  sigemptyset(&handler.sa_mask);
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &blocked, &mask_outside);
+  sigaction(SIGINT, &handler, &before);
+  interrupted = 0;
+  locale_t usual = enter_locale();
+  char *line = readline(prompt);
+  leave_locale(usual);
+  *discarded = interrupted != 0;
+  sigaction(SIGINT, &before, NULL);
+  pthread_sigmask(SIG_SETMASK, &mask_outside, NULL);
+  return line;
+}
+
+void repl_edit_start(lua_State *L) {
+  completing = L;
+  if (!isatty(STDIN_FILENO))
+    return;
+  rl_readline_name = "saros";
+  rl_getc_function = read_key;
+  rl_completer_word_break_characters = WORD_BREAKS;
+  rl_attempted_completion_function = complete;
+  rl_completion_append_character = '\0';
+  typed = choose_locale();
+  locale_t usual = enter_locale();
+  load_history();
+  leave_locale(usual);
+}
+
+char *repl_edit_read(const char *prompt, bool *discarded) {
+  *discarded = false;
+  return isatty(STDIN_FILENO) ? edit_line(prompt, discarded) : read_plain_line(prompt);
+}
+
+void repl_edit_remember(const char *chunk) {
+  if (chunk[0] == '\0' || !isatty(STDIN_FILENO) || repeats_last_entry(chunk))
+    return;
+  add_history(chunk);
+  if (history_file != NULL)
+    save_entry(chunk);
+}
+
+#else
+
+void repl_edit_start(lua_State *L) { (void)L; }
+
+char *repl_edit_read(const char *prompt, bool *discarded) {
+  *discarded = false;
+  return read_plain_line(prompt);
+}
+
+void repl_edit_remember(const char *chunk) { (void)chunk; }
+
+#endif
