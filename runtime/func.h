@@ -34,8 +34,10 @@ CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating i
  * be called: the stack moves. */
 #ifdef SAROS_STRESS
 #define stack_lacks(L, n) ((void)(n), true)
+#define stack_ends_before(L, limit) ((void)(limit), true)
 #else
 #define stack_lacks(L, n) unlikely((L)->stack_last - (L)->top <= (n))
+#define stack_ends_before(L, limit) unlikely((limit) >= (L)->stack_last) /* the same for slots up to limit */
 #endif
 #define stack_check(L, n) do { if (stack_lacks(L, n)) stack_grow(L, n); } while (0)
 

@@ -403,6 +403,44 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
     TEST_JUMP(cond); \
   }
 
+/* Pushes the frame of the Lua function at `callee`, with its arguments up to L->top, and
+ * goes on in it. */
+#define ENTER_LUA(callee, status_bits) \
+  do { \
+    const Prototype *p = as_lua_closure(callee)->p; \
+    CallInfo *frame = L->ci->next; \
+    base = callee + 1; \
+    TValue *limit = base + p->max_stack; \
+    if (stack_ends_before(L, limit)) { \
+      ptrdiff_t off = stack_save(L, base); \
+      stack_grow(L, p->max_stack); \
+      base = stack_restore(L, off); \
+      limit = base + p->max_stack; \
+    } \
+    if (unlikely(frame == NULL)) frame = callinfo_extend(L); \
+    frame->func = base - 1; \
+    frame->top = limit; \
+    frame->nresults = nresults; \
+    frame->status = (status_bits); \
+    L->ci = frame; \
+    k = p->k; \
+    pc = p->code; \
+    TValue *end = base + p->nparams; \
+    while (unlikely(L->top < end)) { set_nil(L->top); L->top++; } \
+    if (unlikely(dispatch != normal)) goto call_hook; \
+    NEXT; \
+  } while (0)
+
+/* The Lua frame `frame` goes on at its saved pc. */
+#define RESUME_LUA(frame) \
+  do { \
+    base = (frame)->func + 1; \
+    pc = (frame)->u.lua.pc; \
+    dispatch = L->dispatch; \
+    k = as_lua_closure(base - 1)->p->k; \
+    NEXT; \
+  } while (0)
+
 #define BARRIER(t, slot, v) gc_barrier_table(L, t, slot, v)
 
 /* Inline cache of a field: the node where the key was last found. */
@@ -926,9 +964,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (ARG_B != 0) L->top = func + ARG_B;
     L->ci->u.lua.pc = pc;
     nresults = (int)ARG_C - 1;
+    if (likely(is_lua_closure(func))) ENTER_LUA(func, 0);
     extra = 0;
-    if (likely(is_lua_closure(func))) goto call_lua;
-    if (func->tag == TAG_C_FUNCTION) goto call_c;
+    if (likely(func->tag == TAG_C_FUNCTION)) goto call_c;
     goto call_value;
 
   call_meta: /* func: a metamethod above the frame; the instruction waits for it */
@@ -955,35 +993,18 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         goto call_value;
     }
 
-  call_lua: {
-    Prototype *p = as_lua_closure(func)->p;
-    if (stack_lacks(L, (ptrdiff_t)p->max_stack)) {
-      ptrdiff_t off = stack_save(L, func);
-      stack_grow(L, p->max_stack);
-      func = stack_restore(L, off);
-    }
-    ci = L->ci->next;
-    if (unlikely(ci == NULL)) ci = callinfo_extend(L);
-    base = func + 1;
-    ci->func = func;
-    ci->nresults = nresults;
-    ci->status = extra;
-    ci->top = base + p->max_stack;
-    L->ci = ci;
-    for (TValue *limit = base + p->nparams; L->top < limit; L->top++) set_nil(L->top);
-    k = p->k;
-    pc = p->code;
+  call_lua:
+    ENTER_LUA(func, extra);
+
+  call_hook: /* of the Lua function that L->ci has just entered */
+    ci = L->ci;
+    ci->u.lua.pc = pc + 1; /* as if in the first instruction */
+    ci->u.lua.nextra = 0;
+    L->old_pc = 0;
+    vm_hook(L, LUA_HOOKCALL, -1, 1, frame_closure(ci)->p->nparams);
+    base = ci->func + 1;
     dispatch = L->dispatch;
-    if (unlikely(dispatch != normal)) {
-      ci->u.lua.pc = pc + 1; /* as if in the first instruction */
-      ci->u.lua.nextra = 0;
-      L->old_pc = 0;
-      vm_hook(L, LUA_HOOKCALL, -1, 1, p->nparams);
-      base = ci->func + 1;
-      dispatch = L->dispatch;
-    }
     NEXT;
-  }
 
   call_c: /* light C function */
     n = vm_enter_c(L, func, func->v.f, nresults, extra);
@@ -1041,39 +1062,36 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
 
   CASE(RETURN0): {
-    ci = L->ci;
-    if (unlikely((ci->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
+    CallInfo *frame = L->ci;
+    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
       first = RA;
       n = 0;
       goto return_values;
     }
-    TValue *res = ci->func;
-    int wanted = ci->nresults;
-    ci = ci->prev;
-    L->ci = ci;
+    TValue *res = frame->func;
+    int wanted = frame->nresults;
+    frame = frame->prev;
+    L->ci = frame;
     L->top = res;
-    for (; wanted > 0; wanted--) set_nil(res++);
-    goto resume_lua;
+    for (; unlikely(wanted > 0); wanted--) set_nil(res++);
+    RESUME_LUA(frame);
   }
   CASE(RETURN1): {
-    ci = L->ci;
-    if (unlikely((ci->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
+    CallInfo *frame = L->ci;
+    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
       first = RA;
       n = 1;
       goto return_values;
     }
-    TValue *res = ci->func;
-    int wanted = ci->nresults;
-    if (likely(wanted == 1)) {
-      value_copy(res, RA);
-    } else if (wanted != 0) {
-      value_copy(res++, RA);
-      L->top = res;
-      for (; wanted > 1; wanted--) set_nil(res++);
+    int wanted = frame->nresults;
+    value_copy(frame->func, RA); /* when none is wanted, that register is free all the same */
+    if (unlikely(wanted != 1)) {
+      L->top = frame->func + 1;
+      for (TValue *res = L->top; wanted > 1; wanted--) set_nil(res++);
     }
-    ci = ci->prev;
-    L->ci = ci;
-    goto resume_lua;
+    frame = frame->prev;
+    L->ci = frame;
+    RESUME_LUA(frame);
   }
   CASE(RETURN): {
     ci = L->ci;
@@ -1143,12 +1161,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
 
   resume_lua: /* the Lua frame L->ci goes on at its saved pc */
-    ci = L->ci;
-    base = ci->func + 1;
-    k = as_lua_closure(ci->func)->p->k;
-    pc = ci->u.lua.pc;
-    dispatch = L->dispatch;
-    NEXT;
+    RESUME_LUA(L->ci);
 
   resume_meta: /* the Lua frame L->ci waits inside an instruction for the value on top */
     ci = L->ci;
