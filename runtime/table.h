@@ -42,10 +42,18 @@ bool table_next(lua_State *L, Table *t, TValue *key);
  * Stores key and value, answers the position to continue from, or 0 at the end. */
 uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value);
 
+/* Has the node this short string as its key, and a value? key_tag is TAG_SHORT_STRING
+ * and tag is not TAG_NIL: both bytes in one comparison. */
+ALWAYS_INLINE bool node_holds(const Node *n, const String *key) {
+  return n->key.p == (const void *)key && (uint16_t)(node_tags(n) - (TAG_SHORT_STRING << 8) - 1) < 0xff;
+}
+
 /* Metamethod e (one of the first eight) of metatable mt, through the absence cache. */
 const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name);
 ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metamethod e) {
   if (mt == NULL || (mt->flags & (1u << e))) return NULL;
+  const Node *n = &mt->node[d->meta_names[e]->hash & mt->node_mask]; /* most often it is in its main position */
+  if (likely(node_holds(n, d->meta_names[e]))) return node_value(n);
   return table_metamethod_slow(mt, e, d->meta_names[e]);
 }
 

@@ -108,6 +108,26 @@ static NOINLINE const TValue *field_miss(lua_State *L, Table *t, const String *k
   return NULL;
 }
 
+/* Where a method of o is to be found if it is where methods mostly are: in the object,
+ * in its class, or among the functions for strings; NULL: elsewhere, or nowhere. */
+ALWAYS_INLINE const TValue *class_of(Domain *d, Table *mt) {
+  const TValue *handler = table_fast_metamethod(d, mt, META_INDEX);
+  return handler != NULL && is_table(handler) ? handler : NULL;
+}
+ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key) {
+  const TValue *class;
+  if (likely(is_table(o))) {
+    Table *t = as_table(o);
+    if (t->metatable == NULL || (t->filter & (1u << (key->hash >> 27)))) return t;
+    class = class_of(d, t->metatable);
+  } else if (is_string(o)) {
+    class = class_of(d, d->metatables[LUA_TSTRING]);
+  } else {
+    return NULL;
+  }
+  return class != NULL ? as_table(class) : NULL;
+}
+
 /* Stores into a field of a table that has no say in it. False: metamethod. */
 static NOINLINE bool store_field(lua_State *L, Table *t, String *key, const TValue *value, Instruction *aux) {
   const TValue *slot = lookup_remember(t, key, aux);
@@ -445,8 +465,6 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 /* Inline cache of a field: the node where the key was last found. */
 #define CACHED_NODE(t, aux) (&(t)->node[AUX_SLOT(aux) & (t)->node_mask])
-/* key_tag is TAG_SHORT_STRING and tag is not TAG_NIL: both bytes in one comparison. */
-#define NODE_HAS(n, str) ((n)->key.p == (void *)(str) && (uint16_t)(node_tags(n) - (TAG_SHORT_STRING << 8) - 1) < 0xff)
 
 int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresults) {
   static const void *const normal[OP_COUNT] = {
@@ -520,7 +538,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (likely(is_table(o))) { \
       Table *t = as_table(o); \
       const Node *node = CACHED_NODE(t, aux); \
-      if (likely(NODE_HAS(node, key))) { value_copy(RA, node_value(node)); pc++; NEXT; } \
+      if (likely(node_holds(node, key))) { value_copy(RA, node_value(node)); pc++; NEXT; } \
       const TValue *slot = field_miss(L, t, key, (Instruction *)pc); \
       if (likely(slot != NULL)) { value_copy(RA, slot); pc++; NEXT; } \
     } \
@@ -562,26 +580,23 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     Instruction aux = *pc;
     String *key = as_string(&k[AUX_KEY(aux)]);
     TValue *ra = RA;
-    if (likely(is_table(o))) {
-      Table *t = as_table(o), *mt = t->metatable;
-      value_copy(ra + 1, o);
-      if (mt == NULL) {
-        const Node *node = CACHED_NODE(t, aux);
-        if (likely(NODE_HAS(node, key))) { value_copy(ra, node_value(node)); pc++; NEXT; }
-      } else if (!(t->filter & (1u << (key->hash >> 27)))) { /* not in the object: in its class? */
-        const TValue *handler = table_fast_metamethod(L->domain, mt, META_INDEX);
-        if (likely(handler != NULL && is_table(handler))) {
-          const Node *node = CACHED_NODE(as_table(handler), aux);
-          if (likely(NODE_HAS(node, key))) { value_copy(ra, node_value(node)); pc++; NEXT; }
-        }
+    Table *holder = method_holder(L->domain, o, key);
+    if (likely(holder != NULL)) {
+      const Node *node = CACHED_NODE(holder, aux);
+      if (likely(node_holds(node, key))) {
+        value_copy(ra + 1, o); /* before ra, which may be o's register */
+        value_copy(ra, node_value(node));
+        pc++;
+        NEXT;
       }
-      const TValue *slot = field_miss(L, t, key, (Instruction *)pc);
-      if (likely(slot != NULL)) { value_copy(ra, slot); pc++; NEXT; }
-      o = ra + 1;
-    } else {
-      value_copy(ra + 1, o);
-      o = ra + 1;
+      if (!is_table(o)) lookup_remember(holder, key, (Instruction *)pc);
     }
+    value_copy(ra + 1, o);
+    if (likely(is_table(o))) {
+      const TValue *slot = field_miss(L, as_table(o), key, (Instruction *)pc);
+      if (likely(slot != NULL)) { value_copy(ra, slot); pc++; NEXT; }
+    }
+    o = ra + 1;
     WITH_META(meta_prepare_get(L, o, &k[AUX_KEY(aux)], RA));
     pc++;
     NEXT;
@@ -605,7 +620,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (likely(is_table(o))) { \
       Table *t = as_table(o); \
       Node *node = CACHED_NODE(t, aux); \
-      if (likely(NODE_HAS(node, key))) { \
+      if (likely(node_holds(node, key))) { \
         value_copy(node_value(node), v); \
         BARRIER(t, node, v); \
         pc++; \
@@ -1006,17 +1021,33 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     dispatch = L->dispatch;
     NEXT;
 
-  call_c: /* light C function */
-    n = vm_enter_c(L, func, func->v.f, nresults, extra);
-  c_done: {
-    CallInfo *done = L->ci;
-    first = L->top - n;
-    if (unlikely((done->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 || L->hook_mask != 0)) {
-      goto frame_done;
+  call_c: { /* light C function; as vm_enter_c does it, in place */
+    lua_CFunction f = func->v.f;
+    if (unlikely(L->stack_last - L->top <= LUA_MINSTACK || dispatch != normal)) {
+      n = vm_enter_c(L, func, f, nresults, extra);
+      goto c_done;
     }
-    ci = done->prev;
-    L->ci = ci;
-    vm_move_results(L, done->func, first, n, done->nresults);
+    CallInfo *frame = L->ci->next;
+    if (unlikely(frame == NULL)) frame = callinfo_extend(L);
+    frame->func = func;
+    frame->top = L->top + LUA_MINSTACK;
+    frame->nresults = nresults;
+    frame->status = CALL_C | extra;
+    frame->u.c.k = NULL;
+    L->ci = frame;
+    n = f(L);
+  }
+  c_done: {
+    CallInfo *frame = L->ci;
+    first = L->top - n;
+    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 || L->hook_mask != 0)) goto frame_done;
+    L->ci = frame->prev;
+    if (likely(n == 1 && frame->nresults == 1)) {
+      value_copy(frame->func, first);
+      L->top = frame->func + 1;
+    } else {
+      vm_move_results(L, frame->func, first, n, frame->nresults);
+    }
     RELOAD;
     NEXT;
   }
