@@ -1023,7 +1023,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   call_c: { /* light C function; as vm_enter_c does it, in place */
     lua_CFunction f = func->v.f;
-    if (unlikely(L->stack_last - L->top <= LUA_MINSTACK || dispatch != normal)) {
+    if (stack_lacks(L, LUA_MINSTACK) || unlikely(dispatch != normal)) {
       n = vm_enter_c(L, func, f, nresults, extra);
       goto c_done;
     }
