@@ -149,6 +149,11 @@ typedef struct RuntimeHooks {
   /* Raises LUA_ERRRUN with the message, prefixed by "chunk:line:" when the current
    * function is Lua, after the message handler in force; does not return. */
   void (*raise_message)(lua_State *L, const char *msg);
+  /* Reads or writes a number or boolean in a userdata of kind USERDATA_CDATA, without
+   * allocating or raising; false: not one of these, its metamethod has to do it. NULL
+   * until there is such userdata. */
+  bool (*cdata_get)(const Userdata *u, const TValue *key, TValue *result);
+  bool (*cdata_set)(const Userdata *u, const TValue *key, const TValue *value);
   /* Makes the interpreter look at what is asked of the domain (isolate.h) before the next
    * instruction of L, the domain's running thread. Async-signal-safe. */
   void (*interrupt)(lua_State *L);

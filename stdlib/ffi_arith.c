@@ -111,7 +111,7 @@ static bool unsigned_result(lua_State *L, int op, uint64_t a, uint64_t b, uint64
     case LUA_OPSUB: *result = a - b; return true;
     case LUA_OPMUL: *result = a * b; return true;
     case LUA_OPIDIV: case LUA_OPMOD:
-      if (b == 0) luaL_error(L, op == LUA_OPMOD ? "attempt to perform 'n%%%%0'" : "attempt to perform 'n//0'");
+      if (b == 0) op == LUA_OPMOD ? number_int_mod(L, 0, 0) : number_int_div(L, 0, 0); /* raises */
       *result = op == LUA_OPIDIV ? a / b : a % b;
       return true;
     case LUA_OPBAND: *result = a & b; return true;

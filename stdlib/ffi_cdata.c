@@ -274,6 +274,58 @@ static int cdata_newindex(lua_State *L) {
   return 0;
 }
 
+/* ---- the short way ------------------------------------------------------------------------------------
+ *
+ * Numbers in arrays and structs are read and written by the interpreter without a call
+ * of the metamethod (RuntimeHooks). Whatever is out of the ordinary is left to that. */
+
+/* The place of a scalar; false: none, or not so simple. */
+static bool scalar_place(const Userdata *u, const TValue *key, const CType **type, char **address, uint8_t *quals) {
+  const Cdata *cd = userdata_payload((Userdata *)u);
+  const CType *t = cd->type;
+  char *p = cd->address;
+  if (t->kind == CKIND_POINTER) {
+    p = *(char **)p;
+    if (unlikely(p == NULL)) return false;
+    t = t->element;
+    if (is_int(key)) {
+      if (unlikely(t->size == SIZE_UNKNOWN)) return false;
+      *type = t;
+      *address = p + (size_t)key->v.i * t->size;
+      *quals = t->quals;
+      return true;
+    }
+  }
+  if (t->kind == CKIND_RECORD) {
+    if (!is_short_string(key)) return false;
+    const Field *f = ctype_field(t, as_string(key));
+    if (f == NULL || f->is_bits || f->is_const) return false;
+    *type = f->type;
+    *address = p + f->offset;
+    *quals = t->quals | f->type->quals;
+    return true;
+  }
+  if (t->kind != CKIND_ARRAY || !is_int(key) || t != cd->type) return false;
+  *type = t->element;
+  *address = p + (size_t)key->v.i * t->element->size;
+  *quals = t->element->quals;
+  return true;
+}
+
+static bool cdata_get_scalar(const Userdata *u, const TValue *key, TValue *result) {
+  const CType *t;
+  char *p;
+  uint8_t quals;
+  return scalar_place(u, key, &t, &p, &quals) && convert_get_scalar(t, p, result);
+}
+
+static bool cdata_set_scalar(const Userdata *u, const TValue *key, const TValue *value) {
+  const CType *t;
+  char *p;
+  uint8_t quals;
+  return scalar_place(u, key, &t, &p, &quals) && !(quals & QUAL_CONST) && convert_set_scalar(t, p, value);
+}
+
 /* ---- calling ------------------------------------------------------------------------------------------ */
 
 static int cdata_call(lua_State *L) {
@@ -418,6 +470,8 @@ static const luaL_Reg metamethods[] = {
 
 /* Fills the metatable of all cdata. */
 void cdata_open(lua_State *L, Ffi *ffi) {
+  L->domain->hooks.cdata_get = cdata_get_scalar;
+  L->domain->hooks.cdata_set = cdata_set_scalar;
   set_table(L->top, ffi->cdata_metatable);
   L->top++;
   luaL_setfuncs(L, metamethods, 0);

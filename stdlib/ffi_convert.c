@@ -125,16 +125,6 @@ static void push_scalar_cdata(lua_State *L, CType *t, const void *p) {
   memcpy(cdata_push(L, t, t->size)->address, p, t->size);
 }
 
-static void push_unsigned(lua_State *L, CType *t, const void *p) {
-  uint64_t u = LOAD(uint64_t);
-  if (unlikely(u > (uint64_t)INT64_MAX)) {
-    push_scalar_cdata(L, t->plain, p);
-  } else {
-    set_int(L->top, (int64_t)u);
-    L->top++;
-  }
-}
-
 static void push_long_double(lua_State *L, CType *t, const void *p) {
   long double ld = LOAD(long double);
   double n = (double)ld;
@@ -146,30 +136,61 @@ static void push_long_double(lua_State *L, CType *t, const void *p) {
   }
 }
 
-void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
-  TValue *top = L->top;
+bool convert_get_scalar(const CType *t, const void *p, TValue *result) {
   switch (t->access) {
-    case ACCESS_BOOL: set_bool(top, LOAD(uint8_t) != 0); break;
-    case ACCESS_I8: set_int(top, LOAD(int8_t)); break;
-    case ACCESS_U8: set_int(top, LOAD(uint8_t)); break;
-    case ACCESS_I16: set_int(top, LOAD(int16_t)); break;
-    case ACCESS_U16: set_int(top, LOAD(uint16_t)); break;
-    case ACCESS_I32: set_int(top, LOAD(int32_t)); break;
-    case ACCESS_U32: set_int(top, LOAD(uint32_t)); break;
-    case ACCESS_I64: set_int(top, LOAD(int64_t)); break;
-    case ACCESS_U64: push_unsigned(L, t, p); return;
-    case ACCESS_F32: set_float(top, LOAD(float)); break;
-    case ACCESS_F64: set_float(top, LOAD(double)); break;
+    case ACCESS_BOOL: set_bool(result, LOAD(uint8_t) != 0); return true;
+    case ACCESS_I8: set_int(result, LOAD(int8_t)); return true;
+    case ACCESS_U8: set_int(result, LOAD(uint8_t)); return true;
+    case ACCESS_I16: set_int(result, LOAD(int16_t)); return true;
+    case ACCESS_U16: set_int(result, LOAD(uint16_t)); return true;
+    case ACCESS_I32: set_int(result, LOAD(int32_t)); return true;
+    case ACCESS_U32: set_int(result, LOAD(uint32_t)); return true;
+    case ACCESS_I64: set_int(result, LOAD(int64_t)); return true;
+    case ACCESS_F32: set_float(result, LOAD(float)); return true;
+    case ACCESS_F64: set_float(result, LOAD(double)); return true;
+    case ACCESS_U64: {
+      uint64_t u = LOAD(uint64_t);
+      if (u > (uint64_t)INT64_MAX) return false; /* (the result may lie where the operands do) */
+      set_int(result, (int64_t)u);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+bool convert_set_scalar(const CType *t, void *p, const TValue *value) {
+  if (likely(is_int(value))) {
+    switch (t->access) {
+      case ACCESS_I8: case ACCESS_U8: STORE(uint8_t, value->v.i); return true;
+      case ACCESS_I16: case ACCESS_U16: STORE(uint16_t, value->v.i); return true;
+      case ACCESS_I32: case ACCESS_U32: STORE(uint32_t, value->v.i); return true;
+      case ACCESS_I64: case ACCESS_U64: STORE(uint64_t, value->v.i); return true;
+      case ACCESS_F32: STORE(float, value->v.i); return true;
+      case ACCESS_F64: STORE(double, value->v.i); return true;
+      default: return false;
+    }
+  }
+  if (!is_float(value)) return false;
+  if (t->access == ACCESS_F64) STORE(double, value->v.n);
+  else if (t->access == ACCESS_F32) STORE(float, value->v.n);
+  else return false;
+  return true;
+}
+
+void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
+  if (likely(convert_get_scalar(t, p, L->top))) {
+    L->top++;
+    return;
+  }
+  switch (t->access) {
+    case ACCESS_U64: push_scalar_cdata(L, t->plain, p); return;
     case ACCESS_LONG_DOUBLE: push_long_double(L, t, p); return;
     case ACCESS_POINTER: cdata_push_pointer(L, t->plain, LOAD(void *), NULL); return;
     case ACCESS_REFERENCE: convert_push(L, t->element, LOAD(void *), NULL); return;
     case ACCESS_AGGREGATE: cdata_push_reference(L, t, p, owner); return;
     default: /* void, function */
-      if (t->kind != CKIND_FUNCTION) return;
-      ccall_push_function(L, NULL, t, p);
-      return;
+      if (t->kind == CKIND_FUNCTION) ccall_push_function(L, NULL, t, p);
   }
-  L->top = top + 1;
 }
 
 /* Bits are kept in the low end of a word of the machine, which is little-endian. */
@@ -192,7 +213,7 @@ void convert_push_bits(lua_State *L, const Field *f, const char *p) {
     set_int(L->top, (int64_t)value);
     L->top++;
   } else {
-    push_unsigned(L, f->type->ffi->basic[BASIC_ULONG], &value);
+    convert_push(L, f->type->ffi->basic[BASIC_ULONG], &value, NULL);
   }
 }
 
@@ -391,19 +412,7 @@ static void store_aggregate(lua_State *L, CType *t, void *p, const TValue *o, co
 }
 
 void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame) {
-  if (likely(is_int(o))) { /* the common cases first */
-    switch (t->access) {
-      case ACCESS_I8: case ACCESS_U8: STORE(uint8_t, o->v.i); return;
-      case ACCESS_I16: case ACCESS_U16: STORE(uint16_t, o->v.i); return;
-      case ACCESS_I32: case ACCESS_U32: STORE(uint32_t, o->v.i); return;
-      case ACCESS_I64: case ACCESS_U64: STORE(uint64_t, o->v.i); return;
-      case ACCESS_F64: STORE(double, o->v.i); return;
-      default: break;
-    }
-  } else if (is_float(o) && t->access == ACCESS_F64) {
-    STORE(double, o->v.n);
-    return;
-  }
+  if (likely(convert_set_scalar(t, p, o))) return;
   void *pointer;
   switch (t->access) {
     case ACCESS_POINTER:

@@ -300,6 +300,10 @@ double convert_number_to_float(const CNumber *number);
  * booleans become Lua's, pointers a cdata of their own, aggregates a reference that
  * keeps `owner` (NULL: nothing) alive. */
 void convert_push(lua_State *L, CType *t, void *p, const TValue *owner);
+/* Numbers and booleans that Lua has itself: false for all others, and when a value does
+ * not convert as it is. Neither allocates nor raises. */
+bool convert_get_scalar(const CType *t, const void *p, TValue *result);
+bool convert_set_scalar(const CType *t, void *p, const TValue *value);
 void convert_push_bits(lua_State *L, const Field *f, const char *p);
 
 /* Whom an error of a conversion blames. */

@@ -87,7 +87,10 @@ static const TValue *index_handler(lua_State *L, const TValue *o, Metamethod e) 
   return handler;
 }
 
+#define is_cdata(o) (is_userdata(o) && as_userdata(o)->kind == USERDATA_CDATA)
+
 TValue *meta_prepare_get(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
+  if (is_cdata(o) && L->domain->hooks.cdata_get(as_userdata(o), key, result)) return NULL;
   for (int loop = 0; loop < MAX_META_CHAIN; loop++) {
     if (is_table(o)) {
       const TValue *slot = table_get(as_table(o), key);
@@ -108,6 +111,7 @@ TValue *meta_prepare_get(lua_State *L, const TValue *o, const TValue *key, TValu
 }
 
 TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const TValue *value) {
+  if (is_cdata(o) && L->domain->hooks.cdata_set(as_userdata(o), key, value)) return NULL;
   for (int loop = 0; loop < MAX_META_CHAIN; loop++) {
     const TValue *slot = NULL;
     if (is_table(o)) slot = table_get(as_table(o), key);
