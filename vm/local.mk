@@ -18,3 +18,18 @@ saros_LDFLAGS = $(AM_LDFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
 saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBEDIT_LIBS) $(LIBFFI_LIBS) $(PROGRAM_LIBS)
 saros_DEPENDENCIES = libstdlib.a libvm.a libruntime.a libeventring_host.a vm/exports.list
 EXTRA_DIST += vm/exports.list
+
+# For C modules and programs that embed the interpreter: the headers of Lua's C API,
+# and one library with everything below main.c. It is one object whose only global
+# names are those of the API, so that no function of ours meets one of the program's.
+sarosincludedir = $(includedir)/saros
+sarosinclude_HEADERS = runtime/lua.h runtime/luaconf.h stdlib/lauxlib.h stdlib/lualib.h stdlib/lua.hpp
+staticlibdir = $(libdir)
+nodist_staticlib_DATA = libsaros.a
+pkgconfig_DATA += vm/saros.pc
+CLEANFILES += libsaros.a libsaros.o
+
+libsaros.a: $(saros_DEPENDENCIES)
+	$(AM_V_GEN)$(CC) -r -nostdlib -o libsaros.o -Wl,--whole-archive libstdlib.a libvm.a libruntime.a libeventring_host.a && \
+	$(OBJCOPY) --wildcard --keep-global-symbol='lua_*' --keep-global-symbol='luaL_*' --keep-global-symbol='luaopen_*' libsaros.o && \
+	rm -f $@ && $(AR) $(ARFLAGS) $@ libsaros.o && rm -f libsaros.o

@@ -1,0 +1,40 @@
+# What `make install` installs is enough to build C modules, and programs that embed the
+# interpreter, in C and C++; the installed program runs the modules.
+. "$TESTSUITE/tools/_tools.sh"
+
+for tool in make pkg-config cc; do
+  command -v $tool >/dev/null || { echo "$tool is missing (Debian packages: make, pkg-config, gcc)"; exit 77; }
+done
+[ -f "$BUILDDIR/Makefile" ] || { echo "$BUILDDIR has no Makefile"; exit 77; }
+if grep -q '^SANITIZER_FLAGS = .*fsanitize' "$BUILDDIR/Makefile"; then
+  echo "a library built with sanitizers cannot be linked into plain programs"; exit 77
+fi
+
+unset MAKEFLAGS MFLAGS MAKELEVEL
+make -C "$BUILDDIR" install DESTDIR="$PWD/root" >install.txt 2>&1 || { tail -n 20 install.txt; fail "make install: $?"; finish; }
+pc=$(find root -name saros.pc)
+export PKG_CONFIG_PATH=$PWD/${pc%/*} PKG_CONFIG_SYSROOT_DIR=$PWD/root
+export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+saros=$(find "$PWD/root" -path '*/bin/saros')
+is "version of pkg-config" "$("$saros" -v | awk '{print $2}')" "$(pkg-config --modversion saros)"
+
+sources=$TESTSUITE/embedding
+strict="-O1 -Wall -Wextra -Werror"
+cc -std=c99 $strict -Wpedantic -shared -fPIC $(pkg-config --cflags saros) -o counter.so "$sources/_counter.c" >cc.txt 2>&1 || { cat cc.txt; fail "the module: $?"; }
+cc -std=c99 $strict $(pkg-config --cflags saros) -o host "$sources/_host.c" $(pkg-config --libs saros) >cc.txt 2>&1 || { cat cc.txt; fail "the program: $?"; }
+
+export LUA_CPATH="./?.so"
+is "module in the interpreter" "|||||||" "$("$saros" -e "print((dofile '$sources/_use_counter.lua'))" 2>&1)"
+is "module in the program" "|||||||-host" "$(./host "$sources/_use_counter.lua" 2>&1)"
+
+if command -v g++ >/dev/null; then
+  g++ -x c++ -std=c++11 $strict -Wpedantic $(pkg-config --cflags saros) -o host_cc "$sources/_host.c" -x none $(pkg-config --libs saros) >cc.txt 2>&1 || { cat cc.txt; fail "the program in C++: $?"; }
+  is "module in the C++ program" "|||||||-host" "$(./host_cc "$sources/_use_counter.lua" 2>&1)"
+else
+  echo "C++ is not tested: g++ is missing (Debian package: g++)"
+fi
+
+# only the names of the API are visible
+library=$(find root -name libsaros.a)
+is "foreign names" "" "$(nm -g --defined-only -P "$library" | awk 'NF > 1 {print $1}' | grep -Ev '^lua(L|open)?_')"
+finish
