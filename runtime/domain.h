@@ -49,6 +49,7 @@ typedef enum Metamethod {
 #define CALL_TOCLOSE 0x40000   /* C frame with pending to-be-closed slots */
 #define CALL_VARARG 0x20000    /* func was shifted up over the extra arguments */
 #define CALL_HOOK_YIELDED 0x80000 /* a hook of this Lua frame yielded: its instruction is traced no second time */
+#define CALL_NEGATE 0x100000     /* waits for a __lt in place of __le: its answer counts the other way round */
 
 /* Error status with which a CALL_PROTECTED_C frame recovers, in bits 24-27. */
 #define CALL_RECOVERED_MASK 0x0f000000u
@@ -157,6 +158,9 @@ typedef struct RuntimeHooks {
   /* Makes the interpreter look at what is asked of the domain (isolate.h) before the next
    * instruction of L, the domain's running thread. Async-signal-safe. */
   void (*interrupt)(lua_State *L);
+  /* Before the panic function: closes the variables pending on the thread, whose
+   * error is on top; answers the status of the error that is then its only value. */
+  int (*reset_thread)(lua_State *L, int status);
 } RuntimeHooks;
 
 struct Channel;

@@ -23,6 +23,8 @@ static void push_status_message(lua_State *L, int status) {
 _Noreturn COLD static void panic(lua_State *L, int status) {
   Domain *d = L->domain;
   if (d->memory_error != NULL) push_status_message(L, status);
+  if (d->hooks.reset_thread != NULL) status = d->hooks.reset_thread(L, status);
+  L->status = (uint8_t)status; /* lua_status tells the panic function what it is */
   if (d->panic != NULL) d->panic(L);
   abort();
 }

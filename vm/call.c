@@ -166,8 +166,9 @@ static int recover_yield(Run *run, lua_State *L) {
   if (run->is_resume && L == run->L) return LUA_YIELD;
   lua_State *from = L->resumer;
   int n = L->ci->u2.nyield;
+  L->top -= n; /* a continuation finds its frame without them */
   vm_finish_coroutine(L);
-  TValue *first = vm_deliver(from, L->top - n, n, &n);
+  TValue *first = vm_deliver(from, L->top, n, &n);
   from->top = first + n;
   return vm_execute(run, from, ENTER_DONE, first, 0);
 }
@@ -479,6 +480,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   d->hooks.call_finalizer = call_finalizer;
   d->hooks.raise_message = raise_message;
   d->hooks.interrupt = interrupt;
+  d->hooks.reset_thread = vm_reset_thread;
   L->dispatch = vm_dispatch_normal;
   if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {
     domain_close(L);

@@ -137,14 +137,12 @@ static int close_pending(lua_State *L, int status) {
   }
 }
 
-LUA_API int lua_closethread(lua_State *L, lua_State *from) {
-  int status = L->status == LUA_YIELD ? LUA_OK : L->status;
+int vm_reset_thread(lua_State *L, int status) {
   L->ci = &L->base_ci;
   L->base_ci.func = L->stack;
   set_nil(L->stack);
   L->status = LUA_OK;
   L->run = NULL;
-  L->resume_depth = from != NULL ? from->resume_depth : 0;
   L->ncalls_nonyieldable = 0;
   L->errfunc = 0;
   L->npcalls = 0;
@@ -159,6 +157,11 @@ LUA_API int lua_closethread(lua_State *L, lua_State *from) {
   L->base_ci.top = L->top + LUA_MINSTACK;
   stack_shrink(L);
   return status;
+}
+
+LUA_API int lua_closethread(lua_State *L, lua_State *from) {
+  L->resume_depth = from != NULL ? from->resume_depth : 0;
+  return vm_reset_thread(L, L->status == LUA_YIELD ? LUA_OK : L->status);
 }
 
 LUA_API int lua_resetthread(lua_State *L) { return lua_closethread(L, NULL); }

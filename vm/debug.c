@@ -227,8 +227,7 @@ static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
   return "(vararg)";
 }
 
-/* A local variable of a frame by number, or any other live slot of it. */
-static const char *find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
+const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   TValue *base = ci->func + 1;
   const char *name = NULL;
   if (is_lua_frame(ci)) {
@@ -250,14 +249,14 @@ const char *lua_getlocal(lua_State *L, const lua_Debug *ar, int n) {
     const Prototype *p = prototype_of(L->top - 1);
     return p != NULL ? local_name(p, n, 0) : NULL;
   }
-  const char *name = find_local(L, ar->i_ci, n, &slot);
+  const char *name = debug_find_local(L, ar->i_ci, n, &slot);
   if (name != NULL) api_push_value(L, slot);
   return name;
 }
 
 const char *lua_setlocal(lua_State *L, const lua_Debug *ar, int n) {
   TValue *slot;
-  const char *name = find_local(L, ar->i_ci, n, &slot);
+  const char *name = debug_find_local(L, ar->i_ci, n, &slot);
   if (name != NULL) {
     value_copy(slot, --L->top);
     api_note_write(L);
@@ -402,10 +401,11 @@ static void trace_line(lua_State *L, const Prototype *p, int pc) {
   L->old_pc = pc;
 }
 
-/* The thread stays at this instruction, which runs when it is resumed. */
+/* The thread stays at this instruction, which runs when it is resumed; until then
+ * the frame's pc is behind it, as ever. */
 _Noreturn static void yield_from_hook(lua_State *L, const Instruction *pc, bool counted) {
   if (counted) L->hook_count = 1; /* the count event is due again */
-  L->ci->u.lua.pc = pc;
+  L->ci->u.lua.pc = pc + 1;
   L->ci->status |= CALL_HOOK_YIELDED;
   error_throw(L, LUA_YIELD);
 }
@@ -417,14 +417,15 @@ void debug_trace_instruction(lua_State *L, const Instruction *pc) {
     L->old_pc = 1;
     return;
   }
-  bool counted = (L->hook_mask & LUA_MASKCOUNT) && --L->hook_count == 0;
+  int mask = L->hook_mask; /* what a hook asks for holds from the next instruction on */
+  bool counted = (mask & LUA_MASKCOUNT) && --L->hook_count == 0;
   if (counted) L->hook_count = L->base_hook_count;
-  else if (!(L->hook_mask & LUA_MASKLINE)) return;
+  else if (!(mask & LUA_MASKLINE)) return;
   if (ci->status & CALL_HOOK_YIELDED) {
     ci->status &= ~(uint32_t)CALL_HOOK_YIELDED;
     return;
   }
   if (counted) vm_hook(L, LUA_HOOKCOUNT, -1, 0, 0);
-  if (L->hook_mask & LUA_MASKLINE) trace_line(L, p, (int)(pc - p->code));
+  if (mask & LUA_MASKLINE) trace_line(L, p, (int)(pc - p->code));
   if (unlikely(L->status == LUA_YIELD)) yield_from_hook(L, pc, counted);
 }

@@ -21,6 +21,10 @@ const char *chunk_id(char *out, const char *source, size_t len);  /* printable f
 const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char **name); /* kind ("local", "global", ...) or NULL */
 const char *varinfo_of_call(lua_State *L, const Prototype *p, int pc, const char **name);
 
+/* Name of the n-th local variable of a frame (from 1; varargs from -1 down), or of
+ * any other live slot, and the slot; NULL when there is none. */
+const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot);
+
 /* Name of the function that the frame `caller` is calling: its kind ("global",
  * "method", "metamethod", "hook", ...), or NULL when nothing is known. */
 const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name);

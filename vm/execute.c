@@ -282,7 +282,8 @@ static const Instruction *finish_op(lua_State *L, CallInfo *ci, TValue **call) {
   ci->status &= ~(uint32_t)CALL_META;
   switch (op) {
     case OP_EQ: case OP_LT: case OP_LE: case OP_LTI: case OP_LEI: case OP_GTI: case OP_GEI: {
-      bool holds = !is_falsy(L->top - 1);
+      bool holds = is_falsy(L->top - 1) == ((ci->status & CALL_NEGATE) != 0);
+      ci->status &= ~(uint32_t)CALL_NEGATE;
       L->top--;
       return holds == (INS_C(i) != 0) ? pc + 1 + INS_sJ(*pc) : pc + 1;
     }
@@ -1356,7 +1357,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     }
     L->status = LUA_OK;
     n = (int)(L->top - first);
-    if (is_lua_frame(ci)) { /* yielded inside a hook */
+    if (is_lua_frame(ci)) { /* yielded inside a hook: the instruction has not run */
+      ci->u.lua.pc--;
       L->top = first;
       goto resume_lua;
     }

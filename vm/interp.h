@@ -56,6 +56,9 @@ bool vm_can_resume(lua_State *L, lua_State *co, int nargs);
 void vm_finish_coroutine(lua_State *co); /* detaches a coroutine that ended, yielded or died from its resumer */
 /* Delivers n values from src as results of L's CALL_RESUME frame: answers the first, *total their number. */
 TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total);
+/* Leaves all frames and closes what is pending; the error is on top if status is one. Answers
+ * the status after it, LUA_OK or that of the error then alone on the stack. */
+int vm_reset_thread(lua_State *L, int status);
 int vm_wrap_call(lua_State *L); /* C function of coroutine.wrap's closures: upvalue 1 is the thread */
 
 /* ---- operators that may need a metamethod (meta.c) ------------------------------ */

@@ -198,11 +198,20 @@ void vm_length(lua_State *L, const TValue *o, TValue *result) {
 
 /* ---- comparison --------------------------------------------------------------------------- */
 
-static TValue *prepare_order(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
+static const TValue *order_handler(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
   const TValue *handler = meta_of(L, a, e);
-  if (is_nil(handler)) handler = meta_of(L, b, e);
+  return is_nil(handler) ? meta_of(L, b, e) : handler;
+}
+
+/* Without __le, a <= b is not (b < a), as in Lua 5.3 and in 5.4 built to be compatible
+ * with it: the frame is marked to take the opposite of the handler's answer. */
+static TValue *prepare_order(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
+  const TValue *handler = order_handler(L, a, b, e);
+  if (!is_nil(handler)) return push_call(L, handler, a, b);
+  if (e == META_LE) handler = order_handler(L, b, a, META_LT);
   if (is_nil(handler)) error_compare(L, a, b);
-  return push_call(L, handler, a, b);
+  L->ci->status |= CALL_NEGATE;
+  return push_call(L, handler, b, a);
 }
 
 TValue *meta_prepare_less(lua_State *L, const TValue *a, const TValue *b, bool *result) {
@@ -228,7 +237,10 @@ bool vm_less(lua_State *L, const TValue *a, const TValue *b) {
 bool vm_less_equal(lua_State *L, const TValue *a, const TValue *b) {
   bool result = false;
   TValue *func = meta_prepare_less_equal(L, a, b, &result);
-  return func != NULL ? call_condition(L, func) : result;
+  if (func == NULL) return result;
+  bool negate = (L->ci->status & CALL_NEGATE) != 0;
+  L->ci->status &= ~(uint32_t)CALL_NEGATE;
+  return call_condition(L, func) != negate;
 }
 
 static bool numbers_equal(const TValue *a, const TValue *b) {
@@ -360,11 +372,8 @@ void vm_concat(lua_State *L, int n) {
 void vm_new_tbc(lua_State *L, TValue *level) {
   if (is_falsy(level)) return;
   if (is_nil(meta_of(L, level, META_CLOSE))) {
-    const char *name = NULL;
-    if (is_lua_frame(L->ci)) {
-      const Prototype *p = frame_closure(L->ci)->p;
-      name = local_name(p, (int)(level - L->ci->func), (uint32_t)(L->ci->u.lua.pc - p->code) - 1);
-    }
+    TValue *slot;
+    const char *name = debug_find_local(L, L->ci, (int)(level - L->ci->func), &slot);
     error_run(L, "variable '%s' got a non-closable value", name != NULL ? name : "?");
   }
   level->extra = (uint32_t)(level - L->tbc_list);

@@ -338,11 +338,15 @@ static void hooks_that_yield(void **state) {
   luaL_loadstring(co, "local n = 0\nfor i = 1, 3 do\n n = n + i\nend\nreturn n");
   lua_sethook(co, yield_at_line, LUA_MASKLINE | LUA_MASKCOUNT, 1000);
   int yields = 0, results, status;
-  while ((status = lua_resume(co, L, 0, &results)) == LUA_YIELD) {
+  char lines[10] = "";
+  while ((status = lua_resume(co, L, 0, &results)) == LUA_YIELD && yields < 9) {
+    lua_Debug ar;
     assert_int_equal(results, 0);
     lua_gc(L, LUA_GCSTEP, 0);
-    yields++;
+    assert_true(lua_getstack(co, 0, &ar) && lua_getinfo(co, "l", &ar));
+    lines[yields++] = (char)('0' + ar.currentline);
   }
+  assert_string_equal(lines, "123232325"); /* the line that is to run next */
   assert_int_equal(status, LUA_OK);
   assert_int_equal(results, 1);
   assert_int_equal(lua_tointeger(co, -1), 6);
@@ -466,6 +470,76 @@ static void closing_c_frames(void **state) {
   if (luaL_dostring(L, program) != LUA_OK) fail_msg("%s", lua_tostring(L, -1));
 }
 
+static int count_continued(lua_State *L, int status, lua_KContext context) {
+  lua_pushinteger(L, lua_gettop(L));
+  lua_pushboolean(L, status == LUA_YIELD && context == 7);
+  return lua_gettop(L);
+}
+
+static int yield_two_of_three(lua_State *L) {
+  for (int i = 1; i <= 3; i++) lua_pushinteger(L, i);
+  return lua_yieldk(L, 2, 7, count_continued);
+}
+
+/* The continuation of lua_yieldk finds its frame without the values that were yielded. */
+static void continuations(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_register(L, "yield_two_of_three", yield_two_of_three);
+  const char *program = "local co = coroutine.wrap(yield_two_of_three)\n"
+                        "local x, y, none = co('arg')\n"
+                        "assert(x == 2 and y == 3 and none == nil)\n"
+                        "return table.concat({co(8, 9)}, ' ', 1, 5)\n";
+  assert_int_equal(luaL_loadstring(L, program), LUA_OK);
+  lua_pushcfunction(L, yield_two_of_three);
+  lua_setglobal(L, "f");
+  if (lua_pcall(L, 0, 1, 0) != LUA_OK) fail_msg("%s", lua_tostring(L, -1));
+  assert_string_equal(lua_tostring(L, -1), "arg 1 8 9 4");
+}
+
+static jmp_buf after_panic;
+static int panic_status;
+
+static int leave_panic(lua_State *L) {
+  panic_status = lua_status(L);
+  longjmp(after_panic, 1);
+}
+
+/* An error that nobody catches: what is pending is closed, then the panic function sees
+ * the error and the thread's status. */
+static void panic(void **state) {
+  (void)state;
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  lua_atpanic(L, leave_panic);
+  assert_int_equal(luaL_dostring(L, "return setmetatable({}, {__close = function(_, e) closed_with = e end})"), LUA_OK);
+  lua_toclose(L, 1);
+  panic_status = -1;
+  if (setjmp(after_panic) == 0) {
+    lua_pushstring(L, "uncaught");
+    lua_error(L);
+  }
+  assert_int_equal(panic_status, LUA_ERRRUN);
+  assert_string_equal(lua_tostring(L, -1), "uncaught");
+  lua_getglobal(L, "closed_with");
+  assert_string_equal(lua_tostring(L, -1), "uncaught");
+  lua_close(L);
+}
+
+static int mark_number(lua_State *L) {
+  lua_pushinteger(L, 32);
+  lua_toclose(L, -1);
+  return 0;
+}
+
+static void not_closable(void **state) {
+  lua_State *L = *state;
+  lua_settop(L, 0);
+  lua_pushcfunction(L, mark_number);
+  assert_int_equal(lua_pcall(L, 0, 0, 0), LUA_ERRRUN);
+  assert_string_equal(lua_tostring(L, -1), "variable '(C temporary)' got a non-closable value");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(positions), cmocka_unit_test(conversions),   cmocka_unit_test(closures),
@@ -473,7 +547,8 @@ int main(void) {
       cmocka_unit_test(operators), cmocka_unit_test(formats),       cmocka_unit_test(chunks),
       cmocka_unit_test(threads),   cmocka_unit_test(collector),     cmocka_unit_test(hooks),
       cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
-      cmocka_unit_test(closing_c_frames),
+      cmocka_unit_test(closing_c_frames), cmocka_unit_test(continuations), cmocka_unit_test(panic),
+      cmocka_unit_test(not_closable),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }

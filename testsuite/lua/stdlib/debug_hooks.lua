@@ -142,3 +142,15 @@ assert(debug.traceback(co, object) == object)
 co = coroutine.create(function() local x = nil + 1 end)
 coroutine.resume(co)
 assert(#names(debug.traceback(co)) == 1)
+
+-- what a hook asks for holds from the next instruction on: no line event for this one
+do
+  local lines = {}
+  local function on_line(_, line) lines[#lines + 1] = line end
+  local start = debug.getinfo(1, "l").currentline
+  debug.sethook(function() debug.sethook(on_line, "l") end, "", 1)
+  local a = 1
+  a = 2
+  debug.sethook()
+  assert(#lines > 0 and lines[1] > start + 1 and lines[#lines] == start + 4, table.concat(lines, " "))
+end
