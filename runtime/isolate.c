@@ -57,7 +57,7 @@
 #define WAKE_SIGNAL SIGURG            /* ignored unless there is a handler: a stray one does no harm */
 #define SPIN_MOST 20000               /* ns that a wait may spin */
 #define SPIN_LEAST 500
-#define WORTH_SPINNING 40000          /* ns: a wait that was shorter had better have spun */
+#define PROBE_EVERY 32                /* waits: one of them spins for the full time, to find out */
 #define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
 #define END_REPEAT_MS 20
 
@@ -123,7 +123,7 @@ static Isolate *new_isolate(const char *name) {
   i->id = atomic_fetch_add_explicit(&registry.next_id, 1, memory_order_relaxed);
   i->slot = -1;
   atomic_init(&i->references, 1);
-  atomic_init(&i->spin, first_spin());
+  i->spin = first_spin();
   if (name != NULL) snprintf(i->name, sizeof i->name, "%s", name);
   else snprintf(i->name, sizeof i->name, i->id == 0 ? "main" : "domain %u", i->id);
   return i;
@@ -209,7 +209,8 @@ static void look_for_deadlock(uint64_t now) {
 
 static const char *const wait_texts[] = {
   [WAIT_NOTHING] = "runs", [WAIT_SEND] = "waits to send to channel", [WAIT_RECEIVE] = "waits to receive from channel",
-  [WAIT_SELECT] = "waits in select, first channel", [WAIT_JOIN] = "waits to join domain"};
+  [WAIT_SELECT] = "waits in select, first channel", [WAIT_JOIN] = "waits to join domain",
+  [WAIT_SLEEP] = "sleeps"};
 
 /* Only called while all wait: what they wait for stands still, but for those that were
  * told as well. */
@@ -262,13 +263,17 @@ static bool spin(Isolate *i, uint64_t until) {
   return is_notified(i);
 }
 
-/* Spinning is worth it where answers come quickly; that is found out. */
-static void learn(Isolate *i, uint64_t took, bool spun) {
-  uint32_t time = atomic_load_explicit(&i->spin, memory_order_relaxed);
-  if (time == 0) return;
-  if (spun || took < WORTH_SPINNING) time = time * 2 < SPIN_MOST ? time * 2 : SPIN_MOST;
-  else time = time / 2 > SPIN_LEAST ? time / 2 : SPIN_LEAST;
-  atomic_store_explicit(&i->spin, time, memory_order_relaxed);
+/* Spinning is worth it where answers come quickly, and the one who answers has a
+ * processor of its own; that is found out. */
+static uint32_t spin_time(Isolate *i) {
+  if (i->spin == 0) return 0;
+  return ++i->waits % PROBE_EVERY == 0 ? SPIN_MOST : i->spin;
+}
+
+static void learn(Isolate *i, bool spun) {
+  if (i->spin == 0) return;
+  if (spun) i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
+  else i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
 }
 
 static void sleep_until(Isolate *i, uint32_t state, uint64_t deadline) {
@@ -308,10 +313,10 @@ static void wait_in_kernel(Isolate *i, uint64_t deadline) {
 
 WaitResult isolate_wait(Isolate *i, uint64_t deadline) {
   if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
-  uint64_t begin = isolate_now(), until = begin + atomic_load_explicit(&i->spin, memory_order_relaxed);
+  uint64_t until = isolate_now() + spin_time(i);
   bool spun = spin(i, until < deadline ? until : deadline);
+  learn(i, spun);
   if (!spun) wait_in_kernel(i, deadline);
-  learn(i, isolate_now() - begin, spun);
   if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION;
   return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
 }

@@ -31,7 +31,7 @@ typedef enum Park {
 } Park;
 
 /* What a domain waits for; for messages about a deadlock. */
-typedef enum WaitKind { WAIT_NOTHING, WAIT_SEND, WAIT_RECEIVE, WAIT_SELECT, WAIT_JOIN } WaitKind;
+typedef enum WaitKind { WAIT_NOTHING, WAIT_SEND, WAIT_RECEIVE, WAIT_SELECT, WAIT_JOIN, WAIT_SLEEP } WaitKind;
 
 typedef struct Isolate Isolate;
 
@@ -58,11 +58,12 @@ struct Isolate {
   _Atomic uint32_t wait_kind;        /* WaitKind; written by its thread */
   _Atomic uint32_t wait_id;          /* of the channel or domain waited for */
   _Atomic int tid;                   /* of its thread; 0 before and after */
-  _Atomic uint32_t spin;             /* rounds that a wait spins before it sleeps; its thread's own */
   size_t memory_limit;               /* bytes of heap, 0: none; constant */
   Isolate *next, *prev;              /* of all; under the registry's lock */
   /* Own thread */
   Domain *domain;
+  uint32_t spin;                     /* ns that a wait spins before it sleeps; 0: never */
+  uint32_t waits;                    /* how many so far */
   bool abandoned;                    /* an error was raised in it because nobody was left to wait for */
   bool was_cancelled;                /* the error of a cancellation was raised in it */
   /* The end: written by its thread before `status` (release), read after it (acquire) */

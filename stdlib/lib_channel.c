@@ -15,7 +15,7 @@
 
 #define CHANNEL_TYPE "domain.channel"
 #define HANDLES_KEY "domain.channels" /* registry: weak table, channel (light userdata) -> handle */
-#define DEFAULT_CAPACITY 16
+#define DEFAULT_CAPACITY 128
 #define MOST_CAPACITY (1 << 30)
 
 typedef struct Handle {
@@ -88,7 +88,7 @@ static int channel_collect(lua_State *L) {
 }
 
 /* domain.channel([capacity]) -> a channel. capacity: how many messages wait in it before
- * send does (default 16); 0: a message is passed only to a domain that waits for it. */
+ * send does (default 128); 0: a message is passed only to a domain that waits for it. */
 static int channel_create(lua_State *L) {
   lua_Integer capacity = luaL_optinteger(L, 1, DEFAULT_CAPACITY);
   luaL_argcheck(L, capacity >= 0 && capacity <= MOST_CAPACITY, 1, "capacity out of range");

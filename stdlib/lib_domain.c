@@ -464,6 +464,22 @@ static int cpus(lua_State *L) {
   return 1;
 }
 
+/* domain.now() -> seconds of a clock that never goes back, as a float */
+static int now(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)isolate_now() / 1e9);
+  return 1;
+}
+
+/* domain.sleep(seconds). A cancelled domain is woken. */
+static int sleep_for(lua_State *L) {
+  Isolate *me = domain_lib_self(L);
+  luaL_checknumber(L, 1);
+  isolate_prepare(me, WAIT_SLEEP, 0);
+  if (isolate_wait(me, domain_lib_deadline(L, 1)) == WAIT_ATTENTION) isolate_take_up(L);
+  isolate_end_wait(me);
+  return 0;
+}
+
 /* domain.metatable(name, table): the metatable that tables of that name have in this
  * domain. Tables with it are sent with the name, and get what the receiver has agreed on. */
 static int agree_on_metatable(lua_State *L) {
@@ -484,7 +500,7 @@ static int agree_on_metatable(lua_State *L) {
 int luaopen_domain(lua_State *L) {
   static const luaL_Reg functions[] = {
     {"spawn", spawn}, {"spawn_file", spawn_file}, {"self", self}, {"count", count}, {"cpus", cpus},
-    {"metatable", agree_on_metatable}, {NULL, NULL}};
+    {"now", now}, {"sleep", sleep_for}, {"metatable", agree_on_metatable}, {NULL, NULL}};
   domain_lib_prepare(L);
   luaL_newlib(L, functions);
   channel_lib_open(L);
