@@ -278,6 +278,11 @@ void eventring_domain_check(eventring_domain *domain) {
   if (d->recording) evr_recording_check_gate(d->recording);
 }
 
+uint64_t eventring_domain_bytes(const eventring_domain *domain) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  return d && d->recording ? d->recording->header.domain_stride : 0;
+}
+
 uint64_t eventring_domain_emitted(const eventring_domain *domain,
                                   enum eventring_ring ring) {
   const struct evr_domain *d = (const struct evr_domain *)domain;

@@ -65,6 +65,7 @@ lua_State *domain_new(void) {
   d->id = d->isolate->id;
   trace_domain_start(d, d->isolate->name);
   heap_init(&d->heap);
+  heap_set_limit(&d->heap, d->isolate->memory_limit);
   gc_init(d);
   void *memory = heap_try_alloc(d, thread_bytes());
   lua_State *L = memory != NULL ? thread_prepare(d, memory) : NULL;
@@ -83,6 +84,7 @@ lua_State *domain_new(void) {
 
 void domain_close(lua_State *L) {
   Domain *d = L->domain;
+  gc_trace_memory(d);
   L = d->main_thread;
   d->current = L;
   upvalue_close(L, L->stack);

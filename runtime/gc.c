@@ -152,6 +152,14 @@ static GcPhase phase_sweep(Domain *d, size_t work) {
 
 static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT); }
 
+/* What a domain takes: its heap with what is free in it, its rings, its code (part of the heap). */
+void gc_trace_memory(Domain *d) {
+  const Heap *h = &d->heap;
+  TRACE_COUNTER(d, MEMORY_HEAP, ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes);
+  TRACE_COUNTER(d, MEMORY_CODE, d->gc.code + d->gc.young_code);
+  TRACE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->trace));
+}
+
 static GcPhase phase_finish(Domain *d) {
   d->gc.live_bytes = heap_old_bytes(&d->heap);
   set_goal(d);
@@ -168,6 +176,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
   if (!heap_trim(&d->heap, keep, undivided ? SIZE_MAX : RELEASE_BYTES) || !done) return GC_PHASE_TRIM;
   gc->stats.majors++;
+  gc_trace_memory(d);
   TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
   return GC_PHASE_IDLE;
 }
@@ -315,12 +324,14 @@ NOINLINE void gc_step(lua_State *L) {
     gc_set_trigger(d);
     return;
   }
+  bool emergency = gc->emergency;
   enter(L);
   do_step(d);
   leave(L);
   stack_shrink(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   gc_set_trigger(d);
+  if (emergency && heap_exceeds_limit(&d->heap)) error_memory(L);
 }
 
 void gc_full(lua_State *L) {

@@ -137,6 +137,9 @@ typedef struct Gc {
    * [0] and of those marked by this major cycle [1], those promoted since it
    * began included; and of their parts. */
   size_t object_bytes[2], part_bytes[2];
+  size_t code_bytes[2]; /* of prototypes with their parts, counted likewise */
+  size_t code;          /* of those alive at the last look and promoted since */
+  size_t young_code;    /* made since the last minor collection */
   size_t slice_work;    /* done in this slice */
   size_t mark_due;      /* work that promotions have earned and slices have not done yet */
   /* Traces */
@@ -185,6 +188,11 @@ bool gc_step_by(lua_State *L, size_t kib);
  * run too (they are what keeps dead temporaries cheap). */
 GcMode gc_set_mode(lua_State *L, GcMode mode);
 bool gc_is_running(Domain *d); /* not stopped */
+
+/* The prototype is complete. */
+void gc_note_code(Domain *d, const Prototype *p);
+/* Records what memory the domain takes (events of class domain). */
+void gc_trace_memory(Domain *d);
 
 void gc_init(Domain *d);
 void gc_close(Domain *d);

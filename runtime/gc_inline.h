@@ -21,7 +21,10 @@ ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
 
 /* Bytes were taken: a collection may be due. */
 ALWAYS_INLINE void heap_note_taken(Domain *d) {
-  if (heap_debt(&d->heap) >= d->gc.trigger) d->gc.pending = 1;
+  const Heap *h = &d->heap;
+  if (heap_debt(h) >= d->gc.trigger) d->gc.pending = 1;
+  if (unlikely(h->limit_bytes != 0) && heap_old_bytes(h) + heap_taken(h) >= h->limit_trigger)
+    d->gc.emergency = d->gc.pending = 1;
 }
 
 /* A place where a collection may run (rules 1 and 2 of gc.h). */

@@ -41,6 +41,7 @@ void gc_start_marking(Domain *d) {
   gc->line_bit ^= 3;
   gc->marking_mask = GC_CLEAN;
   gc->marked_bytes = gc->object_bytes[SCAN_MAJOR] = gc->part_bytes[SCAN_MAJOR] = 0;
+  gc->code_bytes[SCAN_MAJOR] = 0;
   gc->grey.n = gc->partial.n = 0;
   gc_forget_weak(d, SCAN_MAJOR);
   gc_scan_roots_major(d);
@@ -110,5 +111,6 @@ void gc_mark_atomic(Domain *d) {
   settle_weak(d);
   d->gc.marking_mask = 0;
   d->heap.live_bytes = d->gc.object_bytes[SCAN_MAJOR] + d->gc.part_bytes[SCAN_MAJOR];
+  d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
   TRACE_END(d, MARK_ATOMIC);
 }

@@ -199,6 +199,9 @@ static void count_promoted(Domain *d) {
   size_t bytes = d->gc.object_bytes[SCAN_MINOR] + d->gc.part_bytes[SCAN_MINOR];
   d->heap.live_bytes += bytes;
   d->gc.object_bytes[SCAN_MAJOR] += bytes;
+  d->gc.code += d->gc.code_bytes[SCAN_MINOR];
+  d->gc.young_code = 0;
+  d->gc.code_bytes[SCAN_MAJOR] += d->gc.code_bytes[SCAN_MINOR];
 }
 
 void gc_minor(Domain *d) {
@@ -208,7 +211,7 @@ void gc_minor(Domain *d) {
   size_t before = heap_old_bytes(h), allocated = heap_taken(h);
   TRACE_COUNTER(d, ALLOCATED_WORDS, allocated / 8);
   h->allocated_bytes += allocated;
-  d->gc.object_bytes[SCAN_MINOR] = d->gc.part_bytes[SCAN_MINOR] = 0;
+  d->gc.object_bytes[SCAN_MINOR] = d->gc.part_bytes[SCAN_MINOR] = d->gc.code_bytes[SCAN_MINOR] = 0;
   trace_roots(d);
   trace_remembered(d);
   promote_reachable(d);

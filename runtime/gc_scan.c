@@ -98,6 +98,18 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
 
 /* ---- functions and userdata --------------------------------------------------------- */
 
+#define PROTO_PARTS(PART) \
+  PART(code, p->ncode) PART(k, p->nconstants) PART(p, p->nprotos) \
+  PART(upvalues, p->nupvalues) PART(lines, p->nlines) PART(locals, p->nlocals)
+
+void gc_note_code(Domain *d, const Prototype *p) {
+  size_t total = sizeof *p;
+#define PROTO_PART(field, count) total += p->field != NULL ? (size_t)(count) * sizeof *p->field : 0;
+  PROTO_PARTS(PROTO_PART)
+#undef PROTO_PART
+  d->gc.young_code += total;
+}
+
 ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
   VISIT(d, p->source, kind);
   visit_values(d, p->k, p->nconstants, kind);
@@ -110,14 +122,10 @@ ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
     size_t bytes = p->field != NULL ? (size_t)(count) * sizeof *p->field : 0; \
     mark_part(d, p->field, bytes, kind); \
     total += bytes; \
-  } while (0)
-  PROTO_PART(code, p->ncode);
-  PROTO_PART(k, p->nconstants);
-  PROTO_PART(p, p->nprotos);
-  PROTO_PART(upvalues, p->nupvalues);
-  PROTO_PART(lines, p->nlines);
-  PROTO_PART(locals, p->nlocals);
+  } while (0);
+  PROTO_PARTS(PROTO_PART)
 #undef PROTO_PART
+  d->gc.code_bytes[kind] += total;
   return total;
 }
 

@@ -395,6 +395,20 @@ void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size)
   return copy;
 }
 
+/* ---- limit --------------------------------------------------------------------------------- */
+
+void heap_set_limit(Heap *h, size_t bytes) {
+  h->limit_bytes = h->limit_trigger = bytes;
+  h->most_bytes = bytes != 0 ? bytes + bytes / 4 + 2 * HEAP_CHUNK_SIZE : 0;
+}
+
+bool heap_exceeds_limit(Heap *h) {
+  if (h->limit_bytes == 0) return false;
+  size_t old = heap_old_bytes(h), soon = old + h->limit_bytes / 8;
+  h->limit_trigger = soon > h->limit_bytes ? soon : h->limit_bytes;
+  return old > h->limit_bytes;
+}
+
 /* ---- for the collector --------------------------------------------------------------------- */
 
 void heap_retire(Heap *h) {

@@ -103,6 +103,8 @@ typedef struct Heap {
   size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
   uint64_t allocated_bytes; /* since the domain began, up to the last minor collection */
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
+  size_t limit_bytes;       /* that a domain may use; 0: any (heap_set_limit) */
+  size_t limit_trigger;     /* use at which a collection is to find out whether it uses more */
 } Heap;
 
 void *heap_alloc_slow(lua_State *L, size_t size);
@@ -158,6 +160,13 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
  * before the first of a row. */
 void heap_trim_start(Heap *h);
 bool heap_trim(Heap *h, uint32_t keep, size_t most);
+
+/* Limits what may be in use. What is found alive beyond it, by an emergency collection at
+ * the limit, is an error there (gc_step). As collections wait for a safe point, a quarter
+ * more and 2 MiB may be taken for a moment; what exceeds that fails at once. 0: no limit. */
+void heap_set_limit(Heap *h, size_t bytes);
+/* After such a collection: when the next one is due. True: too much is alive. */
+bool heap_exceeds_limit(Heap *h);
 
 /* May the heap take so many bytes more? */
 ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {

@@ -110,6 +110,7 @@ static int prepare_domain(lua_State *L) {
   domain_lib_prepare(L);
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCGEN, 0, 0);
+  gc_trace_memory(L->domain);
   return 0;
 }
 
@@ -504,5 +505,9 @@ int luaopen_domain(lua_State *L) {
   domain_lib_prepare(L);
   luaL_newlib(L, functions);
   channel_lib_open(L);
+  lua_pushvalue(L, -1); /* upvalues of pool: the module, and what its code makes */
+  lua_pushnil(L);
+  lua_pushcclosure(L, pool_lib_pool, 2);
+  lua_setfield(L, -2, "pool");
   return 1;
 }

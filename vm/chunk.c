@@ -390,6 +390,7 @@ static Prototype *get_function(Undump *u, String *outer_source) {
   get_functions(u, p);
   get_names(u, p);
   verify(u, p);
+  gc_note_code(u->L->domain, p);
   u->nesting--;
   return p;
 }

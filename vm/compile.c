@@ -137,6 +137,7 @@ Prototype *compile_close_function(CompileState *cs) {
   codegen_finish(fs);
   Prototype *p = make_prototype(fs);
   rt_assert(verifies(p));
+  gc_note_code(cs->L->domain, p);
   cs->fs = fs->outer;
   fs->outer = cs->spare;
   cs->spare = fs;

@@ -1,0 +1,74 @@
+-- domain.pool: a parallel map over a list.
+local domain = require "domain"
+
+local pool = domain.pool(3)
+assert(pool:size() == 3)
+
+-- results in order, whatever the order of the work
+do
+  local list = {}
+  for i = 1, 500 do list[i] = i end
+  local factor = 2
+  local r = pool:map(function(v, i) return v * factor + (i - v) end, list)
+  assert(#r == 500)
+  for i = 1, 500 do assert(r[i] == 2 * i) end
+  assert(#pool:map(function() end, {}) == 0)
+  r = pool:map(function(v) return {v, name = "x"} end, {1, 2})
+  assert(r[1][1] == 1 and r[2].name == "x")
+end
+
+-- progress, in the caller
+do
+  local seen, calls = {}, 0
+  pool:map(function(v) return v end, {"a", "b", "c", "d"}, function(done, total, index)
+    calls = calls + 1
+    assert(done == calls and total == 4 and not seen[index])
+    seen[index] = true
+  end)
+  assert(calls == 4 and #seen == 4)
+end
+
+-- errors tell which task it was, with its traceback; the pool goes on
+do
+  local list = {}
+  for i = 1, 100 do list[i] = i end
+  local ok, message = pcall(pool.map, pool, function(v) if v == 42 then error("cannot do it") end end, list)
+  assert(not ok and message:find("^task 42: .*pool.lua:%d+: cannot do it\nstack traceback:"), message)
+  ok, message = pcall(pool.map, pool, function(v) error({}) end, {1})
+  assert(not ok and message:find("^task 1: table: "), message)
+  ok, message = pcall(pool.map, pool, function(v) return io.stdout end, {1})
+  assert(not ok and message:find("^task 1 to 1: .*cannot send a userdata"), message)
+  ok, message = pcall(pool.map, pool, function(v) return v end, {1, 2, {io.stdout}})
+  assert(not ok and message:find("cannot send a userdata", 1, true), message)
+  ok, message = pcall(pool.map, pool, function(v) return v end, {1, 2}, function() error("in progress") end)
+  assert(not ok and message:find("in progress", 1, true))
+  assert(pool:map(function(v) return v + 1 end, {1})[1] == 2)
+  assert(not pcall(pool.map, pool, 1, {}) and not pcall(pool.map, pool, print, 1))
+end
+
+-- closing
+pool:close()
+pool:close()
+assert(domain.count() == 1)
+local ok, message = pcall(pool.map, pool, print, {})
+assert(not ok and message:find("pool is closed", 1, true))
+do
+  local p <close> = domain.pool(2, {memory = 16 << 20})
+  assert(p:map(function(v) return domain.self().name:sub(1, 4) end, {1})[1] == "pool")
+end
+assert(domain.count() == 1)
+assert(not pcall(domain.pool, 0) and not pcall(domain.pool, 128) and not pcall(domain.pool, "x"))
+assert(domain.pool():size() == domain.cpus())
+
+-- a worker that runs out of memory takes no other with it
+do
+  local p = domain.pool(2, {memory = 8 << 20})
+  local ok, message = pcall(p.map, p, function(v)
+    local t = {}
+    for i = 1, v do t[i] = {i} end
+    return #t
+  end, {10, 1e8, 20})
+  assert(not ok and message:find("not enough memory", 1, true), message)
+  assert(p:map(function(v) return v end, {7})[1] == 7)
+  p:close()
+end
