@@ -35,6 +35,7 @@ static void make_strings(lua_State *L) {
 }
 
 static void free_domain(Domain *d) {
+  isolate_forget_domain(d->isolate);
   trace_domain_stop(d);
   isolate_detach(d->isolate);
   string_table_free(d);

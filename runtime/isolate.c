@@ -40,6 +40,7 @@
  * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
  */
 #include "isolate.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -71,6 +72,7 @@ static struct {
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
   _Atomic bool ending;
+  _Atomic int exiting;                     /* number of the thread that ends the program, or 0 */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 #define ALIVE ((uint64_t)1 << 32)
@@ -357,14 +359,16 @@ void waiter_notify_all(WaitQueue *queue) {
   while (queue->first != NULL) isolate_wake(waiter_notify_first(queue));
 }
 
+static bool is_spawned_thread(void) { return own != NULL && own->spawned; }
+
 /* ---- requests ------------------------------------------------------------------------------------ */
 
 static void on_wake_signal(int number) {
   (void)number;
   Isolate *i = own;
-  if (i == NULL || i->domain == NULL || i->domain->current == NULL) return;
-  if (atomic_load_explicit(&i->attention, memory_order_relaxed) != 0 && i->domain->hooks.interrupt != NULL)
-    i->domain->hooks.interrupt(i->domain->current);
+  Domain *d = i != NULL ? i->domain : NULL;
+  if (d == NULL || d->current == NULL || d->hooks.interrupt == NULL) return;
+  if (atomic_load_explicit(&i->attention, memory_order_relaxed) != 0) d->hooks.interrupt(d->current);
 }
 
 void isolate_ask_in_handler(Isolate *i, uint32_t what) {
@@ -380,10 +384,26 @@ static void install_handler(void) {
 
 /* Async-signal-safe. The thread may have ended: then its number means nothing, or,
  * used again, a thread that finds nothing asked of it. */
-void isolate_cancel(Isolate *i) {
-  ask(i, ATTENTION_CANCEL);
+static void request(Isolate *i, uint32_t what) {
+  ask(i, what);
   int tid = atomic_load(&i->tid);
   if (tid != 0) syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL);
+}
+
+void isolate_cancel(Isolate *i) { request(i, ATTENTION_CANCEL); }
+
+static void end_thread(void) {
+  lock_registry();
+  atomic_fetch_sub(&registry.threads, 1);
+  pthread_cond_broadcast(&registry.ended);
+  unlock_registry();
+}
+
+/* Until the process ends, which another thread sees to; counts as ended. */
+_Noreturn static void stand_still(void) {
+  if (is_spawned_thread()) end_thread();
+  else atomic_fetch_sub(&registry.hosts, 1);
+  for (;;) pause();
 }
 
 void isolate_take_up(lua_State *L) {
@@ -396,6 +416,10 @@ void isolate_take_up(lua_State *L) {
     i->was_cancelled = true;
     error_run(L, "domain was cancelled");
   }
+  if (asked & ATTENTION_STOP) {
+    trace_domain_stop(L->domain);
+    stand_still();
+  }
   if (asked & ATTENTION_INTERRUPT) error_run(L, "interrupted!");
   if (asked & ATTENTION_DEADLOCK) {
     i->abandoned = true;
@@ -404,10 +428,7 @@ void isolate_take_up(lua_State *L) {
 }
 
 /* But the caller. */
-static bool all_ended(void) {
-  uint32_t mine = own != NULL && own->spawned;
-  return atomic_load(&registry.threads) <= mine;
-}
+static bool all_ended(void) { return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread(); }
 
 static void cancel_spawned(void) {
   for (int s = 0; s < ISOLATE_MAX; s++) {
@@ -415,6 +436,14 @@ static void cancel_spawned(void) {
     if (i != NULL && i != own) isolate_cancel(i);
   }
 }
+
+/* The host's domains, when another one ends the program. */
+static void stop_hosts_locked(void) {
+  for (Isolate *i = registry.all; i != NULL; i = i->next)
+    if (!i->spawned && i != own && is_alive(i)) request(i, ATTENTION_STOP);
+}
+
+static bool hosts_stopped(void) { return !is_spawned_thread() || atomic_load(&registry.hosts) == 0; }
 
 void isolate_cancel_all_in_handler(void) {
   atomic_store(&registry.ending, true);
@@ -443,17 +472,37 @@ static void report_lost_errors_locked(void) {
   for (Isolate *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
 }
 
-bool isolate_end_all(bool cancel) {
+static void cancel_all(void) {
   lock_registry();
   atomic_store(&registry.ending, true);
-  for (int waited = 0; !all_ended() && (!cancel || waited < END_PATIENCE_MS); waited += END_REPEAT_MS) {
-    if (cancel) cancel_spawned();
+  for (int waited = 0; !(all_ended() && hosts_stopped()) && waited < END_PATIENCE_MS; waited += END_REPEAT_MS) {
+    cancel_spawned();
+    if (is_spawned_thread()) stop_hosts_locked();
     wait_for_end_locked(END_REPEAT_MS);
   }
-  bool ended = all_ended();
+  unlock_registry();
+}
+
+static void wait_for_all(void) {
+  lock_registry();
+  atomic_store(&registry.ending, true);
+  while (!all_ended()) wait_for_end_locked(END_REPEAT_MS);
+  unlock_registry();
+}
+
+/* A thread that comes second stands still: exit is not made for two. */
+static void claim_exit(void) {
+  int mine = (int)syscall(SYS_gettid), who = 0;
+  if (!atomic_compare_exchange_strong(&registry.exiting, &who, mine) && who != mine) stand_still();
+}
+
+void isolate_end_all(bool cancel) {
+  if (!cancel) wait_for_all();
+  claim_exit();
+  if (cancel) cancel_all();
+  lock_registry();
   report_lost_errors_locked();
   unlock_registry();
-  return ended;
 }
 
 /* ---- threads --------------------------------------------------------------------------------------- */
@@ -465,7 +514,6 @@ static void begin_life(Isolate *i) {
 }
 
 static void end_life(Isolate *i) {
-  i->domain = NULL;
   atomic_store(&i->tid, 0);
   if (own == i) own = NULL;
   look_for_deadlock(atomic_fetch_sub(&waits, ALIVE) - ALIVE);
@@ -485,6 +533,11 @@ Isolate *isolate_attach(Domain *d) {
   i->domain = d;
   begin_life(i);
   return i;
+}
+
+void isolate_forget_domain(Isolate *i) {
+  i->domain = NULL;
+  atomic_signal_fence(memory_order_seq_cst); /* pairs with on_wake_signal, which may come in between */
 }
 
 void isolate_detach(Isolate *i) {
@@ -515,7 +568,6 @@ static void free_slot(Isolate *i) {
 
 /* The slot is free before anybody can know that the domain has ended. */
 void isolate_finish(Isolate *i, IsolateStatus status, Message *outcome, char *failure) {
-  i->domain = NULL;
   i->outcome = outcome;
   i->failure = failure;
   free_slot(i);
@@ -523,13 +575,6 @@ void isolate_finish(Isolate *i, IsolateStatus status, Message *outcome, char *fa
   atomic_store_explicit(&i->status, status, memory_order_release);
   waiter_notify_all(&i->joiners);
   pthread_mutex_unlock(&i->lock);
-}
-
-static void end_thread(void) {
-  lock_registry();
-  atomic_fetch_sub(&registry.threads, 1);
-  pthread_cond_broadcast(&registry.ended);
-  unlock_registry();
 }
 
 static void *run_thread(void *argument) {

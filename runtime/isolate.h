@@ -19,6 +19,7 @@ typedef enum IsolateStatus { ISOLATE_RUNNING, ISOLATE_DONE, ISOLATE_FAILED } Iso
 /* Isolate.attention: what is asked of a domain; taken up at its next safe point. */
 #define ATTENTION_CANCEL 1u   /* raise "cancelled" */
 #define ATTENTION_DEADLOCK 2u /* to one that waits: all domains do */
+#define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
 #define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
 
 /* Isolate.park: the state of its thread as wakers see it; a futex word. */
@@ -82,6 +83,8 @@ struct Isolate {
 /* For domain_new: the isolate of the domain that begins in this thread: the one
  * its thread was spawned for, or a new one for a host's thread. NULL: no memory. */
 Isolate *isolate_attach(Domain *d);
+/* The domain is about to be freed: a signal that comes from now on finds none. */
+void isolate_forget_domain(Isolate *isolate);
 /* For the end of the domain: nobody is to wait for it or wake it any more. */
 void isolate_detach(Isolate *isolate);
 void isolate_hold(Isolate *isolate);
@@ -108,9 +111,10 @@ void isolate_cancel(Isolate *isolate);
 void isolate_ask_in_handler(Isolate *isolate, uint32_t what);
 /* Cancels, in a handler of a signal, all spawned domains. */
 void isolate_cancel_all_in_handler(void);
-/* No domain can be spawned from now on; waits until all spawned ones have ended, cancelling
- * them when `cancel` again and again for at most a second. True when none is left. */
-bool isolate_end_all(bool cancel);
+/* The program ends: no domain can be spawned from now on. Waits until all (but the caller's)
+ * have ended; with `cancel`, cancels them again and again, for at most a second, and has the
+ * host's ones stand still. Any thread, before it calls exit; of several only one returns. */
+void isolate_end_all(bool cancel);
 /* Waits, in a handler of a signal, at most so many milliseconds for them. */
 bool isolate_wait_in_handler(int milliseconds);
 /* Is the program ending: were isolate_end_all or isolate_cancel_all_in_handler called? */

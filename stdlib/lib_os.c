@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "char_class.h"
+#include "isolate.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -40,6 +41,7 @@ static int os_exit(lua_State *L) {
   else
     status = (int)luaL_optinteger(L, 1, EXIT_SUCCESS);
   if (lua_toboolean(L, 2)) lua_close(L);
+  isolate_end_all(true);
   exit(status);
 }
 
