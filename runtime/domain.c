@@ -65,6 +65,7 @@ lua_State *domain_new(void) {
   }
   d->id = d->isolate->id;
   trace_domain_start(d, d->isolate->name);
+  if (d->isolate->spawned) TRACE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
   heap_init(&d->heap);
   heap_set_limit(&d->heap, d->isolate->memory_limit);
   gc_init(d);
@@ -86,6 +87,7 @@ lua_State *domain_new(void) {
 void domain_close(lua_State *L) {
   Domain *d = L->domain;
   gc_trace_memory(d);
+  isolate_trace_end(d->isolate);
   L = d->main_thread;
   d->current = L;
   upvalue_close(L, L->stack);

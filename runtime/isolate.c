@@ -401,6 +401,10 @@ static void end_thread(void) {
 
 /* Until the process ends, which another thread sees to; counts as ended. */
 _Noreturn static void stand_still(void) {
+  if (own != NULL && own->domain != NULL) {
+    isolate_trace_end(own);
+    trace_domain_stop(own->domain);
+  }
   if (is_spawned_thread()) end_thread();
   else atomic_fetch_sub(&registry.hosts, 1);
   for (;;) pause();
@@ -416,10 +420,7 @@ void isolate_take_up(lua_State *L) {
     i->was_cancelled = true;
     error_run(L, "domain was cancelled");
   }
-  if (asked & ATTENTION_STOP) {
-    trace_domain_stop(L->domain);
-    stand_still();
-  }
+  if (asked & ATTENTION_STOP) stand_still();
   if (asked & ATTENTION_INTERRUPT) error_run(L, "interrupted!");
   if (asked & ATTENTION_DEADLOCK) {
     i->abandoned = true;
@@ -500,6 +501,7 @@ void isolate_end_all(bool cancel) {
   if (!cancel) wait_for_all();
   claim_exit();
   if (cancel) cancel_all();
+  if (is_spawned_thread() && own->domain != NULL) isolate_trace_end(own); /* it ends with the process */
   lock_registry();
   report_lost_errors_locked();
   unlock_registry();
@@ -533,6 +535,10 @@ Isolate *isolate_attach(Domain *d) {
   i->domain = d;
   begin_life(i);
   return i;
+}
+
+void isolate_trace_end(Isolate *i) {
+  if (i->spawned) TRACE_LIFECYCLE(i->domain, DOMAIN_TERMINATE, i->id);
 }
 
 void isolate_forget_domain(Isolate *i) {

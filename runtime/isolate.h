@@ -83,6 +83,8 @@ struct Isolate {
 /* For domain_new: the isolate of the domain that begins in this thread: the one
  * its thread was spawned for, or a new one for a host's thread. NULL: no memory. */
 Isolate *isolate_attach(Domain *d);
+/* Records the end of a spawned domain. Own thread. */
+void isolate_trace_end(Isolate *isolate);
 /* The domain is about to be freed: a signal that comes from now on finds none. */
 void isolate_forget_domain(Isolate *isolate);
 /* For the end of the domain: nobody is to wait for it or wake it any more. */

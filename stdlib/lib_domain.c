@@ -110,7 +110,6 @@ static int prepare_domain(lua_State *L) {
   domain_lib_prepare(L);
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCGEN, 0, 0);
-  gc_trace_memory(L->domain);
   return 0;
 }
 
@@ -135,6 +134,7 @@ static int run_birth(lua_State *L) {
   b->message = NULL;
   int n = transfer_decode(L, m);
   if (b->file != NULL) set_arg(L, b->file, n);
+  gc_trace_memory(L->domain);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
 }
@@ -198,9 +198,7 @@ static void live(Isolate *isolate, void *birth) {
   lua_State *L = luaL_newstate();
   Outcome outcome = {ISOLATE_FAILED, NULL, NULL};
   if (L != NULL) {
-    TRACE_LIFECYCLE(L->domain, DOMAIN_SPAWN, isolate->id);
     outcome = run_domain(L, birth);
-    TRACE_LIFECYCLE(L->domain, DOMAIN_TERMINATE, isolate->id);
     lua_close(L);
   }
   free_birth(birth);

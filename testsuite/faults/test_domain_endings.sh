@@ -1,0 +1,93 @@
+# However a program of several domains ends, all of them end first: the file is ended in
+# order, with the end of each domain in it, and the status is right.
+. "$TESTSUITE/faults/_faults.sh"
+cat >ending.lua <<'END'
+local domain = require "domain"
+local how = ...
+local channel, started = domain.channel(), domain.channel()
+local handles = {}
+for i = 1, 2 do
+  handles[i] = domain.spawn(function()
+    started:send(true)
+    local t = {}
+    while true do t = {t[1]} end
+  end)
+end
+for i = 3, 4 do
+  handles[i] = domain.spawn(function()
+    local closed <close> = setmetatable({}, {__close = function() io.open("closed" .. i, "w"):close() end})
+    started:send(true)
+    channel:receive()
+  end)
+end
+for i = 1, 4 do started:receive() end
+if how == "exit" then os.exit(3)
+elseif how == "exit and close" then os.exit(4, true)
+elseif how == "exit of another" then
+  domain.spawn(function() os.exit(5) end)
+  while true do end
+elseif how == "exits of several" then
+  for i = 1, 5 do domain.spawn(function() os.exit(6) end) end
+  channel:receive()
+elseif how == "exit of another, joined" then domain.spawn(function() os.exit(7, true) end):join()
+elseif how == "error" then error("the end")
+elseif how == "stubborn" then
+  domain.spawn(function() while true do pcall(function() while true do end end) end end)
+  os.exit(8)
+elseif how == "return" then
+  handles[1]:cancel()
+  handles[2]:cancel()
+  return
+end
+io.open("ready", "w"):close()
+if how == "wait" then channel:receive() end
+while true do end
+END
+
+export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1
+# ends STATUS HOW [SIGNAL]
+ends() {
+  rm -f ready closed* ./*.eventring
+  "$SAROS" ending.lua "$2" >out.txt 2>&1 &
+  pid=$!
+  if [ -n "${3-}" ]; then
+    for _ in $(seq 1000); do [ -e ready ] && break; sleep 0.01; done
+    kill -"$3" $pid
+  fi
+  wait $pid
+  is "$2 ${3-}: status" "$1" $?
+  is "$2 ${3-}: closed variables" 2 "$(ls closed* 2>/dev/null | wc -l)"
+  "$EVENTRING" dump --json ./*.eventring >dump.json || fail "$2 ${3-}: dump"
+  is "$2 ${3-}: liveness" '"ended"' "$("$EVENTRING" show --json ./*.eventring | jq .liveness)"
+  is "$2 ${3-}: domains that began but did not end" "" \
+    "$(jq -rs '([.[] | select(.name == "domain_spawn") | .value] - [.[] | select(.name == "domain_terminate") | .value])[]' dump.json)"
+  is "$2 ${3-}: domains" true "$(jq -s '[.[] | select(.name == "domain_spawn")] | length >= 4' dump.json)"
+}
+ends 3 exit
+ends 4 "exit and close"
+ends 5 "exit of another"
+ends 6 "exits of several"
+ends 7 "exit of another, joined"
+ends 1 error
+ends 8 stubborn
+ends 0 return
+ends 143 loop TERM
+ends 143 wait TERM
+ends 129 wait HUP
+ends 1 loop INT
+ends 1 wait INT
+has "interrupted while it waits" "interrupted!" "$(cat out.txt)"
+unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
+
+# An error that nobody was told of is a warning at the end; other ends are none.
+"$SAROS" -e 'local domain = require "domain"
+  domain.spawn({name = "lost"}, function() error("nobody listens") end)
+  local h = domain.spawn(function() error("told") end)
+  pcall(h.join, h)
+  local c = domain.channel()
+  domain.spawn(function() c:receive() end)
+  domain.spawn(function() while true do end end):cancel()' >out.txt 2>&1
+is "warnings: status" 0 $?
+is "warnings" 1 "$(grep -c '^saros: warning: domain' out.txt)"
+has "warning" "saros: warning: domain 1 (lost) ended with an error, and was not joined: (command line):2: nobody listens" "$(cat out.txt)"
+finish
