@@ -30,4 +30,12 @@ bench: bench-eventring
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
+if HAVE_FFI
+# make bench-ffi: the module ffi
+bench-ffi: all $(check_DATA)
+	./saros $(srcdir)/testsuite/bench/ffi_bench.lua testsuite/ffi/libfixture.so
+bench: bench-ffi
+.PHONY: bench-ffi
+endif
+
 .PHONY: bench bench-eventring

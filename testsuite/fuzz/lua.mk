@@ -1,4 +1,5 @@
-# Hostile guests: fuzzers of source text, binary chunks, patterns, formats and numerals.
+# Hostile guests: fuzzers of source text, binary chunks, patterns, formats, numerals and
+# (with libffi) C declarations.
 # All of Saros is built anew for them with clang, libFuzzer, AddressSanitizer and
 # UndefinedBehaviorSanitizer, asserts, and all but small objects from malloc, whatever
 # this build is (but for NULL + 0, which it uses). Results of patterns, formats and numerals are compared with those of
@@ -10,9 +11,12 @@
 # beside it. `make fuzz` runs these too.
 
 LUA_FUZZERS = source chunk pattern format number
+if HAVE_FFI
+LUA_FUZZERS += declaration
+endif
 LUA_FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	-fsanitize=address,undefined -fno-sanitize=pointer-overflow -D_GNU_SOURCE -DSAROS_DEBUG=1 -DHEAP_SMALL_MAX=512 \
-	$(SEE_STDLIB) -I$(top_srcdir)/testsuite/fuzz
+	$(SEE_STDLIB) $(LIBFFI_CFLAGS) -I$(top_srcdir)/testsuite/fuzz
 lua_fuzz_sources = $(eventring_sources) $(filter %.c,$(libruntime_a_SOURCES) $(libvm_a_SOURCES) \
 	$(libstdlib_a_SOURCES)) testsuite/fuzz/lua_harness.c testsuite/fuzz/lua_mutate.c testsuite/fuzz/lua_reference.c
 lua_fuzz_objects = $(lua_fuzz_sources:%.c=testsuite/fuzz/lua/%.o)
@@ -22,12 +26,12 @@ testsuite/fuzz/lua/%.o: $(top_srcdir)/%.c
 	$(AM_V_CC)$(CLANG) $(LUA_FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -c $< -o $@
 
 testsuite/fuzz/lua_%_fuzzer: $(top_srcdir)/testsuite/fuzz/lua_%_fuzzer.c $(lua_fuzz_objects)
-	$(AM_V_CCLD)$(CLANG) $(LUA_FUZZ_FLAGS) -fsanitize=fuzzer $< $(lua_fuzz_objects) -lpthread -ldl -lm -o $@ || \
+	$(AM_V_CCLD)$(CLANG) $(LUA_FUZZ_FLAGS) -fsanitize=fuzzer $< $(lua_fuzz_objects) $(LIBFFI_LIBS) -lpthread -ldl -lm -o $@ || \
 	  { echo "no libFuzzer? (Debian package: libclang-rt-14-dev)"; exit 1; }
 
-# The words of the language, for mutations byte by byte.
-testsuite/fuzz/lua.dict: $(top_srcdir)/vm/tokens.def
-	$(AM_V_GEN)sed -n 's/^\(WORD\|SYMBOL\)([A-Z]*, \("[^"]*"\))/\2/p' $< >$@
+# The words of the languages, for mutations byte by byte.
+testsuite/fuzz/lua.dict: $(top_srcdir)/vm/tokens.def $(top_srcdir)/stdlib/ffi_keywords.def
+	$(AM_V_GEN)sed -n 's/^\(WORD\|SYMBOL\|KEYWORD\|ALIAS\)([A-Z0-9_]*, \("[^"]*"\)).*/\2/p' $^ >$@
 
 fuzz-lua: $(LUA_FUZZERS:%=testsuite/fuzz/lua_%_fuzzer) testsuite/fuzz/lua.dict
 	@cd testsuite/fuzz && for name in $(LUA_FUZZERS); do \
@@ -48,4 +52,4 @@ clean-local: clean-fuzz-lua
 clean-fuzz-lua:
 	rm -rf testsuite/fuzz/lua testsuite/fuzz/lua.dict testsuite/fuzz/found-* \
 	  testsuite/fuzz/lua_source_fuzzer testsuite/fuzz/lua_chunk_fuzzer testsuite/fuzz/lua_pattern_fuzzer \
-	  testsuite/fuzz/lua_format_fuzzer testsuite/fuzz/lua_number_fuzzer
+	  testsuite/fuzz/lua_format_fuzzer testsuite/fuzz/lua_number_fuzzer testsuite/fuzz/lua_declaration_fuzzer

@@ -1,0 +1,69 @@
+# The examples of module ffi: sqlite3, zlib, libc, libeventring.
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+has() { grep -qF -- "$1" out.txt || { fail "no '$1' in"; cat out.txt; }; }
+run() { "$SAROS" "$@" >out.txt 2>&1 || { fail "$*: status $?"; cat out.txt; }; }
+
+"$SAROS" -e 'os.exit(pcall(require, "ffi"))' || { echo "built without libffi"; exit 77; }
+examples=$SRCDIR/examples
+missing=
+
+if ldconfig -p | grep -q libsqlite3.so.0; then
+  printf 'one two three two three three\nthree\n' >words.txt
+  run "$examples/ffi-sqlite.lua" words.txt
+  has "7 words"
+  has "  three 4 2"
+  has "  one 1 1"
+  has "an error reads: no such column: nonsense"
+  run "$examples/ffi-sqlite.lua" "$SRCDIR/HACKING.md"
+else
+  missing="$missing libsqlite3-0"
+fi
+
+if ldconfig -p | grep -q libz.so.1; then
+  for _ in $(seq 1000); do echo "line after line"; done >lines.txt
+  run "$examples/ffi-zlib.lua" lines.txt "$SAROS"
+  has "lines.txt: 16000 bytes"
+  has "crc $(python3 -c 'import zlib; print("%08x" % zlib.crc32(open("lines.txt", "rb").read()))')"
+else
+  missing="$missing zlib1g"
+fi
+
+run "$examples/ffi-libc.lua" "$SRCDIR/README.md"
+has "qsort: -1.000 to 1.000"
+has "README.md has $(stat -c %s "$SRCDIR/README.md") bytes"
+has "getaddrinfo: localhost is "
+"$SAROS" "$examples/ffi-libc.lua" /no/such/file 2>errors.txt >/dev/null && fail "a missing file passes"
+grep -qxF "/no/such/file: No such file or directory" errors.txt || fail "message of a missing file: $(cat errors.txt)"
+
+# Another process, which records and then waits: by its pid, and by its file.
+library=$BUILDDIR/.libs/libeventring.so
+if [ -e "$library" ]; then
+  mkfifo go
+  cat >recorded.lua <<'END'
+local eventring = require "eventring"
+for i = 1, 1000 do eventring.span("work", function() eventring.counter("progress", i) end) end
+collectgarbage()
+io.open("ready", "w"):close()
+io.open("go"):read()
+END
+  SAROS_EVENTRING_START=1 "$SAROS" recorded.lua &
+  pid=$!
+  for _ in $(seq 1000); do [ -e ready ] && break; sleep 0.01; done
+  run "$examples/ffi-eventring.lua" --library "$library" "$pid"
+  has "both readers agree"
+  has "    2000 work"
+  has "    1000 progress"
+  has "major"
+  run "$examples/ffi-eventring.lua" --library "$library" "$pid.eventring"
+  has "    2000 work"
+  echo >go
+  wait "$pid" || fail "the recorded process: $?"
+  "$SAROS" "$examples/ffi-eventring.lua" --library "$library" "$pid" 2>errors.txt && fail "an ended process is read"
+  [ -s errors.txt ] || fail "no message about an ended process"
+else
+  echo "no shared libeventring in this build: its example is left out"
+fi
+
+[ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }
+[ -z "$missing" ] || { echo "missing (Debian packages:$missing)"; exit 77; }
