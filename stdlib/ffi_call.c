@@ -113,6 +113,13 @@ COLD void ccall_raise_pending(lua_State *L, Ffi *ffi) {
   lua_error(L);
 }
 
+typedef struct Call {
+  CType *function;
+  Symbol *symbol;
+  void *code;
+  int given;         /* arguments on the stack, from index 2 on */
+} Call;
+
 /* ---- spans ------------------------------------------------------------------------------------------ */
 
 static unsigned register_span(const char *name) {
@@ -125,21 +132,17 @@ static unsigned register_span(const char *name) {
   return id < 0 ? TRACE_ID(FFI_CALL) : (unsigned)id; /* a full catalogue: one name for all */
 }
 
-/* The id of the span of a call, kept in the symbol; the ids of nameless functions are one. */
-static COLD unsigned span_of(Symbol *symbol) {
-  if (symbol == NULL) return register_span("(pointer)");
-  if (symbol->event == 0) symbol->event = register_span(symbol->name->data);
-  return symbol->event;
+/* The id of the span of a call, kept in the symbol; nameless functions have one. */
+static COLD unsigned span_of(const Call *call) {
+  unsigned *id = call->symbol != NULL ? &call->symbol->event : &call->function->ffi->pointer_event;
+  if (*id == 0) *id = register_span(call->symbol != NULL ? call->symbol->name->data : "(pointer)");
+  return *id;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------ */
+/* A span with a name of its own is the program's; ffi_call is the runtime's. */
+#define span_ring(id) ((id) == TRACE_ID(FFI_CALL) ? EVENTRING_RUNTIME : EVENTRING_USER)
 
-typedef struct Call {
-  CType *function;
-  Symbol *symbol;
-  void *code;
-  int given;         /* arguments on the stack, from index 2 on */
-} Call;
+/* ---- arguments ------------------------------------------------------------------------------------------ */
 
 _Noreturn static COLD void wrong_number(lua_State *L, const Call *call) {
   const Signature *s = call->function->signature;
@@ -237,15 +240,15 @@ static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, vo
   Ffi *ffi = call->function->ffi;
   struct eventring_domain *trace = L->domain->trace;
   bool traced = eventring_enabled(trace, EVENTRING_USER, EVENTRING_CLASS_FFI);
-  unsigned span = traced ? span_of(call->symbol) : 0;
-  if (unlikely(traced)) eventring_begin(trace, EVENTRING_USER, EVENTRING_CLASS_FFI, span);
+  unsigned span = traced ? span_of(call) : 0;
+  if (unlikely(traced)) eventring_begin(trace, span_ring(span), EVENTRING_CLASS_FFI, span);
   __atomic_store_n(&ffi->thread, pthread_self(), __ATOMIC_RELAXED);
   ffi->in_call = true;
   errno = ffi->saved_errno;
   ffi_call(cif, FFI_FN(call->code), result, values);
   ffi->saved_errno = errno;
   ffi->in_call = false;
-  if (unlikely(traced)) eventring_end(trace, EVENTRING_USER, EVENTRING_CLASS_FFI, span);
+  if (unlikely(traced)) eventring_end(trace, span_ring(span), EVENTRING_CLASS_FFI, span);
   if (unlikely(ffi->has_error || __atomic_load_n(&ffi->foreign, __ATOMIC_RELAXED))) ccall_raise_pending(L, ffi);
 }
 

@@ -1,7 +1,8 @@
 /* stdlib/ffi_callback.c: guest functions that C calls through a pointer.
  *
  * A Callback is a libffi closure with what it needs to find the guest function. It
- * lives until `free` is called on the pointer, or the domain ends.
+ * lives until `free` is called on the pointer, or the domain ends; one that is freed
+ * while it runs goes when it returns.
  *
  * The guest runs on the thread (coroutine) that is in the C call, above its frame, in a
  * protected call. An error, a yield included, does not cross the C function: it is
@@ -30,6 +31,8 @@ struct Callback {
   Ffi *ffi;
   CType *function;
   Callback *next, **link; /* in Ffi.all_callbacks */
+  unsigned running;       /* activations */
+  bool freed;             /* while it ran */
 };
 
 /* ---- being called ------------------------------------------------------------------- */
@@ -99,6 +102,8 @@ static void clear_result(const Callback *cb, void *result) {
   if (size > 0) memset(result, 0, size < sizeof(ffi_arg) ? sizeof(ffi_arg) : size);
 }
 
+static void release(Callback *cb);
+
 /* What the closure runs. */
 static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
   (void)cif;
@@ -113,6 +118,7 @@ static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
   lua_State *L = ffi->domain->current;
   ffi->in_call = false;
   ffi->saved_errno = errno;
+  cb->running++;
   TRACE_BEGIN(L->domain, FFI_CALLBACK);
   Invocation v = {cb, result, arguments};
   if (unlikely(vm_protect(L, run_guest, &v, stack_save(L, L->top), 0) != LUA_OK)) {
@@ -120,6 +126,7 @@ static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
     remember_error(L, ffi);
   }
   TRACE_END(L->domain, FFI_CALLBACK);
+  if (--cb->running == 0 && cb->freed) release(cb);
   errno = ffi->saved_errno;
   ffi->in_call = true;
 }
@@ -142,6 +149,8 @@ static Callback *make(lua_State *L, CType *function) {
   }
   cb->ffi = function->ffi;
   cb->function = function;
+  cb->running = 0;
+  cb->freed = false;
   if (ffi_prep_closure_loc(cb->closure, &plan->cif, entry, cb, cb->code) != FFI_OK) {
     ffi_closure_free(cb->closure);
     free(cb);
@@ -255,7 +264,8 @@ int callback_free(lua_State *L) {
   set_function(L, cb, &none);
   register_code(L, cb, false);
   memset(cd->address, 0, sizeof(void *));
-  release(cb);
+  if (cb->running > 0) cb->freed = true;
+  else release(cb);
   return 0;
 }
 

@@ -165,14 +165,13 @@ static bool find_member(Place *place, CType *record, char *p, const TValue *key)
 
 static bool find_element(lua_State *L, Place *place, CType *t, char *p, int64_t i) {
   CType *element = t->element;
-  if (element->size == SIZE_UNKNOWN) {
+  if (unlikely(element->size == SIZE_UNKNOWN) && (element->kind != CKIND_ARRAY || i != 0)) {
     char name[CTYPE_NAME_MAX];
-    if (element->kind == CKIND_FUNCTION || element->kind == CKIND_VOID || element->kind == CKIND_RECORD)
-      luaL_error(L, "'%s' cannot be indexed: the size of its elements is unknown", ctype_name(t, name));
+    luaL_error(L, "'%s' cannot be indexed: the size of its elements is unknown", ctype_name(t, name));
   }
   place->field = NULL;
   place->type = element;
-  place->address = p + (size_t)i * element->size;
+  place->address = i == 0 ? p : p + (size_t)i * element->size;
   place->quals = 0;
   return true;
 }

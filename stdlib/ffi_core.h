@@ -4,7 +4,7 @@
  *   ffi_types.c       the type table: making and interning types, their names
  *   ffi_lexer.[ch]    tokens of declarations
  *   ffi_parser.[ch]   declarations and type names; ffi_specifiers.c, ffi_record.c,
- *   ...               ffi_expression.c are its parts
+ *                     ffi_declarator.c, ffi_expression.c are its parts
  *   ffi_layout.c      sizes and offsets of structs, as gcc lays them out
  *   ffi_convert.c     one value between Lua and C memory
  *   ffi_initialize.c  initializers: of ffi.new and of assignments to aggregates
@@ -187,7 +187,7 @@ struct Ffi {
   Table *finalizers; /* weak keys: cdata -> function of ffi.gc */
   Table *callbacks;  /* code address -> Callback */
   Table *functions;  /* Callback -> guest function */
-  Table *implicit;   /* weak keys: function -> table: type -> callback's pointer */
+  Table *implicit;   /* function type -> table: guest function -> code address */
   Table *cdata_metatable;
   Table *ctype_metatable;
   char *block;       /* free part of the newest block */
@@ -199,6 +199,7 @@ struct Ffi {
   bool foreign;      /* atomic: a callback came from where it must not; written by any thread */
   pthread_t thread;
   Callback *all_callbacks;
+  unsigned pointer_event; /* span of calls through pointers; 0: not registered yet */
 };
 
 /* Keys of Ffi.kept that are not objects. */
@@ -239,8 +240,6 @@ ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
  * what it answers on the stack. */
 #define collect_point(L) gc_check(L)
 
-/* Offset of the value in a Userdata's payload for cdata of this alignment: the first
- * behind the Cdata. */
 #define FFI_UPVALUE lua_upvalueindex(1)
 Ffi *ffi_of_function(lua_State *L); /* the Ffi that is the running function's first upvalue */
 

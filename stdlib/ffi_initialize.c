@@ -31,8 +31,7 @@ _Noreturn static void too_many(lua_State *L, const CType *t) {
 
 /* ---- arrays ------------------------------------------------------------------------ */
 
-static void copy_string(CType *t, char *p, size_t size, const String *s) {
-  (void)t;
+static void copy_string(char *p, size_t size, const String *s) {
   size_t n = string_len(s) + 1; /* with its zero, if there is room for that */
   memcpy(p, s->data, n < size ? n : size);
 }
@@ -138,11 +137,8 @@ static bool copy_object(CType *t, char *p, size_t size, const TValue *o) {
   bool arrays = s->kind == CKIND_ARRAY && t->kind == CKIND_ARRAY && s->element->plain == t->element->plain;
   if (s->plain != t->plain && !arrays) return false;
   size_t available = cdata_is_reference(as_userdata(o)) ? s->size : cdata_size(as_userdata(o));
-  if (available == SIZE_UNKNOWN || available > size) {
-    if (arrays && available != SIZE_UNKNOWN) return false;
-    available = size;
-  }
-  memmove(p, from, available);
+  if (available == SIZE_UNKNOWN || (arrays && available > size)) return false;
+  memmove(p, from, available < size ? available : size);
   return true;
 }
 
@@ -152,7 +148,7 @@ void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue 
   } else if (is_table(o)) {
     from_table(L, t, p, size, as_table(o));
   } else if (takes_string(t, o)) {
-    copy_string(t, p, size, as_string(o));
+    copy_string(p, size, as_string(o));
   } else if (!copy_object(t, p, size, o)) {
     if (cdata_of(o) == NULL || t->size == SIZE_UNKNOWN) convert_error(L, o, t, NULL, NULL);
     convert_store(L, t, p, o, CONVERT_IMPLICIT, NULL);

@@ -24,18 +24,18 @@ endif
 bench-eventring: all $(bench_programs)
 	@testsuite/bench/eventring_bench $(BENCH_FLAGS) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(BENCH_OPTIONS)
 
+# make bench-ffi: the module ffi, where there is libffi.
+bench-ffi: all $(check_DATA)
+	@./saros $(srcdir)/testsuite/bench/ffi_bench.lua testsuite/ffi/libfixture.so
+BENCHES = bench-eventring
+if HAVE_FFI
+BENCHES += bench-ffi
+endif
+
 # make bench [AWFY=folder that holds are-we-fast-yet's benchmarks/Lua]
-bench: bench-eventring
+bench: $(BENCHES)
 	@if test -n "$(AWFY)"; then \
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-if HAVE_FFI
-# make bench-ffi: the module ffi
-bench-ffi: all $(check_DATA)
-	./saros $(srcdir)/testsuite/bench/ffi_bench.lua testsuite/ffi/libfixture.so
-bench: bench-ffi
-.PHONY: bench-ffi
-endif
-
-.PHONY: bench bench-eventring
+.PHONY: bench bench-eventring bench-ffi

@@ -81,6 +81,13 @@ fails("freed", same.free, same)
 fails("callback expected", ffi.cast("int (*)(int)", 1).free, 5)
 fails("callback cannot be variadic", ffi.cast, "int (*)(int, ...)", print)
 
+-- Freed while it runs
+local own
+own = ffi.cast("int (*)(int)", function(v) own:free() collectgarbage() return v + 1 end)
+assert(lib.call_int(own, 5) == 6)
+own = ffi.cast("int (*)(int)", function(v) own:free() error("freed", 0) end)
+fails("freed", lib.call_int, own, 5)
+
 -- A function that is passed without a cast makes one callback only.
 local function id(v) return v end
 lib.keep(id)

@@ -126,6 +126,10 @@ fails("attempt to apply operator mul to 'int *' and 'number'", function() return
 local int8 = ffi.new("uint8_t[4]", {1, 2, 3, 4})
 assert(ffi.cast("uint16_t *", int8)[1] == 0x403 and ffi.istype("unsigned char *", ffi.cast("uint8_t *", int8)))
 
+local open = ffi.cast("int (*)[]", list)
+assert(open[0][1] == 20)
+fails("the size of its elements is unknown", function() return open[1] end)
+
 -- What derives from an object keeps it alive
 local weak = setmetatable({}, {__mode = "k"})
 local function derived()
