@@ -37,7 +37,7 @@ static Operand operand(const TValue *o) {
     result.kind = OPERAND_POINTER;
     result.element = t->element;
     result.address = p;
-    if (t->kind == CKIND_POINTER) memcpy(&result.address, p, sizeof p);
+    if (t->kind == CKIND_POINTER) memcpy(&result.address, p, sizeof(char *));
   }
   return result;
 }

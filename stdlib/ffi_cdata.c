@@ -422,7 +422,7 @@ int cdata_tostring(lua_State *L) {
     return 1;
   }
   if (!is_number) {
-    if (t->kind == CKIND_POINTER) memcpy(&p, p, sizeof p);
+    if (t->kind == CKIND_POINTER) memcpy(&p, p, sizeof(char *));
     snprintf(value, sizeof value, p == NULL ? "NULL" : "%p", (void *)p);
   }
   if (t->kind != CKIND_POINTER && cdata_push_metamethod(L, t, "__name") && is_string(L->top - 1)) {
