@@ -53,7 +53,7 @@ static void push_argument(lua_State *L, CType *t, void *p) {
 
 /* libffi wants small integers as whole words. */
 static void store_result(lua_State *L, CType *t, void *result, const TValue *o) {
-  Blame blame = {BLAME_FIELD, 0, "result of a callback", NULL};
+  Blame blame = {BLAME_OTHER, 0, NULL, "result of a callback"};
   if (!is_integer_type(t)) {
     convert_store(L, t, result, o, CONVERT_IMPLICIT, &blame);
     return;

@@ -266,7 +266,7 @@ static int cdata_newindex(lua_State *L) {
   if (unlikely(f != NULL && f->is_bits)) {
     convert_store_bits(L, f, place.address, value);
   } else {
-    Blame blame = {f != NULL ? BLAME_FIELD : BLAME_NOTHING, 0, f != NULL ? f->name->data : NULL, NULL};
+    Blame blame = {f != NULL ? BLAME_OTHER : BLAME_NOTHING, 0, f != NULL ? f->name->data : NULL, "member"};
     convert_store(L, place.type, place.address, value, CONVERT_IMPLICIT, &blame);
   }
   collect_point(L);

@@ -230,13 +230,13 @@ void convert_error(lua_State *L, const TValue *o, const CType *t, const char *re
   char from[CTYPE_NAME_MAX], to[CTYPE_NAME_MAX], message[2 * CTYPE_NAME_MAX + 100];
   int n = snprintf(message, sizeof message, "cannot convert '%s' to '%s'", value_name(o, from), ctype_name(t, to));
   if (reason != NULL) snprintf(message + n, sizeof message - (size_t)n, ": %s", reason);
-  if (blame != NULL && blame->kind == BLAME_ARGUMENT) {
-    const char *open = blame->parameter != NULL ? " '" : "", *close = blame->parameter != NULL ? "'" : "";
-    luaL_error(L, "bad argument #%d%s%s%s to '%s' (%s)", blame->number, open,
-               blame->parameter != NULL ? blame->parameter : "", close,
-               blame->function != NULL ? blame->function : "?", message);
-  }
-  if (blame != NULL && blame->kind == BLAME_FIELD) luaL_error(L, "member '%s': %s", blame->parameter, message);
+  const char *name = blame != NULL ? blame->name : NULL;
+  const char *open = name != NULL ? " '" : "", *close = name != NULL ? "'" : "";
+  if (name == NULL) name = "";
+  if (blame != NULL && blame->kind == BLAME_ARGUMENT)
+    luaL_error(L, "bad argument #%d%s%s%s to '%s' (%s)", blame->number, open, name, close,
+               blame->owner != NULL ? blame->owner : "?", message);
+  if (blame != NULL && blame->kind == BLAME_OTHER) luaL_error(L, "%s%s%s%s: %s", blame->owner, open, name, close, message);
   luaL_error(L, "%s", message);
   __builtin_unreachable();
 }

@@ -307,10 +307,10 @@ void convert_push_bits(lua_State *L, const Field *f, const char *p);
 
 /* Whom an error of a conversion blames. */
 typedef struct Blame {
-  enum { BLAME_NOTHING, BLAME_ARGUMENT, BLAME_FIELD } kind;
+  enum { BLAME_NOTHING, BLAME_ARGUMENT, BLAME_OTHER } kind;
   int number;            /* of the argument */
-  const char *parameter; /* its name, or NULL */
-  const char *function;  /* its name, or NULL */
+  const char *name;      /* of the parameter or whatever it is, or NULL */
+  const char *owner;     /* name of the function, or NULL; BLAME_OTHER: what it is ("member") */
 } Blame;
 
 typedef enum Conversion { CONVERT_IMPLICIT, CONVERT_CAST, CONVERT_ARGUMENT } Conversion;

@@ -62,7 +62,7 @@ static int assign(lua_State *L) {
   const CType *t = s->type;
   while (t->kind == CKIND_ARRAY) t = t->element;
   if (t->quals & QUAL_CONST) luaL_error(L, "attempt to write to constant location");
-  Blame blame = {BLAME_FIELD, 0, s->name->data, NULL};
+  Blame blame = {BLAME_OTHER, 0, s->name->data, "variable"};
   convert_store(L, s->type, find_address(L, s), argument(L, 3), CONVERT_IMPLICIT, &blame);
   return 0;
 }

@@ -46,7 +46,7 @@ local object = setmetatable({}, {__tostring = function() return "object" end})
 local ok, e = pcall(lib.call_int, function() error(object) end, 1)
 assert(not ok and e == object)
 assert(lib.call_int(function() return 5 end, 1) == 5) -- and all is well again
-fails("cannot convert 'nil' to 'int'", lib.call_int, function() end, 1)
+fails("result of a callback: cannot convert 'nil' to 'int'", lib.call_int, function() end, 1)
 fails("attempt to yield", coroutine.wrap(function() lib.call_int(function() coroutine.yield() end, 1) end))
 local function stack_overflow() return 1 + stack_overflow() end
 fails("stack overflow", lib.call_int, stack_overflow, 1)

@@ -95,6 +95,7 @@ assert(lib.table[2] == 33 and lib.pair.b == 4)
 lib.pair = {a = 9}
 assert(lib.pair.a == 9 and ffi.string(lib.text) == "text")
 fails("constant location", function() lib.limit = 1 end)
+fails("variable 'counter': cannot convert 'table' to 'int'", function() lib.counter = {} end)
 fails("is no variable", function() lib.many = 1 end)
 
 -- errno is the program's own
