@@ -2,9 +2,10 @@
  *
  * Definitions are kept for the life of the process, in the order of their ids,
  * in a table that only grows (chunks that never move, so that cursors may keep
- * pointers). A hash table finds them by kind and name. Everything is guarded by
- * the recorder's mutex, except evr_class_of, whose entry is written before the
- * id is handed out.
+ * pointers). A hash table finds them by kind and name; it grows with them, so that a
+ * program that defines little touches little memory. Everything is guarded by the
+ * recorder's mutex, except evr_class_of, whose entry is written before the id is
+ * handed out.
  */
 #include "recorder.h"
 
@@ -14,14 +15,16 @@
 enum {
   CHUNK = 256, /* definitions: 16 blocks, 64 KiB of the file */
   CHUNKS = EVENTRING_MAX_EVENTS / CHUNK,
-  HASH_SIZE = 2 * EVENTRING_MAX_EVENTS /* power of two */
+  HASH_FIRST = 512 /* entries at first; a power of two */
 };
 
-uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
+uint8_t evr_class_of[EVENTRING_MAX_EVENTS] = {
+    [0 ... EVENTRING_MAX_EVENTS - 1] = EVENTRING_CLASS_USER};
 
 static struct format_definition *chunks[CHUNKS];
 static uint32_t defined;             /* ids 0 .. defined-1 are taken */
-static uint16_t hash_table[HASH_SIZE]; /* id + 1, or 0 */
+static uint16_t *hash_table; /* id + 1, or 0 */
+static uint32_t hash_size;   /* a power of two; at most half of it is used */
 
 static struct format_definition *definition(unsigned id) {
   return &chunks[id / CHUNK][id % CHUNK];
@@ -37,13 +40,34 @@ static uint32_t hash_of(unsigned kind, const char *name, size_t size) {
 
 /* The entry of the hash table where this name is or would go. */
 static uint16_t *find(unsigned kind, const char *name, size_t size) {
-  uint32_t at = hash_of(kind, name, size) % HASH_SIZE;
-  for (; hash_table[at]; at = (at + 1) % HASH_SIZE) {
+  uint32_t at = hash_of(kind, name, size) % hash_size;
+  for (; hash_table[at]; at = (at + 1) % hash_size) {
     const struct format_definition *d = definition(hash_table[at] - 1u);
     if (d->kind == kind && strlen(d->name) == size && !memcmp(d->name, name, size))
       break;
   }
   return &hash_table[at];
+}
+
+static void fill_hash(void) {
+  for (unsigned id = 0; id < defined; id++) {
+    const struct format_definition *d = definition(id);
+    if (d->kind) *find(d->kind, d->name, strlen(d->name)) = (uint16_t)(id + 1);
+  }
+}
+
+/* Makes the table large enough for so many definitions. */
+static bool grow_hash(size_t count) {
+  uint32_t size = hash_size ? hash_size : HASH_FIRST;
+  while (size < 2 * count) size *= 2;
+  if (size == hash_size) return true;
+  uint16_t *table = calloc(size, sizeof *table);
+  if (!table) return false;
+  free(hash_table);
+  hash_table = table;
+  hash_size = size;
+  fill_hash();
+  return true;
 }
 
 /* ---- Definition ------------------------------------------------------------ */
@@ -89,6 +113,8 @@ static int ensure_room(size_t count, struct eventring_error *error) {
   if (count > EVENTRING_MAX_EVENTS - defined)
     return evr_fail(error, EVENTRING_E_FULL, 0,
                     "the catalogue holds at most %d events", EVENTRING_MAX_EVENTS);
+  if (!grow_hash(defined + count))
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the catalogue");
   for (size_t i = defined / CHUNK; i * CHUNK < defined + count; i++)
     if (!chunks[i] && !(chunks[i] = calloc(CHUNK, sizeof *chunks[i])))
       return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the catalogue");
@@ -119,11 +145,8 @@ static void retract_locked(size_t count) {
     defined--;
     definition(defined)->kind = 0;
   }
-  memset(hash_table, 0, sizeof hash_table);
-  for (unsigned id = 0; id < defined; id++) {
-    const struct format_definition *d = definition(id);
-    if (d->kind) *find(d->kind, d->name, strlen(d->name)) = (uint16_t)(id + 1);
-  }
+  memset(hash_table, 0, hash_size * sizeof *hash_table);
+  fill_hash();
 }
 
 static const struct eventring_def builtin[] = {
@@ -149,7 +172,6 @@ static const struct eventring_def builtin[] = {
 /* Ids below EVENTRING_ID_HOST: the library's own, then gaps of kind 0. */
 static int define_builtins_locked(struct eventring_error *error) {
   if (defined) return EVENTRING_OK;
-  memset(evr_class_of, EVENTRING_CLASS_USER, sizeof evr_class_of);
   int status = ensure_room(EVENTRING_ID_HOST, error);
   if (status != EVENTRING_OK) return status;
   for (size_t i = 0; i < sizeof builtin / sizeof builtin[0]; i++)
@@ -166,19 +188,21 @@ static struct format_catalogue_block *file_block(const struct evr_recording *r,
   return (struct format_catalogue_block *)r->catalogue + block;
 }
 
-/* Reserves the disk space of a chunk before its mapping is touched. */
-static int allocate_blocks(struct evr_recording *r, unsigned block,
-                           struct eventring_error *error) {
-  enum { CHUNK_BLOCKS = CHUNK / FORMAT_DEFINITIONS_PER_BLOCK };
-  while (block >= r->catalogue_blocks) {
-    int failure = evr_reserve(r->fd, FORMAT_CATALOGUE_OFFSET +
-                              (uint64_t)r->catalogue_blocks * FORMAT_BLOCK_BYTES,
-                              CHUNK_BLOCKS * FORMAT_BLOCK_BYTES);
-    if (failure)
-      return evr_fail(error, evr_code_of_errno(failure), failure,
-                      "%s: no room for the catalogue", r->path);
-    r->catalogue_blocks += CHUNK_BLOCKS;
-  }
+/* Makes the blocks of all that is defined ready, with some to spare. */
+static int allocate_blocks(struct evr_recording *r, struct eventring_error *error) {
+  enum { STEP = 2 };
+  uint32_t from = r->catalogue_blocks;
+  uint32_t to = (defined / FORMAT_DEFINITIONS_PER_BLOCK / STEP + 1) * STEP;
+  if (to > FORMAT_CATALOGUE_BLOCKS) to = FORMAT_CATALOGUE_BLOCKS;
+  if (to <= from) return EVENTRING_OK;
+  uint64_t at = from * (uint64_t)FORMAT_BLOCK_BYTES;
+  int failure = evr_recording_make_ready(r, r->catalogue + at,
+                                         FORMAT_CATALOGUE_OFFSET + at,
+                                         (to - from) * (uint64_t)FORMAT_BLOCK_BYTES);
+  if (failure)
+    return evr_fail(error, evr_code_of_errno(failure), failure,
+                    "%s: no room for the catalogue", r->path);
+  r->catalogue_blocks = to;
   return EVENTRING_OK;
 }
 
@@ -188,10 +212,9 @@ int evr_catalogue_publish_locked(struct evr_recording *r,
   struct format_status *published = evr_status(r);
   uint32_t id = __atomic_load_n(&published->definitions, __ATOMIC_RELAXED);
   if (id > defined) return status; /* someone wrote into the file: leave it */
+  if (status == EVENTRING_OK) status = allocate_blocks(r, error);
   for (; status == EVENTRING_OK && id < defined; id++) {
     unsigned block = id / FORMAT_DEFINITIONS_PER_BLOCK;
-    status = allocate_blocks(r, block, error);
-    if (status != EVENTRING_OK) break;
     struct format_catalogue_block *b = file_block(r, block);
     if (id % FORMAT_DEFINITIONS_PER_BLOCK == 0) {
       uint64_t head[2] = {block + 1, FORMAT_BLOCK_CATALOGUE}; /* sequence, kind */

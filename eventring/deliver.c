@@ -242,21 +242,6 @@ static inline void end_run(struct evr_lane *lane, struct evr_sink *sink,
   lane->in_run = 0;
 }
 
-static inline __attribute__((always_inline)) void
-set_plain(struct evr_lane *lane, struct run *run, const struct evr_definition *d,
-          uint64_t begin_ns, uint64_t tags) {
-  struct eventring_event *event = &lane->event;
-  event->ns = run->ns;
-  event->begin_ns = begin_ns;
-  event->depth = run->depth;
-  set_face(event, d, lane->tags + tags);
-  if (run->clean) return;
-  event->value.u = 0;
-  event->bytes = NULL;
-  event->size = 0;
-  run->clean = true;
-}
-
 /* An event that is no span, without times and payload. */
 static inline __attribute__((always_inline)) void
 set_point(struct evr_lane *lane, struct run *run, const struct evr_definition *d,

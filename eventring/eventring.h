@@ -217,7 +217,9 @@ struct eventring_config {
   uint32_t classes;       /* class mask at start; EVENTRING_CLASSES_DEFAULT:
                              the classes that are on by default */
   /* Called (on whichever thread meets it, at most once for each domain) when
-     a domain that starts later cannot be recorded, as when the disk is full.
+     a domain that starts later cannot be recorded, as when the disk is full,
+     or cannot be recorded any further; and when the file was taken from the
+     recording (eventring_repair_fault).
      NULL: nothing is said. It must not call this library. */
   void (*warn)(void *context, const struct eventring_error *error);
   void *warn_context;
@@ -278,9 +280,9 @@ void eventring_end_in_handler(void);
 /* The file of a recording may be cut short by whoever may write to it; the next
    store into it raises SIGBUS. eventring_start sets a handler of that signal
    (unless leave_sigbus), which puts anonymous memory in the file's place, ends
-   recording for good (the state is STOPPED then, and `warn` is told when the
-   recorder is stopped or started again), and passes on every other SIGBUS to
-   the handler that was there before. A host that has a handler of its own calls
+   recording for good (the state is STOPPED then, and the `warn` of that recording
+   is told when the recorder is stopped or started again), and passes on every
+   other SIGBUS to the handler that was there before. A host that has a handler of its own calls
    this from it: true when the address (si_addr) was ours and the access can be
    done again. Async-signal-safe. A thread that blocks SIGBUS is not protected. */
 bool eventring_repair_fault(const void *address);

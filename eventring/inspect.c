@@ -40,7 +40,7 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   int status = evr_trace_catch_up(trace, &c->error);
   if (status != EVENTRING_OK) return status;
   *info = (struct eventring_info){
-      .version = h->version, .pid = h->pid, .process_start = h->process_start,
+      .version = h->version, .pid = h->pid,
       .liveness = evr_trace_liveness(trace), .state = state_of(trace),
       .classes = (uint32_t)(trace->control.gate >> 32),
       .classes_known = named, .control_word = trace->control.gate,
@@ -54,6 +54,9 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
     info->end_ns = evr_trace_ns(trace, trace->status.end_ticks);
   memcpy(info->path, trace->path, sizeof info->path);
   memcpy(info->program, h->program, sizeof info->program);
+  info->process_start = h->process_start;
+  if (!info->process_start && info->liveness == EVENTRING_LIVE)
+    info->process_start = evr_process_start(h->pid);
   fill_clock(trace, info);
   fill_sizes(trace, info);
   return EVENTRING_OK;

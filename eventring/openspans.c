@@ -16,6 +16,16 @@
 
 #include <string.h>
 
+/* What the C library has found out already is free; the compiler's own way asks
+   the processor at each start of a program, which in a virtual machine takes as long
+   as starting the recorder. */
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define EVR_CPU_HAS(compiler, library) CPU_FEATURE_ACTIVE(library)
+#elif defined(__x86_64__)
+#define EVR_CPU_HAS(compiler, library) __builtin_cpu_supports(#compiler)
+#endif
+
 static void open_push(struct evr_open_spans *open, uint64_t word, uint64_t ticks) {
   if (open->hidden || open->count == FORMAT_MAX_OPEN) {
     open->hidden++;
@@ -98,8 +108,8 @@ skip_runs_avx512(const uint64_t *words, const uint64_t *end) {
 
 static const uint64_t *skip_runs(const uint64_t *words, const uint64_t *end) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return skip_runs_avx512(words, end);
-  if (__builtin_cpu_supports("avx2")) return skip_runs_avx2(words, end);
+  if (EVR_CPU_HAS(avx512f, AVX512F)) return skip_runs_avx512(words, end);
+  if (EVR_CPU_HAS(avx2, AVX2)) return skip_runs_avx2(words, end);
 #endif
   return skip_runs_plain(words, end);
 }

@@ -108,21 +108,6 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
   return EVENTRING_OK;
 }
 
-static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
-  struct evr_recording *r = evr_recorder.recording;
-  int status = take_slot_locked(d, r, error);
-  if (status != EVENTRING_OK) {
-    d->failed = true;
-    set_gate(d, &closed_gate);
-    return status;
-  }
-  write_entry(d, true);
-  evr_ring_open(d, EVENTRING_RUNTIME);
-  evr_ring_open(d, EVENTRING_USER);
-  set_gate(d, &evr_control(r)->gate);
-  return EVENTRING_OK;
-}
-
 /* Owner; also for the domains of other threads after they have stopped. */
 static void detach_locked(struct evr_domain *d) {
   struct evr_recording *r = d->recording;
@@ -134,6 +119,31 @@ static void detach_locked(struct evr_domain *d) {
   d->recording = NULL;
   d->slot = -1;
   evr_recording_release_locked(r);
+}
+
+/* Not recorded any more, until the next start. */
+static void give_up_locked(struct evr_domain *d) {
+  d->failed = true;
+  if (d->recording) detach_locked(d);
+}
+
+static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
+  struct evr_recording *r = evr_recorder.recording;
+  int status = take_slot_locked(d, r, error);
+  if (status != EVENTRING_OK) {
+    d->failed = true;
+    set_gate(d, &closed_gate);
+    return status;
+  }
+  write_entry(d, true);
+  for (int ring = 0; status == EVENTRING_OK && ring < EVENTRING_RINGS; ring++)
+    status = evr_ring_open(d, (enum eventring_ring)ring, error);
+  if (status != EVENTRING_OK) {
+    give_up_locked(d);
+    return status;
+  }
+  set_gate(d, &evr_control(r)->gate);
+  return EVENTRING_OK;
 }
 
 void evr_emit_builtin(struct evr_domain *d, enum eventring_builtin_id id,
@@ -180,12 +190,23 @@ static void let_go(struct evr_domain *d) {
   evr_unlock();
 }
 
-static void tell_host(const struct eventring_error *error) {
+static struct evr_listener listener(void) {
   evr_lock();
-  void (*warn)(void *, const struct eventring_error *) = evr_recorder.warn;
-  void *context = evr_recorder.warn_context;
+  struct evr_listener listener = evr_recorder.listener;
   evr_unlock();
-  if (warn) warn(context, error);
+  return listener;
+}
+
+/* Without the mutex. */
+static void tell(struct evr_listener listener, const struct eventring_error *error) {
+  if (listener.warn) listener.warn(listener.context, error);
+}
+
+void evr_domain_give_up(struct evr_domain *d, const struct eventring_error *error) {
+  evr_lock();
+  give_up_locked(d);
+  evr_unlock();
+  tell(listener(), error);
 }
 
 bool evr_domain_settle(struct evr_domain *d) {
@@ -194,7 +215,7 @@ bool evr_domain_settle(struct evr_domain *d) {
   if (d->recording) return true;
   int status = attach_and_announce(d, &error);
   if (status == EVENTRING_OK) return true;
-  if (status != EVENTRING_E_STATE) tell_host(&error);
+  if (status != EVENTRING_E_STATE) tell(listener(), &error);
   return false;
 }
 
@@ -369,10 +390,6 @@ static bool is_standing_by_locked(const struct evr_recording *r) {
 static int begin_locked(const struct eventring_config *config,
                         struct eventring_error *error) {
   struct evr_recording *r = evr_recorder.recording;
-  if (r && evr_recording_is_lost(r)) {
-    end_locked(r);
-    r = NULL;
-  }
   if (r && config->start == EVENTRING_START_ON && is_standing_by_locked(r)) {
     uint64_t before;
     change_gate_locked(r, EVR_RESUME, 0, &before);
@@ -390,8 +407,7 @@ static int begin_locked(const struct eventring_config *config,
   if (status != EVENTRING_OK) return status;
   evr_recorder.recording = r;
   evr_recorder.forked = false;
-  evr_recorder.warn = config->warn;
-  evr_recorder.warn_context = config->warn_context;
+  evr_recorder.listener = (struct evr_listener){config->warn, config->warn_context};
   for (struct evr_domain *d = evr_recorder.domains; d; d = d->next) {
     d->failed = false;
     set_gate(d, &evr_control(r)->gate);
@@ -404,6 +420,22 @@ static void take_up_own(void) {
   if (self && !self->recording) eventring_domain_check(&self->hot);
 }
 
+/* Ends a recording whose file was taken from it; true if there was one. */
+static bool end_lost_locked(void) {
+  struct evr_recording *r = evr_recorder.recording;
+  if (!r || !evr_recording_is_lost(r)) return false;
+  end_locked(r);
+  return true;
+}
+
+static void tell_of_loss(struct evr_listener listener) {
+  struct eventring_error error;
+  evr_fail(&error, EVENTRING_E_TRUNCATED, 0,
+           "another process cut the file of the recording short: recording "
+           "ended there");
+  tell(listener, &error);
+}
+
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -412,18 +444,13 @@ int eventring_start(const struct eventring_config *config,
   if (status != EVENTRING_OK) return status;
   pthread_once(&once, install_handlers);
   evr_lock();
+  struct evr_listener former = evr_recorder.listener;
+  bool lost = end_lost_locked();
   status = begin_locked(config, error);
   evr_unlock();
+  if (lost) tell_of_loss(former);
   if (status == EVENTRING_OK) take_up_own();
   return status;
-}
-
-static void tell_of_loss(void) {
-  struct eventring_error error;
-  evr_fail(&error, EVENTRING_E_TRUNCATED, 0,
-           "another process cut the file of the recording short: recording "
-           "ended there");
-  tell_host(&error);
 }
 
 static int stop(const bool *preserve) {
@@ -438,7 +465,7 @@ static int stop(const bool *preserve) {
     end_locked(r);
   }
   evr_unlock();
-  if (lost) tell_of_loss();
+  if (lost) tell_of_loss(listener());
   return EVENTRING_OK;
 }
 

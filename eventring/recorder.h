@@ -40,6 +40,8 @@ struct evr_slot { /* guarded by the mutex */
   uint32_t incarnation;
   uint64_t sequence[EVENTRING_RINGS]; /* of the newest block, while free */
   uint64_t events[EVENTRING_RINGS];   /* written so far, while free */
+  uint32_t ready[EVENTRING_RINGS];    /* blocks that may be written to; the owner's
+                                         while there is one */
 };
 
 struct evr_recording {
@@ -50,12 +52,14 @@ struct evr_recording {
   ino_t inode;
   char name[32];
   char path[PATH_MAX];
+  bool in_memory; /* on tmpfs */
+  bool locked;    /* the file system has locks */
   bool preserve;
   bool ended;
   bool announced; /* the event recorder_start is written */
-  uint8_t *front; /* header, status, control, domains: FORMAT_FRONT_BYTES */
-  uint8_t *catalogue;         /* FORMAT_CATALOGUE_BYTES, mapped; filled lazily */
-  uint32_t catalogue_blocks;  /* of these, allocated on disk */
+  uint8_t *front;     /* mapped up to the rings: header, status, control, domains */
+  uint8_t *catalogue; /* and catalogue, which is filled lazily */
+  uint32_t catalogue_blocks;  /* of these, ready to be written */
   struct format_header header; /* private copy */
   enum format_clock clock;
   struct evr_pair origin;           /* of the calibration */
@@ -105,6 +109,11 @@ struct evr_domain {
   struct evr_domain *next; /* list of the recorder; under the mutex */
 };
 
+struct evr_listener { /* of the host, for what it can not be told by a result */
+  void (*warn)(void *context, const struct eventring_error *error);
+  void *context;
+};
+
 struct evr_recorder {
   pthread_mutex_t mutex;
   struct evr_recording *recording; /* that goes on, or NULL */
@@ -113,8 +122,7 @@ struct evr_recorder {
                                      still hold a pointer to their gate */
   unsigned ended_count;
   bool forked;
-  void (*warn)(void *, const struct eventring_error *);
-  void *warn_context;
+  struct evr_listener listener;
 };
 extern struct evr_recorder evr_recorder;
 
@@ -135,14 +143,18 @@ bool evr_recording_is_lost(const struct evr_recording *recording);
 void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
 void evr_recording_release_locked(struct evr_recording *recording);
-/* Makes sure that a slot has rings. */
+/* Makes sure that a slot has rings. No block of them is ready yet. */
 int evr_recording_lay_out_locked(struct evr_recording *recording, unsigned slot,
                                  struct eventring_error *error);
 /* Adds a clock segment when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
-/* posix_fallocate that neither raises SIGXFSZ nor gives up on EINTR; 0 or an
-   errno. */
-int evr_reserve(int fd, uint64_t offset, uint64_t bytes);
+/* Reserves disk space and makes the pages mapped at `map` present and writable; 0
+   or an errno. */
+int evr_recording_make_ready(const struct evr_recording *recording, uint8_t *map,
+                             uint64_t offset, uint64_t bytes);
+/* Makes more blocks of a ring ready, of which some are not. Owner, no lock. */
+int evr_recording_grow(struct evr_recording *recording, unsigned slot,
+                       enum eventring_ring ring, struct eventring_error *error);
 
 /* ---- catalogue.c ---------------------------------------------------------- */
 
@@ -154,11 +166,14 @@ int evr_catalogue_publish_locked(struct evr_recording *recording,
 
 /* ---- ring.c ---------------------------------------------------------------- */
 
-/* Makes the lanes of a domain ready to write into its slot. Owner. */
-void evr_ring_open(struct evr_domain *domain, enum eventring_ring ring);
+/* Makes a lane of a domain ready to write into its slot. On failure it is as
+   before. Owner. */
+int evr_ring_open(struct evr_domain *domain, enum eventring_ring ring,
+                  struct eventring_error *error);
 /* Completes the present block; nothing is written afterwards. Owner. */
 void evr_ring_close(struct evr_domain *domain, enum eventring_ring ring);
-/* Writes an event into an attached domain. Owner. */
+/* Writes an event into an attached domain. When its ring can not grow the event is
+   dropped and the domain recorded no further. Owner. */
 void evr_ring_write(struct evr_domain *domain, enum eventring_ring ring,
                     uint64_t tail, uint64_t ticks, const uint64_t *payload,
                     size_t words);
@@ -180,6 +195,8 @@ void evr_guard_install(void);
 /* Brings a domain up to date with the recorder. True when it is attached. Owner,
    without the mutex. */
 bool evr_domain_settle(struct evr_domain *domain);
+/* Ends the recording of a domain, whose host is told why. Owner, without the mutex. */
+void evr_domain_give_up(struct evr_domain *domain, const struct eventring_error *error);
 /* Puts the gate right when it is malformed. Any thread that holds the recording. */
 void evr_recording_check_gate(struct evr_recording *recording);
 /* Writes one of the library's own lifecycle events. Owner. */

@@ -7,6 +7,11 @@
  *  - no page is touched through a mapping before its disk space is reserved, so
  *    that a full disk is an error here and not SIGBUS later; a file-size limit
  *    is looked at first, so that it is not SIGXFSZ;
+ *  - pages are made ready in parts: those that a short program uses at the start,
+ *    the rest of a ring when its first round comes to them (evr_recording_grow). On
+ *    a disk the space of all is reserved at once; on tmpfs, where that takes most of
+ *    the time, only looked for: should it have filled up by then, the domain is not
+ *    recorded any further, and its host is told;
  *  - were the file cut short all the same, the process goes on (guard.c);
  *  - pages are made present and writable before probes get them;
  *  - at the end the file is unlinked only when the name still means our inode.
@@ -18,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -30,35 +36,58 @@
 
 enum {
   CALIBRATION_LEAD_MS = 100, /* a new clock segment begins this much later */
-  CALIBRATION_MIN_US = 50    /* least time between the first two readings */
+  CALIBRATION_MIN_US = 50,   /* least time between the first two readings */
+  TMPFS = 0x01021994,
+  /* of the front part, at the start: one page of the domain table */
+  FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
+  SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
+  READY_FIRST = 2, /* blocks of a ring that are made ready at the start ... */
+  READY_MOST = 16  /* ... and later at once, at most */
 };
 
 /* ---- Disk space and pages ---------------------------------------------------- */
 
-int evr_reserve(int fd, uint64_t offset, uint64_t bytes) {
+static int check_file_size(uint64_t end) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-      offset + bytes > limit.rlim_cur)
-    return EFBIG;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         end > limit.rlim_cur ? EFBIG : 0;
+}
+
+/* Has the disk room for so much more? */
+static int check_free(const struct statfs *fs, uint64_t bytes) {
+  bool known = fs->f_blocks > 0 && fs->f_bsize > 0;
+  return known && fs->f_bavail < bytes / (uint64_t)fs->f_bsize ? ENOSPC : 0;
+}
+
+static int reserve_by_call(int fd, uint64_t offset, uint64_t bytes) {
   int failure;
   do failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
   while (failure == EINTR);
   return failure;
 }
 
-/* Writing zeros first lets disk file systems make large pages, which map several
-   times quicker than a fresh allocation; tmpfs has zeroed pages already. */
-static void write_zeros(int fd, uint64_t offset, uint64_t bytes) {
+static int reserve_by_writing(int fd, uint64_t offset, uint64_t bytes) {
   static const uint8_t zeros[65536];
-  struct statfs fs;
-  enum { TMPFS = 0x01021994 };
-  if (fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS) return;
   while (bytes) {
-    size_t piece = bytes < sizeof zeros ? (size_t)bytes : sizeof zeros;
-    if (pwrite(fd, zeros, piece, (off_t)offset) != (ssize_t)piece) return;
-    offset += piece; /* (a failure costs speed only: the space is reserved) */
-    bytes -= piece;
+    ssize_t done = pwrite(fd, zeros, bytes < sizeof zeros ? bytes : sizeof zeros,
+                          (off_t)offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return done < 0 ? errno : ENOSPC;
+    offset += (uint64_t)done;
+    bytes -= (uint64_t)done;
   }
+  return 0;
+}
+
+/* Reserves disk space. On a disk by writing zeros: the file system keeps room for
+   what it has taken, makes larger pages than for a fresh allocation, and a file that
+   is gone before it gets to the disk costs nothing (with extents allocated its last
+   close takes milliseconds). tmpfs allocates pages without copying into them. */
+static int reserve(const struct evr_recording *r, uint64_t offset, uint64_t bytes) {
+  int failure = check_file_size(offset + bytes);
+  if (failure) return failure;
+  return r->in_memory ? reserve_by_call(r->fd, offset, bytes)
+                      : reserve_by_writing(r->fd, offset, bytes);
 }
 
 /* Makes pages present and writable. */
@@ -66,6 +95,13 @@ static void touch_ahead(uint8_t *map, size_t bytes) {
   if (madvise(map, bytes, MADV_POPULATE_WRITE) == 0) return;
   for (size_t i = 0; i < bytes; i += 4096)
     __atomic_fetch_or((uint64_t *)(map + i), 0, __ATOMIC_RELAXED);
+}
+
+int evr_recording_make_ready(const struct evr_recording *r, uint8_t *map,
+                             uint64_t offset, uint64_t bytes) {
+  int failure = reserve(r, offset, bytes);
+  if (!failure) touch_ahead(map, bytes);
+  return failure;
 }
 
 /* Address space of this process in bytes; 0: not known. */
@@ -176,7 +212,7 @@ static int create_file(struct evr_recording *r, struct eventring_error *error) {
     return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
   r->device = st.st_dev;
   r->inode = st.st_ino;
-  evr_lock_file(r->fd); /* without locks the pid and start time must do */
+  r->locked = evr_lock_file(r->fd) == 0;
   return EVENTRING_OK;
 }
 
@@ -184,12 +220,10 @@ static int create_file(struct evr_recording *r, struct eventring_error *error) {
 
 static void name_program(struct format_header *h, const char *program) {
   const char *name = program;
-  char link[PATH_MAX];
   if (!name) {
-    ssize_t length = readlink("/proc/self/exe", link, sizeof link - 1);
-    link[length > 0 ? length : 0] = 0;
-    const char *slash = strrchr(link, '/');
-    name = slash ? slash + 1 : link;
+    const char *path = (const char *)getauxval(AT_EXECFN); /* never moves */
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    name = slash ? slash + 1 : path ? path : "";
   }
   size_t size = strlen(name);
   memcpy(h->program, name, size < sizeof h->program ? size : sizeof h->program - 1);
@@ -218,7 +252,8 @@ static void fill_header(struct evr_recording *r,
   h->domains_offset = FORMAT_DOMAINS_OFFSET;
   h->pid = getpid();
   h->clock = r->clock;
-  h->process_start = evr_process_start(h->pid);
+  /* without locks pid and start time must do; asking takes 20 us, at times 3 ms */
+  h->process_start = r->locked ? 0 : evr_process_start(h->pid);
   h->start_ticks = r->origin.ticks;
   h->start_ns = r->origin.ns;
   h->start_wall_ns = evr_wall_ns() - (int64_t)(evr_monotonic_ns() - r->origin.ns);
@@ -231,16 +266,20 @@ static int make_front(struct evr_recording *r, struct eventring_error *error) {
   if (!leaves_room(FORMAT_FRONT_BYTES + FORMAT_CATALOGUE_BYTES + first_rings))
     return evr_fail(error, EVENTRING_E_LIMIT, 0, "cannot map %.300s: the limit on "
                     "address space leaves too little for it", r->path);
-  int failure = evr_reserve(r->fd, 0, FORMAT_FRONT_BYTES);
+  struct statfs fs;
+  if (fstatfs(r->fd, &fs) != 0)
+    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
+  r->in_memory = fs.f_type == TMPFS;
+  int failure = check_free(&fs, FRONT_FIRST + first_rings);
+  if (!failure) failure = reserve(r, 0, FRONT_FIRST);
   if (failure)
     return evr_fail(error, evr_code_of_errno(failure), failure,
                     "no room for %.300s", r->path);
-  write_zeros(r->fd, 0, FORMAT_DOMAINS_OFFSET + 4096);
-  r->front = map_file(r, 0, FORMAT_FRONT_BYTES);
-  r->catalogue = map_file(r, FORMAT_CATALOGUE_OFFSET, FORMAT_CATALOGUE_BYTES);
-  if (!r->front || !r->catalogue)
+  r->front = map_file(r, 0, FORMAT_RINGS_OFFSET);
+  if (!r->front)
     return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map %.300s", r->path);
-  touch_ahead(r->front, FORMAT_DOMAINS_OFFSET + 4096);
+  r->catalogue = r->front + FORMAT_CATALOGUE_OFFSET;
+  touch_ahead(r->front, FRONT_FIRST);
   return EVENTRING_OK;
 }
 
@@ -309,8 +348,7 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
 static void destroy(struct evr_recording *r) {
   uint64_t stride = format_domain_stride(r->header.wsize);
   for (unsigned i = 0; i < r->laid_out; i++) unmap(r->slot[i].map, stride);
-  unmap(r->catalogue, FORMAT_CATALOGUE_BYTES);
-  unmap(r->front, FORMAT_FRONT_BYTES);
+  unmap(r->front, FORMAT_RINGS_OFFSET);
   if (r->fd >= 0) close(r->fd);
   if (r->directory >= 0) close(r->directory);
   free(r);
@@ -383,6 +421,29 @@ int evr_recording_create(struct evr_recording **recording,
 
 /* ---- Slots ------------------------------------------------------------------------------ */
 
+/* Room in the file for the rings of slot number laid_out (on tmpfs a hole as yet),
+   and for its entry in the domain table. */
+static int extend(const struct evr_recording *r, uint64_t end) {
+  struct statfs fs;
+  int failure = check_file_size(end);
+  if (!failure && r->laid_out > 0 && r->laid_out % SLOTS_PER_PAGE == 0) {
+    uint64_t at = FORMAT_DOMAINS_OFFSET + r->laid_out * sizeof(struct format_domain);
+    failure = evr_recording_make_ready(r, r->front + at, at, 4096);
+  }
+  if (!failure && r->laid_out > 0 && fstatfs(r->fd, &fs) == 0) /* make_front did */
+    failure = check_free(&fs, r->header.domain_stride);
+  if (!failure && ftruncate(r->fd, (off_t)end) != 0) failure = errno;
+  if (!failure && !r->in_memory)
+    failure = reserve(r, end - r->header.domain_stride, r->header.domain_stride);
+  return failure;
+}
+
+static int no_room(const struct evr_recording *r, int failure,
+                   struct eventring_error *error) {
+  return evr_fail(error, evr_code_of_errno(failure), failure,
+                  "no room for the rings of a domain in %.250s", r->path);
+}
+
 int evr_recording_lay_out_locked(struct evr_recording *r, unsigned slot,
                                  struct eventring_error *error) {
   if (r->slot[slot].map) return EVENTRING_OK;
@@ -392,22 +453,35 @@ int evr_recording_lay_out_locked(struct evr_recording *r, unsigned slot,
     return evr_fail(error, EVENTRING_E_LIMIT, 0,
                     "cannot map the rings of a domain in %.250s: the limit on "
                     "address space leaves too little for them", r->path);
-  int failure = evr_reserve(r->fd, offset, bytes);
-  if (failure)
-    return evr_fail(error, evr_code_of_errno(failure), failure,
-                    "no room for the rings of a domain in %.250s", r->path);
-  write_zeros(r->fd, offset, bytes);
+  int failure = slot < r->laid_out ? 0 : extend(r, offset + bytes);
+  if (failure) return no_room(r, failure, error);
   uint8_t *map = map_file(r, offset, bytes);
   if (!map)
     return evr_fail(error, EVENTRING_E_LIMIT, errno,
                     "cannot map the rings of a domain in %.250s", r->path);
-  touch_ahead(map, bytes);
   /* release: pairs with the acquire load by cursors of this process */
   __atomic_store_n(&r->slot[slot].map, map, __ATOMIC_RELEASE);
   if (slot >= r->laid_out) {
     r->laid_out = slot + 1;
     __atomic_store_n(&evr_status(r)->laid_out, slot + 1, __ATOMIC_RELEASE);
   }
+  return EVENTRING_OK;
+}
+
+int evr_recording_grow(struct evr_recording *r, unsigned slot, enum eventring_ring ring,
+                       struct eventring_error *error) {
+  struct evr_slot *s = &r->slot[slot];
+  uint32_t blocks = format_ring_blocks(r->header.wsize), from = s->ready[ring];
+  uint32_t count = from ? from : READY_FIRST;
+  if (count > READY_MOST) count = READY_MOST;
+  if (count > blocks - from) count = blocks - from;
+  uint64_t at = ring * r->header.ring_bytes + from * (uint64_t)FORMAT_BLOCK_BYTES;
+  uint64_t bytes = count * (uint64_t)FORMAT_BLOCK_BYTES;
+  uint64_t offset = FORMAT_RINGS_OFFSET + slot * r->header.domain_stride + at;
+  int failure = r->in_memory ? reserve(r, offset, bytes) : 0;
+  if (failure) return no_room(r, failure, error);
+  touch_ahead(s->map + at, bytes);
+  s->ready[ring] = from + count;
   return EVENTRING_OK;
 }
 

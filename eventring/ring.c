@@ -138,9 +138,23 @@ static uint64_t *fill_block(const struct evr_domain *d, enum eventring_ring r,
   return words;
 }
 
-static void next_block(struct evr_domain *d, enum eventring_ring r, uint64_t ticks) {
+/* In the first round of a ring its blocks are made ready part by part. */
+static int ensure_ready(struct evr_domain *d, enum eventring_ring r,
+                        struct eventring_error *error) {
+  const struct evr_slot *slot = &d->recording->slot[d->slot];
+  uint32_t blocks = format_ring_blocks(d->recording->header.wsize);
+  uint64_t place = d->ring[r].sequence & (blocks - 1); /* of the next block */
+  if (__builtin_expect(place < slot->ready[r], 1)) return EVENTRING_OK;
+  return evr_recording_grow(d->recording, (unsigned)d->slot, r, error);
+}
+
+/* On failure the block before is still the present one. */
+static int next_block(struct evr_domain *d, enum eventring_ring r, uint64_t ticks,
+                      struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(d, r);
   struct evr_ring *ring = &d->ring[r];
+  int status = ensure_ready(d, r, error);
+  if (status != EVENTRING_OK) return status;
   complete_block(d, r);
   evr_recording_check_gate(d->recording);
   ring->sequence++;
@@ -161,6 +175,7 @@ static void next_block(struct evr_domain *d, enum eventring_ring r, uint64_t tic
   lane->extra = 0;
   ring->end = (uint64_t *)block + FORMAT_BLOCK_WORDS;
   publish_limit(d, r);
+  return EVENTRING_OK;
 }
 
 /* ---- Writing ------------------------------------------------------------------------- */
@@ -182,19 +197,20 @@ static bool ambiguous(const struct evr_ring *ring, uint64_t ticks) {
 
 /* Makes room for an event of `words` words at `ticks`: a new block, or a new
    base within the block. */
-static void make_room(struct evr_domain *d, enum eventring_ring r, size_t words,
-                      uint64_t ticks) {
+static int make_room(struct evr_domain *d, enum eventring_ring r, size_t words,
+                     uint64_t ticks, struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(d, r);
   struct evr_ring *ring = &d->ring[r];
   bool rebase = ring->end && ambiguous(ring, ticks);
   size_t needed = words + (rebase ? 2 : 0);
   if (!ring->end || (size_t)(ring->end - lane->next) < needed) {
-    next_block(d, r, ticks);
+    return next_block(d, r, ticks, error);
   } else if (rebase) {
     put(lane, EVENTRING_TAIL(FORMAT_WORD_META, FORMAT_META_REBASE, 1), &ticks, 1);
     lane->extra++; /* not an event at all */
     ring->base_ticks = ticks;
   }
+  return EVENTRING_OK;
 }
 
 static void recalibrate(struct evr_domain *d, uint64_t ticks) {
@@ -208,11 +224,15 @@ static void recalibrate(struct evr_domain *d, uint64_t ticks) {
 void evr_ring_write(struct evr_domain *d, enum eventring_ring r, uint64_t tail,
                     uint64_t ticks, const uint64_t *payload, size_t words) {
   struct eventring_lane *lane = lane_of(d, r);
+  struct eventring_error error;
   if (d->recording->clock == FORMAT_CLOCK_MONOTONIC)
     ticks = evr_clock_ticks(FORMAT_CLOCK_MONOTONIC);
   else
     recalibrate(d, ticks);
-  make_room(d, r, 1 + words, ticks);
+  if (make_room(d, r, 1 + words, ticks, &error) != EVENTRING_OK) {
+    evr_domain_give_up(d, &error);
+    return;
+  }
   put(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
   lane->expires = expiry(d, &d->ring[r]);
 }
@@ -223,7 +243,8 @@ uint64_t evr_ring_emitted(const struct evr_domain *d, enum eventring_ring r) {
 
 /* ---- Opening and closing ---------------------------------------------------------------- */
 
-void evr_ring_open(struct evr_domain *d, enum eventring_ring r) {
+int evr_ring_open(struct evr_domain *d, enum eventring_ring r,
+                  struct eventring_error *error) {
   struct evr_slot *slot = &d->recording->slot[d->slot];
   struct evr_ring *ring = &d->ring[r];
   memset(ring, 0, sizeof *ring);
@@ -232,8 +253,9 @@ void evr_ring_open(struct evr_domain *d, enum eventring_ring r) {
   ring->events_before = slot->events[r];
   ring->switches_seen = __atomic_load_n(&evr_control(d->recording)->switches,
                                         __ATOMIC_ACQUIRE);
-  next_block(d, r, evr_clock_ticks(d->recording->clock));
-  lane_of(d, r)->expires = expiry(d, ring);
+  int status = next_block(d, r, evr_clock_ticks(d->recording->clock), error);
+  if (status == EVENTRING_OK) lane_of(d, r)->expires = expiry(d, ring);
+  return status;
 }
 
 void evr_ring_close(struct evr_domain *d, enum eventring_ring r) {

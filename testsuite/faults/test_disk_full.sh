@@ -7,7 +7,7 @@ mount -t tmpfs -o size=16k tmpfs disk 2>mount.txt ||
 trap 'umount "$PWD/disk"' EXIT
 
 export SAROS_EVENTRING_PREFIX=disk
-for kib in 16 60 64 68 80 128 256 580; do
+for kib in 16 36 40 44 64 80 128 256 520; do
   mount -o remount,size=${kib}k disk
   untraced "a disk of $kib KiB" "$SAROS" program.lua
   no_file_in "a disk of $kib KiB" disk
@@ -28,17 +28,34 @@ output=$(SAROS_EVENTRING_START=0 "$SAROS" -e '
 is "started from within" ran "$output"
 rm disk/fill
 
-# full after the rings are there: their space is reserved, recording goes on
-"$SAROS" -e 'for i = 1, 3e8 do local t = {i} end' &
+# full after the rings have gone round once: their space is there, recording goes on
+flood='local eventring = require "eventring"
+  local function flood() for i = 1, 40000 do eventring.counter("n", i) end end'
+"$SAROS" -e "$flood; flood(); io.open('round', 'w'):close()
+  while true do eventring.counter('later', 1) end" 2>errors.txt &
 pid=$!
-await $pid
+while [ ! -e round ] && kill -0 $pid; do sleep 0.02; done
 head -c 4m /dev/zero >disk/fill 2>/dev/null
-sleep 0.2
-kill -0 $pid || fail "the program did not survive a disk that became full"
-[ "$("$EVENTRING" stats --json $pid 2>/dev/null --seconds 0.1 | jq '[.spans[].count] | add > 0')" = true ] ||
+[ "$("$EVENTRING" stats --json $pid 2>/dev/null --seconds 0.1 | jq '.counters[] | select(.name == "later").samples > 0')" = true ] ||
   fail "no events after the disk became full"
 kill $pid
 wait $pid
 is "status after SIGTERM" 143 $?
+is "a disk that became full: warnings" "" "$(cat errors.txt)"
 no_file_in "a disk that became full" disk
+
+# full before that: on tmpfs what a ring has not come to is not reserved; one warning
+rm disk/fill
+"$SAROS" -e "$flood; io.open('started', 'w'):close()
+  while not io.open('filled') do end
+  flood(); flood(); io.write('ran')" >output.txt 2>errors.txt &
+pid=$!
+while [ ! -e started ] && kill -0 $pid; do sleep 0.02; done
+head -c 4m /dev/zero >disk/fill 2>/dev/null
+touch filled
+wait $pid
+is "full in the first round: status" 0 $?
+is "full in the first round: output" ran "$(cat output.txt)"
+is "full in the first round: warnings" 1 "$(grep -c 'warning: .*No space' errors.txt)"
+no_file_in "full in the first round" disk
 finish

@@ -33,6 +33,13 @@
 
 static unsigned count_id, text_id;
 
+static unsigned warnings;
+static void count_warning(void *context, const struct eventring_error *error) {
+  (void)context;
+  CHECK(error->code < 0 && error->text[0]);
+  warnings++;
+}
+
 static void start(unsigned wsize, bool leave_sigbus) {
   struct eventring_config config;
   struct eventring_error error = {0};
@@ -40,6 +47,7 @@ static void start(unsigned wsize, bool leave_sigbus) {
   config.start = EVENTRING_START_ON;
   config.wsize = wsize;
   config.leave_sigbus = leave_sigbus;
+  config.warn = count_warning;
   if (eventring_start(&config, &error) != EVENTRING_OK) {
     fprintf(stderr, "victim: %s\n", error.text);
     exit(1);
@@ -342,7 +350,9 @@ static void cut_own_file(bool leave_sigbus) {
   CHECK(truncate(path, 0) == 0);
   for (int i = 0; i < 10000; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_STOPPED);
+  unsigned before = warnings;
   start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a file that is lost is no obstacle */
+  CHECK(warnings == before + 1);            /* and the host is told of it */
   for (int i = 0; i < 5; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_RUNNING && counters_seen() == 5);
   eventring_domain_stop(d);

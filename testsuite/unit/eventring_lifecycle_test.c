@@ -394,6 +394,43 @@ static void *own_domain(void *argument) {
   return (void *)(intptr_t)error.code;
 }
 
+/* A ring that can not grow any more in its first round (tmpfs, see recording.c). */
+static void one_warning_for_a_ring_that_cannot_grow(void **state) {
+  (void)state;
+  struct rlimit normal, small;
+  struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
+  if (access("/dev/shm", W_OK) != 0) skip();
+  config.directory = "/dev/shm";
+  config.warn = count_warning;
+  warnings = 0;
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  eventring_domain *d = start_domain("main");
+  eventring_user_counter(d, T_COUNT, -1);
+  getrlimit(RLIMIT_FSIZE, &normal);
+  small = normal;
+  small.rlim_cur = 4096;
+  setrlimit(RLIMIT_FSIZE, &small);
+  for (int i = 0; i < 30000; i++) eventring_user_counter(d, T_COUNT, i);
+  setrlimit(RLIMIT_FSIZE, &normal);
+  assert_int_equal(warnings, 1);
+  assert_int_equal(eventring_domain_slot(d), -1);
+  eventring_cursor *cursor = open_file(own_path(), 0);
+  struct log log = {0};
+  poll_log(cursor, &log, 0); /* what came before is there */
+  drop_builtins(&log);
+  assert_true(log.count > 200 && log.count < 20000);
+  for (size_t i = 0; i < log.count; i++)
+    assert_int_equal(log.seen[i].event.value.i, (int64_t)i - 1);
+  clear_log(&log);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_domain *next = start_domain("next"); /* the ready part may do for it */
+  eventring_user_counter(next, T_COUNT, 1);
+  assert_int_equal(eventring_domain_slot(next), 0);
+  eventring_domain_stop(next);
+  eventring_stop();
+}
+
 static void the_129th_domain(void **state) {
   (void)state;
   enum { THREADS = EVENTRING_MAX_DOMAINS + 1 };
@@ -775,6 +812,7 @@ int main(void) {
       cmocka_unit_test(another_process_holds_the_name),
       cmocka_unit_test(limits_on_size),
       cmocka_unit_test(one_warning_for_a_domain_that_fails_later),
+      cmocka_unit_test(one_warning_for_a_ring_that_cannot_grow),
       cmocka_unit_test(the_129th_domain),
       cmocka_unit_test(forked_children),
       cmocka_unit_test(killed_at_random_moments),
