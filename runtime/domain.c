@@ -80,6 +80,7 @@ lua_State *domain_new(void) {
     free_domain(d);
     return NULL;
   }
+  heap_keep_spare(&d->heap);
   d->gc.running = 0;
   return L;
 }

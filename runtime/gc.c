@@ -175,6 +175,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   gc->slice_work += undivided ? 0 : work;
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
   if (!heap_trim(&d->heap, keep, undivided ? SIZE_MAX : RELEASE_BYTES) || !done) return GC_PHASE_TRIM;
+  heap_keep_spare(&d->heap);
   gc->stats.majors++;
   gc_trace_memory(d);
   TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
@@ -228,6 +229,7 @@ static void full_cycle(Domain *d) {
   heap_trim_start(&d->heap);
   heap_trim(&d->heap, nursery_blocks(&d->gc), SIZE_MAX);
   heap_large_release(&d->heap, SIZE_MAX);
+  heap_keep_spare(&d->heap);
   TRACE_END(d, MAJOR);
 }
 

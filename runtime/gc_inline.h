@@ -36,6 +36,12 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
+/* The same, but only for what a failed allocation wants collected: where an error was
+ * caught. Until then its own message might find no room. */
+ALWAYS_INLINE void gc_check_emergency(lua_State *L) {
+  if (unlikely(L->domain->gc.emergency)) gc_step(L);
+}
+
 /* parent now refers to child. */
 ALWAYS_INLINE void gc_barrier_object(lua_State *L, void *parent, void *child) {
   uint8_t gc = ((GCObject *)parent)->gc;

@@ -137,12 +137,27 @@ static void add_chunk(Heap *h, Chunk *c) {
   h->nblocks += HEAP_CHUNK_BLOCKS - 1;
 }
 
-static bool grow_heap(Heap *h) {
-  if (!heap_has_room(h, HEAP_CHUNK_SIZE)) return false;
-  Chunk *c = map_aligned(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
+static Chunk *new_chunk(const Heap *h) {
+  return heap_has_room(h, HEAP_CHUNK_SIZE) ? map_aligned(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE) : NULL;
+}
+
+/* When the system has no more, the spare chunk lets the program go on until the next
+ * gc_check, where all garbage is collected: only what that cannot help is an error. */
+static bool grow_heap(Domain *d) {
+  Heap *h = &d->heap;
+  Chunk *c = new_chunk(h);
+  if (c == NULL) {
+    c = h->spare;
+    h->spare = NULL;
+    d->gc.emergency = d->gc.pending = 1;
+  }
   if (c == NULL) return false;
   add_chunk(h, c);
   return true;
+}
+
+void heap_keep_spare(Heap *h) {
+  if (h->spare == NULL) h->spare = new_chunk(h);
 }
 
 static void unmap_chunk(Heap *h, Chunk **link) {
@@ -249,8 +264,9 @@ static void consume(Heap *h, Block *b) {
   list_push_first(&h->consumed, b);
 }
 
-static Block *take_free_block(Heap *h) {
-  if (h->free.first == NULL && !grow_heap(h)) return NULL;
+static Block *take_free_block(Domain *d) {
+  Heap *h = &d->heap;
+  if (h->free.first == NULL && !grow_heap(d)) return NULL;
   Block *b = h->free.first;
   remove_free(h, b);
   consume(h, b);
@@ -258,10 +274,11 @@ static Block *take_free_block(Heap *h) {
 }
 
 /* Warm blocks first; among cold ones those that are partly in use. */
-static Block *take_block(Heap *h) {
+static Block *take_block(Domain *d) {
+  Heap *h = &d->heap;
   Block *r = h->recyclable.first, *f = h->free.first;
   if (r == NULL || (r->epoch != h->epoch && f != NULL && f->epoch == h->epoch && !f->released))
-    return take_free_block(h);
+    return take_free_block(d);
   list_remove(&h->recyclable, r);
   consume(h, r);
   return r;
@@ -275,7 +292,7 @@ static bool take_hole(Domain *d) {
   }
   Block *b;
   do {
-    if ((b = take_block(h)) == NULL) return false;
+    if ((b = take_block(d)) == NULL) return false;
     h->current = b;
   } while (!take_hole_in_block(d, 0));
   return true;
@@ -283,7 +300,7 @@ static bool take_hole(Domain *d) {
 
 static bool take_overflow_block(Domain *d) {
   Heap *h = &d->heap;
-  Block *b = take_free_block(h);
+  Block *b = take_free_block(d);
   if (b == NULL) return false;
   h->overflow_cursor = block_start(b);
   h->overflow_limit = h->overflow_cursor + HEAP_BLOCK_SIZE;
@@ -497,4 +514,6 @@ void heap_close(Heap *h) {
     munmap(c, HEAP_CHUNK_SIZE);
   }
   h->chunks = NULL;
+  if (h->spare != NULL) munmap(h->spare, HEAP_CHUNK_SIZE);
+  h->spare = NULL;
 }

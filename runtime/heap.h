@@ -91,6 +91,7 @@ typedef struct Heap {
   uint32_t nblocks;           /* blocks of all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks;
+  Chunk *spare;               /* mapped, never touched: for when there is no other (grow_heap); or NULL */
   Chunk *trim_after; /* trimming goes on behind this one; NULL: no more chunks */
   LargeHeader large_young, large_old; /* list heads */
   LargeHeader *dying;       /* mappings that are given back piece by piece, linked by `next` */
@@ -182,6 +183,9 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit);
 void heap_large_free(Heap *h, LargeHeader *large);
 /* Gives back up to so many bytes of what was freed. */
 void heap_large_release(Heap *h, size_t bytes);
+
+/* Maps a spare chunk if there is none, and if the system has one. */
+void heap_keep_spare(Heap *h);
 
 /* Bytes of lines and large allocations that were alive when last looked at. */
 ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {

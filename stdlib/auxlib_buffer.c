@@ -32,6 +32,10 @@ static void *resize_box(lua_State *L, int idx, size_t size) {
   lua_Alloc allocate = lua_getallocf(L, &ud);
   Box *box = lua_touserdata(L, idx);
   void *block = allocate(ud, box->block, box->size, size);
+  if (l_unlikely(block == NULL && size > 0)) { /* garbage may be in the way */
+    lua_gc(L, LUA_GCCOLLECT);
+    block = allocate(ud, box->block, box->size, size);
+  }
   if (l_unlikely(block == NULL && size > 0)) {
     lua_pushliteral(L, "not enough memory");
     lua_error(L);

@@ -149,6 +149,8 @@ static int coroutine_died(Run *run, lua_State *co, int status) {
   set_bool(first, false);
   value_copy(first + 1, co->top - 1);
   from->top = first + 2;
+  gc_check_emergency(from);
+  first = waiting->func;
   return vm_execute(run, from, ENTER_DONE, first, 0);
 }
 
@@ -319,6 +321,7 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
     L->allow_hook = allow_hook;
     status = close_protected(L, old_top, status, ci, allow_hook);
     stack_shrink(L);
+    gc_check_emergency(L);
   }
   L->errfunc = old_errfunc;
   return status;

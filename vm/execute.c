@@ -1268,6 +1268,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (ci->status & CALL_PROTECTED_C) {
       value_copy(first, L->top - 1);
       L->top = first + 1;
+      gc_check_emergency(L);
       goto continue_c;
     }
     L->errfunc = ci->u.c.old_errfunc;
@@ -1278,6 +1279,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     L->top = first + 2;
     n = 2;
     stack_shrink(L);
+    gc_check_emergency(L);
     first = ci->func;
     goto frame_done;
   }
