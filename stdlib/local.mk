@@ -31,4 +31,4 @@ libstdlib_a_SOURCES += $(ffi_sources)
 else
 EXTRA_DIST += $(ffi_sources)
 endif
-libstdlib_a_CFLAGS = $(AM_CFLAGS) $(LIBFFI_CFLAGS)
+libstdlib_a_CFLAGS = $(AM_CFLAGS) $(LIBFFI_CFLAGS) $(PGO_CFLAGS)

@@ -3,7 +3,7 @@
 
 noinst_LIBRARIES += libvm.a
 libvm_a_SOURCES =
-libvm_a_CFLAGS = $(AM_CFLAGS) $(VM_OPT_CFLAGS)
+libvm_a_CFLAGS = $(AM_CFLAGS) $(VM_OPT_CFLAGS) $(PGO_CFLAGS)
 libvm_a_SOURCES += vm/api.h vm/api_stack.c vm/api_table.c vm/api_object.c vm/api_format.c vm/api_chunk.c vm/api_state.c
 libvm_a_SOURCES += vm/call.h vm/interp.h vm/opcodes.h vm/opcodes.def vm/primitives.h vm/execute.c vm/meta.c vm/call.c vm/coroutine.c vm/primitives.c
 libvm_a_SOURCES += vm/debuginfo.h vm/debug.c vm/debug_error.c
@@ -14,7 +14,7 @@ libvm_a_SOURCES += vm/transfer.h vm/transfer_encode.c vm/transfer_decode.c
 bin_PROGRAMS += saros
 saros_SOURCES = vm/main.c vm/repl.c vm/repl_edit.c vm/repl_complete.c vm/program.h
 saros_CFLAGS = $(AM_CFLAGS) $(LIBEDIT_CFLAGS)
-saros_LDFLAGS = $(AM_LDFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
+saros_LDFLAGS = $(AM_LDFLAGS) $(PGO_CFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
 saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBEDIT_LIBS) $(LIBFFI_LIBS) $(PROGRAM_LIBS)
 saros_DEPENDENCIES = libstdlib.a libvm.a libruntime.a libeventring_host.a vm/exports.list
 EXTRA_DIST += vm/exports.list
