@@ -346,6 +346,15 @@ void gc_full(lua_State *L) {
   gc_run_finalizers(L, SIZE_MAX);
 }
 
+/* Neither finalizers run nor do stacks move: the caller may hold pointers into them. */
+void gc_collect_for(lua_State *L, size_t size) {
+  Domain *d = L->domain;
+  if (d->gc.running || d->gc.closing || heap_could_take(&d->heap, size)) return;
+  enter(L);
+  full_cycle(d);
+  leave(L);
+}
+
 bool gc_step_by(lua_State *L, size_t kib) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;

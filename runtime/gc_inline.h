@@ -36,7 +36,14 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
-/* The same, but only for what a failed allocation wants collected: where an error was
+/* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold. Only
+ * large ones are worth asking the system about. */
+#define ROOM_WORTH_ASKING ((size_t)256 << 10)
+ALWAYS_INLINE void gc_make_room(lua_State *L, size_t size) {
+  if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size);
+}
+
+/* A gc_check, but only for what a failed allocation wants collected: where an error was
  * caught. Until then its own message might find no room. */
 ALWAYS_INLINE void gc_check_emergency(lua_State *L) {
   if (unlikely(L->domain->gc.emergency)) gc_step(L);

@@ -156,6 +156,16 @@ static bool grow_heap(Domain *d) {
   return true;
 }
 
+bool heap_could_take(const Heap *h, size_t size) {
+  if (size > PTRDIFF_MAX / 2) return true; /* nothing helps */
+  if (!heap_has_room(h, size)) return false;
+  size += HEAP_CHUNK_SIZE; /* headers, cards, rounding */
+  void *probe = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  munmap(probe, size);
+  return true;
+}
+
 void heap_keep_spare(Heap *h) {
   if (h->spare == NULL) h->spare = new_chunk(h);
 }

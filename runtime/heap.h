@@ -176,6 +176,9 @@ ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
   return used <= h->most_bytes && bytes <= h->most_bytes - used;
 }
 
+/* Would an allocation of so many bytes succeed now? */
+bool heap_could_take(const Heap *h, size_t size);
+
 /* Large allocations (heap_large.c). The first two answer NULL when memory is short. */
 void *heap_large_alloc(Domain *d, size_t size, bool cards);
 LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size);

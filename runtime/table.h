@@ -57,4 +57,10 @@ ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metameth
   return table_metamethod_slow(mt, e, d->meta_names[e]);
 }
 
+/* Bytes that a new key is likely to make the table ask for: for gc_make_room. */
+ALWAYS_INLINE size_t table_growth(const Table *t) {
+  if (t->last_free > 0) return 0; /* there is a free node */
+  return 2 * ((size_t)t->array_size * sizeof(TValue) + ((size_t)t->node_mask + 1) * sizeof(Node));
+}
+
 #endif

@@ -9,6 +9,7 @@
 
 void *lua_newuserdatauv(lua_State *L, size_t size, int nuvalue) {
   rt_assert(0 <= nuvalue && nuvalue < UINT16_MAX);
+  gc_make_room(L, size);
   Userdata *u = userdata_new(L, size, nuvalue);
   set_userdata(L->top, u);
   api_note_write(L);

@@ -253,6 +253,7 @@ void lua_pushinteger(lua_State *L, lua_Integer n) {
 }
 
 const char *lua_pushlstring(lua_State *L, const char *s, size_t len) {
+  gc_make_room(L, len);
   String *string = string_new(L, len > 0 ? s : "", len);
   api_push_string(L, string);
   gc_check(L);

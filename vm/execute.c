@@ -134,6 +134,7 @@ static NOINLINE bool store_field(lua_State *L, Table *t, String *key, const TVal
   if (is_nil(slot) && table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
   TValue k;
   set_object(&k, key, TAG_SHORT_STRING);
+  if (slot == &table_absent) gc_make_room(L, table_growth(t));
   table_finish_set(L, t, &k, slot, value);
   return true;
 }
@@ -141,6 +142,7 @@ static NOINLINE bool store_field(lua_State *L, Table *t, String *key, const TVal
 static NOINLINE bool store_generic(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   const TValue *slot = table_get(t, key);
   if (is_nil(slot) && table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
+  if (slot == &table_absent) gc_make_room(L, table_growth(t));
   table_finish_set(L, t, key, slot, value);
   return true;
 }

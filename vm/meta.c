@@ -326,6 +326,7 @@ static void concat_strings(lua_State *L, int n, size_t length) {
     join(buffer, first, n);
     s = string_new(L, buffer, length);
   } else {
+    gc_make_room(L, length);
     s = string_new_long(L, length);
     join(s->data, first, n);
   }
