@@ -391,7 +391,9 @@ uint64_t eventring_domain_emitted(const eventring_domain *domain,
 /* In the child of fork(): true when this process was forked from one that
    recorded and has not started a recording of its own. The child never writes
    to its parent's rings; its domains (of the forking thread) stay valid and
-   silent; the host may call eventring_start to have a file of its own. */
+   silent; the host may call eventring_start to have a file of its own. (A child
+   made by the clone system call itself, past the C library, has its parent's
+   rings: no probe nor any function of this library may run in it.) */
 bool eventring_forked(void);
 
 /* ==== CONSUMER ==========================================================

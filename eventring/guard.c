@@ -161,16 +161,17 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
     pass_on(number, info, context);
 }
 
-void evr_guard_install(void) {
+bool evr_guard_install(void) {
   struct sigaction action = {.sa_sigaction = on_bus_error,
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-  if (installed) return;
+  if (installed) return false;
   sigemptyset(&action.sa_mask);
   installed = sigaction(SIGBUS, &action, &before) == 0;
+  return installed;
 }
 
 /* A library that is unloaded leaves no handler behind. */
-__attribute__((destructor)) static void uninstall(void) {
+__attribute__((destructor)) void evr_guard_uninstall(void) {
   struct sigaction now;
   if (installed && sigaction(SIGBUS, NULL, &now) == 0 &&
       now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_bus_error)

@@ -187,8 +187,10 @@ uint64_t evr_ring_emitted(const struct evr_domain *domain,
 bool evr_guard_add(void *map, size_t bytes, const void *group);
 /* Takes it out; before it is unmapped. */
 void evr_guard_remove(void *map);
-/* Sets the handler of SIGBUS, once. Under the mutex. */
-void evr_guard_install(void);
+/* Sets the handler of SIGBUS, unless it is set already; true when it has done so now.
+   Under the mutex, as taking it away again (if it is still ours). */
+bool evr_guard_install(void);
+void evr_guard_uninstall(void);
 
 /* ---- recorder.c ------------------------------------------------------------- */
 

@@ -2,7 +2,9 @@
  *
  * The control page is mapped for writing only for the moment of the change, and
  * only after the file was checked like any file (trace.c) and found to have a live
- * producer. What it may hold and how it is changed is control.c's.
+ * producer. What it may hold and how it is changed is control.c's. Should the file be
+ * cut short in that moment, the mapping is guarded like those of a producer (guard.c);
+ * a handler of SIGBUS that was not there before is gone afterwards.
  */
 #include "recorder.h"
 #include "reader.h"
@@ -33,17 +35,36 @@ static int check_request(const struct evr_trace *trace, enum eventring_control w
   return EVENTRING_OK;
 }
 
-/* `fd` is open for writing; the size of the file's front part was checked. */
-static int change(const struct evr_trace *trace, int fd, enum eventring_control what,
-                  uint32_t classes, struct eventring_error *error) {
-  void *page = mmap(NULL, FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET,
-                    PROT_READ | PROT_WRITE, MAP_SHARED, fd, FORMAT_CONTROL_OFFSET);
-  if (page == MAP_FAILED)
-    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", trace->path);
+enum { PAGE_BYTES = FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET };
+
+static int change_guarded_locked(const struct evr_trace *trace, void *page,
+                                 enum eventring_control what, uint32_t classes,
+                                 struct eventring_error *error) {
+  bool installed = evr_guard_install();
+  if (!evr_guard_add(page, PAGE_BYTES, page))
+    return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
   evr_control_change(page, (enum format_clock)trace->header.clock,
                      evr_named_classes(trace->header.classes), changes[what], classes);
-  munmap(page, FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET);
+  evr_guard_remove(page);
+  if (installed) evr_guard_uninstall();
   return EVENTRING_OK;
+}
+
+/* `fd` is open for writing. */
+static int change(const struct evr_trace *trace, int fd, enum eventring_control what,
+                  uint32_t classes, struct eventring_error *error) {
+  char byte;
+  void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    FORMAT_CONTROL_OFFSET);
+  if (page == MAP_FAILED)
+    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", trace->path);
+  evr_lock(); /* the handler of SIGBUS changes under the mutex only */
+  int status = change_guarded_locked(trace, page, what, classes, error);
+  evr_unlock();
+  munmap(page, PAGE_BYTES);
+  if (status == EVENTRING_OK && pread(fd, &byte, 1, FORMAT_CONTROL_OFFSET) != 1)
+    return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "%.300s was cut short", trace->path);
+  return status;
 }
 
 /* The very file that the trace reads, for writing. */
@@ -74,7 +95,7 @@ int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control wh
 int eventring_control(const char *path, enum eventring_control what,
                       uint32_t classes, struct eventring_error *error) {
   eventring_cursor *cursor;
-  int status = eventring_open_path(&cursor, path, EVENTRING_OPEN_NOW, error);
+  int status = eventring_open_path(&cursor, path, 0, error);
   if (status != EVENTRING_OK) return status;
   status = eventring_cursor_control(cursor, what, classes, error);
   eventring_close(cursor);

@@ -206,6 +206,7 @@ static void count_promoted(Domain *d) {
 
 void gc_minor(Domain *d) {
   Heap *h = &d->heap;
+  trace_collection(d);
   TRACE_BEGIN(d, MINOR);
   heap_retire(h);
   size_t before = heap_old_bytes(h), allocated = heap_taken(h);

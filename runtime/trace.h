@@ -55,6 +55,10 @@ static inline void trace_safe_point(Domain *d) {
   if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) trace_take_up(d);
 }
 
+/* Once in each minor collection: takes up what was asked from elsewhere, and puts a
+ * malformed control word right also where no block of events gets full. */
+static inline void trace_collection(Domain *d) { eventring_domain_check(d->trace); }
+
 /* ---- the recorder (trace.c) -------------------------------------------------- */
 
 /* Starts the recorder as the SAROS_EVENTRING_* variables say (DESIGN: names).

@@ -385,6 +385,35 @@ static void chained_handler(void) {
   CHECK(foreign_faults == 2);
 }
 
+/* A tool that changes the control page of another process, whose file is cut in the
+   moment between the check and the change: with a valid front, without that page. */
+static void cut_control(void) {
+  struct sigaction now;
+  struct eventring_error error = {0};
+  eventring_cursor *cursor;
+  char path[64], byte;
+  int ready[2];
+  CHECK(pipe(ready) == 0);
+  pid_t child = fork();
+  if (child == 0) {
+    start(EVENTRING_MIN_WSIZE, false);
+    CHECK(write(ready[1], "x", 1) == 1);
+    pause();
+  }
+  CHECK(read(ready[0], &byte, 1) == 1);
+  snprintf(path, sizeof path, "%d.eventring", (int)child);
+  CHECK(eventring_open_path(&cursor, path, 0, &error) == EVENTRING_OK);
+  CHECK(truncate(path, 8192) == 0);
+  CHECK(eventring_cursor_control(cursor, EVENTRING_CONTROL_PAUSE, 0, &error) ==
+        EVENTRING_E_TRUNCATED);
+  sigaction(SIGBUS, NULL, &now);
+  CHECK(now.sa_handler == SIG_DFL); /* nothing is left of it */
+  eventring_close(cursor);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  unlink(path);
+}
+
 /* ---- The program ------------------------------------------------------------------------ */
 
 static void fork_exit(void) { forks(FORK_EXIT); }
@@ -397,7 +426,7 @@ int main(int argc, char **argv) {
       {"vfork-exec", vfork_exec}, {"orphan", orphan}, {"threads-fork", threads_fork},
       {"smallest", smallest}, {"full", full}, {"twice", twice}, {"heir", heir},
       {"foreign-handler", foreign_handler},
-      {"chained-handler", chained_handler}};
+      {"chained-handler", chained_handler}, {"cut-control", cut_control}};
   count_id = (unsigned)eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5,
                                                EVENTRING_INT, NULL);
   text_id = (unsigned)eventring_register_user(EVENTRING_DEF_EVENT, "text", 4,
