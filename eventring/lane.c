@@ -263,8 +263,9 @@ static enum evr_read copy_block(struct evr_trace *trace, struct evr_lane *lane,
                                 struct eventring_error *error) {
   if (is_ahead(lane, sequence) || read_ahead(trace, lane, sequence, head)) {
     lane->block = &lane->blocks[sequence - lane->ahead];
-    return evr_source_valid(lane->block, sequence, lane->slot, lane->ring)
-               ? EVR_READ_OK : EVR_READ_CORRUPT;
+    if (evr_source_valid(lane->block, sequence, lane->slot, lane->ring))
+      return EVR_READ_OK;
+    lane->ahead_count = 0; /* damaged, or W1 was seen before the head that precedes it */
   }
   lane->block = lane->blocks;
   return evr_source_block(

@@ -30,7 +30,9 @@
  * instead of one at each sequence: before W1 of the block that takes the place of
  * block s the producer has done W5 of the block before that one. So had R3 seen a
  * store of a later W3, then (W2 and R4) R5 would see a head of s + N - 1 or more.
- * Less than that: all blocks from s on are whole. Else they are read one by one.
+ * Less than that: all blocks from s on are whole, but for their sequence numbers: W1
+ * itself comes before that fence, and may be seen before the head. What is refused for
+ * either reason is read one by one.
  */
 #include "recorder.h"
 #include "reader.h"

@@ -1,6 +1,6 @@
 /* eventring_points_test.c: forces the races of the block transition.
  *
- *   eventring_points_test [ROUNDS]       (default 3)
+ *   eventring_points_test [ROUNDS]       (default 4)
  *
  * The library is compiled into this program with EVENTRING_TESTPOINTS. For each
  * step of the writer (W1 .. W6) and each of a reader (R1 .. R5), for a reader through
@@ -9,11 +9,13 @@
  * gone round the whole ring. What is read must be whole, and emitted = missed +
  * delivered + lost to the unit. Meant for ThreadSanitizer, too.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "internal.h"
 #include "probe.h"
@@ -24,6 +26,7 @@
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 2, EVENTS = 3000, WAIT_MS = 20 };
 
+static unsigned wsize; /* of the rings: the smallest, and those of which blocks are read ahead */
 static int writer_step, reader_step; /* held there; -1: not. Set between rounds */
 static bool done;                    /* atomic: the writer is */
 static unsigned polls, transitions;  /* atomic: what those who wait look for */
@@ -51,12 +54,27 @@ static void hold(const unsigned *counter, unsigned by) {
     sched_yield();
 }
 
+/* A block whose number is away from a reader's R3 to its R4: as if W1 of a later
+   block were seen before the head that precedes it (see source.c). Once. */
+static struct {
+  int fd;
+  off_t offset;
+  uint64_t sequence; /* 0: nothing is to be done */
+} early_w1;
+
+static void show_early_w1(enum evr_step step) {
+  uint64_t number = step == EVR_R3 ? 0 : early_w1.sequence;
+  CHECK(pwrite(early_w1.fd, &number, sizeof number, early_w1.offset) == sizeof number);
+  if (step == EVR_R4) early_w1.sequence = 0;
+}
+
 void eventring_testpoint(enum evr_step step) {
+  if (early_w1.sequence && (step == EVR_R3 || step == EVR_R4)) show_early_w1(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
   has_been_held = true; /* once, until the next poll or the next hundred events */
   if (is_writer) hold(&polls, 2 * READERS);
-  else hold(&transitions, 6); /* the smallest ring has four blocks */
+  else hold(&transitions, 1 + (1u << wsize) / FORMAT_BLOCK_WORDS); /* round the ring */
 }
 
 /* ---- The writer ---------------------------------------------------------------------- */
@@ -162,7 +180,7 @@ static void race(int at_writer, int at_reader) {
   done = false;
   eventring_config_init(&config);
   config.start = EVENTRING_START_ON;
-  config.wsize = EVENTRING_MIN_WSIZE;
+  config.wsize = wsize;
   CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
   pthread_barrier_init(&barrier, NULL, READERS + 1);
   pthread_create(&writer, NULL, write_events, NULL);
@@ -174,6 +192,43 @@ static void race(int at_writer, int at_reader) {
   eventring_stop();
 }
 
+/* ---- A number that is away for a moment ------------------------------------------------ */
+
+static void write_numbers(eventring_domain *d, int64_t count) {
+  for (int64_t n = 0; n < count; n++) {
+    eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, SPAN, n);
+    eventring_user_counter(d, COUNT, n);
+    eventring_user_end(d, SPAN);
+  }
+}
+
+/* Blocks are read ahead; one that then has another number is no damage. */
+static void number_away(void) {
+  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  enum { WSIZE = EVENTRING_MIN_WSIZE + 3, NUMBERS = 1000, BLOCK = 3 };
+  struct eventring_config config;
+  struct reader r = {.last = -1};
+  char path[4096];
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  config.wsize = WSIZE;
+  CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
+  eventring_domain *d = eventring_domain_start("away", NULL);
+  write_numbers(d, NUMBERS);
+  eventring_path(path, sizeof path);
+  early_w1.fd = open(path, O_RDWR);
+  early_w1.offset = (off_t)(FORMAT_RINGS_OFFSET + format_ring_bytes(WSIZE) +
+                            (BLOCK - 1) * FORMAT_BLOCK_BYTES);
+  eventring_cursor *cursor = open_cursor(true);
+  early_w1.sequence = BLOCK;
+  CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 3 * NUMBERS);
+  CHECK(!early_w1.sequence && r.real == 3 * NUMBERS && r.lost == 0);
+  eventring_close(cursor);
+  close(early_w1.fd);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 int main(int argc, char **argv) {
   static const struct eventring_def defs[] = {
       {.name = "span", .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_USER,
@@ -181,9 +236,11 @@ int main(int argc, char **argv) {
       {.name = "count", .kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_USER,
        .ring = EVENTRING_USER, .payload = EVENTRING_INT}};
   unsigned first;
-  int rounds = argc > 1 ? atoi(argv[1]) : 3;
+  int rounds = argc > 1 ? atoi(argv[1]) : 4;
   CHECK(eventring_register_table(defs, 2, &first, NULL) == EVENTRING_OK && first == SPAN);
+  number_away();
   for (int round = 0; round < rounds; round++) {
+    wsize = EVENTRING_MIN_WSIZE + 2 * (unsigned)(round % 2); /* 4 blocks, 16 blocks */
     for (int w = EVR_W1; w <= EVR_W6; w++) race(w, -1);
     for (int r = EVR_R1; r <= EVR_R5; r++) race(-1, r);
     for (int w = EVR_W1; w <= EVR_W6; w++) race(w, EVR_R1 + (w + round) % 5);

@@ -9,7 +9,10 @@
  * that numbers only grow, that between losses nothing is missing or changed, that
  * a matched end names the time of the begin that came last, and, when the writer
  * is done, that emitted = missed + delivered + lost to the unit.
- * Part 2: domains start and stop, the recorder is paused, resumed, stopped and
+ * Part 2: domains come and go in slots that are used again and again; readers stay, or
+ * attach and detach. Each finds the sums right, at most while the writers run and to
+ * the unit when they are done, for each ring of each slot, over all incarnations.
+ * Part 3: domains start and stop, the recorder is paused, resumed, stopped and
  * started, while readers come and go: nothing to count, but nothing may break.
  */
 #include <pthread.h>
@@ -197,6 +200,96 @@ static void one_writer_many_readers(void) {
 
 /* ---- Part 2 ---------------------------------------------------------------------- */
 
+enum { COMERS = 3, SITTERS = 4, PER_DOMAIN = 700 };
+static uint64_t incarnations; /* atomic */
+static bool writers_done;     /* atomic */
+
+static void *come_and_write(void *argument) {
+  (void)argument;
+  do {
+    eventring_domain *d = eventring_domain_start("guest", NULL);
+    for (int i = 0; i < PER_DOMAIN; i++) {
+      eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, SPAN);
+      eventring_user_counter(d, COUNT, i);
+      eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, SPAN);
+    }
+    eventring_domain_stop(d);
+    __atomic_fetch_add(&incarnations, 1, __ATOMIC_RELAXED);
+  } while (!stopping());
+  return NULL;
+}
+
+/* The sums of each ring; exact when nothing is written any more. */
+static void check_sums(eventring_cursor *cursor, bool exact) {
+  struct eventring_ring_info info;
+  uint64_t counters = 0, lifecycle_and_gc = 0;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
+      if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &info) != EVENTRING_OK)
+        continue;
+      uint64_t seen = info.missed + info.delivered + info.lost;
+      CHECK(exact ? seen == info.emitted : seen <= info.emitted);
+      *(ring == EVENTRING_USER ? &counters : &lifecycle_and_gc) += info.emitted;
+    }
+  if (!exact) return;
+  uint64_t domains = __atomic_load_n(&incarnations, __ATOMIC_RELAXED);
+  CHECK(counters == domains * PER_DOMAIN);
+  CHECK(lifecycle_and_gc >= domains * (2 * PER_DOMAIN + 2)); /* and the recorder's start */
+}
+
+struct sitter {
+  bool file, stays;
+  uint64_t attached;
+};
+
+static int take_event(void *context, const struct eventring_event *event) {
+  (void)event;
+  ++*(uint64_t *)context;
+  return 0;
+}
+
+static void *sit_and_read(void *argument) {
+  static const struct eventring_callbacks callbacks = {.event = take_event};
+  struct sitter *sitter = argument;
+  uint64_t count = 0;
+  for (bool done = false; !done; sitter->attached++) {
+    eventring_cursor *cursor = open_cursor(sitter->file);
+    CHECK(cursor);
+    for (int i = 0; sitter->stays ? !done : i < 20; i++) {
+      CHECK(eventring_poll(cursor, &callbacks, &count, 0) >= 0);
+      check_sums(cursor, false);
+      done = __atomic_load_n(&writers_done, __ATOMIC_ACQUIRE);
+    }
+    while (done && eventring_poll(cursor, &callbacks, &count, 0) > 0) continue;
+    check_sums(cursor, done);
+    eventring_close(cursor);
+  }
+  return NULL;
+}
+
+static void slots_used_again(void) {
+  pthread_t comers[COMERS], threads[SITTERS];
+  struct sitter sitters[SITTERS];
+  set_stopping(false);
+  start_recorder();
+  for (int i = 0; i < COMERS; i++) pthread_create(&comers[i], NULL, come_and_write, NULL);
+  for (int i = 0; i < SITTERS; i++) {
+    sitters[i] = (struct sitter){.file = i & 1, .stays = i < 2};
+    pthread_create(&threads[i], NULL, sit_and_read, &sitters[i]);
+  }
+  usleep(milliseconds * 1000);
+  set_stopping(true);
+  for (int i = 0; i < COMERS; i++) pthread_join(comers[i], NULL);
+  __atomic_store_n(&writers_done, true, __ATOMIC_RELEASE);
+  for (int i = 0; i < SITTERS; i++) pthread_join(threads[i], NULL);
+  printf("%llu domains in reused slots; attached %llu and %llu times\n",
+         (unsigned long long)incarnations, (unsigned long long)sitters[2].attached,
+         (unsigned long long)sitters[3].attached);
+  eventring_stop();
+}
+
+/* ---- Part 3 ---------------------------------------------------------------------- */
+
 static void *come_and_go(void *argument) {
   (void)argument;
   while (!stopping()) {
@@ -287,6 +380,7 @@ int main(int argc, char **argv) {
   if (argc > 1) milliseconds = (unsigned)atoi(argv[1]);
   CHECK(eventring_register_table(defs, 2, &first, NULL) == EVENTRING_OK && first == SPAN);
   one_writer_many_readers();
+  slots_used_again();
   everything_changes();
   return 0;
 }

@@ -30,11 +30,14 @@
  * copy is spoilt the loads that are left decide nothing and are left out: what counts
  * is only whether R5 accepts it, which may come at once or any time later.
  *
- * -DMAPPING=n -DFILE=m: so many readers of each kind (1 and 1).
+ * -DMAPPING=n -DFILE=m -DAHEAD=l: so many readers of each kind (1, 1 and 0); -DPLACES=n
+ * -DBLOCKS=n (2 and 4).
  *
  * Mutations (check-model.sh says which must fail, and which hold and why):
  *   -DNO_W2 -DNO_R4        a fence is missing
- *   -DNO_R1 -DNO_R5        a look at the sequence number is missing
+ *   -DNO_R1 -DNO_R5        a look at the sequence number (AHEAD: the head) is missing
+ *   -DONE_MORE             AHEAD allows the head to come one block nearer
+ *   -DNO_SEQUENCE          AHEAD takes a block for damaged when only its number is another
  *   -DNO_R3                the file's second copy is missing
  *   -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DCOMMIT_RELAXED
  *   -DR0_RELAXED -DR1_RELAXED -DR2_RELAXED
@@ -52,7 +55,13 @@
 #define FILE 1
 #endif
 
+#ifndef AHEAD
+#define AHEAD 0
+#endif
+
+#ifndef PLACES
 #define PLACES 2
+#endif
 #ifndef BLOCKS
 #define BLOCKS 4
 #endif
@@ -245,6 +254,13 @@ inline choose_block() {
 }
 #define VOUCHED (memory[HEAD] >= s + complete)
 
+/* The producer has not come to the block before the one that takes the place of s. */
+#ifdef ONE_MORE
+#define FAR (memory[HEAD] - s < PLACES)
+#else
+#define FAR (memory[HEAD] - s < PLACES - 1)
+#endif
+
 /* What was loaded tells whether the copy is spoilt; if so, no other load matters. */
 #define SPOILT (torn || (seen && stale))
 inline judge() {
@@ -281,7 +297,8 @@ inline forget() {
 }
 
 #if MAPPING > 0
-/* own_block: through the mapping. */
+/* own_block: through the mapping; own_more: a block that was being filled is held, and
+   what was added to it is copied later. */
 active [MAPPING] proctype mapping_reader() {
   READER_STATE;
 end:
@@ -302,6 +319,7 @@ end:
        fi
      };
 #endif
+more:
      do
      :: LOAD(LOAD_HEADER, true, take_header())                   /* R3 */
      :: LOAD(LOAD_COMMITTED, true, take_committed())
@@ -309,7 +327,7 @@ end:
 #ifdef R2_RELAXED
      :: LOAD(LOAD_PAYLOAD, true, take_payload())
 #else
-     :: LOAD(LOAD_PAYLOAD, !(left & LOAD_WORD), take_payload())  /* R3 */
+     :: LOAD(LOAD_PAYLOAD, complete || !(left & LOAD_WORD), take_payload()) /* R3 */
 #endif
 #ifdef NO_R4 /* then R5 may come before what R3 copies, not before R2 */
      :: LOAD(LOAD_SEQUENCE, !(left & LOAD_WORD),
@@ -327,13 +345,24 @@ end:
      atomic {                                                    /* R5 */
        if
 #if !defined(NO_R4) && !defined(NO_R5)
-       :: memory[SEQ(PLACE(s))] != s -> gone()
+       :: memory[SEQ(PLACE(s))] != s -> gone(); forget(); goto end
        :: memory[SEQ(PLACE(s))] == s -> accept()
 #else
        :: accept()
 #endif
        fi;
-       forget()
+       if
+       :: forget(); goto end
+       :: !complete && !seen
+       fi
+     };
+     atomic { /* the next poll: the head may be beyond the block by now */
+       left = LOAD_WORD | LOAD_PAYLOAD;
+#ifdef NO_R4
+       left = left | LOAD_SEQUENCE;
+#endif
+       if :: true :: memory[HEAD] > s -> complete = true fi;
+       goto more
      }
   od
 }
@@ -395,6 +424,52 @@ end:
 #if !defined(NO_R4) && !defined(NO_R5)
        :: memory[SEQ(PLACE(s))] != s -> gone()
        :: memory[SEQ(PLACE(s))] == s -> accept()
+#else
+       :: accept()
+#endif
+       fi;
+       forget()
+     }
+  od
+}
+#endif
+
+#if AHEAD > 0
+/* evr_source_blocks: complete blocks with one pread; R5 is one look at the head. */
+active [AHEAD] proctype ahead_reader() {
+  READER_STATE;
+end:
+  do
+  :: atomic { /* R0: any complete block, also one that is gone by now */
+       memory[HEAD] > 1 -> s = memory[HEAD] - 1;
+       if :: true :: s > 1 -> s-- fi;
+       complete = true;
+       left = LOAD_SEQUENCE | LOAD_HEADER | LOAD_COMMITTED | LOAD_WORD | LOAD_PAYLOAD;
+#ifdef NO_R4
+       left = left | LOAD_HEAD;
+#endif
+     };
+     do                                                          /* R3 */
+#ifdef NO_SEQUENCE /* W1 may be seen before the head that precedes it */
+     :: LOAD(LOAD_SEQUENCE, true, torn = torn || memory[SEQ(PLACE(s))] != s; judge())
+#else
+     :: LOAD(LOAD_SEQUENCE, true, /* another one: it is read alone instead */
+             if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
+#endif
+     :: LOAD(LOAD_HEADER, true, take_header())
+     :: LOAD(LOAD_COMMITTED, true, take_committed())
+     :: LOAD(LOAD_WORD, true, take_word())
+     :: LOAD(LOAD_PAYLOAD, true, take_payload())
+#ifdef NO_R4
+     :: LOAD(LOAD_HEAD, true, if :: FAR :: else -> forget(); goto end fi)
+#endif
+     :: left == 0 -> break
+     od;                                                         /* R4 */
+     atomic {                                                    /* R5 */
+       if
+#if !defined(NO_R4) && !defined(NO_R5)
+       :: FAR -> accept()
+       :: else /* read one by one instead */
 #else
        :: accept()
 #endif

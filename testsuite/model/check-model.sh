@@ -52,8 +52,9 @@ all_states() { # WHAT SPIN-OPTIONS...
 }
 
 mapping="-DMAPPING=1 -DFILE=0" file="-DMAPPING=0 -DFILE=1"
+ahead="-DMAPPING=0 -DFILE=0 -DAHEAD=1 -DPLACES=3 -DBLOCKS=5" # of 2 places it reads none
 
-fails() { # MUTATION READER... (mapping, file): it breaks each of these
+fails() { # MUTATION READER... (mapping, file, ahead): it breaks each of these
   local mutation=$1 reader
   shift
   for reader in "$@"; do
@@ -77,6 +78,7 @@ holds() { # MUTATION WHY READER...: what this one does, another one does as well
 {
   all_states "writer and a mapping reader" $mapping
   all_states "writer and a file reader" $file
+  all_states "writer and a reader of several blocks" $ahead
 }
 if [ $brief = yes ]; then
   all_states "writer and both readers, 3 blocks" -DBLOCKS=3
@@ -86,10 +88,10 @@ else
   all_states "writer and two file readers" -DMAPPING=0 -DFILE=2
 fi
 
-fails -DREACHED_REUSE mapping file
+fails -DREACHED_REUSE mapping file ahead
 fails -DREACHED_GONE mapping file
-for fence in -DNO_W2 -DNO_R4; do fails $fence mapping file; done
-for look in -DNO_R5 -DR0_RELAXED -DR0_RELAXED+-DR1_RELAXED -DW5_RELAXED -DW6_RELAXED; do
+for fence in -DNO_W2 -DNO_R4 -DNO_R5; do fails $fence mapping file ahead; done
+for look in -DR0_RELAXED -DR0_RELAXED+-DR1_RELAXED -DW5_RELAXED -DW6_RELAXED; do
   fails $look mapping file
 done
 for swap in -DW1_AFTER_W3 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD; do
@@ -97,8 +99,10 @@ for swap in -DW1_AFTER_W3 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD; do
 done
 fails -DR2_RELAXED mapping # a file has the second call instead:
 fails -DNO_R3 file
+fails -DONE_MORE ahead
+fails -DNO_SEQUENCE ahead
 # One of two that do the same may go: who looks at a block has seen the head.
-holds -DW4_RELAXED "W5 does it" mapping file
+holds -DW4_RELAXED "W5 does it" mapping file ahead
 holds -DCOMMIT_RELAXED "the next W5 does it" mapping file
 holds -DNO_R1 "R0 and R5 do it" mapping
 holds -DW3_AFTER_W4 "W5 comes after both" mapping file
