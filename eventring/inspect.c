@@ -99,6 +99,17 @@ static bool read_block(const struct evr_trace *trace, unsigned slot, unsigned ri
                           NULL) == EVR_READ_OK;
 }
 
+/* The newest block, which may be overwritten before it is copied: tries again with the
+   one that is the newest then. Its number, or 0. */
+static uint64_t read_newest(struct evr_trace *trace, unsigned slot, unsigned ring,
+                            struct evr_block *block) {
+  for (int attempt = 0; attempt < 8; attempt++) {
+    uint64_t head = evr_trace_head(trace, slot, ring);
+    if (!head || read_block(trace, slot, ring, head, head, block)) return head;
+  }
+  return 0;
+}
+
 /* Time of the last event of a block. */
 static uint64_t newest_ticks(const struct evr_block *block) {
   uint64_t base = evr_block_header(block)->base_ticks, ticks = base;
@@ -117,9 +128,9 @@ static uint64_t newest_ticks(const struct evr_block *block) {
 static void fill_extent(struct evr_trace *trace, unsigned slot, unsigned ring,
                         struct eventring_ring_info *info) {
   struct evr_block block;
-  uint64_t head = evr_trace_head(trace, slot, ring);
-  info->blocks_written = head;
-  if (!head || !read_block(trace, slot, ring, head, head, &block)) return;
+  uint64_t head = read_newest(trace, slot, ring, &block);
+  info->blocks_written = head ? head : trace->head[slot][ring];
+  if (!head) return;
   info->emitted = evr_block_header(&block)->events_before + evr_block_events(&block);
   info->newest_ns = evr_trace_ns(trace, newest_ticks(&block));
   uint64_t oldest = head >= trace->blocks ? head - trace->blocks + 1 : 1;
@@ -148,6 +159,9 @@ int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
   info->delivered = lane->delivered + lane->in_run;
   info->lost = lane->lost;
   info->torn = lane->torn;
+  /* a ring that goes round faster than its newest block can be copied */
+  uint64_t accounted = info->missed + info->delivered + info->lost;
+  if (info->emitted < accounted) info->emitted = accounted;
   return EVENTRING_OK;
 }
 

@@ -146,16 +146,28 @@ static eventring_cursor *open_cursor(bool file) {
   return cursor;
 }
 
+/* What was emitted never becomes less, also when the newest block is overwritten while
+   it is looked at. */
+static void check_emitted(eventring_cursor *cursor, uint64_t *before) {
+  struct eventring_ring_info info;
+  if (eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info) != EVENTRING_OK) return;
+  CHECK(info.emitted >= *before && info.missed + info.delivered + info.lost <= info.emitted);
+  *before = info.emitted;
+}
+
 static void *read_events(void *argument) {
   static const struct eventring_callbacks callbacks = {check_event, check_loss};
   struct reader *r = argument;
   struct eventring_ring_info info;
+  uint64_t emitted = 0;
   pthread_barrier_wait(&barrier);
   eventring_cursor *cursor = open_cursor(r->file);
   pthread_barrier_wait(&barrier);
   while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
     has_been_held = false;
     CHECK(eventring_poll(cursor, &callbacks, r, 0) >= 0);
+    has_been_held = false;
+    check_emitted(cursor, &emitted);
     one_more(&polls);
   }
   has_been_held = true;
