@@ -144,6 +144,18 @@ static int parse_directory(struct eventring_config *config,
   return EVENTRING_OK;
 }
 
+static int bad_class(const struct variable *v, struct eventring_error *error) {
+  char text[320] = "a comma-separated list, each with + or - before it to change the "
+                   "defaults, of all, none";
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_class_name(i);
+    size_t used = strlen(text);
+    if (name)
+      snprintf(text + used, sizeof text - used, ", %.*s", EVENTRING_MAX_CLASS_NAME, name);
+  }
+  return bad(v, error, text);
+}
+
 /* A list such as "gc,user" (these only), "all,-io" or "+calls". */
 static int parse_classes(struct eventring_config *config,
                          const struct variable *v,
@@ -161,8 +173,7 @@ static int parse_classes(struct eventring_config *config,
     if (size == 3 && memcmp(at, "all", 3) == 0)
       bits = all;
     else if (!(size == 4 && memcmp(at, "none", 4) == 0) && index < 0)
-      return bad(v, error, "a comma-separated list of classes, all or none, "
-                           "each with + or - before it to change the defaults");
+      return bad_class(v, error);
     classes = remove ? classes & ~bits : classes | bits;
     at += size + (at[size] == ',');
   }

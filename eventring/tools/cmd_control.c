@@ -153,8 +153,9 @@ static int copy(eventring_cursor *cursor, const char *path) {
 /* ---- Status -------------------------------------------------------------- */
 
 static void status_text(eventring_cursor *cursor, const struct eventring_info *info) {
-  printf("process  %ld, %s\nprogram  %s\nstate    %s\n", (long)info->pid,
-         liveness_name(info->liveness), info->program, state_name(info->state));
+  printf("process  %ld, %s\nprogram  %s\nstate    %s%s\n", (long)info->pid,
+         liveness_name(info->liveness), info->program, state_name(info->state),
+         info->liveness == EVENTRING_DEAD ? " when it died" : "");
   for (int on = 1; on >= 0; on--) {
     printf(on ? "on      " : "off     ");
     for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {

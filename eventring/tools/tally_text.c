@@ -122,10 +122,17 @@ static void gc_row(struct table *table, const char *name, const char *label,
   words_cell(table, domain->promoted);
 }
 
-static void print_gc(const struct tally *tally, FILE *out) {
+static void domain_row(struct table *table, const char *name, const char *label,
+                       const struct tally_domain *domain) {
+  table_cell(table, name);
+  table_cell(table, label);
+  cell_duration(table, domain->watched);
+}
+
+static void fill_domains(const struct tally *tally, struct table *table,
+                         void (*row)(struct table *, const char *, const char *,
+                                     const struct tally_domain *)) {
   char name[16], label[EVENTRING_MAX_DOMAIN_NAME + 32];
-  TABLE(table, "domain", "<name", "watched", "in GC", "share",
-        "words allocated", "words promoted");
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     const struct tally_domain *domain = &tally->domains[slot];
     if (!domain->used) continue;
@@ -133,10 +140,28 @@ static void print_gc(const struct tally *tally, FILE *out) {
     snprintf(label, sizeof label,
              domain->info.incarnation > 1 ? "%s (%u in turn)" : "%s",
              domain->info.name, domain->info.incarnation);
-    gc_row(&table, name, label, domain);
+    row(table, name, label, domain);
   }
-  if (tally->domains_used > 1) gc_row(&table, "all", "", &tally->all);
-  finish("Time in the collector", &table, out);
+  if (tally->domains_used > 1) row(table, "all", "", &tally->all);
+}
+
+/* A host need not have a collector. */
+static bool has_collector(const struct tally *tally) {
+  const struct tally_domain *all = &tally->all;
+  return all->in_gc > 0 || all->allocated >= 0 || all->promoted >= 0;
+}
+
+static void print_domains(const struct tally *tally, FILE *out) {
+  if (has_collector(tally)) {
+    TABLE(table, "domain", "<name", "watched", "in GC", "share",
+          "words allocated", "words promoted");
+    fill_domains(tally, &table, gc_row);
+    finish("Time in the collector", &table, out);
+  } else {
+    TABLE(table, "domain", "<name", "watched");
+    fill_domains(tally, &table, domain_row);
+    finish("Domains", &table, out);
+  }
 }
 
 static void counter_row(void *context, const struct tally_entry *entry) {
@@ -209,7 +234,7 @@ static void print_rings(const struct tally *tally, FILE *out) {
 
 void tally_print_text(const struct tally *tally, FILE *out) {
   print_head(tally, out);
-  print_gc(tally, out);
+  print_domains(tally, out);
   print_spans(tally, out);
   print_counters(tally, out);
   print_events(tally, out);

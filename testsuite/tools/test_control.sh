@@ -116,4 +116,13 @@ rm -f -- copy.eventring
 file=$(echo "$PWD"/*.eventring)
 ends 1 "no process" control "$pid" --pause
 if [ -e "$file" ]; then ends 1 "no live process" control "$file" --resume; fi
+
+# of one that died; and settings that are wrong
+rm -f -- *.eventring
+start --rounds 1000000 --pause-us 300
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+has "state of one that died" "state    running when it died" "$(control --status *.eventring)"
+has "classes are listed" "all, none, lifecycle, gc, domain" \
+  "$(SAROS_EVENTRING_START=1 SAROS_EVENTRING_CLASSES=gc,frobs "$PRODUCER" 2>&1)"
 finish

@@ -42,6 +42,9 @@ is "bytes" "$(expected bytes)" "$(query stats.json '[.counters[] | select(.name 
 is "workers" "$(expected worker_done)" "$(query stats.json '[.events[] | select(.name == "worker_done") | .count] | add')"
 is "detail is off" 0 "$(query stats.json '[.spans[] | select(.name == "prepare")] | length')"
 is "lost" 0 "$(query stats.json .total.lost)"
+text=$("$command" stats --env-prefix EMBED -- ./embed/embed)
+has "domains as text" "worker 1" "$text"
+[[ $text != *collector* ]] || fail "a program without a collector: $text"
 EMBED_CLASSES=+detail "$command" stats --json -o stats.json --env-prefix EMBED -- ./embed/embed --workers 2 --jobs 300 >counts.txt || fail "with detail: $?"
 is "detail" 600 "$(query stats.json '[.spans[] | select(.name == "prepare") | .count] | add')"
 
