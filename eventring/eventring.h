@@ -381,10 +381,10 @@ int eventring_domain_slot(const eventring_domain *domain);
    from standby, stop). Not necessary where probes run; for hosts with safe
    points. Owner. */
 void eventring_domain_check(eventring_domain *domain);
-/* Events written by this domain into a ring since its slot was first used
-   (of all incarnations), exact. Owner. 0 when not recorded. */
 /* Bytes of the rings that the domain is recorded in; 0 when it is not. Owner. */
 uint64_t eventring_domain_bytes(const eventring_domain *domain);
+/* Events written by this domain into a ring since its slot was first used
+   (of all incarnations), exact. Owner. 0 when not recorded. */
 uint64_t eventring_domain_emitted(const eventring_domain *domain,
                                   enum eventring_ring ring);
 

@@ -37,6 +37,8 @@
  *   anything pays nothing. Domains' threads block all other signals of the outside:
  *   those are the host's.
  *
+ * A forked child has the domain of the thread that forked, and no other.
+ *
  * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
  */
 #include "isolate.h"
@@ -619,9 +621,27 @@ static int start_thread(Isolate *i) {
 
 static void end_at_exit(void) { isolate_end_all(true); }
 
+/* Only the thread that forked is left. Whoever held a lock is gone: the registry's was taken
+ * before the fork; other domains' isolates stay allocated, for nobody. */
+static void forget_others_in_child(void) {
+  bool mine = own != NULL, spawned = is_spawned_thread();
+  for (int s = 0; s < ISOLATE_MAX; s++)
+    if (!mine || s != own->slot) atomic_store(&registry.spawned[s], NULL);
+  registry.all = own;
+  if (mine) own->next = own->prev = NULL;
+  if (mine) atomic_store(&own->tid, (int)syscall(SYS_gettid));
+  atomic_store(&registry.running, spawned);
+  atomic_store(&registry.threads, spawned);
+  atomic_store(&registry.hosts, mine && !spawned);
+  atomic_store(&waits, mine ? ALIVE : 0);
+  pthread_mutex_init(&registry.lock, NULL);
+  pthread_cond_init(&registry.ended, NULL);
+}
+
 static void prepare_to_spawn(void) {
   install_handler();
   atexit(end_at_exit);
+  pthread_atfork(lock_registry, unlock_registry, forget_others_in_child);
 }
 
 static SpawnResult enter_registry(Isolate *i) {
