@@ -378,6 +378,8 @@ void isolate_ask_in_handler(Isolate *i, uint32_t what) {
   i->domain->hooks.interrupt(i->domain->current);
 }
 
+void isolate_withdraw(Isolate *i, uint32_t what) { atomic_fetch_and(&i->attention, ~what); }
+
 static void install_handler(void) {
   struct sigaction action = {.sa_handler = on_wake_signal, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);

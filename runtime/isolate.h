@@ -111,6 +111,8 @@ void isolate_finish(Isolate *isolate, IsolateStatus status, Message *outcome, ch
 void isolate_cancel(Isolate *isolate);
 /* For a handler of a signal: asks the domain whose thread runs it for that. */
 void isolate_ask_in_handler(Isolate *isolate, uint32_t what);
+/* Takes back what was asked and not done yet. Own thread. */
+void isolate_withdraw(Isolate *isolate, uint32_t what);
 /* Cancels, in a handler of a signal, all spawned domains. */
 void isolate_cancel_all_in_handler(void);
 /* The program ends: no domain can be spawned from now on. Waits until all (but the caller's)

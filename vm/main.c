@@ -240,6 +240,7 @@ int program_call(lua_State *L, int nargs, int nresults) {
   set_handler(SIGINT, on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
   set_handler(SIGINT, on_termination);
+  isolate_withdraw(interruptible->isolate, ATTENTION_INTERRUPT); /* it came too late for this call */
   lua_remove(L, handler);
   return status;
 }
