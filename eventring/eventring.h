@@ -330,6 +330,10 @@ uint64_t eventring_now(void);
 
 /* -- Catalogue ----------------------------------------------------------- */
 
+/* Unit of an integer that is the id of another definition of the same catalogue: tools
+   show that one's name in its place. */
+#define EVENTRING_UNIT_ID "id"
+
 struct eventring_def {
   const char *name;   /* 1 .. EVENTRING_MAX_NAME bytes, no control characters */
   const char *unit;   /* of the payload: "ns", "words", ...; NULL: none */

@@ -406,7 +406,21 @@ static void push_name(lua_State *L, Cursor *c, int names, uint32_t id) {
   lua_rawseti(L, names, (lua_Integer)id + 1);
 }
 
-static void push_value(lua_State *L, const Cursor *c, const Pending *p) {
+/* Stack during a poll: 1 cursor, 2 callbacks, then the functions by Callback, then names. */
+#define FIRST_FUNCTION 4
+#define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
+
+/* Whether the value is the id of a definition: the guest gets its name. */
+static bool is_name(Cursor *c, const Pending *p) {
+  const struct eventring_def *def = p->payload == EVENTRING_INT ? eventring_cursor_def(c->handle, p->id) : NULL;
+  return def != NULL && def->unit != NULL && strcmp(def->unit, EVENTRING_UNIT_ID) == 0;
+}
+
+static void push_value(lua_State *L, Cursor *c, const Pending *p) {
+  if (is_name(c, p)) {
+    push_name(L, c, NAMES_INDEX, (uint32_t)p->value.i);
+    return;
+  }
   switch (p->payload) {
     case EVENTRING_NONE: lua_pushnil(L); break;
     case EVENTRING_INT: case EVENTRING_UINT: lua_pushinteger(L, p->value.i); break;
@@ -414,10 +428,6 @@ static void push_value(lua_State *L, const Cursor *c, const Pending *p) {
     default: lua_pushlstring(L, c->text + p->value.text.offset, p->value.text.size);
   }
 }
-
-/* Stack during a poll: 1 cursor, 2 callbacks, then the functions by Callback, then names. */
-#define FIRST_FUNCTION 4
-#define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
 
 static void call_back(lua_State *L, Cursor *c, Pending p) {
   lua_pushvalue(L, FIRST_FUNCTION + p.callback);
@@ -428,7 +438,7 @@ static void call_back(lua_State *L, Cursor *c, Pending p) {
     return;
   }
   push_name(L, c, NAMES_INDEX, p.id);
-  bool with_value = p.callback == CB_RUNTIME_COUNTER || p.callback == CB_LIFECYCLE ||
+  bool with_value = p.callback == CB_RUNTIME_BEGIN || p.callback == CB_RUNTIME_COUNTER || p.callback == CB_LIFECYCLE ||
                     p.callback == CB_USER_COUNTER || p.callback == CB_USER_EVENT;
   if (with_value) push_value(L, c, &p);
   lua_call(L, with_value ? 4 : 3, 0);

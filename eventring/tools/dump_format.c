@@ -65,9 +65,25 @@ static void print_hex(FILE *out, const void *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) fprintf(out, "%02x", from[i]);
 }
 
+/* The definition that the value is the id of; NULL: it is none. */
+static const struct eventring_def *named_value(const struct dump_format *format,
+                                               const struct eventring_event *event) {
+  if (event->payload != EVENTRING_INT || !event->def || !event->def->unit ||
+      strcmp(event->def->unit, EVENTRING_UNIT_ID) != 0 || !format->cursor ||
+      event->value.u > UINT16_MAX)
+    return NULL;
+  return eventring_cursor_def(format->cursor, (uint32_t)event->value.u);
+}
+
 static void print_value(const struct dump_format *format,
                         const struct eventring_event *event) {
   FILE *out = format->out;
+  const struct eventring_def *named = named_value(format, event);
+  if (named) {
+    fputs(" = ", out);
+    print_foreign(out, named->name, strlen(named->name));
+    return;
+  }
   switch (event->payload) {
     case EVENTRING_NONE: return;
     case EVENTRING_INT: fprintf(out, " = %" PRId64, event->value.i); break;
@@ -160,7 +176,10 @@ static bool is_utf8(const void *text, size_t size) {
   return true;
 }
 
-static void put_value(struct json *json, const struct eventring_event *event) {
+static void put_value(const struct dump_format *format, struct json *json,
+                      const struct eventring_event *event) {
+  const struct eventring_def *named = named_value(format, event);
+  if (named) json_string_at(json, "value_name", named->name);
   switch (event->payload) {
     case EVENTRING_NONE: return;
     case EVENTRING_INT: json_int_at(json, "value", event->value.i); return;
@@ -212,7 +231,7 @@ static void put_event(const struct dump_format *format, const char *kind,
   json_uint_at(&json, "id", event->id);
   json_string_at(&json, "class", class_name ? class_name : "?");
   json_uint_at(&json, "depth", event->depth);
-  put_value(&json, event);
+  put_value(format, &json, event);
   put_duration(&json, event);
   put_flag(&json, event, EVENTRING_SYNTHETIC, "synthetic");
   put_flag(&json, event, EVENTRING_TORN, "torn");

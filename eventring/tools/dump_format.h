@@ -18,7 +18,7 @@ struct dump_format {
   enum dump_time time;
   uint64_t start_ns;     /* of the recording */
   int64_t start_wall_ns;
-  eventring_cursor *cursor; /* for the names of classes */
+  eventring_cursor *cursor; /* for the names of classes and of values */
 };
 
 void dump_event(const struct dump_format *format,

@@ -94,11 +94,38 @@ static void add_counter(struct tally_counter *counter,
 static void add_event(struct tally_entry *entry,
                       const struct eventring_event *event) {
   switch (event->kind) {
-    case EVENTRING_BEGIN: break; /* told by its end, or open at the end */
+    case EVENTRING_BEGIN: break; /* told by its end, or open at the end; its value: add_named */
     case EVENTRING_END: add_end(span_of(entry), event); break;
     case EVENTRING_COUNTER: add_counter(counter_of(entry), event); break;
     case EVENTRING_LIFECYCLE: entry->lifecycle++; break;
     default: entry->events++; break;
+  }
+}
+
+/* A value that stands for another definition counts as one event of that. */
+static void add_named(struct tally_domain *domain,
+                      const struct eventring_event *event) {
+  if (event->payload != EVENTRING_INT || !event->def || !event->def->unit ||
+      event->flags & EVENTRING_SYNTHETIC ||
+      strcmp(event->def->unit, EVENTRING_UNIT_ID) != 0 ||
+      event->value.u >= EVENTRING_MAX_EVENTS)
+    return;
+  struct tally_entry *entry = entry_at(domain, (uint16_t)event->value.u);
+  entry->id = (uint16_t)event->value.u;
+  entry->ring = event->ring;
+  entry->event_class = event->event_class;
+  entry->events++;
+}
+
+/* Those that were never seen themselves; without a definition they have no name. */
+static void name_entries(struct tally_domain *domain,
+                         const eventring_cursor *cursor) {
+  for (size_t id = 0; domain->entries && id < EVENTRING_MAX_EVENTS; id++) {
+    struct tally_entry *entry = domain->entries[id];
+    if (!entry || entry->name) continue;
+    const struct eventring_def *def = eventring_cursor_def(cursor, entry->id);
+    entry->name = def ? def->name : "?";
+    entry->unit = "";
   }
 }
 
@@ -108,6 +135,7 @@ static int on_event(void *context, const struct eventring_event *event) {
   struct tally_entry *entry = entry_at(domain, event->id);
   describe(entry, event);
   add_event(entry, event);
+  add_named(domain, event);
   gc_clock_event(&domain->clocks[event->ring % EVENTRING_RINGS], event);
   if (!(event->flags & EVENTRING_SYNTHETIC)) {
     if (tally->first_ns == 0 || event->ns < tally->first_ns)
@@ -240,6 +268,7 @@ void tally_finish(struct tally *tally, eventring_cursor *cursor) {
     domain->allocated = domain->promoted = -1;
     if (!domain->used) continue;
     stop_clocks(tally, domain);
+    name_entries(domain, cursor);
     tally_each(domain, sum_words, domain);
     merge_domain(&tally->all, domain);
   }
