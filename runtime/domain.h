@@ -23,8 +23,10 @@ typedef enum Metamethod {
 /* Slots that a stack may grow to. (LUAI_MAXSTACK itself is part of the ABI.) */
 #ifdef SAROS_STRESS
 #define STACK_LIMIT 40000
+#define STACK_WINDOW 16
 #else
 #define STACK_LIMIT LUAI_MAXSTACK
+#define STACK_WINDOW 1024    /* slots beyond those in use that stack_last is away, at least */
 #endif
 #define MAX_C_CALLS 200      /* nested C calls, parser levels and resumes */
 
@@ -48,6 +50,7 @@ typedef enum Metamethod {
 #define CALL_UNWIND 0x10000    /* CALL_PCALL frame that closes variables after an error */
 #define CALL_TOCLOSE 0x40000   /* C frame with pending to-be-closed slots */
 #define CALL_VARARG 0x20000    /* func was shifted up over the extra arguments */
+#define CALL_SCANNED 0x100000  /* not active since a minor collection scanned the stack (gc_thread.c); whoever activates a frame sets its status anew */
 #define CALL_HOOK_YIELDED 0x80000 /* a hook of this Lua frame yielded: its instruction is traced no second time */
 #define CALL_NEGATE 0x100000     /* waits for a __lt in place of __le: its answer counts the other way round */
 
@@ -82,6 +85,7 @@ struct CallInfo {
   } u2;
   int32_t nresults;  /* results wanted by the caller, -1: all */
   uint32_t status;   /* CALL_* */
+  uint32_t depth;    /* place in the list, base_ci being 0 */
 };
 
 #define is_lua_frame(ci) (!((ci)->status & CALL_C))
@@ -103,7 +107,10 @@ struct lua_State {
   TValue *top;           /* first free slot */
   Domain *domain;
   CallInfo *ci;          /* current activation */
-  TValue *stack_last;    /* limit of the usable stack: EXTRA_STACK slots follow */
+  TValue *stack_last;    /* up to where the stack is used without asking, EXTRA_STACK slots more
+                            not counted; all beyond is nil. In a large stack that is less than
+                            stack_end: so a collection need not look at the rest */
+  TValue *stack_end;     /* limit of the stack: EXTRA_STACK slots follow */
   TValue *stack;
   UpValue *open_upvalues;
   TValue *tbc_list;      /* highest slot with a pending to-be-closed variable; `extra` of each holds the distance to the one below */
@@ -115,6 +122,7 @@ struct lua_State {
   uint32_t ncalls_nonyieldable; /* C calls in progress that cannot be yielded across */
   uint32_t npcalls;      /* nested pcall frames run in the loop */
   uint32_t nci;          /* frames in the list */
+  uint32_t reach;        /* slots that C frames may use without asking (gc_thread.c) */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */
   int old_pc;            /* last instruction traced by a line hook */

@@ -139,19 +139,44 @@ static void correct_pointers(lua_State *L, ptrdiff_t shift) {
 
 static size_t stack_bytes(ptrdiff_t slots) { return (size_t)(slots + EXTRA_STACK) * sizeof(TValue); }
 
+/* In a stress build a new part each time. */
+static TValue *reallocate_stack(lua_State *L, ptrdiff_t old, ptrdiff_t slots) {
+#ifdef SAROS_STRESS
+  TValue *to = heap_try_alloc_part(L->domain, stack_bytes(slots));
+  if (to == NULL) return NULL;
+  memcpy(to, L->stack, stack_bytes(old < slots ? old : slots));
+  heap_free_part(L, L->stack, stack_bytes(old));
+  return to;
+#else
+  return heap_try_grow_part(L, L->stack, stack_bytes(old), stack_bytes(slots));
+#endif
+}
+
 /* Gives the thread a stack of so many slots; false when memory is short. */
 static bool resize_stack(lua_State *L, ptrdiff_t slots) {
-  ptrdiff_t old = L->stack_last - L->stack, kept = old < slots ? old : slots;
-  TValue *from = L->stack, *to = heap_try_alloc_part(L->domain, stack_bytes(slots));
+  ptrdiff_t old = L->stack_end - L->stack, window = L->stack_last - L->stack;
+  TValue *from = L->stack, *to = reallocate_stack(L, old, slots);
   if (to == NULL) return false;
-  memcpy(to, from, stack_bytes(kept));
-  for (ptrdiff_t i = kept + EXTRA_STACK; i < slots + EXTRA_STACK; i++) set_nil(&to[i]);
+  if (!heap_part_is_zeroed(to, stack_bytes(slots)))
+    for (ptrdiff_t i = old + EXTRA_STACK; i < slots + EXTRA_STACK; i++) set_nil(&to[i]);
   L->stack = to;
-  L->stack_last = to + slots;
-  correct_pointers(L, (char *)to - (char *)from);
-  heap_free_part(L, from, stack_bytes(old));
+  L->stack_end = to + slots;
+  L->stack_last = to + (window < slots ? window : slots);
+  if (to != from) correct_pointers(L, (char *)to - (char *)from);
   gc_part_changed(L, L);
   return true;
+}
+
+/* Lets the thread use n slots from top on, and some more, if the stack has as many. */
+static bool widen_window(lua_State *L, ptrdiff_t n) {
+  if (L->stack_end - L->top <= n) return false;
+  bool some_more = L->stack_end - L->top > n + STACK_WINDOW;
+  L->stack_last = some_more ? L->top + n + STACK_WINDOW : L->stack_end;
+  return true;
+}
+
+void stack_narrow_window(lua_State *L, TValue *used) {
+  L->stack_last = L->stack_end - used > STACK_WINDOW ? used + STACK_WINDOW : L->stack_end;
 }
 
 static ptrdiff_t slots_in_use(const lua_State *L) {
@@ -163,23 +188,24 @@ static ptrdiff_t slots_in_use(const lua_State *L) {
 
 /* Twice the size, or what is needed; 0 when that is beyond the limit. */
 static ptrdiff_t next_size(const lua_State *L, int n) {
-  ptrdiff_t needed = L->top - L->stack + n, size = 2 * (L->stack_last - L->stack);
+  ptrdiff_t needed = L->top - L->stack + n, size = 2 * (L->stack_end - L->stack);
   if (needed >= MAX_STACK) return 0;
   if (size < needed + 1) size = needed + 1;
   return size < MAX_STACK ? size : MAX_STACK;
 }
 
 bool stack_try_grow(lua_State *L, int n) {
-  if (L->stack_last - L->stack > MAX_STACK) return false;
+  if (widen_window(L, n)) return true;
+  if (L->stack_end - L->stack > MAX_STACK) return false;
   ptrdiff_t size = next_size(L, n);
-  return size != 0 && resize_stack(L, size);
+  return size != 0 && resize_stack(L, size) && widen_window(L, n);
 }
 
 #ifdef SAROS_STRESS
 /* Large stacks move each so many times only: what is copied a call stays bounded. */
 static void move_stack(lua_State *L) {
   static _Thread_local uint32_t turn;
-  ptrdiff_t slots = L->stack_last - L->stack;
+  ptrdiff_t slots = L->stack_end - L->stack;
   if (slots > 2000 && ++turn % (uint32_t)(slots / 500) != 0) return;
   stress_pause();
   resize_stack(L, slots); /* when memory is short it stays where it is */
@@ -194,14 +220,17 @@ void stack_grow(lua_State *L, int n) {
     return;
   }
 #endif
-  if (L->stack_last - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR); /* overflow while handling one */
+  if (widen_window(L, n)) return;
+  if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR); /* overflow while handling one */
   ptrdiff_t size = next_size(L, n);
   if (!resize_stack(L, size != 0 ? size : MAX_STACK + ERROR_STACK)) error_memory(L);
+  L->stack_last = L->stack_end;
+  widen_window(L, n);
   if (size == 0) error_run(L, "stack overflow");
 }
 
 void stack_shrink(lua_State *L) {
-  ptrdiff_t size = L->stack_last - L->stack;
+  ptrdiff_t size = L->stack_end - L->stack;
   if (size <= SHRINK_FROM) return;
   /* A lower bound first: walking all frames at each caught error would make
    * the unwinding of nested pcalls quadratic. */
@@ -220,6 +249,7 @@ CallInfo *callinfo_extend(lua_State *L) {
   memset(ci, 0, sizeof *ci);
   ci->prev = L->ci;
   L->ci->next = ci;
+  ci->depth = L->ci->depth + 1;
   L->nci++;
   gc_part_changed(L, L);
   return ci;
@@ -248,7 +278,7 @@ bool thread_make_stack(lua_State *L) {
   if (stack == NULL) return false;
   for (int i = 0; i < BASIC_STACK_SIZE + EXTRA_STACK; i++) set_nil(&stack[i]);
   L->stack = stack;
-  L->stack_last = stack + BASIC_STACK_SIZE;
+  L->stack_last = L->stack_end = stack + BASIC_STACK_SIZE;
   L->top = stack + 1; /* slot of the base frame's function */
   L->base_ci.func = stack;
   L->base_ci.top = L->top + LUA_MINSTACK;

@@ -26,6 +26,8 @@ bool thread_make_stack(lua_State *L);
 /* Stack of a thread */
 void stack_grow(lua_State *L, int n);  /* room for n more; raises "stack overflow"; see stack_lacks */
 bool stack_try_grow(lua_State *L, int n); /* the same without raising: false beyond the limit or out of memory */
+/* For the collector: makes stack_last follow the highest slot that may be used without asking. */
+void stack_narrow_window(lua_State *L, TValue *used);
 void stack_shrink(lua_State *L);       /* when far more is allocated than in use */
 CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating it */
 #define stack_save(L, p) ((char *)(p) - (char *)(L)->stack)

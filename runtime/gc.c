@@ -48,6 +48,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "func.h"
 #include "gc_trace.h"
@@ -204,9 +205,9 @@ static bool slice_over(const Gc *gc, size_t work) {
          (gc->phase == GC_PHASE_ATOMIC && gc->slice_work > LEAST_SLICE);
 }
 
-static void slice(Domain *d, size_t work) {
+static void slice(Domain *d, size_t work, EventId reason) {
   Gc *gc = &d->gc;
-  TRACE_BEGIN(d, MAJOR_SLICE);
+  TRACE_BEGIN_REASON(d, MAJOR_SLICE, reason);
   gc->slice_work = 0;
   do {
     bool atomic = gc->phase == GC_PHASE_ATOMIC;
@@ -217,15 +218,15 @@ static void slice(Domain *d, size_t work) {
   TRACE_END(d, MAJOR_SLICE);
 }
 
-static void finish_cycle(Domain *d) {
-  while (d->gc.phase != GC_PHASE_IDLE) slice(d, SIZE_MAX);
+static void finish_cycle(Domain *d, EventId reason) {
+  while (d->gc.phase != GC_PHASE_IDLE) slice(d, SIZE_MAX, reason);
 }
 
-static void full_cycle(Domain *d) {
-  TRACE_BEGIN(d, MAJOR);
-  finish_cycle(d);
-  gc_minor(d); /* what is promoted while a cycle marks survives it */
-  do slice(d, SIZE_MAX); while (d->gc.phase != GC_PHASE_IDLE);
+static void full_cycle(Domain *d, EventId reason) {
+  TRACE_BEGIN_REASON(d, MAJOR, reason);
+  finish_cycle(d, reason);
+  gc_minor(d, reason); /* what is promoted while a cycle marks survives it */
+  do slice(d, SIZE_MAX, reason); while (d->gc.phase != GC_PHASE_IDLE);
   heap_trim_start(&d->heap);
   heap_trim(&d->heap, nursery_blocks(&d->gc), SIZE_MAX);
   heap_large_release(&d->heap, SIZE_MAX);
@@ -290,12 +291,12 @@ static void do_what_is_due(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->emergency) {
     gc->emergency = 0;
-    full_cycle(d);
+    full_cycle(d, EV_REASON_EMERGENCY);
   } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
-    gc_minor(d);
-    if (gc->phase == GC_PHASE_IDLE && measure(d) >= gc->threshold) slice(d, 1);
+    gc_minor(d, EV_REASON_NURSERY);
+    if (gc->phase == GC_PHASE_IDLE && measure(d) >= gc->threshold) slice(d, 1, EV_REASON_THRESHOLD);
   } else if (gc->phase != GC_PHASE_IDLE) {
-    slice(d, slice_work(d));
+    slice(d, slice_work(d), EV_REASON_PACE);
   }
   heap_large_release(&d->heap, RELEASE_BYTES);
 }
@@ -305,9 +306,9 @@ static void do_what_is_due(Domain *d) {
  * whole heap) now and then. */
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
-  gc_minor(d);
+  gc_minor(d, EV_REASON_STRESS);
   if (gc->phase != GC_PHASE_SWEEP_STRINGS) string_table_trim(d, 2);
-  if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : SWEEP_SLICE / 8);
+  if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : SWEEP_SLICE / 8, EV_REASON_STRESS);
   if (gc->verify_count-- == 0) {
     gc_verify(d, "stress");
     gc->verify_count = (uint32_t)(heap_old_bytes(&d->heap) >> 9) + 16;
@@ -318,6 +319,20 @@ static void stress_step(Domain *d) {
 #define do_step(d) do_what_is_due(d)
 #endif
 
+static int64_t thread_cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void do_step_measured(Domain *d) {
+  bool timed = eventring_enabled(d->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
+  int64_t before = timed ? thread_cpu_ns() : 0;
+  d->gc.step_work = 0;
+  do_step(d);
+  if (timed) TRACE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
+}
+
 NOINLINE void gc_step(lua_State *L) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
@@ -326,9 +341,10 @@ NOINLINE void gc_step(lua_State *L) {
     gc_set_trigger(d);
     return;
   }
-  bool emergency = gc->emergency;
+  bool emergency = gc->emergency; /* what it does is not bounded, nor is it meant to be */
   enter(L);
-  do_step(d);
+  do_step_measured(d);
+  if (!emergency) TRACE_COUNTER(d, PAUSE_WORK, gc->step_work);
   leave(L);
   stack_shrink(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
@@ -340,7 +356,7 @@ void gc_full(lua_State *L) {
   Domain *d = L->domain;
   if (d->gc.running) return;
   enter(L);
-  full_cycle(d);
+  full_cycle(d, EV_REASON_COLLECT);
   leave(L);
   stack_shrink(L);
   gc_run_finalizers(L, SIZE_MAX);
@@ -362,9 +378,9 @@ bool gc_step_by(lua_State *L, size_t kib) {
   size_t work = kib > 0 ? percent(kib << 10, gc->stepmul) : least_slice(gc);
   uint64_t majors = gc->stats.majors;
   enter(L);
-  gc_minor(d);
+  gc_minor(d, EV_REASON_STEP);
   for (size_t done = 0; done < work && gc->stats.majors == majors; done += gc->slice_work + 1024)
-    slice(d, work - done);
+    slice(d, work - done, EV_REASON_STEP);
   leave(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   return gc->stats.majors != majors;

@@ -76,10 +76,16 @@ typedef struct GcCards {
   size_t n, capacity;
 } GcCards;
 
-/* A large table that the major trace is scanning piece by piece. */
+/* A large table or deep thread that the major trace is scanning piece by piece. */
 typedef struct GcPartial {
-  Table *table;
-  uint32_t array_from, node_from; /* where to continue */
+  GCObject *object;
+  uint32_t first;     /* slot of the array part or of the stack to go on from */
+  uint32_t node_from; /* table: node to go on from */
+  uint32_t stage;     /* thread: 0 slots, 1 frames, 2 open upvalues */
+  union {
+    CallInfo *frame;  /* to go on with, downwards */
+    UpValue *upvalue; /* NULL: from the first */
+  } at;
 } GcPartial;
 
 typedef struct GcPartials {
@@ -141,6 +147,7 @@ typedef struct Gc {
   size_t code;          /* of those alive at the last look and promoted since */
   size_t young_code;    /* made since the last minor collection */
   size_t slice_work;    /* done in this slice */
+  size_t step_work;     /* in this step of the collector: bytes looked at (doc/COLLECTOR.md) */
   size_t mark_due;      /* work that promotions have earned and slices have not done yet */
   /* Traces */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
@@ -220,6 +227,8 @@ void gc_remember_slot(Domain *d, Table *t, const void *slot);
 void gc_table_resized(lua_State *L, Table *t);
 /* The thread runs from now on, or its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);
+/* A slot of this frame of the thread, which is not the current one, was written to. */
+void gc_frame_changed(lua_State *L, CallInfo *ci);
 /* A part of the object (code, constants, CallInfo, ...) was allocated or replaced: its
  * lines must be marked again. */
 void gc_part_changed(lua_State *L, void *owner);

@@ -10,7 +10,7 @@
  * and all that was logged has been followed; what is left to trace is what
  * that found. Then weak tables and finalizers are settled.
  *
- * Large tables are put on Gc.partial and scanned PIECE slots at a time, the
+ * Large tables and deep threads are put on Gc.partial and scanned PIECE slots at a time, the
  * objects found being traced before the next piece; so the grey stack stays
  * small and a slice short.
  *
@@ -47,15 +47,14 @@ void gc_start_marking(Domain *d) {
   gc_scan_roots_major(d);
 }
 
-/* One piece of the table on top of Gc.partial; answers its bytes. */
-static size_t scan_piece(Domain *d) {
-  GcPartial *p = &d->gc.partial.items[d->gc.partial.n - 1];
-  Table *t = p->table;
-  if (p->array_from < t->array_size) {
-    uint32_t n = t->array_size - p->array_from;
+/* One piece of what is on top of Gc.partial; each answers its bytes. */
+static size_t scan_table_piece(Domain *d, GcPartial *p) {
+  Table *t = (Table *)p->object;
+  if (p->first < t->array_size) {
+    uint32_t n = t->array_size - p->first;
     if (n > PIECE) n = PIECE;
-    visit_values(d, t->array + p->array_from, n, SCAN_MAJOR);
-    p->array_from += n;
+    visit_values(d, t->array + p->first, n, SCAN_MAJOR);
+    p->first += n;
     return n * sizeof(TValue);
   }
   if (p->node_from < table_nodes(t)) {
@@ -67,6 +66,14 @@ static size_t scan_piece(Domain *d) {
   }
   d->gc.partial.n--;
   return 0;
+}
+
+static size_t scan_piece(Domain *d) {
+  GcPartial *p = &d->gc.partial.items[d->gc.partial.n - 1];
+  if (p->object->type == LUA_TTABLE) return scan_table_piece(d, p);
+  size_t work = 0;
+  if (gc_scan_thread_piece(d, p, &work)) d->gc.partial.n--;
+  return work;
 }
 
 bool gc_mark_some(Domain *d, size_t work) {
@@ -81,6 +88,7 @@ bool gc_mark_some(Domain *d, size_t work) {
     done += bytes + OBJECT_WORK;
   }
   gc->slice_work += done;
+  gc->step_work += done;
   return gc->grey.n == 0 && gc->partial.n == 0 && !gc_weak_noted(gc);
 }
 
@@ -106,7 +114,7 @@ static void settle_weak(Domain *d) {
 
 void gc_mark_atomic(Domain *d) {
   TRACE_BEGIN(d, MARK_ATOMIC);
-  gc_minor(d); /* it follows the roots too */
+  gc_minor(d, EV_REASON_ATOMIC); /* it follows the roots too */
   mark_all(d);
   settle_weak(d);
   d->gc.marking_mask = 0;

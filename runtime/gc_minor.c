@@ -16,6 +16,8 @@
 #include "gc_trace.h"
 #include "trace.h"
 
+#define REMEMBERED_WORK 64 /* bytes that an object or a card is worth, beside those that are scanned */
+
 /* ---- promotion --------------------------------------------------------------- */
 
 static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
@@ -69,7 +71,7 @@ static void rescan(Domain *d, GCObject *o) {
   Table *t = (Table *)o;
   size_t counted = d->gc.part_bytes[SCAN_MINOR];
   if (o->type == LUA_TTABLE) counted += new_part(t->array, array_bytes(t)) + new_part(t->node, node_bytes(t));
-  gc_scan_minor(d, o);
+  d->gc.step_work += REMEMBERED_WORK + gc_scan_minor(d, o);
   d->gc.part_bytes[SCAN_MINOR] = counted;
 }
 
@@ -129,6 +131,7 @@ static void scan_card(Domain *d, const GcCard *c) {
 static void scan_cards(Domain *d) {
   GcCards *cards = &d->gc.cards;
   for (size_t i = 0; i < cards->n; i++) scan_card(d, &cards->items[i]);
+  d->gc.step_work += cards->n * (REMEMBERED_WORK + ((size_t)1 << HEAP_CARD_SHIFT));
   cards->n = 0;
 }
 
@@ -198,16 +201,17 @@ static void reclaim(Domain *d) {
 static void count_promoted(Domain *d) {
   size_t bytes = d->gc.object_bytes[SCAN_MINOR] + d->gc.part_bytes[SCAN_MINOR];
   d->heap.live_bytes += bytes;
+  d->gc.step_work += bytes;
   d->gc.object_bytes[SCAN_MAJOR] += bytes;
   d->gc.code += d->gc.code_bytes[SCAN_MINOR];
   d->gc.young_code = 0;
   d->gc.code_bytes[SCAN_MAJOR] += d->gc.code_bytes[SCAN_MINOR];
 }
 
-void gc_minor(Domain *d) {
+void gc_minor(Domain *d, EventId reason) {
   Heap *h = &d->heap;
   trace_collection(d);
-  TRACE_BEGIN(d, MINOR);
+  TRACE_BEGIN_REASON(d, MINOR, reason);
   heap_retire(h);
   size_t before = heap_old_bytes(h), allocated = heap_taken(h);
   TRACE_COUNTER(d, ALLOCATED_WORDS, allocated / 8);

@@ -1,17 +1,10 @@
 /* runtime/gc_scan.c: what an object refers to, type by type (see gc_trace.h).
  *
- * Threads. A stack has no write barrier: a thread that runs, or that was written
- * to, is in the remembered set. Each scan sets the slots from top on to nil, so
- * that no slot of any stack ever refers to something reclaimed. Frames beyond
- * the current one are kept for reuse, a few of them.
- *
  * Tables of which a part is large are scanned by the minor trace only where
  * their cards are marked, or whole when the part is fresh; by the major trace
  * piece by piece (gc_mark.c).
  */
 #include "gc_trace.h"
-
-#define SPARE_FRAMES 8 /* beyond as many as are in use */
 
 /* ---- extents ----------------------------------------------------------------- */
 
@@ -87,7 +80,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   if (unlikely(w != WEAK_NONE)) {
     scan_weak_table(d, t, w, SCAN_MAJOR);
   } else if (unlikely(t->array_size + t->node_mask > PIECE)) {
-    GC_PUSH(d, &d->gc.partial, (GcPartial){t, 0, 0});
+    GC_PUSH(d, &d->gc.partial, (GcPartial){.object = (GCObject *)t});
     return sizeof(Table);
   } else {
     visit_values(d, t->array, t->array_size, SCAN_MAJOR);
@@ -152,36 +145,6 @@ ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
   return sizeof(Userdata) + u->nuservalues * sizeof(TValue);
 }
 
-/* ---- threads --------------------------------------------------------------------------- */
-
-/* Marks the frames; keeps a few of those that are not in use. */
-ALWAYS_INLINE size_t scan_frames(Domain *d, lua_State *co, ScanKind kind) {
-  CallInfo *last = &co->base_ci;
-  uint32_t used = 0, spare = 0;
-  for (; last != co->ci; used++) {
-    last = last->next;
-    mark_part(d, last, sizeof *last, kind);
-  }
-  for (; last->next != NULL && spare < used + SPARE_FRAMES; spare++) {
-    last = last->next;
-    mark_part(d, last, sizeof *last, kind);
-  }
-  last->next = NULL;
-  co->nci = used + spare;
-  return co->nci * sizeof(CallInfo);
-}
-
-ALWAYS_INLINE size_t scan_thread(Domain *d, lua_State *co, ScanKind kind) {
-  if (co->stack == NULL) return sizeof(lua_State); /* being made */
-  size_t slots = (size_t)(co->stack_last + EXTRA_STACK - co->stack);
-  mark_part(d, co->stack, slots * sizeof(TValue), kind);
-  visit_values(d, co->stack, (size_t)(co->top - co->stack), kind);
-  for (TValue *v = co->top; v < co->stack + slots; v++) set_nil(v);
-  for (UpValue *uv = co->open_upvalues; uv != NULL; uv = uv->u.open.next) VISIT(d, uv, kind);
-  VISIT(d, co->resumer, kind);
-  return sizeof(lua_State) + slots * sizeof(TValue) + scan_frames(d, co, kind);
-}
-
 /* ---- both traces ------------------------------------------------------------------------- */
 
 ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
@@ -195,7 +158,8 @@ ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
     case TYPE_C_CLOSURE: return scan_c_closure(d, (CClosure *)o, kind);
     case LUA_TUSERDATA: return scan_userdata(d, (Userdata *)o, kind);
     case TYPE_PROTO: return scan_prototype(d, (Prototype *)o, kind);
-    case LUA_TTHREAD: return scan_thread(d, (lua_State *)o, kind);
+    case LUA_TTHREAD:
+      return kind == SCAN_MAJOR ? gc_scan_thread_major(d, (lua_State *)o) : gc_scan_thread_minor(d, (lua_State *)o);
     default: return 0; /* strings refer to nothing */
   }
 }
@@ -203,13 +167,14 @@ ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
 size_t gc_scan_minor(Domain *d, GCObject *o) { return scan(d, o, SCAN_MINOR); }
 size_t gc_scan_major(Domain *d, GCObject *o) { return scan(d, o, SCAN_MAJOR); }
 
-/* A running thread and those that wait for it. Their memory was counted when
- * they were promoted or marked. */
+/* A running thread and those that wait for it. Their memory was counted when they were
+ * promoted or marked. The major trace comes to them as to any grey object. */
 ALWAYS_INLINE void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
   for (; co != NULL; co = co->resumer) {
     VISIT(d, co, kind);
+    if (kind == SCAN_MAJOR) continue;
     size_t counted = d->gc.part_bytes[kind];
-    scan_thread(d, co, kind);
+    d->gc.step_work += gc_scan_thread_minor(d, co);
     d->gc.part_bytes[kind] = counted;
   }
 }
@@ -222,7 +187,8 @@ ALWAYS_INLINE void scan_roots(Domain *d, ScanKind kind) {
   VISIT(d, d->memory_error, kind);
   for (int i = 0; i < META_COUNT; i++) VISIT(d, d->meta_names[i], kind);
   for (size_t i = 0; i < gc->fixed.n; i++) VISIT(d, gc->fixed.items[i], kind);
-  for (size_t i = gc->finalizers_first; i < gc->finalizers.n; i++) VISIT(d, gc->finalizers.items[i], kind);
+  if (kind == SCAN_MAJOR)
+    for (size_t i = gc->finalizers_first; i < gc->finalizers.n; i++) VISIT(d, gc->finalizers.items[i], kind);
   scan_chain(d, d->current, kind);
   if (gc->caller != d->current) scan_chain(d, gc->caller, kind);
 }

@@ -41,6 +41,7 @@ static void prefetch_bucket(const StringTable *table, const String *s) {
 /* The newest are first in their chains, so they go first. */
 void gc_drop_young_strings(Domain *d) {
   GcVector *made = &d->gc.new_interned;
+  d->gc.step_work += made->n * WORK_BUCKET;
   while (made->n > 0) {
     String *s = made->items[--made->n];
     if (made->n >= PREFETCH_AHEAD) prefetch_bucket(&d->strings, made->items[made->n - PREFETCH_AHEAD]);
@@ -65,6 +66,7 @@ bool gc_sweep_strings(Domain *d, size_t work) {
   size_t done = 0;
   for (; i < table->size && done < work; done += WORK_BUCKET) sweep_bucket(d, string_bucket(table, i++));
   d->gc.slice_work += done;
+  d->gc.step_work += done;
   d->gc.sweep_bucket = i;
   return i >= table->size;
 }
@@ -86,6 +88,7 @@ bool gc_sweep_large(Domain *d, size_t work) {
     }
   }
   gc->slice_work += done;
+  gc->step_work += done;
   return gc->sweep_large == &h->large_old;
 }
 
@@ -125,5 +128,6 @@ bool gc_sweep_blocks(Domain *d, size_t work) {
     }
   }
   gc->slice_work += done;
+  gc->step_work += done;
   return gc->sweep_chunk == NULL;
 }

@@ -17,6 +17,7 @@
 
 #include "domain.h"
 #include "table.h"
+#include "trace.h"
 
 typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 
@@ -127,6 +128,11 @@ ALWAYS_INLINE bool has_references(const GCObject *o) {
 /* Scan one object; answer the bytes that it and its parts take. */
 size_t gc_scan_minor(Domain *d, GCObject *o);
 size_t gc_scan_major(Domain *d, GCObject *o);
+/* Threads (gc_thread.c): the minor one looks at what may have changed since the last one,
+ * the major ones at everything, in pieces when that is much; true when it was the last. */
+size_t gc_scan_thread_minor(Domain *d, lua_State *co);
+size_t gc_scan_thread_major(Domain *d, lua_State *co);
+bool gc_scan_thread_piece(Domain *d, GcPartial *p, size_t *work);
 /* What every trace begins with; the running threads among them. */
 void gc_scan_roots_minor(Domain *d);
 void gc_scan_roots_major(Domain *d);
@@ -154,7 +160,7 @@ ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
 
 /* ---- the other parts ------------------------------------------------------------------------ */
 
-void gc_minor(Domain *d);                /* gc_minor.c */
+void gc_minor(Domain *d, EventId reason); /* gc_minor.c */
 void gc_drain_minor(Domain *d);
 void gc_start_marking(Domain *d);        /* gc_mark.c */
 bool gc_mark_some(Domain *d, size_t work); /* true when nothing grey is left */

@@ -232,7 +232,9 @@ static void look_at_prototype(Verifier *v, const Prototype *p) {
 static void look_at_thread(Verifier *v, const lua_State *co) {
   if (co->stack == NULL) return;
   const GCObject *o = (const GCObject *)co;
-  check_part(v, co->stack, (size_t)(co->stack_last + EXTRA_STACK - co->stack) * sizeof(TValue), o);
+  check_part(v, co->stack, (size_t)(co->stack_end + EXTRA_STACK - co->stack) * sizeof(TValue), o);
+  for (const TValue *s = co->stack_last + EXTRA_STACK; s < co->stack_end + EXTRA_STACK; s++)
+    RULE(v, is_nil(s), "a stack is nil beyond its window", o);
   for (const CallInfo *ci = co->base_ci.next; ci != NULL; ci = ci->next) check_part(v, ci, sizeof *ci, o);
   for (const TValue *s = co->stack; s < co->top; s++) refer_value(v, s);
   const UpValue *above = NULL;
@@ -268,7 +270,7 @@ static bool in_vector(const GcVector *vector, const GCObject *o) {
 
 static bool is_grey(const Gc *gc, const GCObject *o) {
   for (size_t i = 0; i < gc->partial.n; i++)
-    if ((const GCObject *)gc->partial.items[i].table == o) return true;
+    if ((const GCObject *)gc->partial.items[i].object == o) return true;
   return in_vector(&gc->grey, o);
 }
 

@@ -399,27 +399,32 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
   else if (heap_line_of(part) != 0 && h->live_bytes >= size) h->live_bytes -= size; /* it was old */
 }
 
-void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size) {
+static void *grow_large(Domain *d, void *part, size_t new_size) {
+  gc_large_part_moving(d, heap_large_of(part));
+  LargeHeader *moved = stress_allocation_fails() ? NULL : heap_large_resize(d, heap_large_of(part), new_size);
+  return moved != NULL ? moved + 1 : note_failure(d);
+}
+
+void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size) {
   Heap *h = &L->domain->heap;
-  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size)) {
-    gc_large_part_moving(L->domain, heap_large_of(part));
-    LargeHeader *moved = stress_allocation_fails() ? NULL : heap_large_resize(L->domain, heap_large_of(part), new_size);
-    if (moved == NULL) {
-      note_failure(L->domain);
-      error_memory(L);
-    }
-    return moved + 1;
-  }
+  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size)) return grow_large(L->domain, part, new_size);
   size_t old_end = heap_round(old_size), new_end = heap_round(new_size);
   bool last = part != NULL && (char *)part + old_end == h->cursor && (char *)part >= h->hole;
   if (last && !heap_is_large(new_size) && new_end <= (size_t)(h->limit - (char *)part)) {
     h->cursor = (char *)part + new_end;
     return part;
   }
-  void *copy = heap_alloc_part(L, new_size);
+  void *copy = heap_try_alloc_part(L->domain, new_size);
+  if (copy == NULL) return NULL;
   if (part != NULL) memcpy(copy, part, old_size < new_size ? old_size : new_size);
   heap_free_part(L, part, old_size);
   return copy;
+}
+
+void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size) {
+  void *grown = heap_try_grow_part(L, part, old_size, new_size);
+  if (unlikely(grown == NULL && new_size > 0)) error_memory(L);
+  return grown;
 }
 
 /* ---- limit --------------------------------------------------------------------------------- */

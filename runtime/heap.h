@@ -129,6 +129,8 @@ void heap_free_part(lua_State *L, void *part, size_t size);
  * back. Large parts keep their cards: slot n of the new is slot n of the old
  * for the write barrier, so the owner need not be rescanned. */
 void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
+/* The same, but answers NULL instead of raising; the old part is as it was then. */
+void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
 /* Whether a part of this size is all zero bytes (nil) when allocated, and what
  * heap_grow_part added to it as well: the huge ones are, and should not be touched needlessly. */
 ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size);

@@ -14,9 +14,15 @@
 #define UNIT_WORDS "words"
 #define UNIT_BYTES "bytes"
 #define UNIT_NS "ns"
+#define UNIT_ID EVENTRING_UNIT_ID
 #define PAYLOAD_SPAN EVENTRING_NONE
+#define PAYLOAD_REASONED_SPAN EVENTRING_INT
+#define PAYLOAD_NAME EVENTRING_NONE
 #define PAYLOAD_COUNTER EVENTRING_INT
 #define PAYLOAD_LIFECYCLE EVENTRING_INT
+
+#define EVENTRING_DEF_REASONED_SPAN EVENTRING_DEF_SPAN
+#define EVENTRING_DEF_NAME EVENTRING_DEF_EVENT
 
 static const struct eventring_def catalogue[] = {
 #define EVENT(id, name, kind, class, unit, doc) \
@@ -81,10 +87,16 @@ static int registration_status;
 static struct eventring_error registration_error;
 static char program_name[EVENTRING_MAX_PROGRAM + 1];
 
+static void define_classes(void) {
+  if (eventring_state() != EVENTRING_STOPPED) return;
+  eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
+  eventring_define_class(EVENTRING_CLASS_GC_DETAIL, "gc_detail", false);
+}
+
 static void register_catalogue(void) {
   unsigned first = 0;
   pthread_atfork(NULL, NULL, forget_after_fork);
-  eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
+  define_classes();
   registration_status = eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
   /* the probes' ids are constants that count from the host's first */
   rt_assert(registration_status != 0 || first == EVENTRING_ID_HOST);
@@ -103,6 +115,7 @@ static void warn(void *context, const struct eventring_error *error) {
 }
 
 static int configure(struct eventring_config *config, struct eventring_error *error) {
+  define_classes(); /* before the environment is read, which may name them */
   eventring_config_init(config);
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;

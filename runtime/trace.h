@@ -16,8 +16,9 @@ typedef enum EventId {
   EVENT_COUNT
 } EventId;
 
-/* Classes of our own, named when the catalogue is registered; off by default. */
+/* Classes of our own, named before the recorder starts; off by default. */
 #define EVENTRING_CLASS_FFI ((enum eventring_class)EVENTRING_CLASS_HOST)
+#define EVENTRING_CLASS_GC_DETAIL ((enum eventring_class)(EVENTRING_CLASS_HOST + 1))
 
 /* EV_CLASS_x: class of event x, a constant, so that a probe tests one known bit. */
 enum {
@@ -33,6 +34,8 @@ enum {
   eventring_begin((d)->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_##id, TRACE_ID(id))
 #define TRACE_BEGIN_INT(d, id, value) \
   eventring_begin_int((d)->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_##id, TRACE_ID(id), (int64_t)(value))
+/* Why a REASONED_SPAN runs: EV_REASON_x. */
+#define TRACE_BEGIN_REASON(d, id, reason) TRACE_BEGIN_INT(d, id, EVENTRING_ID_HOST + (reason))
 #define TRACE_END(d, id) \
   eventring_end((d)->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_##id, TRACE_ID(id))
 #define TRACE_COUNTER(d, id, value) \

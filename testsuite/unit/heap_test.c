@@ -51,7 +51,7 @@ static TValue *push_table(lua_State *L, uint32_t narray, uint32_t nhash) {
 
 static void minor(lua_State *L) {
   L->domain->gc.caller = L;
-  gc_minor(L->domain);
+  gc_minor(L->domain, EV_REASON_COLLECT);
   L->domain->gc.caller = NULL;
 }
 

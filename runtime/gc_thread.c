@@ -1,0 +1,184 @@
+/* runtime/gc_thread.c: what a thread refers to.
+ *
+ * A stack has no write barrier: a thread that runs, or that was written to, is in the
+ * remembered set, and each minor collection looks at it again. What it looks at is
+ * bounded by what the thread did since, not by how deep it is:
+ *
+ *   The watermark. Each scan sets CALL_SCANNED in the frames in use, and activating
+ *   a frame sets its status anew. So the highest frame that has it was there at the
+ *   last scan; only this one and those above can have been running since, and
+ *   everything below refers to old objects still. Slots below that are written to
+ *   from elsewhere: through an open upvalue, which has a write barrier of its own; by
+ *   debug.setlocal, which takes the flags away (gc_frame_changed).
+ *
+ *   The window. All slots from stack_last + EXTRA_STACK on are nil; each scan sets to
+ *   nil what lies between top and there, so that no slot of any stack ever refers to
+ *   something reclaimed, and narrows the window to a little more than what the frames
+ *   may use without asking.
+ *
+ * A minor scan while a major cycle marks leaves the slots below the watermark to the
+ * major trace, which goes through the whole thread in pieces: slots upwards, frames
+ * downwards from the current one, open upvalues downwards. What gets into the
+ * part that it has passed is in the active frames, which the minor scans see; the
+ * undivided step begins with one.
+ *
+ * Frames beyond the current one are kept for reuse, a few of them.
+ */
+#include "func.h"
+#include "gc_trace.h"
+
+#define SPARE_FRAMES 64  /* kept beyond the current one */
+#define PIECE_SLOTS 1024
+#define PIECE_FRAMES 256
+#define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major trace */
+
+ALWAYS_INLINE size_t all_slots(const lua_State *co) { return (size_t)(co->stack_end + EXTRA_STACK - co->stack); }
+
+/* ---- frames ---------------------------------------------------------------------- */
+
+static void mark_frame(Domain *d, CallInfo *ci, ScanKind kind) {
+  mark_part(d, ci, sizeof *ci, kind);
+}
+
+/* The major trace must not go on in frames that are cut off. */
+static void restart_partial(Domain *d, const lua_State *co) {
+  for (size_t i = 0; i < d->gc.partial.n; i++) {
+    GcPartial *p = &d->gc.partial.items[i];
+    if (p->object == (const GCObject *)co && p->stage == 1 && p->at.frame->depth > co->nci) p->at.frame = co->ci;
+  }
+}
+
+/* Marks the frames kept for reuse and cuts off the others. */
+static void scan_spare_frames(Domain *d, lua_State *co, ScanKind kind) {
+  CallInfo *last = co->ci;
+  for (int i = 0; i < SPARE_FRAMES && last->next != NULL; i++) {
+    last = last->next;
+    mark_frame(d, last, kind);
+  }
+  if (last->next == NULL) return;
+  co->nci = last->depth;
+  if (is_marking(d)) restart_partial(d, co);
+  last->next = NULL;
+}
+
+static void note_reach(lua_State *co, const CallInfo *ci) {
+  if (is_lua_frame(ci) && !(ci->status & CALL_CLOSING)) return;
+  uint32_t reach = (uint32_t)(ci->top - co->stack);
+  if (reach > co->reach) co->reach = reach;
+}
+
+/* Marks and flags the frames from the current one down to the watermark; answers the
+ * frame there. *limit: the highest slot that they may use. */
+static CallInfo *scan_active_frames(Domain *d, lua_State *co, ScanKind kind, TValue **limit) {
+  CallInfo *ci = co->ci;
+  for (;; ci = ci->prev) {
+    if (ci->top > *limit) *limit = ci->top;
+    note_reach(co, ci);
+    if (ci->status & CALL_SCANNED) return ci;
+    ci->status |= CALL_SCANNED;
+    if (ci->prev == NULL) return ci;
+    mark_frame(d, ci, kind);
+  }
+}
+
+void gc_frame_changed(lua_State *L, CallInfo *ci) {
+  for (CallInfo *above = L->ci; above != ci->prev; above = above->prev) above->status &= ~(uint32_t)CALL_SCANNED;
+  gc_thread_resumed(L, L);
+}
+
+/* ---- the minor trace --------------------------------------------------------------- */
+
+/* How far the frames below the watermark may reach: a Lua frame calls from within its
+ * registers, so no further than these do; others (`reach`) have asked for more. */
+static void narrow_window(lua_State *co, TValue *limit, const CallInfo *watermark) {
+  TValue *nil_from = co->stack_last + EXTRA_STACK;
+  for (TValue *v = co->top; v < nil_from; v++) set_nil(v);
+  if (limit < watermark->func + UINT8_MAX + 1) limit = watermark->func + UINT8_MAX + 1;
+  if (limit < co->stack + co->reach) limit = co->stack + co->reach;
+  stack_narrow_window(co, limit);
+}
+
+size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
+  if (co->stack == NULL) return 0; /* being made */
+  mark_part(d, co->stack, all_slots(co) * sizeof(TValue), SCAN_MINOR);
+  TValue *limit = co->top;
+  CallInfo *watermark = scan_active_frames(d, co, SCAN_MINOR, &limit);
+  TValue *from = watermark->func;
+  visit_values(d, from, (size_t)(co->top - from), SCAN_MINOR);
+  size_t work = (size_t)(co->stack_last - from) * sizeof(TValue);
+  narrow_window(co, limit, watermark);
+  for (UpValue *uv = co->open_upvalues; uv != NULL && uv->v >= from; uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MINOR);
+  VISIT(d, co->resumer, SCAN_MINOR);
+  scan_spare_frames(d, co, SCAN_MINOR);
+  return work;
+}
+
+/* ---- the major trace ----------------------------------------------------------------- */
+
+static size_t scan_slots_piece(Domain *d, lua_State *co, GcPartial *p) {
+  size_t from = p->first, n = (size_t)(co->top - co->stack);
+  n = n > from ? n - from : 0;
+  if (n > PIECE_SLOTS) n = PIECE_SLOTS;
+  p->first += (uint32_t)n;
+  visit_values(d, co->stack + from, n, SCAN_MAJOR);
+  return n * sizeof(TValue);
+}
+
+static size_t scan_frames_piece(Domain *d, GcPartial *p) {
+  size_t n = 0;
+  for (; n < PIECE_FRAMES && p->at.frame->prev != NULL; n++, p->at.frame = p->at.frame->prev)
+    mark_frame(d, p->at.frame, SCAN_MAJOR);
+  return n * sizeof(CallInfo);
+}
+
+/* One that was closed meanwhile has left the list, and so have all above it. Where the
+ * piece ends, an old one: a young one may be reclaimed before the next piece. */
+static size_t scan_upvalues_piece(Domain *d, const lua_State *co, GcPartial *p) {
+  UpValue *uv = p->at.upvalue;
+  size_t n = 0;
+  if (uv == NULL || !upvalue_is_open(uv)) uv = co->open_upvalues;
+  for (; uv != NULL && (n < PIECE_SLOTS || is_young(uv)); n++, uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MAJOR);
+  if (uv != NULL) visit(d, (GCObject *)uv, SCAN_MAJOR); /* it must be there when the trace goes on */
+  p->at.upvalue = uv;
+  return n * sizeof(UpValue);
+}
+
+bool gc_scan_thread_piece(Domain *d, GcPartial *p, size_t *work) {
+  lua_State *co = (lua_State *)p->object;
+  switch (p->stage) {
+    case 0:
+      if ((*work = scan_slots_piece(d, co, p)) > 0) return false;
+      scan_spare_frames(d, co, SCAN_MAJOR);
+      p->at.frame = co->ci;
+      p->stage = 1;
+      return false;
+    case 1:
+      *work = scan_frames_piece(d, p);
+      if (p->at.frame->prev != NULL) return false;
+      p->at.upvalue = NULL;
+      p->stage = 2;
+      return false;
+    default:
+      *work = scan_upvalues_piece(d, co, p);
+      return p->at.upvalue == NULL;
+  }
+}
+
+size_t gc_scan_thread_major(Domain *d, lua_State *co) {
+  if (co->stack == NULL) return sizeof(lua_State);
+  mark_part(d, co->stack, all_slots(co) * sizeof(TValue), SCAN_MAJOR);
+  VISIT(d, co->resumer, SCAN_MAJOR);
+  GcPartial p = {.object = (GCObject *)co};
+  if (co->top - co->stack > SMALL_THREAD || co->ci->depth > SMALL_THREAD) {
+    GC_PUSH(d, &d->gc.partial, p);
+    return sizeof(lua_State);
+  }
+  size_t total = sizeof(lua_State), work;
+  bool done;
+  do {
+    work = 0;
+    done = gc_scan_thread_piece(d, &p, &work);
+    total += work;
+  } while (!done);
+  return total;
+}
