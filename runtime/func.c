@@ -170,8 +170,8 @@ static bool resize_stack(lua_State *L, ptrdiff_t slots) {
 /* Lets the thread use n slots from top on, and some more, if the stack has as many. */
 static bool widen_window(lua_State *L, ptrdiff_t n) {
   if (L->stack_end - L->top <= n) return false;
-  bool some_more = L->stack_end - L->top > n + STACK_WINDOW;
-  L->stack_last = some_more ? L->top + n + STACK_WINDOW : L->stack_end;
+  TValue *last = L->stack_end - L->top > n + STACK_WINDOW ? L->top + n + STACK_WINDOW : L->stack_end;
+  if (last > L->stack_last) L->stack_last = last;
   return true;
 }
 
@@ -224,7 +224,6 @@ void stack_grow(lua_State *L, int n) {
   if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR); /* overflow while handling one */
   ptrdiff_t size = next_size(L, n);
   if (!resize_stack(L, size != 0 ? size : MAX_STACK + ERROR_STACK)) error_memory(L);
-  L->stack_last = L->stack_end;
   widen_window(L, n);
   if (size == 0) error_run(L, "stack overflow");
 }

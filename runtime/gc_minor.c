@@ -33,6 +33,8 @@ ALWAYS_INLINE void promote_small(Domain *d, GCObject *o, size_t size) {
   d->gc.object_bytes[SCAN_MINOR] += size;
 }
 
+#define MOST_CLOSURE (sizeof(LuaClosure) + UINT8_MAX * sizeof(UpValue *))
+
 void gc_promote(Domain *d, GCObject *o) {
   o->gc = (uint8_t)((o->gc & ~(GC_YOUNG | GC_MARK)) | GC_CLEAN | d->gc.mark_sense);
   switch (o->type) {
@@ -40,7 +42,7 @@ void gc_promote(Domain *d, GCObject *o) {
     case TYPE_SHORT_STRING: promote_small(d, o, string_bytes((String *)o)); return;
     case TYPE_LUA_CLOSURE: {
       size_t size = sizeof(LuaClosure) + ((LuaClosure *)o)->nupvalues * sizeof(UpValue *);
-      if (heap_is_large(size)) { /* in stress builds alone */
+      if (MOST_CLOSURE > HEAP_SMALL_MAX && heap_is_large(size)) { /* in stress builds */
         promote_uncommon(d, o);
         return;
       }
