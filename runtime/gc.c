@@ -15,7 +15,7 @@
  * below, that answers the next phase. A slice runs phases until its work is
  * done; minor collections run between slices, in every phase alike.
  *
- *   IDLE -> MARK -> ATOMIC -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
+ *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
  *
  * Pacing
  * ------
@@ -67,6 +67,7 @@
 #define MOST_SLICE ((size_t)512 << 10)
 #define SWEEP_SLICE ((size_t)128 << 10)
 #define FINALIZERS_AT_ONCE 32
+#define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
 #define RESERVE_BYTES ((size_t)4 << 20)
@@ -134,11 +135,22 @@ static GcPhase phase_mark(Domain *d, size_t work) {
   return done ? GC_PHASE_ATOMIC : GC_PHASE_MARK;
 }
 
-static GcPhase phase_atomic(Domain *d) {
-  gc_mark_atomic(d);
-  gc_start_sweeping(d);
-  TRACE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
-  return GC_PHASE_SWEEP_STRINGS;
+/* The end of marking. An undivided step has a slice to itself. */
+static GcPhase phase_undivided(Domain *d, size_t work) {
+  size_t most = work == SIZE_MAX ? SIZE_MAX : SEPARATE_AT_ONCE;
+  GcPhase next = d->gc.phase == GC_PHASE_ATOMIC ? gc_mark_atomic(d, most) : gc_mark_separate(d, most);
+  if (next == GC_PHASE_SWEEP_STRINGS) {
+    gc_start_sweeping(d);
+    TRACE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
+  }
+  return next;
+}
+
+static GcPhase phase_revive(Domain *d, size_t work) {
+  TRACE_BEGIN(d, MARK);
+  GcPhase next = gc_mark_revive(d, work);
+  TRACE_END(d, MARK);
+  return next;
 }
 
 static GcPhase phase_sweep(Domain *d, size_t work) {
@@ -188,7 +200,9 @@ static void run_phase(Domain *d, size_t work) {
   switch ((GcPhase)gc->phase) {
     case GC_PHASE_IDLE: gc->phase = phase_idle(d); break;
     case GC_PHASE_MARK: gc->phase = phase_mark(d, work); break;
-    case GC_PHASE_ATOMIC: gc->phase = phase_atomic(d); break;
+    case GC_PHASE_ATOMIC:
+    case GC_PHASE_SEPARATE: gc->phase = phase_undivided(d, work); break;
+    case GC_PHASE_REVIVE: gc->phase = phase_revive(d, work); break;
     case GC_PHASE_SWEEP_STRINGS:
     case GC_PHASE_SWEEP_LARGE:
     case GC_PHASE_SWEEP_BLOCKS: gc->phase = phase_sweep(d, work); break;
@@ -199,10 +213,12 @@ static void run_phase(Domain *d, size_t work) {
   if (gc->verify) gc_verify(d, "slice of the major cycle");
 }
 
-/* The undivided step has a slice to itself. */
+static bool undivided(const Gc *gc) {
+  return gc->phase == GC_PHASE_ATOMIC || gc->phase == GC_PHASE_SEPARATE;
+}
+
 static bool slice_over(const Gc *gc, size_t work) {
-  return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work ||
-         (gc->phase == GC_PHASE_ATOMIC && gc->slice_work > LEAST_SLICE);
+  return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work || (undivided(gc) && gc->slice_work > LEAST_SLICE);
 }
 
 static void slice(Domain *d, size_t work, EventId reason) {
@@ -210,9 +226,9 @@ static void slice(Domain *d, size_t work, EventId reason) {
   TRACE_BEGIN_REASON(d, MAJOR_SLICE, reason);
   gc->slice_work = 0;
   do {
-    bool atomic = gc->phase == GC_PHASE_ATOMIC;
-    run_phase(d, work - gc->slice_work);
-    if (atomic) break;
+    bool alone = undivided(gc);
+    run_phase(d, work == SIZE_MAX ? work : work - gc->slice_work);
+    if (alone) break;
   } while (!slice_over(gc, work));
   gc->stats.slices++;
   TRACE_END(d, MAJOR_SLICE);
@@ -256,7 +272,7 @@ static size_t mark_share(Domain *d) {
 static size_t slice_work(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->phase >= GC_PHASE_SWEEP_STRINGS) return SWEEP_SLICE;
-  if (gc->phase == GC_PHASE_MARK) gc->mark_due += mark_share(d);
+  if (gc->phase == GC_PHASE_MARK || gc->phase == GC_PHASE_REVIVE) gc->mark_due += mark_share(d);
   size_t work = gc->mode == GC_MODE_INCREMENTAL ? percent(gc->mark_due, gc->stepmul) : gc->mark_due / SLICES_PER_NURSERY;
   if (work < least_slice(gc)) work = least_slice(gc);
   if (work > MOST_SLICE) work = MOST_SLICE;
@@ -449,7 +465,7 @@ void gc_init(Domain *d) {
 void gc_close(Domain *d) {
   Gc *gc = &d->gc;
   void *arrays[] = {gc->trace.items, gc->grey.items, gc->partial.items, gc->remembered.items, gc->cards.items,
-                    gc->fixed.items, gc->new_interned.items, gc->finalizable.items, gc->finalizers.items,
+                    gc->fixed.items, gc->new_interned.items, gc->finalizable.items, gc->finalizers.items, gc->candidates.items, gc->found.items,
                     gc->minor_weak.values.items, gc->minor_weak.ephemerons.items, gc->minor_weak.all.items,
                     gc->noted_weak.values.items, gc->noted_weak.ephemerons.items, gc->noted_weak.all.items,
                     gc->major_weak.values.items, gc->major_weak.ephemerons.items, gc->major_weak.all.items};

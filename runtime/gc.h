@@ -42,7 +42,9 @@
 #define GC_PHASES(GC_PHASE) \
   GC_PHASE(IDLE, "idle", "no cycle: waits for the threshold") \
   GC_PHASE(MARK, "mark", "scans grey objects, in slices") \
-  GC_PHASE(ATOMIC, "atomic", "a minor, roots again, weak tables, finalizers; not divided") \
+  GC_PHASE(ATOMIC, "atomic", "a minor, weak values, the first dead that have finalizers; not divided") \
+  GC_PHASE(REVIVE, "revive", "scans what those refer to, in slices") \
+  GC_PHASE(SEPARATE, "separate", "a minor, more of the dead that have finalizers; weak keys after the last; not divided") \
   GC_PHASE(SWEEP_STRINGS, "sweep_strings", "unlinks dead strings from the intern table") \
   GC_PHASE(SWEEP_LARGE, "sweep_large", "frees unmarked large objects and parts") \
   GC_PHASE(SWEEP_BLOCKS, "sweep_blocks", "clears the lines of dead objects, block by block") \
@@ -93,6 +95,18 @@ typedef struct GcPartials {
   size_t n, capacity;
 } GcPartials;
 
+/* An object with a finalizer that the major trace had not reached when it looked. Its
+ * place in Gc.finalizable is empty for it. */
+typedef struct GcCandidate {
+  GCObject *object;
+  size_t place;
+} GcCandidate;
+
+typedef struct GcCandidates {
+  GcCandidate *items;
+  size_t n, capacity;
+} GcCandidates;
+
 /* Slots of a weak table that a trace has met and not followed. */
 typedef struct GcWeakRange {
   Table *table;
@@ -104,6 +118,9 @@ typedef struct GcWeakRanges {
   GcWeakRange *items;
   size_t n, capacity;
 } GcWeakRanges;
+
+/* How far the weak lists have been cleared. */
+typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
 
 typedef struct GcWeakLists {
   GcWeakRanges values;     /* weak values, strong keys */
@@ -158,13 +175,20 @@ typedef struct Gc {
   GcCards cards;
   GcVector fixed;        /* roots that are never given up */
   GcVector new_interned; /* short strings made since the last minor */
-  GcVector finalizable;  /* objects with finalizers in order of registration */
+  GcVector finalizable;  /* objects with finalizers in order of registration; NULL: none any more */
   size_t finalizable_old;     /* the first so many are old */
+  size_t sifted_from, sifted_to; /* the first so many were looked at by the major trace and are kept
+                                    in the first so many places */
+  GcCandidates candidates;
+  GcVector found;             /* dead ones of this major cycle, to be revived */
+  size_t revived;             /* the first so many of them are grey or black */
   GcVector finalizers;        /* to be called, from finalizers_first on */
   size_t finalizers_first;
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLists major_weak; /* major: left for the undivided step */
+  GcWeakMark weak_done; /* in major_weak */
+  uint8_t undivided;    /* the major trace is in a step that is not divided */
   void *reserve; /* address space given back when a vector cannot grow otherwise */
   /* Sweep */
   uint32_t sweep_bucket;

@@ -12,7 +12,8 @@
  */
 #include "gc_trace.h"
 
-#define THREAD_DEBT 1024 /* bytes of a nursery that scanning a stack is worth */
+#define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
+#define REMEMBERED_DEBT 96 /* and that an object or card in the remembered set is */
 
 static LargeHeader *large_part(const Table *t) {
   if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
@@ -20,11 +21,18 @@ static LargeHeader *large_part(const Table *t) {
   return NULL;
 }
 
+/* The next minor collection must not have too much to look at. */
+static void add_debt(Domain *d, size_t bytes) {
+  d->heap.scan_debt += bytes;
+  heap_note_taken(d);
+}
+
 static void remember_table(Domain *d, Table *t) {
   LargeHeader *large = large_part(t);
   if (large == NULL) t->gc &= (uint8_t)~GC_CLEAN;
   else if (large->logged) return;
   else large->logged = 1;
+  add_debt(d, REMEMBERED_DEBT);
   GC_PUSH(d, &d->gc.remembered, t);
 }
 
@@ -33,6 +41,7 @@ NOINLINE void gc_remember(Domain *d, GCObject *parent) {
     remember_table(d, (Table *)parent);
   } else {
     parent->gc &= (uint8_t)~GC_CLEAN;
+    add_debt(d, REMEMBERED_DEBT);
     GC_PUSH(d, &d->gc.remembered, parent);
   }
 }
@@ -42,7 +51,10 @@ static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *
   if (!heap_is_large(size) || offset >= size) return false;
   uint32_t card = (uint32_t)(offset >> HEAP_CARD_SHIFT);
   uint8_t *marks = &heap_large_of(part)->cards[card], bit = card_bit(offset);
-  if (*marks == 0) GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
+  if (*marks == 0) {
+    add_debt(d, REMEMBERED_DEBT);
+    GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
+  }
   *marks |= bit;
   return true;
 }
@@ -72,13 +84,10 @@ void gc_part_changed(lua_State *L, void *owner) {
   if (((GCObject *)owner)->gc & GC_CLEAN) gc_remember(L->domain, owner);
 }
 
-/* Its stack is scanned by the next minor collection, which must not have too many to scan. */
 void gc_thread_resumed(lua_State *L, lua_State *co) {
   if ((co->gc & GC_CLEAN) == 0) return;
-  Heap *h = &L->domain->heap;
   gc_remember(L->domain, (GCObject *)co);
-  h->thread_debt += THREAD_DEBT;
-  if (heap_debt(h) >= L->domain->gc.trigger) L->domain->gc.pending = 1;
+  add_debt(L->domain, THREAD_DEBT);
 }
 
 void gc_fix(lua_State *L, void *object) {

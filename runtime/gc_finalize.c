@@ -10,12 +10,17 @@
  * it may be registered anew.
  *
  * Gc.finalizable: the first finalizable_old objects are old; a minor collection
- * looks at the others only.
+ * looks at the others only. The major trace, when nothing else is grey, goes through the old
+ * ones in pieces and notes those that it has not reached as candidates; only these
+ * are looked at in the undivided steps that follow, a bounded number in each. The dead
+ * are in Gc.found until all that they refer to is marked, in slices.
  */
 #include "gc_trace.h"
 #include "trace.h"
 
 #define PREFETCH_AHEAD 16 /* objects: each header is likely to be a cache miss */
+#define REVIVE_WORK 96    /* work of making one grey again */
+#define SIFT_PIECE 512    /* objects looked at at once */
 
 void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
@@ -24,24 +29,29 @@ void gc_register_finalizer(lua_State *L, GCObject *o) {
   GC_PUSH(d, &d->gc.finalizable, o);
 }
 
-/* ---- finding the dead ------------------------------------------------------- */
+/* ---- minor collections ------------------------------------------------------- */
 
-/* Takes the dead ones from Gc.finalizable[from..] and queues them, last first. */
-static size_t queue_dead(Domain *d, size_t from, ScanKind kind) {
+static void reverse(void **items, size_t n) {
+  for (size_t i = 0; i + 1 < n; i++) {
+    void *o = items[--n];
+    items[n] = items[i];
+    items[i] = o;
+  }
+}
+
+/* Takes the dead young ones from Gc.finalizable and queues them, last first. */
+static size_t queue_dead_young(Domain *d) {
   GcVector *all = &d->gc.finalizable, *queue = &d->gc.finalizers;
-  size_t kept = from, first = queue->n;
-  for (size_t i = from; i < all->n; i++) {
+  size_t kept = d->gc.finalizable_old, first = queue->n;
+  d->gc.step_work += (all->n - kept) * OBJECT_WORK;
+  for (size_t i = kept; i < all->n; i++) {
     GCObject *o = all->items[i];
     if (i + PREFETCH_AHEAD < all->n) __builtin_prefetch(all->items[i + PREFETCH_AHEAD]);
-    if (is_dead(d, o, kind)) GC_PUSH(d, queue, o);
+    if (is_young(o)) GC_PUSH(d, queue, o);
     else all->items[kept++] = o;
   }
   all->n = kept;
-  for (size_t i = first, j = queue->n; i + 1 < j; i++) {
-    void *o = queue->items[--j];
-    queue->items[j] = queue->items[i];
-    queue->items[i] = o;
-  }
+  reverse(queue->items + first, queue->n - first);
   return queue->n - first;
 }
 
@@ -51,19 +61,78 @@ void gc_keep_young_finalizable(Domain *d) {
   gc->finalizable_old = gc->finalizable.n;
 }
 
-size_t gc_separate_finalizers(Domain *d, ScanKind kind) {
+size_t gc_separate_young(Domain *d) {
   Gc *gc = &d->gc;
-  size_t from = kind == SCAN_MINOR ? gc->finalizable_old : 0;
-  if (from == gc->finalizable.n) return 0;
+  if (gc->finalizable_old == gc->finalizable.n) return 0;
   TRACE_BEGIN(d, FINALIZERS);
-  size_t found = queue_dead(d, from, kind);
-  for (size_t i = gc->finalizers.n - found; i < gc->finalizers.n; i++) {
-    if (kind == SCAN_MINOR) visit(d, gc->finalizers.items[i], SCAN_MINOR);
-    else visit(d, gc->finalizers.items[i], SCAN_MAJOR);
-  }
-  gc->finalizable_old = gc->finalizable.n; /* after a minor trace nothing in it is young */
+  size_t found = queue_dead_young(d);
+  for (size_t i = gc->finalizers.n - found; i < gc->finalizers.n; i++) visit(d, gc->finalizers.items[i], SCAN_MINOR);
+  gc->finalizable_old = gc->finalizable.n; /* nothing in it is young after a minor trace */
   TRACE_END(d, FINALIZERS);
   return found;
+}
+
+/* ---- the major trace ------------------------------------------------------------ */
+
+void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
+
+/* An object keeps its place (a lower one) in the order, or gets an empty one for the time
+ * that it is a candidate. */
+static void sift(Domain *d, GCObject *o) {
+  Gc *gc = &d->gc;
+  bool white = !is_young(o) && !is_marked(d, o);
+  if (white) GC_PUSH(d, &gc->candidates, (GcCandidate){o, gc->sifted_to});
+  gc->finalizable.items[gc->sifted_to++] = white ? NULL : o;
+}
+
+size_t gc_sift_finalizable(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t n = 0;
+  if (gc->sifted_from >= gc->finalizable_old) return 0;
+  TRACE_BEGIN(d, FINALIZERS);
+  for (; gc->sifted_from < gc->finalizable_old && n < SIFT_PIECE; n++) {
+    void **at = &gc->finalizable.items[gc->sifted_from++];
+    GCObject *o = *at;
+    if (gc->sifted_from + PREFETCH_AHEAD < gc->finalizable_old) __builtin_prefetch(at[PREFETCH_AHEAD]);
+    *at = NULL;
+    if (o != NULL) sift(d, o);
+  }
+  TRACE_END(d, FINALIZERS);
+  return n * OBJECT_WORK;
+}
+
+/* From the last candidate on, which makes the order that finalizers are called in. */
+bool gc_separate_some(Domain *d, size_t most) {
+  Gc *gc = &d->gc;
+  GcCandidates *c = &gc->candidates;
+  if (c->n == 0) return true;
+  TRACE_BEGIN(d, FINALIZERS);
+  size_t n = c->n < most ? c->n : most;
+  gc->step_work += n * OBJECT_WORK;
+  for (; n > 0; n--) {
+    GcCandidate last = c->items[--c->n];
+    if (c->n > PREFETCH_AHEAD) __builtin_prefetch(c->items[c->n - PREFETCH_AHEAD].object);
+    if (is_marked(d, last.object)) gc->finalizable.items[last.place] = last.object;
+    else GC_PUSH(d, &gc->found, last.object);
+  }
+  TRACE_END(d, FINALIZERS);
+  return c->n == 0;
+}
+
+bool gc_revive_some(Domain *d, size_t most) {
+  Gc *gc = &d->gc;
+  size_t n = gc->found.n - gc->revived, at_once = most / REVIVE_WORK + 1;
+  if (n > at_once) n = at_once;
+  gc->slice_work += n * REVIVE_WORK;
+  gc->step_work += n * REVIVE_WORK;
+  for (; n > 0; n--) visit(d, gc->found.items[gc->revived++], SCAN_MAJOR);
+  return gc->revived == gc->found.n;
+}
+
+void gc_queue_found(Domain *d) {
+  Gc *gc = &d->gc;
+  for (size_t i = 0; i < gc->found.n; i++) GC_PUSH(d, &gc->finalizers, gc->found.items[i]);
+  gc->found.n = gc->revived = 0;
 }
 
 /* ---- calling --------------------------------------------------------------------- */
@@ -103,11 +172,16 @@ void gc_run_finalizers(lua_State *L, size_t most) {
 
 static void queue_all(Domain *d) {
   GcVector *all = &d->gc.finalizable;
+  gc_queue_found(d);
+  while (d->gc.candidates.n > 0) {
+    GcCandidate c = d->gc.candidates.items[--d->gc.candidates.n];
+    all->items[c.place] = c.object;
+  }
   while (all->n > 0) {
     void *o = all->items[--all->n];
-    GC_PUSH(d, &d->gc.finalizers, o);
+    if (o != NULL) GC_PUSH(d, &d->gc.finalizers, o);
   }
-  d->gc.finalizable_old = 0;
+  d->gc.finalizable_old = d->gc.sifted_from = d->gc.sifted_to = 0;
 }
 
 void gc_finalize_all(lua_State *L) {

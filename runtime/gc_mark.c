@@ -6,9 +6,11 @@
  * the next minor collection turns grey what it refers to. Stacks have no
  * barrier, but threads that ran are in the remembered set.
  *
- * The undivided step begins with a minor collection. After it nothing is young
+ * Each undivided step begins with a minor collection. After it nothing is young
  * and all that was logged has been followed; what is left to trace is what
- * that found. Then weak tables and finalizers are settled.
+ * that found. Then weak tables and finalizers are settled. When objects with finalizers
+ * have died, that takes more than one such step: they are found so many at a time,
+ * and what they refer to is marked in slices, before weak keys are looked at.
  *
  * Large tables and deep threads are put on Gc.partial and scanned PIECE slots at a time, the
  * objects found being traced before the next piece; so the grey stack stays
@@ -21,7 +23,6 @@
 #include "trace.h"
 
 #define PIECE 1024     /* slots or nodes */
-#define OBJECT_WORK 32 /* work units beyond the bytes */
 
 void gc_make_grey(Domain *d, GCObject *o) {
   o->gc ^= GC_MARK;
@@ -44,6 +45,7 @@ void gc_start_marking(Domain *d) {
   gc->code_bytes[SCAN_MAJOR] = 0;
   gc->grey.n = gc->partial.n = 0;
   gc_forget_weak(d, SCAN_MAJOR);
+  gc_sift_start(d);
   gc_scan_roots_major(d);
 }
 
@@ -83,42 +85,87 @@ bool gc_mark_some(Domain *d, size_t work) {
     size_t bytes;
     if (gc->grey.n > 0) bytes = gc_scan_major(d, gc->grey.items[--gc->grey.n]);
     else if (gc->partial.n > 0) bytes = scan_piece(d);
-    else if ((bytes = gc_settle_weak_piece(d)) == 0) break;
+    else if ((bytes = gc_settle_weak_piece(d)) == 0 && (bytes = gc_sift_finalizable(d)) == 0) break;
     gc->marked_bytes += bytes;
     done += bytes + OBJECT_WORK;
   }
   gc->slice_work += done;
   gc->step_work += done;
-  return gc->grey.n == 0 && gc->partial.n == 0 && !gc_weak_noted(gc);
+  return gc->grey.n == 0 && gc->partial.n == 0 && !gc_weak_noted(gc) && gc->sifted_from >= gc->finalizable_old;
 }
 
 static void mark_all(Domain *d) { gc_mark_some(d, SIZE_MAX); }
 
-/* Order, as the language prescribes: what only dead objects with finalizers
- * refer to is removed from weak values before those are brought back, from
- * weak keys after. */
-static void settle_weak(Domain *d) {
-  TRACE_BEGIN(d, WEAK);
-  gc_converge_ephemerons(d, SCAN_MAJOR);
-  GcWeakMark done = gc_clear_weak_values(d, SCAN_MAJOR, (GcWeakMark){0, 0});
-  TRACE_END(d, WEAK);
-  gc_separate_finalizers(d, SCAN_MAJOR);
+/* ---- the end of marking ------------------------------------------------------------ */
+
+/* After this what is white is dead: unreachable but through weak references. */
+static void reach_exactly(Domain *d) {
+  gc_minor(d, EV_REASON_ATOMIC); /* it follows the roots too */
   mark_all(d);
   TRACE_BEGIN(d, WEAK);
   gc_converge_ephemerons(d, SCAN_MAJOR);
+  TRACE_END(d, WEAK);
+}
+
+/* Order, as the language prescribes: what only dead objects with finalizers
+ * refer to is removed from weak values before those are brought back, from
+ * weak keys after. */
+static void clear_keys(Domain *d) {
+  TRACE_BEGIN(d, WEAK);
   gc_clear_weak_keys(d, SCAN_MAJOR);
-  gc_clear_weak_values(d, SCAN_MAJOR, done);
+  gc_clear_weak_values(d, SCAN_MAJOR, d->gc.weak_done);
   gc_forget_weak(d, SCAN_MAJOR);
   TRACE_END(d, WEAK);
 }
 
-void gc_mark_atomic(Domain *d) {
-  TRACE_BEGIN(d, MARK_ATOMIC);
-  gc_minor(d, EV_REASON_ATOMIC); /* it follows the roots too */
-  mark_all(d);
-  settle_weak(d);
+static void end_marking(Domain *d) {
+  gc_queue_found(d);
   d->gc.marking_mask = 0;
   d->heap.live_bytes = d->gc.object_bytes[SCAN_MAJOR] + d->gc.part_bytes[SCAN_MAJOR];
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
+}
+
+static void begin_undivided(Domain *d) {
+  TRACE_BEGIN(d, MARK_ATOMIC);
+  d->gc.undivided = 1;
+}
+
+static void end_undivided(Domain *d) {
+  d->gc.undivided = 0;
   TRACE_END(d, MARK_ATOMIC);
+}
+
+/* When nothing with a finalizer has died that is not revived yet, marking ends here. */
+static GcPhase separate(Domain *d, size_t most) {
+  if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
+  if (d->gc.revived < d->gc.found.n) return GC_PHASE_REVIVE;
+  clear_keys(d);
+  end_marking(d);
+  return GC_PHASE_SWEEP_STRINGS;
+}
+
+GcPhase gc_mark_atomic(Domain *d, size_t most) {
+  begin_undivided(d);
+  reach_exactly(d);
+  TRACE_BEGIN(d, WEAK);
+  d->gc.weak_done = gc_clear_weak_values(d, SCAN_MAJOR, (GcWeakMark){0, 0});
+  TRACE_END(d, WEAK);
+  GcPhase next = separate(d, most);
+  end_undivided(d);
+  return next;
+}
+
+/* The program ran since the last step. It may have got hold of a dead object, as a key of a
+ * weak table, which is alive then. */
+GcPhase gc_mark_separate(Domain *d, size_t most) {
+  begin_undivided(d);
+  reach_exactly(d);
+  GcPhase next = separate(d, most);
+  end_undivided(d);
+  return next;
+}
+
+GcPhase gc_mark_revive(Domain *d, size_t work) {
+  if (!gc_revive_some(d, work)) return GC_PHASE_REVIVE;
+  return gc_mark_some(d, work) ? GC_PHASE_SEPARATE : GC_PHASE_REVIVE;
 }

@@ -174,7 +174,7 @@ static void settle_weak(Domain *d) {
     done = gc_clear_weak_values(d, SCAN_MINOR, done);
     TRACE_END(d, WEAK);
   }
-  bool resurrected = gc_separate_finalizers(d, SCAN_MINOR) > 0;
+  bool resurrected = gc_separate_young(d) > 0;
   if (resurrected) gc_drain_minor(d);
   if (any || resurrected) {
     TRACE_BEGIN(d, WEAK);

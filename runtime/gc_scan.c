@@ -79,6 +79,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   }
   if (unlikely(w != WEAK_NONE)) {
     scan_weak_table(d, t, w, SCAN_MAJOR);
+    return sizeof(Table); /* the rest counts when it is looked through */
   } else if (unlikely(t->array_size + t->node_mask > PIECE)) {
     GC_PUSH(d, &d->gc.partial, (GcPartial){.object = (GCObject *)t});
     return sizeof(Table);

@@ -32,6 +32,8 @@ void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size
     (v)->items[(v)->n++] = (__VA_ARGS__); \
   } while (0)
 
+#define OBJECT_WORK 32 /* work of looking at an object, beyond its bytes */
+
 /* ---- cards -------------------------------------------------------------------- */
 
 #define CARD_GRANULE 16 /* bytes that a bit of a card's byte stands for: one slot of an array */
@@ -147,7 +149,6 @@ Weakness gc_weakness(Domain *d, const Table *t);
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
 /* The four steps at the end of a trace; each may be followed by more tracing. */
 void gc_converge_ephemerons(Domain *d, ScanKind kind);
-typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
 GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from);
 void gc_clear_weak_keys(Domain *d, ScanKind kind);
 void gc_forget_weak(Domain *d, ScanKind kind);
@@ -164,12 +165,24 @@ void gc_minor(Domain *d, EventId reason); /* gc_minor.c */
 void gc_drain_minor(Domain *d);
 void gc_start_marking(Domain *d);        /* gc_mark.c */
 bool gc_mark_some(Domain *d, size_t work); /* true when nothing grey is left */
-void gc_mark_atomic(Domain *d);
+/* The undivided steps of the end of marking, and what is between them; each answers the
+ * next phase. At most `most` objects with finalizers are found dead at once. */
+GcPhase gc_mark_atomic(Domain *d, size_t most);
+GcPhase gc_mark_separate(Domain *d, size_t most);
+GcPhase gc_mark_revive(Domain *d, size_t work);
 void gc_regrey(Domain *d, GCObject *o);
-/* Moves dead objects with finalizers to Gc.finalizers and resurrects them;
- * answers how many (gc_finalize.c). */
+/* Finalizers (gc_finalize.c). A minor collection: keeps the young ones alive, or moves the
+ * dead among them to Gc.finalizers and resurrects them, answering how many. */
 void gc_keep_young_finalizable(Domain *d);
-size_t gc_separate_finalizers(Domain *d, ScanKind kind);
+size_t gc_separate_young(Domain *d);
+/* The major trace: looks for objects that it has not reached, some at a time (answers the
+ * work, 0 when there are no more); separates so many that are dead from those that are
+ * not (true: all); makes the dead grey again, some at a time; queues them. */
+void gc_sift_start(Domain *d);
+size_t gc_sift_finalizable(Domain *d);
+bool gc_separate_some(Domain *d, size_t most);
+bool gc_revive_some(Domain *d, size_t most);
+void gc_queue_found(Domain *d);
 void gc_drop_young_strings(Domain *d);   /* gc_sweep.c */
 void gc_start_sweeping(Domain *d);
 bool gc_sweep_strings(Domain *d, size_t work); /* each: true when done */

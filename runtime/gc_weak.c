@@ -89,7 +89,7 @@ static void note_in(Domain *d, GcWeakLists *lists, Weakness w, GcWeakRange r) {
 }
 
 static void note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
-  bool marking = kind == SCAN_MAJOR && d->gc.phase != GC_PHASE_ATOMIC;
+  bool marking = kind == SCAN_MAJOR && !d->gc.undivided;
   note_in(d, marking ? &d->gc.noted_weak : lists_of(d, kind), w, r);
 }
 

@@ -492,7 +492,7 @@ void heap_reclaim_young(Heap *h) {
   }
   h->consumed = (BlockList){0};
   while (h->large_young.next != &h->large_young) heap_large_free(h, h->large_young.next);
-  h->young_bytes = h->large_debt = h->thread_debt = 0;
+  h->young_bytes = h->large_debt = h->scan_debt = 0;
 }
 
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {

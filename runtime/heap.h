@@ -98,7 +98,7 @@ typedef struct Heap {
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
   size_t young_bytes;       /* of the holes taken since the last minor collection */
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
-  size_t thread_debt;       /* a share for each thread that must be scanned for having run since then */
+  size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes;
   size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
@@ -199,7 +199,7 @@ ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }
 /* The same as pacing counts it: what makes a minor collection due. */
-ALWAYS_INLINE size_t heap_debt(const Heap *h) { return heap_taken(h) + h->thread_debt; }
+ALWAYS_INLINE size_t heap_debt(const Heap *h) { return heap_taken(h) + h->scan_debt; }
 
 ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
   return (Chunk *)((uintptr_t)p & ~(uintptr_t)(HEAP_CHUNK_SIZE - 1));
