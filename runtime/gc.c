@@ -451,6 +451,8 @@ void gc_init(Domain *d) {
   gc->major_mul = 100;
   gc->running = 1; /* until the domain is complete */
   gc->mode = GC_MODE_INCREMENTAL;
+  gc_ephemerons_init(&gc->minor_ephemerons);
+  gc_ephemerons_init(&gc->major_ephemerons);
   set_nursery(gc);
   set_goal(d);
   gc->trigger = gc->nursery_bytes;
@@ -470,5 +472,7 @@ void gc_close(Domain *d) {
                     gc->noted_weak.values.items, gc->noted_weak.ephemerons.items, gc->noted_weak.all.items,
                     gc->major_weak.values.items, gc->major_weak.ephemerons.items, gc->major_weak.all.items};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+  gc_ephemerons_free(&gc->minor_ephemerons);
+  gc_ephemerons_free(&gc->major_ephemerons);
   if (gc->reserve != NULL) munmap(gc->reserve, RESERVE_BYTES);
 }

@@ -124,9 +124,29 @@ typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
 
 typedef struct GcWeakLists {
   GcWeakRanges values;     /* weak values, strong keys */
-  GcWeakRanges ephemerons; /* weak keys: a value counts once its key is alive */
+  GcWeakRanges ephemerons; /* weak keys: a value counts once its key is alive; major_weak has none, see gc_ephemeron.c */
   GcWeakRanges all;        /* both weak */
 } GcWeakLists;
+
+/* An ephemeron whose key a trace has not reached. */
+typedef struct GcEphemeron {
+  Table *table;   /* NULL: done with */
+  GCObject *key;
+  uint32_t node;  /* where it was when it was noted */
+  uint32_t next;  /* index + 1 in the same bucket; 0 ends it */
+} GcEphemeron;
+
+#define GC_FEW_BUCKETS_LOG2 6
+typedef struct GcEphemerons {
+  GcEphemeron *items;
+  size_t n, capacity;
+  GcVector reached;  /* keys, whose entries are to be followed */
+  uint32_t *buckets; /* index + 1 of the first of the bucket; 0: none */
+  uint32_t bits;     /* log2 of how many */
+  size_t waiting;    /* entries that are not done with */
+  size_t expected;   /* entries that there may be */
+  uint32_t few[1 << GC_FEW_BUCKETS_LOG2];
+} GcEphemerons;
 
 /* Figures since the domain began; for traces and tests. */
 typedef struct GcStats {
@@ -184,11 +204,11 @@ typedef struct Gc {
   size_t revived;             /* the first so many of them are grey or black */
   GcVector finalizers;        /* to be called, from finalizers_first on */
   size_t finalizers_first;
+  GcEphemerons minor_ephemerons, major_ephemerons;
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLists major_weak; /* major: left for the undivided step */
   GcWeakMark weak_done; /* in major_weak */
-  uint8_t undivided;    /* the major trace is in a step that is not divided */
   void *reserve; /* address space given back when a vector cannot grow otherwise */
   /* Sweep */
   uint32_t sweep_bucket;

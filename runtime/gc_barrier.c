@@ -13,7 +13,7 @@
 #include "gc_trace.h"
 
 #define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
-#define REMEMBERED_DEBT 96 /* and that an object or card in the remembered set is */
+#define REMEMBERED_DEBT 160 /* and that an object or card in the remembered set is: two cache misses or more */
 
 static LargeHeader *large_part(const Table *t) {
   if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
@@ -32,7 +32,7 @@ static void remember_table(Domain *d, Table *t) {
   if (large == NULL) t->gc &= (uint8_t)~GC_CLEAN;
   else if (large->logged) return;
   else large->logged = 1;
-  add_debt(d, REMEMBERED_DEBT);
+  add_debt(d, REMEMBERED_DEBT + small_part_bytes(t) / 4);
   GC_PUSH(d, &d->gc.remembered, t);
 }
 

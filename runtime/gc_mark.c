@@ -26,6 +26,7 @@
 
 void gc_make_grey(Domain *d, GCObject *o) {
   o->gc ^= GC_MARK;
+  if (unlikely(o->gc & GC_AWAITED)) gc_reached(d, o, SCAN_MAJOR);
   char *base;
   size_t size = gc_object_extent(o, &base);
   d->gc.object_bytes[SCAN_MAJOR] += mark_memory(d, base, size);
@@ -85,13 +86,16 @@ bool gc_mark_some(Domain *d, size_t work) {
     size_t bytes;
     if (gc->grey.n > 0) bytes = gc_scan_major(d, gc->grey.items[--gc->grey.n]);
     else if (gc->partial.n > 0) bytes = scan_piece(d);
-    else if ((bytes = gc_settle_weak_piece(d)) == 0 && (bytes = gc_sift_finalizable(d)) == 0) break;
+    else if ((bytes = gc_follow_reached(d, SCAN_MAJOR)) == 0 && (bytes = gc_settle_weak_piece(d)) == 0 &&
+             (bytes = gc_sift_finalizable(d)) == 0)
+      break;
     gc->marked_bytes += bytes;
     done += bytes + OBJECT_WORK;
   }
   gc->slice_work += done;
   gc->step_work += done;
-  return gc->grey.n == 0 && gc->partial.n == 0 && !gc_weak_noted(gc) && gc->sifted_from >= gc->finalizable_old;
+  return gc->grey.n == 0 && gc->partial.n == 0 && gc->major_ephemerons.reached.n == 0 && !gc_weak_noted(gc) &&
+         gc->sifted_from >= gc->finalizable_old;
 }
 
 static void mark_all(Domain *d) { gc_mark_some(d, SIZE_MAX); }
@@ -102,9 +106,6 @@ static void mark_all(Domain *d) { gc_mark_some(d, SIZE_MAX); }
 static void reach_exactly(Domain *d) {
   gc_minor(d, EV_REASON_ATOMIC); /* it follows the roots too */
   mark_all(d);
-  TRACE_BEGIN(d, WEAK);
-  gc_converge_ephemerons(d, SCAN_MAJOR);
-  TRACE_END(d, WEAK);
 }
 
 /* Order, as the language prescribes: what only dead objects with finalizers
@@ -125,16 +126,6 @@ static void end_marking(Domain *d) {
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
 }
 
-static void begin_undivided(Domain *d) {
-  TRACE_BEGIN(d, MARK_ATOMIC);
-  d->gc.undivided = 1;
-}
-
-static void end_undivided(Domain *d) {
-  d->gc.undivided = 0;
-  TRACE_END(d, MARK_ATOMIC);
-}
-
 /* When nothing with a finalizer has died that is not revived yet, marking ends here. */
 static GcPhase separate(Domain *d, size_t most) {
   if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
@@ -145,23 +136,23 @@ static GcPhase separate(Domain *d, size_t most) {
 }
 
 GcPhase gc_mark_atomic(Domain *d, size_t most) {
-  begin_undivided(d);
+  TRACE_BEGIN(d, MARK_ATOMIC);
   reach_exactly(d);
   TRACE_BEGIN(d, WEAK);
   d->gc.weak_done = gc_clear_weak_values(d, SCAN_MAJOR, (GcWeakMark){0, 0});
   TRACE_END(d, WEAK);
   GcPhase next = separate(d, most);
-  end_undivided(d);
+  TRACE_END(d, MARK_ATOMIC);
   return next;
 }
 
 /* The program ran since the last step. It may have got hold of a dead object, as a key of a
  * weak table, which is alive then. */
 GcPhase gc_mark_separate(Domain *d, size_t most) {
-  begin_undivided(d);
+  TRACE_BEGIN(d, MARK_ATOMIC);
   reach_exactly(d);
   GcPhase next = separate(d, most);
-  end_undivided(d);
+  TRACE_END(d, MARK_ATOMIC);
   return next;
 }
 

@@ -36,6 +36,7 @@ ALWAYS_INLINE void promote_small(Domain *d, GCObject *o, size_t size) {
 #define MOST_CLOSURE (sizeof(LuaClosure) + UINT8_MAX * sizeof(UpValue *))
 
 void gc_promote(Domain *d, GCObject *o) {
+  if (unlikely(o->gc & GC_AWAITED)) gc_reached(d, o, SCAN_MINOR);
   o->gc = (uint8_t)((o->gc & ~(GC_YOUNG | GC_MARK)) | GC_CLEAN | d->gc.mark_sense);
   switch (o->type) {
     case LUA_TTABLE: promote_small(d, o, sizeof(Table)); break;
@@ -170,15 +171,14 @@ static void settle_weak(Domain *d) {
   GcWeakMark done = {0, 0};
   if (any) {
     TRACE_BEGIN(d, WEAK);
-    gc_converge_ephemerons(d, SCAN_MINOR);
+    gc_settle_ephemerons_minor(d);
     done = gc_clear_weak_values(d, SCAN_MINOR, done);
     TRACE_END(d, WEAK);
   }
   bool resurrected = gc_separate_young(d) > 0;
-  if (resurrected) gc_drain_minor(d);
   if (any || resurrected) {
     TRACE_BEGIN(d, WEAK);
-    gc_converge_ephemerons(d, SCAN_MINOR);
+    gc_settle_ephemerons_minor(d);
     gc_clear_weak_keys(d, SCAN_MINOR);
     gc_clear_weak_values(d, SCAN_MINOR, done);
     gc_forget_weak(d, SCAN_MINOR);

@@ -33,12 +33,13 @@ size_t gc_object_extent(const GCObject *o, char **base) {
 /* ---- tables --------------------------------------------------------------------- */
 
 /* A part that the minor trace scans whole: a small one, or one it has not seen. */
-ALWAYS_INLINE bool scan_whole(const void *part, size_t size) {
+ALWAYS_INLINE bool scan_whole(Domain *d, const void *part, size_t size) {
   if (likely(!heap_is_large(size))) return true;
   LargeHeader *large = heap_large_of(part);
   large->logged = 0;
   if (!large->fresh) return false;
   large->fresh = 0;
+  d->gc.step_work += size;
   return true;
 }
 
@@ -56,7 +57,7 @@ ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
     visit(d, (GCObject *)t->metatable, SCAN_MINOR);
     w = gc_weakness(d, t);
   }
-  bool array = asize > 0 && scan_whole(t->array, asize), node = nsize > 0 && scan_whole(t->node, nsize);
+  bool array = asize > 0 && scan_whole(d, t->array, asize), node = nsize > 0 && scan_whole(d, t->node, nsize);
   if (likely(w == WEAK_NONE)) {
     if (array) visit_values(d, t->array, t->array_size, SCAN_MINOR);
     if (node) visit_nodes(d, t->node, t->node_mask + 1, SCAN_MINOR);
@@ -153,7 +154,7 @@ ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
     case LUA_TTABLE:
       if (kind == SCAN_MAJOR) return scan_table_major(d, (Table *)o);
       scan_table_minor(d, (Table *)o);
-      return 0;
+      return small_part_bytes((Table *)o);
     case TYPE_LUA_CLOSURE: return scan_lua_closure(d, (LuaClosure *)o, kind);
     case TYPE_UPVALUE: return scan_upvalue(d, (UpValue *)o, kind);
     case TYPE_C_CLOSURE: return scan_c_closure(d, (CClosure *)o, kind);

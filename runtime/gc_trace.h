@@ -60,6 +60,12 @@ size_t gc_object_extent(const GCObject *o, char **base);
 #define array_bytes(t) ((size_t)(t)->array_size * sizeof(TValue))
 #define node_bytes(t) ((size_t)table_nodes(t) * sizeof(Node))
 
+/* Bytes of the parts of a table that are scanned whole with it. */
+ALWAYS_INLINE size_t small_part_bytes(const Table *t) {
+  size_t array = array_bytes(t), node = node_bytes(t);
+  return (heap_is_large(array) ? 0 : array) + (heap_is_large(node) ? 0 : node);
+}
+
 /* Marks what an object or part covers, since it is promoted or marked or its owner
  * rescanned; answers how many bytes of lines. */
 ALWAYS_INLINE size_t mark_memory(Domain *d, const void *p, size_t size) {
@@ -147,8 +153,9 @@ Weakness gc_weakness(Domain *d, const Table *t);
 /* Follows the strong references among these slots of a weak table and notes the
  * others for later. from..to as in GcWeakRange. */
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
-/* The four steps at the end of a trace; each may be followed by more tracing. */
-void gc_converge_ephemerons(Domain *d, ScanKind kind);
+/* Follows all that a minor trace has yet to follow, the values of ephemerons included. */
+void gc_settle_ephemerons_minor(Domain *d);
+/* Steps at the end of a trace; the first may be followed by more tracing. */
 GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from);
 void gc_clear_weak_keys(Domain *d, ScanKind kind);
 void gc_forget_weak(Domain *d, ScanKind kind);
@@ -158,6 +165,18 @@ size_t gc_settle_weak_piece(Domain *d);
 ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
   return gc->noted_weak.values.n + gc->noted_weak.ephemerons.n + gc->noted_weak.all.n > 0;
 }
+
+/* Ephemerons that wait for their keys (gc_ephemeron.c) */
+void gc_ephemerons_init(GcEphemerons *e);
+void gc_ephemerons_free(GcEphemerons *e);
+void gc_expect_ephemerons(Domain *d, size_t n);
+void gc_await(Domain *d, Table *t, Node *n, ScanKind kind);
+void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
+size_t gc_follow_reached(Domain *d, ScanKind kind);       /* the values of one such key; 0: there is none */
+void gc_follow_value(Domain *d, const Node *n, ScanKind kind);
+void gc_clear_awaited(Domain *d, ScanKind kind);          /* entries whose keys were not reached */
+void gc_forget_awaited(Domain *d, ScanKind kind);
+void gc_clear_node(Node *n);
 
 /* ---- the other parts ------------------------------------------------------------------------ */
 

@@ -4,8 +4,8 @@
  * slots of the others (GcWeakRange: whole parts, or single cards of large ones)
  * in one of three lists, each kind of trace in lists of its own. At its end:
  *
- *   converge     the value of an ephemeron is followed once its key is alive,
- *                until no pass over all of them finds anything more;
+ *   settle       the value of an ephemeron is followed once its key is alive; those whose
+ *                key is not reached yet wait for it (gc_ephemeron.c);
  *   clear values entries whose value is dead, from tables with weak values;
  *   clear keys   entries whose key is dead, from tables with weak keys.
  *
@@ -67,7 +67,7 @@ static bool weak_dead(Domain *d, uint8_t tag, GCObject *o, ScanKind kind) {
   return is_dead(d, o, kind);
 }
 
-static void clear_node(Node *n) {
+void gc_clear_node(Node *n) {
   n->tag = TAG_NIL;
   forget_key(n);
 }
@@ -89,8 +89,12 @@ static void note_in(Domain *d, GcWeakLists *lists, Weakness w, GcWeakRange r) {
 }
 
 static void note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
-  bool marking = kind == SCAN_MAJOR && !d->gc.undivided;
-  note_in(d, marking ? &d->gc.noted_weak : lists_of(d, kind), w, r);
+  if (kind == SCAN_MAJOR && w == WEAK_KEYS) {
+    uint32_t n;
+    range_nodes(&r, &n);
+    gc_expect_ephemerons(d, n);
+  }
+  note_in(d, kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak, w, r);
 }
 
 /* A table that has just been promoted black is not met by the major trace; one
@@ -126,12 +130,16 @@ static bool dead_object(Domain *d, uint8_t tag, const GCObject *o) {
 }
 
 /* Nothing of an entry that may yet go is followed, not even a string. */
-static bool settle_node(Domain *d, Node *n, Weakness w) {
+static bool settle_node(Domain *d, Table *t, Node *n, Weakness w) {
   if (n->tag == TAG_NIL) {
     forget_key(n);
     return true;
   }
-  if ((w & WEAK_KEYS) && dead_object(d, n->key_tag, n->key.gc)) return false;
+  if ((w & WEAK_KEYS) && dead_object(d, n->key_tag, n->key.gc)) {
+    if (w != WEAK_KEYS) return false;
+    gc_await(d, t, n, SCAN_MAJOR);
+    return true;
+  }
   if ((w & WEAK_VALUES) && dead_object(d, n->tag, n->v.gc)) return false;
   if (n->key_tag & TAG_COLLECTED) visit(d, n->key.gc, SCAN_MAJOR);
   if (n->tag & TAG_COLLECTED) visit(d, n->v.gc, SCAN_MAJOR);
@@ -142,7 +150,7 @@ static void settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
   uint32_t n;
   void *first = r->node ? (void *)range_nodes(r, &n) : (void *)range_values(r, &n);
   for (uint32_t i = 0; i < n; i++) {
-    bool settled = r->node ? settle_node(d, (Node *)first + i, w) : settle_slot(d, (TValue *)first + i);
+    bool settled = r->node ? settle_node(d, r->table, (Node *)first + i, w) : settle_slot(d, (TValue *)first + i);
     if (!settled) note_in(d, &d->gc.major_weak, w, (GcWeakRange){r->table, r->from + i, r->from + i + 1, r->node});
   }
 }
@@ -172,49 +180,32 @@ size_t gc_settle_weak_piece(Domain *d) {
   return 0;
 }
 
-/* ---- ephemerons --------------------------------------------------------------------- */
+/* ---- ephemerons in a minor collection ------------------------------------------------- */
 
-/* Whether the value is one that this trace has not followed yet. */
-static bool unvisited(Domain *d, const Node *n, ScanKind kind) {
-  return (n->tag & TAG_COLLECTED) && is_dead(d, n->v.gc, kind);
-}
-
-/* Follows the values whose keys are alive; whether there were any. */
-static bool follow_range(Domain *d, const GcWeakRange *r, ScanKind kind) {
-  bool found = false;
+static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
   uint32_t count;
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++) {
-    if (n->tag == TAG_NIL) {
-      forget_key(n);
-    } else if (unvisited(d, n, kind) && !weak_dead(d, n->key_tag, n->key.gc, kind)) {
-      visit(d, n->v.gc, kind);
-      found = true;
-    }
+    if (n->tag == TAG_NIL) forget_key(n);
+    else if (weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) gc_await(d, r->table, n, SCAN_MINOR);
+    else gc_follow_value(d, n, SCAN_MINOR);
   }
-  return found;
+  d->gc.step_work += count * sizeof(Node);
 }
 
-static void drain(Domain *d, ScanKind kind) {
-  if (kind == SCAN_MINOR) gc_drain_minor(d);
-  else gc_mark_some(d, SIZE_MAX);
-}
-
-/* Alternates the direction of its passes, so that chains of ephemerons in
- * either order of the list converge fast. New ranges may be noted on the way. */
-void gc_converge_ephemerons(Domain *d, ScanKind kind) {
-  GcWeakRanges *e = &lists_of(d, kind)->ephemerons;
-  bool found, forward = true;
-  do {
-    found = false;
-    for (size_t i = 0; i < e->n; i++) {
-      GcWeakRange r = e->items[forward ? i : e->n - 1 - i];
-      if (follow_range(d, &r, kind)) {
-        drain(d, kind);
-        found = true;
-      }
+/* New ranges may be noted on the way. */
+void gc_settle_ephemerons_minor(Domain *d) {
+  GcWeakRanges *noted = &d->gc.minor_weak.ephemerons;
+  size_t work;
+  for (;;) {
+    gc_drain_minor(d);
+    if ((work = gc_follow_reached(d, SCAN_MINOR)) > 0) {
+      d->gc.step_work += work;
+      continue;
     }
-    forward = !forward;
-  } while (found);
+    if (noted->n == 0) return;
+    GcWeakRange r = noted->items[--noted->n];
+    settle_ephemerons(d, &r);
+  }
 }
 
 /* ---- clearing ------------------------------------------------------------------------- */
@@ -228,14 +219,14 @@ static void clear_dead_values(Domain *d, const GcWeakRange *r, ScanKind kind) {
     return;
   }
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++)
-    if (n->tag == TAG_NIL || weak_dead(d, n->tag, n->v.gc, kind)) clear_node(n);
+    if (n->tag == TAG_NIL || weak_dead(d, n->tag, n->v.gc, kind)) gc_clear_node(n);
 }
 
 static void clear_dead_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t count;
   if (!r->node) return;
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++)
-    if (n->tag == TAG_NIL || weak_dead(d, n->key_tag, n->key.gc, kind)) clear_node(n);
+    if (n->tag == TAG_NIL || weak_dead(d, n->key_tag, n->key.gc, kind)) gc_clear_node(n);
 }
 
 GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from) {
@@ -247,12 +238,13 @@ GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from) {
 
 void gc_clear_weak_keys(Domain *d, ScanKind kind) {
   GcWeakLists *lists = lists_of(d, kind);
-  for (size_t i = 0; i < lists->ephemerons.n; i++) clear_dead_keys(d, &lists->ephemerons.items[i], kind);
+  gc_clear_awaited(d, kind);
   for (size_t i = 0; i < lists->all.n; i++) clear_dead_keys(d, &lists->all.items[i], kind);
 }
 
 void gc_forget_weak(Domain *d, ScanKind kind) {
   GcWeakLists *lists = lists_of(d, kind);
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
+  gc_forget_awaited(d, kind);
   if (kind == SCAN_MAJOR) d->gc.noted_weak.values.n = d->gc.noted_weak.ephemerons.n = d->gc.noted_weak.all.n = 0;
 }

@@ -74,6 +74,7 @@
 #define GC_MARK 0x04     /* colour of the major cycle; its sense flips (Gc.mark_sense) */
 #define GC_LARGE 0x08    /* allocated on its own, not in a block */
 #define GC_FINALIZE 0x10 /* registered for finalization */
+#define GC_AWAITED 0x40  /* key of ephemerons that wait for it to be reached (gc_ephemeron.c) */
 #define GC_FIXED 0x20    /* never collected (metamethod names, reserved words) */
 
 #define GCHEADER uint8_t type; uint8_t gc

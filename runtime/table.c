@@ -32,6 +32,7 @@
 
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
+#define SAMPLES 8192 /* slots of an array part that are looked at, of each power of two, to choose its new size */
 
 const TValue table_absent = {.tag = TAG_NIL};
 /* Shared by every table without a hash part; never written. */
@@ -331,12 +332,19 @@ static void count_int(KeyCount *c, int64_t key) {
   c->integers++;
 }
 
-static void count_array(const Table *t, KeyCount *c) {
+/* Slots in use among n; of many only SAMPLES are looked at, spread evenly. */
+static uint32_t count_slots(const TValue *from, uint32_t n, bool exact) {
+  uint32_t step = exact || n <= SAMPLES ? 1 : n / SAMPLES, looked = 0, used = 0;
+  for (uint32_t i = 0; i < n; i += step, looked++) used += !is_nil(&from[i]);
+  return step == 1 ? used : (uint32_t)((uint64_t)used * n / looked);
+}
+
+static void count_array(const Table *t, KeyCount *c, bool exact) {
   uint32_t i = 0;
   for (int b = 0; b <= MAX_ARRAY_BITS && i < t->array_size; b++) {
     uint32_t end = (uint64_t)1 << b < t->array_size ? 1u << b : t->array_size;
-    uint32_t used = 0;
-    for (; i < end; i++) used += !is_nil(&t->array[i]);
+    uint32_t used = count_slots(t->array + i, end - i, exact);
+    i = end;
     c->slice[b] += used;
     c->integers += used;
     c->total += used;
@@ -368,16 +376,25 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   return best;
 }
 
-/* Makes room for one more key. */
-static void rehash(lua_State *L, Table *t, const TValue *key) {
+/* Sizes that have room for all keys and one more. */
+static uint32_t choose_sizes(const Table *t, const TValue *key, bool exact, uint32_t *nhash) {
   KeyCount c = {0};
-  count_array(t, &c);
+  count_array(t, &c, exact);
   count_nodes(t, &c);
   c.total++;
   if (is_int(key)) count_int(&c, key->v.i);
   uint32_t inside;
   uint32_t narray = best_array_size(&c, &inside);
-  table_resize(L, t, narray, c.total - inside);
+  *nhash = c.total - inside;
+  return narray;
+}
+
+/* Makes room for one more key. An estimate is good enough as long as the array part does
+ * not shrink: what is in it counts inside as well as in total then. */
+static void rehash(lua_State *L, Table *t, const TValue *key) {
+  uint32_t nhash, narray = choose_sizes(t, key, false, &nhash);
+  if (narray < t->array_size) narray = choose_sizes(t, key, true, &nhash);
+  table_resize(L, t, narray, nhash);
 }
 
 static void check_key(lua_State *L, const TValue *key) {

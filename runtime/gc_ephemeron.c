@@ -1,0 +1,150 @@
+/* runtime/gc_ephemeron.c: ephemerons whose key has not been reached yet.
+ *
+ * The value of an ephemeron is followed once its key is alive, which may make another
+ * key alive, and so on. Passing over all ephemerons until nothing changes takes time
+ * with the square of a chain's length. So those that wait are indexed by their keys:
+ *
+ *   wait      the entry is put into GcEphemerons, its key gets GC_AWAITED;
+ *   trigger   a trace that reaches an object with that bit (gc_promote,
+ *             gc_make_grey) takes the bit away and puts the object on `reached`;
+ *   follow    the values of the key's entries are visited.
+ *
+ * Each is done once for an entry: the time is linear, and can be spent in pieces. What is
+ * left when a trace has ended is dead and is cleared.
+ *
+ * There is one index for each kind of trace. The bit tells of both: a key that waits
+ * for a minor trace is young, one that waits for the major trace is old and white.
+ *
+ * The program may change tables while the major trace waits, so an entry is the table
+ * and the key, and the node merely where it was; what is stored anew is noted anew.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gc_trace.h"
+
+#define LOAD 4          /* entries a bucket, above which the index is built anew */
+#define ENTRY_WORK 96   /* work of following one */
+
+static GcEphemerons *index_of(Domain *d, ScanKind kind) {
+  return kind == SCAN_MINOR ? &d->gc.minor_ephemerons : &d->gc.major_ephemerons;
+}
+
+/* ---- the index -------------------------------------------------------------------- */
+
+void gc_ephemerons_init(GcEphemerons *e) {
+  e->buckets = e->few;
+  e->bits = GC_FEW_BUCKETS_LOG2;
+}
+
+void gc_ephemerons_free(GcEphemerons *e) {
+  if (e->buckets != e->few) free(e->buckets);
+  free(e->items);
+  free(e->reached.items);
+}
+
+static uint32_t *bucket_of(const GcEphemerons *e, const GCObject *key) {
+  return &e->buckets[((uintptr_t)key >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - e->bits)];
+}
+
+static void link_entry(GcEphemerons *e, size_t i) {
+  uint32_t *bucket = bucket_of(e, e->items[i].key);
+  e->items[i].next = *bucket;
+  *bucket = (uint32_t)i + 1;
+}
+
+/* When memory is short the chains get longer and nothing else happens. */
+static void grow_index(GcEphemerons *e, size_t expected) {
+  uint32_t bits = e->bits;
+  while (((size_t)1 << bits) < expected / 2 && bits < 31) bits++;
+  uint32_t *buckets = calloc((size_t)1 << bits, sizeof *buckets);
+  if (buckets == NULL) return;
+  if (e->buckets != e->few) free(e->buckets);
+  e->buckets = buckets;
+  e->bits = bits;
+  for (size_t i = 0; i < e->n; i++)
+    if (e->items[i].table != NULL) link_entry(e, i);
+}
+
+/* An index made for all that may come is not built anew on the way. */
+void gc_expect_ephemerons(Domain *d, size_t n) { d->gc.major_ephemerons.expected += n; }
+
+void gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
+  GcEphemerons *e = index_of(d, kind);
+  size_t most = LOAD << e->bits;
+  if (unlikely(e->n >= most || (e->n == 0 && e->expected > most))) grow_index(e, e->n * LOAD > e->expected ? e->n * LOAD : e->expected);
+  GCObject *key = n->key.gc;
+  key->gc |= GC_AWAITED;
+  GC_PUSH(d, e, (GcEphemeron){t, key, (uint32_t)(n - t->node), 0});
+  link_entry(e, e->n - 1);
+  e->waiting++;
+}
+
+void gc_reached(Domain *d, GCObject *key, ScanKind kind) {
+  key->gc &= (uint8_t)~GC_AWAITED;
+  GC_PUSH(d, &index_of(d, kind)->reached, key);
+}
+
+void gc_forget_awaited(Domain *d, ScanKind kind) {
+  GcEphemerons *e = index_of(d, kind);
+  e->expected = e->reached.n = 0;
+  if (e->n == 0) return;
+  e->n = e->waiting = 0;
+  if (e->buckets != e->few) free(e->buckets);
+  gc_ephemerons_init(e);
+  memset(e->few, 0, sizeof e->few);
+}
+
+/* ---- entries ------------------------------------------------------------------------ */
+
+static bool is_node_of(const Node *n, const GCObject *key) {
+  return n->key.gc == key && (n->key_tag & TAG_COLLECTED) && n->tag != TAG_NIL;
+}
+
+/* Its node now; NULL when it was removed. */
+static Node *node_of(const GcEphemeron *entry) {
+  Table *t = entry->table;
+  if (entry->node < table_nodes(t) && is_node_of(&t->node[entry->node], entry->key)) return &t->node[entry->node];
+  TValue key;
+  set_object(&key, entry->key, entry->key->type | TAG_COLLECTED);
+  const TValue *slot = table_get(t, &key);
+  return is_nil(slot) ? NULL : (Node *)slot;
+}
+
+void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
+  if (!(n->tag & TAG_COLLECTED)) return;
+  if (kind == SCAN_MAJOR) visit(d, n->v.gc, SCAN_MAJOR);
+  else if (is_young(n->v.gc)) visit(d, n->v.gc, SCAN_MINOR); /* the major trace decides on others */
+}
+
+size_t gc_follow_reached(Domain *d, ScanKind kind) {
+  GcEphemerons *e = index_of(d, kind);
+  if (e->reached.n == 0) return 0;
+  const GCObject *key = e->reached.items[--e->reached.n];
+  size_t work = ENTRY_WORK;
+  for (uint32_t *link = bucket_of(e, key), i; (i = *link) != 0;) {
+    GcEphemeron *entry = &e->items[i - 1];
+    work += OBJECT_WORK;
+    if (entry->key != key) {
+      link = &entry->next;
+      continue;
+    }
+    *link = entry->next;
+    const Node *n = node_of(entry);
+    entry->table = NULL; /* done with */
+    e->waiting--;
+    if (n != NULL) gc_follow_value(d, n, kind);
+  }
+  return work;
+}
+
+void gc_clear_awaited(Domain *d, ScanKind kind) {
+  GcEphemerons *e = index_of(d, kind);
+  if (e->waiting == 0) return;
+  for (size_t i = 0; i < e->n; i++) {
+    if (e->items[i].table == NULL) continue;
+    Node *n = node_of(&e->items[i]);
+    if (n != NULL) gc_clear_node(n);
+  }
+  d->gc.step_work += e->n * sizeof *e->items;
+}
