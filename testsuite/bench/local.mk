@@ -27,7 +27,12 @@ bench-eventring: all $(bench_programs)
 # make bench-ffi: the module ffi, where there is libffi.
 bench-ffi: all $(check_DATA)
 	@./saros $(srcdir)/testsuite/bench/ffi_bench.lua testsuite/ffi/libfixture.so
-BENCHES = bench-eventring
+
+# make bench-pauses [PAUSES="--rounds=5 --seconds=20 records"]
+bench-pauses: all
+	@$(SHELL) $(top_srcdir)/testsuite/bench/pauses.sh --saros=$(abs_top_builddir)/saros $(PAUSES)
+
+BENCHES = bench-eventring bench-pauses
 if HAVE_FFI
 BENCHES += bench-ffi
 endif
@@ -38,4 +43,4 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-eventring bench-ffi
+.PHONY: bench bench-eventring bench-ffi bench-pauses

@@ -4,6 +4,8 @@
 --   pauses.lua SCENARIO SECONDS [MODE]     MODE: incremental, generational
 --   pauses.lua                             lists the scenarios
 --
+-- PAUSES_SCALE in the environment is what the sizes are multiplied by (default: 1).
+--
 -- One line of results: steps per second of CPU time, longest step, 99.9th
 -- percentile, number of steps above 1 ms and above 3 ms, the three longest, live heap
 -- by collectgarbage("count") and peak of resident memory. The clock is the CPU time of the
@@ -21,6 +23,9 @@ local function random(n)
   seed = seed * 16807 % 2147483647
   return seed % n + 1
 end
+
+local scale = tonumber(os.getenv("PAUSES_SCALE") or 1)
+local function size(n) return floor(n * scale) end
 
 -- What every step of the others does: a few dozen objects that die at once.
 local function churn(step)
@@ -41,7 +46,7 @@ end
 
 -- 400 MB of small records in one array; each step replaces one.
 function scenarios.records()
-  local records, n = {}, 2100000
+  local records, n = {}, size(2100000)
   for i = 1, n do records[i] = { id = i, name = "n" .. i, v = i * 0.5 } end
   return function(step)
     churn(step)
@@ -52,7 +57,7 @@ end
 
 -- An array of 10 million slots.
 function scenarios.array()
-  local array, n = {}, 10000000
+  local array, n = {}, size(10000000)
   for i = 1, n do array[i] = i end
   return function(step)
     churn(step)
@@ -67,12 +72,12 @@ function scenarios.growing_array()
     churn(step)
     for i = n + 1, n + 200 do array[i] = i end
     n = n + 200
-    if n >= 10000000 then array, n = {}, 0 end
+    if n >= size(10000000) then array, n = {}, 0 end
   end
 end
 
 function scenarios.hash()
-  local hash, n = {}, 1000000
+  local hash, n = {}, size(1000000)
   for i = 1, n do hash["key" .. i] = { i } end
   return function(step)
     churn(step)
@@ -87,13 +92,13 @@ function scenarios.growing_hash()
     churn(step)
     for i = n + 1, n + 20 do hash[i * 1.5] = i end
     n = n + 20
-    if n >= 1000000 then hash, n = {}, 0 end
+    if n >= size(1000000) then hash, n = {}, 0 end
   end
 end
 
 local function weak(mode, make)
   return function()
-    local table, held, n = setmetatable({}, { __mode = mode }), {}, 1000000
+    local table, held, n = setmetatable({}, { __mode = mode }), {}, size(1000000)
     for i = 1, n do
       held[i] = { i }
       make(table, held, i)
@@ -112,7 +117,7 @@ scenarios.ephemerons = weak("k", function(table, held, i) table[held[i]] = { hel
 
 -- A million ephemerons of which each key is the value of another, in no order.
 function scenarios.ephemeron_chain()
-  local table, n = setmetatable({}, { __mode = "k" }), 1000000
+  local table, n = setmetatable({}, { __mode = "k" }), size(1000000)
   local keys = {}
   for i = 1, n do keys[i] = {} end
   for i = 1, n - 1 do table[keys[i]] = keys[i + 1] end
@@ -135,7 +140,7 @@ local function weak_deaths(mode, make)
         held[n] = { n }
         make(table, held, n)
       end
-      if n >= 1000000 then held, n = {}, 0 end
+      if n >= size(1000000) then held, n = {}, 0 end
       local _ = table[n]
     end
   end
@@ -144,7 +149,7 @@ scenarios.weak_values_dying = weak_deaths("v", function(table, held, i) table[i]
 scenarios.weak_keys_dying = weak_deaths("k", function(table, held, i) table[held[i]] = i end)
 
 function scenarios.coroutines()
-  local threads, n = {}, 100000
+  local threads, n = {}, size(100000)
   local function body(x)
     while true do x = coroutine.yield(x) end
   end
@@ -159,7 +164,7 @@ function scenarios.coroutines()
 end
 
 function scenarios.finalizers()
-  local objects, n, ran = {}, 100000, 0
+  local objects, n, ran = {}, size(100000), 0
   local mt = { __gc = function() ran = ran + 1 end }
   for i = 1, n do objects[i] = setmetatable({ i }, mt) end
   return function(step)
@@ -178,13 +183,13 @@ function scenarios.finalizers_dying()
       n = n + 1
       objects[n] = setmetatable({ n }, mt)
     end
-    if n >= 100000 then objects, n = {}, 0 end
+    if n >= size(100000) then objects, n = {}, 0 end
   end
 end
 
 function scenarios.list()
   local list
-  for i = 1, 1000000 do list = { next = list, value = i } end
+  for i = 1, size(1000000) do list = { next = list, value = i } end
   local tail = list
   return function(step)
     churn(step)
@@ -196,7 +201,7 @@ end
 -- A string of 100 MB, made anew every now and then (that is one step of its own
 -- accord: 100 MB are filled).
 function scenarios.long_string()
-  local text = string.rep("x", 100000000)
+  local text = string.rep("x", size(100000000))
   return function(step)
     churn(step)
     if step % 100000 == 99999 then text = nil end
@@ -206,12 +211,6 @@ end
 
 -- Steps at the bottom of a recursion 150,000 calls deep.
 function scenarios.recursion()
-  local function down(n, step)
-    if n == 0 then return coroutine.yield() end
-    local t = { n }
-    down(n - 1)
-    return t
-  end
   local run
   run = function(depth, act)
     local a, b = { depth }, depth
@@ -219,11 +218,11 @@ function scenarios.recursion()
     run(depth - 1, act)
     return a, b
   end
-  return churn, function(loop) run(150000, loop) end
+  return churn, function(loop) run(size(150000), loop) end
 end
 
 function scenarios.strings()
-  local names, n = {}, 1000000
+  local names, n = {}, size(1000000)
   for i = 1, n do names[i] = "name " .. i end
   return function(step)
     churn(step)
@@ -232,7 +231,7 @@ function scenarios.strings()
 end
 
 function scenarios.closures()
-  local closures, n = {}, 1000000
+  local closures, n = {}, size(1000000)
   for i = 1, n do
     local x, y = i, { i }
     closures[i] = function() x = x + 1 return x, y end
@@ -247,7 +246,7 @@ end
 
 -- Old objects by the hundred thousand are made to refer to a new one.
 function scenarios.stores()
-  local records, n, from = {}, 1000000, 0
+  local records, n, from = {}, size(1000000), 0
   for i = 1, n do records[i] = { i } end
   return function(step)
     churn(step)
