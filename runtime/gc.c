@@ -383,7 +383,7 @@ void gc_collect_for(lua_State *L, size_t size) {
   Domain *d = L->domain;
   if (d->gc.running || d->gc.closing || heap_could_take(&d->heap, size)) return;
   enter(L);
-  full_cycle(d);
+  full_cycle(d, EV_REASON_EMERGENCY);
   leave(L);
 }
 
