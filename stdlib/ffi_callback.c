@@ -154,7 +154,7 @@ static Callback *make(lua_State *L, CType *function) {
   if (ffi_prep_closure_loc(cb->closure, &plan->cif, entry, cb, cb->code) != FFI_OK) {
     ffi_closure_free(cb->closure);
     free(cb);
-    luaL_error(L, "libffi cannot make a callback here");
+    error_run(L, "libffi cannot make a callback here");
   }
   cb->next = cb->ffi->all_callbacks;
   cb->link = &cb->ffi->all_callbacks;
