@@ -61,7 +61,10 @@ void vm_move_results(lua_State *L, TValue *res, TValue *first, int n, int wanted
   L->top = res + j;
 }
 
-TValue *vm_try_call_meta(lua_State *L, TValue *func) {
+#define MAX_CALL_CHAIN 200 /* values of __call that are no functions themselves */
+
+/* One step: what is called becomes the first argument of its __call. */
+static TValue *call_meta_step(lua_State *L, TValue *func) {
   ptrdiff_t off = stack_save(L, func);
   stack_check(L, 1);
   func = stack_restore(L, off);
@@ -71,6 +74,14 @@ TValue *vm_try_call_meta(lua_State *L, TValue *func) {
   L->top++;
   value_copy(func, handler);
   return func;
+}
+
+TValue *vm_try_call_meta(lua_State *L, TValue *func) {
+  for (int step = 0; step < MAX_CALL_CHAIN; step++) {
+    func = call_meta_step(L, func);
+    if (is_function(func)) return func;
+  }
+  error_run(L, "'__call' chain too long; possibly a loop");
 }
 
 /* ---- recovering from errors ------------------------------------------------------- */
