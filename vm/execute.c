@@ -1326,7 +1326,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         lua_State *co = L;
         L = co->resumer;
         vm_finish_coroutine(co);
-        first = vm_deliver(L, co->top - n, n, &n);
+        co->top -= n; /* its frame keeps nothing of them */
+        first = vm_deliver(L, co->top, n, &n);
         goto frame_done;
       }
       default: break;

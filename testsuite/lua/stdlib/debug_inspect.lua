@@ -150,3 +150,10 @@ assert(debug.setuservalue(io.stdin, 1) == nil)
 fails("bad argument #1 to 'setuservalue' (userdata expected, got number)", function() debug.setuservalue(1, 1) end)
 fails("bad argument #2 to 'setuservalue' (value expected)", function() debug.setuservalue(io.stdin) end)
 assert(math.type(debug.setcstacklimit(200)) == "integer")
+
+-- what was yielded is no more on the stack of the coroutine
+do
+  local co = coroutine.create(function() coroutine.yield("gone", 2) end)
+  coroutine.resume(co)
+  assert(debug.getinfo(co, 0, "S").what == "C" and debug.getlocal(co, 0, 1) == nil)
+end
