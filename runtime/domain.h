@@ -30,29 +30,43 @@ typedef enum Metamethod {
 #endif
 #define MAX_C_CALLS 200      /* nested C calls, parser levels and resumes */
 
-/* CallInfo.status */
-#define CALL_C 0x0001          /* a C function (or a native frame), not a Lua function */
-#define CALL_FRESH 0x0002      /* the interpreter loop was entered from C for this frame: leave it on return */
-#define CALL_HOOKED 0x0004     /* running a debug hook */
-#define CALL_TAIL 0x0008       /* was tail-called */
-#define CALL_PROTECTED_C 0x0010 /* C frame of lua_pcallk with a continuation (yieldable pcall) */
-#define CALL_FINALIZER 0x0020  /* running a finalizer */
-#define CALL_TRANSFER 0x0040   /* hook has transfer information */
-#define CALL_CLOSING 0x0080    /* the function (Lua's or C's) closes to-be-closed variables on a return */
-#define CALL_META 0x0100       /* Lua frame waits for a metamethod: its current instruction is to be finished on return */
-#define CALL_PCALL 0x0200      /* native frame of pcall/xpcall run inside the loop */
-#define CALL_RESUME 0x0400     /* native frame of coroutine.resume / wrap run inside the loop */
-#define CALL_YIELD 0x0800      /* native frame of a yield */
-#define CALL_BASE 0x1000       /* first frame of a coroutine */
-#define CALL_ALLOWHOOK 0x2000  /* original value of allow_hook, saved by pcall */
-#define CALL_WRAP 0x4000       /* with CALL_RESUME: errors propagate */
-#define CALL_SPECIAL 0x8000    /* on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction (CALL_META), or this frame's func was shifted (varargs) */
-#define CALL_UNWIND 0x10000    /* CALL_PCALL frame that closes variables after an error */
-#define CALL_TOCLOSE 0x40000   /* C frame with pending to-be-closed slots */
-#define CALL_VARARG 0x20000    /* func was shifted up over the extra arguments */
-#define CALL_SCANNED 0x100000  /* not active since a minor collection scanned the stack (gc_thread.c); whoever activates a frame sets its status anew */
-#define CALL_HOOK_YIELDED 0x80000 /* a hook of this Lua frame yielded: its instruction is traced no second time */
-#define CALL_NEGATE 0x100000     /* waits for a __lt in place of __le: its answer counts the other way round */
+/* Bits of CallInfo.status: CALL_STATUS(name, meaning) */
+#define CALL_STATUSES(CALL_STATUS) \
+  CALL_STATUS(C, "a C function (or a native frame), not a Lua function") \
+  CALL_STATUS(FRESH, "the interpreter loop was entered from C for this frame: leave it on return") \
+  CALL_STATUS(HOOKED, "running a debug hook") \
+  CALL_STATUS(TAIL, "was tail-called") \
+  CALL_STATUS(PROTECTED_C, "C frame of lua_pcallk with a continuation (yieldable pcall)") \
+  CALL_STATUS(FINALIZER, "running a finalizer") \
+  CALL_STATUS(TRANSFER, "hook has transfer information") \
+  CALL_STATUS(CLOSING, "the function (Lua's or C's) closes to-be-closed variables on a return") \
+  CALL_STATUS(META, "Lua frame waits for a metamethod: its current instruction is to be finished on return") \
+  CALL_STATUS(PCALL, "native frame of pcall/xpcall run inside the loop") \
+  CALL_STATUS(RESUME, "native frame of coroutine.resume / wrap run inside the loop") \
+  CALL_STATUS(YIELD, "native frame of a yield") \
+  CALL_STATUS(BASE, "first frame of a coroutine") \
+  CALL_STATUS(ALLOWHOOK, "original value of allow_hook, saved by pcall") \
+  CALL_STATUS(WRAP, "with CALL_RESUME: errors propagate") \
+  CALL_STATUS(SPECIAL, "on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction (CALL_META), or this frame's func was shifted (varargs)") \
+  CALL_STATUS(UNWIND, "CALL_PCALL frame that closes variables after an error") \
+  CALL_STATUS(TOCLOSE, "C frame with pending to-be-closed slots") \
+  CALL_STATUS(VARARG, "func was shifted up over the extra arguments") \
+  CALL_STATUS(SCANNED, "not active since a minor collection scanned the stack (gc_thread.c); whoever activates a frame sets its status anew") \
+  CALL_STATUS(HOOK_YIELDED, "a hook of this Lua frame yielded: its instruction is traced no second time") \
+  CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its answer counts the other way round")
+
+enum {
+#define CALL_STATUS(name, meaning) CALL_BIT_##name,
+  CALL_STATUSES(CALL_STATUS)
+#undef CALL_STATUS
+  CALL_BITS
+};
+enum {
+#define CALL_STATUS(name, meaning) CALL_##name = 1 << CALL_BIT_##name,
+  CALL_STATUSES(CALL_STATUS)
+#undef CALL_STATUS
+};
+_Static_assert(CALL_BITS <= 24, "the status in which a frame recovers follows");
 
 /* Error status with which a CALL_PROTECTED_C frame recovers, in bits 24-27. */
 #define CALL_RECOVERED_MASK 0x0f000000u

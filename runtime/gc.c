@@ -349,13 +349,14 @@ static void do_step_measured(Domain *d) {
   if (timed) TRACE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
 }
 
-NOINLINE void gc_step(lua_State *L) {
+/* True when it was an emergency. */
+static bool collect_what_is_due(lua_State *L) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
-  if (gc->running || gc->closing) return;
+  if (gc->running || gc->closing) return false;
   if (gc->stopped && !gc->emergency) {
     gc_set_trigger(d);
-    return;
+    return false;
   }
   bool emergency = gc->emergency; /* what it does is not bounded, nor is it meant to be */
   enter(L);
@@ -365,8 +366,14 @@ NOINLINE void gc_step(lua_State *L) {
   stack_shrink(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   gc_set_trigger(d);
-  if (emergency && heap_exceeds_limit(&d->heap)) error_memory(L);
+  return emergency;
 }
+
+NOINLINE void gc_step(lua_State *L) {
+  if (collect_what_is_due(L) && heap_exceeds_limit(&L->domain->heap)) error_memory(L);
+}
+
+NOINLINE void gc_recover(lua_State *L) { collect_what_is_due(L); }
 
 void gc_full(lua_State *L) {
   Domain *d = L->domain;

@@ -226,6 +226,8 @@ typedef struct Gc {
 
 /* What is due: a minor collection, a slice of the major cycle, finalizers. Called by gc_check. */
 void gc_step(lua_State *L);
+/* The same where an error was caught: raises none of its own. */
+void gc_recover(lua_State *L);
 /* A whole major cycle, from a fresh start, and its finalizers. */
 void gc_full(lua_State *L);
 /* Before an allocation of so many bytes, where rules 1 and 2 hold: collects everything if

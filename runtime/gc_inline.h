@@ -46,7 +46,7 @@ ALWAYS_INLINE void gc_make_room(lua_State *L, size_t size) {
 /* A gc_check, but only for what a failed allocation wants collected: where an error was
  * caught. Until then its own message might find no room. */
 ALWAYS_INLINE void gc_check_emergency(lua_State *L) {
-  if (unlikely(L->domain->gc.emergency)) gc_step(L);
+  if (unlikely(L->domain->gc.emergency)) gc_recover(L);
 }
 
 /* parent now refers to child. */
