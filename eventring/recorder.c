@@ -488,7 +488,8 @@ void eventring_end_in_handler(void) {
   bool locked = lock_soon();
   struct evr_recording *r = __atomic_load_n(&evr_recorder.recording, __ATOMIC_RELAXED);
   if (r && !r->ended) {
-    __atomic_store_n(&evr_control(r)->gate, 0, __ATOMIC_RELAXED);
+    uint64_t wanted = __atomic_load_n(&r->gate, __ATOMIC_RELAXED) >> 32;
+    __atomic_store_n(&evr_control(r)->gate, wanted << 32, __ATOMIC_RELAXED);
     evr_recording_end_locked(r);
   }
   if (locked) evr_unlock();

@@ -53,7 +53,9 @@ for preserve in 0 1; do
   is "files left, preserve=$preserve" $((preserve * count)) \
     "$(find . -name '*.eventring' | wc -l)"
   for file in ./*.eventring; do
-    [ -e "$file" ] && is "how $file ended" '"ended"' "$("$EVENTRING" show --json "$file" | jq .liveness)"
+    [ -e "$file" ] || continue
+    is "how $file ended" '"ended"' "$("$EVENTRING" show --json "$file" 2>show.err | jq .liveness)"
+    is "what there is to complain of in $file" "" "$(cat show.err)"
   done
 done
 # blocked in a system call: it ends at once
