@@ -62,7 +62,9 @@
 #define SPIN_LEAST 500
 #define PROBE_EVERY 32                /* waits: one of them spins for the full time, to find out */
 #define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
-#define END_REPEAT_MS 20
+#define END_REPEAT_MS 300
+#define END_LOOK_MS 20
+#define NS_PER_MS UINT64_C(1000000)
 
 static struct {
   pthread_mutex_t lock;
@@ -477,13 +479,19 @@ static void report_lost_errors_locked(void) {
   for (Isolate *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
 }
 
+/* Those that catch the error are asked again, but not so soon that handlers of
+ * variables to be closed would be cut off. */
 static void cancel_all(void) {
+  uint64_t begin = isolate_now(), ask_again = begin;
   lock_registry();
   atomic_store(&registry.ending, true);
-  for (int waited = 0; !(all_ended() && hosts_stopped()) && waited < END_PATIENCE_MS; waited += END_REPEAT_MS) {
-    cancel_spawned();
+  for (uint64_t now = begin; !(all_ended() && hosts_stopped()) && now - begin < END_PATIENCE_MS * NS_PER_MS; now = isolate_now()) {
+    if (now >= ask_again) {
+      cancel_spawned();
+      ask_again = now + END_REPEAT_MS * NS_PER_MS;
+    }
     if (is_spawned_thread()) stop_hosts_locked();
-    wait_for_end_locked(END_REPEAT_MS);
+    wait_for_end_locked(END_LOOK_MS);
   }
   unlock_registry();
 }
@@ -491,7 +499,7 @@ static void cancel_all(void) {
 static void wait_for_all(void) {
   lock_registry();
   atomic_store(&registry.ending, true);
-  while (!all_ended()) wait_for_end_locked(END_REPEAT_MS);
+  while (!all_ended()) wait_for_end_locked(END_LOOK_MS);
   unlock_registry();
 }
 
