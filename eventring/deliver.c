@@ -191,7 +191,7 @@ struct run {
 static inline void take_stack(const struct evr_lane *lane, struct run *run) {
   const struct evr_span_stack *stack = &lane->stack;
   run->depth = stack->count;
-  run->top = stack->span + stack->count;
+  run->top = stack->span ? stack->span + stack->count : NULL;
   run->full = stack->hidden ? 0 : stack->room;
   run->empty = stack->hidden ? UINT32_MAX : 0;
 }
