@@ -62,7 +62,7 @@
 #define SPIN_LEAST 500
 #define PROBE_EVERY 32                /* waits: one of them spins for the full time, to find out */
 #define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
-#define END_REPEAT_MS 300
+#define END_GRACE_MS 300              /* for their handlers of variables to be closed */
 #define END_LOOK_MS 20
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -418,11 +418,11 @@ _Noreturn static void stand_still(void) {
 
 void isolate_take_up(lua_State *L) {
   Isolate *i = L->domain->isolate;
-  uint32_t asked = atomic_exchange(&i->attention, 0);
+  uint32_t asked = atomic_fetch_and(&i->attention, ATTENTION_END);
   char text[2000];
   if (asked & ATTENTION_DEADLOCK) describe_waits(text, sizeof text);
   isolate_end_wait(i);
-  if (asked & ATTENTION_CANCEL) {
+  if (asked & (ATTENTION_CANCEL | ATTENTION_END)) {
     i->was_cancelled = true;
     error_run(L, "domain was cancelled");
   }
@@ -437,10 +437,10 @@ void isolate_take_up(lua_State *L) {
 /* But the caller. */
 static bool all_ended(void) { return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread(); }
 
-static void cancel_spawned(void) {
+static void ask_spawned(uint32_t what) {
   for (int s = 0; s < ISOLATE_MAX; s++) {
     Isolate *i = atomic_load(&registry.spawned[s]);
-    if (i != NULL && i != own) isolate_cancel(i);
+    if (i != NULL && i != own) request(i, what);
   }
 }
 
@@ -454,7 +454,7 @@ static bool hosts_stopped(void) { return !is_spawned_thread() || atomic_load(&re
 
 void isolate_cancel_all_in_handler(void) {
   atomic_store(&registry.ending, true);
-  cancel_spawned();
+  ask_spawned(ATTENTION_CANCEL);
 }
 
 bool isolate_wait_in_handler(int milliseconds) {
@@ -479,17 +479,15 @@ static void report_lost_errors_locked(void) {
   for (Isolate *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
 }
 
-/* Those that catch the error are asked again, but not so soon that handlers of
- * variables to be closed would be cut off. */
+/* Handlers of variables to be closed have some time; then nothing can catch the error
+ * for long. */
 static void cancel_all(void) {
-  uint64_t begin = isolate_now(), ask_again = begin;
+  uint64_t begin = isolate_now();
   lock_registry();
   atomic_store(&registry.ending, true);
-  for (uint64_t now = begin; !(all_ended() && hosts_stopped()) && now - begin < END_PATIENCE_MS * NS_PER_MS; now = isolate_now()) {
-    if (now >= ask_again) {
-      cancel_spawned();
-      ask_again = now + END_REPEAT_MS * NS_PER_MS;
-    }
+  ask_spawned(ATTENTION_CANCEL);
+  for (uint64_t took = 0; !(all_ended() && hosts_stopped()) && took < END_PATIENCE_MS * NS_PER_MS; took = isolate_now() - begin) {
+    if (took >= END_GRACE_MS * NS_PER_MS) ask_spawned(ATTENTION_END);
     if (is_spawned_thread()) stop_hosts_locked();
     wait_for_end_locked(END_LOOK_MS);
   }

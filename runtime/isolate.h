@@ -21,6 +21,7 @@ typedef enum IsolateStatus { ISOLATE_RUNNING, ISOLATE_DONE, ISOLATE_FAILED } Iso
 #define ATTENTION_DEADLOCK 2u /* to one that waits: all domains do */
 #define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
 #define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
+#define ATTENTION_END 16u      /* raise "cancelled" from now on at every safe point: the program ends */
 
 /* Isolate.park: the state of its thread as wakers see it; a futex word. */
 typedef enum Park {

@@ -32,7 +32,11 @@ elseif how == "exits of several" then
 elseif how == "exit of another, joined" then domain.spawn(function() os.exit(7, true) end):join()
 elseif how == "error" then error("the end")
 elseif how == "stubborn" then
-  domain.spawn(function() while true do pcall(function() while true do end end) end end)
+  domain.spawn(function()
+    started:send(true)
+    while true do pcall(function() while true do end end) end
+  end)
+  started:receive()
   os.exit(8)
 elseif how == "return" then
   handles[1]:cancel()
