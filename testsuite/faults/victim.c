@@ -388,7 +388,7 @@ static void chained_handler(void) {
 /* A tool that changes the control page of another process, whose file is cut in the
    moment between the check and the change: with a valid front, without that page. */
 static void cut_control(void) {
-  struct sigaction now;
+  struct sigaction before, now;
   struct eventring_error error = {0};
   eventring_cursor *cursor;
   char path[64], byte;
@@ -404,10 +404,11 @@ static void cut_control(void) {
   snprintf(path, sizeof path, "%d.eventring", (int)child);
   CHECK(eventring_open_path(&cursor, path, 0, &error) == EVENTRING_OK);
   CHECK(truncate(path, 8192) == 0);
+  sigaction(SIGBUS, NULL, &before);
   CHECK(eventring_cursor_control(cursor, EVENTRING_CONTROL_PAUSE, 0, &error) ==
         EVENTRING_E_TRUNCATED);
   sigaction(SIGBUS, NULL, &now);
-  CHECK(now.sa_handler == SIG_DFL); /* nothing is left of it */
+  CHECK(now.sa_handler == before.sa_handler); /* nothing is left of it */
   eventring_close(cursor);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
