@@ -89,8 +89,8 @@ assert(load(wrap(function() coroutine.yield("return 1") coroutine.yield(" + 2") 
 -- many values
 local big = create(function(...) return select("#", ...) end)
 local values = {}
-for i = 1, 30000 do values[i] = i end -- (the stress build has stacks of 40,000)
-assert(select(2, coroutine.resume(big, table.unpack(values))) == 30000)
+for i = 1, 15000 do values[i] = i end -- (the stress build has stacks of 40,000)
+assert(select(2, coroutine.resume(big, table.unpack(values))) == 15000)
 local deep = create(function()
   local function fill(n, ...)
     if n > 0 then return fill(n - 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, ...) end
