@@ -10,9 +10,10 @@
  * read or written is worth no message: the session is not about it.
  *
  * SIGINT while a line is edited discards the line and what of a statement came
- * before it.  The signal is blocked but while we wait for a key (ppoll), so
- * that none is lost; the handler sets a flag, and the wait answers with the end
- * of the line.
+ * before it.  The signal is blocked but while we wait for a key; its handler
+ * jumps out of the wait, which then answers with the end of the line.  No wait
+ * for "readable" would do in place of the jump: with the signal, the terminal
+ * throws away its input, so that the read after such a wait may block.
  *
  * The characters typed are those of the user's locale, or UTF-8 where there is
  * none.  The C locale of the program stays as it is, for it is the guest's: the
@@ -27,7 +28,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -70,31 +71,47 @@ static char *read_plain_line(const char *prompt) {
 /* ---- keys ---------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t waiting; /* wait_over is valid */
+static sigjmp_buf wait_over;
 static sigset_t mask_outside; /* signal mask while we wait for a key */
 
 static void on_interrupt_at_prompt(int signal_number) {
   (void)signal_number;
   interrupted = 1;
+  if (waiting)
+    siglongjmp(wait_over, 1);
+}
+
+/* read(2) of a byte, with the mask outside; an interrupt ends it with -1 and
+ * EINTR. A byte that it read just then is lost, and with it its line. */
+static ssize_t read_interruptibly(int fd, unsigned char *byte) {
+  sigset_t blocked;
+  if (sigsetjmp(wait_over, 1) != 0) { /* with the mask of here again */
+    waiting = 0;
+    errno = EINTR;
+    return -1;
+  }
+  waiting = 1;
+  pthread_sigmask(SIG_SETMASK, &mask_outside, &blocked);
+  ssize_t length = read(fd, byte, 1);
+  int error = errno;
+  pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+  waiting = 0;
+  errno = error;
+  return length;
 }
 
 /* The next byte of the terminal, -1 at the end, -2 when interrupted. */
 static int read_byte(int fd) {
-  struct pollfd wanted = {.fd = fd, .events = POLLIN};
   unsigned char byte;
-  for (;;) {
-    if (interrupted)
-      return -2;
-    if (ppoll(&wanted, 1, NULL, &mask_outside) < 0) {
-      if (errno != EINTR)
-        return -1;
-      continue;
-    }
-    ssize_t length = read(fd, &byte, 1);
+  while (!interrupted) {
+    ssize_t length = read_interruptibly(fd, &byte);
     if (length == 1)
       return byte;
     if (length == 0 || errno != EINTR)
       return -1;
   }
+  return -2;
 }
 
 /* libedit's source of characters; -1 is the end of input. */

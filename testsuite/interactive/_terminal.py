@@ -123,6 +123,10 @@ def interrupts(program):
     s.type("\x03", "^C\n> ")
     s.type("for i = 1,\n", ">> ")
     s.type("\x03", "^C\n> ")
+    # keys that the terminal throws away again, now and then just when they are waited for
+    for _ in range(50):
+        s.type("nonsense here", "nonsense here")
+        s.type("\x03", "^C\n> ")
     s.type("2 + 2\n", "\n4\n> ")
     s.type("os.exit(true)\n")
     s.end()
