@@ -173,21 +173,20 @@ void gc_trace_memory(Domain *d) {
   TRACE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->trace));
 }
 
+/* Memory for as much as may be allocated until the next cycle is kept. */
 static GcPhase phase_finish(Domain *d) {
   d->gc.live_bytes = heap_old_bytes(&d->heap);
   set_goal(d);
-  heap_trim_start(&d->heap);
+  heap_trim_start(&d->heap, nursery_blocks(&d->gc) + (uint32_t)((d->gc.goal - d->gc.threshold) >> HEAP_BLOCK_SHIFT));
   return GC_PHASE_TRIM;
 }
 
-/* Memory for as much as may be allocated until the next cycle is kept. */
 static GcPhase phase_trim(Domain *d, size_t work) {
   Gc *gc = &d->gc;
-  uint32_t keep = nursery_blocks(gc) + (uint32_t)((gc->goal - gc->threshold) >> HEAP_BLOCK_SHIFT);
   bool undivided = work == SIZE_MAX;
   gc->slice_work += undivided ? 0 : work;
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
-  if (!heap_trim(&d->heap, keep, undivided ? SIZE_MAX : RELEASE_BYTES) || !done) return GC_PHASE_TRIM;
+  if (!heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) || !done) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
   gc->stats.majors++;
   gc_trace_memory(d);
@@ -243,8 +242,8 @@ static void full_cycle(Domain *d, EventId reason) {
   finish_cycle(d, reason);
   gc_minor(d, reason); /* what is promoted while a cycle marks survives it */
   do slice(d, SIZE_MAX, reason); while (d->gc.phase != GC_PHASE_IDLE);
-  heap_trim_start(&d->heap);
-  heap_trim(&d->heap, nursery_blocks(&d->gc), SIZE_MAX);
+  heap_trim_start(&d->heap, nursery_blocks(&d->gc));
+  heap_trim(&d->heap, SIZE_MAX);
   heap_large_release(&d->heap, SIZE_MAX);
   heap_keep_spare(&d->heap);
   TRACE_END(d, MAJOR);

@@ -313,7 +313,7 @@ static void look_at(Verifier *v, const GCObject *o) {
 
 static void check_blocks(Verifier *v) {
   const Heap *h = &v->d->heap;
-  size_t used = 0, nfree = 0;
+  size_t used = 0, nfree = 0, nheld = 0;
   for (const Chunk *c = h->chunks; c != NULL; c = c->next) {
     for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
       const Block *b = &c->blocks[i];
@@ -323,10 +323,11 @@ static void check_blocks(Verifier *v) {
       if (b->state == BLOCK_FREE) RULE(v, zeros == HEAP_BLOCK_LINES, "a free block has no line in use", NULL);
       used += HEAP_BLOCK_LINES - b->free_lines;
       nfree += b->state == BLOCK_FREE;
+      nheld += b->state == BLOCK_FREE && !b->released;
     }
   }
   RULE(v, used == h->used_lines, "the heap knows its lines in use", NULL);
-  RULE(v, nfree == h->nfree, "the heap knows its free blocks", NULL);
+  RULE(v, nfree == h->nfree && nheld == h->nheld, "the heap knows its free blocks", NULL);
 }
 
 static void check_strings(Verifier *v) {

@@ -50,6 +50,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "domain.h"
 #include "stress.h"
@@ -57,6 +58,8 @@
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
 #define TRIM_LOOK 4096       /* bytes given back that looking at a chunk costs as much as */
+#define PATIENCE_BLOCKS 256  /* free blocks beyond those to keep that may stay for a while */
+#define PATIENCE_NS UINT64_C(1000000000)
 
 /* ---- lists of blocks ------------------------------------------------------- */
 
@@ -113,16 +116,19 @@ static void *map_aligned(size_t size, size_t align) {
 
 static void push_free(Heap *h, Block *b, bool warm) {
   b->state = BLOCK_FREE;
+  b->idle = 0;
   b->free_lines = HEAP_BLOCK_LINES;
   if (warm) list_push_first(&h->free, b);
   else list_push_last(&h->free, b);
   h->nfree++;
+  h->nheld += !b->released;
   chunk_of_block(b)->free_blocks++;
 }
 
 static void remove_free(Heap *h, Block *b) {
   list_remove(&h->free, b);
   h->nfree--;
+  h->nheld -= !b->released;
   chunk_of_block(b)->free_blocks--;
 }
 
@@ -170,6 +176,16 @@ void heap_keep_spare(Heap *h) {
   if (h->spare == NULL) h->spare = new_chunk(h);
 }
 
+/* ---- giving back ---------------------------------------------------------------
+ *
+ * Each major cycle ends with a walk over the chunks that notes which blocks are free. It
+ * gives back those that were free at a walk of an earlier period (of a second at least)
+ * and have not been taken since. So a program that needs the same memory in each cycle
+ * keeps it: a call that takes pages away interrupts every processor that runs one of the
+ * program's domains, and touching them anew is slow. Patience is limited to as much as is
+ * kept in any case, and some more; what exceeds that, and at the end of a full
+ * collection all, goes at once. */
+
 static void unmap_chunk(Heap *h, Chunk **link) {
   Chunk *c = *link;
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) remove_free(h, &c->blocks[i]);
@@ -178,43 +194,76 @@ static void unmap_chunk(Heap *h, Chunk **link) {
   munmap(c, HEAP_CHUNK_SIZE);
 }
 
-void heap_trim_start(Heap *h) { h->trim_after = h->chunks; }
+static uint64_t coarse_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
-/* Whole free chunks, but never the first of the list. */
-static size_t trim_chunks(Heap *h, uint32_t keep, size_t most) {
+void heap_trim_start(Heap *h, uint32_t keep) {
+  h->trim_link = &h->chunks;
+  h->trim_keep = keep;
+  uint64_t now = coarse_now();
+  if (now - h->idle_since < PATIENCE_NS) return;
+  h->idle_since = now;
+  h->idle_mark = h->idle_mark == 1 ? 2 : 1;
+}
+
+static bool is_impatient(const Heap *h) { return h->nheld > 2 * h->trim_keep + PATIENCE_BLOCKS; }
+
+/* Not taken since a walk of an earlier period; `now`: at this moment. */
+static bool is_idle(const Heap *h, const Block *b, bool now) {
+  return b->state == BLOCK_FREE && (now || (b->idle != 0 && b->idle != h->idle_mark));
+}
+
+static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
+  uint32_t i = c->free_blocks == HEAP_CHUNK_BLOCKS - 1 ? 1 : HEAP_CHUNK_BLOCKS;
+  while (i < HEAP_CHUNK_BLOCKS && is_idle(h, &c->blocks[i], now)) i++;
+  return i == HEAP_CHUNK_BLOCKS && c->free_blocks == HEAP_CHUNK_BLOCKS - 1;
+}
+
+/* From block `i` on: as many as may be given back together. */
+static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
+  uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
+  while (n < most && i + n < HEAP_CHUNK_BLOCKS && !c->blocks[i + n].released && is_idle(h, &c->blocks[i + n], now)) n++;
+  return n;
+}
+
+static void release_pages(Heap *h, Chunk *c, uint32_t i, uint32_t n) {
+  madvise(block_start(&c->blocks[i]), (size_t)n << HEAP_BLOCK_SHIFT, MADV_DONTNEED);
+  for (uint32_t k = i; k < i + n; k++) c->blocks[k].released = 1;
+  h->nheld -= n;
+}
+
+/* Answers how many bytes. */
+static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
-  while (done < most && h->trim_after != NULL && h->trim_after->next != NULL) {
-    if (h->nfree < keep + HEAP_CHUNK_BLOCKS) {
-      h->trim_after = NULL;
-    } else if (h->trim_after->next->free_blocks == HEAP_CHUNK_BLOCKS - 1) {
-      unmap_chunk(h, &h->trim_after->next);
-      done += HEAP_CHUNK_SIZE;
-    } else {
-      h->trim_after = h->trim_after->next;
-      done += TRIM_LOOK;
-    }
+  for (uint32_t i = 1, n; i < HEAP_CHUNK_BLOCKS; i += n > 0 ? n : 1) {
+    if ((n = count_idle(h, c, i, now)) > 0) release_pages(h, c, i, n);
+    else if (c->blocks[i].state == BLOCK_FREE && c->blocks[i].idle == 0) c->blocks[i].idle = h->idle_mark;
+    done += (size_t)n << HEAP_BLOCK_SHIFT;
   }
   return done;
 }
 
-/* The coldest free blocks are at the end of their list; released ones there are
- * passed over each time. */
-static size_t trim_blocks(Heap *h, uint32_t keep, size_t most) {
-  size_t done = 0;
-  Block *b = h->free.last;
-  for (uint32_t n = h->nfree; b != NULL && n > keep && done < most; n--, b = b->prev) {
-    if (b->released) continue;
-    madvise(block_start(b), HEAP_BLOCK_SIZE, MADV_DONTNEED);
-    b->released = 1;
-    done += HEAP_BLOCK_SIZE;
+/* The next chunk; the first of the list is never unmapped. */
+static size_t trim_chunk(Heap *h, bool now) {
+  Chunk *c = *h->trim_link;
+  if (h->trim_link != &h->chunks && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS && is_all_idle(h, c, now)) {
+    unmap_chunk(h, h->trim_link);
+    return HEAP_CHUNK_SIZE;
   }
-  return done;
+  size_t done = trim_blocks(h, c, now);
+  h->trim_link = &c->next;
+  return done + TRIM_LOOK;
 }
 
-bool heap_trim(Heap *h, uint32_t keep, size_t most) {
-  size_t done = trim_chunks(h, keep, most);
-  if (done < most) done += trim_blocks(h, keep, most - done);
-  return done < most;
+bool heap_trim(Heap *h, size_t most) {
+  for (size_t done = 0; *h->trim_link != NULL;) {
+    if (done >= most) return false;
+    done += trim_chunk(h, most == SIZE_MAX || is_impatient(h));
+  }
+  return true;
 }
 
 /* ---- holes -------------------------------------------------------------------- */

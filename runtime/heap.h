@@ -47,6 +47,7 @@ typedef struct Block {
   struct Block *next, *prev; /* of the list of its state */
   uint8_t state;       /* BlockState */
   uint8_t released;    /* free, and its pages given back to the system */
+  uint8_t idle;        /* while free: Heap.idle_mark of the walk that noted it; 0: none yet */
   uint16_t free_lines; /* as of its last examination */
   uint32_t epoch;      /* minor collection that examined it last: tells warm from cold */
 } Block;
@@ -88,11 +89,15 @@ typedef struct Heap {
   BlockList recyclable, free; /* warm ones first */
   BlockList consumed;         /* last one first */
   uint32_t nfree;             /* blocks in `free` */
+  uint32_t nheld;             /* those of them that have pages */
   uint32_t nblocks;           /* blocks of all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks;
   Chunk *spare;               /* mapped, never touched: for when there is no other (grow_heap); or NULL */
-  Chunk *trim_after; /* trimming goes on behind this one; NULL: no more chunks */
+  Chunk **trim_link;          /* to the chunk where giving back goes on */
+  uint32_t trim_keep;         /* free blocks that are kept */
+  uint8_t idle_mark;          /* 1 or 2, in turns: of the present period of walks */
+  uint64_t idle_since;        /* ns of the monotonic clock: begin of that period */
   LargeHeader large_young, large_old; /* list heads */
   LargeHeader *dying;       /* mappings that are given back piece by piece, linked by `next` */
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
@@ -158,11 +163,11 @@ void heap_retire(Heap *h);
 void heap_reclaim_young(Heap *h);
 /* Clears the lines of the block that do not have the bit. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
-/* Gives the pages of free blocks beyond `keep` back to the system, whole free chunks too,
- * about `most` bytes at a time; true when there is no more to do. heap_trim_start
- * before the first of a row. */
-void heap_trim_start(Heap *h);
-bool heap_trim(Heap *h, uint32_t keep, size_t most);
+/* Begins a walk that gives back the pages of free blocks beyond `keep`, and whole free chunks. */
+void heap_trim_start(Heap *h, uint32_t keep);
+/* The walk goes on, by about `most` bytes; SIZE_MAX: to its end, and without patience (heap.c).
+ * True when it is done. */
+bool heap_trim(Heap *h, size_t most);
 
 /* Limits what may be in use. What is found alive beyond it, by an emergency collection at
  * the limit, is an error there (gc_step). As collections wait for a safe point, a quarter

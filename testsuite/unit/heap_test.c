@@ -148,6 +148,36 @@ static void dead_objects_give_their_memory_back(void **state) {
   assert_int_equal(L->domain->heap.young_bytes, 0);
 }
 
+/* Free blocks are given back when they were not needed for a whole period. */
+static void free_memory_is_kept_for_a_while(void **state) {
+  lua_State *L = *state;
+  Heap *h = &L->domain->heap;
+  gc_full(L);
+  heap_trim_start(h, 0);
+  assert_true(heap_trim(h, SIZE_MAX));
+  assert_int_equal(h->nheld, 0);
+  for (int i = 0; i < 40; i++) heap_alloc(L, HEAP_SMALL_MAX);
+  minor(L);
+  uint32_t held = h->nheld;
+  assert_true(held > 2);
+  for (int walk = 0; walk < 3; walk++) {
+    heap_trim_start(h, 2);
+    assert_true(heap_trim(h, SIZE_MAX - 1));
+    assert_int_equal(h->nheld, held);
+  }
+  for (int i = 0; i < 10; i++) heap_alloc(L, HEAP_SMALL_MAX); /* some of them are taken, and free again */
+  minor(L);
+  h->idle_since = 0;
+  heap_trim_start(h, 0);
+  assert_true(heap_trim(h, SIZE_MAX - 1));
+  assert_true(h->nheld > 0);
+  assert_true(h->nheld < held);
+  h->idle_since = 0;
+  heap_trim_start(h, 0);
+  assert_true(heap_trim(h, SIZE_MAX - 1));
+  assert_int_equal(h->nheld, 0);
+}
+
 static void survivors_are_old_and_clean(void **state) {
   lua_State *L = *state;
   Table *t = as_table(push_table(L, 4, 4));
@@ -430,6 +460,7 @@ int main(void) {
     TEST(the_last_part_grows_in_place),
     TEST(a_userdata_payload_is_aligned),
     TEST(dead_objects_give_their_memory_back),
+    TEST(free_memory_is_kept_for_a_while),
     TEST(survivors_are_old_and_clean),
     TEST(the_remembered_set_keeps_the_young),
     TEST(a_large_table_is_logged_by_card),
