@@ -58,9 +58,10 @@
 
 #define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
 #define WAKE_SIGNAL SIGURG            /* ignored unless there is a handler: a stray one does no harm */
-#define SPIN_MOST 20000               /* ns that a wait may spin */
+#define SPIN_MOST 100000              /* ns that a wait may spin: as long as waking a processor may take */
 #define SPIN_LEAST 500
-#define PROBE_EVERY 32                /* waits: one of them spins for the full time, to find out */
+#define WAKING_MOST 400000            /* ns: who slept longer did not wait for processors to wake up */
+#define PROBE_RAREST 64               /* waits from one probe that failed to the next one, at most */
 #define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
 #define END_GRACE_MS 300              /* for their handlers of variables to be closed */
 #define END_LOOK_MS 20
@@ -102,14 +103,15 @@ int isolate_processors(void) {
   return n > 0 ? (int)n : 1;
 }
 
-static uint32_t first_spin(void) {
-  static _Atomic int processors; /* relaxed: every thread finds the same */
-  int n = atomic_load_explicit(&processors, memory_order_relaxed);
+/* As it was at first. */
+static uint32_t processors(void) {
+  static _Atomic uint32_t found; /* relaxed: every thread finds the same */
+  uint32_t n = atomic_load_explicit(&found, memory_order_relaxed);
   if (n == 0) {
-    n = isolate_processors();
-    atomic_store_explicit(&processors, n, memory_order_relaxed);
+    n = (uint32_t)isolate_processors();
+    atomic_store_explicit(&found, n, memory_order_relaxed);
   }
-  return n > 1 ? SPIN_MOST : 0;
+  return n;
 }
 
 static void relax_processor(void) {
@@ -129,7 +131,8 @@ static Isolate *new_isolate(const char *name) {
   i->id = atomic_fetch_add_explicit(&registry.next_id, 1, memory_order_relaxed);
   i->slot = -1;
   atomic_init(&i->references, 1);
-  i->spin = first_spin();
+  i->spin = SPIN_MOST;
+  i->probe_in = i->probe_every = 1;
   if (name != NULL) snprintf(i->name, sizeof i->name, "%s", name);
   else snprintf(i->name, sizeof i->name, i->id == 0 ? "main" : "domain %u", i->id);
   return i;
@@ -258,6 +261,23 @@ static bool is_notified(const Isolate *i) {
   return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
 }
 
+/* Spinning
+ *   An idle processor takes long to wake up: about 50 us where the processor is a virtual
+ *   one. Two domains that answer each other in no time and sleep meanwhile wait for
+ *   that twice each time. So a wait spins, for as long as that may take at most, as
+ *   long as this is found to help: where it was notified while it spun, it
+ *   will spin for longer, where not, for half as long. When it has slept for no longer
+ *   than the processors may have needed to wake up, one of the next waits is a probe that
+ *   spins for twice as long as that sleep was; each probe that fails makes them
+ *   rarer. Sleeping for long (what it waits for is slow, or has no processor) leads to
+ *   no probe.
+ *   Nobody spins while more domains than there are processors are not asleep: the one
+ *   who answers may need this processor. Those who spin count as awake. */
+static bool is_crowded(void) {
+  uint64_t now = atomic_load_explicit(&waits, memory_order_relaxed);
+  return (uint32_t)(now >> 32) - (uint32_t)now > processors();
+}
+
 /* True when it was notified meanwhile. */
 static bool spin(Isolate *i, uint64_t until) {
   do {
@@ -265,21 +285,25 @@ static bool spin(Isolate *i, uint64_t until) {
       if (is_notified(i)) return true;
       relax_processor();
     }
-  } while (isolate_now() < until);
+  } while (isolate_now() < until && !is_crowded());
   return is_notified(i);
 }
 
-/* Spinning is worth it where answers come quickly, and the one who answers has a
- * processor of its own; that is found out. */
-static uint32_t spin_time(Isolate *i) {
-  if (i->spin == 0) return 0;
-  return ++i->waits % PROBE_EVERY == 0 ? SPIN_MOST : i->spin;
+static uint32_t spin_time(const Isolate *i) { return processors() > 1 && !is_crowded() ? i->spin : 0; }
+
+static void learn_from_success(Isolate *i) {
+  i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
+  i->probe_in = i->probe_every = 1;
 }
 
-static void learn(Isolate *i, bool spun) {
-  if (i->spin == 0) return;
-  if (spun) i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
-  else i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
+/* `slept`: ns, after spinning in vain. */
+static void learn_from_sleep(Isolate *i, uint64_t slept) {
+  i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
+  if (slept > WAKING_MOST || --i->probe_in > 0) return;
+  i->probe_every = i->probe_every < PROBE_RAREST ? i->probe_every * 2 : PROBE_RAREST;
+  i->probe_in = i->probe_every;
+  uint32_t probe = (uint32_t)slept * 2 < SPIN_MOST ? (uint32_t)slept * 2 : SPIN_MOST;
+  if (probe > i->spin) i->spin = probe;
 }
 
 static void sleep_until(Isolate *i, uint32_t state, uint64_t deadline) {
@@ -317,12 +341,20 @@ static void wait_in_kernel(Isolate *i, uint64_t deadline) {
   else if (begin_sleep(i, PARK_SLEEPING)) sleep_until(i, PARK_SLEEPING, deadline);
 }
 
+static void spin_or_sleep(Isolate *i, uint64_t deadline) {
+  uint64_t begin = isolate_now(), until = begin + spin_time(i);
+  if (spin(i, until < deadline ? until : deadline)) {
+    learn_from_success(i);
+    return;
+  }
+  uint64_t tired = isolate_now();
+  wait_in_kernel(i, deadline);
+  learn_from_sleep(i, isolate_now() - tired);
+}
+
 WaitResult isolate_wait(Isolate *i, uint64_t deadline) {
   if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
-  uint64_t until = isolate_now() + spin_time(i);
-  bool spun = spin(i, until < deadline ? until : deadline);
-  learn(i, spun);
-  if (!spun) wait_in_kernel(i, deadline);
+  spin_or_sleep(i, deadline);
   if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION;
   return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
 }

@@ -64,8 +64,8 @@ struct Isolate {
   Isolate *next, *prev;              /* of all; under the registry's lock */
   /* Own thread */
   Domain *domain;
-  uint32_t spin;                     /* ns that a wait spins before it sleeps; 0: never */
-  uint32_t waits;                    /* how many so far */
+  uint32_t spin;                     /* ns that a wait spins before it sleeps */
+  uint32_t probe_in, probe_every;    /* sleeps until one leads to a longer spin; from the last one to the next */
   bool abandoned;                    /* an error was raised in it because nobody was left to wait for */
   bool was_cancelled;                /* the error of a cancellation was raised in it */
   /* The end: written by its thread before `status` (release), read after it (acquire) */
