@@ -22,7 +22,8 @@
  * Debt: the bytes that allocation took since the last minor collection.
  *   - debt >= nursery_bytes starts a minor collection;
  *   - while a cycle is active each eighth of that starts a slice, so that a minor
- *     collection and a slice never add up to one pause;
+ *     collection and a slice never add up to one pause; where single allocations
+ *     are so large that none fits in between, a slice follows each minor collection;
  *   - a measure >= threshold starts a cycle, which is to have marked everything
  *     by the time the measure reaches `goal`;
  *   - a slice of marking does the share of what is left to mark that the growth
@@ -302,6 +303,18 @@ static void leave(lua_State *L) {
   gc_set_trigger(L->domain);
 }
 
+/* A program that allocates as much as a nursery at once leaves no room for slices between
+ * its minor collections: then they come with them. */
+static void catch_up(Domain *d) {
+  Gc *gc = &d->gc;
+  if (gc->phase == GC_PHASE_IDLE) {
+    if (measure(d) >= gc->threshold) slice(d, 1, EV_REASON_THRESHOLD);
+  } else if (gc->stats.slices == gc->slices_before) {
+    slice(d, slice_work(d), EV_REASON_PACE);
+  }
+  gc->slices_before = gc->stats.slices;
+}
+
 static void do_what_is_due(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->emergency) {
@@ -309,7 +322,7 @@ static void do_what_is_due(Domain *d) {
     full_cycle(d, EV_REASON_EMERGENCY);
   } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
     gc_minor(d, EV_REASON_NURSERY);
-    if (gc->phase == GC_PHASE_IDLE && measure(d) >= gc->threshold) slice(d, 1, EV_REASON_THRESHOLD);
+    catch_up(d);
   } else if (gc->phase != GC_PHASE_IDLE) {
     slice(d, slice_work(d), EV_REASON_PACE);
   }

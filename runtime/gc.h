@@ -185,6 +185,7 @@ typedef struct Gc {
   size_t young_code;    /* made since the last minor collection */
   size_t slice_work;    /* done in this slice */
   size_t step_work;     /* in this step of the collector: bytes looked at (doc/COLLECTOR.md) */
+  uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */
   size_t mark_due;      /* work that promotions have earned and slices have not done yet */
   /* Traces */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
