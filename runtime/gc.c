@@ -53,6 +53,7 @@
 
 #include "func.h"
 #include "gc_trace.h"
+#include "mappings.h"
 #include "str.h"
 #include "stress.h"
 #include "trace.h"
@@ -246,6 +247,7 @@ static void full_cycle(Domain *d, EventId reason) {
   heap_trim_start(&d->heap, nursery_blocks(&d->gc));
   heap_trim(&d->heap, SIZE_MAX);
   heap_large_release(&d->heap, SIZE_MAX);
+  mapping_drop_all();
   heap_keep_spare(&d->heap);
   TRACE_END(d, MAJOR);
 }

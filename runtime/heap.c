@@ -5,7 +5,7 @@
  * After Immix (S. Blackburn, K. McKinley: "Immix: a mark-region garbage
  * collector", PLDI 2008), without its evacuation: objects never move.
  *
- *   chunk   1 MiB, aligned to its size, from mmap. In the place of its first
+ *   chunk   1 MiB, aligned to its size, from mappings.h. In the place of its first
  *           block lie one byte a line and one Block a block, so that line byte
  *           and block of an address are found by masking it.
  *   block   32 KiB of 256 lines; in exactly one state, see BlockState.
@@ -53,6 +53,7 @@
 #include <time.h>
 
 #include "domain.h"
+#include "mappings.h"
 #include "stress.h"
 
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
@@ -100,20 +101,6 @@ static uint8_t *block_lines(const Block *b) {
 
 /* ---- chunks ------------------------------------------------------------------ */
 
-/* `size` bytes aligned to `align`; NULL when the system has none. */
-static void *map_aligned(size_t size, size_t align) {
-  char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) return NULL;
-  if (((uintptr_t)p & (align - 1)) == 0) return p;
-  munmap(p, size);
-  p = mmap(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) return NULL;
-  char *aligned = (char *)(((uintptr_t)p + align - 1) & ~(uintptr_t)(align - 1));
-  if (aligned > p) munmap(p, (size_t)(aligned - p));
-  if (p + align > aligned) munmap(aligned + size, (size_t)(p + align - aligned));
-  return aligned;
-}
-
 static void push_free(Heap *h, Block *b, bool warm) {
   b->state = BLOCK_FREE;
   b->idle = 0;
@@ -132,19 +119,31 @@ static void remove_free(Heap *h, Block *b) {
   chunk_of_block(b)->free_blocks--;
 }
 
-/* A chunk's memory is zero: lines free, blocks zero. */
+/* A new chunk's memory is zero: lines free, blocks zero. */
 static void add_chunk(Heap *h, Chunk *c) {
+  bool used = c->used;
+  if (used) memset(c, 0, sizeof *c);
   c->next = h->chunks;
   h->chunks = c;
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
-    c->blocks[i].released = 1;
+    c->blocks[i].released = !used;
     push_free(h, &c->blocks[i], false);
   }
   h->nblocks += HEAP_CHUNK_BLOCKS - 1;
 }
 
 static Chunk *new_chunk(const Heap *h) {
-  return heap_has_room(h, HEAP_CHUNK_SIZE) ? map_aligned(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE) : NULL;
+  size_t size;
+  if (!heap_has_room(h, HEAP_CHUNK_SIZE)) return NULL;
+  Chunk *c = mapping_take(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size);
+  return c != NULL ? c : mapping_new(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
+}
+
+/* At the end of the domain. */
+static void give_chunk(Chunk *c, bool used) {
+  if (c == NULL) return;
+  if (used) c->used = true; /* a spare one that was never used stays untouched */
+  mapping_give(c, HEAP_CHUNK_SIZE);
 }
 
 /* When the system has no more, the spare chunk lets the program go on until the next
@@ -166,9 +165,9 @@ bool heap_could_take(const Heap *h, size_t size) {
   if (size > PTRDIFF_MAX / 2) return true; /* nothing helps */
   if (!heap_has_room(h, size)) return false;
   size += HEAP_CHUNK_SIZE; /* headers, cards, rounding */
-  void *probe = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (probe == MAP_FAILED) return false;
-  munmap(probe, size);
+  void *probe = mapping_new(size, 1);
+  if (probe == NULL) return false;
+  mapping_unmap(probe, size);
   return true;
 }
 
@@ -191,7 +190,7 @@ static void unmap_chunk(Heap *h, Chunk **link) {
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) remove_free(h, &c->blocks[i]);
   h->nblocks -= HEAP_CHUNK_BLOCKS - 1;
   *link = c->next;
-  munmap(c, HEAP_CHUNK_SIZE);
+  mapping_unmap(c, HEAP_CHUNK_SIZE);
 }
 
 static uint64_t coarse_now(void) {
@@ -201,6 +200,7 @@ static uint64_t coarse_now(void) {
 }
 
 void heap_trim_start(Heap *h, uint32_t keep) {
+  mapping_drop_old();
   h->trim_link = &h->chunks;
   h->trim_keep = keep;
   uint64_t now = coarse_now();
@@ -573,11 +573,11 @@ void heap_close(Heap *h) {
   while (h->large_young.next != &h->large_young) heap_large_free(h, h->large_young.next);
   while (h->large_old.next != &h->large_old) heap_large_free(h, h->large_old.next);
   heap_large_release(h, SIZE_MAX);
+  give_chunk(h->spare, false); /* first: what is given last is taken first */
+  h->spare = NULL;
   for (Chunk *c = h->chunks, *next; c != NULL; c = next) {
     next = c->next;
-    munmap(c, HEAP_CHUNK_SIZE);
+    give_chunk(c, true);
   }
   h->chunks = NULL;
-  if (h->spare != NULL) munmap(h->spare, HEAP_CHUNK_SIZE);
-  h->spare = NULL;
 }

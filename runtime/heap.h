@@ -62,6 +62,7 @@ typedef struct Chunk {
   Block blocks[HEAP_CHUNK_BLOCKS]; /* [0] is unused */
   struct Chunk *next;              /* of Heap.chunks */
   uint32_t free_blocks;            /* how many are BLOCK_FREE */
+  bool used;                       /* before it is in a heap: it was in another one, and is not zero */
 } Chunk;
 _Static_assert(sizeof(Chunk) <= HEAP_BLOCK_SIZE, "the chunk's own data fit its first block");
 

@@ -14,7 +14,9 @@
  *               mapping joins Heap.dying, and heap_large_release cuts pieces from its
  *               end: some at each step of the collector, and as much as is being
  *               allocated at each huge allocation, so that the dying never
- *               outgrow the living.
+ *               outgrow the living. A mapping of an object (a string, a userdata), whose
+ *               memory need not be zero, is kept for the next use if it is not too big
+ *               (mappings.h): messages of large strings touch the same pages again.
  *
  * The trailing bytes of the last page are kept zero: they become data when it grows.
  */
@@ -24,6 +26,7 @@
 
 #include "domain.h"
 #include "heap.h"
+#include "mappings.h"
 
 /* Bytes from which on one gets a mapping. */
 #ifdef SAROS_STRESS
@@ -32,6 +35,8 @@
 #define HUGE_FROM ((size_t)1 << 20)
 #endif
 #define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
+#define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
+#define KEPT_MOST ((size_t)4 << 20) /* bytes of a mapping kept for the next use: unmapping it takes no time to speak of */
 
 /* ---- lists ------------------------------------------------------------------------ */
 
@@ -59,27 +64,32 @@ static size_t round_to_unit(size_t size) { return (size + MAP_UNIT - 1) & ~(MAP_
 
 static size_t mapping_of(size_t size) { return round_to_unit(sizeof(LargeHeader) + size); }
 
-static void *map(size_t size) {
-  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return p != MAP_FAILED ? p : NULL;
-}
-
-/* Where it cannot be unmapped (that can take a mapping more than the system allows), its
- * memory goes all the same, the addresses stay lost. */
-static void unmap(void *p, size_t size) {
-  if (munmap(p, size) != 0) madvise(p, size, MADV_DONTNEED);
-}
-
-static LargeHeader *new_huge(size_t size, bool cards) {
-  LargeHeader *large = map(mapping_of(size));
-  if (large == NULL) return NULL;
-  if (cards && (large->cards = map(round_to_unit(card_count(size)))) == NULL) {
-    unmap(large, mapping_of(size));
-    return NULL;
-  }
-  large->mapped = mapping_of(size);
+static LargeHeader *new_mapped(size_t size) {
+  LargeHeader *large = mapping_new(mapping_of(size), PAGE_ALIGN);
+  if (large != NULL) large->mapped = mapping_of(size);
   return large;
 }
+
+static LargeHeader *new_huge_part(size_t size) {
+  LargeHeader *large = new_mapped(size);
+  if (large != NULL && (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
+    mapping_unmap(large, large->mapped);
+    return NULL;
+  }
+  return large;
+}
+
+/* Objects are not taken for zero: an old mapping will do. */
+static LargeHeader *new_huge_object(size_t size) {
+  size_t least = mapping_of(size), mapped;
+  LargeHeader *large = mapping_take(least, least + least / 4, PAGE_ALIGN, &mapped);
+  if (large == NULL) return new_mapped(size);
+  large->mapped = mapped;
+  large->cards = NULL;
+  return large;
+}
+
+static LargeHeader *new_huge(size_t size, bool cards) { return cards ? new_huge_part(size) : new_huge_object(size); }
 
 static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
   return (uint8_t *)(large + 1) + heap_round(size);
@@ -120,7 +130,11 @@ static void dispose(Heap *h, LargeHeader *large) {
     free(large);
     return;
   }
-  if (large->cards != NULL) unmap(large->cards, round_to_unit(card_count(large->size)));
+  if (large->cards == NULL && large->mapped <= KEPT_MOST) {
+    mapping_give(large, large->mapped);
+    return;
+  }
+  if (large->cards != NULL) mapping_unmap(large->cards, round_to_unit(card_count(large->size)));
   large->next = h->dying;
   h->dying = large;
 }
@@ -130,7 +144,7 @@ void heap_large_release(Heap *h, size_t bytes) {
     size_t piece = bytes < large->mapped ? round_to_unit(bytes) : large->mapped;
     large->mapped -= piece;
     if (large->mapped == 0) h->dying = large->next;
-    unmap((char *)large + large->mapped, piece);
+    mapping_unmap((char *)large + large->mapped, piece);
     bytes -= piece < bytes ? piece : bytes;
   }
 }
@@ -160,7 +174,7 @@ void *heap_large_adopt(Domain *d, LargeHeader *large) {
 void heap_large_discard(LargeHeader *large) {
   if (large == NULL) return;
   if (large->mapped == 0) free(large);
-  else unmap(large, large->mapped);
+  else mapping_give(large, large->mapped);
 }
 
 void heap_large_free(Heap *h, LargeHeader *large) {

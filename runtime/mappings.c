@@ -1,0 +1,155 @@
+/* runtime/mappings.c: mappings kept for their next use (design: mappings.h).
+ *
+ * In debug builds they cannot be accessed while they are kept: what still points there
+ * is found as if they had been unmapped.
+ */
+#include "mappings.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define KEPT_MAX 32
+#define KEPT_NS UINT64_C(1000000000)
+
+typedef struct Kept {
+  void *mapping;
+  size_t size;
+  uint64_t since; /* ns of the monotonic clock */
+} Kept;
+
+static struct {
+  pthread_mutex_t lock;
+  Kept items[KEPT_MAX]; /* in the order in which they were given */
+  uint32_t n;
+  size_t bytes;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void mapping_lock(void) { pthread_mutex_lock(&kept.lock); }
+void mapping_unlock(void) { pthread_mutex_unlock(&kept.lock); }
+
+static uint64_t coarse_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void set_accessible(const Kept *k, bool accessible) {
+#ifdef SAROS_DEBUG
+  mprotect(k->mapping, k->size, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+#else
+  (void)k;
+  (void)accessible;
+#endif
+}
+
+static Kept remove_locked(uint32_t i) {
+  Kept k = kept.items[i];
+  kept.n--;
+  kept.bytes -= k.size;
+  memmove(&kept.items[i], &kept.items[i + 1], (kept.n - i) * sizeof k);
+  return k;
+}
+
+/* The one given first, if it was given at that time or before. */
+static bool remove_oldest(uint64_t since, Kept *k) {
+  mapping_lock();
+  bool found = kept.n > 0 && kept.items[0].since <= since;
+  if (found) *k = remove_locked(0);
+  mapping_unlock();
+  return found;
+}
+
+/* Where it cannot be unmapped (that can take a mapping more than the system allows), its
+ * memory goes all the same, the addresses stay lost. */
+void mapping_unmap(void *mapping, size_t size) {
+  if (munmap(mapping, size) != 0) madvise(mapping, size, MADV_DONTNEED);
+}
+
+static bool drop_one(uint64_t since) {
+  Kept k;
+  if (!remove_oldest(since, &k)) return false;
+  mapping_unmap(k.mapping, k.size);
+  return true;
+}
+
+void mapping_drop_old(void) {
+  uint64_t now = coarse_now();
+  if (now > KEPT_NS) drop_one(now - KEPT_NS);
+}
+
+void mapping_drop_all(void) {
+  while (drop_one(UINT64_MAX)) {}
+}
+
+size_t mapping_kept(void) {
+  mapping_lock();
+  size_t bytes = kept.bytes;
+  mapping_unlock();
+  return bytes;
+}
+
+static void *map(size_t size) {
+  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p != MAP_FAILED ? p : NULL;
+}
+
+/* More than is needed, and off with what is not aligned. */
+static void *map_and_cut(size_t size, size_t align) {
+  char *p = map(size + align);
+  if (p == NULL) return NULL;
+  char *aligned = (char *)(((uintptr_t)p + align - 1) & ~(uintptr_t)(align - 1));
+  if (aligned > p) munmap(p, (size_t)(aligned - p));
+  if (p + align > aligned) munmap(aligned + size, (size_t)(p + align - aligned));
+  return aligned;
+}
+
+static void *map_aligned(size_t size, size_t align) {
+  void *p = map(size);
+  if (p == NULL || ((uintptr_t)p & (align - 1)) == 0) return p;
+  munmap(p, size);
+  return map_and_cut(size, align);
+}
+
+void *mapping_new(size_t size, size_t align) {
+  void *p = map_aligned(size, align);
+  if (p != NULL || mapping_kept() == 0) return p;
+  mapping_drop_all();
+  return map_aligned(size, align);
+}
+
+static bool fits(const Kept *k, size_t least, size_t most, size_t align) {
+  return k->size >= least && k->size <= most && ((uintptr_t)k->mapping & (align - 1)) == 0;
+}
+
+void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
+  Kept k = {0};
+  mapping_lock();
+  for (uint32_t i = kept.n; i-- > 0 && k.mapping == NULL;)
+    if (fits(&kept.items[i], least, most, align)) k = remove_locked(i);
+  mapping_unlock();
+  if (k.mapping == NULL) return NULL;
+  set_accessible(&k, true);
+  *size = k.size;
+  return k.mapping;
+}
+
+static bool keep(Kept k) {
+  mapping_lock();
+  bool room = kept.n < KEPT_MAX && kept.bytes + k.size <= MAPPINGS_MOST;
+  if (room) {
+    kept.items[kept.n++] = k;
+    kept.bytes += k.size;
+  }
+  mapping_unlock();
+  return room;
+}
+
+void mapping_give(void *mapping, size_t size) {
+  Kept k = {mapping, size, coarse_now()};
+  mapping_drop_old();
+  set_accessible(&k, false);
+  if (!keep(k)) mapping_unmap(mapping, size);
+}

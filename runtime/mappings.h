@@ -1,0 +1,42 @@
+/* runtime/mappings.h: memory straight from the system, and mappings kept for their next use.
+ *
+ * Mapping memory and giving it back is dear when other domains run: each page is
+ * cleared at its first touch, and taking pages away interrupts all processors that run a
+ * domain of the program. So a few mappings that a domain no longer needs (the chunks of a heap that
+ * ends, large strings that died) are kept for whichever domain needs one next.
+ *
+ * What is kept is bounded (MAPPINGS_MOST). It goes after a second without use, one mapping
+ * whenever another is given or a collector gives memory back (mapping_drop_old), and all at
+ * once when memory is short or a heap is collected in full. It counts for no domain's limit.
+ *
+ * Any thread may call all of this. One lock, held for the search of a short array only,
+ * never while the system is called.
+ */
+#ifndef SAROS_RUNTIME_MAPPINGS_H
+#define SAROS_RUNTIME_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MAPPINGS_MOST ((size_t)16 << 20) /* bytes kept, of all domains */
+
+/* Fresh memory, all zero, aligned to `align` (a power of two); NULL: the system has none, and
+ * nothing is kept. */
+void *mapping_new(size_t size, size_t align);
+/* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
+ * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
+void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
+/* Keeps it or unmaps it. */
+void mapping_give(void *mapping, size_t size);
+void mapping_unmap(void *mapping, size_t size);
+/* Unmaps one that was not used for a second. */
+void mapping_drop_old(void);
+void mapping_drop_all(void);
+/* Bytes that are kept. */
+size_t mapping_kept(void);
+
+/* Around a fork: the child can use it. */
+void mapping_lock(void);
+void mapping_unlock(void);
+
+#endif

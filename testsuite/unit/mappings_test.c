@@ -1,0 +1,121 @@
+/* testsuite/unit/mappings_test.c: mappings that are kept for their next use, and who gets them. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "mappings.h"
+
+#define UNIT ((size_t)64 << 10)
+#define CHUNK ((size_t)1 << 20)
+
+static int tear_down(void **state) {
+  (void)state;
+  mapping_drop_all();
+  return mapping_kept() == 0 ? 0 : -1;
+}
+
+static void fresh_ones_are_zero_and_aligned(void **state) {
+  (void)state;
+  char *p[8];
+  for (int i = 0; i < 8; i++) {
+    p[i] = mapping_new(CHUNK, CHUNK);
+    assert_non_null(p[i]);
+    assert_int_equal((uintptr_t)p[i] % CHUNK, 0);
+    assert_int_equal(p[i][0] | p[i][CHUNK - 1], 0);
+    memset(p[i], 1, CHUNK);
+  }
+  for (int i = 0; i < 8; i++) mapping_unmap(p[i], CHUNK);
+  assert_int_equal(mapping_kept(), 0);
+}
+
+static void the_last_given_is_taken_first(void **state) {
+  (void)state;
+  size_t size = 0;
+  char *a = mapping_new(3 * UNIT, UNIT), *b = mapping_new(3 * UNIT, UNIT);
+  memset(a, 'a', 3 * UNIT);
+  memset(b, 'b', 3 * UNIT);
+  mapping_give(a, 3 * UNIT);
+  mapping_give(b, 3 * UNIT);
+  assert_int_equal(mapping_kept(), 6 * UNIT);
+  assert_ptr_equal(mapping_take(2 * UNIT, 3 * UNIT, 1, &size), b);
+  assert_int_equal(size, 3 * UNIT);
+  assert_int_equal(b[3 * UNIT - 1], 'b');
+  assert_ptr_equal(mapping_take(3 * UNIT, 3 * UNIT, 1, &size), a);
+  assert_int_equal(a[0], 'a');
+  assert_int_equal(mapping_kept(), 0);
+  mapping_unmap(a, 3 * UNIT);
+  mapping_unmap(b, 3 * UNIT);
+}
+
+static void only_what_fits_is_taken(void **state) {
+  (void)state;
+  size_t size;
+  char *chunk = mapping_new(CHUNK, CHUNK), *odd = (char *)mapping_new(CHUNK + UNIT, CHUNK) + UNIT;
+  mapping_unmap(odd - UNIT, UNIT);
+  mapping_give(chunk, CHUNK);
+  mapping_give(odd, CHUNK);
+  assert_null(mapping_take(CHUNK + 1, 4 * CHUNK, 1, &size));
+  assert_null(mapping_take(UNIT, CHUNK - 1, 1, &size));
+  assert_ptr_equal(mapping_take(CHUNK, CHUNK, CHUNK, &size), chunk);
+  assert_null(mapping_take(CHUNK, CHUNK, CHUNK, &size));
+  assert_int_equal(mapping_kept(), CHUNK);
+  mapping_unmap(chunk, CHUNK);
+}
+
+static void what_is_kept_is_bounded(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 40; i++) {
+    mapping_give(mapping_new(CHUNK, 1), CHUNK);
+    mapping_give(mapping_new(UNIT, 1), UNIT);
+    assert_true(mapping_kept() <= MAPPINGS_MOST);
+  }
+  assert_true(mapping_kept() >= MAPPINGS_MOST / 2);
+  mapping_drop_old(); /* none is old */
+  assert_true(mapping_kept() >= MAPPINGS_MOST / 2);
+}
+
+static void what_is_not_used_goes(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) mapping_give(mapping_new(UNIT, 1), UNIT);
+  nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 50000000}, NULL);
+  mapping_give(mapping_new(CHUNK, 1), CHUNK);
+  assert_int_equal(mapping_kept(), CHUNK + 2 * UNIT);
+  for (int i = 0; i < 3; i++) mapping_drop_old();
+  assert_int_equal(mapping_kept(), CHUNK);
+}
+
+static void *give_and_take(void *result) {
+  size_t size;
+  for (int i = 0; i < 2000; i++) {
+    char *p = mapping_take(UNIT, 2 * UNIT, 1, &size);
+    if (p == NULL) p = mapping_new(size = UNIT, 1);
+    p[0] = p[size - 1] = (char)i; /* a thread that has it, too, would race with this */
+    mapping_give(p, size);
+  }
+  *(bool *)result = true;
+  return NULL;
+}
+
+static void threads_share_them(void **state) {
+  (void)state;
+  pthread_t threads[4];
+  bool done[4] = {false};
+  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, give_and_take, &done[i]), 0);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < 4; i++) assert_true(done[i]);
+  assert_true(mapping_kept() <= 4 * UNIT);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_teardown(f, tear_down)
+  const struct CMUnitTest tests[] = {
+    TEST(fresh_ones_are_zero_and_aligned), TEST(the_last_given_is_taken_first), TEST(only_what_fits_is_taken),
+    TEST(what_is_kept_is_bounded), TEST(what_is_not_used_goes), TEST(threads_share_them),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
