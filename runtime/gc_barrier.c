@@ -14,6 +14,7 @@
 
 #define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
 #define REMEMBERED_DEBT 160 /* and that an object or card in the remembered set is: two cache misses or more */
+#define EPHEMERON_DEBT 400  /* and that a card of nodes is which may be ephemerons */
 
 static LargeHeader *large_part(const Table *t) {
   if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
@@ -49,10 +50,11 @@ NOINLINE void gc_remember(Domain *d, GCObject *parent) {
 static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot, uint32_t node) {
   size_t offset = (size_t)((const char *)slot - (char *)part);
   if (!heap_is_large(size) || offset >= size) return false;
+  if (node) offset -= offset % sizeof(Node);
   uint32_t card = (uint32_t)(offset >> HEAP_CARD_SHIFT);
   uint8_t *marks = &heap_large_of(part)->cards[card], bit = card_bit(offset);
   if (*marks == 0) {
-    add_debt(d, REMEMBERED_DEBT);
+    add_debt(d, node && t->metatable != NULL ? EPHEMERON_DEBT : REMEMBERED_DEBT);
     GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
   }
   *marks |= bit;

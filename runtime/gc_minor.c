@@ -17,6 +17,8 @@
 #include "trace.h"
 
 #define REMEMBERED_WORK 64 /* bytes that an object or a card is worth, beside those that are scanned */
+#define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)
+#define PREFETCH_AHEAD 8 /* cards */
 
 /* ---- promotion --------------------------------------------------------------- */
 
@@ -97,44 +99,62 @@ static void scan_remembered(Domain *d) {
   remembered->n = kept;
 }
 
-static void scan_slots(Domain *d, Table *t, size_t start, Weakness w) {
+static void scan_slot(Domain *d, Table *t, size_t start, Weakness w) {
   uint32_t from = (uint32_t)(start / sizeof(TValue));
   if (from >= t->array_size) return;
   if (w == WEAK_NONE) visit_value(d, &t->array[from], SCAN_MINOR);
   else gc_scan_weak(d, w, (GcWeakRange){t, from, from + 1, 0}, SCAN_MINOR);
 }
 
-/* A granule may be of two nodes. */
-static void scan_nodes(Domain *d, Table *t, size_t start, Weakness w) {
-  uint32_t from = (uint32_t)(start / sizeof(Node));
-  uint32_t to = (uint32_t)((start + CARD_GRANULE + sizeof(Node) - 1) / sizeof(Node));
-  if (to > table_nodes(t)) to = table_nodes(t);
-  if (from >= to) return;
-  if (w == WEAK_NONE) visit_nodes(d, t->node + from, to - from, SCAN_MINOR);
-  else gc_scan_weak(d, w, (GcWeakRange){t, from, to, 1}, SCAN_MINOR);
+_Static_assert(sizeof(Node) >= CARD_GRANULE, "no two nodes begin in one granule");
+static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
+  uint32_t i = (uint32_t)((start + sizeof(Node) - 1) / sizeof(Node));
+  if (i >= table_nodes(t)) return;
+  if (w == WEAK_NONE) visit_nodes(d, t->node + i, 1, SCAN_MINOR);
+  else gc_scan_weak(d, w, (GcWeakRange){t, i, i + 1, 1}, SCAN_MINOR);
 }
 
-/* The part may have been replaced since the card was marked: then the new one is
- * fresh or small and was scanned with its table, or its cards were marked anew; a
- * superfluous scan does no harm. */
+/* What a card stands for; NULL when the part has gone. It may have been replaced since the
+ * card was marked: then the new one is fresh or small and was scanned with its table, or
+ * its cards were marked anew; a superfluous scan does no harm. */
+static char *card_data(const GcCard *c, uint8_t **marks) {
+  const Table *t = c->table;
+  char *part = c->node ? (char *)t->node : (char *)t->array;
+  size_t size = c->node ? node_bytes(t) : array_bytes(t), start = (size_t)c->card << HEAP_CARD_SHIFT;
+  if (!heap_is_large(size) || start >= size) return NULL;
+  *marks = &heap_large_of(part)->cards[c->card];
+  return part + start;
+}
+
 static void scan_card(Domain *d, const GcCard *c) {
   Table *t = c->table;
-  void *part = c->node ? (void *)t->node : (void *)t->array;
-  size_t size = c->node ? node_bytes(t) : array_bytes(t), start = (size_t)c->card << HEAP_CARD_SHIFT;
-  if (!heap_is_large(size) || start >= size) return;
-  uint8_t *marks = &heap_large_of(part)->cards[c->card];
+  uint8_t *marks;
+  if (card_data(c, &marks) == NULL) return;
   Weakness w = gc_weakness(d, t);
   for (; *marks != 0; *marks &= (uint8_t)(*marks - 1)) {
-    size_t at = start + (size_t)__builtin_ctz(*marks) * CARD_GRANULE;
-    if (c->node) scan_nodes(d, t, at, w);
-    else scan_slots(d, t, at, w);
+    size_t at = ((size_t)c->card << HEAP_CARD_SHIFT) + (size_t)__builtin_ctz(*marks) * CARD_GRANULE;
+    if (c->node) scan_node(d, t, at, w);
+    else scan_slot(d, t, at, w);
   }
+}
+
+/* Cards are all over their parts, and so are their bytes. */
+static void prefetch_card(const GcCard *c) {
+  uint8_t *marks;
+  const char *data = card_data(c, &marks);
+  if (data == NULL) return;
+  __builtin_prefetch(marks, 1);
+  __builtin_prefetch(data);
+  __builtin_prefetch(data + HEAP_CARD_SIZE / 2);
 }
 
 static void scan_cards(Domain *d) {
   GcCards *cards = &d->gc.cards;
-  for (size_t i = 0; i < cards->n; i++) scan_card(d, &cards->items[i]);
-  d->gc.step_work += cards->n * (REMEMBERED_WORK + ((size_t)1 << HEAP_CARD_SHIFT));
+  for (size_t i = 0; i < cards->n; i++) {
+    if (i + PREFETCH_AHEAD < cards->n) prefetch_card(&cards->items[i + PREFETCH_AHEAD]);
+    scan_card(d, &cards->items[i]);
+  }
+  d->gc.step_work += cards->n * (REMEMBERED_WORK + HEAP_CARD_SIZE);
   cards->n = 0;
 }
 

@@ -64,7 +64,10 @@ bool gc_sweep_strings(Domain *d, size_t work) {
   StringTable *table = &d->strings;
   uint32_t i = d->gc.sweep_bucket;
   size_t done = 0;
-  for (; i < table->size && done < work; done += WORK_BUCKET) sweep_bucket(d, string_bucket(table, i++));
+  for (; i < table->size && done < work; done += WORK_BUCKET) {
+    if (i + PREFETCH_AHEAD < table->size) __builtin_prefetch(*string_bucket(table, i + PREFETCH_AHEAD));
+    sweep_bucket(d, string_bucket(table, i++));
+  }
   d->gc.slice_work += done;
   d->gc.step_work += done;
   d->gc.sweep_bucket = i;

@@ -36,7 +36,7 @@ void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size
 
 /* ---- cards -------------------------------------------------------------------- */
 
-#define CARD_GRANULE 16 /* bytes that a bit of a card's byte stands for: one slot of an array */
+#define CARD_GRANULE 16 /* bytes that a bit of a card's byte stands for: the slot or node that begins there */
 #define card_bit(offset) ((uint8_t)(1u << ((offset) / CARD_GRANULE & 7)))
 
 /* ---- colours ----------------------------------------------------------------- */

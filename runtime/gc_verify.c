@@ -163,15 +163,12 @@ static void refer_value(Verifier *v, const TValue *value) {
   }
 }
 
-/* Slots on a marked card may refer to anything. */
-static bool on_marked_card(const void *part, size_t size, const void *slot, size_t slot_size) {
+/* Slots and nodes on a marked card may refer to anything. */
+static bool on_marked_card(const void *part, size_t size, const void *slot) {
   if (!heap_is_large(size)) return false;
   const LargeHeader *large = heap_large_of(part);
   size_t at = (size_t)((const char *)slot - (const char *)part);
-  if (large->fresh) return true;
-  for (size_t end = at + slot_size; at < end; at += CARD_GRANULE / 2)
-    if (large->cards[at >> HEAP_CARD_SHIFT] & card_bit(at)) return true;
-  return false;
+  return large->fresh || (large->cards[at >> HEAP_CARD_SHIFT] & card_bit(at));
 }
 
 /* ---- objects -------------------------------------------------------------------------------- */
@@ -205,14 +202,14 @@ static void look_at_table(Verifier *v, const Table *t) {
   refer(v, t->metatable);
   Weakness w = gc_weakness(v->d, t);
   for (uint32_t i = 0; i < t->array_size; i++) {
-    v->parent_clean = clean && !on_marked_card(t->array, asize, &t->array[i], sizeof(TValue));
+    v->parent_clean = clean && !on_marked_card(t->array, asize, &t->array[i]);
     v->parent_black = black && w == WEAK_NONE;
     if (!(w & WEAK_VALUES) || is_string(&t->array[i])) refer_value(v, &t->array[i]);
     else if (is_collected(&t->array[i])) check_header(v, t->array[i].v.gc);
   }
   for (uint32_t i = 0; i < table_nodes(t); i++) {
     v->parent_black = black;
-    look_at_node(v, t, &t->node[i], w, clean && !on_marked_card(t->node, nsize, &t->node[i], sizeof(Node)));
+    look_at_node(v, t, &t->node[i], w, clean && !on_marked_card(t->node, nsize, &t->node[i]));
   }
 }
 

@@ -28,7 +28,9 @@
 
 #include <string.h>
 
-#define PIECE 256 /* slots or nodes looked through at once */
+#define PIECE 256      /* slots or nodes looked through at once */
+#define ENTRY_WORK 32  /* work of looking at one */
+#define PREFETCH_AHEAD 8
 
 static GcWeakLists *lists_of(Domain *d, ScanKind kind) {
   return kind == SCAN_MINOR ? &d->gc.minor_weak : &d->gc.major_weak;
@@ -55,6 +57,16 @@ static Node *range_nodes(const GcWeakRange *r, uint32_t *n) {
   uint32_t to = r->to < table_nodes(r->table) ? r->to : table_nodes(r->table);
   *n = to > r->from ? to - r->from : 0;
   return r->table->node + r->from;
+}
+
+/* Slot or node `i` of the range: its objects are all over the heap, and looked at soon. */
+ALWAYS_INLINE void prefetch_entry(const GcWeakRange *r, uint32_t i) {
+  if (!r->node) {
+    if (i < r->table->array_size) __builtin_prefetch(r->table->array[i].v.p);
+  } else if (i < table_nodes(r->table)) {
+    __builtin_prefetch(r->table->node[i].key.p);
+    __builtin_prefetch(r->table->node[i].v.p);
+  }
 }
 
 /* A weak reference to this: strings are followed, being values. */
@@ -146,13 +158,16 @@ static bool settle_node(Domain *d, Table *t, Node *n, Weakness w) {
   return true;
 }
 
-static void settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
+/* Answers the work. */
+static size_t settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
   uint32_t n;
   void *first = r->node ? (void *)range_nodes(r, &n) : (void *)range_values(r, &n);
   for (uint32_t i = 0; i < n; i++) {
+    prefetch_entry(r, r->from + i + PREFETCH_AHEAD);
     bool settled = r->node ? settle_node(d, r->table, (Node *)first + i, w) : settle_slot(d, (TValue *)first + i);
     if (!settled) note_in(d, &d->gc.major_weak, w, (GcWeakRange){r->table, r->from + i, r->from + i + 1, r->node});
   }
+  return sizeof *r + n * ENTRY_WORK;
 }
 
 static uint32_t range_end(const GcWeakRange *r) {
@@ -168,8 +183,7 @@ static size_t settle_last(Domain *d, GcWeakRanges *list, Weakness w) {
   } else {
     list->n--;
   }
-  settle_range(d, &r, w);
-  return PIECE * sizeof(Node);
+  return settle_range(d, &r, w);
 }
 
 size_t gc_settle_weak_piece(Domain *d) {
@@ -185,6 +199,7 @@ size_t gc_settle_weak_piece(Domain *d) {
 static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
   uint32_t count;
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++) {
+    if (end - n > PREFETCH_AHEAD) __builtin_prefetch(n[PREFETCH_AHEAD].key.p);
     if (n->tag == TAG_NIL) forget_key(n);
     else if (weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) gc_await(d, r->table, n, SCAN_MINOR);
     else gc_follow_value(d, n, SCAN_MINOR);
@@ -204,6 +219,10 @@ void gc_settle_ephemerons_minor(Domain *d) {
     }
     if (noted->n == 0) return;
     GcWeakRange r = noted->items[--noted->n];
+    if (noted->n >= PREFETCH_AHEAD) {
+      const GcWeakRange *soon = &noted->items[noted->n - PREFETCH_AHEAD];
+      prefetch_entry(soon, soon->from);
+    }
     settle_ephemerons(d, &r);
   }
 }

@@ -31,7 +31,7 @@
 #define HEAP_SMALL_MAX ((size_t)8192)
 #endif
 #endif
-#define HEAP_CARD_SHIFT 7             /* a card: 128 bytes of a large part; its byte has a bit for each 16 of them */
+#define HEAP_CARD_SHIFT 7             /* a card: 128 bytes of a large part; its byte has a bit for what begins in each 16 of them */
 
 #define heap_round(size) (((size_t)(size) + HEAP_GRANULE - 1) & ~(size_t)(HEAP_GRANULE - 1))
 #define heap_is_large(size) ((size) > HEAP_SMALL_MAX)
