@@ -16,10 +16,22 @@
  *   left who could ever send or receive. When the holders become fewer, all that
  *   wait look again. A channel is freed when neither is left, with the
  *   messages in it, which lets go of the channels that these name, and so on:
- *   one after the other (destroy), not by recursion. (Channels that lie in each
- *   other, named by nobody else, stay until the program ends.)
+ *   one message after the other (work_off), not by recursion.
  *
- * Locks: at most one channel's at a time; under it only that of nothing else.
+ * Cycles
+ *   Channels that lie in each other, named by nobody else, hold each other up. They are
+ *   found by trial deletion (search): of each channel without a port, the messages that
+ *   name it are counted, but for those that lie in such channels; what is left over
+ *   is held by something alive, and so is what lies in it, and so on. Of all others
+ *   the messages are taken out and freed, and then they go by their counts.
+ *   A channel that lost a holder and has messages but no port may be part of a cycle: when that
+ *   was so often enough, compared with the cost of the last search, or a domain ends, it is looked for.
+ *
+ *   `all.lock` is held while holders become fewer, and while a channel gets its first
+ *   port. So during a search nothing can happen to a channel that has none: nobody can
+ *   put a message into it, take one out, or name it in another one.
+ *
+ * Locks: all.lock, then one channel's at a time; under that nothing.
  */
 #include "channel.h"
 
@@ -41,10 +53,23 @@ struct Channel {
   Port *ports;
   uint32_t nports, ports_room;
   uint32_t in_flight;
-  Channel *next_dead; /* of the list that destroy works off */
+  /* Under all.lock */
+  Channel *next, *prev;
+  /* Of a search */
+  uint32_t outside;       /* messages that name it, but for those in channels without port */
+  bool portless, reached;
+  Channel *next_reached;
 };
 
+static struct {
+  pthread_mutex_t lock;
+  Channel *first;
+  size_t suspicions; /* since the last search */
+  size_t work;       /* channels and messages that it looked at */
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 #define FIRST_ROOM 8
+#define SUSPICION_WORK 16 /* channels and messages that a suspicion is worth looking at */
 
 uint32_t channel_id(const Channel *c) { return c->id; }
 uint32_t channel_capacity(const Channel *c) { return c->capacity; }
@@ -66,6 +91,20 @@ static bool grow_ring(Channel *c) {
 
 /* ---- life ------------------------------------------------------------------------ */
 
+static void link_channel(Channel *c) {
+  pthread_mutex_lock(&all.lock);
+  c->next = all.first;
+  if (c->next != NULL) c->next->prev = c;
+  all.first = c;
+  pthread_mutex_unlock(&all.lock);
+}
+
+static void unlink_all_locked(Channel *c) {
+  if (c->next != NULL) c->next->prev = c->prev;
+  if (c->prev != NULL) c->prev->next = c->next;
+  else all.first = c->next;
+}
+
 Channel *channel_new(Isolate *self, uint32_t capacity) {
   static _Atomic uint32_t next_id = 1;
   Channel *c = calloc(1, sizeof *c);
@@ -77,34 +116,43 @@ Channel *channel_new(Isolate *self, uint32_t capacity) {
   pthread_mutexattr_destroy(&attributes);
   c->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
   c->capacity = capacity;
-  if (grow_ring(c) && channel_hold(c, self)) return c; /* with a ring, a message can fail to fit only behind others */
+  if (grow_ring(c) && channel_hold(c, self)) { /* with a ring, a message can fail to fit only behind others */
+    link_channel(c);
+    return c;
+  }
   free(c->ring);
   pthread_mutex_destroy(&c->lock);
   free(c);
   return NULL;
 }
 
-static __thread Channel *dead;      /* still to be destroyed by this thread */
-static __thread bool is_destroying;
+static __thread Message *doomed; /* still to be freed by this thread */
+static __thread bool is_working_off;
+
+static void doom_messages(Channel *c) {
+  for (; c->count > 0; c->count--) {
+    Message *m = c->ring[c->first++ & (c->room - 1)];
+    m->next = doomed;
+    doomed = m;
+  }
+}
+
+static void work_off(void) {
+  if (is_working_off) return;
+  is_working_off = true;
+  for (Message *m; (m = doomed) != NULL;) {
+    doomed = m->next;
+    message_free(m);
+  }
+  is_working_off = false;
+}
 
 static void free_channel(Channel *c) {
-  for (; c->count > 0; c->count--) message_free(c->ring[c->first++ & (c->room - 1)]);
+  doom_messages(c);
   pthread_mutex_destroy(&c->lock);
   free(c->ring);
   free(c->ports);
   free(c);
-}
-
-static void destroy(Channel *c) {
-  c->next_dead = dead;
-  dead = c;
-  if (is_destroying) return;
-  is_destroying = true;
-  while ((c = dead) != NULL) {
-    dead = c->next_dead;
-    free_channel(c);
-  }
-  is_destroying = false;
 }
 
 static Port *find_port(Channel *c, const Isolate *self) {
@@ -126,28 +174,122 @@ static Port *add_port_locked(Channel *c, const Isolate *self) {
   return port;
 }
 
-bool channel_hold(Channel *c, Isolate *self) {
-  lock(c);
+static bool hold_locked(Channel *c, const Isolate *self) {
   Port *port = find_port(c, self);
   if (port == NULL) port = add_port_locked(c, self);
   if (port != NULL) port->handles++;
-  unlock(c);
   return port != NULL;
 }
 
-/* One holder less. Gives the lock back. */
+/* The first port: not during a search. */
+static bool hold_first(Channel *c, const Isolate *self) {
+  pthread_mutex_lock(&all.lock);
+  lock(c);
+  bool held = hold_locked(c, self);
+  unlock(c);
+  pthread_mutex_unlock(&all.lock);
+  return held;
+}
+
+bool channel_hold(Channel *c, Isolate *self) {
+  lock(c);
+  bool first = c->nports == 0, held = !first && hold_locked(c, self);
+  unlock(c);
+  return first ? hold_first(c, self) : held;
+}
+
+/* ---- cycles ----------------------------------------------------------------------- */
+
+/* Calls f for each channel that a message in c names. */
+static void each_named(Channel *c, void (*f)(Channel *named, Channel **list), Channel **list) {
+  for (uint32_t i = 0; i < c->count; i++) {
+    const Message *m = c->ring[(c->first + i) & (c->room - 1)];
+    for (uint32_t k = 0; k < m->nchannels; k++) f(m->channels[k], list);
+  }
+}
+
+static void look_at(Channel *c) {
+  lock(c);
+  c->portless = c->nports == 0;
+  c->outside = c->in_flight;
+  c->reached = false;
+  all.work += 1 + (c->portless ? c->count : 0);
+  unlock(c);
+}
+
+static void count_inside(Channel *named, Channel **list) {
+  (void)list;
+  if (named->portless) named->outside--;
+}
+
+static void reach(Channel *c, Channel **list) {
+  if (!c->portless || c->reached) return;
+  c->reached = true;
+  c->next_reached = *list;
+  *list = c;
+}
+
+/* Afterwards, those without port that were not reached are dead. */
+static void search_all_locked(void) {
+  Channel *list = NULL;
+  for (Channel *c = all.first; c != NULL; c = c->next) look_at(c);
+  for (Channel *c = all.first; c != NULL; c = c->next)
+    if (c->portless) each_named(c, count_inside, NULL);
+  for (Channel *c = all.first; c != NULL; c = c->next)
+    if (c->outside > 0) reach(c, &list);
+  while (list != NULL) {
+    Channel *c = list;
+    list = c->next_reached;
+    each_named(c, reach, &list);
+  }
+}
+
+static void find_cycles_all_locked(void) {
+  all.suspicions = all.work = 0;
+  search_all_locked();
+  for (Channel *c = all.first; c != NULL; c = c->next)
+    if (c->portless && !c->reached) doom_messages(c);
+}
+
+uint32_t channel_count(void) {
+  uint32_t n = 0;
+  pthread_mutex_lock(&all.lock);
+  for (const Channel *c = all.first; c != NULL; c = c->next) n++;
+  pthread_mutex_unlock(&all.lock);
+  return n;
+}
+
+void channel_find_cycles(void) {
+  pthread_mutex_lock(&all.lock);
+  if (all.suspicions > 0) find_cycles_all_locked();
+  pthread_mutex_unlock(&all.lock);
+  work_off();
+}
+
+/* ---- holders -------------------------------------------------------------------- */
+
+/* One holder less: gives back the channel's lock and all.lock. */
 static void after_letting_go(Channel *c) {
-  bool gone = c->nports == 0 && c->in_flight == 0;
+  bool gone = c->nports == 0 && c->in_flight == 0, suspect = c->nports == 0 && c->count > 0;
   if (!gone && c->nports <= 1 && c->in_flight == 0) {
     waiter_notify_all(&c->receivers);
     waiter_notify_all(&c->senders);
   }
   unlock(c);
-  if (gone) destroy(c);
+  if (gone) unlink_all_locked(c);
+  else if (suspect && ++all.suspicions * SUSPICION_WORK >= all.work) find_cycles_all_locked();
+  pthread_mutex_unlock(&all.lock);
+  if (gone) free_channel(c);
+  work_off();
+}
+
+static void lock_to_let_go(Channel *c) {
+  pthread_mutex_lock(&all.lock);
+  lock(c);
 }
 
 void channel_let_go(Channel *c, Isolate *self) {
-  lock(c);
+  lock_to_let_go(c);
   Port *port = find_port(c, self);
   if (--port->handles == 0) *port = c->ports[--c->nports];
   after_letting_go(c);
@@ -160,7 +302,7 @@ void channel_hold_in_flight(Channel *c) {
 }
 
 void channel_drop_in_flight(Channel *c) {
-  lock(c);
+  lock_to_let_go(c);
   c->in_flight--;
   after_letting_go(c);
 }

@@ -29,6 +29,11 @@ void channel_let_go(Channel *c, Isolate *self);
 /* What a message holds. */
 void channel_hold_in_flight(Channel *c);
 void channel_drop_in_flight(Channel *c);
+/* Frees the channels that lie in each other and are held by nothing else, if there may be some:
+ * at the end of a domain. */
+void channel_find_cycles(void);
+/* Channels that exist, of all domains. */
+uint32_t channel_count(void);
 
 /* Passes the message on; it is the caller's still unless CHANNEL_OK is answered. */
 ChannelResult channel_send(Channel *c, Isolate *self, Message *m, uint64_t deadline);

@@ -42,6 +42,7 @@
  * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
  */
 #include "isolate.h"
+#include "channel.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -590,6 +591,7 @@ void isolate_forget_domain(Isolate *i) {
 
 void isolate_detach(Isolate *i) {
   if (i->spawned) return; /* isolate_finish does it */
+  channel_find_cycles();
   atomic_fetch_sub_explicit(&registry.hosts, 1, memory_order_relaxed);
   end_life(i);
   isolate_release(i);
@@ -618,6 +620,7 @@ static void free_slot(Isolate *i) {
 void isolate_finish(Isolate *i, IsolateStatus status, Message *outcome, char *failure) {
   i->outcome = outcome;
   i->failure = failure;
+  channel_find_cycles();
   free_slot(i);
   pthread_mutex_lock(&i->lock);
   atomic_store_explicit(&i->status, status, memory_order_release);

@@ -1,0 +1,157 @@
+/* testsuite/unit/channel_test.c: who holds channels, and when they are freed: by their
+ * counts, and when they lie in each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "channel.h"
+#include "func.h"
+
+#define MANY 300
+
+static lua_State *L;
+static Isolate *self;
+
+static int set_up(void **state) {
+  (void)state;
+  L = domain_new();
+  if (L == NULL) return -1;
+  self = L->domain->isolate;
+  return channel_count() == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  domain_close(L);
+  return channel_count() == 0 ? 0 : -1;
+}
+
+static Channel *new_channel(void) { return channel_new(self, 2 * MANY); }
+
+static Message *name(Channel *c) {
+  Message *m = message_new(0);
+  m->channels = malloc(sizeof *m->channels);
+  m->channels[0] = c;
+  m->nchannels = 1;
+  channel_hold_in_flight(c);
+  return m;
+}
+
+static void put(Channel *into, Channel *c) {
+  assert_int_equal(channel_send(into, self, name(c), 0), CHANNEL_OK);
+}
+
+static Message *take(Channel *c) {
+  Message *m = NULL;
+  assert_int_equal(channel_receive(c, self, &m, 0), CHANNEL_OK);
+  return m;
+}
+
+static void let_go(Channel *c) { channel_let_go(c, self); }
+
+static void a_chain_goes_with_its_head(void **state) {
+  (void)state;
+  Channel *head = new_channel();
+  Channel *last = head;
+  for (int i = 0; i < MANY; i++) {
+    Channel *next = new_channel();
+    put(last, next);
+    if (last != head) let_go(last);
+    last = next;
+  }
+  let_go(last);
+  assert_int_equal(channel_count(), MANY + 1);
+  let_go(head);
+  assert_int_equal(channel_count(), 0);
+}
+
+static void one_that_lies_in_itself_goes(void **state) {
+  (void)state;
+  Channel *c = new_channel();
+  for (int i = 0; i < 3; i++) put(c, c);
+  let_go(c);
+  assert_int_equal(channel_count(), 0);
+}
+
+static void those_that_lie_in_each_other_go(void **state) {
+  (void)state;
+  Channel *c[10];
+  for (int i = 0; i < 10; i++) c[i] = new_channel();
+  for (int i = 0; i < 10; i++) put(c[i], c[(i + 1) % 10]), put(c[i], c[(i + 3) % 10]);
+  for (int i = 0; i < 9; i++) let_go(c[i]);
+  assert_int_equal(channel_count(), 10);
+  let_go(c[9]);
+  channel_find_cycles();
+  assert_int_equal(channel_count(), 0);
+}
+
+/* A cycle that is held by a message in a channel that somebody holds stays, and what hangs on it. */
+static void a_cycle_that_can_be_reached_stays(void **state) {
+  (void)state;
+  Channel *door = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();
+  put(door, a);
+  put(a, b);
+  put(b, a);
+  put(b, leaf);
+  let_go(a);
+  let_go(b);
+  let_go(leaf);
+  channel_find_cycles();
+  assert_int_equal(channel_count(), 4);
+  Message *m = take(door);
+  channel_find_cycles();
+  assert_int_equal(channel_count(), 4); /* the message is on its way */
+  assert_true(channel_hold(m->channels[0], self));
+  message_free(m);
+  assert_int_equal(channel_count(), 4);
+  m = take(a);
+  assert_ptr_equal(m->channels[0], b);
+  message_free(m); /* now nothing holds b, and nothing its leaf */
+  assert_int_equal(channel_count(), 2);
+  let_go(a);
+  let_go(door);
+  assert_int_equal(channel_count(), 0);
+}
+
+static void a_message_that_is_lost_frees_the_cycle(void **state) {
+  (void)state;
+  Channel *a = new_channel(), *b = new_channel();
+  put(a, b);
+  put(b, a);
+  Message *m = name(a);
+  let_go(a);
+  let_go(b);
+  channel_find_cycles();
+  assert_int_equal(channel_count(), 2);
+  message_free(m);
+  channel_find_cycles();
+  assert_int_equal(channel_count(), 0);
+}
+
+/* Many cycles: each is found without a search for each. */
+static void cycles_do_not_pile_up(void **state) {
+  (void)state;
+  Channel *held[MANY];
+  for (int i = 0; i < MANY; i++) held[i] = new_channel();
+  for (int i = 0; i < 10 * MANY; i++) {
+    Channel *c = new_channel();
+    put(c, c);
+    let_go(c);
+    assert_true(channel_count() <= 2 * MANY);
+  }
+  for (int i = 0; i < MANY; i++) let_go(held[i]);
+  channel_find_cycles();
+  assert_int_equal(channel_count(), 0);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+    TEST(a_chain_goes_with_its_head), TEST(one_that_lies_in_itself_goes), TEST(those_that_lie_in_each_other_go),
+    TEST(a_cycle_that_can_be_reached_stays), TEST(a_message_that_is_lost_frees_the_cycle), TEST(cycles_do_not_pile_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
