@@ -295,6 +295,40 @@ void channel_let_go(Channel *c, Isolate *self) {
   after_letting_go(c);
 }
 
+/* ---- fork -------------------------------------------------------------------------- */
+
+void channel_lock_all(void) {
+  pthread_mutex_lock(&all.lock);
+  for (Channel *c = all.first; c != NULL; c = c->next) lock(c);
+}
+
+void channel_unlock_all(void) {
+  for (Channel *c = all.first; c != NULL; c = c->next) unlock(c);
+  pthread_mutex_unlock(&all.lock);
+}
+
+static void forget_others(Channel *c, const Isolate *self) {
+  const Port *port = find_port(c, self);
+  if (port != NULL) c->ports[0] = *port;
+  c->nports = port != NULL;
+  c->receivers = c->senders = (WaitQueue){0};
+}
+
+/* What only they held is freed, but for what was on its way to them. */
+void channel_forget_others(const Isolate *self) {
+  for (Channel *c = all.first, *next; c != NULL; c = next) {
+    next = c->next;
+    forget_others(c, self);
+    unlock(c);
+    if (c->nports > 0 || c->in_flight > 0) continue;
+    unlink_all_locked(c);
+    free_channel(c);
+  }
+  all.suspicions++;
+  pthread_mutex_unlock(&all.lock);
+  channel_find_cycles();
+}
+
 void channel_hold_in_flight(Channel *c) {
   lock(c);
   c->in_flight++;

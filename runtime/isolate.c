@@ -37,12 +37,14 @@
  *   anything pays nothing. Domains' threads block all other signals of the outside:
  *   those are the host's.
  *
- * A forked child has the domain of the thread that forked, and no other.
+ * A forked child has the domain of the thread that forked, and no other: those have failed
+ * there, and hold no channel.
  *
  * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
  */
 #include "isolate.h"
 #include "channel.h"
+#include "mappings.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -155,7 +157,7 @@ static void unlink_locked(Isolate *i) {
  * is none, nor is that of a domain that was cancelled. */
 static void warn_of_lost_error(Isolate *i) {
   if (atomic_load_explicit(&i->status, memory_order_acquire) != ISOLATE_FAILED) return;
-  if (i->was_cancelled || (i->abandoned && isolate_program_ends())) return;
+  if (i->was_cancelled || i->elsewhere || (i->abandoned && isolate_program_ends())) return;
   if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
   fflush(stdout);
   fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: %s\n", i->id, i->name,
@@ -664,27 +666,66 @@ static int start_thread(Isolate *i) {
 
 static void end_at_exit(void) { isolate_end_all(true); }
 
-/* Only the thread that forked is left. Whoever held a lock is gone: the registry's was taken
- * before the fork; other domains' isolates stay allocated, for nobody. */
-static void forget_others_in_child(void) {
-  bool mine = own != NULL, spawned = is_spawned_thread();
+/* ---- fork ------------------------------------------------------------------------------------------ */
+
+/* What several threads use is in order when a process forks: the child has the state of the
+ * moment, but only the thread that forked. */
+static void lock_for_fork(void) {
+  lock_registry();
+  for (Isolate *i = registry.all; i != NULL; i = i->next) pthread_mutex_lock(&i->lock);
+  channel_lock_all();
+  mapping_lock();
+}
+
+static void unlock_isolates(void) {
+  for (Isolate *i = registry.all; i != NULL; i = i->next) pthread_mutex_unlock(&i->lock);
+}
+
+static void unlock_after_fork(void) {
+  mapping_unlock();
+  channel_unlock_all();
+  unlock_isolates();
+  unlock_registry();
+}
+
+/* Its end is told to whoever asks for it; it is no error that somebody has to hear of. */
+static void stay_in_parent(Isolate *i) {
+  atomic_store(&i->tid, 0);
+  atomic_store(&i->park, PARK_RUNNING); /* it does not count as blocked */
+  i->joiners = (WaitQueue){0};
+  if (atomic_load(&i->status) != ISOLATE_RUNNING) return;
+  i->failure = strdup("the domain stayed in the process that forked");
+  i->elsewhere = true;
+  atomic_store(&i->status, ISOLATE_FAILED);
+}
+
+/* Their heaps and stacks stay allocated, for nobody. */
+static void forget_others_locked(void) {
+  for (Isolate *i = registry.all; i != NULL; i = i->next)
+    if (i != own) stay_in_parent(i);
   for (int s = 0; s < ISOLATE_MAX; s++)
-    if (!mine || s != own->slot) atomic_store(&registry.spawned[s], NULL);
-  registry.all = own;
-  if (mine) own->next = own->prev = NULL;
+    if (own == NULL || s != own->slot) atomic_store(&registry.spawned[s], NULL);
+}
+
+static void begin_in_child(void) {
+  bool mine = own != NULL, spawned = is_spawned_thread();
+  mapping_unlock();
+  unlock_isolates();
+  forget_others_locked();
   if (mine) atomic_store(&own->tid, (int)syscall(SYS_gettid));
   atomic_store(&registry.running, spawned);
   atomic_store(&registry.threads, spawned);
   atomic_store(&registry.hosts, mine && !spawned);
   atomic_store(&waits, mine ? ALIVE : 0);
-  pthread_mutex_init(&registry.lock, NULL);
   pthread_cond_init(&registry.ended, NULL);
+  unlock_registry();
+  channel_forget_others(own);
 }
 
 static void prepare_to_spawn(void) {
   install_handler();
   atexit(end_at_exit);
-  pthread_atfork(lock_registry, unlock_registry, forget_others_in_child);
+  pthread_atfork(lock_for_fork, unlock_after_fork, begin_in_child);
 }
 
 static SpawnResult enter_registry(Isolate *i) {

@@ -72,6 +72,7 @@ struct Isolate {
   _Atomic uint32_t status;           /* IsolateStatus */
   Message *outcome;                  /* its results, or its error; NULL: could not be told */
   char *failure;                     /* text of the error with its traceback, malloc'ed; NULL: done */
+  bool elsewhere;                    /* in a forked child: it is in the process that forked */
   _Atomic bool joined;               /* somebody was told of the end */
   pthread_mutex_t lock;              /* of joiners */
   WaitQueue joiners;
