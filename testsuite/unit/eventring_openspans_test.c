@@ -1,0 +1,144 @@
+/* The stack of open spans that a full block leaves (openspans.c), whose walk passes
+ * over runs of begin-end pairs at once, against the plain rules, word by word. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "internal.h"
+
+enum { WORDS = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS, BASE = 1000 };
+
+static uint64_t word_at(unsigned kind, unsigned id, unsigned length, uint64_t ticks) {
+  return EVENTRING_TAIL(kind, id, length) | ticks << EVENTRING_WORD_TIME_SHIFT;
+}
+
+/* ---- The rules --------------------------------------------------------------------- */
+
+static void rule_end(struct evr_open_spans *open, unsigned id) {
+  if (open->hidden) {
+    open->hidden--;
+    return;
+  }
+  for (uint32_t i = open->count; i-- > 0;) {
+    if (word_id(open->span[i].tail) != id) continue;
+    for (open->count--; i < open->count; i++) open->span[i] = open->span[i + 1];
+    return;
+  }
+}
+
+static void rule_begin(struct evr_open_spans *open, unsigned id, uint64_t ticks) {
+  if (open->hidden || open->count == FORMAT_MAX_OPEN)
+    open->hidden++;
+  else
+    open->span[open->count++] =
+        (struct evr_open_span){EVENTRING_TAIL(EVENTRING_BEGIN, id, 0), ticks};
+}
+
+static void by_the_rules(struct evr_open_spans *open, const uint64_t *words, size_t count) {
+  for (size_t at = 0; at < count; at += 1 + word_length(words[at])) {
+    if (word_kind(words[at]) == EVENTRING_BEGIN)
+      rule_begin(open, word_id(words[at]), word_ticks(words[at], BASE));
+    if (word_kind(words[at]) == EVENTRING_END) rule_end(open, word_id(words[at]));
+  }
+}
+
+static void check(const struct evr_open_spans *before, const uint64_t *words, size_t count) {
+  struct evr_open_spans expected = *before, found = *before;
+  by_the_rules(&expected, words, count);
+  evr_open_apply(&found, words, count, BASE);
+  assert_int_equal(found.count, expected.count);
+  assert_int_equal(found.hidden, expected.hidden);
+  assert_memory_equal(found.span, expected.span, found.count * sizeof found.span[0]);
+}
+
+/* ---- Blocks of pairs ------------------------------------------------------------------ */
+
+static void fill_pairs(uint64_t *words, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    words[i] = word_at(i % 2 ? EVENTRING_END : EVENTRING_BEGIN, (unsigned)(i / 2 * 37 % 8192),
+                       0, BASE + i);
+}
+
+static const struct evr_open_spans none;
+
+static void passes_over_pairs(void **state) {
+  (void)state;
+  uint64_t words[WORDS] = {0};
+  for (size_t count = 0; count <= WORDS; count++) {
+    fill_pairs(words, count);
+    check(&none, words, count);
+  }
+}
+
+/* One word of a block of pairs is another: of a kind, an id or a length that it should
+   not have. */
+static void sees_each_odd_word(void **state) {
+  (void)state;
+  uint64_t words[WORDS];
+  for (size_t at = 0; at < WORDS; at++)
+    for (size_t last = at + 2; last <= WORDS; last += 1 + (WORDS - last) / 3) {
+      for (unsigned bit = 0; bit < 23; bit++) {
+        fill_pairs(words, last);
+        words[at] ^= (uint64_t)1 << bit;
+        if (word_kind(words[at]) == FORMAT_WORD_META) continue;
+        check(&none, words, last);
+      }
+      fill_pairs(words, last);
+      words[at] = words[at + 1];
+      check(&none, words, last);
+    }
+}
+
+/* ---- Anything ----------------------------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252u;
+static unsigned draw(unsigned below) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (unsigned)(random_state % below);
+}
+
+/* Stretches of pairs, of nested and of interleaved spans, of events with payload. */
+static size_t fill_stretch(uint64_t *words, size_t at) {
+  static const unsigned kinds[] = {EVENTRING_BEGIN, EVENTRING_END, EVENTRING_COUNTER,
+                                   EVENTRING_EVENT, EVENTRING_LIFECYCLE};
+  unsigned sort = draw(4), length = draw(150), id = draw(30);
+  for (unsigned i = 0; i < length && at < WORDS; i++) {
+    unsigned kind = sort == 0   ? kinds[i % 2]
+                    : sort == 1 ? kinds[i >= length / 2]
+                                : kinds[draw(sort == 2 ? 2 : 5)];
+    unsigned payload = kind > EVENTRING_END ? draw(4) : 0;
+    if (at + payload >= WORDS) payload = 0;
+    words[at] = word_at(kind, sort == 0 ? id : draw(30), payload, BASE + at);
+    at++;
+    for (; payload > 0; payload--) words[at++] = draw(1000) * 0x0123456789abcdefu;
+  }
+  return at;
+}
+
+static void agrees_on_anything(void **state) {
+  (void)state;
+  static uint64_t words[WORDS];
+  struct evr_open_spans open = none;
+  for (int round = 0; round < 3000; round++) {
+    size_t count = 0;
+    while (count < WORDS - 10) count = fill_stretch(words, count);
+    check(&open, words, count);
+    evr_open_apply(&open, words, count, BASE); /* the next begins with what this left */
+    if (round % 10 == 9) open = none;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(passes_over_pairs),
+      cmocka_unit_test(sees_each_odd_word),
+      cmocka_unit_test(agrees_on_anything),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
