@@ -176,8 +176,11 @@ void gc_trace_memory(Domain *d) {
 }
 
 /* Memory for as much as may be allocated until the next cycle is kept. */
+/* What was kept for finalizers goes in the next cycle, so no room is given in proportion to
+ * it: otherwise a program whose objects all have finalizers would take more with every cycle. */
 static GcPhase phase_finish(Domain *d) {
-  d->gc.live_bytes = heap_old_bytes(&d->heap);
+  size_t old = heap_old_bytes(&d->heap);
+  d->gc.live_bytes = old > d->gc.revived_bytes ? old - d->gc.revived_bytes : 0;
   set_goal(d);
   heap_trim_start(&d->heap, nursery_blocks(&d->gc) + (uint32_t)((d->gc.goal - d->gc.threshold) >> HEAP_BLOCK_SHIFT));
   return GC_PHASE_TRIM;

@@ -173,7 +173,8 @@ typedef struct Gc {
   size_t trigger;       /* debt at which `pending` is set */
   size_t threshold;     /* value of the measure that starts a major cycle */
   size_t goal;          /* and by which the cycle is to have marked everything */
-  size_t live_bytes;    /* old bytes at the end of the last major */
+  size_t live_bytes;    /* old bytes at the end of the last major, without what was alive for a finalizer only */
+  size_t revived_bytes; /* marked in this cycle for the sake of finalizers only */
   size_t paced;         /* the measure at the last slice */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
   /* Bytes in lines, for heap.live_bytes: of objects promoted by this minor collection

@@ -13,7 +13,8 @@
  * looks at the others only. The major trace, when nothing else is grey, goes through the old
  * ones in pieces and notes those that it has not reached as candidates; only these
  * are looked at in the undivided steps that follow, a bounded number in each. The dead
- * are in Gc.found until all that they refer to is marked, in slices.
+ * are in Gc.found until all that they refer to is marked, in slices. Their places stay empty
+ * until the next cycle, which puts the others together.
  */
 #include "gc_trace.h"
 #include "trace.h"
@@ -99,6 +100,13 @@ size_t gc_sift_finalizable(Domain *d) {
   }
   TRACE_END(d, FINALIZERS);
   return n * OBJECT_WORK;
+}
+
+/* Everything was looked at, nothing is young: what is behind those that are kept is empty. */
+void gc_sift_end(Domain *d) {
+  Gc *gc = &d->gc;
+  rt_assert(gc->sifted_from == gc->finalizable.n && gc->finalizable_old == gc->finalizable.n && gc->candidates.n == 0);
+  gc->finalizable.n = gc->finalizable_old = gc->sifted_from = gc->sifted_to;
 }
 
 /* From the last candidate on, which makes the order that finalizers are called in. */

@@ -43,7 +43,7 @@ void gc_start_marking(Domain *d) {
   gc->line_bit ^= 3;
   gc->marking_mask = GC_CLEAN;
   gc->marked_bytes = gc->object_bytes[SCAN_MAJOR] = gc->part_bytes[SCAN_MAJOR] = 0;
-  gc->code_bytes[SCAN_MAJOR] = 0;
+  gc->code_bytes[SCAN_MAJOR] = gc->revived_bytes = 0;
   gc->grey.n = gc->partial.n = 0;
   gc_forget_weak(d, SCAN_MAJOR);
   gc_sift_start(d);
@@ -79,17 +79,25 @@ static size_t scan_piece(Domain *d) {
   return work;
 }
 
+/* What is left when nothing is grey. Answers the work; 0: there is none. */
+static size_t look_further(Domain *d) {
+  size_t work = gc_follow_reached(d, SCAN_MAJOR);
+  if (work > 0) return work;
+  work = gc_settle_weak_piece(d);
+  d->gc.marked_bytes += work;
+  return work > 0 ? work : gc_sift_finalizable(d);
+}
+
 bool gc_mark_some(Domain *d, size_t work) {
   Gc *gc = &d->gc;
-  size_t done = 0;
+  size_t done = 0, bytes;
   while (done < work) {
-    size_t bytes;
-    if (gc->grey.n > 0) bytes = gc_scan_major(d, gc->grey.items[--gc->grey.n]);
-    else if (gc->partial.n > 0) bytes = scan_piece(d);
-    else if ((bytes = gc_follow_reached(d, SCAN_MAJOR)) == 0 && (bytes = gc_settle_weak_piece(d)) == 0 &&
-             (bytes = gc_sift_finalizable(d)) == 0)
+    if (gc->grey.n > 0 || gc->partial.n > 0) {
+      bytes = gc->grey.n > 0 ? gc_scan_major(d, gc->grey.items[--gc->grey.n]) : scan_piece(d);
+      gc->marked_bytes += bytes;
+    } else if ((bytes = look_further(d)) == 0) {
       break;
-    gc->marked_bytes += bytes;
+    }
     done += bytes + OBJECT_WORK;
   }
   gc->slice_work += done;
@@ -121,6 +129,7 @@ static void clear_keys(Domain *d) {
 
 static void end_marking(Domain *d) {
   gc_queue_found(d);
+  gc_sift_end(d);
   d->gc.marking_mask = 0;
   d->heap.live_bytes = d->gc.object_bytes[SCAN_MAJOR] + d->gc.part_bytes[SCAN_MAJOR];
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
@@ -157,6 +166,8 @@ GcPhase gc_mark_separate(Domain *d, size_t most) {
 }
 
 GcPhase gc_mark_revive(Domain *d, size_t work) {
-  if (!gc_revive_some(d, work)) return GC_PHASE_REVIVE;
-  return gc_mark_some(d, work) ? GC_PHASE_SEPARATE : GC_PHASE_REVIVE;
+  size_t before = d->gc.marked_bytes;
+  bool done = gc_revive_some(d, work) && gc_mark_some(d, work);
+  d->gc.revived_bytes += d->gc.marked_bytes - before;
+  return done ? GC_PHASE_SEPARATE : GC_PHASE_REVIVE;
 }

@@ -199,6 +199,7 @@ size_t gc_separate_young(Domain *d);
  * not (true: all); makes the dead grey again, some at a time; queues them. */
 void gc_sift_start(Domain *d);
 size_t gc_sift_finalizable(Domain *d);
+void gc_sift_end(Domain *d);
 bool gc_separate_some(Domain *d, size_t most);
 bool gc_revive_some(Domain *d, size_t most);
 void gc_queue_found(Domain *d);
