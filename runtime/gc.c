@@ -72,17 +72,37 @@
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
-#define RESERVE_BYTES ((size_t)4 << 20)
+#define RESERVE_LEAST ((size_t)4 << 20)
+#define RESERVE_SHARE 8 /* of the heap: one eighth */
 
 /* ---- growing arrays ------------------------------------------------------------- */
 
+static void give_up_reserve(Domain *d) {
+  if (d->gc.reserve != NULL) munmap(d->gc.reserve, d->gc.reserve_bytes);
+  d->gc.reserve = NULL;
+  d->gc.reserve_bytes = 0;
+}
+
 /* The collector's own arrays cannot fail: half-way through a trace, or in a
- * barrier, there is no state to go back to. A reserve of address space and then
- * an emergency collection precede the end. */
+ * barrier, there is no state to go back to. A reserve of address space, which costs no
+ * memory, and then an emergency collection precede the end. It grows with the heap, as the
+ * arrays may, and is taken once the heap has outgrown what it is at least: a small process
+ * needs its address space for other things. */
+static void keep_reserve(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t heap = (size_t)d->heap.nblocks << HEAP_BLOCK_SHIFT, wanted = heap / RESERVE_SHARE & ~(RESERVE_LEAST - 1);
+  if (wanted == 0 && heap > RESERVE_LEAST) wanted = RESERVE_LEAST;
+  if (wanted <= gc->reserve_bytes) return;
+  void *reserve = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserve == MAP_FAILED) return; /* a smaller one is better than none */
+  give_up_reserve(d);
+  gc->reserve = reserve;
+  gc->reserve_bytes = wanted;
+}
+
 static void *grow_with_reserve(Domain *d, void *items, size_t bytes) {
   if (d->gc.reserve != NULL) {
-    munmap(d->gc.reserve, RESERVE_BYTES);
-    d->gc.reserve = NULL;
+    give_up_reserve(d);
     d->gc.emergency = d->gc.pending = 1;
     void *grown = realloc(items, bytes);
     if (grown != NULL) return grown;
@@ -124,6 +144,7 @@ static GcPhase phase_idle(Domain *d) {
   Gc *gc = &d->gc;
   gc->cycle++;
   TRACE_LIFECYCLE(d, MAJOR_BEGIN, gc->cycle);
+  keep_reserve(d);
   gc->paced = measure(d);
   gc->mark_due = 0;
   gc_start_marking(d);
@@ -193,6 +214,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
   if (!heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) || !done) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
+  keep_reserve(d);
   gc->stats.majors++;
   gc_trace_memory(d);
   TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
@@ -480,8 +502,6 @@ void gc_init(Domain *d) {
   set_nursery(gc);
   set_goal(d);
   gc->trigger = gc->nursery_bytes;
-  void *reserve = mmap(NULL, RESERVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  gc->reserve = reserve == MAP_FAILED ? NULL : reserve;
 #ifdef SAROS_DEBUG
   const char *verify = getenv("SAROS_VERIFY");
   gc->verify = verify != NULL && verify[0] == '1';
@@ -498,5 +518,5 @@ void gc_close(Domain *d) {
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
   gc_ephemerons_free(&gc->minor_ephemerons);
   gc_ephemerons_free(&gc->major_ephemerons);
-  if (gc->reserve != NULL) munmap(gc->reserve, RESERVE_BYTES);
+  give_up_reserve(d);
 }

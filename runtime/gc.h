@@ -211,7 +211,8 @@ typedef struct Gc {
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLists major_weak; /* major: left for the undivided step */
   GcWeakMark weak_done; /* in major_weak */
-  void *reserve; /* address space given back when a vector cannot grow otherwise */
+  void *reserve; /* address space given back when a vector cannot grow otherwise; NULL: none */
+  size_t reserve_bytes;
   /* Sweep */
   uint32_t sweep_bucket;
   uint32_t sweep_block;
