@@ -67,7 +67,7 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
   c->trace.source = source;
   c->flags = flags;
   snprintf(c->trace.path, sizeof c->trace.path, "%s", path);
-  int status = evr_trace_open(&c->trace, &cause);
+  int status = evr_trace_open(&c->trace, !(flags & EVENTRING_OPEN_UNMAPPED), &cause);
   memcpy(c->opened_head, c->trace.head, sizeof c->opened_head);
   if (status == EVENTRING_OK && flags & EVENTRING_OPEN_NOW) status = join_now(c, &cause);
   if (status != EVENTRING_OK) {
@@ -144,16 +144,23 @@ static int catch_up(eventring_cursor *c) {
   return evr_trace_catch_up(&c->trace, &c->error);
 }
 
+static void set_all_limits(eventring_cursor *c, bool mapped, struct evr_sink *sink) {
+  unsigned lanes = c->trace.status.laid_out * EVENTRING_RINGS;
+  const uint64_t *head = &c->trace.head[0][0];
+  c->actives = 0;
+  for (unsigned i = 0; i < lanes; i++)
+    if (!mapped || !is_quiet(&c->watch[i], head[i])) set_limit(c, i, head[i], sink);
+}
+
 static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   if (c->trace.source.own) recalibrate_own(c->trace.source.own);
   int status = evr_trace_refresh(&c->trace, &c->error);
   if (status == EVENTRING_OK) status = make_lanes(c, &c->error);
   if (status != EVENTRING_OK) return status;
-  unsigned lanes = c->trace.status.laid_out * EVENTRING_RINGS;
-  const uint64_t *head = &c->trace.head[0][0];
-  c->actives = 0;
-  for (unsigned i = 0; i < lanes; i++)
-    if (!is_quiet(&c->watch[i], head[i])) set_limit(c, i, head[i], sink);
+  bool mapped = evr_source_mapped(&c->trace.source);
+  set_all_limits(c, mapped, sink);
+  if (mapped && !evr_source_mapped(&c->trace.source)) /* lost: what was watched is zeros */
+    set_all_limits(c, false, sink);
   return catch_up(c);
 }
 
@@ -217,6 +224,16 @@ static int take_damage(eventring_cursor *c) {
   return code;
 }
 
+/* Once, when all has been delivered: what was taken away since it was read is damage,
+   though nothing is missed. */
+static void check_end(eventring_cursor *c) {
+  if (c->end_checked) return;
+  c->end_checked = true;
+  if (!c->trace.damage.code) evr_trace_check_size(&c->trace, &c->trace.damage);
+  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
+    evr_lane_check_end(&c->trace, c->lane[i]);
+}
+
 static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   /* asked before the limits are set: what a dead producer has written is all
      within them */
@@ -227,9 +244,9 @@ static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
     return status;
   }
   (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
-  status = take_damage(c);
   c->finished = over && !sink->stopped && sink->budget > 0;
-  return status;
+  if (c->finished) check_end(c);
+  return take_damage(c);
 }
 
 static int pass_over_event(void *context, const struct eventring_event *event) {

@@ -12,13 +12,15 @@
  * puts anonymous memory in the place of *all* mappings of the recording that
  * the address belongs to, and returns: the store is done again and succeeds.
  * The control page is among them and reads as zero from then on: no class is in
- * force, all probes are off, the recording is over. Readers of the file get
- * their error from the file itself.
+ * force, all probes are off, the recording is over. A reader that maps a file
+ * (window.c) is guarded in the same way: its loads find zeros, it sees by the
+ * first word that the mapping is none any more, and has its error from the file.
  *
  * Cost: nothing for an event; one sigaction at the first start. Drawbacks: the
- * process has a handler of SIGBUS, which passes on what is not ours; a host that
- * sets one of its own later calls eventring_repair_fault from it, or does without
- * this protection; a thread that has SIGBUS blocked is not protected.
+ * process has a handler of SIGBUS (for good once it has recorded, else while it has
+ * a window), which passes on what is not ours; a host that sets one of its own later
+ * calls eventring_repair_fault from it, or does without this protection; a thread
+ * that has SIGBUS blocked is not protected.
  *
  * The table is read by the handler on any thread while others enter and remove:
  * no lock can be taken. `start` of an entry is 0 when it is free, the address of
@@ -45,6 +47,7 @@ static struct range {
   uintptr_t start;
   size_t bytes;
   const void *group; /* mappings of one recording are lost together */
+  int protection;
 } ranges[RANGES];
 static unsigned used; /* entries from here on have never been used; atomic */
 
@@ -63,12 +66,13 @@ static void raise_used(unsigned to) {
     continue;
 }
 
-bool evr_guard_add(void *map, size_t bytes, const void *group) {
+bool evr_guard_add(void *map, size_t bytes, int protection, const void *group) {
   for (unsigned i = 0; i < RANGES; i++) {
     struct range *range = &ranges[i];
     if (!claim(range)) continue;
     range->bytes = bytes;
     range->group = group;
+    range->protection = protection;
     /* release: who sees the address sees the other fields */
     __atomic_store_n(&range->start, (uintptr_t)map, __ATOMIC_RELEASE);
     raise_used(i + 1);
@@ -119,7 +123,7 @@ static bool replace(struct range *range, const void *group) {
       break;
     sched_yield(); /* another thread repairs it */
   }
-  void *map = mmap((void *)start, range->bytes, PROT_READ | PROT_WRITE,
+  void *map = mmap((void *)start, range->bytes, range->protection,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   __atomic_store_n(&range->start, start, __ATOMIC_RELEASE);
   return map != MAP_FAILED;
@@ -139,7 +143,8 @@ bool eventring_repair_fault(const void *address) {
 /* ---- The handler ----------------------------------------------------------------------- */
 
 static struct sigaction before; /* what the process did with SIGBUS */
-static bool installed;
+static bool installed;          /* it calls us, directly or by way of others */
+static unsigned holders;        /* under the mutex */
 
 /* As if we were not there: another handler, or what the kernel does by itself. */
 static void pass_on(int number, siginfo_t *info, void *context) {
@@ -161,20 +166,33 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
     pass_on(number, info, context);
 }
 
-bool evr_guard_install(void) {
+static bool is_on_top(void) {
+  struct sigaction now;
+  return sigaction(SIGBUS, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
+         now.sa_sigaction == on_bus_error;
+}
+
+static void install(void) {
   struct sigaction action = {.sa_sigaction = on_bus_error,
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-  if (installed) return false;
   sigemptyset(&action.sa_mask);
   installed = sigaction(SIGBUS, &action, &before) == 0;
-  return installed;
+}
+
+bool evr_guard_hold_locked(void) {
+  holders++;
+  if (!installed) install();
+  return installed && is_on_top();
+}
+
+/* A handler that was set above ours may pass on to it: then ours stays. */
+static void uninstall(void) {
+  if (installed && is_on_top() && sigaction(SIGBUS, &before, NULL) == 0) installed = false;
+}
+
+void evr_guard_release_locked(void) {
+  if (--holders == 0) uninstall();
 }
 
 /* A library that is unloaded leaves no handler behind. */
-__attribute__((destructor)) void evr_guard_uninstall(void) {
-  struct sigaction now;
-  if (installed && sigaction(SIGBUS, NULL, &now) == 0 &&
-      now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_bus_error)
-    sigaction(SIGBUS, &before, NULL);
-  installed = false;
-}
+__attribute__((destructor)) static void at_unload(void) { uninstall(); }

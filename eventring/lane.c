@@ -1,6 +1,6 @@
 /* lane.c: the reader of one ring: from block to block.
  *
- * Data: a copy of the block it reads (and, of a file, of some that follow), the
+ * Data: a copy of the block it reads (and, with pread, of some that follow), the
  * number of the next event in the ring (`position`, from 0 over the whole life of the
  * ring), the stack of open spans, and a queue of things to deliver before the next
  * event of the block: losses, synthetic begins and ends. deliver.c interprets the
@@ -227,7 +227,8 @@ static void take_up(struct evr_trace *trace, struct evr_lane *lane,
 /* Room for the blocks that this lane reads, from the first on. */
 static bool has_room(struct evr_trace *trace, struct evr_lane *lane) {
   if (lane->blocks) return true;
-  lane->blocks = malloc((trace->source.own ? 1 : EVR_AHEAD) * sizeof *lane->blocks);
+  lane->room = evr_source_mapped(&trace->source) ? 1 : EVR_AHEAD;
+  lane->blocks = malloc(lane->room * sizeof *lane->blocks);
   lane->block = lane->blocks;
   if (!lane->blocks)
     evr_fail(&trace->damage, EVENTRING_E_MEMORY, 0, "no memory for a block");
@@ -238,17 +239,17 @@ static bool is_ahead(const struct evr_lane *lane, uint64_t sequence) {
   return sequence - lane->ahead < lane->ahead_count;
 }
 
-/* Of a file: reads the blocks from `sequence` on, as many as follow each other there
-   and leave the producer a quarter of the ring. */
+/* With pread: reads the blocks from `sequence` on, as many as follow each other in the
+   file and leave the producer a quarter of the ring. */
 static bool read_ahead(struct evr_trace *trace, struct evr_lane *lane,
                        uint64_t sequence, uint64_t head) {
   uint64_t place = (sequence - 1) & (trace->blocks - 1);
   uint64_t count = trace->blocks / 4;
-  if (count > EVR_AHEAD) count = EVR_AHEAD;
+  if (count > lane->room) count = lane->room;
   if (count > head - sequence) count = head - sequence;
   if (count > trace->blocks - place) count = trace->blocks - place;
   lane->ahead_count = 0;
-  if (trace->source.own || count < 2) return false;
+  if (count < 2) return false;
   lane->ahead = sequence;
   lane->ahead_count = evr_source_blocks(
       &trace->source, evr_trace_block_offset(trace, lane->slot, lane->ring, sequence),
@@ -265,12 +266,35 @@ static enum evr_read copy_block(struct evr_trace *trace, struct evr_lane *lane,
     lane->block = &lane->blocks[sequence - lane->ahead];
     if (evr_source_valid(lane->block, sequence, lane->slot, lane->ring))
       return EVR_READ_OK;
-    lane->ahead_count = 0; /* damaged, or W1 was seen before the head that precedes it */
+    lane->ahead_count = 0; /* alone it is looked at more closely */
   }
   lane->block = lane->blocks;
   return evr_source_block(
       &trace->source, evr_trace_block_offset(trace, lane->slot, lane->ring, sequence),
       sequence, lane->slot, lane->ring, sequence < head, lane->block, error);
+}
+
+/* Has the producer begun to reuse the place of a block, that is no longer there? Before
+   W1 of its successor it has done W5 of the block before that one (W1 is a release store,
+   and the head is loaded after it was seen). In a snapshot, blocks may be missing. */
+static bool may_be_gone(struct evr_trace *trace, const struct evr_lane *lane,
+                        uint64_t sequence) {
+  return trace->header.layout == FORMAT_SNAPSHOT ||
+         evr_trace_head(trace, lane->slot, lane->ring) - sequence >= trace->blocks - 1;
+}
+
+/* A block that the head vouches for could not be read, or not to its end. */
+static void note_failure(struct evr_trace *trace, const struct evr_lane *lane,
+                         uint64_t sequence, enum evr_read status,
+                         const struct eventring_error *error) {
+  if (status == EVR_READ_FAILED)
+    trace->damage = *error;
+  else if (status == EVR_READ_CORRUPT)
+    evr_trace_damaged(trace, "domain %u, ring %u: block %llu is not valid",
+                      lane->slot, lane->ring, (unsigned long long)sequence);
+  else if (!may_be_gone(trace, lane, sequence))
+    evr_trace_damaged(trace, "domain %u, ring %u: block %llu is not there",
+                      lane->slot, lane->ring, (unsigned long long)sequence);
 }
 
 static enum evr_read read_block(struct evr_trace *trace, struct evr_lane *lane,
@@ -281,13 +305,8 @@ static enum evr_read read_block(struct evr_trace *trace, struct evr_lane *lane,
   enum evr_read status = copy_block(trace, lane, sequence, head, &error);
   if (status == EVR_READ_OK) return status;
   if (*budget) --*budget;
-  if (status == EVR_READ_CORRUPT)
-    evr_trace_damaged(trace, "domain %u, ring %u: block %llu is not valid",
-                      lane->slot, lane->ring, (unsigned long long)sequence);
-  if (status == EVR_READ_FAILED) {
-    trace->damage = error;
-    *budget = 0;
-  }
+  if (status == EVR_READ_FAILED) *budget = 0;
+  note_failure(trace, lane, sequence, status, &error);
   return status;
 }
 
@@ -383,10 +402,14 @@ static uint64_t offset_of(const struct evr_trace *trace, const struct evr_lane *
 /* Copies what was added to the block that is held. False: it is gone; what was
    copied before stays. */
 static bool read_more(struct evr_trace *trace, struct evr_lane *lane, uint64_t head) {
-  if (evr_source_more(&trace->source, offset_of(trace, lane, lane->sequence),
-                      lane->sequence, lane->sequence < head, lane->block,
-                      NULL) != EVR_READ_OK)
+  struct eventring_error error = {0};
+  enum evr_read status =
+      evr_source_more(&trace->source, offset_of(trace, lane, lane->sequence),
+                      lane->sequence, lane->sequence < head, lane->block, &error);
+  if (status != EVR_READ_OK) {
+    note_failure(trace, lane, lane->sequence, status, &error);
     return false;
+  }
   lane->complete = lane->sequence < head;
   return true;
 }
@@ -401,8 +424,7 @@ static void set_end(struct evr_lane *lane) {
 }
 
 static bool has_more(const struct evr_trace *trace, const struct evr_lane *lane) {
-  return trace->source.own ||
-         evr_source_has_more(&trace->source, offset_of(trace, lane, lane->sequence),
+  return evr_source_has_more(&trace->source, offset_of(trace, lane, lane->sequence),
                              lane->block->have);
 }
 
@@ -434,6 +456,13 @@ static bool move_limit(struct evr_trace *trace, struct evr_lane *lane) {
   lane->limit_sequence = lane->sequence;
   lane->limit_at = lane->block->have;
   return evr_trace_catch_up(trace, &trace->damage) == EVENTRING_OK;
+}
+
+void evr_lane_check_end(struct evr_trace *trace, const struct evr_lane *lane) {
+  uint64_t sequence = lane->sequence;
+  if (!sequence || sequence != trace->head[lane->slot][lane->ring]) return;
+  uint32_t now = evr_source_length(&trace->source, offset_of(trace, lane, sequence), sequence);
+  if (now != lane->block->have) note_failure(trace, lane, sequence, EVR_READ_GONE, NULL);
 }
 
 static bool advance(struct evr_trace *trace, struct evr_lane *lane,

@@ -5,7 +5,7 @@ eventring_sources = \
 	eventring/cursor.c eventring/deliver.c eventring/guard.c eventring/inspect.c eventring/lane.c eventring/locate.c \
 	eventring/openspans.c eventring/process.c eventring/recorder.c eventring/recording.c eventring/remote.c \
 	eventring/ring.c eventring/snapshot.c eventring/source.c eventring/spanstack.c \
-	eventring/status.c eventring/trace.c
+	eventring/status.c eventring/trace.c eventring/window.c
 
 eventring_headers = eventring/format.h eventring/internal.h eventring/reader.h eventring/recorder.h
 

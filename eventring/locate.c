@@ -1,7 +1,7 @@
 /* locate.c: finding recordings: by path, by pid, by directory.
  *
- * A process records into a file that it maps: /proc/PID/maps names it, wherever
- * it is. The file is opened below /proc/PID/root, so that a process in another
+ * A process records into a file that it maps for writing: /proc/PID/maps names it,
+ * wherever it is. (One that reads it may map it too, but not for writing.) The file is opened below /proc/PID/root, so that a process in another
  * mount namespace is found too, and must be the very file that is mapped.
  */
 #include "reader.h"
@@ -63,11 +63,13 @@ static bool has_suffix(const char *path) {
 static bool parse_mapping(char *line, struct mapping *mapping) {
   unsigned long long offset, inode;
   unsigned major_number, minor_number;
+  char rights[8];
   int at = 0;
   line[strcspn(line, "\n")] = 0;
-  if (sscanf(line, "%*x-%*x %*s %llx %x:%x %llu %n", &offset, &major_number,
-             &minor_number, &inode, &at) != 4 || !at || offset != 0)
+  if (sscanf(line, "%*x-%*x %7s %llx %x:%x %llu %n", rights, &offset, &major_number,
+             &minor_number, &inode, &at) != 5 || !at || offset != 0)
     return false;
+  if (rights[1] != 'w') return false;
   if (line[at] != '/' || !has_suffix(line + at)) return false;
   snprintf(mapping->path, sizeof mapping->path, "%s", line + at);
   mapping->device = makedev(major_number, minor_number);

@@ -1,5 +1,6 @@
 /* reader.h: the consuming side, inside libeventring.
  *
+ *   window.c     a file mapped for reading
  *   source.c     bytes and blocks of a file or of this process's own mapping
  *   trace.c      what the file says of itself: header, status, catalogue,
  *                domains, control page; all checked
@@ -12,10 +13,11 @@
  *   snapshot.c   copies of a recording
  *   remote.c     control of the process that records
  *
- * A file is hostile input. It is read with pread into private memory, so that a
- * file cut short is an error and not SIGBUS; whatever is read is copied first,
- * then checked, then used; loops are bounded by the geometry that the header
- * check has limited, and by a budget for damaged blocks in each poll.
+ * A file is hostile input. It is read through a guarded mapping or with pread, so
+ * that a file cut short is an error and not SIGBUS; whatever is read is copied first,
+ * then checked, then used (nothing is loaded twice that its owner may change in
+ * between); loops are bounded by the geometry that the header check has limited, and
+ * by a budget for damaged blocks in each poll.
  */
 #ifndef EVENTRING_READER_H
 #define EVENTRING_READER_H
@@ -32,18 +34,43 @@ struct evr_recording;
    another one. */
 static inline void evr_forget(uint32_t *value) { __asm__("" : "+r"(*value)); }
 
+/* ---- window.c ----------------------------------------------------------------- */
+
+struct evr_window {
+  uint8_t *map; /* read-only; NULL: the file is not mapped */
+  uint64_t bytes;
+};
+/* Maps a file, up to `bytes`, if that is safe. */
+void evr_window_open(struct evr_window *window, int fd, uint64_t bytes);
+void evr_window_close(struct evr_window *window);
+/* Is it a mapping of the file (still)? */
+static inline bool evr_window_is_whole(const struct evr_window *window) {
+  return window->map &&
+         __atomic_load_n((const uint64_t *)window->map, __ATOMIC_RELAXED) != 0;
+}
+
 /* ---- source.c ----------------------------------------------------------------- */
 
 struct evr_source {
   int fd;                    /* of the file, or -1 */
   struct evr_recording *own; /* the recording of this process, or NULL */
+  struct evr_window window;  /* on the file */
 };
+
+/* Is what it reads mapped? A window may be lost at any moment: to be asked again after
+   copying. */
+static inline bool evr_source_mapped(const struct evr_source *source) {
+  return source->own || evr_window_is_whole(&source->window);
+}
 
 void evr_source_close(struct evr_source *source);
 /* Copies `size` bytes (a multiple of 8) at `offset` (aligned): 0, E_TRUNCATED or
    E_SYSTEM. */
 int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
                     size_t size, struct eventring_error *error);
+/* The heads of the rings of the first `count` slots. */
+int evr_source_heads(const struct evr_source *source, unsigned count,
+                     uint64_t (*heads)[EVENTRING_RINGS], struct eventring_error *error);
 
 enum evr_read {
   EVR_READ_OK,
@@ -80,7 +107,7 @@ enum evr_read evr_source_more(const struct evr_source *source, uint64_t offset,
                               struct evr_block *block,
                               struct eventring_error *error);
 
-enum { EVR_AHEAD = 16 /* blocks of a file that are read at once */ };
+enum { EVR_AHEAD = 16 /* blocks of a file that are read at once with pread */ };
 /* Copies `count` complete blocks of a file from block `sequence` on, which follow
    each other in the file, unless the producer may have come near them: then, and on
    failure, the result is 0, else `count`. They are not checked: see evr_source_valid.
@@ -96,8 +123,8 @@ bool evr_source_valid(const struct evr_block *block, uint64_t sequence, unsigned
 uint32_t evr_source_length(const struct evr_source *source, uint64_t offset,
                            uint64_t sequence);
 /* For polls that find nothing: where word number `word` of a block is mapped (it
-   becomes other than 0 when an event is added), NULL for a file; and the same
-   question for a file, true when in doubt. */
+   becomes other than 0 when an event is added), NULL if it isn't; and the same
+   question for a file that is not mapped, true when in doubt. */
 const uint64_t *evr_source_word(const struct evr_source *source, uint64_t offset,
                                 uint32_t word);
 bool evr_source_has_more(const struct evr_source *source, uint64_t offset,
@@ -141,10 +168,13 @@ struct evr_trace {
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
-/* Reads and checks everything; path may be NULL. The source must be set. */
-int evr_trace_open(struct evr_trace *trace, struct eventring_error *error);
+/* Reads and checks everything; path may be NULL. The source must be set. `map`: a file
+   may be mapped. */
+int evr_trace_open(struct evr_trace *trace, bool map, struct eventring_error *error);
 /* Reads anew how far the producers have come. */
 int evr_trace_refresh(struct evr_trace *trace, struct eventring_error *error);
+/* Is the file as long as its rings need? */
+int evr_trace_check_size(const struct evr_trace *trace, struct eventring_error *error);
 /* Reads anew what events refer to: definitions, control log, conversion. To be
    called after the events were seen: what they need was written before them. */
 int evr_trace_catch_up(struct evr_trace *trace, struct eventring_error *error);
@@ -246,8 +276,9 @@ struct evr_lane {
   uint64_t sequence;        /* of the block held; 0: none */
   uint64_t next;            /* first block that has not been looked at */
   uint64_t opened_head;     /* newest block when the cursor was opened */
-  struct evr_block *blocks; /* room for EVR_AHEAD of a file, for one of our own;
-                               NULL: nothing has been read yet */
+  struct evr_block *blocks; /* NULL: nothing has been read yet */
+  unsigned room;            /* of these: one, where the source is mapped, else
+                               EVR_AHEAD */
   uint64_t ahead;           /* sequence of the first of those read ahead, which
                                are blocks[0 .. ahead_count-1] */
   unsigned ahead_count;
@@ -284,6 +315,8 @@ void evr_lane_join_now(struct evr_trace *trace, struct evr_lane *lane,
 /* Notes how far the producer has come. False: there is nothing to deliver. */
 bool evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
                     unsigned *budget);
+/* Of a producer that is no more: is the newest block still there as it was read? */
+void evr_lane_check_end(struct evr_trace *trace, const struct evr_lane *lane);
 /* The block held is used up: goes on to what follows. False: nothing up to the
    limit. *budget counts down the blocks that turned out unreadable. */
 bool evr_lane_go_on(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget);
@@ -314,8 +347,8 @@ void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *la
 
 enum { EVR_LANES = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
 
-/* What a poll compares first of a ring of its own process that had nothing to
-   deliver the last time. */
+/* What a poll compares first of a ring that is mapped and had nothing to deliver the
+   last time. */
 struct evr_watch {
   const uint64_t *word; /* that is 0 until something is added; NULL: look closer */
   uint64_t head;
@@ -326,6 +359,7 @@ struct eventring_cursor {
   unsigned flags;
   bool busy;     /* a poll is in progress */
   bool finished;
+  bool end_checked; /* all was looked at once more, after the end */
   struct evr_lane *lane[EVR_LANES]; /* slot * 2 + ring; NULL: nothing there yet */
   struct evr_watch watch[EVR_LANES];
   struct evr_lane *active[EVR_LANES]; /* of this poll: with something to deliver */

@@ -387,6 +387,14 @@ static bool is_standing_by_locked(const struct evr_recording *r) {
          (uint32_t)__atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) == 0;
 }
 
+/* Once there, the handler stays: probes may store into an ended recording. */
+static void guard_as_wanted_locked(const struct eventring_config *config) {
+  evr_recorder.leave_sigbus = config->leave_sigbus;
+  if (config->leave_sigbus || evr_recorder.guards) return;
+  evr_recorder.guards = true;
+  evr_guard_hold_locked();
+}
+
 static int begin_locked(const struct eventring_config *config,
                         struct eventring_error *error) {
   struct evr_recording *r = evr_recorder.recording;
@@ -402,7 +410,7 @@ static int begin_locked(const struct eventring_config *config,
       sizeof evr_recorder.ended / sizeof evr_recorder.ended[0])
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "started and stopped too often while other domains run");
-  if (!config->leave_sigbus) evr_guard_install();
+  guard_as_wanted_locked(config);
   int status = evr_recording_create(&r, config, error);
   if (status != EVENTRING_OK) return status;
   evr_recorder.recording = r;

@@ -122,6 +122,8 @@ struct evr_recorder {
                                      still hold a pointer to their gate */
   unsigned ended_count;
   bool forked;
+  bool guards;       /* holds the handler of SIGBUS, from the first start on */
+  bool leave_sigbus; /* the host wants none, as it said at the last start */
   struct evr_listener listener;
 };
 extern struct evr_recorder evr_recorder;
@@ -182,15 +184,15 @@ uint64_t evr_ring_emitted(const struct evr_domain *domain,
 
 /* ---- guard.c: mappings that outlive their file ------------------------------ */
 
-/* Enters a mapping that a fault may replace, with all of its group. False: the
-   table is full. */
-bool evr_guard_add(void *map, size_t bytes, const void *group);
+/* Enters a mapping that a fault may replace, with all of its group, by memory of this
+   protection (PROT_...). False: the table is full. */
+bool evr_guard_add(void *map, size_t bytes, int protection, const void *group);
 /* Takes it out; before it is unmapped. */
 void evr_guard_remove(void *map);
-/* Sets the handler of SIGBUS, unless it is set already; true when it has done so now.
-   Under the mutex, as taking it away again (if it is still ours). */
-bool evr_guard_install(void);
-void evr_guard_uninstall(void);
+/* The handler of SIGBUS is there from the first hold to the last release. True: a fault
+   comes to it first, not to one that was set above it. */
+bool evr_guard_hold_locked(void);
+void evr_guard_release_locked(void);
 
 /* ---- recorder.c ------------------------------------------------------------- */
 

@@ -131,7 +131,7 @@ static uint8_t *map_file(const struct evr_recording *r, uint64_t offset,
   void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
                    (off_t)offset);
   if (map == MAP_FAILED) return NULL;
-  if (evr_guard_add(map, bytes, r)) return map;
+  if (evr_guard_add(map, bytes, PROT_READ | PROT_WRITE, r)) return map;
   munmap(map, bytes);
   errno = ENOMEM;
   return NULL;

@@ -40,13 +40,13 @@ enum { PAGE_BYTES = FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET };
 static int change_guarded_locked(const struct evr_trace *trace, void *page,
                                  enum eventring_control what, uint32_t classes,
                                  struct eventring_error *error) {
-  bool installed = evr_guard_install();
-  if (!evr_guard_add(page, PAGE_BYTES, page))
+  if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
     return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
+  evr_guard_hold_locked();
   evr_control_change(page, (enum format_clock)trace->header.clock,
                      evr_named_classes(trace->header.classes), changes[what], classes);
   evr_guard_remove(page);
-  if (installed) evr_guard_uninstall();
+  evr_guard_release_locked();
   return EVENTRING_OK;
 }
 

@@ -6,7 +6,9 @@
  * The transition to block s is a seqlock. Names of the steps, with the reader's
  * in lane.c (own process) and source.c (files):
  *
- *   W1  store sequence = 0 in the header of the place, relaxed: invalid
+ *   W1  store sequence = 0 in the header of the place, release: invalid (release, so
+ *       that who sees it sees W5 of the block before: it can tell a block that is
+ *       gone from one that damage took away)
  *   W2  release fence: whoever sees any store of W3 or later sees W1 too
  *       (pairs with the acquire fence R4 between copying and checking again)
  *   W3  store zeros to all words, then the header's fields, relaxed
@@ -161,7 +163,7 @@ static int next_block(struct evr_domain *d, enum eventring_ring r, uint64_t tick
   ring->base_ticks = ring->block_ticks = ticks;
   struct format_block *block = block_at(d, ring, ring->sequence);
   evr_testpoint(W1);
-  STORE(block->sequence, 0);                                             /* W1 */
+  __atomic_store_n(&block->sequence, 0, __ATOMIC_RELEASE);               /* W1 */
   evr_testpoint(W2);
   evr_fence_release();                               /* W2 */
   evr_testpoint(W3);

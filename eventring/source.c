@@ -1,4 +1,8 @@
-/* source.c: copies of bytes and blocks, out of a file or of our own mapping.
+/* source.c: copies of bytes and blocks, out of a mapping or of a file with pread.
+ *
+ * A mapping is that of our own recording, or a window on a file (window.c), which its
+ * owner may take away at any moment: what was copied out of it counts only when it is
+ * still whole afterwards, else it is done again with pread.
  *
  * Reading a block that its producer may be overwriting (the producer's steps
  * W1 .. W6 stand in ring.c):
@@ -28,11 +32,11 @@
  *
  * Complete blocks of a file are read several at once, and R5 is one look at the head
  * instead of one at each sequence: before W1 of the block that takes the place of
- * block s the producer has done W5 of the block before that one. So had R3 seen a
- * store of a later W3, then (W2 and R4) R5 would see a head of s + N - 1 or more.
- * Less than that: all blocks from s on are whole, but for their sequence numbers: W1
- * itself comes before that fence, and may be seen before the head. What is refused for
- * either reason is read one by one.
+ * block s the producer has done W5 of the block before that one, and W1 is a release
+ * store. So had R3 seen W1 or a store of a later W3, then (R4) R5 would see a head of
+ * s + N - 1 or more. Less than that: all blocks from s on are whole. What is refused is
+ * read one by one. In the same way lane.c tells a block that is gone from one that
+ * damage took away.
  */
 #include "recorder.h"
 #include "reader.h"
@@ -43,6 +47,7 @@
 #include <unistd.h>
 
 void evr_source_close(struct evr_source *source) {
+  evr_window_close(&source->window);
   if (source->fd >= 0) close(source->fd);
   source->fd = -1;
   if (source->own) {
@@ -73,7 +78,7 @@ static int read_file(const struct evr_source *source, uint64_t offset, void *to,
   return EVENTRING_OK;
 }
 
-/* Where these bytes are mapped; NULL: nowhere. */
+/* Where these bytes of our own recording are mapped; NULL: nowhere. */
 static const uint64_t *own_words(const struct evr_recording *r, uint64_t offset,
                                  size_t size) {
   if (offset + size <= FORMAT_FRONT_BYTES)
@@ -86,6 +91,15 @@ static const uint64_t *own_words(const struct evr_recording *r, uint64_t offset,
   uint8_t *map = __atomic_load_n(&r->slot[slot].map, __ATOMIC_ACQUIRE);
   return map ? (const uint64_t *)(map + (offset - FORMAT_RINGS_OFFSET) % stride)
              : NULL;
+}
+
+/* The same of any source. Offsets are within the greatest file of its geometry, which
+   is what a window covers. */
+static const uint64_t *words_at(const struct evr_source *source, uint64_t offset,
+                                size_t size) {
+  if (source->own) return own_words(source->own, offset, size);
+  if (!source->window.map || offset + size > source->window.bytes) return NULL;
+  return (const uint64_t *)(source->window.map + offset);
 }
 
 static inline void copy_words(uint64_t *to, const uint64_t *from, size_t count) {
@@ -105,11 +119,35 @@ static void copy_many_words(uint64_t *to, const uint64_t *from, size_t count) {
 
 int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
                     size_t size, struct eventring_error *error) {
-  if (!source->own) return read_file(source, offset, to, size, error);
-  const uint64_t *from = own_words(source->own, offset, size);
-  if (!from) return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "not mapped");
-  copy_words(to, from, size / 8);
-  return EVENTRING_OK;
+  const uint64_t *from = words_at(source, offset, size);
+  if (from && evr_source_mapped(source)) {
+    copy_words(to, from, size / 8);
+    if (evr_source_mapped(source)) return EVENTRING_OK;
+  }
+  if (source->own) return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "not mapped");
+  return read_file(source, offset, to, size, error);
+}
+
+static void copy_heads(const uint64_t *table, unsigned count,
+                       uint64_t (*heads)[EVENTRING_RINGS]) {
+  const struct format_domain *entry = (const struct format_domain *)table;
+  for (unsigned slot = 0; slot < count; slot++)
+    copy_words(heads[slot], entry[slot].head, EVENTRING_RINGS);
+}
+
+/* Out of a file the whole table, in one call. */
+int evr_source_heads(const struct evr_source *source, unsigned count,
+                     uint64_t (*heads)[EVENTRING_RINGS], struct eventring_error *error) {
+  struct format_domain table[EVENTRING_MAX_DOMAINS];
+  size_t size = count * sizeof table[0];
+  if (evr_source_mapped(source)) {
+    copy_heads(words_at(source, FORMAT_DOMAINS_OFFSET, size), count, heads);
+    if (evr_source_mapped(source)) return EVENTRING_OK;
+  }
+  int status = read_file(source, FORMAT_DOMAINS_OFFSET, table, size, error);
+  for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
+    memcpy(heads[slot], table[slot].head, sizeof heads[slot]);
+  return status;
 }
 
 /* ---- Blocks ----------------------------------------------------------------------- */
@@ -204,10 +242,10 @@ static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
   return have;
 }
 
-static enum evr_read own_block(const struct evr_source *source, uint64_t offset,
+static enum evr_read mapped_block(const struct evr_source *source, uint64_t offset,
                                uint64_t sequence, bool complete,
                                struct evr_block *block) {
-  const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
+  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
   uint64_t *to = block->words;
   if (!from) return EVR_READ_GONE;
   evr_testpoint(R1);
@@ -262,9 +300,11 @@ enum evr_read evr_source_block(const struct evr_source *source, uint64_t offset,
                                uint64_t sequence, unsigned slot, unsigned ring,
                                bool complete, struct evr_block *block,
                                struct eventring_error *error) {
-  enum evr_read status =
-      source->own ? own_block(source, offset, sequence, complete, block)
-                  : file_block(source, offset, sequence, complete, block, error);
+  enum evr_read status = EVR_READ_GONE;
+  bool mapped = evr_source_mapped(source);
+  if (mapped) status = mapped_block(source, offset, sequence, complete, block);
+  if (!mapped || !evr_source_mapped(source)) /* or no longer: what is there is zeros */
+    status = file_block(source, offset, sequence, complete, block, error);
   if (status != EVR_READ_OK) return status;
   struct format_block *h = (struct format_block *)block->words;
   if (!complete) h->committed = 0; /* perhaps just being stored: not needed */
@@ -277,10 +317,10 @@ static uint32_t committed_in(const uint64_t *header) {
   return ((const struct format_block *)header)->committed;
 }
 
-static enum evr_read own_more(const struct evr_source *source, uint64_t offset,
+static enum evr_read mapped_more(const struct evr_source *source, uint64_t offset,
                               uint64_t sequence, bool complete,
                               struct evr_block *block, uint32_t *have) {
-  const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
+  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
   uint64_t header[FORMAT_BLOCK_HEADER_WORDS];
   if (!from) return EVR_READ_GONE;
   evr_testpoint(R2);
@@ -325,10 +365,11 @@ enum evr_read evr_source_more(const struct evr_source *source, uint64_t offset,
                               struct evr_block *block,
                               struct eventring_error *error) {
   uint32_t have = block->have;
-  bool sound = true;
-  enum evr_read status =
-      source->own ? own_more(source, offset, sequence, complete, block, &have)
-                  : file_more(source, offset, sequence, complete, block, &have, error);
+  bool sound = true, mapped = evr_source_mapped(source);
+  enum evr_read status = EVR_READ_GONE;
+  if (mapped) status = mapped_more(source, offset, sequence, complete, block, &have);
+  if (!mapped || !evr_source_mapped(source))
+    status = file_more(source, offset, sequence, complete, block, &have, error);
   if (status != EVR_READ_OK) return status;
   if (have > FORMAT_BLOCK_WORDS ||
       walk(block->words, block->have, have, &sound) != have || !sound)
@@ -367,15 +408,22 @@ bool evr_source_valid(const struct evr_block *block, uint64_t sequence, unsigned
 
 /* ---- How far a block has come ---------------------------------------------------------- */
 
+static uint32_t mapped_length(const struct evr_source *source, uint64_t offset,
+                              uint64_t sequence) {
+  uint64_t copy[FORMAT_BLOCK_WORDS];
+  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
+  if (!from || __atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence) return 0;
+  copy_words(copy, from, FORMAT_BLOCK_HEADER_WORDS);
+  return copy_committed(copy, from, first_event(copy));
+}
+
 uint32_t evr_source_length(const struct evr_source *source, uint64_t offset,
                            uint64_t sequence) {
   uint64_t copy[FORMAT_BLOCK_WORDS];
   bool sound = true;
-  if (source->own) {
-    const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
-    if (!from || __atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence) return 0;
-    copy_words(copy, from, FORMAT_BLOCK_HEADER_WORDS);
-    return copy_committed(copy, from, first_event(copy));
+  if (evr_source_mapped(source)) {
+    uint32_t length = mapped_length(source, offset, sequence);
+    if (evr_source_mapped(source)) return length;
   }
   if (read_file(source, offset, copy, sizeof copy, NULL) != 0 || copy[0] != sequence)
     return 0;
@@ -385,14 +433,15 @@ uint32_t evr_source_length(const struct evr_source *source, uint64_t offset,
 const uint64_t *evr_source_word(const struct evr_source *source, uint64_t offset,
                                 uint32_t word) {
   static const uint64_t none; /* a full block: nothing is added to it */
-  if (!source->own) return NULL;
-  const uint64_t *from = own_words(source->own, offset, FORMAT_BLOCK_BYTES);
+  if (!evr_source_mapped(source)) return NULL;
+  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
   return from && word >= FORMAT_BLOCK_WORDS ? &none : from ? from + word : NULL;
 }
 
 bool evr_source_has_more(const struct evr_source *source, uint64_t offset,
                          uint32_t have) {
   uint64_t word = 0;
+  if (evr_source_mapped(source)) return true;
   if (have >= FORMAT_BLOCK_WORDS) return false;
   if (read_file(source, offset + have * sizeof word, &word, sizeof word, NULL) != 0)
     return true;

@@ -123,12 +123,15 @@ static int check_size(const struct evr_trace *trace, uint32_t laid_out,
                       struct eventring_error *error) {
   struct stat st;
   uint64_t end = FORMAT_RINGS_OFFSET + laid_out * trace->header.domain_stride;
-  if (trace->source.own || laid_out == trace->status.laid_out || !laid_out)
-    return EVENTRING_OK;
+  if (trace->source.own || !laid_out) return EVENTRING_OK;
   if (fstat(trace->source.fd, &st) != 0 || (uint64_t)st.st_size < end)
     return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
                     "the file is shorter than its %u domains need", laid_out);
   return EVENTRING_OK;
+}
+
+int evr_trace_check_size(const struct evr_trace *trace, struct eventring_error *error) {
+  return check_size(trace, trace->status.laid_out, error);
 }
 
 static int read_status(struct evr_trace *trace, struct eventring_error *error) {
@@ -139,19 +142,23 @@ static int read_status(struct evr_trace *trace, struct eventring_error *error) {
      here is there to be read */
   evr_fence_acquire();
   if (status == EVENTRING_OK) status = check_status(trace, &now, error);
-  if (status == EVENTRING_OK) status = check_size(trace, now.laid_out, error);
+  if (status == EVENTRING_OK && now.laid_out != trace->status.laid_out)
+    status = check_size(trace, now.laid_out, error);
   if (status == EVENTRING_OK) trace->status = now;
   return status;
 }
 
-/* A head that no producer can have reached is damage, and stands for an empty
-   ring: sequence numbers after it would wrap round to blocks already read. */
-static uint64_t believable_head(struct evr_trace *trace, unsigned slot,
-                                unsigned ring, uint64_t head) {
-  if (head <= FORMAT_MAX_SEQUENCE) return head;
-  evr_trace_damaged(trace, "domain %u, ring %u: block number %llu is out of range",
-                    slot, ring, (unsigned long long)head);
-  return 0;
+/* A head that no producer can have reached is damage, and so is one that goes back: what
+   was known before stays. (Sequence numbers after it would wrap round to blocks already
+   read.) */
+static void take_head(struct evr_trace *trace, unsigned slot, unsigned ring,
+                      uint64_t head) {
+  uint64_t *known = &trace->head[slot][ring];
+  if (__builtin_expect(head > FORMAT_MAX_SEQUENCE || head < *known, 0))
+    evr_trace_damaged(trace, "domain %u, ring %u: block number %llu is out of range",
+                      slot, ring, (unsigned long long)head);
+  else
+    *known = head;
 }
 
 uint64_t evr_trace_head_offset(unsigned slot, unsigned ring) {
@@ -159,33 +166,14 @@ uint64_t evr_trace_head_offset(unsigned slot, unsigned ring) {
          offsetof(struct format_domain, head) + ring * sizeof(uint64_t);
 }
 
-/* The heads alone; of a file through the whole table, in one call. */
-static int copy_heads(struct evr_trace *trace, struct eventring_error *error) {
-  struct format_domain table[EVENTRING_MAX_DOMAINS];
-  unsigned count = trace->status.laid_out;
-  int status = EVENTRING_OK;
-  if (trace->source.own) {
-    for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
-      status = evr_source_read(&trace->source, evr_trace_head_offset(slot, 0), trace->head[slot],
-                               sizeof trace->head[slot], error);
-    return status;
-  }
-  status = evr_source_read(&trace->source, FORMAT_DOMAINS_OFFSET, table,
-                           count * sizeof table[0], error);
-  for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
-    memcpy(trace->head[slot], table[slot].head, sizeof trace->head[slot]);
-  return status;
-}
-
 static int read_heads(struct evr_trace *trace, struct eventring_error *error) {
-  int status = copy_heads(trace, error);
+  uint64_t head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
+  unsigned count = trace->status.laid_out;
+  int status = evr_source_heads(&trace->source, count, head, error);
   evr_fence_acquire(); /* R0 */
-  for (unsigned slot = 0; slot < trace->status.laid_out; slot++)
-    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
-      uint64_t *head = &trace->head[slot][ring];
-      if (__builtin_expect(*head > FORMAT_MAX_SEQUENCE, 0))
-        *head = believable_head(trace, slot, ring, *head);
-    }
+  for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
+    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
+      take_head(trace, slot, ring, head[slot][ring]);
   return status;
 }
 
@@ -296,8 +284,12 @@ int evr_trace_catch_up(struct evr_trace *trace, struct eventring_error *error) {
   return status == EVENTRING_OK ? read_control(trace, error) : status;
 }
 
-int evr_trace_open(struct evr_trace *trace, struct eventring_error *error) {
+int evr_trace_open(struct evr_trace *trace, bool map, struct eventring_error *error) {
   int status = read_header(trace, error);
+  if (status == EVENTRING_OK && !trace->source.own && map)
+    evr_window_open(&trace->source.window, trace->source.fd,
+                    FORMAT_RINGS_OFFSET +
+                        EVENTRING_MAX_DOMAINS * trace->header.domain_stride);
   if (status == EVENTRING_OK) status = evr_trace_refresh(trace, error);
   if (status == EVENTRING_OK) status = evr_trace_catch_up(trace, error);
   return status;
@@ -317,12 +309,12 @@ uint64_t evr_trace_block_offset(const struct evr_trace *trace, unsigned slot,
 }
 
 uint64_t evr_trace_head(struct evr_trace *trace, unsigned slot, unsigned ring) {
-  uint64_t head, *known = &trace->head[slot][ring];
+  uint64_t head;
   if (evr_source_read(&trace->source, evr_trace_head_offset(slot, ring), &head, sizeof head,
                       NULL) == EVENTRING_OK)
-    *known = believable_head(trace, slot, ring, head);
+    take_head(trace, slot, ring, head);
   evr_fence_acquire(); /* R0 */
-  return *known;
+  return trace->head[slot][ring];
 }
 
 /* Without locks on its file system a process is known by pid and start time. */

@@ -3,8 +3,8 @@
  *   eventring_points_test [ROUNDS]       (default 4)
  *
  * The library is compiled into this program with EVENTRING_TESTPOINTS. For each
- * step of the writer (W1 .. W6) and each of a reader (R1 .. R5), for a reader through
- * the mapping and one through the file: once the writer stands at its step until
+ * step of the writer (W1 .. W6) and each of a reader (R1 .. R5), for readers of own
+ * rings, of a file that is mapped and of one that is not: once the writer stands at its step until
  * the readers have polled, and once a reader stands at its step until the writer has
  * gone round the whole ring. What is read must be whole, and emitted = missed +
  * delivered + lost to the unit. Meant for ThreadSanitizer, too.
@@ -24,7 +24,11 @@
   ((condition) ? (void)0 \
                : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort()))
 
-enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 2, EVENTS = 3000, WAIT_MS = 20 };
+/* How a cursor reads: the mappings of this process, a file that it maps, or one with
+   pread. */
+enum way { OWN, WINDOW, CALLS, WAYS };
+
+enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = WAYS, EVENTS = 3000, WAIT_MS = 20 };
 
 static unsigned wsize; /* of the rings: the smallest, and those of which blocks are read ahead */
 static int writer_step, reader_step; /* held there; -1: not. Set between rounds */
@@ -54,22 +58,22 @@ static void hold(const unsigned *counter, unsigned by) {
     sched_yield();
 }
 
-/* A block whose number is away from a reader's R3 to its R4: as if W1 of a later
-   block were seen before the head that precedes it (see source.c). Once. */
+/* A block whose number is away from a reader's R3 to its R4: no producer does that, but
+   what is refused of several blocks is read alone before it is called damaged. Once. */
 static struct {
   int fd;
   off_t offset;
   uint64_t sequence; /* 0: nothing is to be done */
-} early_w1;
+} absent;
 
-static void show_early_w1(enum evr_step step) {
-  uint64_t number = step == EVR_R3 ? 0 : early_w1.sequence;
-  CHECK(pwrite(early_w1.fd, &number, sizeof number, early_w1.offset) == sizeof number);
-  if (step == EVR_R4) early_w1.sequence = 0;
+static void show_absent(enum evr_step step) {
+  uint64_t number = step == EVR_R3 ? 0 : absent.sequence;
+  CHECK(pwrite(absent.fd, &number, sizeof number, absent.offset) == sizeof number);
+  if (step == EVR_R4) absent.sequence = 0;
 }
 
 void eventring_testpoint(enum evr_step step) {
-  if (early_w1.sequence && (step == EVR_R3 || step == EVR_R4)) show_early_w1(step);
+  if (absent.sequence && (step == EVR_R3 || step == EVR_R4)) show_absent(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
   has_been_held = true; /* once, until the next poll or the next hundred events */
@@ -107,7 +111,7 @@ static void *write_events(void *argument) {
 
 struct reader {
   pthread_t thread;
-  bool file;
+  enum way way;
   int64_t last;   /* number of the last event */
   bool following; /* nothing was lost since */
   uint64_t real, lost;
@@ -137,12 +141,13 @@ static int check_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-static eventring_cursor *open_cursor(bool file) {
+static eventring_cursor *open_cursor(enum way way) {
   char path[4096];
   eventring_cursor *cursor = NULL;
   eventring_path(path, sizeof path);
-  CHECK((file ? eventring_open_path(&cursor, path, 0, NULL)
-              : eventring_open_self(&cursor, 0, NULL)) == EVENTRING_OK);
+  unsigned flags = way == CALLS ? EVENTRING_OPEN_UNMAPPED : 0;
+  CHECK((way == OWN ? eventring_open_self(&cursor, 0, NULL)
+                    : eventring_open_path(&cursor, path, flags, NULL)) == EVENTRING_OK);
   return cursor;
 }
 
@@ -161,7 +166,7 @@ static void *read_events(void *argument) {
   struct eventring_ring_info info;
   uint64_t emitted = 0;
   pthread_barrier_wait(&barrier);
-  eventring_cursor *cursor = open_cursor(r->file);
+  eventring_cursor *cursor = open_cursor(r->way);
   pthread_barrier_wait(&barrier);
   while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
     has_been_held = false;
@@ -186,7 +191,8 @@ static void *read_events(void *argument) {
 static void race(int at_writer, int at_reader) {
   struct eventring_config config;
   pthread_t writer;
-  struct reader readers[READERS] = {{.file = false, .last = -1}, {.file = true, .last = -1}};
+  struct reader readers[READERS] = {{.way = OWN, .last = -1}, {.way = WINDOW, .last = -1},
+                                    {.way = CALLS, .last = -1}};
   writer_step = at_writer;
   reader_step = at_reader;
   done = false;
@@ -228,15 +234,15 @@ static void number_away(void) {
   eventring_domain *d = eventring_domain_start("away", NULL);
   write_numbers(d, NUMBERS);
   eventring_path(path, sizeof path);
-  early_w1.fd = open(path, O_RDWR);
-  early_w1.offset = (off_t)(FORMAT_RINGS_OFFSET + format_ring_bytes(WSIZE) +
+  absent.fd = open(path, O_RDWR);
+  absent.offset = (off_t)(FORMAT_RINGS_OFFSET + format_ring_bytes(WSIZE) +
                             (BLOCK - 1) * FORMAT_BLOCK_BYTES);
-  eventring_cursor *cursor = open_cursor(true);
-  early_w1.sequence = BLOCK;
+  eventring_cursor *cursor = open_cursor(CALLS);
+  absent.sequence = BLOCK;
   CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 3 * NUMBERS);
-  CHECK(!early_w1.sequence && r.real == 3 * NUMBERS && r.lost == 0);
+  CHECK(!absent.sequence && r.real == 3 * NUMBERS && r.lost == 0);
   eventring_close(cursor);
-  close(early_w1.fd);
+  close(absent.fd);
   eventring_domain_stop(d);
   eventring_stop();
 }

@@ -4,7 +4,8 @@
  *
  *   eventring_race_test [MILLISECONDS]      (default 400 a part)
  *
- * Part 1: one writer, four readers (mapping and file, with and without a pause).
+ * Part 1: one writer, six readers (own rings, a file mapped and not, each with
+ * and without a pause).
  * Writer's pattern: begin(n), count(n), end, with n = 0, 1, ... Each reader checks
  * that numbers only grow, that between losses nothing is missing or changed, that
  * a matched end names the time of the begin that came last, and, when the writer
@@ -24,7 +25,12 @@
 
 #include "probe.h"
 
-enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 4 };
+enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 6 };
+
+/* How a cursor reads: the mappings of this process, a file that it maps, or one with
+   pread. */
+enum way { OWN, WINDOW, CALLS, WAYS };
+static const char *const way_names[WAYS] = {"own rings", "file, mapped", "file, read"};
 
 #define CHECK(condition) \
   ((condition) ? (void)0 \
@@ -78,7 +84,7 @@ static void *write_pattern(void *argument) {
 
 struct reader {
   pthread_barrier_t *barrier;
-  bool file;
+  enum way way;
   unsigned pause_us;
   /* what the callbacks keep */
   int64_t last;       /* greatest number seen */
@@ -137,13 +143,14 @@ static int check_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-static eventring_cursor *open_cursor(bool file) {
+static eventring_cursor *open_cursor(enum way way) {
   char path[4096];
   eventring_cursor *cursor = NULL;
   struct eventring_error error = {0};
   eventring_path(path, sizeof path);
-  int status = file ? eventring_open_path(&cursor, path, 0, &error)
-                    : eventring_open_self(&cursor, 0, &error);
+  unsigned flags = way == CALLS ? EVENTRING_OPEN_UNMAPPED : 0;
+  int status = way == OWN ? eventring_open_self(&cursor, 0, &error)
+                          : eventring_open_path(&cursor, path, flags, &error);
   if (status != EVENTRING_OK) fprintf(stderr, "%s\n", error.text);
   return status == EVENTRING_OK ? cursor : NULL;
 }
@@ -151,7 +158,7 @@ static eventring_cursor *open_cursor(bool file) {
 static void *read_pattern(void *argument) {
   struct reader *r = argument;
   struct eventring_callbacks callbacks = {.event = check_event, .lost = check_loss};
-  eventring_cursor *cursor = open_cursor(r->file);
+  eventring_cursor *cursor = open_cursor(r->way);
   struct eventring_ring_info info;
   CHECK(cursor);
   r->last = -1;
@@ -170,7 +177,7 @@ static void *read_pattern(void *argument) {
   CHECK(info.delivered == r->real);
   CHECK(info.missed + info.lost == r->lost);
   printf("%s, pause %4u us: %llu delivered, %llu lost, %llu spans matched\n",
-         r->file ? "file   " : "mapping", r->pause_us, (unsigned long long)r->real,
+         way_names[r->way], r->pause_us, (unsigned long long)r->real,
          (unsigned long long)r->lost, (unsigned long long)r->matched);
   pthread_barrier_wait(r->barrier);
   eventring_close(cursor);
@@ -186,8 +193,8 @@ static void one_writer_many_readers(void) {
   start_recorder();
   pthread_create(&writer, NULL, write_pattern, &barrier);
   for (int i = 0; i < READERS; i++) {
-    reader[i] = (struct reader){.barrier = &barrier, .file = i & 1,
-                                .pause_us = i < 2 ? 0 : 700};
+    reader[i] = (struct reader){.barrier = &barrier, .way = (enum way)(i % WAYS),
+                                .pause_us = i < WAYS ? 0 : 700};
     pthread_create(&thread[i], NULL, read_pattern, &reader[i]);
   }
   usleep(milliseconds * 1000);
@@ -200,7 +207,7 @@ static void one_writer_many_readers(void) {
 
 /* ---- Part 2 ---------------------------------------------------------------------- */
 
-enum { COMERS = 3, SITTERS = 4, PER_DOMAIN = 700 };
+enum { COMERS = 3, SITTERS = 2 * WAYS, PER_DOMAIN = 700 };
 static uint64_t incarnations; /* atomic */
 static bool writers_done;     /* atomic */
 
@@ -238,7 +245,8 @@ static void check_sums(eventring_cursor *cursor, bool exact) {
 }
 
 struct sitter {
-  bool file, stays;
+  enum way way;
+  bool stays;
   uint64_t attached;
 };
 
@@ -253,7 +261,7 @@ static void *sit_and_read(void *argument) {
   struct sitter *sitter = argument;
   uint64_t count = 0;
   for (bool done = false; !done; sitter->attached++) {
-    eventring_cursor *cursor = open_cursor(sitter->file);
+    eventring_cursor *cursor = open_cursor(sitter->way);
     CHECK(cursor);
     for (int i = 0; sitter->stays ? !done : i < 20; i++) {
       CHECK(eventring_poll(cursor, &callbacks, &count, 0) >= 0);
@@ -274,7 +282,7 @@ static void slots_used_again(void) {
   start_recorder();
   for (int i = 0; i < COMERS; i++) pthread_create(&comers[i], NULL, come_and_write, NULL);
   for (int i = 0; i < SITTERS; i++) {
-    sitters[i] = (struct sitter){.file = i & 1, .stays = i < 2};
+    sitters[i] = (struct sitter){.way = (enum way)(i % WAYS), .stays = i < WAYS};
     pthread_create(&threads[i], NULL, sit_and_read, &sitters[i]);
   }
   usleep(milliseconds * 1000);
@@ -283,8 +291,8 @@ static void slots_used_again(void) {
   __atomic_store_n(&writers_done, true, __ATOMIC_RELEASE);
   for (int i = 0; i < SITTERS; i++) pthread_join(threads[i], NULL);
   printf("%llu domains in reused slots; attached %llu and %llu times\n",
-         (unsigned long long)incarnations, (unsigned long long)sitters[2].attached,
-         (unsigned long long)sitters[3].attached);
+         (unsigned long long)incarnations, (unsigned long long)sitters[WAYS].attached,
+         (unsigned long long)sitters[WAYS + 1].attached);
   eventring_stop();
 }
 
@@ -313,14 +321,15 @@ static int count_event(void *context, const struct eventring_event *event) {
 
 static void *look_now_and_then(void *argument) {
   struct eventring_callbacks callbacks = {.event = count_event};
-  bool file = argument != NULL;
+  enum way way = *(const enum way *)argument;
   uint64_t count = 0;
   while (!stopping()) {
     eventring_cursor *cursor = NULL;
     char path[4096];
-    if (file && eventring_path(path, sizeof path))
-      eventring_open_path(&cursor, path, EVENTRING_OPEN_MERGED, NULL);
-    else if (!file)
+    unsigned flags = EVENTRING_OPEN_MERGED | (way == CALLS ? EVENTRING_OPEN_UNMAPPED : 0);
+    if (way != OWN && eventring_path(path, sizeof path))
+      eventring_open_path(&cursor, path, flags, NULL);
+    else if (way == OWN)
       eventring_open_self(&cursor, EVENTRING_OPEN_MERGED, NULL);
     for (int i = 0; cursor && i < 20; i++) {
       CHECK(eventring_poll(cursor, &callbacks, &count, 0) >= 0);
@@ -328,7 +337,7 @@ static void *look_now_and_then(void *argument) {
     }
     eventring_close(cursor);
   }
-  printf("%s: %llu events while things change\n", file ? "file" : "mapping",
+  printf("%s: %llu events while things change\n", way_names[way],
          (unsigned long long)count);
   return NULL;
 }
@@ -355,18 +364,18 @@ static void *change_things(void *argument) {
 }
 
 static void everything_changes(void) {
-  pthread_t thread[6];
+  static enum way ways[WAYS] = {OWN, WINDOW, CALLS};
+  pthread_t thread[7];
   set_stopping(false);
   start_recorder();
   pthread_create(&thread[0], NULL, come_and_go, NULL);
   pthread_create(&thread[1], NULL, come_and_go, NULL);
   pthread_create(&thread[2], NULL, come_and_go, NULL);
-  pthread_create(&thread[3], NULL, look_now_and_then, NULL);
-  pthread_create(&thread[4], NULL, look_now_and_then, (void *)1);
-  pthread_create(&thread[5], NULL, change_things, NULL);
+  for (int i = 0; i < WAYS; i++) pthread_create(&thread[3 + i], NULL, look_now_and_then, &ways[i]);
+  pthread_create(&thread[6], NULL, change_things, NULL);
   usleep(milliseconds * 1000);
   set_stopping(true);
-  for (int i = 0; i < 6; i++) pthread_join(thread[i], NULL);
+  for (int i = 0; i < 7; i++) pthread_join(thread[i], NULL);
   eventring_stop();
 }
 

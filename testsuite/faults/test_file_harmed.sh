@@ -45,9 +45,9 @@ harm() {
 harm "cut to nothing" ': >$file' 1
 harm "cut within the header" 'truncate -s 100 $file' 1
 harm "cut after the header" 'truncate -s 4096 $file' 1
-harm "cut after the front" 'truncate -s 65536 $file'
-harm "cut within the rings" 'truncate -s 2200000 $file'
-harm "cut and grown again" ': >$file; truncate -s 3000000 $file'
+harm "cut after the front" 'truncate -s 65536 $file' 1
+harm "cut within the rings" 'truncate -s 2200000 $file' 1
+harm "cut and grown again" ': >$file; truncate -s 3000000 $file' 1
 harm "unlinked" 'rm $file' 0
 harm "replaced" 'rm $file; echo new >$file' 0
 harm "its name a directory" 'rm $file; mkdir $file' 0
@@ -55,7 +55,7 @@ harm "overwritten with noise" 'head -c 3000000 /dev/urandom | dd of=$file conv=n
 harm "overwritten with ones" 'tr "\\0" "\\377" </dev/zero | head -c 3000000 | dd of=$file conv=notrunc status=none' 1
 harm "overwritten with zeros" 'head -c 3000000 /dev/zero | dd of=$file conv=notrunc status=none' 1
 harm "a copy over it" 'cp /bin/ls $file' 1
-harm "holes punched" 'fallocate -p -o 8192 -l 2500000 $file 2>/dev/null'
+harm "holes punched" 'fallocate -p -o 8192 -l 2500000 $file 2>/dev/null' 1
 harm "no permissions" 'chmod 0 $file' 0
 for i in 1 2 3 4 5 6 7 8; do
   harm "noise in a page, $i" 'for page in 0 1 2 3; do

@@ -15,8 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   snprintf(path, sizeof path, "%s/fuzz-%d.eventring", directory, (int)getpid());
   snprintf(copy, sizeof copy, "%s/fuzz-%d.copy", directory, (int)getpid());
   if (!input_unpack(path, data, size)) abort();
-  input_read_everything(path, size % 2 ? EVENTRING_OPEN_MERGED : 0,
-                        size % 3 ? NULL : copy);
+  unsigned flags = (size % 2 ? EVENTRING_OPEN_MERGED : 0) |
+                   (size % 5 ? 0 : EVENTRING_OPEN_UNMAPPED);
+  input_read_everything(path, flags, size % 3 ? NULL : copy);
   unlink(path);
   return 0;
 }

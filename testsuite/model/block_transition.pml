@@ -22,7 +22,8 @@
  *           seen has its payload, and a block known to be complete has all that was
  *           written into it;
  *   exact   a block that the head vouches for is not there only when the writer has
- *           begun to reuse its place: nothing is counted as lost that is not.
+ *           begun to reuse its place: nothing is counted as lost that is not; and the
+ *           head, loaded then, shows it: what damage took away can be told from it.
  *
  * Readers try again and again, at any moment. They keep nothing from one attempt to
  * the next, and neither the writer nor the other reader knows of them; what is
@@ -38,8 +39,9 @@
  *   -DNO_R1 -DNO_R5        a look at the sequence number (AHEAD: the head) is missing
  *   -DONE_MORE             AHEAD allows the head to come one block nearer
  *   -DNO_SEQUENCE          AHEAD takes a block for damaged when only its number is another
+ *                          (which W1_RELAXED alone would allow)
  *   -DNO_R3                the file's second copy is missing
- *   -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DCOMMIT_RELAXED
+ *   -DW1_RELAXED -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DCOMMIT_RELAXED
  *   -DR0_RELAXED -DR1_RELAXED -DR2_RELAXED
  *   -DW1_AFTER_W3 -DW3_AFTER_W4 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD
  *                          two steps are swapped
@@ -144,7 +146,13 @@ end:
 
 /* ---- The writer: next_block, put, complete_block in ring.c ----------------------- */
 
-inline invalidate() { store_relaxed(SEQ(PLACE(s)), 0) }
+inline invalidate() {
+#ifdef W1_RELAXED
+  store_relaxed(SEQ(PLACE(s)), 0)
+#else
+  store_release(SEQ(PLACE(s)), 0)
+#endif
+}
 
 inline fill() { /* zeros, then the header */
   store_relaxed(WORD(PLACE(s)), 0);
@@ -282,7 +290,8 @@ inline gone() {
 #ifdef REACHED_GONE
   assert(false);
 #endif
-  assert(begun >= s + PLACES)
+  assert(begun >= s + PLACES);
+  assert(memory[HEAD] >= s + PLACES - 1) /* may_be_gone in lane.c */
 }
 
 inline accept() {

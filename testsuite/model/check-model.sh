@@ -104,10 +104,12 @@ check_mutations() {
   fails -DR2_RELAXED mapping # a file has the second call instead:
   fails -DNO_R3 file
   fails -DONE_MORE ahead
-  fails -DNO_SEQUENCE ahead
+  fails -DW1_RELAXED mapping file
+  fails -DNO_SEQUENCE+-DW1_RELAXED ahead
   # One of two that do the same may go: who looks at a block has seen the head.
   holds -DW4_RELAXED "W5 does it" mapping file ahead
   holds -DCOMMIT_RELAXED "the next W5 does it" mapping file
+  holds -DNO_SEQUENCE "W1 shows the head that precedes it" ahead
   holds -DNO_R1 "R0 and R5 do it" mapping
   holds -DW3_AFTER_W4 "W5 comes after both" mapping file
 }

@@ -7,7 +7,8 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_loss_test \
 	testsuite/unit/eventring_corrupt_test \
 	testsuite/unit/eventring_lifecycle_test \
-	testsuite/unit/eventring_openspans_test
+	testsuite/unit/eventring_openspans_test \
+	testsuite/unit/eventring_window_test
 
 testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
@@ -24,6 +25,9 @@ testsuite_unit_eventring_lifecycle_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_test_SOURCES = testsuite/unit/eventring_openspans_test.c eventring/openspans.c
 testsuite_unit_eventring_openspans_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_test_LDADD = $(CMOCKA_LIBS)
+testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_window_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 endif
 
 check_PROGRAMS += testsuite/concurrency/eventring_race_test
