@@ -1,4 +1,4 @@
-/* runtime/isolate.c: domains as others see them: threads, waiting, stopping.
+/* runtime/isolate.c: domains as others see them: threads, deadlock, stopping, forks.
  *
  * Data
  *   Isolate   one a domain, malloc'ed, counted: its thread and each handle hold one
@@ -9,22 +9,10 @@
  *             read just before is freed at the earliest when the program has joined
  *             it; the handler runs while the program's main thread does not.)
  *
- * Waiting
- *   A domain waits on a word of its own, `park`, in spinning and then in the kernel.
- *   Wakers find it through the Waiters that it has put into queues (of a channel's
- *   receivers, of a domain's joiners). No condition variable: one word serves any number of queues,
- *   so that `select` is the same wait as `receive`, and a handler of a signal may wake.
- *
- *       RUNNING -> WAITING -> SLEEPING or BLOCKED -> NOTIFIED -> RUNNING
- *
- *   Only its own thread takes the steps but the one to NOTIFIED, which any thread
- *   takes by an exchange; who finds SLEEPING or BLOCKED there must wake.
- *   The order of the two stores of cancelling (attention, then park) and of the two
- *   steps of waiting (park, then a look at attention) is sequentially consistent: a
- *   request is never missed.
+ * Waiting: isolate_wait.c.
  *
  * All domains wait
- *   `waits` counts domains (high half: alive) and those in BLOCKED (low half).
+ *   `isolate_waits` counts domains (high half: alive) and those in BLOCKED (low half).
  *   Whoever finds the halves equal after a step to BLOCKED, or after its end, looks,
  *   under the lock, whether indeed every park word says BLOCKED: nobody is left who could
  *   change that but the one who looks. Then the host's domain (or, when it has
@@ -42,15 +30,12 @@
  *
  * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
  */
-#include "isolate.h"
+#include "isolate_internal.h"
 #include "channel.h"
 #include "mappings.h"
 #include "trace.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,11 +45,19 @@
 #include <unistd.h>
 
 #define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
-#define WAKE_SIGNAL SIGURG            /* ignored unless there is a handler: a stray one does no harm */
-#define SPIN_MOST 100000              /* ns that a wait may spin: as long as waking a processor may take */
-#define SPIN_LEAST 500
-#define WAKING_MOST 400000            /* ns: who slept longer did not wait for processors to wake up */
-#define PROBE_RAREST 64               /* waits from one probe that failed to the next one, at most */
+/* ThreadSanitizer holds signals back from a thread until that calls libc, which a program that
+ * computes need not do, but for those that mean a fault. */
+#ifdef __clang__
+#if __has_feature(thread_sanitizer)
+#define WAKE_SIGNAL SIGTRAP
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define WAKE_SIGNAL SIGTRAP
+#endif
+#ifndef WAKE_SIGNAL
+#define WAKE_SIGNAL SIGURG /* ignored unless there is a handler: a stray one does no harm */
+#endif
+
 #define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
 #define END_GRACE_MS 300              /* for their handlers of variables to be closed */
 #define END_LOOK_MS 20
@@ -83,47 +76,12 @@ static struct {
   _Atomic int exiting;                     /* number of the thread that ends the program, or 0 */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-#define ALIVE ((uint64_t)1 << 32)
-static _Atomic uint64_t waits; /* low half: blocked */
+_Alignas(64) _Atomic uint64_t isolate_waits; /* who spins reads it all the time */
 
 static __thread Isolate *own; /* of the domain that this thread was spawned for, or of the host's last one */
 
 static void lock_registry(void) { pthread_mutex_lock(&registry.lock); }
 static void unlock_registry(void) { pthread_mutex_unlock(&registry.lock); }
-
-/* ---- clocks and processors ----------------------------------------------------------- */
-
-uint64_t isolate_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-int isolate_processors(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n > 0 ? (int)n : 1;
-}
-
-/* As it was at first. */
-static uint32_t processors(void) {
-  static _Atomic uint32_t found; /* relaxed: every thread finds the same */
-  uint32_t n = atomic_load_explicit(&found, memory_order_relaxed);
-  if (n == 0) {
-    n = (uint32_t)isolate_processors();
-    atomic_store_explicit(&found, n, memory_order_relaxed);
-  }
-  return n;
-}
-
-static void relax_processor(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ __volatile__("isb");
-#endif
-}
 
 /* ---- life ------------------------------------------------------------------------------- */
 
@@ -202,7 +160,7 @@ static bool all_blocked_locked(void) {
 static void ask(Isolate *i, uint32_t what) {
   atomic_fetch_or(&i->attention, what); /* before park: pairs with isolate_wait */
   uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
-  if (before == PARK_BLOCKED) atomic_fetch_sub(&waits, 1);
+  if (before == PARK_BLOCKED) atomic_fetch_sub(&isolate_waits, 1);
   if (before == PARK_BLOCKED || before == PARK_SLEEPING) isolate_wake(&i->park);
 }
 
@@ -212,7 +170,7 @@ static void tell_of_deadlock_locked(void) {
     if (is_alive(i) && !(hosts && i->spawned)) ask(i, ATTENTION_DEADLOCK);
 }
 
-static void look_for_deadlock(uint64_t now) {
+void isolate_look_for_deadlock(uint64_t now) {
   if ((uint32_t)now != (uint32_t)(now >> 32) || now == 0) return;
   lock_registry();
   if (all_blocked_locked()) tell_of_deadlock_locked();
@@ -237,165 +195,6 @@ static void describe_waits(char *text, size_t size) {
     used += n > 0 ? (size_t)n : 0;
   }
   unlock_registry();
-}
-
-/* ---- waiting --------------------------------------------------------------------------------- */
-
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
-  return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
-}
-
-void isolate_wake(_Atomic uint32_t *park) {
-  if (park != NULL) futex(park, FUTEX_WAKE, 1, NULL);
-}
-
-void isolate_prepare(Isolate *i, WaitKind kind, uint32_t id) {
-  atomic_store_explicit(&i->wait_kind, kind, memory_order_relaxed);
-  atomic_store_explicit(&i->wait_id, id, memory_order_relaxed);
-  atomic_store(&i->park, PARK_WAITING);
-}
-
-void isolate_end_wait(Isolate *i) {
-  atomic_store_explicit(&i->wait_kind, WAIT_NOTHING, memory_order_relaxed);
-  atomic_store(&i->park, PARK_RUNNING);
-}
-
-static bool is_notified(const Isolate *i) {
-  return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
-}
-
-/* Spinning
- *   An idle processor takes long to wake up: about 50 us where the processor is a virtual
- *   one. Two domains that answer each other in no time and sleep meanwhile wait for
- *   that twice each time. So a wait spins, for as long as that may take at most, as
- *   long as this is found to help: where it was notified while it spun, it
- *   will spin for longer, where not, for half as long. When it has slept for no longer
- *   than the processors may have needed to wake up, one of the next waits is a probe that
- *   spins for twice as long as that sleep was; each probe that fails makes them
- *   rarer. Sleeping for long (what it waits for is slow, or has no processor) leads to
- *   no probe.
- *   Nobody spins while more domains than there are processors are not asleep: the one
- *   who answers may need this processor. Those who spin count as awake. */
-static bool is_crowded(void) {
-  uint64_t now = atomic_load_explicit(&waits, memory_order_relaxed);
-  return (uint32_t)(now >> 32) - (uint32_t)now > processors();
-}
-
-/* True when it was notified meanwhile. */
-static bool spin(Isolate *i, uint64_t until) {
-  do {
-    for (int n = 0; n < 8; n++) {
-      if (is_notified(i)) return true;
-      relax_processor();
-    }
-  } while (isolate_now() < until && !is_crowded());
-  return is_notified(i);
-}
-
-static uint32_t spin_time(const Isolate *i) { return processors() > 1 && !is_crowded() ? i->spin : 0; }
-
-static void learn_from_success(Isolate *i) {
-  i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
-  i->probe_in = i->probe_every = 1;
-}
-
-/* `slept`: ns, after spinning in vain. */
-static void learn_from_sleep(Isolate *i, uint64_t slept) {
-  i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
-  if (slept > WAKING_MOST || --i->probe_in > 0) return;
-  i->probe_every = i->probe_every < PROBE_RAREST ? i->probe_every * 2 : PROBE_RAREST;
-  i->probe_in = i->probe_every;
-  uint32_t probe = (uint32_t)slept * 2 < SPIN_MOST ? (uint32_t)slept * 2 : SPIN_MOST;
-  if (probe > i->spin) i->spin = probe;
-}
-
-static void sleep_until(Isolate *i, uint32_t state, uint64_t deadline) {
-  while (atomic_load_explicit(&i->park, memory_order_acquire) == state) {
-    if (deadline == NO_DEADLINE) {
-      futex(&i->park, FUTEX_WAIT, state, NULL);
-      continue;
-    }
-    uint64_t now = isolate_now();
-    if (now >= deadline) return;
-    uint64_t left = deadline - now;
-    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
-    futex(&i->park, FUTEX_WAIT, state, &timeout);
-  }
-}
-
-/* The step from WAITING to `state`; false: it was notified. */
-static bool begin_sleep(Isolate *i, uint32_t state) {
-  uint32_t expected = PARK_WAITING;
-  return atomic_compare_exchange_strong(&i->park, &expected, state);
-}
-
-static void sleep_blocked(Isolate *i) {
-  atomic_fetch_add(&waits, 1); /* first: whoever notifies a blocked one takes it back */
-  if (!begin_sleep(i, PARK_BLOCKED)) {
-    atomic_fetch_sub(&waits, 1);
-    return;
-  }
-  look_for_deadlock(atomic_load(&waits));
-  sleep_until(i, PARK_BLOCKED, NO_DEADLINE);
-}
-
-static void wait_in_kernel(Isolate *i, uint64_t deadline) {
-  if (deadline == NO_DEADLINE) sleep_blocked(i);
-  else if (begin_sleep(i, PARK_SLEEPING)) sleep_until(i, PARK_SLEEPING, deadline);
-}
-
-static void spin_or_sleep(Isolate *i, uint64_t deadline) {
-  uint64_t begin = isolate_now(), until = begin + spin_time(i);
-  if (spin(i, until < deadline ? until : deadline)) {
-    learn_from_success(i);
-    return;
-  }
-  uint64_t tired = isolate_now();
-  wait_in_kernel(i, deadline);
-  learn_from_sleep(i, isolate_now() - tired);
-}
-
-WaitResult isolate_wait(Isolate *i, uint64_t deadline) {
-  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
-  spin_or_sleep(i, deadline);
-  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION;
-  return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
-}
-
-/* ---- queues ------------------------------------------------------------------------------------ */
-
-void waiter_enqueue(WaitQueue *queue, Waiter *w) {
-  w->queued = true;
-  w->notified = false;
-  w->next = NULL;
-  w->prev = queue->last;
-  if (w->prev != NULL) w->prev->next = w;
-  else queue->first = w;
-  queue->last = w;
-}
-
-void waiter_remove(WaitQueue *queue, Waiter *w) {
-  if (!w->queued) return;
-  if (w->prev != NULL) w->prev->next = w->next;
-  else queue->first = w->next;
-  if (w->next != NULL) w->next->prev = w->prev;
-  else queue->last = w->prev;
-  w->queued = false;
-}
-
-_Atomic uint32_t *waiter_notify_first(WaitQueue *queue) {
-  Waiter *w = queue->first;
-  if (w == NULL) return NULL;
-  Isolate *i = w->isolate;
-  waiter_remove(queue, w);
-  w->notified = true;
-  uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
-  if (before == PARK_BLOCKED) atomic_fetch_sub(&waits, 1);
-  return before == PARK_BLOCKED || before == PARK_SLEEPING ? &i->park : NULL;
-}
-
-void waiter_notify_all(WaitQueue *queue) {
-  while (queue->first != NULL) isolate_wake(waiter_notify_first(queue));
 }
 
 static bool is_spawned_thread(void) { return own != NULL && own->spawned; }
@@ -556,14 +355,14 @@ void isolate_end_all(bool cancel) {
 
 static void begin_life(Isolate *i) {
   own = i;
-  atomic_fetch_add(&waits, ALIVE);
+  atomic_fetch_add(&isolate_waits, ALIVE);
   atomic_store(&i->tid, (int)syscall(SYS_gettid));
 }
 
 static void end_life(Isolate *i) {
   atomic_store(&i->tid, 0);
   if (own == i) own = NULL;
-  look_for_deadlock(atomic_fetch_sub(&waits, ALIVE) - ALIVE);
+  isolate_look_for_deadlock(atomic_fetch_sub(&isolate_waits, ALIVE) - ALIVE);
 }
 
 Isolate *isolate_attach(Domain *d) {
@@ -716,7 +515,7 @@ static void begin_in_child(void) {
   atomic_store(&registry.running, spawned);
   atomic_store(&registry.threads, spawned);
   atomic_store(&registry.hosts, mine && !spawned);
-  atomic_store(&waits, mine ? ALIVE : 0);
+  atomic_store(&isolate_waits, mine ? ALIVE : 0);
   pthread_cond_init(&registry.ended, NULL);
   unlock_registry();
   channel_forget_others(own);
@@ -749,7 +548,7 @@ SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limi
   SpawnResult entered = enter_registry(i);
   if (entered == SPAWN_OK) {
     isolate_hold(i); /* the thread's */
-    atomic_fetch_add(&waits, ALIVE);
+    atomic_fetch_add(&isolate_waits, ALIVE);
     atomic_fetch_add(&registry.threads, 1);
     if (start_thread(i) == 0) {
       *result = i;

@@ -137,8 +137,21 @@ static void check_passable(lua_State *L, const CType *function) {
   if (function->signature->variadic) luaL_error(L, "a callback cannot be variadic");
 }
 
+/* libffi sets up its memory of closures at the first one, in a way that two threads must
+ * not come to at once. */
+static void make_first_closure(void) {
+  void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
+  if (closure != NULL) ffi_closure_free(closure);
+}
+
+static void prepare_closures(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_first_closure);
+}
+
 static Callback *make(lua_State *L, CType *function) {
   check_passable(L, function);
+  prepare_closures();
   CallPlan *plan = ccall_plan(L, function);
   Callback *cb = malloc(sizeof *cb);
   if (cb == NULL) error_memory(L);

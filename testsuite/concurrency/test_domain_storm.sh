@@ -4,8 +4,6 @@
 # The seed is printed; STORM_SEED runs it again. (The runner's stage for ThreadSanitizer
 # runs this, too.)
 . "$TESTSUITE/trace/_trace.sh"
-# channels that lie in each other are never freed (runtime/channel.c)
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 seed=${STORM_SEED:-$RANDOM}
 spawns=${STORM_SPAWNS:-$((3000 / TEST_SLOWNESS))}

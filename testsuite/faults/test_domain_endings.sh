@@ -1,8 +1,6 @@
 # However a program of several domains ends, all of them end first: the file is ended in
 # order, with the end of each domain in it, and the status is right.
 . "$TESTSUITE/faults/_faults.sh"
-# os.exit leaves the state as it is, and what it holds with it
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 cat >ending.lua <<'END'
 local domain = require "domain"
 local how = ...

@@ -3,6 +3,7 @@
 # however busy they were. Commands that a domain starts can be ended by signals.
 . "$TESTSUITE/faults/_faults.sh"
 "$SAROS" -e 'require "ffi"' 2>/dev/null || { echo "built without ffi"; exit 77; }
+grep -qE '__asan_init|__tsan_init' "$SAROS" && { echo "the sanitizers' own locks are not made for forks of several threads"; exit 77; }
 
 cat >fork.lua <<'END'
 local domain = require "domain"

@@ -1,0 +1,221 @@
+/* runtime/isolate_wait.c: how a domain waits, and is woken.
+ *
+ * A domain waits on a word of its own, `park`, in spinning and then in the kernel.
+ * Wakers find it through the Waiters that it has put into queues (of a channel's
+ * receivers, of a domain's joiners). No condition variable: one word serves any number of queues,
+ * so that `select` is the same wait as `receive`, and a handler of a signal may wake.
+ *
+ *     RUNNING -> WAITING -> SLEEPING or BLOCKED -> NOTIFIED -> RUNNING
+ *
+ * Only its own thread takes the steps but the one to NOTIFIED, which any thread
+ * takes by an exchange; who finds SLEEPING or BLOCKED there must wake.
+ * The order of the two stores of cancelling (attention, then park) and of the two
+ * steps of waiting (park, then a look at attention) is sequentially consistent: a
+ * request is never missed.
+ *
+ * Spinning
+ *   An idle processor takes long to wake up: about 50 us where the processor is a virtual
+ *   one. Two domains that answer each other in no time and sleep meanwhile wait for
+ *   that twice each time. So a wait spins, for as long as that may take at most, as
+ *   long as this is found to help: where it was notified while it spun, it
+ *   will spin for longer, where not, for half as long. When it has slept for no longer
+ *   than the processors may have needed to wake up, one of the next waits is a probe that
+ *   spins for twice as long as that sleep was; each probe that fails makes them
+ *   rarer. Sleeping for long (what it waits for is slow, or has no processor) leads to
+ *   no probe.
+ *   Nobody spins while more domains than there are processors are not asleep: the one
+ *   who answers may need this processor. Those who spin count as awake.
+ */
+#include "isolate_internal.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPIN_LEAST 500     /* ns */
+#define WAKING_MOST 400000 /* ns: who slept longer did not wait for processors to wake up */
+#define PROBE_RAREST 64    /* waits from one probe that failed to the next one, at most */
+
+/* ---- clocks and processors ----------------------------------------------------------- */
+
+uint64_t isolate_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int isolate_processors(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? (int)n : 1;
+}
+
+/* As it was at first. */
+static uint32_t processors(void) {
+  static _Atomic uint32_t found; /* relaxed: every thread finds the same */
+  uint32_t n = atomic_load_explicit(&found, memory_order_relaxed);
+  if (n == 0) {
+    n = (uint32_t)isolate_processors();
+    atomic_store_explicit(&found, n, memory_order_relaxed);
+  }
+  return n;
+}
+
+static void relax_processor(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("isb");
+#endif
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
+  return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+void isolate_wake(_Atomic uint32_t *park) {
+  if (park != NULL) futex(park, FUTEX_WAKE, 1, NULL);
+}
+
+void isolate_prepare(Isolate *i, WaitKind kind, uint32_t id) {
+  atomic_store_explicit(&i->wait_kind, kind, memory_order_relaxed);
+  atomic_store_explicit(&i->wait_id, id, memory_order_relaxed);
+  atomic_store(&i->park, PARK_WAITING);
+}
+
+void isolate_end_wait(Isolate *i) {
+  atomic_store_explicit(&i->wait_kind, WAIT_NOTHING, memory_order_relaxed);
+  atomic_store(&i->park, PARK_RUNNING);
+}
+
+static bool is_notified(const Isolate *i) {
+  return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
+}
+
+/* Those who spin count as awake. */
+static bool is_crowded(void) {
+  uint64_t now = atomic_load_explicit(&isolate_waits, memory_order_relaxed);
+  return (uint32_t)(now >> 32) - (uint32_t)now > processors();
+}
+
+/* True when it was notified meanwhile. */
+static bool spin(Isolate *i, uint64_t until) {
+  do {
+    for (int n = 0; n < 8; n++) {
+      if (is_notified(i)) return true;
+      relax_processor();
+    }
+  } while (isolate_now() < until && !is_crowded());
+  return is_notified(i);
+}
+
+static uint32_t spin_time(const Isolate *i) { return processors() > 1 && !is_crowded() ? i->spin : 0; }
+
+static void learn_from_success(Isolate *i) {
+  i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
+  i->probe_in = i->probe_every = 1;
+}
+
+/* `slept`: ns, after spinning in vain. */
+static void learn_from_sleep(Isolate *i, uint64_t slept) {
+  i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
+  if (slept > WAKING_MOST || --i->probe_in > 0) return;
+  i->probe_every = i->probe_every < PROBE_RAREST ? i->probe_every * 2 : PROBE_RAREST;
+  i->probe_in = i->probe_every;
+  uint32_t probe = (uint32_t)slept * 2 < SPIN_MOST ? (uint32_t)slept * 2 : SPIN_MOST;
+  if (probe > i->spin) i->spin = probe;
+}
+
+static void sleep_until(Isolate *i, uint32_t state, uint64_t deadline) {
+  while (atomic_load_explicit(&i->park, memory_order_acquire) == state) {
+    if (deadline == NO_DEADLINE) {
+      futex(&i->park, FUTEX_WAIT, state, NULL);
+      continue;
+    }
+    uint64_t now = isolate_now();
+    if (now >= deadline) return;
+    uint64_t left = deadline - now;
+    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
+    futex(&i->park, FUTEX_WAIT, state, &timeout);
+  }
+}
+
+/* The step from WAITING to `state`; false: it was notified. */
+static bool begin_sleep(Isolate *i, uint32_t state) {
+  uint32_t expected = PARK_WAITING;
+  return atomic_compare_exchange_strong(&i->park, &expected, state);
+}
+
+static void sleep_blocked(Isolate *i) {
+  atomic_fetch_add(&isolate_waits, 1); /* first: whoever notifies a blocked one takes it back */
+  if (!begin_sleep(i, PARK_BLOCKED)) {
+    atomic_fetch_sub(&isolate_waits, 1);
+    return;
+  }
+  isolate_look_for_deadlock(atomic_load(&isolate_waits));
+  sleep_until(i, PARK_BLOCKED, NO_DEADLINE);
+}
+
+static void wait_in_kernel(Isolate *i, uint64_t deadline) {
+  if (deadline == NO_DEADLINE) sleep_blocked(i);
+  else if (begin_sleep(i, PARK_SLEEPING)) sleep_until(i, PARK_SLEEPING, deadline);
+}
+
+static void spin_or_sleep(Isolate *i, uint64_t deadline) {
+  uint64_t begin = isolate_now(), until = begin + spin_time(i);
+  if (spin(i, until < deadline ? until : deadline)) {
+    learn_from_success(i);
+    return;
+  }
+  uint64_t tired = isolate_now();
+  wait_in_kernel(i, deadline);
+  learn_from_sleep(i, isolate_now() - tired);
+}
+
+WaitResult isolate_wait(Isolate *i, uint64_t deadline) {
+  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
+  spin_or_sleep(i, deadline);
+  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION;
+  return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
+}
+
+/* ---- queues ------------------------------------------------------------------------------------ */
+
+void waiter_enqueue(WaitQueue *queue, Waiter *w) {
+  w->queued = true;
+  w->notified = false;
+  w->next = NULL;
+  w->prev = queue->last;
+  if (w->prev != NULL) w->prev->next = w;
+  else queue->first = w;
+  queue->last = w;
+}
+
+void waiter_remove(WaitQueue *queue, Waiter *w) {
+  if (!w->queued) return;
+  if (w->prev != NULL) w->prev->next = w->next;
+  else queue->first = w->next;
+  if (w->next != NULL) w->next->prev = w->prev;
+  else queue->last = w->prev;
+  w->queued = false;
+}
+
+_Atomic uint32_t *waiter_notify_first(WaitQueue *queue) {
+  Waiter *w = queue->first;
+  if (w == NULL) return NULL;
+  Isolate *i = w->isolate;
+  waiter_remove(queue, w);
+  w->notified = true;
+  uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
+  if (before == PARK_BLOCKED) atomic_fetch_sub(&isolate_waits, 1);
+  return before == PARK_BLOCKED || before == PARK_SLEEPING ? &i->park : NULL;
+}
+
+void waiter_notify_all(WaitQueue *queue) {
+  while (queue->first != NULL) isolate_wake(waiter_notify_first(queue));
+}
