@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define KEPT_MAX 32
+#define KEPT_MAX 128
 #define KEPT_NS UINT64_C(1000000000)
 
 typedef struct Kept {
@@ -147,9 +147,14 @@ static bool keep(Kept k) {
   return room;
 }
 
+/* The oldest make room: what was given last is what the program needs now. */
 void mapping_give(void *mapping, size_t size) {
   Kept k = {mapping, size, coarse_now()};
   mapping_drop_old();
   set_accessible(&k, false);
-  if (!keep(k)) mapping_unmap(mapping, size);
+  while (!keep(k))
+    if (size > MAPPINGS_MOST || !drop_one(UINT64_MAX)) {
+      mapping_unmap(mapping, size);
+      return;
+    }
 }

@@ -5,7 +5,7 @@
  * domain of the program. So a few mappings that a domain no longer needs (the chunks of a heap that
  * ends, large strings that died) are kept for whichever domain needs one next.
  *
- * What is kept is bounded (MAPPINGS_MOST). It goes after a second without use, one mapping
+ * What is kept is bounded (MAPPINGS_MOST): the oldest make room. It goes after a second without use, one mapping
  * whenever another is given or a collector gives memory back (mapping_drop_old), and all at
  * once when memory is short or a heap is collected in full. It counts for no domain's limit.
  *
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MAPPINGS_MOST ((size_t)16 << 20) /* bytes kept, of all domains */
+#define MAPPINGS_MOST ((size_t)32 << 20) /* bytes kept, of all domains */
 
 /* Fresh memory, all zero, aligned to `align` (a power of two); NULL: the system has none, and
  * nothing is kept. */
@@ -26,7 +26,7 @@ void *mapping_new(size_t size, size_t align);
 /* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
  * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
-/* Keeps it or unmaps it. */
+/* Keeps it, or unmaps it if it is bigger than all that is kept may be. */
 void mapping_give(void *mapping, size_t size);
 void mapping_unmap(void *mapping, size_t size);
 /* Unmaps one that was not used for a second. */

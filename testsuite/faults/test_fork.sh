@@ -1,6 +1,6 @@
 # A process of several domains forks: in the child only the domain that forked goes on. It
 # can collect, send, wait, spawn, end; what belonged to others is an error, never a hang,
-# however busy they were. Commands that a domain starts can be ended by signals.
+# however busy they were. And domains start commands.
 . "$TESTSUITE/faults/_faults.sh"
 "$SAROS" -e 'require "ffi"' 2>/dev/null || { echo "built without ffi"; exit 77; }
 grep -qE '__asan_init|__tsan_init' "$SAROS" && { echo "the sanitizers' own locks are not made for forks of several threads"; exit 77; }

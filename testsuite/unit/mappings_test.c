@@ -69,14 +69,28 @@ static void only_what_fits_is_taken(void **state) {
 
 static void what_is_kept_is_bounded(void **state) {
   (void)state;
-  for (size_t i = 0; i < 40; i++) {
-    mapping_give(mapping_new(CHUNK, 1), CHUNK);
-    mapping_give(mapping_new(UNIT, 1), UNIT);
+  size_t size;
+  for (size_t i = 0; i < 2 * MAPPINGS_MOST / CHUNK; i++) {
+    char *p = mapping_new(CHUNK, 1);
+    p[0] = (char)i;
+    mapping_give(p, CHUNK);
     assert_true(mapping_kept() <= MAPPINGS_MOST);
   }
-  assert_true(mapping_kept() >= MAPPINGS_MOST / 2);
+  assert_int_equal(mapping_kept(), MAPPINGS_MOST);
+  for (size_t i = 2 * MAPPINGS_MOST / CHUNK; i-- > MAPPINGS_MOST / CHUNK;) { /* the oldest made room */
+    char *p = mapping_take(CHUNK, CHUNK, 1, &size);
+    assert_int_equal(p[0], (char)i);
+    mapping_unmap(p, CHUNK);
+  }
+  assert_int_equal(mapping_kept(), 0);
+  mapping_give(mapping_new(MAPPINGS_MOST + UNIT, 1), MAPPINGS_MOST + UNIT);
+  assert_int_equal(mapping_kept(), 0);
+  for (size_t i = 0; i < 2000; i++) mapping_give(mapping_new(UNIT, 1), UNIT);
+  assert_true(mapping_kept() <= MAPPINGS_MOST);
+  assert_true(mapping_kept() > UNIT);
+  size_t before = mapping_kept();
   mapping_drop_old(); /* none is old */
-  assert_true(mapping_kept() >= MAPPINGS_MOST / 2);
+  assert_int_equal(mapping_kept(), before);
 }
 
 static void what_is_not_used_goes(void **state) {
