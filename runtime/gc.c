@@ -15,7 +15,7 @@
  * below, that answers the next phase. A slice runs phases until its work is
  * done; minor collections run between slices, in every phase alike.
  *
- *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
+ *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> CLEAR -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
  *
  * Pacing
  * ------
@@ -162,11 +162,17 @@ static GcPhase phase_mark(Domain *d, size_t work) {
 static GcPhase phase_undivided(Domain *d, size_t work) {
   size_t most = work == SIZE_MAX ? SIZE_MAX : SEPARATE_AT_ONCE;
   GcPhase next = d->gc.phase == GC_PHASE_ATOMIC ? gc_mark_atomic(d, most) : gc_mark_separate(d, most);
-  if (next == GC_PHASE_SWEEP_STRINGS) {
-    gc_start_sweeping(d);
-    TRACE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
-  }
+  if (next == GC_PHASE_CLEAR) TRACE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
   return next;
+}
+
+static GcPhase phase_clear(Domain *d, size_t work) {
+  TRACE_BEGIN(d, WEAK);
+  bool done = gc_clear_some_awaited(d, work);
+  TRACE_END(d, WEAK);
+  if (!done) return GC_PHASE_CLEAR;
+  gc_start_sweeping(d);
+  return GC_PHASE_SWEEP_STRINGS;
 }
 
 static GcPhase phase_revive(Domain *d, size_t work) {
@@ -229,6 +235,7 @@ static void run_phase(Domain *d, size_t work) {
     case GC_PHASE_ATOMIC:
     case GC_PHASE_SEPARATE: gc->phase = phase_undivided(d, work); break;
     case GC_PHASE_REVIVE: gc->phase = phase_revive(d, work); break;
+    case GC_PHASE_CLEAR: gc->phase = phase_clear(d, work); break;
     case GC_PHASE_SWEEP_STRINGS:
     case GC_PHASE_SWEEP_LARGE:
     case GC_PHASE_SWEEP_BLOCKS: gc->phase = phase_sweep(d, work); break;
@@ -298,7 +305,7 @@ static size_t mark_share(Domain *d) {
  * over the slices that follow it. */
 static size_t slice_work(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->phase >= GC_PHASE_SWEEP_STRINGS) return SWEEP_SLICE;
+  if (gc->phase >= GC_PHASE_CLEAR) return SWEEP_SLICE;
   if (gc->phase == GC_PHASE_MARK || gc->phase == GC_PHASE_REVIVE) gc->mark_due += mark_share(d);
   size_t work = gc->mode == GC_MODE_INCREMENTAL ? percent(gc->mark_due, gc->stepmul) : gc->mark_due / SLICES_PER_NURSERY;
   if (work < least_slice(gc)) work = least_slice(gc);

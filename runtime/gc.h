@@ -44,7 +44,8 @@
   GC_PHASE(MARK, "mark", "scans grey objects, in slices") \
   GC_PHASE(ATOMIC, "atomic", "a minor, weak values, the first dead that have finalizers; not divided") \
   GC_PHASE(REVIVE, "revive", "scans what those refer to, in slices") \
-  GC_PHASE(SEPARATE, "separate", "a minor, more of the dead that have finalizers; weak keys after the last; not divided") \
+  GC_PHASE(SEPARATE, "separate", "a minor, more of the dead that have finalizers; after the last marking is over; not divided") \
+  GC_PHASE(CLEAR, "clear", "removes the entries of ephemeron tables whose keys are dead, in slices") \
   GC_PHASE(SWEEP_STRINGS, "sweep_strings", "unlinks dead strings from the intern table") \
   GC_PHASE(SWEEP_LARGE, "sweep_large", "frees unmarked large objects and parts") \
   GC_PHASE(SWEEP_BLOCKS, "sweep_blocks", "clears the lines of dead objects, block by block") \
@@ -145,6 +146,7 @@ typedef struct GcEphemerons {
   uint32_t bits;     /* log2 of how many */
   size_t waiting;    /* entries that are not done with */
   size_t expected;   /* entries that there may be */
+  size_t cleared;    /* the first so many were removed, in GC_PHASE_CLEAR */
   uint32_t few[1 << GC_FEW_BUCKETS_LOG2];
 } GcEphemerons;
 

@@ -14,7 +14,8 @@
 
 #define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
 #define REMEMBERED_DEBT 160 /* and that an object or card in the remembered set is: two cache misses or more */
-#define EPHEMERON_DEBT 400  /* and that a card of nodes is which may be ephemerons */
+#define NODE_DEBT 280       /* and that a card of nodes is: keys are looked at as well */
+#define EPHEMERON_DEBT 400  /* and one of nodes that may be ephemerons */
 
 static LargeHeader *large_part(const Table *t) {
   if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
@@ -54,7 +55,7 @@ static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *
   uint32_t card = (uint32_t)(offset >> HEAP_CARD_SHIFT);
   uint8_t *marks = &heap_large_of(part)->cards[card], bit = card_bit(offset);
   if (*marks == 0) {
-    add_debt(d, node && t->metatable != NULL ? EPHEMERON_DEBT : REMEMBERED_DEBT);
+    add_debt(d, !node ? REMEMBERED_DEBT : t->metatable == NULL ? NODE_DEBT : EPHEMERON_DEBT);
     GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
   }
   *marks |= bit;

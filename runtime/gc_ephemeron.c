@@ -10,7 +10,12 @@
  *   follow    the values of the key's entries are visited.
  *
  * Each is done once for an entry: the time is linear, and can be spent in pieces. What is
- * left when a trace has ended is dead and is cleared.
+ * left when a trace has ended is dead and is cleared: by a minor collection at once, by the
+ * major cycle in slices (GC_PHASE_CLEAR). In the meantime the program goes on with tables that
+ * have dead keys, whose memory is still there. It cannot look for one, having no reference to
+ * it, but come by one in a traversal: so that passes over them (gc_node_is_dead). If the table
+ * ceases to be weak in that time, a minor trace leaves them alone, and the entries go all the
+ * same.
  *
  * There is one index for each kind of trace. The bit tells of both: a key that waits
  * for a minor trace is young, one that waits for the major trace is old and white.
@@ -25,6 +30,8 @@
 
 #define LOAD 4          /* entries a bucket, above which the index is built anew */
 #define ENTRY_WORK 96   /* work of following one */
+#define CLEAR_WORK 48   /* and of removing one */
+#define PREFETCH_AHEAD 8
 
 static GcEphemerons *index_of(Domain *d, ScanKind kind) {
   return kind == SCAN_MINOR ? &d->gc.minor_ephemerons : &d->gc.major_ephemerons;
@@ -89,7 +96,7 @@ void gc_forget_awaited(Domain *d, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
   e->expected = e->reached.n = 0;
   if (e->n == 0) return;
-  e->n = e->waiting = 0;
+  e->n = e->waiting = e->cleared = 0;
   if (e->buckets != e->few) free(e->buckets);
   gc_ephemerons_init(e);
   memset(e->few, 0, sizeof e->few);
@@ -138,13 +145,36 @@ size_t gc_follow_reached(Domain *d, ScanKind kind) {
   return work;
 }
 
-void gc_clear_awaited(Domain *d, ScanKind kind) {
-  GcEphemerons *e = index_of(d, kind);
+static void clear_entry(const GcEphemeron *entry) {
+  if (entry->table == NULL) return;
+  Node *n = node_of(entry);
+  if (n != NULL) gc_clear_node(n);
+}
+
+void gc_clear_awaited_minor(Domain *d) {
+  GcEphemerons *e = &d->gc.minor_ephemerons;
   if (e->waiting == 0) return;
-  for (size_t i = 0; i < e->n; i++) {
-    if (e->items[i].table == NULL) continue;
-    Node *n = node_of(&e->items[i]);
-    if (n != NULL) gc_clear_node(n);
-  }
+  for (size_t i = 0; i < e->n; i++) clear_entry(&e->items[i]);
   d->gc.step_work += e->n * sizeof *e->items;
+}
+
+/* Where the entry was; the node is looked at soon. */
+static void prefetch_entry(const GcEphemeron *entry) {
+  if (entry->table != NULL) __builtin_prefetch(&entry->table->node[entry->node], 1);
+}
+
+bool gc_clear_some_awaited(Domain *d, size_t work) {
+  GcEphemerons *e = &d->gc.major_ephemerons;
+  size_t end = e->waiting == 0 ? e->cleared : e->n, from = e->cleared;
+  if (end - from > work / CLEAR_WORK + 1) end = from + work / CLEAR_WORK + 1;
+  for (size_t i = from; i < end; i++) {
+    if (i + PREFETCH_AHEAD < e->n) prefetch_entry(&e->items[i + PREFETCH_AHEAD]);
+    clear_entry(&e->items[i]);
+  }
+  e->cleared = end;
+  d->gc.slice_work += (end - from) * CLEAR_WORK;
+  d->gc.step_work += (end - from) * CLEAR_WORK;
+  if (e->waiting > 0 && end < e->n) return false;
+  gc_forget_awaited(d, SCAN_MAJOR);
+  return true;
 }

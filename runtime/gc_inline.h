@@ -93,8 +93,16 @@ ALWAYS_INLINE void gc_barrier_reinserted_node(lua_State *L, Table *t, const Node
     gc_remember_slot(L->domain, t, n);
 }
 
-/* The intern table answers a string that was there. */
+/* While the entries of ephemerons with dead keys are being removed, they are not there any more. */
+ALWAYS_INLINE bool gc_node_is_dead(const Domain *d, const Node *n) {
+  if (likely(d->gc.phase != GC_PHASE_CLEAR) || !(n->key_tag & TAG_COLLECTED)) return false;
+  uint8_t gc = n->key.gc->gc;
+  return tag_type(n->key_tag) != LUA_TSTRING && !(gc & GC_YOUNG) && ((gc ^ d->gc.mark_sense) & GC_MARK);
+}
+
+/* The intern table answers a string that was there. It may be dead from the end of marking on,
+ * until it is unlinked. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
-  if (unlikely(d->gc.phase == GC_PHASE_SWEEP_STRINGS)) gc_resurrect_string(d, s);
+  if (unlikely(d->gc.phase == GC_PHASE_CLEAR || d->gc.phase == GC_PHASE_SWEEP_STRINGS)) gc_resurrect_string(d, s);
 }
 #endif

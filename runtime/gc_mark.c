@@ -24,7 +24,11 @@
 
 #define PIECE 1024     /* slots or nodes */
 
+/* When marking is over, what is white is dead. A minor trace that meets it all the same, in
+ * a table that was an ephemeron table when it was marked and has yet to be cleared, leaves it
+ * alone; strings are brought back (gc_resurrect_string). */
 void gc_make_grey(Domain *d, GCObject *o) {
+  if (unlikely(!is_marking(d)) && o->type != TYPE_SHORT_STRING && o->type != TYPE_LONG_STRING) return;
   o->gc ^= GC_MARK;
   if (unlikely(o->gc & GC_AWAITED)) gc_reached(d, o, SCAN_MAJOR);
   char *base;
@@ -46,6 +50,7 @@ void gc_start_marking(Domain *d) {
   gc->code_bytes[SCAN_MAJOR] = gc->revived_bytes = 0;
   gc->grey.n = gc->partial.n = 0;
   gc_forget_weak(d, SCAN_MAJOR);
+  gc_forget_awaited(d, SCAN_MAJOR);
   gc_sift_start(d);
   gc_scan_roots_major(d);
 }
@@ -141,7 +146,7 @@ static GcPhase separate(Domain *d, size_t most) {
   if (d->gc.revived < d->gc.found.n) return GC_PHASE_REVIVE;
   clear_keys(d);
   end_marking(d);
-  return GC_PHASE_SWEEP_STRINGS;
+  return GC_PHASE_CLEAR;
 }
 
 GcPhase gc_mark_atomic(Domain *d, size_t most) {

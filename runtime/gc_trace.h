@@ -174,7 +174,8 @@ void gc_await(Domain *d, Table *t, Node *n, ScanKind kind);
 void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
 size_t gc_follow_reached(Domain *d, ScanKind kind);       /* the values of one such key; 0: there is none */
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind);
-void gc_clear_awaited(Domain *d, ScanKind kind);          /* entries whose keys were not reached */
+void gc_clear_awaited_minor(Domain *d);                   /* entries whose keys were not reached */
+bool gc_clear_some_awaited(Domain *d, size_t work);       /* the same of the major trace; true: all is done */
 void gc_forget_awaited(Domain *d, ScanKind kind);
 void gc_clear_node(Node *n);
 

@@ -178,6 +178,7 @@ static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w,
     RULE(v, !clean || !(n->key_tag & TAG_COLLECTED) || !is_young(n->key.gc), "the key of an empty node is old or forgotten", t);
     return;
   }
+  if (gc_node_is_dead(v->d, n)) return;
   v->parent_clean = clean;
   TValue key = {.v = n->key, .tag = n->key_tag};
   RULE(v, n->key_tag != TAG_DEADKEY, "a node with a value has a key", t);
@@ -334,7 +335,7 @@ static void check_strings(Verifier *v) {
     for (const String *s = *string_bucket(table, i); s != NULL; s = s->u.next, n++) {
       RULE(v, s->type == TYPE_SHORT_STRING, "the intern table holds short strings", s);
       RULE(v, string_bucket_index(table, s->hash) == i, "a string is in its chain", s);
-      if (v->d->gc.phase != GC_PHASE_SWEEP_STRINGS) check_header(v, (const GCObject *)s);
+      if (v->d->gc.phase != GC_PHASE_CLEAR && v->d->gc.phase != GC_PHASE_SWEEP_STRINGS) check_header(v, (const GCObject *)s);
     }
   }
   RULE(v, n == table->used, "the intern table knows its size", NULL);

@@ -7,7 +7,8 @@
  *   settle       the value of an ephemeron is followed once its key is alive; those whose
  *                key is not reached yet wait for it (gc_ephemeron.c);
  *   clear values entries whose value is dead, from tables with weak values;
- *   clear keys   entries whose key is dead, from tables with weak keys.
+ *   clear keys   entries whose key is dead, from tables with weak keys; of ephemerons in
+ *                slices, in the major cycle (gc_ephemeron.c).
  *
  * The major trace looks through what it has noted while it still marks, piece by
  * piece, when nothing else is grey: entries whose key and value are marked by
@@ -248,22 +249,35 @@ static void clear_dead_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
     if (n->tag == TAG_NIL || weak_dead(d, n->key_tag, n->key.gc, kind)) gc_clear_node(n);
 }
 
+/* Those behind `i` are mostly single slots, here and there. */
+static void prefetch_range(const GcWeakRanges *list, size_t i) {
+  if (i + PREFETCH_AHEAD < list->n) prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
+}
+
+static void clear_values(Domain *d, const GcWeakRanges *list, size_t from, ScanKind kind) {
+  for (size_t i = from; i < list->n; i++) {
+    prefetch_range(list, i);
+    clear_dead_values(d, &list->items[i], kind);
+  }
+  d->gc.step_work += (list->n - from) * ENTRY_WORK;
+}
+
 GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from) {
   GcWeakLists *lists = lists_of(d, kind);
-  for (size_t i = from.values; i < lists->values.n; i++) clear_dead_values(d, &lists->values.items[i], kind);
-  for (size_t i = from.all; i < lists->all.n; i++) clear_dead_values(d, &lists->all.items[i], kind);
+  clear_values(d, &lists->values, from.values, kind);
+  clear_values(d, &lists->all, from.all, kind);
   return (GcWeakMark){lists->values.n, lists->all.n};
 }
 
 void gc_clear_weak_keys(Domain *d, ScanKind kind) {
   GcWeakLists *lists = lists_of(d, kind);
-  gc_clear_awaited(d, kind);
+  if (kind == SCAN_MINOR) gc_clear_awaited_minor(d); /* the major cycle does so in GC_PHASE_CLEAR */
   for (size_t i = 0; i < lists->all.n; i++) clear_dead_keys(d, &lists->all.items[i], kind);
 }
 
 void gc_forget_weak(Domain *d, ScanKind kind) {
   GcWeakLists *lists = lists_of(d, kind);
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
-  gc_forget_awaited(d, kind);
+  if (kind == SCAN_MINOR) gc_forget_awaited(d, kind);
   if (kind == SCAN_MAJOR) d->gc.noted_weak.values.n = d->gc.noted_weak.ephemerons.n = d->gc.noted_weak.all.n = 0;
 }

@@ -546,7 +546,7 @@ static uint32_t position_after(lua_State *L, Table *t, const TValue *key) {
   return t->array_size + (uint32_t)(n - t->node) + 1;
 }
 
-uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value) {
+uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key, TValue *value) {
   for (; position < t->array_size; position++) {
     if (is_nil(&t->array[position])) continue;
     set_int(key, (int64_t)position + 1);
@@ -556,7 +556,7 @@ uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value) 
   uint32_t count = table_node_count(t);
   for (uint32_t i = position - t->array_size; i < count; i++) {
     const Node *n = &t->node[i];
-    if (n->tag == TAG_NIL) continue;
+    if (n->tag == TAG_NIL || gc_node_is_dead(d, n)) continue;
     key->v = n->key;
     key->tag = n->key_tag;
     value_copy(value, node_value(n));
@@ -566,5 +566,5 @@ uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value) 
 }
 
 bool table_next(lua_State *L, Table *t, TValue *key) {
-  return table_iterate(t, position_after(L, t, key), key, key + 1) != 0;
+  return table_iterate(L->domain, t, position_after(L, t, key), key, key + 1) != 0;
 }

@@ -40,7 +40,7 @@ uint64_t table_border(Table *t);
 bool table_next(lua_State *L, Table *t, TValue *key);
 /* Iteration by position, for generic for: positions 0.. array_size + nodes - 1.
  * Stores key and value, answers the position to continue from, or 0 at the end. */
-uint32_t table_iterate(Table *t, uint32_t position, TValue *key, TValue *value);
+uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key, TValue *value);
 
 /* Has the node this short string as its key, and a value? key_tag is TAG_SHORT_STRING
  * and tag is not TAG_NIL: both bytes in one comparison. */

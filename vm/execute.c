@@ -911,7 +911,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       Table *t = as_table(ra + 1);
       if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
         /* the position is kept in the control variable's scratch: no search for the key */
-        uint32_t position = table_iterate(t, ra[2].extra, ra + 4, ra + 5);
+        uint32_t position = table_iterate(L->domain, t, ra[2].extra, ra + 4, ra + 5);
         n = (int)ARG_C;
         pc++; /* past TFORLOOP */
         if (position == 0) NEXT;

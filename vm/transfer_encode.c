@@ -231,13 +231,17 @@ static Table *globals_of(lua_State *L) {
   return is_table(v) ? as_table(v) : NULL;
 }
 
+/* The pair at position `at` or behind; answers where to go on, 0 at the end. */
+static uint32_t next_pair(const Encoder *e, Table *t, uint32_t at, TValue *pair) {
+  return table_iterate(e->L->domain, t, at, &pair[0], &pair[1]);
+}
+
 /* The name under which the object is loaded, or NULL. */
 static const String *module_name(const Encoder *e, const void *object) {
   Table *loaded = e->L->domain->sharing.loaded;
   TValue pair[2];
   if (loaded == NULL) return NULL;
-  for (uint32_t at = table_iterate(loaded, 0, &pair[0], &pair[1]); at != 0;
-       at = table_iterate(loaded, at, &pair[0], &pair[1]))
+  for (uint32_t at = next_pair(e, loaded, 0, pair); at != 0; at = next_pair(e, loaded, at, pair))
     if (is_collected(&pair[1]) && pair[1].v.gc == object && is_string(&pair[0])) return as_string(&pair[0]);
   return NULL;
 }
@@ -254,8 +258,7 @@ static void note_modules(Encoder *e) {
   TValue pair[2];
   e->modules_known = true;
   if (loaded == NULL) return;
-  for (uint32_t at = table_iterate(loaded, 0, &pair[0], &pair[1]); at != 0;
-       at = table_iterate(loaded, at, &pair[0], &pair[1])) {
+  for (uint32_t at = next_pair(e, loaded, 0, pair); at != 0; at = next_pair(e, loaded, at, pair)) {
     uint32_t bit = hash_of(pair[1].v.p, MODULE_BITS);
     e->module_bits[bit / 64] |= UINT64_C(1) << bit % 64;
   }
@@ -273,9 +276,9 @@ static bool put_module(Encoder *e, const void *object) {
 }
 
 /* The field of the table that holds the function, or NULL. */
-static const String *member_name(Table *t, const void *function) {
+static const String *member_name(const Encoder *e, Table *t, const void *function) {
   TValue pair[2];
-  for (uint32_t at = table_iterate(t, 0, &pair[0], &pair[1]); at != 0; at = table_iterate(t, at, &pair[0], &pair[1]))
+  for (uint32_t at = next_pair(e, t, 0, pair); at != 0; at = next_pair(e, t, at, pair))
     if (pair[1].tag == TAG_C_CLOSURE && pair[1].v.gc == function && is_string(&pair[0])) return as_string(&pair[0]);
   return NULL;
 }
@@ -284,9 +287,8 @@ static bool put_member(Encoder *e, const void *function) {
   Table *loaded = e->L->domain->sharing.loaded;
   TValue pair[2];
   if (loaded == NULL) return false;
-  for (uint32_t at = table_iterate(loaded, 0, &pair[0], &pair[1]); at != 0;
-       at = table_iterate(loaded, at, &pair[0], &pair[1])) {
-    const String *name = is_table(&pair[1]) && is_string(&pair[0]) ? member_name(as_table(&pair[1]), function) : NULL;
+  for (uint32_t at = next_pair(e, loaded, 0, pair); at != 0; at = next_pair(e, loaded, at, pair)) {
+    const String *name = is_table(&pair[1]) && is_string(&pair[0]) ? member_name(e, as_table(&pair[1]), function) : NULL;
     if (name == NULL) continue;
     put_byte(e, TOKEN_MEMBER);
     put_count(e, module_number(e, as_string(&pair[0])));

@@ -8,11 +8,11 @@
 limit=$(sed -n 's/^Bound of `pause_work`: \([0-9]*\) KiB.*/\1/p' "$TESTSUITE/../doc/COLLECTOR.md")
 [ "${limit:-0}" -gt 0 ] || { fail "no bound in doc/COLLECTOR.md"; finish; }
 
-# check SCENARIO SCALE
+# check SCENARIO SCALE [SECONDS]
 check() {
   rm -f ./*.eventring
   PAUSES_SCALE=$2 SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=20 \
-    "$SAROS" "$TESTSUITE/bench/pauses.lua" "$1" 0.3 >out.txt || { fail "$1: status $?"; return; }
+    "$SAROS" "$TESTSUITE/bench/pauses.lua" "$1" "${3:-0.3}" >out.txt || { fail "$1: status $?"; return; }
   "$EVENTRING" stats --json ./*.eventring >stats.json
   local most cycles
   most=$(jq '[.counters[] | select(.name == "pause_work") | .max] | max // 0' stats.json)
@@ -28,6 +28,7 @@ check hash 0.2
 check growing_hash 0.2
 check weak_values 0.2
 check weak_keys 0.2
+check weak_keys_dying 0.2 1.5
 check ephemerons 0.2
 check ephemeron_chain 0.2
 check coroutines 0.3
