@@ -15,7 +15,10 @@
 #include "internal.h"
 
 #include <string.h>
-#if defined(__x86_64__)
+
+/* A test compiles this file with EVENTRING_PLAIN_RUNS too: as other processors have it. */
+#if defined(__x86_64__) && !defined(EVENTRING_PLAIN_RUNS)
+#define EVR_AVX2 1
 #include <immintrin.h>
 #endif
 
@@ -111,7 +114,7 @@ static const uint64_t *skip_runs_plain(const uint64_t *words, const uint64_t *en
   return skip_runs_with(is_run_plain, words, end);
 }
 
-#if defined(__x86_64__)
+#if defined(EVR_AVX2)
 #define EVENS_OF_TWO 0x88
 #define ODDS_OF_TWO 0xdd
 
@@ -149,7 +152,7 @@ skip_runs_avx2(const uint64_t *words, const uint64_t *end) {
 #endif
 
 static const uint64_t *skip_runs(const uint64_t *words, const uint64_t *end) {
-#if defined(__x86_64__)
+#if defined(EVR_AVX2)
   if (EVR_CPU_HAS(avx2, AVX2)) return skip_runs_avx2(words, end);
 #endif
   return skip_runs_plain(words, end);
