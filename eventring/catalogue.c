@@ -115,17 +115,23 @@ static int ensure_room(size_t count, struct eventring_error *error) {
                     "the catalogue holds at most %d events", EVENTRING_MAX_EVENTS);
   if (!grow_hash(defined + count))
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the catalogue");
+  /* not cleared as a whole: that would touch pages that a small catalogue never needs */
   for (size_t i = defined / CHUNK; i * CHUNK < defined + count; i++)
-    if (!chunks[i] && !(chunks[i] = calloc(CHUNK, sizeof *chunks[i])))
+    if (!chunks[i] && !(chunks[i] = malloc(CHUNK * sizeof *chunks[i])))
       return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the catalogue");
   return EVENTRING_OK;
 }
 
-static unsigned append_locked(const struct eventring_def *def, size_t size) {
-  unsigned id = defined;
-  struct format_definition *d = definition(id);
+/* The next definition, of no kind as yet; there is room. */
+static struct format_definition *append_gap_locked(void) {
+  struct format_definition *d = definition(defined);
   memset(d, 0, sizeof *d);
-  d->id = (uint16_t)id;
+  d->id = (uint16_t)defined++;
+  return d;
+}
+
+static unsigned append_locked(const struct eventring_def *def, size_t size) {
+  struct format_definition *d = append_gap_locked();
   d->kind = def->kind;
   d->event_class = def->event_class;
   d->ring = def->ring;
@@ -133,10 +139,9 @@ static unsigned append_locked(const struct eventring_def *def, size_t size) {
   memcpy(d->name, def->name, size);
   copy_text(d->unit, sizeof d->unit, def->unit);
   copy_text(d->doc, sizeof d->doc, def->doc);
-  *find(def->kind, def->name, size) = (uint16_t)(id + 1);
-  __atomic_store_n(&evr_class_of[id], def->event_class, __ATOMIC_RELAXED);
-  defined++;
-  return id;
+  *find(def->kind, def->name, size) = (uint16_t)(d->id + 1);
+  __atomic_store_n(&evr_class_of[d->id], def->event_class, __ATOMIC_RELAXED);
+  return d->id;
 }
 
 /* Takes the last `count` definitions back: they never got into the file. */
@@ -176,8 +181,7 @@ static int define_builtins_locked(struct eventring_error *error) {
   if (status != EVENTRING_OK) return status;
   for (size_t i = 0; i < sizeof builtin / sizeof builtin[0]; i++)
     append_locked(&builtin[i], strlen(builtin[i].name));
-  for (; defined < EVENTRING_ID_HOST; defined++)
-    definition(defined)->id = (uint16_t)defined;
+  while (defined < EVENTRING_ID_HOST) append_gap_locked();
   return EVENTRING_OK;
 }
 
