@@ -397,7 +397,8 @@ uint64_t eventring_domain_emitted(const eventring_domain *domain,
    to its parent's rings; its domains (of the forking thread) stay valid and
    silent; the host may call eventring_start to have a file of its own. (A child
    made by the clone system call itself, past the C library, has its parent's
-   rings: no probe nor any function of this library may run in it.) */
+   rings: no probe may run in it, and of this library only what ends a domain or the
+   recording, which then does nothing. So it may exec, _exit, or exit.) */
 bool eventring_forked(void);
 
 /* ==== CONSUMER ==========================================================

@@ -254,6 +254,13 @@ eventring_domain *eventring_domain_start(const char *name,
   return &d->hot;
 }
 
+/* A child made by clone(2), past the handlers of fork, shares its parent's rings. It may
+   end in any way: what belongs to its parent it leaves as it is. (Without the mutex,
+   which a thread that is not in the child may have held.) */
+static bool is_raw_child(const struct evr_recording *r) {
+  return r && r->header.pid != getpid();
+}
+
 static void unlink_domain_locked(struct evr_domain *d) {
   struct evr_domain **link = &evr_recorder.domains;
   while (*link && *link != d) link = &(*link)->next;
@@ -271,7 +278,7 @@ static void drop_ended_locked(void) {
 
 void eventring_domain_stop(eventring_domain *domain) {
   struct evr_domain *d = (struct evr_domain *)domain;
-  if (!d || d == &inert_domain) return;
+  if (!d || d == &inert_domain || is_raw_child(d->recording)) return;
   if (!__atomic_load_n(&d->attention, __ATOMIC_ACQUIRE))
     evr_emit_builtin(d, EVENTRING_ID_DOMAIN_STOP, d->incarnation);
   evr_lock();
@@ -462,6 +469,8 @@ int eventring_start(const struct eventring_config *config,
 }
 
 static int stop(const bool *preserve) {
+  if (is_raw_child(__atomic_load_n(&evr_recorder.recording, __ATOMIC_RELAXED)))
+    return EVENTRING_E_STATE;
   if (self && self->recording && !__atomic_load_n(&self->attention, __ATOMIC_ACQUIRE))
     evr_emit_builtin(self, EVENTRING_ID_RECORDER_STOP, getpid());
   bool lost = false;
@@ -493,8 +502,10 @@ static bool lock_soon(void) {
 
 void eventring_end_in_handler(void) {
   int saved = errno;
-  bool locked = lock_soon();
   struct evr_recording *r = __atomic_load_n(&evr_recorder.recording, __ATOMIC_RELAXED);
+  if (is_raw_child(r)) return;
+  bool locked = lock_soon();
+  r = __atomic_load_n(&evr_recorder.recording, __ATOMIC_RELAXED);
   if (r && !r->ended) {
     uint64_t wanted = __atomic_load_n(&r->gate, __ATOMIC_RELAXED) >> 32;
     __atomic_store_n(&evr_control(r)->gate, wanted << 32, __ATOMIC_RELAXED);

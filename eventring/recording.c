@@ -7,11 +7,12 @@
  *  - no page is touched through a mapping before its disk space is reserved, so
  *    that a full disk is an error here and not SIGBUS later; a file-size limit
  *    is looked at first, so that it is not SIGXFSZ;
- *  - pages are made ready in parts: those that a short program uses at the start,
- *    the rest of a ring when its first round comes to them (evr_recording_grow). On
- *    a disk the space of all is reserved at once; on tmpfs, where that takes most of
- *    the time, only looked for: should it have filled up by then, the domain is not
- *    recorded any further, and its host is told;
+ *  - on a disk the space of a domain's rings is reserved at once, and their pages are
+ *    made ready (of rings larger than the default, the rest when the first round comes
+ *    to it: evr_recording_grow). On tmpfs, where reserving is most of the price, space is
+ *    only looked for, and blocks are made ready in parts: those that a short program
+ *    uses at the start, the others in the first round. Should it have filled up by
+ *    then, the domain is not recorded any further, and its host is told;
  *  - were the file cut short all the same, the process goes on (guard.c);
  *  - pages are made present and writable before probes get them;
  *  - at the end the file is unlinked only when the name still means our inode.
@@ -41,8 +42,11 @@ enum {
   /* of the front part, at the start: one page of the domain table */
   FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
-  READY_FIRST = 2, /* blocks of a ring that are made ready at the start ... */
-  READY_MOST = 16  /* ... and later at once, at most */
+  /* blocks of a ring that are made ready at the start, on tmpfs and elsewhere, and later
+     at once at most */
+  READY_FIRST = 2,
+  READY_FIRST_ON_DISK = 64,
+  READY_MOST = 16
 };
 
 /* ---- Disk space and pages ---------------------------------------------------- */
@@ -472,8 +476,8 @@ int evr_recording_grow(struct evr_recording *r, unsigned slot, enum eventring_ri
                        struct eventring_error *error) {
   struct evr_slot *s = &r->slot[slot];
   uint32_t blocks = format_ring_blocks(r->header.wsize), from = s->ready[ring];
-  uint32_t count = from ? from : READY_FIRST;
-  if (count > READY_MOST) count = READY_MOST;
+  uint32_t count = r->in_memory ? READY_FIRST : READY_FIRST_ON_DISK;
+  if (from) count = from < READY_MOST ? from : READY_MOST;
   if (count > blocks - from) count = blocks - from;
   uint64_t at = ring * r->header.ring_bytes + from * (uint64_t)FORMAT_BLOCK_BYTES;
   uint64_t bytes = count * (uint64_t)FORMAT_BLOCK_BYTES;

@@ -122,7 +122,9 @@ static uint64_t *fill_block(const struct evr_domain *d, enum eventring_ring r,
                             struct format_block *block) {
   const struct evr_ring *ring = &d->ring[r];
   uint64_t *words = (uint64_t *)block;
-  store_zeros(words + 1, FORMAT_BLOCK_WORDS - 1);
+  uint32_t blocks = format_ring_blocks(d->recording->header.wsize);
+  /* in its first round a ring is as the kernel made it */
+  if (ring->sequence > blocks) store_zeros(words + 1, FORMAT_BLOCK_WORDS - 1);
   STORE(block->kind, FORMAT_BLOCK_EVENTS);
   STORE(block->domain, (uint16_t)d->slot);
   STORE(block->ring, (uint16_t)r);
@@ -231,10 +233,14 @@ void evr_ring_write(struct evr_domain *d, enum eventring_ring r, uint64_t tail,
     ticks = evr_clock_ticks(FORMAT_CLOCK_MONOTONIC);
   else
     recalibrate(d, ticks);
+  uint64_t sequence = d->ring[r].sequence;
   if (make_room(d, r, 1 + words, ticks, &error) != EVENTRING_OK) {
     evr_domain_give_up(d, &error);
     return;
   }
+  /* a span that begins does not last as long as the change of blocks before it */
+  if (d->ring[r].sequence != sequence && (tail & 7) == EVENTRING_BEGIN)
+    ticks = evr_clock_ticks(d->recording->clock);
   put(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
   lane->expires = expiry(d, &d->ring[r]);
 }

@@ -72,7 +72,20 @@ static void show_absent(enum evr_step step) {
   if (step == EVR_R4) absent.sequence = 0;
 }
 
+/* The span with whose begin the writer has changed blocks last, and when. */
+static struct {
+  int64_t now; /* being written; 0: nothing is to be noted */
+  int64_t number;
+  uint64_t ns;
+} change;
+
+static void note_change(void) {
+  change.number = change.now;
+  change.ns = eventring_now();
+}
+
 void eventring_testpoint(enum evr_step step) {
+  if (change.now && step == EVR_W5) note_change();
   if (absent.sequence && (step == EVR_R3 || step == EVR_R4)) show_absent(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
@@ -247,6 +260,35 @@ static void number_away(void) {
   eventring_stop();
 }
 
+/* ---- A span does not last as long as the change of blocks before it --------------------- */
+
+static int check_begin(void *context, const struct eventring_event *e) {
+  if (e->id != SPAN || e->kind != EVENTRING_BEGIN || e->value.i != change.number) return 0;
+  CHECK(e->ns >= change.ns);
+  ++*(unsigned *)context;
+  return 0;
+}
+
+static void begins_after_the_change(void) {
+  static const struct eventring_callbacks callbacks = {.event = check_begin};
+  struct eventring_config config;
+  unsigned found = 0;
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
+  eventring_domain *d = eventring_domain_start("changes", NULL);
+  for (change.now = 1; change.number == 0; change.now++) { /* a block holds whole spans */
+    eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, SPAN, change.now);
+    eventring_user_end(d, SPAN);
+  }
+  change.now = 0;
+  eventring_cursor *cursor = open_cursor(OWN);
+  CHECK(eventring_poll(cursor, &callbacks, &found, 0) > 0 && found == 1);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 int main(int argc, char **argv) {
   static const struct eventring_def defs[] = {
       {.name = "span", .kind = EVENTRING_DEF_SPAN, .event_class = EVENTRING_CLASS_USER,
@@ -257,6 +299,7 @@ int main(int argc, char **argv) {
   int rounds = argc > 1 ? atoi(argv[1]) : 4;
   CHECK(eventring_register_table(defs, 2, &first, NULL) == EVENTRING_OK && first == SPAN);
   number_away();
+  begins_after_the_change();
   for (int round = 0; round < rounds; round++) {
     wsize = EVENTRING_MIN_WSIZE + 2 * (unsigned)(round % 2); /* 4 blocks, 16 blocks */
     for (int w = EVR_W1; w <= EVR_W6; w++) race(w, -1);

@@ -25,7 +25,7 @@ ends() {
   await $pid
   timeout 60 "$EVENTRING" dump --json --follow $pid >dump.json 2>dump.err &
   reader=$!
-  sleep 0.1
+  for _ in $(seq 500); do [ -s dump.json ] && break; sleep 0.01; done # it is attached
   touch go
   if [ -n "${3-}" ]; then
     for _ in $(seq 500); do [ -e ready ] && break; sleep 0.01; done

@@ -4,6 +4,8 @@
  *   victim fork-exit | fork-exec | fork-record | vfork-exec | threads-fork
  *     forks while it records: the child is silent or has a ring of its own, a program
  *     that it starts has nothing of ours open, the parent's events are all there
+ *   victim raw-clone
+ *     the same with clone(2) itself, which no handler of fork sees
  *   victim smallest
  *     rings of the least size, payloads of the greatest, and all kinds
  *   victim full
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,6 +158,38 @@ static void vfork_exec(void) {
     CHECK(status_of(child) == 0);
   }
   CHECK(counters_seen() == 20 && files_here() == 1);
+  eventring_domain_stop(d);
+}
+
+/* A child that fork's handlers know nothing of has its parent's rings. It may end as it
+   likes: nothing of the recording is touched, marked as ended or taken away. */
+static void raw_clone(void) {
+  enum { EXIT_AT_ONCE, EXIT, EXEC, STOP, WAYS };
+  start(EVENTRING_MIN_WSIZE, false);
+  eventring_domain *d = eventring_domain_start("parent", NULL);
+  for (int i = 0; i < 20; i++) {
+    eventring_user_counter(d, count_id, i);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+      if (i % WAYS == EXEC) become_heir();
+      if (i % WAYS == STOP) {
+        eventring_domain_stop(d);
+        CHECK(eventring_stop() == EVENTRING_E_STATE);
+        eventring_end_in_handler();
+      }
+      if (i % WAYS == EXIT) exit(0);
+      _exit(i % WAYS == EXEC);
+    }
+    CHECK(status_of(child) == 0);
+    CHECK(files_here() == 1 && eventring_state() == EVENTRING_RUNNING);
+  }
+  CHECK(counters_seen() == 20);
+  eventring_cursor *cursor;
+  char path[4096];
+  eventring_path(path, sizeof path);
+  CHECK(eventring_open_path(&cursor, path, 0, NULL) == EVENTRING_OK);
+  CHECK(eventring_cursor_liveness(cursor) == EVENTRING_LIVE);
+  eventring_close(cursor);
   eventring_domain_stop(d);
 }
 
@@ -424,7 +459,7 @@ static void fork_record(void) { forks(FORK_RECORD); }
 int main(int argc, char **argv) {
   static const struct { const char *name; void (*run)(void); } modes[] = {
       {"fork-exit", fork_exit}, {"fork-exec", fork_exec}, {"fork-record", fork_record},
-      {"vfork-exec", vfork_exec}, {"orphan", orphan}, {"threads-fork", threads_fork},
+      {"vfork-exec", vfork_exec}, {"raw-clone", raw_clone}, {"orphan", orphan}, {"threads-fork", threads_fork},
       {"smallest", smallest}, {"full", full}, {"twice", twice}, {"heir", heir},
       {"foreign-handler", foreign_handler},
       {"chained-handler", chained_handler}, {"cut-control", cut_control}};
