@@ -19,7 +19,7 @@ END
 
 # ends HOW STATUS [SIGNAL]
 ends() {
-  rm -f go ready
+  rm -f go ready dump.json
   "$SAROS" ending.lua "$1" 2>errors.txt &
   pid=$!
   await $pid
