@@ -167,7 +167,12 @@ static void wait_in_kernel(Isolate *i, uint64_t deadline) {
 }
 
 static void spin_or_sleep(Isolate *i, uint64_t deadline) {
-  uint64_t begin = isolate_now(), until = begin + spin_time(i);
+  uint32_t most = spin_time(i);
+  if (most == 0) {
+    wait_in_kernel(i, deadline);
+    return;
+  }
+  uint64_t until = isolate_now() + most;
   if (spin(i, until < deadline ? until : deadline)) {
     learn_from_success(i);
     return;
