@@ -156,7 +156,7 @@ static void free_memory_is_kept_for_a_while(void **state) {
   heap_trim_start(h, 0);
   assert_true(heap_trim(h, SIZE_MAX));
   assert_int_equal(h->nheld, 0);
-  for (int i = 0; i < 40; i++) heap_alloc(L, HEAP_SMALL_MAX);
+  for (size_t n = 0; n < 10 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX);
   minor(L);
   uint32_t held = h->nheld;
   assert_true(held > 2);
@@ -165,7 +165,7 @@ static void free_memory_is_kept_for_a_while(void **state) {
     assert_true(heap_trim(h, SIZE_MAX - 1));
     assert_int_equal(h->nheld, held);
   }
-  for (int i = 0; i < 10; i++) heap_alloc(L, HEAP_SMALL_MAX); /* some of them are taken, and free again */
+  for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX); /* some of them are taken, and free again */
   minor(L);
   h->idle_since = 0;
   heap_trim_start(h, 0);
