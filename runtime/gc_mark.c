@@ -8,9 +8,11 @@
  *
  * Each undivided step begins with a minor collection. After it nothing is young
  * and all that was logged has been followed; what is left to trace is what
- * that found. Then weak tables and finalizers are settled. When objects with finalizers
- * have died, that takes more than one such step: they are found so many at a time,
- * and what they refer to is marked in slices, before weak keys are looked at.
+ * that found. If that is much, which the program had moved out of sight until then, the step
+ * ends there and is tried again after further slices. Then weak tables and finalizers are
+ * settled. When objects with finalizers have died, that takes more than one such step: they
+ * are found so many at a time, and what they refer to is marked in slices, before weak keys
+ * are looked at.
  *
  * Large tables and deep threads are put on Gc.partial and scanned PIECE slots at a time, the
  * objects found being traced before the next piece; so the grey stack stays
@@ -23,6 +25,7 @@
 #include "trace.h"
 
 #define PIECE 1024     /* slots or nodes */
+#define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
 /* When marking is over, what is white is dead. A minor trace that meets it all the same, in
  * a table that was an ephemeron table when it was marked and has yet to be cleared, leaves it
@@ -111,14 +114,14 @@ bool gc_mark_some(Domain *d, size_t work) {
          gc->sifted_from >= gc->finalizable_old;
 }
 
-static void mark_all(Domain *d) { gc_mark_some(d, SIZE_MAX); }
-
 /* ---- the end of marking ------------------------------------------------------------ */
 
-/* After this what is white is dead: unreachable but through weak references. */
-static void reach_exactly(Domain *d) {
+/* After this what is white is dead: unreachable but through weak references. False: the program
+ * had moved what is much to where it is found only now, so marking must go on first. As what is
+ * marked stays so, that ends. */
+static bool reach_exactly(Domain *d, bool divided) {
   gc_minor(d, EV_REASON_ATOMIC); /* it follows the roots too */
-  mark_all(d);
+  return gc_mark_some(d, divided ? ATOMIC_WORK : SIZE_MAX);
 }
 
 /* Order, as the language prescribes: what only dead objects with finalizers
@@ -150,12 +153,14 @@ static GcPhase separate(Domain *d, size_t most) {
 }
 
 GcPhase gc_mark_atomic(Domain *d, size_t most) {
+  GcPhase next = GC_PHASE_MARK;
   TRACE_BEGIN(d, MARK_ATOMIC);
-  reach_exactly(d);
-  TRACE_BEGIN(d, WEAK);
-  d->gc.weak_done = gc_clear_weak_values(d, SCAN_MAJOR, (GcWeakMark){0, 0});
-  TRACE_END(d, WEAK);
-  GcPhase next = separate(d, most);
+  if (reach_exactly(d, most != SIZE_MAX)) {
+    TRACE_BEGIN(d, WEAK);
+    d->gc.weak_done = gc_clear_weak_values(d, SCAN_MAJOR, (GcWeakMark){0, 0});
+    TRACE_END(d, WEAK);
+    next = separate(d, most);
+  }
   TRACE_END(d, MARK_ATOMIC);
   return next;
 }
@@ -164,8 +169,7 @@ GcPhase gc_mark_atomic(Domain *d, size_t most) {
  * weak table, which is alive then. */
 GcPhase gc_mark_separate(Domain *d, size_t most) {
   TRACE_BEGIN(d, MARK_ATOMIC);
-  reach_exactly(d);
-  GcPhase next = separate(d, most);
+  GcPhase next = reach_exactly(d, most != SIZE_MAX) ? separate(d, most) : GC_PHASE_REVIVE;
   TRACE_END(d, MARK_ATOMIC);
   return next;
 }

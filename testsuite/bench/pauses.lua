@@ -5,6 +5,7 @@
 --   pauses.lua                             lists the scenarios
 --
 -- PAUSES_SCALE in the environment is what the sizes are multiplied by (default: 1).
+-- PAUSES_STEPS is how many steps are made, whatever time they take: each run makes the same.
 --
 -- One line of results: steps per second of CPU time, longest step, 99.9th
 -- percentile, number of steps above 1 ms and above 3 ms, the three longest, live heap
@@ -198,6 +199,22 @@ function scenarios.list()
   end
 end
 
+-- A list that hangs from an object which is always new, so that the trace of what is old does not
+-- come to it.
+function scenarios.hidden()
+  local list, held, n = nil, {}, 0
+  for i = 1, size(1000000) do list = { next = list } end
+  local head = { next = { next = list } }
+  list = nil
+  return function(step)
+    churn(step)
+    head.next = { next = head.next.next }
+    n = n + 1
+    held[n] = { step }
+    if n >= 2000 then held, n = {}, 0 end
+  end
+end
+
 -- A string of 100 MB, made anew every now and then (that is one step of its own
 -- accord: 100 MB are filled).
 function scenarios.long_string()
@@ -283,8 +300,9 @@ local live = collectgarbage("count") / 1024
 
 local function measure()
   began = clock()
-  local last, final = began, began + seconds
-  while last < final do
+  local last, final, most = began, began + seconds, math.huge
+  if os.getenv("PAUSES_STEPS") then final, most = math.huge, tonumber(os.getenv("PAUSES_STEPS")) end
+  while last < final and steps < most do
     step(steps)
     steps = steps + 1
     local now = clock()

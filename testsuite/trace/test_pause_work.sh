@@ -35,6 +35,7 @@ check coroutines 0.3
 check finalizers 1
 check finalizers_dying 0.5
 check list 0.2
+check hidden 0.2 1
 check long_string 0.3
 check recursion 1
 check strings 0.2
