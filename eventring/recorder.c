@@ -229,7 +229,7 @@ static struct evr_domain *new_domain(const char *name) {
   d->slot = -1;
   d->owner = pthread_self();
   d->tid = (int32_t)syscall(SYS_gettid);
-  if (name) snprintf(d->name, sizeof d->name, "%s", name);
+  if (name) memcpy(d->name, name, strnlen(name, sizeof d->name - 1));
   return d;
 }
 

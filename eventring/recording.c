@@ -44,7 +44,7 @@ enum {
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
   /* blocks of a ring that are made ready at the start, on tmpfs and elsewhere, and later
      at once at most */
-  READY_FIRST = 2,
+  READY_FIRST = 1,
   READY_FIRST_ON_DISK = 64,
   READY_MOST = 16
 };
@@ -149,12 +149,34 @@ static void unmap(uint8_t *map, uint64_t bytes) {
 
 /* ---- The place of the file ---------------------------------------------------- */
 
+/* `<pid>.eventring`. (By hand: snprintf, called for the first time, takes longer than
+   making the file.) */
+static void name_file(char *name, pid_t pid) {
+  char digits[12];
+  size_t count = 0;
+  do digits[count++] = (char)('0' + pid % 10);
+  while (pid /= 10);
+  while (count) *name++ = digits[--count];
+  memcpy(name, EVENTRING_SUFFIX, sizeof EVENTRING_SUFFIX);
+}
+
+/* False: too long. */
+static bool join_path(char *path, size_t room, const char *directory, const char *name) {
+  size_t length = strlen(directory), size = strlen(name) + 1;
+  bool slash = directory[1] != 0; /* "/" has it already */
+  if (length + slash + size > room) return false;
+  memcpy(path, directory, length);
+  if (slash) path[length++] = '/';
+  memcpy(path + length, name, size);
+  return true;
+}
+
 /* Opens the directory and makes the absolute path of the file. */
 static int find_place(struct evr_recording *r, const char *directory,
                       struct eventring_error *error) {
   char absolute[PATH_MAX];
   if (!directory || !directory[0]) directory = ".";
-  snprintf(r->name, sizeof r->name, "%d" EVENTRING_SUFFIX, (int)getpid());
+  name_file(r->name, getpid());
   r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (r->directory < 0) {
     int code = errno == EACCES ? EVENTRING_E_PERMISSION : EVENTRING_E_DIRECTORY;
@@ -164,9 +186,7 @@ static int find_place(struct evr_recording *r, const char *directory,
   if (!realpath(directory, absolute))
     return evr_fail(error, EVENTRING_E_DIRECTORY, errno,
                     "cannot use the directory \"%.200s\"", directory);
-  int length = snprintf(r->path, sizeof r->path, "%s%s%s", absolute,
-                        absolute[1] ? "/" : "", r->name);
-  if (length < 0 || (size_t)length >= sizeof r->path)
+  if (!join_path(r->path, sizeof r->path, absolute, r->name))
     return evr_fail(error, EVENTRING_E_DIRECTORY, ENAMETOOLONG,
                     "cannot use the directory \"%.200s\"", directory);
   return EVENTRING_OK;
