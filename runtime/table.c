@@ -32,6 +32,7 @@
 
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
+#define PREFETCH_AHEAD 8
 #define SAMPLES 8192 /* slots of an array part that are looked at, of each power of two, to choose its new size */
 
 const TValue table_absent = {.tag = TAG_NIL};
@@ -264,9 +265,19 @@ static void reinsert(lua_State *L, Table *t, uint8_t tag, Payload key, const TVa
 
 /* ---- resizing --------------------------------------------------------------------- */
 
+/* The places of keys are all over a large node part, and short strings, which know their
+ * hash, all over the heap: both are asked for before they are needed. */
+static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
+  const Node *soon = &old[i - PREFETCH_AHEAD], *later = soon - PREFETCH_AHEAD;
+  if (later->key_tag == TAG_SHORT_STRING) __builtin_prefetch(later->key.p);
+  if (soon->tag != TAG_NIL) __builtin_prefetch(main_position(t, soon->key_tag, soon->key), 1);
+}
+
 static void reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
+  uint32_t prefetched = heap_is_large((size_t)count * sizeof(Node)) ? 2 * PREFETCH_AHEAD : UINT32_MAX;
   for (uint32_t i = count; i-- > 0;) {
     const Node *n = &old[i];
+    if (i >= prefetched) prefetch_place(t, old, i);
     if (n->tag != TAG_NIL) reinsert(L, t, n->key_tag, n->key, node_value(n));
   }
 }
