@@ -279,6 +279,7 @@ static enum evr_read copy_block(struct evr_trace *trace, struct evr_lane *lane,
    and the head is loaded after it was seen). In a snapshot, blocks may be missing. */
 static bool may_be_gone(struct evr_trace *trace, const struct evr_lane *lane,
                         uint64_t sequence) {
+  evr_fence_acquire(); /* that load was perhaps a relaxed one */
   return trace->header.layout == FORMAT_SNAPSHOT ||
          evr_trace_head(trace, lane->slot, lane->ring) - sequence >= trace->blocks - 1;
 }

@@ -313,51 +313,54 @@ enum evr_read evr_source_block(const struct evr_source *source, uint64_t offset,
 
 /* ---- What was added to a block ------------------------------------------------------ */
 
-static uint32_t committed_in(const uint64_t *header) {
-  return ((const struct format_block *)header)->committed;
-}
-
 static enum evr_read mapped_more(const struct evr_source *source, uint64_t offset,
                               uint64_t sequence, bool complete,
                               struct evr_block *block, uint32_t *have) {
   const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
-  uint64_t header[FORMAT_BLOCK_HEADER_WORDS];
   if (!from) return EVR_READ_GONE;
   evr_testpoint(R2);
   *have = copy_committed(block->words, from, block->have);
+  uint32_t committed = __atomic_load_n(
+      &((const struct format_block *)from)->committed, __ATOMIC_RELAXED); /* R3 */
   evr_testpoint(R4);
   evr_fence_acquire();                               /* R4 */
   evr_testpoint(R5);
-  copy_words(header, from, FORMAT_BLOCK_HEADER_WORDS);
-  if (header[0] != sequence) return EVR_READ_GONE;                       /* R5 */
-  return complete && committed_in(header) != *have ? EVR_READ_CORRUPT : EVR_READ_OK;
+  if (__atomic_load_n(from, __ATOMIC_RELAXED) != sequence)               /* R5 */
+    return EVR_READ_GONE;
+  return complete && committed != *have ? EVR_READ_CORRUPT : EVR_READ_OK;
 }
 
 static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
                                uint64_t sequence, bool complete,
                                struct evr_block *block, uint32_t *have,
                                struct eventring_error *error) {
-  uint64_t *to = block->words + block->have, header[FORMAT_BLOCK_HEADER_WORDS];
+  uint64_t *to = block->words + block->have, again;
   uint64_t at = offset + block->have * sizeof *to;
+  struct format_block header;
   bool sound = true;
   evr_testpoint(R2);
   if (read_file(source, at, to, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to,
                 error) != 0)
     return EVR_READ_FAILED;
   *have = walk(block->words, block->have, FORMAT_BLOCK_WORDS, &sound);   /* R2 */
-  if (!sound) return EVR_READ_CORRUPT;
   evr_fence_acquire();
   evr_testpoint(R3);
-  if (!complete && *have > block->have) {
+  if (!complete && sound && *have > block->have) {
     if (read_file(source, at, to, (*have - block->have) * sizeof *to, error) != 0)
       return EVR_READ_FAILED;                                            /* R3 */
     evr_fence_acquire();                             /* R4 */
   }
+  if (complete) {
+    if (read_file(source, offset, &header, sizeof header, error) != 0)
+      return EVR_READ_FAILED;                                            /* R3 */
+    evr_fence_acquire();                             /* R4 */
+  }
   evr_testpoint(R5);
-  if (read_file(source, offset, header, sizeof header, error) != 0)
+  if (read_file(source, offset, &again, sizeof again, error) != 0)
     return EVR_READ_FAILED;
-  if (header[0] != sequence) return EVR_READ_GONE;                       /* R5 */
-  return complete && committed_in(header) != *have ? EVR_READ_CORRUPT : EVR_READ_OK;
+  if (again != sequence) return EVR_READ_GONE;                           /* R5 */
+  return !sound || (complete && header.committed != *have) ? EVR_READ_CORRUPT
+                                                           : EVR_READ_OK;
 }
 
 enum evr_read evr_source_more(const struct evr_source *source, uint64_t offset,
