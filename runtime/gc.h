@@ -42,9 +42,9 @@
 #define GC_PHASES(GC_PHASE) \
   GC_PHASE(IDLE, "idle", "no cycle: waits for the threshold") \
   GC_PHASE(MARK, "mark", "scans grey objects, in slices") \
-  GC_PHASE(ATOMIC, "atomic", "a minor, weak values, the first dead that have finalizers; not divided") \
+  GC_PHASE(ATOMIC, "atomic", "a minor, the first weak values, the first dead that have finalizers; not divided") \
   GC_PHASE(REVIVE, "revive", "scans what those refer to, in slices") \
-  GC_PHASE(SEPARATE, "separate", "a minor, more of the dead that have finalizers; after the last marking is over; not divided") \
+  GC_PHASE(SEPARATE, "separate", "a minor, more weak values, more of the dead that have finalizers; after the last marking is over; not divided") \
   GC_PHASE(CLEAR, "clear", "removes the entries of ephemeron tables whose keys are dead, in slices") \
   GC_PHASE(SWEEP_STRINGS, "sweep_strings", "unlinks dead strings from the intern table") \
   GC_PHASE(SWEEP_LARGE, "sweep_large", "frees unmarked large objects and parts") \
@@ -167,6 +167,7 @@ typedef struct Gc {
   uint8_t running;      /* inside the collector or a finalizer: gc_check does nothing */
   uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
+  uint8_t weak_values_cleared; /* in this major cycle, of all that marking had found by then */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
   int pause, stepmul, stepsize; /* parameters of the incremental mode: percent, percent, log2 of bytes */
   int minor_mul, major_mul;     /* of the generational mode: percent */
@@ -212,7 +213,7 @@ typedef struct Gc {
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLists major_weak; /* major: left for the undivided step */
-  GcWeakMark weak_done; /* in major_weak */
+  GcWeakMark weak_done; /* in major_weak: their values were looked at */
   void *reserve; /* address space given back when a vector cannot grow otherwise; NULL: none */
   size_t reserve_bytes;
   /* Sweep */

@@ -25,6 +25,7 @@
 #include "trace.h"
 
 #define PIECE 1024     /* slots or nodes */
+#define VALUES_AT_ONCE 16384 /* entries with dead values that are removed in an undivided step */
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
 /* When marking is over, what is white is dead. A minor trace that meets it all the same, in
@@ -143,8 +144,20 @@ static void end_marking(Domain *d) {
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
 }
 
+/* Each step removes entries whose values can't be reached at that moment. The program may get
+ * hold of others in between: they are alive then, and reach_exactly marks them. */
+static bool clear_values(Domain *d, size_t most) {
+  Gc *gc = &d->gc;
+  if (gc->weak_values_cleared) return true;
+  TRACE_BEGIN(d, WEAK);
+  gc->weak_values_cleared = gc_clear_some_weak_values(d, most == SIZE_MAX ? SIZE_MAX : VALUES_AT_ONCE);
+  TRACE_END(d, WEAK);
+  return gc->weak_values_cleared;
+}
+
 /* When nothing with a finalizer has died that is not revived yet, marking ends here. */
 static GcPhase separate(Domain *d, size_t most) {
+  if (!clear_values(d, most)) return GC_PHASE_SEPARATE;
   if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
   if (d->gc.revived < d->gc.found.n) return GC_PHASE_REVIVE;
   clear_keys(d);
@@ -155,12 +168,7 @@ static GcPhase separate(Domain *d, size_t most) {
 GcPhase gc_mark_atomic(Domain *d, size_t most) {
   GcPhase next = GC_PHASE_MARK;
   TRACE_BEGIN(d, MARK_ATOMIC);
-  if (reach_exactly(d, most != SIZE_MAX)) {
-    TRACE_BEGIN(d, WEAK);
-    d->gc.weak_done = gc_clear_weak_values(d, SCAN_MAJOR, (GcWeakMark){0, 0});
-    TRACE_END(d, WEAK);
-    next = separate(d, most);
-  }
+  if (reach_exactly(d, most != SIZE_MAX)) next = separate(d, most);
   TRACE_END(d, MARK_ATOMIC);
   return next;
 }

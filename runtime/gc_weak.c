@@ -6,7 +6,9 @@
  *
  *   settle       the value of an ephemeron is followed once its key is alive; those whose
  *                key is not reached yet wait for it (gc_ephemeron.c);
- *   clear values entries whose value is dead, from tables with weak values;
+ *   clear values entries whose value is dead, from tables with weak values; in the major
+ *                cycle so many in each undivided step, before which all is marked that the
+ *                program got hold of since the last one;
  *   clear keys   entries whose key is dead, from tables with weak keys; of ephemerons in
  *                slices, in the major cycle (gc_ephemeron.c).
  *
@@ -254,19 +256,33 @@ static void prefetch_range(const GcWeakRanges *list, size_t i) {
   if (i + PREFETCH_AHEAD < list->n) prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
 }
 
-static void clear_values(Domain *d, const GcWeakRanges *list, size_t from, ScanKind kind) {
-  for (size_t i = from; i < list->n; i++) {
+/* Answers up to where it came. */
+static size_t clear_values(Domain *d, const GcWeakRanges *list, size_t from, size_t most, ScanKind kind) {
+  size_t to = list->n - from < most ? list->n : from + most;
+  for (size_t i = from; i < to; i++) {
     prefetch_range(list, i);
     clear_dead_values(d, &list->items[i], kind);
   }
-  d->gc.step_work += (list->n - from) * ENTRY_WORK;
+  d->gc.step_work += (to - from) * ENTRY_WORK;
+  return to;
 }
 
 GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from) {
-  GcWeakLists *lists = lists_of(d, kind);
-  clear_values(d, &lists->values, from.values, kind);
-  clear_values(d, &lists->all, from.all, kind);
-  return (GcWeakMark){lists->values.n, lists->all.n};
+  const GcWeakLists *lists = lists_of(d, kind);
+  return (GcWeakMark){clear_values(d, &lists->values, from.values, SIZE_MAX, kind),
+                      clear_values(d, &lists->all, from.all, SIZE_MAX, kind)};
+}
+
+bool gc_clear_some_weak_values(Domain *d, size_t most) {
+  Gc *gc = &d->gc;
+  const GcWeakLists *lists = &gc->major_weak;
+  GcWeakMark before = gc->weak_done;
+  gc->weak_done.values = clear_values(d, &lists->values, before.values, most, SCAN_MAJOR);
+  size_t n = gc->weak_done.values - before.values;
+  gc->weak_done.all = clear_values(d, &lists->all, before.all, most - n, SCAN_MAJOR);
+  n += gc->weak_done.all - before.all;
+  gc->slice_work += n * ENTRY_WORK;
+  return gc->weak_done.values == lists->values.n && gc->weak_done.all == lists->all.n;
 }
 
 void gc_clear_weak_keys(Domain *d, ScanKind kind) {
@@ -279,5 +295,8 @@ void gc_forget_weak(Domain *d, ScanKind kind) {
   GcWeakLists *lists = lists_of(d, kind);
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
   if (kind == SCAN_MINOR) gc_forget_awaited(d, kind);
-  if (kind == SCAN_MAJOR) d->gc.noted_weak.values.n = d->gc.noted_weak.ephemerons.n = d->gc.noted_weak.all.n = 0;
+  if (kind != SCAN_MAJOR) return;
+  d->gc.noted_weak.values.n = d->gc.noted_weak.ephemerons.n = d->gc.noted_weak.all.n = 0;
+  d->gc.weak_done = (GcWeakMark){0, 0};
+  d->gc.weak_values_cleared = 0;
 }

@@ -27,6 +27,7 @@ check growing_array 0.2
 check hash 0.2
 check growing_hash 0.2
 check weak_values 0.2
+check weak_values_dying 0.2 1.5
 check weak_keys 0.2
 check weak_keys_dying 0.2 1.5
 check ephemerons 0.2
