@@ -1,5 +1,7 @@
 # Benches. `make bench` runs all of them: what the recorder costs, and the interpreter.
 
+CLEANFILES += $(bench_programs)
+
 EXTRA_PROGRAMS += testsuite/bench/eventring_bench
 bench_programs += testsuite/bench/eventring_bench
 testsuite_bench_eventring_bench_SOURCES = testsuite/bench/bench.h \
