@@ -202,9 +202,9 @@ void gc_trace_memory(Domain *d) {
   TRACE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->trace));
 }
 
-/* Memory for as much as may be allocated until the next cycle is kept. */
 /* What was kept for finalizers goes in the next cycle, so no room is given in proportion to
- * it: otherwise a program whose objects all have finalizers would take more with every cycle. */
+ * it: otherwise a program whose objects all have finalizers would take more with every cycle.
+ * Memory for as much as may be allocated until the next cycle is kept. */
 static GcPhase phase_finish(Domain *d) {
   size_t old = heap_old_bytes(&d->heap);
   d->gc.live_bytes = old > d->gc.revived_bytes ? old - d->gc.revived_bytes : 0;

@@ -131,7 +131,7 @@ static bool reach_exactly(Domain *d, bool divided) {
 static void clear_keys(Domain *d) {
   TRACE_BEGIN(d, WEAK);
   gc_clear_weak_keys(d, SCAN_MAJOR);
-  gc_clear_weak_values(d, SCAN_MAJOR, d->gc.weak_done);
+  gc_clear_weak_values(d, SCAN_MAJOR, &d->gc.weak_done, SIZE_MAX);
   gc_forget_weak(d, SCAN_MAJOR);
   TRACE_END(d, WEAK);
 }
@@ -146,18 +146,20 @@ static void end_marking(Domain *d) {
 
 /* Each step removes entries whose values can't be reached at that moment. The program may get
  * hold of others in between: they are alive then, and reach_exactly marks them. */
-static bool clear_values(Domain *d, size_t most) {
+static bool clear_first_values(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   if (gc->weak_values_cleared) return true;
+  size_t before = gc->step_work;
   TRACE_BEGIN(d, WEAK);
-  gc->weak_values_cleared = gc_clear_some_weak_values(d, most == SIZE_MAX ? SIZE_MAX : VALUES_AT_ONCE);
+  gc->weak_values_cleared = gc_clear_weak_values(d, SCAN_MAJOR, &gc->weak_done, most == SIZE_MAX ? SIZE_MAX : VALUES_AT_ONCE);
   TRACE_END(d, WEAK);
+  gc->slice_work += gc->step_work - before; /* the next such step has a slice to itself */
   return gc->weak_values_cleared;
 }
 
 /* When nothing with a finalizer has died that is not revived yet, marking ends here. */
 static GcPhase separate(Domain *d, size_t most) {
-  if (!clear_values(d, most)) return GC_PHASE_SEPARATE;
+  if (!clear_first_values(d, most)) return GC_PHASE_SEPARATE;
   if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
   if (d->gc.revived < d->gc.found.n) return GC_PHASE_REVIVE;
   clear_keys(d);

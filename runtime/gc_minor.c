@@ -192,7 +192,7 @@ static void settle_weak(Domain *d) {
   if (any) {
     TRACE_BEGIN(d, WEAK);
     gc_settle_ephemerons_minor(d);
-    done = gc_clear_weak_values(d, SCAN_MINOR, done);
+    gc_clear_weak_values(d, SCAN_MINOR, &done, SIZE_MAX);
     TRACE_END(d, WEAK);
   }
   bool resurrected = gc_separate_young(d) > 0;
@@ -200,7 +200,7 @@ static void settle_weak(Domain *d) {
     TRACE_BEGIN(d, WEAK);
     gc_settle_ephemerons_minor(d);
     gc_clear_weak_keys(d, SCAN_MINOR);
-    gc_clear_weak_values(d, SCAN_MINOR, done);
+    gc_clear_weak_values(d, SCAN_MINOR, &done, SIZE_MAX);
     gc_forget_weak(d, SCAN_MINOR);
     TRACE_END(d, WEAK);
   }

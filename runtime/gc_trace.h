@@ -156,10 +156,8 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
 /* Follows all that a minor trace has yet to follow, the values of ephemerons included. */
 void gc_settle_ephemerons_minor(Domain *d);
 /* Steps at the end of a trace; the first may be followed by more tracing. */
-GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from);
-/* The first of them in the major cycle, at most so many entries, from Gc.weak_done on. True: that
- * was the last. */
-bool gc_clear_some_weak_values(Domain *d, size_t most);
+/* At most so many entries, from *done on, which goes on to where that came; true: to the end. */
+bool gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark *done, size_t most);
 void gc_clear_weak_keys(Domain *d, ScanKind kind);
 void gc_forget_weak(Domain *d, ScanKind kind);
 /* Looks through some of what the major trace has noted; answers how many bytes,

@@ -267,22 +267,12 @@ static size_t clear_values(Domain *d, const GcWeakRanges *list, size_t from, siz
   return to;
 }
 
-GcWeakMark gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark from) {
+bool gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark *done, size_t most) {
   const GcWeakLists *lists = lists_of(d, kind);
-  return (GcWeakMark){clear_values(d, &lists->values, from.values, SIZE_MAX, kind),
-                      clear_values(d, &lists->all, from.all, SIZE_MAX, kind)};
-}
-
-bool gc_clear_some_weak_values(Domain *d, size_t most) {
-  Gc *gc = &d->gc;
-  const GcWeakLists *lists = &gc->major_weak;
-  GcWeakMark before = gc->weak_done;
-  gc->weak_done.values = clear_values(d, &lists->values, before.values, most, SCAN_MAJOR);
-  size_t n = gc->weak_done.values - before.values;
-  gc->weak_done.all = clear_values(d, &lists->all, before.all, most - n, SCAN_MAJOR);
-  n += gc->weak_done.all - before.all;
-  gc->slice_work += n * ENTRY_WORK;
-  return gc->weak_done.values == lists->values.n && gc->weak_done.all == lists->all.n;
+  GcWeakMark before = *done;
+  done->values = clear_values(d, &lists->values, before.values, most, kind);
+  done->all = clear_values(d, &lists->all, before.all, most - (done->values - before.values), kind);
+  return done->values == lists->values.n && done->all == lists->all.n;
 }
 
 void gc_clear_weak_keys(Domain *d, ScanKind kind) {

@@ -50,7 +50,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "domain.h"
 #include "mappings.h"
@@ -193,17 +192,11 @@ static void unmap_chunk(Heap *h, Chunk **link) {
   mapping_unmap(c, HEAP_CHUNK_SIZE);
 }
 
-static uint64_t coarse_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void heap_trim_start(Heap *h, uint32_t keep) {
   mapping_drop_old();
   h->trim_link = &h->chunks;
   h->trim_keep = keep;
-  uint64_t now = coarse_now();
+  uint64_t now = mapping_now();
   if (now - h->idle_since < PATIENCE_NS) return;
   h->idle_since = now;
   h->idle_mark = h->idle_mark == 1 ? 2 : 1;

@@ -6,7 +6,6 @@
 #include "mappings.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -30,7 +29,7 @@ static struct {
 void mapping_lock(void) { pthread_mutex_lock(&kept.lock); }
 void mapping_unlock(void) { pthread_mutex_unlock(&kept.lock); }
 
-static uint64_t coarse_now(void) {
+uint64_t mapping_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -76,7 +75,7 @@ static bool drop_one(uint64_t since) {
 }
 
 void mapping_drop_old(void) {
-  uint64_t now = coarse_now();
+  uint64_t now = mapping_now();
   if (now > KEPT_NS) drop_one(now - KEPT_NS);
 }
 
@@ -149,7 +148,7 @@ static bool keep(Kept k) {
 
 /* The oldest make room: what was given last is what the program needs now. */
 void mapping_give(void *mapping, size_t size) {
-  Kept k = {mapping, size, coarse_now()};
+  Kept k = {mapping, size, mapping_now()};
   mapping_drop_old();
   set_accessible(&k, false);
   while (!keep(k))

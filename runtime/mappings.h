@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define MAPPINGS_MOST ((size_t)32 << 20) /* bytes kept, of all domains */
 
@@ -34,6 +35,8 @@ void mapping_drop_old(void);
 void mapping_drop_all(void);
 /* Bytes that are kept. */
 size_t mapping_kept(void);
+/* ns of the clock that ages are measured by: monotonic, cheap, exact to some milliseconds. */
+uint64_t mapping_now(void);
 
 /* Around a fork: the child can use it. */
 void mapping_lock(void);

@@ -79,23 +79,20 @@ end
 run(function() end)
 
 -- The table grows: its nodes move.
-run(function(t, kept)
+local function grow(t, kept)
   for i = 1, entries * 2 do
     local key = { -i }
     t[key] = { -i }
     kept[#kept + 1] = key
   end
-end)
+end
+run(grow)
 
 -- It is not weak any more.
 run(function(t) setmetatable(t, nil) end)
 run(function(t, kept)
   setmetatable(t, nil)
-  for i = 1, entries * 2 do
-    local key = { -i }
-    t[key] = { -i }
-    kept[#kept + 1] = key
-  end
+  grow(t, kept)
 end)
 
 -- Its entries are overwritten and removed.
