@@ -1,7 +1,8 @@
 /* locate.c: finding recordings: by path, by pid, by directory.
  *
  * A process records into a file that it maps for writing: /proc/PID/maps names it,
- * wherever it is. (One that reads it may map it too, but not for writing.) The file is opened below /proc/PID/root, so that a process in another
+ * wherever it is. (One that reads it may map it too, but not for writing.) The file
+ * is opened below /proc/PID/root, so that a process in another
  * mount namespace is found too, and must be the very file that is mapped.
  */
 #include "reader.h"

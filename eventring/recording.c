@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,6 @@
 enum {
   CALIBRATION_LEAD_MS = 100, /* a new clock segment begins this much later */
   CALIBRATION_MIN_US = 50,   /* least time between the first two readings */
-  TMPFS = 0x01021994,
   /* of the front part, at the start: one page of the domain table */
   FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
@@ -293,7 +293,7 @@ static int make_front(struct evr_recording *r, struct eventring_error *error) {
   struct statfs fs;
   if (fstatfs(r->fd, &fs) != 0)
     return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
-  r->in_memory = fs.f_type == TMPFS;
+  r->in_memory = fs.f_type == TMPFS_MAGIC;
   int failure = check_free(&fs, FRONT_FIRST + first_rings);
   if (!failure) failure = reserve(r, 0, FRONT_FIRST);
   if (failure)

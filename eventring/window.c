@@ -24,6 +24,7 @@
 #include "recorder.h"
 #include "reader.h"
 
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -31,9 +32,9 @@
 
 static bool is_local(int fd) {
   static const uint32_t known[] = {
-      0xef53 /* ext2, 3, 4 */, 0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */,
-      0x58465342 /* XFS */, 0x9123683e /* Btrfs */, 0xf2f52010 /* F2FS */,
-      0x794c7630 /* overlayfs */, 0x2fc12fc1 /* ZFS */, 0xca451a4e /* bcachefs */};
+      EXT4_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+      F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, 0x2fc12fc1 /* ZFS */,
+      0xca451a4e /* bcachefs */};
   struct statfs fs;
   if (fstatfs(fd, &fs) != 0) return false;
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)

@@ -1,6 +1,7 @@
 /* harness.c: samples, and their presentation as text or JSON. See bench.h. */
 #include "bench.h"
 
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,9 +248,8 @@ void start_recorder(const char *directory) {
 }
 
 const char *place_name(const char *directory) {
-  enum { TMPFS = 0x01021994 };
   struct statfs fs;
   if (statfs(directory, &fs) != 0) return "?";
-  if (fs.f_type == TMPFS) return directory == bench.shm ? "/dev/shm" : "tmpfs (not a disk)";
+  if (fs.f_type == TMPFS_MAGIC) return directory == bench.shm ? "/dev/shm" : "tmpfs (not a disk)";
   return "disk file";
 }
