@@ -79,6 +79,8 @@ TIMEOUT=${TIMEOUT:-$((120 * TEST_SLOWNESS))}
 LOGDIR=$BUILDDIR/testsuite/log
 export TESTSUITE SRCDIR BUILDDIR SAROS EVENTRING LUA_REFERENCE TEST_SLOWNESS TIMEOUT LOGDIR
 export LC_ALL=C.UTF-8 TZ=UTC
+# What a sanitizer ends must not look like an error that a program reports.
+export ASAN_OPTIONS=exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS} TSAN_OPTIONS=exitcode=99${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 # What the caller's shell has set must not reach the tests.
 unset LUA_INIT LUA_INIT_5_4 LUA_PATH LUA_PATH_5_4 LUA_CPATH LUA_CPATH_5_4
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE SAROS_EVENTRING_WSIZE
@@ -120,8 +122,11 @@ passed=$(count PASS) failed=$(count FAIL) skipped=$(count SKIP)
 
 if [ "$failed" -gt 0 ]; then
   grep '^FAIL' "$results" | while read -r _ name _; do
-    echo "---- end of $LOGDIR/${name//\//_}.log"
-    tail -n 25 "$LOGDIR/${name//\//_}.log"
+    log=$LOGDIR/${name//\//_}.log
+    echo "---- failed checks in $log"
+    grep -aE -m 5 '^FAILED|^# FAIL|ERROR: |runtime error: |[Aa]ssert' "$log"
+    echo "---- its end"
+    tail -n 25 "$log"
   done
   echo "----"
 fi

@@ -52,7 +52,7 @@ need_root() {
 # When programs cannot be reached by another user, tests with one prove nothing.
 need_reachable_programs() {
   # setpriv itself still has the privileges of root when it starts a program
-  as_nobody timeout 20 "$SAROS" -e 'os.exit(7)' 2>/dev/null
+  as_nobody timeout $PATIENCE "$SAROS" -e 'os.exit(7)' 2>/dev/null
   [ $? -eq 7 ] || { echo "the build directory is closed to other users"; exit 77; }
 }
 

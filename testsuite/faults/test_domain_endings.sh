@@ -55,7 +55,7 @@ ends() {
   "$SAROS" ending.lua "$2" >out.txt 2>&1 &
   pid=$!
   if [ -n "${3-}" ]; then
-    for _ in $(seq 1000); do [ -e ready ] && break; sleep 0.01; done
+    until_so [ -e ready ]
     kill -"$3" $pid
   fi
   wait $pid

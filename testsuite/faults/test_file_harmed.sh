@@ -15,18 +15,17 @@ END
 # is that of the reader where it is certain: an error where what it must look at is
 # gone or impossible, none where the file is only called otherwise.
 harm() {
-  rm -f stop
+  rm -f stop dump.txt # what the reader before has printed says nothing of this one
   "$SAROS" busy.lua >output.txt 2>errors.txt &
   pid=$!
   await $pid
   file=$pid.eventring
-  timeout 60 "$EVENTRING" dump --json --follow $pid >dump.txt 2>dump.err &
+  timeout $PATIENCE "$EVENTRING" dump --json --follow $pid >dump.txt 2>dump.err &
   reader=$!
-  for _ in $(seq 500); do [ -s dump.txt ] && break; sleep 0.02; done
-  [ -s dump.txt ] || fail "$1: the reader does not get attached"
+  until_so [ -s dump.txt ] || fail "$1: the reader does not get attached"
   eval "$2"
   sleep 0.2
-  timeout 20 "$EVENTRING" stats --seconds 0.1 $file >/dev/null 2>stats.err
+  timeout $PATIENCE "$EVENTRING" stats --seconds 0.1 $file >/dev/null 2>stats.err
   status=$?
   [ $status -le 1 ] || fail "$1: a new reader ends with status $status"
   touch stop
@@ -55,7 +54,7 @@ harm "overwritten with noise" 'head -c 3000000 /dev/urandom | dd of=$file conv=n
 harm "overwritten with ones" 'tr "\\0" "\\377" </dev/zero | head -c 3000000 | dd of=$file conv=notrunc status=none' 1
 harm "overwritten with zeros" 'head -c 3000000 /dev/zero | dd of=$file conv=notrunc status=none' 1
 harm "a copy over it" 'cp /bin/ls $file' 1
-harm "holes punched" 'fallocate -p -o 8192 -l 2500000 $file 2>/dev/null' 1
+harm "holes punched" 'fallocate -p -o 8192 -l 2500000 $file || fail "no holes can be punched here"' 1
 harm "no permissions" 'chmod 0 $file' 0
 for i in 1 2 3 4 5 6 7 8; do
   harm "noise in a page, $i" 'for page in 0 1 2 3; do

@@ -23,12 +23,12 @@ ends() {
   "$SAROS" ending.lua "$1" 2>errors.txt &
   pid=$!
   await $pid
-  timeout 60 "$EVENTRING" dump --json --follow $pid >dump.json 2>dump.err &
+  timeout $PATIENCE "$EVENTRING" dump --json --follow $pid >dump.json 2>dump.err &
   reader=$!
-  for _ in $(seq 500); do [ -s dump.json ] && break; sleep 0.01; done # it is attached
+  until_so [ -s dump.json ] # it is attached
   touch go
   if [ -n "${3-}" ]; then
-    for _ in $(seq 500); do [ -e ready ] && break; sleep 0.01; done
+    until_so [ -e ready ]
     kill -"$3" $pid
   fi
   wait $pid

@@ -14,7 +14,7 @@ await $pid
 refused() { # WHAT COMMAND...
   local what=$1
   shift
-  as_nobody timeout 20 "$@" >output.txt 2>errors.txt
+  as_nobody timeout $PATIENCE "$@" >output.txt 2>errors.txt
   is "$what: status" 1 $?
   has "$what: message" "ermission denied" "$(cat errors.txt)"
 }
@@ -35,7 +35,7 @@ in_the_way() { # WHAT DIRECTORY [as_nobody]
   SAROS_EVENTRING_PREFIX=$directory apart untraced "$what" "$@" \
     sh -c "until [ -e $directory/go ]; do echo \$\$ >$directory/pid; sleep 0.02; done; exec \"$SAROS\" $(printf %q "$PWD/program.lua")" &
   program=$!
-  for _ in $(seq 500); do [ -s "$directory/pid" ] && break; sleep 0.02; done
+  until_so [ -s "$directory/pid" ]
   old="$directory/$(cat "$directory/pid").eventring"
   cp precious "$old" && chmod 644 "$old" && chown "$owner" "$old"
   touch "$directory/go"

@@ -7,7 +7,7 @@ victim=$BUILDDIR/testsuite/faults/victim
 
 for mode in fork-exit fork-exec fork-record vfork-exec raw-clone orphan threads-fork smallest full twice \
     foreign-handler chained-handler cut-control; do
-  timeout 60 "$victim" $mode >output.txt 2>errors.txt
+  timeout $PATIENCE "$victim" $mode >output.txt 2>errors.txt
   is "$mode: status" 0 $?
   is "$mode: output" "" "$(cat output.txt errors.txt)"
   no_file_in "$mode" .

@@ -1,6 +1,5 @@
 # The examples of module ffi: sqlite3, zlib, libc, libeventring.
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+. "$TESTSUITE/_checks.sh"
 has() { grep -qF -- "$1" out.txt || { fail "no '$1' in"; cat out.txt; }; }
 run() { "$SAROS" "$@" >out.txt 2>&1 || { fail "$*: status $?"; cat out.txt; }; }
 
@@ -49,7 +48,7 @@ io.open("go"):read()
 END
   SAROS_EVENTRING_START=1 "$SAROS" recorded.lua &
   pid=$!
-  for _ in $(seq 1000); do [ -e ready ] && break; sleep 0.01; done
+  until_so [ -e ready ]
   run "$examples/ffi-eventring.lua" --library "$library" "$pid"
   has "both readers agree"
   has "    2000 work"
@@ -65,5 +64,5 @@ else
   echo "no shared libeventring in this build: its example is left out"
 fi
 
-[ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }
+[ "$failures" -eq 0 ] || finish
 [ -z "$missing" ] || { echo "missing (Debian packages:$missing)"; exit 77; }

@@ -1,22 +1,12 @@
 # Sourced by the tests of the `eventring` command: the producer, and checks that
 # say what they expected. Each test runs in an empty directory of its own.
+. "$TESTSUITE/_checks.sh"
 
 PRODUCER=$BUILDDIR/testsuite/tools/producer
 [ -x "$PRODUCER" ] || { echo "$PRODUCER is not built"; exit 77; }
 command -v jq >/dev/null || { echo "jq is missing (Debian package: jq)"; exit 77; }
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE \
       SAROS_EVENTRING_WSIZE SAROS_EVENTRING_CLASSES
-failures=0
-
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-finish() { [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }; exit 0; }
-
-# is WHAT EXPECTED ACTUAL
-is() { [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"; }
-
-# has WHAT TEXT WHOLE: the text occurs in the whole
-has() { [[ $3 == *"$2"* ]] || fail "$1: no '$2' in: $3"; }
-
 # ends STATUS TEXT COMMAND...: exit status, and a text that standard error has
 ends() {
   local status=$1 expected=$2 errors actual
@@ -44,11 +34,7 @@ record() {
 start() {
   SAROS_EVENTRING_START=1 "$PRODUCER" "$@" >producer.txt &
   pid=$!
-  for _ in $(seq 500); do
-    "$EVENTRING" show "$pid" >/dev/null 2>&1 && return
-    sleep 0.01
-  done
-  fail "process $pid does not record"
+  await "$pid"
 }
 
 # What stats --json says that was counted, whoever looked at it

@@ -17,7 +17,7 @@ mkfifo pipe.eventring
 
 for command in show dump stats; do
   for bad in empty text zero header page link pipe directory; do
-    ends 1 "$bad.eventring" timeout 20 "$EVENTRING" $command $bad.eventring
+    ends 1 "$bad.eventring" timeout $PATIENCE "$EVENTRING" $command $bad.eventring
     is "output of $command $bad.eventring" "" "$(cat stdout.txt)"
   done
   ends 1 "missing.eventring" "$EVENTRING" $command missing.eventring

@@ -18,12 +18,9 @@ stands() {
 goes_on() {
   local before
   before=$(emitted)
-  for _ in $(seq 500); do
-    [ "$(emitted)" -gt "$before" ] && return
-    sleep 0.01
-  done
-  fail "$1: no events are written"
+  until_so grows "$before" || fail "$1: no events are written"
 }
+grows() { [ "$(emitted)" -gt "$1" ]; }
 
 # wrong usage
 ends 2 "nothing is asked for" control 1
@@ -92,10 +89,8 @@ poke() { # the eight bytes of the gate
 control "$pid" --enable all >/dev/null
 stats_errors() { "$EVENTRING" stats --seconds 0.05 "$pid" 2>&1 >/dev/null; }
 poke '\377\000\000\000\377\377\377\377' # bits of classes without a name, halves differ
-for _ in $(seq 500); do
-  [ "$(status_of .control_rejected 2>/dev/null)" = 1 ] && break
-  sleep 0.01
-done
+is_rejected() { [ "$(status_of .control_rejected 2>/dev/null)" = 1 ]; }
+until_so is_rejected
 is "ignored" '[1,false,"running"]' "$(status_of '[.control_rejected, .control_malformed, .state]' 2>/dev/null)"
 is "put right" true "$(status_of '.classes.gc' 2>/dev/null)"
 has "stats tells" "ignored 1 malformed control words" "$(stats_errors)"

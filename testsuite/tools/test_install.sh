@@ -51,7 +51,7 @@ is "detail" 600 "$(query stats.json '[.spans[] | select(.name == "prepare") | .c
 # watched and controlled by pid, started from outside
 EMBED_START=standby ./embed/embed --jobs 1000000 --pause-us 500 >/dev/null &
 pid=$!
-for _ in $(seq 500); do "$command" show "$pid" >/dev/null 2>&1 && break; sleep 0.01; done
+EVENTRING=$command await "$pid"
 "$command" control "$pid" --resume --enable detail || fail "control: $?"
 "$command" stats --json --seconds 0.3 "$pid" >stats.json || fail "stats PID: $?"
 is "workers recorded" '["worker 0","worker 1"]' "$(query stats.json '[.domains[].name] | sort')"

@@ -19,10 +19,8 @@ dd if=/dev/zero of=$pid.eventring bs=8 seek=1024 count=1 conv=notrunc status=non
 sleep 0.2
 is "without a collection" '[0,true,"paused"]' "$(status)"
 touch go
-for _ in $(seq 1000); do
-  [ "$(status)" = '[1,false,"running"]' ] && break
-  sleep 0.01
-done
+is_repaired() { [ "$(status)" = '[1,false,"running"]' ]; }
+until_so is_repaired
 is "after a collection" '[1,false,"running"]' "$(status)"
 "$EVENTRING" stats --json --seconds 0.3 $pid >stats.json 2>stats.err
 is "collections are recorded" true "$(jq '[.spans[] | select(.name == "minor" and .count > 0)] | length > 0' stats.json)"

@@ -7,13 +7,8 @@ field() { "$EVENTRING" show --json "$pid" | jq -c "$1"; }
 standby() { SAROS_EVENTRING_START=standby "$SAROS" "$@" & pid=$!; await "$pid"; }
 started() { "$EVENTRING" control "$pid" --resume || fail "control --resume: $?"; }
 # taken_up WHAT: until the domain is recorded
-taken_up() {
-  for _ in $(seq 1000); do
-    [ "$(field .domains_laid_out)" = 1 ] && return
-    sleep 0.01
-  done
-  fail "$1: the recording is not taken up"
-}
+is_laid_out() { [ "$(field .domains_laid_out)" = 1 ]; }
+taken_up() { until_so is_laid_out || fail "$1: the recording is not taken up"; }
 over() { kill "$pid"; wait "$pid" 2>/dev/null; }
 
 # loops of each kind that run no probe
