@@ -102,7 +102,8 @@ static int check_status(struct evr_trace *trace, struct format_status *s,
   if ((s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
       s->laid_out > EVENTRING_MAX_DOMAINS || s->laid_out < trace->status.laid_out ||
       s->definitions > EVENTRING_MAX_EVENTS ||
-      s->definitions < trace->definitions || !evr_conversion_valid(&conversion))
+      s->definitions < trace->definitions ||
+      s->segments < trace->conversion.segments || !evr_conversion_valid(&conversion))
     return evr_fail(error, EVENTRING_E_CORRUPT, 0,
                     "the status page holds impossible values");
   trace->conversion = conversion;
@@ -135,12 +136,15 @@ int evr_trace_check_size(const struct evr_trace *trace, struct eventring_error *
 }
 
 static int read_status(struct evr_trace *trace, struct eventring_error *error) {
-  struct format_status now;
-  int status = evr_source_read(&trace->source, FORMAT_STATUS_OFFSET, &now,
-                               sizeof now, error);
+  struct format_status now = trace->status;
+  size_t front = offsetof(struct format_status, segment);
+  int status = evr_source_read(&trace->source, FORMAT_STATUS_OFFSET, &now, front, error);
   /* pairs with the producer's release stores into this page: what is counted
      here is there to be read */
   evr_fence_acquire();
+  if (status == EVENTRING_OK && now.segments != trace->conversion.segments)
+    status = evr_source_read(&trace->source, FORMAT_STATUS_OFFSET + front, now.segment,
+                             sizeof now.segment, error);
   if (status == EVENTRING_OK) status = check_status(trace, &now, error);
   if (status == EVENTRING_OK && now.laid_out != trace->status.laid_out)
     status = check_size(trace, now.laid_out, error);
