@@ -26,4 +26,9 @@ until_so() {
 
 # await PID: until that process records
 await() { until_so shows "$1" || fail "process $1 does not record"; }
+
+# attached PID: until that reader has a recording open, and a little longer: it looks at
+# the rings next
+attached() { until_so has_open "$1" || fail "reader $1 does not get attached"; sleep 0.1; }
+has_open() { ls -l "/proc/$1/fd" 2>/dev/null | grep -q '\.eventring$'; }
 shows() { "$EVENTRING" show "$1" >/dev/null 2>&1; }

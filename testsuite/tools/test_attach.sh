@@ -3,7 +3,7 @@
 . "$TESTSUITE/tools/_tools.sh"
 
 # until it ends
-start --rounds 400 --pause-us 1000 --hold-ms 300 --open
+start --rounds 400 --pause-us 1000 --hold-ms 1500 --open
 "$EVENTRING" stats --json "$pid" >stats.json &
 first=$!
 "$EVENTRING" dump --json --follow "$pid" >dump.json || fail "dump --follow: $?"
@@ -20,6 +20,7 @@ is "no file is left" 0 "$(ls -- *.eventring 2>/dev/null | wc -l)"
 start --rounds 1000000 --pause-us 500
 "$EVENTRING" stats --json "$pid" >stats.json &
 reader=$!
+attached $reader
 sleep 0.3
 kill -9 $pid
 wait $reader || fail "stats of one that is killed: $?"
@@ -47,6 +48,7 @@ is "a copy is a copy" '"saved"' "$("$EVENTRING" show --json copy.eventring | jq 
 # (a background job of a shell ignores SIGINT, SIGTERM does the same)
 "$EVENTRING" stats --json "$pid" >stats.json &
 reader=$!
+attached $reader
 sleep 0.3
 kill -TERM $reader
 wait $reader || fail "stats ended by a signal: $?"

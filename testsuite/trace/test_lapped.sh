@@ -12,7 +12,8 @@ await $pid
 dumper=$!
 "$EVENTRING" stats --json $pid >stats.json &
 watcher=$!
-sleep 0.1
+attached $dumper
+attached $watcher
 : >go
 wait $pid || fail "the program: status $?"
 wait $dumper || fail "dump: status $?"

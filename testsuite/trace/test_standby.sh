@@ -42,7 +42,7 @@ is "stats of what stands by" '"standby"' "$("$EVENTRING" stats --json --seconds 
 "$EVENTRING" control "$pid" --pause || fail "pause of what stands by"
 is "still standing by" '"standby"' "$(field .state)"
 "$EVENTRING" stats --json --seconds 1 "$pid" >stats.json & reader=$! # attached before the start
-sleep 0.2
+attached $reader
 started
 wait $reader || fail "stats attached in standby: $?"
 is "minor collections" true "$(jq '[.spans[] | select(.name == "minor" and .count > 0)] | length > 0' stats.json)"

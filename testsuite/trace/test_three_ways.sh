@@ -8,7 +8,7 @@ pid=$!
 await $pid
 "$EVENTRING" stats --json $pid >stats.json &
 watcher=$!
-sleep 0.1
+attached $watcher
 touch go
 wait $pid || fail "the program: status $?"
 wait $watcher || fail "stats: status $?"
