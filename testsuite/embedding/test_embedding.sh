@@ -1,20 +1,7 @@
 # What `make install` installs is enough to build C modules, and programs that embed the
 # interpreter, in C and C++; the installed program runs the modules.
-. "$TESTSUITE/tools/_tools.sh"
+. "$TESTSUITE/tools/_installed.sh"
 
-for tool in make pkg-config cc; do
-  command -v $tool >/dev/null || { echo "$tool is missing (Debian packages: make, pkg-config, gcc)"; exit 77; }
-done
-[ -f "$BUILDDIR/Makefile" ] || { echo "$BUILDDIR has no Makefile"; exit 77; }
-if grep -q '^SANITIZER_FLAGS = .*fsanitize' "$BUILDDIR/Makefile"; then
-  echo "a library built with sanitizers cannot be linked into plain programs"; exit 77
-fi
-
-unset MAKEFLAGS MFLAGS MAKELEVEL
-make -C "$BUILDDIR" install DESTDIR="$PWD/root" >install.txt 2>&1 || { tail -n 20 install.txt; fail "make install: $?"; finish; }
-pc=$(find root -name saros.pc)
-export PKG_CONFIG_PATH=$PWD/${pc%/*} PKG_CONFIG_SYSROOT_DIR=$PWD/root
-export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
 saros=$(find "$PWD/root" -path '*/bin/saros')
 is "version of pkg-config" "$("$saros" -v | awk '{print $2}')" "$(pkg-config --modversion saros)"
 

@@ -1,22 +1,9 @@
 # What `make install` installs is enough to embed the library: the example is built
 # against it through pkg-config, run, watched, and counted exactly; the headers are
 # C++; the manual pages are there.
-. "$TESTSUITE/tools/_tools.sh"
+. "$TESTSUITE/tools/_installed.sh"
 
-for tool in make pkg-config cc; do
-  command -v $tool >/dev/null || { echo "$tool is missing (Debian packages: make, pkg-config, gcc)"; exit 77; }
-done
-[ -f "$BUILDDIR/Makefile" ] || { echo "$BUILDDIR has no Makefile"; exit 77; }
-if grep -q '^SANITIZER_FLAGS = .*fsanitize' "$BUILDDIR/Makefile"; then
-  echo "a library built with sanitizers cannot be linked into plain programs"; exit 77
-fi
-
-unset MAKEFLAGS MFLAGS MAKELEVEL
-make -C "$BUILDDIR" install DESTDIR="$PWD/root" >install.txt 2>&1 || { tail -n 20 install.txt; fail "make install: $?"; finish; }
-pc=$(find root -name eventring.pc)
-has "pkg-config file" "eventring.pc" "$pc"
-export PKG_CONFIG_PATH=$PWD/${pc%/*} PKG_CONFIG_SYSROOT_DIR=$PWD/root
-export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+[ -e "$pkgconfig/eventring.pc" ] || fail "no eventring.pc in $pkgconfig"
 library=$(dirname "$(find "$PWD/root" -name libeventring.so)")
 export LD_LIBRARY_PATH=$library
 command=$(find "$PWD/root" -path '*/bin/eventring')
