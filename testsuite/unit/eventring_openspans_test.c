@@ -39,9 +39,11 @@ static void rule_begin(struct evr_open_spans *open, unsigned id, uint64_t ticks)
 }
 
 static void by_the_rules(struct evr_open_spans *open, const uint64_t *words, size_t count) {
+  uint64_t base = BASE;
   for (size_t at = 0; at < count; at += 1 + word_length(words[at])) {
+    if (word_kind(words[at]) == FORMAT_WORD_META) base = words[at + 1];
     if (word_kind(words[at]) == EVENTRING_BEGIN)
-      rule_begin(open, word_id(words[at]), word_ticks(words[at], BASE));
+      rule_begin(open, word_id(words[at]), word_ticks(words[at], base));
     if (word_kind(words[at]) == EVENTRING_END) rule_end(open, word_id(words[at]));
   }
 }
@@ -93,6 +95,34 @@ static void sees_each_odd_word(void **state) {
     }
 }
 
+/* Both words of a pair have a length: the second is the payload of the first. */
+static void sees_each_payload(void **state) {
+  (void)state;
+  uint64_t words[WORDS];
+  for (size_t at = 0; at < WORDS; at += 2)
+    for (unsigned bit = 0; bit < 7; bit++) {
+      fill_pairs(words, WORDS);
+      words[at] |= (uint64_t)1 << (EVENTRING_WORD_LENGTH_SHIFT + bit);
+      words[at + 1] |= (uint64_t)1 << (EVENTRING_WORD_LENGTH_SHIFT + bit);
+      size_t last = at + 1 + word_length(words[at]); /* the events of the block end here */
+      for (size_t more = 0; more <= WORDS; more += 41)
+        if (last + more <= WORDS) check(&none, words, last + more);
+    }
+}
+
+/* What stands before the words is no concern: pairs, of which the first begin is not
+   among them, but was applied before. */
+static void looks_at_nothing_before(void **state) {
+  (void)state;
+  uint64_t words[WORDS];
+  fill_pairs(words, WORDS);
+  for (size_t from = 1; from < 300; from += 2) {
+    const struct evr_open_spans open = {.count = 1,
+                                        .span = {{words[from - 1] & FORMAT_TAIL_MASK, BASE}}};
+    for (size_t count = 1; from + count <= WORDS; count++) check(&open, words + from, count);
+  }
+}
+
 /* ---- Anything ----------------------------------------------------------------------------- */
 
 static uint64_t random_state = 88172645463325252u;
@@ -101,6 +131,13 @@ static unsigned draw(unsigned below) {
   random_state ^= random_state >> 7;
   random_state ^= random_state << 17;
   return (unsigned)(random_state % below);
+}
+
+/* A base far from the last one, that the times after it refer to. */
+static size_t fill_rebase(uint64_t *words, size_t at) {
+  words[at] = word_at(FORMAT_WORD_META, FORMAT_META_REBASE, 1, 0);
+  words[at + 1] = BASE + draw(1000) * FORMAT_TIME_SPAN;
+  return at + 2;
 }
 
 /* Stretches of pairs, of nested and of interleaved spans, of events with payload. */
@@ -127,7 +164,8 @@ static void agrees_on_anything(void **state) {
   struct evr_open_spans open = none;
   for (int round = 0; round < 3000; round++) {
     size_t count = 0;
-    while (count < WORDS - 10) count = fill_stretch(words, count);
+    while (count < WORDS - 10)
+      count = draw(8) ? fill_stretch(words, count) : fill_rebase(words, count);
     check(&open, words, count);
     evr_open_apply(&open, words, count, BASE); /* the next begins with what this left */
     if (round % 10 == 9) open = none;
@@ -138,6 +176,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(passes_over_pairs),
       cmocka_unit_test(sees_each_odd_word),
+      cmocka_unit_test(sees_each_payload),
+      cmocka_unit_test(looks_at_nothing_before),
       cmocka_unit_test(agrees_on_anything),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
