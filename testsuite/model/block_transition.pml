@@ -1,8 +1,9 @@
 /* block_transition.pml: a ring's block transition, one writer and two readers.
  *
  * The steps are those of the C code: W1 .. W6 in eventring/ring.c, R0 .. R5 in
- * eventring/source.c (R0 in eventring/trace.c). Checked over wrap-around: the ring
- * has two places, the writer goes through BLOCKS blocks and reuses each place.
+ * eventring/source.c (R0 in eventring/trace.c), may_be_gone in eventring/lane.c.
+ * Checked over wrap-around: the ring has two places, the writer goes through BLOCKS
+ * blocks and reuses each place.
  *
  * Memory. Promela's is sequentially consistent, so what C11 allows beyond is
  * modelled as reordering:
@@ -22,12 +23,14 @@
  *           seen has its payload, and a block known to be complete has all that was
  *           written into it;
  *   exact   a block that the head vouches for is not there only when the writer has
- *           begun to reuse its place: nothing is counted as lost that is not; and the
- *           head, loaded then, shows it: what damage took away can be told from it.
+ *           begun to reuse its place: nothing is counted as lost that is not;
+ *   sound   no block is called damaged, as none is: neither one that R5 accepts, whose
+ *           length must be where the words end, nor one that is gone, for the head,
+ *           loaded then, shows that its place is about to be reused (may_be_gone).
  *
  * Readers try again and again, at any moment. They keep nothing from one attempt to
- * the next, and neither the writer nor the other reader knows of them; what is
- * finished is forgotten, so that it does not tell one state from another. Once a
+ * the next but a block that was being filled, and neither the writer nor the other
+ * reader knows of them; what is finished is forgotten, so that it does not tell one state from another. Once a
  * copy is spoilt the loads that are left decide nothing and are left out: what counts
  * is only whether R5 accepts it, which may come at once or any time later.
  *
@@ -41,13 +44,18 @@
  *   -DNO_SEQUENCE          AHEAD takes a block for damaged when only its number is another
  *                          (which W1_RELAXED alone would allow)
  *   -DNO_R3                the file's second copy is missing
+ *   -DNO_R4_OF_MORE        a fence is missing, where what was added is copied
+ *   -DNO_FENCE_WHEN_GONE   the one of may_be_gone
+ *   -DLENGTH_AFTER_R5      the length of a block that was held is looked at too late
  *   -DW1_RELAXED -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DCOMMIT_RELAXED
  *   -DR0_RELAXED -DR1_RELAXED -DR2_RELAXED
  *   -DW1_AFTER_W3 -DW3_AFTER_W4 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD
+ *   -DCOMMIT_AFTER_W5
  *                          two steps are swapped
  *   -DREACHED_REUSE        fails when a block is accepted from a place that was
- *   -DREACHED_GONE         reused, and when one is found gone: the proof that the
- *                          properties are not true of nothing
+ *   -DREACHED_GONE         reused, when one is found gone, when the length of one that
+ *   -DREACHED_LENGTH       was held is compared: the proof that the properties are not
+ *                          true of nothing
  */
 
 #ifndef MAPPING
@@ -209,6 +217,9 @@ active proctype writer() {
      fill();
 #endif
      publish();                         /* W5 */
+#ifdef COMMIT_AFTER_W5
+     if :: s > 1 -> store_release(COM(PLACE(s - 1)), 1) :: else fi;
+#endif
 #ifdef W3_AFTER_W5
      fill();
 #endif
@@ -222,7 +233,8 @@ active proctype writer() {
      store_relaxed(PAY(PLACE(s)), s);   /* W6 */
      announce();
 #endif
-#ifdef COMMIT_RELAXED
+#ifdef COMMIT_AFTER_W5
+#elif defined(COMMIT_RELAXED)
      store_relaxed(COM(PLACE(s)), 1);
 #else
      store_release(COM(PLACE(s)), 1);   /* complete_block: before the next W1 */
@@ -247,7 +259,28 @@ active proctype writer() {
 
 #define READER_STATE \
   byte s, left; /* the block; loads of the group that are to be done */ \
-  bool complete, torn, seen, stale
+  bool complete, torn, seen, stale MUTANT_STATE
+
+/* The producer is about to reuse the place of s, as the head tells. */
+#define NEAR (memory[HEAD] >= s + PLACES - 1)
+
+#if defined(NO_FENCE_WHEN_GONE)
+#define MUTANT_STATE , near /* what the head said when it was loaded too early */
+#define MAY_BE_GONE near
+#else
+#define MAY_BE_GONE NEAR /* as early as can be: together with the number */
+#endif
+#if defined(LENGTH_AFTER_R5) || defined(REACHED_LENGTH) || defined(NO_R4_OF_MORE)
+#define MUTANT_STATE , again /* this is evr_source_more */
+#endif
+#ifndef MUTANT_STATE
+#define MUTANT_STATE
+#endif
+#if defined(NO_R4)
+#define NO_R4_HERE true
+#elif defined(NO_R4_OF_MORE)
+#define NO_R4_HERE again
+#endif
 
 /* R0: the head, acquire; a block that it vouches for: the newest, or the one before,
    which is complete. With R0_RELAXED the head is looked at among the other loads. */
@@ -285,29 +318,92 @@ inline take_word() {
 }
 inline take_payload() { stale = memory[PAY(PLACE(s))] != s; judge() }
 
-/* The sequence number is another one: the block must have been overwritten. */
-inline gone() {
+/* The sequence number is another one: the block must have been overwritten, and the
+   head, looked at after that, say so: else note_failure (lane.c) calls it damage. */
+inline gone(about_to_be_reused) {
 #ifdef REACHED_GONE
   assert(false);
 #endif
   assert(begun >= s + PLACES);
-  assert(memory[HEAD] >= s + PLACES - 1) /* may_be_gone in lane.c */
+  assert(about_to_be_reused)
 }
 
+/* is_valid, or the comparison of mapped_more and file_more: else it is called damage. */
 inline accept() {
 #ifdef REACHED_REUSE
   assert(s <= PLACES);
+#endif
+#ifdef REACHED_LENGTH
+  assert(!(again && complete));
 #endif
   assert(!SPOILT)
 }
 
 inline forget() {
-  s = 0; left = 0; complete = false; torn = false; seen = false; stale = false
+  s = 0; left = 0; complete = false; torn = false; seen = false;
+#if defined(NO_FENCE_WHEN_GONE)
+  near = false;
+#elif defined(LENGTH_AFTER_R5) || defined(REACHED_LENGTH) || defined(NO_R4_OF_MORE)
+  again = false;
+#endif
+  stale = false
+}
+
+/* A block that was being filled may be held until a later poll. */
+inline hold() {
+  if :: forget(); goto end :: !complete fi
+}
+
+/* R5, and what it decides: the block is gone, or accepted, and then perhaps held. */
+inline look_again() {
+  if
+#if defined(NO_R4) || defined(NO_R5)
+  :: accept()
+#else
+#ifdef NO_R4_OF_MORE
+  :: again -> accept()
+#endif
+  :: memory[SEQ(PLACE(s))] != s -> gone(MAY_BE_GONE); forget(); goto end
+  :: memory[SEQ(PLACE(s))] == s -> accept()
+#endif
+  fi
+#ifndef LENGTH_AFTER_R5
+  ;
+  hold()
+#endif
+}
+
+#ifdef LENGTH_AFTER_R5
+inline compare_late() {
+  if :: again && complete -> take_committed(); accept() :: else fi;
+  hold()
+}
+#endif
+
+/* evr_source_more, at that poll: what was added to the block. When it is complete by
+   now, as far as the head tells, its length is compared too. */
+inline take_up_again(added) {
+  if
+  :: !seen -> left = added
+  :: memory[HEAD] > s ->
+     complete = true;
+     if :: !seen -> left = LOAD_WORD | LOAD_PAYLOAD :: else fi;
+#ifndef LENGTH_AFTER_R5
+     left = left | LOAD_COMMITTED
+#endif
+  fi;
+#ifdef NO_R4_HERE /* of a file's block that grows R5 comes with the second call */
+  if :: complete || (left & LOAD_PAYLOAD) -> left = left | LOAD_SEQUENCE :: else fi;
+#endif
+#if defined(LENGTH_AFTER_R5) || defined(REACHED_LENGTH) || defined(NO_R4_OF_MORE)
+  again = true;
+#endif
+  goto more
 }
 
 #if MAPPING > 0
-/* own_block: through the mapping; own_more: a block that was being filled is held, and
-   what was added to it is copied later. */
+/* mapped_block; mapped_more: a block that was being filled is held, and what was added
+   to it is copied later. */
 active [MAPPING] proctype mapping_reader() {
   READER_STATE;
 end:
@@ -324,7 +420,7 @@ end:
      atomic {                                                    /* R1, acquire */
        if
        :: memory[SEQ(PLACE(s))] == s -> skip
-       :: else -> gone(); forget(); goto end
+       :: else -> gone(NEAR); forget(); goto end
        fi
      };
 #endif
@@ -338,7 +434,7 @@ more:
 #else
      :: LOAD(LOAD_PAYLOAD, complete || !(left & LOAD_WORD), take_payload()) /* R3 */
 #endif
-#ifdef NO_R4 /* then R5 may come before what R3 copies, not before R2 */
+#ifdef NO_R4_HERE /* then R5 may come before what R3 copies, not before R2 */
      :: LOAD(LOAD_SEQUENCE, !(left & LOAD_WORD),
              if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
 #endif
@@ -351,28 +447,15 @@ more:
 #endif
      :: left == 0 -> break
      od;                                                         /* R4 */
-     atomic {                                                    /* R5 */
-       if
-#if !defined(NO_R4) && !defined(NO_R5)
-       :: memory[SEQ(PLACE(s))] != s -> gone(); forget(); goto end
-       :: memory[SEQ(PLACE(s))] == s -> accept()
-#else
-       :: accept()
+#ifdef NO_FENCE_WHEN_GONE
+     near = NEAR;
 #endif
-       fi;
-       if
-       :: forget(); goto end
-       :: !complete && !seen
-       fi
-     };
-     atomic { /* the next poll: the head may be beyond the block by now */
-       left = LOAD_WORD | LOAD_PAYLOAD;
-#ifdef NO_R4
-       left = left | LOAD_SEQUENCE;
+     atomic { look_again() };                                    /* R5 */
+#ifdef LENGTH_AFTER_R5
+     atomic { compare_late() };
 #endif
-       if :: true :: memory[HEAD] > s -> complete = true fi;
-       goto more
-     }
+end_held:
+     atomic { take_up_again(LOAD_WORD | LOAD_PAYLOAD) }          /* mapped_more */
   od
 }
 #endif
@@ -380,7 +463,8 @@ more:
 #if FILE > 0
 /* file_block: with pread, whose loads within one call come in any order. What is
    not complete, and has an event, is copied a second time; of the first call then
-   only counts that it was seen. */
+   only counts that it was seen. file_more does the same with what was added (and
+   does not look at the header again, but for the length). */
 active [FILE] proctype file_reader() {
   READER_STATE;
 end:
@@ -392,10 +476,17 @@ end:
 #ifdef NO_R3
        left = left | LOAD_PAYLOAD;
 #endif
+#ifdef NO_FENCE_WHEN_GONE
+       near = NEAR
+#endif
      };
-     do /* first call: R1, R2 */
+more:
+     do /* first call: R1, R2; of a block that is complete also R3 */
      :: LOAD(LOAD_SEQUENCE, true,                                /* R1 */
-             if :: memory[SEQ(PLACE(s))] == s :: else -> gone(); forget(); goto end fi)
+             if
+             :: memory[SEQ(PLACE(s))] == s
+             :: else -> gone(MAY_BE_GONE); forget(); goto end
+             fi)
      :: LOAD(LOAD_HEADER, true, take_header())
      :: LOAD(LOAD_COMMITTED, true, take_committed())
      :: LOAD(LOAD_WORD, true, take_word())                       /* R2 */
@@ -411,15 +502,15 @@ end:
         atomic {
           torn = false;
           left = LOAD_HEADER | LOAD_WORD | LOAD_PAYLOAD;
-#ifdef NO_R4
-          left = left | LOAD_SEQUENCE;
+#ifdef NO_R4_HERE
+          if :: NO_R4_HERE -> left = left | LOAD_SEQUENCE :: else fi
 #endif
         };
         do /* second call: R3 */
         :: LOAD(LOAD_HEADER, true, take_header())
         :: LOAD(LOAD_WORD, true, torn = torn || memory[WORD(PLACE(s))] != s; judge())
         :: LOAD(LOAD_PAYLOAD, true, take_payload())
-#ifdef NO_R4
+#ifdef NO_R4_HERE
         :: LOAD(LOAD_SEQUENCE, true,
                 if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
 #endif
@@ -428,17 +519,15 @@ end:
      :: else
      fi;
 #endif
-     atomic {                                                    /* R5 */
-       if
-#if !defined(NO_R4) && !defined(NO_R5)
-       :: memory[SEQ(PLACE(s))] != s -> gone()
-       :: memory[SEQ(PLACE(s))] == s -> accept()
-#else
-       :: accept()
+#ifdef NO_FENCE_WHEN_GONE
+     near = NEAR;
 #endif
-       fi;
-       forget()
-     }
+     atomic { look_again() };                                    /* R5 */
+#ifdef LENGTH_AFTER_R5
+     atomic { compare_late() };
+#endif
+end_held:
+     atomic { take_up_again(LOAD_WORD) }                         /* file_more */
   od
 }
 #endif

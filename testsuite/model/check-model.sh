@@ -94,6 +94,7 @@ check_states() {
 check_mutations() {
   fails -DREACHED_REUSE mapping file ahead
   fails -DREACHED_GONE mapping file
+  fails -DREACHED_LENGTH mapping file
   for fence in -DNO_W2 -DNO_R4 -DNO_R5; do fails $fence mapping file ahead; done
   for look in -DR0_RELAXED -DR0_RELAXED+-DR1_RELAXED -DW5_RELAXED -DW6_RELAXED; do
     fails $look mapping file
@@ -101,6 +102,10 @@ check_mutations() {
   for swap in -DW1_AFTER_W3 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD; do
     fails $swap mapping file
   done
+  fails -DCOMMIT_AFTER_W5 mapping file ahead
+  fails -DNO_R4_OF_MORE mapping file
+  fails -DLENGTH_AFTER_R5 mapping file
+  fails -DNO_FENCE_WHEN_GONE mapping file
   fails -DR2_RELAXED mapping # a file has the second call instead:
   fails -DNO_R3 file
   fails -DONE_MORE ahead
