@@ -37,7 +37,7 @@ static int fail(lua_State *L, const struct eventring_error *error) {
 
 static int fail_code(lua_State *L, int code) {
   lua_pushnil(L);
-  lua_pushstring(L, eventring_strerror(code));
+  lua_pushstring(L, code == EVENTRING_E_STATE ? "this process does not record" : eventring_strerror(code));
   return 2;
 }
 
@@ -116,12 +116,21 @@ static bool user_events_on(lua_State *L) {
   return eventring_enabled(domain_of(L), EVENTRING_USER, EVENTRING_CLASS_USER);
 }
 
-/* Registers the name at stack index 1 and keeps it in the table `ids`. */
+static enum eventring_payload other_number(enum eventring_payload payload) {
+  return payload == EVENTRING_INT ? EVENTRING_DOUBLE : payload == EVENTRING_DOUBLE ? EVENTRING_INT : payload;
+}
+
+/* Registers the name at stack index 1 and keeps it in the table `ids`. Another domain may
+ * have used it before, with the other kind of number: that one holds. */
 static lua_Integer define(lua_State *L, int ids, enum eventring_def_kind kind, enum eventring_payload payload) {
   struct eventring_error error;
   size_t size;
   const char *name = luaL_checklstring(L, 1, &size);
   int id = eventring_register_user(kind, name, size, payload, &error);
+  if (id == EVENTRING_E_CONFLICT && payload != other_number(payload)) {
+    payload = other_number(payload);
+    id = eventring_register_user(kind, name, size, payload, &error);
+  }
   if (id < 0) luaL_error(L, "cannot define '%s': %s", name, error.text);
   lua_Integer entry = (lua_Integer)id * 8 + payload;
   lua_pushvalue(L, 1);
@@ -206,12 +215,17 @@ _Noreturn static void kind_changed(lua_State *L) {
   __builtin_unreachable();
 }
 
-/* The value at index 2 as an int64 or a double, as the definition says. */
+/* The number at index 2 as an integer. A program that runs unrecorded must not end because
+ * it is recorded, so a fraction is rounded; NaN is 0. */
 static int64_t integer_value(lua_State *L) {
   int ok;
+  if (lua_type(L, 2) != LUA_TNUMBER) kind_changed(L);
   lua_Integer i = lua_tointegerx(L, 2, &ok);
-  if (!ok || lua_type(L, 2) != LUA_TNUMBER) kind_changed(L);
-  return i;
+  if (ok) return i;
+  double rounded = round(lua_tonumber(L, 2));
+  if (rounded >= 0x1p63) return INT64_MAX;
+  if (rounded < -0x1p63) return INT64_MIN;
+  return isnan(rounded) ? 0 : (int64_t)rounded;
 }
 
 static double double_value(lua_State *L) {
@@ -219,10 +233,19 @@ static double double_value(lua_State *L) {
   return lua_tonumber(L, 2);
 }
 
-/* eventring.counter(name, number): the first value fixes integer or float. */
+/* A string that is a numeral becomes the number, as in arithmetic. */
+static void check_number(lua_State *L, int index) {
+  luaL_checknumber(L, index);
+  if (lua_type(L, index) != LUA_TSTRING) return;
+  lua_stringtonumber(L, lua_tostring(L, index));
+  lua_replace(L, index);
+}
+
+/* eventring.counter(name, number): the first value fixes integer or float; where it was an
+ * integer, later ones are rounded. */
 static int counter(lua_State *L) {
   luaL_checkstring(L, 1);
-  luaL_checknumber(L, 2);
+  check_number(L, 2);
   if (!user_events_on(L)) return 0;
   lua_Integer entry = lookup(L, COUNTER_IDS, EVENTRING_DEF_COUNTER, payload_of(L, 2));
   if (entry_payload(entry) == EVENTRING_INT)
@@ -232,7 +255,9 @@ static int counter(lua_State *L) {
   return 0;
 }
 
-/* eventring.event(name [, number or string]): the first use fixes the kind of value. */
+/* eventring.event(name [, number or string]): the first use fixes the kind of value: none,
+ * integer, float or string. Later numbers are converted to it, also to strings; anything
+ * else is an error. */
 static int event(lua_State *L) {
   luaL_checkstring(L, 1);
   enum eventring_payload payload = payload_of(L, 2);
@@ -253,7 +278,7 @@ static int event(lua_State *L) {
       eventring_event_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, double_value(L));
       break;
     default:
-      if (payload != EVENTRING_STRING) kind_changed(L);
+      if (payload == EVENTRING_NONE) kind_changed(L);
       const char *bytes = lua_tolstring(L, 2, &size);
       eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, bytes, size);
   }
@@ -455,13 +480,24 @@ static lua_Integer deliver_queue(lua_State *L, Cursor *c, lua_Integer max) {
   return delivered;
 }
 
-static void push_callbacks(lua_State *L, Cursor *c) {
-  c->wanted = 0;
+static bool is_callable(lua_State *L, int type) {
+  if (type == LUA_TFUNCTION) return true;
+  if (luaL_getmetafield(L, -1, "__call") == LUA_TNIL) return false;
+  lua_pop(L, 1);
+  return true;
+}
+
+/* Returns the set of those that are there. Reading a field may run the guest's code. */
+static uint32_t push_callbacks(lua_State *L) {
+  uint32_t wanted = 0;
   for (int i = 0; i < CB_COUNT; i++) {
     int type = lua_getfield(L, 2, callback_names[i]);
-    if (type != LUA_TNIL) c->wanted |= 1u << i;
+    if (type == LUA_TNIL) continue;
+    if (!is_callable(L, type))
+      luaL_argerror(L, 2, lua_pushfstring(L, "field '%s' is a %s, not a function", callback_names[i], lua_typename(L, type)));
+    wanted |= 1u << i;
   }
-  lua_getiuservalue(L, 1, 1);
+  return wanted;
 }
 
 /* Marks the end of a poll however it ends. */
@@ -487,9 +523,12 @@ static int cursor_poll(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_Integer max = luaL_optinteger(L, 3, 0);
   luaL_argcheck(L, max >= 0, 3, "must not be negative");
-  if (c->polling) return luaL_error(L, "cursor is already being polled");
   lua_settop(L, 3);
-  push_callbacks(L, c);
+  uint32_t wanted = push_callbacks(L);
+  check_cursor(L); /* again: see there */
+  if (c->polling) return luaL_error(L, "cursor is already being polled");
+  c->wanted = wanted;
+  lua_getiuservalue(L, 1, 1);
   guard_poll(L, c);
   int status = 0;
   if (c->head == c->tail) {
@@ -572,7 +611,8 @@ static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
   if (lua_isnoneornil(L, 1)) return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);
   luaL_checktype(L, 1, LUA_TTABLE);
   if (lua_getfield(L, 1, "path") != LUA_TNIL) {
-    const char *path = luaL_checkstring(L, -1);
+    const char *path = lua_tostring(L, -1);
+    if (path == NULL) return luaL_argerror(L, 1, "field 'path' is not a string");
     return eventring_open_path(&c->handle, path, EVENTRING_OPEN_MERGED, error);
   }
   if (lua_getfield(L, 1, "pid") == LUA_TNIL) return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);

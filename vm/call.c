@@ -81,7 +81,7 @@ TValue *vm_try_call_meta(lua_State *L, TValue *func) {
     func = call_meta_step(L, func);
     if (is_function(func)) return func;
   }
-  error_run(L, "'__call' chain too long; possibly a loop");
+  error_run(L, "'__call' chain too long; possible loop");
 }
 
 /* ---- recovering from errors ------------------------------------------------------- */

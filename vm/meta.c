@@ -107,7 +107,7 @@ TValue *meta_prepare_get(lua_State *L, const TValue *o, const TValue *key, TValu
     if (is_function(handler)) return push_call(L, handler, o, key);
     o = handler;
   }
-  error_run(L, "'__index' chain too long; possibly a loop");
+  error_run(L, "'__index' chain too long; possible loop");
 }
 
 TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const TValue *value) {
@@ -123,7 +123,7 @@ TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const
     if (is_function(handler)) return push_call3(L, handler, o, key, value);
     o = handler;
   }
-  error_run(L, "'__newindex' chain too long; possibly a loop");
+  error_run(L, "'__newindex' chain too long; possible loop");
 }
 
 void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result) {

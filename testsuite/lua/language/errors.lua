@@ -156,7 +156,7 @@ do -- tracebacks name what they can
   local tb = outer()
   assert(tb:find("^top\nstack traceback:\n") and tb:find("local 'inner'", 1, true) and tb:find("errors.lua:%d+: in"), tb)
   assert(debug.traceback("m", 1):find("main chunk", 1, true))
-  assert(debug.traceback(nil) == nil or true)
+  assert(debug.traceback(nil):find("^stack traceback:"))
   local t = {}
   assert(debug.traceback(t) == t)
   function global_of_trace() return (debug.traceback("x")) end
@@ -164,4 +164,16 @@ do -- tracebacks name what they can
   global_of_trace = nil
   local obj = { method = function() local s = debug.traceback("x") return s end }
   assert(obj:method():find("method", 1, true))
+end
+
+do -- chains of metamethods that come back to where they began
+  local t = setmetatable({}, {})
+  local function closes(metamethod, f)
+    getmetatable(t)[metamethod] = t
+    local ok, message = pcall(f)
+    assert(not ok and message:find("'" .. metamethod .. "' chain too long; possible loop", 1, true), message)
+  end
+  closes("__index", function() return t.x end)
+  closes("__newindex", function() t.x = 1 end)
+  closes("__call", function() t() end)
 end

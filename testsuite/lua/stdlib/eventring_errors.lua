@@ -1,0 +1,113 @@
+-- Wrong arguments of the module `eventring`: the exact messages, the same whether the
+-- program is recorded or not, but for what only the recorder can refuse.
+local eventring = require "eventring"
+
+local function expect(message, f, ...)
+  local ok, got = pcall(f, ...)
+  assert(not ok, message)
+  got = got:gsub("^[^:]+:%d+: ", "")
+  assert(got == message, ("%q instead of %q"):format(got, message))
+end
+
+local function refused(message, ...)
+  local result, why = ...
+  assert(result == nil and why == message, why)
+end
+
+local function wrong_arguments()
+  for _, name in ipairs { "begin_span", "end_span", "span", "counter", "event", "enable", "disable" } do
+    expect(("bad argument #1 to 'eventring.%s' (string expected, got no value)"):format(name), eventring[name])
+    expect(("bad argument #1 to 'eventring.%s' (string expected, got table)"):format(name), eventring[name], {}, 1)
+  end
+  expect("bad argument #2 to 'eventring.counter' (number expected, got no value)", eventring.counter, "c")
+  expect("bad argument #2 to 'eventring.counter' (number expected, got string)", eventring.counter, "c", "x")
+  expect("bad argument #2 to 'eventring.event' (number or string expected, got table)", eventring.event, "e", {})
+  expect("bad argument #2 to 'eventring.event' (number or string expected, got boolean)", eventring.event, "e", true)
+  expect("bad argument #2 to 'eventring.span' (value expected)", eventring.span, "s")
+  expect("attempt to call a nil value", eventring.span, "s", nil)
+  expect("bad argument #1 to 'eventring.enable' (no class 'frobs')", eventring.enable, "frobs")
+  expect("bad argument #1 to 'eventring.cursor' (table expected, got number)", eventring.cursor, 5)
+  expect("bad argument #1 to 'eventring.cursor' (field 'path' is not a string)", eventring.cursor, { path = {} })
+  for _, pid in ipairs { 0, -1, 1.5, "x", 1 << 31 } do
+    expect("bad argument #1 to 'eventring.cursor' (field 'pid' is not a process id)", eventring.cursor, { pid = pid })
+  end
+  refused("/nonexistent/x: No such file or directory", eventring.cursor { path = "/nonexistent/x" })
+  refused("/: not a regular file", eventring.cursor { path = "/" })
+  refused("no process 2147483647", eventring.cursor { pid = 2147483647 })
+end
+
+wrong_arguments()
+local none = "this process does not record"
+refused(none, eventring.cursor())
+refused(none, eventring.pause())
+refused(none, eventring.resume())
+refused(none, eventring.classes())
+refused(none, eventring.enable "gc")
+refused(none, eventring.disable "gc")
+assert(eventring.path() == nil and select("#", eventring.stop()) == 0)
+if not eventring.start() then return end -- told by other tests
+assert(eventring.start() == true, "twice is once")
+wrong_arguments()
+
+-- What only the recorder refuses.
+expect("cannot define '': an event name must have 1 to 95 bytes", eventring.event, "")
+expect(("cannot define '%s': an event name must have 1 to 95 bytes"):format(("n"):rep(96)), eventring.begin_span, ("n"):rep(96))
+expect("cannot define 'a\nb': an event name holds a control character", eventring.counter, "a\nb", 1)
+eventring.event(("n"):rep(95))
+eventring.event "bare"
+eventring.event("number", 1)
+eventring.event("text", "x")
+local function other_kind(name, ...)
+  expect(("'%s' was first used with another kind of value"):format(name), eventring.event, name, ...)
+end
+other_kind("bare", 1)
+other_kind("bare", "x")
+other_kind("number")
+other_kind("number", "1")
+other_kind "text"
+
+-- Cursors.
+local cursor = assert(eventring.cursor())
+expect("bad argument #2 to '?' (table expected, got no value)", cursor.poll, cursor)
+expect("bad argument #3 to '?' (must not be negative)", cursor.poll, cursor, {}, -1)
+expect("bad argument #1 to '?' (eventring.cursor expected, got FILE*)", cursor.poll, io.stdout, {})
+expect("bad argument #1 to 'poll' (field 'user_event' is a number, not a function)",
+  function() cursor:poll { user_event = 5 } end)
+local called = 0
+cursor:poll { user_event = setmetatable({}, { __call = function() called = called + 1 end }) }
+assert(called > 0)
+
+-- An error in a callback leaves the rest for the next poll.
+for _ = 1, 3 do eventring.event "bare" end
+expect("mine", cursor.poll, cursor, { user_event = function() error("mine", 0) end })
+called = 0
+cursor:poll({ user_event = function() called = called + 1 end }, 1)
+assert(called == 1)
+cursor:poll { user_event = function() called = called + 1 end }
+assert(called == 2)
+
+-- Polled while it is polled, or closed: from a callback, and from where callbacks are looked up.
+eventring.event "bare"
+expect("cursor is already being polled", cursor.poll, cursor, { user_event = function() cursor:poll {} end })
+assert(cursor:poll(setmetatable({}, { __index = function() cursor:poll {} end })) >= 0)
+local shut = assert(eventring.cursor())
+eventring.event "bare"
+assert(shut:poll { user_event = function() shut:close() end } > 0)
+shut = assert(eventring.cursor())
+local closed = "attempt to use a closed cursor"
+expect(closed, shut.poll, shut, setmetatable({}, { __index = function() shut:close() end }))
+expect(closed, shut.poll, shut, {})
+expect(closed, shut.finished, shut)
+expect(closed, shut.info, shut)
+do local closed_by_scope <close> = assert(eventring.cursor()) end
+
+-- The catalogue is full: the call that would add a name says so, older names stay usable.
+local ok, message
+for i = 1, 8192 do
+  ok, message = pcall(eventring.event, "name " .. i)
+  if not ok then break end
+end
+assert(not ok and message:find("the catalogue holds at most 8192 events", 1, true))
+eventring.event "bare"
+cursor:close()
+eventring.stop()
