@@ -262,11 +262,10 @@ static void invoke(lua_State *L, const Call *call, ffi_cif *cif, void **values) 
     run_c(L, call, cif, cd->address, values);
     return;
   }
-  union { ffi_arg integer; long double number; void *pointer; } result;
+  union { ffi_arg integer; long double number; } result;
   result.integer = 0;
   run_c(L, call, cif, &result, values);
-  if (t->kind == CKIND_REFERENCE && is_aggregate(t->element)) cdata_push_reference(L, t->element, result.pointer, NULL);
-  else convert_push(L, t, &result, NULL);
+  convert_push(L, t, &result, NULL);
 }
 
 static void call_fixed(lua_State *L, const Call *call, CallPlan *plan) {

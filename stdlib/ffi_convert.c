@@ -177,6 +177,12 @@ bool convert_set_scalar(const CType *t, void *p, const TValue *value) {
   return true;
 }
 
+_Noreturn static COLD void null_reference(lua_State *L, const CType *t) {
+  char name[CTYPE_NAME_MAX];
+  luaL_error(L, "attempt to use a NULL reference of type '%s'", ctype_name(t, name));
+  __builtin_unreachable();
+}
+
 void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
   if (likely(convert_get_scalar(t, p, L->top))) {
     L->top++;
@@ -186,7 +192,10 @@ void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
     case ACCESS_U64: push_scalar_cdata(L, t->plain, p); return;
     case ACCESS_LONG_DOUBLE: push_long_double(L, t, p); return;
     case ACCESS_POINTER: cdata_push_pointer(L, t->plain, LOAD(void *), NULL); return;
-    case ACCESS_REFERENCE: convert_push(L, t->element, LOAD(void *), NULL); return;
+    case ACCESS_REFERENCE:
+      if (LOAD(void *) == NULL) null_reference(L, t);
+      convert_push(L, t->element, LOAD(void *), NULL);
+      return;
     case ACCESS_AGGREGATE: cdata_push_reference(L, t, p, owner); return;
     default: /* void, function */
       if (t->kind == CKIND_FUNCTION) ccall_push_function(L, NULL, t, p);
@@ -283,12 +292,21 @@ static bool accepts_string(const CType *to) {
   return (to->quals & QUAL_CONST) && (to->kind == CKIND_VOID || to->flags & CTYPE_BYTE);
 }
 
-/* The FILE * of a file of the io library, or NULL. */
-static void *file_of(lua_State *L, const Userdata *u) {
+static bool is_file(lua_State *L, const Userdata *u) {
   const TValue *files = table_get_str(as_table(&L->domain->registry), string_from_c(L, LUA_FILEHANDLE));
-  if (!is_table(files) || u->metatable != as_table(files)) return NULL;
-  const luaL_Stream *stream = (const luaL_Stream *)userdata_payload((Userdata *)u);
-  return stream->closef != NULL ? stream->f : NULL;
+  return is_table(files) && u->metatable == as_table(files);
+}
+
+/* A file of the io library passes for its FILE, other userdata for its own bytes. A closed
+ * file passes for nothing: C would take what was its FILE. */
+static bool userdata_pointer(lua_State *L, Userdata *u, const CType *to, bool cast, void **result) {
+  if (u->kind != USERDATA_PLAIN) return false;
+  *result = userdata_payload(u);
+  if (!is_file(L, u)) return cast || to->kind == CKIND_VOID;
+  const luaL_Stream *stream = *result;
+  if (stream->closef == NULL) luaL_error(L, "attempt to use a closed file");
+  *result = stream->f;
+  return cast || to->kind == CKIND_VOID || to->kind == CKIND_RECORD;
 }
 
 /* The pointer that a cdata stands for where one of type `to` (its element) is wanted. */
@@ -338,12 +356,7 @@ static bool to_pointer(lua_State *L, CType *t, const TValue *o, bool cast, void 
     default: return false;
   }
   const Cdata *cd = cdata_of(o);
-  if (cd != NULL) return cdata_pointer(cd, to, cast, result);
-  Userdata *u = as_userdata(o);
-  if (u->kind != USERDATA_PLAIN) return false;
-  *result = file_of(L, u);
-  if (*result == NULL) *result = userdata_payload(u);
-  return cast || to->kind == CKIND_VOID || (to->kind == CKIND_RECORD && *result != userdata_payload(u));
+  return cd != NULL ? cdata_pointer(cd, to, cast, result) : userdata_pointer(L, as_userdata(o), to, cast, result);
 }
 
 /* ---- Lua to C --------------------------------------------------------------------------------------- */
@@ -384,6 +397,7 @@ static void store_reference(lua_State *L, CType *t, void *p, const TValue *o, co
   if (from->kind == CKIND_POINTER && t->element->plain != from->plain) {
     void *target;
     if (!cdata_pointer(cd, t->element, false, &target)) convert_error(L, o, t, NULL, blame);
+    if (target == NULL) convert_error(L, o, t, "the pointer is NULL", blame);
     STORE(void *, target);
   } else {
     if (!compatible(from, t->element, 0)) convert_error(L, o, t, NULL, blame);
