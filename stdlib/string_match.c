@@ -300,9 +300,9 @@ static int strlib_gsub(lua_State *L) {
   size_t ls, lp;
   const char *s = luaL_checklstring(L, 1, &ls);
   const char *p = luaL_checklstring(L, 2, &lp);
+  lua_Integer limit = luaL_optinteger(L, 4, (lua_Integer)ls + 1), count = 0; /* before the third, as the reference */
   Replacement replacement;
   read_replacement(L, &replacement);
-  lua_Integer limit = luaL_optinteger(L, 4, (lua_Integer)ls + 1), count = 0;
   AnchoredPattern pattern;
   _Alignas(PatternNode) char storage[PATTERN_SMALL_STORAGE];
   Match m;
