@@ -413,14 +413,18 @@ static _Atomic uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_
   return w->notified && another_can_go ? waiter_notify_first(queue) : NULL;
 }
 
+/* What is asked of the domain comes first: it would be an error later, in what closes its
+ * variables after this one. */
+static ChannelResult leave_orphaned(Isolate *self) {
+  if (atomic_load(&self->attention) != 0) return CHANNEL_ATTENTION;
+  self->abandoned = true;
+  return CHANNEL_ORPHANED;
+}
+
 /* Before it waits: may it? */
 static ChannelResult reason_to_leave(const Channel *c, Isolate *self, uint64_t deadline) {
   if (deadline == 0) return CHANNEL_TIMEOUT;
-  if (is_orphaned(c)) {
-    self->abandoned = true;
-    return CHANNEL_ORPHANED;
-  }
-  return CHANNEL_OK;
+  return is_orphaned(c) ? leave_orphaned(self) : CHANNEL_OK;
 }
 
 static ChannelResult result_of_wait(WaitResult waited) {
@@ -558,8 +562,7 @@ ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Is
     s.again = true;
     if (s.orphaned == n) {
       leave_all(&s);
-      self->abandoned = true;
-      result = CHANNEL_ORPHANED;
+      result = leave_orphaned(self);
       break;
     }
     waited = result_of_wait(isolate_wait(self, deadline));

@@ -74,6 +74,7 @@ static struct {
   _Atomic uint32_t next_id;
   _Atomic bool ending;
   _Atomic int exiting;                     /* number of the thread that ends the program, or 0 */
+  uint64_t cancelled_at;                   /* when the program's end first cancelled all, ns; 0: not yet */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 _Alignas(64) _Atomic uint64_t isolate_waits; /* who spins reads it all the time */
@@ -316,11 +317,15 @@ static void report_lost_errors_locked(void) {
 /* Handlers of variables to be closed have some time; then nothing can catch the error
  * for long. */
 static void cancel_all(void) {
-  uint64_t begin = isolate_now();
   lock_registry();
   atomic_store(&registry.ending, true);
-  ask_spawned(ATTENTION_CANCEL);
-  for (uint64_t took = 0; !(all_ended() && hosts_stopped()) && took < END_PATIENCE_MS * NS_PER_MS; took = isolate_now() - begin) {
+  if (registry.cancelled_at == 0) {
+    registry.cancelled_at = isolate_now();
+    ask_spawned(ATTENTION_CANCEL);
+  }
+  for (;;) {
+    uint64_t took = isolate_now() - registry.cancelled_at;
+    if ((all_ended() && hosts_stopped()) || took >= END_PATIENCE_MS * NS_PER_MS) break;
     if (took >= END_GRACE_MS * NS_PER_MS) ask_spawned(ATTENTION_END);
     if (is_spawned_thread()) stop_hosts_locked();
     wait_for_end_locked(END_LOOK_MS);
@@ -339,6 +344,11 @@ static void wait_for_all(void) {
 static void claim_exit(void) {
   int mine = (int)syscall(SYS_gettid), who = 0;
   if (!atomic_compare_exchange_strong(&registry.exiting, &who, mine) && who != mine) stand_still();
+}
+
+void isolate_end_others(void) {
+  claim_exit();
+  cancel_all();
 }
 
 void isolate_end_all(bool cancel) {

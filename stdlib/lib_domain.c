@@ -139,7 +139,10 @@ static int run_birth(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* The message handler: the error and a text with its traceback, both as results of one. */
+/* Its address is a key of the registry: the last error and a text with its traceback. */
+static const char description_key;
+
+/* The message handler. The error itself stays as it is, for those who close variables. */
 static int describe_error(lua_State *L) {
   lua_settop(L, 1);
   luaL_tolstring(L, 1, NULL);
@@ -150,6 +153,8 @@ static int describe_error(lua_State *L) {
   lua_rawseti(L, -2, 1);
   lua_pushvalue(L, -2);
   lua_rawseti(L, -2, 2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &description_key);
+  lua_settop(L, 1);
   return 1;
 }
 
@@ -163,17 +168,25 @@ static Outcome failed(Message *m, const char *text) {
   return (Outcome){ISOLATE_FAILED, m, strdup(text)}; /* NULL, without memory, is told as such */
 }
 
-/* Of the error on top: what describe_error made, or, when it could not, what there is. */
+/* What describe_error made of the error on top; NULL: nothing. Stays on the stack, below
+ * the error. Raises nothing. */
+static const char *find_description(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &description_key) != LUA_TTABLE) return lua_pop(L, 1), NULL;
+  lua_rawgeti(L, -1, 1);
+  bool same = lua_rawequal(L, -1, -3);
+  lua_pop(L, 1);
+  lua_rawgeti(L, -1, 2);
+  lua_replace(L, -2);
+  lua_insert(L, -2);
+  return same ? lua_tostring(L, -2) : NULL;
+}
+
+/* Of the error on top. */
 static Outcome outcome_of_error(lua_State *L) {
   char why[512];
-  if (!lua_istable(L, -1)) {
-    const char *text = lua_tostring(L, -1);
-    return failed(NULL, text != NULL ? text : "error in error handling");
-  }
-  lua_rawgeti(L, -1, 2);
-  lua_rawgeti(L, -2, 1);
-  Message *m = lua_isstring(L, -1) ? NULL : transfer_try_encode(L, 1, "error", false, why, sizeof why);
-  return failed(m, lua_tostring(L, -2));
+  const char *described = find_description(L), *text = lua_tostring(L, -1);
+  if (described == NULL) return failed(NULL, text != NULL ? text : "error in error handling");
+  return failed(text != NULL ? NULL : transfer_try_encode(L, 1, "error", false, why, sizeof why), described);
 }
 
 static Outcome outcome_of_results(lua_State *L, int n) {

@@ -40,7 +40,10 @@ static int os_exit(lua_State *L) {
     status = lua_toboolean(L, 1) ? EXIT_SUCCESS : EXIT_FAILURE;
   else
     status = (int)luaL_optinteger(L, 1, EXIT_SUCCESS);
-  if (lua_toboolean(L, 2)) lua_close(L);
+  if (lua_toboolean(L, 2)) {
+    isolate_end_others();
+    lua_close(L);
+  }
   isolate_end_all(true);
   exit(status);
 }

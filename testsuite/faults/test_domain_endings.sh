@@ -94,4 +94,31 @@ unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
 is "warnings: status" 0 $?
 is "warnings" 1 "$(grep -c '^saros: warning: domain' out.txt)"
 has "warning" "saros: warning: domain 1 (lost) ended with an error, and was not joined: (command line):2: nobody listens" "$(cat out.txt)"
+
+# Domains that wait for each other when main has been closed are cancelled before that:
+# what closes their variables is left in peace.
+cat >waiting.lua <<'END'
+local domain = require "domain"
+local ballast = {} -- so that closing main takes its time
+for i = 1, 100000 do ballast[i] = {i} end
+local channel, started = domain.channel(), domain.channel()
+for i = 1, 2 do
+  domain.spawn(function()
+    local closed <close> = setmetatable({}, {__close = function(_, why)
+      domain.sleep(0.05)
+      local file <close> = io.open("closed" .. i, "w")
+      file:write(tostring(why))
+    end})
+    started:send(true)
+    channel:receive()
+  end)
+end
+for i = 1, 2 do started:receive() end
+if ... == "error" then error("the end") else os.exit(3, true) end
+END
+for how in error exit; do
+  rm -f closed*
+  "$SAROS" waiting.lua $how 2>out.txt
+  is "waiting, $how: closed variables" 2 "$(cat closed* | grep -o "domain was cancelled" | wc -l)"
+done
 finish

@@ -47,6 +47,22 @@ do
   local ok, message = pcall(function() return domain.spawn({name = "bad"}, function() fails() end):join() end)
   assert(not ok and message:find("spawn.lua:%d+: boom\nin domain %d+ %(bad%)\nstack traceback:\n", 1))
   assert(message:find("in upvalue 'fails'", 1, true), message)
+  -- what closes variables sees the error itself, and may put another in its place
+  local seen = domain.channel(4)
+  local function closes(value, other)
+    local closed <close> = setmetatable({}, {__close = function(_, e)
+      seen:send(type(e) == "table" and e.code or e)
+      if other ~= nil then error(other, 0) end
+    end})
+    error(value, 0)
+  end
+  assert(not pcall(function() domain.spawn(closes, {code = 6}):join() end))
+  assert(not pcall(function() domain.spawn(closes, "text"):join() end))
+  local ok, m = pcall(function() return domain.spawn(closes, "first", "second"):join() end)
+  assert(not ok and m:find("^second\nin domain ") and m:find("stack traceback:", 1, true), m)
+  local got = {}
+  for _ = 1, 3 do got[seen:receive()] = true end
+  assert(got[6] and got.text and got.first)
   local h = domain.spawn(function() error({code = 5}) end)
   local ok, e = pcall(h.join, h)
   assert(not ok and e.code == 5 and h.status == "failed")
