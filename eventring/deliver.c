@@ -279,6 +279,16 @@ decode_bytes(struct evr_lane *lane, struct run *run, uint64_t word,
   return true;
 }
 
+/* An event without payload, whatever its definition says of one. */
+static inline __attribute__((always_inline)) bool
+decode_bare(struct evr_lane *lane, struct run *run, unsigned kind,
+            const struct evr_definition *d) {
+  if (kind <= EVENTRING_END || d->def.kind != def_kind_of[kind]) return false;
+  set_point(lane, run, d, EVR_TAGS(kind, EVENTRING_NONE, 0));
+  set_bytes(&lane->event, 0, NULL, 0);
+  return true;
+}
+
 static inline __attribute__((always_inline)) void
 set_span(struct evr_lane *lane, struct run *run, const struct evr_definition *d,
          uint64_t begin_ns, uint64_t tags) {
@@ -319,7 +329,7 @@ decode_plain(const struct evr_trace *trace, struct evr_lane *lane, struct run *r
              EVR_TAGS(EVENTRING_END, EVENTRING_NONE, EVENTRING_MATCHED));
     return true;
   }
-  return what >= 8 && decode_bytes(lane, run, word, d);
+  return what >= 8 ? decode_bytes(lane, run, word, d) : decode_bare(lane, run, what, d);
 }
 
 static inline __attribute__((always_inline)) void
@@ -369,11 +379,22 @@ deliver_until(const struct evr_trace *trace, struct evr_lane *lane, uint64_t unt
 
 /* Delivers the event that was looked for, and those after it. Twice the same code:
    without a bound on time (one ring, or ring by ring) and with one. */
+static __attribute__((noinline)) void
+deliver_all(const struct evr_trace *trace, struct evr_lane *lane, struct evr_sink *sink) {
+  deliver_until(trace, lane, UINT64_MAX, sink);
+}
+
+static __attribute__((noinline)) void
+deliver_some(const struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
+             struct evr_sink *sink) {
+  deliver_until(trace, lane, until, sink);
+}
+
 static void deliver_run(const struct evr_trace *trace, struct evr_lane *lane,
                         uint64_t until, struct evr_sink *sink) {
   lane->tags = (uint64_t)lane->ring << 16;
-  if (until == UINT64_MAX) deliver_until(trace, lane, UINT64_MAX, sink);
-  else deliver_until(trace, lane, until, sink);
+  if (until == UINT64_MAX) deliver_all(trace, lane, sink);
+  else deliver_some(trace, lane, until, sink);
 }
 
 /* ---- What is queued ---------------------------------------------------------------------------- */

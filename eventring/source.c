@@ -159,26 +159,51 @@ static uint32_t first_event(const uint64_t *words) {
   return FORMAT_BLOCK_HEADER_WORDS + open * (uint32_t)FORMAT_OPEN_WORDS;
 }
 
-enum { RUN = 8 };
+enum {
+  RUN = 16,  /* words looked at together */
+  FEW = 8,   /* events of one word after which runs of them are looked for */
+  MIXED = 24 /* events walked one after the other where lengths are mixed */
+};
 
-/* Are the next RUN words events of one word each? Without a branch for each word,
-   so that the compiler may use vectors. */
+typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Are the next RUN words events of one word each? Without a branch for each word. */
 static inline bool is_run(const uint64_t *words) {
-  uint64_t lengths = 0, no_kind = 0;
-  for (int i = 0; i < RUN; i++) {
-    lengths |= words[i];
-    no_kind |= (words[i] & 7) - 1; /* bit 63: kind 0 */
+  words2 lengths = {0}, no_kind = {0};
+  for (int i = 0; i < RUN; i += 2) {
+    words2 two = *(const words2 *)(words + i);
+    lengths |= two;
+    no_kind |= (two & 7) - 1; /* bit 63: kind 0 */
   }
-  return !(lengths & FORMAT_LENGTH_MASK) && !(no_kind >> 63);
+  return !((lengths[0] | lengths[1]) & FORMAT_LENGTH_MASK) &&
+         !((no_kind[0] | no_kind[1]) >> 63);
+}
+
+/* Passes over events of the same length as the one at `at`. That there is one more is a
+   guess of the processor, else it would wait for each word before it can fetch the next. */
+static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t bound) {
+  uint64_t length_bits = words[at] & FORMAT_LENGTH_MASK;
+  uint32_t length = 1 + word_length(words[at]);
+  do {
+    evr_forget(&length);
+    at += length;
+  } while (at < bound && (words[at] & FORMAT_LENGTH_MASK) == length_bits &&
+           word_kind(words[at]));
+  return at;
+}
+
+/* Passes over as many as MIXED events of any length. Each waits for the word of the one
+   before, which takes less than a wrong guess. */
+static inline uint32_t pass_mixed(const uint64_t *words, uint32_t at, uint32_t bound) {
+  for (int i = 0; i < MIXED && at < bound && word_kind(words[at]); i++)
+    at += 1 + word_length(words[at]);
+  return at;
 }
 
 /* Walks copied words from `at` up to `bound`; where the events end. Sets *sound to
-   false when one would reach beyond the block or has no kind. Events of one word, and
-   of as many words as the one before, are told apart by branches, which the processor
-   guesses: else it would wait for each word before it can fetch the next. */
+   false when one would reach beyond the block or has no kind. */
 static uint32_t walk(const uint64_t *words, uint32_t at, uint32_t bound, bool *sound) {
   uint32_t run = at; /* from here on all events had one word */
-  uint32_t last = 0; /* words of the last longer event */
   while (at < bound) {
     uint64_t word = words[at];
     if (!word_kind(word)) {
@@ -186,14 +211,13 @@ static uint32_t walk(const uint64_t *words, uint32_t at, uint32_t bound, bool *s
       break;
     }
     if (!(word & FORMAT_LENGTH_MASK)) {
-      if (++at - run < RUN) continue;
+      if (++at - run < FEW) continue;
       while (at + RUN <= bound && is_run(words + at)) at += RUN;
-    } else if (1 + word_length(word) == last) {
-      evr_forget(&last);
-      at += last;
     } else {
-      last = 1 + word_length(word);
-      at += last;
+      bool mixed = at - run < FEW;
+      uint32_t from = at;
+      at = pass_alike(words, at, bound);
+      if (mixed && at - from < 4 * (1 + word_length(word))) at = pass_mixed(words, at, bound);
     }
     run = at;
   }

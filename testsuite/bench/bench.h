@@ -88,6 +88,7 @@ void output_end(void);
 
 enum { SPAN_ID = EVENTRING_ID_HOST, COUNTER_ID, USER_SPAN_ID };
 extern unsigned user_span_id, counter_id; /* not constants to the compiler */
+extern unsigned event_id, int_event_id, double_event_id, string_event_id;
 void register_events(void);
 /* Ends the program with a message when it fails. */
 void start_recorder(const char *directory);

@@ -216,7 +216,15 @@ void report(const struct row *row, const struct series *series, const char *form
 
 /* ---- The recorder ---------------------------------------------------------------------- */
 
-unsigned user_span_id, counter_id;
+unsigned user_span_id, counter_id, event_id, int_event_id, double_event_id, string_event_id;
+
+static unsigned register_event(const char *name, enum eventring_payload payload) {
+  struct eventring_error error = {0};
+  int id = eventring_register_user(EVENTRING_DEF_EVENT, name, strlen(name), payload, &error);
+  if (id >= 0) return (unsigned)id;
+  fprintf(stderr, "eventring_bench: %s\n", error.text);
+  exit(1);
+}
 
 void register_events(void) {
   static const struct eventring_def defs[] = {
@@ -234,6 +242,10 @@ void register_events(void) {
   }
   counter_id = first + 1;
   user_span_id = (unsigned)id;
+  event_id = register_event("bench.event", EVENTRING_NONE);
+  int_event_id = register_event("bench.int", EVENTRING_INT);
+  double_event_id = register_event("bench.double", EVENTRING_DOUBLE);
+  string_event_id = register_event("bench.string", EVENTRING_STRING);
 }
 
 void start_recorder(const char *directory) {

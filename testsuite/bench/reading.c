@@ -80,6 +80,85 @@ static void bench_events(int domains_wanted) {
            domains_wanted, domains_wanted > 1 ? "s" : "");
 }
 
+/* ---- Events of other kinds --------------------------------------------------------- */
+
+/* Each writes one event, or two. */
+static void write_span(eventring_domain *d) {
+  eventring_user_begin(d, user_span_id);
+  eventring_user_end(d, user_span_id);
+}
+static void write_counter(eventring_domain *d) {
+  eventring_user_counter(d, counter_id, 42);
+}
+static void write_event(eventring_domain *d) {
+  eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, event_id);
+}
+static void write_int(eventring_domain *d) {
+  eventring_event_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, int_event_id, 42);
+}
+static void write_double(eventring_domain *d) {
+  eventring_event_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, double_event_id, 4.2);
+}
+static void write_string(eventring_domain *d) {
+  static const char text[] = "seventeen letters";
+  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, string_event_id, text,
+                        sizeof text - 1);
+}
+
+static uint64_t random_state;
+static unsigned draw(unsigned below) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (unsigned)(random_state % below);
+}
+
+/* A begin or an end, at random: spans nested up to 32 deep. */
+static void write_nested(eventring_domain *d) {
+  static int depth;
+  if (depth > 0 && (depth == 32 || draw(2))) {
+    depth--;
+    eventring_user_end(d, user_span_id);
+  } else {
+    depth++;
+    eventring_user_begin(d, user_span_id);
+  }
+}
+static void write_any(eventring_domain *d) {
+  static bench_loop *const any[] = {write_nested, write_nested, write_counter, write_string};
+  any[draw(4)](d);
+}
+
+/* A ring of each kind in turn, own rings, one domain. */
+static void bench_kinds(void) {
+  static struct {
+    bench_loop *write;
+    struct reading reading;
+  } kinds[] = {
+      {write_span, {"spans", false, 0, {{0}, 0}}},
+      {write_counter, {"counters", false, 0, {{0}, 0}}},
+      {write_event, {"events without payload", false, 0, {{0}, 0}}},
+      {write_int, {"events with an integer", false, 0, {{0}, 0}}},
+      {write_double, {"events with a double", false, 0, {{0}, 0}}},
+      {write_string, {"strings of 17 bytes", false, 0, {{0}, 0}}},
+      {write_nested, {"nested spans, at random", false, 0, {{0}, 0}}},
+      {write_any, {"one of begin, end, counter, string, at random", false, 0, {{0}, 0}}}};
+  enum { KINDS = sizeof kinds / sizeof kinds[0] };
+  random_state = 88172645463325252u;
+  for (int round = 0; round < bench.rounds; round++)
+    for (int i = 0; i < KINDS; i++) {
+      start_recorder(bench.shm ? bench.shm : bench.disk);
+      eventring_domain *domain = eventring_domain_start("bench", NULL);
+      for (int n = 0; n < 3 * LOOPS; n++) kinds[i].write(domain);
+      for (int n = 0; n < 6; n++) read_all(&kinds[i].reading);
+      eventring_domain_stop(domain);
+      eventring_stop();
+    }
+  struct row row = {"ns", NULL, NULL, NO_BAR, 0};
+  for (int i = 0; i < KINDS; i++)
+    report(&row, &kinds[i].reading.series, "an event, own rings: %s", kinds[i].reading.name);
+}
+
 /* ---- Idle polls -------------------------------------------------------------------- */
 
 static double idle_poll(eventring_cursor *cursor) {
@@ -147,6 +226,7 @@ void bench_reading(void) {
   table("Reading");
   bench_events(1);
   bench_events(FEW);
+  bench_kinds();
   bench_idle(1);
   bench_idle(EVENTRING_MAX_DOMAINS);
   bench_opening();

@@ -9,6 +9,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_lifecycle_test \
 	testsuite/unit/eventring_openspans_test \
 	testsuite/unit/eventring_openspans_plain_test \
+	testsuite/unit/eventring_walk_test \
 	testsuite/unit/eventring_window_test
 
 testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h
@@ -29,6 +30,9 @@ testsuite_unit_eventring_openspans_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_plain_test_SOURCES = $(testsuite_unit_eventring_openspans_test_SOURCES)
 testsuite_unit_eventring_openspans_plain_test_CPPFLAGS = $(SEE_EVENTRING) -DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_plain_test_LDADD = $(CMOCKA_LIBS)
+testsuite_unit_eventring_walk_test_SOURCES = testsuite/unit/eventring_walk_test.c
+testsuite_unit_eventring_walk_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_walk_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_window_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)

@@ -1,0 +1,116 @@
+/* The check of a block's structure (source.c), which passes over runs of events of one
+ * word, of events alike and of mixed ones in ways of their own, against the plain rule. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reader.h"
+
+enum { FIRST = FORMAT_BLOCK_HEADER_WORDS, SLOT = 3, SEQUENCE = 7 };
+
+static struct evr_block block;
+
+static uint64_t random_state = 88172645463325252u;
+static unsigned draw(unsigned below) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (unsigned)(random_state % below);
+}
+
+/* ---- The rule ---------------------------------------------------------------------- */
+
+static bool by_the_rule(uint32_t have) {
+  uint32_t at = FIRST;
+  while (at < have && word_kind(block.words[at])) at += 1 + word_length(block.words[at]);
+  return at == have;
+}
+
+static void check_up_to(uint32_t have) {
+  block.have = have;
+  ((struct format_block *)block.words)->committed = have;
+  bool expected = by_the_rule(have);
+  assert_int_equal(evr_source_valid(&block, SEQUENCE, SLOT, EVENTRING_USER), expected);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------- */
+
+static void fill_header(void) {
+  memset(&block, 0, sizeof block);
+  struct format_block *h = (struct format_block *)block.words;
+  h->sequence = SEQUENCE;
+  h->kind = FORMAT_BLOCK_EVENTS;
+  h->domain = SLOT;
+  h->ring = EVENTRING_USER;
+  h->incarnation = 1;
+}
+
+/* A stretch of events of one word, of one length, or of lengths at random. */
+static uint32_t fill_stretch(uint32_t at) {
+  unsigned sort = draw(3), length = draw(6), count = draw(60);
+  for (unsigned i = 0; i < count; i++) {
+    unsigned payload = sort == 0 ? 0 : sort == 1 ? length : draw(2) * draw(6);
+    if (at + 1 + payload > FORMAT_BLOCK_WORDS) break;
+    block.words[at++] = EVENTRING_TAIL(1 + draw(7), draw(8192), payload) |
+                        random_state << EVENTRING_WORD_TIME_SHIFT;
+    for (; payload > 0; payload--) block.words[at++] = draw(4) ? random_state : 0;
+  }
+  return at;
+}
+
+static uint32_t fill_block(void) {
+  uint32_t at = FIRST, room = FORMAT_BLOCK_WORDS - 8 * draw(2);
+  fill_header();
+  while (at < room) at = fill_stretch(at);
+  return at;
+}
+
+/* ---- Tests --------------------------------------------------------------------------- */
+
+static void accepts_what_is_whole(void **state) {
+  (void)state;
+  for (int round = 0; round < 2000; round++) {
+    uint32_t have = fill_block();
+    check_up_to(have);
+    assert_true(by_the_rule(have));
+  }
+}
+
+static void ends_anywhere(void **state) {
+  (void)state;
+  for (int round = 0; round < 50; round++) {
+    uint32_t have = fill_block();
+    for (uint32_t end = FIRST; end <= have; end++) check_up_to(end);
+  }
+}
+
+/* A word of another kind (none, too) or length, wherever. */
+static void sees_each_odd_word(void **state) {
+  (void)state;
+  for (int round = 0; round < 12; round++) {
+    uint32_t have = fill_block();
+    for (uint32_t at = FIRST; at < have; at++) {
+      uint64_t word = block.words[at];
+      block.words[at] = word & ~(uint64_t)7;
+      check_up_to(have);
+      for (unsigned bit = 0; bit < 10; bit++) {
+        block.words[at] = word ^ (uint64_t)1 << bit;
+        check_up_to(have);
+      }
+      block.words[at] = word;
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(accepts_what_is_whole),
+      cmocka_unit_test(ends_anywhere),
+      cmocka_unit_test(sees_each_odd_word),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
