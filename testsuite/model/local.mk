@@ -1,5 +1,5 @@
 # make check-model: the block transition, by spin, all states of two readers; some
-# minutes and 3 GB. (test_model_states.sh and test_model_mutations.sh are its brief form.)
+# minutes and 3 GB. (The tests test_model_*.sh are its brief form.)
 check-model:
 	@CC="$(CC)" $(SHELL) $(top_srcdir)/testsuite/model/check-model.sh $(abs_top_srcdir) || test $$? = 77
 
