@@ -111,11 +111,24 @@ static void *grow_with_reserve(Domain *d, void *items, size_t bytes) {
   abort();
 }
 
-NOINLINE void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size) {
-  size_t n = *capacity ? *capacity * 2 : 64;
-  void *old = *(void **)items, *grown = realloc(old, n * item_size);
-  if (grown == NULL) grown = grow_with_reserve(d, old, n * item_size);
+static size_t next_capacity(size_t n) { return n ? n * 2 : 64; }
+
+static bool extend(void *items, size_t *capacity, size_t item_size) {
+  void *grown = realloc(*(void **)items, next_capacity(*capacity) * item_size);
+  if (grown == NULL) return false;
   *(void **)items = grown;
+  *capacity = next_capacity(*capacity);
+  return true;
+}
+
+NOINLINE bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size) {
+  return !stress_allocation_fails() && extend(items, capacity, item_size);
+}
+
+NOINLINE void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size) {
+  if (extend(items, capacity, item_size)) return;
+  size_t n = next_capacity(*capacity);
+  *(void **)items = grow_with_reserve(d, *(void **)items, n * item_size);
   *capacity = n;
 }
 

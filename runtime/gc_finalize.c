@@ -15,6 +15,10 @@
  * are looked at in the undivided steps that follow, a bounded number in each. The dead
  * are in Gc.found until all that they refer to is marked, in slices. Their places stay empty
  * until the next cycle, which puts the others together.
+ *
+ * Without memory for these records, registering is an error, a dead object that cannot be
+ * noted lives until a later collection, and at domain_close, where nothing can be put
+ * off, the objects that are left become the queue where they are.
  */
 #include "gc_trace.h"
 #include "trace.h"
@@ -25,9 +29,14 @@
 
 void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
+  GcVector *all = &d->gc.finalizable;
   if ((o->gc & GC_FINALIZE) || d->gc.closing) return;
+  if (!GC_TRY_ROOM(all)) {
+    gc_collect_for(L, all->capacity * 2 * sizeof *all->items);
+    if (!GC_TRY_ROOM(all)) error_memory(L);
+  }
   o->gc |= GC_FINALIZE;
-  GC_PUSH(d, &d->gc.finalizable, o);
+  all->items[all->n++] = o;
 }
 
 /* ---- minor collections ------------------------------------------------------- */
@@ -40,20 +49,28 @@ static void reverse(void **items, size_t n) {
   }
 }
 
-/* Takes the dead young ones from Gc.finalizable and queues them, last first. */
+/* Takes the dead young ones from Gc.finalizable and queues them, last first. Returns how
+ * many it has brought back: those that the queue has no room for as well. */
 static size_t queue_dead_young(Domain *d) {
   GcVector *all = &d->gc.finalizable, *queue = &d->gc.finalizers;
-  size_t kept = d->gc.finalizable_old, first = queue->n;
+  size_t kept = d->gc.finalizable_old, first = queue->n, revived = 0;
   d->gc.step_work += (all->n - kept) * OBJECT_WORK;
   for (size_t i = kept; i < all->n; i++) {
     GCObject *o = all->items[i];
     if (i + PREFETCH_AHEAD < all->n) __builtin_prefetch(all->items[i + PREFETCH_AHEAD]);
-    if (is_young(o)) GC_PUSH(d, queue, o);
-    else all->items[kept++] = o;
+    bool dead = is_young(o);
+    revived += dead;
+    if (dead && GC_TRY_ROOM(queue)) {
+      queue->items[queue->n++] = o;
+    } else {
+      if (dead) visit(d, o, SCAN_MINOR);
+      all->items[kept++] = o;
+    }
   }
   all->n = kept;
   reverse(queue->items + first, queue->n - first);
-  return queue->n - first;
+  for (size_t i = first; i < queue->n; i++) visit(d, queue->items[i], SCAN_MINOR);
+  return revived;
 }
 
 void gc_keep_young_finalizable(Domain *d) {
@@ -66,11 +83,10 @@ size_t gc_separate_young(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->finalizable_old == gc->finalizable.n) return 0;
   TRACE_BEGIN(d, FINALIZERS);
-  size_t found = queue_dead_young(d);
-  for (size_t i = gc->finalizers.n - found; i < gc->finalizers.n; i++) visit(d, gc->finalizers.items[i], SCAN_MINOR);
+  size_t revived = queue_dead_young(d);
   gc->finalizable_old = gc->finalizable.n; /* nothing in it is young after a minor trace */
   TRACE_END(d, FINALIZERS);
-  return found;
+  return revived;
 }
 
 /* ---- the major trace ------------------------------------------------------------ */
@@ -82,8 +98,12 @@ void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 static void sift(Domain *d, GCObject *o) {
   Gc *gc = &d->gc;
   bool white = !is_young(o) && !is_marked(d, o);
-  if (white) GC_PUSH(d, &gc->candidates, (GcCandidate){o, gc->sifted_to});
-  gc->finalizable.items[gc->sifted_to++] = white ? NULL : o;
+  if (white && GC_TRY_ROOM(&gc->candidates)) {
+    gc->candidates.items[gc->candidates.n++] = (GcCandidate){o, gc->sifted_to++};
+    return; /* its place is empty */
+  }
+  if (white) visit(d, o, SCAN_MAJOR);
+  gc->finalizable.items[gc->sifted_to++] = o;
 }
 
 size_t gc_sift_finalizable(Domain *d) {
@@ -120,8 +140,13 @@ bool gc_separate_some(Domain *d, size_t most) {
   for (; n > 0; n--) {
     GcCandidate last = c->items[--c->n];
     if (c->n > PREFETCH_AHEAD) __builtin_prefetch(c->items[c->n - PREFETCH_AHEAD].object);
-    if (is_marked(d, last.object)) gc->finalizable.items[last.place] = last.object;
-    else GC_PUSH(d, &gc->found, last.object);
+    bool dead = !is_marked(d, last.object);
+    if (dead && GC_TRY_ROOM(&gc->found)) {
+      gc->found.items[gc->found.n++] = last.object;
+    } else {
+      if (dead) visit(d, last.object, SCAN_MAJOR);
+      gc->finalizable.items[last.place] = last.object;
+    }
   }
   TRACE_END(d, FINALIZERS);
   return c->n == 0;
@@ -137,8 +162,16 @@ bool gc_revive_some(Domain *d, size_t most) {
   return gc->revived == gc->found.n;
 }
 
+static void exchange(GcVector *a, GcVector *b) {
+  GcVector c = *a;
+  *a = *b;
+  *b = c;
+}
+
+/* Behind those that wait already. */
 void gc_queue_found(Domain *d) {
   Gc *gc = &d->gc;
+  if (gc->finalizers.n == 0) exchange(&gc->finalizers, &gc->found);
   for (size_t i = 0; i < gc->found.n; i++) GC_PUSH(d, &gc->finalizers, gc->found.items[i]);
   gc->found.n = gc->revived = 0;
 }
@@ -178,24 +211,30 @@ void gc_run_finalizers(lua_State *L, size_t most) {
   TRACE_LIFECYCLE(L->domain, FINALIZERS_RUN, gc->stats.finalizers - before);
 }
 
+/* Candidates go back to their places, then the objects that are left become the queue. */
 static void queue_all(Domain *d) {
-  GcVector *all = &d->gc.finalizable;
-  gc_queue_found(d);
-  while (d->gc.candidates.n > 0) {
-    GcCandidate c = d->gc.candidates.items[--d->gc.candidates.n];
+  Gc *gc = &d->gc;
+  GcVector *all = &gc->finalizable;
+  size_t n = 0;
+  while (gc->candidates.n > 0) {
+    GcCandidate c = gc->candidates.items[--gc->candidates.n];
     all->items[c.place] = c.object;
   }
-  while (all->n > 0) {
-    void *o = all->items[--all->n];
-    if (o != NULL) GC_PUSH(d, &d->gc.finalizers, o);
-  }
-  d->gc.finalizable_old = d->gc.sifted_from = d->gc.sifted_to = 0;
+  for (size_t i = 0; i < all->n; i++)
+    if (all->items[i] != NULL) all->items[n++] = all->items[i];
+  all->n = n;
+  reverse(all->items, n);
+  exchange(all, &gc->finalizers);
+  gc->finalizable_old = gc->sifted_from = gc->sifted_to = 0;
 }
 
+/* Those that wait already have their turn first: then the queue is empty. */
 void gc_finalize_all(lua_State *L) {
   Domain *d = L->domain;
   d->gc.closing = 1;
   d->gc.running = 0; /* a finalizer may be what closes the domain; the others still have their turn */
+  gc_queue_found(d);
+  gc_run_finalizers(L, SIZE_MAX);
   queue_all(d);
   gc_run_finalizers(L, SIZE_MAX);
 }

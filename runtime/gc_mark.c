@@ -161,7 +161,7 @@ static bool clear_first_values(Domain *d, size_t most) {
 static GcPhase separate(Domain *d, size_t most) {
   if (!clear_first_values(d, most)) return GC_PHASE_SEPARATE;
   if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
-  if (d->gc.revived < d->gc.found.n) return GC_PHASE_REVIVE;
+  if (d->gc.revived < d->gc.found.n || d->gc.grey.n > 0) return GC_PHASE_REVIVE;
   clear_keys(d);
   end_marking(d);
   return GC_PHASE_CLEAR;

@@ -32,6 +32,12 @@ void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size
     (v)->items[(v)->n++] = (__VA_ARGS__); \
   } while (0)
 
+/* The same where there is something else to do than to end the process: false, and the
+ * array as it was, when there is no memory. */
+bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size);
+#define GC_TRY_ROOM(v) \
+  ((v)->n < (v)->capacity || gc_vector_try_extend(&(v)->items, &(v)->capacity, sizeof *(v)->items))
+
 #define OBJECT_WORK 32 /* work of looking at an object, beyond its bytes */
 
 /* ---- cards -------------------------------------------------------------------- */

@@ -49,3 +49,25 @@ fits("large sums, one at a time", function()
   local s = ("x"):rep(5 << 20)
   for i = 1, 30 do local u = s .. i assert(#u > #s) end
 end)
+
+do -- records of finalizers: when they cannot grow, that is an error too, and all are called
+  local called, registered = 0, 0
+  local mt = { __gc = function() called = called + 1 end }
+  for _ = 1, 3 do
+    local list = {}
+    local ok, message = pcall(function()
+      while true do
+        local object = setmetatable({}, mt)
+        registered = registered + 1
+        list[#list + 1] = object
+      end
+    end)
+    assert(not ok and message == "not enough memory", message)
+    list = nil
+    for _ = 1, 3 do collectgarbage() end -- calls the finalizers, then frees the objects
+  end
+  assert(registered - called <= 1 and called > 100000, called .. " of " .. registered)
+  local list = {}
+  pcall(function() while true do list[#list + 1] = setmetatable({}, mt) end end)
+  kept_until_the_end = list
+end
