@@ -72,6 +72,7 @@ static struct {
   _Atomic uint32_t threads;                /* that isolate_spawn started and that have not ended */
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
+  _Atomic bool closing;                    /* the main script has ended: no more is to be had of main */
   _Atomic bool ending;
   _Atomic int exiting;                     /* number of the thread that ends the program, or 0 */
   uint64_t cancelled_at;                   /* when the program's end first cancelled all, ns; 0: not yet */
@@ -112,11 +113,13 @@ static void unlink_locked(Isolate *i) {
   else if (registry.all == i) registry.all = i->next;
 }
 
+static bool is_over(void) { return atomic_load(&registry.closing) || isolate_program_ends(); }
+
 /* An error that nobody was told of. What the end of the program itself has brought about
  * is none, nor is that of a domain that was cancelled. */
 static void warn_of_lost_error(Isolate *i) {
   if (atomic_load_explicit(&i->status, memory_order_acquire) != ISOLATE_FAILED) return;
-  if (i->was_cancelled || i->elsewhere || (i->abandoned && isolate_program_ends())) return;
+  if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
   if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
   fflush(stdout);
   fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: %s\n", i->id, i->name,
@@ -346,7 +349,9 @@ static void claim_exit(void) {
   if (!atomic_compare_exchange_strong(&registry.exiting, &who, mine) && who != mine) stand_still();
 }
 
-void isolate_end_others(void) {
+void isolate_begin_end(bool cancel) {
+  atomic_store(&registry.closing, true);
+  if (!cancel) return;
   claim_exit();
   cancel_all();
 }

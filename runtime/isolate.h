@@ -121,10 +121,12 @@ void isolate_cancel_all_in_handler(void);
  * have ended; with `cancel`, cancels them again and again, for at most a second, and has the
  * host's ones stand still. Any thread, before it calls exit; of several only one returns. */
 void isolate_end_all(bool cancel);
-/* The same of all but the caller's domain, which is closed afterwards, before
- * isolate_end_all(true). Were it closed first, what it held of channels would be gone: domains
- * that wait would fail of that and be cancelled while they close their variables. */
-void isolate_end_others(void);
+/* Comes first where the domain of the caller is closed before isolate_end_all, with the same
+ * `cancel`. From then on it is no error to be told of that a domain waits for what nobody
+ * sends any more. With `cancel` the others have ended on return: were they cancelled after the
+ * domain was closed, they would fail of missing it, and be cancelled while they close their
+ * variables for that. */
+void isolate_begin_end(bool cancel);
 /* Waits, in a handler of a signal, at most so many milliseconds for them. */
 bool isolate_wait_in_handler(int milliseconds);
 /* Is the program ending: were isolate_end_all or isolate_cancel_all_in_handler called? */

@@ -41,7 +41,7 @@ static int os_exit(lua_State *L) {
   else
     status = (int)luaL_optinteger(L, 1, EXIT_SUCCESS);
   if (lua_toboolean(L, 2)) {
-    isolate_end_others();
+    isolate_begin_end(true);
     lua_close(L);
   }
   isolate_end_all(true);

@@ -423,7 +423,7 @@ static int run_in_new_state(CommandLine *line) {
   int status = lua_pcall(L, 1, 1, 0);
   bool ok = status == LUA_OK && lua_toboolean(L, -1);
   program_report(L, line->name, status);
-  if (!ok) isolate_end_others();
+  isolate_begin_end(!ok);
   lua_close(L);
   isolate_end_all(!ok); /* a program that failed does not wait for what others are at */
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;

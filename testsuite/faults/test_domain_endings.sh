@@ -85,6 +85,7 @@ unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
 
 # An error that nobody was told of is a warning at the end; other ends are none.
 "$SAROS" -e 'local domain = require "domain"
+  local slow = setmetatable({}, {__gc = function() domain.sleep(0.05) end}) -- after the channel is gone
   domain.spawn({name = "lost"}, function() error("nobody listens") end)
   local h = domain.spawn(function() error("told") end)
   pcall(h.join, h)
@@ -93,7 +94,7 @@ unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
   domain.spawn(function() while true do end end):cancel()' >out.txt 2>&1
 is "warnings: status" 0 $?
 is "warnings" 1 "$(grep -c '^saros: warning: domain' out.txt)"
-has "warning" "saros: warning: domain 1 (lost) ended with an error, and was not joined: (command line):2: nobody listens" "$(cat out.txt)"
+has "warning" "saros: warning: domain 1 (lost) ended with an error, and was not joined: (command line):3: nobody listens" "$(cat out.txt)"
 
 # Domains that wait for each other when main has been closed are cancelled before that:
 # what closes their variables is left in peace.

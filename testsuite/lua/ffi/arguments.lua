@@ -1,6 +1,6 @@
 -- What passes for a C reference, a FILE and a long double, and what is refused: never a
 -- crash inside the C function.
-local ffi = require "ffi"
+local ffi = require "_fixture".ffi
 ffi.cdef [[
   struct point { int x, y; };
   typedef struct { int &r; } holder;
