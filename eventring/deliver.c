@@ -9,6 +9,11 @@
  * open spans. The stores into the event are counted: with a callback that does
  * little they are most of the cost.
  *
+ * The processor guesses what the next event is. It does well where a loop writes leaf
+ * spans or counters, badly where spans are nested: a wrong guess takes longer than all
+ * the rest. So blocks in which begins follow begins are delivered by a loop that treats
+ * begin and end alike; it does more for each.
+ *
  * The block was copied and found valid (source.c): an event word is never 0, and
  * its payload lies within the block. Callbacks may do anything but poll or close
  * this cursor: what they can see or change (definitions read anew, the clock's
@@ -301,6 +306,29 @@ set_span(struct evr_lane *lane, struct run *run, const struct evr_definition *d,
   run->clean = true;
 }
 
+/* The begin or the end of a plain span, without a branch between the two: both push (an
+   end, what nobody looks at), and both look at the begin. */
+static inline __attribute__((always_inline)) bool
+decode_nested(const struct evr_trace *trace, struct evr_lane *lane, struct run *run,
+              uint64_t word) {
+  uint64_t id = word_id(word), is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
+  const struct evr_definition *d = trace->definition[id];
+  if (!d || d->plain != EVENTRING_BEGIN || is_end > EVENTRING_END - EVENTRING_BEGIN ||
+      run->depth >= run->full || run->depth < is_end)
+    return false;
+  struct evr_span *begin = run->top - is_end;
+  *run->top = (struct evr_span){.ticks = run->from_ticks + run->since,
+                                .ns = run->ns, .id = (uint32_t)id};
+  if (__builtin_expect(begin->id != id, 0)) return false;
+  run->depth -= (uint32_t)is_end;
+  set_span(lane, run, d, begin->ns < run->ns ? begin->ns : run->ns,
+           EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0) +
+               (-is_end & EVR_TAGS(EVENTRING_END - EVENTRING_BEGIN, 0, EVENTRING_MATCHED)));
+  run->depth += 1 - (uint32_t)is_end;
+  run->top = begin + 1 - is_end;
+  return true;
+}
+
 /* The events of which there are many, where the stack has nothing unusual. False:
    not one of these. */
 static inline __attribute__((always_inline)) bool
@@ -356,14 +384,15 @@ goes_on(struct run *run, uint64_t until) {
 
 static inline __attribute__((always_inline)) void
 deliver_until(const struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
-              struct evr_sink *sink) {
+              bool nested, struct evr_sink *sink) {
   struct run run;
   int stop = 0;
   begin_run(trace, lane, sink, &run);
   do {
     uint64_t word = run.words[run.at];
     run.at++;
-    if (!decode_plain(trace, lane, &run, word)) {
+    if (!(nested && decode_nested(trace, lane, &run, word)) &&
+        !decode_plain(trace, lane, &run, word)) {
       if (word_kind(word) == FORMAT_WORD_META) {
         run.at--;
         break;
@@ -377,23 +406,49 @@ deliver_until(const struct evr_trace *trace, struct evr_lane *lane, uint64_t unt
   if (stop || !sink->left) sink->stopped = true;
 }
 
-/* Delivers the event that was looked for, and those after it. Twice the same code:
-   without a bound on time (one ring, or ring by ring) and with one. */
-static __attribute__((noinline)) void
-deliver_all(const struct evr_trace *trace, struct evr_lane *lane, struct evr_sink *sink) {
-  deliver_until(trace, lane, UINT64_MAX, sink);
+/* Three times the same code: without a bound on time (one ring, or ring by ring), with
+   one, and where spans are nested. Aligned, for with the place of its loop the cost of
+   an event differs by 0.3 ns. */
+#define DELIVERY static __attribute__((noinline, aligned(64))) void
+
+DELIVERY deliver_all(const struct evr_trace *trace, struct evr_lane *lane,
+                     struct evr_sink *sink) {
+  deliver_until(trace, lane, UINT64_MAX, false, sink);
 }
 
-static __attribute__((noinline)) void
-deliver_some(const struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
-             struct evr_sink *sink) {
-  deliver_until(trace, lane, until, sink);
+DELIVERY deliver_some(const struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
+                      struct evr_sink *sink) {
+  deliver_until(trace, lane, until, false, sink);
 }
 
+DELIVERY deliver_nested(const struct evr_trace *trace, struct evr_lane *lane,
+                        uint64_t until, struct evr_sink *sink) {
+  deliver_until(trace, lane, until, true, sink);
+}
+
+enum { SURVEYED = 16 };
+
+/* Its first words tell; what is taken for a span but is the payload of something does
+   no harm. Two begins one after the other, or two ends, do not come in leaf spans. */
+void evr_lane_survey(struct evr_lane *lane) {
+  const struct evr_block *block = lane->block;
+  uint32_t at = evr_block_first(block), end = at + SURVEYED, alike = 0;
+  lane->nested = false;
+  if (end >= block->have) return;
+  for (; at < end; at++) {
+    uint64_t what = block->words[at] & FORMAT_WHAT_MASK;
+    alike += what - EVENTRING_BEGIN <= EVENTRING_END - EVENTRING_BEGIN &&
+             what == (block->words[at + 1] & FORMAT_WHAT_MASK);
+  }
+  lane->nested = alike >= SURVEYED / 8;
+}
+
+/* Delivers the event that was looked for, and those after it. */
 static void deliver_run(const struct evr_trace *trace, struct evr_lane *lane,
                         uint64_t until, struct evr_sink *sink) {
   lane->tags = (uint64_t)lane->ring << 16;
-  if (until == UINT64_MAX) deliver_all(trace, lane, sink);
+  if (lane->nested) deliver_nested(trace, lane, until, sink);
+  else if (until == UINT64_MAX) deliver_all(trace, lane, sink);
   else deliver_some(trace, lane, until, sink);
 }
 

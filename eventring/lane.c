@@ -194,6 +194,7 @@ static void stand_at_first(struct evr_lane *lane, uint64_t sequence, bool comple
   lane->complete = complete;
   lane->at = evr_block_first(lane->block);
   lane->base = lane->now = h->base_ticks;
+  evr_lane_survey(lane);
 }
 
 /* Goes on in the block just copied; counts what lies between. */
@@ -412,6 +413,7 @@ static bool read_more(struct evr_trace *trace, struct evr_lane *lane, uint64_t h
     return false;
   }
   lane->complete = lane->sequence < head;
+  evr_lane_survey(lane);
   return true;
 }
 

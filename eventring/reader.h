@@ -283,6 +283,7 @@ struct evr_lane {
                                are blocks[0 .. ahead_count-1] */
   unsigned ahead_count;
   bool complete;            /* the block was complete when it was copied */
+  bool nested;              /* the spans of the block held seem to be (deliver.c) */
   bool joined;              /* has had a first position */
   bool limit_moved;         /* by a jump; at most once in a poll */
   uint32_t incarnation;
@@ -331,6 +332,8 @@ uint64_t evr_block_events(const struct evr_block *block);
 /* ---- deliver.c ------------------------------------------------------------------------- */
 
 void evr_definition_prepare(struct evr_definition *definition);
+/* Looks at what a block has, when something was copied into the one that is held. */
+void evr_lane_survey(struct evr_lane *lane);
 
 /* Looks for what is to be delivered next and sets lane->order_ns; false at the
    limit. */

@@ -207,6 +207,91 @@ static void unbalanced_and_interleaved_spans(void **state) {
   eventring_close(cursor);
 }
 
+/* ---- Nested spans ------------------------------------------------------------------ */
+
+struct open_span {
+  unsigned id;
+  uint64_t ns;
+};
+struct open_spans {
+  struct open_span span[64];
+  size_t count;
+};
+
+static void check_begin(struct open_spans *open, const struct eventring_event *event) {
+  assert_int_equal(event->flags, 0);
+  assert_int_equal(event->depth, open->count);
+  assert_true(event->begin_ns == event->ns);
+  open->span[open->count++] = (struct open_span){event->id, event->ns};
+}
+
+/* Closes the innermost of its id. */
+static void check_end(struct open_spans *open, const struct eventring_event *event) {
+  size_t at = open->count;
+  while (at > 0 && open->span[at - 1].id != event->id) at--;
+  if (at > 0) {
+    assert_int_equal(event->flags, EVENTRING_MATCHED);
+    assert_true(event->begin_ns == open->span[at - 1].ns);
+    for (open->count--; at <= open->count; at++) open->span[at - 1] = open->span[at];
+  } else {
+    assert_int_equal(event->flags, EVENTRING_TORN);
+  }
+  assert_int_equal(event->depth, open->count);
+}
+
+static uint64_t random_state = 88172645463325252u;
+static unsigned draw(unsigned below) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (unsigned)(random_state % below);
+}
+
+/* Up to 40 deep, now and then crosswise, or an end of nothing, or something else. */
+static void emit_nested(unsigned *stack, size_t *depth) {
+  unsigned sort = draw(50), id = draw(2) ? T_FLOOD : T_CALL;
+  if (sort == 0) eventring_user_counter(domain, T_COUNT, -1);
+  else if (sort == 1) eventring_event_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER,
+                                            T_TEXT, "text", 4);
+  else if (sort == 2) eventring_user_end(domain, id);
+  else if (*depth < 40 && (!*depth || draw(2)))
+    eventring_user_begin(domain, stack[(*depth)++] = id);
+  else eventring_user_end(domain, stack[--*depth]);
+}
+
+static void check_nested(struct open_spans *open, const struct log *log) {
+  for (size_t i = 0; i < log->count; i++) {
+    const struct eventring_event *event = &log->seen[i].event;
+    assert_int_equal(event->ring, EVENTRING_USER);
+    if (event->kind == EVENTRING_BEGIN) check_begin(open, event);
+    else if (event->kind == EVENTRING_END) check_end(open, event);
+    if (event->kind <= EVENTRING_END) assert_true(event->payload == EVENTRING_NONE && !event->size);
+    if (event->kind == EVENTRING_COUNTER) assert_true(event->value.i == -1 && !event->begin_ns);
+    if (event->kind == EVENTRING_EVENT) assert_memory_equal(log->seen[i].bytes, "text", 4);
+  }
+}
+
+static void nested_spans(void **state) {
+  (void)state;
+  for (int way = 0; way < 2; way++) {
+    eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW | (way ? EVENTRING_OPEN_MERGED : 0));
+    struct open_spans open = {.count = 0};
+    unsigned stack[40];
+    size_t depth = 0, emitted = 0, seen = 0;
+    for (int round = 0; round < 200; round++) {
+      struct log log = {0};
+      for (unsigned n = draw(700); n > 0; n--, emitted++) emit_nested(stack, &depth);
+      poll_log(cursor, &log, 0);
+      seen += log.count;
+      check_nested(&open, &log);
+      clear_log(&log);
+    }
+    assert_int_equal(seen, emitted);
+    eventring_close(cursor);
+    while (open.count > 0) eventring_user_end(domain, open.span[--open.count].id);
+  }
+}
+
 static int emit_while_polled(void *context, const struct eventring_event *event) {
   (void)event;
   eventring_user_counter(domain, T_COUNT, ++*(int64_t *)context);
@@ -464,6 +549,7 @@ int main(void) {
       TEST(payload_at_and_beyond_its_limit),
       TEST(payload_that_the_catalogue_denies_is_raw),
       TEST(unbalanced_and_interleaved_spans),
+      TEST(nested_spans),
       TEST(poll_ends_though_callbacks_emit),
       TEST(a_callback_may_stop_the_poll_but_not_nest_it),
       TEST(totals_within_a_callback),
