@@ -180,8 +180,11 @@ static GcPhase phase_undivided(Domain *d, size_t work) {
 }
 
 static GcPhase phase_clear(Domain *d, size_t work) {
+  size_t before = d->gc.slice_work;
   TRACE_BEGIN(d, WEAK);
   bool done = gc_clear_some_awaited(d, work);
+  size_t used = d->gc.slice_work - before;
+  if (done) done = gc_clear_some_keys(d, work > used ? work - used : 0);
   TRACE_END(d, WEAK);
   if (!done) return GC_PHASE_CLEAR;
   gc_start_sweeping(d);
@@ -534,7 +537,7 @@ void gc_close(Domain *d) {
                     gc->fixed.items, gc->new_interned.items, gc->finalizable.items, gc->finalizers.items, gc->candidates.items, gc->found.items,
                     gc->minor_weak.values.items, gc->minor_weak.ephemerons.items, gc->minor_weak.all.items,
                     gc->noted_weak.values.items, gc->noted_weak.ephemerons.items, gc->noted_weak.all.items,
-                    gc->major_weak.values.items, gc->major_weak.ephemerons.items, gc->major_weak.all.items};
+                    gc->weak_left.values.items, gc->weak_left.entries.items};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
   gc_ephemerons_free(&gc->minor_ephemerons);
   gc_ephemerons_free(&gc->major_ephemerons);

@@ -45,7 +45,7 @@
   GC_PHASE(ATOMIC, "atomic", "a minor, the first weak values, the first dead that have finalizers; not divided") \
   GC_PHASE(REVIVE, "revive", "scans what those refer to, in slices") \
   GC_PHASE(SEPARATE, "separate", "a minor, more weak values, more of the dead that have finalizers; after the last marking is over; not divided") \
-  GC_PHASE(CLEAR, "clear", "removes the entries of ephemeron tables whose keys are dead, in slices") \
+  GC_PHASE(CLEAR, "clear", "removes the entries of weak keys that are dead, in slices") \
   GC_PHASE(SWEEP_STRINGS, "sweep_strings", "unlinks dead strings from the intern table") \
   GC_PHASE(SWEEP_LARGE, "sweep_large", "frees unmarked large objects and parts") \
   GC_PHASE(SWEEP_BLOCKS, "sweep_blocks", "clears the lines of dead objects, block by block") \
@@ -120,14 +120,36 @@ typedef struct GcWeakRanges {
   size_t n, capacity;
 } GcWeakRanges;
 
-/* How far the weak lists have been cleared. */
-typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
-
 typedef struct GcWeakLists {
   GcWeakRanges values;     /* weak values, strong keys */
-  GcWeakRanges ephemerons; /* weak keys: a value counts once its key is alive; major_weak has none, see gc_ephemeron.c */
+  GcWeakRanges ephemerons; /* weak keys: a value counts once its key is alive */
   GcWeakRanges all;        /* both weak */
 } GcWeakLists;
+
+/* How far the lists of a minor trace have been cleared of dead values. */
+typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
+
+/* An entry of a table that is weak in both, whose key the major trace had not reached when it
+ * looked. */
+typedef struct GcWeakEntry {
+  Table *table;
+  GCObject *key;
+  uint32_t node; /* where it was then */
+} GcWeakEntry;
+
+typedef struct GcWeakEntries {
+  GcWeakEntry *items;
+  size_t n, capacity;
+} GcWeakEntries;
+
+/* What the major trace has left for its end. Ephemerons: gc_ephemeron.c. */
+typedef struct GcWeakLeft {
+  GcWeakRanges values;   /* single slots and nodes: the value had not been reached, the key had */
+  GcWeakEntries entries; /* the key had not */
+  size_t values_done, entries_done; /* the values of the first so many were looked at */
+  size_t keys_done;      /* the first so many entries were removed, in GC_PHASE_CLEAR */
+  bool first_done;       /* all that was left before objects with finalizers were revived */
+} GcWeakLeft;
 
 /* An ephemeron whose key a trace has not reached. */
 typedef struct GcEphemeron {
@@ -167,7 +189,6 @@ typedef struct Gc {
   uint8_t running;      /* inside the collector or a finalizer: gc_check does nothing */
   uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
-  uint8_t weak_values_cleared; /* in this major cycle, of all that marking had found by then */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
   int pause, stepmul, stepsize; /* parameters of the incremental mode: percent, percent, log2 of bytes */
   int minor_mul, major_mul;     /* of the generational mode: percent */
@@ -212,8 +233,7 @@ typedef struct Gc {
   GcEphemerons minor_ephemerons, major_ephemerons;
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
-  GcWeakLists major_weak; /* major: left for the undivided step */
-  GcWeakMark weak_done; /* in major_weak: their values were looked at */
+  GcWeakLeft weak_left;
   void *reserve; /* address space given back when a vector cannot grow otherwise; NULL: none */
   size_t reserve_bytes;
   /* Sweep */

@@ -27,10 +27,15 @@
 #include <string.h>
 
 #include "gc_trace.h"
+#include "mappings.h"
 
 #define LOAD 4          /* entries a bucket, above which the index is built anew */
 #define ENTRY_WORK 96   /* work of following one */
 #define CLEAR_WORK 48   /* and of removing one */
+#define AWAIT_WORK 96   /* of letting one wait */
+#define FIRST_WORK 512  /* the same, with a page fault */
+#define PAGE 4096
+#define MAPPED ((size_t)128 << 10) /* bytes of buckets that are a mapping */
 #define PREFETCH_AHEAD 8
 
 static GcEphemerons *index_of(Domain *d, ScanKind kind) {
@@ -44,8 +49,20 @@ void gc_ephemerons_init(GcEphemerons *e) {
   e->bits = GC_FEW_BUCKETS_LOG2;
 }
 
+/* Many are a mapping: what calloc answers is at times cleared by it, all at once. */
+static uint32_t *new_buckets(uint32_t bits) {
+  size_t bytes = sizeof(uint32_t) << bits;
+  return bytes < MAPPED ? calloc(1, bytes) : mapping_new(bytes, PAGE);
+}
+
+static void free_buckets(GcEphemerons *e) {
+  size_t bytes = sizeof(uint32_t) << e->bits;
+  if (bytes >= MAPPED) mapping_unmap(e->buckets, bytes);
+  else if (e->buckets != e->few) free(e->buckets);
+}
+
 void gc_ephemerons_free(GcEphemerons *e) {
-  if (e->buckets != e->few) free(e->buckets);
+  free_buckets(e);
   free(e->items);
   free(e->reached.items);
 }
@@ -64,9 +81,9 @@ static void link_entry(GcEphemerons *e, size_t i) {
 static void grow_index(GcEphemerons *e, size_t expected) {
   uint32_t bits = e->bits;
   while (((size_t)1 << bits) < expected / 2 && bits < 31) bits++;
-  uint32_t *buckets = calloc((size_t)1 << bits, sizeof *buckets);
+  uint32_t *buckets = new_buckets(bits);
   if (buckets == NULL) return;
-  if (e->buckets != e->few) free(e->buckets);
+  free_buckets(e);
   e->buckets = buckets;
   e->bits = bits;
   for (size_t i = 0; i < e->n; i++)
@@ -76,7 +93,12 @@ static void grow_index(GcEphemerons *e, size_t expected) {
 /* An index made for all that may come is not built anew on the way. */
 void gc_expect_ephemerons(Domain *d, size_t n) { d->gc.major_ephemerons.expected += n; }
 
-void gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
+/* Many buckets are new pages of the process: so is what each of the first entries falls into. */
+static size_t await_work(const GcEphemerons *e) {
+  return e->n < ((size_t)1 << e->bits) * sizeof *e->buckets / PAGE * 2 ? FIRST_WORK : AWAIT_WORK;
+}
+
+size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
   size_t most = LOAD << e->bits;
   if (unlikely(e->n >= most || (e->n == 0 && e->expected > most))) grow_index(e, e->n * LOAD > e->expected ? e->n * LOAD : e->expected);
@@ -85,6 +107,7 @@ void gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
   GC_PUSH(d, e, (GcEphemeron){t, key, (uint32_t)(n - t->node), 0});
   link_entry(e, e->n - 1);
   e->waiting++;
+  return await_work(e);
 }
 
 void gc_reached(Domain *d, GCObject *key, ScanKind kind) {
@@ -97,7 +120,7 @@ void gc_forget_awaited(Domain *d, ScanKind kind) {
   e->expected = e->reached.n = 0;
   if (e->n == 0) return;
   e->n = e->waiting = e->cleared = 0;
-  if (e->buckets != e->few) free(e->buckets);
+  free_buckets(e);
   gc_ephemerons_init(e);
   memset(e->few, 0, sizeof e->few);
 }
@@ -108,15 +131,15 @@ static bool is_node_of(const Node *n, const GCObject *key) {
   return n->key.gc == key && (n->key_tag & TAG_COLLECTED) && n->tag != TAG_NIL;
 }
 
-/* Its node now; NULL when it was removed. */
-static Node *node_of(const GcEphemeron *entry) {
-  Table *t = entry->table;
-  if (entry->node < table_nodes(t) && is_node_of(&t->node[entry->node], entry->key)) return &t->node[entry->node];
+Node *gc_node_of(Table *t, const GCObject *o, uint32_t at) {
+  if (at < table_nodes(t) && is_node_of(&t->node[at], o)) return &t->node[at];
   TValue key;
-  set_object(&key, entry->key, entry->key->type | TAG_COLLECTED);
+  set_object(&key, (GCObject *)o, o->type | TAG_COLLECTED);
   const TValue *slot = table_get(t, &key);
   return is_nil(slot) ? NULL : (Node *)slot;
 }
+
+static Node *node_of(const GcEphemeron *entry) { return gc_node_of(entry->table, entry->key, entry->node); }
 
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
   if (!(n->tag & TAG_COLLECTED)) return;

@@ -25,7 +25,7 @@
 #include "trace.h"
 
 #define PIECE 1024     /* slots or nodes */
-#define VALUES_AT_ONCE 16384 /* entries with dead values that are removed in an undivided step */
+#define VALUES_AT_ONCE 8192 /* weak values that are looked at in an undivided step */
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
 /* When marking is over, what is white is dead. A minor trace that meets it all the same, in
@@ -53,7 +53,7 @@ void gc_start_marking(Domain *d) {
   gc->marked_bytes = gc->object_bytes[SCAN_MAJOR] = gc->part_bytes[SCAN_MAJOR] = 0;
   gc->code_bytes[SCAN_MAJOR] = gc->revived_bytes = 0;
   gc->grey.n = gc->partial.n = 0;
-  gc_forget_weak(d, SCAN_MAJOR);
+  gc_forget_weak_major(d);
   gc_forget_awaited(d, SCAN_MAJOR);
   gc_sift_start(d);
   gc_scan_roots_major(d);
@@ -93,7 +93,6 @@ static size_t look_further(Domain *d) {
   size_t work = gc_follow_reached(d, SCAN_MAJOR);
   if (work > 0) return work;
   work = gc_settle_weak_piece(d);
-  d->gc.marked_bytes += work;
   return work > 0 ? work : gc_sift_finalizable(d);
 }
 
@@ -125,17 +124,6 @@ static bool reach_exactly(Domain *d, bool divided) {
   return gc_mark_some(d, divided ? ATOMIC_WORK : SIZE_MAX);
 }
 
-/* Order, as the language prescribes: what only dead objects with finalizers
- * refer to is removed from weak values before those are brought back, from
- * weak keys after. */
-static void clear_keys(Domain *d) {
-  TRACE_BEGIN(d, WEAK);
-  gc_clear_weak_keys(d, SCAN_MAJOR);
-  gc_clear_weak_values(d, SCAN_MAJOR, &d->gc.weak_done, SIZE_MAX);
-  gc_forget_weak(d, SCAN_MAJOR);
-  TRACE_END(d, WEAK);
-}
-
 static void end_marking(Domain *d) {
   gc_queue_found(d);
   gc_sift_end(d);
@@ -146,23 +134,25 @@ static void end_marking(Domain *d) {
 
 /* Each step removes entries whose values can't be reached at that moment. The program may get
  * hold of others in between: they are alive then, and reach_exactly marks them. */
-static bool clear_first_values(Domain *d, size_t most) {
+static bool clear_values(Domain *d, size_t most) {
   Gc *gc = &d->gc;
-  if (gc->weak_values_cleared) return true;
   size_t before = gc->step_work;
   TRACE_BEGIN(d, WEAK);
-  gc->weak_values_cleared = gc_clear_weak_values(d, SCAN_MAJOR, &gc->weak_done, most == SIZE_MAX ? SIZE_MAX : VALUES_AT_ONCE);
+  bool done = gc_clear_some_values(d, most == SIZE_MAX ? SIZE_MAX : VALUES_AT_ONCE);
   TRACE_END(d, WEAK);
   gc->slice_work += gc->step_work - before; /* the next such step has a slice to itself */
-  return gc->weak_values_cleared;
+  return done;
 }
 
-/* When nothing with a finalizer has died that is not revived yet, marking ends here. */
+/* Order, as the language prescribes: what only dead objects with finalizers refer to is removed
+ * from weak values before those are brought back, from weak keys after (GC_PHASE_CLEAR). Values
+ * that are found after that lose their entries when they are not brought back. */
 static GcPhase separate(Domain *d, size_t most) {
-  if (!clear_first_values(d, most)) return GC_PHASE_SEPARATE;
+  Gc *gc = &d->gc;
+  if (!gc->weak_left.first_done && !(gc->weak_left.first_done = clear_values(d, most))) return GC_PHASE_SEPARATE;
   if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
-  if (d->gc.revived < d->gc.found.n || d->gc.grey.n > 0) return GC_PHASE_REVIVE;
-  clear_keys(d);
+  if (gc->revived < gc->found.n || gc->grey.n > 0) return GC_PHASE_REVIVE;
+  if (!clear_values(d, most)) return GC_PHASE_SEPARATE;
   end_marking(d);
   return GC_PHASE_CLEAR;
 }

@@ -192,16 +192,16 @@ static void settle_weak(Domain *d) {
   if (any) {
     TRACE_BEGIN(d, WEAK);
     gc_settle_ephemerons_minor(d);
-    gc_clear_weak_values(d, SCAN_MINOR, &done, SIZE_MAX);
+    gc_clear_weak_values_minor(d, &done);
     TRACE_END(d, WEAK);
   }
   bool resurrected = gc_separate_young(d) > 0;
   if (any || resurrected) {
     TRACE_BEGIN(d, WEAK);
     gc_settle_ephemerons_minor(d);
-    gc_clear_weak_keys(d, SCAN_MINOR);
-    gc_clear_weak_values(d, SCAN_MINOR, &done, SIZE_MAX);
-    gc_forget_weak(d, SCAN_MINOR);
+    gc_clear_weak_keys_minor(d);
+    gc_clear_weak_values_minor(d, &done);
+    gc_forget_weak_minor(d);
     TRACE_END(d, WEAK);
   }
 }

@@ -161,11 +161,16 @@ Weakness gc_weakness(Domain *d, const Table *t);
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
 /* Follows all that a minor trace has yet to follow, the values of ephemerons included. */
 void gc_settle_ephemerons_minor(Domain *d);
-/* Steps at the end of a trace; the first may be followed by more tracing. */
-/* At most so many entries, from *done on, which goes on to where that came; true: to the end. */
-bool gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark *done, size_t most);
-void gc_clear_weak_keys(Domain *d, ScanKind kind);
-void gc_forget_weak(Domain *d, ScanKind kind);
+/* Steps at the end of a minor trace; the first may be followed by more tracing. *done goes on to
+ * where it came. */
+void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done);
+void gc_clear_weak_keys_minor(Domain *d);
+void gc_forget_weak_minor(Domain *d);
+/* Of the major one: the values of at most so many of the entries left; keys, for so much work,
+ * when marking is over. True: all is done. */
+bool gc_clear_some_values(Domain *d, size_t most);
+bool gc_clear_some_keys(Domain *d, size_t work);
+void gc_forget_weak_major(Domain *d);
 /* Looks through some of what the major trace has noted; answers how many bytes,
  * 0 when there is none. */
 size_t gc_settle_weak_piece(Domain *d);
@@ -177,7 +182,7 @@ ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
 void gc_ephemerons_init(GcEphemerons *e);
 void gc_ephemerons_free(GcEphemerons *e);
 void gc_expect_ephemerons(Domain *d, size_t n);
-void gc_await(Domain *d, Table *t, Node *n, ScanKind kind);
+size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind); /* answers the work */
 void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
 size_t gc_follow_reached(Domain *d, ScanKind kind);       /* the values of one such key; 0: there is none */
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind);
@@ -185,6 +190,8 @@ void gc_clear_awaited_minor(Domain *d);                   /* entries whose keys 
 bool gc_clear_some_awaited(Domain *d, size_t work);       /* the same of the major trace; true: all is done */
 void gc_forget_awaited(Domain *d, ScanKind kind);
 void gc_clear_node(Node *n);
+/* The node of an entry that was at `at`; NULL when it was removed. */
+Node *gc_node_of(Table *t, const GCObject *key, uint32_t at);
 
 /* ---- the other parts ------------------------------------------------------------------------ */
 

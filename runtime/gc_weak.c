@@ -9,13 +9,15 @@
  *   clear values entries whose value is dead, from tables with weak values; in the major
  *                cycle so many in each undivided step, before which all is marked that the
  *                program got hold of since the last one;
- *   clear keys   entries whose key is dead, from tables with weak keys; of ephemerons in
- *                slices, in the major cycle (gc_ephemeron.c).
+ *   clear keys   entries whose key is dead, from tables with weak keys; in the major cycle in
+ *                slices (GC_PHASE_CLEAR), of ephemerons as gc_ephemeron.c says, of tables
+ *                that are weak in both in the same way: a traversal passes over them
+ *                (gc_node_is_dead), and they are found by their keys if they have moved.
  *
  * The major trace looks through what it has noted while it still marks, piece by
  * piece, when nothing else is grey: entries whose key and value are marked by
- * then are done with, since marks stay; the others are left for the undivided
- * step, one by one. What is stored into a weak table after that is noted anew, by
+ * then are done with, since marks stay; the others are left for its end (Gc.weak_left),
+ * one by one. What is stored into a weak table after that, or moved in it, is noted anew, by
  * the minor collection that finds the table or its card logged.
  *
  * A minor collection holds young objects that it did not reach for dead, the
@@ -33,11 +35,9 @@
 
 #define PIECE 256      /* slots or nodes looked through at once */
 #define ENTRY_WORK 32  /* work of looking at one */
+#define LEAVE_WORK 32  /* and of leaving one for the end */
+#define CLEAR_WORK 48  /* and of removing one whose key is dead */
 #define PREFETCH_AHEAD 8
-
-static GcWeakLists *lists_of(Domain *d, ScanKind kind) {
-  return kind == SCAN_MINOR ? &d->gc.minor_weak : &d->gc.major_weak;
-}
 
 Weakness gc_weakness(Domain *d, const Table *t) {
   if (t->metatable == NULL) return WEAK_NONE;
@@ -97,19 +97,16 @@ static void visit_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
   }
 }
 
-static void note_in(Domain *d, GcWeakLists *lists, Weakness w, GcWeakRange r) {
-  if (w == WEAK_VALUES) GC_PUSH(d, &lists->values, r);
-  else if (w == WEAK_KEYS) GC_PUSH(d, &lists->ephemerons, r);
-  else GC_PUSH(d, &lists->all, r);
-}
-
 static void note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
+  GcWeakLists *lists = kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak;
   if (kind == SCAN_MAJOR && w == WEAK_KEYS) {
     uint32_t n;
     range_nodes(&r, &n);
     gc_expect_ephemerons(d, n);
   }
-  note_in(d, kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak, w, r);
+  if (w == WEAK_VALUES) GC_PUSH(d, &lists->values, r);
+  else if (w == WEAK_KEYS) GC_PUSH(d, &lists->ephemerons, r);
+  else GC_PUSH(d, &lists->all, r);
 }
 
 /* A table that has just been promoted black is not met by the major trace; one
@@ -138,39 +135,62 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
 
 /* ---- looking through while marking -------------------------------------------------- */
 
-static bool settle_slot(Domain *d, const TValue *v) { return !weak_dead(d, v->tag, v->v.gc, SCAN_MAJOR); }
-
 static bool dead_object(Domain *d, uint8_t tag, const GCObject *o) {
   return (tag & TAG_COLLECTED) && tag_type(tag) != LUA_TSTRING && is_dead(d, o, SCAN_MAJOR);
 }
 
-/* Nothing of an entry that may yet go is followed, not even a string. */
-static bool settle_node(Domain *d, Table *t, Node *n, Weakness w) {
-  if (n->tag == TAG_NIL) {
-    forget_key(n);
-    return true;
-  }
-  if ((w & WEAK_KEYS) && dead_object(d, n->key_tag, n->key.gc)) {
-    if (w != WEAK_KEYS) return false;
-    gc_await(d, t, n, SCAN_MAJOR);
-    return true;
-  }
-  if ((w & WEAK_VALUES) && dead_object(d, n->tag, n->v.gc)) return false;
-  if (n->key_tag & TAG_COLLECTED) visit(d, n->key.gc, SCAN_MAJOR);
-  if (n->tag & TAG_COLLECTED) visit(d, n->v.gc, SCAN_MAJOR);
-  return true;
+static void leave_value(Domain *d, Table *t, uint32_t i, uint32_t node) {
+  GC_PUSH(d, &d->gc.weak_left.values, (GcWeakRange){t, i, i + 1, node});
 }
 
-/* Answers the work. */
-static size_t settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
-  uint32_t n;
-  void *first = r->node ? (void *)range_nodes(r, &n) : (void *)range_values(r, &n);
-  for (uint32_t i = 0; i < n; i++) {
-    prefetch_entry(r, r->from + i + PREFETCH_AHEAD);
-    bool settled = r->node ? settle_node(d, r->table, (Node *)first + i, w) : settle_slot(d, (TValue *)first + i);
-    if (!settled) note_in(d, &d->gc.major_weak, w, (GcWeakRange){r->table, r->from + i, r->from + i + 1, r->node});
+static void settle_slot(Domain *d, Table *t, uint32_t i) {
+  const TValue *v = &t->array[i];
+  if (weak_dead(d, v->tag, v->v.gc, SCAN_MAJOR)) leave_value(d, t, i, 0);
+}
+
+/* An entry of a table that is weak in both, of which something was not reached. */
+static void leave_entry(Domain *d, Table *t, uint32_t i) {
+  const Node *n = &t->node[i];
+  bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR); /* a string too */
+  if (white) GC_PUSH(d, &d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i});
+  else leave_value(d, t, i, 1);
+}
+
+/* Nothing of an entry that may yet go is followed, not even a string. Answers the work beyond
+ * that of looking at it. */
+static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
+  Node *n = &t->node[i];
+  if (n->tag == TAG_NIL) {
+    forget_key(n);
+    return 0;
   }
-  return sizeof *r + n * ENTRY_WORK;
+  bool dead_key = (w & WEAK_KEYS) && dead_object(d, n->key_tag, n->key.gc);
+  bool dead_value = (w & WEAK_VALUES) && dead_object(d, n->tag, n->v.gc);
+  if (dead_key && w == WEAK_KEYS) return gc_await(d, t, n, SCAN_MAJOR);
+  if (dead_key || dead_value) {
+    if (w == WEAK_BOTH) leave_entry(d, t, i);
+    else leave_value(d, t, i, 1);
+    return LEAVE_WORK;
+  }
+  if (n->key_tag & TAG_COLLECTED) visit(d, n->key.gc, SCAN_MAJOR);
+  if (n->tag & TAG_COLLECTED) visit(d, n->v.gc, SCAN_MAJOR);
+  return 0;
+}
+
+/* Answers the work, of which what does not grow with what dies counts as marked. */
+static size_t settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
+  size_t more = 0;
+  uint32_t n;
+  if (r->node) range_nodes(r, &n);
+  else range_values(r, &n);
+  for (uint32_t i = r->from; i < r->from + n; i++) {
+    prefetch_entry(r, i + PREFETCH_AHEAD);
+    if (r->node) more += settle_node(d, r->table, i, w);
+    else settle_slot(d, r->table, i);
+  }
+  size_t work = sizeof *r + n * ENTRY_WORK;
+  d->gc.marked_bytes += work;
+  return work + more;
 }
 
 static uint32_t range_end(const GcWeakRange *r) {
@@ -244,11 +264,11 @@ static void clear_dead_values(Domain *d, const GcWeakRange *r, ScanKind kind) {
     if (n->tag == TAG_NIL || weak_dead(d, n->tag, n->v.gc, kind)) gc_clear_node(n);
 }
 
-static void clear_dead_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
+static void clear_dead_keys(Domain *d, const GcWeakRange *r) {
   uint32_t count;
   if (!r->node) return;
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++)
-    if (n->tag == TAG_NIL || weak_dead(d, n->key_tag, n->key.gc, kind)) gc_clear_node(n);
+    if (n->tag == TAG_NIL || weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) gc_clear_node(n);
 }
 
 /* Those behind `i` are mostly single slots, here and there. */
@@ -267,26 +287,104 @@ static size_t clear_values(Domain *d, const GcWeakRanges *list, size_t from, siz
   return to;
 }
 
-bool gc_clear_weak_values(Domain *d, ScanKind kind, GcWeakMark *done, size_t most) {
-  const GcWeakLists *lists = lists_of(d, kind);
-  GcWeakMark before = *done;
-  done->values = clear_values(d, &lists->values, before.values, most, kind);
-  done->all = clear_values(d, &lists->all, before.all, most - (done->values - before.values), kind);
-  return done->values == lists->values.n && done->all == lists->all.n;
+void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done) {
+  const GcWeakLists *lists = &d->gc.minor_weak;
+  done->values = clear_values(d, &lists->values, done->values, SIZE_MAX, SCAN_MINOR);
+  done->all = clear_values(d, &lists->all, done->all, SIZE_MAX, SCAN_MINOR);
 }
 
-void gc_clear_weak_keys(Domain *d, ScanKind kind) {
-  GcWeakLists *lists = lists_of(d, kind);
-  if (kind == SCAN_MINOR) gc_clear_awaited_minor(d); /* the major cycle does so in GC_PHASE_CLEAR */
-  for (size_t i = 0; i < lists->all.n; i++) clear_dead_keys(d, &lists->all.items[i], kind);
+void gc_clear_weak_keys_minor(Domain *d) {
+  const GcWeakRanges *all = &d->gc.minor_weak.all;
+  gc_clear_awaited_minor(d);
+  for (size_t i = 0; i < all->n; i++) clear_dead_keys(d, &all->items[i]);
 }
 
-void gc_forget_weak(Domain *d, ScanKind kind) {
-  GcWeakLists *lists = lists_of(d, kind);
+void gc_forget_weak_minor(Domain *d) {
+  GcWeakLists *lists = &d->gc.minor_weak;
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
-  if (kind == SCAN_MINOR) gc_forget_awaited(d, kind);
-  if (kind != SCAN_MAJOR) return;
-  d->gc.noted_weak.values.n = d->gc.noted_weak.ephemerons.n = d->gc.noted_weak.all.n = 0;
-  d->gc.weak_done = (GcWeakMark){0, 0};
-  d->gc.weak_values_cleared = 0;
+  gc_forget_awaited(d, SCAN_MINOR);
+}
+
+/* ---- clearing at the end of the major trace ------------------------------------------- */
+
+/* Where the entry was, empty if it was removed; NULL when that is another one's place now. */
+static Node *place_of(const GcWeakEntry *entry) {
+  if (entry->node >= table_nodes(entry->table)) return NULL;
+  Node *n = &entry->table->node[entry->node];
+  bool is_object = (n->key_tag & TAG_COLLECTED) || n->key_tag == TAG_DEADKEY;
+  return is_object && n->key.gc == entry->key ? n : NULL;
+}
+
+static void prefetch_place(const GcWeakEntries *list, size_t i) {
+  if (i >= list->n) return;
+  const GcWeakEntry *entry = &list->items[i];
+  __builtin_prefetch(entry->key);
+  if (entry->node < table_nodes(entry->table)) __builtin_prefetch(&entry->table->node[entry->node], 1);
+}
+
+static void prefetch_value(const GcWeakEntries *list, size_t i) {
+  if (i >= list->n) return;
+  const GcWeakEntry *entry = &list->items[i];
+  if (entry->node < table_nodes(entry->table)) __builtin_prefetch(entry->table->node[entry->node].v.p);
+}
+
+/* While the trace goes on, an entry that has got another place was noted anew. One that may stay
+ * keeps its strings. */
+static void clear_entry_value(Domain *d, const GcWeakEntry *entry) {
+  Node *n = place_of(entry);
+  if (n == NULL || n->tag == TAG_NIL) return;
+  if (weak_dead(d, n->tag, n->v.gc, SCAN_MAJOR)) gc_clear_node(n);
+  else weak_dead(d, n->key_tag, n->key.gc, SCAN_MAJOR);
+}
+
+static size_t clear_entry_values(Domain *d, const GcWeakEntries *list, size_t from, size_t most) {
+  size_t to = list->n - from < most ? list->n : from + most;
+  for (size_t i = from; i < to; i++) {
+    prefetch_place(list, i + 2 * PREFETCH_AHEAD);
+    prefetch_value(list, i + PREFETCH_AHEAD);
+    clear_entry_value(d, &list->items[i]);
+  }
+  d->gc.step_work += (to - from) * ENTRY_WORK;
+  return to;
+}
+
+bool gc_clear_some_values(Domain *d, size_t most) {
+  GcWeakLeft *left = &d->gc.weak_left;
+  size_t before = left->values_done;
+  left->values_done = clear_values(d, &left->values, before, most, SCAN_MAJOR);
+  left->entries_done = clear_entry_values(d, &left->entries, left->entries_done, most - (left->values_done - before));
+  return left->values_done == left->values.n && left->entries_done == left->entries.n;
+}
+
+/* When marking is over, nobody notes any more which entries get other places. A string that is
+ * dead now was the key of an entry that has gone. */
+static void clear_entry_key(Domain *d, const GcWeakEntry *entry) {
+  if (!dead_object(d, entry->key->type | TAG_COLLECTED, entry->key)) return;
+  Node *n = place_of(entry);
+  if (n == NULL) n = gc_node_of(entry->table, entry->key, entry->node);
+  if (n != NULL) gc_clear_node(n);
+}
+
+bool gc_clear_some_keys(Domain *d, size_t work) {
+  GcWeakLeft *left = &d->gc.weak_left;
+  size_t from = left->keys_done, end = left->entries.n;
+  if (end - from > work / CLEAR_WORK + 1) end = from + work / CLEAR_WORK + 1;
+  for (size_t i = from; i < end; i++) {
+    prefetch_place(&left->entries, i + PREFETCH_AHEAD);
+    clear_entry_key(d, &left->entries.items[i]);
+  }
+  left->keys_done = end;
+  d->gc.slice_work += (end - from) * CLEAR_WORK;
+  d->gc.step_work += (end - from) * CLEAR_WORK;
+  if (end < left->entries.n) return false;
+  gc_forget_weak_major(d);
+  return true;
+}
+
+void gc_forget_weak_major(Domain *d) {
+  Gc *gc = &d->gc;
+  GcWeakLeft *left = &gc->weak_left;
+  gc->noted_weak.values.n = gc->noted_weak.ephemerons.n = gc->noted_weak.all.n = 0;
+  left->values.n = left->entries.n = left->values_done = left->entries_done = left->keys_done = 0;
+  left->first_done = false;
 }
