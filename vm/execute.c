@@ -1319,10 +1319,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         goto resume;
       case PRIM_YIELD: {
         if (L->run != run || L->ncalls_nonyieldable != 0) break;
+        bool to_c = run->is_resume && L == run->L;
+        if (to_c && stack_lacks(L, LUA_MINSTACK)) break; /* the function of C makes room */
         ci = vm_push_native(L, func, nresults, extra | CALL_YIELD);
         L->status = LUA_YIELD;
         ci->u2.nyield = n;
-        if (run->is_resume && L == run->L) return LUA_YIELD;
+        if (to_c) { /* who may push arguments for the next lua_resume, as many as a C function */
+          ci->top = L->top + LUA_MINSTACK;
+          return LUA_YIELD;
+        }
         lua_State *co = L;
         L = co->resumer;
         vm_finish_coroutine(co);

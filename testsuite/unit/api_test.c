@@ -330,6 +330,27 @@ static void yield_at_line(lua_State *L, lua_Debug *ar) {
   lua_yield(L, 0);
 }
 
+/* Onto a coroutine that yielded LUA_MINSTACK values may be pushed, as in a C function. */
+static void arguments_of_a_resume(void **state) {
+  (void)state;
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  lua_State *co = lua_newthread(L);
+  int results, depths = 0;
+  assert_int_equal(luaL_loadstring(co, "local function f(n)\n"
+                                       "  local count = select('#', coroutine.yield(n))\n"
+                                       "  if count ~= 20 and n > 0 then error(count) end\n"
+                                       "  return 1 + f(n + 1)\n"
+                                       "end f(0)"), LUA_OK);
+  while (lua_resume(co, L, depths == 0 ? 0 : LUA_MINSTACK, &results) == LUA_YIELD && depths++ < 500) {
+    assert_int_equal(lua_tointeger(co, -1), depths - 1);
+    lua_pop(co, results);
+    for (int i = 0; i < LUA_MINSTACK; i++) lua_pushinteger(co, i);
+  }
+  assert_int_equal(depths, 501);
+  lua_close(L);
+}
+
 /* A hook that yields stops the coroutine before each line; the line runs once. */
 static void hooks_that_yield(void **state) {
   lua_State *L = *state;
@@ -546,7 +567,7 @@ int main(void) {
       cmocka_unit_test(tables),    cmocka_unit_test(metatables),    cmocka_unit_test(userdata),
       cmocka_unit_test(operators), cmocka_unit_test(formats),       cmocka_unit_test(chunks),
       cmocka_unit_test(threads),   cmocka_unit_test(collector),     cmocka_unit_test(hooks),
-      cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
+      cmocka_unit_test(arguments_of_a_resume), cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
       cmocka_unit_test(closing_c_frames), cmocka_unit_test(continuations), cmocka_unit_test(panic),
       cmocka_unit_test(not_closable),
   };
