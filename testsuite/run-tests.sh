@@ -79,8 +79,9 @@ TIMEOUT=${TIMEOUT:-$((120 * TEST_SLOWNESS))}
 LOGDIR=$BUILDDIR/testsuite/log
 export TESTSUITE SRCDIR BUILDDIR SAROS EVENTRING LUA_REFERENCE TEST_SLOWNESS TIMEOUT LOGDIR
 export LC_ALL=C.UTF-8 TZ=UTC
-# What a sanitizer ends must not look like an error that a program reports.
-export ASAN_OPTIONS=exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS} TSAN_OPTIONS=exitcode=99${TSAN_OPTIONS:+:$TSAN_OPTIONS}
+# What a sanitizer ends must not look like an error that a program reports; and more memory
+# than there is, which malloc refuses, is no fault of the program.
+export ASAN_OPTIONS=exitcode=99:allocator_may_return_null=1${ASAN_OPTIONS:+:$ASAN_OPTIONS} TSAN_OPTIONS=exitcode=99${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 # What the caller's shell has set must not reach the tests.
 unset LUA_INIT LUA_INIT_5_4 LUA_PATH LUA_PATH_5_4 LUA_CPATH LUA_CPATH_5_4
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE SAROS_EVENTRING_WSIZE

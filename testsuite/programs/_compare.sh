@@ -17,7 +17,8 @@ need() { [ -e "$1" ] || skip "$2 is not installed (Debian package: $2)"; }
 
 # Takes out what no two runs share: addresses, durations, the name of the interpreter.
 normalise() {
-  sed -E 's/0x[0-9a-f]+/ADDRESS/g; s/[0-9]+\.[0-9]+ s(econds)?/TIME/g; s/time="[0-9.]+"/time="T"/g
+  sed -E '/WARNING: AddressSanitizer failed to allocate/d
+          s/0x[0-9a-f]+/ADDRESS/g; s/[0-9]+\.[0-9]+ s(econds)?/TIME/g; s/time="[0-9.]+"/time="T"/g
           s/timestamp="[^"]*"/timestamp="T"/g; s/^(# )?Started on .*/\1Started on DATE/; s#^(lua5\.4|lua|saros|/[^ :]*/(saros|lua5\.4)): #INTERPRETER: #'
 }
 
