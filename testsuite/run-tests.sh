@@ -8,8 +8,8 @@
 #   - a unit program named by --unit (paths relative to the build directory) whose
 #     name is test_NAME or NAME_test; others there are what tests use;
 #   - a guest suite testsuite/lua/FOLDER/NAME.lua, run as `saros NAME.lua` with
-#     its own folder as the current directory's sibling on package.path; folders
-#     and files whose name begins with `_` are support files, not tests;
+#     its own folder and testsuite/lua on package.path; folders and files whose name
+#     begins with `_` are support files, not tests;
 #   - a script testsuite/**/test_NAME.sh, run with bash.
 #
 # Exit status 0 is a pass, 77 a skip (the last line of its output says why),
@@ -36,7 +36,7 @@ run_one() {
     unit:*) command=("$BUILDDIR/${name#unit:}") ;;
     *.sh) command=(bash "$TESTSUITE/$name") ;;
     *.lua) command=("$SAROS" "$TESTSUITE/$name")
-           export LUA_PATH="$(dirname "$TESTSUITE/$name")/?.lua;;" ;;
+           export LUA_PATH="$(dirname "$TESTSUITE/$name")/?.lua;$TESTSUITE/lua/?.lua;;" ;;
   esac
   # Signals are as on a terminal, also when we run in the background.
   # The group takes what the shell itself says of a test that a signal ended.

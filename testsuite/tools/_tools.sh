@@ -7,6 +7,7 @@ PRODUCER=$BUILDDIR/testsuite/tools/producer
 command -v jq >/dev/null || { echo "jq is missing (Debian package: jq)"; exit 77; }
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE \
       SAROS_EVENTRING_WSIZE SAROS_EVENTRING_CLASSES
+
 # ends STATUS TEXT COMMAND...: exit status, and a text that standard error has
 ends() {
   local status=$1 expected=$2 errors actual

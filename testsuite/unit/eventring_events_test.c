@@ -1,6 +1,7 @@
 /* eventring_events_test.c: what is written is what is read: each kind of payload, the
    catalogue, names and classes, introspection, times, merging. */
 #include "eventring_common.h"
+#include "draw.h"
 
 #include <float.h>
 #include <math.h>
@@ -237,14 +238,6 @@ static void check_end(struct open_spans *open, const struct eventring_event *eve
     assert_int_equal(event->flags, EVENTRING_TORN);
   }
   assert_int_equal(event->depth, open->count);
-}
-
-static uint64_t random_state = 88172645463325252u;
-static unsigned draw(unsigned below) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return (unsigned)(random_state % below);
 }
 
 /* Up to 40 deep, now and then crosswise, or an end of nothing, or something else. */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
 #include "internal.h"
 
 enum { WORDS = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS, BASE = 1000 };
@@ -124,14 +125,6 @@ static void looks_at_nothing_before(void **state) {
 }
 
 /* ---- Anything ----------------------------------------------------------------------------- */
-
-static uint64_t random_state = 88172645463325252u;
-static unsigned draw(unsigned below) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return (unsigned)(random_state % below);
-}
 
 /* A base far from the last one, that the times after it refer to. */
 static size_t fill_rebase(uint64_t *words, size_t at) {

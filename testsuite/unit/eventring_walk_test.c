@@ -8,19 +8,12 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
 #include "reader.h"
 
 enum { FIRST = FORMAT_BLOCK_HEADER_WORDS, SLOT = 3, SEQUENCE = 7 };
 
 static struct evr_block block;
-
-static uint64_t random_state = 88172645463325252u;
-static unsigned draw(unsigned below) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return (unsigned)(random_state % below);
-}
 
 /* ---- The rule ---------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
 #include "str.h"
 
 static TValue integer(int64_t i) {
@@ -115,14 +116,6 @@ static void writes_numbers(void **state) {
 static void reference_text(double n, char *out) {
   sprintf(out, "%.14g", n);
   if (out[strspn(out, "-0123456789")] == '\0') strcat(out, ".0");
-}
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_bits(void) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  return random_state ^= random_state << 17;
 }
 
 /* A float of each kind that the short cuts distinguish. */

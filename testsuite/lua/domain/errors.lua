@@ -1,12 +1,7 @@
 -- Wrong arguments of the module `domain`: the exact messages.
 local domain = require "domain"
 
-local function expect(message, f, ...)
-  local ok, got = pcall(f, ...)
-  assert(not ok, message)
-  got = got:gsub("^[^:]+:%d+: ", "")
-  assert(got == message, ("%q instead of %q"):format(got, message))
-end
+local expect = require "_expect"
 
 -- Starting one, and what can be sent to it.
 expect("bad argument #1 to 'domain.spawn' (function expected, got no value)", domain.spawn)

@@ -19,12 +19,7 @@ ffi.cdef [[
 ]]
 local C = ffi.C
 
-local function expect(message, f, ...)
-  local ok, got = pcall(f, ...)
-  assert(not ok, message)
-  got = got:gsub("^[^:]+:%d+: ", "")
-  assert(got == message, ("%q instead of %q"):format(got, message))
-end
+local expect = require "_expect"
 
 -- References: a cdata of the type, or a pointer to it, is handed on by its address.
 local int, ints = ffi.new("int"), ffi.new("int[1]")

@@ -2,12 +2,7 @@
 -- program is recorded or not, but for what only the recorder can refuse.
 local eventring = require "eventring"
 
-local function expect(message, f, ...)
-  local ok, got = pcall(f, ...)
-  assert(not ok, message)
-  got = got:gsub("^[^:]+:%d+: ", "")
-  assert(got == message, ("%q instead of %q"):format(got, message))
-end
+local expect = require "_expect"
 
 local function refused(message, ...)
   local result, why = ...
