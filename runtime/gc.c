@@ -9,7 +9,7 @@
  *   gc_mark.c      marking of the major cycle     gc_scan.c  what objects refer to
  *   gc_sweep.c     strings, large ones, blocks    gc_weak.c  weak tables
  *   gc_finalize.c  __gc                           gc_barrier.c  remembered set
- *   gc_verify.c    the invariants as a program
+ *   gc_pace.c      when, and how much at once    gc_verify.c the invariants as a program
  *
  * The major cycle goes through the phases of GC_PHASES (gc.h), one function each
  * below, that answers the next phase. A slice runs phases until its work is
@@ -17,32 +17,12 @@
  *
  *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> CLEAR -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
  *
- * Pacing
- * ------
- * Debt: the bytes that allocation took since the last minor collection.
- *   - debt >= nursery_bytes starts a minor collection;
- *   - while a cycle is active each eighth of that starts a slice, so that a minor
- *     collection and a slice never add up to one pause; where single allocations
- *     are so large that none fits in between, a slice follows each minor collection;
- *   - a measure >= threshold starts a cycle, which is to have marked everything
- *     by the time the measure reaches `goal`;
- *   - a slice of marking does the share of what is left to mark that the growth
- *     of the measure since the last slice is of what is left until the goal;
- *     bounded from below, so that every cycle ends, and from above, to bound
- *     the pause.
- * Work is in bytes scanned (gc_mark.c).
+ * A step is what the program waits for at a gc_check: a minor collection, or a slice. When
+ * which is due, and the bound on memory that follows: gc_pace.c.
  *
- * The modes differ in the measure. Minor collections run in both.
- *   generational  the measure is the bytes that are old. A cycle is to end before
- *                 they have grown by major_mul percent of what was live, and
- *                 starts half-way. minor_mul scales the nursery. A program
- *                 whose objects die young hardly ever sees a cycle.
- *   incremental   the measure is the bytes ever allocated. A cycle starts when
- *                 pause - 100 percent of what was live have been allocated,
- *                 and is to end after as much again. stepmul scales the work of
- *                 a slice. Finalizers of young objects wait for the end of a cycle, so
- *                 that one that was called tells that a whole cycle has ended, as in
- *                 the reference implementation.
+ * In incremental mode minor collections run too; finalizers of young objects wait for the end
+ * of a cycle there, so that one that was called tells that a whole cycle has ended, as in the
+ * reference implementation.
  */
 #include "gc.h"
 
@@ -58,16 +38,6 @@
 #include "stress.h"
 #include "trace.h"
 
-#ifndef GC_NURSERY
-#define GC_NURSERY ((size_t)1 << 20)
-#endif
-#define NURSERY_MIN ((size_t)64 << 10)
-#define NURSERY_MAX ((size_t)64 << 20)
-#define SLICES_PER_NURSERY 8
-#define LEAST_GROWTH ((size_t)4 << 20) /* old bytes between two cycles of a small heap */
-#define LEAST_SLICE ((size_t)32 << 10) /* work */
-#define MOST_SLICE ((size_t)512 << 10)
-#define SWEEP_SLICE ((size_t)128 << 10)
 #define FINALIZERS_AT_ONCE 32
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
@@ -132,25 +102,6 @@ NOINLINE void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t 
   *capacity = n;
 }
 
-/* ---- the goal of a cycle ------------------------------------------------------------ */
-
-static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
-
-static size_t measure(const Domain *d) {
-  if (d->gc.mode == GC_MODE_GENERATIONAL) return heap_old_bytes(&d->heap);
-  return d->heap.allocated_bytes + heap_taken(&d->heap);
-}
-
-static void set_goal(Domain *d) {
-  Gc *gc = &d->gc;
-  bool generational = gc->mode == GC_MODE_GENERATIONAL;
-  size_t room = percent(gc->live_bytes, generational ? gc->major_mul : gc->pause - 100);
-  if (room < LEAST_GROWTH) room = LEAST_GROWTH;
-  size_t now = measure(d);
-  gc->threshold = now + (generational ? room / 2 : room);
-  gc->goal = gc->threshold + (generational ? room / 2 : room);
-}
-
 /* ---- the phases -------------------------------------------------------------------- */
 
 static GcPhase phase_idle(Domain *d) {
@@ -158,8 +109,7 @@ static GcPhase phase_idle(Domain *d) {
   gc->cycle++;
   TRACE_LIFECYCLE(d, MAJOR_BEGIN, gc->cycle);
   keep_reserve(d);
-  gc->paced = measure(d);
-  gc->mark_due = 0;
+  gc_pace_begin_cycle(d);
   gc_start_marking(d);
   return GC_PHASE_MARK;
 }
@@ -218,23 +168,21 @@ void gc_trace_memory(Domain *d) {
   TRACE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->trace));
 }
 
-/* What was kept for finalizers goes in the next cycle, so no room is given in proportion to
- * it: otherwise a program whose objects all have finalizers would take more with every cycle.
- * Memory for as much as may be allocated until the next cycle is kept. */
+/* Memory for as much as may be allocated until the next cycle is kept. */
 static GcPhase phase_finish(Domain *d) {
-  size_t old = heap_old_bytes(&d->heap);
-  d->gc.live_bytes = old > d->gc.revived_bytes ? old - d->gc.revived_bytes : 0;
-  set_goal(d);
-  heap_trim_start(&d->heap, nursery_blocks(&d->gc) + (uint32_t)((d->gc.goal - d->gc.threshold) >> HEAP_BLOCK_SHIFT));
+  gc_pace_end_cycle(d);
+  heap_trim_start(&d->heap, nursery_blocks(&d->gc) + (uint32_t)(gc_pace_room(d) >> HEAP_BLOCK_SHIFT));
   return GC_PHASE_TRIM;
 }
 
+/* Cut short when the next cycle is due. */
 static GcPhase phase_trim(Domain *d, size_t work) {
   Gc *gc = &d->gc;
   bool undivided = work == SIZE_MAX;
   gc->slice_work += undivided ? 0 : work;
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
-  if (!heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) || !done) return GC_PHASE_TRIM;
+  done = heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
+  if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
   keep_reserve(d);
   gc->stats.majors++;
@@ -267,7 +215,7 @@ static bool undivided(const Gc *gc) {
 }
 
 static bool slice_over(const Gc *gc, size_t work) {
-  return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work || (undivided(gc) && gc->slice_work > LEAST_SLICE);
+  return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work || (undivided(gc) && gc->slice_work > GC_LEAST_SLICE);
 }
 
 static void slice(Domain *d, size_t work, EventId reason) {
@@ -280,6 +228,7 @@ static void slice(Domain *d, size_t work, EventId reason) {
     if (alone) break;
   } while (!slice_over(gc, work));
   gc->stats.slices++;
+  gc_pace_slice_done(d);
   TRACE_END(d, MAJOR_SLICE);
 }
 
@@ -300,46 +249,6 @@ static void full_cycle(Domain *d, EventId reason) {
   TRACE_END(d, MAJOR);
 }
 
-/* ---- pacing --------------------------------------------------------------------------- */
-
-static size_t least_slice(const Gc *gc) {
-  size_t least = gc->mode == GC_MODE_INCREMENTAL ? percent(LEAST_SLICE, gc->stepmul) : LEAST_SLICE;
-  return least < 1024 ? 1024 : least > MOST_SLICE ? MOST_SLICE : least;
-}
-
-static size_t mark_share(Domain *d) {
-  Gc *gc = &d->gc;
-  size_t now = measure(d), old = heap_old_bytes(&d->heap);
-  size_t grown = now > gc->paced ? now - gc->paced : 0, runway = gc->goal > gc->paced ? gc->goal - gc->paced : 0;
-  size_t left = old > gc->marked_bytes ? old - gc->marked_bytes : 0;
-  gc->paced = now;
-  if (grown >= runway) return MOST_SLICE;
-  return (size_t)((double)left * (double)grown / (double)runway * 1.25); /* small objects cost more than their bytes */
-}
-
-/* Slices come between minor collections; what one of those promoted is worked off
- * over the slices that follow it. */
-static size_t slice_work(Domain *d) {
-  Gc *gc = &d->gc;
-  if (gc->phase >= GC_PHASE_CLEAR) return SWEEP_SLICE;
-  if (gc->phase == GC_PHASE_MARK || gc->phase == GC_PHASE_REVIVE) gc->mark_due += mark_share(d);
-  size_t work = gc->mode == GC_MODE_INCREMENTAL ? percent(gc->mark_due, gc->stepmul) : gc->mark_due / SLICES_PER_NURSERY;
-  if (work < least_slice(gc)) work = least_slice(gc);
-  if (work > MOST_SLICE) work = MOST_SLICE;
-  gc->mark_due -= work < gc->mark_due ? work : gc->mark_due;
-  return work;
-}
-
-void gc_set_trigger(Domain *d) {
-  Gc *gc = &d->gc;
-  size_t debt = heap_debt(&d->heap);
-  gc->trigger = gc->nursery_bytes;
-  if (gc->stopped) gc->trigger = SIZE_MAX;
-  else if (gc->phase != GC_PHASE_IDLE && debt + gc->nursery_bytes / SLICES_PER_NURSERY < gc->trigger)
-    gc->trigger = debt + gc->nursery_bytes / SLICES_PER_NURSERY;
-  gc->pending = gc->emergency || debt >= gc->trigger || (gc->finalizers.n > 0 && !gc->stopped);
-}
-
 /* ---- collecting ------------------------------------------------------------------------- */
 
 static void enter(lua_State *L) {
@@ -358,9 +267,9 @@ static void leave(lua_State *L) {
 static void catch_up(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->phase == GC_PHASE_IDLE) {
-    if (measure(d) >= gc->threshold) slice(d, 1, EV_REASON_THRESHOLD);
+    if (gc_pace_cycle_is_due(d)) slice(d, 1, EV_REASON_THRESHOLD);
   } else if (gc->stats.slices == gc->slices_before) {
-    slice(d, slice_work(d), EV_REASON_PACE);
+    slice(d, gc_pace_slice(d), EV_REASON_PACE);
   }
   gc->slices_before = gc->stats.slices;
 }
@@ -371,10 +280,12 @@ static void do_what_is_due(Domain *d) {
     gc->emergency = 0;
     full_cycle(d, EV_REASON_EMERGENCY);
   } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
+    gc->slice_at = 0;
     gc_minor(d, EV_REASON_NURSERY);
+    gc_pace_slice_done(d);
     catch_up(d);
   } else if (gc->phase != GC_PHASE_IDLE) {
-    slice(d, slice_work(d), EV_REASON_PACE);
+    slice(d, gc_pace_slice(d), EV_REASON_PACE);
   }
   heap_large_release(&d->heap, RELEASE_BYTES);
 }
@@ -386,7 +297,7 @@ static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
   gc_minor(d, EV_REASON_STRESS);
   if (gc->phase != GC_PHASE_SWEEP_STRINGS) string_table_trim(d, 2);
-  if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : SWEEP_SLICE / 8, EV_REASON_STRESS);
+  if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : 16384, EV_REASON_STRESS);
   if (gc->verify_count-- == 0) {
     gc_verify(d, "stress");
     gc->verify_count = (uint32_t)(heap_old_bytes(&d->heap) >> 9) + 16;
@@ -403,11 +314,31 @@ static int64_t thread_cpu_ns(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+static void slice_counted(Domain *d, size_t work, EventId reason) {
+  d->gc.step_work = 0;
+  slice(d, work, reason);
+  TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
+}
+
+/* The slices that belong to one large allocation, and all that are left when memory is
+ * beyond the goal. */
+static void do_what_is_overdue(Domain *d, size_t taken) {
+  Gc *gc = &d->gc;
+  for (size_t n = 2 * taken / GC_MOST_SLICE; n > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE; n--)
+    slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
+  while (gc_pace_is_over(d)) slice_counted(d, GC_MOST_SLICE, EV_REASON_OVER);
+}
+
 static void do_step_measured(Domain *d) {
   bool timed = eventring_enabled(d->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
+  bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
   int64_t before = timed ? thread_cpu_ns() : 0;
+  size_t taken = heap_taken(&d->heap);
   d->gc.step_work = 0;
   do_step(d);
+  if (!emergency) TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
+  do_what_is_overdue(d, taken);
+  gc_pace_verify(d);
   if (timed) TRACE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
 }
 
@@ -420,10 +351,9 @@ static bool collect_what_is_due(lua_State *L) {
     gc_set_trigger(d);
     return false;
   }
-  bool emergency = gc->emergency; /* what it does is not bounded, nor is it meant to be */
+  bool emergency = gc->emergency;
   enter(L);
   do_step_measured(d);
-  if (!emergency) TRACE_COUNTER(d, PAUSE_WORK, gc->step_work);
   leave(L);
   stack_shrink(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
@@ -460,7 +390,7 @@ bool gc_step_by(lua_State *L, size_t kib) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
   if (gc->running) return false;
-  size_t work = kib > 0 ? percent(kib << 10, gc->stepmul) : least_slice(gc);
+  size_t work = gc_pace_step(d, kib);
   uint64_t majors = gc->stats.majors;
   enter(L);
   gc_minor(d, EV_REASON_STEP);
@@ -491,20 +421,12 @@ size_t gc_count(Domain *d) {
   return h->live_bytes + h->old_large_bytes + h->young_bytes - unused + h->young_large_bytes;
 }
 
-/* minor_mul 20, the default, stands for the default nursery. */
-static void set_nursery(Gc *gc) {
-  size_t bytes = GC_NURSERY;
-  if (gc->mode == GC_MODE_GENERATIONAL) bytes = GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
-  gc->nursery_bytes = bytes < NURSERY_MIN ? NURSERY_MIN : bytes > NURSERY_MAX ? NURSERY_MAX : bytes;
-}
-
 GcMode gc_set_mode(lua_State *L, GcMode mode) {
   Domain *d = L->domain;
   GcMode former = (GcMode)d->gc.mode;
   d->gc.mode = (uint8_t)mode;
-  set_nursery(&d->gc);
-  set_goal(d);
-  d->gc.paced = measure(d);
+  gc_pace_set_nursery(&d->gc);
+  gc_pace_set_goals(d);
   if (!d->gc.running) gc_set_trigger(d);
   return former;
 }
@@ -522,8 +444,8 @@ void gc_init(Domain *d) {
   gc->mode = GC_MODE_INCREMENTAL;
   gc_ephemerons_init(&gc->minor_ephemerons);
   gc_ephemerons_init(&gc->major_ephemerons);
-  set_nursery(gc);
-  set_goal(d);
+  gc_pace_set_nursery(gc);
+  gc_pace_set_goals(d);
   gc->trigger = gc->nursery_bytes;
 #ifdef SAROS_DEBUG
   const char *verify = getenv("SAROS_VERIFY");

@@ -172,6 +172,13 @@ typedef struct GcEphemerons {
   uint32_t few[1 << GC_FEW_BUCKETS_LOG2];
 } GcEphemerons;
 
+/* When a cycle begins and by when it is to have ended, in bytes of one measure (gc_pace.c). */
+typedef struct GcGoal {
+  size_t threshold, goal;
+  size_t base;  /* the measure at the end of the last cycle */
+  size_t paced; /* at the last slice */
+} GcGoal;
+
 /* Figures since the domain began; for traces and tests. */
 typedef struct GcStats {
   uint64_t minors, majors, slices, finalizers;
@@ -192,14 +199,14 @@ typedef struct Gc {
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
   int pause, stepmul, stepsize; /* parameters of the incremental mode: percent, percent, log2 of bytes */
   int minor_mul, major_mul;     /* of the generational mode: percent */
-  /* Pacing (gc.c) */
+  /* Pacing (gc_pace.c) */
   size_t nursery_bytes; /* debt that starts a minor collection */
   size_t trigger;       /* debt at which `pending` is set */
-  size_t threshold;     /* value of the measure that starts a major cycle */
-  size_t goal;          /* and by which the cycle is to have marked everything */
+  size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
+  GcGoal by_old, by_allocated;
   size_t live_bytes;    /* old bytes at the end of the last major, without what was alive for a finalizer only */
   size_t revived_bytes; /* marked in this cycle for the sake of finalizers only */
-  size_t paced;         /* the measure at the last slice */
+  size_t due;           /* work that growth has made due and slices have not done yet */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
   /* Bytes in lines, for heap.live_bytes: of objects promoted by this minor collection
    * [0] and of those marked by this major cycle [1], those promoted since it
@@ -211,7 +218,6 @@ typedef struct Gc {
   size_t slice_work;    /* done in this slice */
   size_t step_work;     /* in this step of the collector: bytes looked at (doc/COLLECTOR.md) */
   uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */
-  size_t mark_due;      /* work that promotions have earned and slices have not done yet */
   /* Traces */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
   GcVector trace;      /* minor: promoted, not yet scanned */
@@ -270,6 +276,8 @@ bool gc_step_by(lua_State *L, size_t kib);
  * run too (they are what keeps dead temporaries cheap). */
 GcMode gc_set_mode(lua_State *L, GcMode mode);
 bool gc_is_running(Domain *d); /* not stopped */
+/* A parameter of pacing has changed. */
+void gc_pace_set_goals(Domain *d);
 
 /* The prototype is complete. */
 void gc_note_code(Domain *d, const Prototype *p);
@@ -295,8 +303,8 @@ void gc_remember(Domain *d, GCObject *parent);
 void gc_remember_slot(Domain *d, Table *t, const void *slot);
 /* The parts of the table were replaced by new ones or changed their places. Before,
  * all that was put into the new node part or into a grown array went through
- * gc_barrier_reinserted. */
-void gc_table_resized(lua_State *L, Table *t);
+ * gc_barrier_reinserted. `moved`: not all values are where they were in the array part. */
+void gc_table_resized(lua_State *L, Table *t, bool moved);
 /* The thread runs from now on, or its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);
 /* A slot of this frame of the thread, which is not the current one, was written to. */

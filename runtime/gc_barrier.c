@@ -71,16 +71,16 @@ NOINLINE void gc_remember_slot(Domain *d, Table *t, const void *slot) {
 /* New small parts and fresh large arrays are scanned with the table. A large array
  * that was grown kept its cards, and what was put into a new large node part
  * went through gc_barrier_reinserted: young objects are on marked cards. But
- * values may have moved to where the major trace has been already: then it
- * scans the table again, piece by piece. */
-void gc_table_resized(lua_State *L, Table *t) {
+ * values that have moved (from node to node, or between the two parts) may be where the major
+ * trace has been already: then it scans the table again, piece by piece. */
+void gc_table_resized(lua_State *L, Table *t, bool moved) {
   Domain *d = L->domain;
   if (is_young(t)) return;
   if (t->gc & GC_CLEAN) {
     if (heap_is_large(node_bytes(t))) heap_large_of(t->node)->fresh = 0;
     remember_table(d, t);
   }
-  if (is_marking(d) && is_marked(d, t) && large_part(t) != NULL) gc_regrey(d, (GCObject *)t);
+  if (moved && is_marking(d) && is_marked(d, t) && large_part(t) != NULL) gc_regrey(d, (GCObject *)t);
 }
 
 void gc_part_changed(lua_State *L, void *owner) {

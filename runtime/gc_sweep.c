@@ -119,6 +119,16 @@ void gc_start_sweeping(Domain *d) {
   d->gc.sweep_block = 1;
 }
 
+/* Of blocks, the cost of all, although some may be done: they are little beside the rest. */
+size_t gc_sweep_work(const Domain *d) {
+  const Gc *gc = &d->gc;
+  size_t work = (size_t)d->heap.nblocks * WORK_BLOCK;
+  if (gc->phase <= GC_PHASE_SWEEP_LARGE) work += d->heap.old_large_count * WORK_LARGE;
+  if (gc->phase < GC_PHASE_SWEEP_STRINGS) work += (size_t)d->strings.size * WORK_BUCKET;
+  else if (gc->phase == GC_PHASE_SWEEP_STRINGS) work += (size_t)(d->strings.size - gc->sweep_bucket) * WORK_BUCKET;
+  return work;
+}
+
 /* Chunks mapped since the start hold nothing that needs sweeping. */
 bool gc_sweep_blocks(Domain *d, size_t work) {
   Gc *gc = &d->gc;

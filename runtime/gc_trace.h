@@ -223,6 +223,28 @@ void gc_start_sweeping(Domain *d);
 bool gc_sweep_strings(Domain *d, size_t work); /* each: true when done */
 bool gc_sweep_large(Domain *d, size_t work);
 bool gc_sweep_blocks(Domain *d, size_t work);
-void gc_set_trigger(Domain *d);          /* gc.c */
+size_t gc_sweep_work(const Domain *d); /* what is left of it, or all */
+
+/* ---- pacing (gc_pace.c) ------------------------------------------------------------------ */
+
+#define GC_LEAST_SLICE ((size_t)32 << 10) /* work */
+#define GC_MOST_SLICE ((size_t)512 << 10)
+#ifndef GC_NURSERY
+#define GC_NURSERY ((size_t)1 << 20)
+#endif
+
+bool gc_pace_cycle_is_due(const Domain *d);
+void gc_pace_begin_cycle(Domain *d);
+size_t gc_pace_slice(Domain *d); /* the work of the slice that is due now */
+void gc_pace_slice_done(Domain *d);
+/* The cycle should have ended: it is finished before the program goes on. */
+bool gc_pace_is_over(const Domain *d);
+void gc_pace_end_cycle(Domain *d);
+size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
+/* The work of collectgarbage("step", kib). */
+size_t gc_pace_step(const Domain *d, size_t kib);
+void gc_pace_set_nursery(Gc *gc);
+void gc_pace_verify(const Domain *d);
+void gc_set_trigger(Domain *d);
 
 #endif

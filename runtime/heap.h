@@ -106,7 +106,7 @@ typedef struct Heap {
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */
-  size_t old_large_bytes;
+  size_t old_large_bytes, old_large_count;
   size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
   uint64_t allocated_bytes; /* since the domain began, up to the last minor collection */
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */

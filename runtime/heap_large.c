@@ -182,6 +182,7 @@ void heap_large_discard(LargeHeader *large) {
 
 void heap_large_free(Heap *h, LargeHeader *large) {
   *large_counter(h, large) -= large->size;
+  h->old_large_count -= large->mark != 0;
   unlink_large(large);
   dispose(h, large);
 }
@@ -190,6 +191,7 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
   if (large->mark == 0) {
     h->young_large_bytes -= large->size;
     h->old_large_bytes += large->size;
+    h->old_large_count++;
     unlink_large(large);
     link_large(&h->large_old, large);
   }

@@ -327,7 +327,7 @@ void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   reinsert_nodes(L, t, old_node, old_count);
   if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
   if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
-  gc_table_resized(L, t);
+  gc_table_resized(L, t, old_count > 0 || narray < old_size);
 }
 
 /* Counts of integer keys: slice[b] holds those in (2^(b-1), 2^b]. */

@@ -51,7 +51,11 @@ static int control_collector(lua_State *L, int what, va_list args) {
       int kib = va_arg(args, int);
       return gc_step_by(L, kib > 0 ? (size_t)kib : 0);
     }
-    case LUA_GCSETPAUSE: return exchange(&d->gc.pause, va_arg(args, int));
+    case LUA_GCSETPAUSE: {
+      int former = exchange(&d->gc.pause, va_arg(args, int));
+      gc_pace_set_goals(d);
+      return former;
+    }
     case LUA_GCSETSTEPMUL: return exchange(&d->gc.stepmul, va_arg(args, int));
     case LUA_GCISRUNNING: return gc_is_running(d);
     case LUA_GCGEN: return set_generational(L, args);

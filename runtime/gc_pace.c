@@ -1,0 +1,170 @@
+/* runtime/gc_pace.c: when the collector works, and how much at a time.
+ *
+ * Debt is what allocation took since the last minor collection, with a share for what
+ * that must look at (heap_debt). A minor collection is due when it reaches the nursery.
+ * While a cycle is active a slice is due each eighth of the nursery, so that a minor
+ * collection and a slice never add up to one pause.
+ *
+ * Two measures say when a cycle begins and by when it is to have ended. Each has a
+ * threshold and a goal, which follow from the end of the last cycle (L: the bytes that were
+ * live then) and from the parameters; whichever is nearer its goal counts.
+ *
+ *   old        bytes of old objects. The cycle begins half-way to the goal, which is
+ *              L * (100 + p) / 100, or L + LEAST_GROWTH if that is more; p is `major_mul`
+ *              in generational mode, `pause` - 100 in incremental mode. This goal
+ *              bounds the memory of every program in both modes.
+ *   allocated  bytes ever allocated, in incremental mode only: a cycle begins when p
+ *              percent of L have been allocated since the last one, and is to end after
+ *              as much again, so that what is dead is found, and finalized, even when
+ *              nothing grows.
+ *
+ * A slice does the share of the work that is left in the cycle (marking and sweeping) that
+ * the growth of the measure since the last slice is of what was left until the goal. What
+ * exceeds MOST_SLICE stays due.
+ *
+ * The bound. Bytes in use are old or taken since the last minor collection; the latter are
+ * at most a nursery and the allocation that exceeded it. A cycle that has not ended
+ * when the old bytes exceed the goal is finished at once (gc_pace_is_over), slice after
+ * slice, before the program goes on. So with p and L as above
+ *
+ *   in use <= max(L * (100 + p) / 100, L + LEAST_GROWTH) + nursery + largest allocation
+ *
+ * whenever the collector is not stopped, L being what the last cycle found alive, or, while
+ * the goal is exceeded, what the present one is about to find alive. What became garbage after
+ * the mark of a cycle had passed it counts as live until the next cycle ends.
+ * doc/COLLECTOR.md has the proof; debug builds assert it after each step.
+ *
+ * The program's share. Without being over the goal the collector does at most MOST_SLICE
+ * of work for each eighth of a nursery, and twice the size of a large allocation
+ * for that one.
+ */
+#include "gc_trace.h"
+
+#define NURSERY_MIN ((size_t)64 << 10)
+#define NURSERY_MAX ((size_t)64 << 20)
+#define SLICES_PER_NURSERY 8
+#define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
+#define LEAST_GROWTH ((size_t)4 << 20)     /* old bytes between two cycles of a small heap */
+#define LEAST_SLICE GC_LEAST_SLICE
+#define MOST_SLICE GC_MOST_SLICE
+
+static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
+
+/* ---- measures and goals ---------------------------------------------------------- */
+
+static size_t allocated(const Domain *d) { return d->heap.allocated_bytes + heap_taken(&d->heap); }
+
+static void set_goal(GcGoal *g, size_t threshold, size_t goal) {
+  g->threshold = threshold;
+  g->goal = goal;
+}
+
+void gc_pace_set_goals(Domain *d) {
+  Gc *gc = &d->gc;
+  bool generational = gc->mode == GC_MODE_GENERATIONAL;
+  size_t room = percent(gc->live_bytes, generational ? gc->major_mul : gc->pause - 100);
+  if (room < LEAST_GROWTH) room = LEAST_GROWTH;
+  set_goal(&gc->by_old, gc->by_old.base + room / 2, gc->by_old.base + room);
+  if (generational) set_goal(&gc->by_allocated, SIZE_MAX, SIZE_MAX);
+  else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
+}
+
+/* What was kept for finalizers goes in the next cycle, so no room is given in proportion to
+ * it: otherwise a program whose objects all have finalizers would take more with every cycle. */
+void gc_pace_end_cycle(Domain *d) {
+  Gc *gc = &d->gc;
+  gc->by_old.base = heap_old_bytes(&d->heap);
+  gc->by_allocated.base = allocated(d);
+  gc->live_bytes = gc->by_old.base > gc->revived_bytes ? gc->by_old.base - gc->revived_bytes : 0;
+  gc_pace_set_goals(d);
+}
+
+bool gc_pace_cycle_is_due(const Domain *d) {
+  return heap_old_bytes(&d->heap) >= d->gc.by_old.threshold || allocated(d) >= d->gc.by_allocated.threshold;
+}
+
+void gc_pace_begin_cycle(Domain *d) {
+  d->gc.by_old.paced = heap_old_bytes(&d->heap);
+  d->gc.by_allocated.paced = allocated(d);
+  d->gc.due = 0;
+}
+
+bool gc_pace_is_over(const Domain *d) {
+  const Gc *gc = &d->gc;
+  return gc->phase != GC_PHASE_IDLE && gc->phase < GC_PHASE_FINISH && heap_old_bytes(&d->heap) > gc->by_old.goal;
+}
+
+/* Bytes that may be allocated until the next cycle begins. */
+size_t gc_pace_room(const Domain *d) { return d->gc.by_old.goal - d->gc.by_old.threshold; }
+
+/* ---- the work of a slice ----------------------------------------------------------- */
+
+static size_t least_slice(const Gc *gc) {
+  size_t least = gc->mode == GC_MODE_INCREMENTAL ? percent(LEAST_SLICE, gc->stepmul) : LEAST_SLICE;
+  return least < 1024 ? 1024 : least > MOST_SLICE ? MOST_SLICE : least;
+}
+
+/* Of the cycle. Small objects cost more than their bytes: a quarter is added. */
+static size_t work_left(const Domain *d) {
+  const Gc *gc = &d->gc;
+  size_t old = heap_old_bytes(&d->heap), mark = 0;
+  if (gc->phase < GC_PHASE_CLEAR && old > gc->marked_bytes) mark = old - gc->marked_bytes;
+  return mark + mark / 4 + gc_sweep_work(d);
+}
+
+/* The share of what was left until the goal that the measure has grown by. */
+static double advance(GcGoal *g, size_t now) {
+  size_t grown = now > g->paced ? now - g->paced : 0, left = g->goal > g->paced ? g->goal - g->paced : 0;
+  g->paced = now;
+  return grown >= left ? 1.0 : (double)grown / (double)left;
+}
+
+static size_t interval(const Gc *gc) {
+  size_t eighth = gc->nursery_bytes / SLICES_PER_NURSERY;
+  return eighth < INTERVAL_MOST ? eighth : INTERVAL_MOST;
+}
+
+/* What old objects grew by comes with the minor collections and is worked off over the
+ * slices until the next one. */
+size_t gc_pace_slice(Domain *d) {
+  Gc *gc = &d->gc;
+  double by_old = advance(&gc->by_old, heap_old_bytes(&d->heap)), by_allocated = advance(&gc->by_allocated, allocated(d));
+  double due = (by_old > by_allocated ? by_old : by_allocated) * (double)work_left(d);
+  gc->due += gc->mode == GC_MODE_INCREMENTAL ? percent((size_t)due, gc->stepmul) : (size_t)due;
+  size_t work = gc->due / (gc->nursery_bytes / interval(gc)), least = least_slice(gc);
+  if (work < least) work = least;
+  if (work > MOST_SLICE) work = MOST_SLICE;
+  gc->due -= work < gc->due ? work : gc->due;
+  return work;
+}
+
+size_t gc_pace_step(const Domain *d, size_t kib) {
+  return kib > 0 ? percent(kib << 10, d->gc.stepmul) : least_slice(&d->gc);
+}
+
+/* ---- when ---------------------------------------------------------------------------- */
+
+void gc_pace_slice_done(Domain *d) { d->gc.slice_at = heap_debt(&d->heap) + interval(&d->gc); }
+
+void gc_set_trigger(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t debt = heap_debt(&d->heap);
+  gc->trigger = gc->nursery_bytes;
+  if (gc->stopped) gc->trigger = SIZE_MAX;
+  else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
+  gc->pending = gc->emergency || debt >= gc->trigger || (gc->finalizers.n > 0 && !gc->stopped);
+}
+
+/* minor_mul 20, the default, stands for the default nursery. */
+void gc_pace_set_nursery(Gc *gc) {
+  size_t bytes = GC_NURSERY;
+  if (gc->mode == GC_MODE_GENERATIONAL) bytes = GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
+  gc->nursery_bytes = bytes < NURSERY_MIN ? NURSERY_MIN : bytes > NURSERY_MAX ? NURSERY_MAX : bytes;
+}
+
+/* The bound above, after a step of the collector. */
+void gc_pace_verify(const Domain *d) {
+  rt_assert(!gc_pace_is_over(d));
+  rt_assert(d->gc.phase != GC_PHASE_IDLE || heap_old_bytes(&d->heap) <= d->gc.by_old.goal);
+  (void)d;
+}
