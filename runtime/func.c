@@ -97,23 +97,11 @@ void upvalue_close(lua_State *L, TValue *level) {
 
 /* ---- userdata -------------------------------------------------------------------- */
 
-/* The payload is aligned to 16 bytes when the object is. New holes and large
- * allocations are; both cursors are moved up to it. */
-static char *aligned(char *cursor, const char *limit) {
-  return ((uintptr_t)cursor & 15) != 0 && cursor < limit ? cursor + HEAP_GRANULE : cursor;
-}
-
-static void align_cursors(Heap *h) {
-  h->cursor = aligned(h->cursor, h->limit);
-  h->overflow_cursor = aligned(h->overflow_cursor, h->overflow_limit);
-}
-
+/* The payload is aligned to 16 bytes when the object is. */
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues) {
   if (unlikely(size > PTRDIFF_MAX / 2)) error_memory(L);
   size_t total = heap_round(sizeof(Userdata) + (size_t)nuservalues * sizeof(TValue) + size);
-  align_cursors(&L->domain->heap);
-  Userdata *u = heap_alloc(L, total);
-  rt_assert(((uintptr_t)u & 15) == 0);
+  Userdata *u = heap_alloc_aligned(L, total);
   object_init(L, u, LUA_TUSERDATA);
   u->nuservalues = (uint16_t)nuservalues;
   u->kind = USERDATA_PLAIN;

@@ -417,7 +417,7 @@ bool gc_is_running(Domain *d) { return !d->gc.stopped; }
 
 size_t gc_count(Domain *d) {
   const Heap *h = &d->heap;
-  size_t unused = (size_t)(h->limit - h->cursor) + (size_t)(h->overflow_limit - h->overflow_cursor);
+  size_t unused = (size_t)(h->hole.end - h->cursor) + (size_t)(h->medium.end - h->medium_cursor);
   return h->live_bytes + h->old_large_bytes + h->young_bytes - unused + h->young_large_bytes;
 }
 

@@ -236,7 +236,8 @@ void gc_minor(Domain *d, EventId reason) {
   TRACE_BEGIN_REASON(d, MINOR, reason);
   heap_retire(h);
   size_t before = heap_old_bytes(h), allocated = heap_taken(h);
-  TRACE_COUNTER(d, ALLOCATED_WORDS, allocated / 8);
+  TRACE_COUNTER(d, ALLOCATED_WORDS, (heap_asked(h) - d->gc.stats.asked_bytes) / 8);
+  d->gc.stats.asked_bytes = heap_asked(h);
   h->allocated_bytes += allocated;
   d->gc.object_bytes[SCAN_MINOR] = d->gc.part_bytes[SCAN_MINOR] = d->gc.code_bytes[SCAN_MINOR] = 0;
   trace_roots(d);

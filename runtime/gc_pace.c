@@ -59,12 +59,17 @@ static void set_goal(GcGoal *g, size_t threshold, size_t goal) {
   g->goal = goal;
 }
 
+/* What was promoted while the cycle went on may be dead by now: what it takes comes out of
+ * the room that what was marked gives, but for half of that. */
 void gc_pace_set_goals(Domain *d) {
   Gc *gc = &d->gc;
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
-  size_t room = percent(gc->live_bytes, generational ? gc->major_mul : gc->pause - 100);
+  int p = generational ? gc->major_mul : gc->pause - 100;
+  size_t room = percent(gc->live_bytes, p), sure = percent(gc->live_bytes - gc->unsure_bytes, p);
+  size_t growth = sure > gc->unsure_bytes + sure / 2 ? sure - gc->unsure_bytes : sure / 2;
   if (room < LEAST_GROWTH) room = LEAST_GROWTH;
-  set_goal(&gc->by_old, gc->by_old.base + room / 2, gc->by_old.base + room);
+  if (growth < LEAST_GROWTH) growth = LEAST_GROWTH;
+  set_goal(&gc->by_old, gc->by_old.base + growth / 2, gc->by_old.base + growth);
   if (generational) set_goal(&gc->by_allocated, SIZE_MAX, SIZE_MAX);
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
 }
@@ -73,9 +78,11 @@ void gc_pace_set_goals(Domain *d) {
  * it: otherwise a program whose objects all have finalizers would take more with every cycle. */
 void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
+  size_t promoted = gc->stats.promoted_bytes - gc->promoted_before;
   gc->by_old.base = heap_old_bytes(&d->heap);
   gc->by_allocated.base = allocated(d);
   gc->live_bytes = gc->by_old.base > gc->revived_bytes ? gc->by_old.base - gc->revived_bytes : 0;
+  gc->unsure_bytes = promoted < gc->live_bytes ? promoted : gc->live_bytes;
   gc_pace_set_goals(d);
 }
 
@@ -86,6 +93,7 @@ bool gc_pace_cycle_is_due(const Domain *d) {
 void gc_pace_begin_cycle(Domain *d) {
   d->gc.by_old.paced = heap_old_bytes(&d->heap);
   d->gc.by_allocated.paced = allocated(d);
+  d->gc.promoted_before = d->gc.stats.promoted_bytes;
   d->gc.due = 0;
 }
 

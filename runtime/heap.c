@@ -16,7 +16,10 @@
  * next block: recyclable ones, free ones, a new chunk; those that the last
  * minor collection examined come first, since they are in the cache.
  * An object of more than a line that does not fit the hole goes to a second
- * cursor in a wholly free block, so that no more than a line is wasted.
+ * cursor, in a hole that is long enough. Recyclable blocks are in lists by the length of their
+ * longest hole, so that one is found at once: the shortest that will do; a wholly free
+ * block when there is none. For smaller objects a cold block with short holes is taken first,
+ * which leaves the long ones.
  *
  * Line bytes. Bit 1 or bit 2, whichever is Gc.line_bit in this major cycle, is
  * set for each line that a survivor covers: by a minor collection when it
@@ -51,72 +54,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "domain.h"
+#include "heap_internal.h"
 #include "mappings.h"
 #include "stress.h"
 
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
-#define TRIM_LOOK 4096       /* bytes given back that looking at a chunk costs as much as */
-#define PATIENCE_BLOCKS 256  /* free blocks beyond those to keep that may stay for a while */
-#define PATIENCE_NS UINT64_C(1000000000)
-
-/* ---- lists of blocks ------------------------------------------------------- */
-
-static void list_push_first(BlockList *list, Block *b) {
-  b->prev = NULL;
-  b->next = list->first;
-  if (list->first) list->first->prev = b;
-  else list->last = b;
-  list->first = b;
-}
-
-static void list_push_last(BlockList *list, Block *b) {
-  b->next = NULL;
-  b->prev = list->last;
-  if (list->last) list->last->next = b;
-  else list->first = b;
-  list->last = b;
-}
-
-static void list_remove(BlockList *list, Block *b) {
-  if (b->prev) b->prev->next = b->next;
-  else list->first = b->next;
-  if (b->next) b->next->prev = b->prev;
-  else list->last = b->prev;
-}
-
-static Chunk *chunk_of_block(const Block *b) { return heap_chunk_of(b); }
-
-static uint32_t block_index(const Block *b) { return (uint32_t)(b - chunk_of_block(b)->blocks); }
-
-static char *block_start(const Block *b) {
-  return (char *)chunk_of_block(b) + ((size_t)block_index(b) << HEAP_BLOCK_SHIFT);
-}
-
-static uint8_t *block_lines(const Block *b) {
-  return &chunk_of_block(b)->lines[block_index(b) * HEAP_BLOCK_LINES];
-}
 
 /* ---- chunks ------------------------------------------------------------------ */
-
-static void push_free(Heap *h, Block *b, bool warm) {
-  b->state = BLOCK_FREE;
-  b->idle = 0;
-  b->free_lines = HEAP_BLOCK_LINES;
-  if (warm) list_push_first(&h->free, b);
-  else list_push_last(&h->free, b);
-  h->nfree++;
-  h->nheld += !b->released;
-  chunk_of_block(b)->free_blocks++;
-}
-
-static void remove_free(Heap *h, Block *b) {
-  list_remove(&h->free, b);
-  h->nfree--;
-  h->nheld -= !b->released;
-  chunk_of_block(b)->free_blocks--;
-}
 
 /* A new chunk's memory is zero: lines free, blocks zero. */
 static void add_chunk(Heap *h, Chunk *c) {
@@ -174,91 +119,6 @@ void heap_keep_spare(Heap *h) {
   if (h->spare == NULL) h->spare = new_chunk(h);
 }
 
-/* ---- giving back ---------------------------------------------------------------
- *
- * Each major cycle ends with a walk over the chunks that notes which blocks are free. It
- * gives back those that were free at a walk of an earlier period (of a second at least)
- * and have not been taken since. So a program that needs the same memory in each cycle
- * keeps it: a call that takes pages away interrupts every processor that runs one of the
- * program's domains, and touching them anew is slow. Patience is limited to as much as is
- * kept in any case, and some more; what exceeds that, and at the end of a full
- * collection all, goes at once. */
-
-static void unmap_chunk(Heap *h, Chunk **link) {
-  Chunk *c = *link;
-  for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) remove_free(h, &c->blocks[i]);
-  h->nblocks -= HEAP_CHUNK_BLOCKS - 1;
-  *link = c->next;
-  mapping_unmap(c, HEAP_CHUNK_SIZE);
-}
-
-void heap_trim_start(Heap *h, uint32_t keep) {
-  mapping_drop_old();
-  h->trim_link = &h->chunks;
-  h->trim_keep = keep;
-  uint64_t now = mapping_now();
-  if (now - h->idle_since < PATIENCE_NS) return;
-  h->idle_since = now;
-  h->idle_mark = h->idle_mark == 1 ? 2 : 1;
-}
-
-static bool is_impatient(const Heap *h) { return h->nheld > 2 * h->trim_keep + PATIENCE_BLOCKS; }
-
-/* Not taken since a walk of an earlier period; `now`: at this moment. */
-static bool is_idle(const Heap *h, const Block *b, bool now) {
-  return b->state == BLOCK_FREE && (now || (b->idle != 0 && b->idle != h->idle_mark));
-}
-
-static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
-  uint32_t i = c->free_blocks == HEAP_CHUNK_BLOCKS - 1 ? 1 : HEAP_CHUNK_BLOCKS;
-  while (i < HEAP_CHUNK_BLOCKS && is_idle(h, &c->blocks[i], now)) i++;
-  return i == HEAP_CHUNK_BLOCKS && c->free_blocks == HEAP_CHUNK_BLOCKS - 1;
-}
-
-/* From block `i` on: as many as may be given back together. */
-static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
-  uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
-  while (n < most && i + n < HEAP_CHUNK_BLOCKS && !c->blocks[i + n].released && is_idle(h, &c->blocks[i + n], now)) n++;
-  return n;
-}
-
-static void release_pages(Heap *h, Chunk *c, uint32_t i, uint32_t n) {
-  madvise(block_start(&c->blocks[i]), (size_t)n << HEAP_BLOCK_SHIFT, MADV_DONTNEED);
-  for (uint32_t k = i; k < i + n; k++) c->blocks[k].released = 1;
-  h->nheld -= n;
-}
-
-/* Answers how many bytes. */
-static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
-  size_t done = 0;
-  for (uint32_t i = 1, n; i < HEAP_CHUNK_BLOCKS; i += n > 0 ? n : 1) {
-    if ((n = count_idle(h, c, i, now)) > 0) release_pages(h, c, i, n);
-    else if (c->blocks[i].state == BLOCK_FREE && c->blocks[i].idle == 0) c->blocks[i].idle = h->idle_mark;
-    done += (size_t)n << HEAP_BLOCK_SHIFT;
-  }
-  return done;
-}
-
-/* The next chunk; the first of the list is never unmapped. */
-static size_t trim_chunk(Heap *h, bool now) {
-  Chunk *c = *h->trim_link;
-  if (h->trim_link != &h->chunks && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS && is_all_idle(h, c, now)) {
-    unmap_chunk(h, h->trim_link);
-    return HEAP_CHUNK_SIZE;
-  }
-  size_t done = trim_blocks(h, c, now);
-  h->trim_link = &c->next;
-  return done + TRIM_LOOK;
-}
-
-bool heap_trim(Heap *h, size_t most) {
-  for (size_t done = 0; *h->trim_link != NULL;) {
-    if (done >= most) return false;
-    done += trim_chunk(h, most == SIZE_MAX || is_impatient(h));
-  }
-  return true;
-}
-
 /* ---- holes -------------------------------------------------------------------- */
 
 #define BYTES_OF(x) (UINT64_C(0x0101010101010101) * (x))
@@ -295,25 +155,101 @@ static uint32_t next_used_line(const uint8_t *lines, uint32_t i) {
   return i;
 }
 
-/* Makes the first hole from line `i` of the current block the current one. */
-static bool take_hole_in_block(Domain *d, uint32_t i) {
-  Heap *h = &d->heap;
-  const uint8_t *lines = block_lines(h->current);
-  uint32_t from = next_free_line(lines, i);
-  if (from == HEAP_BLOCK_LINES) return false;
-  uint32_t to = next_used_line(lines, from);
-  char *start = block_start(h->current);
-  h->hole = h->cursor = start + ((size_t)from << HEAP_LINE_SHIFT);
-  h->limit = start + ((size_t)to << HEAP_LINE_SHIFT);
-  h->young_bytes += (size_t)(h->limit - h->cursor);
-  heap_note_taken(d);
-  return true;
+/* ---- the longest hole of a block ------------------------------------------------- */
+
+/* A bit for each line of a block. */
+typedef struct LineBits { uint64_t w[HEAP_BLOCK_LINES / 64]; } LineBits;
+
+static LineBits free_bits(const uint8_t *lines) {
+  LineBits bits = {{0}};
+  for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i += 8) {
+    uint64_t w = load_lines(lines + i), used = (w | w >> 1) & BYTES_OF(1);
+    bits.w[i / 64] |= (~(used * UINT64_C(0x0102040810204080) >> 56) & 0xff) << (i & 63);
+  }
+  return bits;
 }
 
-static void consume(Heap *h, Block *b) {
+/* A set bit says that a run of so many free lines begins there: x of them in `a`, y in `b`.
+ * Answers the runs of x + y. */
+ALWAYS_INLINE LineBits longer_runs(const LineBits *a, const LineBits *b, uint32_t x) {
+  LineBits runs;
+  const uint32_t n = HEAP_BLOCK_LINES / 64, words = x / 64, bits = x % 64;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t low = i + words < n ? b->w[i + words] : 0, high = i + words + 1 < n ? b->w[i + words + 1] : 0;
+    runs.w[i] = a->w[i] & (bits == 0 ? low : low >> bits | high << (64 - bits));
+  }
+  return runs;
+}
+
+static bool any_run(const LineBits *runs) { return (runs->w[0] | runs->w[1] | runs->w[2] | runs->w[3]) != 0; }
+
+/* Lines that a block of the class has in a row somewhere. */
+static const uint8_t hole_lines[HEAP_HOLE_CLASSES] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+
+/* The class of a block that has free lines. */
+static uint32_t hole_class(const uint8_t *lines) {
+  LineBits runs = free_bits(lines), half = runs;
+  uint32_t class = 0;
+  for (uint32_t n = 1; n < 128; n *= 2) {
+    if (n > 1) {
+      LineBits middle = longer_runs(&runs, &half, n);
+      if (!any_run(&middle)) return class;
+      class++;
+    }
+    half = runs;
+    runs = longer_runs(&half, &half, n);
+    if (!any_run(&runs)) return class;
+    class++;
+  }
+  return class;
+}
+
+/* The first class whose blocks surely have a hole of so many lines. */
+static uint32_t class_for(uint32_t lines) {
+  uint32_t class = 0;
+  while (hole_lines[class] < lines) class++;
+  return class;
+}
+
+/* ---- recyclable blocks -------------------------------------------------------------- */
+
+static BlockClasses *classes_of(Heap *h, const Block *b) { return b->warm ? &h->warm : &h->cold; }
+
+static void push_recyclable(Heap *h, Block *b, bool warm) {
+  b->state = BLOCK_RECYCLABLE;
+  b->warm = warm;
+  b->hole_class = (uint8_t)hole_class(block_lines(b));
+  BlockClasses *classes = classes_of(h, b);
+  list_push_first(&classes->lists[b->hole_class], b);
+  classes->used |= 1u << b->hole_class;
+}
+
+static void remove_recyclable(Heap *h, Block *b) {
+  BlockClasses *classes = classes_of(h, b);
+  BlockList *list = &classes->lists[b->hole_class];
+  list_remove(list, b);
+  if (list->first == NULL) classes->used &= ~(1u << b->hole_class);
+}
+
+/* The warm ones that were not taken again are not in the cache any more. */
+static void cool(Heap *h) {
+  for (uint32_t class = 0; class < HEAP_HOLE_CLASSES; class++)
+    for (Block *b = h->warm.lists[class].last, *prev; b != NULL; b = prev) {
+      prev = b->prev;
+      b->warm = false;
+      list_push_first(&h->cold.lists[class], b);
+    }
+  h->cold.used |= h->warm.used;
+  h->warm = (BlockClasses){0};
+}
+
+/* ---- taking blocks -------------------------------------------------------------------- */
+
+static Block *consume(Heap *h, Block *b) {
   b->state = BLOCK_CONSUMED;
   b->released = 0;
   list_push_first(&h->consumed, b);
+  return b;
 }
 
 static Block *take_free_block(Domain *d) {
@@ -321,43 +257,104 @@ static Block *take_free_block(Domain *d) {
   if (h->free.first == NULL && !grow_heap(d)) return NULL;
   Block *b = h->free.first;
   remove_free(h, b);
-  consume(h, b);
-  return b;
+  return consume(h, b);
 }
 
-/* Warm blocks first; among cold ones those that are partly in use. */
+static Block *take_recyclable(Heap *h, BlockClasses *classes, uint32_t class) {
+  Block *b = classes->lists[class].first;
+  remove_recyclable(h, b);
+  return consume(h, b);
+}
+
+static bool is_warm_free(const Heap *h) {
+  const Block *f = h->free.first;
+  return f != NULL && f->epoch == h->epoch && !f->released;
+}
+
+/* For small objects: warm blocks first, those with the longest holes before the others; among
+ * cold ones those that are partly in use, those with the shortest holes before the others. */
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
-  Block *r = h->recyclable.first, *f = h->free.first;
-  if (r == NULL || (r->epoch != h->epoch && f != NULL && f->epoch == h->epoch && !f->released))
-    return take_free_block(d);
-  list_remove(&h->recyclable, r);
-  consume(h, r);
-  return r;
+  if (h->warm.used != 0) return take_recyclable(h, &h->warm, 31 - (uint32_t)__builtin_clz(h->warm.used));
+  if (h->cold.used == 0 || is_warm_free(h)) return take_free_block(d);
+  return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used));
 }
 
+/* With a hole of so many lines: the shortest that will do. */
+static Block *take_block_with(Domain *d, uint32_t lines) {
+  Heap *h = &d->heap;
+  uint32_t classes = ~UINT32_C(0) << class_for(lines);
+  if (h->warm.used & classes) return take_recyclable(h, &h->warm, (uint32_t)__builtin_ctz(h->warm.used & classes));
+  if (h->cold.used & classes) return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used & classes));
+  return take_free_block(d);
+}
+
+/* ---- taking holes ------------------------------------------------------------------------ */
+
+/* Fills `hole` with the first of its block, from line `i` on, that has so many lines. */
+static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
+  const uint8_t *lines = block_lines(hole->block);
+  while ((i = next_free_line(lines, i)) < HEAP_BLOCK_LINES) {
+    uint32_t to = next_used_line(lines, i);
+    if (to - i >= least) {
+      hole->start = block_start(hole->block) + ((size_t)i << HEAP_LINE_SHIFT);
+      hole->end = block_start(hole->block) + ((size_t)to << HEAP_LINE_SHIFT);
+      return true;
+    }
+    i = to;
+  }
+  return false;
+}
+
+static uint32_t line_after(const Hole *hole) {
+  return (uint32_t)((size_t)(hole->end - block_start(hole->block)) >> HEAP_LINE_SHIFT);
+}
+
+static void note_hole(Domain *d, const Hole *hole) {
+  d->heap.young_bytes += (size_t)(hole->end - hole->start);
+  heap_note_taken(d);
+}
+
+/* What is left of a hole is free again when a minor collection has looked at its block. */
+static void leave_hole(Heap *h) {
+  h->asked_bytes += (size_t)(h->cursor - h->hole.start);
+  h->young_bytes -= (size_t)(h->hole.end - h->cursor);
+}
+
+static void leave_medium_hole(Heap *h) { h->young_bytes -= (size_t)(h->medium.end - h->medium_cursor); }
+
+/* The next hole for small objects; it ends in a block of the medium cursor as little as the
+ * other way round, since each takes whole blocks. */
 static bool take_hole(Domain *d) {
   Heap *h = &d->heap;
-  if (h->current != NULL) {
-    size_t used = (size_t)(h->limit - block_start(h->current));
-    if (take_hole_in_block(d, (uint32_t)(used >> HEAP_LINE_SHIFT))) return true;
+  Hole next = h->hole;
+  bool found = next.block != NULL && find_hole(&next, line_after(&h->hole), 1);
+  while (!found) {
+    if ((next.block = take_block(d)) == NULL) return false;
+    found = find_hole(&next, 0, 1);
   }
-  Block *b;
-  do {
-    if ((b = take_block(d)) == NULL) return false;
-    h->current = b;
-  } while (!take_hole_in_block(d, 0));
+  leave_hole(h);
+  h->hole = next;
+  h->cursor = next.start;
+  h->limit = next.end;
+  note_hole(d, &next);
   return true;
 }
 
-static bool take_overflow_block(Domain *d) {
+static bool take_medium_hole(Domain *d, size_t size) {
   Heap *h = &d->heap;
-  Block *b = take_free_block(d);
-  if (b == NULL) return false;
-  h->overflow_cursor = block_start(b);
-  h->overflow_limit = h->overflow_cursor + HEAP_BLOCK_SIZE;
-  h->young_bytes += HEAP_BLOCK_SIZE;
-  heap_note_taken(d);
+  Hole next = h->medium;
+  uint32_t lines = (uint32_t)((size + HEAP_LINE_SIZE - 1) >> HEAP_LINE_SHIFT);
+  if (next.block == NULL || !find_hole(&next, line_after(&h->medium), lines)) {
+    if ((next.block = take_block_with(d, lines)) == NULL) return false;
+    bool found = find_hole(&next, 0, lines);
+    rt_assert(found);
+    (void)found;
+  }
+  leave_medium_hole(h);
+  h->medium = next;
+  h->medium_cursor = next.start;
+  note_hole(d, &next);
   return true;
 }
 
@@ -365,17 +362,18 @@ static bool take_overflow_block(Domain *d) {
 
 static void *bump(Heap *h, size_t size) {
   char *p = h->cursor;
-  if (size > (size_t)(h->limit - p)) return NULL;
+  if (size > (size_t)(h->hole.end - p)) return NULL;
   h->cursor = p + size;
   return p;
 }
 
-/* Keeps the cursor aligned to 16 bytes (userdata_new counts on it). */
-static void *bump_overflow(Heap *h, size_t size) {
-  char *p = h->overflow_cursor;
-  size = (size + 15) & ~(size_t)15;
-  if (size > (size_t)(h->overflow_limit - p)) return NULL;
-  h->overflow_cursor = p + size;
+/* Keeps the cursor aligned to 16 bytes (heap_alloc_aligned counts on it). */
+static void *bump_medium(Heap *h, size_t size) {
+  char *p = h->medium_cursor;
+  size_t room = (size + 15) & ~(size_t)15;
+  if (room > (size_t)(h->medium.end - p)) return NULL;
+  h->medium_cursor = p + room;
+  h->asked_bytes += size;
   return p;
 }
 
@@ -383,12 +381,12 @@ static void *bump_overflow(Heap *h, size_t size) {
 static void *alloc_medium(Domain *d, size_t size) {
   Heap *h = &d->heap;
   void *p;
-  if ((size_t)(h->limit - h->cursor) <= SMALL_LEFTOVER) {
+  if ((size_t)(h->hole.end - h->cursor) <= SMALL_LEFTOVER) {
     if (!take_hole(d)) return NULL;
     if ((p = bump(h, size)) != NULL) return p;
   }
-  if ((p = bump_overflow(h, size)) != NULL) return p;
-  return take_overflow_block(d) ? bump_overflow(h, size) : NULL;
+  if ((p = bump_medium(h, size)) != NULL) return p;
+  return take_medium_hole(d, (size + 15) & ~(size_t)15) ? bump_medium(h, size) : NULL;
 }
 
 static void *alloc_small(Domain *d, size_t size) {
@@ -425,6 +423,17 @@ NOINLINE void *heap_alloc_slow(lua_State *L, size_t size) {
   return p;
 }
 
+void *heap_alloc_aligned(lua_State *L, size_t size) {
+  Heap *h = &L->domain->heap;
+  if (((uintptr_t)h->cursor & 15) != 0 && h->cursor < h->limit) {
+    h->cursor += HEAP_GRANULE;
+    h->asked_bytes -= HEAP_GRANULE; /* nobody asked for it */
+  }
+  void *p = heap_alloc(L, size);
+  rt_assert(((uintptr_t)p & 15) == 0);
+  return p;
+}
+
 void *heap_alloc_part(lua_State *L, size_t size) {
   if (unlikely(size == 0)) return NULL;
   if (likely(!heap_is_large(size))) return heap_alloc(L, heap_round(size));
@@ -433,12 +442,21 @@ void *heap_alloc_part(lua_State *L, size_t size) {
   return p;
 }
 
+static bool is_last(const Heap *h, const void *part, size_t size) {
+  return (const char *)part + heap_round(size) == h->cursor && (const char *)part >= h->hole.start;
+}
+
 void heap_free_part(lua_State *L, void *part, size_t size) {
   if (part == NULL || size == 0) return;
   Heap *h = &L->domain->heap;
-  if (heap_is_large(size)) gc_large_part_gone(L->domain, heap_large_of(part));
-  else if ((char *)part + heap_round(size) == h->cursor && (char *)part >= h->hole) h->cursor = part;
-  else if (heap_line_of(part) != 0 && h->live_bytes >= size) h->live_bytes -= size; /* it was old */
+  if (heap_is_large(size)) {
+    gc_large_part_gone(L->domain, heap_large_of(part));
+  } else if (is_last(h, part, size)) {
+    h->cursor = part;
+    h->asked_bytes += heap_round(size); /* it was asked for all the same */
+  } else if (heap_line_of(part) != 0 && h->live_bytes >= size) {
+    h->live_bytes -= size; /* it was old */
+  }
 }
 
 static void *grow_large(Domain *d, void *part, size_t new_size) {
@@ -451,9 +469,9 @@ void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_s
   Heap *h = &L->domain->heap;
   if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size)) return grow_large(L->domain, part, new_size);
   size_t old_end = heap_round(old_size), new_end = heap_round(new_size);
-  bool last = part != NULL && (char *)part + old_end == h->cursor && (char *)part >= h->hole;
-  if (last && !heap_is_large(new_size) && new_end <= (size_t)(h->limit - (char *)part)) {
+  if (part != NULL && is_last(h, part, old_size) && !heap_is_large(new_size) && new_end <= (size_t)(h->limit - (char *)part)) {
     h->cursor = (char *)part + new_end;
+    if (new_end < old_end) h->asked_bytes += old_end - new_end;
     return part;
   }
   void *copy = heap_try_alloc_part(L->domain, new_size);
@@ -486,10 +504,10 @@ bool heap_exceeds_limit(Heap *h) {
 /* ---- for the collector --------------------------------------------------------------------- */
 
 void heap_retire(Heap *h) {
-  h->young_bytes -= (size_t)(h->limit - h->cursor) + (size_t)(h->overflow_limit - h->overflow_cursor);
-  h->cursor = h->limit = h->hole = NULL;
-  h->overflow_cursor = h->overflow_limit = NULL;
-  h->current = NULL;
+  leave_hole(h);
+  leave_medium_hole(h);
+  h->cursor = h->limit = h->medium_cursor = NULL;
+  h->hole = h->medium = (Hole){0};
 }
 
 #ifdef SAROS_DEBUG
@@ -510,9 +528,7 @@ static void file_block(Heap *h, Block *b, bool warm) {
   } else if (b->free_lines < MIN_FREE_LINES) {
     b->state = BLOCK_FULL;
   } else {
-    b->state = BLOCK_RECYCLABLE;
-    if (warm) list_push_first(&h->recyclable, b);
-    else list_push_last(&h->recyclable, b);
+    push_recyclable(h, b, warm);
   }
 }
 
@@ -524,6 +540,7 @@ static void examine(Heap *h, Block *b) {
 
 void heap_reclaim_young(Heap *h) {
   h->epoch++;
+  cool(h);
   /* Oldest first, so that the one used last ends on top. */
   for (Block *b = h->consumed.last, *prev; b != NULL; b = prev) {
     prev = b->prev;
@@ -549,10 +566,7 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   examine(h, b);
   if (b->state == BLOCK_CONSUMED) return; /* holds young objects: filed by the next minor */
   poison_free_lines(b);
-  if (b->state == BLOCK_RECYCLABLE) {
-    if (b->free_lines < HEAP_BLOCK_LINES) return;
-    list_remove(&h->recyclable, b);
-  }
+  if (b->state == BLOCK_RECYCLABLE) remove_recyclable(h, b);
   file_block(h, b, false);
 }
 
@@ -566,6 +580,7 @@ void heap_close(Heap *h) {
   while (h->large_young.next != &h->large_young) heap_large_free(h, h->large_young.next);
   while (h->large_old.next != &h->large_old) heap_large_free(h, h->large_old.next);
   heap_large_release(h, SIZE_MAX);
+  extent_close(h);
   give_chunk(h->spare, false); /* first: what is given last is taken first */
   h->spare = NULL;
   for (Chunk *c = h->chunks, *next; c != NULL; c = next) {

@@ -4,7 +4,8 @@
  * 256 lines of 128 bytes.  Allocation bumps a cursor through runs of free
  * lines (holes).  One byte a line says whether it is in use; the collector
  * sets it for the lines that a survivor covers.  What exceeds HEAP_SMALL_MAX
- * is allocated on its own behind a LargeHeader.
+ * is allocated on its own behind a LargeHeader: in an extent, or, when it is huge,
+ * in a mapping of its own.
  *
  * The inline fast path (heap_alloc) is in gc_inline.h, which domain.h includes.
  */
@@ -36,9 +37,12 @@
 #define heap_round(size) (((size_t)(size) + HEAP_GRANULE - 1) & ~(size_t)(HEAP_GRANULE - 1))
 #define heap_is_large(size) ((size) > HEAP_SMALL_MAX)
 
+/* Classes of blocks by the longest hole in them, in lines: at least holes[class] of heap.c. */
+#define HEAP_HOLE_CLASSES 14
+
 typedef enum BlockState {
   BLOCK_FREE,       /* no line in use; in Heap.free */
-  BLOCK_RECYCLABLE, /* some free lines; in Heap.recyclable */
+  BLOCK_RECYCLABLE, /* some free lines; in Heap.warm or Heap.cold, by hole_class */
   BLOCK_FULL,       /* too few free lines to allocate from; in no list */
   BLOCK_CONSUMED    /* allocated from since the last minor collection; in Heap.consumed */
 } BlockState;
@@ -48,6 +52,8 @@ typedef struct Block {
   uint8_t state;       /* BlockState */
   uint8_t released;    /* free, and its pages given back to the system */
   uint8_t idle;        /* while free: Heap.idle_mark of the walk that noted it; 0: none yet */
+  uint8_t hole_class;  /* while recyclable: of its longest hole */
+  uint8_t warm;        /* while recyclable: in Heap.warm, not in Heap.cold */
   uint16_t free_lines; /* as of its last examination */
   uint32_t epoch;      /* minor collection that examined it last: tells warm from cold */
 } Block;
@@ -55,6 +61,12 @@ typedef struct Block {
 typedef struct BlockList {
   Block *first, *last;
 } BlockList;
+
+/* Recyclable blocks by the class of their longest hole. */
+typedef struct BlockClasses {
+  BlockList lists[HEAP_HOLE_CLASSES];
+  uint32_t used; /* bit of each list that is not empty */
+} BlockClasses;
 
 /* Lies at the start of a chunk, in the place of its first block. */
 typedef struct Chunk {
@@ -74,28 +86,42 @@ typedef struct LargeHeader {
   uint8_t mark;                    /* as a line byte: 0 while young */
   uint8_t fresh;                   /* part whose contents no collection has scanned yet */
   uint8_t logged;                  /* part whose owner is in the remembered set and yet clean */
-  uint8_t pad[5];
-  size_t mapped;                   /* bytes of its own mapping; 0: it comes from malloc */
+  uint8_t in_extent;               /* it lies in one; else it comes from malloc or is a mapping */
+  uint8_t zeroed;                  /* part that was all zero when allocated, as what it grows by is */
+  uint8_t pad[3];
+  size_t mapped;                   /* bytes of its own mapping; 0: it has none */
 } LargeHeader;
 _Static_assert(sizeof(LargeHeader) % 16 == 0, "large allocations are aligned to 16 bytes");
 
+/* A hole that is being filled, in a consumed block. */
+typedef struct Hole {
+  char *start, *end; /* NULL: none */
+  Block *block;
+} Hole;
+
 typedef struct Heap {
-  char *cursor; /* bump allocation: next free byte */
-  char *limit;  /* end of the current hole; the next is looked for from here */
-  char *hole;   /* start of the current hole */
-  Block *current; /* that the hole is in; NULL: none */
+  char *cursor; /* bump allocation: next free byte of `hole` */
+  char *limit;  /* the fast path allocates up to here; never beyond the end of `hole` */
+  Hole hole;
   /* Second cursor, in a block of its own, for objects of more than a line that
-   * the current hole cannot hold. */
-  char *overflow_cursor, *overflow_limit;
-  BlockList recyclable, free; /* warm ones first */
-  BlockList consumed;         /* last one first */
+   * `hole` cannot hold. */
+  char *medium_cursor;
+  Hole medium;
+  BlockClasses warm; /* examined by the last minor collection, and so in the cache */
+  BlockClasses cold;
+  BlockList free;     /* warm ones first */
+  BlockList consumed; /* last one first */
   uint32_t nfree;             /* blocks in `free` */
   uint32_t nheld;             /* those of them that have pages */
   uint32_t nblocks;           /* blocks of all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks;
   Chunk *spare;               /* mapped, never touched: for when there is no other (grow_heap); or NULL */
+  struct Extent *extents;     /* heap_extent.c */
+  size_t extent_bytes;        /* of all of them */
+  size_t extent_idle;         /* free in them, and not given back to the system */
   Chunk **trim_link;          /* to the chunk where giving back goes on */
+  struct Extent **trim_extent; /* and to the extent, after the chunks */
   uint32_t trim_keep;         /* free blocks that are kept */
   uint8_t idle_mark;          /* 1 or 2, in turns: of the present period of walks */
   uint64_t idle_since;        /* ns of the monotonic clock: begin of that period */
@@ -108,7 +134,8 @@ typedef struct Heap {
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;
   size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
-  uint64_t allocated_bytes; /* since the domain began, up to the last minor collection */
+  uint64_t allocated_bytes; /* taken since the domain began, up to the last minor collection */
+  uint64_t asked_bytes;     /* asked for since then, but for what lies in `hole`: heap_asked */
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
   size_t limit_bytes;       /* that a domain may use; 0: any (heap_set_limit) */
   size_t limit_trigger;     /* use at which a collection is to find out whether it uses more */
@@ -116,6 +143,8 @@ typedef struct Heap {
 
 void *heap_alloc_slow(lua_State *L, size_t size);
 
+/* The same for a multiple of 16 bytes' address. */
+void *heap_alloc_aligned(lua_State *L, size_t size);
 /* Allocates `size` bytes (multiple of 8) for an object; never collects; raises
  * LUA_ERRMEM.  The caller sets the header with object_init before anything else
  * can allocate, and every field that a trace reads before the next gc_check. */
@@ -184,6 +213,17 @@ ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
   return used <= h->most_bytes && bytes <= h->most_bytes - used;
 }
 
+/* Extents, for large allocations (heap_extent.c). Sizes in bytes, as they were asked for.
+ * NULL: no memory. */
+#define EXTENT_MOST ((size_t)256 << 10) /* bytes of one allocation */
+void *extent_alloc(Heap *h, size_t size);
+void extent_free(Heap *h, void *p, size_t size);
+/* Makes it larger or smaller where it is; false: there is no room behind it. */
+bool extent_resize(Heap *h, void *p, size_t old_size, size_t size);
+/* Gives back pages that are free, of the extent at *Heap.trim_extent; answers how many bytes. */
+size_t extent_trim(Heap *h, bool now);
+void extent_close(Heap *h);
+
 /* Would an allocation of so many bytes succeed now? */
 bool heap_could_take(const Heap *h, size_t size);
 
@@ -202,6 +242,11 @@ void heap_keep_spare(Heap *h);
 ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
   return (h->used_lines << HEAP_LINE_SHIFT) + h->old_large_bytes;
 }
+/* Bytes asked for since the domain began, rounded up to words: objects, and parts once when
+ * allocated and again, in full, when they are copied to a larger place. */
+ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
+  return h->asked_bytes + (size_t)(h->cursor - h->hole.start);
+}
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }
 /* The same as pacing counts it: what makes a minor collection due. */
@@ -219,7 +264,7 @@ ALWAYS_INLINE Block *heap_block_of(const void *p) {
 }
 ALWAYS_INLINE LargeHeader *heap_large_of(const void *p) { return (LargeHeader *)p - 1; }
 ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size) {
-  return unlikely(heap_is_large(size)) && heap_large_of(part)->mapped != 0;
+  return unlikely(heap_is_large(size)) && heap_large_of(part)->zeroed;
 }
 /* Marks the lines that [p, p + size) covers; size > 0, not large. */
 ALWAYS_INLINE void heap_mark_lines(const void *p, size_t size, uint8_t bit) {

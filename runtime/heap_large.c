@@ -3,7 +3,8 @@
  * Young and old ones are in a list each. Large parts have a byte a card of 128
  * bytes, a bit of it for each 16, for the write barrier.
  *
- * Up to HUGE_FROM (HUGE_OBJECT_FROM) bytes they come from malloc, the cards behind the data. Bigger
+ * Up to HUGE_FROM bytes they lie in extents (heap_extent.c), the cards behind the data. In stress
+ * builds, and while they are in no heap, they come from malloc. Bigger
  * ones have a mapping of their own, and so have their cards, so that nothing that is
  * done with them at once takes time in proportion to their size:
  *
@@ -15,7 +16,8 @@
  *               end: some at each step of the collector, and as much as is being
  *               allocated at each huge allocation, so that the dying never
  *               outgrow the living. A mapping of an object (a string, a userdata), whose
- *               memory need not be zero, is kept for the next use if it is not too big
+ *               memory need not be zero, is kept for the next use if it is not too big, and so is
+ *               that of a part of a moderate size
  *               (mappings.h): messages of large strings touch the same pages again.
  *
  * The trailing bytes of the last page are kept zero: they become data when it grows.
@@ -28,17 +30,15 @@
 #include "heap.h"
 #include "mappings.h"
 
-/* Bytes from which on one gets a mapping: parts, and objects, which get one that was used before
- * most of the time. */
+/* Bytes from which on one gets a mapping. */
 #ifdef SAROS_STRESS
 #define HUGE_FROM ((size_t)64 << 10)
-#define HUGE_OBJECT_FROM HUGE_FROM
 #else
-#define HUGE_FROM ((size_t)1 << 20)
-#define HUGE_OBJECT_FROM ((size_t)256 << 10)
+#define HUGE_FROM (EXTENT_MOST - ((size_t)8 << 10)) /* less header and cards */
 #endif
 #define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
 #define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
+#define REUSED_PART_MOST ((size_t)4 << 20)
 #define KEPT_MOST ((size_t)8 << 20) /* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -67,14 +67,36 @@ static size_t round_to_unit(size_t size) { return (size + MAP_UNIT - 1) & ~(MAP_
 
 static size_t mapping_of(size_t size) { return round_to_unit(sizeof(LargeHeader) + size); }
 
+static LargeHeader *set_up_mapped(LargeHeader *large, size_t mapped, bool zeroed) {
+  if (large == NULL) return NULL;
+  large->mapped = mapped;
+  large->cards = NULL;
+  large->in_extent = 0;
+  large->zeroed = zeroed;
+  return large;
+}
+
+/* One that was used before, at most a quarter too large; NULL: none. */
+static LargeHeader *take_mapped(size_t size) {
+  size_t least = mapping_of(size), mapped = 0;
+  LargeHeader *large = mapping_take(least, least + least / 4, PAGE_ALIGN, &mapped);
+  return set_up_mapped(large, mapped, false);
+}
+
 static LargeHeader *new_mapped(size_t size) {
-  LargeHeader *large = mapping_new(mapping_of(size), PAGE_ALIGN);
-  if (large != NULL) large->mapped = mapping_of(size);
+  return set_up_mapped(mapping_new(mapping_of(size), PAGE_ALIGN), mapping_of(size), true);
+}
+
+/* What is done with at once for one of a moderate size takes less time than its page faults. */
+static LargeHeader *mapped_part(size_t size) {
+  LargeHeader *large = size <= REUSED_PART_MOST ? take_mapped(size) : NULL;
+  if (large == NULL) return new_mapped(size);
+  memset((char *)(large + 1) + size, 0, large->mapped - sizeof *large - size);
   return large;
 }
 
 static LargeHeader *new_huge_part(size_t size) {
-  LargeHeader *large = new_mapped(size);
+  LargeHeader *large = mapped_part(size);
   if (large != NULL && (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
     mapping_unmap(large, large->mapped);
     return NULL;
@@ -84,12 +106,8 @@ static LargeHeader *new_huge_part(size_t size) {
 
 /* Objects are not taken for zero: an old mapping will do. */
 static LargeHeader *new_huge_object(size_t size) {
-  size_t least = mapping_of(size), mapped;
-  LargeHeader *large = mapping_take(least, least + least / 4, PAGE_ALIGN, &mapped);
-  if (large == NULL) return new_mapped(size);
-  large->mapped = mapped;
-  large->cards = NULL;
-  return large;
+  LargeHeader *large = take_mapped(size);
+  return large != NULL ? large : new_mapped(size);
 }
 
 static LargeHeader *new_huge(size_t size, bool cards) { return cards ? new_huge_part(size) : new_huge_object(size); }
@@ -98,22 +116,37 @@ static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
   return (uint8_t *)(large + 1) + heap_round(size);
 }
 
-static size_t malloc_size(size_t size, bool cards) {
+static size_t medium_bytes(size_t size, bool cards) {
   return sizeof(LargeHeader) + heap_round(size) + (cards ? card_count(size) : 0);
 }
 
-static LargeHeader *new_medium(size_t size, bool cards) {
-  LargeHeader *large = malloc(malloc_size(size, cards));
+static LargeHeader *set_up_medium(LargeHeader *large, size_t size, bool cards, bool in_extent) {
   if (large == NULL) return NULL;
   large->cards = cards ? place_of_cards(large, size) : NULL;
   if (cards) memset(large->cards, 0, card_count(size));
   large->mapped = 0;
+  large->in_extent = in_extent;
+  large->zeroed = 0;
   return large;
 }
 
+/* `h` NULL: in no heap. */
+static LargeHeader *new_medium(Heap *h, size_t size, bool cards) {
+  size_t bytes = medium_bytes(size, cards);
+#ifdef SAROS_STRESS
+  h = NULL;
+#endif
+  return set_up_medium(h != NULL ? extent_alloc(h, bytes) : malloc(bytes), size, cards, h != NULL);
+}
+
+static void free_medium(Heap *h, LargeHeader *large) {
+  if (large->in_extent) extent_free(h, large, medium_bytes(large->size, large->cards != NULL));
+  else free(large);
+}
+
 /* In no list yet. */
-static LargeHeader *make_large(size_t size, bool cards) {
-  LargeHeader *large = size < (cards ? HUGE_FROM : HUGE_OBJECT_FROM) ? new_medium(size, cards) : new_huge(size, cards);
+static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
+  LargeHeader *large = size < HUGE_FROM ? new_medium(h, size, cards) : new_huge(size, cards);
   if (large == NULL) return NULL;
   large->size = size;
   large->mark = 0;
@@ -125,19 +158,20 @@ static LargeHeader *make_large(size_t size, bool cards) {
 static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   if (size > PTRDIFF_MAX / 2 || !heap_has_room(h, size)) return NULL;
   if (size >= HUGE_FROM) heap_large_release(h, size);
-  return make_large(size, cards);
+  return make_large(h, size, cards);
 }
 
 static void dispose(Heap *h, LargeHeader *large) {
   if (large->mapped == 0) {
-    free(large);
+    free_medium(h, large);
     return;
   }
-  if (large->cards == NULL && large->mapped <= KEPT_MOST) {
+  size_t most = large->cards == NULL ? KEPT_MOST : REUSED_PART_MOST;
+  if (large->cards != NULL) mapping_unmap(large->cards, round_to_unit(card_count(large->size)));
+  if (large->mapped <= most) {
     mapping_give(large, large->mapped);
     return;
   }
-  if (large->cards != NULL) mapping_unmap(large->cards, round_to_unit(card_count(large->size)));
   large->next = h->dying;
   h->dying = large;
 }
@@ -159,6 +193,7 @@ static void *take_in(Domain *d, LargeHeader *large) {
   link_large(&h->large_young, large);
   h->young_large_bytes += large->size;
   h->large_debt += large->size;
+  h->asked_bytes += heap_round(large->size);
   heap_note_taken(d);
   return large + 1;
 }
@@ -168,7 +203,7 @@ void *heap_large_alloc(Domain *d, size_t size, bool cards) {
   return large != NULL ? take_in(d, large) : NULL;
 }
 
-LargeHeader *heap_large_detached(size_t size) { return size <= PTRDIFF_MAX / 2 ? make_large(size, false) : NULL; }
+LargeHeader *heap_large_detached(size_t size) { return size <= PTRDIFF_MAX / 2 ? make_large(NULL, size, false) : NULL; }
 
 void *heap_large_adopt(Domain *d, LargeHeader *large) {
   return heap_has_room(&d->heap, large->size) ? take_in(d, large) : NULL;
@@ -200,35 +235,49 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
 
 /* ---- growing and shrinking -------------------------------------------------------------- */
 
-static LargeHeader *resize_medium(LargeHeader *large, size_t size) {
-  size_t old = large->size;
-  if (size < old) memmove(place_of_cards(large, size), place_of_cards(large, old), card_count(size));
-  LargeHeader *moved = realloc(large, malloc_size(size, true));
+/* The same bytes in a place of the new size, which may be the old one; NULL: no memory. */
+static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {
+  size_t old_bytes = medium_bytes(large->size, true), bytes = medium_bytes(size, true);
+  if (!large->in_extent) return realloc(large, bytes);
+  if (extent_resize(h, large, old_bytes, bytes)) return large;
+  LargeHeader *moved = extent_alloc(h, bytes);
+  if (moved == NULL) return NULL;
+  memcpy(moved, large, old_bytes);
+  extent_free(h, large, old_bytes);
+  return moved;
+}
+
+static LargeHeader *resize_medium(Heap *h, LargeHeader *large, size_t size) {
+  size_t old = large->size, kept = card_count(size < old ? size : old);
+  if (size < old) memmove(place_of_cards(large, size), place_of_cards(large, old), kept);
+  LargeHeader *moved = room_for(h, large, size);
   if (moved == NULL) {
     if (size > old) return NULL;
-    moved = large; /* it cannot shrink: the rest stays unused */
+    moved = large; /* malloc cannot make it smaller: the rest stays unused */
   }
   if (size > old) {
-    memmove(place_of_cards(moved, size), place_of_cards(moved, old), card_count(old));
-    memset(place_of_cards(moved, size) + card_count(old), 0, card_count(size) - card_count(old));
+    memmove(place_of_cards(moved, size), place_of_cards(moved, old), kept);
+    memset(place_of_cards(moved, size) + kept, 0, card_count(size) - kept);
   }
   moved->cards = place_of_cards(moved, size);
   return moved;
 }
 
-/* From malloc to a mapping. */
+/* From an extent to a mapping. */
 static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
   heap_large_release(h, size);
   LargeHeader *moved = new_huge(size, true);
   if (moved == NULL) return NULL;
   memcpy(moved + 1, large + 1, large->size);
   memcpy(moved->cards, large->cards, card_count(large->size));
-  uint8_t *cards = moved->cards;
+  uint8_t *cards = moved->cards, zeroed = moved->zeroed;
   size_t mapped = moved->mapped;
   *moved = *large;
   moved->cards = cards;
   moved->mapped = mapped;
-  free(large);
+  moved->in_extent = 0;
+  moved->zeroed = zeroed;
+  free_medium(h, large);
   return moved;
 }
 
@@ -270,10 +319,13 @@ LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size) {
   if (size > PTRDIFF_MAX / 2 || (size > old && !heap_has_room(h, size - old))) return NULL;
   LargeHeader *moved = large->mapped != 0 ? resize_huge(h, large, size)
                        : size >= HUGE_FROM ? make_huge(h, large, size)
-                                           : resize_medium(large, size);
+                                           : resize_medium(h, large, size);
   if (moved == NULL) return NULL;
   moved->prev->next = moved->next->prev = moved;
-  if (size > old) h->large_debt += size - old;
+  if (size > old) {
+    h->large_debt += size - old;
+    h->asked_bytes += heap_round(size) - heap_round(old);
+  }
   *large_counter(h, moved) += size - old; /* modulo arithmetic when it shrinks */
   moved->size = size;
   heap_note_taken(d);

@@ -1,0 +1,269 @@
+/* runtime/heap_extent.c: memory of large allocations that are not huge.
+ *
+ * An extent is 4 MiB, aligned to its size, of granules of 1 KiB. Its first granules hold an
+ * Extent: a bit for each granule says whether it is in use. An allocation is a run of
+ * granules: the first that is free and long enough in the first extent that has one
+ * (address-ordered first fit, which keeps the free memory together; P. Wilson, M. Johnstone et al.,
+ * "Dynamic storage allocation: a survey and critical review", IWMM 1995). `longest` bounds the
+ * free runs of an extent from above, so that most extents without a fit are passed by.
+ *
+ * Invariants
+ *   - A granule in use is touched; one that is not touched is zero and has no memory.
+ *   - Bits of `idle` are granules that were free at a walk of an earlier period and have not
+ *     been taken since (heap_trim.c).
+ *   - Heap.extent_idle is the number of bytes of free granules that are touched.
+ *
+ * Only the domain's own thread comes here.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "heap_internal.h"
+#include "mappings.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
+#endif
+
+#define EXTENT_SIZE ((size_t)4 << 20)
+#define GRANULE_SHIFT 10
+#define GRANULE ((size_t)1 << GRANULE_SHIFT)
+#define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE))
+#define WORDS (GRANULES / 64)
+#define PAGE ((size_t)4096)
+#define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
+#define TRIM_AT_ONCE ((size_t)1 << 20)
+#define LOOK_COST ((size_t)4096) /* bytes given back that looking at an extent costs as much as */
+
+typedef struct Extent {
+  struct Extent *next;
+  uint32_t free;    /* granules */
+  uint32_t longest; /* no free run is longer */
+  uint32_t trimmed; /* granules that the present walk is done with */
+  uint8_t period;   /* Heap.idle_mark of the walk that noted `idle` */
+  bool reused;      /* before it is in a heap: its memory is not zero */
+  uint64_t used[WORDS], touched[WORDS], idle[WORDS];
+} Extent;
+
+#define FIRST ((uint32_t)((sizeof(Extent) + PAGE - 1) / PAGE * PAGE_GRANULES))
+_Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 4, "several allocations fit an extent");
+
+/* ---- bits -------------------------------------------------------------------------- */
+
+static uint64_t mask_of(uint32_t from, uint32_t n) { return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << from; }
+
+/* Calls `each` for the words that hold bits [i, i + n): its arguments are word and mask. */
+#define FOR_WORDS(i, n, each) \
+  for (uint32_t at_ = (i), end_ = (i) + (n), n_; at_ < end_; at_ += n_) { \
+    n_ = 64 - at_ % 64 < end_ - at_ ? 64 - at_ % 64 : end_ - at_; \
+    each(at_ / 64, mask_of(at_ % 64, n_)); \
+  }
+
+static uint32_t next_bit(const uint64_t *bits, uint32_t i, bool set) {
+  while (i < GRANULES) {
+    uint64_t w = (set ? bits[i / 64] : ~bits[i / 64]) >> (i % 64);
+    if (w != 0) return i + (uint32_t)__builtin_ctzll(w);
+    i = (i / 64 + 1) * 64;
+  }
+  return GRANULES;
+}
+
+/* One more than the last bit below `i` that is set; the first granules always are. */
+static uint32_t after_last_set(const uint64_t *bits, uint32_t i) {
+  for (;;) {
+    uint64_t w = i % 64 == 0 ? bits[i / 64 - 1] : bits[i / 64] & mask_of(0, i % 64);
+    uint32_t base = i % 64 == 0 ? i - 64 : i / 64 * 64;
+    if (w != 0) return base + 64 - (uint32_t)__builtin_clzll(w);
+    i = base;
+  }
+}
+
+/* ---- runs ---------------------------------------------------------------------------- */
+
+static Extent *extent_of(const void *p) { return (Extent *)((uintptr_t)p & ~(uintptr_t)(EXTENT_SIZE - 1)); }
+static uint32_t granule_of(const void *p) { return (uint32_t)(((uintptr_t)p & (EXTENT_SIZE - 1)) >> GRANULE_SHIFT); }
+static uint32_t granules_for(size_t size) { return (uint32_t)((size + GRANULE - 1) >> GRANULE_SHIFT); }
+static char *address_of(const Extent *e, uint32_t i) { return (char *)e + ((size_t)i << GRANULE_SHIFT); }
+
+static void take_run(Heap *h, Extent *e, uint32_t i, uint32_t n) {
+  uint32_t idle = 0;
+#define TAKE(word, mask) \
+  do { \
+    idle += (uint32_t)__builtin_popcountll(e->touched[word] & (mask)); \
+    e->used[word] |= (mask); \
+    e->touched[word] |= (mask); \
+    e->idle[word] &= ~(mask); \
+  } while (0)
+  FOR_WORDS(i, n, TAKE)
+#undef TAKE
+  e->free -= n;
+  h->extent_idle -= (size_t)idle << GRANULE_SHIFT;
+  ASAN_UNPOISON_MEMORY_REGION(address_of(e, i), (size_t)n << GRANULE_SHIFT);
+}
+
+static void give_run(Heap *h, Extent *e, uint32_t i, uint32_t n) {
+#define GIVE(word, mask) (e->used[word] &= ~(mask))
+  FOR_WORDS(i, n, GIVE)
+#undef GIVE
+  e->free += n;
+  h->extent_idle += (size_t)n << GRANULE_SHIFT;
+  uint32_t run = next_bit(e->used, i, true) - after_last_set(e->used, i);
+  if (run > e->longest) e->longest = run;
+  ASAN_POISON_MEMORY_REGION(address_of(e, i), (size_t)n << GRANULE_SHIFT);
+}
+
+/* The first free run of n granules; 0: there is none. */
+static uint32_t find_run(Extent *e, uint32_t n) {
+  uint32_t longest = 0;
+  for (uint32_t i = FIRST, end; (i = next_bit(e->used, i, false)) < GRANULES; i = end) {
+    end = next_bit(e->used, i, true);
+    if (end - i >= n) return i;
+    if (end - i > longest) longest = end - i;
+  }
+  e->longest = longest;
+  return 0;
+}
+
+/* ---- extents --------------------------------------------------------------------------- */
+
+static Extent *new_extent(Heap *h) {
+  size_t size;
+  Extent *e = mapping_take(EXTENT_SIZE, EXTENT_SIZE, EXTENT_SIZE, &size);
+  if (e == NULL && (e = mapping_new(EXTENT_SIZE, EXTENT_SIZE)) == NULL) return NULL;
+  bool reused = e->reused;
+  memset(e, 0, sizeof *e);
+  if (reused) memset(e->touched, 0xff, sizeof e->touched);
+#define TAKE(word, mask) (e->used[word] |= (mask), e->touched[word] |= (mask))
+  FOR_WORDS(0, FIRST, TAKE)
+#undef TAKE
+  e->free = e->longest = GRANULES - FIRST;
+  if (reused) h->extent_idle += (size_t)e->free << GRANULE_SHIFT;
+  h->extent_bytes += EXTENT_SIZE;
+  ASAN_POISON_MEMORY_REGION(address_of(e, FIRST), EXTENT_SIZE - (size_t)FIRST * GRANULE);
+  return e;
+}
+
+static void unlink_extent(Heap *h, Extent **link) {
+  Extent *e = *link;
+  *link = e->next;
+  h->extent_bytes -= EXTENT_SIZE;
+  ASAN_UNPOISON_MEMORY_REGION(e, EXTENT_SIZE);
+}
+
+void *extent_alloc(Heap *h, size_t size) {
+  uint32_t n = granules_for(size), i = 0;
+  Extent **link = &h->extents, *e;
+  for (; (e = *link) != NULL; link = &e->next)
+    if (e->longest >= n && (i = find_run(e, n)) != 0) break;
+  if (e == NULL) {
+    if ((e = *link = new_extent(h)) == NULL) return NULL;
+    i = FIRST;
+  }
+  take_run(h, e, i, n);
+  return address_of(e, i);
+}
+
+void extent_free(Heap *h, void *p, size_t size) { give_run(h, extent_of(p), granule_of(p), granules_for(size)); }
+
+bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
+  Extent *e = extent_of(p);
+  uint32_t i = granule_of(p), old = granules_for(old_size), n = granules_for(size);
+  if (n > old) {
+    if (i + n > GRANULES || next_bit(e->used, i + old, true) < i + n) return false;
+    take_run(h, e, i + old, n - old);
+  } else if (n < old) {
+    give_run(h, e, i + n, old - n);
+  }
+  return true;
+}
+
+/* ---- giving back -------------------------------------------------------------------------- */
+
+/* Granules of the word that lie in pages of which none is in use and some are touched; when
+ * it is not to be now, those that have been idle. */
+static uint64_t releasable(const Extent *e, uint32_t word, bool now) {
+  const uint64_t first = UINT64_C(0x1111111111111111); /* the first granule of each page */
+  _Static_assert(PAGE_GRANULES == 4, "a page is four bits");
+  uint64_t keep = e->used[word], want = e->touched[word] & ~keep;
+  if (!now) keep |= want & ~e->idle[word];
+  keep = (keep | keep >> 1 | keep >> 2 | keep >> 3) & first;
+  want = (want | want >> 1 | want >> 2 | want >> 3) & first;
+  return (want & ~keep) * 15;
+}
+
+static size_t release(Heap *h, Extent *e, uint32_t i, uint32_t n) {
+  size_t idle = 0;
+  madvise(address_of(e, i), (size_t)n << GRANULE_SHIFT, MADV_DONTNEED);
+#define RELEASE(word, mask) \
+  do { \
+    idle += (size_t)__builtin_popcountll(e->touched[word] & (mask)) << GRANULE_SHIFT; \
+    e->touched[word] &= ~(mask); \
+    e->idle[word] &= ~(mask); \
+  } while (0)
+  FOR_WORDS(i, n, RELEASE)
+#undef RELEASE
+  h->extent_idle -= idle;
+  return idle;
+}
+
+/* The next run of granules, from `i` on, that may be given back; *n: how many. */
+static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t *n) {
+  *n = 0;
+  for (uint32_t run = GRANULES; i < GRANULES;) {
+    uint64_t w = releasable(e, i / 64, now) >> (i % 64);
+    uint32_t rest = 64 - i % 64;
+    if (run == GRANULES) {
+      uint32_t skip = w == 0 ? rest : (uint32_t)__builtin_ctzll(w);
+      i += skip;
+      if (skip == rest) continue;
+      run = i;
+    } else {
+      uint32_t more = ~w == 0 ? 64 : (uint32_t)__builtin_ctzll(~w);
+      if (more > rest) more = rest;
+      i += more;
+      *n = i - run;
+      if (more < rest || i >= GRANULES) return run;
+    }
+  }
+  return GRANULES;
+}
+
+static void note_idle(const Heap *h, Extent *e) {
+  if (e->period == h->idle_mark) return;
+  e->period = h->idle_mark;
+  for (uint32_t w = 0; w < WORDS; w++) e->idle[w] = e->touched[w] & ~e->used[w];
+}
+
+size_t extent_trim(Heap *h, bool now) {
+  Extent *e = *h->trim_extent;
+  size_t done = LOOK_COST;
+  bool ripe = now || e->period != h->idle_mark; /* `idle` is of an earlier period */
+  for (uint32_t n; ripe && e->trimmed < GRANULES && done < TRIM_AT_ONCE; e->trimmed += n) {
+    e->trimmed = next_releasable(e, e->trimmed, now, &n);
+    if (n > 0) done += release(h, e, e->trimmed, n);
+  }
+  if (ripe && e->trimmed < GRANULES) return done;
+  e->trimmed = 0;
+  note_idle(h, e);
+  bool touched = false;
+  for (uint32_t w = 1; w < WORDS && !touched; w++) touched = e->touched[w] != 0;
+  if (e->free == GRANULES - FIRST && !touched) {
+    unlink_extent(h, h->trim_extent);
+    mapping_unmap(e, EXTENT_SIZE);
+  } else {
+    h->trim_extent = &e->next;
+  }
+  return done;
+}
+
+void extent_close(Heap *h) {
+  for (Extent *e; (e = h->extents) != NULL;) {
+    unlink_extent(h, &h->extents);
+    e->reused = true;
+    mapping_give(e, EXTENT_SIZE);
+  }
+  h->extent_idle = 0;
+}

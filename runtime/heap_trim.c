@@ -1,0 +1,102 @@
+/* runtime/heap_trim.c: giving free memory back to the system.
+ *
+ * Each major cycle ends with a walk over the chunks that notes which blocks are free. It
+ * gives back those that were free at a walk of an earlier period (of a second at least)
+ * and have not been taken since. So a program that needs the same memory in each cycle
+ * keeps it: a call that takes pages away interrupts every processor that runs one of the
+ * program's domains, and touching them anew is slow. Patience is limited to as much as is
+ * kept in any case, and some more; what exceeds that, and at the end of a full
+ * collection all, goes at once.
+ *
+ * Chunks come first, then extents (heap_extent.c), in the same way.
+ */
+#include <sys/mman.h>
+
+#include "heap_internal.h"
+#include "mappings.h"
+
+#define TRIM_LOOK 4096      /* bytes given back that looking at a chunk costs as much as */
+#define PATIENCE_BLOCKS 256 /* free blocks beyond those to keep that may stay for a while */
+#define PATIENCE_NS UINT64_C(1000000000)
+
+static void unmap_chunk(Heap *h, Chunk **link) {
+  Chunk *c = *link;
+  for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) remove_free(h, &c->blocks[i]);
+  h->nblocks -= HEAP_CHUNK_BLOCKS - 1;
+  *link = c->next;
+  mapping_unmap(c, HEAP_CHUNK_SIZE);
+}
+
+void heap_trim_start(Heap *h, uint32_t keep) {
+  mapping_drop_old();
+  h->trim_link = &h->chunks;
+  h->trim_extent = &h->extents;
+  h->trim_keep = keep;
+  uint64_t now = mapping_now();
+  if (now - h->idle_since < PATIENCE_NS) return;
+  h->idle_since = now;
+  h->idle_mark = h->idle_mark == 1 ? 2 : 1;
+}
+
+static bool is_impatient(const Heap *h) { return h->nheld > 2 * h->trim_keep + PATIENCE_BLOCKS; }
+
+/* Not taken since a walk of an earlier period; `now`: at this moment. */
+static bool is_idle(const Heap *h, const Block *b, bool now) {
+  return b->state == BLOCK_FREE && (now || (b->idle != 0 && b->idle != h->idle_mark));
+}
+
+static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
+  uint32_t i = c->free_blocks == HEAP_CHUNK_BLOCKS - 1 ? 1 : HEAP_CHUNK_BLOCKS;
+  while (i < HEAP_CHUNK_BLOCKS && is_idle(h, &c->blocks[i], now)) i++;
+  return i == HEAP_CHUNK_BLOCKS && c->free_blocks == HEAP_CHUNK_BLOCKS - 1;
+}
+
+/* From block `i` on: as many as may be given back together. */
+static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
+  uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
+  while (n < most && i + n < HEAP_CHUNK_BLOCKS && !c->blocks[i + n].released && is_idle(h, &c->blocks[i + n], now)) n++;
+  return n;
+}
+
+static void release_pages(Heap *h, Chunk *c, uint32_t i, uint32_t n) {
+  madvise(block_start(&c->blocks[i]), (size_t)n << HEAP_BLOCK_SHIFT, MADV_DONTNEED);
+  for (uint32_t k = i; k < i + n; k++) c->blocks[k].released = 1;
+  h->nheld -= n;
+}
+
+/* Answers how many bytes. */
+static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
+  size_t done = 0;
+  for (uint32_t i = 1, n; i < HEAP_CHUNK_BLOCKS; i += n > 0 ? n : 1) {
+    if ((n = count_idle(h, c, i, now)) > 0) release_pages(h, c, i, n);
+    else if (c->blocks[i].state == BLOCK_FREE && c->blocks[i].idle == 0) c->blocks[i].idle = h->idle_mark;
+    done += (size_t)n << HEAP_BLOCK_SHIFT;
+  }
+  return done;
+}
+
+/* The next chunk; the first of the list is never unmapped. */
+static size_t trim_chunk(Heap *h, bool now) {
+  Chunk *c = *h->trim_link;
+  if (h->trim_link != &h->chunks && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS && is_all_idle(h, c, now)) {
+    unmap_chunk(h, h->trim_link);
+    return HEAP_CHUNK_SIZE;
+  }
+  size_t done = trim_blocks(h, c, now);
+  h->trim_link = &c->next;
+  return done + TRIM_LOOK;
+}
+
+/* Memory in extents is kept as long as it is no more than in blocks. */
+static bool has_many_extents(const Heap *h) {
+  return h->extent_idle > (2 * (size_t)h->trim_keep + PATIENCE_BLOCKS) << HEAP_BLOCK_SHIFT;
+}
+
+bool heap_trim(Heap *h, size_t most) {
+  bool all = most == SIZE_MAX;
+  for (size_t done = 0; *h->trim_link != NULL; done += trim_chunk(h, all || is_impatient(h)))
+    if (done >= most) return false;
+  for (size_t done = 0; *h->trim_extent != NULL; done += extent_trim(h, all || has_many_extents(h)))
+    if (done >= most) return false;
+  return true;
+}
