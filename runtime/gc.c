@@ -377,12 +377,18 @@ void gc_full(lua_State *L) {
   gc_run_finalizers(L, SIZE_MAX);
 }
 
-/* Neither finalizers run nor do stacks move: the caller may hold pointers into them. */
+/* Neither finalizers run nor do stacks move: the caller may hold pointers into them. The
+ * large object that was allocated last counts now (heap_debt). */
 void gc_collect_for(lua_State *L, size_t size) {
   Domain *d = L->domain;
-  if (d->gc.running || d->gc.closing || heap_could_take(&d->heap, size)) return;
+  Gc *gc = &d->gc;
+  if (gc->running || gc->closing) return;
+  d->heap.latest_large = 0;
+  bool due = !gc->stopped && heap_debt(&d->heap) >= gc->nursery_bytes, fits = heap_could_take(&d->heap, size);
+  if (!due && fits) return;
   enter(L);
-  full_cycle(d, EV_REASON_EMERGENCY);
+  if (fits) do_step_measured(d);
+  else full_cycle(d, EV_REASON_EMERGENCY);
   leave(L);
 }
 

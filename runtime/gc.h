@@ -265,8 +265,8 @@ void gc_step(lua_State *L);
 void gc_recover(lua_State *L);
 /* A whole major cycle, from a fresh start, and its finalizers. */
 void gc_full(lua_State *L);
-/* Before an allocation of so many bytes, where rules 1 and 2 hold: collects everything if
- * the system would refuse it. Call it through gc_make_room. */
+/* Before an allocation of so many bytes, where rules 1 and 2 hold: collects what is due, and
+ * everything if the system would refuse it. Call it through gc_make_room. */
 void gc_collect_for(lua_State *L, size_t size);
 void gc_stop(Domain *d);
 void gc_restart(Domain *d);

@@ -551,7 +551,7 @@ void heap_reclaim_young(Heap *h) {
   }
   h->consumed = (BlockList){0};
   while (h->large_young.next != &h->large_young) heap_large_free(h, h->large_young.next);
-  h->young_bytes = h->large_debt = h->scan_debt = 0;
+  h->young_bytes = h->large_debt = h->latest_large = h->scan_debt = 0;
 }
 
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
@@ -574,6 +574,7 @@ void heap_init(Heap *h) {
   *h = (Heap){0};
   h->large_young.next = h->large_young.prev = &h->large_young;
   h->large_old.next = h->large_old.prev = &h->large_old;
+  h->dying.next = h->dying.prev = &h->dying;
 }
 
 void heap_close(Heap *h) {

@@ -126,10 +126,11 @@ typedef struct Heap {
   uint8_t idle_mark;          /* 1 or 2, in turns: of the present period of walks */
   uint64_t idle_since;        /* ns of the monotonic clock: begin of that period */
   LargeHeader large_young, large_old; /* list heads */
-  LargeHeader *dying;       /* mappings that are given back piece by piece, linked by `next` */
+  LargeHeader dying;        /* mappings that are given back piece by piece: list head, latest first */
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
   size_t young_bytes;       /* of the holes taken since the last minor collection */
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
+  size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: not debt yet */
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;
@@ -215,7 +216,7 @@ ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
 
 /* Extents, for large allocations (heap_extent.c). Sizes in bytes, as they were asked for.
  * NULL: no memory. */
-#define EXTENT_MOST ((size_t)256 << 10) /* bytes of one allocation */
+#define EXTENT_MOST (((size_t)2 << 20) + ((size_t)64 << 10)) /* bytes of one allocation */
 void *extent_alloc(Heap *h, size_t size);
 void extent_free(Heap *h, void *p, size_t size);
 /* Makes it larger or smaller where it is; false: there is no room behind it. */
@@ -232,7 +233,7 @@ void *heap_large_alloc(Domain *d, size_t size, bool cards);
 LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size);
 void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit);
 void heap_large_free(Heap *h, LargeHeader *large);
-/* Gives back up to so many bytes of what was freed. */
+/* Gives back up to so many bytes of what was freed some time ago; SIZE_MAX: of all. */
 void heap_large_release(Heap *h, size_t bytes);
 
 /* Maps a spare chunk if there is none, and if the system has one. */
@@ -249,8 +250,11 @@ ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
 }
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }
-/* The same as pacing counts it: what makes a minor collection due. */
-ALWAYS_INLINE size_t heap_debt(const Heap *h) { return heap_taken(h) + h->scan_debt; }
+/* The same as pacing counts it: what makes a minor collection due. A very large object is in use
+ * when it was just allocated; it counts when the next one is allocated. So when strings of
+ * megabytes follow each other, each is dead when a collection looks at it. */
+#define LATEST_LEAST ((size_t)256 << 10)
+ALWAYS_INLINE size_t heap_debt(const Heap *h) { return heap_taken(h) + h->scan_debt - h->latest_large; }
 
 ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
   return (Chunk *)((uintptr_t)p & ~(uintptr_t)(HEAP_CHUNK_SIZE - 1));

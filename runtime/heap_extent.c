@@ -1,6 +1,6 @@
 /* runtime/heap_extent.c: memory of large allocations that are not huge.
  *
- * An extent is 4 MiB, aligned to its size, of granules of 1 KiB. Its first granules hold an
+ * An extent is 8 MiB, aligned to its size, of granules of 1 KiB. Its first granules hold an
  * Extent: a bit for each granule says whether it is in use. An allocation is a run of
  * granules: the first that is free and long enough in the first extent that has one
  * (address-ordered first fit, which keeps the free memory together; P. Wilson, M. Johnstone et al.,
@@ -28,7 +28,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
 #endif
 
-#define EXTENT_SIZE ((size_t)4 << 20)
+#define EXTENT_SIZE ((size_t)8 << 20)
 #define GRANULE_SHIFT 10
 #define GRANULE ((size_t)1 << GRANULE_SHIFT)
 #define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE))
@@ -49,7 +49,7 @@ typedef struct Extent {
 } Extent;
 
 #define FIRST ((uint32_t)((sizeof(Extent) + PAGE - 1) / PAGE * PAGE_GRANULES))
-_Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 4, "several allocations fit an extent");
+_Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 3, "several allocations fit an extent");
 
 /* ---- bits -------------------------------------------------------------------------- */
 

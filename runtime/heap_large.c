@@ -16,9 +16,8 @@
  *               end: some at each step of the collector, and as much as is being
  *               allocated at each huge allocation, so that the dying never
  *               outgrow the living. A mapping of an object (a string, a userdata), whose
- *               memory need not be zero, is kept for the next use if it is not too big, and so is
- *               that of a part of a moderate size
- *               (mappings.h): messages of large strings touch the same pages again.
+ *               memory need not be zero, is kept for the next use if it is not too big
+ *               (mappings.h); one that is dying, if it has the right size: messages of large strings touch the same pages again.
  *
  * The trailing bytes of the last page are kept zero: they become data when it grows.
  */
@@ -34,11 +33,11 @@
 #ifdef SAROS_STRESS
 #define HUGE_FROM ((size_t)64 << 10)
 #else
-#define HUGE_FROM (EXTENT_MOST - ((size_t)8 << 10)) /* less header and cards */
+#define HUGE_FROM (EXTENT_MOST - ((size_t)32 << 10)) /* less header and cards */
 #endif
 #define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
 #define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
-#define REUSED_PART_MOST ((size_t)4 << 20)
+#define DYING_EPOCHS 4 /* minor collections that a dead mapping waits for a new use */
 #define KEPT_MOST ((size_t)8 << 20) /* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -87,16 +86,8 @@ static LargeHeader *new_mapped(size_t size) {
   return set_up_mapped(mapping_new(mapping_of(size), PAGE_ALIGN), mapping_of(size), true);
 }
 
-/* What is done with at once for one of a moderate size takes less time than its page faults. */
-static LargeHeader *mapped_part(size_t size) {
-  LargeHeader *large = size <= REUSED_PART_MOST ? take_mapped(size) : NULL;
-  if (large == NULL) return new_mapped(size);
-  memset((char *)(large + 1) + size, 0, large->mapped - sizeof *large - size);
-  return large;
-}
-
 static LargeHeader *new_huge_part(size_t size) {
-  LargeHeader *large = mapped_part(size);
+  LargeHeader *large = new_mapped(size);
   if (large != NULL && (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
     mapping_unmap(large, large->mapped);
     return NULL;
@@ -104,13 +95,49 @@ static LargeHeader *new_huge_part(size_t size) {
   return large;
 }
 
-/* Objects are not taken for zero: an old mapping will do. */
-static LargeHeader *new_huge_object(size_t size) {
-  LargeHeader *large = take_mapped(size);
+static bool is_long_dead(const Heap *h, const LargeHeader *large) {
+  return h->epoch - (uint32_t)large->size >= DYING_EPOCHS;
+}
+
+/* The oldest first: the others may be used again. */
+static void release_dying(Heap *h, size_t bytes, bool recent) {
+  for (LargeHeader *large; bytes > 0 && (large = h->dying.prev) != &h->dying;) {
+    if (!recent && !is_long_dead(h, large)) return;
+    size_t piece = bytes < large->mapped ? round_to_unit(bytes) : large->mapped;
+    large->mapped -= piece;
+    if (large->mapped == 0) unlink_large(large);
+    mapping_unmap((char *)large + large->mapped, piece);
+    bytes -= piece < bytes ? piece : bytes;
+  }
+}
+
+#define DYING_LOOKED_AT 16 /* for a new use */
+
+/* One of the dead whose memory has not been given back yet; the latest first. */
+static LargeHeader *take_dying(Heap *h, size_t size) {
+  size_t least = mapping_of(size);
+  LargeHeader *large = h->dying.next;
+  for (int i = 0; i < DYING_LOOKED_AT && large != &h->dying; i++, large = large->next)
+    if (large->mapped >= least && large->mapped <= least + least / 4) {
+      unlink_large(large);
+      return set_up_mapped(large, large->mapped, false);
+    }
+  return NULL;
+}
+
+/* Objects are not taken for zero: an old mapping will do. `h` NULL: for no heap. */
+static LargeHeader *new_huge_object(Heap *h, size_t size) {
+  LargeHeader *large = h != NULL ? take_dying(h, size) : NULL;
+  if (large == NULL) large = take_mapped(size);
+  if (large == NULL && h != NULL) release_dying(h, size, true);
   return large != NULL ? large : new_mapped(size);
 }
 
-static LargeHeader *new_huge(size_t size, bool cards) { return cards ? new_huge_part(size) : new_huge_object(size); }
+static LargeHeader *new_huge(Heap *h, size_t size, bool cards) {
+  if (!cards) return new_huge_object(h, size);
+  if (h != NULL) release_dying(h, size, true);
+  return new_huge_part(size);
+}
 
 static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
   return (uint8_t *)(large + 1) + heap_round(size);
@@ -144,9 +171,10 @@ static void free_medium(Heap *h, LargeHeader *large) {
   else free(large);
 }
 
-/* In no list yet. */
+/* In no list yet. Where there are no addresses for an extent there may be some for a mapping. */
 static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
-  LargeHeader *large = size < HUGE_FROM ? new_medium(h, size, cards) : new_huge(size, cards);
+  LargeHeader *large = size < HUGE_FROM ? new_medium(h, size, cards) : NULL;
+  if (large == NULL) large = new_huge(h, size, cards);
   if (large == NULL) return NULL;
   large->size = size;
   large->mark = 0;
@@ -157,7 +185,6 @@ static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
 
 static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   if (size > PTRDIFF_MAX / 2 || !heap_has_room(h, size)) return NULL;
-  if (size >= HUGE_FROM) heap_large_release(h, size);
   return make_large(h, size, cards);
 }
 
@@ -166,25 +193,16 @@ static void dispose(Heap *h, LargeHeader *large) {
     free_medium(h, large);
     return;
   }
-  size_t most = large->cards == NULL ? KEPT_MOST : REUSED_PART_MOST;
-  if (large->cards != NULL) mapping_unmap(large->cards, round_to_unit(card_count(large->size)));
-  if (large->mapped <= most) {
+  if (large->cards == NULL && large->mapped <= KEPT_MOST) {
     mapping_give(large, large->mapped);
     return;
   }
-  large->next = h->dying;
-  h->dying = large;
+  if (large->cards != NULL) mapping_unmap(large->cards, round_to_unit(card_count(large->size)));
+  large->size = h->epoch; /* when it died */
+  link_large(&h->dying, large);
 }
 
-void heap_large_release(Heap *h, size_t bytes) {
-  for (LargeHeader *large; bytes > 0 && (large = h->dying) != NULL;) {
-    size_t piece = bytes < large->mapped ? round_to_unit(bytes) : large->mapped;
-    large->mapped -= piece;
-    if (large->mapped == 0) h->dying = large->next;
-    mapping_unmap((char *)large + large->mapped, piece);
-    bytes -= piece < bytes ? piece : bytes;
-  }
-}
+void heap_large_release(Heap *h, size_t bytes) { release_dying(h, bytes, bytes == SIZE_MAX); }
 
 /* ---- interface ------------------------------------------------------------------------ */
 
@@ -193,6 +211,7 @@ static void *take_in(Domain *d, LargeHeader *large) {
   link_large(&h->large_young, large);
   h->young_large_bytes += large->size;
   h->large_debt += large->size;
+  h->latest_large = large->size >= LATEST_LEAST ? large->size : h->latest_large;
   h->asked_bytes += heap_round(large->size);
   heap_note_taken(d);
   return large + 1;
@@ -265,8 +284,7 @@ static LargeHeader *resize_medium(Heap *h, LargeHeader *large, size_t size) {
 
 /* From an extent to a mapping. */
 static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
-  heap_large_release(h, size);
-  LargeHeader *moved = new_huge(size, true);
+  LargeHeader *moved = new_huge(h, size, true);
   if (moved == NULL) return NULL;
   memcpy(moved + 1, large + 1, large->size);
   memcpy(moved->cards, large->cards, card_count(large->size));
@@ -298,7 +316,7 @@ static void clear_rest(LargeHeader *large, size_t size) {
 static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
   size_t old_cards = round_to_unit(card_count(large->size)), cards = round_to_unit(card_count(size));
   size_t mapped = mapping_of(size);
-  if (size > large->size) heap_large_release(h, size - large->size);
+  if (size > large->size) release_dying(h, size - large->size, true);
   else clear_rest(large, size);
   uint8_t *moved_cards = remap(large->cards, old_cards, cards);
   if (moved_cards == NULL) return NULL;
