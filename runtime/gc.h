@@ -334,4 +334,7 @@ void gc_large_part_moving(Domain *d, struct LargeHeader *large); /* its address 
 /* Checks every invariant of the heap from the roots; aborts with a message that
  * names the object and the rule when one is broken. */
 void gc_verify(Domain *d, const char *when);
+/* Before a scan of the thread's slots from `watermark` on (gc_thread.c): the n below it refer
+ * to no young object. */
+void gc_verify_watermark(Domain *d, const lua_State *co, const TValue *watermark, size_t n);
 #endif

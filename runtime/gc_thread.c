@@ -4,8 +4,9 @@
  * remembered set, and each minor collection looks at it again. What it looks at is
  * bounded by what the thread did since, not by how deep it is:
  *
- *   The watermark. Each scan sets CALL_SCANNED in the frames in use, and activating
- *   a frame sets its status anew. So the highest frame that has it was there at the
+ *   The watermark. Each scan sets CALL_SCANNED in the frames in use, activating
+ *   a frame sets its status anew, and moving its function up, above extra arguments,
+ *   takes the flag away. So the highest frame that has it was there at the
  *   last scan; only this one and those above can have been running since, and
  *   everything below refers to old objects still. Slots below that are written to
  *   from elsewhere: through an open upvalue, which has a write barrier of its own; by
@@ -31,6 +32,7 @@
 #define PIECE_SLOTS 1024
 #define PIECE_FRAMES 256
 #define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major trace */
+#define VERIFIED_SLOTS 256
 
 ALWAYS_INLINE size_t all_slots(const lua_State *co) { return (size_t)(co->stack_end + EXTRA_STACK - co->stack); }
 
@@ -98,12 +100,22 @@ static void narrow_window(lua_State *co, TValue *limit, const CallInfo *watermar
   stack_narrow_window(co, limit);
 }
 
+/* Of those below the watermark; without the verifier, in debug builds, the next ones. */
+static size_t slots_to_verify(const Domain *d, size_t below) {
+#ifdef SAROS_DEBUG
+  return d->gc.verify || below < VERIFIED_SLOTS ? below : VERIFIED_SLOTS;
+#else
+  return d->gc.verify ? below : 0;
+#endif
+}
+
 size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   if (co->stack == NULL) return 0; /* being made */
   mark_part(d, co->stack, all_slots(co) * sizeof(TValue), SCAN_MINOR);
   TValue *limit = co->top;
   CallInfo *watermark = scan_active_frames(d, co, SCAN_MINOR, &limit);
   TValue *from = watermark->func;
+  gc_verify_watermark(d, co, from, slots_to_verify(d, (size_t)(from - co->stack)));
   visit_values(d, from, (size_t)(co->top - from), SCAN_MINOR);
   size_t work = (size_t)(co->stack_last - from) * sizeof(TValue);
   narrow_window(co, limit, watermark);

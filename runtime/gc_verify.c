@@ -354,6 +354,17 @@ static void reach_roots(Verifier *v) {
   reach(v, d->gc.caller);
 }
 
+/* A slot with an open upvalue may have been written through that, which is logged then. */
+void gc_verify_watermark(Domain *d, const lua_State *co, const TValue *watermark, size_t n) {
+  Verifier v = {.d = d, .when = "a thread ran", .parent = (const GCObject *)co};
+  const UpValue *uv = co->open_upvalues;
+  for (const TValue *s = watermark; s-- > watermark - n;) {
+    while (uv != NULL && uv->v > s) uv = uv->u.open.next;
+    if (!is_collected(s) || (uv != NULL && uv->v == s && !(uv->gc & GC_CLEAN))) continue;
+    RULE(&v, !is_young(s->v.gc), "slots below the watermark refer to no young object", s->v.gc);
+  }
+}
+
 void gc_verify(Domain *d, const char *when) {
   Verifier v = {.d = d, .when = when, .size = 4096};
   v.set = must(calloc(v.size, sizeof *v.set));

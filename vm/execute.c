@@ -224,7 +224,9 @@ static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing
   }
 }
 
-/* Shifts function and fixed parameters above the extra arguments. */
+/* Shifts function and fixed parameters above the extra arguments. A collection may have
+ * scanned the frame already, in a hook for the call or before a tail call took it over: what
+ * is now below its function has not been looked at. */
 static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   int actual = (int)(L->top - ci->func) - 1, extra = actual - nparams;
   ci->u.lua.nextra = (uint32_t)extra;
@@ -240,7 +242,7 @@ static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   ci->func = to;
   ci->top = to + 1 + p->max_stack;
   L->top = to + 1 + nparams;
-  ci->status |= CALL_VARARG;
+  ci->status = (ci->status & ~(uint32_t)CALL_SCANNED) | CALL_VARARG;
 }
 
 static NOINLINE void copy_varargs(lua_State *L, CallInfo *ci, TValue *to, int wanted) {
