@@ -63,8 +63,9 @@ static void scan_spare_frames(Domain *d, lua_State *co, ScanKind kind) {
   last->next = NULL;
 }
 
+/* A hook pushes onto the frame of the Lua function it was called for. */
 static void note_reach(lua_State *co, const CallInfo *ci) {
-  if (is_lua_frame(ci) && !(ci->status & CALL_CLOSING)) return;
+  if (is_lua_frame(ci) && !(ci->status & (CALL_CLOSING | CALL_HOOKED))) return;
   uint32_t reach = (uint32_t)(ci->top - co->stack);
   if (reach > co->reach) co->reach = reach;
 }

@@ -395,6 +395,39 @@ static void count_hook(void **state) {
   assert_non_null(strstr(lua_tostring(L, -1), "interrupted"));
 }
 
+#define HOOK_PUSHES 20000
+
+/* Makes room, lets the collector run on top of that, and uses the room only then. */
+static void collect_then_push(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  lua_sethook(L, NULL, 0, 0);
+  assert_true(lua_checkstack(L, HOOK_PUSHES));
+  for (int i = 0; i < 3; i++) {
+    lua_getglobal(L, "collect");
+    lua_call(L, 0, 0);
+  }
+  for (int i = 0; i < HOOK_PUSHES; i++) lua_newtable(L);
+  ncounts = lua_gettop(L);
+}
+
+/* The room that a hook made is the hook's while frames above it are scanned. (The heap
+ * verifier says when more was used than the collector knows of.) */
+static void room_of_a_hook(void **state) {
+  (void)state;
+  setenv("SAROS_VERIFY", "1", 1);
+  lua_State *L = luaL_newstate();
+  unsetenv("SAROS_VERIFY");
+  luaL_openlibs(L);
+  assert_int_equal(luaL_dostring(L, "function collect() local function deep(n) collectgarbage 'step'\n"
+                                    "  if n > 0 then return (deep(n - 1)) end end deep(5) end"), LUA_OK);
+  ncounts = 0;
+  luaL_loadstring(L, "local t for i = 1, 1000 do t = i + 1 end collect()");
+  lua_sethook(L, collect_then_push, LUA_MASKCOUNT, 100);
+  assert_int_equal(lua_pcall(L, 0, 0, 0), LUA_OK);
+  assert_true(ncounts >= HOOK_PUSHES);
+  lua_close(L);
+}
+
 static void function_info(void **state) {
   lua_State *L = *state;
   lua_Debug ar;
@@ -569,7 +602,7 @@ int main(void) {
       cmocka_unit_test(threads),   cmocka_unit_test(collector),     cmocka_unit_test(hooks),
       cmocka_unit_test(arguments_of_a_resume), cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
       cmocka_unit_test(closing_c_frames), cmocka_unit_test(continuations), cmocka_unit_test(panic),
-      cmocka_unit_test(not_closable),
+      cmocka_unit_test(not_closable), cmocka_unit_test(room_of_a_hook),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }
