@@ -1139,9 +1139,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     } else if (n < 0) {
       n = (int)(L->top - first);
     }
-    if (ARG_C) {
+    if (ARG_C) { /* handlers run above the values and all variables that are still to be closed */
+      TValue *above = base + CLOSURE_OF_FRAME->p->max_stack;
       ci->u.lua.pc = pc;
-      L->top = first + n;
+      L->top = first + n > above ? first + n : above;
       ptrdiff_t off = stack_save(L, first);
       stack_check(L, EXTRA_STACK);
       func = meta_prepare_close(L, ci->func + 1, NULL);
