@@ -392,9 +392,5 @@ TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err) {
     value_copy(slot + 1, &error_value);
     L->top = slot + 2;
   }
-  const TValue *handler = meta_of(L, slot, META_CLOSE);
-  if (is_nil(handler)) { /* metamethod went away: calling the value tells so */
-    handler = slot;
-  }
-  return push_call(L, handler, slot, &error_value);
+  return push_call(L, meta_of(L, slot, META_CLOSE), slot, &error_value); /* nil if it was taken away */
 }
