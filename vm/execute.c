@@ -155,7 +155,8 @@ static NOINLINE bool store_int(lua_State *L, Table *t, int64_t key, const TValue
 
 ALWAYS_INLINE bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
-/* The limit of an integer loop as an integer; true when the loop does not run. */
+/* The limit of an integer loop as an integer; true when the loop does not run. NaN limits
+ * no loop that counts down, as in the reference. */
 static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *result, int64_t step) {
   if (is_int(limit)) {
     *result = limit->v.i;
@@ -163,7 +164,6 @@ static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *
     double n;
     if (!number_to_float(limit, &n)) error_for(L, limit, "limit");
     if (!number_float_to_int(n, result, step < 0 ? FLOAT_CEIL : FLOAT_FLOOR)) {
-      if (isnan(n)) return true;
       if (n > 0) {
         if (step < 0) return true;
         *result = INT64_MAX;
@@ -199,7 +199,7 @@ static NOINLINE bool for_prepare(lua_State *L, TValue *ra) {
   double fstep = for_number(L, step, "step");
   double finit = for_number(L, init, "initial value");
   if (fstep == 0) error_run(L, "'for' step is zero");
-  if (fstep > 0 ? !(finit <= flimit) : !(flimit <= finit)) return true;
+  if (fstep > 0 ? flimit < finit : finit < flimit) return true;
   set_float(limit, flimit);
   set_float(step, fstep);
   set_float(init, finit);

@@ -91,7 +91,10 @@ do -- numeric for
   assert(count(-1, -math.huge, -1) == 1001 and count(1, math.huge, -1) == 0)
   assert(count(math.mininteger, math.maxinteger, math.maxinteger) == 3)
   assert(count(math.maxinteger, math.mininteger, math.mininteger) == 2)
-  assert(count(1, 0/0) == 0)
+  -- NaN limits neither an integer loop that counts down nor the first round of a float's
+  assert(count(1, 0/0) == 0 and count(277, 0/0, -32) == 1001)
+  assert(count(1.0, 0/0) == 1 and count(1, 0/0, 1.0) == 1 and count(1.0, 0/0, -1) == 1)
+  assert(count(0/0, 1) == 1 and count(1, 2, 0/0) == 0 and count(2, 1, 0/0) == 1)
   assert(count(math.huge, math.huge) == 1001)
   assert(count(3, 2^53) == 1001)
   assert(count(1, "x" == "y" and 1 or 2) == 2)
