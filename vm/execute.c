@@ -3,8 +3,8 @@
  * State.  L, ci, base, k and pc are locals; base, k and pc are derived from ci
  * and reloaded whenever the frame changes or the stack may have moved.
  * `dispatch` is the handler table in force (plain, or one in which each entry
- * goes through the hooks): it is reread from L at every call, return and
- * back-edge (of an integer for loop at each 32nd), so that a hook set from elsewhere takes effect at once and costs
+ * goes through the hooks): it is reread from L at every call, return and safe
+ * point, so that a hook set from elsewhere takes effect at once and costs
  * nothing while there is none.
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
@@ -13,9 +13,15 @@
  * and dispatch again.  While a slow operation runs, the frame's pc points just
  * behind the instruction word (at its aux word or jump, if any).
  *
- * Each such back-edge and each tail call is a safe point of the recorder (runtime/trace.h):
- * nothing happens there unless it stands by and is started. (At every call it would
- * cost 2 % of a program that only calls.)
+ * Safe points.  SAFE_POINT stands at every back-edge and tail call: there a program that
+ * runs for long looks at what came from elsewhere. What reaches the domain's own thread
+ * (a request of isolate.h, a hook set by a handler of a signal) has put the hooked table
+ * into L->dispatch, and op_hook sees to it before the next instruction; the recorder is
+ * started by a word of its file (runtime/trace.h). No results are open there and all
+ * registers are below L->ci->top. Loops that count their rounds have a safe point each
+ * 32nd time, and where they begin, so that loops of few rounds within each other have
+ * them as well. (At every call it would cost 2 % of a program that only calls: calls and
+ * returns look at L->dispatch alone.)
  *
  * Metamethods.  A slow operation either completes, or leaves a function with
  * its arguments above the frame (meta_prepare_*).  Then the frame is marked
@@ -46,7 +52,7 @@
 #include <math.h>
 
 #define MAX_PCALLS 1000
-#define LOOP_CHECK 32 /* iterations of an integer loop between two looks at what came from elsewhere */
+#define LOOP_CHECK 32 /* rounds of a loop that counts them from one safe point to the next; a power of two */
 
 static const uint8_t op_flags[OP_COUNT] = {
 #define A OPFLAG_A
@@ -359,6 +365,8 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #endif
 #define GC_CHECK_BELOW(limit) do { if (GC_IS_DUE) { L->ci->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
 #define GC_CHECK GC_CHECK_BELOW(L->ci->top)
+#define SAFE_POINT do { dispatch = L->dispatch; trace_safe_point(L->domain); } while (0)
+#define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
 #define TAKE_JUMP do { pc += INS_sJ(*pc) + 1; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == ARG_C) TAKE_JUMP; pc++; NEXT; } while (0)
@@ -785,8 +793,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   CASE(JMP): pc += ARG_sJ; NEXT;
   CASE(LOOP):
     pc += ARG_sJ;
-    dispatch = L->dispatch;
-    trace_safe_point(L->domain);
+    SAFE_POINT;
     NEXT;
   CASE(CLOSE):
     SAVE;
@@ -871,10 +878,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (start > last) { pc += ARG_Bx + 1; NEXT; }
       ra[1].v.i = (int64_t)((uint64_t)last - (uint64_t)start);
       set_int(ra + 3, start);
+      SAFE_POINT;
       NEXT;
     }
     SAVE;
     if (for_prepare(L, ra)) pc += ARG_Bx + 1;
+    SAFE_POINT;
     NEXT;
   }
   CASE(FORLOOP): {
@@ -887,15 +896,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         ra[0].v.i = index;
         set_int(ra + 3, index);
         pc -= ARG_Bx;
-        if (unlikely(count % LOOP_CHECK == 0)) {
-          dispatch = L->dispatch;
-          trace_safe_point(L->domain);
-        }
+        SAFE_POINT_IF(count % LOOP_CHECK == 0);
       }
     } else if (for_float_step(ra)) {
       pc -= ARG_Bx;
-      dispatch = L->dispatch;
-      trace_safe_point(L->domain);
+      SAFE_POINT;
     }
     NEXT;
   }
@@ -905,6 +910,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     SAVE;
     vm_new_tbc(L, ra + 3);
     pc += ARG_Bx;
+    SAFE_POINT;
     NEXT;
   }
   CASE(TFORCALL): {
@@ -913,7 +919,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       Table *t = as_table(ra + 1);
       if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
         /* the position is kept in the control variable's scratch: no search for the key */
-        uint32_t position = table_iterate(L->domain, t, ra[2].extra, ra + 4, ra + 5);
+        uint32_t before = ra[2].extra, position = table_iterate(L->domain, t, before, ra + 4, ra + 5);
         n = (int)ARG_C;
         pc++; /* past TFORLOOP */
         if (position == 0) NEXT;
@@ -921,6 +927,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         for (; n > 2; n--) set_nil(ra + 3 + n);
         value_copy(ra + 2, ra + 4);
         pc -= ARG_Bx;
+        SAFE_POINT_IF((before ^ position) >= LOOP_CHECK);
         NEXT;
       }
       if (ra->v.prim->id == PRIM_IPAIRS_STEP && is_int(ra + 2)) {
@@ -935,6 +942,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
           ra[2].v.i = index;
           for (; n > 2; n--) set_nil(ra + 3 + n);
           pc -= ARG_Bx;
+          SAFE_POINT_IF((uint64_t)index % LOOP_CHECK == 0);
           NEXT;
         }
       }
@@ -954,8 +962,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (!is_nil(ra + 4)) {
       value_copy(ra + 2, ra + 4);
       pc -= ARG_Bx;
-      dispatch = L->dispatch;
-      trace_safe_point(L->domain);
+      SAFE_POINT;
     }
     NEXT;
   }
@@ -1084,8 +1091,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     for (TValue *limit = base + p->nparams; L->top < limit; L->top++) set_nil(L->top);
     k = p->k;
     pc = p->code;
-    dispatch = L->dispatch;
-    trace_safe_point(L->domain);
+    SAFE_POINT;
     if (unlikely(dispatch != normal)) {
       ci->u.lua.pc = pc + 1;
       ci->u.lua.nextra = 0;

@@ -91,3 +91,14 @@ for round = 1, 3000 do
   if round % 100 == 0 then collectgarbage() end
 end
 assert(refused > 0 and refused < 3000)
+
+-- A jump backwards is a LOOP, which has a safe point: no chunk gets by without (JMP is the
+-- instruction before it in the table).
+do
+  local chunk = string.dump(load "while true do end")
+  local at = assert(chunk:find("\xff\xff\xff", 1, true)) -- jumps to itself: the word is its opcode and -1
+  local patched = chunk:sub(1, at - 2) .. string.char(chunk:byte(at - 1) - 1) .. chunk:sub(at)
+  assert(load(chunk, "loop", "b"))
+  local f, message = load(patched, "jump", "b")
+  assert(not f and message:find("loop without safe point", 1, true), message)
+end
