@@ -13,6 +13,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "safe_point.h"
 #include "string_format.h"
 #include "string_match.h"
 #include "string_pack.h"
@@ -104,16 +105,20 @@ static int strlib_lower(lua_State *L) { return push_mapped(L, require_classes(L)
 
 static int strlib_upper(lua_State *L) { return push_mapped(L, require_classes(L)->upper); }
 
+#define REPEAT_STEP ((size_t)1 << 20) /* from one safe point to the next */
+
 /* Fills out[0, total) with copies of out[0, unit). */
-static void repeat_unit(char *out, size_t unit, size_t total) {
-  if (unit == 1) {
-    memset(out, *out, total);
-    return;
-  }
-  for (size_t done = unit; done < total;) {
-    size_t step = done < total - done ? done : total - done;
-    memcpy(out + done, out, step);
-    done += step;
+static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {
+  ptrdiff_t left = SAFE_POINT_WORK;
+  for (size_t done = unit, step; done < total; done += step) {
+    step = total - done < REPEAT_STEP ? total - done : REPEAT_STEP;
+    if (unit == 1) {
+      memset(out + done, *out, step);
+    } else {
+      if (step > done) step = done;
+      memcpy(out + done, out, step);
+    }
+    vm_work(L, &left, step / 4);
   }
 }
 
@@ -129,7 +134,7 @@ static int push_repeated(lua_State *L, const char *s, size_t length, const char 
   char *out = luaL_buffinitsize(L, &b, unit * (size_t)n);
   memcpy(out, s, length);
   memcpy(out + length, separator, separator_length);
-  repeat_unit(out, unit, unit * (size_t)n);
+  repeat_unit(L, out, unit, unit * (size_t)n);
   luaL_pushresultsize(&b, total);
   return 1;
 }

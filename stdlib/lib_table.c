@@ -5,6 +5,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "safe_point.h"
 #include "table_access.h"
 
 /* ---- access ----------------------------------------------------------------- */
@@ -52,8 +53,11 @@ static void insert_at(lua_State *L, bool plain, lua_Integer size, lua_Integer po
   /* unsigned: a position below 1 is a large one */
   luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)size + 1, 2,
                 "position out of bounds");
-  for (lua_Integer i = luaL_intop(+, size, 1); i > position; i--)
+  ptrdiff_t left = SAFE_POINT_WORK;
+  for (lua_Integer i = luaL_intop(+, size, 1); i > position; i--) {
     copy_element(L, plain, i - 1, i);
+    vm_work(L, &left, ELEMENT_WORK);
+  }
   table_set(L, 1, plain, position);
 }
 
@@ -76,7 +80,11 @@ static int tablib_remove(lua_State *L) {
                   "position out of bounds");
   int type = table_get(L, 1, plain, position);
   if (plain && type == LUA_TNIL && position >= size) return 1; /* there is nothing to erase */
-  for (; position < size; position++) copy_element(L, plain, position + 1, position);
+  ptrdiff_t left = SAFE_POINT_WORK;
+  for (; position < size; position++) {
+    copy_element(L, plain, position + 1, position);
+    vm_work(L, &left, ELEMENT_WORK);
+  }
   lua_pushnil(L);
   table_set(L, 1, plain, position);
   return 1;
@@ -90,6 +98,7 @@ typedef struct Move {
   bool target_plain;
   lua_Integer first, last; /* of the source */
   lua_Integer to;
+  ptrdiff_t work_left; /* safe_point.h */
 } Move;
 
 /* Whether elements must be moved from the last to the first: when the target
@@ -99,12 +108,13 @@ static bool must_go_backward(lua_State *L, const Move *m) {
   return m->target == 1 || lua_compare(L, 1, m->target, LUA_OPEQ);
 }
 
-static inline void move_element(lua_State *L, const Move *m, lua_Integer i) {
+static inline void move_element(lua_State *L, Move *m, lua_Integer i) {
   table_get(L, 1, m->source_plain, m->first + i);
   table_set(L, m->target, m->target_plain, m->to + i);
+  vm_work(L, &m->work_left, ELEMENT_WORK);
 }
 
-static void move_elements(lua_State *L, const Move *m) {
+static void move_elements(lua_State *L, Move *m) {
   luaL_argcheck(L, m->first > 0 || m->last < LUA_MAXINTEGER + m->first, 3,
                 "too many elements to move");
   lua_Integer count = m->last - m->first + 1;
@@ -118,6 +128,7 @@ static void move_elements(lua_State *L, const Move *m) {
 
 static int tablib_move(lua_State *L) {
   Move m;
+  m.work_left = SAFE_POINT_WORK;
   m.first = luaL_checkinteger(L, 2);
   m.last = luaL_checkinteger(L, 3);
   m.to = luaL_checkinteger(L, 4);
@@ -158,7 +169,9 @@ static int tablib_concat(lua_State *L) {
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   if (i <= last) {
+    ptrdiff_t left = SAFE_POINT_WORK;
     for (; i < last; i++) {
+      vm_work(L, &left, ELEMENT_WORK + separator_length);
       add_element(L, &b, plain, i);
       if (separator_length > 0) luaL_addlstring(&b, separator, separator_length);
     }

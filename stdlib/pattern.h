@@ -49,6 +49,7 @@ typedef struct Pattern {
   const PatternNode *first; /* what every match begins with, if that takes a byte; else NULL */
   bool skip_run; /* where `first` took a run in vain, starting within that run is in vain too */
   int captures;
+  size_t size; /* number of nodes */
 } Pattern;
 
 /* One attempt or several with the same pattern and subject. */
@@ -58,6 +59,7 @@ typedef struct Match {
   const char *start; /* the subject */
   const char *end;
   int depth; /* repetitions that may still be opened */
+  ptrdiff_t work_left; /* safe_point.h */
   struct {
     const char *start;
     ptrdiff_t length; /* or one of the two below */

@@ -354,4 +354,5 @@ void pattern_compile(Pattern *pattern, void *storage, const char *text, size_t l
   pattern->first = first_byte_node(pattern->nodes);
   pattern->skip_run = can_skip_run(pattern);
   pattern->captures = c.captures;
+  pattern->size = (size_t)(c.next - pattern->nodes);
 }

@@ -16,8 +16,19 @@
 
 #include "lauxlib.h"
 #include "pattern.h"
+#include "safe_point.h"
 
 static const char *match_from(Match *m, const char *s, const PatternNode *node);
+
+/* Safe points. Looking at a byte of the subject, or at a node of the pattern, is a unit of
+ * work: what scans bytes notes them afterwards, each attempt to match (a part of) the pattern
+ * notes all nodes in advance. */
+static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }
+
+static inline const char *attempt(Match *m, const char *s, const PatternNode *node) {
+  note_work(m, m->pattern->size);
+  return match_from(m, s, node);
+}
 
 /* ---- errors ----------------------------------------------------------------- */
 
@@ -107,9 +118,10 @@ static const char *give_back(Match *m, const char *least, const char *most,
                              const PatternNode *rest) {
   const PatternNode *next = next_byte_node(rest);
   enter(m);
+  note_work(m, (size_t)(most - least));
   for (const char *s = most; s > least; s--) {
     if (!may_begin(next, s, m->end)) continue;
-    const char *result = match_from(m, s, rest);
+    const char *result = attempt(m, s, rest);
     if (result != NULL) return leave(m, result);
   }
   return leave(m, NULL);
@@ -121,9 +133,15 @@ static const char *take_more(Match *m, const char *s, const PatternNode *node) {
   bool can_jump = next != NULL && node->single == PATTERN_ANY;
   enter(m);
   for (;; s++) {
-    if (can_jump && (s = find_begin(next, s, m->end)) == NULL) break;
+    if (can_jump) {
+      const char *from = s;
+      s = find_begin(next, from, m->end);
+      note_work(m, (size_t)((s != NULL ? s : m->end) - from));
+      if (s == NULL) break;
+    }
+    note_work(m, 1);
     if (may_begin(next, s, m->end)) {
-      const char *result = match_from(m, s, rest);
+      const char *result = attempt(m, s, rest);
       if (result != NULL) return leave(m, result);
     }
     if (!single_matches(node, s, m->end)) break;
@@ -133,23 +151,23 @@ static const char *take_more(Match *m, const char *s, const PatternNode *node) {
 
 /* ---- special items ---------------------------------------------------------- */
 
-static const char *match_backref(const Match *m, const char *s, unsigned index) {
+static const char *match_backref(Match *m, const char *s, unsigned index) {
   ptrdiff_t length = m->captures[index].length;
   if (length < 0 || m->end - s < length) return NULL; /* a position matches nothing */
+  note_work(m, (size_t)length);
   return memcmp(m->captures[index].start, s, (size_t)length) == 0 ? s + length : NULL;
 }
 
-static const char *match_balance(const Match *m, const char *s, const PatternNode *node) {
-  if (s >= m->end || (uint8_t)*s != node->byte) return NULL;
+static const char *match_balance(Match *m, const char *from, const PatternNode *node) {
+  if (from >= m->end || (uint8_t)*from != node->byte) return NULL;
   size_t open = 1;
-  for (s++; s < m->end; s++) {
-    if ((uint8_t)*s == node->closing) {
-      if (--open == 0) return s + 1;
-    } else if ((uint8_t)*s == node->byte) {
-      open++;
-    }
+  const char *s = from + 1;
+  for (; s < m->end && open > 0; s++) {
+    if ((uint8_t)*s == node->closing) open--;
+    else if ((uint8_t)*s == node->byte) open++;
   }
-  return NULL;
+  note_work(m, (size_t)(s - from));
+  return open == 0 ? s : NULL;
 }
 
 /* Both ends of the subject count as the byte 0. */
@@ -178,6 +196,7 @@ static const char *match_from(Match *m, const char *s, const PatternNode *node) 
         break;
       case PATTERN_GREEDY: {
         const char *most = run_end(node, s, m->end);
+        note_work(m, (size_t)(most - s));
         if (most - s < node->minimum) return NULL;
         s += node->minimum;
         if (!node->possessive && most > s) {
@@ -236,22 +255,25 @@ void pattern_begin(Match *m, lua_State *L, const Pattern *pattern, const char *s
   m->start = subject;
   m->end = subject + length;
   m->depth = PATTERN_DEPTH_MAX;
+  m->work_left = SAFE_POINT_WORK;
 }
 
 const char *pattern_match_at(Match *m, const char *s) {
-  return match_from(m, s, m->pattern->nodes);
+  return attempt(m, s, m->pattern->nodes);
 }
 
 const char *pattern_search(Match *m, const char *from, const char *refused, const char **found) {
   const PatternNode *first = m->pattern->first;
   for (const char *s = from; s <= m->end; s++) {
+    const char *start = s;
     if (first != NULL && (s = find_begin(first, s, m->end)) == NULL) return NULL;
+    note_work(m, (size_t)(s - start) + m->pattern->size);
     const char *end = match_from(m, s, m->pattern->nodes);
     if (end != NULL && end != refused) {
       *found = s;
       return end;
     }
-    if (m->pattern->skip_run) s = run_end(first, s, m->end) - 1;
+    if (m->pattern->skip_run) s = run_end(first, s, m->end) - 1; /* the attempt noted this work */
   }
   return NULL;
 }

@@ -13,6 +13,7 @@
 #include "lauxlib.h"
 #include "pattern.h"
 #include "pattern_cache.h"
+#include "safe_point.h"
 #include "string_position.h"
 
 static const CharClasses *require_classes(lua_State *L) {
@@ -319,6 +320,7 @@ static int strlib_gsub(lua_State *L) {
     if (end == NULL) break;
     count++;
     luaL_addlstring(&b, rest, (size_t)(start - rest));
+    if (replacement.type == LUA_TSTRING) vm_work(L, &m.work_left, replacement.length);
     changed |= add_replacement(&m, &b, &replacement, start, end);
     rest = last = end;
     if (pattern.anchored) break;

@@ -16,7 +16,7 @@
  * The indices are sorted by merging, which takes the fewest comparisons and
  * keeps equal elements in place.  The table is written only at the end, when
  * the permutation is known: if the order function raises an error, the table is
- * as it was.
+ * as it was. So nothing interrupts the writing: the safe points come before it.
  *
  * Work arrays are userdata at stack index WORK_INDEX, so that an error leaves
  * them to the collector.
@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "lauxlib.h"
+#include "safe_point.h"
 #include "table_access.h"
 
 #define TABLE_INDEX 1
@@ -58,6 +59,7 @@ struct Sorter {
   uint32_t *order;         /* result: which element comes at each place */
   uint32_t *scratch;       /* for merging: half of count, rounded up */
   const StringKey *strings; /* of the elements, when all are strings */
+  ptrdiff_t work_left;      /* safe_point.h */
 };
 
 /* ---- orders ----------------------------------------------------------------- */
@@ -92,10 +94,15 @@ static bool before_by_bytes(Sorter *s, uint32_t a, uint32_t b) {
 
 /* ---- sorting indices -------------------------------------------------------- */
 
+static inline bool is_before(Sorter *s, uint32_t a, uint32_t b) {
+  vm_work(s->L, &s->work_left, ELEMENT_WORK);
+  return s->before(s, a, b);
+}
+
 static void insertion_sort(Sorter *s, uint32_t *order, uint32_t count) {
   for (uint32_t i = 1; i < count; i++) {
     uint32_t moving = order[i], place = i;
-    while (place > 0 && s->before(s, moving, order[place - 1])) {
+    while (place > 0 && is_before(s, moving, order[place - 1])) {
       order[place] = order[place - 1];
       place--;
     }
@@ -109,7 +116,7 @@ static void merge(Sorter *s, uint32_t *order, uint32_t middle, uint32_t count) {
   uint32_t *right = order + middle, *right_end = order + count, *out = order;
   memcpy(left, order, middle * sizeof *left);
   while (left < left_end && right < right_end)
-    *out++ = s->before(s, *right, *left) ? *right++ : *left++;
+    *out++ = is_before(s, *right, *left) ? *right++ : *left++;
   memcpy(out, left, (size_t)(left_end - left) * sizeof *left);
 }
 
@@ -121,7 +128,7 @@ static void merge_sort(Sorter *s, uint32_t *order, uint32_t count) {
   uint32_t middle = count / 2;
   merge_sort(s, order, middle);
   merge_sort(s, order + middle, count - middle);
-  if (s->before(s, order[middle], order[middle - 1])) merge(s, order, middle, count);
+  if (is_before(s, order[middle], order[middle - 1])) merge(s, order, middle, count);
 }
 
 /* Puts t[order[i]] into each t[i], cycle by cycle; marks places that are done
@@ -148,7 +155,7 @@ static void permute(Sorter *s) {
 static bool contradicts_itself(Sorter *s) {
   if (s->count < 4) return false;
   for (uint32_t i = 1; i < s->count; i++)
-    if (!s->before(s, s->order[i], s->order[i - 1])) return false;
+    if (!is_before(s, s->order[i], s->order[i - 1])) return false;
   return true;
 }
 
@@ -177,6 +184,7 @@ static void sort_generally(Sorter *s) {
 #define RADIX_BITS 8
 #define RADIX_SIZE (1 << RADIX_BITS)
 #define RADIX_PASSES (64 / RADIX_BITS)
+#define RADIX_CHUNK (1 << 16) /* from one safe point to the next */
 #define RADIX_LEAST 64 /* fewer keys are sorted by insertion */
 
 #define SIGN_BIT (UINT64_C(1) << 63)
@@ -210,7 +218,7 @@ static void insertion_sort_keys(uint64_t *keys, uint32_t count) {
 
 /* Distributes by one byte of the keys.  `counts` says how many have each value;
  * it is used up. */
-static void radix_pass(const uint64_t *from, uint64_t *to, uint32_t count, int shift,
+static void radix_pass(Sorter *s, const uint64_t *from, uint64_t *to, uint32_t count, int shift,
                        uint32_t *counts) {
   uint32_t next = 0;
   for (int value = 0; value < RADIX_SIZE; value++) {
@@ -218,7 +226,11 @@ static void radix_pass(const uint64_t *from, uint64_t *to, uint32_t count, int s
     counts[value] = next;
     next += here;
   }
-  for (uint32_t i = 0; i < count; i++) to[counts[(from[i] >> shift) % RADIX_SIZE]++] = from[i];
+  for (uint32_t i = 0, end; i < count;) {
+    end = count - i > RADIX_CHUNK ? i + RADIX_CHUNK : count;
+    vm_work(s->L, &s->work_left, end - i);
+    for (; i < end; i++) to[counts[(from[i] >> shift) % RADIX_SIZE]++] = from[i];
+  }
 }
 
 static bool is_sorted(const uint64_t *keys, uint32_t count) {
@@ -229,7 +241,7 @@ static bool is_sorted(const uint64_t *keys, uint32_t count) {
 
 /* Sorts keys[0, count), with keys[count, 2 * count) for scratch; where the result
  * is, one of the two.  Bytes that all keys have in common cost no pass. */
-static uint64_t *sort_keys(uint64_t *keys, uint32_t count) {
+static uint64_t *sort_keys(Sorter *s, uint64_t *keys, uint32_t count) {
   if (is_sorted(keys, count)) return keys;
   if (count < RADIX_LEAST) {
     insertion_sort_keys(keys, count);
@@ -243,7 +255,7 @@ static uint64_t *sort_keys(uint64_t *keys, uint32_t count) {
   for (int pass = 0; pass < RADIX_PASSES; pass++) {
     int shift = pass * RADIX_BITS;
     if (counts[pass][(from[0] >> shift) % RADIX_SIZE] == count) continue;
-    radix_pass(from, to, count, shift, counts[pass]);
+    radix_pass(s, from, to, count, shift, counts[pass]);
     uint64_t *swapped = from;
     from = to;
     to = swapped;
@@ -252,9 +264,10 @@ static uint64_t *sort_keys(uint64_t *keys, uint32_t count) {
 }
 
 /* Takes the numbers out, as long as they are like the first one. */
-static bool read_keys(const Sorter *s, uint64_t *keys, bool integers) {
+static bool read_keys(Sorter *s, uint64_t *keys, bool integers) {
   lua_State *L = s->L;
   for (uint32_t i = 0; i < s->count; i++) {
+    vm_work(L, &s->work_left, ELEMENT_WORK);
     int type = lua_rawgeti(L, TABLE_INDEX, (lua_Integer)i + 1);
     bool fits = type == LUA_TNUMBER && lua_isinteger(L, -1) == integers;
     lua_Number n = fits && !integers ? lua_tonumber(L, -1) : 0;
@@ -280,7 +293,7 @@ static void write_keys(const Sorter *s, const uint64_t *keys, bool integers) {
 static bool sort_numbers(Sorter *s, bool integers) {
   uint64_t *keys = lua_newuserdatauv(s->L, 2 * (size_t)s->count * sizeof *keys, 0);
   bool alike = read_keys(s, keys, integers);
-  if (alike) write_keys(s, sort_keys(keys, s->count), integers);
+  if (alike) write_keys(s, sort_keys(s, keys, s->count), integers);
   lua_settop(s->L, WORK_INDEX - 1);
   return alike;
 }
@@ -302,9 +315,10 @@ static uint64_t head_of(const char *s, size_t length) {
 
 /* The strings stay where they are: the table keeps them, and nothing runs until
  * the sorting is done. */
-static bool read_strings(const Sorter *s, StringKey *keys) {
+static bool read_strings(Sorter *s, StringKey *keys) {
   lua_State *L = s->L;
   for (uint32_t i = 0; i < s->count; i++) {
+    vm_work(L, &s->work_left, ELEMENT_WORK);
     bool fits = lua_rawgeti(L, TABLE_INDEX, (lua_Integer)i + 1) == LUA_TSTRING;
     if (fits) {
       keys[i].bytes = lua_tolstring(L, -1, &keys[i].length);
@@ -344,7 +358,7 @@ static bool sort_specially(Sorter *s) {
 }
 
 int tablib_sort(lua_State *L) {
-  Sorter s = {.L = L};
+  Sorter s = {.L = L, .work_left = SAFE_POINT_WORK};
   s.plain = table_check(L, TABLE_INDEX, ACCESS_READ | ACCESS_WRITE | ACCESS_LENGTH);
   lua_Integer count = table_length(L, TABLE_INDEX, s.plain);
   if (count < 2) return 0;

@@ -22,8 +22,10 @@
 #include "debuginfo.h"
 #include "func.h"
 #include "gc.h"
+#include "safe_point.h"
 #include "str.h"
 #include "table.h"
+#include "trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -522,4 +524,9 @@ void vm_update_dispatch(lua_State *L) {
 /* Not inside hooks and finalizers, whose errors would be lost: they end soon. */
 void vm_take_up(lua_State *L) {
   if (L->allow_hook) isolate_take_up(L);
+}
+
+void vm_safe_point(lua_State *L) {
+  trace_safe_point(L->domain);
+  if (vm_is_asked(L->domain)) vm_take_up(L);
 }

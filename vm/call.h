@@ -36,7 +36,8 @@ void vm_update_dispatch(lua_State *L);
 ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
   return atomic_load_explicit(&d->isolate->attention, memory_order_relaxed) != 0;
 }
-/* Does it: raises, or goes on. The frame's pc and L->top are those of a call. */
+/* Does it: raises, or goes on. The frame's pc and L->top are those of a call. (Functions of C
+ * that run for long: safe_point.h.) */
 void vm_take_up(lua_State *L);
 /* Another thread (coroutine) of the domain runs from now on. A request that arrives just
  * then may have been noted in the former one: this looks after it has become known which runs. */

@@ -45,6 +45,7 @@ elseif how == "return" then
 end
 io.open("ready", "w"):close()
 if how == "wait" then channel:receive() end
+if how == "match" then (("a"):rep(60)):find(("a?"):rep(60) .. ("a"):rep(60) .. "b") end
 while true do end
 END
 
@@ -81,6 +82,8 @@ ends 129 wait HUP
 ends 1 loop INT
 ends 1 wait INT
 has "interrupted while it waits" "interrupted!" "$(cat out.txt)"
+ends 1 match INT
+has "interrupted in a function of C" "interrupted!" "$(cat out.txt)"
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
 
 # An error that nobody was told of is a warning at the end; other ends are none.

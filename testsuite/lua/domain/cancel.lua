@@ -40,6 +40,33 @@ end)
 -- in functions of C that call back
 spawn_and_cancel(function() while true do os.time(); ("x"):gsub(".", function() return "y" end) end end)
 
+-- in functions of C that do not, and take next to forever
+local many = ("a"):rep(1000000)
+local function cancel_inside(f, ...)
+  local started = domain.channel(1)
+  local h = domain.spawn(function(f, ...)
+    started:send(true)
+    return f(...)
+  end, f, ...)
+  started:receive()
+  domain.sleep(0.01)
+  h:cancel()
+  is_cancelled(h)
+end
+local function endless() return setmetatable({}, {__len = function() return math.maxinteger // 2 end}) end
+cancel_inside(function(s) s:find(("a?"):rep(60) .. ("a"):rep(60) .. "b") end, ("a"):rep(60))
+cancel_inside(function(s) s:match ".-.-.-.-.-b" end, many)
+cancel_inside(function(s) s:match ".*.*.*.*.*b" end, many)
+cancel_inside(function(s) s:gsub("[a-c]*()[a-c]*()[a-c]*[0-9]", "") end, many)
+cancel_inside(function(s) s:gsub(".-b", "") end, many)
+cancel_inside(function(s) s:gsub("%baz", "") end, many)
+cancel_inside(function(s) for _ in s:gmatch "a-b" do end end, many)
+cancel_inside(function(s) s:find("(a*)%1b") end, many)
+cancel_inside(function() table.move({}, 1, math.maxinteger // 2, 2) end)
+cancel_inside(function() table.move({}, 1, math.maxinteger // 2, 1, {}) end)
+cancel_inside(function(endless) table.insert(endless(), 1, 1) end, endless)
+cancel_inside(function(endless) table.remove(endless(), 1) end, endless)
+
 -- while it waits
 local c, full = domain.channel(), domain.channel(1)
 full:send(1)

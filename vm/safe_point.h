@@ -1,0 +1,24 @@
+/* vm/safe_point.h: safe points of functions of C that run for long.
+ *
+ * Such a function counts its work, in units of about a nanosecond: a byte looked at, 20
+ * for an element of a table. Every SAFE_POINT_WORK units it looks at what was asked of
+ * the domain from elsewhere (SIGINT, cancel, the start of the recorder), and may raise
+ * there: so whatever it has begun is to be in order then, and left to the collector. */
+#ifndef SAROS_VM_SAFE_POINT_H
+#define SAROS_VM_SAFE_POINT_H
+
+#include "call.h"
+
+#define SAFE_POINT_WORK ((ptrdiff_t)1 << 18)
+#define ELEMENT_WORK 20
+
+void vm_safe_point(lua_State *L); /* L->ci is the frame of a C function; may raise */
+
+/* *left: units until the next safe point, SAFE_POINT_WORK or 0 at first. */
+ALWAYS_INLINE void vm_work(lua_State *L, ptrdiff_t *left, size_t units) {
+  if (likely((*left -= (ptrdiff_t)units) >= 0)) return;
+  *left = SAFE_POINT_WORK;
+  vm_safe_point(L);
+}
+
+#endif
