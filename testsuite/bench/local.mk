@@ -34,6 +34,10 @@ bench-ffi: all $(check_DATA)
 bench-pauses: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/pauses.sh --saros=$(abs_top_builddir)/saros $(PAUSES)
 
+# make gc-services [SERVICES="--rounds=5 NAME..."]: memory and time of shapes of services
+gc-services: all
+	@$(SHELL) $(top_srcdir)/testsuite/bench/services.sh --saros=$(abs_top_builddir)/saros $(SERVICES)
+
 BENCHES = bench-eventring bench-pauses
 if HAVE_FFI
 BENCHES += bench-ffi
@@ -45,4 +49,4 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-eventring bench-ffi bench-pauses
+.PHONY: bench bench-eventring bench-ffi bench-pauses gc-services
