@@ -44,9 +44,15 @@ fuzz-lua: $(LUA_FUZZERS:%=testsuite/fuzz/lua_%_fuzzer) testsuite/fuzz/lua.dict
 
 fuzz: fuzz-lua
 
+# Random programs that know what must be alive, in this build; gc.sh says what is checked.
+#   make gc-fuzz [SEED=n] [FUZZ_SECONDS=n] [GC_FUZZ="--bars= --scale=0.02"]
+gc-fuzz: all
+	@LUA_REFERENCE="$(LUA_REFERENCE)" $(SHELL) $(top_srcdir)/testsuite/fuzz/gc.sh --saros=$(abs_top_builddir)/saros \
+	  --seconds=$(FUZZ_SECONDS) $(if $(SEED),--seed=$(SEED)) $(GC_FUZZ)
+
 -include $(lua_fuzz_objects:.o=.d)
 
-.PHONY: fuzz-lua
+.PHONY: fuzz-lua gc-fuzz
 
 clean-local: clean-fuzz-lua
 clean-fuzz-lua:
