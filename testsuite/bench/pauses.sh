@@ -5,7 +5,8 @@
 #   testsuite/bench/pauses.sh --saros=PROGRAM [--eventring=PROGRAM] [--rounds=5]
 #       [--seconds=20] [--replays=3] [--only-saros] [SCENARIO...]
 #
-# Default scenario: records, 400 MB of small records with steady churn. `all`: every one.
+# Default scenario: records, 400 MB of small records with steady churn. `service`: as much, and
+# stores into old records. `all`: every one.
 # Times are CPU times of the thread, of two origins:
 #   step   between two steps of the program, taken by the program itself
 #   pause  of one step of the collector (counter pause_cpu of the trace, class gc_detail),
@@ -130,12 +131,13 @@ awk '
     n[key]++
     rate[key] += v["steps/s"]; if (v["longest_us"] > longest[key]) longest[key] = v["longest_us"]
     if (v["p99.9_us"] > quantile[key]) quantile[key] = v["p99.9_us"]
+    if (v["p99_us"] > hundredth[key]) hundredth[key] = v["p99_us"]
     if (v["peak_mb"] > peak[key]) peak[key] = v["peak_mb"]
     if (name ~ /^saros,/ && v["pause_us"] > pause[key]) { pause[key] = v["pause_us"] }
     if (name ~ /^saros,/ && v["work_kib"] > work[key]) { work[key] = v["work_kib"] } }
   END {
-    printf "\n%-40s %10s %12s %10s %9s %10s %9s\n", "over all rounds", "steps/s", "longest us", "p99.9 us", "peak MB", "pause us", "work KiB"
+    printf "\n%-40s %10s %12s %10s %8s %9s %10s %9s\n", "over all rounds", "steps/s", "longest us", "p99.9 us", "p99 us", "peak MB", "pause us", "work KiB"
     for (i = 1; i <= keys; i++) { k = order[i]
-      printf "%-40s %10.0f %12d %10d %9d %10s %9s\n", k, rate[k] / n[k], longest[k], quantile[k], peak[k], pause[k], work[k] }
+      printf "%-40s %10.0f %12d %10d %8d %9d %10s %9s\n", k, rate[k] / n[k], longest[k], quantile[k], hundredth[k], peak[k], pause[k], work[k] }
     if (replays != "") printf "\n%s", replays
   }' "$directory/all"

@@ -10,12 +10,13 @@
 -- and operation, and the status is 1.
 --
 -- In the environment: GC_FUZZ_SCALE (1) multiplies all sizes; GC_FUZZ_SKIP=NAME,NAME leaves out
--- operations, GC_FUZZ_ONLY keeps only those; GC_FUZZ_MEMORY=0 checks no memory;
+-- operations, GC_FUZZ_ONLY keeps only those; GC_FUZZ_KIND=repeated (graph, mixed, work) is the
+-- kind of program; GC_FUZZ_MEMORY=0 checks no memory;
 -- GC_FUZZ_TRACE=1 prints each operation.
 --
 -- What memory is checked for, where the settings of the collector are the default ones:
---   count      the bytes of collectgarbage("count") never exceed three times what was alive
---              before or after, with what the piece of work held, and 32 MB
+--   count      the bytes of collectgarbage("count") never exceed 2.5 times what was alive
+--              before or after, with what the piece of work held, and 16 MB
 --   resident   the same, and a half more (saros)
 --   at the end count is within 2 MB, resident memory within 3 MB (saros) of the start
 
@@ -85,10 +86,11 @@ local program = {
   operations = 200 + draw.size(4000),
   size = sized(1000 + draw.size(80000)),
 }
+program.name = os.getenv("GC_FUZZ_KIND") or program.name
 if program.name == "mixed" then program.operations = program.operations // 8 end
 if program.name == "work" then program.operations = draw.below(60) end
-if program.name == "repeated" then program.operations = 40 end
-local every = 20 + program.operations // 6
+if program.name == "repeated" then program.operations = 60 end
+local every = program.name == "repeated" and 1 << 30 or 20 + program.operations // 6
 program.operations = most_operations or program.operations
 model.finalizers = draw.one_of { 0, 5, 20, 60 }
 model.depth = draw.one_of { 1, 4, 30 }
@@ -120,8 +122,9 @@ if program.name == "mixed" or program.name == "work" then
     offer(2, name, function() return work[name](program.size) end)
   end
 elseif program.name == "repeated" then
-  local name = draw.one_of(names)
-  offer(1, name, function() return work[name](program.size * 2) end)
+  local name = draw.one_of(only and { only } or names)
+  program.size = sized(20000 + draw.below(150000))
+  offer(1, name, function() return work[name](program.size) end)
 end
 offer(program.name == "repeated" and 0 or draw.below(3), "usual", function() draw.one_of(usual)() end)
 if program.odd_settings then offer(2, "odd", function() draw.one_of(odd_calls)() end) end
@@ -154,7 +157,7 @@ end
 
 local function segment_end()
   local alive = bytes()
-  local bound = 3 * (math.max(alive, segment.alive) + segment.held) + 32 * MB
+  local bound = 2.5 * (math.max(alive, segment.alive) + segment.held) + 16 * MB
   if check_memory and not program.odd_settings then
     expect(segment.most <= bound, ("memory: count was %.1f MB, at most %.1f MB were alive and %.1f MB held"):format(
       segment.most / MB, math.max(alive, segment.alive) / MB, segment.held / MB))
@@ -202,6 +205,7 @@ local function all()
   end
   doing = "check at the end"
   model.check()
+  segment_end()
 end
 
 -- The model is larger than the objects: of those, only what must be gone is left.

@@ -206,7 +206,7 @@ function work.append(size)
 end
 
 function work.many_strings(size)
-  local n, held = draw.size(size // 10), {}
+  local n, held = draw.size(size // 20), {}
   local source = ("0123456789"):rep(draw.size(800))
   for i = 1, n * 2 do held[draw.below(n)] = source:sub(1, draw.below(#source)) .. i end
   local sum = 0
