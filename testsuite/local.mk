@@ -53,10 +53,16 @@ RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_b
 check-local: all $(check_PROGRAMS) $(check_DATA) $(bench_programs)
 	$(RUN_TESTS) --unit="$(check_PROGRAMS)" $(TESTFLAGS)
 
+# make check-steps [STEPS="ROW..."]: work of single steps of the collector, see the script's top
+check-steps: all
+	@cd $$(mktemp -d) && TESTSUITE=$(abs_top_srcdir)/testsuite SAROS=$(abs_top_builddir)/saros \
+	  EVENTRING=$(abs_top_builddir)/eventring/eventring TEST_SLOWNESS=1 STEPS="$(STEPS)" \
+	  $(SHELL) $(abs_top_srcdir)/testsuite/trace/_steps_bounded.sh; status=$$?; rm -rf "$$PWD"; exit $$status
+
 check-layers: all
 	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)
 
-.PHONY: check-layers
+.PHONY: check-layers check-steps
 
 clean-local:
 	rm -rf testsuite/log
