@@ -55,7 +55,7 @@ failure() {
   failed=$((failed + 1))
   echo "$(grep -a -m 1 -E 'FAILED|Sanitizer|runtime error|ssert' "$directory/out" || tail -n 1 "$directory/out")"
   echo "  again: $3"
-  echo "     or: make gc-fuzz SEED=$1 GC_FUZZ='--count=1 --kinds=$2'"
+  echo "     or: make gc-fuzz SEED=$1 GC_FUZZ='--count=1 --kinds=$2 --scale=$scale --bars=$bars'"
 }
 
 # guest SEED KIND PROGRAM [VARIABLE=VALUE...]: runs it; its output is in `out`

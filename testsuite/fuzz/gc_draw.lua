@@ -25,6 +25,7 @@ function draw.one_of(list) return list[draw.below(#list)] end
 -- draw.size(MOST): half of them evenly spread, of the others each power of two is as likely
 -- as any other.
 function draw.size(most)
+  if most < 2 then return 1 end
   if draw.chance(50) then return draw.below(most) end
   local bits = 0
   while (2 << bits) <= most do bits = bits + 1 end

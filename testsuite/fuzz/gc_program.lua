@@ -123,7 +123,7 @@ if program.name == "mixed" or program.name == "work" then
   end
 elseif program.name == "repeated" then
   local name = draw.one_of(only and { only } or names)
-  program.size = sized(20000 + draw.below(150000))
+  program.size = sized(20000 + draw.below(60000))
   offer(1, name, function() return work[name](program.size) end)
 end
 offer(program.name == "repeated" and 0 or draw.below(3), "usual", function() draw.one_of(usual)() end)
