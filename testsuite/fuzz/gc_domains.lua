@@ -16,7 +16,9 @@ local function sized(n) return math.max(1, math.floor(n * scale)) end
 
 local function resident()
   local file <close> = io.open("/proc/self/statm")
-  return file and file:read("l"):match("^%d+ (%d+)") * 4096 or 0
+  if not file then return 0 end
+  local all, of_files = file:read("l"):match("^%d+ (%d+) (%d+)")
+  return (all - of_files) * 4096
 end
 
 -- A message: a list of nodes that refer to each other at random; a node holds strings by

@@ -132,12 +132,12 @@ if #actions == 0 then actions[1] = { "add", model.operations.add } end
 
 ---- memory -----------------------------------------------------------------------------------------
 
+-- Without what files are mapped: pages of the program itself come in when they are needed first.
 local function resident()
-  local file = io.open("/proc/self/statm")
+  local file <close> = io.open("/proc/self/statm")
   if not file or not is_saros then return 0 end
-  local pages = file:read("l"):match("^%d+ (%d+)")
-  file:close()
-  return pages * 4096
+  local all, of_files = file:read("l"):match("^%d+ (%d+) (%d+)")
+  return (all - of_files) * 4096
 end
 
 local function expect(condition, message) if not condition then error(message, 0) end end
