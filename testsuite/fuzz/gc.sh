@@ -48,7 +48,7 @@ IFS=, read -ra kinds <<<"$kinds"
 
 first=${seed:-$(date +%s)} ran=0 failed=0
 end=$((SECONDS + seconds))
-longest=$((30 * ${TEST_SLOWNESS:-1}))
+longest=$((120 * ${TEST_SLOWNESS:-1}))
 
 # failure SEED KIND COMMAND: the message is in the file `out`
 failure() {
@@ -65,8 +65,8 @@ guest() {
   (cd "$directory" && exec env "$@" timeout -k 5 "$longest" "$saros" "$here/$program" "$seed") >"$directory/out" 2>&1
   status=$?
   [ $status -eq 0 ] && return 0
-  [ $status -eq 124 ] && echo "FAILED: no end within $longest s" >>"$directory/out"
-  [ $status -gt 124 ] && echo "FAILED: status $status" >>"$directory/out"
+  [ $status -eq 124 ] && echo "FAILED: seed $seed: no end within $longest s" >>"$directory/out"
+  [ $status -gt 124 ] && echo "FAILED: seed $seed: status $status" >>"$directory/out"
   failure "$seed" "$kind" "GC_FUZZ_SCALE=$GC_FUZZ_SCALE GC_FUZZ_MEMORY=$GC_FUZZ_MEMORY $* $saros $here/$program $seed"
   return 1
 }
