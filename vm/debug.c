@@ -229,16 +229,12 @@ static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
 
 const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   TValue *base = ci->func + 1;
+  const TValue *limit = ci == L->ci ? L->top : ci->next->func; /* whatever a chunk says of its variables */
   const char *name = NULL;
-  if (is_lua_frame(ci)) {
-    if (n < 0) return find_vararg(ci, n, slot);
-    name = local_name(frame_closure(ci)->p, n, (uint32_t)frame_pc(ci));
-  }
-  if (name == NULL) {
-    const TValue *limit = ci == L->ci ? L->top : ci->next->func;
-    if (n <= 0 || limit - base < n) return NULL;
-    name = is_lua_frame(ci) ? "(temporary)" : "(C temporary)";
-  }
+  if (n < 0 && is_lua_frame(ci)) return find_vararg(ci, n, slot);
+  if (n <= 0 || limit - base < n) return NULL;
+  if (is_lua_frame(ci)) name = local_name(frame_closure(ci)->p, n, (uint32_t)frame_pc(ci));
+  if (name == NULL) name = is_lua_frame(ci) ? "(temporary)" : "(C temporary)";
   *slot = base + (n - 1);
   return name;
 }

@@ -109,7 +109,7 @@ static void check_references(Verifier *v, Instruction i, uint32_t aux) {
   const Prototype *p = v->p;
   OpCode op = INS_OP(i);
   uint32_t references = references_of(v, op);
-  bool no_registers = op == OP_CLOSE || (op == OP_RETURN && INS_B(i) == 1); /* A is a mere level */
+  bool no_registers = op == OP_CLOSE || op == OP_RETURN0 || (op == OP_RETURN && INS_B(i) == 1); /* A is a mere level */
   if (no_registers) require(v, INS_A(i) <= p->max_stack, "register out of range");
   else if (references & REFERS_REG_A) require(v, INS_A(i) < p->max_stack, "register out of range");
   if (references & REFERS_REG_B) require(v, INS_B(i) < p->max_stack, "register out of range");
@@ -222,7 +222,8 @@ static void mark_targets(Verifier *v) {
     if (!jumps(p->code[pc])) continue;
     int64_t target = jump_target(p->code[pc], pc);
     /* variable arguments must not be prepared again */
-    if (target < (p->is_vararg ? 1 : 0) || target >= p->ncode || !(v->marks[target] & WORD_START)) {
+    if (target < (p->is_vararg ? 1 : 0) || target >= p->ncode || !(v->marks[target] & WORD_START) ||
+        (INS_OP(p->code[pc]) == OP_JMP && target <= pc)) { /* a way back needs a safe point */
       fail(v, "jump to nowhere");
       return;
     }
@@ -275,6 +276,16 @@ static void writes(Verifier *v, int first, int n) {
     uint8_t kept = facts_of(v, reg) & FACT_FREE;
     forget_loops(v, reg);
     v->now[reg] = FACT_WRITTEN | kept;
+  }
+}
+
+/* What these registers hold may have changed: said of writes that one way out of an
+ * instruction makes and the other may not. */
+static void spoils(Verifier *v, int first, int n) {
+  for (int reg = first; reg < first + n && v->error == NULL; reg++) {
+    uint8_t kept = facts_of(v, reg) & (FACT_FREE | FACT_WRITTEN);
+    forget_loops(v, reg);
+    v->now[reg] = kept;
   }
 }
 
@@ -394,6 +405,7 @@ static void run_instruction(Verifier *v, Instruction i, const Instruction *previ
     case OP_FORPREP: case OP_FORLOOP: reads(v, a, 3); break;
     case OP_TFORPREP:
       reads(v, a, 4);
+      require(v, facts_of(v, a + 2) & FACT_NO_CLOSE, "variables to be closed out of order"); /* its scratch is written */
       marks_to_close(v, a + 3);
       adds_fact(v, a, FACT_GENERIC, 3);
       break;
@@ -433,6 +445,19 @@ static void merge(Verifier *v, uint32_t target) {
   if (target < v->lowest_pending) v->lowest_pending = target;
 }
 
+/* The end of a loop whose registers begin at R[A]: when it goes on, it writes some and
+ * stays what it was. */
+static void run_back_edge(Verifier *v, int first, int n, uint8_t kept_fact, uint32_t target) {
+  uint8_t before[NREGISTERS];
+  int a = kept_fact == FACT_NUMERIC ? first : first - 2;
+  spoils(v, first, n);
+  memcpy(before, v->now, sizeof before);
+  writes(v, first, n);
+  v->now[a] |= kept_fact;
+  merge(v, target);
+  memcpy(v->now, before, sizeof before);
+}
+
 /* The jump of the instruction at pc, if it has one; what differs from going on
  * to the next instruction happens here. */
 static void run_jump(Verifier *v, Instruction i, uint32_t pc) {
@@ -441,16 +466,21 @@ static void run_jump(Verifier *v, Instruction i, uint32_t pc) {
   uint32_t target = (uint32_t)jump_target(i, pc);
   switch (INS_OP(i)) {
     case OP_FORPREP:
+      spoils(v, a, 4);
       merge(v, target);
-      writes(v, a + 3, 1); /* the loop runs */
+      writes(v, a, 4); /* the loop runs */
       adds_fact(v, a, FACT_NUMERIC, 3);
       break;
     case OP_FORLOOP:
       require(v, facts_of(v, a) & FACT_NUMERIC, "loop not prepared");
-      writes(v, a + 3, 1);
-      merge(v, target);
+      run_back_edge(v, a, 4, FACT_NUMERIC, target);
+      break;
+    case OP_TFORLOOP:
+      run_back_edge(v, a + 2, 1, v->now[a] & FACT_GENERIC, target);
+      loses(v, a + 4); /* what TFORCALL left there when it found no further value */
       break;
     case OP_TESTSET:
+      spoils(v, a, 1);
       merge(v, target); /* no write: the jump in the next word is passed over */
       writes(v, a, 1);
       break;
@@ -521,6 +551,29 @@ static void check_paths(Verifier *v) {
 
 /* ---- the rest of a prototype ------------------------------------------------------------------ */
 
+/* In the order of their starts, and at no place more of them than registers. */
+static void check_locals(Verifier *v) {
+  const Prototype *p = v->p;
+  int32_t *change = calloc((size_t)p->ncode + 1, sizeof *change), active = 0;
+  if (change == NULL) {
+    fail(v, verify_no_memory);
+    return;
+  }
+  for (uint32_t n = 0; n < p->nlocals; n++) {
+    const LocalVar *local = &p->locals[n];
+    bool sound = local->name && local->start_pc <= local->end_pc && local->end_pc <= p->ncode;
+    require(v, sound && (n == 0 || p->locals[n - 1].start_pc <= local->start_pc), "bad local variable");
+    if (v->error) break;
+    change[local->start_pc]++;
+    change[local->end_pc]--;
+  }
+  for (uint32_t pc = 0; pc < p->ncode && v->error == NULL; pc++) {
+    active += change[pc];
+    require(v, active <= p->max_stack, "bad local variable");
+  }
+  free(change);
+}
+
 static void check_header(Verifier *v) {
   const Prototype *p = v->p;
   require(v, p->max_stack >= 2 && p->nparams <= p->max_stack, "too few registers");
@@ -528,10 +581,7 @@ static void check_header(Verifier *v) {
   require(v, p->nlines == 0 || p->nlines == p->ncode, "wrong number of lines");
   for (uint32_t n = 0; n < p->nupvalues; n++)
     require(v, p->upvalues[n].in_stack <= 1 && p->upvalues[n].kind <= 3, "bad upvalue");
-  for (uint32_t n = 0; n < p->nlocals; n++) {
-    const LocalVar *local = &p->locals[n];
-    require(v, local->name && local->start_pc <= local->end_pc && local->end_pc <= p->ncode, "bad local variable");
-  }
+  if (p->nlocals > 0 && v->error == NULL) check_locals(v);
 }
 
 const char *verify_prototype(const Prototype *p) {
