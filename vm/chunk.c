@@ -23,7 +23,7 @@
  *   string    count length + 1 (0: absent), bytes
  *
  * The format is valid for the build that wrote it alone: the fingerprint
- * covers names and order of the instructions.  What is read is trusted in
+ * covers names, operands and order of the instructions.  What is read is trusted in
  * nothing: lengths are compared with what is left of the chunk before memory
  * is taken, and each function is verified (verifier.c) before it can run.
  * While a chunk is read nothing collects, so nothing needs an anchor.
@@ -44,12 +44,14 @@
 #define LEFT_CONSTANT 0x80 /* in the tag of a constant */
 #define MAX_NESTING 200
 
-/* FNV-1a over the names and formats of all instructions. */
+/* FNV-1a over the names, formats and operands of all instructions. */
 static uint32_t instruction_fingerprint(void) {
   uint32_t hash = 0x811c9dc5u;
   for (int op = 0; op < OP_COUNT; op++) {
     for (const char *s = op_info[op].name; *s; s++) hash = (hash ^ (unsigned char)*s) * 0x01000193u;
     hash = (hash ^ (op_info[op].format | (uint32_t)op_info[op].flags << 4)) * 0x01000193u;
+    hash = (hash ^ op_info[op].uses) * 0x01000193u;
+    hash = (hash ^ op_info[op].sets) * 0x01000193u;
   }
   return hash;
 }
@@ -121,7 +123,8 @@ static void put_code(Dump *d, const Prototype *p) {
     put(d, &i, sizeof i);
     if (op_length(op) == 1) continue;
     uint32_t aux = p->code[++pc];
-    if (op != OP_LOADKX && (op_references(op) & REFERS_K_AUX)) aux = AUX_KEY(aux);
+    int64_t key = op_key(i, aux);
+    if (key >= 0) aux = (uint32_t)key;
     put(d, &aux, sizeof aux);
   }
 }

@@ -1,9 +1,7 @@
-/* vm/disasm.c: bytecode as text.  Operands come from the formats in
- * opcodes.def; which of them is a constant is read off the description there. */
+/* vm/disasm.c: bytecode as text.  What operands are comes from opcodes.def. */
 #include "disasm.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "opinfo.h"
 #include "str.h"
@@ -48,18 +46,6 @@ static const char *name_or(const String *name) {
   return name ? name->data : "-";
 }
 
-/* The word to which an instruction may jump, or -1. */
-static int64_t jump_target(const Prototype *p, uint32_t pc) {
-  Instruction i = p->code[pc];
-  switch (INS_OP(i)) {
-    case OP_JMP: case OP_LOOP: return (int64_t)pc + 1 + INS_sJ(i);
-    case OP_FORPREP: return (int64_t)pc + 2 + INS_Bx(i);
-    case OP_TFORPREP: return (int64_t)pc + 1 + INS_Bx(i);
-    case OP_FORLOOP: case OP_TFORLOOP: return (int64_t)pc + 1 - INS_Bx(i);
-    default: return -1;
-  }
-}
-
 static void show_operands(FILE *out, Instruction i) {
   switch (op_info[INS_OP(i)].format) {
     case FORMAT_ABC: fprintf(out, "%3u %3u %3u", INS_A(i), INS_B(i), INS_C(i)); break;
@@ -73,19 +59,20 @@ static void show_upvalue(FILE *out, const Prototype *p, uint32_t index) {
   if (index < p->nupvalues) fprintf(out, " %s", name_or(p->upvalues[index].name));
 }
 
-static void show_notes(FILE *out, const Prototype *p, uint32_t pc) {
+/* aux: the second word, or 0. */
+static void show_notes(FILE *out, const Prototype *p, uint32_t pc, uint32_t aux) {
   Instruction i = p->code[pc];
-  uint32_t references = op_references(INS_OP(i));
-  const char *text = op_info[INS_OP(i)].text;
-  if (references & REFERS_UPVALUE_A) show_upvalue(out, p, INS_A(i));
-  if (references & REFERS_UPVALUE_B) show_upvalue(out, p, INS_B(i));
-  if (references & REFERS_K_AUX) show_constant(out, p, op_key_index(INS_OP(i), p->code[pc + 1]));
-  if (references & (REFERS_K_B | REFERS_K_C | REFERS_K_Bx)) show_constant(out, p, op_constant_index(references, i));
-  if (strstr(text, "sB)")) fprintf(out, " %d", INS_sB(i));
-  if (strstr(text, "sC")) fprintf(out, " %d", INS_sC(i));
-  int64_t target = jump_target(p, pc);
-  if (target >= 0) fprintf(out, " to %" PRId64, target);
-  if ((references & REFERS_PROTO_Bx) && INS_Bx(i) < p->nprotos) fprintf(out, " line %" PRIu32, p->p[INS_Bx(i)]->line_defined);
+  const OpInfo *info = &op_info[INS_OP(i)];
+  int upvalue = op_upvalue(i), constant = op_constant(i);
+  int64_t key = op_key(i, aux), target = op_jump_target(i, pc);
+  if (upvalue >= 0) show_upvalue(out, p, (uint32_t)upvalue);
+  if (key >= 0) show_constant(out, p, (uint32_t)key);
+  if (constant >= 0) show_constant(out, p, (uint32_t)constant);
+  if (info->flags & OPFLAG_S) fprintf(out, " %d", info->flags & OPFLAG_T ? INS_sB(i) : INS_sC(i));
+  if (target >= 0 && !(info->flags & OPFLAG_T) && INS_OP(i) != OP_LFALSESKIP)
+    fprintf(out, " to %" PRId64, target);
+  if ((info->uses & OPERAND_PBx) && INS_Bx(i) < p->nprotos)
+    fprintf(out, " line %" PRIu32, p->p[INS_Bx(i)]->line_defined);
 }
 
 int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc) {
@@ -102,7 +89,7 @@ int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc) {
   show_operands(out, i);
   if (has_aux) fprintf(out, " aux %" PRIu32, p->code[pc + 1]);
   fputs("\t;", out);
-  if (has_aux || !(info->flags & OPFLAG_X)) show_notes(out, p, pc);
+  if (has_aux || !(info->flags & OPFLAG_X)) show_notes(out, p, pc, has_aux ? p->code[pc + 1] : 0);
   fputc('\n', out);
   return has_aux ? 2 : 1;
 }

@@ -45,6 +45,7 @@
 #include "debuginfo.h"
 #include "func.h"
 #include "gc.h"
+#include "opinfo.h"
 #include "str.h"
 #include "table.h"
 #include "trace.h"
@@ -53,22 +54,6 @@
 
 #define MAX_PCALLS 1000
 #define LOOP_CHECK 32 /* rounds of a loop that counts them from one safe point to the next; a power of two */
-
-static const uint8_t op_flags[OP_COUNT] = {
-#define A OPFLAG_A
-#define X OPFLAG_X
-#define T OPFLAG_T
-#define I OPFLAG_I
-#define O OPFLAG_O
-#define OP(name, format, flags, text) [OP_##name] = flags,
-#include "opcodes.def"
-#undef OP
-#undef A
-#undef X
-#undef T
-#undef I
-#undef O
-};
 
 const void *const *vm_dispatch_normal;
 const void *const *vm_dispatch_hooked;
@@ -309,8 +294,8 @@ static const Instruction *finish_op(lua_State *L, CallInfo *ci, TValue **call) {
     case OP_CLOSE: case OP_RETURN:
       return pc - 1; /* again, for what is still to be closed */
     default:
-      if (op_flags[op] & OPFLAG_A) value_copy(base + INS_A(i), --L->top);
-      return op_flags[op] & OPFLAG_X ? pc + 1 : pc;
+      if (op_info[op].sets & OPERAND_RA) value_copy(base + INS_A(i), --L->top);
+      return op_info[op].flags & OPFLAG_X ? pc + 1 : pc;
   }
 }
 
@@ -481,7 +466,7 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresults) {
   static const void *const normal[OP_COUNT] = {
-#define OP(name, format, flags, text) &&L_##name,
+#define OP(name, format, flags, uses, sets, text) &&L_##name,
 #include "opcodes.def"
 #undef OP
   };
@@ -1396,7 +1381,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT)) {
       ci->u.lua.pc = pc;
       OpCode op = INS_OP(pc[-1]);
-      if (!((op_flags[op] & OPFLAG_I) && ARG_B == 0) && op != OP_VARARGPREP) L->top = ci->top;
+      if (!((op_info[op].flags & OPFLAG_I) && ARG_B == 0) && op != OP_VARARGPREP) L->top = ci->top;
       debug_trace_instruction(L, pc - 1);
       base = ci->func + 1;
     }

@@ -5,13 +5,13 @@
 #include "object.h"
 
 typedef enum OpCode {
-#define OP(name, format, flags, text) OP_##name,
+#define OP(name, format, flags, uses, sets, text) OP_##name,
 #include "opcodes.def"
 #undef OP
   OP_COUNT
 } OpCode;
 
-enum { OPFLAG_A = 1, OPFLAG_X = 2, OPFLAG_T = 4, OPFLAG_I = 8, OPFLAG_O = 16 };
+enum { OPFLAG_X = 1, OPFLAG_T = 2, OPFLAG_I = 4, OPFLAG_O = 8, OPFLAG_S = 16 };
 typedef enum OpFormat { FORMAT_ABC, FORMAT_ABx, FORMAT_AsBx, FORMAT_sJ } OpFormat;
 
 #define INS_OP(i) ((OpCode)((i) & 0xff))

@@ -1,34 +1,84 @@
 /* vm/opinfo.c: the table that opinfo.h declares, derived from opcodes.def. */
 #include "opinfo.h"
 
-#include <string.h>
-
-enum { A = OPFLAG_A, X = OPFLAG_X, T = OPFLAG_T, I = OPFLAG_I, O = OPFLAG_O };
+enum { X = OPFLAG_X, T = OPFLAG_T, I = OPFLAG_I, O = OPFLAG_O, S = OPFLAG_S };
+enum {
+  RA = OPERAND_RA, RA1 = OPERAND_RA1, RA2 = OPERAND_RA2, RA3 = OPERAND_RA3, RA4 = OPERAND_RA4,
+  RB = OPERAND_RB, RC = OPERAND_RC,
+  A_B = OPERAND_A_B, A_B0 = OPERAND_A_B0, A1_B = OPERAND_A1_B, A_B1 = OPERAND_A_B1,
+  A_C0 = OPERAND_A_C0, A4_C = OPERAND_A4_C,
+  UA = OPERAND_UA, UB = OPERAND_UB, PBx = OPERAND_PBx,
+  KB = OPERAND_KB, KC = OPERAND_KC, KBx = OPERAND_KBx, KX = OPERAND_KX,
+  TABLE = OPERAND_TABLE, NUMERIC = OPERAND_NUMERIC, GENERIC = OPERAND_GENERIC,
+  LOSES_A = OPERAND_LOSES_A, LOSES_A1 = OPERAND_LOSES_A1, LOSES_A4 = OPERAND_LOSES_A4,
+  SCRATCH_A2 = OPERAND_SCRATCH_A2, PENDING_A = OPERAND_PENDING_A, PENDING_A3 = OPERAND_PENDING_A3,
+  ON_JUMP = OPERAND_ON_JUMP, ON_NEXT = OPERAND_ON_NEXT
+};
 
 const OpInfo op_info[OP_COUNT] = {
-#define OP(name, format, flags, text) {#name, FORMAT_##format, flags, OP_##name, text},
-#define QUICK(name, base, format, flags, text) {#name, FORMAT_##format, flags, OP_##base, text},
+#define OP(name, format, flags, uses, sets, text) \
+  {#name, FORMAT_##format, flags, OP_##name, uses, sets, text},
+#define QUICK(name, base, format, flags, uses, sets, text) \
+  {#name, FORMAT_##format, flags, OP_##base, uses, sets, text},
 #include "opcodes.def"
 #undef OP
 };
 
-uint32_t op_references(OpCode op) {
-  static const struct { const char *text; uint32_t flag; } patterns[] = {
-    {"R[A", REFERS_REG_A}, {"R[B]", REFERS_REG_B}, {"R[C]", REFERS_REG_C},
-    {"U[A]", REFERS_UPVALUE_A}, {"U[B]", REFERS_UPVALUE_B},
-    {"K[B]", REFERS_K_B}, {"K[C]", REFERS_K_C}, {"K[Bx]", REFERS_K_Bx}, {"K[aux]", REFERS_K_AUX},
-    {"P[Bx]", REFERS_PROTO_Bx},
-  };
-  uint32_t references = 0;
-  for (unsigned i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-    if (strstr(op_info[op].text, patterns[i].text)) references |= patterns[i].flag;
-  return references;
+/* What a run's length is when it is open, or comes out negative. */
+static RegisterRun run(Instruction i, int first, int n, int top) {
+  bool open = (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
+  if (open) n = top - first;
+  return (RegisterRun){first, n > 0 ? n : 0};
 }
 
-uint32_t op_constant_index(uint32_t references, Instruction i) {
-  return references & REFERS_K_B ? INS_B(i) : references & REFERS_K_C ? INS_C(i) : INS_Bx(i);
+int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOST_RUNS]) {
+  int a = (int)INS_A(i), b = (int)INS_B(i), c = (int)INS_C(i), n = 0;
+  for (int j = 0; j <= 4; j++)
+    if (operands & (uint32_t)RA << j) runs[n++] = (RegisterRun){a + j, 1};
+  if (operands & RB) runs[n++] = (RegisterRun){b, 1};
+  if (operands & RC) runs[n++] = (RegisterRun){c, 1};
+  if (operands & A_B) runs[n++] = run(i, a, b, top);
+  if (operands & A_B0) runs[n++] = run(i, a, b - 1, top);
+  if (operands & A1_B) runs[n++] = run(i, a + 1, b, top);
+  if (operands & A_B1) runs[n++] = (RegisterRun){a, b + 1};
+  if (operands & A_C0) runs[n++] = (RegisterRun){a, c > 0 ? c - 1 : 0};
+  if (operands & A4_C) runs[n++] = (RegisterRun){a + 4, c};
+  return n;
+}
+_Static_assert(OPERAND_RA4 == OPERAND_RA << 4, "R[A] to R[A+4] are bits in a row");
+
+int op_loses_from(Instruction i) {
+  const OpInfo *info = &op_info[INS_OP(i)];
+  int a = (int)INS_A(i);
+  if ((info->sets & LOSES_A) || ((info->flags & O) && INS_C(i) == 0)) return a;
+  if (info->sets & LOSES_A1) return a + 1;
+  return info->sets & LOSES_A4 ? a + 4 : -1;
 }
 
-uint32_t op_key_index(OpCode op, uint32_t aux) {
-  return op == OP_LOADKX ? aux : AUX_KEY(aux);
+int op_upvalue(Instruction i) {
+  uint32_t uses = op_info[INS_OP(i)].uses;
+  return uses & UA ? (int)INS_A(i) : uses & UB ? (int)INS_B(i) : -1;
+}
+
+int op_constant(Instruction i) {
+  uint32_t uses = op_info[INS_OP(i)].uses;
+  if (uses & KB) return (int)INS_B(i);
+  if (uses & KC) return (int)INS_C(i);
+  return uses & KBx ? (int)INS_Bx(i) : -1;
+}
+
+int64_t op_key(Instruction i, uint32_t aux) {
+  if (!(op_info[INS_OP(i)].uses & KX)) return -1;
+  return INS_OP(i) == OP_LOADKX ? aux : AUX_KEY(aux); /* a field access has its cache beside it */
+}
+
+int64_t op_jump_target(Instruction i, uint32_t pc) {
+  switch (INS_OP(i)) {
+    case OP_JMP: case OP_LOOP: return (int64_t)pc + 1 + INS_sJ(i);
+    case OP_LFALSESKIP: return (int64_t)pc + 2;
+    case OP_FORPREP: return (int64_t)pc + 2 + INS_Bx(i);
+    case OP_TFORPREP: return (int64_t)pc + 1 + INS_Bx(i);
+    case OP_FORLOOP: case OP_TFORLOOP: return (int64_t)pc + 1 - (int64_t)INS_Bx(i);
+    default: return op_info[INS_OP(i)].flags & T ? (int64_t)pc + 2 : -1;
+  }
 }

@@ -4,30 +4,51 @@
 
 #include "opcodes.h"
 
+/* The columns `uses` and `sets`, explained in opcodes.def. */
+enum {
+  OPERAND_RA = 1 << 0, OPERAND_RA1 = 1 << 1, OPERAND_RA2 = 1 << 2, OPERAND_RA3 = 1 << 3,
+  OPERAND_RA4 = 1 << 4, OPERAND_RB = 1 << 5, OPERAND_RC = 1 << 6,
+  OPERAND_A_B = 1 << 7, OPERAND_A_B0 = 1 << 8, OPERAND_A1_B = 1 << 9, OPERAND_A_B1 = 1 << 10,
+  OPERAND_A_C0 = 1 << 11, OPERAND_A4_C = 1 << 12,
+  OPERAND_UA = 1 << 13, OPERAND_UB = 1 << 14, OPERAND_PBx = 1 << 15,
+  OPERAND_KB = 1 << 16, OPERAND_KC = 1 << 17, OPERAND_KBx = 1 << 18, OPERAND_KX = 1 << 19,
+  OPERAND_TABLE = 1 << 20, OPERAND_NUMERIC = 1 << 21, OPERAND_GENERIC = 1 << 22,
+  OPERAND_LOSES_A = 1 << 23, OPERAND_LOSES_A1 = 1 << 24, OPERAND_LOSES_A4 = 1 << 25,
+  OPERAND_SCRATCH_A2 = 1 << 26, OPERAND_PENDING_A = 1 << 27, OPERAND_PENDING_A3 = 1 << 28,
+  OPERAND_ON_JUMP = 1 << 29, OPERAND_ON_NEXT = 1 << 30
+};
+
 typedef struct OpInfo {
   const char *name;
   uint8_t format; /* OpFormat */
   uint8_t flags;  /* OPFLAG_* */
   uint8_t base;   /* OpCode: itself, or what a QUICK one stands for */
+  uint32_t uses, sets; /* OPERAND_* */
   const char *text;
 } OpInfo;
 
 extern const OpInfo op_info[OP_COUNT];
 
-/* What the fields of an instruction refer to. */
-enum {
-  REFERS_REG_A = 1, REFERS_REG_B = 2, REFERS_REG_C = 4,
-  REFERS_UPVALUE_A = 8, REFERS_UPVALUE_B = 16,
-  REFERS_K_B = 32, REFERS_K_C = 64, REFERS_K_Bx = 128, /* at most one of these three */
-  REFERS_K_AUX = 256,
-  REFERS_PROTO_Bx = 512
-};
-/* The set of these, read off the description in opcodes.def. */
-uint32_t op_references(OpCode op);
-/* The index of the constant in the instruction's own word. */
-uint32_t op_constant_index(uint32_t references, Instruction i);
-/* The index of the constant in its aux word. */
-uint32_t op_key_index(OpCode op, uint32_t aux);
+/* Registers that follow each other. */
+typedef struct RegisterRun {
+  int first, n;
+} RegisterRun;
+
+#define MOST_RUNS 7
+
+/* The registers that `operands`, a column of the instruction, names: how many runs. top:
+ * where the values of an instruction with open operands end, a register. */
+int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOST_RUNS]);
+/* The first register of those that lose their values, or -1. */
+int op_loses_from(Instruction i);
+/* The upvalue that it reads or writes, or -1. */
+int op_upvalue(Instruction i);
+/* The index of the constant that it names in its own word, or -1. */
+int op_constant(Instruction i);
+/* The index of the constant that it names in aux, its second word, or -1. */
+int64_t op_key(Instruction i, uint32_t aux);
+/* Where it may lead besides to the next one; -1: nowhere. A test skips the word behind it. */
+int64_t op_jump_target(Instruction i, uint32_t pc);
 
 /* Words of an instruction: 2 with aux, else 1. */
 ALWAYS_INLINE int op_length(OpCode op) {

@@ -16,15 +16,12 @@
 /* ---- which instruction set a register ------------------------------------------ */
 
 static bool sets_register(Instruction i, int reg) {
-  int a = (int)INS_A(i);
-  switch (INS_OP(i)) {
-    case OP_LOADNIL: return a <= reg && reg <= a + (int)INS_B(i);
-    case OP_TFORCALL: return reg >= a + 4;
-    case OP_CALL: case OP_TAILCALL: return reg >= a; /* the call may have changed all above, too */
-    case OP_SELF: case OP_SELFK: return reg == a || reg == a + 1;
-    case OP_VARARG: return INS_C(i) == 0 ? reg >= a : a <= reg && reg <= a + (int)INS_C(i) - 2;
-    default: return (op_info[INS_OP(i)].flags & OPFLAG_A) && reg == a;
-  }
+  RegisterRun runs[MOST_RUNS];
+  int loses_from = op_loses_from(i), n = op_registers(i, op_info[INS_OP(i)].sets, 0, runs);
+  if (loses_from >= 0 && reg >= loses_from) return true; /* a call may have changed all above */
+  for (int j = 0; j < n; j++)
+    if (reg >= runs[j].first && reg < runs[j].first + runs[j].n) return true;
+  return false;
 }
 
 /* The start of the instruction that the word pc belongs to. */

@@ -7,7 +7,8 @@
  *  1. Form: each word is an opcode or its aux word; registers, constants,
  *     upvalues and prototypes exist; constants have the kind that the
  *     instruction expects; a test is followed by a JMP, jumps lead to the
- *     start of an instruction, and no path runs off the end.
+ *     start of an instruction, backwards only where there is a safe point, and
+ *     no path runs off the end.
  *  2. Open results (C == 0) are consumed by the very next instruction
  *     (B == 0), which nothing else leads to.
  *  3. A register is read only when it was written in this activation.
@@ -17,14 +18,20 @@
  *     open upvalue or a pending close is not covered by the frame of a call,
  *     and the function closes it before it returns.
  *
- * 1 and 2 look at each instruction (check_...).  3 to 5 are an abstract run:
- * for each register a set of facts that hold on every path (FACT_...).  The state
- * at each jump target is the intersection over all ways there; a change puts the
- * target back on the list of those to be run from.  Facts only get fewer, so
- * this ends.
+ * 1 and 2 look at each instruction (check_...).  3 to 5 are an abstract run over
+ * what opcodes.def says that an instruction uses and sets: for each register a
+ * set of facts that hold on every path (FACT_...).  The state at each jump target
+ * is the intersection over all ways there; a change puts the target back on the
+ * list of those to be run from, which is worked off in rounds from the start of the
+ * code to its end.  Facts only get fewer, so this ends.
+ *
+ * Cost.  A fact is a set of registers, a state a few words; each instruction and
+ * each merge takes constant time.  Compiled code needs two or three rounds (the
+ * deepest nests of loops that the parser takes, too), code made to lose one fact a
+ * round a thousand: there is a budget (STEPS_PER_WORD), beyond which it is refused.
  *
  * The code generator keeps all of these rules, and builds with asserts verify
- * what it makes.
+ * what it makes, and assert while it runs what is shown here.
  */
 #include "verifier.h"
 
@@ -37,30 +44,39 @@
 
 const char verify_no_memory[] = "not enough memory";
 
-enum {
-  FACT_WRITTEN = 1,  /* holds a value of this activation */
-  FACT_TABLE = 2,    /* a table made by NEWTABLE here */
-  FACT_NUMERIC = 4,  /* base of a numeric loop that is prepared */
-  FACT_GENERIC = 8,  /* base of a generic loop that is prepared */
-  FACT_PRIVATE = 16, /* no upvalue refers to it, and it is not pending a close */
-  FACT_NO_CLOSE = 32, /* it is not pending a close */
-  FACT_FREE = FACT_PRIVATE | FACT_NO_CLOSE,
-  FACT_ALL = 63
-};
+typedef enum Fact {
+  FACT_WRITTEN,  /* holds a value of this activation */
+  FACT_TABLE,    /* a table made by NEWTABLE here */
+  FACT_NUMERIC,  /* base of a numeric loop that is prepared */
+  FACT_GENERIC,  /* base of a generic loop that is prepared */
+  FACT_PRIVATE,  /* no upvalue refers to it, and it is not pending a close */
+  FACT_NO_CLOSE, /* it is not pending a close */
+  FACT_COUNT
+} Fact;
 
-enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4 }; /* marks of a word */
+enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4, WORD_REACHED = 8 }; /* marks of a word */
 
-#define NREGISTERS 256
+#define MOST_GROUPS 4 /* of 64 registers */
+#define STEPS_PER_WORD 16 /* programs of all kinds need at most 2 */
+#define STEPS_AT_LEAST 1000 /* small functions may be as bad as they like */
+
+/* Which registers each fact holds for. */
+typedef struct State {
+  uint64_t holds[FACT_COUNT * MOST_GROUPS]; /* a fact's groups stand together: v->ngroups */
+} State;
 
 typedef struct Verifier {
   const Prototype *p;
   uint8_t *marks;       /* of each word */
   uint32_t *state_of;   /* number of a target */
-  uint8_t *facts;       /* of target n: max_stack bytes from n * max_stack on */
-  uint8_t now[NREGISTERS]; /* facts before or after the instruction being run */
-  uint32_t ntargets;
-  uint32_t lowest_pending; /* no word below it is WORD_PENDING */
-  uint32_t references[OP_COUNT]; /* op_references + 1, 0: not asked for yet */
+  uint64_t *states;     /* of target n, once it is WORD_REACHED: from n * state_words on */
+  uint64_t *pending;    /* a heap of the targets to run from: round << 32 | pc */
+  State now;            /* before or after the instruction being run */
+  int ngroups;
+  size_t state_words;
+  uint32_t ntargets, npending;
+  uint64_t running;     /* round and pc of the target that is run from */
+  int64_t steps_left;
   const char *error;    /* the first one found */
 } Verifier;
 
@@ -73,11 +89,6 @@ static void require(Verifier *v, bool condition, const char *what) {
 }
 
 /* ---- form: operands ------------------------------------------------------------ */
-
-static uint32_t references_of(Verifier *v, OpCode op) {
-  if (v->references[op] == 0) v->references[op] = op_references(op) + 1;
-  return v->references[op] - 1;
-}
 
 static bool is_bitwise_constant(const TValue *k) {
   int64_t ignored;
@@ -95,8 +106,7 @@ static void check_constant(Verifier *v, OpCode op, uint32_t index) {
   else require(v, constant_fits(op, &v->p->k[index]), "constant of the wrong kind");
 }
 
-static void check_key(Verifier *v, OpCode op, uint32_t aux) {
-  uint32_t index = op_key_index(op, aux);
+static void check_key(Verifier *v, OpCode op, uint32_t index, uint32_t aux) {
   if (index >= v->p->nconstants) {
     fail(v, "constant out of range");
   } else if (op != OP_LOADKX) {
@@ -105,20 +115,36 @@ static void check_key(Verifier *v, OpCode op, uint32_t aux) {
   }
 }
 
+/* top: where the values of an instruction with open operands end. */
+static void check_registers(Verifier *v, Instruction i, int top) {
+  RegisterRun runs[MOST_RUNS];
+  const OpInfo *info = &op_info[INS_OP(i)];
+  int last = v->p->max_stack;
+  for (int column = 0; column < 2; column++) {
+    int n = op_registers(i, column == 0 ? info->uses : info->sets, top, runs);
+    for (int j = 0; j < n; j++)
+      require(v, runs[j].first + runs[j].n <= last, "register out of range");
+  }
+  switch (INS_OP(i)) {
+    case OP_CLOSE: case OP_RETURN0: /* a mere level */
+      require(v, (int)INS_A(i) <= last, "register out of range");
+      break;
+    case OP_TFORCALL: /* the frame that it calls from */
+      require(v, (int)INS_A(i) + 7 <= last, "register out of range");
+      break;
+    default: break;
+  }
+}
+
 static void check_references(Verifier *v, Instruction i, uint32_t aux) {
   const Prototype *p = v->p;
   OpCode op = INS_OP(i);
-  uint32_t references = references_of(v, op);
-  bool no_registers = op == OP_CLOSE || op == OP_RETURN0 || (op == OP_RETURN && INS_B(i) == 1); /* A is a mere level */
-  if (no_registers) require(v, INS_A(i) <= p->max_stack, "register out of range");
-  else if (references & REFERS_REG_A) require(v, INS_A(i) < p->max_stack, "register out of range");
-  if (references & REFERS_REG_B) require(v, INS_B(i) < p->max_stack, "register out of range");
-  if (references & REFERS_REG_C) require(v, INS_C(i) < p->max_stack, "register out of range");
-  if (references & REFERS_UPVALUE_A) require(v, INS_A(i) < p->nupvalues, "upvalue out of range");
-  if (references & REFERS_UPVALUE_B) require(v, INS_B(i) < p->nupvalues, "upvalue out of range");
-  if (references & REFERS_PROTO_Bx) require(v, INS_Bx(i) < p->nprotos, "function out of range");
-  if (references & (REFERS_K_B | REFERS_K_C | REFERS_K_Bx)) check_constant(v, op, op_constant_index(references, i));
-  if (references & REFERS_K_AUX) check_key(v, op, aux);
+  int upvalue = op_upvalue(i), constant = op_constant(i);
+  int64_t key = op_key(i, aux);
+  require(v, upvalue < p->nupvalues, "upvalue out of range");
+  if (op_info[op].uses & OPERAND_PBx) require(v, INS_Bx(i) < p->nprotos, "function out of range");
+  if (constant >= 0) check_constant(v, op, (uint32_t)constant);
+  if (key >= 0) check_key(v, op, (uint32_t)key, aux);
 }
 
 /* Sizes are kept within what so much code can have asked for. */
@@ -198,38 +224,37 @@ static bool find_starts(Verifier *v) {
   return v->error == NULL;
 }
 
-/* Where an instruction may lead besides to the next one; -1: nowhere. */
-static int64_t jump_target(Instruction i, uint32_t pc) {
+/* A test does, past the JMP behind it, which is an instruction like any other. */
+static bool jumps(Instruction i) {
   switch (INS_OP(i)) {
-    case OP_JMP: case OP_LOOP: return (int64_t)pc + 1 + INS_sJ(i);
-    case OP_LFALSESKIP: return (int64_t)pc + 2;
-    case OP_FORPREP: return (int64_t)pc + 2 + INS_Bx(i);
-    case OP_TFORPREP: return (int64_t)pc + 1 + INS_Bx(i);
-    case OP_FORLOOP: case OP_TFORLOOP: return (int64_t)pc + 1 - (int64_t)INS_Bx(i);
-    default: return op_info[INS_OP(i)].flags & OPFLAG_T ? (int64_t)pc + 2 : -1;
+    case OP_JMP: case OP_LOOP: case OP_LFALSESKIP:
+    case OP_FORPREP: case OP_FORLOOP: case OP_TFORPREP: case OP_TFORLOOP:
+      return true;
+    default: return op_info[INS_OP(i)].flags & OPFLAG_T;
   }
 }
 
-static bool jumps(Instruction i) {
-  return (op_info[INS_OP(i)].flags & OPFLAG_T) || INS_OP(i) == OP_LFALSESKIP || op_info[INS_OP(i)].format == FORMAT_sJ ||
-         (INS_OP(i) >= OP_FORPREP && INS_OP(i) <= OP_TFORLOOP && INS_OP(i) != OP_TFORCALL);
+/* Variable arguments must not be prepared again. */
+static void check_target(Verifier *v, Instruction i, uint32_t pc, int64_t target) {
+  const Prototype *p = v->p;
+  bool exists = target >= (p->is_vararg ? 1 : 0) && target < p->ncode;
+  exists = exists && (v->marks[target] & WORD_START);
+  require(v, exists, "jump to nowhere");
+  require(v, INS_OP(i) != OP_JMP || target > pc, "loop without safe point"); /* that is a LOOP */
 }
-_Static_assert(OP_TFORLOOP - OP_FORPREP == 4, "the instructions of loops stand together");
 
 static void mark_targets(Verifier *v) {
   const Prototype *p = v->p;
   for (uint32_t pc = 0; pc < p->ncode; pc += (uint32_t)op_length(INS_OP(p->code[pc]))) {
-    if (!jumps(p->code[pc])) continue;
-    int64_t target = jump_target(p->code[pc], pc);
-    /* variable arguments must not be prepared again */
-    if (target < (p->is_vararg ? 1 : 0) || target >= p->ncode || !(v->marks[target] & WORD_START) ||
-        (INS_OP(p->code[pc]) == OP_JMP && target <= pc)) { /* a way back needs a safe point */
-      fail(v, "jump to nowhere");
-      return;
-    }
-    if (!(v->marks[target] & WORD_TARGET)) v->state_of[target] = v->ntargets++;
+    Instruction i = p->code[pc];
+    if (!jumps(i)) continue;
+    int64_t target = op_jump_target(i, pc);
+    check_target(v, i, pc, target);
+    if (v->error) return;
     v->marks[target] |= WORD_TARGET;
   }
+  for (uint32_t pc = 0; pc < p->ncode; pc++)
+    if (v->marks[pc] & WORD_TARGET) v->state_of[pc] = v->ntargets++;
 }
 
 static void check_form(Verifier *v) {
@@ -240,6 +265,7 @@ static void check_form(Verifier *v) {
   for (uint32_t pc = 0; pc < p->ncode && v->error == NULL;) {
     const Instruction *i = &p->code[pc];
     uint32_t length = (uint32_t)op_length(INS_OP(*i)), aux = length == 2 ? i[1] : 0;
+    check_registers(v, *i, previous ? (int)INS_A(*previous) : 0);
     check_references(v, *i, aux);
     check_sizes(v, *i, aux);
     check_open_results(v, previous, *i, pc);
@@ -250,241 +276,237 @@ static void check_form(Verifier *v) {
   }
 }
 
+/* ---- the abstract run: sets of registers ------------------------------------------- */
+
+/* Those registers of a group that are in [from, to). */
+static uint64_t in_group(int group, int from, int to) {
+  from -= group * 64;
+  to -= group * 64;
+  if (from < 0) from = 0;
+  if (to <= from || from >= 64) return 0;
+  return (to >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << to) - 1) & ~((UINT64_C(1) << from) - 1);
+}
+
+static uint64_t *groups_of(Verifier *v, Fact fact) { return &v->now.holds[fact * v->ngroups]; }
+
+/* Does the fact hold for all of [from, to)? */
+static bool holds(Verifier *v, Fact fact, int from, int to) {
+  const uint64_t *groups = groups_of(v, fact);
+  for (int g = from / 64; g < v->ngroups && g * 64 < to; g++)
+    if (in_group(g, from, to) & ~groups[g]) return false;
+  return true;
+}
+
+static void gain(Verifier *v, Fact fact, int from, int to) {
+  uint64_t *groups = groups_of(v, fact);
+  for (int g = from / 64; g < v->ngroups && g * 64 < to; g++) groups[g] |= in_group(g, from, to);
+}
+
+static void lose(Verifier *v, Fact fact, int from, int to) {
+  uint64_t *groups = groups_of(v, fact);
+  for (int g = from / 64; g < v->ngroups && g * 64 < to; g++) groups[g] &= ~in_group(g, from, to);
+}
+
 /* ---- the abstract run: registers --------------------------------------------------- */
 
-static uint8_t facts_of(Verifier *v, int reg) {
-  if (reg >= 0 && reg < v->p->max_stack) return v->now[reg];
-  fail(v, "register out of range");
-  return 0;
-}
-
 static void reads(Verifier *v, int first, int n) {
-  for (int reg = first; reg < first + n && v->error == NULL; reg++)
-    require(v, facts_of(v, reg) & FACT_WRITTEN, "register read before it is written");
+  require(v, holds(v, FACT_WRITTEN, first, first + n), "register read before it is written");
 }
 
-/* What was known of a loop is no longer, once one of its first registers changes. */
-static void forget_loops(Verifier *v, int reg) {
-  for (int base = reg > 3 ? reg - 3 : 0; base <= reg; base++) {
-    if (reg - base <= 2) v->now[base] &= (uint8_t)~FACT_NUMERIC;
-    v->now[base] &= (uint8_t)~FACT_GENERIC;
-  }
+/* What these registers hold may have changed. A loop is no longer what it was once one of
+ * its first registers has. */
+static void spoils(Verifier *v, int first, int n) {
+  if (n == 0) return;
+  lose(v, FACT_TABLE, first, first + n);
+  lose(v, FACT_NUMERIC, first > 2 ? first - 2 : 0, first + n);
+  lose(v, FACT_GENERIC, first > 3 ? first - 3 : 0, first + n);
 }
 
 static void writes(Verifier *v, int first, int n) {
-  for (int reg = first; reg < first + n && v->error == NULL; reg++) {
-    uint8_t kept = facts_of(v, reg) & FACT_FREE;
-    forget_loops(v, reg);
-    v->now[reg] = FACT_WRITTEN | kept;
-  }
-}
-
-/* What these registers hold may have changed: said of writes that one way out of an
- * instruction makes and the other may not. */
-static void spoils(Verifier *v, int first, int n) {
-  for (int reg = first; reg < first + n && v->error == NULL; reg++) {
-    uint8_t kept = facts_of(v, reg) & (FACT_FREE | FACT_WRITTEN);
-    forget_loops(v, reg);
-    v->now[reg] = kept;
-  }
+  spoils(v, first, n);
+  gain(v, FACT_WRITTEN, first, first + n);
 }
 
 /* The registers from `from` on lose their values: a call's frame covers them, or
  * the collector may clear them. */
 static void loses(Verifier *v, int from) {
-  for (int reg = from; reg < v->p->max_stack; reg++) {
-    require(v, v->now[reg] & FACT_PRIVATE, "variable not closed");
-    forget_loops(v, reg);
-    v->now[reg] = FACT_FREE;
-  }
+  int end = v->p->max_stack;
+  if (from >= end) return;
+  require(v, holds(v, FACT_PRIVATE, from, end), "variable not closed");
+  spoils(v, from, end - from);
+  lose(v, FACT_WRITTEN, from, end);
 }
 
 /* An upvalue refers to the register from now on, or it is pending a close. */
 static void exposes(Verifier *v, int reg) {
-  uint8_t kept = facts_of(v, reg) & (FACT_WRITTEN | FACT_NO_CLOSE);
-  if (v->error) return;
-  forget_loops(v, reg);
-  v->now[reg] = kept;
+  spoils(v, reg, 1);
+  lose(v, FACT_PRIVATE, reg, reg + 1);
 }
 
-static void adds_fact(Verifier *v, int reg, uint8_t fact, int nprivate) {
-  for (int i = 0; i < nprivate; i++)
-    if (!(facts_of(v, reg + i) & FACT_PRIVATE)) return;
-  v->now[reg] |= fact;
+/* So many registers, which the fact is about, must be out of reach for others. */
+static void gains_if_private(Verifier *v, Fact fact, int reg, int n) {
+  if (holds(v, FACT_PRIVATE, reg, reg + n)) gain(v, fact, reg, reg + 1);
 }
 
 static void closes(Verifier *v, int level) {
-  for (int reg = level; reg < v->p->max_stack; reg++) v->now[reg] |= FACT_FREE;
+  gain(v, FACT_PRIVATE, level, v->p->max_stack);
+  gain(v, FACT_NO_CLOSE, level, v->p->max_stack);
 }
+
+static const char out_of_order[] = "variables to be closed out of order";
 
 static void marks_to_close(Verifier *v, int marked) {
-  reads(v, marked, 1);
-  for (int reg = marked; reg < v->p->max_stack; reg++)
-    require(v, v->now[reg] & FACT_NO_CLOSE, "variables to be closed out of order");
+  require(v, holds(v, FACT_NO_CLOSE, marked, v->p->max_stack), out_of_order);
   exposes(v, marked);
-  v->now[marked] &= (uint8_t)~FACT_NO_CLOSE;
+  lose(v, FACT_NO_CLOSE, marked, marked + 1);
 }
 
-/* A way out of the function after which these facts must hold for all registers. */
-static void leaves(Verifier *v, uint8_t facts) {
-  for (int reg = 0; reg < v->p->max_stack; reg++) require(v, (v->now[reg] & facts) == facts, "variable not closed");
-}
-
-static void run_closure(Verifier *v, Instruction i) {
-  const Prototype *inner = v->p->p[INS_Bx(i)];
-  int a = (int)INS_A(i);
-  for (uint32_t n = 0; n < inner->nupvalues; n++) {
-    const UpvalueDesc *upvalue = &inner->upvalues[n];
-    if (!upvalue->in_stack) {
-      require(v, upvalue->index < v->p->nupvalues, "upvalue out of range");
-    } else {
-      if (upvalue->index != a) reads(v, upvalue->index, 1);
-      exposes(v, upvalue->index);
-    }
-  }
-  loses(v, a + 1);
-  writes(v, a, 1);
+/* A way out of the function after which this must hold for all registers. */
+static void leaves(Verifier *v, Fact fact) {
+  require(v, holds(v, fact, 0, v->p->max_stack), "variable not closed");
 }
 
 /* ---- the abstract run: instructions ---------------------------------------------------- */
 
-static void run_call(Verifier *v, Instruction i, const Instruction *previous) {
-  int a = (int)INS_A(i), b = (int)INS_B(i), c = (int)INS_C(i);
-  reads(v, a, b ? b : (int)INS_A(*previous) - a);
-  if (INS_OP(i) == OP_TAILCALL) {
-    leaves(v, c ? FACT_NO_CLOSE : FACT_FREE);
-    if (c) closes(v, 0);
+static void captures(Verifier *v, Instruction i) {
+  const Prototype *inner = v->p->p[INS_Bx(i)];
+  int a = (int)INS_A(i);
+  for (uint32_t n = 0; n < inner->nupvalues && v->error == NULL; n++) {
+    const UpvalueDesc *upvalue = &inner->upvalues[n];
+    if (!upvalue->in_stack) {
+      require(v, upvalue->index < v->p->nupvalues, "upvalue out of range");
+    } else {
+      require(v, upvalue->index < v->p->max_stack, "register out of range");
+      if (upvalue->index != a) reads(v, upvalue->index, 1);
+      exposes(v, upvalue->index);
+    }
   }
-  loses(v, a);
-  if (INS_OP(i) == OP_CALL && c > 1) writes(v, a, c - 1);
 }
 
-/* The registers that an instruction reads and writes as its format and flags say. */
-static void run_plain(Verifier *v, Instruction i) {
-  OpCode op = INS_OP(i);
-  uint32_t references = references_of(v, op);
-  bool sets_a = op_info[op].flags & OPFLAG_A;
-  if (references & REFERS_REG_B) reads(v, (int)INS_B(i), 1);
-  if (references & REFERS_REG_C) reads(v, (int)INS_C(i), 1);
-  if ((references & REFERS_REG_A) && !sets_a) reads(v, (int)INS_A(i), 1);
-  if (sets_a) writes(v, (int)INS_A(i), 1);
+static void relies_on(Verifier *v, Fact fact, int reg, const char *what) {
+  require(v, holds(v, fact, reg, reg + 1), what);
 }
 
-/* The state after instruction i (previous: the one before it in the code). */
-static void run_instruction(Verifier *v, Instruction i, const Instruction *previous) {
-  int a = (int)INS_A(i), b = (int)INS_B(i), c = (int)INS_C(i);
+/* What has to hold before i runs. */
+static void run_uses(Verifier *v, Instruction i, int top) {
+  const OpInfo *info = &op_info[INS_OP(i)];
+  RegisterRun runs[MOST_RUNS];
+  int a = (int)INS_A(i), n = op_registers(i, info->uses, top, runs);
+  for (int j = 0; j < n; j++) reads(v, runs[j].first, runs[j].n);
+  if (info->uses & OPERAND_TABLE) relies_on(v, FACT_TABLE, a, "list for no table");
+  if (info->uses & OPERAND_NUMERIC) relies_on(v, FACT_NUMERIC, a, "loop not prepared");
+  if (info->uses & OPERAND_GENERIC) relies_on(v, FACT_GENERIC, a, "loop not prepared");
+  if (info->uses & OPERAND_PBx) captures(v, i);
+  /* a variable to be closed keeps its link in the scratch */
+  if (info->sets & OPERAND_SCRATCH_A2) relies_on(v, FACT_NO_CLOSE, a + 2, out_of_order);
   switch (INS_OP(i)) {
-    case OP_LOADNIL: writes(v, a, b + 1); break;
-    case OP_NEWTABLE:
-      loses(v, a + 1);
-      writes(v, a, 1);
-      adds_fact(v, a, FACT_TABLE, 1);
-      break;
-    case OP_SELF: case OP_SELFK:
-      run_plain(v, i);
-      writes(v, a + 1, 1);
-      break;
-    case OP_CONCAT:
-      reads(v, a, b);
-      loses(v, a + 1);
-      writes(v, a, 1);
-      break;
-    case OP_CLOSE: closes(v, a); break;
-    case OP_TBC: marks_to_close(v, a); break;
-    case OP_TESTSET: reads(v, b, 1); break; /* the write is in run_jump */
-    case OP_CALL: case OP_TAILCALL: run_call(v, i, previous); break;
-    case OP_RETURN:
-      reads(v, a, b ? b - 1 : (int)INS_A(*previous) - a);
-      if (c == 0) leaves(v, FACT_FREE);
-      break;
-    case OP_RETURN0: leaves(v, FACT_FREE); break;
-    case OP_RETURN1:
-      reads(v, a, 1);
-      leaves(v, FACT_FREE);
-      break;
-    case OP_FORPREP: case OP_FORLOOP: reads(v, a, 3); break;
-    case OP_TFORPREP:
-      reads(v, a, 4);
-      require(v, facts_of(v, a + 2) & FACT_NO_CLOSE, "variables to be closed out of order"); /* its scratch is written */
-      marks_to_close(v, a + 3);
-      adds_fact(v, a, FACT_GENERIC, 3);
-      break;
-    case OP_TFORCALL:
-      require(v, facts_of(v, a) & FACT_GENERIC, "loop not prepared");
-      facts_of(v, a + 6); /* the call of the iterator needs so many */
-      loses(v, a + 4);
-      writes(v, a + 4, c);
-      break;
-    case OP_TFORLOOP: reads(v, a + 4, 1); break;
-    case OP_SETLIST:
-      reads(v, a + 1, b ? b : (int)INS_A(*previous) - (a + 1));
-      require(v, facts_of(v, a) & FACT_TABLE, "list for no table");
-      break;
-    case OP_CLOSURE: run_closure(v, i); break;
-    case OP_VARARG:
-      if (c == 0) loses(v, a);
-      else writes(v, a, c - 1);
-      break;
-    default: run_plain(v, i);
+    case OP_TAILCALL: leaves(v, INS_C(i) ? FACT_NO_CLOSE : FACT_PRIVATE); break;
+    case OP_RETURN: if (INS_C(i) == 0) leaves(v, FACT_PRIVATE); break;
+    case OP_RETURN0: case OP_RETURN1: leaves(v, FACT_PRIVATE); break;
+    default: break;
   }
+}
+
+/* The registers that i writes, where it does. */
+static void run_writes(Verifier *v, Instruction i, bool certain) {
+  RegisterRun runs[MOST_RUNS];
+  int n = op_registers(i, op_info[INS_OP(i)].sets, 0, runs);
+  for (int j = 0; j < n; j++) {
+    if (certain) writes(v, runs[j].first, runs[j].n);
+    else spoils(v, runs[j].first, runs[j].n);
+  }
+}
+
+static void run_gains(Verifier *v, Instruction i) {
+  uint32_t sets = op_info[INS_OP(i)].sets;
+  int a = (int)INS_A(i);
+  if (sets & OPERAND_PENDING_A) marks_to_close(v, a);
+  if (sets & OPERAND_PENDING_A3) marks_to_close(v, a + 3);
+  if (sets & OPERAND_TABLE) gains_if_private(v, FACT_TABLE, a, 1);
+  if (sets & OPERAND_NUMERIC) gains_if_private(v, FACT_NUMERIC, a, 3);
+  if (sets & OPERAND_GENERIC) gains_if_private(v, FACT_GENERIC, a, 3);
+}
+
+static void run_losses(Verifier *v, Instruction i) {
+  int from = op_loses_from(i);
+  if (INS_OP(i) == OP_CLOSE) closes(v, (int)INS_A(i));
+  if (INS_OP(i) == OP_TAILCALL && INS_C(i)) closes(v, 0);
+  if (from >= 0) loses(v, from);
 }
 
 /* ---- the abstract run: paths --------------------------------------------------------------- */
 
+static void swap_pending(Verifier *v, uint32_t a, uint32_t b) {
+  uint64_t target = v->pending[a];
+  v->pending[a] = v->pending[b];
+  v->pending[b] = target;
+}
+
+/* What lies behind is for the next round, so that it meets all that this one has lost. */
+static void push_pending(Verifier *v, uint32_t target) {
+  if (v->marks[target] & WORD_PENDING) return;
+  v->marks[target] |= WORD_PENDING;
+  uint64_t round = v->running >> 32;
+  if (target <= (uint32_t)v->running) round++;
+  uint32_t at = v->npending++;
+  v->pending[at] = round << 32 | target;
+  for (uint32_t parent; at > 0 && v->pending[parent = (at - 1) / 2] > v->pending[at]; at = parent)
+    swap_pending(v, at, parent);
+}
+
+static uint32_t pop_pending(Verifier *v) {
+  uint32_t at = 0, child;
+  v->running = v->pending[0];
+  v->pending[0] = v->pending[--v->npending];
+  for (; (child = 2 * at + 1) < v->npending; at = child) {
+    if (child + 1 < v->npending && v->pending[child + 1] < v->pending[child]) child++;
+    if (v->pending[at] <= v->pending[child]) break;
+    swap_pending(v, at, child);
+  }
+  uint32_t target = (uint32_t)v->running;
+  v->marks[target] &= (uint8_t)~WORD_PENDING;
+  return target;
+}
+
 /* Intersects the state of a target with the current one. */
 static void merge(Verifier *v, uint32_t target) {
-  uint8_t *known = &v->facts[(size_t)v->state_of[target] * v->p->max_stack];
-  bool changed = false;
-  for (int reg = 0; reg < v->p->max_stack; reg++) {
-    uint8_t facts = known[reg] & v->now[reg];
-    changed |= facts != known[reg];
-    known[reg] = facts;
+  uint64_t *known = &v->states[v->state_of[target] * v->state_words], lost = 0;
+  if (!(v->marks[target] & WORD_REACHED)) {
+    v->marks[target] |= WORD_REACHED;
+    memcpy(known, v->now.holds, v->state_words * sizeof *known);
+    push_pending(v, target);
+    return;
   }
-  if (!changed) return;
-  v->marks[target] |= WORD_PENDING;
-  if (target < v->lowest_pending) v->lowest_pending = target;
+  for (size_t w = 0; w < v->state_words; w++) {
+    lost |= known[w] & ~v->now.holds[w];
+    known[w] &= v->now.holds[w];
+  }
+  if (lost) push_pending(v, target);
 }
 
-/* The end of a loop whose registers begin at R[A]: when it goes on, it writes some and
- * stays what it was. */
-static void run_back_edge(Verifier *v, int first, int n, uint8_t kept_fact, uint32_t target) {
-  uint8_t before[NREGISTERS];
-  int a = kept_fact == FACT_NUMERIC ? first : first - 2;
-  spoils(v, first, n);
-  memcpy(before, v->now, sizeof before);
-  writes(v, first, n);
-  v->now[a] |= kept_fact;
-  merge(v, target);
-  memcpy(v->now, before, sizeof before);
-}
-
-/* The jump of the instruction at pc, if it has one; what differs from going on
- * to the next instruction happens here. */
-static void run_jump(Verifier *v, Instruction i, uint32_t pc) {
-  int a = (int)INS_A(i);
-  if (!jumps(i)) return;
-  uint32_t target = (uint32_t)jump_target(i, pc);
-  switch (INS_OP(i)) {
-    case OP_FORPREP:
-      spoils(v, a, 4);
-      merge(v, target);
-      writes(v, a, 4); /* the loop runs */
-      adds_fact(v, a, FACT_NUMERIC, 3);
-      break;
-    case OP_FORLOOP:
-      require(v, facts_of(v, a) & FACT_NUMERIC, "loop not prepared");
-      run_back_edge(v, a, 4, FACT_NUMERIC, target);
-      break;
-    case OP_TFORLOOP:
-      run_back_edge(v, a + 2, 1, v->now[a] & FACT_GENERIC, target);
-      loses(v, a + 4); /* what TFORCALL left there when it found no further value */
-      break;
-    case OP_TESTSET:
-      spoils(v, a, 1);
-      merge(v, target); /* no write: the jump in the next word is passed over */
-      writes(v, a, 1);
-      break;
-    default: merge(v, target);
+/* What i sets, on each of the ways on. What it sets on one of them is spoiled on the other. */
+static void run_sets(Verifier *v, Instruction i, uint32_t pc) {
+  uint32_t sets = op_info[INS_OP(i)].sets;
+  int64_t target = op_jump_target(i, pc);
+  if (!(sets & (OPERAND_ON_JUMP | OPERAND_ON_NEXT))) {
+    run_losses(v, i);
+    run_writes(v, i, true);
+    run_gains(v, i);
+    if (target >= 0) merge(v, (uint32_t)target);
+    return;
+  }
+  run_writes(v, i, false);
+  if (sets & OPERAND_ON_NEXT) {
+    merge(v, (uint32_t)target);
+    run_writes(v, i, true);
+    run_gains(v, i);
+  } else {
+    State next = v->now;
+    run_writes(v, i, true);
+    run_gains(v, i);
+    merge(v, (uint32_t)target);
+    v->now = next;
+    run_losses(v, i);
   }
 }
 
@@ -499,15 +521,16 @@ static bool goes_on(Instruction i) {
 /* Runs from pc, with the state v->now, up to a target or the end of the path. */
 static void run_path(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
-  const Instruction *previous = NULL;
+  int top = 0;
   for (;;) {
-    const Instruction *i = &p->code[pc];
-    run_instruction(v, *i, previous);
+    Instruction i = p->code[pc];
+    require(v, v->steps_left-- > 0, "too complicated");
+    run_uses(v, i, top);
     if (v->error) return;
-    run_jump(v, *i, pc);
-    if (v->error || !goes_on(*i)) return;
-    previous = i;
-    pc += (uint32_t)op_length(INS_OP(*i));
+    run_sets(v, i, pc);
+    if (v->error || !goes_on(i)) return;
+    top = (int)INS_A(i);
+    pc += (uint32_t)op_length(INS_OP(i));
     if (pc >= p->ncode) {
       fail(v, "code without end");
       return;
@@ -520,30 +543,26 @@ static void run_path(Verifier *v, uint32_t pc) {
 }
 
 static void load_state(Verifier *v, uint32_t target) {
-  memcpy(v->now, &v->facts[(size_t)v->state_of[target] * v->p->max_stack], v->p->max_stack);
+  const uint64_t *known = &v->states[v->state_of[target] * v->state_words];
+  memcpy(v->now.holds, known, v->state_words * sizeof *known);
 }
 
-/* No way to a target is known yet; the first one found always loses facts, for
- * no register is the base of both kinds of loops. */
 static bool init_states(Verifier *v) {
-  size_t size = (size_t)v->ntargets * v->p->max_stack;
-  v->facts = stress_allocation_fails() ? NULL : malloc(size + 1);
-  if (v->facts == NULL) return false;
-  memset(v->facts, FACT_ALL, size);
-  return true;
+  size_t size = (size_t)v->ntargets * v->state_words;
+  v->states = stress_allocation_fails() ? NULL : malloc(size * sizeof *v->states + 1);
+  v->pending = malloc(v->ntargets * sizeof *v->pending + 1);
+  return v->states != NULL && v->pending != NULL;
 }
 
 static void check_paths(Verifier *v) {
   const Prototype *p = v->p;
-  v->lowest_pending = p->ncode;
-  memset(v->now, FACT_FREE, NREGISTERS);
+  v->steps_left = (int64_t)p->ncode * STEPS_PER_WORD + STEPS_AT_LEAST;
+  closes(v, 0);
   writes(v, 0, p->nparams);
   if (v->marks[0] & WORD_TARGET) merge(v, 0);
   else run_path(v, 0);
-  while (v->error == NULL && v->lowest_pending < p->ncode) {
-    uint32_t pc = v->lowest_pending++;
-    if (!(v->marks[pc] & WORD_PENDING)) continue;
-    v->marks[pc] &= (uint8_t)~WORD_PENDING;
+  while (v->error == NULL && v->npending > 0) {
+    uint32_t pc = pop_pending(v);
     load_state(v, pc);
     run_path(v, pc);
   }
@@ -562,7 +581,8 @@ static void check_locals(Verifier *v) {
   for (uint32_t n = 0; n < p->nlocals; n++) {
     const LocalVar *local = &p->locals[n];
     bool sound = local->name && local->start_pc <= local->end_pc && local->end_pc <= p->ncode;
-    require(v, sound && (n == 0 || p->locals[n - 1].start_pc <= local->start_pc), "bad local variable");
+    bool in_order = n == 0 || p->locals[n - 1].start_pc <= local->start_pc;
+    require(v, sound && in_order, "bad local variable");
     if (v->error) break;
     change[local->start_pc]++;
     change[local->end_pc]--;
@@ -588,6 +608,8 @@ const char *verify_prototype(const Prototype *p) {
   Verifier *v = stress_allocation_fails() ? NULL : calloc(1, sizeof *v);
   if (v == NULL) return verify_no_memory;
   v->p = p;
+  v->ngroups = (p->max_stack + 63) / 64;
+  v->state_words = (size_t)v->ngroups * FACT_COUNT;
   v->marks = calloc(p->ncode + 1, sizeof *v->marks);
   v->state_of = calloc(p->ncode + 1, sizeof *v->state_of);
   if (v->marks == NULL || v->state_of == NULL) fail(v, verify_no_memory);
@@ -598,7 +620,8 @@ const char *verify_prototype(const Prototype *p) {
     else fail(v, verify_no_memory);
   }
   const char *error = v->error;
-  free(v->facts);
+  free(v->states);
+  free(v->pending);
   free(v->state_of);
   free(v->marks);
   free(v);

@@ -40,8 +40,8 @@ refused({stack = 8, params = 1, code = {
   "variables to be closed out of order")
 
 -- Every way back has a safe point.
-refused({stack = 2, code = {op.LOADTRUE(0), op.JMP(-1), op.RETURN0(0)}}, "jump to nowhere")
-refused({stack = 2, code = {op.LOADTRUE(0), op.TEST(0, 0, 1), op.JMP(-3), op.RETURN0(0)}}, "jump to nowhere")
+refused({stack = 2, code = {op.LOADTRUE(0), op.JMP(-1), op.RETURN0(0)}}, "loop without safe point")
+refused({stack = 2, code = {op.LOADTRUE(0), op.TEST(0, 0, 1), op.JMP(-3), op.RETURN0(0)}}, "loop without safe point")
 assert(chunk.load {stack = 2, code = {op.LOADTRUE(0), op.LOOP(-1), op.RETURN0(0)}})
 
 refused({stack = 2, code = {op.RETURN0(255)}}, "register out of range")
