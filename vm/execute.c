@@ -41,6 +41,7 @@
  * marks or clears every slot, so they are never dangling.
  */
 #include "interp.h"
+#include "check_instruction.h"
 #include "compiler.h"
 #include "debuginfo.h"
 #include "func.h"
@@ -337,7 +338,12 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define KC (k + ARG_C)
 #define CLOSURE_OF_FRAME as_lua_closure(base - 1)
 
-#define NEXT do { unsigned op = *(const uint8_t *)pc; pc++; goto *dispatch[op]; } while (0)
+#ifdef SAROS_DEBUG
+#define CHECK_INSTRUCTION check_instruction(L, pc, base, k)
+#else
+#define CHECK_INSTRUCTION ((void)0)
+#endif
+#define NEXT do { CHECK_INSTRUCTION; unsigned op = *(const uint8_t *)pc; pc++; goto *dispatch[op]; } while (0)
 #define CASE(name) L_##name
 #define SAVE do { CallInfo *frame = L->ci; frame->u.lua.pc = pc; L->top = frame->top; } while (0)
 #define RELOAD (base = L->ci->func + 1, dispatch = L->dispatch)

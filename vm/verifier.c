@@ -31,7 +31,7 @@
  * round a thousand: there is a budget (STEPS_PER_WORD), beyond which it is refused.
  *
  * The code generator keeps all of these rules, and builds with asserts verify
- * what it makes, and assert while it runs what is shown here.
+ * what it makes, and assert while it runs what is shown here (check_instruction.c).
  */
 #include "verifier.h"
 

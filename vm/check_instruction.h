@@ -1,0 +1,13 @@
+/* vm/check_instruction.h: the facts that the verifier shows, asserted where they are relied
+ * on. Builds with asserts only. */
+#ifndef SAROS_VM_CHECK_INSTRUCTION_H
+#define SAROS_VM_CHECK_INSTRUCTION_H
+
+#include "domain.h"
+
+/* Asserts that the frame L->ci may run the instruction at pc, its registers being at base
+ * and its constants at k. */
+void check_instruction(const lua_State *L, const Instruction *pc, const TValue *base,
+                       const TValue *k);
+
+#endif
