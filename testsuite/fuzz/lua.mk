@@ -1,5 +1,5 @@
-# Hostile guests: fuzzers of source text, binary chunks, patterns, formats, numerals and
-# (with libffi) C declarations.
+# Hostile guests: fuzzers of source text, binary chunks, code that the verifier accepts,
+# patterns, formats, numerals and (with libffi) C declarations.
 # All of Saros is built anew for them with clang, libFuzzer, AddressSanitizer and
 # UndefinedBehaviorSanitizer, asserts, and all but small objects from malloc, whatever
 # this build is (but for NULL + 0, which it uses). Results of patterns, formats and numerals are compared with those of
@@ -10,7 +10,7 @@
 # What is new is kept in testsuite/fuzz/found-NAME of the build directory, what fails
 # beside it. `make fuzz` runs these too.
 
-LUA_FUZZERS = source chunk pattern format number
+LUA_FUZZERS = source chunk code pattern format number
 if HAVE_FFI
 LUA_FUZZERS += declaration
 endif
@@ -28,6 +28,8 @@ testsuite/fuzz/lua/%.o: $(top_srcdir)/%.c
 testsuite/fuzz/lua_%_fuzzer: $(top_srcdir)/testsuite/fuzz/lua_%_fuzzer.c $(lua_fuzz_objects)
 	$(AM_V_CCLD)$(CLANG) $(LUA_FUZZ_FLAGS) -fsanitize=fuzzer $< $(lua_fuzz_objects) $(LIBFFI_LIBS) -lpthread -ldl -lm -o $@ || \
 	  { echo "no libFuzzer? (Debian package: libclang-rt-14-dev)"; exit 1; }
+
+.SECONDARY: $(lua_fuzz_objects)
 
 # The words of the languages, for mutations byte by byte.
 testsuite/fuzz/lua.dict: $(top_srcdir)/vm/tokens.def $(top_srcdir)/stdlib/ffi_keywords.def
@@ -58,4 +60,5 @@ clean-local: clean-fuzz-lua
 clean-fuzz-lua:
 	rm -rf testsuite/fuzz/lua testsuite/fuzz/lua.dict testsuite/fuzz/found-* \
 	  testsuite/fuzz/lua_source_fuzzer testsuite/fuzz/lua_chunk_fuzzer testsuite/fuzz/lua_pattern_fuzzer \
+	  testsuite/fuzz/lua_code_fuzzer \
 	  testsuite/fuzz/lua_format_fuzzer testsuite/fuzz/lua_number_fuzzer testsuite/fuzz/lua_declaration_fuzzer
