@@ -1,6 +1,7 @@
 /* runtime/heap_extent.c: memory of large allocations that are not huge.
  *
- * An extent is 8 MiB, aligned to its size, of granules of 1 KiB. Its first granules hold an
+ * An extent is up to 8 MiB of granules of 1 KiB, aligned to 8 MiB; the first ones of a domain are
+ * smaller, which counts where addresses are limited. Its first granules hold an
  * Extent: a bit for each granule says whether it is in use. An allocation is a run of
  * granules: the first that is free and long enough in the first extent that has one
  * (address-ordered first fit, which keeps the free memory together; P. Wilson, M. Johnstone et al.,
@@ -28,10 +29,11 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, size) ((void)(p), (void)(size))
 #endif
 
-#define EXTENT_SIZE ((size_t)8 << 20)
+#define EXTENT_SIZE ((size_t)8 << 20) /* of the largest, and the alignment of all */
+#define EXTENT_LEAST ((size_t)1 << 20)
 #define GRANULE_SHIFT 10
 #define GRANULE ((size_t)1 << GRANULE_SHIFT)
-#define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE))
+#define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE)) /* of the largest; those that others lack are in use */
 #define WORDS (GRANULES / 64)
 #define PAGE ((size_t)4096)
 #define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
@@ -40,6 +42,7 @@
 
 typedef struct Extent {
   struct Extent *next;
+  uint32_t granules; /* all that it has, its first ones included */
   uint32_t free;    /* granules */
   uint32_t longest; /* no free run is longer */
   uint32_t trimmed; /* granules that the present walk is done with */
@@ -129,28 +132,43 @@ static uint32_t find_run(Extent *e, uint32_t n) {
 
 /* ---- extents --------------------------------------------------------------------------- */
 
-static Extent *new_extent(Heap *h) {
-  size_t size;
-  Extent *e = mapping_take(EXTENT_SIZE, EXTENT_SIZE, EXTENT_SIZE, &size);
-  if (e == NULL && (e = mapping_new(EXTENT_SIZE, EXTENT_SIZE)) == NULL) return NULL;
+static size_t extent_bytes(const Extent *e) { return (size_t)e->granules << GRANULE_SHIFT; }
+
+/* As large as all that there are, within the limits, and with room for n granules. */
+static size_t next_size(const Heap *h, uint32_t n) {
+  size_t least = (size_t)(n + FIRST) << GRANULE_SHIFT, size = EXTENT_LEAST;
+  while (size < EXTENT_SIZE && (size < least || size < h->extent_bytes)) size *= 2;
+  return size;
+}
+
+static Extent *new_extent(Heap *h, uint32_t n) {
+  size_t size = next_size(h, n), taken;
+  Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
+  if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
   bool reused = e->reused;
   memset(e, 0, sizeof *e);
-  if (reused) memset(e->touched, 0xff, sizeof e->touched);
+  e->granules = (uint32_t)(size >> GRANULE_SHIFT);
 #define TAKE(word, mask) (e->used[word] |= (mask), e->touched[word] |= (mask))
   FOR_WORDS(0, FIRST, TAKE)
 #undef TAKE
-  e->free = e->longest = GRANULES - FIRST;
+#define TAKE(word, mask) (e->used[word] |= (mask))
+  FOR_WORDS(e->granules, GRANULES - e->granules, TAKE)
+#undef TAKE
+#define TOUCH(word, mask) (e->touched[word] |= (mask))
+  if (reused) FOR_WORDS(FIRST, e->granules - FIRST, TOUCH)
+#undef TOUCH
+  e->free = e->longest = e->granules - FIRST;
   if (reused) h->extent_idle += (size_t)e->free << GRANULE_SHIFT;
-  h->extent_bytes += EXTENT_SIZE;
-  ASAN_POISON_MEMORY_REGION(address_of(e, FIRST), EXTENT_SIZE - (size_t)FIRST * GRANULE);
+  h->extent_bytes += size;
+  ASAN_POISON_MEMORY_REGION(address_of(e, FIRST), size - (size_t)FIRST * GRANULE);
   return e;
 }
 
 static void unlink_extent(Heap *h, Extent **link) {
   Extent *e = *link;
   *link = e->next;
-  h->extent_bytes -= EXTENT_SIZE;
-  ASAN_UNPOISON_MEMORY_REGION(e, EXTENT_SIZE);
+  h->extent_bytes -= extent_bytes(e);
+  ASAN_UNPOISON_MEMORY_REGION(e, extent_bytes(e));
 }
 
 void *extent_alloc(Heap *h, size_t size) {
@@ -159,7 +177,7 @@ void *extent_alloc(Heap *h, size_t size) {
   for (; (e = *link) != NULL; link = &e->next)
     if (e->longest >= n && (i = find_run(e, n)) != 0) break;
   if (e == NULL) {
-    if ((e = *link = new_extent(h)) == NULL) return NULL;
+    if ((e = *link = new_extent(h, n)) == NULL) return NULL;
     i = FIRST;
   }
   take_run(h, e, i, n);
@@ -172,7 +190,7 @@ bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
   Extent *e = extent_of(p);
   uint32_t i = granule_of(p), old = granules_for(old_size), n = granules_for(size);
   if (n > old) {
-    if (i + n > GRANULES || next_bit(e->used, i + old, true) < i + n) return false;
+    if (i + n > e->granules || next_bit(e->used, i + old, true) < i + n) return false;
     take_run(h, e, i + old, n - old);
   } else if (n < old) {
     give_run(h, e, i + n, old - n);
@@ -249,10 +267,10 @@ size_t extent_trim(Heap *h, bool now) {
   e->trimmed = 0;
   note_idle(h, e);
   bool touched = false;
-  for (uint32_t w = 1; w < WORDS && !touched; w++) touched = e->touched[w] != 0;
-  if (e->free == GRANULES - FIRST && !touched) {
+  for (uint32_t w = 1; w < WORDS && !touched; w++) touched = e->touched[w] != 0; /* word 0: the first granules */
+  if (e->free == e->granules - FIRST && !touched) {
     unlink_extent(h, h->trim_extent);
-    mapping_unmap(e, EXTENT_SIZE);
+    mapping_unmap(e, extent_bytes(e));
   } else {
     h->trim_extent = &e->next;
   }
@@ -263,7 +281,7 @@ void extent_close(Heap *h) {
   for (Extent *e; (e = h->extents) != NULL;) {
     unlink_extent(h, &h->extents);
     e->reused = true;
-    mapping_give(e, EXTENT_SIZE);
+    mapping_give(e, extent_bytes(e));
   }
   h->extent_idle = 0;
 }

@@ -202,7 +202,6 @@ static void check_neighbours(Verifier *v, const Instruction *previous, uint32_t 
   }
   if (INS_OP(i) == OP_TFORCALL)
     require(v, pc + 1 < p->ncode && INS_OP(next) == OP_TFORLOOP && INS_A(next) == INS_A(i), "loop without end");
-  require(v, INS_OP(i) != OP_JMP || INS_sJ(i) >= 0, "loop without safe point"); /* that is a LOOP */
   if (INS_OP(i) == OP_TFORLOOP) require(v, previous && INS_OP(*previous) == OP_TFORCALL, "loop without call");
   if (leaves_open(i)) require(v, pc + 1 < p->ncode, "open results not consumed");
 }
