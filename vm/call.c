@@ -134,12 +134,13 @@ _Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status
   value_copy(from->top++, co->top - 1);
   co->top--;
   CallInfo *caller = from->ci->prev;
-  if (status != LUA_ERRMEM && is_string(from->top - 1) && is_lua_frame(caller)) {
+  const int line = is_lua_frame(caller) ? frame_current_line(caller) : -1;
+  if (status != LUA_ERRMEM && is_string(from->top - 1) && line > 0) { /* as luaL_where: not when stripped */
     char where[LUA_IDSIZE];
     const String *source = frame_closure(caller)->p->source;
     if (source != NULL) chunk_id(where, source->data, string_len(source));
     else strcpy(where, "?");
-    string_format(from, "%s:%d: ", where, frame_current_line(caller));
+    string_format(from, "%s:%d: ", where, line);
     TValue swap;
     value_copy(&swap, from->top - 1);
     value_copy(from->top - 1, from->top - 2);
