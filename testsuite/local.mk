@@ -24,6 +24,7 @@ include testsuite/concurrency/local.mk
 include testsuite/faults/local.mk
 include testsuite/fuzz/local.mk
 include testsuite/fuzz/lua.mk
+include testsuite/fuzz/programs.mk
 include testsuite/model/local.mk
 include testsuite/ffi/local.mk
 

@@ -1,0 +1,42 @@
+-- What differs on purpose between Saros and the lua5.4 it is compared with, in one
+-- place. doc/LUA.md says the same to users. Each rule has its reason.
+
+local Differences = {}
+
+-- A program whose log (under lua5.4) has one of these is not compared.
+Differences.skipped = {
+  { "stack overflow", "how deep calls may nest differs (doc/LUA.md, Limits)" },
+  { "not enough memory", "what memory suffices for differs" },
+  { "error in error handling",
+      "how often a handler that fails is called again depends on the C stack there" },
+  { "C stack overflow", "the same" },
+  { "out of fuel", "what runs after the end of the fuel is not worth comparing" },
+  { '"attempt to call a nil value"',
+      "5.4.4 calls this in vararg functions when __concat returned nil amidst of a .. b .. c" },
+}
+
+-- Both logs are rewritten by these before they are compared: { pattern, replacement, reason }.
+Differences.rewritten = {
+  { "[%w?=]+:[%d?-]+: (attempt to divide by zero)", "%1", "5.4.4 may name an earlier line" },
+  { "[%w?=]+:[%d?-]+: (attempt to perform 'n[/%%]+0')", "%1", "5.4.4 may name an earlier line" },
+  { "bad argument #%d to 'fmod' %b()", "bad argument to 'fmod'",
+      "which of two wrong arguments is named (doc/LUA.md)" },
+  { "bad argument #%d to 'gsub' %b()", "bad argument to 'gsub'", "the same" },
+  { "(attempt to concatenate a %w+ value) %(local '[%w_]+'%)", "%1",
+      "5.4.4 may not name it when a __concat ran before" },
+  { "bad argument #[12] to 'remove'", "bad argument # to 'remove'",
+      "5.4.4 names #1, 5.4.8 and Saros #2" },
+}
+
+function Differences.skip(log)
+  for _, rule in ipairs(Differences.skipped) do
+    if log:find(rule[1], 1, true) then return rule[2] end
+  end
+end
+
+function Differences.rewrite(log)
+  for _, rule in ipairs(Differences.rewritten) do log = log:gsub(rule[1], rule[2]) end
+  return log
+end
+
+return Differences

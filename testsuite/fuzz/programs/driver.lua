@@ -1,0 +1,82 @@
+-- What runs in the process under test: `lua driver.lua BATCH`.
+--
+-- A batch is a file of programs, each behind a line `--== NAME MODE`. Each runs in an
+-- environment of its own, in its mode, and its log is printed behind `== NAME`. Modes:
+--   plain      as it is
+--   dump       through string.dump and load
+--   strip      the same without debug information
+--   coroutine  in a coroutine that is driven to its end
+--   steps      with a count hook that takes a step of the collector
+--   lines      with a line hook, its lines in the log
+
+local here = arg[0]:match("^(.*)/") or "."
+package.path = here .. "/?.lua;" .. package.path
+local new_environment = require "prelude"
+
+local function read_all(name)
+  local file = assert(io.open(name, "rb"))
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+local function through_dump(f, strip, env)
+  local copy = assert(load(string.dump(f, strip), "=d", "b", env))
+  return copy
+end
+
+local modes = {}
+
+function modes.plain(f) return pcall(f, "arg", 2) end
+function modes.dump(f, env) return pcall(through_dump(f, false, env), "arg", 2) end
+function modes.strip(f, env) return pcall(through_dump(f, true, env), "arg", 2) end
+
+function modes.coroutine(f, env)
+  return pcall(env.drive, coroutine.create(f), "arg", 2)
+end
+
+function modes.steps(f)
+  debug.sethook(function() collectgarbage("step") end, "", 7)
+  return pcall(f, "arg", 2)
+end
+
+function modes.lines(f, _, write)
+  local last
+  debug.sethook(function(_, line)
+    -- Which elements table.sort compares, and how often, is its own matter.
+    local caller = debug.getinfo(3, "f")
+    if debug.getinfo(2, "S").source == "=p" and not (caller and caller.func == table.sort) then
+      write("line " .. line .. (line == last and " again" or ""))
+      last = line
+    end
+  end, "l")
+  return pcall(f, "arg", 2)
+end
+
+local function run(name, mode, text)
+  local lines = {}
+  local function write(line) lines[#lines + 1] = line end
+  local env = new_environment(write)
+  local f, message = load(text, "=p", "t", env)
+  if f then
+    env.L("end", modes[mode](f, env, write))
+    debug.sethook()
+    for _, value in ipairs { 1, true, print } do debug.setmetatable(value, nil) end
+    debug.setmetatable(nil, nil)
+  else
+    write("does not compile: " .. message)
+  end
+  io.write("== ", name, "\n", table.concat(lines, "\n"), "\n")
+  io.flush()
+end
+
+local batch = read_all(arg[1])
+local at = 1
+while true do
+  local _, stop, name, mode = batch:find("^%-%-== (%S+) (%S+)\n", at)
+  if not stop then break end
+  local following = batch:find("\n--== ", stop, true)
+  run(name, mode, batch:sub(stop + 1, following or #batch))
+  if not following then break end
+  at = following + 1
+end
