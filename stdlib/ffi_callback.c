@@ -33,6 +33,7 @@ struct Callback {
   Callback *next, **link; /* in Ffi.all_callbacks */
   unsigned running;       /* activations */
   bool freed;             /* while it ran */
+  bool shared;            /* made by callback_shared */
 };
 
 /* ---- being called ------------------------------------------------------------------- */
@@ -55,12 +56,12 @@ static void push_argument(lua_State *L, CType *t, void *p) {
 static void store_result(lua_State *L, CType *t, void *result, const TValue *o) {
   Blame blame = {BLAME_OTHER, 0, NULL, "result of a callback"};
   if (!is_integer_type(t)) {
-    convert_store(L, t, result, o, CONVERT_IMPLICIT, &blame);
+    convert_store(L, t, result, o, CONVERT_ARGUMENT, &blame);
     return;
   }
   uint64_t value = 0;
   CNumber number;
-  convert_store(L, t, &value, o, CONVERT_IMPLICIT, &blame);
+  convert_store(L, t, &value, o, CONVERT_ARGUMENT, &blame);
   convert_load_number(t, &value, &number);
   *(ffi_arg *)result = number.v.u;
 }
@@ -163,7 +164,7 @@ static Callback *make(lua_State *L, CType *function) {
   cb->ffi = function->ffi;
   cb->function = function;
   cb->running = 0;
-  cb->freed = false;
+  cb->freed = cb->shared = false;
   if (ffi_prep_closure_loc(cb->closure, &plan->cif, entry, cb, cb->code) != FFI_OK) {
     ffi_closure_free(cb->closure);
     free(cb);
@@ -190,16 +191,20 @@ static void register_code(lua_State *L, Callback *cb, bool present) {
   table_set(L, cb->ffi->callbacks, &key, &value);
 }
 
-void *callback_new(lua_State *L, CType *function_type, const TValue *function) {
+static Callback *make_for(lua_State *L, CType *function_type, const TValue *function) {
   Callback *cb = make(L, function_type);
   set_function(L, cb, function);
   register_code(L, cb, true);
-  return cb->code;
+  return cb;
 }
 
-/* The table of function -> code of a function type, in Ffi.implicit. */
-static Table *implicit_table(lua_State *L, CType *function_type) {
-  Table *all = function_type->ffi->implicit;
+void *callback_new(lua_State *L, CType *function_type, const TValue *function) {
+  return make_for(L, function_type, function)->code;
+}
+
+/* The table of function -> code of a function type, in Ffi.shared. */
+static Table *shared_table(lua_State *L, CType *function_type) {
+  Table *all = function_type->ffi->shared;
   TValue key, value;
   set_light(&key, function_type);
   const TValue *found = table_get(all, &key);
@@ -209,15 +214,16 @@ static Table *implicit_table(lua_State *L, CType *function_type) {
   return as_table(&value);
 }
 
-void *callback_implicit(lua_State *L, CType *function_type, const TValue *function) {
-  Table *made = implicit_table(L, function_type);
+void *callback_shared(lua_State *L, CType *function_type, const TValue *function) {
+  Table *made = shared_table(L, function_type);
   const TValue *found = table_get(made, function);
   if (found->tag == TAG_LIGHTUSERDATA) return found->v.p;
-  void *code = callback_new(L, function_type, function);
+  Callback *cb = make_for(L, function_type, function);
+  cb->shared = true;
   TValue value;
-  set_light(&value, code);
+  set_light(&value, cb->code);
   table_set(L, made, function, &value);
-  return code;
+  return cb->code;
 }
 
 Callback *callback_find(Ffi *ffi, void *code) {
@@ -248,23 +254,9 @@ static Callback *check_callback(lua_State *L, Cdata **cdata) {
   memcpy(&code, cd->address, sizeof code);
   Callback *cb = callback_find(cd->type->ffi, code);
   if (cb == NULL) luaL_argerror(L, 1, "not a callback, or one that was freed");
+  if (cb->shared) luaL_argerror(L, 1, "shared by all calls that the function was an argument of");
   *cdata = cd;
   return cb;
-}
-
-static void forget_implicit(lua_State *L, const Callback *cb, const TValue *function) {
-  Table *made = implicit_table(L, cb->function);
-  const TValue *found = table_get(made, function);
-  TValue none;
-  set_nil(&none);
-  if (found->tag == TAG_LIGHTUSERDATA && found->v.p == cb->code) table_set(L, made, function, &none);
-}
-
-static void forget_function(lua_State *L, Callback *cb) {
-  TValue key, old;
-  set_light(&key, cb);
-  value_copy(&old, table_get(cb->ffi->functions, &key));
-  if (!is_nil(&old)) forget_implicit(L, cb, &old);
 }
 
 /* callback:free(): its code must not be called any more; this pointer becomes NULL. */
@@ -273,7 +265,6 @@ int callback_free(lua_State *L) {
   Callback *cb = check_callback(L, &cd);
   TValue none;
   set_nil(&none);
-  forget_function(L, cb);
   set_function(L, cb, &none);
   register_code(L, cb, false);
   memset(cd->address, 0, sizeof(void *));
@@ -287,7 +278,6 @@ int callback_set(lua_State *L) {
   Cdata *cd;
   Callback *cb = check_callback(L, &cd);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  forget_function(L, cb);
   set_function(L, cb, argument(L, 2));
   return 0;
 }

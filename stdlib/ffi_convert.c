@@ -336,8 +336,9 @@ static bool cdata_pointer(const Cdata *cd, const CType *to, bool cast, void **re
   }
 }
 
-static bool to_pointer(lua_State *L, CType *t, const TValue *o, bool cast, void **result) {
+static bool to_pointer(lua_State *L, CType *t, const TValue *o, Conversion how, void **result) {
   CType *to = t->element;
+  bool cast = how == CONVERT_CAST;
   switch (tag_type(o->tag)) {
     case LUA_TNIL: *result = NULL; return true;
     case LUA_TLIGHTUSERDATA: *result = o->v.p; return true;
@@ -346,7 +347,7 @@ static bool to_pointer(lua_State *L, CType *t, const TValue *o, bool cast, void 
       return cast || accepts_string(to);
     case LUA_TFUNCTION:
       if (to->kind != CKIND_FUNCTION) return false;
-      *result = cast ? callback_new(L, to, o) : callback_implicit(L, to, o);
+      *result = how == CONVERT_ARGUMENT ? callback_shared(L, to, o) : callback_new(L, to, o);
       return true;
     case LUA_TNUMBER:
       if (!cast || !is_int(o)) return false;
@@ -375,7 +376,7 @@ static bool address_number(lua_State *L, CType *t, const TValue *o, CNumber *num
   void *p;
   if (is_function(o) || !is_integer_type(t)) return false;
   CType *void_pointer = ctype_pointer(L, t->ffi->basic[BASIC_VOID]);
-  if (!to_pointer(L, void_pointer, o, true, &p)) return false;
+  if (!to_pointer(L, void_pointer, o, CONVERT_CAST, &p)) return false;
   *number = int_number((int64_t)(uintptr_t)p);
   return true;
 }
@@ -405,11 +406,11 @@ static void store_reference(lua_State *L, CType *t, void *p, const TValue *o, co
   }
 }
 
-static void store_aggregate(lua_State *L, CType *t, void *p, const TValue *o, const Blame *blame) {
+static void store_aggregate(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame) {
   const Cdata *cd = cdata_of(o);
   if (cd == NULL) {
     if (!is_table(o) && !is_string(o)) convert_error(L, o, t, NULL, blame);
-    initialize_from(L, t, p, t->size, o);
+    initialize_from(L, t, p, t->size, o, how);
     return;
   }
   char *from;
@@ -430,11 +431,11 @@ void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion 
   void *pointer;
   switch (t->access) {
     case ACCESS_POINTER:
-      if (!to_pointer(L, t, o, how == CONVERT_CAST, &pointer)) convert_error(L, o, t, NULL, blame);
+      if (!to_pointer(L, t, o, how, &pointer)) convert_error(L, o, t, NULL, blame);
       STORE(void *, pointer);
       return;
     case ACCESS_REFERENCE: store_reference(L, t, p, o, blame); return;
-    case ACCESS_AGGREGATE: store_aggregate(L, t, p, o, blame); return;
+    case ACCESS_AGGREGATE: store_aggregate(L, t, p, o, how, blame); return;
     case ACCESS_NONE: convert_error(L, o, t, NULL, blame);
     default: store_number(L, t, p, o, how, blame);
   }

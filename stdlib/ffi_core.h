@@ -187,7 +187,7 @@ struct Ffi {
   Table *finalizers; /* weak keys: cdata -> function of ffi.gc */
   Table *callbacks;  /* code address -> Callback */
   Table *functions;  /* Callback -> guest function */
-  Table *implicit;   /* function type -> table: guest function -> code address */
+  Table *shared;     /* function type -> table: guest function -> code address */
   Table *cdata_metatable;
   Table *ctype_metatable;
   char *block;       /* free part of the newest block */
@@ -313,7 +313,11 @@ typedef struct Blame {
   const char *owner;     /* name of the function, or NULL; BLAME_OTHER: what it is ("member") */
 } Blame;
 
-typedef enum Conversion { CONVERT_IMPLICIT, CONVERT_CAST, CONVERT_ARGUMENT } Conversion;
+typedef enum Conversion {
+  CONVERT_IMPLICIT, /* into memory that the program has: initializers, assignments */
+  CONVERT_CAST,
+  CONVERT_ARGUMENT  /* for C: arguments, results of callbacks */
+} Conversion;
 
 /* Writes the Lua value to memory of type t; raises when it does not convert. */
 void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame);
@@ -334,7 +338,7 @@ void *convert_address(lua_State *L, int arg, bool writes);
  * index `first` on. */
 void initialize(lua_State *L, CType *t, char *p, size_t size, int first, int n);
 /* The same from a table or string: for assignments to aggregates. */
-void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o);
+void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o, Conversion how);
 
 /* ---- ffi_cdata.c -------------------------------------------------------------------------------------- */
 
@@ -380,11 +384,12 @@ void *abi_result_type(lua_State *L, CType *t, const char **why);
 
 /* ---- ffi_callback.c ------------------------------------------------------------------------------------------------ */
 
-/* Address of C code that calls the guest function at `function`. Raises. */
+/* Address of C code that calls the guest function at `function`: another one each time,
+ * for the program may free it. Raises. */
 void *callback_new(lua_State *L, CType *function_type, const TValue *function);
-/* The same for a function that is passed without a cast: one for each function and
- * type, kept until the domain ends. */
-void *callback_implicit(lua_State *L, CType *function_type, const TValue *function);
+/* The same for a function that is handed to C: one for each function and type, which
+ * cannot be freed or set and lasts until the domain ends. */
+void *callback_shared(lua_State *L, CType *function_type, const TValue *function);
 Callback *callback_find(Ffi *ffi, void *code);
 int callback_free(lua_State *L); /* methods */
 int callback_set(lua_State *L);

@@ -10,10 +10,11 @@ typedef struct Source {
   const TValue *first; /* of the arguments */
   int64_t base;        /* of the table: its first key */
   int64_t n;           /* of the arguments */
+  Conversion how;      /* of each value */
 } Source;
 
-static Source table_source(Table *t) {
-  return (Source){.table = t, .base = is_nil(table_get_int(t, 0)) ? 1 : 0};
+static Source table_source(Table *t, Conversion how) {
+  return (Source){.table = t, .base = is_nil(table_get_int(t, 0)) ? 1 : 0, .how = how};
 }
 
 /* Value i (0..), or NULL behind the last. */
@@ -47,7 +48,7 @@ static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Sourc
   const TValue *o;
   while ((o = source_at(source, *at)) != NULL) {
     if (n == room) too_many(L, t);
-    initialize_from(L, element, p + n * element->size, element->size, o);
+    initialize_from(L, element, p + n * element->size, element->size, o, source->how);
     n++;
     (*at)++;
   }
@@ -61,9 +62,9 @@ static size_t part_size(const Field *f, size_t size) {
   return flexible ? (size > f->offset ? size - f->offset : 0) : f->type->size;
 }
 
-static void fill_field(lua_State *L, const Field *f, char *p, size_t size, const TValue *o) {
+static void fill_field(lua_State *L, const Field *f, char *p, size_t size, const TValue *o, Conversion how) {
   if (f->is_bits) convert_store_bits(L, f, p + f->offset, o);
-  else initialize_from(L, f->type, p + f->offset, part_size(f, size), o);
+  else initialize_from(L, f->type, p + f->offset, part_size(f, size), o, how);
 }
 
 /* Members in order of declaration; those of anonymous parts count as the struct's own. */
@@ -80,7 +81,7 @@ static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const So
     } else if (flexible && !is_table(o) && !is_string(o) && cdata_of(o) == NULL) {
       fill_array(L, f->type, p + f->offset, part_size(f, size), source, at); /* takes the rest */
     } else {
-      fill_field(L, f, p, size, o);
+      fill_field(L, f, p, size, o, source->how);
       (*at)++;
     }
     if (r->is_union) return;
@@ -88,7 +89,7 @@ static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const So
 }
 
 /* True when a member was found in the table. */
-static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *table) {
+static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *table, Conversion how) {
   const Record *r = t->record;
   bool any = false;
   for (uint32_t i = 0; i < r->nfields && !(any && r->is_union); i++) {
@@ -96,13 +97,13 @@ static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *ta
     TValue key;
     if (f->is_const) continue;
     if (f->name == NULL) {
-      if (!f->is_bits && fill_by_name(L, f->type, p + f->offset, f->type->size, table)) any = true;
+      if (!f->is_bits && fill_by_name(L, f->type, p + f->offset, f->type->size, table, how)) any = true;
       continue;
     }
     set_string(&key, f->name);
     const TValue *o = table_get(table, &key);
     if (is_nil(o)) continue;
-    fill_field(L, f, p, size, o);
+    fill_field(L, f, p, size, o, how);
     any = true;
   }
   return any;
@@ -113,13 +114,13 @@ static void check_complete(lua_State *L, const CType *t) {
   if (t->kind == CKIND_RECORD && !t->record->complete) luaL_error(L, "'%s' is incomplete", ctype_name(t, name));
 }
 
-static void from_table(lua_State *L, CType *t, char *p, size_t size, Table *table) {
-  Source source = table_source(table);
+static void from_table(lua_State *L, CType *t, char *p, size_t size, Table *table, Conversion how) {
+  Source source = table_source(table, how);
   int64_t at = 0;
   check_complete(L, t);
   if (t->kind == CKIND_ARRAY) fill_array(L, t, p, size, &source, &at);
   else if (source_at(&source, 0) != NULL) fill_in_order(L, t, p, size, &source, &at);
-  else fill_by_name(L, t, p, size, table);
+  else fill_by_name(L, t, p, size, table, how);
 }
 
 /* ---- entry -------------------------------------------------------------------------------- */
@@ -142,16 +143,16 @@ static bool copy_object(CType *t, char *p, size_t size, const TValue *o) {
   return true;
 }
 
-void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o) {
+void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o, Conversion how) {
   if (!is_aggregate(t)) {
-    convert_store(L, t, p, o, CONVERT_IMPLICIT, NULL);
+    convert_store(L, t, p, o, how, NULL);
   } else if (is_table(o)) {
-    from_table(L, t, p, size, as_table(o));
+    from_table(L, t, p, size, as_table(o), how);
   } else if (takes_string(t, o)) {
     copy_string(p, size, as_string(o));
   } else if (!copy_object(t, p, size, o)) {
     if (cdata_of(o) == NULL || t->size == SIZE_UNKNOWN) convert_error(L, o, t, NULL, NULL);
-    convert_store(L, t, p, o, CONVERT_IMPLICIT, NULL);
+    convert_store(L, t, p, o, how, NULL);
   }
 }
 
@@ -165,10 +166,10 @@ void initialize(lua_State *L, CType *t, char *p, size_t size, int first, int n) 
   }
   check_complete(L, t);
   if (n == 1 && (is_table(values) || takes_string(t, values) || copy_object(t, p, size, values))) {
-    if (cdata_of(values) == NULL) initialize_from(L, t, p, size, values);
+    if (cdata_of(values) == NULL) initialize_from(L, t, p, size, values, CONVERT_IMPLICIT);
     return;
   }
-  Source source = {.first = values, .n = n};
+  Source source = {.first = values, .n = n, .how = CONVERT_IMPLICIT};
   int64_t at = 0;
   if (t->kind == CKIND_ARRAY) fill_array(L, t, p, size, &source, &at);
   else fill_in_order(L, t, p, size, &source, &at);

@@ -452,7 +452,7 @@ static Ffi *make_ffi(lua_State *L) {
   lua_setfield(L, LUA_REGISTRYINDEX, REGISTRY_KEY);
   ffi->domain = L->domain;
   Table **tables[] = {&ffi->names, &ffi->tags, &ffi->parsed, &ffi->objects, &ffi->finalizers, &ffi->callbacks,
-                      &ffi->functions, &ffi->implicit, &ffi->cdata_metatable, &ffi->ctype_metatable};
+                      &ffi->functions, &ffi->shared, &ffi->cdata_metatable, &ffi->ctype_metatable};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) *tables[i] = kept_table(L, ffi);
   make_weak_keys(L, ffi->finalizers);
   ctype_open(L, ffi);

@@ -14,6 +14,8 @@ int call_many_times(int (*f)(int), int n);
 void keep(int (*f)(int));
 int call_kept(int v);
 int call_kept_on_thread(int v);
+typedef int (*int_function)(int);
+int_function pass_through(int_function f);
 void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *));
 ]]
 
@@ -93,6 +95,12 @@ local function id(v) return v end
 lib.keep(id)
 for _ = 1, 10 do assert(lib.call_int(id, 3) == 3) end
 assert(lib.call_kept(9) == 9)
+local passed = lib.pass_through(id)
+assert(passed == lib.pass_through(id))
+-- Others have it as well: none of them can free it or let it call another function.
+fails("shared", passed.free, passed)
+fails("shared", passed.set, passed, print)
+assert(passed(6) == 6 and lib.call_kept(6) == 6)
 
 -- Memory: guests may allocate and collect inside.
 local list = ffi.new("double[200]")
