@@ -17,6 +17,7 @@
 #define HANDLES_KEY "domain.channels" /* registry: weak table, channel (light userdata) -> handle */
 #define DEFAULT_CAPACITY 128
 #define MOST_CAPACITY (1 << 30)
+#define GIVEN_UP "channel was given up" /* its finalizer has run */
 
 typedef struct Handle {
   Channel *channel; /* NULL: given up */
@@ -45,7 +46,7 @@ static void end_waiting(lua_State *L, Waiting what) {
 
 static Channel *check_channel(lua_State *L, int index) {
   Handle *h = luaL_checkudata(L, index, CHANNEL_TYPE);
-  if (h->channel == NULL) luaL_argerror(L, index, "channel was given up");
+  if (h->channel == NULL) luaL_argerror(L, index, GIVEN_UP);
   return h->channel;
 }
 
@@ -226,7 +227,8 @@ static void read_choice(lua_State *L, Choice *choice) {
   for (uint32_t i = 0; i < choice->n; i++) {
     lua_rawgeti(L, 1, (lua_Integer)i + 1);
     Handle *h = luaL_testudata(L, -1, CHANNEL_TYPE);
-    if (h == NULL || h->channel == NULL) luaL_argerror(L, 1, "list of channels expected");
+    if (h == NULL) luaL_argerror(L, 1, "list of channels expected");
+    if (h->channel == NULL) luaL_argerror(L, 1, GIVEN_UP);
     choice->channels[i] = h->channel;
     lua_pop(L, 1);
   }

@@ -342,7 +342,7 @@ static int spawn_file(lua_State *L) {
 
 static Isolate *check_handle(lua_State *L, int index) {
   Isolate **h = luaL_checkudata(L, index, HANDLE_TYPE);
-  if (*h == NULL) luaL_argerror(L, index, "domain was never started");
+  if (*h == NULL) luaL_argerror(L, index, "handle was given up, or its domain never started");
   return *h;
 }
 
@@ -353,9 +353,10 @@ static void take_outcome(lua_State *L, Isolate *i) {
   Message *m = i->outcome;
   i->outcome = NULL;
   int base = lua_gettop(L), n = 0;
-  if (m != NULL) n = transfer_decode(L, m);
   bool is_error = atomic_load(&i->status) == ISOLATE_FAILED;
-  if (is_error && n == 0) {
+  if (m != NULL) { /* `i` is not used from here on: a finalizer may give the handle up */
+    n = transfer_decode(L, m);
+  } else if (is_error) {
     lua_pushstring(L, i->failure != NULL ? i->failure : "not enough memory");
     n = 1;
   }

@@ -373,6 +373,10 @@ static void put_userdata(Encoder *e, const Userdata *u) {
     return;
   }
   Channel *c = *(Channel **)userdata_payload(u);
+  if (c == NULL) {
+    fail(e, "channel that was given up");
+    return;
+  }
   size_t i = 0;
   while (i < e->channels.n && e->channels.items[i] != c) i++;
   if (i == e->channels.n) {
