@@ -334,9 +334,15 @@ typedef struct Cursor {
   bool memory_short;        /* the queue could not grow */
 } Cursor;
 
+/* Whatever allocates may run a finalizer that closes the cursor: asked for again then. */
+static eventring_cursor *open_handle_of(lua_State *L, const Cursor *c) {
+  if (c->handle == NULL) luaL_error(L, "attempt to use a closed cursor");
+  return c->handle;
+}
+
 static Cursor *check_cursor(lua_State *L) {
   Cursor *c = luaL_checkudata(L, 1, CURSOR_TYPE);
-  if (c->handle == NULL) luaL_error(L, "attempt to use a closed cursor");
+  open_handle_of(L, c);
   return c;
 }
 
@@ -421,11 +427,12 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
 
 static const struct eventring_callbacks take = {take_event, take_loss};
 
-/* Names as Lua strings are kept in the cursor's user value, by id. */
-static void push_name(lua_State *L, Cursor *c, int names, uint32_t id) {
+/* Names as Lua strings are kept in the cursor's user value, by id. Making one may run a
+ * finalizer that closes the cursor. */
+static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   if (lua_rawgeti(L, names, (lua_Integer)id + 1) == LUA_TSTRING) return;
   lua_pop(L, 1);
-  const struct eventring_def *def = eventring_cursor_def(c->handle, id);
+  const struct eventring_def *def = eventring_cursor_def(open_handle_of(L, c), id);
   lua_pushstring(L, def != NULL ? def->name : "?");
   lua_pushvalue(L, -1);
   lua_rawseti(L, names, (lua_Integer)id + 1);
@@ -436,13 +443,14 @@ static void push_name(lua_State *L, Cursor *c, int names, uint32_t id) {
 #define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
 
 /* Whether the value is the id of a definition: the guest gets its name. */
-static bool is_name(Cursor *c, const Pending *p) {
-  const struct eventring_def *def = p->payload == EVENTRING_INT ? eventring_cursor_def(c->handle, p->id) : NULL;
+static bool is_name(lua_State *L, const Cursor *c, const Pending *p) {
+  const struct eventring_def *def =
+    p->payload == EVENTRING_INT ? eventring_cursor_def(open_handle_of(L, c), p->id) : NULL;
   return def != NULL && def->unit != NULL && strcmp(def->unit, EVENTRING_UNIT_ID) == 0;
 }
 
 static void push_value(lua_State *L, Cursor *c, const Pending *p) {
-  if (is_name(c, p)) {
+  if (is_name(L, c, p)) {
     push_name(L, c, NAMES_INDEX, (uint32_t)p->value.i);
     return;
   }
@@ -450,7 +458,9 @@ static void push_value(lua_State *L, Cursor *c, const Pending *p) {
     case EVENTRING_NONE: lua_pushnil(L); break;
     case EVENTRING_INT: case EVENTRING_UINT: lua_pushinteger(L, p->value.i); break;
     case EVENTRING_DOUBLE: lua_pushnumber(L, p->value.d); break;
-    default: lua_pushlstring(L, c->text + p->value.text.offset, p->value.text.size);
+    default:
+      open_handle_of(L, c);
+      lua_pushlstring(L, c->text + p->value.text.offset, p->value.text.size);
   }
 }
 
@@ -534,7 +544,7 @@ static int cursor_poll(lua_State *L) {
   if (c->head == c->tail) {
     c->head = c->tail = 0;
     c->text_size = 0;
-    status = eventring_poll(c->handle, &take, c, (uint64_t)max);
+    status = eventring_poll(open_handle_of(L, c), &take, c, (uint64_t)max);
   }
   lua_Integer delivered = deliver_queue(L, c, max);
   if (c->memory_short) {

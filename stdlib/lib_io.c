@@ -37,12 +37,17 @@ static int is_closed(const luaL_Stream *handle) {
   return handle->closef == NULL;
 }
 
-/* The open stream of argument 1. */
-static FILE *check_file(lua_State *L) {
-  luaL_Stream *handle = check_handle(L, 1);
+/* The stream, or an error.  Whatever allocates in between may run a finalizer
+ * that closes the file, so it is asked for again afterwards. */
+static FILE *open_stream(lua_State *L, const luaL_Stream *handle) {
   if (l_unlikely(is_closed(handle)))
     luaL_error(L, "attempt to use a closed file");
   return handle->f;
+}
+
+/* The open stream of argument 1. */
+static FILE *check_file(lua_State *L) {
+  return open_stream(L, check_handle(L, 1));
 }
 
 static luaL_Stream *push_closed_handle(lua_State *L) {
@@ -183,12 +188,14 @@ static int file_tostring(lua_State *L) {
 
 /* -------------------------------------------------------- default files -- */
 
-static FILE *default_file(lua_State *L, const char *key, const char *role) {
+/* Pushes it. */
+static luaL_Stream *default_file(lua_State *L, const char *key,
+                                 const char *role) {
   lua_getfield(L, LUA_REGISTRYINDEX, key);
   luaL_Stream *handle = lua_touserdata(L, -1);
   if (l_unlikely(is_closed(handle)))
     luaL_error(L, "default %s file is closed", role);
-  return handle->f;
+  return handle;
 }
 
 /* Makes argument 1, a file or the name of one, the default, if there is one;
@@ -276,7 +283,8 @@ static void take_numeral(Numeral *num) {
   }
 }
 
-static int read_number(lua_State *L, FILE *f) {
+static int read_number(lua_State *L, const luaL_Stream *handle) {
+  FILE *f = open_stream(L, handle);
   Numeral num = {.file = f};
   flockfile(f);
   do
@@ -293,7 +301,8 @@ static int read_number(lua_State *L, FILE *f) {
 }
 
 /* Succeeds unless the file is at its end. */
-static int read_nothing(lua_State *L, FILE *f) {
+static int read_nothing(lua_State *L, const luaL_Stream *handle) {
+  FILE *f = open_stream(L, handle);
   int c = getc(f);
   ungetc(c, f);
   lua_pushliteral(L, "");
@@ -314,12 +323,13 @@ static size_t read_line_part(FILE *f, char *out, size_t space, int *last) {
   return n;
 }
 
-static int read_line(lua_State *L, FILE *f, int keep_break) {
+static int read_line(lua_State *L, const luaL_Stream *handle, int keep_break) {
   luaL_Buffer B;
   int last;
   luaL_buffinit(L, &B);
   do {
     char *out = luaL_prepbuffer(&B);
+    FILE *f = open_stream(L, handle);
     luaL_addsize(&B, read_line_part(f, out, LUAL_BUFFERSIZE, &last));
   } while (last != EOF && last != '\n');
   if (keep_break && last == '\n')
@@ -328,64 +338,66 @@ static int read_line(lua_State *L, FILE *f, int keep_break) {
   return last == '\n' || lua_rawlen(L, -1) > 0;
 }
 
-static int read_all(lua_State *L, FILE *f) {
+static int read_all(lua_State *L, const luaL_Stream *handle) {
   luaL_Buffer B;
   size_t n, space;
   luaL_buffinit(L, &B);
   do {
     char *out = luaL_prepbuffer(&B);
     space = B.size - B.n; /* which grows with the file */
-    n = fread(out, 1, space, f);
+    n = fread(out, 1, space, open_stream(L, handle));
     luaL_addsize(&B, n);
   } while (n == space);
   luaL_pushresult(&B);
   return 1; /* the empty string is a result, too */
 }
 
-static int read_chars(lua_State *L, FILE *f, size_t count) {
+static int read_chars(lua_State *L, const luaL_Stream *handle,
+                      size_t count) {
   luaL_Buffer B;
   char *out = luaL_buffinitsize(L, &B, count);
-  size_t n = fread(out, 1, count, f);
+  size_t n = fread(out, 1, count, open_stream(L, handle));
   luaL_pushresultsize(&B, n);
   return n > 0;
 }
 
-static int read_by_name(lua_State *L, FILE *f, int arg) {
+static int read_by_name(lua_State *L, const luaL_Stream *handle, int arg) {
   const char *format = luaL_checkstring(L, arg);
   if (*format == '*')
     format++; /* as older versions wanted it */
   switch (*format) {
-  case 'n': return read_number(L, f);
-  case 'l': return read_line(L, f, 0);
-  case 'L': return read_line(L, f, 1);
-  case 'a': return read_all(L, f);
+  case 'n': return read_number(L, handle);
+  case 'l': return read_line(L, handle, 0);
+  case 'L': return read_line(L, handle, 1);
+  case 'a': return read_all(L, handle);
   default: return luaL_argerror(L, arg, "invalid format");
   }
 }
 
-static int read_item(lua_State *L, FILE *f, int arg) {
+static int read_item(lua_State *L, const luaL_Stream *handle, int arg) {
   if (lua_type(L, arg) != LUA_TNUMBER)
-    return read_by_name(L, f, arg);
+    return read_by_name(L, handle, arg);
   size_t count = (size_t)luaL_checkinteger(L, arg);
-  return count == 0 ? read_nothing(L, f) : read_chars(L, f, count);
+  return count == 0 ? read_nothing(L, handle) : read_chars(L, handle, count);
 }
 
 /* Reads what the formats at indices `first` to `last` ask for; without any, a
  * line.  Pushes the results, the last one fail when its item could not be
  * read, and gives their number. */
-static int read_items(lua_State *L, FILE *f, int first, int last) {
+static int read_items(lua_State *L, const luaL_Stream *handle, int first,
+                      int last) {
   int top = lua_gettop(L);
   int ok = 1;
-  clearerr(f);
+  clearerr(open_stream(L, handle));
   errno = 0;
   if (last < first) {
-    ok = read_line(L, f, 0);
+    ok = read_line(L, handle, 0);
   } else {
     luaL_checkstack(L, last - first + 1 + LUA_MINSTACK, "too many arguments");
     for (int arg = first; arg <= last && ok; arg++)
-      ok = read_item(L, f, arg);
+      ok = read_item(L, handle, arg);
   }
-  if (ferror(f))
+  if (ferror(open_stream(L, handle)))
     return luaL_fileresult(L, 0, NULL);
   if (!ok) {
     lua_pop(L, 1);
@@ -396,12 +408,11 @@ static int read_items(lua_State *L, FILE *f, int first, int last) {
 
 static int io_read(lua_State *L) {
   int last = lua_gettop(L);
-  FILE *f = default_file(L, DEFAULT_INPUT, "input");
-  return read_items(L, f, 1, last);
+  return read_items(L, default_file(L, DEFAULT_INPUT, "input"), 1, last);
 }
 
 static int file_read(lua_State *L) {
-  return read_items(L, check_file(L), 2, lua_gettop(L));
+  return read_items(L, check_handle(L, 1), 2, lua_gettop(L));
 }
 
 /* ---------------------------------------------------------------- lines -- */
@@ -437,7 +448,7 @@ static int lines_step(lua_State *L) {
   luaL_checkstack(L, count, "too many arguments");
   for (int i = 1; i <= count; i++)
     lua_pushvalue(L, lua_upvalueindex(LINES_OWN_UPVALUES + i));
-  int n = read_items(L, handle->f, 2, count + 1);
+  int n = read_items(L, handle, 2, count + 1);
   if (lua_toboolean(L, -n))
     return n;
   return end_iteration(L, n);
@@ -507,7 +518,7 @@ static int write_items(lua_State *L, FILE *f, int first, int last) {
 
 static int io_write(lua_State *L) {
   int last = lua_gettop(L);
-  FILE *f = default_file(L, DEFAULT_OUTPUT, "output");
+  FILE *f = default_file(L, DEFAULT_OUTPUT, "output")->f;
   return write_items(L, f, 1, last);
 }
 
@@ -524,7 +535,7 @@ static int flush_file(lua_State *L, FILE *f) {
 }
 
 static int io_flush(lua_State *L) {
-  return flush_file(L, default_file(L, DEFAULT_OUTPUT, "output"));
+  return flush_file(L, default_file(L, DEFAULT_OUTPUT, "output")->f);
 }
 
 static int file_flush(lua_State *L) {
