@@ -93,5 +93,6 @@ void domain_close(lua_State *L) {
   d->current = L;
   upvalue_close(L, L->stack);
   gc_finalize_all(L);
+  if (d->hooks.close_ffi != NULL) d->hooks.close_ffi(d->hooks.ffi);
   free_domain(d);
 }

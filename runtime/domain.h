@@ -183,6 +183,10 @@ typedef struct RuntimeHooks {
   /* Before the panic function: closes the variables pending on the thread, whose
    * error is on top; answers the status of the error that is then its only value. */
   int (*reset_thread)(lua_State *L, int status);
+  /* Frees, after the last finalizer, what module ffi has outside the heap; NULL until it
+   * is opened. */
+  void (*close_ffi)(void *ffi);
+  void *ffi;
 } RuntimeHooks;
 
 struct Channel;

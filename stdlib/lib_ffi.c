@@ -415,10 +415,7 @@ static void open_ctypes(lua_State *L, Ffi *ffi) {
 
 /* ---- opening ---------------------------------------------------------------------------------------------- */
 
-static int close_ffi(lua_State *L) {
-  callback_close(lua_touserdata(L, 1));
-  return 0;
-}
+static void close_ffi(void *ffi) { callback_close(ffi); }
 
 static Table *kept_table(lua_State *L, Ffi *ffi) {
   TValue t;
@@ -437,20 +434,18 @@ static void make_weak_keys(lua_State *L, Table *t) {
   lua_pop(L, 1);
 }
 
-/* The domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. Its
- * finalizer, registered before any cdata's, runs after theirs when the domain ends. */
+/* The domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is closed
+ * after the last finalizer, which may call a callback. */
 static Ffi *make_ffi(lua_State *L) {
   Ffi *ffi = lua_newuserdatauv(L, sizeof *ffi, 1);
   memset(ffi, 0, sizeof *ffi);
   lua_newtable(L);
   ffi->kept = as_table(L->top - 1);
   lua_setiuservalue(L, -2, 1);
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, close_ffi);
-  lua_setfield(L, -2, "__gc");
-  lua_setmetatable(L, -2);
   lua_setfield(L, LUA_REGISTRYINDEX, REGISTRY_KEY);
   ffi->domain = L->domain;
+  L->domain->hooks.close_ffi = close_ffi;
+  L->domain->hooks.ffi = ffi;
   Table **tables[] = {&ffi->names, &ffi->tags, &ffi->parsed, &ffi->objects, &ffi->finalizers, &ffi->callbacks,
                       &ffi->functions, &ffi->shared, &ffi->cdata_metatable, &ffi->ctype_metatable};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) *tables[i] = kept_table(L, ffi);
