@@ -416,7 +416,7 @@ static _Atomic uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_
 /* What is asked of the domain comes first: it would be an error later, in what closes its
  * variables after this one. */
 static ChannelResult leave_orphaned(Isolate *self) {
-  if (atomic_load(&self->attention) != 0) return CHANNEL_ATTENTION;
+  if (isolate_asked(self) != 0) return CHANNEL_ATTENTION;
   self->abandoned = true;
   return CHANNEL_ORPHANED;
 }

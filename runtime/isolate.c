@@ -61,6 +61,8 @@
 #define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
 #define END_GRACE_MS 300              /* for their handlers of variables to be closed */
 #define END_LOOK_MS 20
+#define HAND_OVER_STEPS 256 /* instructions; a call counts for more (vm_take_up) */
+#define PUT_OFF_MOST 16     /* messages taken one after the other, at whose end nothing is raised */
 #define NS_PER_MS UINT64_C(1000000)
 
 static struct {
@@ -254,9 +256,33 @@ _Noreturn static void stand_still(void) {
   for (;;) pause();
 }
 
+void isolate_mask(Isolate *i) { i->masks++; }
+
+void isolate_unmask(Isolate *i) {
+  if (--i->masks == 0) isolate_hand_over(i); /* what the part returns */
+}
+
+void isolate_hand_over(Isolate *i) {
+  i->put_off = atomic_load(&i->attention) == 0 ? 0 : i->put_off + 1;
+  i->handing_over = HAND_OVER_STEPS;
+}
+
+void isolate_begin_message(lua_State *L) {
+  const Isolate *i = L->domain->isolate;
+  if (L->allow_hook && isolate_asked(i) != 0 && (i->handing_over == 0 || i->put_off >= PUT_OFF_MOST)) isolate_take_up(L);
+}
+
+static uint32_t unmasked(const Isolate *i) {
+  return i->masks > 0 ? ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : ~0u;
+}
+
+uint32_t isolate_asked(const Isolate *i) { return atomic_load(&i->attention) & unmasked(i); }
+
 void isolate_take_up(lua_State *L) {
   Isolate *i = L->domain->isolate;
-  uint32_t asked = atomic_fetch_and(&i->attention, ATTENTION_END);
+  uint32_t taken = unmasked(i);
+  uint32_t asked = atomic_fetch_and(&i->attention, ~taken | ATTENTION_END) & taken;
+  i->handing_over = i->put_off = 0;
   char text[2000];
   if (asked & ATTENTION_DEADLOCK) describe_waits(text, sizeof text);
   isolate_end_wait(i);
@@ -595,14 +621,15 @@ static bool enter_joiners(Isolate *other, Waiter *w) {
 WaitResult isolate_join(Isolate *self, Isolate *other, uint64_t deadline) {
   if (has_ended(other)) return WAIT_NOTIFIED;
   Waiter w = {.isolate = self};
-  isolate_prepare(self, WAIT_JOIN, other->id);
   WaitResult result = WAIT_NOTIFIED;
-  if (enter_joiners(other, &w)) {
+  do { /* again when it was woken for what is masked */
+    isolate_prepare(self, WAIT_JOIN, other->id);
+    if (!enter_joiners(other, &w)) break;
     result = isolate_wait(self, deadline);
     pthread_mutex_lock(&other->lock);
     waiter_remove(&other->joiners, &w);
     pthread_mutex_unlock(&other->lock);
-  }
+  } while (result == WAIT_NOTIFIED && !has_ended(other));
   if (has_ended(other)) result = WAIT_NOTIFIED;
   if (result != WAIT_ATTENTION) isolate_end_wait(self);
   return result;

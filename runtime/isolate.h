@@ -68,6 +68,9 @@ struct Isolate {
   uint32_t probe_in, probe_every;    /* sleeps until one leads to a longer spin; from the last one to the next */
   bool abandoned;                    /* an error was raised in it because nobody was left to wait for */
   bool was_cancelled;                /* the error of a cancellation was raised in it */
+  uint32_t masks;                    /* parts it is in that cancelling and SIGINT wait for */
+  uint32_t handing_over;             /* steps that they wait, too (isolate_hand_over) */
+  uint32_t put_off;                  /* messages that it took while they waited */
   /* The end: written by its thread before `status` (release), read after it (acquire) */
   _Atomic uint32_t status;           /* IsolateStatus */
   Message *outcome;                  /* its results, or its error; NULL: could not be told */
@@ -154,9 +157,22 @@ _Atomic uint32_t *waiter_notify_first(WaitQueue *queue);
 void waiter_notify_all(WaitQueue *queue);
 void isolate_wake(_Atomic uint32_t *park);
 
+/* What is asked of the domain and not put off by a mask. Own thread. */
+uint32_t isolate_asked(const Isolate *isolate);
 /* What is asked of the domain that waits or runs: takes the flags away and raises
  * the error, if there is one to raise. Own thread. */
 void isolate_take_up(lua_State *L);
+/* Until it is unmasked as often, a cancellation or SIGINT waits, and no wait ends for it. The
+ * end of the program and a deadlock come through. Own thread. */
+void isolate_mask(Isolate *isolate);
+void isolate_unmask(Isolate *isolate);
+/* The function that runs has taken or delivered a message: it must not be lost to an error
+ * before the program has it, or knows. So the interpreter raises nothing for some steps
+ * (vm_take_up). Own thread. */
+void isolate_hand_over(Isolate *isolate);
+/* Before a message is taken or delivered: takes up what is asked, unless another one is
+ * being handed over; and that not for ever. Own thread. */
+void isolate_begin_message(lua_State *L);
 /* Waits for the end of another domain. */
 WaitResult isolate_join(Isolate *self, Isolate *other, uint64_t deadline);
 

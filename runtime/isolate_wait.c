@@ -183,9 +183,9 @@ static void spin_or_sleep(Isolate *i, uint64_t deadline) {
 }
 
 WaitResult isolate_wait(Isolate *i, uint64_t deadline) {
-  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
+  if (isolate_asked(i) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
   spin_or_sleep(i, deadline);
-  if (atomic_load(&i->attention) != 0) return WAIT_ATTENTION;
+  if (isolate_asked(i) != 0) return WAIT_ATTENTION;
   return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
 }
 

@@ -124,12 +124,14 @@ static ChannelResult wait_to_send(lua_State *L, Channel *c, Message *m, uint64_t
 
 /* Sends the value at index 2. */
 static ChannelResult send_value(lua_State *L, Channel *c, uint64_t deadline) {
+  isolate_begin_message(L);
   lua_pushvalue(L, 2);
   Message *m = transfer_encode(L, 1, "arg", false);
   lua_pop(L, 1);
   ChannelResult result = channel_send(c, domain_lib_self(L), m, 0);
   if (result == CHANNEL_TIMEOUT && deadline != 0) result = wait_to_send(L, c, m, deadline);
-  if (result != CHANNEL_OK) message_free(m);
+  if (result == CHANNEL_OK) isolate_hand_over(domain_lib_self(L));
+  else message_free(m);
   check_result(L, result);
   return result;
 }
@@ -160,6 +162,7 @@ static int channel_try_send(lua_State *L) {
 
 static ChannelResult receive_message(lua_State *L, Channel *c, Message **m, uint64_t deadline) {
   Isolate *self = domain_lib_self(L);
+  isolate_begin_message(L);
   ChannelResult result = channel_receive(c, self, m, 0);
   if (result != CHANNEL_TIMEOUT || deadline == 0) return result;
   begin_waiting(L, WAITING_RECEIVE);
@@ -236,6 +239,7 @@ static void read_choice(lua_State *L, Choice *choice) {
 
 static ChannelResult select_once(lua_State *L, Choice *s, uint64_t deadline) {
   Isolate *self = domain_lib_self(L);
+  isolate_begin_message(L);
   ChannelResult result = channel_select(s->channels, s->waiters, s->n, self, &s->message, &s->index, 0);
   if (result != CHANNEL_TIMEOUT || deadline == 0) return result;
   begin_waiting(L, WAITING_SELECT);

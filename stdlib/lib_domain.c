@@ -312,6 +312,7 @@ static int start(lua_State *L, Options options, Message *m, const char *file) {
     return luaL_error(L, "%s", spawn_errors[result]);
   }
   *(Isolate **)lua_touserdata(L, -1) = isolate;
+  isolate_hand_over(domain_lib_self(L));
   return 1;
 }
 
@@ -487,10 +488,43 @@ static int now(lua_State *L) {
 static int sleep_for(lua_State *L) {
   Isolate *me = domain_lib_self(L);
   luaL_checknumber(L, 1);
-  isolate_prepare(me, WAIT_SLEEP, 0);
-  if (isolate_wait(me, domain_lib_deadline(L, 1)) == WAIT_ATTENTION) isolate_take_up(L);
+  uint64_t deadline = domain_lib_deadline(L, 1);
+  WaitResult result;
+  do { /* again when it was woken for what is masked */
+    isolate_prepare(me, WAIT_SLEEP, 0);
+    result = isolate_wait(me, deadline);
+  } while (result == WAIT_NOTIFIED);
+  if (result == WAIT_ATTENTION) isolate_take_up(L);
   isolate_end_wait(me);
   return 0;
+}
+
+/* __close of the guard of `masked`. */
+static int end_mask(lua_State *L) {
+  isolate_unmask(domain_lib_self(L));
+  return 0;
+}
+
+/* domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until it ends. The
+ * guard is upvalue 1. */
+static int masked(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_toclose(L, 1);
+  isolate_mask(domain_lib_self(L));
+  lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+  return lua_gettop(L) - 1;
+}
+
+static void open_masked(lua_State *L) {
+  lua_newuserdatauv(L, 0, 0);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, end_mask);
+  lua_setfield(L, -2, "__close");
+  lua_setmetatable(L, -2);
+  lua_pushcclosure(L, masked, 1);
+  lua_setfield(L, -2, "masked");
 }
 
 /* domain.metatable(name, table): the metatable that tables of that name have in this
@@ -517,6 +551,7 @@ int luaopen_domain(lua_State *L) {
   domain_lib_prepare(L);
   luaL_newlib(L, functions);
   channel_lib_open(L);
+  open_masked(L);
   lua_pushvalue(L, -1); /* upvalues of pool: the module, and what its code makes */
   lua_pushnil(L);
   lua_pushcclosure(L, pool_lib_pool, 2);

@@ -268,9 +268,12 @@ static void decode(lua_State *L, void *decoder) {
 int transfer_decode(lua_State *L, Message *m) {
   Decoder d = {.L = L, .message = m, .cursor = m->bytes};
   int n = (int)m->nvalues;
+  Isolate *isolate = L->domain->isolate;
+  isolate_mask(isolate); /* the modules that are loaded: nobody else has the message any more */
   L->ncalls_nonyieldable++;
   int status = vm_protect(L, decode, &d, stack_save(L, L->top), L->errfunc);
   L->ncalls_nonyieldable--;
+  isolate_unmask(isolate);
   free(d.objects);
   message_free(m);
   if (status != LUA_OK) lua_error(L);
