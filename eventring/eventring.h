@@ -648,8 +648,19 @@ int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
 
 /* Removes a recording of a dead process: a regular file, ours, an eventring
-   file, named *.eventring, with no live producer (else E_BUSY). */
+   file, named *.eventring, with no live producer (else E_BUSY), whether it came to
+   an orderly end or not. The file that was looked at is the one that goes: E_NOT_FOUND
+   when another one has its name meanwhile. */
 int eventring_remove_dead(const char *path, struct eventring_error *error);
+
+enum {
+  EVENTRING_REMOVE_ENDED = 1u,    /* also one preserved at an orderly end */
+  EVENTRING_REMOVE_ANY_OWNER = 2u /* also another user's, as far as rights allow */
+};
+/* The same, but what was preserved at an orderly end and what is another user's is
+   removed with the flag only (else E_STATE, E_PERMISSION), a saved copy never
+   (E_STATE). */
+int eventring_remove(const char *path, unsigned flags, struct eventring_error *error);
 
 /* Control from outside, through the control page that all processes share. Probes
    heed a change at once; what needs the program's own action (the start of what

@@ -137,6 +137,9 @@ uint32_t evr_named_classes(
 uint64_t evr_process_start(pid_t pid);
 /* Is the file locked by a live producer? 1 yes, 0 no, -1 cannot be told. */
 int evr_file_locked(int fd);
+/* Holds the file, until it is closed, against a producer's lock: EAGAIN or EACCES when a
+   live one has it. 0 or an errno. */
+int evr_lock_out_producer(int fd);
 /* Takes the producer's lock. 0 or an errno. */
 int evr_lock_file(int fd);
 

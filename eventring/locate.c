@@ -20,10 +20,11 @@
 
 /* ---- By path -------------------------------------------------------------------------- */
 
-int evr_open_regular(const char *path, int flags, int *fd,
+int evr_open_regular(int directory, const char *name, const char *path, int *fd,
                      struct eventring_error *error) {
   struct stat st;
-  *fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  *fd = openat(directory, name,
+               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (*fd < 0) {
     if (errno == ELOOP)
       return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0,
@@ -42,7 +43,7 @@ int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned fl
   struct evr_source source = {.fd = -1};
   if (!cursor || !path)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no path");
-  int status = evr_open_regular(path, O_RDONLY, &source.fd, error);
+  int status = evr_open_regular(AT_FDCWD, path, path, &source.fd, error);
   if (status != EVENTRING_OK) return status;
   return evr_cursor_open(cursor, source, path, flags, error);
 }
@@ -84,7 +85,7 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
   char path[PATH_MAX + 32];
   struct stat st;
   snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, mapping->path);
-  int status = evr_open_regular(path, O_RDONLY, fd, error);
+  int status = evr_open_regular(AT_FDCWD, path, path, fd, error);
   if (status != EVENTRING_OK) return status;
   /* (the device may differ on file systems that present several as one) */
   if (fstat(*fd, &st) == 0 && st.st_ino == mapping->inode) return EVENTRING_OK;
@@ -241,7 +242,7 @@ static void look_into_directory(struct discovery *d, const char *directory) {
     snprintf(path, sizeof path, "%s%s%s",
              strcmp(directory, ".") == 0 ? "" : directory,
              strcmp(directory, ".") == 0 ? "" : "/", entry->d_name);
-    if (evr_open_regular(path, O_RDONLY, &fd, &error) != EVENTRING_OK)
+    if (evr_open_regular(AT_FDCWD, path, path, &fd, &error) != EVENTRING_OK)
       report_failure(d, path, &error);
     else if (first_time(d, fd))
       report_file(d, fd, path);

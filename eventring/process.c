@@ -34,6 +34,11 @@ int evr_lock_file(int fd) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
 }
 
+int evr_lock_out_producer(int fd) {
+  struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+}
+
 int evr_file_locked(int fd) {
   struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
   if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -1;

@@ -377,9 +377,9 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
 
 /* ---- locate.c ------------------------------------------------------------------------------ */
 
-/* Opens a file for reading, never following a link at the end, never blocking;
-   a regular file or an error. */
-int evr_open_regular(const char *path, int flags, int *fd,
+/* Opens a file in a directory (or AT_FDCWD) for reading, never following a link at the
+   end, never blocking; a regular file or an error, which names it `path`. */
+int evr_open_regular(int directory, const char *name, const char *path, int *fd,
                      struct eventring_error *error);
 
 #pragma GCC visibility pop

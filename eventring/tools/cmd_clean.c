@@ -3,12 +3,14 @@
  * Only what the library calls dead goes: a regular file of ours, named
  * *.eventring, that reads as a recording, whose process is gone and did not come
  * to an orderly end. Files kept on purpose (preserved at an orderly end) go with
- * --ended; saved copies never do. The library looks again just before it
- * removes, so that no live process loses its file.
+ * --ended, those of other users with --all-users; saved copies never do. The library looks
+ * again, at the very file that it removes, so that no live process loses its file.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "names.h"
 #include "options.h"
@@ -17,7 +19,7 @@
 
 struct cleaning {
   const struct places *places;
-  bool dry_run, ended;
+  bool dry_run, ended, all_users;
   unsigned removed;
   uint64_t bytes;
   bool failed;
@@ -30,10 +32,16 @@ static void show_path(const char *verb, const char *path) {
   free(safe);
 }
 
+static unsigned removal_flags(const struct cleaning *cleaning) {
+  return (cleaning->ended ? EVENTRING_REMOVE_ENDED : 0) |
+         (cleaning->all_users ? EVENTRING_REMOVE_ANY_OWNER : 0);
+}
+
 static void remove_one(struct cleaning *cleaning, const char *path,
                        uint64_t bytes) {
   struct eventring_error error;
-  if (!cleaning->dry_run && eventring_remove_dead(path, &error) < 0) {
+  if (!cleaning->dry_run &&
+      eventring_remove(path, removal_flags(cleaning), &error) < 0) {
     complain("%s", error.text);
     cleaning->failed = true;
     return;
@@ -49,12 +57,18 @@ static bool is_wanted(const struct cleaning *cleaning,
          (liveness == EVENTRING_ENDED && cleaning->ended);
 }
 
+/* Root sees the files of all users. (The library asks again.) */
+static bool may_go(const struct cleaning *cleaning, const char *path) {
+  struct stat st;
+  return cleaning->all_users || (lstat(path, &st) == 0 && st.st_uid == geteuid());
+}
+
 /* discover also names what processes have elsewhere. They were alive when it
    looked; should one have died since, its file is still none of our business. */
 static int clean_found(void *context, const struct eventring_found *found) {
   struct cleaning *cleaning = context;
   if (found->status == 0 && is_wanted(cleaning, found->liveness) &&
-      places_hold(cleaning->places, found->path))
+      places_hold(cleaning->places, found->path) && may_go(cleaning, found->path))
     remove_one(cleaning, found->path, found->disk_size);
   return 0;
 }
@@ -71,7 +85,10 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
   }
   eventring_cursor_info(cursor, &info);
   eventring_close(cursor);
-  if (is_wanted(cleaning, info.liveness)) {
+  if (!may_go(cleaning, path)) {
+    complain("%s: not removed: another user's file (--all-users removes it)", path);
+    cleaning->failed = true;
+  } else if (is_wanted(cleaning, info.liveness)) {
     remove_one(cleaning, path, info.disk_size);
   } else {
     complain("%s: not removed: %s", path,
@@ -110,7 +127,9 @@ int command_clean(const struct command *self, int count, char **words) {
       {"dry-run", 'n', OPTION_FLAG, &cleaning.dry_run, NULL,
        "say what would be removed, remove nothing"},
       {"ended", 0, OPTION_FLAG, &cleaning.ended, NULL,
-       "also files preserved at an orderly end"}};
+       "also files preserved at an orderly end"},
+      {"all-users", 0, OPTION_FLAG, &cleaning.all_users, NULL,
+       "also files of other users, where the system allows that"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status >= 0) return status;
   if (operands.command) return usage_error(self, "cannot launch a command");
