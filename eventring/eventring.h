@@ -372,7 +372,12 @@ int eventring_register_user(enum eventring_def_kind kind, const char *name,
 /* Makes the calling thread the owner of a new domain named `name` (cut to
    EVENTRING_MAX_DOMAIN_NAME bytes; NULL: ""). Never returns NULL: when it
    cannot be recorded (129th domain, out of memory, disk full) it returns a
-   domain whose probes do nothing, and fills *error. */
+   domain whose probes do nothing, and fills *error.
+     A thread may have several: its handlers of signals need one of their own, for they
+   may interrupt a probe. That is started first, before the signal can come; what
+   the library itself tells of the thread goes to the last one started. An event
+   of a handler that interrupts the library (not a probe of another domain) is
+   dropped, and counts as lost. */
 eventring_domain *eventring_domain_start(const char *name,
                                          struct eventring_error *error);
 /* Ends a domain: its spans still open stay open in the recording; the slot is

@@ -10,7 +10,7 @@
  * ring and class are constants that agree with the definition of the event,
  * and the id is a constant or what eventring_register returned. Only the
  * thread that owns `d` may call a probe, and not from a signal handler that
- * may interrupt another probe.
+ * may interrupt another probe of the same domain: see eventring_domain_start.
  *
  * Cost. Off (stopped, paused, or the class disabled): two loads of words in the
  * first-level cache, one test, one predicted branch. On: one clock read, one

@@ -21,8 +21,19 @@ static struct evr_domain inert_domain = {
 
 static __thread struct evr_domain *self; /* last domain started by this thread */
 
-void evr_lock(void) { pthread_mutex_lock(&evr_recorder.mutex); }
-void evr_unlock(void) { pthread_mutex_unlock(&evr_recorder.mutex); }
+__thread bool evr_locking;
+
+void evr_lock(void) {
+  evr_locking = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  pthread_mutex_lock(&evr_recorder.mutex);
+}
+
+void evr_unlock(void) {
+  pthread_mutex_unlock(&evr_recorder.mutex);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  evr_locking = false;
+}
 
 /* ---- Gates and attention ---------------------------------------------------------- */
 
@@ -332,7 +343,7 @@ static void after_fork_in_child(void) {
     d->recording = NULL;
     d->slot = -1;
     d->attention = 0;
-    d->failed = false;
+    d->failed = d->writing = false;
     d->owner = pthread_self();
   }
   if (r) {
@@ -342,6 +353,8 @@ static void after_fork_in_child(void) {
     evr_recording_release_locked(r);
   }
   pthread_mutex_init(&evr_recorder.mutex, NULL);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  evr_locking = false;
 }
 
 static void at_exit(void) { eventring_stop(); }

@@ -92,6 +92,9 @@ struct evr_ring {
   uint64_t base_ticks;    /* that times in the block refer to from here on */
   uint64_t block_ticks;   /* the same as the block's header has it */
   uint32_t switches_seen; /* entries of the control log that `open` knows */
+  uint32_t careful;       /* events that are still to take the slow path (ring.c, Signals) */
+  uint64_t dropped;       /* events of handlers of signals that had no place (ring.c) */
+  uint64_t dropped_seen;  /* of these, those that events_before has */
   struct evr_open_spans open; /* at the start of the present block */
 };
 
@@ -103,6 +106,7 @@ struct evr_domain {
   uint32_t incarnation;
   uint32_t attention;   /* atomic: the recording has ended, let go */
   bool failed;          /* could not be attached to the present recording */
+  bool writing;         /* the slow path is at work (ring.c, Signals) */
   pthread_t owner;
   int32_t tid;
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
@@ -130,6 +134,9 @@ extern struct evr_recorder evr_recorder;
 
 void evr_lock(void);
 void evr_unlock(void);
+/* Is this thread between evr_lock and evr_unlock? Read by probes in handlers of signals that
+   interrupt it there; so it must be there without an allocation. */
+extern __thread bool evr_locking __attribute__((tls_model("initial-exec")));
 
 /* ---- recording.c: the file of a recording -------------------------------- */
 

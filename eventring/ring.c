@@ -25,6 +25,19 @@
  *
  * Before W1 the finished block gets its committed length (release), and the
  * stack of open spans is brought up to date by walking it.
+ *
+ * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
+ * same domain, though it should have one of its own (eventring.h). Events may
+ * be lost by that, but nothing is written outside the ring:
+ *
+ *  - While the slow path is at work (`writing`) the limit of its lane is NULL, so that the
+ *    handler comes to the slow path as well, which drops its event. So it does while the
+ *    thread has the recorder's mutex, whatever the domain: it could only wait for itself.
+ *    Dropped events are counted as lost by readers.
+ *  - A probe that was interrupted by a change of blocks stores the position that it had read
+ *    before. So the slow path looks whether the position lies in the present block, and
+ *    finds it again if not; and the first events of a block all take the
+ *    slow path, that is those of the handler and the one that finds the stale position.
  */
 #include "recorder.h"
 
@@ -64,12 +77,58 @@ static uint64_t expiry(const struct evr_domain *d, const struct evr_ring *ring) 
    (recorder.c), which has a barrier run on all threads between storing attention
    and storing NULL into limit. So either we see the request, or its NULL is the
    later store. (A fence here would be paid at every transition.) */
-static void publish_limit(struct evr_domain *d, enum eventring_ring r) {
+static inline void publish_limit(struct evr_domain *d, enum eventring_ring r) {
   struct eventring_lane *lane = lane_of(d, r);
+  if (d->ring[r].careful) return; /* it is NULL */
   __atomic_store_n(&lane->limit, d->ring[r].end, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   if (__atomic_load_n(&d->attention, __ATOMIC_RELAXED))
     __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
+}
+
+/* ---- Signals ---------------------------------------------------------------------- */
+
+enum { CAREFUL_EVENTS = 2 };
+
+/* Returns whether it is the outermost that writes: for end_writing. */
+static bool begin_writing(struct evr_domain *d, enum eventring_ring r) {
+  if (d->writing) return false;
+  d->writing = true;
+  __atomic_store_n(&lane_of(d, r)->limit, NULL, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return true;
+}
+
+static void end_writing(struct evr_domain *d, enum eventring_ring r, bool outermost) {
+  if (!outermost) return;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  d->writing = false;
+  publish_limit(d, r);
+}
+
+/* Is this probe called by a handler of a signal that has interrupted what it needs? */
+static bool must_drop(struct evr_domain *d, enum eventring_ring r) {
+  if (!d->writing && !evr_locking) return false;
+  d->ring[r].dropped++;
+  return true;
+}
+
+static bool is_stale(const struct eventring_lane *lane, const struct evr_ring *ring) {
+  return ring->end && (uintptr_t)lane->next - (uintptr_t)ring->first >
+                          (uintptr_t)ring->end - (uintptr_t)ring->first;
+}
+
+/* The first word of the present block that is zero is where the next one goes. */
+static __attribute__((cold, noinline)) void find_position(struct eventring_lane *lane,
+                                                          const struct evr_ring *ring) {
+  uint64_t *at = ring->first, word;
+  lane->extra = 0;
+  while (at < ring->end && (word = __atomic_load_n(at, __ATOMIC_RELAXED)) != 0) {
+    size_t words = 1 + (word >> EVENTRING_WORD_LENGTH_SHIFT & 127);
+    lane->extra += words - ((word & 7) != FORMAT_WORD_META);
+    at += words;
+  }
+  lane->next = at < ring->end ? at : ring->end;
 }
 
 /* ---- Open spans ------------------------------------------------------------------ */
@@ -98,7 +157,9 @@ static void complete_block(struct evr_domain *d, enum eventring_ring r) {
   evr_open_apply(&ring->open, ring->first, (size_t)(lane->next - ring->first),
                  ring->block_ticks);
   apply_switches(d, ring);
-  ring->events_before += events_in_block(lane, ring);
+  uint64_t dropped = __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
+  ring->events_before += events_in_block(lane, ring) + dropped - ring->dropped_seen;
+  ring->dropped_seen = dropped;
   struct format_block *block = block_at(d, ring, ring->sequence);
   uint32_t committed = (uint32_t)(lane->next - (uint64_t *)block);
   /* release: whoever sees the length sees the words */
@@ -159,6 +220,7 @@ static int next_block(struct evr_domain *d, enum eventring_ring r, uint64_t tick
   struct evr_ring *ring = &d->ring[r];
   int status = ensure_ready(d, r, error);
   if (status != EVENTRING_OK) return status;
+  bool outermost = begin_writing(d, r);
   complete_block(d, r);
   evr_recording_check_gate(d->recording);
   ring->sequence++;
@@ -178,7 +240,8 @@ static int next_block(struct evr_domain *d, enum eventring_ring r, uint64_t tick
   lane->next = ring->first;
   lane->extra = 0;
   ring->end = (uint64_t *)block + FORMAT_BLOCK_WORDS;
-  publish_limit(d, r);
+  ring->careful = CAREFUL_EVENTS;
+  end_writing(d, r, outermost);
   return EVENTRING_OK;
 }
 
@@ -227,6 +290,7 @@ static void recalibrate(struct evr_domain *d, uint64_t ticks) {
 
 void evr_ring_write(struct evr_domain *d, enum eventring_ring r, uint64_t tail,
                     uint64_t ticks, const uint64_t *payload, size_t words) {
+  bool outermost = begin_writing(d, r);
   struct eventring_lane *lane = lane_of(d, r);
   struct eventring_error error;
   if (d->recording->clock == FORMAT_CLOCK_MONOTONIC)
@@ -234,8 +298,11 @@ void evr_ring_write(struct evr_domain *d, enum eventring_ring r, uint64_t tail,
   else
     recalibrate(d, ticks);
   uint64_t sequence = d->ring[r].sequence;
+  if (is_stale(lane, &d->ring[r])) find_position(lane, &d->ring[r]);
+  if (d->ring[r].careful) d->ring[r].careful--;
   if (make_room(d, r, 1 + words, ticks, &error) != EVENTRING_OK) {
     evr_domain_give_up(d, &error);
+    end_writing(d, r, outermost);
     return;
   }
   /* a span that begins does not last as long as the change of blocks before it */
@@ -243,6 +310,7 @@ void evr_ring_write(struct evr_domain *d, enum eventring_ring r, uint64_t tail,
     ticks = evr_clock_ticks(d->recording->clock);
   put(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
   lane->expires = expiry(d, &d->ring[r]);
+  end_writing(d, r, outermost);
 }
 
 uint64_t evr_ring_emitted(const struct evr_domain *d, enum eventring_ring r) {
@@ -282,17 +350,30 @@ void evr_ring_close(struct evr_domain *d, enum eventring_ring r) {
 
 /* ---- Entry points of the probes ------------------------------------------------------------ */
 
-void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
-                         uint64_t tail, uint64_t ticks, const uint64_t *payload,
-                         size_t words) {
-  struct evr_domain *d = (struct evr_domain *)domain;
-  bool was_attached = d->recording != NULL;
-  if (!was_attached || __atomic_load_n(&d->attention, __ATOMIC_ACQUIRE)) {
-    if (!evr_domain_settle(d)) return;
+/* False when it can't be attached. */
+static __attribute__((cold, noinline)) bool settle(struct evr_domain *d,
+                                                   enum eventring_ring r) {
+  bool outermost = begin_writing(d, r), attached = evr_domain_settle(d);
+  end_writing(d, r, outermost);
+  return attached;
+}
+
+static inline void emit(struct evr_domain *d, enum eventring_ring ring, uint64_t tail,
+                        uint64_t ticks, const uint64_t *payload, size_t words) {
+  if (__builtin_expect(must_drop(d, ring), 0)) return;
+  if (__builtin_expect(!d->recording, 0) ||
+      __builtin_expect(__atomic_load_n(&d->attention, __ATOMIC_ACQUIRE), 0)) {
+    if (!settle(d, ring)) return;
     /* after the event that says that the domain starts */
     ticks = evr_clock_ticks(d->recording->clock);
   }
   evr_ring_write(d, ring, tail, ticks, payload, words);
+}
+
+void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
+                         uint64_t tail, uint64_t ticks, const uint64_t *payload,
+                         size_t words) {
+  emit((struct evr_domain *)domain, ring, tail, ticks, payload, words);
 }
 
 void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
@@ -304,12 +385,5 @@ void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
   payload[0] = kept | (kept < size ? FORMAT_BYTES_TRUNCATED : 0);
   if (kept) memcpy(payload + 1, bytes, kept);
   tail |= (uint64_t)words << EVENTRING_WORD_LENGTH_SHIFT;
-  uint64_t ticks = eventring_ticks();
-  struct evr_domain *d = (struct evr_domain *)domain;
-  struct eventring_lane *lane = &domain->lane[ring];
-  uint64_t *limit = __atomic_load_n(&lane->limit, __ATOMIC_RELAXED);
-  if (!limit || ticks > lane->expires || !d->recording)
-    eventring_emit_slow(domain, ring, tail, ticks, payload, words);
-  else
-    evr_ring_write(d, ring, tail, ticks, payload, words);
+  emit((struct evr_domain *)domain, ring, tail, eventring_ticks(), payload, words);
 }

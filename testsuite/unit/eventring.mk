@@ -10,11 +10,15 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_openspans_test \
 	testsuite/unit/eventring_openspans_plain_test \
 	testsuite/unit/eventring_walk_test \
-	testsuite/unit/eventring_window_test
+	testsuite/unit/eventring_window_test \
+	testsuite/unit/eventring_signals_test
 
 testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_events_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_signals_test_SOURCES = testsuite/unit/eventring_signals_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_signals_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_signals_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_loss_test_SOURCES = testsuite/unit/eventring_loss_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_loss_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_loss_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)

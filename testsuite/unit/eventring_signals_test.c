@@ -1,0 +1,116 @@
+/* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of its
+   thread anywhere: with a domain of its own nothing is lost but what it is told of; with
+   the domain of the thread, which is not allowed, nothing is written outside the ring. */
+#include "eventring_common.h"
+
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+
+enum { PERIOD_US = 50, RUN_MS = 1500, PER_SIGNAL = 2 };
+
+static eventring_domain *handlers; /* the domain that the handler writes to */
+static volatile uint64_t calls;
+
+static void on_alarm(int number) {
+  (void)number;
+  for (int i = 0; i < PER_SIGNAL; i++)
+    eventring_user_counter(handlers, T_COUNT, (int64_t)calls++);
+}
+
+static void set_timer(long us) {
+  struct itimerval timer = {{0, us}, {0, us}};
+  assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+static bool is_over(const struct timespec *start) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000 >=
+         RUN_MS;
+}
+
+/* Returns how many events were written, of all kinds and lengths. */
+static uint64_t write_under_signals(eventring_domain *d) {
+  static const char text[300] = "text";
+  struct timespec start;
+  struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART}, before;
+  uint64_t written = 0;
+  calls = 0;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+  set_timer(PERIOD_US);
+  while (!is_over(&start))
+    for (int i = 0; i < 500; i++, written += 4) {
+      eventring_user_begin(d, T_FLOOD);
+      eventring_user_counter(d, T_COUNT, -1);
+      eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, text,
+                            (size_t)(i * 7 % 300));
+      eventring_user_end(d, T_FLOOD);
+    }
+  set_timer(0);
+  sigaction(SIGALRM, &before, NULL);
+  return written;
+}
+
+static void a_domain_of_its_own(void **state) {
+  (void)state;
+  struct log log = {0};
+  start_recorder(EVENTRING_MIN_WSIZE);
+  handlers = start_domain("handler");
+  eventring_domain *d = start_domain("main");
+  eventring_cursor *cursor = open_self(0);
+  uint64_t written = write_under_signals(d);
+  assert_true(calls > 100);
+  assert_true(eventring_domain_emitted(d, EVENTRING_USER) == written);
+  assert_true(eventring_domain_emitted(handlers, EVENTRING_USER) <= calls);
+  /* (a few are dropped, while this thread has the recorder's mutex) */
+  assert_true(eventring_domain_emitted(handlers, EVENTRING_USER) >= calls - calls / 10);
+  while (poll_log(cursor, &log, 0) > 0) continue;
+  for (size_t i = 0; i < log.count; i++) {
+    const struct eventring_event *e = &log.seen[i].event;
+    if (e->ring == EVENTRING_USER && e->id == T_COUNT && e->kind == EVENTRING_COUNTER)
+      assert_true((e->value.i >= 0) == (e->domain == 0)); /* of the handler, which was first */
+  }
+  clear_log(&log);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_domain_stop(handlers);
+  eventring_stop();
+}
+
+static void the_domain_of_the_thread(void **state) {
+  (void)state;
+  struct log log = {0};
+  start_recorder(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("main"), *neighbour = start_domain("neighbour");
+  handlers = d;
+  for (int i = 0; i < 100; i++) eventring_user_counter(neighbour, T_COUNT, i);
+  uint64_t written = write_under_signals(d);
+  assert_true(calls > 100);
+  /* what was overwritten or dropped is not many times the number of signals */
+  uint64_t emitted = eventring_domain_emitted(d, EVENTRING_USER), all = written + calls;
+  assert_true(emitted <= all && emitted >= all - 8 * calls);
+  for (int i = 0; i < 2000; i++) eventring_user_counter(d, T_COUNT, i); /* ends that block */
+  eventring_cursor *cursor = open_self(0);
+  poll_log(cursor, &log, 0);
+  int count = 0;
+  for (size_t i = 0; i < log.count; i++) {
+    const struct eventring_event *e = &log.seen[i].event;
+    if (e->ring == EVENTRING_USER && e->domain == 1 && e->kind == EVENTRING_COUNTER)
+      assert_int_equal(e->value.i, count++);
+  }
+  assert_int_equal(count, 100);
+  clear_log(&log);
+  eventring_close(cursor);
+  eventring_domain_stop(neighbour);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
+int main(void) {
+  register_test_events();
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_domain_of_its_own),
+                                     cmocka_unit_test(the_domain_of_the_thread)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
