@@ -159,7 +159,10 @@ static bool resize_stack(lua_State *L, ptrdiff_t slots) {
 static bool widen_window(lua_State *L, ptrdiff_t n) {
   if (L->stack_end - L->top <= n) return false;
   TValue *last = L->stack_end - L->top > n + STACK_WINDOW ? L->top + n + STACK_WINDOW : L->stack_end;
-  if (last > L->stack_last) L->stack_last = last;
+  if (last > L->stack_last) {
+    gc_stack_widened(L, (size_t)(last - L->stack_last));
+    L->stack_last = last;
+  }
   return true;
 }
 

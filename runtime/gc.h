@@ -310,6 +310,8 @@ void gc_remember_slot(Domain *d, Table *t, const void *slot);
 void gc_table_resized(lua_State *L, Table *t, bool moved);
 /* The thread runs from now on, or its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);
+/* So many slots more of its stack may be in use. */
+void gc_stack_widened(lua_State *L, size_t slots);
 /* A slot of this frame of the thread, which is not the current one, was written to. */
 void gc_frame_changed(lua_State *L, CallInfo *ci);
 /* A part of the object (code, constants, CallInfo, ...) was allocated or replaced: its

@@ -13,6 +13,7 @@
 #include "gc_trace.h"
 
 #define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
+#define SLOT_DEBT 8       /* and for each slot that the thread has used: it may unwind and use them again */
 #define REMEMBERED_DEBT 160 /* and that an object or card in the remembered set is: two cache misses or more */
 #define NODE_DEBT 280       /* and that a card of nodes is: keys are looked at as well */
 #define EPHEMERON_DEBT 400  /* and one of nodes that may be ephemerons */
@@ -23,10 +24,12 @@ static LargeHeader *large_part(const Table *t) {
   return NULL;
 }
 
-/* The next minor collection must not have too much to look at. */
+/* The next minor collection must not have too much to look at: a program that stores, and
+ * allocates nothing, makes it at its next safe point. */
 static void add_debt(Domain *d, size_t bytes) {
   d->heap.scan_debt += bytes;
   heap_note_taken(d);
+  if (unlikely(gc_is_wanted(d)) && d->hooks.interrupt != NULL && d->current != NULL) d->hooks.interrupt(d->current);
 }
 
 static void remember_table(Domain *d, Table *t) {
@@ -34,7 +37,7 @@ static void remember_table(Domain *d, Table *t) {
   if (large == NULL) t->gc &= (uint8_t)~GC_CLEAN;
   else if (large->logged) return;
   else large->logged = 1;
-  add_debt(d, REMEMBERED_DEBT + small_part_bytes(t) / 4);
+  add_debt(d, REMEMBERED_DEBT + (t->metatable == NULL ? small_part_bytes(t) / 4 : 2 * small_part_bytes(t)));
   GC_PUSH(d, &d->gc.remembered, t);
 }
 
@@ -90,8 +93,10 @@ void gc_part_changed(lua_State *L, void *owner) {
 void gc_thread_resumed(lua_State *L, lua_State *co) {
   if ((co->gc & GC_CLEAN) == 0) return;
   gc_remember(L->domain, (GCObject *)co);
-  add_debt(L->domain, THREAD_DEBT);
+  add_debt(L->domain, THREAD_DEBT + (size_t)(co->stack_last - co->stack) * SLOT_DEBT);
 }
+
+void gc_stack_widened(lua_State *L, size_t slots) { add_debt(L->domain, slots * sizeof(TValue)); }
 
 void gc_fix(lua_State *L, void *object) {
   GCObject *o = object;

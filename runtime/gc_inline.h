@@ -36,6 +36,9 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
+/* For places without an allocation: would gc_check do something? */
+ALWAYS_INLINE bool gc_is_wanted(const Domain *d) { return d->gc.pending && !d->gc.running && !d->gc.closing; }
+
 /* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold. Only
  * large ones are worth asking the system about. */
 #define ROOM_WORTH_ASKING ((size_t)256 << 10)

@@ -28,6 +28,8 @@
 #include "func.h"
 #include "gc_trace.h"
 
+#define FRAME_WORK 64    /* of looking at a frame */
+#define NIL_WORK 2       /* and of setting a slot to nil, which is a store to the next address */
 #define SPARE_FRAMES 64  /* kept beyond the current one */
 #define PIECE_SLOTS 1024
 #define PIECE_FRAMES 256
@@ -80,6 +82,7 @@ static CallInfo *scan_active_frames(Domain *d, lua_State *co, ScanKind kind, TVa
     if (ci->status & CALL_SCANNED) return ci;
     ci->status |= CALL_SCANNED;
     if (ci->prev == NULL) return ci;
+    d->gc.step_work += FRAME_WORK;
     mark_frame(d, ci, kind);
   }
 }
@@ -118,7 +121,7 @@ size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   TValue *from = watermark->func;
   gc_verify_watermark(d, co, from, slots_to_verify(d, (size_t)(from - co->stack)));
   visit_values(d, from, (size_t)(co->top - from), SCAN_MINOR);
-  size_t work = (size_t)(co->stack_last - from) * sizeof(TValue);
+  size_t work = (size_t)(co->top - from) * sizeof(TValue) + (size_t)(co->stack_last + EXTRA_STACK - co->top) * NIL_WORK;
   narrow_window(co, limit, watermark);
   for (UpValue *uv = co->open_upvalues; uv != NULL && uv->v >= from; uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MINOR);
   VISIT(d, co->resumer, SCAN_MINOR);

@@ -83,7 +83,9 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
   return top_type(L);
 }
 
-/* ---- writing -------------------------------------------------------------------- */
+/* ---- writing ---------------------------------------------------------------------
+ *
+ * Each ends with a gc_check: a loop of stores must not pile up work for the collector. */
 
 /* container[key] = value where no metamethod has a say: the field exists, or
  * the table has no metatable. slot is what looking up the key answered. */
@@ -107,6 +109,7 @@ static void set_string_key(lua_State *L, const TValue *container, const char *k)
     Table *t = as_table(container);
     if (store_plain(L, t, &key, table_get(t, &key), L->top - 1)) {
       L->top--;
+      gc_check(L);
       return;
     }
   }
@@ -126,6 +129,7 @@ void lua_settable(lua_State *L, int idx) {
       !store_plain(L, as_table(container), key, table_get(as_table(container), key), value))
     vm_set(L, container, key, value);
   L->top -= 2;
+  gc_check(L);
 }
 
 void lua_seti(lua_State *L, int idx, lua_Integer n) {
@@ -137,6 +141,7 @@ void lua_seti(lua_State *L, int idx, lua_Integer n) {
     Table *t = as_table(container);
     if (store_plain(L, t, &key, table_get_int(t, n), L->top - 1)) {
       L->top--;
+      gc_check(L);
       return;
     }
   }
@@ -149,12 +154,14 @@ void lua_rawset(lua_State *L, int idx) {
   api_check_values(L, 2);
   table_set(L, api_table(L, idx), L->top - 2, L->top - 1);
   L->top -= 2;
+  gc_check(L);
 }
 
 void lua_rawseti(lua_State *L, int idx, lua_Integer n) {
   api_check_values(L, 1);
   table_set_int(L, api_table(L, idx), n, L->top - 1);
   L->top--;
+  gc_check(L);
 }
 
 void lua_rawsetp(lua_State *L, int idx, const void *p) {
@@ -163,6 +170,7 @@ void lua_rawsetp(lua_State *L, int idx, const void *p) {
   set_light(&key, (void *)p);
   table_set(L, api_table(L, idx), &key, L->top - 1);
   L->top--;
+  gc_check(L);
 }
 
 /* ---- whole tables -------------------------------------------------------------------- */

@@ -519,7 +519,7 @@ LUA_API void lua_close(lua_State *L) {
 void vm_update_dispatch(lua_State *L) {
   L->dispatch = L->hook_mask != 0 ? vm_dispatch_hooked : vm_dispatch_normal;
   atomic_signal_fence(memory_order_seq_cst);
-  if (vm_is_asked(L->domain)) L->dispatch = vm_dispatch_hooked;
+  if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_hooked;
 }
 
 #define CALL_STEPS 64 /* what a call is worth: it may be an operand of another one, but may last */
@@ -547,4 +547,5 @@ void vm_take_up(lua_State *L) {
 void vm_safe_point(lua_State *L) {
   trace_safe_point(L->domain);
   if (vm_is_asked(L->domain)) vm_take_up(L);
+  if (gc_is_wanted(L->domain)) gc_step(L);
 }

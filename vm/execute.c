@@ -470,6 +470,12 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 /* Inline cache of a field: the node where the key was last found. */
 #define CACHED_NODE(t, aux) (&(t)->node[AUX_SLOT(aux) & (t)->node_mask])
 
+/* Of the instruction that comes next: L->top says where the values end that it takes, or the
+ * frame is not set up yet. */
+ALWAYS_INLINE bool takes_open_values(Instruction i) {
+  return ((op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0) || INS_OP(i) == OP_VARARGPREP;
+}
+
 int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresults) {
   static const void *const normal[OP_COUNT] = {
 #define OP(name, format, flags, uses, sets, text) &&L_##name,
@@ -1375,19 +1381,19 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (ci->u.c.k != NULL) goto continue_c;
     goto frame_done;
 
-  op_hook: /* each instruction while hooks are on, or when something is asked of the domain */
+  op_hook: /* each instruction while hooks are on, or when something is asked of the domain or due */
     if (vm_is_asked(L->domain)) {
       TValue *top = L->top; /* the instruction may take what lies below it */
       SAVE;
       vm_take_up(L);
       L->top = top;
     }
+    if (unlikely(gc_is_wanted(L->domain)) && !takes_open_values(pc[-1])) GC_CHECK;
     if (L->hook_mask == 0) vm_update_dispatch(L);
     ci = L->ci;
     if (L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT)) {
       ci->u.lua.pc = pc;
-      OpCode op = INS_OP(pc[-1]);
-      if (!((op_info[op].flags & OPFLAG_I) && ARG_B == 0) && op != OP_VARARGPREP) L->top = ci->top;
+      if (!takes_open_values(pc[-1])) L->top = ci->top;
       debug_trace_instruction(L, pc - 1);
       base = ci->func + 1;
     }
