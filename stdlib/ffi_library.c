@@ -7,6 +7,7 @@
  * A library that was loaded stays loaded until the process ends: pointers to its code
  * and data may be anywhere. */
 #include "ffi_core.h"
+#include "retry.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -138,7 +139,9 @@ int clibrary_load(lua_State *L) {
   Ffi *ffi = ffi_of_function(L);
   const char *name = push_file_name(L, luaL_checkstring(L, 1));
   int flags = RTLD_LAZY | (lua_toboolean(L, 2) ? RTLD_GLOBAL : RTLD_LOCAL);
+  errno = 0;
   void *handle = dlopen(name, flags);
+  if (handle == NULL && collect_for_retry(L, errno)) handle = dlopen(name, flags);
   if (handle == NULL) {
     char path[1024];
     const char *problem = lua_pushstring(L, dlerror());

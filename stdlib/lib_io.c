@@ -22,6 +22,7 @@
 
 #include "lua.h"
 #include "lauxlib.h"
+#include "retry.h"
 #include "lualib.h"
 
 #define DEFAULT_INPUT "_IO_input"
@@ -85,11 +86,25 @@ static int refuse_to_close(lua_State *L) {
   return 2;
 }
 
+typedef FILE *Opener(const char *name, const char *mode);
+
+/* Once more when what is garbage may hold what the system has no more of. */
+static FILE *open_or_collect(lua_State *L, Opener *opener, const char *name, const char *mode) {
+  errno = 0;
+  FILE *f = opener(name, mode);
+  return f == NULL && collect_for_retry(L, errno) ? opener(name, mode) : f;
+}
+
+static FILE *open_temporary(const char *name, const char *mode) {
+  (void)name, (void)mode;
+  return tmpfile();
+}
+
 /* Opens argument-given `filename`; raises an error when that fails. */
 static void push_open_file(lua_State *L, const char *filename,
                            const char *mode) {
   luaL_Stream *handle = push_closed_handle(L);
-  handle->f = fopen(filename, mode);
+  handle->f = open_or_collect(L, fopen, filename, mode);
   if (l_unlikely(handle->f == NULL))
     luaL_error(L, "cannot open file '%s' (%s)", filename, strerror(errno));
   handle->closef = close_plain_file;
@@ -116,8 +131,7 @@ static int io_open(lua_State *L) {
   const char *mode = luaL_optstring(L, 2, "r");
   luaL_argcheck(L, is_file_mode(mode), 2, "invalid mode");
   luaL_Stream *handle = push_closed_handle(L);
-  errno = 0;
-  handle->f = fopen(filename, mode);
+  handle->f = open_or_collect(L, fopen, filename, mode);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, filename);
   handle->closef = close_plain_file;
@@ -129,9 +143,8 @@ static int io_popen(lua_State *L) {
   const char *mode = luaL_optstring(L, 2, "r");
   luaL_argcheck(L, is_pipe_mode(mode), 2, "invalid mode");
   luaL_Stream *handle = push_closed_handle(L);
-  errno = 0;
   fflush(NULL); /* what was written before must come before its output */
-  handle->f = popen(command, mode);
+  handle->f = open_or_collect(L, popen, command, mode);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, command);
   handle->closef = close_pipe;
@@ -140,8 +153,7 @@ static int io_popen(lua_State *L) {
 
 static int io_tmpfile(lua_State *L) {
   luaL_Stream *handle = push_closed_handle(L);
-  errno = 0;
-  handle->f = tmpfile();
+  handle->f = open_or_collect(L, open_temporary, NULL, NULL);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, NULL);
   handle->closef = close_plain_file;

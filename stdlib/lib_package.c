@@ -17,6 +17,7 @@
 
 #include "lua.h"
 #include "lauxlib.h"
+#include "retry.h"
 #include "lualib.h"
 #include "require_span.h"
 
@@ -74,6 +75,12 @@ static LoadResult find_function(lua_State *L, void *library,
   return LOADED;
 }
 
+static void *open_library(lua_State *L, const char *path, int flags) {
+  errno = 0;
+  void *library = dlopen(path, flags);
+  return library == NULL && collect_for_retry(L, errno) ? dlopen(path, flags) : library;
+}
+
 /* Loads the library at `path`, unless it is loaded, and pushes its function
  * `name`; for the name "*", makes its symbols available to libraries loaded
  * later, and pushes true.  Pushes a message on failure. */
@@ -82,7 +89,7 @@ static LoadResult load_function(lua_State *L, const char *path,
   int all_symbols = *name == '*';
   void *library = known_library(L, path);
   if (library == NULL) {
-    library = dlopen(path, RTLD_NOW | (all_symbols ? RTLD_GLOBAL : RTLD_LOCAL));
+    library = open_library(L, path, RTLD_NOW | (all_symbols ? RTLD_GLOBAL : RTLD_LOCAL));
     if (l_unlikely(library == NULL)) {
       lua_pushstring(L, dlerror());
       return OPEN_FAILED;

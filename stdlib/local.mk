@@ -12,7 +12,7 @@ libstdlib_a_SOURCES = \
 	stdlib/lib_io.c \
 	stdlib/lib_math.c stdlib/math_random.c stdlib/math_random.h \
 	stdlib/lib_os.c \
-	stdlib/lib_package.c stdlib/require_span.c stdlib/require_span.h \
+	stdlib/lib_package.c stdlib/require_span.c stdlib/require_span.h stdlib/retry.h \
 	stdlib/lib_string.c stdlib/char_class.c stdlib/char_class.h stdlib/integer_text.h \
 	stdlib/pattern.h stdlib/pattern_cache.c stdlib/pattern_cache.h stdlib/pattern_compile.c stdlib/pattern_match.c \
 	stdlib/string_format.c stdlib/string_format.h stdlib/string_match.c stdlib/string_match.h \

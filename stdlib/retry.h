@@ -1,0 +1,21 @@
+/* stdlib/retry.h: when the system has no more descriptors, memory or processes. */
+#ifndef SAROS_STDLIB_RETRY_H
+#define SAROS_STDLIB_RETRY_H
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "lua.h"
+
+/* `error` is the errno of an attempt that failed. When it says that something is used up, which
+ * garbage may hold (files that were not closed, pipes, libraries, domains), collects everything
+ * and calls the finalizers: true, and the attempt may be made once more. False in a finalizer,
+ * while the collector is not to be touched. */
+static inline bool collect_for_retry(lua_State *L, int error) {
+  if (error != EMFILE && error != ENFILE && error != ENOMEM && error != EAGAIN) return false;
+  if (lua_gc(L, LUA_GCCOLLECT) != 0) return false;
+  errno = 0;
+  return true;
+}
+
+#endif
