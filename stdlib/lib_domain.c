@@ -257,38 +257,21 @@ static Options read_options(lua_State *L, int *first) {
   return options;
 }
 
-static char *copy_package_field(lua_State *L, const char *field) {
-  Table *loaded = L->domain->sharing.loaded;
-  char *copy = NULL;
+/* A string or anything else. */
+static void push_package_field(lua_State *L, const char *field) {
+  int result = lua_gettop(L) + 1;
+  lua_pushnil(L);
+  if (L->domain->sharing.loaded == NULL) return;
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (loaded != NULL && lua_getfield(L, -1, LUA_LOADLIBNAME) == LUA_TTABLE) {
+  if (lua_getfield(L, -1, LUA_LOADLIBNAME) == LUA_TTABLE) {
     lua_getfield(L, -1, field);
-    if (lua_type(L, -1) == LUA_TSTRING) copy = strdup(lua_tostring(L, -1));
-    lua_pop(L, 1);
+    lua_replace(L, result);
   }
-  lua_pop(L, 2);
-  return copy;
+  lua_settop(L, result);
 }
 
-static bool ignores_environment(lua_State *L) {
-  lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
-  bool ignores = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return ignores;
-}
-
-static Birth *new_birth(lua_State *L, Message *m, const char *file) {
-  Birth *b = calloc(1, sizeof *b);
-  if (b == NULL) {
-    message_free(m);
-    luaL_error(L, "not enough memory");
-  }
-  b->message = m;
-  b->file = file != NULL ? strdup(file) : NULL;
-  b->path = copy_package_field(L, "path");
-  b->cpath = copy_package_field(L, "cpath");
-  b->no_environment = ignores_environment(L);
-  return b;
+static char *copy_string(lua_State *L, int index) {
+  return lua_type(L, index) == LUA_TSTRING ? strdup(lua_tostring(L, index)) : NULL;
 }
 
 static Isolate **new_handle(lua_State *L) {
@@ -302,16 +285,49 @@ static const char *const spawn_errors[] = {
   [SPAWN_TOO_MANY] = "too many domains: 128 run already", [SPAWN_NO_MEMORY] = "not enough memory",
   [SPAWN_NO_THREAD] = "cannot start a thread", [SPAWN_ENDING] = "the program is ending"};
 
+/* What is pushed before a message is made: nothing may raise an error while that belongs to
+ * nobody. */
+#define PREPARED 4
+enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT };
+
+/* Below the values from `first` on. */
+static void prepare(lua_State *L, int first) {
+  new_handle(L);
+  push_package_field(L, "path");
+  push_package_field(L, "cpath");
+  lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+  lua_rotate(L, first, PREPARED);
+}
+
+static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file) {
+  Birth *b = calloc(1, sizeof *b);
+  if (b == NULL) {
+    message_free(m);
+    luaL_error(L, "not enough memory");
+  }
+  b->message = m;
+  b->file = file != NULL ? strdup(file) : NULL;
+  b->path = copy_string(L, prepared + AT_PATH);
+  b->cpath = copy_string(L, prepared + AT_CPATH);
+  b->no_environment = lua_toboolean(L, prepared + AT_NO_ENVIRONMENT);
+  if (file != NULL && b->file == NULL) {
+    free_birth(b);
+    luaL_error(L, "not enough memory");
+  }
+  return b;
+}
+
 /* Pushes the handle of a new domain. */
-static int start(lua_State *L, Options options, Message *m, const char *file) {
-  Birth *b = new_birth(L, m, file);
+static int start(lua_State *L, int prepared, Options options, Message *m, const char *file) {
+  Birth *b = new_birth(L, prepared, m, file);
   Isolate *isolate;
   SpawnResult result = isolate_spawn(&isolate, options.name, options.memory, live, b);
   if (result != SPAWN_OK) {
     free_birth(b);
     return luaL_error(L, "%s", spawn_errors[result]);
   }
-  *(Isolate **)lua_touserdata(L, -1) = isolate;
+  *(Isolate **)lua_touserdata(L, prepared + AT_HANDLE) = isolate;
+  lua_settop(L, prepared + AT_HANDLE);
   isolate_hand_over(domain_lib_self(L));
   return 1;
 }
@@ -322,10 +338,9 @@ static int spawn(lua_State *L) {
   int first;
   Options options = read_options(L, &first);
   luaL_checktype(L, first, LUA_TFUNCTION);
-  int n = lua_gettop(L) - first + 1;
-  Message *m = transfer_encode(L, n, "arg", true);
-  new_handle(L);
-  return start(L, options, m, NULL);
+  prepare(L, first);
+  Message *m = transfer_encode(L, lua_gettop(L) - first - PREPARED + 1, "arg", true);
+  return start(L, first, options, m, NULL);
 }
 
 /* domain.spawn_file([options,] path, ...) -> handle. Runs the file as a script with those
@@ -334,9 +349,9 @@ static int spawn_file(lua_State *L) {
   int first;
   Options options = read_options(L, &first);
   const char *file = luaL_checkstring(L, first);
-  Message *m = transfer_encode(L, lua_gettop(L) - first, "arg", false);
-  new_handle(L);
-  return start(L, options, m, file);
+  prepare(L, first + 1);
+  Message *m = transfer_encode(L, lua_gettop(L) - first - PREPARED, "arg", false);
+  return start(L, first + 1, options, m, file);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------ */
