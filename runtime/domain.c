@@ -68,8 +68,7 @@ lua_State *domain_new(void) {
   if (d->isolate->spawned) TRACE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
   heap_init(&d->heap);
   heap_set_limit(&d->heap, d->isolate->memory_limit);
-  gc_init(d);
-  void *memory = heap_try_alloc(d, thread_bytes());
+  void *memory = gc_init(d) ? heap_try_alloc(d, thread_bytes()) : NULL;
   lua_State *L = memory != NULL ? thread_prepare(d, memory) : NULL;
   if (L == NULL || !thread_make_stack(L)) {
     free_domain(d);

@@ -140,6 +140,7 @@ struct lua_State {
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */
   int old_pc;            /* last instruction traced by a line hook */
+  lua_State *next_remembered; /* in Gc.remembered_threads */
   CallInfo base_ci;      /* the frame of the C host */
 };
 

@@ -9,7 +9,8 @@
  *   gc_mark.c      marking of the major cycle     gc_scan.c  what objects refer to
  *   gc_sweep.c     strings, large ones, blocks    gc_weak.c  weak tables
  *   gc_finalize.c  __gc                           gc_barrier.c  remembered set
- *   gc_pace.c      when, and how much at once    gc_verify.c the invariants as a program
+ *   gc_pace.c      when, and how much at once    gc_overflow.c  records without room
+ *   gc_verify.c    the invariants as a program
  *
  * The major cycle goes through the phases of GC_PHASES (gc.h), one function each
  * below, that answers the next phase. A slice runs phases until its work is
@@ -26,9 +27,7 @@
  */
 #include "gc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "func.h"
@@ -42,46 +41,11 @@
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
-#define RESERVE_LEAST ((size_t)4 << 20)
-#define RESERVE_SHARE 8 /* of the heap: one eighth */
+#define LEAST_RECORDS 64                /* an array has room for; Gc.trace and Gc.grey from the beginning */
 
 /* ---- growing arrays ------------------------------------------------------------- */
 
-static void give_up_reserve(Domain *d) {
-  if (d->gc.reserve != NULL) munmap(d->gc.reserve, d->gc.reserve_bytes);
-  d->gc.reserve = NULL;
-  d->gc.reserve_bytes = 0;
-}
-
-/* The collector's own arrays cannot fail: half-way through a trace, or in a
- * barrier, there is no state to go back to. A reserve of address space, which costs no
- * memory, and then an emergency collection precede the end. It grows with the heap, as the
- * arrays may, and is taken once the heap has outgrown what it is at least: a small process
- * needs its address space for other things. */
-static void keep_reserve(Domain *d) {
-  Gc *gc = &d->gc;
-  size_t heap = (size_t)d->heap.nblocks << HEAP_BLOCK_SHIFT, wanted = heap / RESERVE_SHARE & ~(RESERVE_LEAST - 1);
-  if (wanted == 0 && heap > RESERVE_LEAST) wanted = RESERVE_LEAST;
-  if (wanted <= gc->reserve_bytes) return;
-  void *reserve = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (reserve == MAP_FAILED) return; /* a smaller one is better than none */
-  give_up_reserve(d);
-  gc->reserve = reserve;
-  gc->reserve_bytes = wanted;
-}
-
-static void *grow_with_reserve(Domain *d, void *items, size_t bytes) {
-  if (d->gc.reserve != NULL) {
-    give_up_reserve(d);
-    d->gc.emergency = d->gc.pending = 1;
-    void *grown = realloc(items, bytes);
-    if (grown != NULL) return grown;
-  }
-  fputs("saros: no memory left for the collector's own records\n", stderr);
-  abort();
-}
-
-static size_t next_capacity(size_t n) { return n ? n * 2 : 64; }
+static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
 
 static bool extend(void *items, size_t *capacity, size_t item_size) {
   void *grown = realloc(*(void **)items, next_capacity(*capacity) * item_size);
@@ -95,20 +59,12 @@ NOINLINE bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_si
   return !stress_allocation_fails() && extend(items, capacity, item_size);
 }
 
-NOINLINE void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size) {
-  if (extend(items, capacity, item_size)) return;
-  size_t n = next_capacity(*capacity);
-  *(void **)items = grow_with_reserve(d, *(void **)items, n * item_size);
-  *capacity = n;
-}
-
 /* ---- the phases -------------------------------------------------------------------- */
 
 static GcPhase phase_idle(Domain *d) {
   Gc *gc = &d->gc;
   gc->cycle++;
   TRACE_LIFECYCLE(d, MAJOR_BEGIN, gc->cycle);
-  keep_reserve(d);
   gc_pace_begin_cycle(d);
   gc_start_marking(d);
   return GC_PHASE_MARK;
@@ -184,7 +140,6 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   done = heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
   if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
-  keep_reserve(d);
   gc->stats.majors++;
   gc_trace_memory(d);
   TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
@@ -437,7 +392,7 @@ GcMode gc_set_mode(lua_State *L, GcMode mode) {
   return former;
 }
 
-void gc_init(Domain *d) {
+bool gc_init(Domain *d) {
   Gc *gc = &d->gc;
   *gc = (Gc){0};
   gc->line_bit = 1;
@@ -457,17 +412,17 @@ void gc_init(Domain *d) {
   const char *verify = getenv("SAROS_VERIFY");
   gc->verify = verify != NULL && verify[0] == '1';
 #endif
+  return GC_TRY_ROOM(&gc->trace) && GC_TRY_ROOM(&gc->grey);
 }
 
 void gc_close(Domain *d) {
   Gc *gc = &d->gc;
   void *arrays[] = {gc->trace.items, gc->grey.items, gc->partial.items, gc->remembered.items, gc->cards.items,
-                    gc->fixed.items, gc->new_interned.items, gc->finalizable.items, gc->finalizers.items, gc->candidates.items, gc->found.items,
+                    gc->new_interned.items, gc->finalizable.items, gc->finalizers.items, gc->candidates.items, gc->found.items,
                     gc->minor_weak.values.items, gc->minor_weak.ephemerons.items, gc->minor_weak.all.items,
                     gc->noted_weak.values.items, gc->noted_weak.ephemerons.items, gc->noted_weak.all.items,
                     gc->weak_left.values.items, gc->weak_left.entries.items};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
   gc_ephemerons_free(&gc->minor_ephemerons);
   gc_ephemerons_free(&gc->major_ephemerons);
-  give_up_reserve(d);
 }

@@ -14,7 +14,6 @@
  *             cycle flips the sense, which makes every old object white.
  *   GC_LARGE  (old objects) a LargeHeader stands before it; its `mark` byte does
  *             what line bytes do for others.
- *   GC_FIXED  a root.
  *
  * Rules for those who use the collector
  *
@@ -164,6 +163,7 @@ typedef struct GcEphemerons {
   GcEphemeron *items;
   size_t n, capacity;
   GcVector reached;  /* keys, whose entries are to be followed */
+  bool reached_lost; /* there are more, which it had no room for */
   uint32_t *buckets; /* index + 1 of the first of the bucket; 0: none */
   uint32_t bits;     /* log2 of how many */
   size_t waiting;    /* entries that are not done with */
@@ -227,15 +227,17 @@ typedef struct Gc {
   GcVector grey;       /* major: marked, not yet scanned */
   GcPartials partial;  /* major: large tables of which pieces are yet to be scanned */
   GcVector remembered; /* old objects that were written to */
+  lua_State *remembered_threads; /* and threads, linked by next_remembered */
+  size_t remembered_threads_n;
   GcCards cards;
-  GcVector fixed;        /* roots that are never given up */
   GcVector new_interned; /* short strings made since the last minor */
   GcVector finalizable;  /* objects with finalizers in order of registration; NULL: none any more */
   size_t finalizable_old;     /* the first so many are old */
   size_t sifted_from, sifted_to; /* the first so many were looked at by the major trace and are kept
                                     in the first so many places */
   GcCandidates candidates;
-  GcVector found;             /* dead ones of this major cycle, to be revived */
+  GcVector found;             /* dead ones of this major cycle, to be revived; before them those of earlier ones
+                                 that the queue had no room for */
   size_t revived;             /* the first so many of them are grey or black */
   GcVector finalizers;        /* to be called, from finalizers_first on */
   size_t finalizers_first;
@@ -243,8 +245,12 @@ typedef struct Gc {
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLeft weak_left;
-  void *reserve; /* address space given back when a vector cannot grow otherwise; NULL: none */
-  size_t reserve_bytes;
+  /* What found no room in these (gc_overflow.c) */
+  uint8_t overflow_minor, overflow_major; /* an object with its bit set may wait for that trace */
+  uint8_t overflow_large;                 /* one of them may be large */
+  uint8_t interned_lost;                  /* new_interned is not complete */
+  struct Chunk *overflow_chunk;           /* where the major trace's pass over the bits stands; NULL: none */
+  uint32_t overflow_word;                 /* and where in it */
   /* Sweep */
   uint32_t sweep_bucket;
   uint32_t sweep_block;
@@ -287,7 +293,7 @@ void gc_note_code(Domain *d, const Prototype *p);
 /* Records what memory the domain takes (events of class domain). */
 void gc_trace_memory(Domain *d);
 
-void gc_init(Domain *d);
+bool gc_init(Domain *d); /* false: no memory */
 void gc_close(Domain *d);
 
 /* ---- finalizers (gc_finalize.c) ------------------------------------------------ */
@@ -317,8 +323,6 @@ void gc_frame_changed(lua_State *L, CallInfo *ci);
 /* A part of the object (code, constants, CallInfo, ...) was allocated or replaced: its
  * lines must be marked again. */
 void gc_part_changed(lua_State *L, void *owner);
-/* The object is a root from now on. */
-void gc_fix(lua_State *L, void *object);
 
 /* ---- strings --------------------------------------------------------------------- */
 

@@ -32,13 +32,23 @@ static void add_debt(Domain *d, size_t bytes) {
   if (unlikely(gc_is_wanted(d)) && d->hooks.interrupt != NULL && d->current != NULL) d->hooks.interrupt(d->current);
 }
 
+static void remember(Domain *d, GCObject *o) {
+  if (!GC_TRY_PUSH(&d->gc.remembered, o)) gc_overflow_minor(d, o);
+}
+
 static void remember_table(Domain *d, Table *t) {
   LargeHeader *large = large_part(t);
   if (large == NULL) t->gc &= (uint8_t)~GC_CLEAN;
   else if (large->logged) return;
   else large->logged = 1;
   add_debt(d, REMEMBERED_DEBT + (t->metatable == NULL ? small_part_bytes(t) / 4 : 2 * small_part_bytes(t)));
-  GC_PUSH(d, &d->gc.remembered, t);
+  remember(d, (GCObject *)t);
+}
+
+void gc_remember_thread(Domain *d, lua_State *co) {
+  co->next_remembered = d->gc.remembered_threads;
+  d->gc.remembered_threads = co;
+  d->gc.remembered_threads_n++;
 }
 
 NOINLINE void gc_remember(Domain *d, GCObject *parent) {
@@ -47,8 +57,16 @@ NOINLINE void gc_remember(Domain *d, GCObject *parent) {
   } else {
     parent->gc &= (uint8_t)~GC_CLEAN;
     add_debt(d, REMEMBERED_DEBT);
-    GC_PUSH(d, &d->gc.remembered, parent);
+    if (parent->type == LUA_TTHREAD) gc_remember_thread(d, (lua_State *)parent);
+    else remember(d, parent);
   }
+}
+
+/* The part is scanned whole by the next minor collection. */
+static NOINLINE void lose_cards(Domain *d, Table *t, void *part) {
+  heap_large_of(part)->fresh = 2;
+  add_debt(d, heap_large_of(part)->size);
+  remember_table(d, t);
 }
 
 static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot, uint32_t node) {
@@ -59,7 +77,10 @@ static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *
   uint8_t *marks = &heap_large_of(part)->cards[card], bit = card_bit(offset);
   if (*marks == 0) {
     add_debt(d, !node ? REMEMBERED_DEBT : t->metatable == NULL ? NODE_DEBT : EPHEMERON_DEBT);
-    GC_PUSH(d, &d->gc.cards, (GcCard){t, card, node});
+    if (!GC_TRY_PUSH(&d->gc.cards, (GcCard){t, card, node})) {
+      lose_cards(d, t, part);
+      return true;
+    }
   }
   *marks |= bit;
   return true;
@@ -80,7 +101,7 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
   Domain *d = L->domain;
   if (is_young(t)) return;
   if (t->gc & GC_CLEAN) {
-    if (heap_is_large(node_bytes(t))) heap_large_of(t->node)->fresh = 0;
+    if (heap_is_large(node_bytes(t)) && heap_large_of(t->node)->fresh == 1) heap_large_of(t->node)->fresh = 0;
     remember_table(d, t);
   }
   if (moved && is_marking(d) && is_marked(d, t) && large_part(t) != NULL) gc_regrey(d, (GCObject *)t);
@@ -97,10 +118,3 @@ void gc_thread_resumed(lua_State *L, lua_State *co) {
 }
 
 void gc_stack_widened(lua_State *L, size_t slots) { add_debt(L->domain, slots * sizeof(TValue)); }
-
-void gc_fix(lua_State *L, void *object) {
-  GCObject *o = object;
-  if (o->gc & GC_FIXED) return;
-  o->gc |= GC_FIXED;
-  GC_PUSH(L->domain, &L->domain->gc.fixed, o);
-}

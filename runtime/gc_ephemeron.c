@@ -103,8 +103,12 @@ size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
   size_t most = LOAD << e->bits;
   if (unlikely(e->n >= most || (e->n == 0 && e->expected > most))) grow_index(e, e->n * LOAD > e->expected ? e->n * LOAD : e->expected);
   GCObject *key = n->key.gc;
+  if (!GC_TRY_PUSH(e, (GcEphemeron){t, key, (uint32_t)(n - t->node), 0})) {
+    visit(d, key, kind);
+    gc_follow_value(d, n, kind);
+    return AWAIT_WORK;
+  }
   key->gc |= GC_AWAITED;
-  GC_PUSH(d, e, (GcEphemeron){t, key, (uint32_t)(n - t->node), 0});
   link_entry(e, e->n - 1);
   e->waiting++;
   return await_work(e);
@@ -112,12 +116,14 @@ size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
 
 void gc_reached(Domain *d, GCObject *key, ScanKind kind) {
   key->gc &= (uint8_t)~GC_AWAITED;
-  GC_PUSH(d, &index_of(d, kind)->reached, key);
+  GcEphemerons *e = index_of(d, kind);
+  if (!GC_TRY_PUSH(&e->reached, key)) e->reached_lost = true;
 }
 
 void gc_forget_awaited(Domain *d, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
   e->expected = e->reached.n = 0;
+  e->reached_lost = false;
   if (e->n == 0) return;
   e->n = e->waiting = e->cleared = 0;
   free_buckets(e);
@@ -147,9 +153,27 @@ void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
   else if (is_young(n->v.gc)) visit(d, n->v.gc, SCAN_MINOR); /* the major trace decides on others */
 }
 
+static void follow_entry(Domain *d, GcEphemerons *e, GcEphemeron *entry, ScanKind kind) {
+  const Node *n = node_of(entry);
+  entry->table = NULL; /* done with */
+  entry->key = NULL;
+  e->waiting--;
+  if (n != NULL) gc_follow_value(d, n, kind);
+}
+
+/* Some key is not on `reached`: those that were reached do not have the bit any more. */
+static size_t follow_lost(Domain *d, GcEphemerons *e, ScanKind kind) {
+  e->reached_lost = false;
+  for (size_t i = 0; i < e->n; i++) {
+    GcEphemeron *entry = &e->items[i];
+    if (entry->table != NULL && !(entry->key->gc & GC_AWAITED)) follow_entry(d, e, entry, kind);
+  }
+  return ENTRY_WORK + e->n * OBJECT_WORK;
+}
+
 size_t gc_follow_reached(Domain *d, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
-  if (e->reached.n == 0) return 0;
+  if (e->reached.n == 0) return unlikely(e->reached_lost) ? follow_lost(d, e, kind) : 0;
   const GCObject *key = e->reached.items[--e->reached.n];
   size_t work = ENTRY_WORK;
   for (uint32_t *link = bucket_of(e, key), i; (i = *link) != 0;) {
@@ -160,10 +184,7 @@ size_t gc_follow_reached(Domain *d, ScanKind kind) {
       continue;
     }
     *link = entry->next;
-    const Node *n = node_of(entry);
-    entry->table = NULL; /* done with */
-    e->waiting--;
-    if (n != NULL) gc_follow_value(d, n, kind);
+    follow_entry(d, e, entry, kind);
   }
   return work;
 }

@@ -16,10 +16,13 @@
  * are in Gc.found until all that they refer to is marked, in slices. Their places stay empty
  * until the next cycle, which puts the others together.
  *
- * Without memory for these records, registering is an error, a dead object that cannot be
- * noted lives until a later collection, and at domain_close, where nothing can be put
- * off, the objects that are left become the queue where they are.
+ * Without memory for these records (gc_overflow.c), registering is an error, a dead object that
+ * cannot be noted lives until a later collection, those that the queue has no room for wait in
+ * Gc.found, which becomes the queue when that is empty, and at domain_close, where nothing can
+ * be put off, the objects that are left become the queue where they are.
  */
+#include <string.h>
+
 #include "gc_trace.h"
 #include "trace.h"
 
@@ -60,12 +63,9 @@ static size_t queue_dead_young(Domain *d) {
     if (i + PREFETCH_AHEAD < all->n) __builtin_prefetch(all->items[i + PREFETCH_AHEAD]);
     bool dead = is_young(o);
     revived += dead;
-    if (dead && GC_TRY_ROOM(queue)) {
-      queue->items[queue->n++] = o;
-    } else {
-      if (dead) visit(d, o, SCAN_MINOR);
-      all->items[kept++] = o;
-    }
+    if (dead && GC_TRY_PUSH(queue, o)) continue;
+    if (dead) visit(d, o, SCAN_MINOR);
+    all->items[kept++] = o;
   }
   all->n = kept;
   reverse(queue->items + first, queue->n - first);
@@ -98,9 +98,9 @@ void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 static void sift(Domain *d, GCObject *o) {
   Gc *gc = &d->gc;
   bool white = !is_young(o) && !is_marked(d, o);
-  if (white && GC_TRY_ROOM(&gc->candidates)) {
-    gc->candidates.items[gc->candidates.n++] = (GcCandidate){o, gc->sifted_to++};
-    return; /* its place is empty */
+  if (white && GC_TRY_PUSH(&gc->candidates, (GcCandidate){o, gc->sifted_to})) {
+    gc->sifted_to++; /* its place is empty */
+    return;
   }
   if (white) visit(d, o, SCAN_MAJOR);
   gc->finalizable.items[gc->sifted_to++] = o;
@@ -141,12 +141,9 @@ bool gc_separate_some(Domain *d, size_t most) {
     GcCandidate last = c->items[--c->n];
     if (c->n > PREFETCH_AHEAD) __builtin_prefetch(c->items[c->n - PREFETCH_AHEAD].object);
     bool dead = !is_marked(d, last.object);
-    if (dead && GC_TRY_ROOM(&gc->found)) {
-      gc->found.items[gc->found.n++] = last.object;
-    } else {
-      if (dead) visit(d, last.object, SCAN_MAJOR);
-      gc->finalizable.items[last.place] = last.object;
-    }
+    if (dead && GC_TRY_PUSH(&gc->found, last.object)) continue;
+    if (dead) visit(d, last.object, SCAN_MAJOR);
+    gc->finalizable.items[last.place] = last.object;
   }
   TRACE_END(d, FINALIZERS);
   return c->n == 0;
@@ -168,19 +165,28 @@ static void exchange(GcVector *a, GcVector *b) {
   *b = c;
 }
 
-/* Behind those that wait already. */
+/* Behind those that wait already. What finds no room there comes later, when the queue is empty. */
 void gc_queue_found(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->finalizers.n == 0) exchange(&gc->finalizers, &gc->found);
-  for (size_t i = 0; i < gc->found.n; i++) GC_PUSH(d, &gc->finalizers, gc->found.items[i]);
-  gc->found.n = gc->revived = 0;
+  GcVector *queue = &gc->finalizers, *found = &gc->found;
+  if (queue->n == 0) exchange(queue, found);
+  size_t moved = 0;
+  while (moved < found->n && GC_TRY_PUSH(queue, found->items[moved])) moved++;
+  found->n -= moved;
+  if (moved > 0) memmove(found->items, found->items + moved, found->n * sizeof *found->items);
+  gc->revived = found->n; /* roots of the next cycle */
 }
 
 /* ---- calling --------------------------------------------------------------------- */
 
-static GCObject *next_in_queue(Gc *gc) {
+/* Those that are in Gc.found while nothing is marked are left from earlier cycles. */
+static GCObject *next_in_queue(Domain *d) {
+  Gc *gc = &d->gc;
   GCObject *o = gc->finalizers.items[gc->finalizers_first++];
-  if (gc->finalizers_first == gc->finalizers.n) gc->finalizers.n = gc->finalizers_first = 0;
+  if (gc->finalizers_first == gc->finalizers.n) {
+    gc->finalizers.n = gc->finalizers_first = 0;
+    if (unlikely(gc->found.n > 0) && !is_marking(d)) gc_queue_found(d);
+  }
   o->gc &= (uint8_t)~GC_FINALIZE;
   return o;
 }
@@ -206,7 +212,7 @@ void gc_run_finalizers(lua_State *L, size_t most) {
   if (gc->finalizers.n == 0 || gc->running) return;
   uint64_t before = gc->stats.finalizers;
   gc->running = 1;
-  for (; gc->finalizers.n > 0 && most > 0; most--) call_one(L, next_in_queue(gc));
+  for (; gc->finalizers.n > 0 && most > 0; most--) call_one(L, next_in_queue(L->domain));
   gc->running = 0;
   TRACE_LIFECYCLE(L->domain, FINALIZERS_RUN, gc->stats.finalizers - before);
 }
@@ -233,8 +239,10 @@ void gc_finalize_all(lua_State *L) {
   Domain *d = L->domain;
   d->gc.closing = 1;
   d->gc.running = 0; /* a finalizer may be what closes the domain; the others still have their turn */
-  gc_queue_found(d);
-  gc_run_finalizers(L, SIZE_MAX);
+  do {
+    gc_queue_found(d);
+    gc_run_finalizers(L, SIZE_MAX);
+  } while (d->gc.found.n > 0);
   queue_all(d);
   gc_run_finalizers(L, SIZE_MAX);
 }

@@ -39,11 +39,11 @@ void gc_make_grey(Domain *d, GCObject *o) {
   size_t size = gc_object_extent(o, &base);
   d->gc.object_bytes[SCAN_MAJOR] += mark_memory(d, base, size);
   if (heap_is_large(size)) o->gc |= GC_LARGE;
-  if (has_references(o)) GC_PUSH(d, &d->gc.grey, o); /* counted when scanned */
+  if (has_references(o)) GC_PUSH_GREY(d, o); /* counted when scanned */
   else d->gc.marked_bytes += size;
 }
 
-void gc_regrey(Domain *d, GCObject *o) { GC_PUSH(d, &d->gc.grey, o); }
+void gc_regrey(Domain *d, GCObject *o) { GC_PUSH_GREY(d, o); }
 
 void gc_start_marking(Domain *d) {
   Gc *gc = &d->gc;
@@ -53,6 +53,7 @@ void gc_start_marking(Domain *d) {
   gc->marked_bytes = gc->object_bytes[SCAN_MAJOR] = gc->part_bytes[SCAN_MAJOR] = 0;
   gc->code_bytes[SCAN_MAJOR] = gc->revived_bytes = 0;
   gc->grey.n = gc->partial.n = 0;
+  gc_forget_overflowed_major(d);
   gc_forget_weak_major(d);
   gc_forget_awaited(d, SCAN_MAJOR);
   gc_sift_start(d);
@@ -90,9 +91,9 @@ static size_t scan_piece(Domain *d) {
 
 /* What is left when nothing is grey. Answers the work; 0: there is none. */
 static size_t look_further(Domain *d) {
-  size_t work = gc_follow_reached(d, SCAN_MAJOR);
-  if (work > 0) return work;
-  work = gc_settle_weak_piece(d);
+  size_t work = gc_refill_grey(d);
+  if (work == 0) work = gc_follow_reached(d, SCAN_MAJOR);
+  if (work == 0) work = gc_settle_weak_piece(d);
   return work > 0 ? work : gc_sift_finalizable(d);
 }
 
@@ -110,8 +111,7 @@ bool gc_mark_some(Domain *d, size_t work) {
   }
   gc->slice_work += done;
   gc->step_work += done;
-  return gc->grey.n == 0 && gc->partial.n == 0 && gc->major_ephemerons.reached.n == 0 && !gc_weak_noted(gc) &&
-         gc->sifted_from >= gc->finalizable_old;
+  return !gc_has_grey(gc) && !gc_any_reached(gc) && !gc_weak_noted(gc) && gc->sifted_from >= gc->finalizable_old;
 }
 
 /* ---- the end of marking ------------------------------------------------------------ */
@@ -151,7 +151,7 @@ static GcPhase separate(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   if (!gc->weak_left.first_done && !(gc->weak_left.first_done = clear_values(d, most))) return GC_PHASE_SEPARATE;
   if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
-  if (gc->revived < gc->found.n || gc->grey.n > 0) return GC_PHASE_REVIVE;
+  if (gc->revived < gc->found.n || gc_has_grey(gc)) return GC_PHASE_REVIVE;
   if (!clear_values(d, most)) return GC_PHASE_SEPARATE;
   end_marking(d);
   return GC_PHASE_CLEAR;

@@ -27,7 +27,7 @@ static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
   size_t size = gc_object_extent(o, &base);
   if (heap_is_large(size)) o->gc |= GC_LARGE;
   d->gc.object_bytes[SCAN_MINOR] += mark_memory(d, base, size);
-  if (has_references(o)) GC_PUSH(d, &d->gc.trace, o);
+  if (has_references(o)) GC_PUSH_TRACE(d, o);
 }
 
 ALWAYS_INLINE void promote_small(Domain *d, GCObject *o, size_t size) {
@@ -54,12 +54,17 @@ void gc_promote(Domain *d, GCObject *o) {
     }
     default: promote_uncommon(d, o); return;
   }
-  GC_PUSH(d, &d->gc.trace, o);
+  GC_PUSH_TRACE(d, o);
+}
+
+void gc_drain_trace(Domain *d) {
+  GcVector *trace = &d->gc.trace;
+  while (trace->n > 0) gc_scan_minor(d, trace->items[--trace->n]);
 }
 
 void gc_drain_minor(Domain *d) {
-  GcVector *trace = &d->gc.trace;
-  while (trace->n > 0) gc_scan_minor(d, trace->items[--trace->n]);
+  gc_drain_trace(d);
+  while (unlikely(d->gc.overflow_minor)) gc_scan_overflowed(d);
 }
 
 /* ---- the remembered set --------------------------------------------------------- */
@@ -72,7 +77,7 @@ static size_t new_part(const void *part, size_t size) {
 }
 
 /* Of an old object only new parts count as promoted. */
-static void rescan(Domain *d, GCObject *o) {
+void gc_rescan(Domain *d, GCObject *o) {
   Table *t = (Table *)o;
   size_t counted = d->gc.part_bytes[SCAN_MINOR];
   if (o->type == LUA_TTABLE) counted += new_part(t->array, array_bytes(t)) + new_part(t->node, node_bytes(t));
@@ -82,21 +87,29 @@ static void rescan(Domain *d, GCObject *o) {
 
 /* A thread that was interrupted by a call on another one, rather than by a
  * yield, goes on to run without being resumed. */
-static bool stays_logged(const GCObject *o) {
-  const lua_State *co = (const lua_State *)o;
-  return o->type == LUA_TTHREAD && co->status == LUA_OK && co->ci != &co->base_ci;
+static bool stays_logged(const lua_State *co) { return co->status == LUA_OK && co->ci != &co->base_ci; }
+
+static void scan_remembered_threads(Domain *d) {
+  lua_State *co = d->gc.remembered_threads, *next;
+  d->gc.remembered_threads = NULL;
+  d->gc.remembered_threads_n = 0;
+  for (; co != NULL; co = next) {
+    next = co->next_remembered;
+    gc_rescan(d, (GCObject *)co);
+    if (stays_logged(co)) gc_remember_thread(d, co);
+    else co->gc |= GC_CLEAN;
+  }
 }
 
 static void scan_remembered(Domain *d) {
   GcVector *remembered = &d->gc.remembered;
-  size_t kept = 0;
   for (size_t i = 0; i < remembered->n; i++) {
     GCObject *o = remembered->items[i];
-    rescan(d, o);
-    if (stays_logged(o)) remembered->items[kept++] = o;
-    else o->gc |= GC_CLEAN;
+    gc_rescan(d, o);
+    o->gc |= GC_CLEAN;
   }
-  remembered->n = kept;
+  remembered->n = 0;
+  scan_remembered_threads(d);
 }
 
 static void scan_slot(Domain *d, Table *t, size_t start, Weakness w) {
@@ -177,7 +190,7 @@ static void trace_roots(Domain *d) {
 
 static void trace_remembered(Domain *d) {
   TRACE_BEGIN(d, MINOR_REMEMBERED);
-  TRACE_COUNTER(d, REMEMBERED_SET, d->gc.remembered.n + d->gc.cards.n);
+  TRACE_COUNTER(d, REMEMBERED_SET, d->gc.remembered.n + d->gc.remembered_threads_n + d->gc.cards.n);
   scan_remembered(d);
   scan_cards(d);
   TRACE_END(d, MINOR_REMEMBERED);

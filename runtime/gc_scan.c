@@ -81,8 +81,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   if (unlikely(w != WEAK_NONE)) {
     scan_weak_table(d, t, w, SCAN_MAJOR);
     return sizeof(Table); /* the rest counts when it is looked through */
-  } else if (unlikely(t->array_size + t->node_mask > PIECE)) {
-    GC_PUSH(d, &d->gc.partial, (GcPartial){.object = (GCObject *)t});
+  } else if (unlikely(t->array_size + t->node_mask > PIECE) && GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
     return sizeof(Table);
   } else {
     visit_values(d, t->array, t->array_size, SCAN_MAJOR);
@@ -188,9 +187,10 @@ ALWAYS_INLINE void scan_roots(Domain *d, ScanKind kind) {
   VISIT(d, d->main_thread, kind);
   VISIT(d, d->memory_error, kind);
   for (int i = 0; i < META_COUNT; i++) VISIT(d, d->meta_names[i], kind);
-  for (size_t i = 0; i < gc->fixed.n; i++) VISIT(d, gc->fixed.items[i], kind);
-  if (kind == SCAN_MAJOR)
+  if (kind == SCAN_MAJOR) {
     for (size_t i = gc->finalizers_first; i < gc->finalizers.n; i++) VISIT(d, gc->finalizers.items[i], kind);
+    for (size_t i = 0; i < gc->revived; i++) VISIT(d, gc->found.items[i], kind);
+  }
   scan_chain(d, d->current, kind);
   if (gc->caller != d->current) scan_chain(d, gc->caller, kind);
 }

@@ -20,7 +20,10 @@
 
 /* ---- strings ---------------------------------------------------------------- */
 
-void gc_note_interned(lua_State *L, String *s) { GC_PUSH(L->domain, &L->domain->gc.new_interned, s); }
+void gc_note_interned(lua_State *L, String *s) {
+  Gc *gc = &L->domain->gc;
+  if (!GC_TRY_PUSH(&gc->new_interned, s)) gc->interned_lost = 1;
+}
 
 void gc_resurrect_string(Domain *d, String *s) {
   if (!is_young(s) && !is_marked(d, s)) gc_make_grey(d, (GCObject *)s);
@@ -38,9 +41,29 @@ static void prefetch_bucket(const StringTable *table, const String *s) {
   __builtin_prefetch(string_bucket(table, string_bucket_index(table, s->hash)), 1);
 }
 
+static void drop_young_in_bucket(StringTable *table, String **link) {
+  for (String *s; (s = *link) != NULL;) {
+    if (is_young(s)) {
+      *link = s->u.next;
+      table->used--;
+    } else {
+      link = &s->u.next;
+    }
+  }
+}
+
+static NOINLINE void drop_young_in_table(Domain *d) {
+  StringTable *table = &d->strings;
+  for (uint32_t i = 0; i < table->size; i++) drop_young_in_bucket(table, string_bucket(table, i));
+  d->gc.step_work += (size_t)table->size * WORK_BUCKET;
+  d->gc.new_interned.n = 0;
+  d->gc.interned_lost = 0;
+}
+
 /* The newest are first in their chains, so they go first. */
 void gc_drop_young_strings(Domain *d) {
   GcVector *made = &d->gc.new_interned;
+  if (unlikely(d->gc.interned_lost)) drop_young_in_table(d);
   d->gc.step_work += made->n * WORK_BUCKET;
   while (made->n > 0) {
     String *s = made->items[--made->n];

@@ -185,10 +185,8 @@ size_t gc_scan_thread_major(Domain *d, lua_State *co) {
   mark_part(d, co->stack, all_slots(co) * sizeof(TValue), SCAN_MAJOR);
   VISIT(d, co->resumer, SCAN_MAJOR);
   GcPartial p = {.object = (GCObject *)co};
-  if (co->top - co->stack > SMALL_THREAD || co->ci->depth > SMALL_THREAD) {
-    GC_PUSH(d, &d->gc.partial, p);
-    return sizeof(lua_State);
-  }
+  bool deep = co->top - co->stack > SMALL_THREAD || co->ci->depth > SMALL_THREAD;
+  if (deep && GC_TRY_PUSH(&d->gc.partial, p)) return sizeof(lua_State);
   size_t total = sizeof(lua_State), work;
   bool done;
   do {

@@ -16,6 +16,7 @@
 #define SAROS_RUNTIME_GC_TRACE_H
 
 #include "domain.h"
+#include "stress.h"
 #include "table.h"
 #include "trace.h"
 
@@ -23,20 +24,19 @@ typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 
 /* ---- growing arrays (gc.c) ------------------------------------------------- */
 
-/* Makes room for one more item; never returns without it. */
-void gc_vector_extend(Domain *d, void *items, size_t *capacity, size_t item_size);
-#define GC_PUSH(d, v, ...) \
-  do { \
-    if (unlikely((v)->n == (v)->capacity)) \
-      gc_vector_extend(d, &(v)->items, &(v)->capacity, sizeof *(v)->items); \
-    (v)->items[(v)->n++] = (__VA_ARGS__); \
-  } while (0)
-
-/* The same where there is something else to do than to end the process: false, and the
- * array as it was, when there is no memory. */
+/* Room for one more item; false, and the array as it was, when there is no memory. */
 bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size);
 #define GC_TRY_ROOM(v) \
   ((v)->n < (v)->capacity || gc_vector_try_extend(&(v)->items, &(v)->capacity, sizeof *(v)->items))
+
+/* Adds the item to the array; false: it finds no room, and what else is to be done is said in
+ * gc_overflow.c. */
+#define GC_TRY_PUSH(v, ...) \
+  (likely(!stress_record_fails() && GC_TRY_ROOM(v)) && ((v)->items[(v)->n++] = (__VA_ARGS__), true))
+
+/* An object is to be scanned by this trace. */
+#define GC_PUSH_TRACE(d, o) (GC_TRY_PUSH(&(d)->gc.trace, o) ? (void)0 : gc_overflow_minor(d, o))
+#define GC_PUSH_GREY(d, o) (GC_TRY_PUSH(&(d)->gc.grey, o) ? (void)0 : gc_overflow_major(d, o))
 
 #define OBJECT_WORK 32 /* work of looking at an object, beyond its bytes */
 
@@ -185,6 +185,9 @@ void gc_expect_ephemerons(Domain *d, size_t n);
 size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind); /* answers the work */
 void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
 size_t gc_follow_reached(Domain *d, ScanKind kind);       /* the values of one such key; 0: there is none */
+ALWAYS_INLINE bool gc_any_reached(const Gc *gc) {
+  return gc->major_ephemerons.reached.n > 0 || gc->major_ephemerons.reached_lost;
+}
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind);
 void gc_clear_awaited_minor(Domain *d);                   /* entries whose keys were not reached */
 bool gc_clear_some_awaited(Domain *d, size_t work);       /* the same of the major trace; true: all is done */
@@ -197,6 +200,21 @@ Node *gc_node_of(Table *t, const GCObject *key, uint32_t at);
 
 void gc_minor(Domain *d, EventId reason); /* gc_minor.c */
 void gc_drain_minor(Domain *d);
+void gc_drain_trace(Domain *d);           /* what is on Gc.trace alone */
+void gc_rescan(Domain *d, GCObject *o);   /* an old object */
+void gc_remember_thread(Domain *d, lua_State *co); /* gc_barrier.c */
+/* Objects for which a record had no room (gc_overflow.c): notes one; scans all by the minor
+ * trace; moves some of those that are grey to Gc.grey, when it is empty (answers the work, 0 when
+ * there are none). */
+void gc_overflow_minor(Domain *d, GCObject *o);
+void gc_overflow_major(Domain *d, GCObject *o);
+bool gc_has_overflowed(const GCObject *o);
+void gc_scan_overflowed(Domain *d);
+size_t gc_refill_grey(Domain *d);
+void gc_forget_overflowed_major(Domain *d);
+ALWAYS_INLINE bool gc_has_grey(const Gc *gc) {
+  return gc->grey.n > 0 || gc->partial.n > 0 || gc->overflow_major || gc->overflow_chunk != NULL;
+}
 void gc_start_marking(Domain *d);        /* gc_mark.c */
 bool gc_mark_some(Domain *d, size_t work); /* true when nothing grey is left */
 /* The undivided steps of the end of marking, and what is between them; each answers the

@@ -266,7 +266,16 @@ static bool in_vector(const GcVector *vector, const GCObject *o) {
   return false;
 }
 
+/* The next minor collection will come to it. */
+static bool is_remembered(const Gc *gc, const GCObject *o) {
+  if (o->type != LUA_TTHREAD) return gc_has_overflowed(o) || in_vector(&gc->remembered, o);
+  const lua_State *co = gc->remembered_threads;
+  while (co != NULL && (const GCObject *)co != o) co = co->next_remembered;
+  return co != NULL;
+}
+
 static bool is_grey(const Gc *gc, const GCObject *o) {
+  if (gc_has_overflowed(o)) return true;
   for (size_t i = 0; i < gc->partial.n; i++)
     if ((const GCObject *)gc->partial.items[i].object == o) return true;
   return in_vector(&gc->grey, o);
@@ -278,8 +287,8 @@ static void look_at(Verifier *v, const GCObject *o) {
   v->parent_clean = o->gc & GC_CLEAN;
   v->parent_black = is_marking(d) && !is_young(o) && is_marked(d, o) && d->gc.grey.n + d->gc.partial.n < 1000 &&
                     !is_grey(&d->gc, o);
-  if (!is_young(o) && !(o->gc & GC_CLEAN) && d->gc.remembered.n < 1000)
-    RULE(v, in_vector(&d->gc.remembered, o), "an old object that is not clean is in the remembered set", o);
+  if (!is_young(o) && !(o->gc & GC_CLEAN) && d->gc.remembered.n + d->gc.remembered_threads_n < 1000)
+    RULE(v, is_remembered(&d->gc, o), "an old object that is not clean is in the remembered set", o);
   switch (o->type) {
     case LUA_TTABLE: look_at_table(v, (const Table *)o); break;
     case TYPE_PROTO: look_at_prototype(v, (const Prototype *)o); break;
@@ -309,10 +318,21 @@ static void look_at(Verifier *v, const GCObject *o) {
 
 /* ---- the heap as such ------------------------------------------------------------------------- */
 
+/* gc_overflow.c: who is told of the bits that are set. */
+static void check_overflowed(Verifier *v, const Chunk *c) {
+  const Gc *gc = &v->d->gc;
+  uint64_t bits = 0;
+  for (size_t i = 0; i < sizeof c->overflow / sizeof *c->overflow; i++) bits |= c->overflow[i];
+  RULE(v, bits == 0 || c->overflowed, "a chunk knows that it has objects to be scanned", NULL);
+  RULE(v, bits == 0 || gc->overflow_minor || gc->overflow_major || gc->overflow_chunk != NULL,
+       "somebody will scan what has overflowed", NULL);
+}
+
 static void check_blocks(Verifier *v) {
   const Heap *h = &v->d->heap;
   size_t used = 0, nfree = 0, nheld = 0;
   for (const Chunk *c = h->chunks; c != NULL; c = c->next) {
+    check_overflowed(v, c);
     for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
       const Block *b = &c->blocks[i];
       uint32_t zeros = 0;
@@ -346,8 +366,8 @@ static void reach_roots(Verifier *v) {
   if (is_collected(&d->registry)) reach(v, d->registry.v.gc);
   for (int i = 0; i < LUA_NUMTYPES; i++) reach(v, d->metatables[i]);
   for (int i = 0; i < META_COUNT; i++) reach(v, d->meta_names[i]);
-  for (size_t i = 0; i < d->gc.fixed.n; i++) reach(v, d->gc.fixed.items[i]);
   for (size_t i = d->gc.finalizers_first; i < d->gc.finalizers.n; i++) reach(v, d->gc.finalizers.items[i]);
+  for (size_t i = 0; i < d->gc.revived; i++) reach(v, d->gc.found.items[i]);
   reach(v, d->memory_error);
   reach(v, d->main_thread);
   reach(v, d->current);

@@ -97,22 +97,34 @@ static void visit_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
   }
 }
 
-static void note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
+/* There is no room to note the slots: to this trace they are strong. */
+static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind) {
+  uint32_t n;
+  if (r->node) {
+    Node *nodes = range_nodes(r, &n);
+    visit_nodes(d, nodes, n, kind);
+  } else {
+    const TValue *values = range_values(r, &n);
+    visit_values(d, values, n, kind);
+  }
+}
+
+static bool note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   GcWeakLists *lists = kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak;
   if (kind == SCAN_MAJOR && w == WEAK_KEYS) {
     uint32_t n;
     range_nodes(&r, &n);
     gc_expect_ephemerons(d, n);
   }
-  if (w == WEAK_VALUES) GC_PUSH(d, &lists->values, r);
-  else if (w == WEAK_KEYS) GC_PUSH(d, &lists->ephemerons, r);
-  else GC_PUSH(d, &lists->all, r);
+  if (w == WEAK_VALUES) return GC_TRY_PUSH(&lists->values, r);
+  if (w == WEAK_KEYS) return GC_TRY_PUSH(&lists->ephemerons, r);
+  return GC_TRY_PUSH(&lists->all, r);
 }
 
 /* A table that has just been promoted black is not met by the major trace; one
  * that was written to may have been looked through already. */
-static void note_for_major(Domain *d, Weakness w, GcWeakRange r) {
-  if (is_marking(d) && is_marked(d, r.table)) note(d, w, r, SCAN_MAJOR);
+static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
+  return !is_marking(d) || !is_marked(d, r.table) || note(d, w, r, SCAN_MAJOR);
 }
 
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
@@ -129,8 +141,8 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
     if (n == 0) return;
     if (w == WEAK_VALUES) visit_keys(d, &range, kind);
   }
-  note(d, w, range, kind);
-  if (kind == SCAN_MINOR) note_for_major(d, w, range);
+  bool noted = note(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
+  if (unlikely(!noted)) follow_range(d, &range, kind); /* the minor trace makes the old grey: that serves the major one, too */
 }
 
 /* ---- looking through while marking -------------------------------------------------- */
@@ -140,7 +152,8 @@ static bool dead_object(Domain *d, uint8_t tag, const GCObject *o) {
 }
 
 static void leave_value(Domain *d, Table *t, uint32_t i, uint32_t node) {
-  GC_PUSH(d, &d->gc.weak_left.values, (GcWeakRange){t, i, i + 1, node});
+  GcWeakRange r = {t, i, i + 1, node};
+  if (!GC_TRY_PUSH(&d->gc.weak_left.values, r)) follow_range(d, &r, SCAN_MAJOR);
 }
 
 static void settle_slot(Domain *d, Table *t, uint32_t i) {
@@ -152,8 +165,8 @@ static void settle_slot(Domain *d, Table *t, uint32_t i) {
 static void leave_entry(Domain *d, Table *t, uint32_t i) {
   const Node *n = &t->node[i];
   bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR); /* a string too */
-  if (white) GC_PUSH(d, &d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i});
-  else leave_value(d, t, i, 1);
+  if (!white) leave_value(d, t, i, 1);
+  else if (!GC_TRY_PUSH(&d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i})) follow_range(d, &(GcWeakRange){t, i, i + 1, 1}, SCAN_MAJOR);
 }
 
 /* Nothing of an entry that may yet go is followed, not even a string. Answers the work beyond

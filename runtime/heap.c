@@ -66,7 +66,7 @@
 /* A new chunk's memory is zero: lines free, blocks zero. */
 static void add_chunk(Heap *h, Chunk *c) {
   bool used = c->used;
-  if (used) memset(c, 0, sizeof *c);
+  if (used) memset(c, 0, offsetof(Chunk, overflow));
   c->next = h->chunks;
   h->chunks = c;
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
@@ -87,6 +87,7 @@ static Chunk *new_chunk(const Heap *h) {
 static void give_chunk(Chunk *c, bool used) {
   if (c == NULL) return;
   if (used) c->used = true; /* a spare one that was never used stays untouched */
+  if (used && c->overflowed) memset(c->overflow, 0, sizeof c->overflow);
   mapping_give(c, HEAP_CHUNK_SIZE);
 }
 

@@ -75,6 +75,8 @@ typedef struct Chunk {
   struct Chunk *next;              /* of Heap.chunks */
   uint32_t free_blocks;            /* how many are BLOCK_FREE */
   bool used;                       /* before it is in a heap: it was in another one, and is not zero */
+  bool overflowed;                 /* a bit of the following may be set */
+  uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64]; /* a bit a granule (gc_overflow.c); zero before it is in a heap */
 } Chunk;
 _Static_assert(sizeof(Chunk) <= HEAP_BLOCK_SIZE, "the chunk's own data fit its first block");
 
@@ -84,8 +86,8 @@ typedef struct LargeHeader {
   size_t size;                     /* bytes asked for */
   uint8_t *cards;                  /* one byte a card, of parts; NULL for objects */
   uint8_t mark;                    /* as a line byte: 0 while young */
-  uint8_t fresh;                   /* part whose contents no collection has scanned yet */
-  uint8_t logged;                  /* part whose owner is in the remembered set and yet clean */
+  uint8_t fresh;                   /* part whose contents no collection has scanned yet; 2: and whose cards do not tell all */
+  uint8_t logged;                  /* part whose owner is in the remembered set and yet clean; object to be scanned (gc_overflow.c) */
   uint8_t in_extent;               /* it lies in one; else it comes from malloc or is a mapping */
   uint8_t zeroed;                  /* part that was all zero when allocated, as what it grows by is */
   uint8_t pad[3];

@@ -75,7 +75,6 @@
 #define GC_LARGE 0x08    /* allocated on its own, not in a block */
 #define GC_FINALIZE 0x10 /* registered for finalization */
 #define GC_AWAITED 0x40  /* key of ephemerons that wait for it to be reached (gc_ephemeron.c) */
-#define GC_FIXED 0x20    /* never collected (metamethod names, reserved words) */
 
 #define GCHEADER uint8_t type; uint8_t gc
 

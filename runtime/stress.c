@@ -10,10 +10,13 @@
 static _Atomic uint64_t count, first_to_fail;
 static _Atomic bool fail_all, has_failed, calm;
 static _Atomic int paused;
+static _Atomic uint64_t records, failing_record;
 
 static __attribute__((constructor)) void read_environment(void) {
   const char *n = getenv("SAROS_STRESS_FAIL");
   if (n != NULL) stress_fail(strtoull(n, NULL, 10), false);
+  const char *record = getenv("SAROS_STRESS_RECORDS");
+  if (record != NULL) stress_fail_records(strtoull(record, NULL, 10));
 }
 
 bool stress_allocation_fails(void) {
@@ -30,6 +33,13 @@ void stress_fail(uint64_t n, bool all) {
   fail_all = all;
   first_to_fail = n;
 }
+
+bool stress_record_fails(void) {
+  uint64_t each = failing_record;
+  return each != 0 && ++records % each == 0;
+}
+
+void stress_fail_records(uint64_t n) { failing_record = n; }
 
 uint64_t stress_allocations(void) { return count; }
 bool stress_has_failed(void) { return has_failed; }

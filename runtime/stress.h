@@ -10,9 +10,10 @@
  *     AddressSanitizer's find.
  *   - Allocations fail at will: the n-th from stress_fail on, or all from the n-th on;
  *     the environment variable SAROS_STRESS_FAIL=n asks for the n-th of the process.
- *     The collector's own records (gc.c) are exempt: they are not allowed to fail.
+ *   - Records of the collector (gc_overflow.c) find no room: each n-th from
+ *     stress_fail_records on; SAROS_STRESS_RECORDS=n asks for it from the beginning.
  *
- * One process, one count: tests that make allocations fail run one domain.
+ * One process, one count: which allocation is the n-th depends on how threads take turns.
  */
 #ifndef SAROS_RUNTIME_STRESS_H
 #define SAROS_RUNTIME_STRESS_H
@@ -31,6 +32,9 @@ void stress_fail(uint64_t n, bool all);
 /* How many allocations were asked for since the last stress_fail; whether one failed. */
 uint64_t stress_allocations(void);
 bool stress_has_failed(void);
+/* Is this a record that shall find no room? Each n-th; 0: none. */
+bool stress_record_fails(void);
+void stress_fail_records(uint64_t n);
 /* No allocation counts or fails between the two. */
 void stress_pause(void);
 void stress_resume(void);
@@ -41,6 +45,7 @@ bool stress_collects(void);
 #else
 
 static inline bool stress_allocation_fails(void) { return false; }
+static inline bool stress_record_fails(void) { return false; }
 
 #endif
 #endif

@@ -1,10 +1,15 @@
-/* allocations_test.c: each allocation of a guest program fails in turn.
+/* allocations_test.c: each allocation of a guest program fails in turn; records of the
+ * collector find no room.
  *
  * The n-th allocation fails, alone or with all that follow it, for n = 1, 2, 3, ...
  * until the program ends without having met it: while a state is made, and while
  * allocations.lua runs. A failure must arrive as the error "not enough memory" or be
  * absorbed; then the heap must verify, and the same state must run the program
- * without failures to its usual result.
+ * without failures to its usual result. The same with a program of several domains
+ * (domains.lua), where it is left to chance which allocation is the n-th.
+ *
+ * Then each n-th record of the collector finds no room (gc_overflow.c) while records.lua runs,
+ * with collections everywhere and the heap verified after each: it must come to its end.
  *
  * Needs a build with --enable-stress. An argument is the step from n to n; by default
  * it is 1, in a slow build (TEST_SLOWNESS) more. */
@@ -67,12 +72,14 @@ static bool make_state(uint64_t n, bool all) {
 
 /* ---- running the program ------------------------------------------------------------- */
 
+static const char *program = "allocations.lua";
+
 static lua_State *program_state(void) {
   char path[4096];
   lua_State *L = luaL_newstate();
   if (L == NULL) die("new state", 0, NULL);
   luaL_openlibs(L);
-  snprintf(path, sizeof path, "%s/faults/allocations.lua", folder);
+  snprintf(path, sizeof path, "%s/faults/%s", folder, program);
   if (luaL_dofile(L, path) != LUA_OK) die("loading", 0, lua_tostring(L, -1));
   lua_setglobal(L, "program");
   return L;
@@ -118,6 +125,46 @@ static uint64_t run_program(bool all, uint64_t step) {
   return n;
 }
 
+/* ---- several domains ------------------------------------------------------------------- */
+
+/* As many as are asked for by the environment: a long search is for a quiet night. */
+static void run_domains(bool all) {
+  const char *wanted = getenv("ALLOCATIONS_DOMAINS");
+  uint64_t runs = wanted != NULL ? strtoull(wanted, NULL, 10) : 40, step = 1;
+  free(expected);
+  expected = NULL;
+  program = "domains.lua";
+  lua_State *L = program_state();
+  stress_fail(0, false);
+  run_undisturbed(L, 0);
+  if (stress_allocations() > runs) step = stress_allocations() / runs;
+  for (uint64_t n = 1, i = 0; i < runs; i++, n += step) {
+    run_disturbed(L, n, all);
+    gc_verify(L->domain, "after a failed allocation");
+    run_undisturbed(L, n);
+  }
+  lua_close(L);
+  printf("several domains: %llu runs, one failure in %llu allocations\n", (unsigned long long)runs, (unsigned long long)step);
+}
+
+/* ---- records without room ----------------------------------------------------------------- */
+
+static void run_without_records(uint64_t each) {
+  char path[4096];
+  lua_State *L = luaL_newstate();
+  if (L == NULL) die("new state", 0, NULL);
+  luaL_openlibs(L);
+  L->domain->gc.verify = each % 2 != 0; /* takes most of the time */
+  snprintf(path, sizeof path, "%s/faults/records.lua", folder);
+  stress_fail_records(each);
+  if (luaL_loadfile(L, path) != LUA_OK) die("loading", each, lua_tostring(L, -1));
+  lua_pushinteger(L, 40);
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) die("without room for each n-th record", each, lua_tostring(L, -1));
+  gc_verify(L->domain, "without room for records");
+  lua_close(L);
+  stress_fail_records(0);
+}
+
 static uint64_t default_step(void) {
   const char *slowness = getenv("TEST_SLOWNESS");
   return slowness != NULL && atoi(slowness) > 1 ? 7 : 1;
@@ -133,6 +180,9 @@ int main(int argc, char **argv) {
     printf("making a state: %llu allocations\n", (unsigned long long)n);
     printf("the program: %llu allocations\n", (unsigned long long)run_program(all, step));
   }
+  for (int all = 0; all <= 1; all++) run_domains(all);
+  stress_collect(true);
+  for (uint64_t each = 1; each <= 9; each++) run_without_records(each);
   printf("%lu failures raised, %lu absorbed\n", raised, absorbed);
   free(expected);
   return 0;

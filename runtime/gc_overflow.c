@@ -1,0 +1,239 @@
+/* runtime/gc_overflow.c: what the collector does when its own records find no room.
+ *
+ * No trace, barrier or table needs memory that it does not have. Each record that cannot be
+ * made is replaced by something that needs none and costs time or exactness instead:
+ *
+ *   mark stacks (Gc.trace, Gc.grey),     a bit for the object, see below
+ *   remembered set
+ *   Gc.remembered_threads                is a list through the threads themselves
+ *   Gc.partial                           the object is scanned at once (gc_scan.c, gc_thread.c)
+ *   Gc.cards                             the part is scanned whole (LargeHeader.fresh is 2)
+ *   Gc.new_interned                      the whole intern table is looked through (gc_sweep.c)
+ *   weak slots, ephemerons that wait     this trace follows them as strong references
+ *   GcEphemerons.reached                 all entries that wait are looked through
+ *   Gc.candidates, Gc.found              the object lives until a later cycle
+ *   Gc.finalizers                        the dead stay in Gc.found until the queue is empty
+ *   Gc.finalizable, Gc.fixed             are asked for where an error can be raised
+ *
+ * The bits
+ * --------
+ * A chunk's header has a bit for each 8 bytes of the chunk, in pages that are not touched as
+ * long as no bit is set; for a large object LargeHeader.logged is that bit. It means: this object
+ * is to be scanned. There are three reasons, which share the bit:
+ *
+ *   promoted  a minor trace has promoted it and has yet to scan it;
+ *   logged    the barrier has logged it, and the next minor collection has to scan it;
+ *   grey      a major trace has marked it (or has to scan it anew) and has yet to scan it.
+ *
+ * Gc.overflow_minor says that there may be one with one of the first two reasons,
+ * Gc.overflow_major that there may be one with the last.
+ *
+ * A minor collection takes the bits of all objects away and scans them by the minor trace, in
+ * passes over the chunks, until no new object was promoted in a pass. That is right for each
+ * reason: a promoted or logged object needs just that and is clean then; to scan an object
+ * that needs it not does no harm. A grey one is as good as scanned by the major trace, too,
+ * because the minor one turns what is white grey, unless the minor trace leaves a part of it
+ * out: large parts of tables, and slots below the watermark of a thread (scans_all). These go to
+ * Gc.grey, or have their bit set again for being grey. So after a minor collection each bit that is
+ * set is that of a clean object, or of a thread, that is grey; and outside of marking none is.
+ *
+ * The major trace moves objects with the bit to Gc.grey, which has room for 64 from the
+ * beginning, when that is empty. It passes over those that are not marked and over those that
+ * are logged: they are the next minor collection's (Gc.overflow_minor), with which each undivided
+ * step at the end of marking begins. After that one all can be moved. So marking does end.
+ *
+ * Both end: a pass follows another one only if an object was promoted or marked in between.
+ * A pass with a mark stack of 64 does all that hangs together in most heaps.
+ *
+ * An object does not die while its bit is set: as long as the program runs only logged objects
+ * have one, each of which was reachable after the last minor collection, and each
+ * cycle's end of marking has a minor collection in it.
+ */
+#include "func.h"
+#include "gc_trace.h"
+
+#define WORD_BITS 64
+#define WORDS (sizeof((Chunk *)0)->overflow / sizeof(uint64_t))
+#define PASS_WORK 512   /* work of a look at a chunk */
+#define LARGE_WORK 64   /* and at a large allocation */
+
+_Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX, "a large object begins behind its LargeHeader");
+
+/* ---- setting bits ---------------------------------------------------------------- */
+
+static void set_bit(Domain *d, GCObject *o) {
+  if (o->gc & GC_LARGE) {
+    heap_large_of(o)->logged = 1;
+    d->gc.overflow_large = 1;
+    return;
+  }
+  Chunk *c = heap_chunk_of(o);
+  size_t granule = ((uintptr_t)o & (HEAP_CHUNK_SIZE - 1)) / HEAP_GRANULE;
+  c->overflow[granule / WORD_BITS] |= UINT64_C(1) << granule % WORD_BITS;
+  c->overflowed = true;
+}
+
+NOINLINE void gc_overflow_minor(Domain *d, GCObject *o) {
+  set_bit(d, o);
+  d->gc.overflow_minor = 1;
+}
+
+NOINLINE void gc_overflow_major(Domain *d, GCObject *o) {
+  set_bit(d, o);
+  d->gc.overflow_major = 1;
+}
+
+bool gc_has_overflowed(const GCObject *o) {
+  if (o->gc & GC_YOUNG) return false;
+  if (o->gc & GC_LARGE) return heap_large_of(o)->logged;
+  size_t granule = ((uintptr_t)o & (HEAP_CHUNK_SIZE - 1)) / HEAP_GRANULE;
+  return heap_chunk_of(o)->overflow[granule / WORD_BITS] >> granule % WORD_BITS & 1;
+}
+
+static GCObject *object_at(Chunk *c, size_t word, uint64_t bits) {
+  return (GCObject *)((char *)c + (word * WORD_BITS + (size_t)__builtin_ctzll(bits)) * HEAP_GRANULE);
+}
+
+/* ---- the minor trace ---------------------------------------------------------------- */
+
+static bool has_large_part(const Table *t) { return heap_is_large(array_bytes(t)) || heap_is_large(node_bytes(t)); }
+
+/* Does the minor trace follow all references of an old object? */
+static bool scans_all(const GCObject *o) {
+  return o->type != LUA_TTHREAD && (o->type != LUA_TTABLE || !has_large_part((const Table *)o));
+}
+
+/* Threads are logged in another way. */
+static void scan_minor(Domain *d, GCObject *o) {
+  gc_rescan(d, o);
+  if (o->type != LUA_TTHREAD) o->gc |= GC_CLEAN;
+  if (is_marking(d) && is_marked(d, o) && !scans_all(o)) GC_PUSH_GREY(d, o);
+  gc_drain_trace(d);
+}
+
+static void scan_chunk_minor(Domain *d, Chunk *c) {
+  c->overflowed = false;
+  for (size_t i = 0; i < WORDS; i++) {
+    uint64_t bits = c->overflow[i];
+    if (bits == 0) continue;
+    c->overflow[i] = 0; /* what is set from now on is for the next pass */
+    for (; bits != 0; bits &= bits - 1) scan_minor(d, object_at(c, i, bits));
+  }
+}
+
+static bool take_large_bit(LargeHeader *large) {
+  if (large->cards != NULL || !large->logged) return false; /* of a part it means something else */
+  large->logged = 0;
+  return true;
+}
+
+static void scan_large_minor(Domain *d) {
+  LargeHeader *list = &d->heap.large_old;
+  if (!d->gc.overflow_large) return;
+  d->gc.overflow_large = 0;
+  for (LargeHeader *large = list->next; large != list; large = large->next, d->gc.step_work += LARGE_WORK)
+    if (take_large_bit(large)) scan_minor(d, (GCObject *)(large + 1));
+}
+
+void gc_scan_overflowed(Domain *d) {
+  d->gc.overflow_minor = 0;
+  for (Chunk *c = d->heap.chunks; c != NULL; c = c->next, d->gc.step_work += PASS_WORK)
+    if (c->overflowed) scan_chunk_minor(d, c);
+  scan_large_minor(d);
+}
+
+/* ---- the major trace ------------------------------------------------------------------ */
+
+static bool is_logged_table(const Table *t) {
+  return (heap_is_large(array_bytes(t)) && heap_large_of(t->array)->logged) ||
+         (heap_is_large(node_bytes(t)) && heap_large_of(t->node)->logged);
+}
+
+static bool is_logged(const GCObject *o) {
+  return !(o->gc & GC_CLEAN) || (o->type == LUA_TTABLE && is_logged_table((const Table *)o));
+}
+
+/* Is the bit there for no other reason than that the object is grey? If not, the next minor
+ * collection has to come to it, also when the bit was not set for that. */
+static bool is_only_grey(Domain *d, const GCObject *o) {
+  bool only = is_marked(d, o) && (o->type == LUA_TTHREAD || !is_logged(o));
+  if (!only) d->gc.overflow_minor = 1;
+  return only;
+}
+
+/* As many as a word has bits: that many find room in an empty Gc.grey. */
+static void move_word(Domain *d, Chunk *c, size_t i) {
+  GcVector *grey = &d->gc.grey;
+  for (uint64_t bits = c->overflow[i]; bits != 0; bits &= bits - 1) {
+    GCObject *o = object_at(c, i, bits);
+    if (!is_only_grey(d, o)) continue;
+    c->overflow[i] &= ~(bits & -bits);
+    grey->items[grey->n++] = o;
+  }
+}
+
+static void move_large(Domain *d) {
+  GcVector *grey = &d->gc.grey;
+  LargeHeader *list = &d->heap.large_old;
+  for (LargeHeader *large = list->next; large != list; large = large->next, d->gc.step_work += LARGE_WORK) {
+    GCObject *o = (GCObject *)(large + 1);
+    if (large->cards != NULL || !large->logged || !is_only_grey(d, o)) continue;
+    if (grey->n == grey->capacity) {
+      d->gc.overflow_major = 1; /* more in another pass */
+      return;
+    }
+    large->logged = 0;
+    grey->items[grey->n++] = o;
+  }
+}
+
+static bool has_bits(const Chunk *c) {
+  for (size_t i = 0; i < WORDS; i++)
+    if (c->overflow[i] != 0) return true;
+  return false;
+}
+
+static void start_pass(Domain *d) {
+  Gc *gc = &d->gc;
+  gc->overflow_major = 0;
+  gc->overflow_chunk = d->heap.chunks;
+  gc->overflow_word = 0;
+  if (gc->overflow_large) move_large(d);
+}
+
+static void end_chunk(Gc *gc) {
+  gc->overflow_chunk->overflowed = has_bits(gc->overflow_chunk);
+  gc->overflow_chunk = gc->overflow_chunk->next;
+  gc->overflow_word = 0;
+}
+
+/* From where the pass stands to the first that turn up; new chunks come first in the list and
+ * have no bits that this pass must see. */
+static size_t continue_pass(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t looked = 0;
+  while (gc->overflow_chunk != NULL && gc->grey.n == 0) {
+    if (gc->overflow_chunk->overflowed && gc->overflow_word < WORDS) {
+      looked += sizeof(uint64_t);
+      move_word(d, gc->overflow_chunk, gc->overflow_word++);
+    } else {
+      looked += PASS_WORK;
+      end_chunk(gc);
+    }
+  }
+  return looked;
+}
+
+size_t gc_refill_grey(Domain *d) {
+  Gc *gc = &d->gc;
+  if (gc->overflow_chunk == NULL) {
+    if (!gc->overflow_major) return 0;
+    start_pass(d);
+  }
+  return OBJECT_WORK + continue_pass(d);
+}
+
+void gc_forget_overflowed_major(Domain *d) {
+  d->gc.overflow_major = 0;
+  d->gc.overflow_chunk = NULL;
+}
