@@ -41,6 +41,7 @@
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
+#define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_RECORDS 64                /* an array has room for; Gc.trace and Gc.grey from the beginning */
 
 /* ---- growing arrays ------------------------------------------------------------- */
@@ -57,6 +58,19 @@ static bool extend(void *items, size_t *capacity, size_t item_size) {
 
 NOINLINE bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size) {
   return !stress_allocation_fails() && extend(items, capacity, item_size);
+}
+
+/* Where there is something else to do, the system is not asked each time: a refusal takes longer
+ * than that. */
+NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size) {
+  static _Thread_local uint32_t pause;
+  if (pause > 0) {
+    pause--;
+    return false;
+  }
+  if (gc_vector_try_extend(items, capacity, item_size)) return true;
+  pause = REFUSED_PAUSE;
+  return false;
 }
 
 /* ---- the phases -------------------------------------------------------------------- */

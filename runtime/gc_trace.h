@@ -31,8 +31,11 @@ bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size);
 
 /* Adds the item to the array; false: it finds no room, and what else is to be done is said in
  * gc_overflow.c. */
+bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size);
 #define GC_TRY_PUSH(v, ...) \
-  (likely(!stress_record_fails() && GC_TRY_ROOM(v)) && ((v)->items[(v)->n++] = (__VA_ARGS__), true))
+  (likely(!stress_record_fails() && ((v)->n < (v)->capacity || \
+                                     gc_vector_extend_patiently(&(v)->items, &(v)->capacity, sizeof *(v)->items))) && \
+   ((v)->items[(v)->n++] = (__VA_ARGS__), true))
 
 /* An object is to be scanned by this trace. */
 #define GC_PUSH_TRACE(d, o) (GC_TRY_PUSH(&(d)->gc.trace, o) ? (void)0 : gc_overflow_minor(d, o))

@@ -1,6 +1,6 @@
 -- A program that makes the collector note something of each kind, and that knows what must be
 -- alive. allocations_test.c runs it while records find no room (runtime/gc_overflow.c).
-local size = ... or 120
+local size = tonumber((...)) or 120
 
 local function clobber() local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z end
 

@@ -18,4 +18,4 @@ limited() {
 }
 
 limited 100000 "$TESTSUITE/faults/_weak_tables.lua"
-for round in 1 2 3; do limited 120000 "$TESTSUITE/faults/_workers.lua"; done
+limited 120000 "$TESTSUITE/faults/_workers.lua"
