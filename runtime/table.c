@@ -33,6 +33,8 @@
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
 #define PREFETCH_AHEAD 8
+#define LEAST_SPARE 8     /* a rehash that makes the hash part no larger leaves one of so many nodes free */
+#define LEAST_SPARED 64   /* nodes of a part for which that counts */
 #define SAMPLES 8192 /* slots of an array part that are looked at, of each power of two, to choose its new size */
 
 const TValue table_absent = {.tag = TAG_NIL};
@@ -400,11 +402,20 @@ static uint32_t choose_sizes(const Table *t, const TValue *key, bool exact, uint
   return narray;
 }
 
+/* A hash part that has lost few of its keys and would be as large as before would soon be full
+ * again: it doubles. So there are always so many insertions for each key that a rehash moves. */
+static uint32_t with_spare_nodes(const Table *t, uint32_t nhash) {
+  uint32_t size = t->node_mask + 1;
+  bool tight = size >= LEAST_SPARED && nhash <= size && nhash > size - size / LEAST_SPARE;
+  return tight ? size + 1 : nhash;
+}
+
 /* Makes room for one more key. An estimate is good enough as long as the array part does
  * not shrink: what is in it counts inside as well as in total then. */
 static void rehash(lua_State *L, Table *t, const TValue *key) {
   uint32_t nhash, narray = choose_sizes(t, key, false, &nhash);
   if (narray < t->array_size) narray = choose_sizes(t, key, true, &nhash);
+  nhash = with_spare_nodes(t, nhash);
   table_resize(L, t, narray, nhash);
 }
 
