@@ -41,6 +41,7 @@
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
+#define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_RECORDS 64                /* an array has room for; Gc.trace and Gc.grey from the beginning */
 
@@ -73,6 +74,37 @@ NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t i
   return false;
 }
 
+#define RECORDS(RECORD) \
+  RECORD(trace) RECORD(grey) RECORD(partial) RECORD(remembered) RECORD(cards) RECORD(new_interned) \
+  RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) RECORD(clearing) \
+  RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) RECORD(minor_weak.all) \
+  RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) RECORD(noted_weak.all) \
+  RECORD(weak_left.values) RECORD(weak_left.entries) \
+  RECORD(minor_ephemerons) RECORD(minor_ephemerons.reached) RECORD(major_ephemerons) RECORD(major_ephemerons.reached)
+
+/* Gives back what is not in use, but a little, and at most *most bytes. */
+static void shrink(void *items, size_t *capacity, size_t n, size_t item_size, size_t *most) {
+  size_t least = RECORDS_KEPT / item_size, cut;
+  if (least < n) least = n;
+  if (*capacity <= least) return;
+  cut = *capacity - least;
+  if (cut > *most / item_size) cut = *most / item_size;
+  void *shrunk = cut > 0 ? realloc(*(void **)items, (*capacity - cut) * item_size) : NULL;
+  if (shrunk == NULL) return;
+  *(void **)items = shrunk;
+  *capacity -= cut;
+  *most -= cut * item_size;
+}
+
+/* True when all is done. */
+static bool shrink_records(Gc *gc, size_t most) {
+  size_t left = most;
+#define SHRINK(v) shrink(&gc->v.items, &gc->v.capacity, gc->v.n, sizeof *gc->v.items, &left);
+  RECORDS(SHRINK)
+#undef SHRINK
+  return left == most || most == SIZE_MAX;
+}
+
 /* ---- the phases -------------------------------------------------------------------- */
 
 static GcPhase phase_idle(Domain *d) {
@@ -102,7 +134,7 @@ static GcPhase phase_undivided(Domain *d, size_t work) {
 static GcPhase phase_clear(Domain *d, size_t work) {
   size_t before = d->gc.slice_work;
   TRACE_BEGIN(d, WEAK);
-  bool done = gc_clear_some_awaited(d, work);
+  bool done = gc_clear_some_tables(d, work);
   size_t used = d->gc.slice_work - before;
   if (done) done = gc_clear_some_keys(d, work > used ? work - used : 0);
   TRACE_END(d, WEAK);
@@ -151,6 +183,7 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   bool undivided = work == SIZE_MAX;
   gc->slice_work += undivided ? 0 : work;
   bool done = string_table_trim(d, undivided ? UINT32_MAX : TRIM_BUCKETS);
+  done = shrink_records(gc, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
   done = heap_trim(&d->heap, undivided ? SIZE_MAX : RELEASE_BYTES) && done;
   if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
@@ -431,12 +464,9 @@ bool gc_init(Domain *d) {
 
 void gc_close(Domain *d) {
   Gc *gc = &d->gc;
-  void *arrays[] = {gc->trace.items, gc->grey.items, gc->partial.items, gc->remembered.items, gc->cards.items,
-                    gc->new_interned.items, gc->finalizable.items, gc->finalizers.items, gc->candidates.items, gc->found.items,
-                    gc->minor_weak.values.items, gc->minor_weak.ephemerons.items, gc->minor_weak.all.items,
-                    gc->noted_weak.values.items, gc->noted_weak.ephemerons.items, gc->noted_weak.all.items,
-                    gc->weak_left.values.items, gc->weak_left.entries.items};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+#define FREE_RECORDS(v) free(gc->v.items);
+  RECORDS(FREE_RECORDS)
+#undef FREE_RECORDS
   gc_ephemerons_free(&gc->minor_ephemerons);
   gc_ephemerons_free(&gc->major_ephemerons);
 }

@@ -158,18 +158,17 @@ typedef struct GcEphemeron {
   uint32_t next;  /* index + 1 in the same bucket; 0 ends it */
 } GcEphemeron;
 
-#define GC_FEW_BUCKETS_LOG2 6
+#define GC_EPHEMERON_SEGMENT 512u /* buckets */
+#define GC_EPHEMERON_LEAST 64u
 typedef struct GcEphemerons {
   GcEphemeron *items;
   size_t n, capacity;
-  GcVector reached;  /* keys, whose entries are to be followed */
-  bool reached_lost; /* there are more, which it had no room for */
-  uint32_t *buckets; /* index + 1 of the first of the bucket; 0: none */
-  uint32_t bits;     /* log2 of how many */
-  size_t waiting;    /* entries that are not done with */
-  size_t expected;   /* entries that there may be */
-  size_t cleared;    /* the first so many were removed, in GC_PHASE_CLEAR */
-  uint32_t few[1 << GC_FEW_BUCKETS_LOG2];
+  GcVector reached;    /* keys, whose entries are to be followed */
+  bool reached_lost;   /* there are more, which it had no room for */
+  uint32_t **segments; /* of buckets, behind `first`; a bucket: index + 1 of the first entry, 0: none */
+  uint32_t directory;  /* room in it */
+  uint32_t size, mask; /* buckets in use, as in StringTable */
+  uint32_t first[GC_EPHEMERON_SEGMENT];
 } GcEphemerons;
 
 /* When a cycle begins and by when it is to have ended, in bytes of one measure (gc_pace.c). */
@@ -245,6 +244,9 @@ typedef struct Gc {
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLeft weak_left;
+  size_t minor_ephemerons_settled; /* so many of minor_weak.ephemerons */
+  GcVector clearing;      /* tables in which the major trace has met a weak key that it had not reached */
+  uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */
   /* What found no room in these (gc_overflow.c) */
   uint8_t overflow_minor, overflow_major; /* an object with its bit set may wait for that trace */
   uint8_t overflow_large;                 /* one of them may be large */
@@ -323,6 +325,9 @@ void gc_frame_changed(lua_State *L, CallInfo *ci);
 /* A part of the object (code, constants, CallInfo, ...) was allocated or replaced: its
  * lines must be marked again. */
 void gc_part_changed(lua_State *L, void *owner);
+
+/* Takes the entry out of the node; the key's address stays for `next`. */
+void gc_clear_node(Node *n);
 
 /* ---- strings --------------------------------------------------------------------- */
 

@@ -9,33 +9,42 @@
  *             gc_make_grey) takes the bit away and puts the object on `reached`;
  *   follow    the values of the key's entries are visited.
  *
- * Each is done once for an entry: the time is linear, and can be spent in pieces. What is
- * left when a trace has ended is dead and is cleared: by a minor collection at once, by the
- * major cycle in slices (GC_PHASE_CLEAR). In the meantime the program goes on with tables that
- * have dead keys, whose memory is still there. It cannot look for one, having no reference to
- * it, but come by one in a traversal: so that passes over them (gc_node_is_dead). If the table
- * ceases to be weak in that time, a minor trace leaves them alone, and the entries go all the
- * same.
+ * Each is done once for an entry: the time is linear, and can be spent in pieces. Only an entry
+ * whose value the trace may have to follow waits: a number, or an object that was reached
+ * already, is no reason to make a record. An entry that is met again while it waits, because its
+ * table was written to, does not wait twice (as long as it is found among the first
+ * LOOK_BACK of its key's).
+ *
+ * What has a dead key when a trace has ended is cleared. A minor collection does that at once, for
+ * the slots that it noted. The major trace notes each table in which it has met a key that was
+ * not reached (Gc.clearing, once: TABLE_CLEARING) and walks through its nodes in slices
+ * (GC_PHASE_CLEAR). In the meantime the program goes on with tables that have dead keys, whose
+ * memory is still there. It cannot look for one, having no reference to it, but come by one in a
+ * traversal: so that passes over them (gc_node_is_dead). No dead key gets to where the walk has
+ * been: a rehash drops them, and an insertion that would move one to another node clears it
+ * instead (table.c). If the table ceases to be weak in that time, a minor trace leaves them
+ * alone, and the entries go all the same.
  *
  * There is one index for each kind of trace. The bit tells of both: a key that waits
  * for a minor trace is young, one that waits for the major trace is old and white.
  *
  * The program may change tables while the major trace waits, so an entry is the table
  * and the key, and the node merely where it was; what is stored anew is noted anew.
+ *
+ * The index grows by linear hashing, as the intern table does (str.c): with each entry by
+ * one bucket at most. When memory is short, the chains get longer.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gc_trace.h"
-#include "mappings.h"
 
-#define LOAD 4          /* entries a bucket, above which the index is built anew */
+#define LOAD 2          /* entries a bucket, above which one is added */
 #define ENTRY_WORK 96   /* work of following one */
-#define CLEAR_WORK 48   /* and of removing one */
-#define AWAIT_WORK 96   /* of letting one wait */
-#define FIRST_WORK 512  /* the same, with a page fault */
-#define PAGE 4096
-#define MAPPED ((size_t)128 << 10) /* bytes of buckets that are a mapping */
+#define AWAIT_WORK 128  /* of letting one wait */
+#define LOOK_WORK 16    /* of looking at a node for a dead key */
+#define CLEAR_WORK 32   /* and of clearing it */
+#define LOOK_BACK 16
 #define PREFETCH_AHEAD 8
 
 static GcEphemerons *index_of(Domain *d, ScanKind kind) {
@@ -45,93 +54,114 @@ static GcEphemerons *index_of(Domain *d, ScanKind kind) {
 /* ---- the index -------------------------------------------------------------------- */
 
 void gc_ephemerons_init(GcEphemerons *e) {
-  e->buckets = e->few;
-  e->bits = GC_FEW_BUCKETS_LOG2;
+  e->size = GC_EPHEMERON_LEAST;
+  e->mask = GC_EPHEMERON_LEAST - 1;
 }
 
-/* Many are a mapping: what calloc answers is at times cleared by it, all at once. */
-static uint32_t *new_buckets(uint32_t bits) {
-  size_t bytes = sizeof(uint32_t) << bits;
-  return bytes < MAPPED ? calloc(1, bytes) : mapping_new(bytes, PAGE);
+static uint32_t *bucket_at(GcEphemerons *e, uint32_t i) {
+  uint32_t segment = i / GC_EPHEMERON_SEGMENT;
+  return segment == 0 ? &e->first[i] : &e->segments[segment - 1][i % GC_EPHEMERON_SEGMENT];
 }
 
-static void free_buckets(GcEphemerons *e) {
-  size_t bytes = sizeof(uint32_t) << e->bits;
-  if (bytes >= MAPPED) mapping_unmap(e->buckets, bytes);
-  else if (e->buckets != e->few) free(e->buckets);
+static uint32_t hash_of(const GCObject *key) {
+  return (uint32_t)(((uintptr_t)key >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+}
+
+static uint32_t *bucket_of(GcEphemerons *e, const GCObject *key) {
+  uint32_t i = hash_of(key) & e->mask;
+  return bucket_at(e, i < e->size ? i : i & e->mask >> 1);
+}
+
+static bool add_segment(GcEphemerons *e) {
+  uint32_t n = e->size / GC_EPHEMERON_SEGMENT - 1;
+  if (n >= e->directory) {
+    uint32_t room = e->directory != 0 ? e->directory * 2 : 8;
+    uint32_t **grown = stress_allocation_fails() ? NULL : realloc(e->segments, room * sizeof *grown);
+    if (grown == NULL) return false;
+    e->segments = grown;
+    e->directory = room;
+  }
+  e->segments[n] = calloc(GC_EPHEMERON_SEGMENT, sizeof(uint32_t));
+  return e->segments[n] != NULL;
+}
+
+/* What belongs into the new bucket goes there from the one that it splits off from. */
+static void split_bucket(GcEphemerons *e) {
+  if (e->size % GC_EPHEMERON_SEGMENT == 0 && !add_segment(e)) return;
+  uint32_t added = e->size++;
+  if (added > e->mask) e->mask = e->mask * 2 + 1;
+  uint32_t *from = bucket_at(e, added & e->mask >> 1), *to = bucket_at(e, added);
+  for (uint32_t i; (i = *from) != 0;) {
+    GcEphemeron *entry = &e->items[i - 1];
+    if ((hash_of(entry->key) & e->mask) != added) {
+      from = &entry->next;
+      continue;
+    }
+    *from = entry->next;
+    *to = i;
+    to = &entry->next;
+    entry->next = 0;
+  }
+}
+
+static void free_segments(GcEphemerons *e) {
+  for (uint32_t i = GC_EPHEMERON_SEGMENT; i < e->size; i += GC_EPHEMERON_SEGMENT)
+    free(e->segments[i / GC_EPHEMERON_SEGMENT - 1]);
+  free(e->segments);
+  e->segments = NULL;
+  e->directory = 0;
 }
 
 void gc_ephemerons_free(GcEphemerons *e) {
-  free_buckets(e);
-  free(e->items);
-  free(e->reached.items);
+  free_segments(e);
 }
 
-static uint32_t *bucket_of(const GcEphemerons *e, const GCObject *key) {
-  return &e->buckets[((uintptr_t)key >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - e->bits)];
-}
+/* ---- waiting ------------------------------------------------------------------------ */
 
-static void link_entry(GcEphemerons *e, size_t i) {
-  uint32_t *bucket = bucket_of(e, e->items[i].key);
-  e->items[i].next = *bucket;
-  *bucket = (uint32_t)i + 1;
-}
-
-/* When memory is short the chains get longer and nothing else happens. */
-static void grow_index(GcEphemerons *e, size_t expected) {
-  uint32_t bits = e->bits;
-  while (((size_t)1 << bits) < expected / 2 && bits < 31) bits++;
-  uint32_t *buckets = new_buckets(bits);
-  if (buckets == NULL) return;
-  free_buckets(e);
-  e->buckets = buckets;
-  e->bits = bits;
-  for (size_t i = 0; i < e->n; i++)
-    if (e->items[i].table != NULL) link_entry(e, i);
-}
-
-/* An index made for all that may come is not built anew on the way. */
-void gc_expect_ephemerons(Domain *d, size_t n) { d->gc.major_ephemerons.expected += n; }
-
-/* Many buckets are new pages of the process: so is what each of the first entries falls into. */
-static size_t await_work(const GcEphemerons *e) {
-  return e->n < ((size_t)1 << e->bits) * sizeof *e->buckets / PAGE * 2 ? FIRST_WORK : AWAIT_WORK;
+static bool waits_already(GcEphemerons *e, const Table *t, const GCObject *key) {
+  if (!(key->gc & GC_AWAITED)) return false;
+  uint32_t i = *bucket_of(e, key);
+  for (int n = 0; n < LOOK_BACK && i != 0; n++, i = e->items[i - 1].next)
+    if (e->items[i - 1].key == key && e->items[i - 1].table == t) return true;
+  return false;
 }
 
 size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
-  size_t most = LOAD << e->bits;
-  if (unlikely(e->n >= most || (e->n == 0 && e->expected > most))) grow_index(e, e->n * LOAD > e->expected ? e->n * LOAD : e->expected);
   GCObject *key = n->key.gc;
+  if (waits_already(e, t, key)) return ENTRY_WORK;
   if (!GC_TRY_PUSH(e, (GcEphemeron){t, key, (uint32_t)(n - t->node), 0})) {
     visit(d, key, kind);
     gc_follow_value(d, n, kind);
     return AWAIT_WORK;
   }
   key->gc |= GC_AWAITED;
-  link_entry(e, e->n - 1);
-  e->waiting++;
-  return await_work(e);
+  uint32_t *bucket = bucket_of(e, key);
+  e->items[e->n - 1].next = *bucket;
+  *bucket = (uint32_t)e->n;
+  if (e->n > (size_t)e->size * LOAD) split_bucket(e);
+  return AWAIT_WORK;
 }
 
 void gc_reached(Domain *d, GCObject *key, ScanKind kind) {
-  key->gc &= (uint8_t)~GC_AWAITED;
   GcEphemerons *e = index_of(d, kind);
+  key->gc &= (uint8_t)~GC_AWAITED;
   if (!GC_TRY_PUSH(&e->reached, key)) e->reached_lost = true;
 }
 
+/* Nobody waits any more. The bits of keys that are dead go with them. */
 void gc_forget_awaited(Domain *d, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
-  e->expected = e->reached.n = 0;
+  e->reached.n = 0;
   e->reached_lost = false;
   if (e->n == 0) return;
-  e->n = e->waiting = e->cleared = 0;
-  free_buckets(e);
+  e->n = 0;
+  free_segments(e);
   gc_ephemerons_init(e);
-  memset(e->few, 0, sizeof e->few);
+  memset(e->first, 0, sizeof e->first);
 }
 
-/* ---- entries ------------------------------------------------------------------------ */
+/* ---- following ------------------------------------------------------------------------ */
 
 static bool is_node_of(const Node *n, const GCObject *key) {
   return n->key.gc == key && (n->key_tag & TAG_COLLECTED) && n->tag != TAG_NIL;
@@ -145,19 +175,16 @@ Node *gc_node_of(Table *t, const GCObject *o, uint32_t at) {
   return is_nil(slot) ? NULL : (Node *)slot;
 }
 
-static Node *node_of(const GcEphemeron *entry) { return gc_node_of(entry->table, entry->key, entry->node); }
-
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
   if (!(n->tag & TAG_COLLECTED)) return;
   if (kind == SCAN_MAJOR) visit(d, n->v.gc, SCAN_MAJOR);
   else if (is_young(n->v.gc)) visit(d, n->v.gc, SCAN_MINOR); /* the major trace decides on others */
 }
 
-static void follow_entry(Domain *d, GcEphemerons *e, GcEphemeron *entry, ScanKind kind) {
-  const Node *n = node_of(entry);
+/* It stays in its chain when that is not at hand. */
+static void follow_entry(Domain *d, GcEphemeron *entry, ScanKind kind) {
+  const Node *n = gc_node_of(entry->table, entry->key, entry->node);
   entry->table = NULL; /* done with */
-  entry->key = NULL;
-  e->waiting--;
   if (n != NULL) gc_follow_value(d, n, kind);
 }
 
@@ -166,7 +193,7 @@ static size_t follow_lost(Domain *d, GcEphemerons *e, ScanKind kind) {
   e->reached_lost = false;
   for (size_t i = 0; i < e->n; i++) {
     GcEphemeron *entry = &e->items[i];
-    if (entry->table != NULL && !(entry->key->gc & GC_AWAITED)) follow_entry(d, e, entry, kind);
+    if (entry->table != NULL && !(entry->key->gc & GC_AWAITED)) follow_entry(d, entry, kind);
   }
   return ENTRY_WORK + e->n * OBJECT_WORK;
 }
@@ -184,41 +211,56 @@ size_t gc_follow_reached(Domain *d, ScanKind kind) {
       continue;
     }
     *link = entry->next;
-    follow_entry(d, e, entry, kind);
+    if (entry->table != NULL) follow_entry(d, entry, kind);
   }
   return work;
 }
 
-static void clear_entry(const GcEphemeron *entry) {
-  if (entry->table == NULL) return;
-  Node *n = node_of(entry);
-  if (n != NULL) gc_clear_node(n);
+/* ---- clearing --------------------------------------------------------------------------- */
+
+bool gc_note_clearing(Domain *d, Table *t) {
+  if (t->gc_state & TABLE_CLEARING) return true;
+  if (!GC_TRY_PUSH(&d->gc.clearing, t)) return false;
+  t->gc_state |= TABLE_CLEARING;
+  return true;
 }
 
-void gc_clear_awaited_minor(Domain *d) {
-  GcEphemerons *e = &d->gc.minor_ephemerons;
-  if (e->waiting == 0) return;
-  for (size_t i = 0; i < e->n; i++) clear_entry(&e->items[i]);
-  d->gc.step_work += e->n * sizeof *e->items;
-}
-
-/* Where the entry was; the node is looked at soon. */
-static void prefetch_entry(const GcEphemeron *entry) {
-  if (entry->table != NULL) __builtin_prefetch(&entry->table->node[entry->node], 1);
-}
-
-bool gc_clear_some_awaited(Domain *d, size_t work) {
-  GcEphemerons *e = &d->gc.major_ephemerons;
-  size_t end = e->waiting == 0 ? e->cleared : e->n, from = e->cleared;
-  if (end - from > work / CLEAR_WORK + 1) end = from + work / CLEAR_WORK + 1;
-  for (size_t i = from; i < end; i++) {
-    if (i + PREFETCH_AHEAD < e->n) prefetch_entry(&e->items[i + PREFETCH_AHEAD]);
-    clear_entry(&e->items[i]);
+static size_t clear_node_if_dead(Domain *d, Node *n) {
+  if (n->tag == TAG_NIL) {
+    forget_key(n);
+    return LOOK_WORK;
   }
-  e->cleared = end;
-  d->gc.slice_work += (end - from) * CLEAR_WORK;
-  d->gc.step_work += (end - from) * CLEAR_WORK;
-  if (e->waiting > 0 && end < e->n) return false;
+  if (!gc_node_is_dead(d, n)) return LOOK_WORK;
+  gc_clear_node(n);
+  return CLEAR_WORK;
+}
+
+/* From Gc.clearing_from on, up to the end or until so much work is done, which it returns. */
+static size_t clear_some_nodes(Domain *d, Table *t, size_t work) {
+  uint32_t i = d->gc.clearing_from, n = table_nodes(t);
+  size_t done = 0;
+  for (; i < n && done < work; i++) {
+    if (i + PREFETCH_AHEAD < n) __builtin_prefetch(t->node[i + PREFETCH_AHEAD].key.p);
+    done += clear_node_if_dead(d, &t->node[i]);
+  }
+  d->gc.clearing_from = i;
+  return done;
+}
+
+bool gc_clear_some_tables(Domain *d, size_t work) {
+  GcVector *clearing = &d->gc.clearing;
+  size_t done = 0;
+  while (clearing->n > 0 && done < work) {
+    Table *t = clearing->items[clearing->n - 1];
+    done += OBJECT_WORK + clear_some_nodes(d, t, work - done);
+    if (d->gc.clearing_from < table_nodes(t)) break;
+    t->gc_state &= (uint8_t)~TABLE_CLEARING;
+    d->gc.clearing_from = 0;
+    clearing->n--;
+  }
+  d->gc.slice_work += done;
+  d->gc.step_work += done;
+  if (clearing->n > 0) return false;
   gc_forget_awaited(d, SCAN_MAJOR);
   return true;
 }

@@ -56,6 +56,7 @@ void gc_start_marking(Domain *d) {
   gc_forget_overflowed_major(d);
   gc_forget_weak_major(d);
   gc_forget_awaited(d, SCAN_MAJOR);
+  rt_assert(gc->clearing.n == 0);
   gc_sift_start(d);
   gc_scan_roots_major(d);
 }

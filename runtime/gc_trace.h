@@ -183,8 +183,7 @@ ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
 
 /* Ephemerons that wait for their keys (gc_ephemeron.c) */
 void gc_ephemerons_init(GcEphemerons *e);
-void gc_ephemerons_free(GcEphemerons *e);
-void gc_expect_ephemerons(Domain *d, size_t n);
+void gc_ephemerons_free(GcEphemerons *e); /* its index */
 size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind); /* answers the work */
 void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
 size_t gc_follow_reached(Domain *d, ScanKind kind);       /* the values of one such key; 0: there is none */
@@ -192,10 +191,11 @@ ALWAYS_INLINE bool gc_any_reached(const Gc *gc) {
   return gc->major_ephemerons.reached.n > 0 || gc->major_ephemerons.reached_lost;
 }
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind);
-void gc_clear_awaited_minor(Domain *d);                   /* entries whose keys were not reached */
-bool gc_clear_some_awaited(Domain *d, size_t work);       /* the same of the major trace; true: all is done */
+/* The table has a dead key, as far as is known now; false: no memory. Clears those that are dead
+ * when marking is over; true: all is done. */
+bool gc_note_clearing(Domain *d, Table *t);
+bool gc_clear_some_tables(Domain *d, size_t work);
 void gc_forget_awaited(Domain *d, ScanKind kind);
-void gc_clear_node(Node *n);
 /* The node of an entry that was at `at`; NULL when it was removed. */
 Node *gc_node_of(Table *t, const GCObject *key, uint32_t at);
 

@@ -11,19 +11,20 @@
  *                program got hold of since the last one;
  *   clear keys   entries whose key is dead, from tables with weak keys; in the major cycle in
  *                slices (GC_PHASE_CLEAR), of ephemerons as gc_ephemeron.c says, of tables
- *                that are weak in both in the same way: a traversal passes over them
+ *                that are weak in both one by one: a traversal passes over them
  *                (gc_node_is_dead), and they are found by their keys if they have moved.
  *
  * The major trace looks through what it has noted while it still marks, piece by
  * piece, when nothing else is grey: entries whose key and value are marked by
  * then are done with, since marks stay; the others are left for its end (Gc.weak_left),
  * one by one. What is stored into a weak table after that, or moved in it, is noted anew, by
- * the minor collection that finds the table or its card logged.
+ * the minor collection that finds the table or its card logged; ephemerons that this leaves are
+ * settled for the major trace at its end.
  *
  * A minor collection holds young objects that it did not reach for dead, the
  * major trace those that are not marked. During the latter a minor one
  * follows an ephemeron's value only when it is young: for old ones the major
- * trace decides, and it too must know of the table, since the minor one may have
+ * trace decides, which is told of the table (settle_left), since the minor one may have
  * just promoted it black.
  *
  * Strings are values, not objects, as far as weak tables go: never removed.
@@ -72,6 +73,11 @@ ALWAYS_INLINE void prefetch_entry(const GcWeakRange *r, uint32_t i) {
   }
 }
 
+/* Those behind `i` are mostly single slots, here and there. */
+static void prefetch_range(const GcWeakRanges *list, size_t i) {
+  if (i + PREFETCH_AHEAD < list->n) prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
+}
+
 /* A weak reference to this: strings are followed, being values. */
 static bool weak_dead(Domain *d, uint8_t tag, GCObject *o, ScanKind kind) {
   if (!(tag & TAG_COLLECTED)) return false;
@@ -109,22 +115,25 @@ static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind
   }
 }
 
+/* The nodes of the table that the major trace looks through at present were put elsewhere. */
+static bool start_anew(GcWeakRanges *list, const Table *t, ScanKind kind) {
+  if (kind == SCAN_MINOR || list->n == 0 || list->items[list->n - 1].table != t) return false;
+  list->items[list->n - 1].from = 0;
+  return true;
+}
+
 static bool note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   GcWeakLists *lists = kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak;
-  if (kind == SCAN_MAJOR && w == WEAK_KEYS) {
-    uint32_t n;
-    range_nodes(&r, &n);
-    gc_expect_ephemerons(d, n);
-  }
   if (w == WEAK_VALUES) return GC_TRY_PUSH(&lists->values, r);
-  if (w == WEAK_KEYS) return GC_TRY_PUSH(&lists->ephemerons, r);
+  if (w == WEAK_KEYS) return start_anew(&lists->ephemerons, r.table, kind) || GC_TRY_PUSH(&lists->ephemerons, r);
   return GC_TRY_PUSH(&lists->all, r);
 }
 
 /* A table that has just been promoted black is not met by the major trace; one
- * that was written to may have been looked through already. */
+ * that was written to may have been looked through already. Ephemerons are settled for the
+ * major trace at the end of the minor one, when most of the new ones have died. */
 static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
-  return !is_marking(d) || !is_marked(d, r.table) || note(d, w, r, SCAN_MAJOR);
+  return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) || note(d, w, r, SCAN_MAJOR);
 }
 
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
@@ -169,6 +178,17 @@ static void leave_entry(Domain *d, Table *t, uint32_t i) {
   else if (!GC_TRY_PUSH(&d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i})) follow_range(d, &(GcWeakRange){t, i, i + 1, 1}, SCAN_MAJOR);
 }
 
+/* An ephemeron whose key was not reached. Only a value that is yet to be followed waits. */
+static size_t settle_dead_key(Domain *d, Table *t, Node *n) {
+  if (!gc_note_clearing(d, t)) {
+    visit(d, n->key.gc, SCAN_MAJOR);
+    gc_follow_value(d, n, SCAN_MAJOR);
+    return 0;
+  }
+  bool follows = (n->tag & TAG_COLLECTED) && is_dead(d, n->v.gc, SCAN_MAJOR);
+  return follows ? gc_await(d, t, n, SCAN_MAJOR) : 0;
+}
+
 /* Nothing of an entry that may yet go is followed, not even a string. Answers the work beyond
  * that of looking at it. */
 static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
@@ -179,7 +199,7 @@ static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
   }
   bool dead_key = (w & WEAK_KEYS) && dead_object(d, n->key_tag, n->key.gc);
   bool dead_value = (w & WEAK_VALUES) && dead_object(d, n->tag, n->v.gc);
-  if (dead_key && w == WEAK_KEYS) return gc_await(d, t, n, SCAN_MAJOR);
+  if (dead_key && w == WEAK_KEYS) return settle_dead_key(d, t, n);
   if (dead_key || dead_value) {
     if (w == WEAK_BOTH) leave_entry(d, t, i);
     else leave_value(d, t, i, 1);
@@ -233,17 +253,18 @@ size_t gc_settle_weak_piece(Domain *d) {
 /* ---- ephemerons in a minor collection ------------------------------------------------- */
 
 static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
+  size_t work = 0;
   uint32_t count;
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++) {
     if (end - n > PREFETCH_AHEAD) __builtin_prefetch(n[PREFETCH_AHEAD].key.p);
     if (n->tag == TAG_NIL) forget_key(n);
-    else if (weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) gc_await(d, r->table, n, SCAN_MINOR);
-    else gc_follow_value(d, n, SCAN_MINOR);
+    else if (!weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) gc_follow_value(d, n, SCAN_MINOR);
+    else if ((n->tag & TAG_COLLECTED) && is_young(n->v.gc)) work += gc_await(d, r->table, n, SCAN_MINOR);
   }
-  d->gc.step_work += count * sizeof(Node);
+  d->gc.step_work += count * sizeof(Node) + work;
 }
 
-/* New ranges may be noted on the way. */
+/* New ranges may be noted on the way. They stay, for their dead keys to be cleared. */
 void gc_settle_ephemerons_minor(Domain *d) {
   GcWeakRanges *noted = &d->gc.minor_weak.ephemerons;
   size_t work;
@@ -253,12 +274,10 @@ void gc_settle_ephemerons_minor(Domain *d) {
       d->gc.step_work += work;
       continue;
     }
-    if (noted->n == 0) return;
-    GcWeakRange r = noted->items[--noted->n];
-    if (noted->n >= PREFETCH_AHEAD) {
-      const GcWeakRange *soon = &noted->items[noted->n - PREFETCH_AHEAD];
-      prefetch_entry(soon, soon->from);
-    }
+    size_t *settled = &d->gc.minor_ephemerons_settled;
+    if (*settled == noted->n) return;
+    GcWeakRange r = noted->items[(*settled)++];
+    prefetch_range(noted, *settled);
     settle_ephemerons(d, &r);
   }
 }
@@ -282,11 +301,7 @@ static void clear_dead_keys(Domain *d, const GcWeakRange *r) {
   if (!r->node) return;
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++)
     if (n->tag == TAG_NIL || weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) gc_clear_node(n);
-}
-
-/* Those behind `i` are mostly single slots, here and there. */
-static void prefetch_range(const GcWeakRanges *list, size_t i) {
-  if (i + PREFETCH_AHEAD < list->n) prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
+  d->gc.step_work += count * ENTRY_WORK / 2;
 }
 
 /* Answers up to where it came. */
@@ -306,15 +321,28 @@ void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done) {
   done->all = clear_values(d, &lists->all, done->all, SIZE_MAX, SCAN_MINOR);
 }
 
+/* What is left in a table that the major trace has come to is settled for that. */
+static void settle_left(Domain *d, const GcWeakRange *r) {
+  uint32_t count;
+  if (!is_marking(d) || !is_marked(d, r->table)) return;
+  range_nodes(r, &count);
+  for (uint32_t i = r->from; i < r->from + count; i++) d->gc.step_work += settle_node(d, r->table, i, WEAK_KEYS);
+}
+
 void gc_clear_weak_keys_minor(Domain *d) {
-  const GcWeakRanges *all = &d->gc.minor_weak.all;
-  gc_clear_awaited_minor(d);
+  const GcWeakRanges *ephemerons = &d->gc.minor_weak.ephemerons, *all = &d->gc.minor_weak.all;
+  for (size_t i = 0; i < ephemerons->n; i++) {
+    prefetch_range(ephemerons, i);
+    clear_dead_keys(d, &ephemerons->items[i]);
+    settle_left(d, &ephemerons->items[i]);
+  }
   for (size_t i = 0; i < all->n; i++) clear_dead_keys(d, &all->items[i]);
 }
 
 void gc_forget_weak_minor(Domain *d) {
   GcWeakLists *lists = &d->gc.minor_weak;
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
+  d->gc.minor_ephemerons_settled = 0;
   gc_forget_awaited(d, SCAN_MINOR);
 }
 

@@ -14,6 +14,8 @@
  * position holds only keys of that position, or keys that were overwritten.
  * A removed key keeps its node (value nil) so that traversal can go on from it;
  * nodes are reclaimed by a rehash, or when their own main position is wanted.
+ * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops them and an
+ * insertion does not move them.
  *
  * Small things that pay:
  *   filter  one bit for each short-string key ever inserted: most lookups of an
@@ -183,7 +185,7 @@ Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   Table *t = heap_alloc(L, sizeof(Table));
   object_init(L, t, LUA_TTABLE);
   t->flags = 0;
-  t->pad = 0;
+  t->gc_state = 0;
   t->node_mask = mask;
   t->array_size = narray;
   t->border = 0;
@@ -226,7 +228,7 @@ static void evict_node(Table *t, Node *mine, Node *spare) {
 /* Finds the node for a key that is absent: its main position, or a free node
  * linked into its chain. NULL: no room. *moved: the node that another key was
  * moved to for that, or NULL. */
-static Node *place_key(Table *t, uint8_t tag, Payload key, Node **moved) {
+static Node *place_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **moved) {
   *moved = NULL;
   Node *mp = main_position(t, tag, key);
   if (mp->tag == TAG_NIL && has_hash(t)) return mp;
@@ -234,6 +236,11 @@ static Node *place_key(Table *t, uint8_t tag, Payload key, Node **moved) {
   Node *spare = take_free_node(t);
   if (spare == NULL) return NULL;
   if (main_position(t, mp->key_tag, mp->key) != mp) {
+    if (unlikely(gc_node_is_dead(L->domain, mp))) { /* which must stay where it is */
+      gc_clear_node(mp);
+      t->last_free++;
+      return mp;
+    }
     evict_node(t, mp, spare);
     *moved = spare;
     return mp;
@@ -257,7 +264,7 @@ static void reinsert(lua_State *L, Table *t, uint8_t tag, Payload key, const TVa
     gc_barrier_reinserted(L, t, &t->array[key.i - 1], value);
     return;
   }
-  Node *moved, *n = place_key(t, tag, key, &moved);
+  Node *moved, *n = place_key(L, t, tag, key, &moved);
   rt_assert(n != NULL);
   set_node_key(t, n, tag, key);
   value_copy(node_value(n), value);
@@ -280,7 +287,7 @@ static void reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t cou
   for (uint32_t i = count; i-- > 0;) {
     const Node *n = &old[i];
     if (i >= prefetched) prefetch_place(t, old, i);
-    if (n->tag != TAG_NIL) reinsert(L, t, n->key_tag, n->key, node_value(n));
+    if (n->tag != TAG_NIL && !gc_node_is_dead(L->domain, n)) reinsert(L, t, n->key_tag, n->key, node_value(n));
   }
 }
 
@@ -364,10 +371,10 @@ static void count_array(const Table *t, KeyCount *c, bool exact) {
   }
 }
 
-static void count_nodes(const Table *t, KeyCount *c) {
+static void count_nodes(const Domain *d, const Table *t, KeyCount *c) {
   for (uint32_t i = table_node_count(t); i-- > 0;) {
     const Node *n = &t->node[i];
-    if (n->tag == TAG_NIL) continue;
+    if (n->tag == TAG_NIL || gc_node_is_dead(d, n)) continue;
     c->total++;
     if (n->key_tag == TAG_INT) count_int(c, n->key.i);
   }
@@ -390,10 +397,10 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
 }
 
 /* Sizes that have room for all keys and one more. */
-static uint32_t choose_sizes(const Table *t, const TValue *key, bool exact, uint32_t *nhash) {
+static uint32_t choose_sizes(const Domain *d, const Table *t, const TValue *key, bool exact, uint32_t *nhash) {
   KeyCount c = {0};
   count_array(t, &c, exact);
-  count_nodes(t, &c);
+  count_nodes(d, t, &c);
   c.total++;
   if (is_int(key)) count_int(&c, key->v.i);
   uint32_t inside;
@@ -413,8 +420,8 @@ static uint32_t with_spare_nodes(const Table *t, uint32_t nhash) {
 /* Makes room for one more key. An estimate is good enough as long as the array part does
  * not shrink: what is in it counts inside as well as in total then. */
 static void rehash(lua_State *L, Table *t, const TValue *key) {
-  uint32_t nhash, narray = choose_sizes(t, key, false, &nhash);
-  if (narray < t->array_size) narray = choose_sizes(t, key, true, &nhash);
+  uint32_t nhash, narray = choose_sizes(L->domain, t, key, false, &nhash);
+  if (narray < t->array_size) narray = choose_sizes(L->domain, t, key, true, &nhash);
   nhash = with_spare_nodes(t, nhash);
   table_resize(L, t, narray, nhash);
 }
@@ -456,7 +463,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
       return;
     }
   }
-  Node *moved, *n = place_key(t, key->tag, key->v, &moved);
+  Node *moved, *n = place_key(L, t, key->tag, key->v, &moved);
   if (n == NULL) {
     rehash(L, t, key);
     table_set(L, t, key, value); /* may go to the array part now */
