@@ -14,6 +14,7 @@
 #include "str.h"
 
 #define WORK_BUCKET 64
+#define WORK_STRING 32 /* of unlinking one that was just made: some 10 ns */
 #define WORK_LARGE 512
 #define WORK_BLOCK 512
 #define PREFETCH_AHEAD 8
@@ -64,7 +65,7 @@ static NOINLINE void drop_young_in_table(Domain *d) {
 void gc_drop_young_strings(Domain *d) {
   GcVector *made = &d->gc.new_interned;
   if (unlikely(d->gc.interned_lost)) drop_young_in_table(d);
-  d->gc.step_work += made->n * WORK_BUCKET;
+  d->gc.step_work += made->n * WORK_STRING;
   while (made->n > 0) {
     String *s = made->items[--made->n];
     if (made->n >= PREFETCH_AHEAD) prefetch_bucket(&d->strings, made->items[made->n - PREFETCH_AHEAD]);

@@ -63,14 +63,12 @@
 
 /* ---- chunks ------------------------------------------------------------------ */
 
-/* A new chunk's memory is zero: lines free, blocks zero. */
+/* A new chunk's header is zero: lines free, blocks zero. */
 static void add_chunk(Heap *h, Chunk *c) {
-  bool used = c->used;
-  if (used) memset(c, 0, offsetof(Chunk, overflow));
   c->next = h->chunks;
   h->chunks = c;
   for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
-    c->blocks[i].released = !used;
+    c->blocks[i].released = !c->used;
     push_free(h, &c->blocks[i], false);
   }
   h->nblocks += HEAP_CHUNK_BLOCKS - 1;
@@ -80,15 +78,15 @@ static Chunk *new_chunk(const Heap *h) {
   size_t size;
   if (!heap_has_room(h, HEAP_CHUNK_SIZE)) return NULL;
   Chunk *c = mapping_take(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size);
-  return c != NULL ? c : mapping_new(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
+  if (c == NULL) return mapping_new(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
+  memset(c, 0, sizeof *c); /* it was a chunk, an extent, a string */
+  c->used = true;
+  return c;
 }
 
 /* At the end of the domain. */
-static void give_chunk(Chunk *c, bool used) {
-  if (c == NULL) return;
-  if (used) c->used = true; /* a spare one that was never used stays untouched */
-  if (used && c->overflowed) memset(c->overflow, 0, sizeof c->overflow);
-  mapping_give(c, HEAP_CHUNK_SIZE);
+static void give_chunk(Chunk *c) {
+  if (c != NULL) mapping_give(c, HEAP_CHUNK_SIZE);
 }
 
 /* When the system has no more, the spare chunk lets the program go on until the next
@@ -583,11 +581,11 @@ void heap_close(Heap *h) {
   while (h->large_old.next != &h->large_old) heap_large_free(h, h->large_old.next);
   heap_large_release(h, SIZE_MAX);
   extent_close(h);
-  give_chunk(h->spare, false); /* first: what is given last is taken first */
+  give_chunk(h->spare); /* first: what is given last is taken first */
   h->spare = NULL;
   for (Chunk *c = h->chunks, *next; c != NULL; c = next) {
     next = c->next;
-    give_chunk(c, true);
+    give_chunk(c);
   }
   h->chunks = NULL;
 }

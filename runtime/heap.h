@@ -74,7 +74,7 @@ typedef struct Chunk {
   Block blocks[HEAP_CHUNK_BLOCKS]; /* [0] is unused */
   struct Chunk *next;              /* of Heap.chunks */
   uint32_t free_blocks;            /* how many are BLOCK_FREE */
-  bool used;                       /* before it is in a heap: it was in another one, and is not zero */
+  bool used;                       /* its memory was used before the heap got it, and is not zero */
   bool overflowed;                 /* a bit of the following may be set */
   uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64]; /* a bit a granule (gc_overflow.c); zero before it is in a heap */
 } Chunk;

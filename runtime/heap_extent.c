@@ -47,7 +47,6 @@ typedef struct Extent {
   uint32_t longest; /* no free run is longer */
   uint32_t trimmed; /* granules that the present walk is done with */
   uint8_t period;   /* Heap.idle_mark of the walk that noted `idle` */
-  bool reused;      /* before it is in a heap: its memory is not zero */
   uint64_t used[WORDS], touched[WORDS], idle[WORDS];
 } Extent;
 
@@ -144,8 +143,8 @@ static size_t next_size(const Heap *h, uint32_t n) {
 static Extent *new_extent(Heap *h, uint32_t n) {
   size_t size = next_size(h, n), taken;
   Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
+  bool reused = e != NULL; /* by whomever, for whatever */
   if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
-  bool reused = e->reused;
   memset(e, 0, sizeof *e);
   e->granules = (uint32_t)(size >> GRANULE_SHIFT);
 #define TAKE(word, mask) (e->used[word] |= (mask), e->touched[word] |= (mask))
@@ -280,7 +279,6 @@ size_t extent_trim(Heap *h, bool now) {
 void extent_close(Heap *h) {
   for (Extent *e; (e = h->extents) != NULL;) {
     unlink_extent(h, &h->extents);
-    e->reused = true;
     mapping_give(e, extent_bytes(e));
   }
   h->extent_idle = 0;

@@ -211,7 +211,7 @@ static void *take_in(Domain *d, LargeHeader *large) {
   link_large(&h->large_young, large);
   h->young_large_bytes += large->size;
   h->large_debt += large->size;
-  h->latest_large = large->size >= LATEST_LEAST ? large->size : h->latest_large;
+  if (large->cards == NULL && large->size >= LATEST_LEAST) h->latest_large = large->size;
   h->asked_bytes += heap_round(large->size);
   heap_note_taken(d);
   return large + 1;
