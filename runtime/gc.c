@@ -245,6 +245,7 @@ static void full_cycle(Domain *d, EventId reason) {
   do slice(d, SIZE_MAX, reason); while (d->gc.phase != GC_PHASE_IDLE);
   heap_trim_start(&d->heap, nursery_blocks(&d->gc));
   heap_trim(&d->heap, SIZE_MAX);
+  heap_trim_parts(&d->heap);
   heap_large_release(&d->heap, SIZE_MAX);
   mapping_drop_all();
   heap_keep_spare(&d->heap);
@@ -264,15 +265,16 @@ static void leave(lua_State *L) {
   gc_set_trigger(L->domain);
 }
 
+static void begin_if_due(Domain *d) {
+  if (gc_pace_cycle_is_due(d)) slice(d, 1, EV_REASON_THRESHOLD);
+}
+
 /* A program that allocates as much as a nursery at once leaves no room for slices between
  * its minor collections: then they come with them. */
 static void catch_up(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->phase == GC_PHASE_IDLE) {
-    if (gc_pace_cycle_is_due(d)) slice(d, 1, EV_REASON_THRESHOLD);
-  } else if (gc->stats.slices == gc->slices_before) {
-    slice(d, gc_pace_slice(d), EV_REASON_PACE);
-  }
+  if (gc->phase == GC_PHASE_IDLE) begin_if_due(d);
+  else if (gc->stats.slices == gc->slices_before) slice(d, gc_pace_slice(d), EV_REASON_PACE);
   gc->slices_before = gc->stats.slices;
 }
 
@@ -288,6 +290,8 @@ static void do_what_is_due(Domain *d) {
     catch_up(d);
   } else if (gc->phase != GC_PHASE_IDLE) {
     slice(d, gc_pace_slice(d), EV_REASON_PACE);
+  } else {
+    begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }
   heap_large_release(&d->heap, RELEASE_BYTES);
 }

@@ -44,7 +44,7 @@
 #define NURSERY_MAX ((size_t)64 << 20)
 #define SLICES_PER_NURSERY 8
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
-#define LEAST_GROWTH ((size_t)4 << 20)     /* old bytes between two cycles of a small heap */
+#define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes between two cycles of a small heap */
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
 
@@ -68,6 +68,7 @@ void gc_pace_set_goals(Domain *d) {
   size_t room = percent(gc->live_bytes, p), sure = percent(gc->live_bytes - gc->unsure_bytes, p);
   size_t growth = sure > gc->unsure_bytes + sure / 2 ? sure - gc->unsure_bytes : sure / 2;
   if (room < LEAST_GROWTH) room = LEAST_GROWTH;
+  growth -= growth / 4;
   if (growth < LEAST_GROWTH) growth = LEAST_GROWTH;
   set_goal(&gc->by_old, gc->by_old.base + growth / 2, gc->by_old.base + growth);
   if (generational) set_goal(&gc->by_allocated, SIZE_MAX, SIZE_MAX);

@@ -247,6 +247,7 @@ static void cool(Heap *h) {
 static Block *consume(Heap *h, Block *b) {
   b->state = BLOCK_CONSUMED;
   b->released = 0;
+  b->released_pages = 0;
   list_push_first(&h->consumed, b);
   return b;
 }

@@ -53,6 +53,7 @@ typedef struct Block {
   uint8_t released;    /* free, and its pages given back to the system */
   uint8_t idle;        /* while free: Heap.idle_mark of the walk that noted it; 0: none yet */
   uint8_t hole_class;  /* while recyclable: of its longest hole */
+  uint8_t released_pages; /* while recyclable: bit of each of its pages that was given back */
   uint8_t warm;        /* while recyclable: in Heap.warm, not in Heap.cold */
   uint16_t free_lines; /* as of its last examination */
   uint32_t epoch;      /* minor collection that examined it last: tells warm from cold */
@@ -201,6 +202,8 @@ void heap_trim_start(Heap *h, uint32_t keep);
 /* The walk goes on, by about `most` bytes; SIZE_MAX: to its end, and without patience (heap.c).
  * True when it is done. */
 bool heap_trim(Heap *h, size_t most);
+/* Gives back the free pages of blocks that are partly in use. */
+void heap_trim_parts(Heap *h);
 
 /* Limits what may be in use. What is found alive beyond it, by an emergency collection at
  * the limit, is an error there (gc_step). As collections wait for a safe point, a quarter

@@ -10,6 +10,7 @@
  *
  * Chunks come first, then extents (heap_extent.c), in the same way.
  */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "heap_internal.h"
@@ -64,6 +65,30 @@ static void release_pages(Heap *h, Chunk *c, uint32_t i, uint32_t n) {
   h->nheld -= n;
 }
 
+#define PAGE 4096
+#define PAGE_LINES (PAGE / HEAP_LINE_SIZE)
+
+static bool is_free_page(const uint8_t *lines) {
+  uint64_t used = 0;
+  for (uint32_t i = 0; i < PAGE_LINES; i += 8) {
+    uint64_t w;
+    memcpy(&w, lines + i, sizeof w);
+    used |= w;
+  }
+  return used == 0;
+}
+
+/* The free pages of a block that is partly in use, which has been swept. Only at the end of a
+ * full collection: they are likely to be used again. */
+static void release_parts(Block *b) {
+  _Static_assert(HEAP_BLOCK_SIZE / PAGE == 8, "a bit of released_pages for each");
+  for (uint32_t i = 0; i < HEAP_BLOCK_SIZE / PAGE; i++) {
+    if ((b->released_pages >> i & 1) || !is_free_page(block_lines(b) + i * PAGE_LINES)) continue;
+    madvise(block_start(b) + (size_t)i * PAGE, PAGE, MADV_DONTNEED);
+    b->released_pages |= (uint8_t)(1u << i);
+  }
+}
+
 /* Answers how many bytes. */
 static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
@@ -90,6 +115,12 @@ static size_t trim_chunk(Heap *h, bool now) {
 /* Memory in extents is kept as long as it is no more than in blocks. */
 static bool has_many_extents(const Heap *h) {
   return h->extent_idle > (2 * (size_t)h->trim_keep + PATIENCE_BLOCKS) << HEAP_BLOCK_SHIFT;
+}
+
+void heap_trim_parts(Heap *h) {
+  for (Chunk *c = h->chunks; c != NULL; c = c->next)
+    for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++)
+      if (c->blocks[i].state == BLOCK_RECYCLABLE) release_parts(&c->blocks[i]);
 }
 
 bool heap_trim(Heap *h, size_t most) {

@@ -229,9 +229,14 @@ static void install_handler(void) {
 }
 
 /* Async-signal-safe. The thread may have ended: then its number means nothing, or,
- * used again, a thread that finds nothing asked of it. */
+ * used again, a thread that finds nothing asked of it. No signal to itself: there may be no
+ * handler yet. */
 static void request(Isolate *i, uint32_t what) {
   ask(i, what);
+  if (i == own) {
+    on_wake_signal(WAKE_SIGNAL);
+    return;
+  }
   int tid = atomic_load(&i->tid);
   if (tid != 0) syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL);
 }

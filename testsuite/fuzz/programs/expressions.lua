@@ -39,7 +39,7 @@ end
 function leaf.seq(g) return E(g:pick { "{}", "{ 1 }", "{ 1, 2, 3 }", '{ "a", 2.5, true }',
     "{ 5, 4, 3, 2, 1 }" }) end
 function leaf.fn(g) return E(g:pick { "L", "tostring", "type", "select", "math.type", "Y", "error",
-    "rawequal", "next" }) end
+    "rawequal" }) end
 function leaf.obj(g)
   local result = g:chance(0.3) and g:pick { "0", "1.5", '"s"', "false", "true", "{}" } or "nil"
   return E("O(\"" .. g:fresh "o" .. "\", $, $)", E(g:weighted(hows)), E(result))
