@@ -205,8 +205,8 @@ typedef struct Gc {
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;
   size_t live_bytes;    /* old bytes at the end of the last major, without what was alive for a finalizer only */
-  size_t unsure_bytes;  /* of those, what was promoted during that cycle, and not looked at since */
-  uint64_t promoted_before; /* stats.promoted_bytes when this cycle began */
+  size_t unsure_bytes;  /* of those, what was promoted during that cycle and is likely to be dead */
+  uint64_t promoted_before, promoted_at_end; /* stats.promoted_bytes when this cycle began, the last one ended */
   size_t revived_bytes; /* marked in this cycle for the sake of finalizers only */
   size_t due;           /* work that growth has made due and slices have not done yet */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */

@@ -101,10 +101,40 @@ static void scan_remembered_threads(Domain *d) {
   }
 }
 
+/* Old records are all over the heap, and so is what they refer to: the object is asked for
+ * first, then its parts, then the objects in the first slots of these. */
+static void prefetch_object(const GcVector *remembered, size_t i) {
+  if (i < remembered->n) __builtin_prefetch(remembered->items[i]);
+}
+
+static void prefetch_parts(const GcVector *remembered, size_t i) {
+  if (i >= remembered->n) return;
+  const Table *t = remembered->items[i];
+  if (t->type != LUA_TTABLE) return;
+  if (t->array_size > 0) __builtin_prefetch(t->array);
+  __builtin_prefetch(t->node);
+  __builtin_prefetch((const char *)t->node + HEAP_CARD_SIZE / 2);
+}
+
+#define PREFETCH_SLOTS 4
+
+static void prefetch_values(const GcVector *remembered, size_t i) {
+  if (i >= remembered->n) return;
+  const Table *t = remembered->items[i];
+  if (t->type != LUA_TTABLE) return;
+  for (uint32_t k = 0; k < PREFETCH_SLOTS && k < t->array_size; k++)
+    if (is_collected(&t->array[k])) __builtin_prefetch(t->array[k].v.gc);
+  for (uint32_t k = 0; k < PREFETCH_SLOTS && k <= t->node_mask; k++)
+    if (t->node[k].tag & TAG_COLLECTED) __builtin_prefetch(t->node[k].v.gc);
+}
+
 static void scan_remembered(Domain *d) {
   GcVector *remembered = &d->gc.remembered;
   for (size_t i = 0; i < remembered->n; i++) {
     GCObject *o = remembered->items[i];
+    prefetch_object(remembered, i + 3 * PREFETCH_AHEAD / 2);
+    prefetch_parts(remembered, i + PREFETCH_AHEAD);
+    prefetch_values(remembered, i + PREFETCH_AHEAD / 2);
     gc_rescan(d, o);
     o->gc |= GC_CLEAN;
   }

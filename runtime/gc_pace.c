@@ -59,8 +59,8 @@ static void set_goal(GcGoal *g, size_t threshold, size_t goal) {
   g->goal = goal;
 }
 
-/* What was promoted while the cycle went on may be dead by now: what it takes comes out of
- * the room that what was marked gives, but for half of that. */
+/* What was promoted while the cycle went on may be dead by now: the share of it that is likely to
+ * be comes out of the room that the rest gives, but for half of that. */
 void gc_pace_set_goals(Domain *d) {
   Gc *gc = &d->gc;
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
@@ -75,15 +75,25 @@ void gc_pace_set_goals(Domain *d) {
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
 }
 
+/* How much of what was promoted since the last cycle has died, to judge by what this one freed: 0
+ * where a heap grows, 1 where the new replaces the old. */
+static double death_rate(const Domain *d) {
+  const Gc *gc = &d->gc;
+  size_t promoted = gc->stats.promoted_bytes - gc->promoted_at_end, before = gc->by_old.base + promoted;
+  size_t now = heap_old_bytes(&d->heap), freed = before > now ? before - now : 0;
+  return freed >= promoted ? 1.0 : (double)freed / (double)promoted;
+}
+
 /* What was kept for finalizers goes in the next cycle, so no room is given in proportion to
  * it: otherwise a program whose objects all have finalizers would take more with every cycle. */
 void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
-  size_t promoted = gc->stats.promoted_bytes - gc->promoted_before;
+  size_t likely_dead = (size_t)((double)(gc->stats.promoted_bytes - gc->promoted_before) * death_rate(d));
+  gc->promoted_at_end = gc->stats.promoted_bytes;
   gc->by_old.base = heap_old_bytes(&d->heap);
   gc->by_allocated.base = allocated(d);
   gc->live_bytes = gc->by_old.base > gc->revived_bytes ? gc->by_old.base - gc->revived_bytes : 0;
-  gc->unsure_bytes = promoted < gc->live_bytes ? promoted : gc->live_bytes;
+  gc->unsure_bytes = likely_dead < gc->live_bytes ? likely_dead : gc->live_bytes;
   gc_pace_set_goals(d);
 }
 

@@ -554,15 +554,21 @@ void heap_reclaim_young(Heap *h) {
   h->young_bytes = h->large_debt = h->latest_large = h->scan_debt = 0;
 }
 
+/* Clears the lines without the bit; answers whether one of them was in use. */
+static bool clear_lines(uint8_t *lines, uint8_t line_bit) {
+  uint64_t mask = BYTES_OF(line_bit), freed = 0;
+  for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i += 8) {
+    uint64_t before = load_lines(lines + i), after = before & mask;
+    freed |= (before | before >> 1) & ~(after | after >> 1) & BYTES_OF(1);
+    memcpy(lines + i, &after, sizeof after);
+  }
+  return freed != 0;
+}
+
+/* A block of which no line became free stays where it is. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   Block *b = &c->blocks[index];
-  if (b->state == BLOCK_FREE) return;
-  uint8_t *lines = block_lines(b);
-  uint64_t mask = BYTES_OF(line_bit);
-  for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i += 8) {
-    uint64_t w = load_lines(lines + i) & mask;
-    memcpy(lines + i, &w, sizeof w);
-  }
+  if (b->state == BLOCK_FREE || !clear_lines(block_lines(b), line_bit)) return;
   examine(h, b);
   if (b->state == BLOCK_CONSUMED) return; /* holds young objects: filed by the next minor */
   poison_free_lines(b);
