@@ -9,9 +9,9 @@
  * threshold and a goal, which follow from the end of the last cycle (L: the bytes that were
  * live then) and from the parameters; whichever is nearer its goal counts.
  *
- *   old        bytes of old objects. The cycle begins half-way to the goal, which is
- *              L * (100 + p) / 100, or L + LEAST_GROWTH if that is more; p is `major_mul`
- *              in generational mode, `pause` - 100 in incremental mode. This goal
+ *   old        bytes of old objects. The cycle begins half-way to the goal, which is L and
+ *              three quarters of p percent of it, or L + LEAST_GROWTH if that is more; p is
+ *              `major_mul` in generational mode, `pause` - 100 in incremental mode. This goal
  *              bounds the memory of every program in both modes.
  *   allocated  bytes ever allocated, in incremental mode only: a cycle begins when p
  *              percent of L have been allocated since the last one, and is to end after
@@ -22,17 +22,11 @@
  * the growth of the measure since the last slice is of what was left until the goal. What
  * exceeds MOST_SLICE stays due.
  *
- * The bound. Bytes in use are old or taken since the last minor collection; the latter are
- * at most a nursery and the allocation that exceeded it. A cycle that has not ended
- * when the old bytes exceed the goal is finished at once (gc_pace_is_over), slice after
- * slice, before the program goes on. So with p and L as above
- *
- *   in use <= max(L * (100 + p) / 100, L + LEAST_GROWTH) + nursery + largest allocation
- *
- * whenever the collector is not stopped, L being what the last cycle found alive, or, while
- * the goal is exceeded, what the present one is about to find alive. What became garbage after
- * the mark of a cycle had passed it counts as live until the next cycle ends.
- * doc/COLLECTOR.md has the proof; debug builds assert it after each step.
+ * The bound. A cycle that has not ended when the old bytes exceed the goal is finished at once
+ * (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are not old were
+ * taken since the last minor collection: at most a nursery, the allocation that exceeded it
+ * and the very large object that is no debt yet. doc/COLLECTOR.md has what follows, and the proof;
+ * debug builds assert it after each step (gc_pace_verify).
  *
  * The program's share. Without being over the goal the collector does at most MOST_SLICE
  * of work for each eighth of a nursery, and twice the size of a large allocation
@@ -45,6 +39,7 @@
 #define SLICES_PER_NURSERY 8
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
 #define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes between two cycles of a small heap */
+#define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
 
@@ -67,7 +62,7 @@ void gc_pace_set_goals(Domain *d) {
   int p = generational ? gc->major_mul : gc->pause - 100;
   size_t room = percent(gc->live_bytes, p), sure = percent(gc->live_bytes - gc->unsure_bytes, p);
   size_t growth = sure > gc->unsure_bytes + sure / 2 ? sure - gc->unsure_bytes : sure / 2;
-  if (room < LEAST_GROWTH) room = LEAST_GROWTH;
+  if (room < LEAST_ROOM) room = LEAST_ROOM;
   growth -= growth / 4;
   if (growth < LEAST_GROWTH) growth = LEAST_GROWTH;
   set_goal(&gc->by_old, gc->by_old.base + growth / 2, gc->by_old.base + growth);
