@@ -16,7 +16,7 @@
 #define SLOT_DEBT 8       /* and for each slot that the thread has used: it may unwind and use them again */
 #define REMEMBERED_DEBT 160 /* and that an object or card in the remembered set is: two cache misses or more */
 #define NODE_DEBT 280       /* and that a card of nodes is: keys are looked at as well */
-#define EPHEMERON_DEBT 400  /* and one of nodes that may be ephemerons */
+#define WEAK_DEBT 400      /* and one of slots or nodes that may be weak */
 
 static LargeHeader *large_part(const Table *t) {
   if (heap_is_large(array_bytes(t))) return heap_large_of(t->array);
@@ -69,6 +69,12 @@ static NOINLINE void lose_cards(Domain *d, Table *t, void *part) {
   remember_table(d, t);
 }
 
+/* A table that has a metatable may be weak. */
+static size_t card_debt(const Table *t, uint32_t node) {
+  if (t->metatable != NULL) return WEAK_DEBT;
+  return node ? NODE_DEBT : REMEMBERED_DEBT;
+}
+
 static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot, uint32_t node) {
   size_t offset = (size_t)((const char *)slot - (char *)part);
   if (!heap_is_large(size) || offset >= size) return false;
@@ -76,7 +82,7 @@ static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *
   uint32_t card = (uint32_t)(offset >> HEAP_CARD_SHIFT);
   uint8_t *marks = &heap_large_of(part)->cards[card], bit = card_bit(offset);
   if (*marks == 0) {
-    add_debt(d, !node ? REMEMBERED_DEBT : t->metatable == NULL ? NODE_DEBT : EPHEMERON_DEBT);
+    add_debt(d, card_debt(t, node));
     if (!GC_TRY_PUSH(&d->gc.cards, (GcCard){t, card, node})) {
       lose_cards(d, t, part);
       return true;

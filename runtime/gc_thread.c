@@ -28,7 +28,7 @@
 #include "func.h"
 #include "gc_trace.h"
 
-#define FRAME_WORK 64    /* of looking at a frame */
+#define FRAME_WORK 32    /* of looking at a frame */
 #define NIL_WORK 2       /* and of setting a slot to nil, which is a store to the next address */
 #define SPARE_FRAMES 64  /* kept beyond the current one */
 #define PIECE_SLOTS 1024
