@@ -258,7 +258,8 @@ bool gc_pace_cycle_is_due(const Domain *d);
 void gc_pace_begin_cycle(Domain *d);
 size_t gc_pace_slice(Domain *d); /* the work of the slice that is due now */
 void gc_pace_slice_done(Domain *d);
-/* The cycle should have ended: it is finished before the program goes on. */
+/* A cycle should have ended: it is finished before the program goes on, or the next one begun
+ * and finished; that gives old objects room again. */
 bool gc_pace_is_over(const Domain *d);
 void gc_pace_end_cycle(Domain *d);
 size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
