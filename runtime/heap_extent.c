@@ -226,10 +226,10 @@ static size_t release(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   return idle;
 }
 
-/* The next run of granules, from `i` on, that may be given back; *n: how many. */
+/* The next run of granules, from `i` on, that may be given back; *n: how many. GRANULES: none. */
 static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t *n) {
   *n = 0;
-  for (uint32_t run = GRANULES; i < GRANULES;) {
+  for (uint32_t run = GRANULES; i < e->granules;) {
     uint64_t w = releasable(e, i / 64, now) >> (i % 64);
     uint32_t rest = 64 - i % 64;
     if (run == GRANULES) {
@@ -242,7 +242,7 @@ static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t 
       if (more > rest) more = rest;
       i += more;
       *n = i - run;
-      if (more < rest || i >= GRANULES) return run;
+      if (more < rest || i >= e->granules) return run;
     }
   }
   return GRANULES;
