@@ -38,6 +38,7 @@
 #include "trace.h"
 
 #define FINALIZERS_AT_ONCE 32
+#define SLICES_AT_ONCE 16 /* for one large allocation: some 3 ms */
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
@@ -330,7 +331,9 @@ static void slice_counted(Domain *d, size_t work, EventId reason) {
  * beyond the goal. */
 static void do_what_is_overdue(Domain *d, size_t taken) {
   Gc *gc = &d->gc;
-  for (size_t n = 2 * taken / GC_MOST_SLICE; n > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE; n--)
+  size_t n = 2 * taken / GC_MOST_SLICE;
+  if (n > SLICES_AT_ONCE) n = SLICES_AT_ONCE;
+  for (; n > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE; n--)
     slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
   while (gc_pace_is_over(d)) slice_counted(d, GC_MOST_SLICE, EV_REASON_OVER);
 }

@@ -30,7 +30,7 @@
  *
  * The program's share. Until it is over the collector does at most MOST_SLICE
  * of work for each eighth of a nursery (sixteenth beyond the goal), and twice the size of a large allocation
- * for that one.
+ * for that one, within 16 times MOST_SLICE.
  */
 #include "gc_trace.h"
 
