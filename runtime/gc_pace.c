@@ -23,7 +23,8 @@
  * exceeds MOST_SLICE stays due.
  *
  * The bound. Beyond the goal slices come twice as often. A cycle that has not ended when the old
- * bytes have grown by all that they may (Gc.most_old) is finished at once (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are not old were
+ * bytes have grown by all that they may (Gc.most_old), and by the largest part that a table
+ * got in the meantime, is finished at once (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are not old were
  * taken since the last minor collection: at most a nursery, the allocation that exceeded it
  * and the very large object that is no debt yet. doc/COLLECTOR.md has what follows, and the proof;
  * debug builds assert it after each step (gc_pace_verify).
@@ -86,6 +87,7 @@ void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
   size_t likely_dead = (size_t)((double)(gc->stats.promoted_bytes - gc->promoted_before) * death_rate(d));
   gc->promoted_at_end = gc->stats.promoted_bytes;
+  d->heap.largest_part = 0;
   gc->by_old.base = heap_old_bytes(&d->heap);
   gc->by_allocated.base = allocated(d);
   gc->live_bytes = gc->by_old.base > gc->revived_bytes ? gc->by_old.base - gc->revived_bytes : 0;
@@ -104,7 +106,11 @@ void gc_pace_begin_cycle(Domain *d) {
   d->gc.due = 0;
 }
 
-bool gc_pace_is_over(const Domain *d) { return heap_old_bytes(&d->heap) > d->gc.most_old; }
+/* A table that is rehashed has a part of twice the size at once: a cycle need not make up
+ * for it within one step. */
+bool gc_pace_is_over(const Domain *d) {
+  return heap_old_bytes(&d->heap) > d->gc.most_old + d->heap.largest_part;
+}
 
 /* Bytes that may be allocated until the next cycle begins. */
 size_t gc_pace_room(const Domain *d) { return d->gc.by_old.goal - d->gc.by_old.threshold; }

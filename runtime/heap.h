@@ -133,6 +133,7 @@ typedef struct Heap {
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
   size_t young_bytes;       /* of the holes taken since the last minor collection */
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
+  size_t largest_part;      /* bytes of the largest part of a table since the last cycle ended */
   size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: not debt yet */
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */

@@ -212,6 +212,7 @@ static void *take_in(Domain *d, LargeHeader *large) {
   h->young_large_bytes += large->size;
   h->large_debt += large->size;
   if (large->cards == NULL && large->size >= LATEST_LEAST) h->latest_large = large->size;
+  if (large->cards != NULL && large->size > h->largest_part) h->largest_part = large->size;
   h->asked_bytes += heap_round(large->size);
   heap_note_taken(d);
   return large + 1;
@@ -342,6 +343,7 @@ LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size) {
   moved->prev->next = moved->next->prev = moved;
   if (size > old) {
     h->large_debt += size - old;
+    if (size > h->largest_part) h->largest_part = size;
     h->asked_bytes += heap_round(size) - heap_round(old);
   }
   *large_counter(h, moved) += size - old; /* modulo arithmetic when it shrinks */
