@@ -22,16 +22,17 @@
  * the growth of the measure since the last slice is of what was left until the goal. What
  * exceeds MOST_SLICE stays due.
  *
- * The bound. Beyond the goal slices come twice as often. A cycle that has not ended when the old
- * bytes have grown by all that they may (Gc.most_old), and by the largest part that a table
- * got in the meantime, is finished at once (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are not old were
- * taken since the last minor collection: at most a nursery, the allocation that exceeded it
- * and the very large object that is no debt yet. doc/COLLECTOR.md has what follows, and the proof;
- * debug builds assert it after each step (gc_pace_verify).
+ * The bound. Beyond the goal slices come twice as often. A cycle that has not ended when the
+ * old bytes have grown by all that they may (Gc.most_old), and by the largest part that a
+ * table got in the meantime, is finished at once (gc_pace_is_over), slice after slice, before
+ * the program goes on. Bytes that are not old were taken since the last minor collection: at
+ * most a nursery, the allocation that exceeded it and the very large object that is no debt
+ * yet. doc/COLLECTOR.md has what follows, and the proof; debug builds assert it after each
+ * step (gc_pace_verify).
  *
- * The program's share. Until it is over the collector does at most MOST_SLICE
- * of work for each eighth of a nursery (sixteenth beyond the goal), and twice the size of a large allocation
- * for that one, within 16 times MOST_SLICE.
+ * The program's share. Until a cycle is over the collector does at most MOST_SLICE of work
+ * for each eighth of a nursery (sixteenth beyond the goal), and for a large allocation twice
+ * its size, within 16 times MOST_SLICE.
  */
 #include "gc_trace.h"
 
