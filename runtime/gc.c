@@ -285,7 +285,6 @@ static void do_what_is_due(Domain *d) {
     gc->emergency = 0;
     full_cycle(d, EV_REASON_EMERGENCY);
   } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
-    gc->slice_at = 0;
     gc_minor(d, EV_REASON_NURSERY);
     gc_pace_slice_done(d);
     catch_up(d);

@@ -2,28 +2,7 @@
 -- finalizer brought it back; or somebody called the finalizer) is good for nothing: any use
 -- is an error.
 local domain = require "domain"
-
-local function fails(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  message = tostring(message)
-  if not message:find(text, 1, true) then error("'" .. message .. "' does not say '" .. text .. "'", 2) end
-end
-
--- What make() returns, after its finalizer: that of a table that refers to it runs later.
-local function revive(make)
-  local revived
-  local function bury()
-    local keeper = setmetatable({}, {__gc = function(t) revived = t.object end})
-    keeper.object = make()
-  end
-  bury()
-  local function clobber(n) if n > 0 then return clobber(n - 1) end end
-  clobber(100)
-  collectgarbage()
-  collectgarbage()
-  return assert(revived, "not revived")
-end
+local fails, revive = require "_fails", require "_revive"
 
 local function finalize(object)
   debug.getmetatable(object).__gc(object)

@@ -1,12 +1,6 @@
 -- domain.masked: a part that cancelling and SIGINT wait for.
 local domain = require "domain"
-
-local function fails(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  message = tostring(message)
-  if not message:find(text, 1, true) then error("'" .. message .. "' does not say '" .. text .. "'", 2) end
-end
+local fails = require "_fails"
 
 -- Arguments, results, errors
 assert(select("#", domain.masked(function(...) return ... end)) == 0)

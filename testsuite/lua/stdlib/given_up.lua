@@ -1,27 +1,7 @@
 -- Files and cursors after their own finalizer, called by somebody or run before another
 -- object's finalizer brought them back: any use is an error.
 local eventring = require "eventring"
-
-local function fails(text, f, ...)
-  local ok, message = pcall(f, ...)
-  assert(not ok, "no error")
-  message = tostring(message)
-  if not message:find(text, 1, true) then error("'" .. message .. "' does not say '" .. text .. "'", 2) end
-end
-
-local function revive(make)
-  local revived
-  local function bury()
-    local keeper = setmetatable({}, {__gc = function(t) revived = t.object end})
-    keeper.object = make()
-  end
-  bury()
-  local function clobber(n) if n > 0 then return clobber(n - 1) end end
-  clobber(100)
-  collectgarbage()
-  collectgarbage()
-  return assert(revived, "not revived")
-end
+local fails, revive = require "_fails", require "_revive"
 
 local function finalize(object)
   debug.getmetatable(object).__gc(object)
@@ -81,7 +61,6 @@ fails("closed file", long.read, long, table.unpack(formats))
 check_file(long)
 
 -- ---- cursors ----
-
 
 local function open_cursor() return eventring.cursor() end
 local recording = open_cursor()
