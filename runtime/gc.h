@@ -205,7 +205,8 @@ typedef struct Gc {
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;
   size_t most_old;      /* bytes of old objects beyond which a cycle is finished at once */
-  size_t live_bytes;    /* old bytes at the end of the last major, without what was alive for a finalizer only */
+  size_t live_bytes;    /* of old objects at the end of the last major, without what was alive for a finalizer only */
+  double death_rate;    /* share of what was promoted before that which died until then */
   size_t unsure_bytes;  /* of those, what was promoted during that cycle and is likely to be dead */
   uint64_t promoted_before, promoted_at_end; /* stats.promoted_bytes when this cycle began, the last one ended */
   size_t revived_bytes; /* marked in this cycle for the sake of finalizers only */

@@ -6,13 +6,18 @@
  * collection and a slice never add up to one pause.
  *
  * Two measures say when a cycle begins and by when it is to have ended. Each has a
- * threshold and a goal, which follow from the end of the last cycle (L: the bytes that were
- * live then) and from the parameters; whichever is nearer its goal counts.
+ * threshold and a goal, which follow from the end of the last cycle (L: the bytes of objects
+ * that were live then, not of their lines: what is lost in those is no reason to lose more) and
+ * from the parameters; whichever is nearer its goal counts.
  *
- *   old        bytes of old objects. They may grow by p percent of L, or LEAST_GROWTH if that
- *              is more; p is `major_mul` in generational mode, `pause` - 100 in incremental mode.
- *              The goal is three quarters of the way, the cycle begins half-way to the goal.
- *              This bounds the memory of every program in both modes.
+ *   old        bytes of the lines of old objects. They may grow by p percent of L, or LEAST_GROWTH
+ *              if that is more; p is `major_mul` in generational mode, `pause` - 100 in
+ *              incremental mode. This bounds the memory of every program in both modes. The
+ *              goal is a part of the way that depends on how much of what was promoted since the
+ *              cycle before has died: where the heap only grows a cycle finds nothing, and
+ *              what counts is that it ends in time (GOAL_GROWING); where the new replaces
+ *              the old the peak is as high as the goal (GOAL_STEADY). The cycle begins half-way
+ *              to the goal.
  *   allocated  bytes ever allocated, in incremental mode only: a cycle begins when p
  *              percent of L have been allocated since the last one, and is to end after
  *              as much again, so that what is dead is found, and finalized, even when
@@ -42,6 +47,8 @@
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
 #define LEAST_GROWTH ((size_t)4 << 20)     /* old bytes that a small heap may grow by */
 #define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
+#define GOAL_GROWING 0.875                 /* of the growth that is allowed, where nothing dies */
+#define GOAL_STEADY 0.375                  /* where all that is promoted dies */
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
 
@@ -66,15 +73,15 @@ void gc_pace_set_goals(Domain *d) {
   size_t growth = sure > gc->unsure_bytes + sure / 2 ? sure - gc->unsure_bytes : sure / 2;
   if (room < LEAST_ROOM) room = LEAST_ROOM;
   if (growth < LEAST_GROWTH) growth = LEAST_GROWTH;
-  size_t wanted = growth - growth / 4;
+  size_t wanted = (size_t)((double)growth * (GOAL_GROWING - (GOAL_GROWING - GOAL_STEADY) * gc->death_rate));
   set_goal(&gc->by_old, gc->by_old.base + wanted / 2, gc->by_old.base + wanted);
   gc->most_old = gc->by_old.base + growth;
   if (generational) set_goal(&gc->by_allocated, SIZE_MAX, SIZE_MAX);
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
 }
 
-/* How much of what was promoted since the last cycle has died, to judge by what this one freed: 0
- * where a heap grows, 1 where the new replaces the old. */
+/* The share of what was promoted since the last cycle that has died, to judge by what this one
+ * freed: 0 where a heap grows, 1 where the new replaces the old. */
 static double death_rate(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t promoted = gc->stats.promoted_bytes - gc->promoted_at_end, before = gc->by_old.base + promoted;
@@ -86,12 +93,14 @@ static double death_rate(const Domain *d) {
  * it: otherwise a program whose objects all have finalizers would take more with every cycle. */
 void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
-  size_t likely_dead = (size_t)((double)(gc->stats.promoted_bytes - gc->promoted_before) * death_rate(d));
+  gc->death_rate = death_rate(d);
+  size_t likely_dead = (size_t)((double)(gc->stats.promoted_bytes - gc->promoted_before) * gc->death_rate);
+  size_t found = d->heap.live_bytes + d->heap.old_large_bytes;
   gc->promoted_at_end = gc->stats.promoted_bytes;
   d->heap.largest_part = 0;
   gc->by_old.base = heap_old_bytes(&d->heap);
   gc->by_allocated.base = allocated(d);
-  gc->live_bytes = gc->by_old.base > gc->revived_bytes ? gc->by_old.base - gc->revived_bytes : 0;
+  gc->live_bytes = found > gc->revived_bytes ? found - gc->revived_bytes : 0;
   gc->unsure_bytes = likely_dead < gc->live_bytes ? likely_dead : gc->live_bytes;
   gc_pace_set_goals(d);
 }
