@@ -326,11 +326,11 @@ static void slice_counted(Domain *d, size_t work, EventId reason) {
   TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
-/* The slices that belong to one large allocation, and all that are left when memory is
- * beyond the goal. */
-static void do_what_is_overdue(Domain *d, size_t taken) {
+/* The slices that belong to one large allocation, which took so much beyond the bytes at which a
+ * step was due, and all that are left when memory is beyond its bound. */
+static void do_what_is_overdue(Domain *d, size_t excess) {
   Gc *gc = &d->gc;
-  size_t n = 2 * taken / GC_MOST_SLICE;
+  size_t n = 2 * excess / GC_MOST_SLICE;
   if (n > SLICES_AT_ONCE) n = SLICES_AT_ONCE;
   for (; n > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE; n--)
     slice_counted(d, gc_pace_slice(d), EV_REASON_PACE);
@@ -341,11 +341,11 @@ static void do_step_measured(Domain *d) {
   bool timed = eventring_enabled(d->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
   bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
   int64_t before = timed ? thread_cpu_ns() : 0;
-  size_t taken = heap_taken(&d->heap);
+  size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
   d->gc.step_work = 0;
   do_step(d);
   if (!emergency) TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
-  do_what_is_overdue(d, taken);
+  do_what_is_overdue(d, excess);
   gc_pace_verify(d);
   if (timed) TRACE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
 }

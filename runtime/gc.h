@@ -211,6 +211,7 @@ typedef struct Gc {
   uint64_t promoted_before, promoted_at_end; /* stats.promoted_bytes when this cycle began, the last one ended */
   size_t revived_bytes; /* marked in this cycle for the sake of finalizers only */
   size_t due;           /* work that growth has made due and slices have not done yet */
+  size_t live_at_begin; /* heap.live_bytes when this cycle began */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
   /* Bytes in lines, for heap.live_bytes: of objects promoted by this minor collection
    * [0] and of those marked by this major cycle [1], those promoted since it

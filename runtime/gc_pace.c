@@ -16,8 +16,9 @@
  *              goal is a part of the way that depends on how much of what was promoted since the
  *              cycle before has died: where the heap only grows a cycle finds nothing, and
  *              what counts is that it ends in time (GOAL_GROWING); where the new replaces
- *              the old the peak is as high as the goal (GOAL_STEADY). The cycle begins half-way
- *              to the goal.
+ *              the old the peak is as high as the goal (GOAL_STEADY). The cycle begins soon
+ *              where the heap grows, so that the work is spread evenly, and half-way to the goal
+ *              where much dies, so that it finds more.
  *   allocated  bytes ever allocated, in incremental mode only: a cycle begins when p
  *              percent of L have been allocated since the last one, and is to end after
  *              as much again, so that what is dead is found, and finalized, even when
@@ -27,7 +28,7 @@
  * the growth of the measure since the last slice is of what was left until the goal. What
  * exceeds MOST_SLICE stays due.
  *
- * The bound. Beyond the goal slices come twice as often. A cycle that has not ended when the
+ * The bound. Slices come twice as often when they would not end the cycle within it. A cycle that has not ended when the
  * old bytes have grown by all that they may (Gc.most_old), and by the largest part that a
  * table got in the meantime, is finished at once (gc_pace_is_over), slice after slice, before
  * the program goes on. Bytes that are not old were taken since the last minor collection: at
@@ -36,7 +37,7 @@
  * step (gc_pace_verify).
  *
  * The program's share. Until a cycle is over the collector does at most MOST_SLICE of work
- * for each eighth of a nursery (sixteenth beyond the goal), and for a large allocation twice
+ * for each eighth of a nursery (sixteenth when it is late), and for a large allocation twice
  * its size, within 16 times MOST_SLICE.
  */
 #include "gc_trace.h"
@@ -47,8 +48,11 @@
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
 #define LEAST_GROWTH ((size_t)4 << 20)     /* old bytes that a small heap may grow by */
 #define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
-#define GOAL_GROWING 0.875                 /* of the growth that is allowed, where nothing dies */
-#define GOAL_STEADY 0.375                  /* where all that is promoted dies */
+/* Parts of the growth that is allowed, where nothing of what is promoted dies and where all does. */
+#define BEGIN_GROWING 0.125
+#define GOAL_GROWING 0.875
+#define BEGIN_STEADY 0.1875
+#define GOAL_STEADY 0.375
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
 
@@ -63,6 +67,10 @@ static void set_goal(GcGoal *g, size_t threshold, size_t goal) {
   g->goal = goal;
 }
 
+static size_t part_of(size_t growth, double death_rate, double growing, double steady) {
+  return (size_t)((double)growth * (growing + (steady - growing) * death_rate));
+}
+
 /* What was promoted while the cycle went on may be dead by now: the share of it that is likely to
  * be comes out of the room that the rest gives, but for half of that. */
 void gc_pace_set_goals(Domain *d) {
@@ -73,8 +81,8 @@ void gc_pace_set_goals(Domain *d) {
   size_t growth = sure > gc->unsure_bytes + sure / 2 ? sure - gc->unsure_bytes : sure / 2;
   if (room < LEAST_ROOM) room = LEAST_ROOM;
   if (growth < LEAST_GROWTH) growth = LEAST_GROWTH;
-  size_t wanted = (size_t)((double)growth * (GOAL_GROWING - (GOAL_GROWING - GOAL_STEADY) * gc->death_rate));
-  set_goal(&gc->by_old, gc->by_old.base + wanted / 2, gc->by_old.base + wanted);
+  set_goal(&gc->by_old, gc->by_old.base + part_of(growth, gc->death_rate, BEGIN_GROWING, BEGIN_STEADY),
+           gc->by_old.base + part_of(growth, gc->death_rate, GOAL_GROWING, GOAL_STEADY));
   gc->most_old = gc->by_old.base + growth;
   if (generational) set_goal(&gc->by_allocated, SIZE_MAX, SIZE_MAX);
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
@@ -113,6 +121,7 @@ void gc_pace_begin_cycle(Domain *d) {
   d->gc.by_old.paced = heap_old_bytes(&d->heap);
   d->gc.by_allocated.paced = allocated(d);
   d->gc.promoted_before = d->gc.stats.promoted_bytes;
+  d->gc.live_at_begin = d->heap.live_bytes;
   d->gc.due = 0;
 }
 
@@ -132,11 +141,12 @@ static size_t least_slice(const Gc *gc) {
   return least < 1024 ? 1024 : least > MOST_SLICE ? MOST_SLICE : least;
 }
 
-/* Of the cycle. Small objects cost more than their bytes: a quarter is added. */
+/* Of the cycle. What is promoted meanwhile is marked then; what large parts grow by is not. Small
+ * objects cost more than their bytes: a quarter is added. */
 static size_t work_left(const Domain *d) {
   const Gc *gc = &d->gc;
-  size_t old = heap_old_bytes(&d->heap), mark = 0;
-  if (gc->phase < GC_PHASE_CLEAR && old > gc->marked_bytes) mark = old - gc->marked_bytes;
+  size_t known = gc->live_at_begin + d->heap.old_large_bytes, mark = 0;
+  if (gc->phase < GC_PHASE_CLEAR && known > gc->marked_bytes) mark = known - gc->marked_bytes;
   return mark + mark / 4 + gc_sweep_work(d);
 }
 
@@ -147,11 +157,16 @@ static double advance(GcGoal *g, size_t now) {
   return grown >= left ? 1.0 : (double)grown / (double)left;
 }
 
-/* Twice as often when the goal is exceeded. */
+/* Whether slices of so many bytes of debt would not end the cycle before gc_pace_is_over. */
+static bool is_late(const Domain *d, size_t part) {
+  size_t old = heap_old_bytes(&d->heap), left = old < d->gc.most_old ? d->gc.most_old - old : 0;
+  return work_left(d) / MOST_SLICE > left / part;
+}
+
 static size_t interval(const Domain *d) {
   size_t part = d->gc.nursery_bytes / SLICES_PER_NURSERY;
   if (part > INTERVAL_MOST) part = INTERVAL_MOST;
-  return heap_old_bytes(&d->heap) > d->gc.by_old.goal ? part / 2 : part;
+  return is_late(d, part) ? part / 2 : part;
 }
 
 /* What old objects grew by comes with the minor collections and is worked off over the
