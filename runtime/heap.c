@@ -89,10 +89,27 @@ static void give_chunk(Chunk *c) {
   if (c != NULL) mapping_give(c, HEAP_CHUNK_SIZE);
 }
 
-/* When the system has no more, the spare chunk lets the program go on until the next
+#ifdef SAROS_DEBUG
+/* The bound of doc/COLLECTOR.md on what is mapped for blocks, when there is to be more of it
+ * because no block has so many free lines in a row: each that is not consumed has a line in use
+ * among as many. */
+static void verify_mapped(const Heap *h, uint32_t lines) {
+  size_t consumed = 0, used = h->used_lines;
+  for (const Block *b = h->consumed.first; b != NULL; b = b->next) {
+    consumed++;
+    used -= HEAP_BLOCK_LINES - b->free_lines;
+  }
+  rt_assert((h->nblocks - consumed) * HEAP_BLOCK_LINES <= used * lines);
+}
+#else
+#define verify_mapped(h, lines) ((void)(h), (void)(lines))
+#endif
+
+/* For a hole of so many lines. When the system has no more, the spare chunk lets the program go on until the next
  * gc_check, where all garbage is collected: only what that cannot help is an error. */
-static bool grow_heap(Domain *d) {
+static bool grow_heap(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
+  verify_mapped(h, lines);
   Chunk *c = new_chunk(h);
   if (c == NULL) {
     c = h->spare;
@@ -252,9 +269,10 @@ static Block *consume(Heap *h, Block *b) {
   return b;
 }
 
-static Block *take_free_block(Domain *d) {
+/* When no other block has a hole of so many lines. */
+static Block *take_free_block(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
-  if (h->free.first == NULL && !grow_heap(d)) return NULL;
+  if (h->free.first == NULL && !grow_heap(d, lines)) return NULL;
   Block *b = h->free.first;
   remove_free(h, b);
   return consume(h, b);
@@ -276,17 +294,18 @@ static bool is_warm_free(const Heap *h) {
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
   if (h->warm.used != 0) return take_recyclable(h, &h->warm, 31 - (uint32_t)__builtin_clz(h->warm.used));
-  if (h->cold.used == 0 || is_warm_free(h)) return take_free_block(d);
+  if (h->cold.used == 0 || is_warm_free(h)) return take_free_block(d, MIN_FREE_LINES);
   return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used));
 }
 
 /* With a hole of so many lines: the shortest that will do. */
 static Block *take_block_with(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
-  uint32_t classes = ~UINT32_C(0) << class_for(lines);
+  uint32_t class = class_for(lines), classes = ~UINT32_C(0) << class;
   if (h->warm.used & classes) return take_recyclable(h, &h->warm, (uint32_t)__builtin_ctz(h->warm.used & classes));
   if (h->cold.used & classes) return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used & classes));
-  return take_free_block(d);
+  uint32_t least = hole_lines[class];
+  return take_free_block(d, least > MIN_FREE_LINES ? least : MIN_FREE_LINES);
 }
 
 /* ---- taking holes ------------------------------------------------------------------------ */
