@@ -107,6 +107,7 @@ Userdata *userdata_new(lua_State *L, size_t size, int nuservalues) {
   u->kind = USERDATA_PLAIN;
   u->len = size;
   u->metatable = NULL;
+  u->external = NULL;
   for (int i = 0; i < nuservalues; i++) set_nil(&u->uservalues[i]);
   return u;
 }

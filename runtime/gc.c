@@ -9,6 +9,7 @@
  *   gc_mark.c      marking of the major cycle     gc_scan.c  what objects refer to
  *   gc_sweep.c     strings, large ones, blocks    gc_weak.c  weak tables
  *   gc_finalize.c  __gc                           gc_barrier.c  remembered set
+ *   gc_external.c  memory outside the heap
  *   gc_pace.c      when, and how much at once    gc_overflow.c  records without room
  *   gc_verify.c    the invariants as a program
  *
@@ -163,10 +164,13 @@ static GcPhase phase_sweep(Domain *d, size_t work) {
 
 static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT); }
 
-/* What a domain takes: its heap with what is free in it, its rings, its code (part of the heap). */
+/* What a domain takes: its heap with what is free in it, what its objects hold outside, its rings,
+ * its code (part of the heap). */
 void gc_trace_memory(Domain *d) {
   const Heap *h = &d->heap;
-  TRACE_COUNTER(d, MEMORY_HEAP, ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes);
+  size_t large = h->young_large_bytes + h->old_large_bytes - h->external_bytes;
+  TRACE_COUNTER(d, MEMORY_HEAP, ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + large);
+  TRACE_COUNTER(d, MEMORY_EXTERNAL, h->external_bytes);
   TRACE_COUNTER(d, MEMORY_CODE, d->gc.code + d->gc.young_code);
   TRACE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->trace));
 }

@@ -209,7 +209,7 @@ typedef struct Gc {
   double death_rate;    /* share of what was promoted before that which died until then */
   size_t unsure_bytes;  /* of those, what was promoted during that cycle and is likely to be dead */
   uint64_t promoted_before, promoted_at_end; /* stats.promoted_bytes when this cycle began, the last one ended */
-  size_t revived_bytes; /* marked in this cycle for the sake of finalizers only */
+  size_t revived_bytes; /* marked in this cycle for finalizers only, what is held outside included */
   size_t due;           /* work that growth has made due and slices have not done yet */
   size_t live_at_begin; /* heap.live_bytes when this cycle began */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
@@ -300,6 +300,12 @@ void gc_trace_memory(Domain *d);
 
 bool gc_init(Domain *d); /* false: no memory */
 void gc_close(Domain *d);
+
+/* ---- memory outside the heap (gc_external.c) ----------------------------------- */
+
+/* The userdata holds so many bytes outside the heap from now on. Never collects; raises
+ * LUA_ERRMEM when it held none and there is no memory to note that it does. */
+void gc_set_external(lua_State *L, Userdata *u, size_t bytes);
 
 /* ---- finalizers (gc_finalize.c) ------------------------------------------------ */
 

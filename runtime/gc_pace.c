@@ -131,6 +131,19 @@ bool gc_pace_is_over(const Domain *d) {
   return heap_old_bytes(&d->heap) > d->gc.most_old + d->heap.largest_part;
 }
 
+static void lower(size_t *measure, size_t bytes) { *measure -= bytes < *measure ? bytes : *measure; }
+
+/* They were there when the last cycle ended, and no room was given in proportion to them: nor is
+ * their going room for others. */
+void gc_pace_lower(Domain *d, size_t bytes) {
+  Gc *gc = &d->gc;
+  lower(&gc->by_old.threshold, bytes);
+  lower(&gc->by_old.goal, bytes);
+  lower(&gc->by_old.base, bytes);
+  lower(&gc->by_old.paced, bytes);
+  lower(&gc->most_old, bytes);
+}
+
 /* Bytes that may be allocated until the next cycle begins. */
 size_t gc_pace_room(const Domain *d) { return d->gc.by_old.goal - d->gc.by_old.threshold; }
 
@@ -142,10 +155,12 @@ static size_t least_slice(const Gc *gc) {
 }
 
 /* Of the cycle. What is promoted meanwhile is marked then; what large parts grow by is not. Small
- * objects cost more than their bytes: a quarter is added. */
+ * objects cost more than their bytes: a quarter is added. What lies outside the heap is nothing to
+ * mark. */
 static size_t work_left(const Domain *d) {
   const Gc *gc = &d->gc;
-  size_t known = gc->live_at_begin + d->heap.old_large_bytes, mark = 0;
+  size_t known = gc->live_at_begin + d->heap.old_large_bytes, external = d->heap.external_bytes, mark = 0;
+  known -= external < known ? external : known;
   if (gc->phase < GC_PHASE_CLEAR && known > gc->marked_bytes) mark = known - gc->marked_bytes;
   return mark + mark / 4 + gc_sweep_work(d);
 }

@@ -143,6 +143,7 @@ ALWAYS_INLINE size_t scan_upvalue(Domain *d, UpValue *uv, ScanKind kind) {
 ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
   VISIT(d, u->metatable, kind);
   visit_values(d, u->uservalues, u->nuservalues, kind);
+  if (unlikely(u->external != NULL)) gc_mark_external(d, u, kind);
   return sizeof(Userdata) + u->nuservalues * sizeof(TValue);
 }
 

@@ -110,7 +110,7 @@ bool gc_sweep_large(Domain *d, size_t work) {
     large->mark &= gc->line_bit;
     if (large->mark == 0) {
       large->mark = 3; /* still counted among the old */
-      done += large->size >> 6; /* giving pages back costs */
+      if (!large->external) done += large->size >> 6; /* giving pages back costs */
       heap_large_free(h, large);
     }
   }

@@ -139,7 +139,9 @@ ALWAYS_INLINE void visit_nodes(Domain *d, Node *n, size_t count, ScanKind kind) 
 /* Whether scanning the object can find anything. */
 ALWAYS_INLINE bool has_references(const GCObject *o) {
   if (o->type == TYPE_SHORT_STRING || o->type == TYPE_LONG_STRING) return false;
-  return o->type != LUA_TUSERDATA || ((Userdata *)o)->metatable != NULL || ((Userdata *)o)->nuservalues > 0;
+  if (o->type != LUA_TUSERDATA) return true;
+  const Userdata *u = (const Userdata *)o;
+  return u->metatable != NULL || u->nuservalues > 0 || u->external != NULL;
 }
 
 /* Scan one object; answer the bytes that it and its parts take. */
@@ -150,6 +152,8 @@ size_t gc_scan_major(Domain *d, GCObject *o);
 size_t gc_scan_thread_minor(Domain *d, lua_State *co);
 size_t gc_scan_thread_major(Domain *d, lua_State *co);
 bool gc_scan_thread_piece(Domain *d, GcPartial *p, size_t *work);
+/* Marks what the userdata holds outside the heap, which is something. */
+void gc_mark_external(Domain *d, Userdata *u, ScanKind kind);
 /* What every trace begins with; the running threads among them. */
 void gc_scan_roots_minor(Domain *d);
 void gc_scan_roots_major(Domain *d);
@@ -262,6 +266,8 @@ void gc_pace_slice_done(Domain *d);
  * and finished; that gives old objects room again. */
 bool gc_pace_is_over(const Domain *d);
 void gc_pace_end_cycle(Domain *d);
+/* So many bytes that only finalizers kept over the end of the last cycle have gone. */
+void gc_pace_lower(Domain *d, size_t bytes);
 size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
 /* The work of collectgarbage("step", kib). */
 size_t gc_pace_step(const Domain *d, size_t kib);

@@ -281,6 +281,15 @@ static bool is_grey(const Gc *gc, const GCObject *o) {
   return in_vector(&gc->grey, o);
 }
 
+static void check_external(Verifier *v, const Userdata *u) {
+  const GCObject *o = (const GCObject *)u;
+  if (u->external == NULL) return;
+  RULE(v, u->external->external && u->external->size > 0, "what a userdata holds outside is noted as such", o);
+  RULE(v, u->external->next->prev == u->external && u->external->prev->next == u->external,
+       "what a userdata holds outside is in its list", o);
+  if (o->gc & GC_CLEAN) RULE(v, u->external->mark != 0, "what a clean userdata holds outside is old", o);
+}
+
 static void look_at(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
   v->parent = o;
@@ -311,6 +320,7 @@ static void look_at(Verifier *v, const GCObject *o) {
       const Userdata *u = (const Userdata *)o;
       refer(v, u->metatable);
       for (int i = 0; i < u->nuservalues; i++) refer_value(v, &u->uservalues[i]);
+      check_external(v, u);
       break;
     }
   }
@@ -346,6 +356,26 @@ static void check_blocks(Verifier *v) {
   }
   RULE(v, used == h->used_lines, "the heap knows its lines in use", NULL);
   RULE(v, nfree == h->nfree && nheld == h->nheld, "the heap knows its free blocks", NULL);
+}
+
+static size_t check_large_list(Verifier *v, const LargeHeader *list, bool young, size_t *external) {
+  size_t bytes = 0;
+  for (const LargeHeader *large = list->next; large != list; large = large->next) {
+    RULE(v, (large->mark == 0) == young, "a large allocation is in the list of its age", NULL);
+    bytes += large->size;
+    if (large->external) *external += large->size;
+  }
+  return bytes;
+}
+
+static void check_large(Verifier *v) {
+  const Heap *h = &v->d->heap;
+  size_t external = 0;
+  RULE(v, check_large_list(v, &h->large_young, true, &external) == h->young_large_bytes,
+       "the heap knows its young large bytes", NULL);
+  RULE(v, check_large_list(v, &h->large_old, false, &external) == h->old_large_bytes,
+       "the heap knows its old large bytes", NULL);
+  RULE(v, external == h->external_bytes, "the heap knows what is held outside it", NULL);
 }
 
 static void check_strings(Verifier *v) {
@@ -389,6 +419,7 @@ void gc_verify(Domain *d, const char *when) {
   Verifier v = {.d = d, .when = when, .size = 4096};
   v.set = must(calloc(v.size, sizeof *v.set));
   check_blocks(&v);
+  check_large(&v);
   check_strings(&v);
   reach_roots(&v);
   while (v.n > 0) {

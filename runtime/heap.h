@@ -91,7 +91,9 @@ typedef struct LargeHeader {
   uint8_t logged;                  /* part whose owner is in the remembered set and yet clean; object to be scanned (gc_overflow.c) */
   uint8_t in_extent;               /* it lies in one; else it comes from malloc or is a mapping */
   uint8_t zeroed;                  /* part that was all zero when allocated, as what it grows by is */
-  uint8_t pad[3];
+  uint8_t external;                /* memory outside the heap, nothing behind it (gc_external.c) */
+  uint8_t revived;                 /* external, its owner alive for its finalizer only */
+  uint8_t pad;
   size_t mapped;                   /* bytes of its own mapping; 0: it has none */
 } LargeHeader;
 _Static_assert(sizeof(LargeHeader) % 16 == 0, "large allocations are aligned to 16 bytes");
@@ -138,6 +140,7 @@ typedef struct Heap {
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;
+  size_t external_bytes;    /* of both, what lies outside the heap (gc_external.c) */
   size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
   uint64_t allocated_bytes; /* taken since the domain began, up to the last minor collection */
   uint64_t asked_bytes;     /* asked for since then, but for what lies in `hole`: heap_asked */
@@ -239,6 +242,10 @@ void *heap_large_alloc(Domain *d, size_t size, bool cards);
 LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size);
 void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit);
 void heap_large_free(Heap *h, LargeHeader *large);
+/* A young one of 0 bytes that stands for memory outside the heap; NULL: no memory. And its
+ * bytes (gc_external.c). */
+LargeHeader *heap_large_external(Heap *h);
+void heap_large_set_external(Domain *d, LargeHeader *large, size_t size);
 /* Gives back up to so many bytes of what was freed some time ago; SIZE_MAX: of all. */
 void heap_large_release(Heap *h, size_t bytes);
 

@@ -196,6 +196,7 @@ static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
   large->mark = 0;
   large->fresh = 1;
   large->logged = 0;
+  large->external = large->revived = 0;
   return large;
 }
 
@@ -254,6 +255,7 @@ void heap_large_discard(LargeHeader *large) {
 void heap_large_free(Heap *h, LargeHeader *large) {
   *large_counter(h, large) -= large->size;
   h->old_large_count -= large->mark != 0;
+  if (large->external) h->external_bytes -= large->size;
   unlink_large(large);
   dispose(h, large);
 }
@@ -267,6 +269,30 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
     link_large(&h->large_old, large);
   }
   large->mark |= bit;
+}
+
+/* ---- memory outside the heap --------------------------------------------------------------- */
+
+LargeHeader *heap_large_external(Heap *h) {
+  LargeHeader *large = malloc(sizeof *large);
+  if (large == NULL) return NULL;
+  *large = (LargeHeader){.external = 1};
+  link_large(&h->large_young, large);
+  return large;
+}
+
+/* What a young one is stated less by has been allocated and given back since the last minor
+ * collection: it is no debt any more. */
+void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
+  Heap *h = &d->heap;
+  size_t before = large->size, more = size > before ? size - before : 0;
+  *large_counter(h, large) += size - before; /* modulo arithmetic when it shrinks */
+  h->external_bytes += size - before;
+  if (large->mark == 0) h->large_debt += size - before;
+  else h->large_debt += more;
+  if (large->mark != 0 && more > h->largest_part) h->largest_part = more;
+  large->size = size;
+  if (more > 0) heap_note_taken(d);
 }
 
 /* ---- growing and shrinking -------------------------------------------------------------- */

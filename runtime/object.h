@@ -286,7 +286,7 @@ struct Userdata {
   uint32_t kind;     /* UserdataKind: which library of ours made it, 0 for all others; the guest cannot change it */
   size_t len;        /* bytes of the payload */
   Table *metatable;
-  uint64_t pad2;     /* keeps the payload at a multiple of 16 */
+  struct LargeHeader *external; /* what it holds outside the heap (gc_external.c); NULL: nothing */
   TValue uservalues[]; /* followed by the payload, aligned to 16 bytes */
 };
 _Static_assert(sizeof(Userdata) == 32, "payload alignment");

@@ -46,6 +46,13 @@ int lua_setiuservalue(lua_State *L, int idx, int n) {
   return value != NULL;
 }
 
+void lua_external_memory(lua_State *L, int idx, size_t bytes) {
+  const TValue *o = api_slot(L, idx);
+  rt_assert(is_userdata(o));
+  gc_set_external(L, as_userdata(o), bytes);
+  gc_check(L);
+}
+
 /* ---- metatables ------------------------------------------------------------------ */
 
 int lua_getmetatable(lua_State *L, int objindex) {

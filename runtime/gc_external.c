@@ -1,0 +1,75 @@
+/* runtime/gc_external.c: memory outside the heap that userdata hold.
+ *
+ * A buffer of C, a handle of a library, what ffi.gc is to free: the collector cannot see such
+ * memory, and a program that drops small userdata with large buffers would fill the machine
+ * before a collection is due. So the owner states how much it holds (lua_external_memory), and
+ * from then on the bytes count like bytes of the heap.
+ *
+ * Data. Userdata.external is a LargeHeader without an allocation behind it, LargeHeader.size the
+ * bytes stated. It is in the lists of large allocations, and the owner's part as a large array is
+ * a table's: made young, promoted and marked when its owner is scanned, freed by a minor collection
+ * or the sweep that does not find it marked. So all that counts, limits and paces allocations
+ * (debt, bytes of old objects, goals, the bound, a domain's limit) counts these too, and the death
+ * of an owner costs nothing but the header's. Who states nothing pays a test for each userdata that
+ * is scanned.
+ *
+ * Differences to a large part: no work to mark (Heap.external_bytes, in work_left of gc_pace.c), no
+ * pages to give back when swept; not among the bytes asked for.
+ *
+ * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found the
+ * owner dead, while an object of the heap goes with the next cycle. Room in proportion to what
+ * waits for finalizers would add up from cycle to cycle, so such bytes are noted (`revived`): they
+ * are not live at the end of the cycle (Gc.revived_bytes), and when they are stated to be gone, the
+ * goals that were set above them come down.
+ */
+#include "gc_trace.h"
+
+#define MOST_BYTES ((size_t)1 << 46) /* of one owner: no sum of them exceeds a size_t */
+
+void gc_mark_external(Domain *d, Userdata *u, ScanKind kind) {
+  LargeHeader *held = u->external;
+  if (kind == SCAN_MAJOR) {
+    held->revived = d->gc.phase == GC_PHASE_REVIVE;
+    if (held->revived) d->gc.revived_bytes += held->size;
+  }
+  heap_large_promote(&d->heap, held, d->gc.line_bit);
+}
+
+/* Has this cycle found out what is alive for finalizers only, and not used it yet? */
+static bool revived_now(const Gc *gc) {
+  return gc->phase >= GC_PHASE_REVIVE && gc->phase <= GC_PHASE_FINISH;
+}
+
+/* Who is stated to hold more than before has come to life again. */
+static void note_revived(Domain *d, LargeHeader *held, size_t bytes) {
+  Gc *gc = &d->gc;
+  size_t freed = bytes < held->size ? held->size - bytes : 0;
+  if (!revived_now(gc)) gc_pace_lower(d, freed);
+  else gc->revived_bytes -= freed < gc->revived_bytes ? freed : gc->revived_bytes;
+  if (bytes > held->size) held->revived = 0;
+}
+
+static LargeHeader *begin_to_hold(lua_State *L, Userdata *u) {
+  Domain *d = L->domain;
+  LargeHeader *held = stress_allocation_fails() ? NULL : heap_large_external(&d->heap);
+  if (held == NULL) {
+    d->gc.emergency = d->gc.pending = 1;
+    error_memory(L);
+  }
+  u->external = held;
+  gc_part_changed(L, u);
+  return held;
+}
+
+void gc_set_external(lua_State *L, Userdata *u, size_t bytes) {
+  Domain *d = L->domain;
+  LargeHeader *held = u->external;
+  if (bytes > MOST_BYTES) bytes = MOST_BYTES;
+  if (held == NULL && bytes == 0) return;
+  if (held == NULL) held = begin_to_hold(L, u);
+  if (held->revived) note_revived(d, held, bytes);
+  heap_large_set_external(d, held, bytes);
+  if (bytes > 0) return;
+  gc_large_part_gone(d, held);
+  u->external = NULL;
+}
