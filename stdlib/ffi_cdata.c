@@ -378,7 +378,7 @@ void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TVal
   if (!is_nil(function)) gc_register_finalizer(L, cdata->v.gc);
 }
 
-/* The finalizer is forgotten before it is called: it may set another one. */
+/* The finalizer, and what it frees, is forgotten before it is called: it may set another one. */
 static int cdata_gc(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);
@@ -390,6 +390,7 @@ static int cdata_gc(lua_State *L) {
   value_copy(L->top, f);
   L->top++;
   cdata_set_finalizer(L, ffi, argument(L, 1), &none);
+  gc_set_external(L, as_userdata(argument(L, 1)), 0);
   lua_pushvalue(L, 1);
   lua_call(L, 1, 0);
   return 0;

@@ -121,16 +121,6 @@ static int address_of(lua_State *L) {
   return 1;
 }
 
-/* ffi.gc(cdata, function or nil) -> cdata */
-static int set_gc(lua_State *L) {
-  check_cdata(L, 1);
-  luaL_checkany(L, 2);
-  lua_settop(L, 2);
-  cdata_set_finalizer(L, ffi_of_function(L), argument(L, 1), L->ci->func + 2);
-  lua_settop(L, 1);
-  return 1;
-}
-
 /* ---- about types ----------------------------------------------------------------------------- */
 
 /* ffi.sizeof(ct [, number of elements]) -> bytes, or nil when that is unknown */
@@ -230,6 +220,20 @@ static size_t check_size(lua_State *L, int arg) {
   else n = luaL_checkinteger(L, arg);
   if (n < 0) luaL_argerror(L, arg, "size is negative");
   return (size_t)n;
+}
+
+/* ffi.gc(cdata, function or nil [, bytes that the function frees]) -> cdata. First the finalizer:
+ * without memory to note the bytes nothing is lost. */
+static int set_gc(lua_State *L) {
+  check_cdata(L, 1);
+  luaL_checkany(L, 2);
+  size_t bytes = lua_isnoneornil(L, 2) || lua_isnoneornil(L, 3) ? 0 : check_size(L, 3);
+  lua_settop(L, 2);
+  cdata_set_finalizer(L, ffi_of_function(L), argument(L, 1), L->ci->func + 2);
+  lua_settop(L, 1);
+  gc_set_external(L, as_userdata(argument(L, 1)), bytes);
+  collect_point(L);
+  return 1;
 }
 
 /* Bytes up to the zero, within an array of known size. */
