@@ -306,6 +306,12 @@ void gc_close(Domain *d);
 /* The userdata holds so many bytes outside the heap from now on. Never collects; raises
  * LUA_ERRMEM when it held none and there is no memory to note that it does. */
 void gc_set_external(lua_State *L, Userdata *u, size_t bytes);
+/* The same; false instead of raising. */
+bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes);
+/* It holds as many as the counter says, to which this domain adds before it calls this, while
+ * others take away from it. The counter lasts until 0 is set. Never raises; collects at the next
+ * safe point. */
+void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes);
 
 /* ---- finalizers (gc_finalize.c) ------------------------------------------------ */
 

@@ -16,19 +16,31 @@
  * Differences to a large part: no work to mark (Heap.external_bytes, in work_left of gc_pace.c), no
  * pages to give back when swept; not among the bytes asked for.
  *
+ * Memory that other threads free (messages that other domains receive) is in a counter that the
+ * record follows: upwards when the owner adds to it, downwards when a major cycle marks it.
+ *
  * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found the
  * owner dead, while an object of the heap goes with the next cycle. Room in proportion to what
  * waits for finalizers would add up from cycle to cycle, so such bytes are noted (`revived`): they
  * are not live at the end of the cycle (Gc.revived_bytes), and when they are stated to be gone, the
  * goals that were set above them come down.
  */
+#include <stdatomic.h>
+
 #include "gc_trace.h"
 
 #define MOST_BYTES ((size_t)1 << 46) /* of one owner: no sum of them exceeds a size_t */
 
+/* Where somebody else makes it less. */
+static void follow(Domain *d, LargeHeader *held) {
+  size_t now = atomic_load_explicit(held->now, memory_order_relaxed);
+  if (now < held->size) heap_large_set_external(d, held, now);
+}
+
 void gc_mark_external(Domain *d, Userdata *u, ScanKind kind) {
   LargeHeader *held = u->external;
   if (kind == SCAN_MAJOR) {
+    if (held->now != NULL) follow(d, held);
     held->revived = d->gc.phase == GC_PHASE_REVIVE;
     if (held->revived) d->gc.revived_bytes += held->size;
   }
@@ -52,24 +64,38 @@ static void note_revived(Domain *d, LargeHeader *held, size_t bytes) {
 static LargeHeader *begin_to_hold(lua_State *L, Userdata *u) {
   Domain *d = L->domain;
   LargeHeader *held = stress_allocation_fails() ? NULL : heap_large_external(&d->heap);
-  if (held == NULL) {
-    d->gc.emergency = d->gc.pending = 1;
-    error_memory(L);
-  }
+  if (held == NULL) return NULL;
   u->external = held;
   gc_part_changed(L, u);
   return held;
 }
 
-void gc_set_external(lua_State *L, Userdata *u, size_t bytes) {
+bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes) {
   Domain *d = L->domain;
   LargeHeader *held = u->external;
   if (bytes > MOST_BYTES) bytes = MOST_BYTES;
-  if (held == NULL && bytes == 0) return;
-  if (held == NULL) held = begin_to_hold(L, u);
+  if (held == NULL && bytes == 0) return true;
+  if (held == NULL && (held = begin_to_hold(L, u)) == NULL) return false;
   if (held->revived) note_revived(d, held, bytes);
   heap_large_set_external(d, held, bytes);
-  if (bytes > 0) return;
+  if (bytes > 0) return true;
   gc_large_part_gone(d, held);
   u->external = NULL;
+  return true;
+}
+
+void gc_set_external(lua_State *L, Userdata *u, size_t bytes) {
+  if (gc_try_set_external(L, u, bytes)) return;
+  L->domain->gc.emergency = L->domain->gc.pending = 1;
+  error_memory(L);
+}
+
+/* What it becomes less by is no event: the next cycle sees it. */
+void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes) {
+  Domain *d = L->domain;
+  size_t now = atomic_load_explicit(bytes, memory_order_relaxed);
+  if (u->external != NULL && now <= u->external->size) return;
+  if (now == 0 || !gc_try_set_external(L, u, now)) return;
+  u->external->now = bytes;
+  if (gc_is_wanted(d) && d->hooks.interrupt != NULL) d->hooks.interrupt(L);
 }

@@ -284,7 +284,8 @@ static bool is_grey(const Gc *gc, const GCObject *o) {
 static void check_external(Verifier *v, const Userdata *u) {
   const GCObject *o = (const GCObject *)u;
   if (u->external == NULL) return;
-  RULE(v, u->external->external && u->external->size > 0, "what a userdata holds outside is noted as such", o);
+  RULE(v, u->external->external && (u->external->size > 0 || u->external->now != NULL),
+       "what a userdata holds outside is noted as such", o);
   RULE(v, u->external->next->prev == u->external && u->external->prev->next == u->external,
        "what a userdata holds outside is in its list", o);
   if (o->gc & GC_CLEAN) RULE(v, u->external->mark != 0, "what a clean userdata holds outside is old", o);

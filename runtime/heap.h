@@ -85,7 +85,10 @@ _Static_assert(sizeof(Chunk) <= HEAP_BLOCK_SIZE, "the chunk's own data fit its f
 typedef struct LargeHeader {
   struct LargeHeader *prev, *next; /* circular list: Heap.large_young or Heap.large_old */
   size_t size;                     /* bytes asked for */
-  uint8_t *cards;                  /* one byte a card, of parts; NULL for objects */
+  union {
+    uint8_t *cards;                /* one byte a card, of parts; NULL for objects */
+    const _Atomic size_t *now;     /* external: what it follows; NULL: nothing */
+  };
   uint8_t mark;                    /* as a line byte: 0 while young */
   uint8_t fresh;                   /* part whose contents no collection has scanned yet; 2: and whose cards do not tell all */
   uint8_t logged;                  /* part whose owner is in the remembered set and yet clean; object to be scanned (gc_overflow.c) */

@@ -15,8 +15,46 @@ Message *message_new(size_t size) {
   return m;
 }
 
+size_t message_weight(const Message *m) {
+  size_t weight = sizeof *m + m->size;
+  for (uint32_t i = 0; i < m->nlarge; i++) weight += m->large[i]->size;
+  return weight;
+}
+
+/* ---- what hangs from a handle ------------------------------------------------------ */
+
+MessageLoad *message_load_new(void) {
+  MessageLoad *load = malloc(sizeof *load);
+  if (load == NULL) return NULL;
+  atomic_init(&load->bytes, 0);
+  atomic_init(&load->references, 1);
+  return load;
+}
+
+/* acq_rel: who frees it comes after all others. */
+void message_load_release(MessageLoad *load) {
+  if (load != NULL && atomic_fetch_sub_explicit(&load->references, 1, memory_order_acq_rel) == 1) free(load);
+}
+
+/* Relaxed: the bytes are a figure, and the sender has a reference of its own. */
+void message_weigh(Message *m, MessageLoad *load) {
+  m->load = load;
+  m->weight = message_weight(m);
+  atomic_fetch_add_explicit(&load->references, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&load->bytes, m->weight, memory_order_relaxed);
+}
+
+static void unload(const Message *m) {
+  if (m->load == NULL) return;
+  atomic_fetch_sub_explicit(&m->load->bytes, m->weight, memory_order_relaxed);
+  message_load_release(m->load);
+}
+
+/* ---- the end -------------------------------------------------------------------------- */
+
 void message_free(Message *m) {
   if (m == NULL) return;
+  unload(m);
   for (uint32_t i = 0; i < m->nchannels; i++) channel_drop_in_flight(m->channels[i]);
   for (uint32_t i = 0; i < m->nlarge; i++) heap_large_discard(m->large[i]);
   free(m->channels);

@@ -7,14 +7,25 @@
  *     and by anybody: it may yet be received;
  *   - large strings, copied once, into the shape that the receiver's heap
  *     takes over as they are (heap.h: heap_large_detached).
+ *
+ * All that is malloc's, which no collector knows of. So a sender can have a heavy one weighed: its
+ * bytes count in the MessageLoad of the handle that it went through until the message is freed,
+ * by whichever domain.
  */
 #ifndef SAROS_RUNTIME_MESSAGE_H
 #define SAROS_RUNTIME_MESSAGE_H
+
+#include <stdatomic.h>
 
 #include "object.h"
 
 struct Channel;
 struct LargeHeader;
+
+typedef struct MessageLoad {
+  _Atomic size_t bytes;         /* of the messages that were weighed and are not freed yet; any thread */
+  _Atomic uint32_t references;  /* of these messages, and one of who made it */
+} MessageLoad;
 
 typedef struct Message {
   struct Message *next;           /* for whoever owns it */
@@ -25,6 +36,8 @@ typedef struct Message {
   uint32_t nvalues;
   uint32_t nmodules;              /* that the receiver must have loaded first */
   size_t modules_at;              /* where their names are in `bytes` */
+  MessageLoad *load;              /* NULL: not weighed */
+  size_t weight;
   size_t size;
   char bytes[];
 } Message;
@@ -32,5 +45,11 @@ typedef struct Message {
 /* NULL: no memory. */
 Message *message_new(size_t size);
 void message_free(Message *message); /* NULL allowed */
+/* Bytes that it takes, large strings included. */
+size_t message_weight(const Message *message);
+
+MessageLoad *message_load_new(void); /* NULL: no memory */
+void message_load_release(MessageLoad *load); /* NULL allowed */
+void message_weigh(Message *message, MessageLoad *load);
 
 #endif

@@ -5,6 +5,10 @@
  * was sent to and fro is the same value. Its finalizer lets go of the channel.
  *
  * A function first tries without waiting; only what waits is a span in the recording.
+ *
+ * Heavy messages that were sent through a handle and that nobody has received yet hang from it:
+ * they are stated as memory outside the heap (runtime/gc_external.c) when they have become more.
+ * That they have become less the collector sees when it marks the handle.
  */
 #include "channel.h"
 #include "domain_lib.h"
@@ -20,7 +24,8 @@
 #define GIVEN_UP "channel was given up" /* its finalizer has run */
 
 typedef struct Handle {
-  Channel *channel; /* NULL: given up */
+  Channel *channel;  /* NULL: given up */
+  MessageLoad *load; /* of what was sent through it; NULL: nothing heavy */
 } Handle;
 
 /* The spans of waiting, one for each function. */
@@ -54,6 +59,7 @@ static Channel *check_channel(lua_State *L, int index) {
 static Handle *new_handle(lua_State *L) {
   Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
   h->channel = NULL;
+  h->load = NULL;
   luaL_setmetatable(L, CHANNEL_TYPE);
   return h;
 }
@@ -85,6 +91,9 @@ static int channel_collect(lua_State *L) {
   Channel *c = h->channel;
   h->channel = NULL;
   if (c != NULL) channel_let_go(c, domain_lib_self(L));
+  lua_external_memory(L, 1, 0);
+  message_load_release(h->load);
+  h->load = NULL;
   return 0;
 }
 
@@ -122,12 +131,26 @@ static ChannelResult wait_to_send(lua_State *L, Channel *c, Message *m, uint64_t
   return result;
 }
 
+#define HEAVY ((size_t)4 << 10)
+
+/* The message is about to be sent through the handle at index 1. Without memory it is not
+ * counted, which is no error. */
+static void weigh(lua_State *L, Message *m) {
+  Handle *h = lua_touserdata(L, 1);
+  if (message_weight(m) < HEAVY) return;
+  if (h->load == NULL) h->load = message_load_new();
+  if (h->load == NULL) return;
+  message_weigh(m, h->load);
+  gc_follow_external(L, as_userdata(L->ci->func + 1), &h->load->bytes);
+}
+
 /* Sends the value at index 2. */
 static ChannelResult send_value(lua_State *L, Channel *c, uint64_t deadline) {
   isolate_begin_message(L);
   lua_pushvalue(L, 2);
   Message *m = transfer_encode(L, 1, "arg", false);
   lua_pop(L, 1);
+  weigh(L, m);
   ChannelResult result = channel_send(c, domain_lib_self(L), m, 0);
   if (result == CHANNEL_TIMEOUT && deadline != 0) result = wait_to_send(L, c, m, deadline);
   if (result == CHANNEL_OK) isolate_hand_over(domain_lib_self(L));
