@@ -367,6 +367,13 @@ static void cancel_all(void) {
   unlock_registry();
 }
 
+bool isolate_await_end(uint64_t deadline) {
+  lock_registry();
+  wait_for_end_locked(END_LOOK_MS);
+  unlock_registry();
+  return isolate_now() < deadline;
+}
+
 static void wait_for_all(void) {
   lock_registry();
   atomic_store(&registry.ending, true);

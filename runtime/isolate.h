@@ -110,6 +110,8 @@ typedef enum SpawnResult { SPAWN_OK, SPAWN_TOO_MANY, SPAWN_NO_MEMORY, SPAWN_NO_T
  * isolate_finish. */
 SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limit,
                           void (*body)(Isolate *, void *), void *argument);
+/* Waits a moment for a domain to end; false: the deadline has passed. */
+bool isolate_await_end(uint64_t deadline);
 /* From the body: the end is told to those who wait for it. Takes over outcome and failure. */
 void isolate_finish(Isolate *isolate, IsolateStatus status, Message *outcome, char *failure);
 /* Asks the domain to raise an error at its next safe point, and wakes it when it waits. */

@@ -11,6 +11,7 @@
  */
 #include "domain_lib.h"
 #include "lualib.h"
+#include "retry.h"
 #include "trace.h"
 #include "transfer.h"
 
@@ -317,11 +318,27 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file
   return b;
 }
 
+#define ENDS_PATIENCE_MS 300 /* for domains that have been told to end */
+
+/* When there is no room for another domain: a channel that is garbage may be what others wait at
+ * for ever. Once it is collected they are told so, and end. */
+static SpawnResult spawn_or_collect(lua_State *L, Isolate **isolate, Options options, Birth *b) {
+  SpawnResult result = isolate_spawn(isolate, options.name, options.memory, live, b);
+  if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
+  uint64_t finalizers = L->domain->gc.stats.finalizers, deadline = isolate_now() + ENDS_PATIENCE_MS * UINT64_C(1000000);
+  if (!collect_for_retry(L, EAGAIN)) return result;
+  bool others_may_end = L->domain->gc.stats.finalizers != finalizers;
+  do {
+    result = isolate_spawn(isolate, options.name, options.memory, live, b);
+  } while (result != SPAWN_OK && result != SPAWN_ENDING && others_may_end && isolate_await_end(deadline));
+  return result;
+}
+
 /* Pushes the handle of a new domain. */
 static int start(lua_State *L, int prepared, Options options, Message *m, const char *file) {
   Birth *b = new_birth(L, prepared, m, file);
   Isolate *isolate;
-  SpawnResult result = isolate_spawn(&isolate, options.name, options.memory, live, b);
+  SpawnResult result = spawn_or_collect(L, &isolate, options, b);
   if (result != SPAWN_OK) {
     free_birth(b);
     return luaL_error(L, "%s", spawn_errors[result]);
