@@ -538,9 +538,10 @@ static int end_mask(lua_State *L) {
 }
 
 /* domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until it ends. The
- * guard is upvalue 1. */
+ * guard is upvalue 1. As a __close of what can be called it masks that from its first step on. */
 static int masked(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+  if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
+  else lua_pop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_toclose(L, 1);
