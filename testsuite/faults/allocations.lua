@@ -43,6 +43,12 @@ return function()
     note(o.name, o .. "x", type(o + 1), o("called"))
   end
 
+  local found, ffi = pcall(require, "ffi")
+  if found then -- memory outside the heap
+    for i = 1, 5 do ffi.gc(ffi.new "int", function() end, 1000 * i) end
+    ffi.gc(ffi.gc(ffi.new "int", print, 1), nil)
+  end
+
   do -- coroutines, errors, tracebacks
     local co = coroutine.wrap(function(a) for i = 1, 5 do a = coroutine.yield({a, i}) end return "end" end)
     for i = 1, 5 do co(i) end

@@ -17,6 +17,7 @@ local function work(input, output, id)
   end
 end
 
+local heavy = ("heavy "):rep(1000) -- counts as held by the handle that it is sent through
 local workers = { false, false, false } -- those of a run that failed half-way are waited for by the next
 
 local function run()
@@ -35,7 +36,7 @@ local function run()
     for i = 1, 6 do
       local list = {}
       for k = 1, 20 * i do list[k] = { k } end
-      input:send({ name = "message " .. i, list = list })
+      input:send({ name = "message " .. i, list = list, weight = heavy })
     end
   end)
   input:close()
