@@ -170,7 +170,7 @@ void gc_trace_memory(Domain *d) {
   const Heap *h = &d->heap;
   size_t large = h->young_large_bytes + h->old_large_bytes - h->external_bytes;
   TRACE_COUNTER(d, MEMORY_HEAP, ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + large);
-  TRACE_COUNTER(d, MEMORY_EXTERNAL, h->external_bytes);
+  TRACE_COUNTER(d, MEMORY_EXTERNAL, h->external_bytes + h->buffer_bytes);
   TRACE_COUNTER(d, MEMORY_CODE, d->gc.code + d->gc.young_code);
   TRACE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->trace));
 }
@@ -254,6 +254,7 @@ static void full_cycle(Domain *d, EventId reason) {
   heap_large_release(&d->heap, SIZE_MAX);
   mapping_drop_all();
   heap_keep_spare(&d->heap);
+  gc_trim_buffers(d);
   TRACE_END(d, MAJOR);
 }
 
@@ -436,7 +437,7 @@ bool gc_is_running(Domain *d) { return !d->gc.stopped; }
 size_t gc_count(Domain *d) {
   const Heap *h = &d->heap;
   size_t unused = (size_t)(h->hole.end - h->cursor) + (size_t)(h->medium.end - h->medium_cursor);
-  return h->live_bytes + h->old_large_bytes + h->young_bytes - unused + h->young_large_bytes;
+  return h->live_bytes + h->old_large_bytes + h->young_bytes - unused + h->young_large_bytes + h->buffer_bytes;
 }
 
 GcMode gc_set_mode(lua_State *L, GcMode mode) {

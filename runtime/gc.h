@@ -313,6 +313,12 @@ bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes);
  * safe point. */
 void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes);
 
+/* A luaL_Buffer's memory of so many bytes is about to have so many instead; false: the domain may
+ * not use as much. It is in use, so it is no reason for a collection. */
+bool gc_note_buffer(Domain *d, size_t before, size_t now);
+/* Has malloc give back what buffers leave behind, after a full collection. */
+void gc_trim_buffers(Domain *d);
+
 /* ---- finalizers (gc_finalize.c) ------------------------------------------------ */
 
 /* Notes that the table or userdata has a metatable with __gc. Called by

@@ -19,12 +19,17 @@
  * Memory that other threads free (messages that other domains receive) is in a counter that the
  * record follows: upwards when the owner adds to it, downwards when a major cycle marks it.
  *
+ * Buffers of strings under construction (luaL_Buffer) are malloc's too. They are in use until they
+ * are given back, so collecting is of no use against them: they only count in
+ * `collectgarbage "count"` and towards a domain's limit.
+ *
  * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found the
  * owner dead, while an object of the heap goes with the next cycle. Room in proportion to what
  * waits for finalizers would add up from cycle to cycle, so such bytes are noted (`revived`): they
  * are not live at the end of the cycle (Gc.revived_bytes), and when they are stated to be gone, the
  * goals that were set above them come down.
  */
+#include <malloc.h>
 #include <stdatomic.h>
 
 #include "gc_trace.h"
@@ -98,4 +103,23 @@ void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes) 
   if (now == 0 || !gc_try_set_external(L, u, now)) return;
   u->external->now = bytes;
   if (gc_is_wanted(d) && d->hooks.interrupt != NULL) d->hooks.interrupt(L);
+}
+
+/* ---- buffers of strings under construction -------------------------------------------- */
+
+#define TRIM_LEAST ((size_t)1 << 20)
+
+bool gc_note_buffer(Domain *d, size_t before, size_t now) {
+  Heap *h = &d->heap;
+  if (now > before && !heap_has_room(h, now - before)) return false;
+  h->buffer_bytes += now - before; /* modulo arithmetic when it shrinks */
+  if (now < before) h->buffers_freed += before - now;
+  return true;
+}
+
+/* malloc keeps up to 64 MiB when a long buffer was freed, for the next one. */
+void gc_trim_buffers(Domain *d) {
+  if (d->heap.buffers_freed < TRIM_LEAST) return;
+  d->heap.buffers_freed = 0;
+  malloc_trim(0);
 }

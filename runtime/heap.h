@@ -143,6 +143,8 @@ typedef struct Heap {
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;
+  size_t buffer_bytes;      /* of luaL_Buffer, which are malloc's: gc_note_buffer */
+  size_t buffers_freed;     /* bytes of those given back since a full collection */
   size_t external_bytes;    /* of both, what lies outside the heap (gc_external.c) */
   size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
   uint64_t allocated_bytes; /* taken since the domain began, up to the last minor collection */
@@ -222,7 +224,7 @@ bool heap_exceeds_limit(Heap *h);
 /* May the heap take so many bytes more? */
 ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
   if (likely(h->most_bytes == 0)) return true;
-  size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes;
+  size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes + h->buffer_bytes;
   return used <= h->most_bytes && bytes <= h->most_bytes - used;
 }
 

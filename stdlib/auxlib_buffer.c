@@ -17,6 +17,7 @@
 
 #include "lua.h"
 #include "lauxlib.h"
+#include "domain.h"
 
 #define BOX_TYPE "_UBOX*"
 
@@ -25,16 +26,26 @@ typedef struct Box {
   size_t size;
 } Box;
 
+/* NULL: it may not have as much, or there is no memory. */
+static void *reallocate(lua_State *L, const Box *box, size_t size) {
+  void *ud;
+  lua_Alloc allocate = lua_getallocf(L, &ud);
+  if (!gc_note_buffer(L->domain, box->size, size))
+    return NULL;
+  void *block = allocate(ud, box->block, box->size, size);
+  if (l_unlikely(block == NULL && size > 0))
+    gc_note_buffer(L->domain, size, box->size);
+  return block;
+}
+
 /* Gives the box's block `size` bytes, 0 to free it.  After a failure the box
  * still owns the old block; its slot is closed by the error. */
 static void *resize_box(lua_State *L, int idx, size_t size) {
-  void *ud;
-  lua_Alloc allocate = lua_getallocf(L, &ud);
   Box *box = lua_touserdata(L, idx);
-  void *block = allocate(ud, box->block, box->size, size);
+  void *block = reallocate(L, box, size);
   if (l_unlikely(block == NULL && size > 0)) { /* garbage may be in the way */
     lua_gc(L, LUA_GCCOLLECT);
-    block = allocate(ud, box->block, box->size, size);
+    block = reallocate(L, box, size);
   }
   if (l_unlikely(block == NULL && size > 0)) {
     lua_pushliteral(L, "not enough memory");
