@@ -18,11 +18,14 @@
 #include "config.h"
 #endif
 
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lua.h"
@@ -443,12 +446,30 @@ static void start_recorder(const CommandLine *line) {
             error.text);
 }
 
+#define ARENA_ADDRESSES ((rlim_t)64 << 20) /* that malloc reserves for one, on 64-bit systems */
+#define ARENAS_SHARE 8                    /* of all addresses, at most one in so many is for them */
+
+/* Each thread that allocates gets an arena of malloc: a few domains would take all the
+ * addresses that a limit leaves (ulimit -v). The environment may say otherwise. */
+static void limit_arenas(void) {
+#ifdef M_ARENA_MAX
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      getenv("MALLOC_ARENA_MAX") != NULL)
+    return;
+  rlim_t arenas = limit.rlim_cur / ARENAS_SHARE / ARENA_ADDRESSES;
+  if (arenas < INT_MAX)
+    mallopt(M_ARENA_MAX, arenas > 0 ? (int)arenas : 1);
+#endif
+}
+
 int main(int argc, char **argv) {
   CommandLine line = read_command_line(argc, argv);
   if (line.wrong != NULL) {
     print_usage(line.name, line.wrong);
     return EXIT_FAILURE;
   }
+  limit_arenas();
   set_termination_handlers();
   start_recorder(&line);
   int status = run_in_new_state(&line);
