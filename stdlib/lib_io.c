@@ -59,11 +59,21 @@ static luaL_Stream *push_closed_handle(lua_State *L) {
   return handle;
 }
 
+#define STREAM_BYTES 4700 /* of an open stream in the C library: itself and its buffer */
+
+/* The handle on top has got its stream.  Its closing function comes first: when
+ * the bytes cannot be noted, the stream is not lost. */
+static void note_open(lua_State *L, luaL_Stream *handle, lua_CFunction closer) {
+  handle->closef = closer;
+  lua_external_memory(L, -1, STREAM_BYTES);
+}
+
 /* Marks the handle closed first: its closing function may raise an error. */
 static int close_handle(lua_State *L) {
   luaL_Stream *handle = check_handle(L, 1);
   lua_CFunction closer = handle->closef;
   handle->closef = NULL;
+  lua_external_memory(L, 1, 0);
   return closer(L);
 }
 
@@ -107,7 +117,7 @@ static void push_open_file(lua_State *L, const char *filename,
   handle->f = open_or_collect(L, fopen, filename, mode);
   if (l_unlikely(handle->f == NULL))
     luaL_error(L, "cannot open file '%s' (%s)", filename, strerror(errno));
-  handle->closef = close_plain_file;
+  note_open(L, handle, close_plain_file);
 }
 
 /* --------------------------------------------------- opening and closing -- */
@@ -134,7 +144,7 @@ static int io_open(lua_State *L) {
   handle->f = open_or_collect(L, fopen, filename, mode);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, filename);
-  handle->closef = close_plain_file;
+  note_open(L, handle, close_plain_file);
   return 1;
 }
 
@@ -147,7 +157,7 @@ static int io_popen(lua_State *L) {
   handle->f = open_or_collect(L, popen, command, mode);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, command);
-  handle->closef = close_pipe;
+  note_open(L, handle, close_pipe);
   return 1;
 }
 
@@ -156,7 +166,7 @@ static int io_tmpfile(lua_State *L) {
   handle->f = open_or_collect(L, open_temporary, NULL, NULL);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, NULL);
-  handle->closef = close_plain_file;
+  note_open(L, handle, close_plain_file);
   return 1;
 }
 
