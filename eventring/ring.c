@@ -38,6 +38,14 @@
  *    before. So the slow path looks whether the position lies in the present block, and
  *    finds it again if not; and the first events of a block all take the
  *    slow path, that is those of the handler and the one that finds the stale position.
+ *
+ * What is left: a handler that changes blocks and writes CAREFUL_EVENTS or more events into the
+ * new one. The stale position then lies below the limit, if the new block is above the old one,
+ * and probes run on from it through the rest of the old block and all between, headers
+ * included, until they come to the limit. Nothing can be done about it off the inline path: that
+ * alone would see that its position is not of this block, and a test there costs every event,
+ * as do more events on the slow path. (Were blocks used from the end of a ring to its begin,
+ * a stale position would be beyond the limit but once a round; that is another format.)
  */
 #include "recorder.h"
 
