@@ -424,6 +424,47 @@ function work.files(size)
   return #whole, #whole * 8
 end
 
+---- memory outside the heap ---------------------------------------------------------------------
+
+local found, ffi = pcall(require, "ffi")
+
+-- Small owners of much memory, which nobody touches; elsewhere nothing is stated. A hook may collect
+-- between any two instructions, so finalizers do no sums.
+function work.external(size)
+  local n, owners, numbers, alive, sum, most = draw.size(size // 4), {}, {}, {}, 0, 0
+  local function state(owner, number, bytes)
+    alive[number] = bytes
+    return ffi.gc(owner, function()
+      assert(alive[number] == bytes)
+      alive[number] = nil
+      if bytes % 50 == 0 then collectgarbage("step") end
+    end, bytes)
+  end
+  for i = 1, n do
+    local bytes, slot, again = draw.size(size * 8), draw.below(40), draw.chance(20)
+    sum, most = sum + bytes, math.max(most, bytes)
+    if found and again and owners[slot] then
+      ffi.gc(owners[slot], nil)
+      alive[numbers[slot]] = nil
+      state(owners[slot], i, bytes)
+    elseif found then
+      owners[slot] = state(ffi.new "int", i, bytes)
+    end
+    numbers[slot] = i
+    sometimes()
+  end
+  if found then
+    for slot, owner in pairs(owners) do assert(alive[numbers[slot]] and owner) end
+  end
+  if draw.chance(50) then
+    owners = nil
+    for _ = 1, 2 do collectgarbage() end
+    local number = next(alive) -- in a dead register
+    assert(not number or not next(alive, number))
+  end
+  return sum, most * 40
+end
+
 ---- the collector's calls ---------------------------------------------------------------------
 
 function work.modes(size)
