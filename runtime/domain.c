@@ -11,6 +11,7 @@
 #include "func.h"
 #include "isolate.h"
 #include "str.h"
+#include "table.h"
 #include "trace.h"
 
 static const char *const metamethod_names[META_COUNT] = {
@@ -19,12 +20,12 @@ static const char *const metamethod_names[META_COUNT] = {
 #undef METAMETHOD
 };
 
-static uint32_t random_seed(const Domain *d) {
-  uint32_t seed;
+static uint64_t random_seed(const Domain *d) {
+  uint64_t seed;
   if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  return (uint32_t)((uintptr_t)d >> 4) ^ (uint32_t)now.tv_nsec ^ (uint32_t)now.tv_sec;
+  return (uint64_t)((uintptr_t)d >> 4) << 32 ^ (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 20;
 }
 
 static void make_strings(lua_State *L) {
@@ -57,7 +58,8 @@ static bool complete(lua_State *L) {
 lua_State *domain_new(void) {
   Domain *d = calloc(1, sizeof *d);
   if (d == NULL) return NULL;
-  d->seed = random_seed(d);
+  d->seed = (uint32_t)random_seed(d);
+  table_set_secret(random_seed(d));
   d->isolate = isolate_attach(d);
   if (d->isolate == NULL) {
     free(d);

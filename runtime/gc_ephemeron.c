@@ -219,9 +219,9 @@ size_t gc_follow_reached(Domain *d, ScanKind kind) {
 /* ---- clearing --------------------------------------------------------------------------- */
 
 bool gc_note_clearing(Domain *d, Table *t) {
-  if (t->gc_state & TABLE_CLEARING) return true;
+  if (t->state & TABLE_CLEARING) return true;
   if (!GC_TRY_PUSH(&d->gc.clearing, t)) return false;
-  t->gc_state |= TABLE_CLEARING;
+  t->state |= TABLE_CLEARING;
   return true;
 }
 
@@ -254,7 +254,7 @@ bool gc_clear_some_tables(Domain *d, size_t work) {
     Table *t = clearing->items[clearing->n - 1];
     done += OBJECT_WORK + clear_some_nodes(d, t, work - done);
     if (d->gc.clearing_from < table_nodes(t)) break;
-    t->gc_state &= (uint8_t)~TABLE_CLEARING;
+    t->state &= (uint8_t)~TABLE_CLEARING;
     d->gc.clearing_from = 0;
     clearing->n--;
   }

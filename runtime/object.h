@@ -194,12 +194,15 @@ ALWAYS_INLINE uint16_t node_tags(const Node *n) {
   return both;
 }
 
-#define TABLE_CLEARING 1 /* in Gc.clearing (gc_ephemeron.c) */
+/* Table.state */
+#define TABLE_CLEARING 1  /* in Gc.clearing (gc_ephemeron.c) */
+#define TABLE_CROWDED 2   /* a chain of numbers is too long (table.c) */
+#define TABLE_SCATTERED 4 /* numbers are where a secret hash says (table.c) */
 
 struct Table {
   GCHEADER;
   uint8_t flags;       /* bit e set: metamethod e (metamethods.def, first 8) is known to be absent */
-  uint8_t gc_state;    /* the collector's: TABLE_CLEARING */
+  uint8_t state;       /* TABLE_CLEARING, TABLE_CROWDED, TABLE_SCATTERED */
   uint32_t node_mask;  /* number of nodes - 1 (a power of two less one); 0 with `node` the shared empty node when there is no hash part */
   uint32_t array_size; /* slots of the array part (keys 1..array_size) */
   uint32_t border;     /* hint for the length operator, <= array_size */

@@ -14,6 +14,16 @@
  * position holds only keys of that position, or keys that were overwritten.
  * A removed key keeps its node (value nil) so that traversal can go on from it;
  * nodes are reclaimed by a rehash, or when their own main position is wanted.
+ *
+ * Main positions.  A short string has a seeded hash.  Integers, floats (their bits) and
+ * addresses are taken modulo a prime a little below 2^k, so neighbours never meet, and other
+ * progressions only if their step is a multiple of the prime (doc/TABLES.md: what else was
+ * tried).  Whoever knows the primes can choose such keys.  So a chain of LONG_CHAIN
+ * links makes the table crowded; a crowded table is rehashed at the next insertion, and its
+ * numbers are scattered by a hash with a secret from then on.  Insertions and rehashes look
+ * at the chain that they make longer; lookups of integers count too, as chains of keys that
+ * were removed can grow together.
+ *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops them and an
  * insertion does not move them.
  *
@@ -30,6 +40,7 @@
 #include "str.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define MAX_ARRAY_BITS 31
@@ -37,6 +48,7 @@
 #define PREFETCH_AHEAD 8
 #define LEAST_SPARE 8     /* a rehash that makes the hash part no larger leaves one of so many nodes free */
 #define LEAST_SPARED 64   /* nodes of a part for which that counts */
+#define LONG_CHAIN 24     /* links; chance makes none so long in any table that fits into memory */
 #define SAMPLES 8192 /* slots of an array part that are looked at, of each power of two, to choose its new size */
 
 const TValue table_absent = {.tag = TAG_NIL};
@@ -47,42 +59,75 @@ Node table_empty_node = {.tag = TAG_NIL, .key_tag = TAG_NIL};
 
 /* ---- hashing ------------------------------------------------------------- */
 
-ALWAYS_INLINE uint32_t mix64(uint64_t x) {
-  return (uint32_t)((x * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+/* A part of 2^bits nodes takes integers modulo the prime 2^bits - distance: index is bits - 1. */
+#define PRIME(bits, distance) [bits - 1] = {UINT64_MAX / ((UINT64_C(1) << bits) - distance) + 1, distance}
+static const struct Modulus {
+  int64_t reciprocal; /* 2^64 divided by the prime, rounded up */
+  uint32_t distance;
+} moduli[MAX_HASH_BITS] = {
+  PRIME(2, 1), PRIME(3, 1), PRIME(4, 3), PRIME(5, 3), PRIME(6, 3), PRIME(7, 15), PRIME(8, 5),
+  PRIME(9, 3), PRIME(10, 3), PRIME(11, 9), PRIME(12, 3), PRIME(13, 13), PRIME(14, 3),
+  PRIME(15, 19), PRIME(16, 15), PRIME(17, 9), PRIME(18, 5), PRIME(19, 19), PRIME(20, 3),
+  PRIME(21, 9), PRIME(22, 3), PRIME(23, 15), PRIME(24, 3), PRIME(25, 39), PRIME(26, 5),
+  PRIME(27, 39), PRIME(28, 57), PRIME(29, 3), PRIME(30, 35),
+};
+#undef PRIME
+
+/* Of scattered tables; the same in all domains, and never 0 once there is a domain. */
+static _Atomic uint64_t secret;
+
+void table_set_secret(uint64_t random) {
+  uint64_t none = 0;
+  /* Relaxed: it stands for itself, and who starts a domain is ordered before what runs in it. */
+  atomic_compare_exchange_strong_explicit(&secret, &none, random | 1, memory_order_relaxed, memory_order_relaxed);
 }
 
-static uint32_t float_hash(double n) {
-  uint64_t bits;
-  memcpy(&bits, &n, sizeof bits);
-  return mix64(bits ^ (bits >> 32));
+__extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 UnsignedWide;
+
+static NOINLINE uint32_t scattered(uint64_t bits) {
+  uint64_t s = atomic_load_explicit(&secret, memory_order_relaxed);
+  UnsignedWide product = (UnsignedWide)(bits ^ s) * (s * UINT64_C(0x9E3779B97F4A7C15) | 1);
+  return (uint32_t)((uint64_t)product ^ (uint64_t)(product >> 64));
 }
 
-ALWAYS_INLINE Node *int_position(const Table *t, int64_t key) {
-  return &t->node[mix64((uint64_t)key) & t->node_mask];
+/* bits - bits / prime * prime, where prime is 2^k - distance and the result is taken modulo 2^k.
+ * The quotient may be one too large or small when it is huge: another place, but always the same. */
+ALWAYS_INLINE uint32_t number_hash(const Table *t, int64_t bits) {
+  if (unlikely(t->state & TABLE_SCATTERED)) return scattered((uint64_t)bits);
+  const struct Modulus *m = &moduli[31 - __builtin_clz(t->node_mask | 1)];
+  return (uint32_t)bits + (uint32_t)(((Wide)bits * m->reciprocal) >> 64) * m->distance;
 }
 
-static Node *main_position(const Table *t, uint8_t tag, Payload key) {
-  uint32_t hash;
+ALWAYS_INLINE Node *number_position(const Table *t, int64_t bits) {
+  return &t->node[number_hash(t, bits) & t->node_mask];
+}
+
+ALWAYS_INLINE Node *string_position(const Table *t, const String *key) { return &t->node[key->hash & t->node_mask]; }
+
+static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
   switch (tag) {
-    case TAG_INT: return int_position(t, key.i);
-    case TAG_SHORT_STRING: hash = ((String *)key.gc)->hash; break;
-    case TAG_LONG_STRING: hash = string_hash_long((String *)key.gc); break;
-    case TAG_FLOAT: hash = float_hash(key.n); break;
-    case TAG_FALSE: hash = 1; break;
-    case TAG_TRUE: hash = 2; break;
-    default: hash = mix64((uint64_t)(uintptr_t)key.p); break;
+    case TAG_LONG_STRING: return &t->node[string_hash_long((String *)key.gc) & t->node_mask];
+    case TAG_FALSE: return &t->node[1 & t->node_mask];
+    case TAG_TRUE: return &t->node[2 & t->node_mask];
+    default: return number_position(t, key.i); /* of floats, the bits; of the rest, the address */
   }
-  return &t->node[hash & t->node_mask];
+}
+
+ALWAYS_INLINE Node *main_position(const Table *t, uint8_t tag, Payload key) {
+  if (tag == TAG_INT) return number_position(t, key.i);
+  if (tag == TAG_SHORT_STRING) return string_position(t, (String *)key.gc);
+  return other_position(t, tag, key);
 }
 
 /* ---- lookup ---------------------------------------------------------------- */
 
-const TValue *table_get_int_slow(Table *t, int64_t key) {
-  if (likely((uint64_t)key - 1 < t->array_size)) return &t->array[key - 1];
-  const Node *n = int_position(t, key);
-  for (;;) {
+const TValue *table_get_int_hashed(Table *t, int64_t key) {
+  const Node *n = number_position(t, key);
+  for (uint32_t links = 0;; links++) {
     if (n->key.i == key && n->key_tag == TAG_INT) return node_value(n);
     if (n->next == 0) return &table_absent;
+    if (unlikely(links == LONG_CHAIN)) t->state |= TABLE_CROWDED;
     n += n->next;
   }
 }
@@ -90,7 +135,7 @@ const TValue *table_get_int_slow(Table *t, int64_t key) {
 const TValue *table_get_str(Table *t, const String *key) {
   uint32_t hash = key->hash;
   if (!(t->filter & (1u << (hash >> 27)))) return &table_absent;
-  const Node *n = &t->node[hash & t->node_mask];
+  const Node *n = string_position(t, key);
   for (;;) {
     if (n->key.p == key && n->key_tag == TAG_SHORT_STRING) return node_value(n);
     if (n->next == 0) return &table_absent;
@@ -117,16 +162,18 @@ static const TValue *get_generic(Table *t, const TValue *key) {
   }
 }
 
+static NOINLINE const TValue *get_float(Table *t, const TValue *key) {
+  int64_t i;
+  if (number_float_to_int(key->v.n, &i, FLOAT_EXACT)) return table_get_int(t, i);
+  return get_generic(t, key);
+}
+
 const TValue *table_get(Table *t, const TValue *key) {
   switch (key->tag) {
     case TAG_SHORT_STRING: return table_get_str(t, as_string(key));
     case TAG_INT: return table_get_int(t, key->v.i);
     case TAG_NIL: return &table_absent;
-    case TAG_FLOAT: {
-      int64_t i;
-      if (number_float_to_int(key->v.n, &i, FLOAT_EXACT)) return table_get_int(t, i);
-      return get_generic(t, key);
-    }
+    case TAG_FLOAT: return get_float(t, key);
     default: return get_generic(t, key);
   }
 }
@@ -177,6 +224,11 @@ static void reset_node_state(Table *t) {
   t->last_free = table_node_count(t);
 }
 
+/* Would numbers be better off where the secret hash says? */
+ALWAYS_INLINE bool wants_scattering(const Table *t) {
+  return (t->state & (TABLE_CROWDED | TABLE_SCATTERED)) == TABLE_CROWDED;
+}
+
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   /* Parts first: nothing collects in between, and a failure leaves no half-made table. */
   TValue *array = new_array(L, narray);
@@ -185,7 +237,7 @@ Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   Table *t = heap_alloc(L, sizeof(Table));
   object_init(L, t, LUA_TTABLE);
   t->flags = 0;
-  t->gc_state = 0;
+  t->state = 0;
   t->node_mask = mask;
   t->array_size = narray;
   t->border = 0;
@@ -225,14 +277,13 @@ static void evict_node(Table *t, Node *mine, Node *spare) {
   mine->tag = TAG_NIL;
 }
 
-/* Finds the node for a key that is absent: its main position, or a free node
- * linked into its chain. NULL: no room. *moved: the node that another key was
- * moved to for that, or NULL. */
-static Node *place_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **moved) {
-  *moved = NULL;
-  Node *mp = main_position(t, tag, key);
-  if (mp->tag == TAG_NIL && has_hash(t)) return mp;
-  if (!has_hash(t)) return NULL;
+static bool is_long_chain(const Node *n) {
+  for (int links = 0; n->next != 0; n += n->next)
+    if (++links == LONG_CHAIN) return true;
+  return false;
+}
+
+static NOINLINE Node *place_colliding(lua_State *L, Table *t, Node *mp, uint8_t tag, Node **moved) {
   Node *spare = take_free_node(t);
   if (spare == NULL) return NULL;
   if (main_position(t, mp->key_tag, mp->key) != mp) {
@@ -245,9 +296,20 @@ static Node *place_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **
     *moved = spare;
     return mp;
   }
+  if (tag_type(tag) == LUA_TNUMBER && unlikely(is_long_chain(mp))) t->state |= TABLE_CROWDED;
   spare->next = mp->next != 0 ? (int32_t)(mp + mp->next - spare) : 0;
   mp->next = (int32_t)(spare - mp);
   return spare;
+}
+
+/* Finds the node for a key that is absent: its main position, or a free node
+ * linked into its chain. NULL: no room. *moved: the node that another key was
+ * moved to for that, or NULL. */
+ALWAYS_INLINE Node *place_key(lua_State *L, Table *t, uint8_t tag, Payload key, Node **moved) {
+  *moved = NULL;
+  Node *mp = main_position(t, tag, key);
+  if (likely(mp->tag == TAG_NIL)) return likely(has_hash(t)) ? mp : NULL;
+  return place_colliding(L, t, mp, tag, moved);
 }
 
 static void set_node_key(Table *t, Node *n, uint8_t tag, Payload key) {
@@ -331,12 +393,14 @@ void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   t->node = node;
   t->node_mask = mask;
   if (t->border > narray) t->border = narray;
+  if (wants_scattering(t)) t->state |= TABLE_SCATTERED;
   reset_node_state(t);
   if (narray < old_size) reinsert_array_tail(L, t, old_array, narray, old_size);
   reinsert_nodes(L, t, old_node, old_count);
   if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
   if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
   gc_table_resized(L, t, old_count > 0 || narray < old_size);
+  if (unlikely(wants_scattering(t))) table_resize(L, t, narray, nhash); /* at this size, chains got long */
 }
 
 /* Counts of integer keys: slice[b] holds those in (2^(b-1), 2^b]. */
@@ -426,36 +490,34 @@ static void rehash(lua_State *L, Table *t, const TValue *key) {
   table_resize(L, t, narray, nhash);
 }
 
-static void check_key(lua_State *L, const TValue *key) {
+/* The key as it is stored: floats with an integer value are integers. */
+static NOINLINE const TValue *stored_form(lua_State *L, const TValue *key, TValue *as_int) {
   if (is_nil(key)) error_run(L, "table index is nil");
-  if (is_float(key) && isnan(key->v.n)) error_run(L, "table index is NaN");
+  if (!is_float(key)) return key;
+  if (isnan(key->v.n)) error_run(L, "table index is NaN");
+  int64_t i;
+  if (!number_float_to_int(key->v.n, &i, FLOAT_EXACT)) return key;
+  set_int(as_int, i);
+  return as_int;
 }
 
 /* In a stress build each new key makes the table anew; a large one now and then. */
-static bool stress_rehash(lua_State *L, Table *t, const TValue *key) {
+static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #ifdef SAROS_STRESS
   uint32_t size = t->array_size + t->node_mask;
-  if (size > 256 && ++L->domain->gc.stress_inserts % (size / 64) != 0) return false;
-  rehash(L, t, key);
-  return true;
+  return size <= 256 || ++L->domain->gc.stress_inserts % (size / 64) == 0;
 #else
-  (void)L, (void)t, (void)key;
+  (void)L, (void)t;
   return false;
 #endif
 }
 
 static void insert(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   TValue as_int;
-  check_key(L, key);
-  if (is_float(key)) {
-    int64_t i;
-    if (number_float_to_int(key->v.n, &i, FLOAT_EXACT)) {
-      set_int(&as_int, i);
-      key = &as_int;
-    }
-  }
+  if (!is_int(key) && !is_short_string(key)) key = stored_form(L, key, &as_int);
   if (is_nil(value)) return; /* an absent key stays absent */
-  if (stress_rehash(L, t, key)) {
+  if (unlikely(wants_scattering(t)) || stress_wants_rehash(L, t)) {
+    rehash(L, t, key);
     TValue *slot = (TValue *)table_get(t, key);
     if (slot != &table_absent) { /* in the array part now */
       value_copy(slot, value);
@@ -464,7 +526,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
     }
   }
   Node *moved, *n = place_key(L, t, key->tag, key->v, &moved);
-  if (n == NULL) {
+  if (unlikely(n == NULL)) {
     rehash(L, t, key);
     table_set(L, t, key, value); /* may go to the array part now */
     return;

@@ -7,17 +7,20 @@
 extern const TValue table_absent; /* the nil that lookups answer for a missing key */
 extern Node table_empty_node;     /* the node of every table without a hash part */
 
+/* Gives scattered tables their secret, unless they have it: before any domain makes a table. */
+void table_set_secret(uint64_t random);
+
 /* A new table with room for narray array slots and nhash hashed keys. */
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash);
 
 /* Lookups: the value's slot, or &table_absent (read only). No metamethods. */
 const TValue *table_get(Table *t, const TValue *key);
-const TValue *table_get_int_slow(Table *t, int64_t key);
+const TValue *table_get_int_hashed(Table *t, int64_t key); /* one that is not in the array part */
 const TValue *table_get_str(Table *t, const String *key); /* short strings only */
 
 ALWAYS_INLINE const TValue *table_get_int(Table *t, int64_t key) {
   if (likely((uint64_t)key - 1 < t->array_size)) return &t->array[key - 1];
-  return table_get_int_slow(t, key);
+  return table_get_int_hashed(t, key);
 }
 
 /* Raw assignment with write barrier. May raise (memory, "table overflow", key

@@ -38,6 +38,13 @@ bench-pauses: all
 gc-services: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/services.sh --saros=$(abs_top_builddir)/saros $(SERVICES)
 
+# make bench-hashes [LOAD=0.7]: how functions spread integer keys
+EXTRA_PROGRAMS += testsuite/bench/hashes
+bench_programs += testsuite/bench/hashes
+testsuite_bench_hashes_SOURCES = testsuite/bench/hashes.c
+bench-hashes: testsuite/bench/hashes
+	@testsuite/bench/hashes $(LOAD)
+
 BENCHES = bench-eventring bench-pauses
 if HAVE_FFI
 BENCHES += bench-ffi
@@ -49,4 +56,4 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-eventring bench-ffi bench-pauses gc-services
+.PHONY: bench bench-eventring bench-ffi bench-hashes bench-pauses gc-services

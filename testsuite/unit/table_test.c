@@ -1,0 +1,207 @@
+/* testsuite/unit/table_test.c: where keys lie in the hash part of a table. Links and rehashes
+ * are counted, nothing is timed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "func.h"
+#include "gc_trace.h"
+#include "table.h"
+
+#ifdef SAROS_STRESS /* each insertion is a rehash */
+#define EVERY 61
+#else
+#define EVERY 1
+#endif
+
+#define LONGEST 25 /* links that one more key may make before the table scatters its numbers */
+
+static int set_up(void **state) {
+  lua_State *L = domain_new();
+  if (L == NULL) return -1;
+  set_table(&L->domain->registry, table_new(L, 0, 0));
+  gc_stop(L->domain);
+  *state = L;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  lua_State *L = *state;
+  gc_verify(L->domain, "test");
+  domain_close(L);
+  return 0;
+}
+
+/* ---- helpers ---------------------------------------------------------------------- */
+
+static Table *push_table(lua_State *L) {
+  set_table(L->top, table_new(L, 0, 0));
+  return as_table(L->top++);
+}
+
+static void set_value(lua_State *L, Table *t, int64_t key, bool present) {
+  TValue v;
+  if (present) set_int(&v, key);
+  else set_nil(&v);
+  table_set_int(L, t, key, &v);
+}
+
+typedef struct Chains {
+  uint32_t longest; /* links of one chain */
+  uint64_t links;   /* on the ways to all keys */
+} Chains;
+
+/* Follows each chain from where nothing links to it. */
+static Chains chains_of(const Table *t) {
+  Chains c = {0, 0};
+  uint32_t count = table_node_count(t);
+  char *linked = calloc(count + 1, 1);
+  for (uint32_t i = 0; i < count; i++)
+    if (t->node[i].next != 0) linked[(int64_t)i + t->node[i].next] = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t links = 0;
+    if (linked[i]) continue;
+    for (const Node *n = &t->node[i]; n->next != 0; c.links += links) n += n->next, links++;
+    if (links > c.longest) c.longest = links;
+  }
+  free(linked);
+  return c;
+}
+
+static bool is_prime(uint32_t n) {
+  for (uint32_t i = 2; i * i <= n; i++)
+    if (n % i == 0) return false;
+  return n > 1;
+}
+
+/* By which a part of so many nodes takes integers, as whoever reads table.c knows. */
+static uint32_t modulus_of(uint32_t nodes) {
+  uint32_t p = nodes - 3;
+  while (!is_prime(p)) p -= 2;
+  return p;
+}
+
+static void fill_stride(lua_State *L, Table *t, uint64_t step, int n) {
+  for (int i = 1; i <= n; i++) set_value(L, t, (int64_t)((uint64_t)i * step), true);
+  for (int i = 1; i <= n; i++) assert_true(is_int(table_get_int(t, (int64_t)((uint64_t)i * step))));
+}
+
+static void check_stride(lua_State *L, uint64_t step, int n) {
+  Table *t = push_table(L);
+  fill_stride(L, t, step, n);
+  Chains c = chains_of(t);
+  if (c.longest > LONGEST || c.links > 4 * (uint64_t)n)
+    fail_msg("stride %lld, %d keys: %u links in a chain, %llu in all", (long long)step, n, c.longest,
+             (unsigned long long)c.links);
+  L->top--;
+}
+
+/* ---- distribution -------------------------------------------------------------------- */
+
+static void neighbours_do_not_collide(void **state) {
+  lua_State *L = *state;
+  static const int64_t starts[] = {-1000000007, -1200, 10000, 1000000007, INT64_C(1) << 40, INT64_MAX - 2000};
+  for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
+    Table *t = push_table(L);
+    for (int i = 0; i < 1000; i++) set_value(L, t, starts[s] + i, true);
+    assert_in_range(table_node_count(t), 1024, 2048); /* the larger in stress builds */
+    assert_int_equal(chains_of(t).links, 0);
+    L->top--;
+  }
+}
+
+static void every_stride_is_spread(void **state) {
+  lua_State *L = *state;
+  for (uint64_t step = 1; step <= 1024; step += EVERY) {
+    check_stride(L, step, 90);
+    check_stride(L, step, 700);
+    check_stride(L, 0 - step, 90);
+  }
+  for (int bits = 10; bits < 54; bits += (EVERY + 9) / 10) {
+    for (int64_t near = -1; near <= 1; near++) check_stride(L, (UINT64_C(1) << bits) + (uint64_t)near, 700);
+    check_stride(L, UINT64_C(3) << bits, 700);
+  }
+  for (uint64_t step = 10; step < UINT64_C(1000000000000000); step *= 10) check_stride(L, step, 700);
+}
+
+/* ---- attacks ------------------------------------------------------------------------ */
+
+/* Multiples of each modulus: all in the same place at one size of the table. */
+static void multiples_of_the_modulus(void **state) {
+  lua_State *L = *state;
+  for (uint32_t nodes = 64; nodes <= 16384; nodes *= 2)
+    for (int n = (int)nodes / 4; n <= (int)nodes * 2; n *= 2) check_stride(L, modulus_of(nodes), n);
+}
+
+/* The same when there is room for all of them before. */
+static void multiples_of_the_modulus_with_room(void **state) {
+  lua_State *L = *state;
+  Table *t = push_table(L);
+  table_resize(L, t, 0, 1 << 14);
+  fill_stride(L, t, modulus_of(1 << 14), 12000);
+  Chains c = chains_of(t);
+  assert_in_range(c.longest, 0, LONGEST);
+  assert_in_range(c.links, 0, 2 * 12000);
+}
+
+/* Keys that meet only when the table is rehashed, after the last insertion. */
+static void a_resize_notices(void **state) {
+  lua_State *L = *state;
+  Table *t = push_table(L);
+  for (int i = 1; i <= 3000; i++) set_value(L, t, (int64_t)i * modulus_of(1 << 14), true);
+  table_resize(L, t, 0, 1 << 14);
+  assert_in_range(chains_of(t).longest, 0, LONGEST);
+  for (int i = 1; i <= 3000; i++) assert_true(is_int(table_get_int(t, (int64_t)i * modulus_of(1 << 14))));
+}
+
+/* Removed keys leave their links: others take their nodes, with chains of their own. */
+static void chains_that_grow_together(void **state) {
+  lua_State *L = *state;
+  Table *t = push_table(L);
+  table_resize(L, t, 0, 1 << 12);
+  int64_t p = modulus_of(1 << 12);
+  for (int round = 0; round < 40; round++) {
+    for (int i = 1; i <= 20; i++) set_value(L, t, p * i, true);
+    for (int i = 1; i < 20; i++) set_value(L, t, p * i, false);
+    for (uint32_t i = 0; i < 20; i++) set_value(L, t, p * 50 + 4091 - (int64_t)i + round, true);
+    for (int i = 1; i <= 20; i++) table_get_int(t, p * i); /* a long way is noticed when it is gone */
+  }
+  for (int i = 1; i <= 20; i++) set_value(L, t, p * (100 + i), true);
+  assert_in_range(chains_of(t).longest, 0, 2 * LONGEST);
+}
+
+/* Floats are taken by their bits. */
+static void floats_of_one_place(void **state) {
+  lua_State *L = *state;
+  Table *t = push_table(L);
+  TValue key, v;
+  set_int(&v, 1);
+  uint64_t p = modulus_of(1 << 11), bits = UINT64_C(0x3ff8000000000000) / p * p; /* about 1.5 */
+  for (int i = 0; i < 1500; i++) {
+    double n;
+    bits += p;
+    memcpy(&n, &bits, sizeof n);
+    set_float(&key, n);
+    table_set(L, t, &key, &v);
+  }
+  assert_in_range(table_node_count(t), 1 << 11, 1 << 12);
+  assert_in_range(chains_of(t).longest, 0, LONGEST);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+    TEST(neighbours_do_not_collide),
+    TEST(every_stride_is_spread),
+    TEST(multiples_of_the_modulus),
+    TEST(multiples_of_the_modulus_with_room),
+    TEST(a_resize_notices),
+    TEST(chains_that_grow_together),
+    TEST(floats_of_one_place),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
