@@ -46,8 +46,7 @@
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
 #define PREFETCH_AHEAD 8
-#define LEAST_SPARE 8     /* a rehash that makes the hash part no larger leaves one of so many nodes free */
-#define LEAST_SPARED 64   /* nodes of a part for which that counts */
+#define LEAST_SPARE 4     /* a rehash that makes the hash part no larger leaves one of so many nodes free */
 #define LONG_CHAIN 24     /* links; chance makes none so long in any table that fits into memory */
 #define SAMPLES 8192 /* slots of an array part that are looked at, of each power of two, to choose its new size */
 
@@ -477,7 +476,7 @@ static uint32_t choose_sizes(const Domain *d, const Table *t, const TValue *key,
  * again: it doubles. So there are always so many insertions for each key that a rehash moves. */
 static uint32_t with_spare_nodes(const Table *t, uint32_t nhash) {
   uint32_t size = t->node_mask + 1;
-  bool tight = size >= LEAST_SPARED && nhash <= size && nhash > size - size / LEAST_SPARE;
+  bool tight = nhash <= size && nhash > size - size / LEAST_SPARE;
   return tight ? size + 1 : nhash;
 }
 

@@ -192,6 +192,51 @@ static void floats_of_one_place(void **state) {
   assert_in_range(chains_of(t).longest, 0, LONGEST);
 }
 
+/* ---- room -------------------------------------------------------------------------------- */
+
+#ifndef SAROS_STRESS /* where each new key makes the table anew */
+
+/* Rehashes while so many keys come and go, each `step` after the one before. */
+static int rehashes(lua_State *L, Table *t, int64_t first, int live, int n, int64_t step) {
+  int count = 0;
+  for (int i = 0; i < live; i++) set_value(L, t, first + i * step, true);
+  const Node *node = t->node;
+  for (int i = live; i < live + n; i++) {
+    set_value(L, t, first + i * step, true);
+    set_value(L, t, first + (i - live) * step, false);
+    if (t->node != node) count++;
+    node = t->node;
+  }
+  return count;
+}
+
+static void a_queue_is_not_rehashed(void **state) {
+  lua_State *L = *state;
+  static const int backlogs[] = {1, 2, 3, 5, 8, 10, 60, 63, 64, 100, 500, 1000, 1023, 1024, 1025, 10000};
+  for (size_t i = 0; i < sizeof backlogs / sizeof *backlogs; i++) {
+    int count = rehashes(L, push_table(L), 1, backlogs[i], 100000, 1);
+    if (count > 20) fail_msg("%d rehashes with a backlog of %d", count, backlogs[i]);
+    L->top--;
+  }
+}
+
+/* A set of which few nodes are free gets more of them, but no more than it has use for. */
+static void churn_finds_room(void **state) {
+  lua_State *L = *state;
+  for (int live = 8; live <= 3000; live += live / 5) {
+    Table *t = push_table(L);
+    int count = rehashes(L, t, 1000000, live, 20 * live, 1000003 * INT64_C(65537));
+    uint32_t least = 1;
+    while (least < (uint32_t)live) least *= 2;
+    assert_in_range(table_node_count(t), least, 2 * least);
+    assert_true((double)table_node_count(t) <= 2.8 * live);
+    if (count > 40) fail_msg("%d rehashes of %d keys, each of them replaced 20 times", count, live);
+    L->top--;
+  }
+}
+
+#endif
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -202,6 +247,10 @@ int main(void) {
     TEST(a_resize_notices),
     TEST(chains_that_grow_together),
     TEST(floats_of_one_place),
+#ifndef SAROS_STRESS
+    TEST(a_queue_is_not_rehashed),
+    TEST(churn_finds_room),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
