@@ -182,6 +182,9 @@ void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_s
 /* Whether a part of this size is all zero bytes (nil) when allocated, and what
  * heap_grow_part added to it as well: the huge ones are, and should not be touched needlessly. */
 ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size);
+/* All of this new part will be written soon, here and there: gives a huge one its pages at once,
+ * rather than two page faults for each, the first time it is read and the first time written. */
+void heap_part_populate(void *part, size_t size);
 
 /* ---- large objects made outside of any heap (messages between domains) -------- */
 

@@ -252,6 +252,16 @@ void heap_large_discard(LargeHeader *large) {
   else mapping_give(large, large->mapped);
 }
 
+/* Advice only: where the system does not know it, or has no memory now, pages come by use. */
+void heap_part_populate(void *part, size_t size) {
+#ifdef MADV_POPULATE_WRITE
+  if (!heap_is_large(size) || !heap_large_of(part)->zeroed) return;
+  madvise(heap_large_of(part), sizeof(LargeHeader) + size, MADV_POPULATE_WRITE);
+#else
+  (void)part, (void)size;
+#endif
+}
+
 void heap_large_free(Heap *h, LargeHeader *large) {
   *large_counter(h, large) -= large->size;
   h->old_large_count -= large->mark != 0;

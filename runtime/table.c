@@ -394,6 +394,7 @@ void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   if (t->border > narray) t->border = narray;
   if (wants_scattering(t)) t->state |= TABLE_SCATTERED;
   reset_node_state(t);
+  if (old_count > mask / 4) heap_part_populate(node, ((size_t)mask + 1) * sizeof(Node));
   if (narray < old_size) reinsert_array_tail(L, t, old_array, narray, old_size);
   reinsert_nodes(L, t, old_node, old_count);
   if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
