@@ -131,18 +131,21 @@ static NOINLINE bool store_field(lua_State *L, Table *t, String *key, const TVal
   return true;
 }
 
-static NOINLINE bool store_generic(lua_State *L, Table *t, const TValue *key, const TValue *value) {
-  const TValue *slot = table_get(t, key);
-  if (is_nil(slot) && table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
+/* Stores where a lookup of the key ended, in a slot that holds nil or is absent. False: metamethod. */
+static NOINLINE bool store_new(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
+  if (table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
   if (slot == &table_absent) gc_make_room(L, table_growth(t));
   table_finish_set(L, t, key, slot, value);
   return true;
 }
 
 static NOINLINE bool store_int(lua_State *L, Table *t, int64_t key, const TValue *value) {
+  const TValue *slot = table_get_int(t, key);
   TValue k;
   set_int(&k, key);
-  return store_generic(L, t, &k, value);
+  if (is_nil(slot)) return store_new(L, t, &k, slot, value);
+  table_finish_set(L, t, &k, slot, value);
+  return true;
 }
 
 ALWAYS_INLINE bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
@@ -562,13 +565,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     const TValue *o = RB, *key = RC;
     if (likely(is_table(o))) {
       Table *t = as_table(o);
-      if (likely(is_int(key) && (uint64_t)key->v.i - 1 < t->array_size)) {
-        const TValue *slot = &t->array[key->v.i - 1];
-        if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
-      } else {
-        const TValue *slot = table_get(t, key);
-        if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
-      }
+      const TValue *slot = likely(is_int(key)) ? table_get_int(t, key->v.i) : table_get(t, key);
+      if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
     }
     WITH_META(meta_prepare_get(L, o, key, RA));
     NEXT;
@@ -655,15 +653,18 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     const TValue *o = RA, *key = RB, *v = (v_expr); \
     if (likely(is_table(o))) { \
       Table *t = as_table(o); \
+      TValue *slot; \
       if (likely(is_int(key) && (uint64_t)key->v.i - 1 < t->array_size)) { \
-        TValue *slot = &t->array[key->v.i - 1]; \
+        slot = &t->array[key->v.i - 1]; \
         if (likely(!is_nil(slot) || t->metatable == NULL)) { \
           value_copy(slot, v); \
           BARRIER(t, slot, v); \
           NEXT; \
         } \
-      } else if (is_short_string(key)) { \
-        TValue *slot = (TValue *)table_get_str(t, as_string(key)); \
+      } else { \
+        slot = (TValue *)(is_int(key)            ? table_get_int_hashed(t, key->v.i) \
+                          : is_short_string(key) ? table_get_str(t, as_string(key)) \
+                                                 : table_get(t, key)); \
         if (!is_nil(slot)) { \
           value_copy(slot, v); \
           BARRIER(t, slot, v); \
@@ -671,7 +672,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         } \
       } \
       SAVE; \
-      if (likely(store_generic(L, t, key, v))) { GC_CHECK; NEXT; } \
+      if (likely(store_new(L, t, key, slot, v))) { GC_CHECK; NEXT; } \
     } \
     SAVE; \
     func = meta_prepare_set(L, o, key, v); \
