@@ -38,6 +38,10 @@ bench-pauses: all
 gc-services: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/services.sh --saros=$(abs_top_builddir)/saros $(SERVICES)
 
+# make bench-patterns [PATTERNS="--rounds=5 --runs=3 queues.*"]: small patterns, against lua5.4
+bench-patterns: all
+	@$(SHELL) $(top_srcdir)/testsuite/bench/patterns.sh --saros=$(abs_top_builddir)/saros $(PATTERNS)
+
 # make bench-hashes [LOAD=0.7]: how functions spread integer keys
 EXTRA_PROGRAMS += testsuite/bench/hashes
 bench_programs += testsuite/bench/hashes
@@ -56,4 +60,4 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-eventring bench-ffi bench-hashes bench-pauses gc-services
+.PHONY: bench bench-eventring bench-ffi bench-hashes bench-patterns bench-pauses gc-services
