@@ -35,6 +35,11 @@
  *   - A part on its own (no header) is in lines marked with its owner, each time
  *     the owner is promoted, marked or rescanned.
  *
+ * Parts that a growing table outgrows lie between objects that live on, in lines that stay in use:
+ * lost until the whole line is dead. So small ones that are freed while they are young are
+ * kept by size (Heap.outgrown) and taken for the next parts of that size, up to the next
+ * minor collection.
+ *
  * Huge pages are not asked for: the first touch of one clears 2 MiB at once, which
  * is a pause of 0.2 ms where the machine has the memory at hand and was one of 5 ms
  * on a virtual machine that had to get it from its host; the gain in speed was too
@@ -453,9 +458,45 @@ void *heap_alloc_aligned(lua_State *L, size_t size) {
   return p;
 }
 
+/* ---- outgrown parts ------------------------------------------------------------------------ */
+
+/* What tables ask for: powers of two, and three times those, from 16 bytes on. -1: another size. */
+ALWAYS_INLINE int outgrown_class(size_t size) {
+  int bit = 63 - __builtin_clzll(size);
+  if (bit < 4 || bit >= 4 + HEAP_OUTGROWN_CLASSES / 2) return -1;
+  size_t power = (size_t)1 << bit;
+  return size == power ? 2 * (bit - 4) : size == power + power / 2 ? 2 * (bit - 4) + 1 : -1;
+}
+
+static void keep_outgrown(Heap *h, void *part, size_t size) {
+  int class = outgrown_class(size);
+  if (class < 0) return;
+  memcpy(part, &h->outgrown[class], sizeof(void *));
+  h->outgrown[class] = part;
+  h->has_outgrown = true;
+}
+
+static NOINLINE void *take_outgrown(Heap *h, size_t size) {
+  int class = outgrown_class(size);
+  void *part = class < 0 ? NULL : h->outgrown[class];
+  if (part == NULL || stress_allocation_fails()) return NULL;
+  memcpy(&h->outgrown[class], part, sizeof(void *));
+  h->asked_bytes += size;
+  return part;
+}
+
+static void forget_outgrown(Heap *h) {
+  memset(h->outgrown, 0, sizeof h->outgrown);
+  h->has_outgrown = false;
+}
+
 void *heap_alloc_part(lua_State *L, size_t size) {
   if (unlikely(size == 0)) return NULL;
-  if (likely(!heap_is_large(size))) return heap_alloc(L, heap_round(size));
+  if (likely(!heap_is_large(size))) {
+    Heap *h = &L->domain->heap;
+    void *part = h->has_outgrown ? take_outgrown(h, size) : NULL;
+    return part != NULL ? part : heap_alloc(L, heap_round(size));
+  }
   void *p = heap_try_alloc_part(L->domain, size);
   if (unlikely(p == NULL)) error_memory(L);
   return p;
@@ -473,7 +514,9 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
   } else if (is_last(h, part, size)) {
     h->cursor = part;
     h->asked_bytes += heap_round(size); /* it was asked for all the same */
-  } else if (heap_line_of(part) != 0 && h->live_bytes >= size) {
+  } else if (heap_line_of(part) == 0) {
+    keep_outgrown(h, part, size);
+  } else if (h->live_bytes >= size) {
     h->live_bytes -= size; /* it was old */
   }
 }
@@ -523,6 +566,7 @@ bool heap_exceeds_limit(Heap *h) {
 /* ---- for the collector --------------------------------------------------------------------- */
 
 void heap_retire(Heap *h) {
+  forget_outgrown(h);
   leave_hole(h);
   leave_medium_hole(h);
   h->cursor = h->limit = h->medium_cursor = NULL;
@@ -558,6 +602,7 @@ static void examine(Heap *h, Block *b) {
 }
 
 void heap_reclaim_young(Heap *h) {
+  forget_outgrown(h); /* what the collection itself freed */
   h->epoch++;
   cool(h);
   /* Oldest first, so that the one used last ends on top. */

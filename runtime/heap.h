@@ -40,6 +40,9 @@
 /* Classes of blocks by the longest hole in them, in lines: at least holes[class] of heap.c. */
 #define HEAP_HOLE_CLASSES 14
 
+/* Sizes of small parts that are used again: 16, 24, 32, 48, ... 1024, 1536 bytes. */
+#define HEAP_OUTGROWN_CLASSES 14
+
 typedef enum BlockState {
   BLOCK_FREE,       /* no line in use; in Heap.free */
   BLOCK_RECYCLABLE, /* some free lines; in Heap.warm or Heap.cold, by hole_class */
@@ -115,6 +118,8 @@ typedef struct Heap {
    * `hole` cannot hold. */
   char *medium_cursor;
   Hole medium;
+  void *outgrown[HEAP_OUTGROWN_CLASSES]; /* young parts that were freed, by size: lists linked by their first word */
+  bool has_outgrown;                     /* one of the lists may not be empty */
   BlockClasses warm; /* examined by the last minor collection, and so in the cache */
   BlockClasses cold;
   BlockList free;     /* warm ones first */
