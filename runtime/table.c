@@ -105,18 +105,15 @@ ALWAYS_INLINE Node *number_position(const Table *t, int64_t bits) {
 ALWAYS_INLINE Node *string_position(const Table *t, const String *key) { return &t->node[key->hash & t->node_mask]; }
 
 static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
-  switch (tag) {
-    case TAG_LONG_STRING: return &t->node[string_hash_long((String *)key.gc) & t->node_mask];
-    case TAG_FALSE: return &t->node[1 & t->node_mask];
-    case TAG_TRUE: return &t->node[2 & t->node_mask];
-    default: return number_position(t, key.i); /* of floats, the bits; of the rest, the address */
-  }
+  uint32_t hash = tag == TAG_FALSE ? 1 : tag == TAG_TRUE ? 2 : string_hash_long((String *)key.gc);
+  return &t->node[hash & t->node_mask];
 }
 
+/* Of floats, the bits count; of objects and light userdata, the address. */
 ALWAYS_INLINE Node *main_position(const Table *t, uint8_t tag, Payload key) {
-  if (tag == TAG_INT) return number_position(t, key.i);
   if (tag == TAG_SHORT_STRING) return string_position(t, (String *)key.gc);
-  return other_position(t, tag, key);
+  if (unlikely(tag == TAG_LONG_STRING || tag_type(tag) == LUA_TBOOLEAN)) return other_position(t, tag, key);
+  return number_position(t, key.i);
 }
 
 /* ---- lookup ---------------------------------------------------------------- */
@@ -490,10 +487,9 @@ static void rehash(lua_State *L, Table *t, const TValue *key) {
   table_resize(L, t, narray, nhash);
 }
 
-/* The key as it is stored: floats with an integer value are integers. */
+/* A float as it is stored: as an integer if it has the value of one. */
 static NOINLINE const TValue *stored_form(lua_State *L, const TValue *key, TValue *as_int) {
   if (is_nil(key)) error_run(L, "table index is nil");
-  if (!is_float(key)) return key;
   if (isnan(key->v.n)) error_run(L, "table index is NaN");
   int64_t i;
   if (!number_float_to_int(key->v.n, &i, FLOAT_EXACT)) return key;
@@ -514,7 +510,7 @@ static bool stress_wants_rehash(lua_State *L, const Table *t) {
 
 static void insert(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   TValue as_int;
-  if (!is_int(key) && !is_short_string(key)) key = stored_form(L, key, &as_int);
+  if (unlikely(is_nil(key) || is_float(key))) key = stored_form(L, key, &as_int);
   if (is_nil(value)) return; /* an absent key stays absent */
   if (unlikely(wants_scattering(t)) || stress_wants_rehash(L, t)) {
     rehash(L, t, key);
