@@ -563,6 +563,19 @@ void table_set_str(lua_State *L, Table *t, String *key, const TValue *value) {
   table_finish_set(L, t, &k, table_get(t, &k), value);
 }
 
+static bool has_slots(const Table *t, int64_t first, int64_t n) {
+  return n >= 0 && (uint64_t)first - 1 < t->array_size && (uint64_t)n <= t->array_size - ((uint64_t)first - 1);
+}
+
+bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to, int64_t n) {
+  if (!has_slots(source, first, n) || !has_slots(target, to, n)) return false;
+  TValue *slots = &target->array[to - 1];
+  memmove(slots, &source->array[first - 1], (size_t)n * sizeof(TValue));
+  if (target->gc & GC_CLEAN) /* also what was in the table before may now be where the collector has been */
+    for (int64_t i = 0; i < n; i++) gc_barrier_table(L, target, &slots[i], &slots[i]);
+  return true;
+}
+
 /* ---- length ----------------------------------------------------------------------------- */
 
 /* A border between i (present or 0) and j (absent). */

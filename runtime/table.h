@@ -32,6 +32,10 @@ void table_set_str(lua_State *L, Table *t, String *key, const TValue *value);
  * &table_absent, inserts the key. */
 void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value);
 
+/* Copies n values, of keys `first` and on, to `to` and on, also within one table. No metamethods.
+ * False, and nothing was done: not all of them are in array parts. */
+bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to, int64_t n);
+
 /* Sets the sizes of both parts and re-inserts everything. */
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash);
 /* Nodes of the hash part. */

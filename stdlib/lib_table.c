@@ -7,6 +7,7 @@
 #include "lualib.h"
 #include "safe_point.h"
 #include "table_access.h"
+#include "table_range.h"
 
 /* ---- access ----------------------------------------------------------------- */
 
@@ -46,6 +47,38 @@ static inline void copy_element(lua_State *L, bool plain, lua_Integer from, lua_
   table_set(L, 1, plain, to);
 }
 
+/* Of `left` elements, how many move at once. */
+static inline lua_Integer piece_of(lua_Integer left) { return left < RANGE_PIECE ? left : RANGE_PIECE; }
+
+/* Moves the elements [first, last] up by one, from the last on. */
+static void shift_up(lua_State *L, bool plain, lua_Integer first, lua_Integer last) {
+  ptrdiff_t left = SAFE_POINT_WORK;
+  while (last >= first) {
+    lua_Integer n = piece_of(last - first + 1);
+    if (!plain || !table_copy_range(L, 1, last - n + 1, 1, last - n + 2, n)) {
+      n = 1;
+      copy_element(L, plain, last, luaL_intop(+, last, 1));
+    }
+    last -= n;
+    vm_work(L, &left, n == 1 ? ELEMENT_WORK : (size_t)n);
+  }
+}
+
+/* Moves the elements [first, last] down by one. */
+static void shift_down(lua_State *L, bool plain, lua_Integer first, lua_Integer last) {
+  ptrdiff_t left = SAFE_POINT_WORK;
+  while (first <= last) {
+    lua_Integer n = piece_of(last - first + 1);
+    if (!plain || !table_copy_range(L, 1, first, 1, first - 1, n)) {
+      n = 1;
+      copy_element(L, plain, first, first - 1);
+    }
+    if (first > LUA_MAXINTEGER - n) return;
+    first += n;
+    vm_work(L, &left, n == 1 ? ELEMENT_WORK : (size_t)n);
+  }
+}
+
 /* ---- insert and remove ------------------------------------------------------ */
 
 /* The value to insert is on top of the stack. */
@@ -53,11 +86,7 @@ static void insert_at(lua_State *L, bool plain, lua_Integer size, lua_Integer po
   /* unsigned: a position below 1 is a large one */
   luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)size + 1, 2,
                 "position out of bounds");
-  ptrdiff_t left = SAFE_POINT_WORK;
-  for (lua_Integer i = luaL_intop(+, size, 1); i > position; i--) {
-    copy_element(L, plain, i - 1, i);
-    vm_work(L, &left, ELEMENT_WORK);
-  }
+  if (luaL_intop(+, size, 1) > position) shift_up(L, plain, position, size);
   table_set(L, 1, plain, position);
 }
 
@@ -80,10 +109,9 @@ static int tablib_remove(lua_State *L) {
                   "position out of bounds");
   int type = table_get(L, 1, plain, position);
   if (plain && type == LUA_TNIL && position >= size) return 1; /* there is nothing to erase */
-  ptrdiff_t left = SAFE_POINT_WORK;
-  for (; position < size; position++) {
-    copy_element(L, plain, position + 1, position);
-    vm_work(L, &left, ELEMENT_WORK);
+  if (position < size) {
+    shift_down(L, plain, position + 1, size);
+    position = size;
   }
   lua_pushnil(L);
   table_set(L, 1, plain, position);
@@ -114,15 +142,29 @@ static inline void move_element(lua_State *L, Move *m, lua_Integer i) {
   vm_work(L, &m->work_left, ELEMENT_WORK);
 }
 
+/* Elements [i, i + n) at once; false: one by one. */
+static bool move_piece(lua_State *L, Move *m, lua_Integer i, lua_Integer n) {
+  if (!m->source_plain || !m->target_plain) return false;
+  if (!table_copy_range(L, 1, m->first + i, m->target, m->to + i, n)) return false;
+  vm_work(L, &m->work_left, (size_t)n);
+  return true;
+}
+
 static void move_elements(lua_State *L, Move *m) {
   luaL_argcheck(L, m->first > 0 || m->last < LUA_MAXINTEGER + m->first, 3,
                 "too many elements to move");
   lua_Integer count = m->last - m->first + 1;
   luaL_argcheck(L, m->to <= LUA_MAXINTEGER - count + 1, 4, "destination wrap around");
   if (must_go_backward(L, m)) {
-    for (lua_Integer i = count; i-- > 0;) move_element(L, m, i);
+    for (lua_Integer i = count, n; i > 0; i -= n) {
+      n = piece_of(i);
+      if (!move_piece(L, m, i - n, n)) move_element(L, m, i - (n = 1));
+    }
   } else {
-    for (lua_Integer i = 0; i < count; i++) move_element(L, m, i);
+    for (lua_Integer i = 0, n; i < count; i += n) {
+      n = piece_of(count - i);
+      if (!move_piece(L, m, i, n)) move_element(L, m, i), n = 1;
+    }
   }
 }
 
