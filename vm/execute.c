@@ -100,6 +100,20 @@ static NOINLINE const TValue *field_miss(lua_State *L, Table *t, const String *k
   return NULL;
 }
 
+/* What the chain of __index tables of t has for an integer that t itself does not have; NULL when
+ * something else than tables is in the way. */
+static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t, int64_t index) {
+  for (int loop = 0; loop < 100; loop++) {
+    const TValue *handler = table_fast_metamethod(L->domain, t->metatable, META_INDEX);
+    if (handler == NULL) return &table_absent;
+    if (!is_table(handler)) return NULL;
+    const TValue *slot = table_get_int(as_table(handler), index);
+    if (!is_nil(slot)) return slot;
+    t = as_table(handler);
+  }
+  return NULL;
+}
+
 /* Where a method of o is to be found if it is where methods mostly are: in the object,
  * in its class, or among the functions for strings; NULL: elsewhere, or nowhere. */
 ALWAYS_INLINE const TValue *class_of(Domain *d, Table *mt) {
@@ -120,32 +134,49 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
-/* Stores into a field of a table that has no say in it. False: metamethod. */
+#define MAX_STORE_CHAIN 100 /* tables; meta_prepare_set goes on, or finds the loop */
+
+/* Stores into a field of a table, or of the one that its chain of __newindex tables leads to.
+ * False: a metamethod. */
 static NOINLINE bool store_field(lua_State *L, Table *t, String *key, const TValue *value, Instruction *aux) {
-  const TValue *slot = lookup_remember(t, key, aux);
-  if (is_nil(slot) && table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
-  TValue k;
-  set_object(&k, key, TAG_SHORT_STRING);
-  if (slot == &table_absent) gc_make_room(L, table_growth(t));
-  table_finish_set(L, t, &k, slot, value);
-  return true;
+  for (int loop = 0; loop < MAX_STORE_CHAIN; loop++) {
+    const TValue *slot = lookup_remember(t, key, aux);
+    const TValue *handler = is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
+    if (likely(handler == NULL)) {
+      TValue k;
+      set_object(&k, key, TAG_SHORT_STRING);
+      if (slot == &table_absent) gc_make_room(L, table_growth(t));
+      table_finish_set(L, t, &k, slot, value);
+      return true;
+    }
+    if (!is_table(handler)) return false;
+    t = as_table(handler);
+  }
+  return false;
 }
 
-/* Stores where a lookup of the key ended, in a slot that holds nil or is absent. False: metamethod. */
+/* Stores where a lookup of the key ended, in a slot that holds nil or is absent; or by a chain
+ * as above. False: a metamethod. */
 static NOINLINE bool store_new(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
-  if (table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) != NULL) return false;
-  if (slot == &table_absent) gc_make_room(L, table_growth(t));
-  table_finish_set(L, t, key, slot, value);
-  return true;
+  for (int loop = 0; loop < MAX_STORE_CHAIN; loop++) {
+    const TValue *handler = is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
+    if (likely(handler == NULL)) {
+      if (slot == &table_absent) gc_make_room(L, table_growth(t));
+      table_finish_set(L, t, key, slot, value);
+      return true;
+    }
+    if (!is_table(handler)) return false;
+    t = as_table(handler);
+    slot = table_get(t, key);
+  }
+  return false;
 }
 
 static NOINLINE bool store_int(lua_State *L, Table *t, int64_t key, const TValue *value) {
   const TValue *slot = table_get_int(t, key);
   TValue k;
   set_int(&k, key);
-  if (is_nil(slot)) return store_new(L, t, &k, slot, value);
-  table_finish_set(L, t, &k, slot, value);
-  return true;
+  return store_new(L, t, &k, slot, value);
 }
 
 ALWAYS_INLINE bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
@@ -931,7 +962,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (ra->v.prim->id == PRIM_IPAIRS_STEP && is_int(ra + 2)) {
         int64_t index = (int64_t)((uint64_t)ra[2].v.i + 1);
         const TValue *slot = table_get_int(t, index);
-        if (likely(!is_nil(slot)) || t->metatable == NULL) {
+        if (unlikely(is_nil(slot)) && t->metatable != NULL) slot = index_through_tables(L, t, index);
+        if (likely(slot != NULL)) {
           n = (int)ARG_C;
           pc++; /* past TFORLOOP */
           if (is_nil(slot)) NEXT;
