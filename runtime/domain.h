@@ -136,6 +136,7 @@ struct lua_State {
   uint32_t ncalls_nonyieldable; /* C calls in progress that cannot be yielded across */
   uint32_t npcalls;      /* nested pcall frames run in the loop */
   uint32_t nci;          /* frames in the list */
+  uint32_t unscanned;    /* slot from which on a piece of a minor collection has left some; 0: it has not */
   uint32_t reach;        /* slots that C frames may use without asking (gc_thread.c) */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */

@@ -43,6 +43,8 @@
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */
+#define WIDE_FRAME ((size_t)256 << 10) /* bytes of slots */
+#define PATIENCE 4 /* times as much may be allocated meanwhile */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_RECORDS 64                /* an array has room for; Gc.trace and Gc.grey from the beginning */
@@ -77,7 +79,7 @@ NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t i
 }
 
 #define RECORDS(RECORD) \
-  RECORD(trace) RECORD(grey) RECORD(partial) RECORD(remembered) RECORD(cards) RECORD(new_interned) \
+  RECORD(trace) RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) RECORD(new_interned) \
   RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) RECORD(clearing) \
   RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) RECORD(minor_weak.all) \
   RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) RECORD(noted_weak.all) \
@@ -245,6 +247,7 @@ static void finish_cycle(Domain *d, EventId reason) {
 
 static void full_cycle(Domain *d, EventId reason) {
   TRACE_BEGIN_REASON(d, MAJOR, reason);
+  if (d->gc.minor_begun) gc_minor(d, reason);
   finish_cycle(d, reason);
   gc_minor(d, reason); /* what is promoted while a cycle marks survives it */
   do slice(d, SIZE_MAX, reason); while (d->gc.phase != GC_PHASE_IDLE);
@@ -271,17 +274,31 @@ static void leave(lua_State *L) {
   gc_set_trigger(L->domain);
 }
 
+/* Work of the first piece of a minor collection, and of each that follows. One of a nursery of the
+ * default size of which all survives is not divided. */
+static size_t minor_piece(const Gc *gc) { return gc->minor_begun ? GC_MINOR_PIECE : GC_MINOR_WORK; }
+
 static void begin_if_due(Domain *d) {
   if (gc_pace_cycle_is_due(d)) slice(d, 1, EV_REASON_THRESHOLD);
 }
 
 /* A program that allocates as much as a nursery at once leaves no room for slices between
- * its minor collections: then they come with them. */
+ * its minor collections: then they come with them, or, if those have done much, at the next
+ * safe point. */
 static void catch_up(Domain *d) {
   Gc *gc = &d->gc;
+  bool none = gc->stats.slices == gc->slices_before;
   if (gc->phase == GC_PHASE_IDLE) begin_if_due(d);
-  else if (gc->stats.slices == gc->slices_before) slice(d, gc_pace_slice(d), EV_REASON_PACE);
+  else if (none && gc->step_work > GC_MINOR_WORK) gc->slice_at = 0;
+  else if (none) slice(d, gc_pace_slice(d), EV_REASON_PACE);
   gc->slices_before = gc->stats.slices;
+}
+
+/* Slices of a cycle under way wait until the collection has ended. */
+static void collect_young(Domain *d) {
+  bool done = gc_minor_some(d, EV_REASON_NURSERY, minor_piece(&d->gc));
+  gc_pace_slice_done(d);
+  if (done) catch_up(d);
 }
 
 static void do_what_is_due(Domain *d) {
@@ -290,9 +307,7 @@ static void do_what_is_due(Domain *d) {
     gc->emergency = 0;
     full_cycle(d, EV_REASON_EMERGENCY);
   } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
-    gc_minor(d, EV_REASON_NURSERY);
-    gc_pace_slice_done(d);
-    catch_up(d);
+    collect_young(d);
   } else if (gc->phase != GC_PHASE_IDLE) {
     slice(d, gc_pace_slice(d), EV_REASON_PACE);
   } else {
@@ -302,11 +317,14 @@ static void do_what_is_due(Domain *d) {
 }
 
 #ifdef SAROS_STRESS
+#define STRESS_PIECE 8192
+
 /* Every gc_check collects; a slice and the verifier (whose cost is that of the
  * whole heap) now and then. */
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
-  gc_minor(d, EV_REASON_STRESS);
+  if (gc->minor_begun || gc->stress_count % 4 == 0) gc_minor_some(d, EV_REASON_STRESS, gc->step_work + STRESS_PIECE);
+  else gc_minor(d, EV_REASON_STRESS);
   if (gc->phase != GC_PHASE_SWEEP_STRINGS) string_table_trim(d, 2);
   if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : 16384, EV_REASON_STRESS);
   if (gc->verify_count-- == 0) {
@@ -331,10 +349,18 @@ static void slice_counted(Domain *d, size_t work, EventId reason) {
   TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
-/* The slices that belong to one large allocation, which took so much beyond the bytes at which a
- * step was due, and all that are left when memory is beyond its bound. */
-static void do_what_is_overdue(Domain *d, size_t excess) {
+static void collect_young_counted(Domain *d) {
+  d->gc.step_work = 0;
+  collect_young(d);
+  TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
+}
+
+/* The pieces of a minor collection and the slices that belong to one large allocation, which took
+ * so much beyond the bytes at which a step was due, and all that are left when memory is beyond
+ * its bound. */
+static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   Gc *gc = &d->gc;
+  for (size_t m = debt / GC_MINOR_PIECE; m > 0 && gc->minor_begun; m--) collect_young_counted(d);
   size_t n = 2 * excess / GC_MOST_SLICE;
   if (n > SLICES_AT_ONCE) n = SLICES_AT_ONCE;
   for (; n > 1 && gc->phase != GC_PHASE_IDLE && gc->due >= GC_MOST_SLICE; n--)
@@ -347,12 +373,29 @@ static void do_step_measured(Domain *d) {
   bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
   int64_t before = timed ? thread_cpu_ns() : 0;
   size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
+  size_t debt = heap_debt(&d->heap) - d->gc.debt_before;
   d->gc.step_work = 0;
   do_step(d);
   if (!emergency) TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
-  do_what_is_overdue(d, excess);
+  do_what_is_overdue(d, excess, debt);
+  if (d->gc.minor_begun) d->gc.debt_before = heap_debt(&d->heap);
   gc_pace_verify(d);
   if (timed) TRACE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
+}
+
+/* The slots of a running function of C are scanned as a whole, by each minor collection. One that
+ * has very many of them (table.pack) is waited for: when it has returned these can be scanned in
+ * pieces, or have gone. */
+static bool waits_for_return(const lua_State *L) {
+  Gc *gc = &L->domain->gc;
+  if (likely(is_lua_frame(L->ci))) return false;
+  size_t bytes = (size_t)(L->ci->top - L->ci->func) * sizeof(TValue), debt = heap_debt(&L->domain->heap);
+  if (likely(bytes <= WIDE_FRAME)) return false;
+  if (gc->waits_for != L->ci || debt < gc->waits_from) {
+    gc->waits_for = L->ci;
+    gc->waits_from = debt;
+  }
+  return debt - gc->waits_from < PATIENCE * bytes;
 }
 
 /* True when it was an emergency. */
@@ -360,6 +403,7 @@ static bool collect_what_is_due(lua_State *L) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
   if (gc->running || gc->closing) return false;
+  if (!gc->emergency && waits_for_return(L)) return false;
   if (gc->stopped && !gc->emergency) {
     gc_set_trigger(d);
     return false;
@@ -397,7 +441,8 @@ void gc_collect_for(lua_State *L, size_t size) {
   Gc *gc = &d->gc;
   if (gc->running || gc->closing) return;
   d->heap.latest_large = 0;
-  bool due = !gc->stopped && heap_debt(&d->heap) >= gc->nursery_bytes, fits = heap_could_take(&d->heap, size);
+  bool due = !gc->stopped && heap_debt(&d->heap) >= gc->nursery_bytes && !waits_for_return(L);
+  bool fits = heap_could_take(&d->heap, size);
   if (!due && fits) return;
   enter(L);
   if (fits) do_step_measured(d);

@@ -78,12 +78,12 @@ typedef struct GcCards {
   size_t n, capacity;
 } GcCards;
 
-/* A large table or deep thread that the major trace is scanning piece by piece. */
+/* An object with much in it that a trace is scanning piece by piece. */
 typedef struct GcPartial {
   GCObject *object;
-  uint32_t first;     /* slot of the array part or of the stack to go on from */
+  uint32_t first;     /* slot of the array part or of the stack, or element, to go on from */
   uint32_t node_from; /* table: node to go on from */
-  uint32_t stage;     /* thread: 0 slots, 1 frames, 2 open upvalues */
+  uint32_t stage;     /* thread: 0 slots, 1 frames, 2 open upvalues; prototype: which of its parts */
   union {
     CallInfo *frame;  /* to go on with, downwards */
     UpValue *upvalue; /* NULL: from the first */
@@ -223,11 +223,22 @@ typedef struct Gc {
   size_t slice_work;    /* done in this slice */
   size_t step_work;     /* in this step of the collector: bytes looked at (doc/COLLECTOR.md) */
   uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */
+  /* Minor collections in pieces (gc_minor.c) */
+  uint8_t minor_begun;     /* one is under way */
+  uint8_t minor_ends;      /* its next piece is to be the last, if that can be */
+  uint8_t minor_thread_left; /* this piece has left slots of a thread for the next */
+  uint8_t thread_pieces;   /* pieces that have, one after the other */
+  const CallInfo *waits_for; /* a frame that collections wait for (gc.c) */
+  size_t waits_from;       /* debt since when */
+  size_t debt_before;      /* when the last piece ended */
+  size_t minor_from;       /* step_work when this piece began */
+  size_t minor_most;       /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
   /* Traces */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
   GcVector trace;      /* minor: promoted, not yet scanned */
   GcVector grey;       /* major: marked, not yet scanned */
-  GcPartials partial;  /* major: large tables of which pieces are yet to be scanned */
+  GcPartials partial;  /* major: objects of which pieces are yet to be scanned */
+  GcPartials minor_partial; /* the same for the minor trace */
   GcVector remembered; /* old objects that were written to */
   lua_State *remembered_threads; /* and threads, linked by next_remembered */
   size_t remembered_threads_n;

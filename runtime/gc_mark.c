@@ -14,7 +14,7 @@
  * are found so many at a time, and what they refer to is marked in slices, before weak keys
  * are looked at.
  *
- * Large tables and deep threads are put on Gc.partial and scanned PIECE slots at a time, the
+ * Large tables, prototypes and deep threads are put on Gc.partial and scanned GC_PIECE slots at a time, the
  * objects found being traced before the next piece; so the grey stack stays
  * small and a slice short.
  *
@@ -24,7 +24,6 @@
 #include "gc_trace.h"
 #include "trace.h"
 
-#define PIECE 1024     /* slots or nodes */
 #define VALUES_AT_ONCE 8192 /* weak values that are looked at in an undivided step */
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
@@ -61,59 +60,6 @@ void gc_start_marking(Domain *d) {
   gc_scan_roots_major(d);
 }
 
-/* What a large table refers to lies all over the heap: the headers are asked for before they are
- * looked at. */
-#define PREFETCH_AHEAD 12 /* slots */
-
-static void visit_values_ahead(Domain *d, const TValue *v, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    if (i + PREFETCH_AHEAD < n && is_collected(&v[i + PREFETCH_AHEAD])) __builtin_prefetch(v[i + PREFETCH_AHEAD].v.gc);
-    visit_value(d, &v[i], SCAN_MAJOR);
-  }
-}
-
-static void prefetch_node(const Node *n) {
-  if (n->tag == TAG_NIL) return;
-  if (n->key_tag & TAG_COLLECTED) __builtin_prefetch(n->key.gc);
-  if (n->tag & TAG_COLLECTED) __builtin_prefetch(n->v.gc);
-}
-
-static void visit_nodes_ahead(Domain *d, Node *node, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    if (i + PREFETCH_AHEAD < n) prefetch_node(&node[i + PREFETCH_AHEAD]);
-    visit_nodes(d, &node[i], 1, SCAN_MAJOR);
-  }
-}
-
-/* One piece of what is on top of Gc.partial; each answers its bytes. */
-static size_t scan_table_piece(Domain *d, GcPartial *p) {
-  Table *t = (Table *)p->object;
-  if (p->first < t->array_size) {
-    uint32_t n = t->array_size - p->first;
-    if (n > PIECE) n = PIECE;
-    visit_values_ahead(d, t->array + p->first, n);
-    p->first += n;
-    return n * sizeof(TValue);
-  }
-  if (p->node_from < table_nodes(t)) {
-    uint32_t n = table_nodes(t) - p->node_from;
-    if (n > PIECE) n = PIECE;
-    visit_nodes_ahead(d, t->node + p->node_from, n);
-    p->node_from += n;
-    return n * sizeof(Node);
-  }
-  d->gc.partial.n--;
-  return 0;
-}
-
-static size_t scan_piece(Domain *d) {
-  GcPartial *p = &d->gc.partial.items[d->gc.partial.n - 1];
-  if (p->object->type == LUA_TTABLE) return scan_table_piece(d, p);
-  size_t work = 0;
-  if (gc_scan_thread_piece(d, p, &work)) d->gc.partial.n--;
-  return work;
-}
-
 /* What is left when nothing is grey. Answers the work; 0: there is none. */
 static size_t look_further(Domain *d) {
   size_t work = gc_refill_grey(d);
@@ -127,7 +73,7 @@ bool gc_mark_some(Domain *d, size_t work) {
   size_t done = 0, bytes;
   while (done < work) {
     if (gc->grey.n > 0 || gc->partial.n > 0) {
-      bytes = gc->grey.n > 0 ? gc_scan_major(d, gc->grey.items[--gc->grey.n]) : scan_piece(d);
+      bytes = gc->grey.n > 0 ? gc_scan_major(d, gc->grey.items[--gc->grey.n]) : gc_scan_piece_major(d);
       gc->marked_bytes += bytes;
     } else if ((bytes = look_further(d)) == 0) {
       break;
@@ -145,7 +91,8 @@ bool gc_mark_some(Domain *d, size_t work) {
  * had moved what is much to where it is found only now, so marking must go on first. As what is
  * marked stays so, that ends. */
 static bool reach_exactly(Domain *d, bool divided) {
-  gc_minor(d, EV_REASON_ATOMIC); /* it follows the roots too */
+  size_t most = divided ? d->gc.step_work + GC_MINOR_WORK : SIZE_MAX;
+  if (!gc_minor_some(d, EV_REASON_ATOMIC, most)) return false; /* it follows the roots too */
   return gc_mark_some(d, divided ? ATOMIC_WORK : SIZE_MAX);
 }
 

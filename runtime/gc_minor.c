@@ -10,15 +10,47 @@
  * While a major cycle marks, promoted objects are black, so the old white ones
  * that they or the remembered ones refer to turn grey here.
  *
+ * In pieces
+ * ---------
+ * A collection that finds much to do (a large part that was made at once, deep stacks, many
+ * records of the barrier) is not done in one step. A piece ends when it has done its work
+ * (Gc.minor_most); the program goes on, and the next piece too. Until the last one nothing is
+ * reclaimed, no weak reference is cleared, and what is young stays young: to promote early what
+ * can be reached is all that a piece does.
+ *
+ *   What is promoted but not scanned waits on Gc.trace and Gc.minor_partial. It is clean, though it
+ *   may refer to young objects; that is made good before anything is reclaimed. Stores into it
+ *   go through the barrier like any other. Records that a piece has no time for stay, as do
+ *   slots of threads (gc_thread.c).
+ *   Each piece finishes first what the last one has left and then scans the roots, what runs and what
+ *   was logged meanwhile. When after that nothing is left to be scanned, everything that is
+ *   reachable has been promoted, at that moment: this piece is the last. As each promotes more than
+ *   the program makes between two, that comes.
+ *   Weak ranges stay noted from piece to piece: slots that get other contents are logged, and noted
+ *   anew; tables that have become strong are followed (gc_check_weak_minor).
+ *   What was promoted by an early piece and dies before the last one is found by the next
+ *   major cycle. Slices of a cycle wait while a collection is under way, unless memory is
+ *   short; a cycle that ends has a whole one in its undivided steps.
+ *
  * Steps and spans: minor { minor_roots, minor_remembered, minor_promote {
  * weak, finalizers }, minor_reclaim }.
  */
+#include <string.h>
+
 #include "gc_trace.h"
 #include "trace.h"
 
 #define REMEMBERED_WORK 64 /* bytes that an object or a card is worth, beside those that are scanned */
 #define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)
 #define PREFETCH_AHEAD 8 /* cards */
+#define STRING_WORK 32   /* of looking at a string that was just made, and at an entry of a weak table */
+#define ENTRY_WORK 32
+#ifdef SAROS_STRESS
+#define LEAST_PIECE ((size_t)4 << 10)
+#else
+#define LEAST_PIECE ((size_t)192 << 10) /* that may follow the roots, and the remembered set */
+#endif
+#define SPARE_WORK ((size_t)512 << 10)  /* of the end of a collection, beyond that of a piece */
 
 /* ---- promotion --------------------------------------------------------------- */
 
@@ -59,12 +91,31 @@ void gc_promote(Domain *d, GCObject *o) {
 
 void gc_drain_trace(Domain *d) {
   GcVector *trace = &d->gc.trace;
-  while (trace->n > 0) gc_scan_minor(d, trace->items[--trace->n]);
+  for (;;) {
+    while (trace->n > 0) gc_scan_minor(d, trace->items[--trace->n]);
+    if (d->gc.minor_partial.n == 0) return;
+    gc_scan_piece_minor(d);
+  }
 }
 
 void gc_drain_minor(Domain *d) {
   gc_drain_trace(d);
   while (unlikely(d->gc.overflow_minor)) gc_scan_overflowed(d);
+}
+
+/* ---- pieces --------------------------------------------------------------------- */
+
+#define DRAINED_AT_ONCE 32 /* objects, between two looks at the work */
+
+bool gc_drain_some(Domain *d) {
+  GcVector *trace = &d->gc.trace;
+  while (trace->n > 0 || d->gc.minor_partial.n > 0) {
+    if (gc_piece_is_over(&d->gc)) return false;
+    for (int i = 0; i < DRAINED_AT_ONCE && trace->n > 0; i++) gc_scan_minor(d, trace->items[--trace->n]);
+    if (trace->n == 0 && d->gc.minor_partial.n > 0) gc_scan_piece_minor(d);
+  }
+  if (unlikely(d->gc.overflow_minor)) gc_drain_minor(d);
+  return true;
 }
 
 /* ---- the remembered set --------------------------------------------------------- */
@@ -89,14 +140,21 @@ void gc_rescan(Domain *d, GCObject *o) {
  * yield, goes on to run without being resumed. */
 static bool stays_logged(const lua_State *co) { return co->status == LUA_OK && co->ci != &co->base_ci; }
 
+/* It was scanned with the roots. */
+static bool runs(const Domain *d, const lua_State *co) { return co == d->current || co == d->gc.caller; }
+
+/* Those that a piece has no time for stay where they are. */
 static void scan_remembered_threads(Domain *d) {
-  lua_State *co = d->gc.remembered_threads, *next;
-  d->gc.remembered_threads = NULL;
-  d->gc.remembered_threads_n = 0;
+  Gc *gc = &d->gc;
+  lua_State *co = gc->remembered_threads, *next;
+  gc->remembered_threads = NULL;
+  gc->remembered_threads_n = 0;
   for (; co != NULL; co = next) {
     next = co->next_remembered;
-    gc_rescan(d, (GCObject *)co);
-    if (stays_logged(co)) gc_remember_thread(d, co);
+    bool later = !runs(d, co) && gc_piece_is_over(&d->gc);
+    if (later) gc->minor_thread_left = 1;
+    else if (!runs(d, co)) gc_rescan(d, (GCObject *)co);
+    if (later || co->unscanned > 0 || stays_logged(co)) gc_remember_thread(d, co);
     else co->gc |= GC_CLEAN;
   }
 }
@@ -128,9 +186,16 @@ static void prefetch_values(const GcVector *remembered, size_t i) {
     if (t->node[k].tag & TAG_COLLECTED) __builtin_prefetch(t->node[k].v.gc);
 }
 
+/* The first so many records are done with. */
+static void forget_first(void *items, size_t *n, size_t item_size, size_t done) {
+  *n -= done;
+  if (*n > 0) memmove(items, (char *)items + done * item_size, *n * item_size);
+}
+
 static void scan_remembered(Domain *d) {
   GcVector *remembered = &d->gc.remembered;
-  for (size_t i = 0; i < remembered->n; i++) {
+  size_t i = 0;
+  for (; i < remembered->n && !gc_piece_is_over(&d->gc); i++) {
     GCObject *o = remembered->items[i];
     prefetch_object(remembered, i + 3 * PREFETCH_AHEAD / 2);
     prefetch_parts(remembered, i + PREFETCH_AHEAD);
@@ -138,7 +203,7 @@ static void scan_remembered(Domain *d) {
     gc_rescan(d, o);
     o->gc |= GC_CLEAN;
   }
-  remembered->n = 0;
+  forget_first(remembered->items, &remembered->n, sizeof *remembered->items, i);
   scan_remembered_threads(d);
 }
 
@@ -193,12 +258,13 @@ static void prefetch_card(const GcCard *c) {
 
 static void scan_cards(Domain *d) {
   GcCards *cards = &d->gc.cards;
-  for (size_t i = 0; i < cards->n; i++) {
+  size_t i = 0;
+  for (; i < cards->n && !gc_piece_is_over(&d->gc); i++) {
     if (i + PREFETCH_AHEAD < cards->n) prefetch_card(&cards->items[i + PREFETCH_AHEAD]);
     scan_card(d, &cards->items[i]);
+    d->gc.step_work += REMEMBERED_WORK + HEAP_CARD_SIZE;
   }
-  d->gc.step_work += cards->n * (REMEMBERED_WORK + HEAP_CARD_SIZE);
-  cards->n = 0;
+  forget_first(cards->items, &cards->n, sizeof *cards->items, i);
 }
 
 /* A stack has no barrier: what runs now is scanned again next time. */
@@ -226,74 +292,144 @@ static void trace_remembered(Domain *d) {
   TRACE_END(d, MINOR_REMEMBERED);
 }
 
+static bool settle_first(Domain *d, GcWeakMark *done) {
+  TRACE_BEGIN(d, WEAK);
+  bool settled = gc_settle_ephemerons_minor(d);
+  if (settled) gc_clear_weak_values_minor(d, done);
+  TRACE_END(d, WEAK);
+  return settled;
+}
+
+static bool settle_last(Domain *d, GcWeakMark *done) {
+  TRACE_BEGIN(d, WEAK);
+  bool settled = gc_settle_ephemerons_minor(d);
+  if (settled) {
+    gc_clear_weak_keys_minor(d);
+    gc_clear_weak_values_minor(d, done);
+    gc_forget_weak_minor(d);
+  }
+  TRACE_END(d, WEAK);
+  return settled;
+}
+
 /* Weak references and finalizers, in the order that the language prescribes:
- * weak values go before finalization, weak keys after (see gc_mark_atomic). */
-static void settle_weak(Domain *d) {
+ * weak values go before finalization, weak keys after (see gc_mark_atomic). False: what ephemerons
+ * or the dead with finalizers refer to is too much for this piece. It is alive from now on, and all
+ * this is done again. */
+static bool settle_weak(Domain *d) {
   const GcWeakLists *weak = &d->gc.minor_weak;
   bool any = weak->values.n + weak->ephemerons.n + weak->all.n > 0;
   GcWeakMark done = {0, 0};
-  if (any) {
-    TRACE_BEGIN(d, WEAK);
-    gc_settle_ephemerons_minor(d);
-    gc_clear_weak_values_minor(d, &done);
-    TRACE_END(d, WEAK);
-  }
+  if (any && !settle_first(d, &done)) return false;
   bool resurrected = gc_separate_young(d) > 0;
-  if (any || resurrected) {
-    TRACE_BEGIN(d, WEAK);
-    gc_settle_ephemerons_minor(d);
-    gc_clear_weak_keys_minor(d);
-    gc_clear_weak_values_minor(d, &done);
-    gc_forget_weak_minor(d);
-    TRACE_END(d, WEAK);
-  }
+  return (!any && !resurrected) || settle_last(d, &done);
 }
 
-static void promote_reachable(Domain *d) {
+/* What the end of the collection will take at least, beside what it promotes. */
+static size_t work_of_end(const Gc *gc) {
+  const GcWeakLists *weak = &gc->minor_weak;
+  return gc->new_interned.n * STRING_WORK + (gc->finalizable.n - gc->finalizable_old) * OBJECT_WORK +
+         (weak->values.n + 2 * weak->all.n + 4 * weak->ephemerons.n) * ENTRY_WORK;
+}
+
+/* The end does not wait twice: what it takes would only grow. */
+static bool end_fits(Domain *d) {
+  Gc *gc = &d->gc;
+  size_t done = gc_work_done(gc) - gc->minor_from, most = gc->minor_most - gc->minor_from;
+  if (gc->minor_most == SIZE_MAX || gc->minor_ends || done + work_of_end(gc) < most + SPARE_WORK) return true;
+  gc->minor_ends = 1;
+  return false;
+}
+
+/* True when all that is reachable was promoted, and what the language wants done with the dead
+ * was done. */
+static bool promote_reachable(Domain *d) {
   TRACE_BEGIN(d, MINOR_PROMOTE);
-  gc_drain_minor(d);
-  settle_weak(d);
+  bool done = gc_drain_some(d) && d->gc.remembered.n + d->gc.cards.n == 0 && !d->gc.minor_thread_left && end_fits(d);
+  if (done) done = settle_weak(d);
   TRACE_END(d, MINOR_PROMOTE);
+  return done;
 }
 
 static void reclaim(Domain *d) {
   TRACE_BEGIN(d, MINOR_RECLAIM);
+  d->heap.allocated_bytes += heap_taken(&d->heap);
   gc_drop_young_strings(d);
   heap_reclaim_young(&d->heap);
+  d->gc.young_code = 0;
+  d->gc.minor_begun = d->gc.minor_ends = 0;
+  d->gc.debt_before = 0;
+  d->gc.stats.minors++;
   TRACE_END(d, MINOR_RECLAIM);
 }
 
-static void count_promoted(Domain *d) {
-  size_t bytes = d->gc.object_bytes[SCAN_MINOR] + d->gc.part_bytes[SCAN_MINOR];
+static void count_promoted(Domain *d, size_t before) {
+  Gc *gc = &d->gc;
+  size_t bytes = gc->object_bytes[SCAN_MINOR] + gc->part_bytes[SCAN_MINOR];
   d->heap.live_bytes += bytes;
-  d->gc.step_work += bytes;
-  d->gc.object_bytes[SCAN_MAJOR] += bytes;
-  d->gc.code += d->gc.code_bytes[SCAN_MINOR];
-  d->gc.young_code = 0;
-  d->gc.code_bytes[SCAN_MAJOR] += d->gc.code_bytes[SCAN_MINOR];
+  gc->step_work += bytes;
+  gc->object_bytes[SCAN_MAJOR] += bytes;
+  gc->code += gc->code_bytes[SCAN_MINOR];
+  gc->code_bytes[SCAN_MAJOR] += gc->code_bytes[SCAN_MINOR];
+  /* Blocks swept since the last piece lowered `before`, never in between. */
+  gc->stats.promoted_bytes += heap_old_bytes(&d->heap) - before;
+  TRACE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(&d->heap) - before) / 8);
 }
 
-void gc_minor(Domain *d, EventId reason) {
+static void begin_piece(Domain *d) {
+  Gc *gc = &d->gc;
+  heap_retire(&d->heap);
+  TRACE_COUNTER(d, ALLOCATED_WORDS, (heap_asked(&d->heap) - gc->stats.asked_bytes) / 8);
+  gc->stats.asked_bytes = heap_asked(&d->heap);
+  gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = gc->code_bytes[SCAN_MINOR] = 0;
+  gc->minor_thread_left = 0;
+}
+
+/* However much the roots were, there is time for what they or the remembered ones refer to: it is
+ * more than the program makes between two pieces, so the last piece does come. */
+static void go_on(Domain *d) {
+  size_t least = gc_work_done(&d->gc) + LEAST_PIECE;
+  if (d->gc.minor_most < least) d->gc.minor_most = least;
+}
+
+/* What earlier pieces have left comes first, so each piece promotes something if there is
+ * anything. */
+static bool trace_piece(Domain *d) {
+  Gc *gc = &d->gc;
+  if (gc->minor_begun) {
+    if (!gc_drain_some(d)) return false;
+    gc_check_weak_minor(d);
+  }
+  gc->minor_begun = 1;
+  trace_roots(d);
+  go_on(d);
+  trace_remembered(d);
+  go_on(d);
+  return promote_reachable(d);
+}
+
+bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   Heap *h = &d->heap;
   trace_collection(d);
   TRACE_BEGIN_REASON(d, MINOR, reason);
-  heap_retire(h);
-  size_t before = heap_old_bytes(h), allocated = heap_taken(h);
-  TRACE_COUNTER(d, ALLOCATED_WORDS, (heap_asked(h) - d->gc.stats.asked_bytes) / 8);
-  d->gc.stats.asked_bytes = heap_asked(h);
-  h->allocated_bytes += allocated;
-  d->gc.object_bytes[SCAN_MINOR] = d->gc.part_bytes[SCAN_MINOR] = d->gc.code_bytes[SCAN_MINOR] = 0;
-  trace_roots(d);
-  trace_remembered(d);
-  promote_reachable(d);
-  reclaim(d);
+  size_t before = heap_old_bytes(h);
+  d->gc.minor_from = d->gc.step_work;
+  d->gc.minor_most = most;
+  begin_piece(d);
+  bool done = trace_piece(d);
+  if (done) reclaim(d);
+  if (!d->gc.minor_thread_left) d->gc.thread_pieces = 0;
+  else if (d->gc.thread_pieces < UINT8_MAX) d->gc.thread_pieces++;
   remember_running(d);
-  count_promoted(d);
-  /* Blocks swept since the last minor lowered `before`, never in between. */
-  d->gc.stats.promoted_bytes += heap_old_bytes(h) - before;
-  d->gc.stats.minors++;
-  TRACE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(h) - before) / 8);
+  count_promoted(d, before);
   TRACE_COUNTER(d, HEAP_WORDS, gc_count(d) / 8);
   TRACE_END(d, MINOR);
   if (d->gc.verify) gc_verify(d, "minor collection");
+  return done;
+}
+
+void gc_minor(Domain *d, EventId reason) {
+  bool done = gc_minor_some(d, reason, SIZE_MAX);
+  rt_assert(done);
+  (void)done;
 }

@@ -211,6 +211,7 @@ void gc_set_trigger(Domain *d) {
   size_t debt = heap_debt(&d->heap);
   gc->trigger = gc->nursery_bytes;
   if (gc->stopped) gc->trigger = SIZE_MAX;
+  else if (gc->minor_begun) gc->trigger = gc->slice_at;
   else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
   gc->pending = gc->emergency || debt >= gc->trigger || (gc->finalizers.n > 0 && !gc->stopped);
 }

@@ -1,8 +1,9 @@
 /* runtime/gc_scan.c: what an object refers to, type by type (see gc_trace.h).
  *
  * Tables of which a part is large are scanned by the minor trace only where
- * their cards are marked, or whole when the part is fresh; by the major trace
- * piece by piece (gc_mark.c).
+ * their cards are marked, or whole when the part is fresh. What has many elements (parts of
+ * tables, prototypes, userdata) is scanned piece by piece by both traces: it is noted in
+ * Gc.minor_partial or Gc.partial, and gc_scan_piece does the next GC_PIECE elements.
  */
 #include "gc_trace.h"
 
@@ -32,15 +33,29 @@ size_t gc_object_extent(const GCObject *o, char **base) {
 
 /* ---- tables --------------------------------------------------------------------- */
 
-/* A part that the minor trace scans whole: a small one, or one it has not seen. */
-ALWAYS_INLINE bool scan_whole(Domain *d, const void *part, size_t size) {
-  if (likely(!heap_is_large(size))) return true;
+typedef enum ToScan { SCAN_NOTHING, SCAN_SMALL, SCAN_FRESH } ToScan;
+
+/* Does the minor trace scan a part that is not only looked at where cards are marked? Yes if it is
+ * small, or if it has not seen it. */
+ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
+  if (likely(!heap_is_large(size))) return size > 0 ? SCAN_SMALL : SCAN_NOTHING;
   LargeHeader *large = heap_large_of(part);
   large->logged = 0;
-  if (!large->fresh) return false;
+  if (!large->fresh) return SCAN_NOTHING;
   large->fresh = 0;
-  d->gc.step_work += size;
-  return true;
+  return SCAN_FRESH;
+}
+
+#define from_if(scanned) ((scanned) ? 0 : UINT32_MAX)
+
+/* Stores go to the cards from now on, as if the part had been scanned. */
+static NOINLINE bool scan_fresh_later(Domain *d, Table *t, bool array, bool node) {
+  GcPartial p = {.object = (GCObject *)t, .first = from_if(array), .node_from = from_if(node)};
+  return GC_TRY_PUSH(&d->gc.minor_partial, p);
+}
+
+static NOINLINE void count_fresh(Domain *d, const Table *t, bool array, bool node) {
+  d->gc.step_work += (array ? array_bytes(t) : 0) + (node ? node_bytes(t) : 0);
 }
 
 static void scan_weak_table(Domain *d, Table *t, Weakness w, ScanKind kind) {
@@ -57,7 +72,13 @@ ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
     visit(d, (GCObject *)t->metatable, SCAN_MINOR);
     w = gc_weakness(d, t);
   }
-  bool array = asize > 0 && scan_whole(d, t->array, asize), node = nsize > 0 && scan_whole(d, t->node, nsize);
+  ToScan array = part_to_scan(t->array, asize), node = part_to_scan(t->node, nsize);
+  if (unlikely(array == SCAN_FRESH || node == SCAN_FRESH)) {
+    bool later = scan_fresh_later(d, t, array == SCAN_FRESH, node == SCAN_FRESH);
+    if (!later) count_fresh(d, t, array == SCAN_FRESH, node == SCAN_FRESH);
+    if (later && array == SCAN_FRESH) array = SCAN_NOTHING;
+    if (later && node == SCAN_FRESH) node = SCAN_NOTHING;
+  }
   if (likely(w == WEAK_NONE)) {
     if (array) visit_values(d, t->array, t->array_size, SCAN_MINOR);
     if (node) visit_nodes(d, t->node, t->node_mask + 1, SCAN_MINOR);
@@ -66,8 +87,6 @@ ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
     if (node) gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1}, SCAN_MINOR);
   }
 }
-
-#define PIECE 1024 /* slots that are scanned at once */
 
 ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   size_t asize = array_bytes(t), nsize = node_bytes(t);
@@ -81,7 +100,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   if (unlikely(w != WEAK_NONE)) {
     scan_weak_table(d, t, w, SCAN_MAJOR);
     return sizeof(Table); /* the rest counts when it is looked through */
-  } else if (unlikely(t->array_size + t->node_mask > PIECE) && GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
+  } else if (unlikely(t->array_size + t->node_mask > GC_PIECE) && GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
     return sizeof(Table);
   } else {
     visit_values(d, t->array, t->array_size, SCAN_MAJOR);
@@ -104,23 +123,48 @@ void gc_note_code(Domain *d, const Prototype *p) {
   d->gc.young_code += total;
 }
 
+ALWAYS_INLINE uint32_t count_in(uint32_t n, uint32_t from, uint32_t to) {
+  return n <= from ? 0 : (n < to ? n : to) - from;
+}
+
+static uint32_t longest_list(const Prototype *p) {
+  uint32_t most = p->ncode;
+  if (p->nconstants > most) most = p->nconstants;
+  if (p->nprotos > most) most = p->nprotos;
+  return p->nlocals > most ? p->nlocals : most;
+}
+
+/* The elements [from, to) of each list; answers their bytes. */
+ALWAYS_INLINE size_t scan_elements(Domain *d, Prototype *p, uint32_t from, uint32_t to, ScanKind kind) {
+  uint32_t nk = count_in(p->nconstants, from, to), np = count_in(p->nprotos, from, to);
+  uint32_t nlocals = count_in(p->nlocals, from, to);
+  if (nk > 0) visit_values(d, p->k + from, nk, kind);
+  for (uint32_t i = 0; i < np; i++) VISIT(d, p->p[from + i], kind);
+  for (uint32_t i = 0; i < nlocals; i++) VISIT(d, p->locals[from + i].name, kind);
+  return nk * sizeof *p->k + np * sizeof *p->p + nlocals * sizeof *p->locals +
+         count_in(p->ncode, from, to) * sizeof *p->code + count_in(p->nlines, from, to) * sizeof *p->lines;
+}
+
+ALWAYS_INLINE bool scan_later(Domain *d, GCObject *o, ScanKind kind) {
+  GcPartials *later = kind == SCAN_MINOR ? &d->gc.minor_partial : &d->gc.partial;
+  return GC_TRY_PUSH(later, (GcPartial){.object = o});
+}
+
 ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
   VISIT(d, p->source, kind);
-  visit_values(d, p->k, p->nconstants, kind);
-  for (uint32_t i = 0; i < p->nprotos; i++) VISIT(d, p->p[i], kind);
   for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++) VISIT(d, p->upvalues[i].name, kind);
-  for (uint32_t i = 0; i < p->nlocals; i++) VISIT(d, p->locals[i].name, kind);
-  size_t total = sizeof(Prototype);
+  d->gc.code_bytes[kind] += sizeof(Prototype);
 #define PROTO_PART(field, count) \
   do { \
     size_t bytes = p->field != NULL ? (size_t)(count) * sizeof *p->field : 0; \
     mark_part(d, p->field, bytes, kind); \
-    total += bytes; \
+    d->gc.code_bytes[kind] += bytes; \
   } while (0);
   PROTO_PARTS(PROTO_PART)
 #undef PROTO_PART
-  d->gc.code_bytes[kind] += total;
-  return total;
+  size_t own = sizeof(Prototype) + p->nupvalues * sizeof *p->upvalues;
+  if (longest_list(p) > GC_PIECE && scan_later(d, (GCObject *)p, kind)) return own;
+  return own + scan_elements(d, p, 0, UINT32_MAX, kind);
 }
 
 ALWAYS_INLINE size_t scan_lua_closure(Domain *d, LuaClosure *c, ScanKind kind) {
@@ -142,10 +186,100 @@ ALWAYS_INLINE size_t scan_upvalue(Domain *d, UpValue *uv, ScanKind kind) {
 
 ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
   VISIT(d, u->metatable, kind);
+  if (unlikely(u->nuservalues > GC_PIECE) && scan_later(d, (GCObject *)u, kind)) return sizeof(Userdata);
   visit_values(d, u->uservalues, u->nuservalues, kind);
   if (unlikely(u->external != NULL)) gc_mark_external(d, u, kind);
   return sizeof(Userdata) + u->nuservalues * sizeof(TValue);
 }
+
+/* ---- in pieces ---------------------------------------------------------------------------- */
+
+/* What a large table refers to lies all over the heap: the headers are asked for before they are
+ * looked at. */
+#define PREFETCH_AHEAD 12 /* slots */
+
+ALWAYS_INLINE void visit_values_ahead(Domain *d, const TValue *v, uint32_t n, ScanKind kind) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (i + PREFETCH_AHEAD < n && is_collected(&v[i + PREFETCH_AHEAD])) __builtin_prefetch(v[i + PREFETCH_AHEAD].v.gc);
+    visit_value(d, &v[i], kind);
+  }
+}
+
+ALWAYS_INLINE void prefetch_node(const Node *n) {
+  if (n->tag == TAG_NIL) return;
+  if (n->key_tag & TAG_COLLECTED) __builtin_prefetch(n->key.gc);
+  if (n->tag & TAG_COLLECTED) __builtin_prefetch(n->v.gc);
+}
+
+ALWAYS_INLINE void visit_nodes_ahead(Domain *d, Node *node, uint32_t n, ScanKind kind) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (i + PREFETCH_AHEAD < n) prefetch_node(&node[i + PREFETCH_AHEAD]);
+    visit_nodes(d, &node[i], 1, kind);
+  }
+}
+
+/* The table may have become weak, or strong, since the last piece. */
+ALWAYS_INLINE void scan_slots(Domain *d, Table *t, uint32_t from, uint32_t n, ScanKind kind) {
+  Weakness w = kind == SCAN_MINOR ? gc_weakness(d, t) : WEAK_NONE;
+  if (likely(w == WEAK_NONE)) visit_values_ahead(d, t->array + from, n, kind);
+  else gc_scan_weak_fresh(d, w, (GcWeakRange){t, from, from + n, 0});
+}
+
+ALWAYS_INLINE void scan_nodes(Domain *d, Table *t, uint32_t from, uint32_t n, ScanKind kind) {
+  Weakness w = kind == SCAN_MINOR ? gc_weakness(d, t) : WEAK_NONE;
+  if (likely(w == WEAK_NONE)) visit_nodes_ahead(d, t->node + from, n, kind);
+  else gc_scan_weak_fresh(d, w, (GcWeakRange){t, from, from + n, 1});
+}
+
+/* The next slots, or else nodes. */
+ALWAYS_INLINE size_t scan_table_piece(Domain *d, GcPartial *p, ScanKind kind) {
+  Table *t = (Table *)p->object;
+  uint32_t n = count_in(t->array_size, p->first, UINT32_MAX);
+  if (n > 0) {
+    if (n > GC_PIECE) n = GC_PIECE;
+    scan_slots(d, t, p->first, n, kind);
+    p->first += n;
+    return n * sizeof(TValue);
+  }
+  n = count_in(table_nodes(t), p->node_from, UINT32_MAX);
+  if (n > GC_PIECE) n = GC_PIECE;
+  if (n > 0) scan_nodes(d, t, p->node_from, n, kind);
+  p->node_from += n;
+  return n * sizeof(Node);
+}
+
+ALWAYS_INLINE size_t scan_userdata_piece(Domain *d, GcPartial *p, ScanKind kind) {
+  Userdata *u = (Userdata *)p->object;
+  uint32_t n = count_in(u->nuservalues, p->first, p->first + GC_PIECE);
+  visit_values(d, u->uservalues + p->first, n, kind);
+  p->first += n;
+  return n * sizeof(TValue);
+}
+
+ALWAYS_INLINE size_t scan_prototype_piece(Domain *d, GcPartial *p, ScanKind kind) {
+  size_t bytes = scan_elements(d, (Prototype *)p->object, p->first, p->first + GC_PIECE, kind);
+  p->first += GC_PIECE;
+  return bytes;
+}
+
+/* Objects that are met are scanned later, so no record is added meanwhile. */
+ALWAYS_INLINE size_t scan_piece(Domain *d, GcPartials *all, ScanKind kind) {
+  GcPartial *p = &all->items[all->n - 1];
+  bool done = false;
+  size_t bytes = 0;
+  switch (p->object->type) {
+    case LUA_TTABLE: done = (bytes = scan_table_piece(d, p, kind)) == 0; break;
+    case TYPE_PROTO: done = (bytes = scan_prototype_piece(d, p, kind)) == 0; break;
+    case LUA_TUSERDATA: done = (bytes = scan_userdata_piece(d, p, kind)) == 0; break;
+    default: done = gc_scan_thread_piece(d, p, &bytes); /* by the major trace only */
+  }
+  rt_assert(p == &all->items[all->n - 1]);
+  if (done) all->n--;
+  return bytes;
+}
+
+void gc_scan_piece_minor(Domain *d) { d->gc.step_work += scan_piece(d, &d->gc.minor_partial, SCAN_MINOR); }
+size_t gc_scan_piece_major(Domain *d) { return scan_piece(d, &d->gc.partial, SCAN_MAJOR); }
 
 /* ---- both traces ------------------------------------------------------------------------- */
 

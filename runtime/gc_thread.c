@@ -12,6 +12,11 @@
  *   from elsewhere: through an open upvalue, which has a write barrier of its own; by
  *   debug.setlocal, which takes the flags away (gc_frame_changed).
  *
+ *   Pieces. What a thread has put on its stack since the last scan may be much: a piece of
+ *   a minor collection leaves what is above some slot, which it notes, for the next one.
+ *   That begins there, or at the watermark if that is lower by then. The slots of the current frame
+ *   can't be divided, since they may be written to before the next piece.
+ *
  *   The window. All slots from stack_last + EXTRA_STACK on are nil; each scan sets to
  *   nil what lies between top and there, so that no slot of any stack ever refers to
  *   something reclaimed, and narrows the window to a little more than what the frames
@@ -33,6 +38,9 @@
 #define SPARE_FRAMES 64  /* kept beyond the current one */
 #define PIECE_SLOTS 1024
 #define PIECE_FRAMES 256
+#define SLOTS_AT_ONCE 16384 /* scanned at least by a piece of a minor collection */
+#define MOST_PIECES 64      /* a program that always changes more than that is not followed any longer */
+#define NIL_AT_ONCE 65536   /* and set to nil */
 #define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major trace */
 #define VERIFIED_SLOTS 256
 
@@ -94,14 +102,30 @@ void gc_frame_changed(lua_State *L, CallInfo *ci) {
 
 /* ---- the minor trace --------------------------------------------------------------- */
 
+/* The next piece goes on with the thread. */
+static void leave_rest(Domain *d, lua_State *co) {
+  d->gc.minor_thread_left = 1;
+  if (co->unscanned == 0) co->unscanned = (uint32_t)(co->top - co->stack); /* it is those above that are left */
+  if (!(co->gc & GC_CLEAN)) return; /* it is logged */
+  co->gc &= (uint8_t)~GC_CLEAN;
+  gc_remember_thread(d, co);
+}
+
 /* How far the frames below the watermark may reach: a Lua frame calls from within its
- * registers, so no further than these do; others (`reach`) have asked for more. */
-static void narrow_window(lua_State *co, TValue *limit, const CallInfo *watermark) {
-  TValue *nil_from = co->stack_last + EXTRA_STACK;
-  for (TValue *v = co->top; v < nil_from; v++) set_nil(v);
+ * registers, so no further than these do; others (`reach`) have asked for more. In a piece: not
+ * all at once. Answers the work. */
+static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallInfo *watermark) {
+  TValue *end = co->stack_last + EXTRA_STACK, *from = co->top;
   if (limit < watermark->func + UINT8_MAX + 1) limit = watermark->func + UINT8_MAX + 1;
   if (limit < co->stack + co->reach) limit = co->stack + co->reach;
+  if (end - limit > 2 * NIL_AT_ONCE && d->gc.minor_most != SIZE_MAX) {
+    from = end - NIL_AT_ONCE;
+    limit = from;
+  }
+  for (TValue *v = from; v < end; v++) set_nil(v);
   stack_narrow_window(co, limit);
+  if (from > co->top) leave_rest(d, co);
+  return (size_t)(end - from) * NIL_WORK;
 }
 
 /* Of those below the watermark; without the verifier, in debug builds, the next ones. */
@@ -113,16 +137,31 @@ static size_t slots_to_verify(const Domain *d, size_t below) {
 #endif
 }
 
+/* Where a scan from `from` on ends: at co->top, or in a piece of a collection below the current
+ * frame, the rest being noted. */
+static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
+  size_t most = d->gc.minor_most, done = d->gc.step_work;
+  size_t slots = done < most ? (most - done) / sizeof(TValue) : 0;
+  if (slots < SLOTS_AT_ONCE) slots = SLOTS_AT_ONCE;
+  if (d->gc.thread_pieces >= MOST_PIECES) slots = SIZE_MAX / sizeof(TValue);
+  co->unscanned = 0;
+  if (co->ci->func <= from || (size_t)(co->ci->func - from) <= slots) return co->top;
+  co->unscanned = (uint32_t)(from + slots - co->stack);
+  leave_rest(d, co);
+  return from + slots;
+}
+
 size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   if (co->stack == NULL) return 0; /* being made */
   mark_part(d, co->stack, all_slots(co) * sizeof(TValue), SCAN_MINOR);
   TValue *limit = co->top;
   CallInfo *watermark = scan_active_frames(d, co, SCAN_MINOR, &limit);
   TValue *from = watermark->func;
+  if (unlikely(co->unscanned > 0) && co->stack + co->unscanned < from) from = co->stack + co->unscanned;
   gc_verify_watermark(d, co, from, slots_to_verify(d, (size_t)(from - co->stack)));
-  visit_values(d, from, (size_t)(co->top - from), SCAN_MINOR);
-  size_t work = (size_t)(co->top - from) * sizeof(TValue) + (size_t)(co->stack_last + EXTRA_STACK - co->top) * NIL_WORK;
-  narrow_window(co, limit, watermark);
+  TValue *to = end_of_piece(d, co, from);
+  visit_values(d, from, (size_t)(to - from), SCAN_MINOR);
+  size_t work = (size_t)(to - from) * sizeof(TValue) + narrow_window(d, co, limit, watermark);
   for (UpValue *uv = co->open_upvalues; uv != NULL && uv->v >= from; uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MINOR);
   VISIT(d, co->resumer, SCAN_MINOR);
   scan_spare_frames(d, co, SCAN_MINOR);

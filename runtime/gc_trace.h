@@ -147,6 +147,11 @@ ALWAYS_INLINE bool has_references(const GCObject *o) {
 /* Scan one object; answer the bytes that it and its parts take. */
 size_t gc_scan_minor(Domain *d, GCObject *o);
 size_t gc_scan_major(Domain *d, GCObject *o);
+/* What is on top of Gc.minor_partial or Gc.partial: its next GC_PIECE elements. The major one
+ * answers their bytes. */
+#define GC_PIECE 1024
+void gc_scan_piece_minor(Domain *d);
+size_t gc_scan_piece_major(Domain *d);
 /* Threads (gc_thread.c): the minor one looks at what may have changed since the last one,
  * the major ones at everything, in pieces when that is much; true when it was the last. */
 size_t gc_scan_thread_minor(Domain *d, lua_State *co);
@@ -166,8 +171,14 @@ Weakness gc_weakness(Domain *d, const Table *t);
 /* Follows the strong references among these slots of a weak table and notes the
  * others for later. from..to as in GcWeakRange. */
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
-/* Follows all that a minor trace has yet to follow, the values of ephemerons included. */
-void gc_settle_ephemerons_minor(Domain *d);
+/* The same for a piece of a part that the minor trace has not seen: notes only the entries that
+ * may have to go. */
+void gc_scan_weak_fresh(Domain *d, Weakness w, GcWeakRange range);
+/* The program ran since a piece of this minor collection: tables may have become strong. */
+void gc_check_weak_minor(Domain *d);
+/* Follows all that a minor trace has yet to follow, the values of ephemerons included; false: the
+ * piece is over before. */
+bool gc_settle_ephemerons_minor(Domain *d);
 /* Steps at the end of a minor trace; the first may be followed by more tracing. *done goes on to
  * where it came. */
 void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done);
@@ -206,7 +217,16 @@ Node *gc_node_of(Table *t, const GCObject *key, uint32_t at);
 /* ---- the other parts ------------------------------------------------------------------------ */
 
 void gc_minor(Domain *d, EventId reason); /* gc_minor.c */
+/* A piece of one, which ends when Gc.step_work has come to about `most`; true: the collection has
+ * ended. */
+bool gc_minor_some(Domain *d, EventId reason, size_t most);
 void gc_drain_minor(Domain *d);
+/* Has the step, with what this piece has promoted, done its work? */
+ALWAYS_INLINE size_t gc_work_done(const Gc *gc) {
+  return gc->step_work + gc->object_bytes[SCAN_MINOR] + gc->part_bytes[SCAN_MINOR];
+}
+ALWAYS_INLINE bool gc_piece_is_over(const Gc *gc) { return gc_work_done(gc) >= gc->minor_most; }
+bool gc_drain_some(Domain *d);            /* false: the piece is over before all is done */
 void gc_drain_trace(Domain *d);           /* what is on Gc.trace alone */
 void gc_rescan(Domain *d, GCObject *o);   /* an old object */
 void gc_remember_thread(Domain *d, lua_State *co); /* gc_barrier.c */
@@ -254,6 +274,8 @@ size_t gc_sweep_work(const Domain *d); /* what is left of it, or all */
 
 #define GC_LEAST_SLICE ((size_t)32 << 10) /* work */
 #define GC_MOST_SLICE ((size_t)512 << 10)
+#define GC_MINOR_WORK ((size_t)1536 << 10) /* of a minor collection, until it is divided */
+#define GC_MINOR_PIECE ((size_t)1 << 20)   /* of the pieces that follow */
 #ifndef GC_NURSERY
 #define GC_NURSERY ((size_t)1 << 20)
 #endif

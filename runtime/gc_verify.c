@@ -109,7 +109,7 @@ static void check_memory(Verifier *v, const void *p, size_t size, bool young, co
 /* A part that was replaced since the last minor collection is young although its
  * owner, logged, is old. */
 static void check_part(Verifier *v, const void *p, size_t size, const GCObject *owner) {
-  bool clean = owner->gc & GC_CLEAN;
+  bool clean = v->parent_clean;
   if (owner->type == LUA_TTABLE && clean) /* logged in its large part instead? */
     clean = !heap_is_large(array_bytes((const Table *)owner)) && !heap_is_large(node_bytes((const Table *)owner));
   if (clean) check_memory(v, p, size, false, owner);
@@ -202,6 +202,7 @@ static void look_at_table(Verifier *v, const Table *t) {
   v->parent_clean = clean;
   refer(v, t->metatable);
   Weakness w = gc_weakness(v->d, t);
+  if (w != WEAK_NONE && v->d->gc.minor_begun) v->parent_clean = clean = false; /* settled at the end */
   for (uint32_t i = 0; i < t->array_size; i++) {
     v->parent_clean = clean && !on_marked_card(t->array, asize, &t->array[i]);
     v->parent_black = black && w == WEAK_NONE;
@@ -291,12 +292,21 @@ static void check_external(Verifier *v, const Userdata *u) {
   if (o->gc & GC_CLEAN) RULE(v, u->external->mark != 0, "what a clean userdata holds outside is old", o);
 }
 
+/* Promoted by a minor collection that is under way, which has not scanned it yet, or not all of it. */
+static bool is_to_be_scanned(const Gc *gc, const GCObject *o) {
+  if (!gc->minor_begun) return false;
+  if (gc->trace.n + gc->minor_partial.n > 1000) return true;
+  for (size_t i = 0; i < gc->minor_partial.n; i++)
+    if (gc->minor_partial.items[i].object == o) return true;
+  return in_vector(&gc->trace, o);
+}
+
 static void look_at(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
   v->parent = o;
-  v->parent_clean = o->gc & GC_CLEAN;
+  v->parent_clean = (o->gc & GC_CLEAN) && !is_to_be_scanned(&d->gc, o);
   v->parent_black = is_marking(d) && !is_young(o) && is_marked(d, o) && d->gc.grey.n + d->gc.partial.n < 1000 &&
-                    !is_grey(&d->gc, o);
+                    !is_grey(&d->gc, o) && !is_to_be_scanned(&d->gc, o);
   if (!is_young(o) && !(o->gc & GC_CLEAN) && d->gc.remembered.n + d->gc.remembered_threads_n < 1000)
     RULE(v, is_remembered(&d->gc, o), "an old object that is not clean is in the remembered set", o);
   switch (o->type) {

@@ -250,6 +250,81 @@ size_t gc_settle_weak_piece(Domain *d) {
   return 0;
 }
 
+/* ---- fresh parts of the minor trace --------------------------------------------------- */
+
+#define is_young_value(tag, o) (((tag) & TAG_COLLECTED) && is_young(o))
+
+static void note_single(Domain *d, Weakness w, Table *t, uint32_t i, uint32_t node) {
+  GcWeakRange r = {t, i, i + 1, node};
+  if (!note(d, w, r, SCAN_MINOR)) follow_range(d, &r, SCAN_MINOR);
+}
+
+static void scan_fresh_slot(Domain *d, Weakness w, Table *t, uint32_t i) {
+  const TValue *v = &t->array[i];
+  if (is_young_value(v->tag, v->v.gc)) note_single(d, w, t, i, 0);
+}
+
+/* The major trace does not come to a table that was promoted black. */
+static void settle_for_major(Domain *d, Table *t, uint32_t i) {
+  if (is_marking(d) && is_marked(d, t)) d->gc.step_work += settle_node(d, t, i, WEAK_KEYS);
+}
+
+static void scan_fresh_ephemeron(Domain *d, Table *t, uint32_t i) {
+  Node *n = &t->node[i];
+  if (weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) {
+    note_single(d, WEAK_KEYS, t, i, 1);
+    return;
+  }
+  gc_follow_value(d, n, SCAN_MINOR);
+  settle_for_major(d, t, i);
+}
+
+static void scan_fresh_node(Domain *d, Weakness w, Table *t, uint32_t i) {
+  Node *n = &t->node[i];
+  if (n->tag == TAG_NIL) {
+    forget_key(n);
+  } else if (w == WEAK_KEYS) {
+    scan_fresh_ephemeron(d, t, i);
+  } else {
+    if (w == WEAK_VALUES && (n->key_tag & TAG_COLLECTED)) visit(d, n->key.gc, SCAN_MINOR);
+    if (is_young_value(n->key_tag, n->key.gc) || is_young_value(n->tag, n->v.gc)) note_single(d, w, t, i, 1);
+  }
+}
+
+void gc_scan_weak_fresh(Domain *d, Weakness w, GcWeakRange r) {
+  uint32_t n;
+  if (r.node) range_nodes(&r, &n);
+  else range_values(&r, &n);
+  if (!r.node && w == WEAK_KEYS) {
+    visit_values(d, r.table->array + r.from, n, SCAN_MINOR);
+    return;
+  }
+  for (uint32_t i = r.from; i < r.from + n; i++) {
+    prefetch_entry(&r, i + PREFETCH_AHEAD);
+    if (r.node) scan_fresh_node(d, w, r.table, i);
+    else scan_fresh_slot(d, w, r.table, i);
+  }
+  if (!note_for_major(d, w, r)) follow_range(d, &r, SCAN_MINOR);
+}
+
+static void check_ranges(Domain *d, const GcWeakRanges *list, Weakness noted) {
+  const Table *last = NULL;
+  Weakness w = WEAK_NONE;
+  for (size_t i = 0; i < list->n; i++) {
+    const GcWeakRange *r = &list->items[i];
+    if (r->table != last) w = gc_weakness(d, last = r->table);
+    if (w != noted) follow_range(d, r, SCAN_MINOR);
+  }
+  d->gc.step_work += list->n * sizeof *list->items;
+}
+
+/* What is noted for another kind of weakness is followed; that keeps more than need be. */
+void gc_check_weak_minor(Domain *d) {
+  check_ranges(d, &d->gc.minor_weak.values, WEAK_VALUES);
+  check_ranges(d, &d->gc.minor_weak.ephemerons, WEAK_KEYS);
+  check_ranges(d, &d->gc.minor_weak.all, WEAK_BOTH);
+}
+
 /* ---- ephemerons in a minor collection ------------------------------------------------- */
 
 static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
@@ -265,17 +340,18 @@ static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
 }
 
 /* New ranges may be noted on the way. They stay, for their dead keys to be cleared. */
-void gc_settle_ephemerons_minor(Domain *d) {
+bool gc_settle_ephemerons_minor(Domain *d) {
   GcWeakRanges *noted = &d->gc.minor_weak.ephemerons;
   size_t work;
   for (;;) {
-    gc_drain_minor(d);
+    if (!gc_drain_some(d)) return false;
     if ((work = gc_follow_reached(d, SCAN_MINOR)) > 0) {
       d->gc.step_work += work;
       continue;
     }
     size_t *settled = &d->gc.minor_ephemerons_settled;
-    if (*settled == noted->n) return;
+    if (*settled == noted->n) return true;
+    if (gc_piece_is_over(&d->gc)) return false;
     GcWeakRange r = noted->items[(*settled)++];
     prefetch_range(noted, *settled);
     settle_ephemerons(d, &r);
