@@ -1,9 +1,11 @@
 /* vm/transfer_decode.c: messages into values (format and design: transfer_encode.c).
  *
- * First everything that may run guest code or collect: handles of channels and
- * modules, gathered in a table. Then the objects, with nothing that
- * collects in between, so that none of them needs an anchor. The message was written
- * by this program: its contents are asserted, not checked.
+ * First everything that runs guest code: handles of channels and modules, gathered in a table.
+ * Then the objects. While a small message becomes objects nothing collects, so none of them needs
+ * an anchor. A large one has safe points after each body and within long ones; its objects are in
+ * a table on the stack until all are complete, since what they are in may be weak. Finalizers may run at
+ * these points, but a cancel waits until the message has been handed over (isolate_mask).
+ * The message was written by this program: its contents are asserted, not checked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +16,20 @@
 #include "compiler.h"
 #include "transfer.h"
 
+#ifdef SAROS_STRESS
+#define ANCHORED_FROM 64
+#else
+#define ANCHORED_FROM ((size_t)64 << 10) /* bytes of a message that is large */
+#endif
+#define ELEMENTS_AT_ONCE 256 /* of a table, between two safe points */
+
 typedef struct Decoder {
   lua_State *L;
   Message *message;
   const char *cursor;
   Table *references; /* channels, then modules; NULL: none */
   GCObject **objects;
+  Table *anchor; /* holds them instead, when the message is large; else NULL */
   uint32_t nobjects;
 } Decoder;
 
@@ -50,9 +60,28 @@ static String *get_text(Decoder *d) {
 
 /* ---- objects ---------------------------------------------------------------------------- */
 
+static void set_known(TValue *v, GCObject *o) {
+  set_object(v, o, o->type | TAG_COLLECTED);
+}
+
 static void add_object(Decoder *d, void *object) {
   rt_assert(d->nobjects < d->message->nobjects);
-  d->objects[d->nobjects++] = object;
+  uint32_t i = d->nobjects++;
+  if (d->anchor == NULL) {
+    d->objects[i] = object;
+    return;
+  }
+  TValue *slot = &d->anchor->array[i];
+  set_known(slot, object);
+  gc_barrier_table(d->L, d->anchor, slot, slot);
+}
+
+static GCObject *object_at(const Decoder *d, uint64_t i) {
+  return d->anchor != NULL ? d->anchor->array[i].v.gc : d->objects[i];
+}
+
+static void safe_point(Decoder *d) {
+  if (d->anchor != NULL) gc_check(d->L);
 }
 
 static String *get_large(Decoder *d) {
@@ -69,7 +98,7 @@ static String *get_large(Decoder *d) {
 /* The prototype's first function is the one that loading its code makes. */
 static LuaClosure *get_function(Decoder *d) {
   if (get_byte(d) == 1) {
-    LuaClosure *f = lua_closure_new(d->L, (Prototype *)d->objects[get_count(d)]);
+    LuaClosure *f = lua_closure_new(d->L, (Prototype *)object_at(d, get_count(d)));
     add_object(d, f);
     return f;
   }
@@ -101,10 +130,6 @@ static void *get_pointer(Decoder *d) {
   return p;
 }
 
-static void set_known(TValue *v, GCObject *o) {
-  set_object(v, o, o->type | TAG_COLLECTED);
-}
-
 static void put_string(TValue *v, String *s) { set_string(v, s); } /* (a macro that uses s twice) */
 
 static void get_value(Decoder *d, TValue *v) {
@@ -124,7 +149,7 @@ static void get_value(Decoder *d, TValue *v) {
     case TOKEN_LARGE: put_string(v, get_large(d)); add_object(d, v->v.gc); break;
     case TOKEN_TABLE: set_table(v, table_new(L, 0, 0)); add_object(d, v->v.gc); break;
     case TOKEN_FUNCTION: set_lua_closure(v, get_function(d)); break;
-    case TOKEN_OBJECT: set_known(v, d->objects[get_count(d)]); break;
+    case TOKEN_OBJECT: set_known(v, object_at(d, get_count(d))); break;
     case TOKEN_GLOBALS: value_copy(v, table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS)); break;
     case TOKEN_CHANNEL: value_copy(v, reference(d, get_count(d))); break;
     case TOKEN_MODULE: value_copy(v, reference(d, d->message->nchannels + get_count(d))); break;
@@ -137,9 +162,12 @@ static void get_value(Decoder *d, TValue *v) {
 
 /* ---- bodies ------------------------------------------------------------------------------- */
 
-/* The objects are young: no store into them needs the barrier. */
 static void get_array(Decoder *d, Table *t, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) get_value(d, &t->array[i]);
+  for (uint32_t i = 0; i < n; i++) {
+    get_value(d, &t->array[i]);
+    gc_barrier_table(d->L, t, &t->array[i], &t->array[i]);
+    if ((i + 1) % ELEMENTS_AT_ONCE == 0) safe_point(d);
+  }
 }
 
 static void get_pairs(Decoder *d, Table *t, uint32_t n) {
@@ -148,6 +176,7 @@ static void get_pairs(Decoder *d, Table *t, uint32_t n) {
     get_value(d, &key);
     get_value(d, &value);
     table_set(d->L, t, &key, &value);
+    if ((i + 1) % ELEMENTS_AT_ONCE == 0) safe_point(d);
   }
 }
 
@@ -185,24 +214,31 @@ static void get_table(Decoder *d, Table *t) {
     get_pairs(d, t, npairs);
   }
   t->metatable = get_metatable(d);
+  if (t->metatable != NULL) gc_barrier_object(d->L, t, t->metatable);
 }
 
 static void get_upvalues(Decoder *d, LuaClosure *f) {
   for (int i = 0; i < f->nupvalues; i++) {
     if (get_byte(d) == TOKEN_OBJECT) {
-      f->upvalues[i] = (UpValue *)d->objects[get_count(d)];
+      f->upvalues[i] = (UpValue *)object_at(d, get_count(d));
     } else {
       f->upvalues[i] = upvalue_new_closed(d->L);
       add_object(d, f->upvalues[i]);
     }
+    gc_barrier_object(d->L, f, f->upvalues[i]);
   }
+}
+
+static void get_upvalue(Decoder *d, UpValue *uv) {
+  get_value(d, uv->v);
+  gc_barrier(d->L, uv, uv->v);
 }
 
 static void get_body(Decoder *d, GCObject *o) {
   switch (o->type) {
     case LUA_TTABLE: get_table(d, (Table *)o); break;
     case TYPE_LUA_CLOSURE: get_upvalues(d, (LuaClosure *)o); break;
-    case TYPE_UPVALUE: get_value(d, ((UpValue *)o)->v); break;
+    case TYPE_UPVALUE: get_upvalue(d, (UpValue *)o); break;
     default: break;
   }
 }
@@ -237,15 +273,28 @@ static void gather_references(Decoder *d) {
 }
 
 static void allocate_objects(Decoder *d) {
-  if (d->message->nobjects == 0) return;
-  d->objects = malloc(d->message->nobjects * sizeof *d->objects);
+  const Message *m = d->message;
+  if (m->nobjects == 0) return;
+  if (m->size >= ANCHORED_FROM) {
+    lua_createtable(d->L, (int)m->nobjects, 0);
+    d->anchor = api_table(d->L, -1);
+    return;
+  }
+  d->objects = malloc(m->nobjects * sizeof *d->objects);
   if (d->objects == NULL) error_memory(d->L);
+}
+
+/* Puts the n values on top in the place of what is `below` of them. */
+static void move_down(lua_State *L, uint32_t n, int below) {
+  if (below == 0) return;
+  for (TValue *v = L->top - n; v < L->top; v++) value_copy(v - below, v);
+  L->top -= below;
 }
 
 static void decode(lua_State *L, void *decoder) {
   Decoder *d = decoder;
   Message *m = d->message;
-  stack_check(L, (int)m->nvalues + 4);
+  stack_check(L, (int)m->nvalues + 5);
   if (m->nchannels + m->nmodules > 0) gather_references(d);
   allocate_objects(d);
   TValue *first = L->top;
@@ -258,11 +307,11 @@ static void decode(lua_State *L, void *decoder) {
     value_copy(stack_restore(L, at), &v);
     first = stack_restore(L, at) - i;
   }
-  for (uint32_t i = 0; i < d->nobjects; i++) get_body(d, d->objects[i]);
-  if (d->references != NULL) { /* the table is below the values */
-    for (uint32_t i = 0; i < m->nvalues; i++) value_copy(L->top - m->nvalues + i - 1, L->top - m->nvalues + i);
-    L->top--;
+  for (uint32_t i = 0; i < d->nobjects; i++) {
+    get_body(d, object_at(d, i));
+    safe_point(d);
   }
+  move_down(L, m->nvalues, (d->references != NULL) + (d->anchor != NULL));
 }
 
 int transfer_decode(lua_State *L, Message *m) {
