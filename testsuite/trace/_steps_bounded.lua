@@ -295,6 +295,83 @@ function rows.pack()
   end
 end
 
+-- Parts of weak tables that no collection has seen, of values that are new.
+function rows.weak_at_once()
+  for _, mode in ipairs { "v", "k", "kv", "v" } do
+    local fresh = {}
+    for i = 1, size(150000) do fresh[i] = i % 3 == 0 and { i } or i end
+    local weak = setmetatable({ table.unpack(fresh) }, { __mode = mode })
+    churn(20000)
+    fresh = nil
+    churn(20000)
+    assert(#weak > 0)
+  end
+end
+
+-- A great many arguments for functions of C that allocate, and for others that call back.
+function rows.many_arguments()
+  local t, shown = records(size(150000)), {}
+  local named = setmetatable({}, { __tostring = function() churn(2) return "named" end })
+  for i = 1, size(30000) do shown[i] = i % 1000 == 0 and named or i end
+  local format = ("%s"):rep(size(30000))
+  for i = 1, 12 do
+    assert(#format:format(table.unpack(shown)) > 0)
+    assert(select("#", pcall(function(...) churn(5000) return ... end, table.unpack(t))) == #t + 1)
+    assert(select("#", coroutine.wrap(function(...) churn(5000) return ... end)(table.unpack(t))) == #t)
+    local text = string.char(("x"):rep(size(150000)):byte(1, -1))
+    assert(#text == size(150000))
+  end
+end
+
+-- Extra arguments in each of many frames.
+function rows.deep_varargs()
+  local function down(depth, ...)
+    if depth > 0 then return (down(depth - 1, ...)) end
+    churn(20000)
+  end
+  local many = records(180)
+  for _ = 1, 20 do down(size(2000), table.unpack(many)) end
+end
+
+-- Results that wait for a handler.
+function rows.closing()
+  local t = records(size(200000))
+  local metatable = { __close = function() churn(10000) end }
+  local function results()
+    local a <close> = setmetatable({}, metatable)
+    local b <close> = setmetatable({}, metatable)
+    return table.unpack(t)
+  end
+  for _ = 1, 10 do assert(select("#", results()) == #t) end
+end
+
+-- Objects with finalizers that die with much that only they refer to.
+function rows.finalizers_of_much()
+  local t = records(1000)
+  for _ = 1, 40 do
+    local held = {}
+    for i = 1, size(20000) do held[i] = { i, t[i % 1000 + 1] } end
+    setmetatable({ held, { table.unpack(held) } }, { __gc = function() end })
+    held = nil
+    churn(20000)
+  end
+end
+
+-- Functions of the library that run for long.
+function rows.library_loops()
+  local n, live = size(300000), records(size(300000))
+  bursts(function(burst)
+    local names = {}
+    for i = 1, n do names[i] = live[i].id % 1000 end
+    table.sort(names)
+    local joined = table.concat(names, ",")
+    local i = 0
+    for word in joined:gmatch "%d+" do i = i + 1 names[i] = live[i] end
+    joined:gsub("%d+", { ["1"] = "one" })
+    for _ = 1, 50 do table.remove(names, 1 + burst) end
+  end)
+end
+
 function rows.constants()
   local parts = {}
   for i = 1, size(60000) do parts[i] = ("t[%d] = 'constant %d'"):format(i, i) end
