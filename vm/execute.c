@@ -241,6 +241,43 @@ static bool for_float_step(TValue *ra) {
   return true;
 }
 
+/* A round of a loop over the pairs of the table, from the position in the scratch of the control
+ * variable on: sets that, the variable, and key and value. Answers which bits of the position
+ * have changed; 0 at the end. */
+static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra) {
+  uint32_t before = ra[2].extra, position = table_iterate(d, t, before, ra + 4, ra + 5);
+  if (position == 0) return 0;
+  value_copy(ra + 2, ra + 4);
+  ra[2].extra = position;
+  return before ^ position;
+}
+
+/* Most often it is at that position. (A function, so that the loop keeps its registers.) */
+static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
+  uint32_t before = ra[2].extra, after = before + 1;
+  if (before < t->array_size) {
+    const TValue *slot = &t->array[before];
+    if (unlikely(is_nil(slot))) return next_pair_further(d, t, ra);
+    set_int(ra + 2, after);
+    set_int(ra + 4, after);
+    value_copy(ra + 5, slot);
+  } else {
+    const Node *n = &t->node[before - t->array_size];
+    if (before - t->array_size > t->node_mask || n->tag == TAG_NIL || unlikely(d->gc.phase == GC_PHASE_CLEAR))
+      return next_pair_further(d, t, ra);
+    ra[2].v = ra[4].v = n->key;
+    ra[2].tag = ra[4].tag = n->key_tag;
+    value_copy(ra + 5, node_value(n));
+  }
+  ra[2].extra = after;
+  return before ^ after;
+}
+
+/* Of a generic loop that wants more than the two values there are. */
+static NOINLINE void clear_more_variables(TValue *ra, int wanted) {
+  for (int i = 3; i <= wanted; i++) set_nil(ra + 3 + i);
+}
+
 static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing, TValue *base, TValue *ra) {
   LuaClosure *cl = lua_closure_new(L, p);
   set_lua_closure(ra, cl);
@@ -948,15 +985,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       Table *t = as_table(ra + 1);
       if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
         /* the position is kept in the control variable's scratch: no search for the key */
-        uint32_t before = ra[2].extra, position = table_iterate(L->domain, t, before, ra + 4, ra + 5);
-        n = (int)ARG_C;
+        if (unlikely(ARG_C > 2)) clear_more_variables(ra, ARG_C);
+        uint32_t passed = next_pair(L->domain, t, ra);
+        dispatch = L->dispatch; /* which takes no longer than keeping it */
         pc++; /* past TFORLOOP */
-        if (position == 0) NEXT;
-        ra[2].extra = position;
-        for (; n > 2; n--) set_nil(ra + 3 + n);
-        value_copy(ra + 2, ra + 4);
+        if (passed == 0) NEXT;
         pc -= ARG_Bx;
-        SAFE_POINT_IF((before ^ position) >= LOOP_CHECK);
+        SAFE_POINT_IF(passed >= LOOP_CHECK);
         NEXT;
       }
       if (ra->v.prim->id == PRIM_IPAIRS_STEP && is_int(ra + 2)) {
@@ -964,13 +999,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         const TValue *slot = table_get_int(t, index);
         if (unlikely(is_nil(slot)) && t->metatable != NULL) slot = index_through_tables(L, t, index);
         if (likely(slot != NULL)) {
-          n = (int)ARG_C;
+          if (unlikely(ARG_C > 2)) clear_more_variables(ra, ARG_C);
           pc++; /* past TFORLOOP */
           if (is_nil(slot)) NEXT;
           value_copy(ra + 5, slot);
           set_int(ra + 4, index);
           ra[2].v.i = index;
-          for (; n > 2; n--) set_nil(ra + 3 + n);
           pc -= ARG_Bx;
           SAFE_POINT_IF((uint64_t)index % LOOP_CHECK == 0);
           NEXT;
