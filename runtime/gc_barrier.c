@@ -75,20 +75,21 @@ static size_t card_debt(const Table *t, uint32_t node) {
   return node ? NODE_DEBT : REMEMBERED_DEBT;
 }
 
-static bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot, uint32_t node) {
+/* The first mark on a card. False: it stands for nothing, since the whole part is scanned. */
+static NOINLINE bool note_card(Domain *d, Table *t, void *part, uint32_t card, uint32_t node) {
+  add_debt(d, card_debt(t, node));
+  if (GC_TRY_PUSH(&d->gc.cards, (GcCard){t, card, node})) return true;
+  lose_cards(d, t, part);
+  return false;
+}
+
+ALWAYS_INLINE bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot, uint32_t node) {
   size_t offset = (size_t)((const char *)slot - (char *)part);
   if (!heap_is_large(size) || offset >= size) return false;
   if (node) offset -= offset % sizeof(Node);
   uint32_t card = (uint32_t)(offset >> HEAP_CARD_SHIFT);
-  uint8_t *marks = &heap_large_of(part)->cards[card], bit = card_bit(offset);
-  if (*marks == 0) {
-    add_debt(d, card_debt(t, node));
-    if (!GC_TRY_PUSH(&d->gc.cards, (GcCard){t, card, node})) {
-      lose_cards(d, t, part);
-      return true;
-    }
-  }
-  *marks |= bit;
+  uint8_t *marks = &heap_large_of(part)->cards[card];
+  if (*marks != 0 || note_card(d, t, part, card, node)) *marks |= card_bit(offset);
   return true;
 }
 
