@@ -207,9 +207,32 @@ static bool any_run(const LineBits *runs) { return (runs->w[0] | runs->w[1] | ru
 /* Lines that a block of the class has in a row somewhere. */
 static const uint8_t hole_lines[HEAP_HOLE_CLASSES] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
-/* The class of a block that has free lines. */
-static uint32_t hole_class(const uint8_t *lines) {
-  LineBits runs = free_bits(lines), half = runs;
+/* First bit from `i` on that is set, or clear when `flip` is all ones. */
+ALWAYS_INLINE uint32_t next_bit(const LineBits *bits, uint32_t i, uint64_t flip) {
+  while (i < HEAP_BLOCK_LINES) {
+    uint64_t w = (bits->w[i / 64] ^ flip) >> (i % 64);
+    if (w != 0) return i + (uint32_t)__builtin_ctzll(w);
+    i = (i / 64 + 1) * 64;
+  }
+  return HEAP_BLOCK_LINES;
+}
+
+#define FEW_RUNS 8
+
+/* The longest run; 0 when there are more than a few, so that looking at each takes long. */
+static uint32_t longest_of_few(const LineBits *bits) {
+  uint32_t longest = 0, from, to = 0;
+  for (uint32_t n = 0; n < FEW_RUNS; n++) {
+    if ((from = next_bit(bits, to, 0)) == HEAP_BLOCK_LINES) return longest;
+    to = next_bit(bits, from, ~UINT64_C(0));
+    if (to - from > longest) longest = to - from;
+  }
+  return 0;
+}
+
+/* The class that the runs belong to, however many there are. */
+static uint32_t class_of_many(LineBits runs) {
+  LineBits half = runs;
   uint32_t class = 0;
   for (uint32_t n = 1; n < 128; n *= 2) {
     if (n > 1) {
@@ -222,6 +245,16 @@ static uint32_t hole_class(const uint8_t *lines) {
     if (!any_run(&runs)) return class;
     class++;
   }
+  return class;
+}
+
+/* The class of a block that has free lines. */
+static uint32_t hole_class(const uint8_t *lines) {
+  LineBits bits = free_bits(lines);
+  uint32_t longest = longest_of_few(&bits), class = HEAP_HOLE_CLASSES - 1;
+  if (longest == 0) return class_of_many(bits);
+  while (hole_lines[class] > longest) class--;
+  rt_assert(class == class_of_many(bits));
   return class;
 }
 
