@@ -150,20 +150,37 @@ struct lua_State {
 #define STRING_SEGMENT_BITS 9
 #define STRING_SEGMENT (1u << STRING_SEGMENT_BITS)
 typedef struct StringTable {
-  String ***segments;  /* directory of segments of STRING_SEGMENT buckets each */
+  StringLink **segments; /* directory of segments of STRING_SEGMENT buckets each */
   uint32_t directory;  /* room in it */
   uint32_t size;       /* buckets in use: mask / 2 < size <= mask + 1 */
   uint32_t mask;       /* a power of two less one */
   uint32_t used;       /* strings */
 } StringTable;
 
-ALWAYS_INLINE String **string_bucket(const StringTable *table, uint32_t index) {
+ALWAYS_INLINE StringLink *string_bucket(const StringTable *table, uint32_t index) {
   return &table->segments[index >> STRING_SEGMENT_BITS][index & (STRING_SEGMENT - 1)];
 }
 /* The bucket that a hash belongs to at the present size. */
 ALWAYS_INLINE uint32_t string_bucket_index(const StringTable *table, uint32_t hash) {
   uint32_t index = hash & table->mask;
   return index < table->size ? index : index & table->mask >> 1;
+}
+
+#define STRING_ADDRESS_BITS 48 /* of a StringLink; more than user addresses have on Linux, unless asked for */
+
+ALWAYS_INLINE String *string_at(StringLink link) {
+  return (String *)(uintptr_t)(link & ((UINT64_C(1) << STRING_ADDRESS_BITS) - 1));
+}
+/* Which bit of a link says that a string with such a hash may follow. Of the hash, it takes what
+ * the index of a bucket does not. */
+ALWAYS_INLINE uint32_t string_filter_bit(uint32_t hash) { return STRING_ADDRESS_BITS | hash >> 28; }
+ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) { return link >> string_filter_bit(hash) & 1; }
+/* Puts the string before the rest of its chain; answers the link to it. */
+ALWAYS_INLINE StringLink string_chain(String *s, StringLink rest) {
+  StringLink address = (uintptr_t)s, known = rest >> STRING_ADDRESS_BITS << STRING_ADDRESS_BITS;
+  rt_assert(address >> STRING_ADDRESS_BITS == 0);
+  s->u.next = rest;
+  return (known | address) | UINT64_C(1) << string_filter_bit(s->hash);
 }
 
 /* What lower layers need from upper ones; filled by the vm before use. */

@@ -364,7 +364,8 @@ void gc_clear_node(Node *n);
 /* ---- strings --------------------------------------------------------------------- */
 
 /* A new short string was put into the intern table. */
-void gc_note_interned(lua_State *L, String *s);
+ALWAYS_INLINE void gc_note_interned(Domain *d, String *s); /* gc_inline.h */
+void gc_note_interned_slow(Domain *d, String *s);
 void gc_resurrect_string(Domain *d, String *s);
 
 /* ---- large parts (called by heap.c) ------------------------------------------------- */

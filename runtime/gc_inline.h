@@ -103,6 +103,18 @@ ALWAYS_INLINE bool gc_node_is_dead(const Domain *d, const Node *n) {
   return tag_type(n->key_tag) != LUA_TSTRING && !(gc & GC_YOUNG) && ((gc ^ d->gc.mark_sense) & GC_MARK);
 }
 
+/* A short string was made; there may be room to note it. */
+ALWAYS_INLINE bool gc_interned_has_room(const Domain *d) {
+#ifdef SAROS_STRESS
+  return (void)d, false;
+#endif
+  return d->gc.new_interned.n < d->gc.new_interned.capacity;
+}
+ALWAYS_INLINE void gc_note_interned(Domain *d, String *s) {
+  if (likely(gc_interned_has_room(d))) d->gc.new_interned.items[d->gc.new_interned.n++] = s;
+  else gc_note_interned_slow(d, s);
+}
+
 /* The intern table answers a string that was there. It may be dead from the end of marking on,
  * until it is unlinked. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {

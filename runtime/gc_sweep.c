@@ -21,8 +21,8 @@
 
 /* ---- strings ---------------------------------------------------------------- */
 
-void gc_note_interned(lua_State *L, String *s) {
-  Gc *gc = &L->domain->gc;
+NOINLINE void gc_note_interned_slow(Domain *d, String *s) {
+  Gc *gc = &d->gc;
   if (!GC_TRY_PUSH(&gc->new_interned, s)) gc->interned_lost = 1;
 }
 
@@ -31,8 +31,8 @@ void gc_resurrect_string(Domain *d, String *s) {
 }
 
 static void unlink_string(StringTable *table, String *s) {
-  String **link = string_bucket(table, string_bucket_index(table, s->hash));
-  while (*link != s) link = &(*link)->u.next;
+  StringLink *link = string_bucket(table, string_bucket_index(table, s->hash));
+  while (string_at(*link) != s) link = &string_at(*link)->u.next;
   *link = s->u.next;
   table->used--;
 }
@@ -42,8 +42,8 @@ static void prefetch_bucket(const StringTable *table, const String *s) {
   __builtin_prefetch(string_bucket(table, string_bucket_index(table, s->hash)), 1);
 }
 
-static void drop_young_in_bucket(StringTable *table, String **link) {
-  for (String *s; (s = *link) != NULL;) {
+static void drop_young_in_bucket(StringTable *table, StringLink *link) {
+  for (String *s; (s = string_at(*link)) != NULL;) {
     if (is_young(s)) {
       *link = s->u.next;
       table->used--;
@@ -73,15 +73,25 @@ void gc_drop_young_strings(Domain *d) {
   }
 }
 
-static void sweep_bucket(Domain *d, String **link) {
-  for (String *s; (s = *link) != NULL;) {
-    if (is_young(s) || is_marked(d, s)) {
-      link = &s->u.next;
-    } else {
-      *link = s->u.next;
-      d->strings.used--;
-    }
+static bool is_swept(const Domain *d, const String *s) { return !is_young(s) && !is_marked(d, s); }
+
+/* Chains are made anew only where there is something to remove. */
+static NOINLINE void remove_dead(Domain *d, StringLink *bucket) {
+  StringLink chain = string_chain_reversed(*bucket);
+  *bucket = 0;
+  for (String *s; (s = string_at(chain)) != NULL;) {
+    chain = s->u.next;
+    if (is_swept(d, s)) d->strings.used--;
+    else *bucket = string_chain(s, *bucket);
   }
+}
+
+ALWAYS_INLINE void sweep_bucket(Domain *d, StringLink *bucket) {
+  for (const String *s = string_at(*bucket); s != NULL; s = string_at(s->u.next))
+    if (unlikely(is_swept(d, s))) {
+      remove_dead(d, bucket);
+      return;
+    }
 }
 
 bool gc_sweep_strings(Domain *d, size_t work) {
@@ -89,7 +99,7 @@ bool gc_sweep_strings(Domain *d, size_t work) {
   uint32_t i = d->gc.sweep_bucket;
   size_t done = 0;
   for (; i < table->size && done < work; done += WORK_BUCKET) {
-    if (i + PREFETCH_AHEAD < table->size) __builtin_prefetch(*string_bucket(table, i + PREFETCH_AHEAD));
+    if (i + PREFETCH_AHEAD < table->size) __builtin_prefetch(string_at(*string_bucket(table, i + PREFETCH_AHEAD)));
     sweep_bucket(d, string_bucket(table, i++));
   }
   d->gc.slice_work += done;

@@ -256,8 +256,8 @@ static void look_at_upvalue(Verifier *v, const UpValue *uv) {
 static void look_at_string(Verifier *v, const String *s) {
   if (s->type != TYPE_SHORT_STRING) return;
   const StringTable *table = &v->d->strings;
-  const String *found = *string_bucket(table, string_bucket_index(table, s->hash));
-  while (found != NULL && found != s) found = found->u.next;
+  const String *found = string_at(*string_bucket(table, string_bucket_index(table, s->hash)));
+  while (found != NULL && found != s) found = string_at(found->u.next);
   RULE(v, found == s, "a short string is in the intern table", s);
 }
 
@@ -393,7 +393,11 @@ static void check_strings(Verifier *v) {
   const StringTable *table = &v->d->strings;
   uint32_t n = 0;
   for (uint32_t i = 0; i < table->size; i++) {
-    for (const String *s = *string_bucket(table, i); s != NULL; s = s->u.next, n++) {
+    StringLink link = *string_bucket(table, i);
+    for (const String *s; (s = string_at(link)) != NULL; n++) {
+      uint64_t filter = link >> STRING_ADDRESS_BITS, rest = s->u.next >> STRING_ADDRESS_BITS;
+      RULE(v, string_may_follow(link, s->hash) && (filter & rest) == rest, "a link knows what follows", s);
+      link = s->u.next;
       RULE(v, s->type == TYPE_SHORT_STRING, "the intern table holds short strings", s);
       RULE(v, string_bucket_index(table, s->hash) == i, "a string is in its chain", s);
       if (v->d->gc.phase != GC_PHASE_CLEAR && v->d->gc.phase != GC_PHASE_SWEEP_STRINGS) check_header(v, (const GCObject *)s);

@@ -157,6 +157,10 @@ ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) { o->v.gc = (GC
 
 #define SHORT_STRING_MAX 40 /* bytes; short strings are interned: equal means same address */
 
+/* A link in a chain of the intern table (str.c): a string's address and what is known of those
+ * that the chain has from there on. 0: the end. */
+typedef uint64_t StringLink;
+
 struct String {
   GCHEADER;
   uint8_t extra;     /* short: reserved-word number (0: none); long: 1 when `hash` is computed */
@@ -164,7 +168,7 @@ struct String {
   uint32_t hash;
   union {
     size_t long_len;  /* long strings */
-    String *next;     /* short strings: chain in the intern table */
+    StringLink next;  /* short strings: chain in the intern table */
   } u;
   char data[];       /* len bytes and a NUL */
 };

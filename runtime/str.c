@@ -7,6 +7,13 @@
  * is about to reclaim; a string that is found here while the collector holds it
  * for dead is brought back by gc_string_found before anyone sees it.
  *
+ * Strings are all over the heap, so that looking at one is a cache miss. Therefore each link of
+ * a chain, the bucket included, has a filter in the upper bits of the address: a bit of 16 for
+ * each string from there on, chosen by its hash. A string that is not there yet, most often a
+ * new one, is found missing by its bucket alone in 15 of 16 cases. As a link keeps what it was
+ * before its string was put in front, taking the newest string out leaves the filter exact; one
+ * from behind may leave a bit too many.
+ *
  * Longer strings are separate objects each time and hashed only when they are
  * used as a key (string_hash_long); until then `hash` holds the seed.
  *
@@ -99,12 +106,12 @@ static bool add_segment(StringTable *table) {
   uint32_t n = table->size >> STRING_SEGMENT_BITS;
   if (n >= table->directory) {
     uint32_t room = table->directory != 0 ? table->directory * 2 : 8;
-    String ***grown = realloc(table->segments, room * sizeof *grown);
+    StringLink **grown = realloc(table->segments, room * sizeof *grown);
     if (grown == NULL) return false;
     table->segments = grown;
     table->directory = room;
   }
-  table->segments[n] = calloc(STRING_SEGMENT, sizeof(String *));
+  table->segments[n] = calloc(STRING_SEGMENT, sizeof(StringLink));
   return table->segments[n] != NULL;
 }
 
@@ -122,32 +129,40 @@ void string_table_free(Domain *d) {
   *table = (StringTable){0};
 }
 
-/* Adds one bucket: half of the strings of the one it splits off from go there.
- * While the collector sweeps the table, bucket by bucket upwards, what moves
+StringLink string_chain_reversed(StringLink chain) {
+  StringLink reversed = 0;
+  for (String *s; (s = string_at(chain)) != NULL;) {
+    chain = s->u.next;
+    reversed = string_chain(s, reversed);
+  }
+  return reversed;
+}
+
+/* Adds one bucket: half of the strings of the one it splits off from go there; the newest
+ * stay the first. While the collector sweeps the table, bucket by bucket upwards, what moves
  * moves ahead of it. */
-static void split_bucket(StringTable *table) {
+static NOINLINE void split_bucket(StringTable *table) {
   if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(table)) return; /* longer chains, no harm */
   uint32_t added = table->size++;
   if (added > table->mask) table->mask = table->mask * 2 + 1;
-  String **from = string_bucket(table, added & table->mask >> 1), **to = string_bucket(table, added);
-  for (String *s; (s = *from) != NULL;) {
-    if ((s->hash & table->mask) != added) {
-      from = &s->u.next;
-      continue;
-    }
-    *from = s->u.next;
-    *to = s; /* keeps the order: the newest first */
-    to = &s->u.next;
-    s->u.next = NULL;
+  StringLink *from = string_bucket(table, added & table->mask >> 1), *to = string_bucket(table, added);
+  StringLink chain = string_chain_reversed(*from);
+  *from = *to = 0;
+  for (String *s; (s = string_at(chain)) != NULL;) {
+    StringLink *bucket = (s->hash & table->mask) == added ? to : from;
+    chain = s->u.next;
+    *bucket = string_chain(s, *bucket);
   }
 }
 
 static void merge_last_bucket(StringTable *table) {
   uint32_t last = table->size - 1;
-  String **link = string_bucket(table, last & table->mask >> 1);
-  while (*link != NULL) link = &(*link)->u.next;
-  *link = *string_bucket(table, last);
-  *string_bucket(table, last) = NULL;
+  StringLink *bucket = string_bucket(table, last & table->mask >> 1), chain = *string_bucket(table, last);
+  for (String *s; (s = string_at(chain)) != NULL;) {
+    chain = s->u.next;
+    *bucket = string_chain(s, *bucket);
+  }
+  *string_bucket(table, last) = 0;
   if ((last & (STRING_SEGMENT - 1)) == 0) free(table->segments[last >> STRING_SEGMENT_BITS]);
   table->size = last;
   if (last == table->mask / 2 + 1) table->mask >>= 1;
@@ -167,34 +182,85 @@ ALWAYS_INLINE size_t string_object_size(size_t len) {
   return (offsetof(String, data) + len + 1 + 7) & ~(size_t)7;
 }
 
-static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash) {
-  String *s = heap_alloc(L, string_object_size(len));
+/* Looks at the bytes as hash_bytes does. */
+ALWAYS_INLINE bool same_bytes(const char *a, const char *b, size_t len) {
+  if (len >= 8) {
+    const char *last = a + len - 8;
+    for (; a < last; a += 8, b += 8)
+      if (load_64(a) != load_64(b)) return false;
+    return load_64(last) == load_64(b + (last - a));
+  }
+  if (len >= 4) return load_32(a) == load_32(b) && load_32(a + len - 4) == load_32(b + len - 4);
+  return len == 0 || (a[0] == b[0] && a[len >> 1] == b[len >> 1] && a[len - 1] == b[len - 1]);
+}
+
+ALWAYS_INLINE void copy_bytes(char *to, const char *from, size_t len) {
+  if (len >= 8) {
+    char *last = to + len - 8;
+    uint64_t end = load_64(from + len - 8);
+    for (; to < last; to += 8, from += 8) memcpy(to, from, 8);
+    memcpy(last, &end, 8);
+  } else if (len >= 4) {
+    memcpy(to + len - 4, from + len - 4, 4);
+    memcpy(to, from, 4);
+  } else if (len > 0) {
+    to[0] = from[0];
+    to[len >> 1] = from[len >> 1];
+    to[len - 1] = from[len - 1];
+  }
+}
+
+ALWAYS_INLINE String *add_interned(lua_State *L, String *s, const char *bytes, size_t len, uint32_t hash, StringLink *bucket) {
+  Domain *d = L->domain;
   object_init(L, (GCObject *)s, TYPE_SHORT_STRING);
   s->extra = 0;
   s->short_len = (uint8_t)len;
   s->hash = hash;
-  memcpy(s->data, bytes, len);
+  copy_bytes(s->data, bytes, len);
   s->data[len] = '\0';
+  *bucket = string_chain(s, *bucket);
+  d->strings.used++;
+  gc_note_interned(d, s);
+  return s;
+}
+
+static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t len, uint32_t hash) {
+  String *s = heap_alloc(L, string_object_size(len));
   StringTable *table = &L->domain->strings;
   if (INTERN_IS_FULL(table) && table->size < INTERN_MAX_BUCKETS) split_bucket(table);
-  String **bucket = string_bucket(table, string_bucket_index(table, hash));
-  s->u.next = *bucket;
-  *bucket = s;
-  table->used++;
-  gc_note_interned(L, s);
-  return s;
+  return add_interned(L, s, bytes, len, hash, string_bucket(table, string_bucket_index(table, hash)));
+}
+
+/* Where there is room for everything, no other function is called: that saves a third. */
+static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash, StringLink *bucket) {
+  Domain *d = L->domain;
+  size_t size = string_object_size(len);
+  bool room = size <= (size_t)(d->heap.limit - d->heap.cursor) && !INTERN_IS_FULL(&d->strings) && gc_interned_has_room(d);
+  if (unlikely(!room)) return intern_new_slow(L, bytes, len, hash);
+  String *s = (String *)d->heap.cursor;
+  d->heap.cursor += size;
+  return add_interned(L, s, bytes, len, hash, bucket);
+}
+
+static NOINLINE String *intern_in_chain(lua_State *L, const char *bytes, size_t len, uint32_t hash, StringLink *bucket) {
+  StringLink link = *bucket;
+  do {
+    String *s = string_at(link);
+    if (s->hash == hash && s->short_len == len && same_bytes(s->data, bytes, len)) {
+      gc_string_found(L->domain, s);
+      return s;
+    }
+    link = s->u.next;
+  } while (string_may_follow(link, hash));
+  return intern_new(L, bytes, len, hash, bucket);
 }
 
 static String *intern(lua_State *L, const char *bytes, size_t len) {
   Domain *d = L->domain;
   uint32_t hash = hash_bytes(bytes, len, d->seed);
-  for (String *s = *string_bucket(&d->strings, string_bucket_index(&d->strings, hash)); s != NULL; s = s->u.next) {
-    if (s->hash == hash && s->short_len == len && memcmp(s->data, bytes, len) == 0) {
-      gc_string_found(d, s);
-      return s;
-    }
-  }
-  return intern_new(L, bytes, len, hash);
+  StringLink *bucket = string_bucket(&d->strings, string_bucket_index(&d->strings, hash));
+  if (string_may_follow(*bucket, hash)) return intern_in_chain(L, bytes, len, hash, bucket);
+  return intern_new(L, bytes, len, hash, bucket);
 }
 
 /* ---- making strings --------------------------------------------------------- */

@@ -15,6 +15,8 @@ int string_compare(const String *a, const String *b); /* strcoll order, embedded
 String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void string_table_init(lua_State *L);
 void string_table_free(Domain *d);
+/* A chain in the opposite order. */
+StringLink string_chain_reversed(StringLink chain);
 /* Takes up to `most` buckets away when the table is far larger than its use; true
  * when it is not any more. */
 bool string_table_trim(Domain *d, uint32_t most);
