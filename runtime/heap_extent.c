@@ -35,6 +35,7 @@
 #define GRANULE ((size_t)1 << GRANULE_SHIFT)
 #define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE)) /* of the largest; those that others lack are in use */
 #define WORDS (GRANULES / 64)
+#define WORDS_OF(e) ((e)->granules / 64) /* those that others have, too, are of granules that it has */
 #define PAGE ((size_t)4096)
 #define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
 #define TRIM_AT_ONCE ((size_t)1 << 20)
@@ -251,7 +252,7 @@ static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t 
 static void note_idle(const Heap *h, Extent *e) {
   if (e->period == h->idle_mark) return;
   e->period = h->idle_mark;
-  for (uint32_t w = 0; w < WORDS; w++) e->idle[w] = e->touched[w] & ~e->used[w];
+  for (uint32_t w = 0; w < WORDS_OF(e); w++) e->idle[w] = e->touched[w] & ~e->used[w];
 }
 
 size_t extent_trim(Heap *h, bool now) {
@@ -265,9 +266,9 @@ size_t extent_trim(Heap *h, bool now) {
   if (ripe && e->trimmed < GRANULES) return done;
   e->trimmed = 0;
   note_idle(h, e);
-  bool touched = false;
-  for (uint32_t w = 1; w < WORDS && !touched; w++) touched = e->touched[w] != 0; /* word 0: the first granules */
-  if (e->free == e->granules - FIRST && !touched) {
+  bool empty = e->free == e->granules - FIRST;
+  for (uint32_t w = 1; empty && w < WORDS_OF(e); w++) empty = e->touched[w] == 0; /* word 0: the first granules */
+  if (empty) {
     unlink_extent(h, h->trim_extent);
     mapping_unmap(e, extent_bytes(e));
   } else {
