@@ -55,6 +55,7 @@
 #define GOAL_STEADY 0.375
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
+#define LEAST_STEP ((size_t)2 << 10)       /* work of the cycle in a step that the program asks for */
 
 static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
 
@@ -198,8 +199,11 @@ size_t gc_pace_slice(Domain *d) {
   return work;
 }
 
+/* Of collectgarbage("step", kib). For 0, in generational mode, where the minor collection is the
+ * step, it is little. */
 size_t gc_pace_step(const Domain *d, size_t kib) {
-  return kib > 0 ? percent(kib << 10, d->gc.stepmul) : least_slice(&d->gc);
+  if (kib > 0) return percent(kib << 10, d->gc.stepmul);
+  return d->gc.mode == GC_MODE_GENERATIONAL ? LEAST_STEP : least_slice(&d->gc);
 }
 
 /* ---- when ---------------------------------------------------------------------------- */
