@@ -213,6 +213,7 @@ typedef struct Gc {
   size_t due;           /* work that growth has made due and slices have not done yet */
   size_t live_at_begin; /* heap.live_bytes when this cycle began */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
+  size_t marked_strings; /* short ones, by it and, while it goes on, by minor collections */
   /* Bytes in lines, for heap.live_bytes: of objects promoted by this minor collection
    * [0] and of those marked by this major cycle [1], those promoted since it
    * began included; and of their parts. */

@@ -74,7 +74,10 @@ void gc_promote(Domain *d, GCObject *o) {
   o->gc = (uint8_t)((o->gc & ~(GC_YOUNG | GC_MARK)) | GC_CLEAN | d->gc.mark_sense);
   switch (o->type) {
     case LUA_TTABLE: promote_small(d, o, sizeof(Table)); break;
-    case TYPE_SHORT_STRING: promote_small(d, o, string_bytes((String *)o)); return;
+    case TYPE_SHORT_STRING:
+      promote_small(d, o, string_bytes((String *)o));
+      d->gc.marked_strings++;
+      return;
     case TYPE_LUA_CLOSURE: {
       size_t size = sizeof(LuaClosure) + ((LuaClosure *)o)->nupvalues * sizeof(UpValue *);
       if (MOST_CLOSURE > HEAP_SMALL_MAX && heap_is_large(size)) { /* in stress builds */

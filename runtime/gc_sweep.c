@@ -146,8 +146,19 @@ void gc_large_part_moving(Domain *d, LargeHeader *large) { skip_large(d, large);
 
 /* ---- blocks ----------------------------------------------------------------------- */
 
+/* All short strings are marked or young: none is dead. */
+static bool no_string_died(const Gc *gc, const StringTable *table) {
+  bool none = !gc->interned_lost && gc->marked_strings + gc->new_interned.n == table->used;
+#ifdef SAROS_DEBUG
+  for (uint32_t i = 0; none && i < table->size; i++)
+    for (const String *s = string_at(*string_bucket(table, i)); s != NULL; s = string_at(s->u.next))
+      rt_assert(is_young(s) || ((s->gc ^ gc->mark_sense) & GC_MARK) == 0);
+#endif
+  return none;
+}
+
 void gc_start_sweeping(Domain *d) {
-  d->gc.sweep_bucket = 0;
+  d->gc.sweep_bucket = no_string_died(&d->gc, &d->strings) ? d->strings.size : 0;
   d->gc.sweep_large = d->heap.large_old.next;
   d->gc.sweep_chunk = d->heap.chunks;
   d->gc.sweep_block = 1;
