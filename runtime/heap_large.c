@@ -17,8 +17,8 @@
  *               allocated at each huge allocation, so that the dying never
  *               outgrow the living. A mapping of an object (a string, a userdata), whose
  *               memory need not be zero, is kept for the next use if it is not too big
- *               (mappings.h); a smaller one is made larger for a string that grows by
- *               concatenation. One that is dying is used if it has the right size:
+ *               (mappings.h), and cut or made larger where strings grow by concatenation.
+ *               One that is dying is used if it has the right size:
  *               messages of large strings touch the same pages again.
  *
  * The trailing bytes of the last page are kept zero: they become data when it grows.
@@ -77,25 +77,12 @@ static LargeHeader *set_up_mapped(LargeHeader *large, size_t mapped, bool zeroed
   return large;
 }
 
-static void *remap(void *p, size_t old, size_t size) {
-  if (old == size) return p;
-  void *moved = mremap(p, old, size, MREMAP_MAYMOVE);
-  return moved != MAP_FAILED ? moved : NULL;
-}
-
-/* One that is at least half as large, made larger: its pages need not be touched anew. */
-static LargeHeader *take_smaller(size_t least) {
-  size_t mapped = 0;
-  void *p = mapping_take(least / 2, least, PAGE_ALIGN, &mapped), *grown = p != NULL ? remap(p, mapped, least) : NULL;
-  if (p != NULL && grown == NULL) mapping_unmap(p, mapped);
-  return set_up_mapped(grown, least, false);
-}
-
-/* One that was used before, at most a quarter too large; NULL: none. */
+/* One that was used before, at most a quarter too large, or made to fit; NULL: none. */
 static LargeHeader *take_mapped(size_t size) {
   size_t least = mapping_of(size), mapped = 0;
-  void *p = mapping_take(least, least + least / 4, PAGE_ALIGN, &mapped);
-  return p != NULL ? set_up_mapped(p, mapped, false) : take_smaller(least);
+  LargeHeader *large = mapping_take(least, least + least / 4, PAGE_ALIGN, &mapped);
+  if (large == NULL && (large = mapping_adapt(least)) != NULL) mapped = least;
+  return set_up_mapped(large, mapped, false);
 }
 
 static LargeHeader *new_mapped(size_t size) {
@@ -350,6 +337,12 @@ static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
   moved->zeroed = zeroed;
   free_medium(h, large);
   return moved;
+}
+
+static void *remap(void *p, size_t old, size_t size) {
+  if (old == size) return p;
+  void *moved = mremap(p, old, size, MREMAP_MAYMOVE);
+  return moved != MAP_FAILED ? moved : NULL;
 }
 
 /* What is cut off, as far as it stays mapped, is made zero again. */

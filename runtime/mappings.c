@@ -12,6 +12,7 @@
 
 #define KEPT_MAX 128
 #define KEPT_NS UINT64_C(1000000000)
+#define ADAPT_FROM 2 /* times what is wanted that is kept, when the size of one is changed */
 
 typedef struct Kept {
   void *mapping;
@@ -133,6 +134,30 @@ void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
   set_accessible(&k, true);
   *size = k.size;
   return k.mapping;
+}
+
+/* How many bytes must be mapped, or unmapped, to make it so large. */
+static size_t difference(const Kept *k, size_t size) { return k->size < size ? size - k->size : k->size - size; }
+
+static bool take_nearest(size_t wanted, Kept *k) {
+  mapping_lock();
+  uint32_t nearest = 0;
+  for (uint32_t i = 1; i < kept.n; i++)
+    if (difference(&kept.items[i], wanted) <= difference(&kept.items[nearest], wanted)) nearest = i;
+  bool found = kept.bytes >= ADAPT_FROM * wanted && kept.items[nearest].size >= wanted / 2;
+  if (found) *k = remove_locked(nearest);
+  mapping_unlock();
+  return found;
+}
+
+void *mapping_adapt(size_t size) {
+  Kept k;
+  if (!take_nearest(size, &k)) return NULL;
+  set_accessible(&k, true);
+  void *p = k.size == size ? k.mapping : mremap(k.mapping, k.size, size, MREMAP_MAYMOVE);
+  if (p != MAP_FAILED) return p;
+  mapping_unmap(k.mapping, k.size);
+  return NULL;
 }
 
 static bool keep(Kept k) {

@@ -27,6 +27,9 @@ void *mapping_new(size_t size, size_t align);
 /* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
  * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
+/* A kept mapping made so large, or NULL: where much is kept and none fits. Strings that grow piece
+ * by piece touch little fresh memory then. What it had first it still has, more or less of it. */
+void *mapping_adapt(size_t size);
 /* Keeps it, or unmaps it if it is bigger than all that is kept may be. */
 void mapping_give(void *mapping, size_t size);
 void mapping_unmap(void *mapping, size_t size);

@@ -52,6 +52,33 @@ static void the_last_given_is_taken_first(void **state) {
   mapping_unmap(b, 3 * UNIT);
 }
 
+/* Both ways, the nearest in size, and only where much is kept. */
+static void one_is_made_to_fit(void **state) {
+  (void)state;
+  size_t size;
+  char *small = mapping_new(8 * UNIT, 1), *large = mapping_new(16 * UNIT, 1);
+  memset(small, 's', 8 * UNIT);
+  memset(large, 'l', 16 * UNIT);
+  mapping_give(small, 8 * UNIT);
+  assert_null(mapping_adapt(9 * UNIT)); /* too little is kept */
+  mapping_give(large, 16 * UNIT);
+  assert_null(mapping_adapt(13 * UNIT));
+  char *grown = mapping_adapt(9 * UNIT);
+  assert_non_null(grown);
+  assert_int_equal(grown[0], 's');
+  memset(grown, 'g', 9 * UNIT);
+  assert_int_equal(mapping_kept(), 16 * UNIT);
+  char *cut = mapping_adapt(5 * UNIT);
+  assert_non_null(cut);
+  assert_int_equal(cut[5 * UNIT - 1], 'l');
+  assert_int_equal(mapping_kept(), 0);
+  mapping_give(cut, 5 * UNIT);
+  assert_ptr_equal(mapping_take(5 * UNIT, 5 * UNIT, 1, &size), cut);
+  mapping_give(grown, 9 * UNIT);
+  mapping_give(cut, 5 * UNIT);
+  assert_null(mapping_adapt(19 * UNIT)); /* all are far too small */
+}
+
 static void only_what_fits_is_taken(void **state) {
   (void)state;
   size_t size;
@@ -128,8 +155,9 @@ static void threads_share_them(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_teardown(f, tear_down)
   const struct CMUnitTest tests[] = {
-    TEST(fresh_ones_are_zero_and_aligned), TEST(the_last_given_is_taken_first), TEST(only_what_fits_is_taken),
-    TEST(what_is_kept_is_bounded), TEST(what_is_not_used_goes), TEST(threads_share_them),
+    TEST(fresh_ones_are_zero_and_aligned), TEST(the_last_given_is_taken_first),
+    TEST(one_is_made_to_fit), TEST(only_what_fits_is_taken), TEST(what_is_kept_is_bounded),
+    TEST(what_is_not_used_goes), TEST(threads_share_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
