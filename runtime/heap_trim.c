@@ -112,9 +112,11 @@ static size_t trim_chunk(Heap *h, bool now) {
   return done + TRIM_LOOK;
 }
 
-/* Memory in extents is kept as long as it is no more than in blocks. */
+/* Memory in extents is kept as long as it is no more than in blocks, or not nearly all that they
+ * have: what was in use until now is likely to be used again. */
 static bool has_many_extents(const Heap *h) {
-  return h->extent_idle > (2 * (size_t)h->trim_keep + PATIENCE_BLOCKS) << HEAP_BLOCK_SHIFT;
+  size_t most = (2 * (size_t)h->trim_keep + PATIENCE_BLOCKS) << HEAP_BLOCK_SHIFT;
+  return h->extent_idle > most && h->extent_idle > h->extent_bytes / 4 * 3;
 }
 
 void heap_trim_parts(Heap *h) {
