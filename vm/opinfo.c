@@ -24,6 +24,14 @@ const OpInfo op_info[OP_COUNT] = {
 #undef OP
 };
 
+const uint8_t op_walk[OP_COUNT] = {
+#define OP(name, format, flags, uses, sets, text) \
+  (((flags) & X) ? OPWALK_AUX : 0) | ((sets) == RA ? OPWALK_RA : 0) | \
+  (((sets) & ~(uint32_t)RA) != 0 || ((flags) & O) ? OPWALK_MORE : 0),
+#include "opcodes.def"
+#undef OP
+};
+
 /* What a run's length is when it is open, or comes out negative. */
 static RegisterRun run(Instruction i, int first, int n, int top) {
   bool open = (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;

@@ -29,6 +29,14 @@ typedef struct OpInfo {
 
 extern const OpInfo op_info[OP_COUNT];
 
+/* What a walk through code for the writes of a register looks at, in a byte. */
+enum {
+  OPWALK_AUX = 1,  /* two words */
+  OPWALK_RA = 2,   /* of all registers, it sets R[A] alone */
+  OPWALK_MORE = 4  /* it sets others, or may change those of a call */
+};
+extern const uint8_t op_walk[OP_COUNT];
+
 /* Registers that follow each other. */
 typedef struct RegisterRun {
   int first, n;

@@ -15,7 +15,7 @@
 
 /* ---- which instruction set a register ------------------------------------------ */
 
-static bool sets_register(Instruction i, int reg) {
+static NOINLINE bool sets_among_others(Instruction i, int reg) {
   RegisterRun runs[MOST_RUNS];
   int loses_from = op_loses_from(i), n = op_registers(i, op_info[INS_OP(i)].sets, 0, runs);
   if (loses_from >= 0 && reg >= loses_from) return true; /* a call may have changed all above */
@@ -24,18 +24,27 @@ static bool sets_register(Instruction i, int reg) {
   return false;
 }
 
-/* The start of the instruction that the word pc belongs to. */
+ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
+  uint8_t walk = op_walk[INS_OP(i)];
+  return ((walk & OPWALK_RA) && (int)INS_A(i) == reg) || (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
+}
+
+/* The start of the instruction that the word pc belongs to. Behind a word that does not look like
+ * the first of two, whatever it is, an instruction begins. */
 static int instruction_start(const Prototype *p, int pc) {
-  int start = 0;
-  for (int next = 0; next <= pc; next += op_length(INS_OP(p->code[next]))) start = next;
+  int next = pc, start;
+  while (next > 0 && op_length(INS_OP(p->code[next - 1])) > 1) next--;
+  for (start = next; next <= pc; next += op_length(INS_OP(p->code[next]))) start = next;
   return start;
 }
 
 /* The instruction before pc that set the register, or -1 if that is not certain. */
 static int find_setter(const Prototype *p, int pc, int reg) {
   int setter = -1, skipped_until = 0; /* code before it may have been jumped over */
-  for (int at = 0; at < pc; at += op_length(INS_OP(p->code[at]))) {
+  for (int at = 0, next; at < pc; at = next) {
     Instruction i = p->code[at];
+    next = at + 1;
+    if (op_walk[INS_OP(i)] & OPWALK_AUX) next++;
     if (INS_OP(i) == OP_JMP) {
       int target = at + 1 + INS_sJ(i);
       if (target <= pc && target > skipped_until) skipped_until = target;
