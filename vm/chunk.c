@@ -45,7 +45,7 @@
 #define MAX_NESTING 200
 
 /* FNV-1a over the names, formats and operands of all instructions. */
-static uint32_t instruction_fingerprint(void) {
+static uint32_t make_fingerprint(void) {
   uint32_t hash = 0x811c9dc5u;
   for (int op = 0; op < OP_COUNT; op++) {
     for (const char *s = op_info[op].name; *s; s++) hash = (hash ^ (unsigned char)*s) * 0x01000193u;
@@ -53,6 +53,13 @@ static uint32_t instruction_fingerprint(void) {
     hash = (hash ^ op_info[op].uses) * 0x01000193u;
     hash = (hash ^ op_info[op].sets) * 0x01000193u;
   }
+  return hash;
+}
+
+static uint32_t instruction_fingerprint(void) {
+  static uint32_t made; /* 0: not yet */
+  uint32_t hash = __atomic_load_n(&made, __ATOMIC_RELAXED); /* it is the same whoever makes it */
+  if (hash == 0) __atomic_store_n(&made, hash = make_fingerprint(), __ATOMIC_RELAXED);
   return hash;
 }
 
