@@ -355,13 +355,36 @@ int64_t number_int_mod(lua_State *L, int64_t a, int64_t b) {
 }
 
 /* The remainder has the sign of b; fmod's has that of a. */
+#define MANTISSA_BITS 52
+#define LEAST_EXPONENT 64 /* biased, of a divisor: the rest is no subnormal number */
+
+/* fmod, by divisions of integers: a and b are multiples of the last bit of b's mantissa, which
+ * takes 11 bits of the quotient at a time (fmod of glibc 2.36 one). */
+static double float_rest(double a, double b) {
+  uint64_t x, y;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  int ex = (int)(x >> MANTISSA_BITS & 0x7ff), ey = (int)(y >> MANTISSA_BITS & 0x7ff);
+  if (ex == 0x7ff || ey == 0x7ff || ey < LEAST_EXPONENT) return fmod(a, b);
+  if (ex < ey) return a;
+  const uint64_t one = UINT64_C(1) << MANTISSA_BITS;
+  uint64_t mx = (x & (one - 1)) | one, my = (y & (one - 1)) | one;
+  int shift = ex - ey;
+  for (; shift > 11; shift -= 11) mx = (mx << 11) % my;
+  mx = (mx << shift) % my;
+  uint64_t unit = (uint64_t)(ey - MANTISSA_BITS) << MANTISSA_BITS; /* of that last bit */
+  double last;
+  memcpy(&last, &unit, sizeof last);
+  return copysign((double)mx * last, a);
+}
+
 double number_float_mod(double a, double b) {
   double rest;
   if (fabs(a) < (double)EXACT_LIMIT && fabs(b) < (double)EXACT_LIMIT && b != 0 && (double)(int64_t)a == a &&
       (double)(int64_t)b == b)
     rest = copysign((double)((int64_t)a % (int64_t)b), a); /* integral floats: much faster than fmod */
   else
-    rest = fmod(a, b);
+    rest = float_rest(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
