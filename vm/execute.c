@@ -273,6 +273,12 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   return before ^ after;
 }
 
+/* A number that is an integer or equal to one, for a bit operation. */
+static NOINLINE bool integral(const TValue *o, int64_t *i) {
+  if (is_int(o)) *i = o->v.i;
+  return is_int(o) || (is_float(o) && number_float_to_int(o->v.n, i, FLOAT_EXACT));
+}
+
 /* Of a generic loop that wants more than the two values there are. */
 static NOINLINE void clear_more_variables(TValue *ra, int wanted) {
   for (int i = 3; i <= wanted; i++) set_nil(ra + 3 + i);
@@ -474,7 +480,9 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define BITWISE(name, c, expr, luaop, prepare) \
   { \
     const TValue *x = RB, *y = (c); \
-    if (likely(is_int(x) && is_int(y))) { int64_t a = x->v.i, b = y->v.i; set_int(RA, (expr)); NEXT; } \
+    int64_t a, b; \
+    if (likely(is_int(x) && is_int(y))) { a = x->v.i; b = y->v.i; set_int(RA, (expr)); NEXT; } \
+    if (integral(x, &a) && integral(y, &b)) { set_int(RA, (expr)); NEXT; } \
     WITH_META(prepare(L, luaop, x, y, RA)); \
     NEXT; \
   }
@@ -830,7 +838,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(BNOT): {
     const TValue *x = RB;
+    int64_t a;
     if (likely(is_int(x))) { set_int(RA, ~x->v.i); NEXT; }
+    if (integral(x, &a)) { set_int(RA, ~a); NEXT; }
     WITH_META(meta_prepare_arith(L, LUA_OPBNOT, x, x, RA));
     NEXT;
   }
