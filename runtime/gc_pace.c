@@ -14,11 +14,10 @@
  *              if that is more; p is `major_mul` in generational mode, `pause` - 100 in
  *              incremental mode. This bounds the memory of every program in both modes. The
  *              goal is a part of the way that depends on how much of what was promoted since the
- *              cycle before has died: where the heap only grows a cycle finds nothing, and
- *              what counts is that it ends in time (GOAL_GROWING); where the new replaces
- *              the old the peak is as high as the goal (GOAL_STEADY). The cycle begins soon
- *              where the heap grows, so that the work is spread evenly, and half-way to the goal
- *              where much dies, so that it finds more.
+ *              cycle before has died: where the heap only grows a cycle finds nothing, so in a
+ *              large one the work is spread over as much of the growth as there is; where the
+ *              new replaces the old, or will when a small heap has grown up, the peak is as high
+ *              as the goal.
  *   allocated  bytes ever allocated, in incremental mode only: a cycle begins when p
  *              percent of L have been allocated since the last one, and is to end after
  *              as much again, so that what is dead is found, and finalized, even when
@@ -49,10 +48,13 @@
 #define LEAST_GROWTH ((size_t)4 << 20)     /* old bytes that a small heap may grow by */
 #define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
 /* Parts of the growth that is allowed, where nothing of what is promoted dies and where all does. */
-#define BEGIN_GROWING 0.125
-#define GOAL_GROWING 0.875
-#define BEGIN_STEADY 0.1875
-#define GOAL_STEADY 0.375
+#define BEGIN_PART 0.125
+#define GOAL_STEADY_SMALL 0.25
+#define GOAL_STEADY_LARGE 0.375
+#define GOAL_GROWING_SMALL 0.5
+#define GOAL_GROWING_LARGE 0.875
+#define SMALL_HEAP ((double)(8 << 20))  /* bytes of live objects: they are in the cache, a cycle takes a few ms */
+#define LARGE_HEAP ((double)(32 << 20)) /* it takes as long as the 100 ms over which the program is to have its share */
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
 #define LEAST_STEP ((size_t)2 << 10)       /* work of the cycle in a step that the program asks for */
@@ -68,8 +70,14 @@ static void set_goal(GcGoal *g, size_t threshold, size_t goal) {
   g->goal = goal;
 }
 
-static size_t part_of(size_t growth, double death_rate, double growing, double steady) {
-  return (size_t)((double)growth * (growing + (steady - growing) * death_rate));
+static double between(double from, double to, double part) { return from + (to - from) * part; }
+
+/* The part of the growth by which a cycle is to have ended. */
+static double goal_part(const Gc *gc) {
+  double large = ((double)gc->live_bytes - SMALL_HEAP) / (LARGE_HEAP - SMALL_HEAP);
+  large = large < 0 ? 0 : large > 1 ? 1 : large;
+  return between(between(GOAL_GROWING_SMALL, GOAL_GROWING_LARGE, large), between(GOAL_STEADY_SMALL, GOAL_STEADY_LARGE, large),
+                 gc->death_rate);
 }
 
 /* What was promoted while the cycle went on may be dead by now: the share of it that is likely to
@@ -82,8 +90,8 @@ void gc_pace_set_goals(Domain *d) {
   size_t growth = sure > gc->unsure_bytes + sure / 2 ? sure - gc->unsure_bytes : sure / 2;
   if (room < LEAST_ROOM) room = LEAST_ROOM;
   if (growth < LEAST_GROWTH) growth = LEAST_GROWTH;
-  set_goal(&gc->by_old, gc->by_old.base + part_of(growth, gc->death_rate, BEGIN_GROWING, BEGIN_STEADY),
-           gc->by_old.base + part_of(growth, gc->death_rate, GOAL_GROWING, GOAL_STEADY));
+  set_goal(&gc->by_old, gc->by_old.base + (size_t)((double)growth * BEGIN_PART),
+           gc->by_old.base + (size_t)((double)growth * goal_part(gc)));
   gc->most_old = gc->by_old.base + growth;
   if (generational) set_goal(&gc->by_allocated, SIZE_MAX, SIZE_MAX);
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
