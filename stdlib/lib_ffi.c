@@ -439,17 +439,15 @@ static void make_weak_keys(lua_State *L, Table *t) {
 }
 
 /* The domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is closed
- * after the last finalizer, which may call a callback. */
+ * after the last finalizer, which may call a callback. It is nobody's until it is complete: an
+ * allocation may fail at any point. */
 static Ffi *make_ffi(lua_State *L) {
   Ffi *ffi = lua_newuserdatauv(L, sizeof *ffi, 1);
   memset(ffi, 0, sizeof *ffi);
   lua_newtable(L);
   ffi->kept = as_table(L->top - 1);
   lua_setiuservalue(L, -2, 1);
-  lua_setfield(L, LUA_REGISTRYINDEX, REGISTRY_KEY);
   ffi->domain = L->domain;
-  L->domain->hooks.close_ffi = close_ffi;
-  L->domain->hooks.ffi = ffi;
   Table **tables[] = {&ffi->names, &ffi->tags, &ffi->parsed, &ffi->objects, &ffi->finalizers, &ffi->callbacks,
                       &ffi->functions, &ffi->shared, &ffi->cdata_metatable, &ffi->ctype_metatable};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) *tables[i] = kept_table(L, ffi);
@@ -458,6 +456,9 @@ static Ffi *make_ffi(lua_State *L) {
   cparser_open(L, ffi);
   cdata_open(L, ffi);
   open_ctypes(L, ffi);
+  lua_setfield(L, LUA_REGISTRYINDEX, REGISTRY_KEY);
+  L->domain->hooks.close_ffi = close_ffi;
+  L->domain->hooks.ffi = ffi;
   return ffi;
 }
 
