@@ -8,7 +8,7 @@
 # Seeds count up from --seed (default: the time). It ends after so many seconds, seeds or
 # failures. Each seed is run in one of these ways, in turn:
 #   plain     gc_program.lua, compared with lua5.4 where there is one (LUA_REFERENCE)
-#   verify    gc_program.lua with SAROS_VERIFY=1, in half the size
+#   verify    gc_program.lua with SAROS_VERIFY=1, in half the size, with at most 2000 steps asked for by hooks
 #   record    gc_program.lua, recorded: no step of the collector does more work than
 #             doc/COLLECTOR.md says (`Bound of pause_work`)
 #   domains   gc_domains.lua: large messages between domains
@@ -83,7 +83,7 @@ one_plain() {
 }
 
 one_verify() {
-  GC_FUZZ_SCALE=$(awk -v s="$scale" 'BEGIN { print s / 2 }') guest "$1" verify gc_program.lua SAROS_VERIFY=1
+  GC_FUZZ_SCALE=$(awk -v s="$scale" 'BEGIN { print s / 2 }') guest "$1" verify gc_program.lua SAROS_VERIFY=1 GC_FUZZ_STEPS=2000
 }
 
 one_record() {

@@ -11,7 +11,8 @@
 --
 -- In the environment: GC_FUZZ_SCALE (1) multiplies all sizes; GC_FUZZ_SKIP=NAME,NAME leaves out
 -- operations, GC_FUZZ_ONLY keeps only those; GC_FUZZ_KIND=repeated (graph, mixed, work) is the
--- kind of program; GC_FUZZ_MEMORY=0 checks no memory;
+-- kind of program; GC_FUZZ_MEMORY=0 checks no memory; GC_FUZZ_STEPS is how many steps of the
+-- collector hooks may ask for (where each costs a look at the whole heap);
 -- GC_FUZZ_TRACE=1 prints each operation.
 --
 -- What memory is checked for, where the settings of the collector are the default ones:
@@ -68,8 +69,16 @@ local odd_calls = {
   function() assert(collectgarbage("isrunning") == not stopped) end,
 }
 
+local steps_left = tonumber(os.getenv("GC_FUZZ_STEPS") or math.huge)
+
+local function hooked()
+  if steps_left <= 0 then return end
+  steps_left = steps_left - 1
+  collectgarbage("step")
+end
+
 local function with_hook(act, ...)
-  debug.sethook(function() collectgarbage("step") end, draw.one_of { "", "c", "r", "l", "cr" }, draw.size(2000) + 20)
+  debug.sethook(hooked, draw.one_of { "", "c", "r", "l", "cr" }, draw.size(2000) + 20)
   local results = table.pack(pcall(act, ...))
   debug.sethook()
   if not results[1] then error(results[2], 0) end
