@@ -1,4 +1,5 @@
 /* vm/api_state.c: C API: the collector, warnings and other things of the whole state. */
+#include <limits.h>
 #include "api.h"
 
 #include "call.h"
@@ -45,7 +46,7 @@ static int control_collector(lua_State *L, int what, va_list args) {
     case LUA_GCSTOP: gc_stop(d); return 0;
     case LUA_GCRESTART: gc_restart(d); return 0;
     case LUA_GCCOLLECT: gc_full(L); return 0;
-    case LUA_GCCOUNT: return (int)(gc_count(d) >> 10);
+    case LUA_GCCOUNT: return gc_count(d) >> 10 < INT_MAX ? (int)(gc_count(d) >> 10) : INT_MAX;
     case LUA_GCCOUNTB: return (int)(gc_count(d) & 0x3ff);
     case LUA_GCSTEP: {
       int kib = va_arg(args, int);
