@@ -146,14 +146,40 @@ static void reach(Verifier *v, const void *object) {
   }
 }
 
+static bool in_ranges(const GcWeakRanges *list, const GCObject *o) {
+  for (size_t i = 0; i < list->n; i++)
+    if ((const GCObject *)list->items[i].table == o) return true;
+  return false;
+}
+
+static bool in_lists(const GcWeakLists *lists, const GCObject *o) {
+  return in_ranges(&lists->values, o) || in_ranges(&lists->ephemerons, o) || in_ranges(&lists->all, o);
+}
+
+/* A table that was weak when a trace came to it may be strong by now. What was noted of it then
+ * is settled, or cleared, all the same at the end of the trace. */
+static bool was_weak_minor(const Gc *gc, const GCObject *o) {
+  return o != NULL && o->type == LUA_TTABLE && gc->minor_begun && in_lists(&gc->minor_weak, o);
+}
+
+static bool was_weak_major(const Gc *gc, const GCObject *o) {
+  if (o == NULL || o->type != LUA_TTABLE) return false;
+  if ((((const Table *)o)->state & TABLE_CLEARING) || in_lists(&gc->noted_weak, o)) return true;
+  for (size_t i = 0; i < gc->weak_left.entries.n; i++)
+    if ((const GCObject *)gc->weak_left.entries.items[i].table == o) return true;
+  return in_ranges(&gc->weak_left.values, o);
+}
+
 /* A strong reference of the object being looked at. */
 static void refer(Verifier *v, const void *object) {
   const GCObject *o = object;
   if (o == NULL) return;
   reach(v, o);
-  if (v->parent_clean) RULE(v, !is_young(o), "a clean object refers to no young one", o);
+  const Gc *gc = &v->d->gc;
+  if (v->parent_clean)
+    RULE(v, !is_young(o) || was_weak_minor(gc, v->parent), "a clean object refers to no young one", o);
   if (v->parent_clean && v->parent_black)
-    RULE(v, is_young(o) || is_marked(v->d, o), "a clean black object refers to no white one", o);
+    RULE(v, is_young(o) || is_marked(v->d, o) || was_weak_major(gc, v->parent), "a clean black object refers to no white one", o);
 }
 
 static void refer_value(Verifier *v, const TValue *value) {

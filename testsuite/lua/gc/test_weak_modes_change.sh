@@ -1,0 +1,3 @@
+#!/bin/bash
+# Tables change their weakness (_weak_modes_change.lua) under the heap verifier, where there is one.
+SAROS_VERIFY=1 exec "$SAROS" "$TESTSUITE/lua/gc/_weak_modes_change.lua"
