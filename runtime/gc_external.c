@@ -34,7 +34,8 @@
 
 #include "gc_trace.h"
 
-#define MOST_BYTES ((size_t)1 << 46) /* of one owner: no sum of them exceeds a size_t */
+#define MOST_BYTES ((size_t)1 << 46) /* of one owner */
+#define MOST_IN_ALL ((size_t)1 << 60) /* what is stated need not be true, but sums must not wrap */
 
 /* Where somebody else makes it less. */
 static void follow(Domain *d, LargeHeader *held) {
@@ -78,7 +79,9 @@ static LargeHeader *begin_to_hold(lua_State *L, Userdata *u) {
 bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes) {
   Domain *d = L->domain;
   LargeHeader *held = u->external;
+  size_t others = d->heap.external_bytes - (held != NULL ? held->size : 0);
   if (bytes > MOST_BYTES) bytes = MOST_BYTES;
+  if (bytes > MOST_IN_ALL - others) bytes = MOST_IN_ALL - others;
   if (held == NULL && bytes == 0) return true;
   if (held == NULL && (held = begin_to_hold(L, u)) == NULL) return false;
   if (held->revived) note_revived(d, held, bytes);

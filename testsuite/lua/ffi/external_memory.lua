@@ -69,3 +69,13 @@ for i = 1, 3 do liars[i] = ffi.gc(ffi.new "int", print, 1 << 40) end
 assert(collectgarbage "count" >= 0x7fffffff)
 for i = 1, 3 do ffi.gc(liars[i], nil) end
 assert(counted() < 1 << 30)
+
+-- Nor do so many of them wrap
+if slowness == 1 then
+  for i = 1, 1 << 18 do liars[i] = ffi.gc(ffi.new "int", function() end, 1 << 46) end
+  assert(collectgarbage "count" >= 0x7fffffff)
+  liars = nil
+  collectgarbage()
+  collectgarbage()
+  assert(counted() < 1 << 30)
+end
