@@ -349,6 +349,8 @@ void gc_remember_slot(Domain *d, Table *t, const void *slot);
  * all that was put into the new node part or into a grown array went through
  * gc_barrier_reinserted. `moved`: not all values are where they were in the array part. */
 void gc_table_resized(lua_State *L, Table *t, bool moved);
+/* Gives the table another metatable, or none (NULL); a barrier for that is the caller's. */
+void gc_set_metatable(lua_State *L, Table *t, Table *mt);
 /* The thread runs from now on, or its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);
 /* So many slots more of its stack may be in use. */

@@ -114,6 +114,15 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
   if (moved && is_marking(d) && is_marked(d, t) && large_part(t) != NULL) gc_regrey(d, (GCObject *)t);
 }
 
+/* What the major trace has only noted of a weak table is followed when it is so no longer. */
+void gc_set_metatable(lua_State *L, Table *t, Table *mt) {
+  Domain *d = L->domain;
+  Weakness before = t->metatable != NULL ? gc_weakness(d, t) : WEAK_NONE;
+  t->metatable = mt;
+  if (before == WEAK_NONE || (mt != NULL && gc_weakness(d, t) == before)) return;
+  if (is_marking(d) && !is_young(t) && is_marked(d, t)) gc_regrey(d, (GCObject *)t);
+}
+
 void gc_part_changed(lua_State *L, void *owner) {
   if (((GCObject *)owner)->gc & GC_CLEAN) gc_remember(L->domain, owner);
 }

@@ -77,7 +77,7 @@ int lua_setmetatable(lua_State *L, int objindex) {
   rt_assert(is_nil(value) || is_table(value));
   Table *mt = is_nil(value) ? NULL : as_table(value);
   if (is_table(o)) {
-    as_table(o)->metatable = mt;
+    gc_set_metatable(L, as_table(o), mt);
     note_metatable(L, o->v.gc, mt);
   } else if (is_userdata(o)) {
     as_userdata(o)->metatable = mt;
