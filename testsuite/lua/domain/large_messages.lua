@@ -73,8 +73,7 @@ local got_names, got_text, same, both = h:join()
 for i = 1, size do assert(got_names[i] == names[i]) end
 assert(got_text == text and same == text and both[1] == got_names and both[2] == size)
 
--- Cancelled while it is made: the program has the message, and then the error. (Where the finalizer
--- runs before the message is taken, it is still in the channel.)
+-- Cancelled while it is made: the program has the message, and then the error.
 local c, kept = domain.channel(1), domain.channel(2)
 local worker = domain.spawn(function(c, kept, size)
   local domain = require "domain"
@@ -82,7 +81,7 @@ local worker = domain.spawn(function(c, kept, size)
   local message
   local ok = pcall(function()
     message = c:receive()
-    while true do end
+    while true do collectgarbage() end -- for builds where the message is small, and in one piece
   end)
   local list = message and message.list
   domain.masked(function() kept:send { ok = ok, n = list and #list, last = list and list[size][1] } end)
@@ -90,6 +89,5 @@ end, c, kept, size)
 c:send { list = structure()[1][1][1].list }
 local result = kept:receive(120)
 assert(result and result.ok == false, "cancelled")
-local left = not result.n and c:receive(1)
-assert(result.n == size and result.last == size or left and #left.list == size, "nothing was lost")
+assert(result.n == size and result.last == size, "nothing was lost")
 pcall(worker.join, worker)
