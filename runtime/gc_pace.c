@@ -27,11 +27,12 @@
  * the growth of the measure since the last slice is of what was left until the goal. What
  * exceeds MOST_SLICE stays due.
  *
- * The bound. Slices come twice as often when they would not end the cycle within it. A cycle that has not ended when the
- * old bytes have grown by all that they may (Gc.most_old), and by the largest part that a
- * table got in the meantime, is finished at once (gc_pace_is_over), slice after slice, before
- * the program goes on. Bytes that are not old were taken since the last minor collection: at
- * most a nursery, the allocation that exceeded it and the very large object that is no debt
+ * The bound. Slices come twice as often when they would not end the cycle within it. A cycle
+ * that has not ended when the old bytes have grown by all that they may (Gc.most_old), and by
+ * the largest part that a table got in the meantime, is finished at once
+ * (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are not old were
+ * taken since the last minor collection: at most a nursery, the allocation that exceeded it and
+ * the very large object that is no debt
  * yet. doc/COLLECTOR.md has what follows, and the proof; debug builds assert it after each
  * step (gc_pace_verify).
  *
