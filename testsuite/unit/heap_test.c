@@ -8,10 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "func.h"
-#include "gc_trace.h"
+#include "bare_domain.h"
 #include "str.h"
-#include "table.h"
 
 static int finalized;
 static Table *last_finalized;
@@ -23,21 +21,11 @@ static void count_finalizer(lua_State *L) {
 }
 
 static int set_up(void **state) {
-  lua_State *L = domain_new();
-  if (L == NULL) return -1;
-  L->domain->hooks.call_finalizer = count_finalizer;
-  set_table(&L->domain->registry, table_new(L, 0, 0));
-  gc_set_mode(L, GC_MODE_GENERATIONAL);
-  gc_stop(L->domain);
-  finalized = 0;
-  *state = L;
-  return 0;
-}
-
-static int tear_down(void **state) {
+  if (bare_domain_set_up(state) != 0) return -1;
   lua_State *L = *state;
-  gc_verify(L->domain, "test");
-  domain_close(L);
+  L->domain->hooks.call_finalizer = count_finalizer;
+  gc_set_mode(L, GC_MODE_GENERATIONAL);
+  finalized = 0;
   return 0;
 }
 
@@ -453,7 +441,7 @@ static void a_suspended_thread_keeps_its_stack(void **state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, bare_domain_tear_down)
   const struct CMUnitTest tests[] = {
     TEST(sizes_do_not_overlap),
     TEST(a_small_allocation_stays_in_its_block),

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "func.h"
-#include "gc_trace.h"
-#include "table.h"
+#include "bare_domain.h"
 
 #ifdef SAROS_STRESS /* each insertion is a rehash */
 #define EVERY 61
@@ -19,22 +17,6 @@
 #endif
 
 #define LONGEST 25 /* links that one more key may make before the table scatters its numbers */
-
-static int set_up(void **state) {
-  lua_State *L = domain_new();
-  if (L == NULL) return -1;
-  set_table(&L->domain->registry, table_new(L, 0, 0));
-  gc_stop(L->domain);
-  *state = L;
-  return 0;
-}
-
-static int tear_down(void **state) {
-  lua_State *L = *state;
-  gc_verify(L->domain, "test");
-  domain_close(L);
-  return 0;
-}
 
 /* ---- helpers ---------------------------------------------------------------------- */
 
@@ -238,7 +220,7 @@ static void churn_finds_room(void **state) {
 #endif
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, bare_domain_set_up, bare_domain_tear_down)
   const struct CMUnitTest tests[] = {
     TEST(neighbours_do_not_collide),
     TEST(every_stride_is_spread),

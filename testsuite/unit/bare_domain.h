@@ -1,0 +1,25 @@
+/* testsuite/unit/bare_domain.h: a domain without libraries, for tests of the runtime alone. Its
+ * collector is stopped; the heap is verified at the end. Include after cmocka.h. */
+#ifndef SAROS_TESTSUITE_BARE_DOMAIN_H
+#define SAROS_TESTSUITE_BARE_DOMAIN_H
+#include "func.h"
+#include "gc_trace.h"
+#include "table.h"
+
+/* *state: its lua_State. 0, or -1 when there is no memory. */
+static inline int bare_domain_set_up(void **state) {
+  lua_State *L = domain_new();
+  if (L == NULL) return -1;
+  set_table(&L->domain->registry, table_new(L, 0, 0));
+  gc_stop(L->domain);
+  *state = L;
+  return 0;
+}
+
+static inline int bare_domain_tear_down(void **state) {
+  lua_State *L = *state;
+  gc_verify(L->domain, "test");
+  domain_close(L);
+  return 0;
+}
+#endif
