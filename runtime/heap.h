@@ -91,6 +91,7 @@ typedef struct LargeHeader {
   union {
     uint8_t *cards;                /* one byte a card, of parts; NULL for objects */
     const _Atomic size_t *now;     /* external: what it follows; NULL: nothing */
+    uint64_t died;                 /* dying: when (mapping_now); `size` is the epoch then */
   };
   uint8_t mark;                    /* as a line byte: 0 while young */
   uint8_t fresh;                   /* part whose contents no collection has scanned yet; 2: and whose cards do not tell all */
@@ -140,6 +141,7 @@ typedef struct Heap {
   uint64_t idle_since;        /* ns of the monotonic clock: begin of that period */
   LargeHeader large_young, large_old; /* list heads */
   LargeHeader dying;        /* mappings that are given back piece by piece: list head, latest first */
+  size_t dying_bytes;       /* mapped for these */
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
   size_t young_bytes;       /* of the holes taken since the last minor collection */
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */

@@ -11,15 +11,18 @@
  *   allocating  new memory is zero, which is nil: heap_part_is_zeroed tells the
  *               owner, who does not fill it. Pages are touched by use alone.
  *   growing     mremap: neither data nor cards are copied.
- *   freeing     returning pages costs the system some 0.1 us each. So a dead
- *               mapping joins Heap.dying, and heap_large_release cuts pieces from its
- *               end: some at each step of the collector, and as much as is being
- *               allocated at each huge allocation, so that the dying never
- *               outgrow the living. A mapping of an object (a string, a userdata), whose
- *               memory need not be zero, is kept for the next use if it is not too big
- *               (mappings.h), and cut or made larger where strings grow by concatenation.
- *               One that is dying is used if it has the right size:
- *               messages of large strings touch the same pages again.
+ *   freeing     returning pages costs the system some 0.1 us each, touching new ones 0.3 us or
+ *               more. So a dead mapping joins Heap.dying, and waits there: a second where all of
+ *               these are a few (DYING_MOST), four minor collections otherwise. A new
+ *               allocation of the right size takes it, what a table's part needs to be zero is
+ *               cleared then; so does a part that grows, which is copied: a table that grows to the
+ *               same size again and again touches no new page. heap_large_release cuts pieces from
+ *               the end of those that waited long enough at each step of the collector, and a huge
+ *               allocation that finds none cuts as much as it takes, as far as they are
+ *               more than a few: the dying never outgrow the living by more than that.
+ *               A mapping of an object (a string, a userdata) is kept for the next use in any domain
+ *               if it is not too big (mappings.h), and cut or made larger where strings grow by
+ *               concatenation.
  *
  * The trailing bytes of the last page are kept zero: they become data when it grows.
  */
@@ -39,7 +42,10 @@
 #endif
 #define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
 #define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
-#define DYING_EPOCHS 4 /* minor collections that a dead mapping waits for a new use */
+#define DYING_EPOCHS 4 /* minor collections that a dead mapping waits for a new use, */
+#define DYING_NS UINT64_C(1000000000) /* or so long where all are no more than */
+#define DYING_MOST ((size_t)32 << 20)
+#define REUSED_MOST ((size_t)16 << 20) /* bytes of a part put where one died: it is cleared at once */
 #define KEPT_MOST ((size_t)8 << 20) /* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -89,29 +95,31 @@ static LargeHeader *new_mapped(size_t size) {
   return set_up_mapped(mapping_new(mapping_of(size), PAGE_ALIGN), mapping_of(size), true);
 }
 
-static LargeHeader *new_huge_part(size_t size) {
-  LargeHeader *large = new_mapped(size);
-  if (large != NULL && (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
-    mapping_unmap(large, large->mapped);
-    return NULL;
-  }
-  return large;
-}
-
-static bool is_long_dead(const Heap *h, const LargeHeader *large) {
-  return h->epoch - (uint32_t)large->size >= DYING_EPOCHS;
+/* A few wait for as long as the program may need them again. */
+static bool is_long_dead(const Heap *h, const LargeHeader *large, uint64_t now) {
+  if (now - large->died >= DYING_NS) return true;
+  return h->dying_bytes > DYING_MOST && h->epoch - (uint32_t)large->size >= DYING_EPOCHS;
 }
 
 /* The oldest first: the others may be used again. */
 static void release_dying(Heap *h, size_t bytes, bool recent) {
+  uint64_t now = recent || h->dying_bytes == 0 ? 0 : mapping_now();
   for (LargeHeader *large; bytes > 0 && (large = h->dying.prev) != &h->dying;) {
-    if (!recent && !is_long_dead(h, large)) return;
+    if (!recent && !is_long_dead(h, large, now)) return;
     size_t piece = bytes < large->mapped ? round_to_unit(bytes) : large->mapped;
     large->mapped -= piece;
+    h->dying_bytes -= piece;
     if (large->mapped == 0) unlink_large(large);
     mapping_unmap((char *)large + large->mapped, piece);
     bytes -= piece < bytes ? piece : bytes;
   }
+}
+
+/* For an allocation that none of the dead fits. What a program grows and drops again and again comes
+ * in several sizes: what it will need next may be among the dead, if they are few. */
+static void make_room(Heap *h, size_t size) {
+  size_t most = size <= REUSED_MOST ? DYING_MOST : 0;
+  if (h->dying_bytes > most) release_dying(h, size < h->dying_bytes - most ? size : h->dying_bytes - most, true);
 }
 
 #define DYING_LOOKED_AT 16 /* for a new use */
@@ -123,23 +131,47 @@ static LargeHeader *take_dying(Heap *h, size_t size) {
   for (int i = 0; i < DYING_LOOKED_AT && large != &h->dying; i++, large = large->next)
     if (large->mapped >= least && large->mapped <= least + least / 4) {
       unlink_large(large);
+      h->dying_bytes -= large->mapped;
       return set_up_mapped(large, large->mapped, false);
     }
   return NULL;
+}
+
+/* The data of a part that begins at `from` and what is behind it, made zero. */
+static void clear_from(LargeHeader *large, size_t from) {
+  memset((char *)(large + 1) + from, 0, large->mapped - sizeof *large - from);
+}
+
+/* Zero from `used` on: what lies before it is to be copied. */
+static LargeHeader *take_dying_part(Heap *h, size_t size, size_t used) {
+  LargeHeader *large = h != NULL && size <= REUSED_MOST ? take_dying(h, size) : NULL;
+  if (large == NULL) return NULL;
+  clear_from(large, used);
+  large->zeroed = true;
+  return large;
+}
+
+static LargeHeader *new_huge_part(Heap *h, size_t size, size_t used) {
+  LargeHeader *large = take_dying_part(h, size, used);
+  if (large == NULL && h != NULL) make_room(h, size);
+  if (large == NULL) large = new_mapped(size);
+  if (large != NULL && (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
+    mapping_unmap(large, large->mapped);
+    return NULL;
+  }
+  return large;
 }
 
 /* Objects are not taken for zero: an old mapping will do. `h` NULL: for no heap. */
 static LargeHeader *new_huge_object(Heap *h, size_t size) {
   LargeHeader *large = h != NULL ? take_dying(h, size) : NULL;
   if (large == NULL) large = take_mapped(size);
-  if (large == NULL && h != NULL) release_dying(h, size, true);
+  if (large == NULL && h != NULL) make_room(h, size);
   return large != NULL ? large : new_mapped(size);
 }
 
 static LargeHeader *new_huge(Heap *h, size_t size, bool cards) {
-  if (!cards) return new_huge_object(h, size);
-  if (h != NULL) release_dying(h, size, true);
-  return new_huge_part(size);
+  return cards ? new_huge_part(h, size, 0) : new_huge_object(h, size);
 }
 
 static uint8_t *place_of_cards(LargeHeader *large, size_t size) {
@@ -192,6 +224,13 @@ static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   return make_large(h, size, cards);
 }
 
+static void let_die(Heap *h, LargeHeader *large) {
+  large->size = h->epoch;
+  large->died = mapping_now();
+  h->dying_bytes += large->mapped;
+  link_large(&h->dying, large);
+}
+
 static void dispose(Heap *h, LargeHeader *large) {
   if (large->mapped == 0) {
     free_medium(h, large);
@@ -202,8 +241,7 @@ static void dispose(Heap *h, LargeHeader *large) {
     return;
   }
   if (large->cards != NULL) mapping_unmap(large->cards, round_to_unit(card_count(large->size)));
-  large->size = h->epoch; /* when it died */
-  link_large(&h->dying, large);
+  let_die(h, large);
 }
 
 void heap_large_release(Heap *h, size_t bytes) { release_dying(h, bytes, bytes == SIZE_MAX); }
@@ -324,7 +362,7 @@ static LargeHeader *resize_medium(Heap *h, LargeHeader *large, size_t size) {
 
 /* From an extent to a mapping. */
 static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
-  LargeHeader *moved = new_huge(h, size, true);
+  LargeHeader *moved = new_huge_part(h, size, large->size);
   if (moved == NULL) return NULL;
   memcpy(moved + 1, large + 1, large->size);
   memcpy(moved->cards, large->cards, card_count(large->size));
@@ -352,15 +390,32 @@ static void clear_rest(LargeHeader *large, size_t size) {
   memset(large->cards + cards, 0, card_count(large->size) - cards);
 }
 
+/* Into the mapping of a dead one, where there is one: copying and clearing memory that is
+ * there costs a third of touching pages for the first time. NULL: there is none. */
+static LargeHeader *move_to_dying(Heap *h, LargeHeader *large, size_t size) {
+  LargeHeader *moved = take_dying_part(h, size, large->size);
+  if (moved == NULL) return NULL;
+  size_t mapped = moved->mapped;
+  memcpy(moved, large, sizeof *large + large->size);
+  moved->mapped = mapped;
+  moved->zeroed = true;
+  let_die(h, large);
+  return moved;
+}
+
 /* Cards first: when the second fails, they are put back. */
 static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
   size_t old_cards = round_to_unit(card_count(large->size)), cards = round_to_unit(card_count(size));
   size_t mapped = mapping_of(size);
-  if (size > large->size) release_dying(h, size - large->size, true);
-  else clear_rest(large, size);
+  if (size < large->size) clear_rest(large, size);
   uint8_t *moved_cards = remap(large->cards, old_cards, cards);
   if (moved_cards == NULL) return NULL;
   large->cards = moved_cards;
+  if (size > large->size) {
+    LargeHeader *moved = move_to_dying(h, large, size);
+    if (moved != NULL) return moved;
+    make_room(h, size - large->size);
+  }
   LargeHeader *moved = remap(large, large->mapped, mapped);
   if (moved == NULL) {
     remap(moved_cards, cards, old_cards);
