@@ -28,6 +28,8 @@ Differences.rewritten = {
       "5.4.4 may not name it when a __concat ran before" },
   { "bad argument #[12] to 'remove'", "bad argument # to 'remove'",
       "5.4.4 names #1, 5.4.8 and Saros #2" },
+  { "(%(to close '%(' at line )%d+", "%1",
+      "of a call whose ( is on a later line 5.4.4 names the line of the function; 5.4.8 and Saros do not" },
 }
 
 function Differences.skip(log)
