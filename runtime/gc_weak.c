@@ -136,19 +136,25 @@ static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
   return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) || note(d, w, r, SCAN_MAJOR);
 }
 
+/* By the major trace, in pieces. */
+static bool scan_slots_later(Domain *d, Table *t, uint32_t n) {
+  return n > GC_PIECE && GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
+}
+
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
   uint32_t n;
   if (!range.node) {
     TValue *values = range_values(&range, &n);
     if (n == 0) return;
     if (w == WEAK_KEYS) { /* the keys are integers */
-      visit_values(d, values, n, kind);
+      if (kind == SCAN_MINOR || !scan_slots_later(d, range.table, n)) visit_values(d, values, n, kind);
       return;
     }
   } else {
     range_nodes(&range, &n);
     if (n == 0) return;
-    if (w == WEAK_VALUES) visit_keys(d, &range, kind);
+    /* The major trace comes to the keys when it looks through what is noted: there may be very many. */
+    if (w == WEAK_VALUES && kind == SCAN_MINOR) visit_keys(d, &range, kind);
   }
   bool noted = note(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
   if (unlikely(!noted)) follow_range(d, &range, kind); /* the minor trace makes the old grey: that serves the major one, too */
@@ -189,7 +195,7 @@ static size_t settle_dead_key(Domain *d, Table *t, Node *n) {
   return follows ? gc_await(d, t, n, SCAN_MAJOR) : 0;
 }
 
-/* Nothing of an entry that may yet go is followed, not even a string. Answers the work beyond
+/* Nothing of an entry that may yet go is followed, not even a string, but for a strong key. Answers the work beyond
  * that of looking at it. */
 static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
   Node *n = &t->node[i];
@@ -197,6 +203,7 @@ static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
     forget_key(n);
     return 0;
   }
+  if (w == WEAK_VALUES && (n->key_tag & TAG_COLLECTED)) visit(d, n->key.gc, SCAN_MAJOR);
   bool dead_key = (w & WEAK_KEYS) && dead_object(d, n->key_tag, n->key.gc);
   bool dead_value = (w & WEAK_VALUES) && dead_object(d, n->tag, n->v.gc);
   if (dead_key && w == WEAK_KEYS) return settle_dead_key(d, t, n);
