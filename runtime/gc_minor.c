@@ -402,6 +402,8 @@ static bool trace_piece(Domain *d) {
   if (gc->minor_begun) {
     if (!gc_drain_some(d)) return false;
     gc_check_weak_minor(d);
+  } else {
+    gc->stay_most = gc->nursery_bytes;
   }
   gc->minor_begun = 1;
   trace_roots(d);

@@ -46,7 +46,7 @@
 #define NURSERY_MAX ((size_t)64 << 20)
 #define SLICES_PER_NURSERY 8
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
-#define LEAST_GROWTH ((size_t)4 << 20)     /* old bytes that a small heap may grow by */
+#define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes that a small heap may grow by */
 #define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
 /* Parts of the growth that is allowed, where nothing of what is promoted dies and where all does. */
 #define BEGIN_PART 0.125

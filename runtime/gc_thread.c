@@ -17,6 +17,12 @@
  *   That begins there, or at the watermark if that is lower by then. The slots of the current frame
  *   can't be divided, since they may be written to before the next piece.
  *
+ *   What is in use only now. A large string that a variable of the running function holds will
+ *   most often have been replaced by the next minor collection, and were it promoted, such a
+ *   program would need a major cycle for each few megabytes of them. So one that
+ *   nothing else refers to stays young. The frame it is in is above the watermark of the next
+ *   scan, which promotes it unless the function still runs, or runs again.
+ *
  *   The window. All slots from stack_last + EXTRA_STACK on are nil; each scan sets to
  *   nil what lies between top and there, so that no slot of any stack ever refers to
  *   something reclaimed, and narrows the window to a little more than what the frames
@@ -151,6 +157,47 @@ static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
   return from + slots;
 }
 
+/* ---- large strings of the running function ---------------------------------------------- */
+
+/* The frame that runs: the current one, or the one that called a function of C. */
+static CallInfo *running_frame(const lua_State *co) {
+  CallInfo *ci = co->ci;
+  return !is_lua_frame(ci) && ci->prev != NULL && is_lua_frame(ci->prev) ? ci->prev : ci;
+}
+
+/* Promoted when something else refers to it, before or after. */
+static bool may_stay_young(Domain *d, const TValue *v) {
+  if (v->tag != TAG_LONG_STRING || !is_young(v->v.gc)) return false;
+  size_t size = string_bytes((const String *)v->v.gc);
+  if (!heap_is_large(size)) return false;
+  LargeHeader *large = heap_large_of(v->v.gc);
+  if (large->stays) return true;
+  if (size > d->gc.stay_most) return false;
+  d->gc.stay_most -= size;
+  large->stays = 1;
+  return true;
+}
+
+/* Slots of frames that the next minor collection is to scan again if a string in them stays young. */
+static void visit_running(Domain *d, lua_State *co, CallInfo *running, const TValue *from) {
+  bool stay = false;
+  for (const TValue *v = from; v < co->top; v++) {
+    if (!is_collected(v)) continue;
+    if (may_stay_young(d, v)) stay = true;
+    else visit(d, v->v.gc, SCAN_MINOR);
+  }
+  if (stay && running != co->ci) co->ci->status &= ~(uint32_t)CALL_SCANNED;
+}
+
+/* Slots of the thread that are in use, from the watermark on. */
+static void visit_slots(Domain *d, lua_State *co, TValue *from, TValue *to) {
+  CallInfo *running = running_frame(co);
+  TValue *frame = co == d->gc.caller && to == co->top ? running->func : to;
+  if (frame < from) frame = from;
+  visit_values(d, from, (size_t)(frame - from), SCAN_MINOR);
+  if (frame < to) visit_running(d, co, running, frame);
+}
+
 size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   if (co->stack == NULL) return 0; /* being made */
   mark_part(d, co->stack, all_slots(co) * sizeof(TValue), SCAN_MINOR);
@@ -160,7 +207,7 @@ size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   if (unlikely(co->unscanned > 0) && co->stack + co->unscanned < from) from = co->stack + co->unscanned;
   gc_verify_watermark(d, co, from, slots_to_verify(d, (size_t)(from - co->stack)));
   TValue *to = end_of_piece(d, co, from);
-  visit_values(d, from, (size_t)(to - from), SCAN_MINOR);
+  visit_slots(d, co, from, to);
   size_t work = (size_t)(to - from) * sizeof(TValue) + narrow_window(d, co, limit, watermark);
   for (UpValue *uv = co->open_upvalues; uv != NULL && uv->v >= from; uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MINOR);
   VISIT(d, co->resumer, SCAN_MINOR);

@@ -634,6 +634,14 @@ static void examine(Heap *h, Block *b) {
   b->free_lines = (uint16_t)free_lines;
 }
 
+static void reclaim_young_large(Heap *h) {
+  for (LargeHeader *large = h->large_young.next, *next; large != &h->large_young; large = next) {
+    next = large->next;
+    if (large->stays) large->stays = 0;
+    else heap_large_free(h, large);
+  }
+}
+
 void heap_reclaim_young(Heap *h) {
   forget_outgrown(h); /* what the collection itself freed */
   h->epoch++;
@@ -647,7 +655,7 @@ void heap_reclaim_young(Heap *h) {
     file_block(h, b, true);
   }
   h->consumed = (BlockList){0};
-  while (h->large_young.next != &h->large_young) heap_large_free(h, h->large_young.next);
+  reclaim_young_large(h);
   h->young_bytes = h->large_debt = h->latest_large = h->scan_debt = 0;
 }
 

@@ -100,7 +100,7 @@ typedef struct LargeHeader {
   uint8_t zeroed;                  /* part that was all zero when allocated, as what it grows by is */
   uint8_t external;                /* memory outside the heap, nothing behind it (gc_external.c) */
   uint8_t revived;                 /* external, its owner alive for its finalizer only */
-  uint8_t pad;
+  uint8_t stays;                   /* object that stays young in this minor collection, if it is not promoted */
   size_t mapped;                   /* bytes of its own mapping; 0: it has none */
 } LargeHeader;
 _Static_assert(sizeof(LargeHeader) % 16 == 0, "large allocations are aligned to 16 bytes");

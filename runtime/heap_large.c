@@ -215,7 +215,7 @@ static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
   large->mark = 0;
   large->fresh = 1;
   large->logged = 0;
-  large->external = large->revived = 0;
+  large->external = large->revived = large->stays = 0;
   return large;
 }
 
@@ -302,6 +302,7 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
     h->old_large_count++;
     unlink_large(large);
     link_large(&h->large_old, large);
+    large->stays = 0;
   }
   large->mark |= bit;
 }
