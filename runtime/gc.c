@@ -47,6 +47,7 @@
 #define PATIENCE 4 /* times as much may be allocated meanwhile */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
+#define LEAST_STEP_KIB 16               /* that the program has asked for, until there is one */
 #define LEAST_RECORDS 64                /* an array has room for; Gc.trace and Gc.grey from the beginning */
 
 /* ---- growing arrays ------------------------------------------------------------- */
@@ -450,10 +451,19 @@ void gc_collect_for(lua_State *L, size_t size) {
   leave(L);
 }
 
+/* The bytes of steps that are too small to be worth a minor collection each add up. */
+static bool waits_for_more(Gc *gc, size_t kib) {
+  if (kib == 0) return false;
+  gc->owed_kib += kib < LEAST_STEP_KIB ? kib : LEAST_STEP_KIB;
+  return gc->owed_kib < LEAST_STEP_KIB;
+}
+
 bool gc_step_by(lua_State *L, size_t kib) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
-  if (gc->running) return false;
+  if (gc->running || waits_for_more(gc, kib)) return false;
+  if (kib > 0 && kib < gc->owed_kib) kib = gc->owed_kib;
+  gc->owed_kib = 0;
   size_t work = gc_pace_step(d, kib);
   uint64_t majors = gc->stats.majors;
   enter(L);

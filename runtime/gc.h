@@ -233,6 +233,7 @@ typedef struct Gc {
   size_t waits_from;       /* debt since when */
   size_t debt_before;      /* when the last piece ended */
   size_t minor_from;       /* step_work when this piece began */
+  size_t owed_kib;         /* of steps that the program asked for, below LEAST_STEP_KIB */
   size_t stay_most;        /* bytes of large strings that may yet stay young in this minor collection */
   size_t minor_most;       /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
   /* Traces */
