@@ -42,6 +42,10 @@ gc-services: all
 bench-patterns: all
 	@$(SHELL) $(top_srcdir)/testsuite/bench/patterns.sh --saros=$(abs_top_builddir)/saros $(PATTERNS)
 
+# make bench-memory [MEMORY="--rounds=3 records_*"]: what a million objects of a shape take
+bench-memory: all
+	@$(SHELL) $(top_srcdir)/testsuite/bench/memory.sh --saros=$(abs_top_builddir)/saros $(MEMORY)
+
 # make bench-hashes [LOAD=0.7]: how functions spread integer keys
 EXTRA_PROGRAMS += testsuite/bench/hashes
 bench_programs += testsuite/bench/hashes
@@ -60,4 +64,4 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-eventring bench-ffi bench-hashes bench-patterns bench-pauses gc-services
+.PHONY: bench bench-eventring bench-ffi bench-hashes bench-memory bench-patterns bench-pauses gc-services

@@ -2,507 +2,108 @@
 -- compared one by one with other interpreters (patterns.sh).
 --
 --   saros patterns.lua                    lists FAMILY.NAME, a line each
---   saros patterns.lua FAMILY.NAME        prints its CPU time in seconds, the least of three
+--   saros patterns.lua FAMILY.NAME        prints its CPU time in seconds, the least of three,
+--                                         to the standard error output: some patterns print
 --   saros patterns.lua --at-once          all of them, quickly: do they run?
 --
--- A pattern is
+-- THE LIST IS FROZEN (patterns.txt has its names): what a pattern does stays as it is, so that
+-- figures of different builds can be compared. New ones go to the end of their family.
 --
---   pattern("name", function(...) what is timed end [, function() return ... end])
+-- The patterns stand in patterns/GROUP.lua. Each such file is given a table of functions:
 --
--- in the family named last; what the second function returns is made before, untimed, and
--- given to the first. Each takes 10 to 50 ms in the reference and needs nothing but the
--- standard library. Its outcome, where it has one, is checked with assert: not its time.
+--   family "NAME"
+--   pattern("name", [times,] function([times,] ...) what is timed end [, function() return ... end])
+--   code("name", times, "before", "statement" [, "condition"])
+--
+-- What the second function of `pattern` returns is made before, untimed, and given to the
+-- first. `code` is for one-liners: a function that runs `before`, then the statement so many
+-- times (i counts), and asserts the condition. Each pattern takes 10 to 50 ms in the reference and
+-- needs nothing but the standard library. Its outcome, where it has one, is checked with
+-- assert: not its time. With --at-once, `times` is a twentieth.
 
 local clock = os.clock
+local groups = {
+  "arrays", "maps", "table_library", "strings", "matching", "numbers", "base", "metatables",
+  "calls", "coroutines", "errors", "loading", "input_output", "debug", "chunks", "memory",
+}
 local family_name
-local names, patterns = {}, {}
+local names, patterns, files = {}, {}, {}
+local api = {}
 
-local function family(name) family_name = name end
-local function pattern(name, body, prepare)
+function api.family(name) family_name = name end
+
+function api.pattern(name, times, body, prepare)
+  if type(times) == "function" then times, body, prepare = nil, times, body end
   name = family_name .. "." .. name
   assert(not patterns[name], name)
   names[#names + 1] = name
-  patterns[name] = {body = body, prepare = prepare or function() end}
+  patterns[name] = {times = times, body = body, prepare = prepare or function() end}
+end
+
+-- Compiled when it is wanted: not the thousand others.
+function api.source(name, times, source)
+  local chunk_name = "=" .. name
+  api.pattern(name, times, function(n, chunk) chunk(n) end, function() return assert(load(source, chunk_name)) end)
+end
+
+function api.code(name, times, before, statement, condition)
+  api.source(name, times,
+    ("local n = ... %s for i = 1, n do %s end assert(%s)"):format(before, statement, condition or "true"))
 end
 
 -- Pseudo-random integers, the same in each run and interpreter.
-local function generator(seed)
+function api.generator(seed)
   return function()
     seed = seed * 6364136223846793005 + 1442695040888963407
     return seed >> 1 ~ seed >> 33
   end
 end
 
-local function numbered_strings(prefix, n)
+function api.numbered_strings(prefix, n)
   local all = {}
   for i = 1, n do all[i] = prefix .. i end
   return all
 end
 
----------------------------------------------------------------------------------------
-family "queues"
-
-local function fifo(backlog, n)
-  return function()
-    local q, head, tail = {}, 1, 1
-    for i = 1, backlog do q[tail] = i; tail = tail + 1 end
-    for i = 1, n do
-      q[tail] = i; tail = tail + 1
-      q[head] = nil; head = head + 1
-    end
-    assert(tail - head == backlog and q[head - 1] == nil and (backlog == 0 or q[tail - 1] == n))
-  end
-end
-for _, backlog in ipairs {0, 1, 3, 10, 60, 100, 500, 1000, 1024, 1100, 10000, 100000} do
-  pattern("fifo_" .. backlog, fifo(backlog, 600000))
+-- The name of a file with this text, which is removed when all is done.
+function api.file_with(text)
+  local name = os.tmpname()
+  local file = assert(io.open(name, "w"))
+  file:write(text)
+  file:close()
+  files[#files + 1] = name
+  return name
 end
 
-pattern("fifo_growing_slowly", function()
-  local q, head, tail = {}, 1, 1
-  for i = 1, 400000 do
-    q[tail] = i; tail = tail + 1
-    if i % 8 ~= 0 then q[head] = nil; head = head + 1 end
-  end
-  assert(tail - head == 50000)
-end)
+local folder = arg[0]:match("^(.*/)[^/]*$") or ""
+for _, group in ipairs(groups) do assert(loadfile(folder .. "patterns/" .. group .. ".lua"))(api) end
 
-pattern("fifo_two_in_one_out", function()
-  local q, head, tail = {}, 1, 1
-  for i = 1, 300000 do
-    q[tail] = i; q[tail + 1] = i; tail = tail + 2
-    q[head] = nil; head = head + 1
-  end
-  assert(tail - head == 300000)
-end)
-
-pattern("fifo_in_bursts", function()
-  local q, head, tail = {}, 1, 1
-  for round = 1, 400 do
-    for i = 1, round % 7 * 200 do q[tail] = i; tail = tail + 1 end
-    while head < tail do q[head] = nil; head = head + 1 end
-  end
-  assert(next(q) == nil)
-end)
-
-pattern("fifo_of_tables", function()
-  local q, head, tail = {}, 1, 1
-  for i = 1, 300000 do
-    q[tail] = {i}; tail = tail + 1
-    if tail - head > 500 then
-      assert(q[head][1] == head)
-      q[head] = nil; head = head + 1
-    end
-  end
-end)
-
-pattern("fifo_by_fields", function()
-  local q = {first = 0, last = -1}
-  for i = 1, 400000 do
-    local last = q.last + 1
-    q.last = last
-    q[last] = i
-    if i > 200 then
-      local first = q.first
-      q[first] = nil
-      q.first = first + 1
-    end
-  end
-  assert(q.last - q.first == 199)
-end)
-
-local function deque(size, n)
-  return function()
-    local random, q, first, last = generator(1), {}, 0, -1
-    for i = 1, n do
-      local r = random() & 3
-      if last - first < size and r < 2 or first > last then
-        if r & 1 == 0 then first = first - 1; q[first] = i else last = last + 1; q[last] = i end
-      elseif r & 1 == 0 then q[first] = nil; first = first + 1
-      else q[last] = nil; last = last - 1 end
-    end
-  end
-end
-pattern("deque_small", deque(16, 300000))
-pattern("deque_1000", deque(1000, 300000))
-
-pattern("deque_backwards", function()
-  local q, first, last = {}, 0, -1
-  for i = 1, 400000 do
-    first = first - 1; q[first] = i
-    if i > 1000 then q[last] = nil; last = last - 1 end
-  end
-end)
-
-local function window(size, n, from)
-  return function()
-    local w, sum = {}, 0
-    for i = from, from + n do
-      w[i] = i; sum = sum + i
-      local old = w[i - size]
-      if old then sum = sum - old; w[i - size] = nil end
-    end
-    assert(sum == size * (from + n) - size * (size - 1) // 2)
-  end
-end
-pattern("window_50", window(50, 300000, 1))
-pattern("window_500", window(500, 300000, 1))
-pattern("window_5000", window(5000, 300000, 1))
-pattern("window_far_from_1", window(1000, 300000, 1000000007))
-pattern("window_over_0", window(1000, 300000, -150000))
-
-pattern("ring_buffer", function()
-  local ring = {}
-  for i = 1, 1000000 do ring[i % 1000] = i end
-end)
-
-pattern("circular_buffer_of_2", function()
-  local pair = {}
-  for i = 1, 1000000 do pair[i & 1] = i end
-end)
-
-pattern("table_remove_first_of_20", function()
-  local q = {}
-  for i = 1, 20 do q[i] = i end
-  for i = 1, 100000 do q[#q + 1] = table.remove(q, 1) end
-end)
-
-pattern("stack", function()
-  local s = {}
-  for i = 1, 300 do
-    for j = 1, 1000 do s[#s + 1] = j end
-    for j = 1, 1000 do s[#s] = nil end
-  end
-end)
-
----------------------------------------------------------------------------------------
-family "arrays"
-
-for _, n in ipairs {3, 10, 100, 1000, 100000} do
-  pattern("filled_backwards_" .. n, function()
-    for _ = 1, 500000 // n do
-      local a = {}
-      for i = n, 1, -1 do a[i] = i end
-    end
-  end)
-  pattern("filled_forwards_" .. n, function()
-    for _ = 1, 1000000 // n do
-      local a = {}
-      for i = 1, n do a[i] = i end
-    end
-  end)
-end
-
-pattern("filled_at_random", function(order)
-  for _ = 1, 5 do
-    local a = {}
-    for i = 1, #order do a[order[i]] = i end
-    assert(#a == #order)
-  end
-end, function()
-  local order, random = {}, generator(3)
-  for i = 1, 50000 do order[i] = i end
-  for i = #order, 2, -1 do local j = random() % i + 1; order[i], order[j] = order[j], order[i] end
-  return order
-end)
-
-pattern("filled_from_0", function()
-  for _ = 1, 10 do
-    local a = {}
-    for i = 0, 50000 do a[i] = i end
-  end
-end)
-
-pattern("every_second", function()
-  for _ = 1, 10 do
-    local a = {}
-    for i = 1, 60000, 2 do a[i] = i end
-  end
-end)
-
-pattern("append_and_cut", function()
-  local a = {}
-  for _ = 1, 50 do
-    for i = 1, 5000 do a[#a + 1] = i end
-    for i = #a, 2500, -1 do a[i] = nil end
-    for i = 1, 2499 do a[i] = nil end
-  end
-end)
-
-pattern("three_items_one_by_one", function()
-  for i = 1, 200000 do
-    local t = {}
-    t[1] = i; t[2] = i; t[3] = i
-  end
-end)
-
----------------------------------------------------------------------------------------
-family "integer_keys"
-
-local function strided(step, n, times)
-  return function()
-    for _ = 1, times do
-      local t = {}
-      for i = 1, n do t[i * step] = i end
-      for i = 1, n do assert(t[i * step] == i) end
-    end
-  end
-end
-for _, step in ipairs {2, 3, 5, 7, 10, 16, 48, 100, 127, 1000, 1023, 1024, 1025, 4096, 10007, 65535, 65536, 65537,
-                       1000000, 1 << 20, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 40, -1, -2, -1000} do
-  pattern("stride_" .. (step < 0 and "minus_" .. -step or step), strided(step, 20000, 5))
-end
-pattern("stride_16_many", strided(16, 200000, 1))
-pattern("stride_1000_few", strided(1000, 10, 10000))
-pattern("stride_1024_few", strided(1024, 10, 10000))
-
-pattern("powers_of_2", function()
-  for _ = 1, 3000 do
-    local t = {}
-    for i = 0, 62 do t[1 << i] = i end
-  end
-end)
-
-pattern("squares", function()
-  for _ = 1, 10 do
-    local t = {}
-    for i = 1, 20000 do t[i * i] = i end
-  end
-end)
-
-pattern("grid_65536", function()
-  for _ = 1, 10 do
-    local t = {}
-    for y = 1, 200 do for x = 1, 100 do t[y << 16 | x] = x end end
-  end
-end)
-
-pattern("grid_1000", function()
-  for _ = 1, 10 do
-    local t = {}
-    for y = 1, 200 do for x = 1, 100 do t[y * 1000 + x] = x end end
-  end
-end)
-
-pattern("random_filled", function(keys)
-  for _ = 1, 5 do
-    local t = {}
-    for i = 1, #keys do t[keys[i]] = i end
-  end
-end, function()
-  local keys, random = {}, generator(5)
-  for i = 1, 30000 do keys[i] = random() end
-  return keys
-end)
-
-local function integer_map(step, n)
-  return function()
-    local t = {}
-    for i = 1, n do t[i * step + 7000000] = i end
-    return t, step, n
-  end
-end
-local function read_all(t, step, n)
-  local sum = 0
-  for _ = 1, 1000000 // n do for i = 1, n do sum = sum + t[i * step + 7000000] end end
-  return sum
-end
-pattern("read_small", read_all, integer_map(7, 20))
-pattern("read_1000", read_all, integer_map(7, 1000))
-pattern("read_100000", read_all, integer_map(7, 100000))
-pattern("read_absent", function(t)
-  local found = 0
-  for _ = 1, 1000 do for i = 1, 1000 do if t[i] then found = found + 1 end end end
-  assert(found == 0)
-end, integer_map(7, 1000))
-pattern("update_1000", function(t, step, n)
-  for _ = 1, 700 do for i = 1, n do t[i * step + 7000000] = i end end
-end, integer_map(7, 1000))
-pattern("count_occurrences", function(values)
-  local count = {}
-  for _ = 1, 10 do for i = 1, #values do local v = values[i]; count[v] = (count[v] or 0) + 1 end end
-end, function()
-  local values, random = {}, generator(6)
-  for i = 1, 50000 do values[i] = random() % 5000 * 1000003 end
-  return values
-end)
-
----------------------------------------------------------------------------------------
-family "churn"
-
-local function id_map(live, n, step)
-  return function()
-    local t = {}
-    for i = 1, live do t[i * step] = i end
-    for i = live + 1, n do t[i * step] = i; t[(i - live) * step] = nil end
-  end
-end
-for _, live in ipairs {7, 100, 1000, 1020, 10000} do
-  pattern("ids_by_1_" .. live, id_map(live, 400000, 1))
-  pattern("ids_by_7919_" .. live, id_map(live, 300000, 7919))
-end
-
-local function key_churn(keys, live, n)
-  local t = {}
-  for i = 1, live do t[keys[i]] = true end
-  for i = 1, n do
-    t[keys[(i - 1) % #keys + 1]] = nil
-    t[keys[(i + live - 1) % #keys + 1]] = true
-  end
-end
-for _, live in ipairs {3, 7, 15, 100, 500, 1000, 1020} do
-  pattern("string_set_" .. live, function(keys) key_churn(keys, live, 200000) end,
-    function() return numbered_strings("key", 20000) end)
-end
-for _, live in ipairs {7, 1000} do
-  pattern("random_ids_" .. live, function(keys) key_churn(keys, live, 200000) end, function()
-    local keys, random = {}, generator(7)
-    for i = 1, 20000 do keys[i] = random() end
-    return keys
-  end)
-  pattern("object_set_" .. live, function(keys) key_churn(keys, live, 200000) end, function()
-    local keys = {}
-    for i = 1, 20000 do keys[i] = {} end
-    return keys
-  end)
-  pattern("floats_" .. live, function(keys) key_churn(keys, live, 200000) end, function()
-    local keys = {}
-    for i = 1, 20000 do keys[i] = i * 0.37 end
-    return keys
-  end)
-end
-
-pattern("cleared_and_filled", function(keys)
-  local t = {}
-  for _ = 1, 300 do
-    for i = 1, 500 do t[keys[i]] = i end
-    for k in pairs(t) do t[k] = nil end
-  end
-end, function() return numbered_strings("key", 500) end)
-
-pattern("lru_cache", function(keys)
-  local map, head = {}, {}
-  head.next, head.prev = head, head
-  local size = 0
-  local random = generator(8)
-  for _ = 1, 100000 do
-    local key = keys[random() % #keys + 1]
-    local node = map[key]
-    if node then
-      node.prev.next, node.next.prev = node.next, node.prev
-    else
-      node = {key = key}
-      map[key] = node
-      size = size + 1
-      if size > 1000 then
-        local last = head.prev
-        last.prev.next, head.prev = head, last.prev
-        map[last.key] = nil
-        size = size - 1
-      end
-    end
-    node.next, node.prev = head.next, head
-    head.next.prev = node
-    head.next = node
-  end
-end, function() return numbered_strings("key", 3000) end)
-
----------------------------------------------------------------------------------------
-family "records"
-
-pattern("constructor_4", function()
-  for i = 1, 300000 do local r = {a = i, b = i, c = i, d = i} end
-end)
-for _, n in ipairs {1, 2, 3, 4, 5, 8, 16} do
-  local source = {"for i = 1, " .. 600000 // (n + 1) .. " do local r = {} "}
-  for f = 1, n do source[#source + 1] = "r.field" .. f .. " = i " end
-  source[#source + 1] = "end"
-  pattern("grown_" .. n, load(table.concat(source)))
-end
-pattern("grown_with_strings", function()
-  for i = 1, 60000 do
-    local r = {}
-    r.name = "name" .. i
-    r.mail = "mail" .. i
-    r.street = "street" .. i
-    r.town = "town" .. i
-  end
-end)
-pattern("absent_field", function()
-  local t, n = {a = 1, b = 2, c = 3}, 0
-  for _ = 1, 1000000 do if t.zero then n = n + 1 end end
-end)
-pattern("dynamic_fields", function(names)
-  local t = {}
-  for i = 1, #names do t[names[i]] = i end
-  local sum = 0
-  for _ = 1, 1000 do for i = 1, #names do sum = sum + t[names[i]] end end
-end, function() return numbered_strings("field", 500) end)
-
----------------------------------------------------------------------------------------
-family "sets"
-
-pattern("strings_filled", function(keys)
-  for _ = 1, 5 do
-    local t = {}
-    for i = 1, #keys do t[keys[i]] = true end
-  end
-end, function() return numbered_strings("key", 30000) end)
-pattern("floats_filled", function()
-  for _ = 1, 5 do
-    local t = {}
-    for i = 1, 30000 do t[i + 0.5] = true end
-  end
-end)
-pattern("float_keys_that_are_integers", function()
-  local t = {}
-  for _ = 1, 10 do for i = 1.0, 30000.0 do t[i] = true end end
-end)
-pattern("objects_filled", function(keys)
-  for _ = 1, 5 do
-    local t = {}
-    for i = 1, #keys do t[keys[i]] = true end
-  end
-end, function()
-  local keys = {}
-  for i = 1, 30000 do keys[i] = {} end
-  return keys
-end)
-pattern("booleans", function()
-  local t = {}
-  for i = 1, 1000000 do t[i % 2 == 0] = i end
-end)
-pattern("union_and_intersection", function(a, b)
-  for _ = 1, 20 do
-    local union, both = {}, {}
-    for k in pairs(a) do union[k] = true; if b[k] then both[k] = true end end
-    for k in pairs(b) do union[k] = true end
-  end
-end, function()
-  local a, b = {}, {}
-  for i = 1, 4000 do a["k" .. i] = true; b["k" .. i + 2000] = true end
-  return a, b
-end)
-
----------------------------------------------------------------------------------------
-
-local function time(p)
-  local least = math.huge
-  for _ = 1, 3 do
-    local args = table.pack(p.prepare())
-    collectgarbage()
-    local start = clock()
-    p.body(table.unpack(args, 1, args.n))
-    least = math.min(least, clock() - start)
-  end
-  return least
+-- run(PATTERN, PART): seconds
+local function run(p, part)
+  local times = p.times and {math.max(p.times // part, 1)} or {}
+  local args = table.pack(p.prepare())
+  table.move(args, 1, args.n, #times + 1, times)
+  collectgarbage()
+  local start = clock()
+  p.body(table.unpack(times, 1, args.n + (p.times and 1 or 0)))
+  return clock() - start
 end
 
 local wanted = ...
-if wanted == nil then
-  for _, name in ipairs(names) do print(name) end
-elseif wanted == "--at-once" then
-  for _, name in ipairs(names) do local p = patterns[name]; p.body(p.prepare()) end
-else
-  assert(patterns[wanted], "no such pattern")
-  print(("%.6f"):format(time(patterns[wanted])))
-end
+local ran, why = pcall(function()
+  if wanted == nil then
+    for _, name in ipairs(names) do print(name) end
+  elseif wanted == "--at-once" then
+    for _, name in ipairs(names) do
+      local ok, message = pcall(run, patterns[name], 20)
+      assert(ok, name .. ": " .. tostring(message))
+    end
+  else
+    local p = assert(patterns[wanted], "no such pattern")
+    local least = math.huge
+    for _ = 1, 3 do least = math.min(least, run(p, 1)) end
+    io.stderr:write(("%.6f\n"):format(least))
+  end
+end)
+for _, name in ipairs(files) do os.remove(name) end
+if not ran then error(why, 0) end

@@ -11,40 +11,19 @@
 # Exit status 1 when a pattern fails or the mean is above its bar, 2 on wrong usage.
 
 set -u
-saros= reference=lua5.4 rounds=5 runs=1 bar=1.02 mean=0.55 wanted=()
-for word in "$@"; do
-  case $word in
-    --saros=*) saros=${word#*=} ;;
-    --reference=*) reference=${word#*=} ;;
-    --rounds=*) rounds=${word#*=} ;;
-    --runs=*) runs=${word#*=} ;;
-    --bar=*) bar=${word#*=} ;;
-    --mean=*) mean=${word#*=} ;;
-    -*) sed -n '5,6s/^# *//p' "$0" >&2; exit 2 ;;
-    *) wanted+=("$word") ;;
-  esac
-done
-[ -x "$saros" ] || { echo "$0: no program '$saros' (--saros=PROGRAM)" >&2; exit 2; }
-command -v "${reference%% *}" >/dev/null || { echo "$0: no program '$reference' (Debian package: lua5.4)" >&2; exit 2; }
+saros='' reference=lua5.4 rounds=5 runs=1 bar=1.02 mean=0.55
+options=(saros reference rounds runs bar mean)
+. "$(dirname "$0")/_compare.sh"
+parse_options "$@"
 program=$(dirname "$0")/patterns.lua
+select_names "$program"
 
-is_wanted() {
-  local glob
-  [ ${#wanted[@]} -eq 0 ] && return 0
-  # shellcheck disable=SC2053
-  for glob in "${wanted[@]}"; do [[ $1 == $glob ]] && return 0; done
-  return 1
-}
-
-names=()
-for name in $("$saros" "$program"); do is_wanted "$name" && names+=("$name"); done
-[ ${#names[@]} -gt 0 ] || { echo "$0: no such pattern: ${wanted[*]}" >&2; exit 2; }
-
-# time COMMAND NAME: seconds; an error is a failure of this whole comparison
+# time_of COMMAND NAME: seconds, which stand on the standard error output, as some patterns print;
+# an error is a failure of this whole comparison
 time_of() {
   local out
   # shellcheck disable=SC2086
-  out=$(timeout 120 $1 "$program" "$2" 2>&1) && echo "$out" || { echo "$1 fails in $2: $out" >&2; return 1; }
+  out=$(timeout 120 $1 "$program" "$2" 2>&1 >/dev/null) && echo "$out" || { echo "$1 fails in $2: $out" >&2; return 1; }
 }
 
 # One run: lines "NAME reference saros", the least times
@@ -54,13 +33,13 @@ run() {
     for round in $(seq "$rounds"); do
       r=$(time_of "$reference" "$name") && s=$(time_of "$saros" "$name") || return 1
       echo "$name $r $s"
-      if [ -t 2 ]; then printf '\r\033[K%s %s' "$name" "$round" >&2; fi
+      progress "$name $round"
     done
   done | awk '{ if (!($1 in r)) { order[++n] = $1; r[$1] = $2; s[$1] = $3 }
                 if ($2 < r[$1]) r[$1] = $2; if ($3 < s[$1]) s[$1] = $3 }
               END { for (i = 1; i <= n; i++) print order[i], r[order[i]], s[order[i]] }'
   local status=${PIPESTATUS[0]}
-  [ -t 2 ] && printf '\r\033[K' >&2
+  progress
   return "$status"
 }
 

@@ -24,45 +24,26 @@
 # no end within 300 s, fails.
 
 set -u
-saros= rounds=1 reference=lua5.4 bars=memory,time patterns=()
-for word in "$@"; do
-  case $word in
-    --saros=*) saros=${word#*=} ;;
-    --rounds=*) rounds=${word#*=} ;;
-    --reference=*) reference=${word#*=} ;;
-    --bars=*) bars=${word#*=} ;;
-    -*) sed -n '5,6s/^# *//p' "$0" >&2; exit 2 ;;
-    *) patterns+=("$word") ;;
-  esac
-done
-[ -x "$saros" ] || { echo "$0: no program '$saros' (--saros=PROGRAM)" >&2; exit 2; }
-command -v "$reference" >/dev/null || { echo "$0: no program '$reference' (Debian package: lua5.4)" >&2; exit 2; }
+saros='' rounds=1 reference=lua5.4 bars=memory,time
+options=(saros rounds reference bars)
+. "$(dirname "$0")/_compare.sh"
+parse_options "$@"
 program=$(dirname "$0")/services.lua
 results=$(mktemp) || exit 2
 trap 'rm -f "$results"' EXIT
 
-wanted() {
-  local pattern
-  [ ${#patterns[@]} -eq 0 ] && return 0
-  # shellcheck disable=SC2053
-  for pattern in "${patterns[@]}"; do [[ $1 == $pattern ]] && return 0; done
-  return 1
-}
-
-names=()
-for name in $("$saros" "$program"); do wanted "$name" && names+=("$name"); done
-[ ${#names[@]} -gt 0 ] || { echo "$0: no such shape: ${patterns[*]}" >&2; exit 2; }
+select_names "$program"
 
 for round in $(seq "$rounds"); do
   for name in "${names[@]}"; do
     for which in reference saros; do
       line=$(timeout 300 "${!which}" "$program" "$name" 2>&1) || line="failed=1 $(tail -n 1 <<<"$line")"
       echo "$name $which $line" >>"$results"
-      [ -t 2 ] && printf '\r\033[Kround %d: %s %s' "$round" "$name" "$which" >&2
+      progress "round $round: $name $which"
     done
   done
 done
-[ -t 2 ] && printf '\r\033[K' >&2
+progress
 
 awk -v bars="$bars" -v MB=1048576 '
   function greater(a, b) { return a > b ? a : b }
