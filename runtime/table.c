@@ -48,7 +48,7 @@
 #define PREFETCH_AHEAD 8
 #define LEAST_SPARE 4     /* a rehash that makes the hash part no larger leaves one of so many nodes free */
 #define LONG_CHAIN 24     /* links; chance makes none so long in any table that fits into memory */
-#define SAMPLES 8192 /* slots of an array part that are looked at, of each power of two, to choose its new size */
+#define SAMPLES 1024 /* slots of an array part that are looked at, of each power of two, to choose its new size */
 
 const TValue table_absent = {.tag = TAG_NIL};
 /* Shared by every table without a hash part; never written. */
@@ -340,19 +340,28 @@ static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
   if (soon->tag != TAG_NIL) __builtin_prefetch(main_position(t, soon->key_tag, soon->key), 1);
 }
 
-static void reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
+/* Both return the tags of what they have moved, one in the other. */
+static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
+  uint8_t tags = 0;
   uint32_t prefetched = heap_is_large((size_t)count * sizeof(Node)) ? 2 * PREFETCH_AHEAD : UINT32_MAX;
   for (uint32_t i = count; i-- > 0;) {
     const Node *n = &old[i];
     if (i >= prefetched) prefetch_place(t, old, i);
-    if (n->tag != TAG_NIL && !gc_node_is_dead(L->domain, n)) reinsert(L, t, n->key_tag, n->key, node_value(n));
+    if (n->tag == TAG_NIL || gc_node_is_dead(L->domain, n)) continue;
+    reinsert(L, t, n->key_tag, n->key, node_value(n));
+    tags |= n->tag | n->key_tag;
   }
+  return tags;
 }
 
-static void reinsert_array_tail(lua_State *L, Table *t, const TValue *old, uint32_t from, uint32_t to) {
+static uint8_t reinsert_array_tail(lua_State *L, Table *t, const TValue *old, uint32_t from, uint32_t to) {
+  uint8_t tags = 0;
   for (uint32_t i = from; i < to; i++) {
-    if (!is_nil(&old[i])) reinsert(L, t, TAG_INT, (Payload){.i = (int64_t)i + 1}, &old[i]);
+    if (is_nil(&old[i])) continue;
+    reinsert(L, t, TAG_INT, (Payload){.i = (int64_t)i + 1}, &old[i]);
+    tags |= old[i].tag;
   }
+  return tags;
 }
 
 static TValue *copy_array(lua_State *L, const Table *t, uint32_t narray) {
@@ -392,11 +401,11 @@ void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
   if (wants_scattering(t)) t->state |= TABLE_SCATTERED;
   reset_node_state(t);
   if (old_count > mask / 4) heap_part_populate(node, ((size_t)mask + 1) * sizeof(Node));
-  if (narray < old_size) reinsert_array_tail(L, t, old_array, narray, old_size);
-  reinsert_nodes(L, t, old_node, old_count);
+  uint8_t moved = narray < old_size ? reinsert_array_tail(L, t, old_array, narray, old_size) : 0;
+  moved |= reinsert_nodes(L, t, old_node, old_count);
   if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
   if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
-  gc_table_resized(L, t, old_count > 0 || narray < old_size);
+  gc_table_resized(L, t, moved & TAG_COLLECTED);
   if (unlikely(wants_scattering(t))) table_resize(L, t, narray, nhash); /* at this size, chains got long */
 }
 
