@@ -168,7 +168,7 @@ static bool is_node_of(const Node *n, const GCObject *key) {
 }
 
 Node *gc_node_of(Table *t, const GCObject *o, uint32_t at) {
-  if (at < table_nodes(t) && is_node_of(&t->node[at], o)) return &t->node[at];
+  if (at < table_node_count(t) && is_node_of(&t->node[at], o)) return &t->node[at];
   TValue key;
   set_object(&key, (GCObject *)o, o->type | TAG_COLLECTED);
   const TValue *slot = table_get(t, &key);
@@ -237,7 +237,7 @@ static size_t clear_node_if_dead(Domain *d, Node *n) {
 
 /* From Gc.clearing_from on, up to the end or until so much work is done, which it returns. */
 static size_t clear_some_nodes(Domain *d, Table *t, size_t work) {
-  uint32_t i = d->gc.clearing_from, n = table_nodes(t);
+  uint32_t i = d->gc.clearing_from, n = table_node_count(t);
   size_t done = 0;
   for (; i < n && done < work; i++) {
     if (i + PREFETCH_AHEAD < n) __builtin_prefetch(t->node[i + PREFETCH_AHEAD].key.p);
@@ -253,7 +253,7 @@ bool gc_clear_some_tables(Domain *d, size_t work) {
   while (clearing->n > 0 && done < work) {
     Table *t = clearing->items[clearing->n - 1];
     done += OBJECT_WORK + clear_some_nodes(d, t, work - done);
-    if (d->gc.clearing_from < table_nodes(t)) break;
+    if (d->gc.clearing_from < table_node_count(t)) break;
     t->state &= (uint8_t)~TABLE_CLEARING;
     d->gc.clearing_from = 0;
     clearing->n--;

@@ -81,7 +81,7 @@ ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, co
  * one of the two places already. */
 ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
   Domain *d = L->domain;
-  if ((t->gc & GC_CLEAN) && (d->gc.marking_mask || heap_is_large((t->node_mask + 1) * sizeof(Node))))
+  if ((t->gc & GC_CLEAN) && (d->gc.marking_mask || heap_is_large(table_node_count(t) * sizeof(Node))))
     gc_remember_slot(d, t, to);
 }
 

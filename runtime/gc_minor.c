@@ -220,7 +220,7 @@ static void scan_slot(Domain *d, Table *t, size_t start, Weakness w) {
 _Static_assert(sizeof(Node) >= CARD_GRANULE, "no two nodes begin in one granule");
 static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
   uint32_t i = (uint32_t)((start + sizeof(Node) - 1) / sizeof(Node));
-  if (i >= table_nodes(t)) return;
+  if (i >= table_node_count(t)) return;
   if (w == WEAK_NONE) visit_nodes(d, t->node + i, 1, SCAN_MINOR);
   else gc_scan_weak(d, w, (GcWeakRange){t, i, i + 1, 1}, SCAN_MINOR);
 }

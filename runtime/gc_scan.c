@@ -81,7 +81,7 @@ ALWAYS_INLINE void scan_table_minor(Domain *d, Table *t) {
   }
   if (likely(w == WEAK_NONE)) {
     if (array) visit_values(d, t->array, t->array_size, SCAN_MINOR);
-    if (node) visit_nodes(d, t->node, t->node_mask + 1, SCAN_MINOR);
+    if (node) visit_nodes(d, t->node, table_node_count(t), SCAN_MINOR);
   } else {
     if (array) gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 0}, SCAN_MINOR);
     if (node) gc_scan_weak(d, w, (GcWeakRange){t, 0, UINT32_MAX, 1}, SCAN_MINOR);
@@ -104,7 +104,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
     return sizeof(Table);
   } else {
     visit_values(d, t->array, t->array_size, SCAN_MAJOR);
-    if (nsize > 0) visit_nodes(d, t->node, t->node_mask + 1, SCAN_MAJOR);
+    visit_nodes(d, t->node, table_node_count(t), SCAN_MAJOR);
   }
   return sizeof(Table) + asize + nsize;
 }
@@ -241,7 +241,7 @@ ALWAYS_INLINE size_t scan_table_piece(Domain *d, GcPartial *p, ScanKind kind) {
     p->first += n;
     return n * sizeof(TValue);
   }
-  n = count_in(table_nodes(t), p->node_from, UINT32_MAX);
+  n = count_in(table_node_count(t), p->node_from, UINT32_MAX);
   if (n > GC_PIECE) n = GC_PIECE;
   if (n > 0) scan_nodes(d, t, p->node_from, n, kind);
   p->node_from += n;

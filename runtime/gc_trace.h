@@ -65,9 +65,8 @@ ALWAYS_INLINE bool is_dead(Domain *d, const GCObject *o, ScanKind kind) {
 size_t gc_object_extent(const GCObject *o, char **base);
 
 #define string_bytes(s) heap_round(offsetof(String, data) + string_len(s) + 1)
-#define table_nodes(t) ((t)->node == &table_empty_node ? 0 : (t)->node_mask + 1)
 #define array_bytes(t) ((size_t)(t)->array_size * sizeof(TValue))
-#define node_bytes(t) ((size_t)table_nodes(t) * sizeof(Node))
+#define node_bytes(t) ((size_t)table_node_count(t) * sizeof(Node))
 
 /* Bytes of the parts of a table that are scanned whole with it. */
 ALWAYS_INLINE size_t small_part_bytes(const Table *t) {

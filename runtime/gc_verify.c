@@ -236,7 +236,7 @@ static void look_at_table(Verifier *v, const Table *t) {
     if (!(w & WEAK_VALUES) || is_string(&t->array[i])) refer_value(v, &t->array[i]);
     else if (is_collected(&t->array[i])) check_header(v, t->array[i].v.gc);
   }
-  for (uint32_t i = 0; i < table_nodes(t); i++) {
+  for (uint32_t i = 0; i < table_node_count(t); i++) {
     v->parent_black = black;
     look_at_node(v, t, &t->node[i], w, clean && !on_marked_card(t->node, nsize, &t->node[i]));
   }

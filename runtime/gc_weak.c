@@ -58,7 +58,7 @@ static TValue *range_values(const GcWeakRange *r, uint32_t *n) {
 }
 
 static Node *range_nodes(const GcWeakRange *r, uint32_t *n) {
-  uint32_t to = r->to < table_nodes(r->table) ? r->to : table_nodes(r->table);
+  uint32_t to = r->to < table_node_count(r->table) ? r->to : table_node_count(r->table);
   *n = to > r->from ? to - r->from : 0;
   return r->table->node + r->from;
 }
@@ -67,7 +67,7 @@ static Node *range_nodes(const GcWeakRange *r, uint32_t *n) {
 ALWAYS_INLINE void prefetch_entry(const GcWeakRange *r, uint32_t i) {
   if (!r->node) {
     if (i < r->table->array_size) __builtin_prefetch(r->table->array[i].v.p);
-  } else if (i < table_nodes(r->table)) {
+  } else if (i < table_node_count(r->table)) {
     __builtin_prefetch(r->table->node[i].key.p);
     __builtin_prefetch(r->table->node[i].v.p);
   }
@@ -234,7 +234,7 @@ static size_t settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
 }
 
 static uint32_t range_end(const GcWeakRange *r) {
-  uint32_t size = r->node ? table_nodes(r->table) : r->table->array_size;
+  uint32_t size = r->node ? table_node_count(r->table) : r->table->array_size;
   return r->to < size ? r->to : size;
 }
 
@@ -433,7 +433,7 @@ void gc_forget_weak_minor(Domain *d) {
 
 /* Where the entry was, empty if it was removed; NULL when that is another one's place now. */
 static Node *place_of(const GcWeakEntry *entry) {
-  if (entry->node >= table_nodes(entry->table)) return NULL;
+  if (entry->node >= table_node_count(entry->table)) return NULL;
   Node *n = &entry->table->node[entry->node];
   bool is_object = (n->key_tag & TAG_COLLECTED) || n->key_tag == TAG_DEADKEY;
   return is_object && n->key.gc == entry->key ? n : NULL;
@@ -443,13 +443,13 @@ static void prefetch_place(const GcWeakEntries *list, size_t i) {
   if (i >= list->n) return;
   const GcWeakEntry *entry = &list->items[i];
   __builtin_prefetch(entry->key);
-  if (entry->node < table_nodes(entry->table)) __builtin_prefetch(&entry->table->node[entry->node], 1);
+  if (entry->node < table_node_count(entry->table)) __builtin_prefetch(&entry->table->node[entry->node], 1);
 }
 
 static void prefetch_value(const GcWeakEntries *list, size_t i) {
   if (i >= list->n) return;
   const GcWeakEntry *entry = &list->items[i];
-  if (entry->node < table_nodes(entry->table)) __builtin_prefetch(entry->table->node[entry->node].v.p);
+  if (entry->node < table_node_count(entry->table)) __builtin_prefetch(entry->table->node[entry->node].v.p);
 }
 
 /* While the trace goes on, an entry that has got another place was noted anew. One that may stay

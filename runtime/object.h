@@ -202,12 +202,13 @@ ALWAYS_INLINE uint16_t node_tags(const Node *n) {
 #define TABLE_CLEARING 1  /* in Gc.clearing (gc_ephemeron.c) */
 #define TABLE_CROWDED 2   /* a chain of numbers is too long (table.c) */
 #define TABLE_SCATTERED 4 /* numbers are where a secret hash says (table.c) */
+#define TABLE_ANNEX 8     /* half as many nodes again, which are no main positions (table.c) */
 
 struct Table {
   GCHEADER;
   uint8_t flags;       /* bit e set: metamethod e (metamethods.def, first 8) is known to be absent */
-  uint8_t state;       /* TABLE_CLEARING, TABLE_CROWDED, TABLE_SCATTERED */
-  uint32_t node_mask;  /* number of nodes - 1 (a power of two less one); 0 with `node` the shared empty node when there is no hash part */
+  uint8_t state;       /* TABLE_CLEARING, ... */
+  uint32_t node_mask;  /* number of main positions - 1 (a power of two less one); 0 with `node` the shared empty node when there is no hash part */
   uint32_t array_size; /* slots of the array part (keys 1..array_size) */
   uint32_t border;     /* hint for the length operator, <= array_size */
   uint32_t filter;     /* bit (hash >> 27) set for each short-string key ever inserted since the last rehash: a clear bit proves absence */
@@ -217,6 +218,15 @@ struct Table {
   Table *metatable;
 };
 _Static_assert(sizeof(Table) == 48, "a table is 48 bytes");
+
+extern Node table_empty_node; /* the node of every table without a hash part */
+
+/* Nodes of the hash part: main positions, and the annex. */
+ALWAYS_INLINE uint32_t table_node_count(const Table *t) {
+  uint32_t n = t->node_mask + 1;
+  if (unlikely(t->state & TABLE_ANNEX)) n += n / 2;
+  return t->node != &table_empty_node ? n : 0;
+}
 
 /* ---- functions ------------------------------------------------------------------ */
 

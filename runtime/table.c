@@ -14,6 +14,9 @@
  * position holds only keys of that position, or keys that were overwritten.
  * A removed key keeps its node (value nil) so that traversal can go on from it;
  * nodes are reclaimed by a rehash, or when their own main position is wanted.
+ * A set whose keys come and go is given an annex: half as many nodes again, which no key has
+ * as its main position, and which colliding keys are put into first.  It takes the place of
+ * rehashes that would be needed again soon.
  *
  * Main positions.  A short string has a seeded hash.  Integers, floats (their bits) and
  * addresses are taken modulo a prime a little below 2^k, so neighbours never meet, and other
@@ -46,7 +49,8 @@
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
 #define PREFETCH_AHEAD 8
-#define LEAST_SPARE 4     /* a rehash that makes the hash part no larger leaves one of so many nodes free */
+#define LEAST_SPARE 4     /* where a rehash would leave fewer than one of so many nodes free, it adds an annex */
+#define IN_PLACE 48       /* nodes of a hash part that is made anew where it lies, if it keeps its size */
 #define LONG_CHAIN 24     /* links; chance makes none so long in any table that fits into memory */
 #define SAMPLES 1024 /* slots of an array part that are looked at, of each power of two, to choose its new size */
 
@@ -195,17 +199,24 @@ static void init_nodes(Node *nodes, uint32_t n) {
   memset(nodes, 0, (size_t)n * sizeof(Node)); /* value nil, key nil, no chain */
 }
 
-static Node *new_nodes(lua_State *L, uint32_t count, uint32_t *mask) {
-  if (count == 0) {
+/* What a resize makes: array slots, keys that the hash part must have room for, and whether it
+ * gets an annex. */
+typedef struct Sizes {
+  uint32_t array, hash;
+  bool annex;
+} Sizes;
+
+static Node *new_nodes(lua_State *L, Sizes sizes, uint32_t *mask) {
+  if (sizes.hash == 0) {
     *mask = 0;
     return &table_empty_node;
   }
-  int bits = log2_ceil(count);
+  int bits = log2_ceil(sizes.hash);
   if (bits > MAX_HASH_BITS) error_run(L, "table overflow");
-  uint32_t n = 1u << bits;
+  uint32_t main_positions = 1u << bits, n = main_positions + (sizes.annex ? main_positions / 2 : 0);
   Node *nodes = heap_alloc_part(L, (size_t)n * sizeof(Node));
   if (!heap_part_is_zeroed(nodes, (size_t)n * sizeof(Node))) init_nodes(nodes, n);
-  *mask = n - 1;
+  *mask = main_positions - 1;
   return nodes;
 }
 
@@ -229,7 +240,7 @@ Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   /* Parts first: nothing collects in between, and a failure leaves no half-made table. */
   TValue *array = new_array(L, narray);
   uint32_t mask;
-  Node *node = new_nodes(L, nhash, &mask);
+  Node *node = new_nodes(L, (Sizes){.hash = nhash}, &mask);
   Table *t = heap_alloc(L, sizeof(Table));
   object_init(L, t, LUA_TTABLE);
   t->flags = 0;
@@ -386,27 +397,32 @@ static TValue *grow_array(lua_State *L, const Table *t, uint32_t narray) {
   return array;
 }
 
-void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
+static void resize(lua_State *L, Table *t, Sizes sizes) {
   TValue *old_array = t->array;
   Node *old_node = t->node;
-  uint32_t old_size = t->array_size, old_count = table_node_count(t), mask;
-  Node *node = new_nodes(L, nhash, &mask);
+  uint32_t narray = sizes.array, old_size = t->array_size, old_count = table_node_count(t), mask;
+  Node *node = new_nodes(L, sizes, &mask);
   bool grown = grows_in_place(old_size, narray);
   if (grown) t->array = grow_array(L, t, narray);
   else if (narray != old_size) t->array = copy_array(L, t, narray);
   t->array_size = narray;
   t->node = node;
   t->node_mask = mask;
+  t->state = (uint8_t)((t->state & ~TABLE_ANNEX) | (sizes.annex ? TABLE_ANNEX : 0));
   if (t->border > narray) t->border = narray;
   if (wants_scattering(t)) t->state |= TABLE_SCATTERED;
   reset_node_state(t);
-  if (old_count > mask / 4) heap_part_populate(node, ((size_t)mask + 1) * sizeof(Node));
+  if (old_count > mask / 4) heap_part_populate(node, table_node_count(t) * sizeof(Node));
   uint8_t moved = narray < old_size ? reinsert_array_tail(L, t, old_array, narray, old_size) : 0;
   moved |= reinsert_nodes(L, t, old_node, old_count);
   if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
   if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
   gc_table_resized(L, t, moved & TAG_COLLECTED);
-  if (unlikely(wants_scattering(t))) table_resize(L, t, narray, nhash); /* at this size, chains got long */
+  if (unlikely(wants_scattering(t))) resize(L, t, sizes); /* at this size, chains got long */
+}
+
+void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
+  resize(L, t, (Sizes){.array = narray, .hash = nhash});
 }
 
 /* Counts of integer keys: slice[b] holds those in (2^(b-1), 2^b]. */
@@ -466,34 +482,49 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   return best;
 }
 
+/* A hash part that has lost few of its keys and would be as large as before would soon be full
+ * again: it gets an annex. So there are always so many insertions for each key that a rehash
+ * moves. */
+static bool wants_annex(const Table *t, uint32_t nhash) {
+  uint32_t size = t->node_mask + 1;
+  return size > 1 && nhash <= size && nhash > size - size / LEAST_SPARE;
+}
+
 /* Sizes that have room for all keys and one more. */
-static uint32_t choose_sizes(const Domain *d, const Table *t, const TValue *key, bool exact, uint32_t *nhash) {
+static Sizes choose_sizes(const Domain *d, const Table *t, const TValue *key, bool exact) {
   KeyCount c = {0};
   count_array(t, &c, exact);
   count_nodes(d, t, &c);
   c.total++;
   if (is_int(key)) count_int(&c, key->v.i);
-  uint32_t inside;
-  uint32_t narray = best_array_size(&c, &inside);
-  *nhash = c.total - inside;
-  return narray;
+  uint32_t inside, narray = best_array_size(&c, &inside), nhash = c.total - inside;
+  return (Sizes){.array = narray, .hash = nhash, .annex = wants_annex(t, nhash)};
 }
 
-/* A hash part that has lost few of its keys and would be as large as before would soon be full
- * again: it doubles. So there are always so many insertions for each key that a rehash moves. */
-static uint32_t with_spare_nodes(const Table *t, uint32_t nhash) {
-  uint32_t size = t->node_mask + 1;
-  bool tight = nhash <= size && nhash > size - size / LEAST_SPARE;
-  return tight ? size + 1 : nhash;
+/* The sizes stay as they are: only keys that were removed go. */
+static void drop_removed_keys(lua_State *L, Table *t, uint32_t count) {
+  Node old[IN_PLACE];
+  memcpy(old, t->node, count * sizeof(Node));
+  init_nodes(t->node, count);
+  reset_node_state(t);
+  uint8_t moved = reinsert_nodes(L, t, old, count);
+  gc_table_resized(L, t, moved & TAG_COLLECTED);
+}
+
+static bool has_sizes(const Table *t, Sizes sizes) {
+  bool annex = t->state & TABLE_ANNEX;
+  return sizes.array == t->array_size && sizes.annex == annex && has_hash(t) && sizes.hash > 0 &&
+         log2_ceil(sizes.hash) == log2_ceil(t->node_mask + 1);
 }
 
 /* Makes room for one more key. An estimate is good enough as long as the array part does
  * not shrink: what is in it counts inside as well as in total then. */
 static void rehash(lua_State *L, Table *t, const TValue *key) {
-  uint32_t nhash, narray = choose_sizes(L->domain, t, key, false, &nhash);
-  if (narray < t->array_size) narray = choose_sizes(L->domain, t, key, true, &nhash);
-  nhash = with_spare_nodes(t, nhash);
-  table_resize(L, t, narray, nhash);
+  Sizes sizes = choose_sizes(L->domain, t, key, false);
+  if (sizes.array < t->array_size) sizes = choose_sizes(L->domain, t, key, true);
+  uint32_t count = table_node_count(t);
+  if (count <= IN_PLACE && has_sizes(t, sizes) && !wants_scattering(t)) drop_removed_keys(L, t, count);
+  else resize(L, t, sizes);
 }
 
 /* A float as it is stored: as an integer if it has the value of one. */

@@ -5,7 +5,6 @@
 #include "domain.h"
 
 extern const TValue table_absent; /* the nil that lookups answer for a missing key */
-extern Node table_empty_node;     /* the node of every table without a hash part */
 
 /* Gives scattered tables their secret, unless they have it: before any domain makes a table. */
 void table_set_secret(uint64_t random);
@@ -38,8 +37,6 @@ bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *t
 
 /* Sets the sizes of both parts and re-inserts everything. */
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash);
-/* Nodes of the hash part. */
-#define table_node_count(t) ((t)->node != &table_empty_node ? (t)->node_mask + 1 : 0)
 /* A border: n with t[n] non-nil and t[n+1] nil (or 0). */
 uint64_t table_border(Table *t);
 /* Traversal: key at *key replaced by the next key, value stored at key + 1;
