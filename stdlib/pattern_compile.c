@@ -94,8 +94,15 @@ static void add_class_or_byte(ByteSet *set, const CharClasses *classes, unsigned
   for (int i = 0; i < 4; i++) set->words[i] |= class->words[i];
 }
 
+/* A word of the set at a time: ranges like [\x80-\xBF] are long. */
 static void add_range(ByteSet *set, unsigned low, unsigned high) {
-  for (unsigned b = low; b <= high; b++) byte_set_add(set, (unsigned char)b);
+  if (low > high) return;
+  for (unsigned word = low / 64; word <= high / 64; word++) {
+    uint64_t bits = UINT64_MAX;
+    if (word == low / 64) bits &= UINT64_MAX << low % 64;
+    if (word == high / 64) bits &= UINT64_MAX >> (63 - high % 64);
+    set->words[word] |= bits;
+  }
 }
 
 /* Reads the elements [p, end) of a set. */
