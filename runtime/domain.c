@@ -20,6 +20,15 @@ static const char *const metamethod_names[META_COUNT] = {
 #undef METAMETHOD
 };
 
+static const char *const names[NAME_COUNT] = {
+#define TYPE_NAME(type, text) [NAME_##type] = text,
+#define NAME(id, text) [NAME_##id] = text,
+#include "names.def"
+#undef NAME
+#undef TYPE_NAME
+};
+_Static_assert(NAME_NIL == LUA_TNIL && NAME_THREAD == LUA_TTHREAD, "types in the order of their numbers");
+
 static uint64_t random_seed(const Domain *d) {
   uint64_t seed;
   if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
@@ -33,6 +42,7 @@ static void make_strings(lua_State *L) {
   string_table_init(L);
   d->memory_error = string_from_c(L, "not enough memory");
   for (int i = 0; i < META_COUNT; i++) d->meta_names[i] = string_from_c(L, metamethod_names[i]);
+  for (int i = 0; i < NAME_COUNT; i++) d->names[i] = string_from_c(L, names[i]);
 }
 
 static void free_domain(Domain *d) {

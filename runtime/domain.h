@@ -18,6 +18,15 @@ typedef enum Metamethod {
   META_COUNT
 } Metamethod;
 
+typedef enum Name {
+#define TYPE_NAME(type, text) NAME_##type,
+#define NAME(id, text) NAME_##id,
+#include "names.def"
+#undef NAME
+#undef TYPE_NAME
+  NAME_COUNT
+} Name;
+
 #define BASIC_STACK_SIZE 40  /* slots of a new thread: 2 * LUA_MINSTACK */
 #define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
 /* Slots that a stack may grow to. (LUAI_MAXSTACK itself is part of the ABI.) */
@@ -232,6 +241,7 @@ struct Domain {
   TValue registry;
   Table *metatables[LUA_NUMTYPES]; /* of the basic types */
   String *meta_names[META_COUNT];
+  String *names[NAME_COUNT];
   String *memory_error;    /* preallocated message */
   TValue nil;              /* a read-only nil */
   lua_CFunction panic;

@@ -322,6 +322,7 @@ ALWAYS_INLINE void scan_roots(Domain *d, ScanKind kind) {
   VISIT(d, d->main_thread, kind);
   VISIT(d, d->memory_error, kind);
   for (int i = 0; i < META_COUNT; i++) VISIT(d, d->meta_names[i], kind);
+  for (int i = 0; i < NAME_COUNT; i++) VISIT(d, d->names[i], kind);
   if (kind == SCAN_MAJOR) {
     for (size_t i = gc->finalizers_first; i < gc->finalizers.n; i++) VISIT(d, gc->finalizers.items[i], kind);
     for (size_t i = 0; i < gc->revived; i++) VISIT(d, gc->found.items[i], kind);

@@ -438,6 +438,7 @@ static void reach_roots(Verifier *v) {
   if (is_collected(&d->registry)) reach(v, d->registry.v.gc);
   for (int i = 0; i < LUA_NUMTYPES; i++) reach(v, d->metatables[i]);
   for (int i = 0; i < META_COUNT; i++) reach(v, d->meta_names[i]);
+  for (int i = 0; i < NAME_COUNT; i++) reach(v, d->names[i]);
   for (size_t i = d->gc.finalizers_first; i < d->gc.finalizers.n; i++) reach(v, d->gc.finalizers.items[i]);
   for (size_t i = 0; i < d->gc.revived; i++) reach(v, d->gc.found.items[i]);
   reach(v, d->memory_error);

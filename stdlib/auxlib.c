@@ -5,8 +5,7 @@
  * auxlib_load.c (chunks from files and memory), auxlib_trace.c (tracebacks
  * and every error that names a function).
  *
- * All of it is written against lua.h alone and keeps the stack as the
- * reference manual promises for each function.  Its functions raise errors
+ * All of it keeps the stack as the reference manual promises for each function.  Its functions raise errors
  * where the manual says so, and never print, but for the default panic and
  * warning functions of luaL_newstate.
  */
@@ -15,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "lua.h"
 #include "lauxlib.h"
 #include "stress.h"
@@ -141,15 +141,16 @@ void *luaL_checkudata(lua_State *L, int ud, const char *tname) {
 }
 
 int luaL_getmetafield(lua_State *L, int obj, const char *e) {
-  if (!lua_getmetatable(L, obj))
+  Table *mt = metatable_of(L, api_slot(L, obj));
+  if (mt == NULL)
     return LUA_TNIL;
-  lua_pushstring(L, e);
-  int type = lua_rawget(L, -2);
-  if (type == LUA_TNIL)
-    lua_pop(L, 2);
-  else
-    lua_remove(L, -2);
-  return type;
+  TValue key;
+  set_string(&key, string_from_c(L, e));
+  const TValue *value = table_get(mt, &key);
+  if (is_nil(value))
+    return LUA_TNIL;
+  api_push_value(L, value);
+  return tag_type(value->tag);
 }
 
 int luaL_callmeta(lua_State *L, int obj, const char *e) {
@@ -162,40 +163,43 @@ int luaL_callmeta(lua_State *L, int obj, const char *e) {
 }
 
 static void push_number_text(lua_State *L, int idx) {
-  if (lua_isinteger(L, idx))
-    lua_pushfstring(L, "%I", (LUAI_UACINT)lua_tointeger(L, idx));
-  else
-    lua_pushfstring(L, "%f", (LUAI_UACNUMBER)lua_tonumber(L, idx));
+  api_push_string(L, number_to_string(L, api_slot(L, idx)));
+  gc_check(L);
 }
 
-/* "kind: address", where a metatable's __name, if a string, is the kind. */
+/* "kind: address", where a metatable's __name, if a string, is the kind. (The
+ * metatable holds it: nothing collects before the text is made.) */
 static void push_identity_text(lua_State *L, int idx) {
-  int name_type = luaL_getmetafield(L, idx, "__name");
-  const char *kind = name_type == LUA_TSTRING ? lua_tostring(L, -1)
-                                              : luaL_typename(L, idx);
+  const TValue *name = meta_of(L, api_slot(L, idx), META_NAME);
+  const char *kind = is_string(name) ? as_string(name)->data
+                                     : luaL_typename(L, idx);
   lua_pushfstring(L, "%s: %p", kind, lua_topointer(L, idx));
-  if (name_type != LUA_TNIL)
-    lua_remove(L, -2);
 }
 
 static void push_plain_text(lua_State *L, int idx) {
   switch (lua_type(L, idx)) {
   case LUA_TNUMBER: push_number_text(L, idx); break;
   case LUA_TSTRING: lua_pushvalue(L, idx); break;
-  case LUA_TNIL: lua_pushliteral(L, "nil"); break;
+  case LUA_TNIL: result_name(L, NAME_NIL); break;
   case LUA_TBOOLEAN:
-    lua_pushstring(L, lua_toboolean(L, idx) ? "true" : "false");
+    result_name(L, lua_toboolean(L, idx) ? NAME_TRUE : NAME_FALSE);
     break;
   default: push_identity_text(L, idx); break;
   }
 }
 
 const char *luaL_tolstring(lua_State *L, int idx, size_t *len) {
+  const TValue *f = named_field(L, api_slot(L, idx), NAME_TOSTRING);
   idx = lua_absindex(L, idx);
-  if (!luaL_callmeta(L, idx, "__tostring"))
+  if (f == NULL) {
     push_plain_text(L, idx);
-  else if (!lua_isstring(L, -1))
-    luaL_error(L, "'__tostring' must return a string");
+  } else {
+    api_push_value(L, f);
+    lua_pushvalue(L, idx);
+    lua_call(L, 1, 1);
+    if (!lua_isstring(L, -1))
+      luaL_error(L, "'__tostring' must return a string");
+  }
   return lua_tolstring(L, -1, len);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "lua.h"
 #include "lauxlib.h"
 #include "lualib.h"
@@ -18,17 +19,62 @@
 
 /* --------------------------------------------------------------- output -- */
 
-static int base_print(lua_State *L) {
-  int count = lua_gettop(L);
-  for (int i = 1; i <= count; i++) {
-    size_t len;
-    const char *text = luaL_tolstring(L, i, &len);
-    if (i > 1)
-      lua_writestring("\t", 1);
-    lua_writestring(text, len);
-    lua_pop(L, 1);
+/* What print has not handed to the C library yet: most often, a whole line
+ * goes there at once. */
+typedef struct Line {
+  size_t used;
+  char text[512];
+} Line;
+
+static void flush_line(Line *line) {
+  lua_writestring(line->text, line->used);
+  line->used = 0;
+}
+
+static void add_to_line(Line *line, const char *s, size_t len) {
+  if (len > sizeof line->text - line->used)
+    flush_line(line);
+  if (len > sizeof line->text) {
+    lua_writestring(s, len);
+  } else {
+    memcpy(line->text + line->used, s, len);
+    line->used += len;
   }
-  lua_writeline();
+}
+
+static void add_value_to_line(lua_State *L, Line *line, int i) {
+  const TValue *o = argument(L, i);
+  char number[NUMBER_TEXT_MAX];
+  if (named_field(L, o, NAME_TOSTRING) == NULL) {
+    if (is_string(o)) {
+      add_to_line(line, as_string(o)->data, string_len(as_string(o)));
+      return;
+    }
+    if (is_number(o)) {
+      add_to_line(line, number, number_to_text(o, number));
+      return;
+    }
+  } else {
+    flush_line(line); /* the function may write something, or fail */
+  }
+  size_t len;
+  const char *text = luaL_tolstring(L, i, &len);
+  add_to_line(line, text, len);
+  lua_pop(L, 1);
+}
+
+static int base_print(lua_State *L) {
+  int count = argument_count(L);
+  Line line;
+  line.used = 0;
+  for (int i = 1; i <= count; i++) {
+    if (i > 1)
+      add_to_line(&line, "\t", 1);
+    add_value_to_line(L, &line, i);
+  }
+  add_to_line(&line, "\n", 1);
+  flush_line(&line);
+  fflush(stdout);
   return 0;
 }
 
@@ -46,96 +92,114 @@ static int base_warn(lua_State *L) {
 
 /* ---------------------------------------------------------- conversions -- */
 
-static const char *const spaces = " \f\n\r\t\v";
+static inline const char *skip_spaces(const char *s) {
+  while (*s == ' ' || (*s >= '\t' && *s <= '\r'))
+    s++;
+  return s;
+}
 
 /* Value of `c` as a digit, or 36, too large for any base, when it is none. */
-static int digit_value(char c) {
-  unsigned char u = (unsigned char)c;
-  if (isdigit(u))
-    return u - '0';
-  return isalpha(u) ? toupper(u) - 'A' + 10 : 36;
+static inline int digit_value(char c) {
+  unsigned u = (unsigned char)c, letter = (u | 0x20) - 'a';
+  if (u - '0' < 10)
+    return (int)(u - '0');
+  if (u < 0x80)
+    return letter < 26 ? (int)letter + 10 : 36;
+  return isalpha((int)u) ? toupper((int)u) - 'A' + 10 : 36; /* as the locale has it */
 }
 
 /* Reads an integer in `base`, which wraps around; spaces may surround it.
  * The value is where reading ended, or NULL when there is no numeral. */
 static const char *parse_in_base(const char *s, int base, lua_Integer *out) {
   lua_Unsigned n = 0;
-  s += strspn(s, spaces);
+  s = skip_spaces(s);
   int negative = *s == '-';
   if (negative || *s == '+')
     s++;
-  if (digit_value(*s) >= base)
+  int digit = digit_value(*s);
+  if (digit >= base)
     return NULL;
-  for (; digit_value(*s) < base; s++)
-    n = n * (lua_Unsigned)base + (lua_Unsigned)digit_value(*s);
+  for (; digit < base; digit = digit_value(*++s))
+    n = n * (lua_Unsigned)base + (lua_Unsigned)digit;
   *out = (lua_Integer)(negative ? 0u - n : n);
-  return s + strspn(s, spaces);
+  return skip_spaces(s);
 }
 
 static int convert_in_base(lua_State *L) {
   size_t len;
-  lua_Integer n, base = luaL_checkinteger(L, 2);
+  lua_Integer n, base = argument_integer(L, 2);
   luaL_checktype(L, 1, LUA_TSTRING);
-  const char *s = lua_tolstring(L, 1, &len);
+  const char *s = argument_string(L, 1, &len);
   luaL_argcheck(L, 2 <= base && base <= 36, 2, "base out of range");
-  if (parse_in_base(s, (int)base, &n) == s + len)
-    lua_pushinteger(L, n);
-  else
-    luaL_pushfail(L);
-  return 1;
-}
-
-/* Pushes the number that argument 1 is, or whose numeral it is. */
-static int push_as_number(lua_State *L) {
-  if (lua_type(L, 1) == LUA_TNUMBER) {
-    lua_settop(L, 1);
-    return 1;
-  }
-  size_t len;
-  const char *s = lua_tolstring(L, 1, &len);
-  return s != NULL && lua_stringtonumber(L, s) == len + 1;
+  return parse_in_base(s, (int)base, &n) == s + len ? result_integer(L, n)
+                                                    : result_nil(L);
 }
 
 static int base_tonumber(lua_State *L) {
-  if (!lua_isnoneornil(L, 2))
+  const TValue *o = argument(L, 1);
+  if (!is_nil(argument(L, 2)))
     return convert_in_base(L);
-  luaL_checkany(L, 1);
-  if (!push_as_number(L))
-    luaL_pushfail(L);
-  return 1;
+  if (is_number(o))
+    return result_argument(L, 1);
+  if (is_string(o)) {
+    const String *s = as_string(o);
+    if (number_parse(s->data, L->top) == string_len(s) + 1) {
+      api_push(L);
+      return 1;
+    }
+  }
+  argument_any(L, 1);
+  return result_nil(L);
 }
 
 static int base_tostring(lua_State *L) {
-  luaL_checkany(L, 1);
+  const TValue *o = argument(L, 1);
+  argument_any(L, 1);
+  if (named_field(L, o, NAME_TOSTRING) == NULL) {
+    switch (o->tag) {
+    case TAG_SHORT_STRING:
+    case TAG_LONG_STRING: return result_argument(L, 1);
+    case TAG_NIL: return result_name(L, NAME_NIL);
+    case TAG_FALSE: return result_name(L, NAME_FALSE);
+    case TAG_TRUE: return result_name(L, NAME_TRUE);
+    case TAG_INT:
+    case TAG_FLOAT:
+      api_push_string(L, number_to_string(L, o));
+      gc_check(L);
+      return 1;
+    default: break;
+    }
+  }
   luaL_tolstring(L, 1, NULL);
   return 1;
 }
 
 static int base_type(lua_State *L) {
-  int type = lua_type(L, 1);
-  luaL_argcheck(L, type != LUA_TNONE, 1, "value expected");
-  lua_pushstring(L, lua_typename(L, type));
-  return 1;
+  luaL_argcheck(L, !is_absent(L, 1), 1, "value expected");
+  return result_name(L, (Name)tag_type(argument(L, 1)->tag));
 }
 
 /* ---------------------------------------------------- tables, metatables -- */
 
 static int base_getmetatable(lua_State *L) {
-  luaL_checkany(L, 1);
-  if (!lua_getmetatable(L, 1)) {
-    lua_pushnil(L);
-    return 1;
-  }
-  luaL_getmetafield(L, 1, "__metatable"); /* pushes nothing when absent */
+  argument_any(L, 1);
+  Table *mt = metatable_of(L, argument(L, 1));
+  if (mt == NULL)
+    return result_nil(L);
+  const TValue *instead = named_field(L, argument(L, 1), NAME_METATABLE);
+  if (instead != NULL)
+    api_push_value(L, instead);
+  else
+    api_push_table(L, mt);
   return 1;
 }
 
 static int base_setmetatable(lua_State *L) {
-  int type = lua_type(L, 2);
   luaL_checktype(L, 1, LUA_TTABLE);
-  luaL_argexpected(L, type == LUA_TNIL || type == LUA_TTABLE, 2,
+  luaL_argexpected(L, is_table(argument(L, 2)) ||
+                   (is_nil(argument(L, 2)) && !is_absent(L, 2)), 2,
                    "nil or table");
-  if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+  if (named_field(L, argument(L, 1), NAME_METATABLE) != NULL)
     return luaL_error(L, "cannot change a protected metatable");
   lua_settop(L, 2);
   lua_setmetatable(L, 1);
@@ -143,25 +207,24 @@ static int base_setmetatable(lua_State *L) {
 }
 
 static int base_rawequal(lua_State *L) {
-  luaL_checkany(L, 1);
-  luaL_checkany(L, 2);
-  lua_pushboolean(L, lua_rawequal(L, 1, 2));
-  return 1;
+  argument_any(L, 1);
+  argument_any(L, 2);
+  return result_boolean(L, vm_equal(NULL, argument(L, 1), argument(L, 2)));
 }
 
 static int base_rawlen(lua_State *L) {
   int type = lua_type(L, 1);
   luaL_argexpected(L, type == LUA_TTABLE || type == LUA_TSTRING, 1,
                    "table or string");
-  lua_pushinteger(L, (lua_Integer)lua_rawlen(L, 1));
-  return 1;
+  return result_integer(L, (lua_Integer)lua_rawlen(L, 1));
 }
 
 static int base_rawget(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  luaL_checkany(L, 2);
-  lua_settop(L, 2);
-  lua_rawget(L, 1);
+  const TValue *t = argument(L, 1);
+  if (unlikely(!is_table(t)))
+    luaL_checktype(L, 1, LUA_TTABLE);
+  argument_any(L, 2);
+  api_push_value(L, table_get(as_table(t), argument(L, 2)));
   return 1;
 }
 
@@ -193,12 +256,14 @@ static int return_three(lua_State *L, int status, lua_KContext ctx) {
 }
 
 static int base_pairs(lua_State *L) {
-  luaL_checkany(L, 1);
-  if (luaL_getmetafield(L, 1, "__pairs") == LUA_TNIL) {
+  argument_any(L, 1);
+  const TValue *pairs = named_field(L, argument(L, 1), NAME_PAIRS);
+  if (pairs == NULL) {
     vm_push_next(L, base_next);
-    lua_pushvalue(L, 1);
-    lua_pushnil(L);
+    result_argument(L, 1);
+    result_nil(L);
   } else {
+    api_push_value(L, pairs);
     lua_pushvalue(L, 1);
     lua_callk(L, 1, 3, 0, return_three);
   }
@@ -212,20 +277,19 @@ static int ipairs_step(lua_State *L) {
 }
 
 static int base_ipairs(lua_State *L) {
-  luaL_checkany(L, 1);
+  argument_any(L, 1);
   vm_push_ipairs_step(L, ipairs_step);
-  lua_pushvalue(L, 1);
-  lua_pushinteger(L, 0);
+  result_argument(L, 1);
+  result_integer(L, 0);
   return 3;
 }
 
 static int base_select(lua_State *L) {
-  int count = lua_gettop(L);
-  if (lua_type(L, 1) == LUA_TSTRING && *lua_tostring(L, 1) == '#') {
-    lua_pushinteger(L, count - 1);
-    return 1;
-  }
-  lua_Integer i = luaL_checkinteger(L, 1);
+  int count = argument_count(L);
+  const TValue *first = argument(L, 1);
+  if (is_string(first) && *as_string(first)->data == '#')
+    return result_integer(L, count - 1);
+  lua_Integer i = argument_integer(L, 1);
   if (i < 0)
     i = count + i;
   else if (i > count)
@@ -389,7 +453,7 @@ static int gc_plain(lua_State *L, int what) {
   return result != -1;
 }
 
-static int gc_count(lua_State *L) {
+static int memory_count(lua_State *L) {
   int kilobytes = lua_gc(L, LUA_GCCOUNT);
   int rest = lua_gc(L, LUA_GCCOUNTB);
   lua_pushnumber(L, (lua_Number)kilobytes + (lua_Number)rest / 1024);
@@ -427,7 +491,7 @@ static int gc_incremental(lua_State *L) {
 
 static int obey_gc_option(lua_State *L, int what) {
   switch (what) {
-  case LUA_GCCOUNT: return gc_count(L);
+  case LUA_GCCOUNT: return memory_count(L);
   case LUA_GCSTEP: return gc_flag(L, what, (int)luaL_optinteger(L, 2, 0));
   case LUA_GCISRUNNING: return gc_flag(L, what, 0);
   case LUA_GCSETPAUSE:

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "arguments.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -26,128 +27,100 @@ static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_6
 /* A float that fits no integer is whole already (or infinite, or no number). */
 
 static int math_floor(lua_State *L) {
-  if (lua_isinteger(L, 1)) {
-    lua_settop(L, 1);
-    return 1;
-  }
-  lua_Number n = luaL_checknumber(L, 1);
-  if (fits_integer(n)) {
-    lua_Integer truncated = (lua_Integer)n;
-    lua_pushinteger(L, truncated - ((lua_Number)truncated > n));
-  } else {
-    lua_pushnumber(L, n);
-  }
-  return 1;
+  if (is_int(argument(L, 1))) return result_argument(L, 1);
+  lua_Number n = argument_number(L, 1);
+  if (!fits_integer(n)) return result_float(L, n);
+  lua_Integer truncated = (lua_Integer)n;
+  return result_integer(L, truncated - ((lua_Number)truncated > n));
 }
 
 static int math_ceil(lua_State *L) {
-  if (lua_isinteger(L, 1)) {
-    lua_settop(L, 1);
-    return 1;
-  }
-  lua_Number n = luaL_checknumber(L, 1);
-  if (fits_integer(n)) {
-    lua_Integer truncated = (lua_Integer)n;
-    lua_pushinteger(L, truncated + ((lua_Number)truncated < n));
-  } else {
-    lua_pushnumber(L, n);
-  }
-  return 1;
+  if (is_int(argument(L, 1))) return result_argument(L, 1);
+  lua_Number n = argument_number(L, 1);
+  if (!fits_integer(n)) return result_float(L, n);
+  lua_Integer truncated = (lua_Integer)n;
+  return result_integer(L, truncated + ((lua_Number)truncated < n));
 }
 
 /* A float gives its whole part, as an integer if it fits, and its fraction. */
 static int math_modf(lua_State *L) {
-  if (lua_isinteger(L, 1)) {
-    lua_settop(L, 1);
-    lua_pushnumber(L, 0);
-    return 2;
-  }
-  lua_Number n = luaL_checknumber(L, 1), whole = trunc(n);
+  if (is_int(argument(L, 1))) return result_argument(L, 1) + result_float(L, 0);
+  lua_Number n = argument_number(L, 1), whole = trunc(n);
   if (fits_integer(whole))
-    lua_pushinteger(L, (lua_Integer)whole);
+    result_integer(L, (lua_Integer)whole);
   else
-    lua_pushnumber(L, whole);
-  lua_pushnumber(L, n == whole ? 0.0 : n - whole); /* infinities have no fraction */
+    result_float(L, whole);
+  result_float(L, n == whole ? 0.0 : n - whole); /* infinities have no fraction */
   return 2;
 }
 
 static int math_fmod(lua_State *L) {
-  if (!lua_isinteger(L, 1) || !lua_isinteger(L, 2)) {
-    lua_Number a = luaL_checknumber(L, 1);
-    lua_pushnumber(L, fmod(a, luaL_checknumber(L, 2)));
-    return 1;
+  if (!is_int(argument(L, 1)) || !is_int(argument(L, 2))) {
+    lua_Number a = argument_number(L, 1);
+    return result_float(L, fmod(a, argument_number(L, 2)));
   }
-  lua_Integer a = lua_tointeger(L, 1), b = lua_tointeger(L, 2);
+  lua_Integer a = argument(L, 1)->v.i, b = argument(L, 2)->v.i;
   luaL_argcheck(L, b != 0, 2, "zero");
-  lua_pushinteger(L, b == -1 ? 0 : a % b); /* the least integer by -1 would trap */
-  return 1;
+  return result_integer(L, b == -1 ? 0 : a % b); /* the least integer by -1 would trap */
 }
 
 static int math_tointeger(lua_State *L) {
   int is_integer;
   lua_Integer n = lua_tointegerx(L, 1, &is_integer);
-  if (is_integer) {
-    lua_pushinteger(L, n);
-  } else {
-    luaL_checkany(L, 1);
-    luaL_pushfail(L);
-  }
-  return 1;
+  if (is_integer) return result_integer(L, n);
+  argument_any(L, 1);
+  return result_nil(L);
 }
 
 /* ---- comparing -------------------------------------------------------------- */
 
 static int math_abs(lua_State *L) {
-  if (lua_isinteger(L, 1)) {
-    lua_Integer n = lua_tointeger(L, 1);
-    lua_pushinteger(L, n < 0 ? (lua_Integer)(0 - (lua_Unsigned)n) : n);
-  } else {
-    lua_pushnumber(L, fabs(luaL_checknumber(L, 1)));
-  }
-  return 1;
+  if (!is_int(argument(L, 1))) return result_float(L, fabs(argument_number(L, 1)));
+  lua_Integer n = argument(L, 1)->v.i;
+  return result_integer(L, n < 0 ? (lua_Integer)(0 - (lua_Unsigned)n) : n);
 }
 
 static int math_ult(lua_State *L) {
-  lua_Integer a = luaL_checkinteger(L, 1), b = luaL_checkinteger(L, 2);
-  lua_pushboolean(L, (lua_Unsigned)a < (lua_Unsigned)b);
-  return 1;
+  lua_Integer a = argument_integer(L, 1), b = argument_integer(L, 2);
+  return result_boolean(L, (lua_Unsigned)a < (lua_Unsigned)b);
+}
+
+/* Two of the arguments; those that are no numbers have metamethods, which may move the stack. */
+static inline bool is_less(lua_State *L, int m, int n) {
+  const TValue *a = argument(L, m), *b = argument(L, n);
+  if (is_int(a) && is_int(b)) return a->v.i < b->v.i;
+  if (is_float(a) && is_float(b)) return a->v.n < b->v.n;
+  return vm_less(L, a, b);
 }
 
 static int math_max(lua_State *L) {
-  int count = lua_gettop(L), best = 1;
+  int count = argument_count(L), best = 1;
   luaL_argcheck(L, count >= 1, 1, "value expected");
   for (int i = 2; i <= count; i++)
-    if (lua_compare(L, best, i, LUA_OPLT)) best = i;
-  lua_pushvalue(L, best);
-  return 1;
+    if (is_less(L, best, i)) best = i;
+  return result_argument(L, best);
 }
 
 static int math_min(lua_State *L) {
-  int count = lua_gettop(L), best = 1;
+  int count = argument_count(L), best = 1;
   luaL_argcheck(L, count >= 1, 1, "value expected");
   for (int i = 2; i <= count; i++)
-    if (lua_compare(L, i, best, LUA_OPLT)) best = i;
-  lua_pushvalue(L, best);
-  return 1;
+    if (is_less(L, i, best)) best = i;
+  return result_argument(L, best);
 }
 
 static int math_type(lua_State *L) {
-  if (lua_type(L, 1) == LUA_TNUMBER) {
-    lua_pushstring(L, lua_isinteger(L, 1) ? "integer" : "float");
-  } else {
-    luaL_checkany(L, 1);
-    luaL_pushfail(L);
-  }
-  return 1;
+  if (is_number(argument(L, 1))) return result_name(L, is_int(argument(L, 1)) ? NAME_INTEGER : NAME_FLOAT);
+  argument_any(L, 1);
+  return result_nil(L);
 }
 
 /* ---- functions of floats ---------------------------------------------------- */
 
 /* The math library's function of one float that C offers under the same name. */
-#define FLOAT_FUNCTION(name)                        \
-  static int math_##name(lua_State *L) {            \
-    lua_pushnumber(L, name(luaL_checknumber(L, 1))); \
-    return 1;                                       \
+#define FLOAT_FUNCTION(name)                              \
+  static int math_##name(lua_State *L) {                  \
+    return result_float(L, name(argument_number(L, 1))); \
   }
 
 FLOAT_FUNCTION(sin)
@@ -163,22 +136,19 @@ FLOAT_FUNCTION(tanh)
 FLOAT_FUNCTION(log10)
 
 static int math_atan(lua_State *L) {
-  lua_Number y = luaL_checknumber(L, 1);
-  lua_pushnumber(L, atan2(y, luaL_optnumber(L, 2, 1)));
-  return 1;
+  lua_Number y = argument_number(L, 1);
+  return result_float(L, atan2(y, luaL_optnumber(L, 2, 1)));
 }
 
 /* A function of its own, so that messages tell which one was called. */
 static int math_atan2(lua_State *L) { return math_atan(L); }
 
 static int math_deg(lua_State *L) {
-  lua_pushnumber(L, luaL_checknumber(L, 1) * (180.0 / PI));
-  return 1;
+  return result_float(L, argument_number(L, 1) * (180.0 / PI));
 }
 
 static int math_rad(lua_State *L) {
-  lua_pushnumber(L, luaL_checknumber(L, 1) * (PI / 180.0));
-  return 1;
+  return result_float(L, argument_number(L, 1) * (PI / 180.0));
 }
 
 static lua_Number log_to_base(lua_Number n, lua_Number base) {
@@ -188,31 +158,28 @@ static lua_Number log_to_base(lua_Number n, lua_Number base) {
 }
 
 static int math_log(lua_State *L) {
-  lua_Number n = luaL_checknumber(L, 1);
-  lua_pushnumber(L, lua_isnoneornil(L, 2) ? log(n) : log_to_base(n, luaL_checknumber(L, 2)));
-  return 1;
+  lua_Number n = argument_number(L, 1);
+  return result_float(L, is_nil(argument(L, 2)) ? log(n) : log_to_base(n, argument_number(L, 2)));
 }
 
 static int math_pow(lua_State *L) {
-  lua_Number base = luaL_checknumber(L, 1);
-  lua_pushnumber(L, pow(base, luaL_checknumber(L, 2)));
-  return 1;
+  lua_Number base = argument_number(L, 1);
+  return result_float(L, pow(base, argument_number(L, 2)));
 }
 
 static int math_frexp(lua_State *L) {
   int exponent;
-  lua_pushnumber(L, frexp(luaL_checknumber(L, 1), &exponent));
+  lua_pushnumber(L, frexp(argument_number(L, 1), &exponent));
   lua_pushinteger(L, exponent);
   return 2;
 }
 
 static int math_ldexp(lua_State *L) {
-  lua_Number n = luaL_checknumber(L, 1);
-  lua_Integer exponent = luaL_checkinteger(L, 2);
+  lua_Number n = argument_number(L, 1);
+  lua_Integer exponent = argument_integer(L, 2);
   if (exponent > INT_MAX) exponent = INT_MAX;
   if (exponent < INT_MIN) exponent = INT_MIN;
-  lua_pushnumber(L, ldexp(n, (int)exponent));
-  return 1;
+  return result_float(L, ldexp(n, (int)exponent));
 }
 
 /* ---- the library ------------------------------------------------------------ */

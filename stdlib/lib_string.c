@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "char_class.h"
 #include "lauxlib.h"
 #include "lua.h"
@@ -27,72 +28,66 @@
 
 static int strlib_len(lua_State *L) {
   size_t length;
-  luaL_checklstring(L, 1, &length);
-  lua_pushinteger(L, (lua_Integer)length);
-  return 1;
+  argument_string(L, 1, &length);
+  return result_integer(L, (lua_Integer)length);
 }
 
 static int strlib_sub(lua_State *L) {
   size_t length;
-  const char *s = luaL_checklstring(L, 1, &length);
-  size_t first = position_start(luaL_checkinteger(L, 2), length);
-  size_t last = position_end(luaL_optinteger(L, 3, -1), length);
-  if (first > last)
-    lua_pushliteral(L, "");
-  else if (first == 1 && last == length)
-    lua_pushvalue(L, 1);
-  else
-    lua_pushlstring(L, s + first - 1, last - first + 1);
-  return 1;
+  const char *s = argument_string(L, 1, &length);
+  size_t first = position_start(argument_integer(L, 2), length);
+  size_t last = position_end(argument_integer_or(L, 3, -1), length);
+  if (first > last) return result_name(L, NAME_EMPTY);
+  if (first == 1 && last == length) return result_argument(L, 1);
+  return result_string(L, s + first - 1, last - first + 1);
 }
 
 static int strlib_byte(lua_State *L) {
   size_t length;
-  const char *s = luaL_checklstring(L, 1, &length);
-  lua_Integer position = luaL_optinteger(L, 2, 1);
+  const char *s = argument_string(L, 1, &length);
+  lua_Integer position = argument_integer_or(L, 2, 1);
   size_t first = position_start(position, length);
-  size_t last = position_end(luaL_optinteger(L, 3, position), length);
+  size_t last = position_end(argument_integer_or(L, 3, position), length);
   if (first > last) return 0;
   size_t count = last - first + 1;
   if (count >= INT_MAX) return luaL_error(L, "string slice too long");
   if (count > LUA_MINSTACK / 2) luaL_checkstack(L, (int)count, "string slice too long");
-  for (size_t i = 0; i < count; i++) lua_pushinteger(L, (unsigned char)s[first - 1 + i]);
+  TValue *to = L->top;
+  for (size_t i = 0; i < count; i++) set_int(to + i, (unsigned char)s[first - 1 + i]);
+  L->top = to + count;
   return (int)count;
 }
 
 static int strlib_char(lua_State *L) {
-  int count = lua_gettop(L);
-  luaL_Buffer b;
-  char *out = luaL_buffinitsize(L, &b, (size_t)count);
+  int count = argument_count(L);
+  Result result;
+  char *out = begin_result(L, &result, (size_t)count);
   for (int i = 1; i <= count; i++) {
-    lua_Unsigned c = (lua_Unsigned)luaL_checkinteger(L, i);
+    lua_Unsigned c = (lua_Unsigned)argument_integer(L, i);
     luaL_argcheck(L, c <= UCHAR_MAX, i, "value out of range");
     out[i - 1] = (char)c;
   }
-  luaL_pushresultsize(&b, (size_t)count);
-  return 1;
+  return finish_result(L, &result);
 }
 
 /* ---- whole strings ---------------------------------------------------------- */
 
 static int strlib_reverse(lua_State *L) {
   size_t length;
-  const char *s = luaL_checklstring(L, 1, &length);
-  luaL_Buffer b;
-  char *out = luaL_buffinitsize(L, &b, length);
+  const char *s = argument_string(L, 1, &length);
+  Result result;
+  char *out = begin_result(L, &result, length);
   for (size_t i = 0; i < length; i++) out[i] = s[length - 1 - i];
-  luaL_pushresultsize(&b, length);
-  return 1;
+  return finish_result(L, &result);
 }
 
 static int push_mapped(lua_State *L, const unsigned char *map) {
   size_t length;
-  const char *s = luaL_checklstring(L, 1, &length);
-  luaL_Buffer b;
-  char *out = luaL_buffinitsize(L, &b, length);
+  const char *s = argument_string(L, 1, &length);
+  Result result;
+  char *out = begin_result(L, &result, length);
   for (size_t i = 0; i < length; i++) out[i] = (char)map[(unsigned char)s[i]];
-  luaL_pushresultsize(&b, length);
-  return 1;
+  return finish_result(L, &result);
 }
 
 static const CharClasses *require_classes(lua_State *L) {
@@ -130,24 +125,22 @@ static int push_repeated(lua_State *L, const char *s, size_t length, const char 
   if (unit < length || unit > STRING_SIZE_LIMIT / (lua_Unsigned)n)
     return luaL_error(L, "resulting string too large");
   size_t total = unit * (size_t)n - separator_length;
-  luaL_Buffer b;
-  char *out = luaL_buffinitsize(L, &b, unit * (size_t)n);
+  Result result;
+  char *out = begin_result(L, &result, total);
   memcpy(out, s, length);
-  memcpy(out + length, separator, separator_length);
-  repeat_unit(L, out, unit, unit * (size_t)n);
-  luaL_pushresultsize(&b, total);
-  return 1;
+  if (n > 1) {
+    memcpy(out + length, separator, separator_length);
+    repeat_unit(L, out, unit, total);
+  }
+  return finish_result(L, &result);
 }
 
 static int strlib_rep(lua_State *L) {
   size_t length, separator_length;
-  const char *s = luaL_checklstring(L, 1, &length);
-  lua_Integer n = luaL_checkinteger(L, 2);
+  const char *s = argument_string(L, 1, &length);
+  lua_Integer n = argument_integer(L, 2);
   const char *separator = luaL_optlstring(L, 3, "", &separator_length);
-  if (n <= 0 || length + separator_length == 0) {
-    lua_pushliteral(L, "");
-    return 1;
-  }
+  if (n <= 0 || length + separator_length == 0) return result_name(L, NAME_EMPTY);
   return push_repeated(L, s, length, separator, separator_length, n);
 }
 

@@ -4,7 +4,7 @@ noinst_LIBRARIES += libstdlib.a
 libstdlib_a_SOURCES = \
 	stdlib/lauxlib.h stdlib/lualib.h stdlib/init.c \
 	stdlib/auxlib.c stdlib/auxlib_buffer.c stdlib/auxlib_load.c stdlib/auxlib_trace.c \
-	stdlib/lib_base.c \
+	stdlib/arguments.h stdlib/lib_base.c \
 	stdlib/lib_coroutine.c \
 	stdlib/lib_debug.c \
 	stdlib/lib_domain.c stdlib/lib_channel.c stdlib/lib_pool.c stdlib/domain_lib.h \

@@ -68,6 +68,12 @@ ALWAYS_INLINE void api_push_string(lua_State *L, String *s) {
   api_push(L);
 }
 
+ALWAYS_INLINE void api_push_table(lua_State *L, Table *t) {
+  set_table(L->top, t);
+  api_note_write(L);
+  api_push(L);
+}
+
 /* At least n values lie above the running function. */
 #define api_check_values(L, n) rt_assert((n) <= (L)->top - ((L)->ci->func + 1))
 

@@ -58,9 +58,7 @@ void lua_external_memory(lua_State *L, int idx, size_t bytes) {
 int lua_getmetatable(lua_State *L, int objindex) {
   Table *mt = metatable_of(L, api_slot(L, objindex));
   if (mt == NULL) return 0;
-  set_table(L->top, mt);
-  api_note_write(L);
-  api_push(L);
+  api_push_table(L, mt);
   return 1;
 }
 

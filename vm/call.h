@@ -57,7 +57,13 @@ void vm_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *re
 void vm_concat(lua_State *L, int n);                    /* the n values on top become one */
 void vm_length(lua_State *L, const TValue *o, TValue *result_slot);
 const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e);  /* metamethod or &table_absent */
-Table *metatable_of(lua_State *L, const TValue *o);
+ALWAYS_INLINE Table *metatable_of(lua_State *L, const TValue *o) {
+  switch (o->tag) {
+    case TAG_TABLE: return as_table(o)->metatable;
+    case TAG_USERDATA: return as_userdata(o)->metatable;
+    default: return L->domain->metatables[tag_type(o->tag)];
+  }
+}
 const char *type_name_of(lua_State *L, const TValue *o);  /* honours __name */
 extern const char *const type_names[]; /* "nil", ...; index by type, "no value" at -1 through type_name() */
 const char *type_name(int type);

@@ -18,18 +18,16 @@
 
 #define MAX_META_CHAIN 2000 /* steps of __index / __newindex before a cycle is assumed */
 
-const char *const type_names[] = {"nil", "boolean", "userdata", "number", "string",
-                                  "table", "function", "userdata", "thread", "upvalue", "proto"};
+const char *const type_names[] = {
+#define TYPE_NAME(type, text) [LUA_T##type] = text,
+#define NAME(id, text)
+#include "names.def"
+#undef NAME
+#undef TYPE_NAME
+  [TYPE_PROTO] = "proto", [TYPE_UPVALUE] = "upvalue",
+};
 
 const char *type_name(int type) { return type < 0 ? "no value" : type_names[type]; }
-
-Table *metatable_of(lua_State *L, const TValue *o) {
-  switch (o->tag) {
-    case TAG_TABLE: return as_table(o)->metatable;
-    case TAG_USERDATA: return as_userdata(o)->metatable;
-    default: return L->domain->metatables[tag_type(o->tag)];
-  }
-}
 
 const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e) {
   Table *mt = metatable_of(L, o);

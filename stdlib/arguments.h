@@ -1,0 +1,131 @@
+/* stdlib/arguments.h: arguments and results of the library's functions, in place.
+ *
+ * A call of a small function is mostly calls of the C API: these do the same
+ * without a call for a value of the very type that is wanted, and leave all
+ * others to the function of lauxlib.h that they stand for: conversions,
+ * messages.  n is the number of an argument, from 1 on.
+ *
+ * Nothing here collects but result_string and finish_result; strings that these
+ * push are anchored by then. */
+#ifndef SAROS_STDLIB_ARGUMENTS_H
+#define SAROS_STDLIB_ARGUMENTS_H
+
+#include "api.h"
+#include "call.h"
+#include "lauxlib.h"
+
+/* ---- arguments -------------------------------------------------------------- */
+
+#define argument(L, n) api_slot(L, n)
+#define argument_count(L) ((int)((L)->top - ((L)->ci->func + 1)))
+#define is_absent(L, n) ((L)->ci->func + (n) >= (L)->top)
+
+/* luaL_checklstring */
+ALWAYS_INLINE const char *argument_string(lua_State *L, int n, size_t *length) {
+  const TValue *o = argument(L, n);
+  if (unlikely(!is_string(o))) return luaL_checklstring(L, n, length);
+  *length = string_len(as_string(o));
+  return as_string(o)->data;
+}
+
+/* luaL_checkinteger */
+ALWAYS_INLINE lua_Integer argument_integer(lua_State *L, int n) {
+  const TValue *o = argument(L, n);
+  return likely(is_int(o)) ? o->v.i : luaL_checkinteger(L, n);
+}
+
+/* luaL_optinteger */
+ALWAYS_INLINE lua_Integer argument_integer_or(lua_State *L, int n, lua_Integer other) {
+  const TValue *o = argument(L, n);
+  if (is_int(o)) return o->v.i;
+  return is_nil(o) ? other : luaL_checkinteger(L, n);
+}
+
+/* luaL_checknumber */
+ALWAYS_INLINE lua_Number argument_number(lua_State *L, int n) {
+  const TValue *o = argument(L, n);
+  if (likely(is_float(o))) return o->v.n;
+  return is_int(o) ? (lua_Number)o->v.i : luaL_checknumber(L, n);
+}
+
+/* luaL_checkany */
+ALWAYS_INLINE void argument_any(lua_State *L, int n) {
+  if (unlikely(is_absent(L, n))) luaL_checkany(L, n);
+}
+
+/* What the value's metatable has under this name; NULL: nothing. */
+ALWAYS_INLINE const TValue *named_field(lua_State *L, const TValue *o, Name name) {
+  Table *mt = metatable_of(L, o);
+  if (mt == NULL) return NULL;
+  const TValue *value = table_get_str(mt, L->domain->names[name]);
+  return is_nil(value) ? NULL : value;
+}
+
+/* ---- results ---------------------------------------------------------------- */
+
+ALWAYS_INLINE int result_integer(lua_State *L, lua_Integer i) {
+  set_int(L->top, i);
+  api_push(L);
+  return 1;
+}
+
+ALWAYS_INLINE int result_float(lua_State *L, lua_Number n) {
+  set_float(L->top, n);
+  api_push(L);
+  return 1;
+}
+
+ALWAYS_INLINE int result_boolean(lua_State *L, bool b) {
+  set_bool(L->top, b);
+  api_push(L);
+  return 1;
+}
+
+ALWAYS_INLINE int result_nil(lua_State *L) {
+  set_nil(L->top);
+  api_push(L);
+  return 1;
+}
+
+ALWAYS_INLINE int result_argument(lua_State *L, int n) {
+  api_push_value(L, argument(L, n));
+  return 1;
+}
+
+ALWAYS_INLINE int result_name(lua_State *L, Name name) {
+  api_push_string(L, L->domain->names[name]);
+  return 1;
+}
+
+ALWAYS_INLINE int result_string(lua_State *L, const char *s, size_t length) {
+  gc_make_room(L, length);
+  api_push_string(L, string_new(L, s, length));
+  gc_check(L);
+  return 1;
+}
+
+/* A string of known length, written in place: a short one on the C stack, a long one in the
+ * string itself, which is on top of the stack until finish_result. */
+typedef struct Result {
+  size_t length;
+  String *made; /* NULL: a short one */
+  char room[SHORT_STRING_MAX];
+} Result;
+
+ALWAYS_INLINE char *begin_result(lua_State *L, Result *r, size_t length) {
+  r->length = length;
+  r->made = NULL;
+  if (likely(length <= SHORT_STRING_MAX)) return r->room;
+  gc_make_room(L, length);
+  r->made = string_new_long(L, length);
+  api_push_string(L, r->made);
+  return r->made->data;
+}
+
+ALWAYS_INLINE int finish_result(lua_State *L, const Result *r) {
+  if (r->made == NULL) api_push_string(L, string_new(L, r->room, r->length));
+  gc_check(L);
+  return 1;
+}
+
+#endif
