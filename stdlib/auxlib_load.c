@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "call.h"
 #include "lua.h"
 #include "lauxlib.h"
 
@@ -117,24 +118,9 @@ int luaL_loadfilex(lua_State *L, const char *filename, const char *mode) {
   return status;
 }
 
-/* What the reader of a block of memory has at hand. */
-typedef struct BlockSource {
-  const char *bytes;
-  size_t size;
-} BlockSource;
-
-static const char *next_block_piece(lua_State *L, void *ud, size_t *size) {
-  BlockSource *source = ud;
-  (void)L;
-  *size = source->size;
-  source->size = 0;
-  return *size > 0 ? source->bytes : NULL;
-}
-
 int luaL_loadbufferx(lua_State *L, const char *buff, size_t size,
                      const char *name, const char *mode) {
-  BlockSource source = {buff, size};
-  return lua_load(L, next_block_piece, &source, name, mode);
+  return vm_load_block(L, buff, size, name, mode);
 }
 
 int luaL_loadstring(lua_State *L, const char *s) {

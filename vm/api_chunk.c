@@ -2,7 +2,8 @@
  *
  * lua_load works in two protected steps: first it drains the reader, which may
  * run guest code, into a buffer of C memory; then it compiles or undumps the
- * buffer, which runs none.  The buffer is freed whatever happens in either.
+ * buffer, which runs none.  The buffer is freed whatever happens in either.  A chunk that
+ * is one block of memory already (vm_load_block) is not copied.
  */
 #include "api.h"
 
@@ -19,7 +20,8 @@ typedef struct Load {
   void *reader_data;
   const char *name;
   const char *mode; /* NULL: any */
-  char *text;       /* owned */
+  const char *text;
+  char *buffer;     /* owned; NULL: the text is the caller's */
   size_t size, capacity;
 } Load;
 
@@ -28,12 +30,12 @@ static void append(lua_State *L, Load *load, const char *piece, size_t size) {
     size_t capacity = load->capacity > 0 ? load->capacity : 1024;
     if (size > (size_t)PTRDIFF_MAX / 2) error_memory(L);
     while (capacity - load->size < size) capacity *= 2;
-    char *text = stress_allocation_fails() ? NULL : realloc(load->text, capacity);
-    if (text == NULL) error_memory(L);
-    load->text = text;
+    char *buffer = stress_allocation_fails() ? NULL : realloc(load->buffer, capacity);
+    if (buffer == NULL) error_memory(L);
+    load->text = load->buffer = buffer;
     load->capacity = capacity;
   }
-  memcpy(load->text + load->size, piece, size);
+  memcpy(load->buffer + load->size, piece, size);
   load->size += size;
 }
 
@@ -83,21 +85,31 @@ static int protect(lua_State *L, ProtectedFunction f, Load *load) {
   return status;
 }
 
-int lua_load(lua_State *L, lua_Reader reader, void *data, const char *chunkname, const char *mode) {
-  Load load = {.reader = reader, .reader_data = data, .mode = mode};
-  load.name = chunkname != NULL ? chunkname : "?";
+static int run_load(lua_State *L, Load *load) {
   TRACE_BEGIN(L->domain, PARSE);
-  int status = protect(L, drain_reader, &load);
+  int status = load->reader != NULL ? protect(L, drain_reader, load) : LUA_OK;
   if (status == LUA_OK) {
     TRACE_BEGIN(L->domain, COMPILE);
-    status = protect(L, compile, &load);
+    status = protect(L, compile, load);
     TRACE_END(L->domain, COMPILE);
   }
   TRACE_END(L->domain, PARSE);
-  free(load.text);
+  free(load->buffer);
   api_note_write(L);
   gc_check(L);
   return status;
+}
+
+int lua_load(lua_State *L, lua_Reader reader, void *data, const char *chunkname, const char *mode) {
+  Load load = {.reader = reader, .reader_data = data, .mode = mode};
+  load.name = chunkname != NULL ? chunkname : "?";
+  return run_load(L, &load);
+}
+
+int vm_load_block(lua_State *L, const char *block, size_t size, const char *chunkname, const char *mode) {
+  Load load = {.text = block, .size = size, .mode = mode};
+  load.name = chunkname != NULL ? chunkname : "?";
+  return run_load(L, &load);
 }
 
 int lua_dump(lua_State *L, lua_Writer writer, void *data, int strip) {

@@ -19,6 +19,9 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
 /* The bare protected run: no clean-up. */
 int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud);
 
+/* lua_load of one block, which stays as it is meanwhile (api_chunk.c). */
+int vm_load_block(lua_State *L, const char *block, size_t size, const char *chunkname, const char *mode);
+
 /* lua_callk/lua_pcallk/lua_yieldk/lua_resume/lua_closethread are in call.c too. */
 
 /* Closes to-be-closed variables and upvalues down to level; status LUA_OK or an error

@@ -17,13 +17,15 @@
  *             count n, n upvalues: bytes in_stack, index, kind
  *             count n, n functions
  *             byte has_names; if 1:
- *               count n, n lines: count of the zigzag difference to the one before
+ *               count n, runs of n lines in all: count of equal lines, count of the
+ *               zigzag difference to the ones before
  *               count n, n locals: string name, count start_pc, count length
  *               a string for each upvalue
  *   string    count length + 1 (0: absent), bytes
  *
  * The format is valid for the build that wrote it alone: the fingerprint
- * covers names, operands and order of the instructions.  What is read is trusted in
+ * covers names, operands and order of the instructions, and CHUNK_LAYOUT, the number of
+ * this description.  What is read is trusted in
  * nothing: lengths are compared with what is left of the chunk before memory
  * is taken, and each function is verified (verifier.c) before it can run.
  * While a chunk is read nothing collects, so nothing needs an anchor.
@@ -38,15 +40,16 @@
 
 #define CHUNK_VERSION 0x54
 #define CHUNK_FORMAT 0 /* header as the reference implementation writes it; the fingerprint tells the two apart */
+#define CHUNK_LAYOUT 2
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by whoever takes it for text */
 #define CHUNK_INTEGER 0x5678
 #define CHUNK_NUMBER 370.5
 #define LEFT_CONSTANT 0x80 /* in the tag of a constant */
 #define MAX_NESTING 200
 
-/* FNV-1a over the names, formats and operands of all instructions. */
+/* FNV-1a over the layout, and names, formats and operands of all instructions. */
 static uint32_t make_fingerprint(void) {
-  uint32_t hash = 0x811c9dc5u;
+  uint32_t hash = (0x811c9dc5u ^ CHUNK_LAYOUT) * 0x01000193u;
   for (int op = 0; op < OP_COUNT; op++) {
     for (const char *s = op_info[op].name; *s; s++) hash = (hash ^ (unsigned char)*s) * 0x01000193u;
     hash = (hash ^ (op_info[op].format | (uint32_t)op_info[op].flags << 4)) * 0x01000193u;
@@ -72,7 +75,7 @@ typedef struct Dump {
   bool strip;
   int status; /* of the writer: once not 0, nothing more is written */
   size_t used;
-  char staged[512];
+  char staged[2048];
 } Dump;
 
 static void flush_staged(Dump *d) {
@@ -90,13 +93,24 @@ static void put(Dump *d, const void *data, size_t size) {
   }
 }
 
-static void put_byte(Dump *d, uint8_t byte) {
-  put(d, &byte, 1);
+/* Where `most` bytes may be written, at most a few; how many were is to be added to d->used. */
+ALWAYS_INLINE char *room_for(Dump *d, size_t most) {
+  if (unlikely(most > sizeof d->staged - d->used)) flush_staged(d);
+  return d->staged + d->used;
 }
 
+ALWAYS_INLINE void put_byte(Dump *d, uint8_t byte) {
+  *room_for(d, 1) = (char)byte;
+  d->used++;
+}
+
+#define MOST_COUNT_BYTES 10
+
 static void put_count(Dump *d, uint64_t count) {
-  for (; count >= 0x80; count >>= 7) put_byte(d, (uint8_t)(count | 0x80));
-  put_byte(d, (uint8_t)count);
+  char *start = room_for(d, MOST_COUNT_BYTES), *p = start;
+  for (; count >= 0x80; count >>= 7) *p++ = (char)(count | 0x80);
+  *p++ = (char)count;
+  d->used += (size_t)(p - start);
 }
 
 static void put_string(Dump *d, const String *s) {
@@ -125,14 +139,16 @@ static void put_code(Dump *d, const Prototype *p) {
   put_count(d, p->ncode);
   for (uint32_t pc = 0; pc < p->ncode; pc++) {
     Instruction i = p->code[pc];
-    OpCode op = (OpCode)op_info[INS_OP(i)].base;
-    i = (i & ~(Instruction)0xff) | (Instruction)op;
-    put(d, &i, sizeof i);
-    if (op_length(op) == 1) continue;
+    const OpInfo *info = &op_info[INS_OP(i)];
+    char *to = room_for(d, 2 * sizeof i);
+    i = (i & ~(Instruction)0xff) | (Instruction)info->base;
+    memcpy(to, &i, sizeof i);
+    d->used += sizeof i;
+    if (!(info->flags & OPFLAG_X)) continue;
     uint32_t aux = p->code[++pc];
-    int64_t key = op_key(i, aux);
-    if (key >= 0) aux = (uint32_t)key;
-    put(d, &aux, sizeof aux);
+    if (info->uses & OPERAND_KX) aux = (uint32_t)op_key(i, aux);
+    memcpy(to + sizeof i, &aux, sizeof aux);
+    d->used += sizeof aux;
   }
 }
 
@@ -159,10 +175,12 @@ static void put_upvalues(Dump *d, const Prototype *p) {
 static void put_lines(Dump *d, const Prototype *p) {
   int64_t before = 0;
   put_count(d, p->nlines);
-  for (uint32_t i = 0; i < p->nlines; i++) {
+  for (uint32_t i = 0, end; i < p->nlines; i = end) {
     int64_t difference = (int64_t)p->lines[i] - before;
-    put_count(d, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
     before = p->lines[i];
+    for (end = i + 1; end < p->nlines && p->lines[end] == p->lines[i]; end++) continue;
+    put_count(d, end - i);
+    put_count(d, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
   }
 }
 
@@ -235,6 +253,7 @@ static uint8_t get_byte(Undump *u) {
 
 static uint64_t get_count(Undump *u) {
   uint64_t count = 0;
+  if (likely(u->cursor < u->end && (uint8_t)*u->cursor < 0x80)) return (uint8_t)*u->cursor++;
   for (int shift = 0;; shift += 7) {
     uint8_t byte = get_byte(u);
     if (shift > 56) error_format(u, "integer overflow");
@@ -347,14 +366,18 @@ static void get_functions(Undump *u, Prototype *p) {
 }
 
 static void get_lines(Undump *u, Prototype *p) {
-  uint32_t n = get_length(u, 1);
+  uint32_t n = get_number(u);
   uint64_t line = 0;
+  if (n != 0 && n != p->ncode) error_format(u, "wrong number of lines");
   p->lines = heap_alloc_part(u->L, n * sizeof *p->lines);
   p->nlines = n;
-  for (uint32_t i = 0; i < n; i++) {
+  if (n) memset(p->lines, 0, n * sizeof *p->lines);
+  for (uint32_t i = 0; i < n;) {
+    uint32_t end = i + get_number(u);
     uint64_t zigzag = get_count(u);
+    if (end <= i || end > n) error_format(u, "wrong number of lines");
     line += zigzag >> 1 ^ (0 - (zigzag & 1));
-    p->lines[i] = (uint32_t)(line & INT32_MAX);
+    while (i < end) p->lines[i++] = (uint32_t)(line & INT32_MAX);
   }
 }
 

@@ -30,6 +30,11 @@
  * deepest nests of loops that the parser takes, too), code made to lose one fact a
  * round a thousand: there is a budget (STEPS_PER_WORD), beyond which it is refused.
  *
+ * Most instructions read and write a register or two, name a constant, and do
+ * nothing else.  These are `plain` (a table derived from opcodes.def), and are
+ * passed over quickly while all is well with them (pass_plain_...); what does not
+ * pass there is left to the functions for any instruction, which know what is wrong.
+ *
  * The code generator keeps all of these rules, and builds with asserts verify
  * what it makes, and assert while it runs what is shown here (check_instruction.c).
  */
@@ -57,6 +62,7 @@ typedef enum Fact {
 enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4, WORD_REACHED = 8 }; /* marks of a word */
 
 #define MOST_GROUPS 4 /* of 64 registers */
+#define SMALL_CODE 512 /* words of code that the C stack has room to take notes of */
 #define STEPS_PER_WORD 16 /* programs of all kinds need at most 2 */
 #define STEPS_AT_LEAST 1000 /* small functions may be as bad as they like */
 
@@ -65,9 +71,26 @@ typedef struct State {
   uint64_t holds[FACT_COUNT * MOST_GROUPS]; /* a fact's groups stand together: v->ngroups */
 } State;
 
+/* What is to be seen to with an instruction by its opcode; all 0 for what is no opcode. */
+typedef struct OpPlan {
+  uint8_t length;              /* in words */
+  uint8_t jumps;
+  uint8_t plain;               /* this, the last column included, is all that matters */
+  uint8_t call;                /* CALL: likewise, with neither open arguments nor results */
+  uint8_t reads_a, reads_b, reads_c, writes_a, writes_a1; /* 1: this register */
+  uint8_t upvalue_a, upvalue_b;
+  uint8_t has_constant, constant_shift, constant_is_wide; /* where its index stands, of 8 bits or 16 */
+  uint8_t fits;                /* the constant must be of a kind that the opcode wants */
+  uint8_t has_key;
+} OpPlan;
+_Static_assert(sizeof(OpPlan) == 16, "it is looked up by a shift");
+
+static const OpPlan plans[256];
+
 typedef struct Verifier {
   const Prototype *p;
   uint8_t *marks;       /* of each word */
+  bool any_jumps;       /* else there are no targets, and nothing for them */
   uint32_t *state_of;   /* number of a target */
   uint64_t *states;     /* of target n, once it is WORD_REACHED: from n * state_words on */
   uint64_t *pending;    /* a heap of the targets to run from: round << 32 | pc */
@@ -209,28 +232,20 @@ static void check_neighbours(Verifier *v, const Instruction *previous, uint32_t 
 /* Splits the code into instructions; false when that fails. */
 static bool find_starts(Verifier *v) {
   const Prototype *p = v->p;
-  uint32_t pc = 0;
+  uint32_t pc = 0, jumps = 0;
   while (pc < p->ncode) {
-    OpCode op = INS_OP(p->code[pc]);
-    if (op >= OP_COUNT || op_info[op].base != op) {
+    const OpPlan *plan = &plans[INS_OP(p->code[pc])];
+    if (plan->length == 0) {
       fail(v, "unknown instruction");
       return false;
     }
-    v->marks[pc] |= WORD_START;
-    pc += (uint32_t)op_length(op);
+    v->marks[pc] = WORD_START;
+    jumps |= plan->jumps;
+    pc += plan->length;
   }
   require(v, pc == p->ncode && pc > 0, "truncated instruction");
+  v->any_jumps = jumps != 0;
   return v->error == NULL;
-}
-
-/* A test does, past the JMP behind it, which is an instruction like any other. */
-static bool jumps(Instruction i) {
-  switch (INS_OP(i)) {
-    case OP_JMP: case OP_LOOP: case OP_LFALSESKIP:
-    case OP_FORPREP: case OP_FORLOOP: case OP_TFORPREP: case OP_TFORLOOP:
-      return true;
-    default: return op_info[INS_OP(i)].flags & OPFLAG_T;
-  }
 }
 
 /* Variable arguments must not be prepared again. */
@@ -244,24 +259,57 @@ static void check_target(Verifier *v, Instruction i, uint32_t pc, int64_t target
 
 static void mark_targets(Verifier *v) {
   const Prototype *p = v->p;
-  for (uint32_t pc = 0; pc < p->ncode; pc += (uint32_t)op_length(INS_OP(p->code[pc]))) {
+  for (uint32_t pc = 0; pc < p->ncode; pc += plans[INS_OP(p->code[pc])].length) {
     Instruction i = p->code[pc];
-    if (!jumps(i)) continue;
+    if (!plans[INS_OP(i)].jumps) continue;
     int64_t target = op_jump_target(i, pc);
     check_target(v, i, pc, target);
     if (v->error) return;
     v->marks[target] |= WORD_TARGET;
   }
-  for (uint32_t pc = 0; pc < p->ncode; pc++)
-    if (v->marks[pc] & WORD_TARGET) v->state_of[pc] = v->ntargets++;
+}
+
+/* Is all well with the form of an instruction that is plain, or a plain call, whatever stands
+ * before and behind it? */
+ALWAYS_INLINE bool plain_form_is_sound(const Prototype *p, const OpPlan *plan, Instruction i, uint32_t aux) {
+  uint32_t a = INS_A(i), b = INS_B(i), c = INS_C(i), last = p->max_stack;
+  if (plan->call) return b != 0 && c != 0 && a + b <= last && a + c - 1 <= last;
+  bool sound = a + plan->writes_a1 < last || !(plan->reads_a | plan->writes_a);
+  sound &= b < last || !plan->reads_b;
+  sound &= c < last || !plan->reads_c;
+  sound &= a < p->nupvalues || !plan->upvalue_a;
+  sound &= b < p->nupvalues || !plan->upvalue_b;
+  if (plan->has_constant) {
+    uint32_t constant = i >> plan->constant_shift & (plan->constant_is_wide ? 0xffff : 0xff);
+    if (constant >= p->nconstants || (plan->fits && !constant_fits(INS_OP(i), &p->k[constant]))) return false;
+  }
+  if (plan->has_key) sound &= AUX_SLOT(aux) == 0 && aux < p->nconstants && is_short_string(&p->k[aux]);
+  return sound;
+}
+
+/* Passes over instructions that are in order; answers where one is that may not be. previous: the
+ * instruction before it, which leaves nothing open. */
+static uint32_t pass_plain_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
+  const Instruction *before = *previous;
+  while (pc < p->ncode) {
+    const OpPlan *plan = &plans[INS_OP(p->code[pc])];
+    if (!(plan->plain | plan->call)) break;
+    if (!plain_form_is_sound(p, plan, p->code[pc], plan->length == 2 ? p->code[pc + 1] : 0)) break;
+    before = &p->code[pc];
+    pc += plan->length;
+  }
+  *previous = before;
+  return pc;
 }
 
 static void check_form(Verifier *v) {
   const Prototype *p = v->p;
   const Instruction *previous = NULL;
   if (!find_starts(v)) return;
-  mark_targets(v);
+  if (v->any_jumps) mark_targets(v);
   for (uint32_t pc = 0; pc < p->ncode && v->error == NULL;) {
+    if (previous != NULL && !leaves_open(*previous)) pc = pass_plain_forms(p, pc, &previous);
+    if (pc >= p->ncode) break;
     const Instruction *i = &p->code[pc];
     uint32_t length = (uint32_t)op_length(INS_OP(*i)), aux = length == 2 ? i[1] : 0;
     check_registers(v, *i, previous ? (int)INS_A(*previous) : 0);
@@ -517,11 +565,75 @@ static bool goes_on(Instruction i) {
   }
 }
 
+ALWAYS_INLINE uint64_t bit_if(uint8_t condition, uint32_t i) { return (uint64_t)condition << (i & 63); }
+ALWAYS_INLINE uint64_t bits_below(uint32_t i) { return (UINT64_C(1) << i) - 1; } /* i < 64 */
+ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) { return i > n ? bits & bits_below(i - n) : 0; }
+
+/* Runs instructions that are plain and may run, from pc on, where there is but one group of
+ * registers; answers where one is that is not, or a target. Each does what run_uses and run_sets
+ * would do. */
+static uint32_t run_plain(Verifier *v, uint32_t pc) {
+  const Prototype *p = v->p;
+  uint64_t written = v->now.holds[FACT_WRITTEN], table = v->now.holds[FACT_TABLE];
+  uint64_t numeric = v->now.holds[FACT_NUMERIC], generic = v->now.holds[FACT_GENERIC];
+  const uint64_t exposed = bits_below(p->max_stack & 63) & ~v->now.holds[FACT_PRIVATE];
+  int64_t steps = v->steps_left;
+  do {
+    Instruction i = p->code[pc];
+    const OpPlan *plan = &plans[INS_OP(i)];
+    uint32_t a = INS_A(i), b = INS_B(i), c = INS_C(i);
+    if (!(plan->plain | plan->call) || steps <= 0) break;
+    if (plan->call) {
+      const uint64_t below = bits_below(a), arguments = bits_below(b & 63) << a;
+      if (b == 0 || c == 0 || b > 63 || (arguments & ~written) || (exposed & ~below)) break;
+      table &= below;
+      numeric = without_last(numeric, a, 2);
+      generic = without_last(generic, a, 3);
+      written = (written & below) | bits_below(c - 1) << a;
+    } else {
+      uint64_t reads = bit_if(plan->reads_a, a) | bit_if(plan->reads_b, b) | bit_if(plan->reads_c, c);
+      uint64_t writes = bit_if(plan->writes_a, a) | bit_if(plan->writes_a1, a + 1);
+      if (reads & ~written) break;
+      written |= writes;
+      if (table | numeric | generic) {
+        table &= ~writes;
+        numeric &= ~(writes | writes >> 1 | writes >> 2);
+        generic &= ~(writes | writes >> 1 | writes >> 2 | writes >> 3);
+      }
+    }
+    steps--;
+    pc += plan->length;
+  } while (pc < p->ncode && !(v->marks[pc] & WORD_TARGET));
+  v->now.holds[FACT_WRITTEN] = written;
+  v->now.holds[FACT_TABLE] = table;
+  v->now.holds[FACT_NUMERIC] = numeric;
+  v->now.holds[FACT_GENERIC] = generic;
+  v->steps_left = steps;
+  return pc;
+}
+
+/* The path has come to pc: does it go on there? */
+static bool is_open_path(Verifier *v, uint32_t pc) {
+  if (pc >= v->p->ncode) {
+    fail(v, "code without end");
+    return false;
+  }
+  if (!(v->marks[pc] & WORD_TARGET)) return true;
+  merge(v, pc);
+  return false;
+}
+
 /* Runs from pc, with the state v->now, up to a target or the end of the path. */
 static void run_path(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
+  const bool one_group = p->max_stack < 64;
   int top = 0;
   for (;;) {
+    if (one_group) {
+      uint32_t next = run_plain(v, pc);
+      if (next != pc && !is_open_path(v, next)) return;
+      pc = next;
+    }
     Instruction i = p->code[pc];
     require(v, v->steps_left-- > 0, "too complicated");
     run_uses(v, i, top);
@@ -530,14 +642,7 @@ static void run_path(Verifier *v, uint32_t pc) {
     if (v->error || !goes_on(i)) return;
     top = (int)INS_A(i);
     pc += (uint32_t)op_length(INS_OP(i));
-    if (pc >= p->ncode) {
-      fail(v, "code without end");
-      return;
-    }
-    if (v->marks[pc] & WORD_TARGET) {
-      merge(v, pc);
-      return;
-    }
+    if (!is_open_path(v, pc)) return;
   }
 }
 
@@ -546,7 +651,19 @@ static void load_state(Verifier *v, uint32_t target) {
   memcpy(v->now.holds, known, v->state_words * sizeof *known);
 }
 
+/* There is a number for each target, in their order. */
+static bool number_targets(Verifier *v) {
+  const uint32_t n = v->p->ncode;
+  v->state_of = malloc(n * sizeof *v->state_of);
+  if (v->state_of == NULL) return false;
+  for (uint32_t pc = 0; pc < n; pc++)
+    if (v->marks[pc] & WORD_TARGET) v->state_of[pc] = v->ntargets++;
+  return true;
+}
+
 static bool init_states(Verifier *v) {
+  if (!v->any_jumps) return true;
+  if (!number_targets(v)) return false;
   size_t size = (size_t)v->ntargets * v->state_words;
   v->states = stress_allocation_fails() ? NULL : malloc(size * sizeof *v->states + 1);
   v->pending = malloc(v->ntargets * sizeof *v->pending + 1);
@@ -572,7 +689,9 @@ static void check_paths(Verifier *v) {
 /* In the order of their starts, and at no place more of them than registers. */
 static void check_locals(Verifier *v) {
   const Prototype *p = v->p;
-  int32_t *change = calloc((size_t)p->ncode + 1, sizeof *change), active = 0;
+  int32_t small[SMALL_CODE + 1], *change = small, active = 0;
+  if (p->ncode <= SMALL_CODE) memset(small, 0, (p->ncode + 1) * sizeof *small);
+  else change = calloc((size_t)p->ncode + 1, sizeof *change);
   if (change == NULL) {
     fail(v, verify_no_memory);
     return;
@@ -590,7 +709,7 @@ static void check_locals(Verifier *v) {
     active += change[pc];
     require(v, active <= p->max_stack, "bad local variable");
   }
-  free(change);
+  if (change != small) free(change);
 }
 
 static void check_header(Verifier *v) {
@@ -603,26 +722,78 @@ static void check_header(Verifier *v) {
   if (p->nlocals > 0 && v->error == NULL) check_locals(v);
 }
 
+/* ---- what to see to, by opcode ------------------------------------------------------------------ */
+
+#define JUMPS(op, flags) \
+  (((flags) & OPFLAG_T) || (op) == OP_JMP || (op) == OP_LOOP || (op) == OP_LFALSESKIP || (op) == OP_FORPREP || \
+   (op) == OP_FORLOOP || (op) == OP_TFORPREP || (op) == OP_TFORLOOP)
+/* Those about which the functions above know more than opcodes.def says. */
+#define IS_SPECIAL(op) \
+  ((op) == OP_CLOSE || (op) == OP_RETURN0 || (op) == OP_RETURN1 || (op) == OP_VARARGPREP || (op) == OP_LOADKX)
+#define PLAIN_USES \
+  (OPERAND_RA | OPERAND_RB | OPERAND_RC | OPERAND_UA | OPERAND_UB | OPERAND_KB | OPERAND_KC | OPERAND_KBx | OPERAND_KX)
+#define PLAIN_SETS (OPERAND_RA | OPERAND_RA1)
+#define IS_PLAIN(op, flags, uses, sets) \
+  (((uses) & ~(uint32_t)PLAIN_USES) == 0 && ((sets) & ~(uint32_t)PLAIN_SETS) == 0 && \
+   ((flags) & ~(OPFLAG_X | OPFLAG_S)) == 0 && !JUMPS(op, flags) && !IS_SPECIAL(op))
+
+enum {
+  X = OPFLAG_X, T = OPFLAG_T, I = OPFLAG_I, O = OPFLAG_O, S = OPFLAG_S,
+  RA = OPERAND_RA, RA1 = OPERAND_RA1, RA2 = OPERAND_RA2, RA3 = OPERAND_RA3, RA4 = OPERAND_RA4,
+  RB = OPERAND_RB, RC = OPERAND_RC,
+  A_B = OPERAND_A_B, A_B0 = OPERAND_A_B0, A1_B = OPERAND_A1_B, A_B1 = OPERAND_A_B1,
+  A_C0 = OPERAND_A_C0, A4_C = OPERAND_A4_C,
+  UA = OPERAND_UA, UB = OPERAND_UB, PBx = OPERAND_PBx,
+  KB = OPERAND_KB, KC = OPERAND_KC, KBx = OPERAND_KBx, KX = OPERAND_KX,
+  TABLE = OPERAND_TABLE, NUMERIC = OPERAND_NUMERIC, GENERIC = OPERAND_GENERIC,
+  LOSES_A = OPERAND_LOSES_A, LOSES_A1 = OPERAND_LOSES_A1, LOSES_A4 = OPERAND_LOSES_A4,
+  SCRATCH_A2 = OPERAND_SCRATCH_A2, PENDING_A = OPERAND_PENDING_A, PENDING_A3 = OPERAND_PENDING_A3,
+  ON_JUMP = OPERAND_ON_JUMP, ON_NEXT = OPERAND_ON_NEXT
+};
+
+static const OpPlan plans[256] = {
+#define OP(name, format, flags, uses, sets, text)                         \
+  [OP_##name] = {.length = (flags) & X ? 2 : 1,                           \
+                 .jumps = JUMPS(OP_##name, flags),                        \
+                 .plain = IS_PLAIN(OP_##name, flags, uses, sets),         \
+                 .call = OP_##name == OP_CALL,                            \
+                 .reads_a = ((uses) & RA) != 0,                           \
+                 .reads_b = ((uses) & RB) != 0,                           \
+                 .reads_c = ((uses) & RC) != 0,                           \
+                 .writes_a = ((sets) & RA) != 0,                          \
+                 .writes_a1 = ((sets) & RA1) != 0,                        \
+                 .upvalue_a = ((uses) & UA) != 0,                         \
+                 .upvalue_b = ((uses) & UB) != 0,                         \
+                 .has_constant = ((uses) & (KB | KC | KBx)) != 0,         \
+                 .constant_shift = (uses) & KC ? 24 : 16,                 \
+                 .constant_is_wide = ((uses) & KBx) != 0,                 \
+                 .has_key = ((uses) & KX) != 0,                           \
+                 .fits = OP_##name >= OP_ADDK && OP_##name <= OP_SHRK},
+#define QUICK(name, base, format, flags, uses, sets, text) /* none of these is loaded */
+#include "opcodes.def"
+#undef OP
+};
+
+/* ---- all of a prototype --------------------------------------------------------------------------- */
+
 const char *verify_prototype(const Prototype *p) {
-  Verifier *v = stress_allocation_fails() ? NULL : calloc(1, sizeof *v);
-  if (v == NULL) return verify_no_memory;
-  v->p = p;
+  if (stress_allocation_fails()) return verify_no_memory;
+  Verifier verifier = {.p = p}, *v = &verifier;
+  uint8_t small_marks[SMALL_CODE];
+  if (p->ncode <= SMALL_CODE) v->marks = memset(small_marks, 0, p->ncode);
+  else v->marks = calloc(p->ncode, sizeof *v->marks);
   v->ngroups = (p->max_stack + 63) / 64;
   v->state_words = (size_t)v->ngroups * FACT_COUNT;
-  v->marks = calloc(p->ncode + 1, sizeof *v->marks);
-  v->state_of = calloc(p->ncode + 1, sizeof *v->state_of);
-  if (v->marks == NULL || v->state_of == NULL) fail(v, verify_no_memory);
+  if (v->marks == NULL) fail(v, verify_no_memory);
   if (v->error == NULL) check_header(v);
   if (v->error == NULL) check_form(v);
   if (v->error == NULL) {
     if (init_states(v)) check_paths(v);
     else fail(v, verify_no_memory);
   }
-  const char *error = v->error;
   free(v->states);
   free(v->pending);
   free(v->state_of);
-  free(v->marks);
-  free(v);
-  return error;
+  if (v->marks != small_marks) free(v->marks);
+  return v->error;
 }
