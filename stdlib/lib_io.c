@@ -18,20 +18,43 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include "arguments.h"
 #include "lua.h"
 #include "lauxlib.h"
 #include "retry.h"
 #include "lualib.h"
 
-#define DEFAULT_INPUT "_IO_input"
-#define DEFAULT_OUTPUT "_IO_output"
+/* The registry's names for the default files. */
+#define DEFAULT_INPUT NAME_IO_INPUT
+#define DEFAULT_OUTPUT NAME_IO_OUTPUT
+
+/* What the registry has under this name. */
+static inline const TValue *registered(lua_State *L, Name name) {
+  return table_get_str(as_table(&L->domain->registry), L->domain->names[name]);
+}
+
+static void set_registered(lua_State *L, Name name) {
+  lua_setfield(L, LUA_REGISTRYINDEX, L->domain->names[name]->data);
+}
 
 /* -------------------------------------------------------------- handles -- */
 
+/* The file that the value is, or NULL. */
+static inline luaL_Stream *handle_of(lua_State *L, const TValue *o) {
+  const TValue *metatable = registered(L, NAME_FILE);
+  if (is_userdata(o) && is_table(metatable) &&
+      as_userdata(o)->metatable == as_table(metatable))
+    return userdata_payload(as_userdata(o));
+  return NULL;
+}
+
 static luaL_Stream *check_handle(lua_State *L, int arg) {
-  return luaL_checkudata(L, arg, LUA_FILEHANDLE);
+  luaL_Stream *handle = handle_of(L, argument(L, arg));
+  return l_likely(handle != NULL) ? handle
+                                  : luaL_checkudata(L, arg, LUA_FILEHANDLE);
 }
 
 static int is_closed(const luaL_Stream *handle) {
@@ -171,13 +194,11 @@ static int io_tmpfile(lua_State *L) {
 }
 
 static int io_type(lua_State *L) {
-  luaL_checkany(L, 1);
-  luaL_Stream *handle = luaL_testudata(L, 1, LUA_FILEHANDLE);
+  argument_any(L, 1);
+  luaL_Stream *handle = handle_of(L, argument(L, 1));
   if (handle == NULL)
-    luaL_pushfail(L);
-  else
-    lua_pushstring(L, is_closed(handle) ? "closed file" : "file");
-  return 1;
+    return result_nil(L);
+  return result_name(L, is_closed(handle) ? NAME_CLOSED_FILE : NAME_OPEN_FILE);
 }
 
 static int file_close(lua_State *L) {
@@ -187,7 +208,7 @@ static int file_close(lua_State *L) {
 
 static int io_close(lua_State *L) {
   if (lua_isnone(L, 1))
-    lua_getfield(L, LUA_REGISTRYINDEX, DEFAULT_OUTPUT);
+    api_push_value(L, registered(L, DEFAULT_OUTPUT));
   return file_close(L);
 }
 
@@ -211,9 +232,8 @@ static int file_tostring(lua_State *L) {
 /* -------------------------------------------------------- default files -- */
 
 /* Pushes it. */
-static luaL_Stream *default_file(lua_State *L, const char *key,
-                                 const char *role) {
-  lua_getfield(L, LUA_REGISTRYINDEX, key);
+static luaL_Stream *default_file(lua_State *L, Name key, const char *role) {
+  api_push_value(L, registered(L, key));
   luaL_Stream *handle = lua_touserdata(L, -1);
   if (l_unlikely(is_closed(handle)))
     luaL_error(L, "default %s file is closed", role);
@@ -222,7 +242,7 @@ static luaL_Stream *default_file(lua_State *L, const char *key,
 
 /* Makes argument 1, a file or the name of one, the default, if there is one;
  * returns the default. */
-static int exchange_default(lua_State *L, const char *key, const char *mode) {
+static int exchange_default(lua_State *L, Name key, const char *mode) {
   if (!lua_isnoneornil(L, 1)) {
     const char *filename = lua_tostring(L, 1);
     if (filename != NULL) {
@@ -231,9 +251,9 @@ static int exchange_default(lua_State *L, const char *key, const char *mode) {
       check_file(L);
       lua_pushvalue(L, 1);
     }
-    lua_setfield(L, LUA_REGISTRYINDEX, key);
+    set_registered(L, key);
   }
-  lua_getfield(L, LUA_REGISTRYINDEX, key);
+  api_push_value(L, registered(L, key));
   return 1;
 }
 
@@ -331,39 +351,98 @@ static int read_nothing(lua_State *L, const luaL_Stream *handle) {
   return c != EOF;
 }
 
+/* What the C library has read ahead of the stream, which is locked. (getc_unlocked looks at
+ * the same pointers in place.) */
+#ifdef __GLIBC__
+static inline size_t bytes_ahead(const FILE *f) {
+  return f->_IO_read_ptr < f->_IO_read_end ? (size_t)(f->_IO_read_end - f->_IO_read_ptr) : 0;
+}
+#define AHEAD(f) ((f)->_IO_read_ptr)
+#define PASS(f, n) ((f)->_IO_read_ptr += (n))
+#else
+#define bytes_ahead(f) ((size_t)0)
+#define AHEAD(f) ""
+#define PASS(f, n) ((void)(n))
+#endif
+
 /* Reads up to `space` characters of a line into `out`.  The value is how many
  * there were; `*last` is the character that ended the run: a line break, EOF,
  * or neither when space ran out. */
 static size_t read_line_part(FILE *f, char *out, size_t space, int *last) {
-  size_t n = 0;
+  size_t n = 0, ahead;
   int c = 0;
   flockfile(f);
-  while (n < space && (c = getc_unlocked(f)) != EOF && c != '\n')
-    out[n++] = (char)c;
+  while (n < space) {
+    if ((ahead = bytes_ahead(f)) > 0) {
+      if (ahead > space - n) ahead = space - n;
+      const char *line_break = memchr(AHEAD(f), '\n', ahead);
+      size_t taken = line_break != NULL ? (size_t)(line_break - AHEAD(f)) : ahead;
+      memcpy(out + n, AHEAD(f), taken);
+      n += taken;
+      PASS(f, taken + (line_break != NULL));
+      if (line_break != NULL) {
+        c = '\n';
+        break;
+      }
+    } else {
+      if ((c = getc_unlocked(f)) == EOF || c == '\n') break;
+      out[n++] = (char)c;
+    }
+  }
   funlockfile(f);
   *last = c;
   return n;
 }
 
-static int read_line(lua_State *L, const luaL_Stream *handle, int keep_break) {
+/* A line whose first `n` characters are these. */
+static int read_long_line(lua_State *L, const luaL_Stream *handle, const char *first, size_t n,
+                          int keep_break) {
   luaL_Buffer B;
   int last;
-  luaL_buffinit(L, &B);
+  luaL_buffinitsize(L, &B, 4 * n);
+  luaL_addlstring(&B, first, n);
   do {
     char *out = luaL_prepbuffer(&B);
+    size_t space = B.size - B.n;
     FILE *f = open_stream(L, handle);
-    luaL_addsize(&B, read_line_part(f, out, LUAL_BUFFERSIZE, &last));
+    luaL_addsize(&B, read_line_part(f, out, space, &last));
   } while (last != EOF && last != '\n');
   if (keep_break && last == '\n')
     luaL_addchar(&B, '\n');
   luaL_pushresult(&B);
-  return last == '\n' || lua_rawlen(L, -1) > 0;
+  return 1;
 }
 
-static int read_all(lua_State *L, const luaL_Stream *handle) {
+static int read_line(lua_State *L, const luaL_Stream *handle, int keep_break) {
+  char line[LUAL_BUFFERSIZE + 1];
+  int last;
+  size_t n = read_line_part(open_stream(L, handle), line, LUAL_BUFFERSIZE, &last);
+  if (last != EOF && last != '\n')
+    return read_long_line(L, handle, line, n, keep_break);
+  int is_line = last == '\n' || n > 0;
+  if (keep_break && last == '\n')
+    line[n++] = '\n';
+  result_string(L, line, n);
+  return is_line;
+}
+
+/* How many bytes the file has from its position on, if that is known: else 0. */
+static size_t bytes_left(FILE *f) {
+  struct stat status;
+  if (fstat(fileno(f), &status) != 0 || !S_ISREG(status.st_mode))
+    return 0;
+  off_t position = ftello(f);
+  return position >= 0 && position < status.st_size
+           ? (size_t)(status.st_size - position) : 0;
+}
+
+/* Reads to the end of the file, the bytes that stand in `first` before it. */
+static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *first,
+                        size_t first_n) {
   luaL_Buffer B;
   size_t n, space;
-  luaL_buffinit(L, &B);
+  luaL_buffinitsize(L, &B, first_n + LUAL_BUFFERSIZE);
+  luaL_addlstring(&B, first, first_n);
   do {
     char *out = luaL_prepbuffer(&B);
     space = B.size - B.n; /* which grows with the file */
@@ -371,20 +450,74 @@ static int read_all(lua_State *L, const luaL_Stream *handle) {
     luaL_addsize(&B, n);
   } while (n == space);
   luaL_pushresult(&B);
-  return 1; /* the empty string is a result, too */
+}
+
+/* Sizes that are read into a string at once: what is asked for, or believed to be left, may be
+ * more than there is. */
+#define MOST_AT_ONCE ((size_t)64 << 20)
+
+static int read_all(lua_State *L, const luaL_Stream *handle) {
+  char start[LUAL_BUFFERSIZE];
+  int at = lua_gettop(L) + 1;
+  size_t n = fread(start, 1, sizeof start, open_stream(L, handle));
+  if (n < sizeof start)
+    return result_string(L, start, n); /* the empty string is a result, too */
+  size_t rest = bytes_left(handle->f);
+  if (rest == 0 || rest > MOST_AT_ONCE) {
+    read_to_end(L, handle, start, n);
+    return 1;
+  }
+  Result all;
+  char *out = begin_result(L, &all, n + rest);
+  memcpy(out, start, n);
+  n += fread(out + n, 1, rest, open_stream(L, handle));
+  int c = n == all.length ? getc(handle->f) : EOF;
+  if (n == all.length && c == EOF)
+    return finish_result(L, &all);
+  if (c != EOF)
+    ungetc(c, handle->f); /* it has grown */
+  read_to_end(L, handle, out, n);
+  lua_remove(L, at);
+  return 1;
+}
+
+/* Takes `count` bytes if they were read ahead. */
+static int take_ahead(FILE *f, char *out, size_t count) {
+  flockfile(f);
+  int taken = bytes_ahead(f) >= count;
+  if (taken) {
+    memcpy(out, AHEAD(f), count);
+    PASS(f, count);
+  }
+  funlockfile(f);
+  return taken;
 }
 
 static int read_chars(lua_State *L, const luaL_Stream *handle,
                       size_t count) {
+  size_t n;
+  if (count <= MOST_AT_ONCE) {
+    Result result;
+    char *out = begin_result(L, &result, count);
+    FILE *f = open_stream(L, handle);
+    n = take_ahead(f, out, count) ? count : fread(out, 1, count, f);
+    if (n == count)
+      return finish_result(L, &result);
+    result_string(L, out, n); /* there was less */
+    if (result.made != NULL)
+      lua_remove(L, -2);
+    return n > 0;
+  }
   luaL_Buffer B;
   char *out = luaL_buffinitsize(L, &B, count);
-  size_t n = fread(out, 1, count, open_stream(L, handle));
+  n = fread(out, 1, count, open_stream(L, handle));
   luaL_pushresultsize(&B, n);
   return n > 0;
 }
 
 static int read_by_name(lua_State *L, const luaL_Stream *handle, int arg) {
-  const char *format = luaL_checkstring(L, arg);
+  size_t length;
+  const char *format = argument_string(L, arg, &length);
   if (*format == '*')
     format++; /* as older versions wanted it */
   switch (*format) {
@@ -397,9 +530,9 @@ static int read_by_name(lua_State *L, const luaL_Stream *handle, int arg) {
 }
 
 static int read_item(lua_State *L, const luaL_Stream *handle, int arg) {
-  if (lua_type(L, arg) != LUA_TNUMBER)
+  if (!is_number(argument(L, arg)))
     return read_by_name(L, handle, arg);
-  size_t count = (size_t)luaL_checkinteger(L, arg);
+  size_t count = (size_t)argument_integer(L, arg);
   return count == 0 ? read_nothing(L, handle) : read_chars(L, handle, count);
 }
 
@@ -410,7 +543,9 @@ static int read_items(lua_State *L, const luaL_Stream *handle, int first,
                       int last) {
   int top = lua_gettop(L);
   int ok = 1;
-  clearerr(open_stream(L, handle));
+  FILE *f = open_stream(L, handle);
+  if (feof_unlocked(f) || ferror_unlocked(f))
+    clearerr(f);
   errno = 0;
   if (last < first) {
     ok = read_line(L, handle, 0);
@@ -419,7 +554,7 @@ static int read_items(lua_State *L, const luaL_Stream *handle, int first,
     for (int arg = first; arg <= last && ok; arg++)
       ok = read_item(L, handle, arg);
   }
-  if (ferror(open_stream(L, handle)))
+  if (ferror_unlocked(open_stream(L, handle)))
     return luaL_fileresult(L, 0, NULL);
   if (!ok) {
     lua_pop(L, 1);
@@ -462,12 +597,14 @@ static int end_iteration(lua_State *L, int result_count) {
 }
 
 static int lines_step(lua_State *L) {
-  luaL_Stream *handle = lua_touserdata(L, lua_upvalueindex(LINES_FILE));
-  int count = (int)lua_tointeger(L, lua_upvalueindex(LINES_FORMAT_COUNT));
+  const TValue *upvalues = as_c_closure(L->ci->func)->upvalues;
+  luaL_Stream *handle = userdata_payload(as_userdata(&upvalues[LINES_FILE - 1]));
+  int count = (int)upvalues[LINES_FORMAT_COUNT - 1].v.i;
   if (l_unlikely(is_closed(handle)))
     return luaL_error(L, "file is already closed");
   lua_settop(L, 1);
-  luaL_checkstack(L, count, "too many arguments");
+  if (count > LUA_MINSTACK / 2)
+    luaL_checkstack(L, count, "too many arguments");
   for (int i = 1; i <= count; i++)
     lua_pushvalue(L, lua_upvalueindex(LINES_OWN_UPVALUES + i));
   int n = read_items(L, handle, 2, count + 1);
@@ -501,7 +638,7 @@ static int io_lines(lua_State *L) {
   if (lua_isnone(L, 1))
     lua_pushnil(L);
   if (lua_isnil(L, 1)) {
-    lua_getfield(L, LUA_REGISTRYINDEX, DEFAULT_INPUT);
+    api_push_value(L, registered(L, DEFAULT_INPUT));
     lua_replace(L, 1);
     return file_lines(L);
   }
@@ -516,26 +653,62 @@ static int io_lines(lua_State *L) {
 
 /* -------------------------------------------------------------- writing -- */
 
-static int write_item(lua_State *L, FILE *f, int arg) {
-  if (lua_type(L, arg) == LUA_TNUMBER) {
-    int written = lua_isinteger(L, arg)
-      ? fprintf(f, LUA_INTEGER_FMT, (LUAI_UACINT)lua_tointeger(L, arg))
-      : fprintf(f, LUA_NUMBER_FMT, (LUAI_UACNUMBER)lua_tonumber(L, arg));
-    return written > 0;
+/* Arguments on their way to the file: what is short goes there together. */
+typedef struct Output {
+  FILE *file;
+  int ok;
+  size_t used;
+  char text[512];
+} Output;
+
+static void write_bytes(Output *out, const char *s, size_t n) {
+  out->ok &= n == 0 || fwrite(s, 1, n, out->file) == n;
+}
+
+static void write_gathered(Output *out) {
+  write_bytes(out, out->text, out->used);
+  out->used = 0;
+}
+
+static void gather(Output *out, const char *s, size_t n) {
+  if (n > sizeof out->text - out->used)
+    write_gathered(out);
+  if (n > sizeof out->text) {
+    write_bytes(out, s, n);
+  } else {
+    memcpy(out->text + out->used, s, n);
+    out->used += n;
   }
-  size_t len;
-  const char *text = luaL_checklstring(L, arg, &len);
-  return fwrite(text, 1, len, f) == len;
+}
+
+static void write_item(lua_State *L, Output *out, int arg) {
+  const TValue *o = argument(L, arg);
+  if (is_string(o)) {
+    gather(out, as_string(o)->data, string_len(as_string(o)));
+  } else if (is_number(o)) {
+    char text[NUMBER_TEXT_MAX];
+    size_t n = number_to_text(o, text);
+    if (is_float(o) && n > 2 && text[n - 1] == '0' && text[n - 2] == lua_getlocaledecpoint())
+      n -= 2; /* a whole number, which tostring marks as a float */
+    gather(out, text, n);
+  } else {
+    write_gathered(out); /* what stands before it has been written */
+    luaL_checkstring(L, arg);
+  }
 }
 
 /* Writes the arguments from `first` up to `last`; all of them, also after a
  * failure.  Returns the file, which is the value on top. */
 static int write_items(lua_State *L, FILE *f, int first, int last) {
-  int ok = 1;
+  Output out;
+  out.file = f;
+  out.ok = 1;
+  out.used = 0;
   errno = 0;
   for (int arg = first; arg <= last; arg++)
-    ok = write_item(L, f, arg) && ok;
-  return l_likely(ok) ? 1 : luaL_fileresult(L, 0, NULL);
+    write_item(L, &out, arg);
+  write_gathered(&out);
+  return l_likely(out.ok) ? 1 : luaL_fileresult(L, 0, NULL);
 }
 
 static int io_write(lua_State *L) {
@@ -613,16 +786,18 @@ static void make_metatable(lua_State *L) {
   lua_pop(L, 1);
 }
 
+#define NO_DEFAULT NAME_COUNT
+
 /* Adds a standard file to the library on top, and makes it a default one if
  * `key` says of what. */
-static void add_standard_file(lua_State *L, FILE *f, const char *key,
+static void add_standard_file(lua_State *L, FILE *f, Name key,
                               const char *name) {
   luaL_Stream *handle = push_closed_handle(L);
   handle->f = f;
   handle->closef = refuse_to_close;
-  if (key != NULL) {
+  if (key != NO_DEFAULT) {
     lua_pushvalue(L, -1);
-    lua_setfield(L, LUA_REGISTRYINDEX, key);
+    set_registered(L, key);
   }
   lua_setfield(L, -2, name);
 }
@@ -637,6 +812,6 @@ int luaopen_io(lua_State *L) {
   make_metatable(L);
   add_standard_file(L, stdin, DEFAULT_INPUT, "stdin");
   add_standard_file(L, stdout, DEFAULT_OUTPUT, "stdout");
-  add_standard_file(L, stderr, NULL, "stderr");
+  add_standard_file(L, stderr, NO_DEFAULT, "stderr");
   return 1;
 }

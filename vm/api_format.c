@@ -45,9 +45,16 @@ static void text_add_number(Text *t, const TValue *number) {
 }
 
 static void text_add_pointer(Text *t, const void *p) {
-  char buffer[32];
-  int len = snprintf(buffer, sizeof buffer, "%p", p);
-  text_add(t, buffer, (size_t)len);
+  char buffer[2 + 2 * sizeof p], *start = buffer + sizeof buffer;
+  uintptr_t address = (uintptr_t)p;
+  if (address == 0) {
+    text_add(t, "(nil)", 5); /* as the C library has it */
+    return;
+  }
+  for (; address != 0; address >>= 4) *--start = "0123456789abcdef"[address & 15];
+  *--start = 'x';
+  *--start = '0';
+  text_add(t, start, (size_t)(buffer + sizeof buffer - start));
 }
 
 /* UTF-8 as first defined: up to six bytes, for values below 2^31. */
