@@ -212,13 +212,15 @@ static size_t write_integer(char *out, int64_t i) {
 #define TEN_TO_13 UINT64_C(10000000000000)
 #define TEN_TO_14 UINT64_C(100000000000000)
 
+static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+                                  10000000000, 100000000000, 1000000000000, TEN_TO_13, TEN_TO_14,
+                                  10 * TEN_TO_14, 100 * TEN_TO_14, 1000 * TEN_TO_14, 10000 * TEN_TO_14};
+#define MOST_POWER 18
+
 /* n * 10^power rounded to the nearest integer, ties to even, exactly.
- * 1e-5 < n < 1e15 and 0 <= power <= 18: the product of the 53-bit mantissa and
+ * 1e-5 < n < 1e15 and 0 <= power <= MOST_POWER: the product of the 53-bit mantissa and
  * 10^power has fewer than 128 bits. */
 static uint64_t scale_exactly(double n, int power) {
-  static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
-                                    10000000000, 100000000000, 1000000000000, TEN_TO_13, TEN_TO_14,
-                                    10 * TEN_TO_14, 100 * TEN_TO_14, 1000 * TEN_TO_14, 10000 * TEN_TO_14};
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
   int shift = 1075 - (int)(bits >> 52); /* n = mantissa * 2^-shift */
@@ -230,29 +232,69 @@ static uint64_t scale_exactly(double n, int power) {
   return whole + (rest > half || (rest == half && (whole & 1)));
 }
 
-/* "%.14g" of 1e-4 <= n < 1e14, which needs no exponent.  0: rounds up to 1e14. */
-static size_t write_plain_float(char *out, double n) {
+/* The first `count` digits of 1e-4 <= n < 10^count, rounded; *decade is what power of ten the first
+ * one stands for, at most `count`, if that is what rounding up leads to. */
+static uint64_t first_digits(double n, int count, int *decade) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
-  int decade = (int)((((int)(bits >> 52) - 1023) * 1233) >> 12); /* log10(n) rounded down, or one less */
-  uint64_t digits = scale_exactly(n, FLOAT_DIGITS - 1 - decade);
-  if (digits >= TEN_TO_14) {
-    decade++;
-    digits = decade == FLOAT_DIGITS ? TEN_TO_14 : scale_exactly(n, FLOAT_DIGITS - 1 - decade);
-  }
-  if (digits >= TEN_TO_14) return 0;
+  *decade = (int)((((int)(bits >> 52) - 1023) * 1233) >> 12); /* log10(n) rounded down, or one less */
+  uint64_t digits = scale_exactly(n, count - 1 - *decade);
+  if (digits < powers[count]) return digits;
+  if (++*decade == count) return powers[count - 1];
+  digits = scale_exactly(n, count - 1 - *decade);
+  if (digits < powers[count]) return digits;
+  ++*decade; /* nines were rounded up */
+  return powers[count - 1];
+}
+
+/* "%.*g" of 1e-4 <= n < 10^count, which needs no exponent; marked: with ".0" where it looks like
+ * an integer. 0: it rounds up to 10^count. */
+static size_t write_plain_float(char *out, double n, int count, bool marked) {
+  int decade;
+  uint64_t digits = first_digits(n, count, &decade);
+  if (decade >= count) return 0;
   char text[20], *p = out;
   size_t len = write_digits(text, digits), whole = decade < 0 ? 0 : (size_t)decade + 1;
-  rt_assert(len == FLOAT_DIGITS);
+  rt_assert(len == (size_t)count);
   while (len > whole && text[len - 1] == '0') len--;
   if (whole == 0) *p++ = '0';
   memcpy(p, text, whole);
   p += whole;
+  if (len == whole && !marked) return (size_t)(p - out);
   *p++ = decimal_point();
   for (int i = decade; i < -1; i++) *p++ = '0';
   if (len == whole) *p++ = '0';
   memcpy(p, text + whole, len - whole);
   return (size_t)(p - out) + len - whole;
+}
+
+size_t number_to_general(char *out, double n, int precision) {
+  double magnitude = fabs(n);
+  if (precision == 0) precision = 1;
+  if (precision > FLOAT_DIGITS || !(magnitude >= 1e-4 && magnitude < (double)powers[precision])) return 0;
+  size_t sign = n < 0;
+  *out = '-';
+  size_t len = write_plain_float(out + sign, magnitude, precision, false);
+  return len > 0 ? sign + len : 0;
+}
+
+size_t number_to_exponential(char *out, double n, int precision) {
+  int count = precision + 1, decade;
+  double magnitude = fabs(n);
+  if (count > FLOAT_DIGITS || !(magnitude >= 1e-4 && magnitude < (double)powers[count])) return 0;
+  char text[20], *p = out;
+  write_digits(text, first_digits(magnitude, count, &decade));
+  if (n < 0) *p++ = '-';
+  *p++ = text[0];
+  if (precision > 0) *p++ = decimal_point();
+  memcpy(p, text + 1, (size_t)precision);
+  p += precision;
+  *p++ = 'e';
+  *p++ = decade < 0 ? '-' : '+';
+  if (decade < 0) decade = -decade;
+  *p++ = (char)('0' + decade / 10);
+  *p++ = (char)('0' + decade % 10);
+  return (size_t)(p - out);
 }
 
 static bool looks_like_integer(const char *text) { return text[strspn(text, "-0123456789")] == '\0'; }
@@ -272,7 +314,7 @@ static size_t write_float(char *out, double n) {
   if (magnitude >= 1e-4 && magnitude < 1e14) {
     size_t sign = n < 0;
     *out = '-';
-    size_t len = write_plain_float(out + sign, magnitude);
+    size_t len = write_plain_float(out + sign, magnitude, FLOAT_DIGITS, true);
     if (len > 0) return sign + len;
   }
   return write_general_float(out, n);

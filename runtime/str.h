@@ -26,6 +26,10 @@ bool string_table_trim(Domain *d, uint32_t most);
 /* Parses a numeral as the language does; answers bytes consumed + 1 (the NUL), or 0. */
 size_t number_parse(const char *s, TValue *result);
 size_t number_to_text(const TValue *number, char *buffer); /* NUMBER_TEXT_MAX bytes; answers the length */
+/* "%.*g" and "%.*e" into NUMBER_TEXT_MAX bytes, without a NUL; their length, or 0: nothing was
+ * written, for the number is not of moderate size, or the precision too large. */
+size_t number_to_general(char *out, double n, int precision);
+size_t number_to_exponential(char *out, double n, int precision);
 String *number_to_string(lua_State *L, const TValue *number);
 typedef enum FloatToInt { FLOAT_EXACT, FLOAT_FLOOR, FLOAT_CEIL } FloatToInt;
 bool number_float_to_int(double n, int64_t *result, FloatToInt mode);

@@ -17,7 +17,7 @@
 
 #include "lua.h"
 #include "lauxlib.h"
-#include "domain.h"
+#include "api.h"
 
 #define BOX_TYPE "_UBOX*"
 
@@ -111,10 +111,7 @@ static void move_into_box(luaL_Buffer *B, int slot, size_t size) {
   B->size = size;
 }
 
-/* Address for `extra` more bytes; the buffer's slot is at index `slot`. */
-static char *reserve(luaL_Buffer *B, size_t extra, int slot) {
-  if (B->size - B->n >= extra)
-    return B->b + B->n;
+static NOINLINE char *grow(luaL_Buffer *B, size_t extra, int slot) {
   size_t size = grown_size(B, extra);
   if (is_boxed(B)) {
     B->b = resize_box(B->L, slot, size);
@@ -125,7 +122,12 @@ static char *reserve(luaL_Buffer *B, size_t extra, int slot) {
   return B->b + B->n;
 }
 
-static void append(luaL_Buffer *B, const char *s, size_t len, int slot) {
+/* Address for `extra` more bytes; the buffer's slot is at index `slot`. */
+static inline char *reserve(luaL_Buffer *B, size_t extra, int slot) {
+  return l_likely(B->size - B->n >= extra) ? B->b + B->n : grow(B, extra, slot);
+}
+
+static inline void append(luaL_Buffer *B, const char *s, size_t len, int slot) {
   if (len == 0)
     return; /* `s` may be NULL then, which memcpy must not see */
   memcpy(reserve(B, len, slot), s, len);
@@ -159,17 +161,24 @@ void luaL_addstring(luaL_Buffer *B, const char *s) {
 
 /* The value lies above the buffer's slot, and keeps `text` alive there. */
 void luaL_addvalue(luaL_Buffer *B) {
+  lua_State *L = B->L;
   size_t len;
-  const char *text = lua_tolstring(B->L, -1, &len);
+  const char *text = lua_tolstring(L, -1, &len);
   append(B, text, len, -2);
-  lua_pop(B->L, 1);
+  L->top--; /* a string, which is not to be closed */
 }
 
 void luaL_pushresult(luaL_Buffer *B) {
   lua_State *L = B->L;
+  if (!is_boxed(B)) { /* the string takes the place of the placeholder */
+    String *s = string_new(L, B->b, B->n);
+    set_string(L->top - 1, s);
+    api_note_write(L);
+    gc_check(L);
+    return;
+  }
   lua_pushlstring(L, B->b, B->n);
-  if (is_boxed(B))
-    lua_closeslot(L, -2);
+  lua_closeslot(L, -2);
   lua_remove(L, -2);
 }
 

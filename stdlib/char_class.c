@@ -34,6 +34,7 @@ static void classify(CharClasses *classes, int c) {
                  (unsigned char)c);
   classes->lower[c] = (unsigned char)tolower(c);
   classes->upper[c] = (unsigned char)toupper(c);
+  classes->quoted[c] = c == '"' || c == '\\' || iscntrl(c);
 }
 
 static CharClasses *build(void) {

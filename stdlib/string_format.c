@@ -6,7 +6,6 @@
  */
 #include "string_format.h"
 
-#include <ctype.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -15,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arguments.h"
+#include "char_class.h"
 #include "integer_text.h"
 #include "lauxlib.h"
 
@@ -71,12 +72,14 @@ static const char *read_two_digits(const char *p, int *value) {
   return p;
 }
 
-/* Finds where the letter is: behind all flags, digits and points.  These are
- * read again, by order, in parse_spec. */
-static int letter_offset(lua_State *L, const char *text) {
-  size_t modifiers = strspn(text + 1, "-+ #0123456789.");
-  if (modifiers + 2 > SPEC_TEXT_MAX) luaL_error(L, "invalid format (too long)");
-  return (int)modifiers + 1;
+static inline bool is_modifier(char c) { return flag_of(c) != 0 || is_digit(c) || c == '.'; }
+
+/* Finds where the letter is: behind all flags, digits and points, of which those
+ * before `p` have been read in order. */
+static int letter_offset(lua_State *L, const char *text, const char *p) {
+  while (unlikely(is_modifier(*p))) p++;
+  if (unlikely(p - text + 1 > SPEC_TEXT_MAX)) luaL_error(L, "invalid format (too long)");
+  return (int)(p - text);
 }
 
 /* Reads the conversion at `text`, a '%' in a string that ends with a 0.  What is
@@ -85,7 +88,6 @@ static void parse_spec(lua_State *L, Spec *spec, const char *text) {
   const char *p = text + 1;
   unsigned flag;
   spec->text = text;
-  spec->length = letter_offset(L, text) + 1;
   spec->flags = 0;
   for (; (flag = flag_of(*p)) != 0; p++) spec->flags |= flag;
   p = read_two_digits(p, &spec->width);
@@ -95,6 +97,7 @@ static void parse_spec(lua_State *L, Spec *spec, const char *text) {
     p = read_two_digits(p + 1, &spec->precision);
   }
   spec->letter = *p;
+  spec->length = letter_offset(L, text, p) + 1;
 }
 
 static void push_spec(lua_State *L, const Spec *spec) {
@@ -191,7 +194,7 @@ static void format_integer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
     allowed |= FLAG_PLUS | FLAG_BLANK;
   else if (spec->letter != 'u')
     allowed |= FLAG_ALTERNATE;
-  lua_Integer n = luaL_checkinteger(L, arg);
+  lua_Integer n = argument_integer(L, arg);
   require_flags(L, spec, allowed);
   if (is_signed && spec->length == 2)
     add_plain_integer(b, n);
@@ -241,12 +244,25 @@ static bool add_fixed(luaL_Buffer *b, const Spec *spec, lua_Number n) {
   return true;
 }
 
+/* Does %g and %e likewise. */
+static bool add_rounded(luaL_Buffer *b, const Spec *spec, lua_Number n) {
+  char text[NUMBER_TEXT_MAX];
+  int precision = spec->flags & HAS_PRECISION ? spec->precision : 6;
+  if ((spec->flags & ~(FLAG_LEFT | HAS_PRECISION)) != 0) return false;
+  size_t length = spec->letter == 'g' ? number_to_general(text, n, precision)
+                                      : number_to_exponential(text, n, precision);
+  if (length == 0) return false;
+  add_padded(b, spec, text, length);
+  return true;
+}
+
 static void format_float(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
-  lua_Number n = luaL_checknumber(L, arg);
+  lua_Number n = argument_number(L, arg);
   require_flags(L, spec,
                 FLAG_LEFT | FLAG_PLUS | FLAG_BLANK | FLAG_ALTERNATE | FLAG_ZERO | HAS_PRECISION);
   if (spec->letter == 'f' && add_fixed(b, spec, n)) return;
-  char format[SPEC_TEXT_MAX + 1]; /* checked: C takes it the same way */
+  if ((spec->letter == 'g' || spec->letter == 'e') && add_rounded(b, spec, n)) return;
+  char format[SPEC_TEXT_MAX + 1]; /* checked: C reads it as parse_spec does */
   memcpy(format, spec->text, (size_t)spec->length);
   format[spec->length] = '\0';
   size_t room = spec->letter == 'f' ? LONG_FLOAT_TEXT_MAX : FLOAT_TEXT_MAX;
@@ -258,7 +274,7 @@ static void format_float(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg
 
 static void format_char(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
   require_flags(L, spec, FLAG_LEFT);
-  char c = (char)luaL_checkinteger(L, arg);
+  char c = (char)argument_integer(L, arg);
   add_padded(b, spec, &c, 1);
 }
 
@@ -270,15 +286,21 @@ static void format_pointer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
   add_padded(b, spec, text, strlen(text));
 }
 
-/* %s with modifiers; `text` is on top of the stack and is popped. */
-static void add_modified_string(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg,
-                                const char *text, size_t length) {
-  char copy[TWO_DIGITS_MAX];
-  luaL_argcheck(L, length == strlen(text), arg, "string contains zeros");
+/* How many characters of a text %s with modifiers shows. */
+static size_t shown_length(lua_State *L, const Spec *spec, int arg, const char *text, size_t length) {
+  luaL_argcheck(L, memchr(text, '\0', length) == NULL, arg, "string contains zeros");
   require_flags(L, spec, FLAG_LEFT | HAS_PRECISION);
-  if ((spec->flags & HAS_PRECISION) && (size_t)spec->precision < length)
-    length = (size_t)spec->precision;
-  if (length > sizeof copy) { /* no precision, and longer than any width */
+  bool is_cut = (spec->flags & HAS_PRECISION) && (size_t)spec->precision < length;
+  return is_cut ? (size_t)spec->precision : length;
+}
+
+/* The text that tostring gives for an argument. */
+static void add_tostring(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
+  size_t length;
+  char copy[TWO_DIGITS_MAX];
+  const char *text = luaL_tolstring(L, arg, &length);
+  if (spec->length > 2) length = shown_length(L, spec, arg, text, length);
+  if (spec->length == 2 || length > sizeof copy) { /* no precision, and longer than any width */
     luaL_addvalue(b);
     return;
   }
@@ -287,53 +309,45 @@ static void add_modified_string(lua_State *L, luaL_Buffer *b, const Spec *spec, 
   add_padded(b, spec, copy, length);
 }
 
-static bool has_tostring(lua_State *L, int arg) {
-  if (luaL_getmetafield(L, arg, "__tostring") == LUA_TNIL) return false;
-  lua_pop(L, 1);
-  return true;
-}
-
-/* %s without modifiers. */
-static void add_string(lua_State *L, luaL_Buffer *b, int arg) {
-  if (lua_type(L, arg) == LUA_TSTRING && !has_tostring(L, arg)) {
-    size_t length;
-    const char *s = lua_tolstring(L, arg, &length);
-    luaL_addlstring(b, s, length);
-  } else if (lua_isinteger(L, arg) && !has_tostring(L, arg)) {
-    add_plain_integer(b, lua_tointeger(L, arg));
-  } else {
-    luaL_tolstring(L, arg, NULL);
-    luaL_addvalue(b);
-  }
-}
-
 static void format_string(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
-  if (spec->length == 2) {
-    add_string(L, b, arg);
-    return;
+  const TValue *o = argument(L, arg);
+  if (named_field(L, o, NAME_TOSTRING) == NULL) {
+    if (is_string(o)) {
+      const char *text = as_string(o)->data;
+      size_t length = string_len(as_string(o));
+      if (spec->length > 2) length = shown_length(L, spec, arg, text, length);
+      add_padded(b, spec, text, length);
+      return;
+    }
+    if (is_int(o) && spec->length == 2) {
+      add_plain_integer(b, o->v.i);
+      return;
+    }
   }
-  size_t length;
-  const char *text = luaL_tolstring(L, arg, &length);
-  add_modified_string(L, b, spec, arg, text, length);
+  add_tostring(L, b, spec, arg);
 }
 
 /* ---- %q --------------------------------------------------------------------- */
 
-static inline bool needs_escape(unsigned char c) { return c == '"' || c == '\\' || iscntrl(c); }
-
 static void add_escaped(luaL_Buffer *b, unsigned char c, bool digit_follows) {
-  char text[8] = {'\\', (char)c};
-  int length = 2;
-  if (iscntrl(c) && c != '\n') length = sprintf(text, digit_follows ? "\\%03d" : "\\%d", c);
-  luaL_addlstring(b, text, (size_t)length);
+  char text[4] = {'\\', (char)c};
+  size_t length = 2;
+  if (c != '"' && c != '\\' && c != '\n') { /* its number, of three digits where one follows */
+    length = 1;
+    if (c >= 100 || digit_follows) text[length++] = (char)('0' + c / 100);
+    if (c >= 10 || digit_follows) text[length++] = (char)('0' + c / 10 % 10);
+    text[length++] = (char)('0' + c % 10);
+  }
+  luaL_addlstring(b, text, length);
 }
 
 static void add_quoted_string(luaL_Buffer *b, const char *s, size_t length) {
+  const bool *quoted = char_classes()->quoted;
   const char *end = s + length;
   luaL_addchar(b, '"');
   for (;;) {
     const char *run = s;
-    while (s < end && !needs_escape((unsigned char)*s)) s++;
+    while (s < end && !quoted[(unsigned char)*s]) s++;
     luaL_addlstring(b, run, (size_t)(s - run));
     if (s == end) break;
     add_escaped(b, (unsigned char)*s, s + 1 < end && is_digit(s[1]));
@@ -342,14 +356,40 @@ static void add_quoted_string(luaL_Buffer *b, const char *s, size_t length) {
   luaL_addchar(b, '"');
 }
 
-/* A float as an exact hexadecimal numeral, with '.' in any locale. */
+#define EXPONENT_BIAS 1023
+
+/* "%a", with '.' in any locale, of a normal number. */
+static char *write_hexadecimal(char *end, lua_Number n) {
+  uint64_t bits;
+  memcpy(&bits, &n, sizeof bits);
+  int exponent = (int)(bits >> 52 & 0x7ff) - EXPONENT_BIAS;
+  uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
+  char *p = write_decimal_unsigned(end, (lua_Unsigned)(exponent < 0 ? -exponent : exponent));
+  *--p = exponent < 0 ? '-' : '+';
+  *--p = 'p';
+  if (fraction != 0) {
+    int digits = 13;
+    for (; (fraction & 15) == 0; fraction >>= 4) digits--;
+    for (; digits > 0; digits--, fraction >>= 4) *--p = "0123456789abcdef"[fraction & 15];
+    *--p = '.';
+  }
+  p -= 3;
+  memcpy(p, "0x1", 3);
+  if (signbit(n)) *--p = '-';
+  return p;
+}
+
+/* A float as an exact hexadecimal numeral. */
 static void add_quoted_float(luaL_Buffer *b, lua_Number n) {
+  char text[64], *end = text + sizeof text;
   if (isnan(n)) {
     luaL_addstring(b, "(0/0)");
   } else if (isinf(n)) {
     luaL_addstring(b, n > 0 ? "1e9999" : "-1e9999");
+  } else if (isnormal(n)) {
+    char *start = write_hexadecimal(end, n);
+    luaL_addlstring(b, start, (size_t)(end - start));
   } else {
-    char text[64];
     int length = snprintf(text, sizeof text, "%a", n);
     char *point = strchr(text, localeconv()->decimal_point[0]);
     if (point != NULL) *point = '.';
@@ -409,13 +449,13 @@ static void format_argument(lua_State *L, luaL_Buffer *b, const Spec *spec, int 
 }
 
 int strlib_format(lua_State *L) {
-  int top = lua_gettop(L), arg = 1;
+  int top = argument_count(L), arg = 1;
   size_t length;
-  const char *p = luaL_checklstring(L, 1, &length), *end = p + length, *percent;
+  const char *p = argument_string(L, 1, &length), *end = p + length, *percent;
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   while ((percent = memchr(p, '%', (size_t)(end - p))) != NULL) {
-    luaL_addlstring(&b, p, (size_t)(percent - p));
+    if (percent > p) luaL_addlstring(&b, p, (size_t)(percent - p));
     if (percent[1] == '%') {
       luaL_addchar(&b, '%');
       p = percent + 2;
@@ -427,7 +467,7 @@ int strlib_format(lua_State *L) {
     format_argument(L, &b, &spec, arg);
     p = percent + spec.length;
   }
-  luaL_addlstring(&b, p, (size_t)(end - p));
+  if (end > p) luaL_addlstring(&b, p, (size_t)(end - p));
   luaL_pushresult(&b);
   return 1;
 }
