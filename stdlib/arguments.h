@@ -5,8 +5,8 @@
  * others to the function of lauxlib.h that they stand for: conversions,
  * messages.  n is the number of an argument, from 1 on.
  *
- * Nothing here collects but result_string and finish_result; strings that these
- * push are anchored by then. */
+ * Nothing here collects but result_string, begin_result (before it takes
+ * anything) and finish_result; strings that these push are anchored by then. */
 #ifndef SAROS_STDLIB_ARGUMENTS_H
 #define SAROS_STDLIB_ARGUMENTS_H
 
@@ -112,14 +112,19 @@ typedef struct Result {
   char room[SHORT_STRING_MAX];
 } Result;
 
-ALWAYS_INLINE char *begin_result(lua_State *L, Result *r, size_t length) {
+/* Collects nothing: the room was made. */
+ALWAYS_INLINE char *begin_result_here(lua_State *L, Result *r, size_t length) {
   r->length = length;
   r->made = NULL;
   if (likely(length <= SHORT_STRING_MAX)) return r->room;
-  gc_make_room(L, length);
   r->made = string_new_long(L, length);
   api_push_string(L, r->made);
   return r->made->data;
+}
+
+ALWAYS_INLINE char *begin_result(lua_State *L, Result *r, size_t length) {
+  gc_make_room(L, length);
+  return begin_result_here(L, r, length);
 }
 
 ALWAYS_INLINE int finish_result(lua_State *L, const Result *r) {

@@ -1,7 +1,6 @@
 /* stdlib/lib_table.c: the table library, but for sort (table_sort.c). */
 #include <limits.h>
 
-#include "integer_text.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -179,47 +178,6 @@ static int tablib_move(lua_State *L) {
   m.target_plain = table_check(L, m.target, ACCESS_WRITE);
   if (m.first <= m.last) move_elements(L, &m);
   lua_pushvalue(L, m.target);
-  return 1;
-}
-
-/* ---- concat ----------------------------------------------------------------- */
-
-static void add_element(lua_State *L, luaL_Buffer *b, bool plain, lua_Integer i) {
-  int type = table_get(L, 1, plain, i);
-  if (type == LUA_TSTRING) {
-    luaL_addvalue(b);
-  } else if (type != LUA_TNUMBER) {
-    luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1),
-               (LUAI_UACINT)i);
-  } else if (lua_isinteger(L, -1)) {
-    char text[INTEGER_DECIMAL_MAX], *end = text + sizeof text;
-    char *start = write_decimal(end, lua_tointeger(L, -1));
-    lua_pop(L, 1);
-    luaL_addlstring(b, start, (size_t)(end - start));
-  } else {
-    luaL_addvalue(b);
-  }
-}
-
-static int tablib_concat(lua_State *L) {
-  bool plain = table_check(L, 1, ACCESS_READ | ACCESS_LENGTH);
-  lua_Integer size = table_length(L, 1, plain);
-  size_t separator_length;
-  const char *separator = luaL_optlstring(L, 2, "", &separator_length);
-  lua_Integer i = luaL_optinteger(L, 3, 1);
-  lua_Integer last = luaL_optinteger(L, 4, size);
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  if (i <= last) {
-    ptrdiff_t left = SAFE_POINT_WORK;
-    for (; i < last; i++) {
-      vm_work(L, &left, ELEMENT_WORK + separator_length);
-      add_element(L, &b, plain, i);
-      if (separator_length > 0) luaL_addlstring(&b, separator, separator_length);
-    }
-    add_element(L, &b, plain, last);
-  }
-  luaL_pushresult(&b);
   return 1;
 }
 

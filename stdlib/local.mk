@@ -17,7 +17,7 @@ libstdlib_a_SOURCES = \
 	stdlib/pattern.h stdlib/pattern_cache.c stdlib/pattern_cache.h stdlib/pattern_compile.c stdlib/pattern_match.c \
 	stdlib/string_format.c stdlib/string_format.h stdlib/string_match.c stdlib/string_match.h \
 	stdlib/string_pack.c stdlib/string_pack.h stdlib/string_position.h \
-	stdlib/lib_table.c stdlib/table_range.h stdlib/table_range.c stdlib/table_access.h stdlib/table_sort.c \
+	stdlib/lib_table.c stdlib/table_range.h stdlib/table_range.c stdlib/table_access.h stdlib/table_concat.c stdlib/table_sort.c \
 	stdlib/lib_utf8.c
 
 # The foreign function interface, when there is libffi.

@@ -18,6 +18,7 @@ bool table_check(lua_State *L, int arg, unsigned access);
 /* Length by the border or by `__len`. */
 lua_Integer table_length(lua_State *L, int arg, bool plain);
 
+#ifndef TABLE_ACCESS_WITHOUT_ELEMENTS
 static inline int table_get(lua_State *L, int arg, bool plain, lua_Integer i) {
   return plain ? lua_rawgeti(L, arg, i) : lua_geti(L, arg, i);
 }
@@ -29,8 +30,9 @@ static inline void table_set(lua_State *L, int arg, bool plain, lua_Integer i) {
   else
     lua_seti(L, arg, i);
 }
+#endif
 
-/* table.sort (table_sort.c) */
-int tablib_sort(lua_State *L);
+int tablib_concat(lua_State *L); /* table_concat.c */
+int tablib_sort(lua_State *L);   /* table_sort.c */
 
 #endif
