@@ -1,10 +1,10 @@
 /* vm/varinfo.c: names for values, found in the bytecode.
  *
  * An error message wants to name the variable that a value came from.  The
- * code before the failing instruction is walked once, without branching, to
- * find the instruction that loaded the register last; a load inside code that
- * a forward jump may have skipped says nothing.  What that instruction reads
- * is the name.  Only strings of the prototype are handed out, so the names
+ * code before the failing instruction is walked backwards, without branching, to
+ * find the instruction that loaded the register last, mostly a few words before;
+ * a load inside code that a forward jump may have skipped says nothing, so all code
+ * before it is searched for such a jump.  What that instruction reads is the name.  Only strings of the prototype are handed out, so the names
  * live as long as it does.
  */
 #include <string.h>
@@ -38,21 +38,30 @@ static int instruction_start(const Prototype *p, int pc) {
   return start;
 }
 
+/* Does a jump lead from before `at` to behind it, though not behind pc? */
+static bool may_be_skipped(const Prototype *p, int at, int pc) {
+  for (int from = 0; from < at;) {
+    int end = from + 16 < at ? from + 16 : at;
+    uint32_t any = 0;
+    for (int w = from; w < end; w++) any |= INS_OP(p->code[w]) == OP_JMP;
+    for (int w = from; any && w < end; w++) {
+      if (INS_OP(p->code[w]) != OP_JMP || instruction_start(p, w) != w) continue;
+      int target = w + 1 + INS_sJ(p->code[w]);
+      if (target > at && target <= pc) return true;
+    }
+    from = end;
+  }
+  return false;
+}
+
 /* The instruction before pc that set the register, or -1 if that is not certain. */
 static int find_setter(const Prototype *p, int pc, int reg) {
-  int setter = -1, skipped_until = 0; /* code before it may have been jumped over */
-  for (int at = 0, next; at < pc; at = next) {
+  for (int at = pc; at > 0;) {
+    at = instruction_start(p, at - 1);
     Instruction i = p->code[at];
-    next = at + 1;
-    if (op_walk[INS_OP(i)] & OPWALK_AUX) next++;
-    if (INS_OP(i) == OP_JMP) {
-      int target = at + 1 + INS_sJ(i);
-      if (target <= pc && target > skipped_until) skipped_until = target;
-    } else if (sets_register(i, reg)) {
-      setter = at < skipped_until ? -1 : at;
-    }
+    if (INS_OP(i) != OP_JMP && sets_register(i, reg)) return may_be_skipped(p, at, pc) ? -1 : at;
   }
-  return setter;
+  return -1;
 }
 
 /* ---- names of values -------------------------------------------------------------- */
