@@ -118,6 +118,7 @@ struct CallInfo {
 typedef struct ErrorJump {
   struct ErrorJump *prev;
   volatile int status; /* LUA_OK until an error arrives */
+  struct CallInfo *searched; /* of a Run: the frames inside this one do not catch the error; NULL: not known */
   jmp_buf buf;
 } ErrorJump;
 

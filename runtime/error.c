@@ -45,13 +45,13 @@ _Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
   char buffer[512], *text = buffer;
   va_list args;
   va_start(args, fmt);
-  int len = vsnprintf(buffer, sizeof buffer, fmt, args);
+  size_t len = string_print(buffer, sizeof buffer, fmt, args);
   va_end(args);
-  if (len >= (int)sizeof buffer) {
-    String *s = string_new_long(L, (size_t)len);
+  if (len >= sizeof buffer) {
+    String *s = string_new_long(L, len);
     text = s->data;
     va_start(args, fmt);
-    vsnprintf(text, (size_t)len + 1, fmt, args);
+    string_print(text, len + 1, fmt, args);
     va_end(args);
   }
   if (L->domain->hooks.raise_message != NULL) L->domain->hooks.raise_message(L, text); /* does not return */

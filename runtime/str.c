@@ -293,17 +293,57 @@ static String *push_string(lua_State *L, String *s) {
   return s;
 }
 
+/* Where the text goes, and what there is of it; what has no room is counted. */
+typedef struct Print {
+  char *out;
+  size_t size, len;
+} Print;
+
+static void print(Print *p, const char *s, size_t len) {
+  if (p->len < p->size) memcpy(p->out + p->len, s, len < p->size - p->len ? len : p->size - p->len);
+  p->len += len;
+}
+
+size_t string_print(char *out, size_t size, const char *fmt, va_list args) {
+  Print p = {.out = out, .size = size - 1};
+  for (const char *mark; (mark = strchr(fmt, '%')) != NULL; fmt = mark + 2) {
+    print(&p, fmt, (size_t)(mark - fmt));
+    switch (mark[1]) {
+      case 's': {
+        const char *s = va_arg(args, const char *);
+        print(&p, s, strlen(s));
+        break;
+      }
+      case 'd': {
+        char text[NUMBER_TEXT_MAX];
+        TValue number;
+        set_int(&number, va_arg(args, int));
+        print(&p, text, number_to_text(&number, text));
+        break;
+      }
+      case 'c': {
+        char c = (char)va_arg(args, int);
+        print(&p, &c, 1);
+        break;
+      }
+      default: rt_assert(mark[1] == '%'); print(&p, "%", 1);
+    }
+  }
+  print(&p, fmt, strlen(fmt));
+  out[p.len < size ? p.len : size - 1] = '\0';
+  return p.len;
+}
+
 String *string_format(lua_State *L, const char *fmt, ...) {
   char buffer[256];
   va_list args;
   va_start(args, fmt);
-  int len = vsnprintf(buffer, sizeof buffer, fmt, args);
+  size_t len = string_print(buffer, sizeof buffer, fmt, args);
   va_end(args);
-  rt_assert(len >= 0);
-  if ((size_t)len < sizeof buffer) return push_string(L, string_new(L, buffer, (size_t)len));
-  String *s = string_new_long(L, (size_t)len);
+  if (len < sizeof buffer) return push_string(L, string_new(L, buffer, len));
+  String *s = string_new_long(L, len);
   va_start(args, fmt);
-  vsnprintf(s->data, (size_t)len + 1, fmt, args);
+  string_print(s->data, len + 1, fmt, args);
   va_end(args);
   return push_string(L, s);
 }

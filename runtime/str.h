@@ -2,6 +2,8 @@
 #ifndef SAROS_RUNTIME_STR_H
 #define SAROS_RUNTIME_STR_H
 
+#include <stdarg.h>
+
 #include "domain.h"
 
 String *string_new(lua_State *L, const char *s, size_t len);
@@ -11,7 +13,9 @@ String *string_new_long(lua_State *L, size_t len);
 bool string_equal(const String *a, const String *b); /* any kinds */
 uint32_t string_hash_long(String *s);                /* computes once, seeds from the domain at creation */
 int string_compare(const String *a, const String *b); /* strcoll order, embedded zeros allowed */
-/* printf-like; the result is pushed on the stack. */
+/* snprintf of %s, %d, %c and %% alone, which messages consist of. */
+size_t string_print(char *out, size_t size, const char *fmt, va_list args);
+/* The same; the result is pushed on the stack. */
 String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void string_table_init(lua_State *L);
 void string_table_free(Domain *d);

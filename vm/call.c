@@ -99,9 +99,10 @@ static void push_error_value(lua_State *L, int status) {
   }
 }
 
+/* Each Run of a nest looks through its own frames alone. */
 static CallInfo *find_catch(const Run *run, lua_State *L) {
   CallInfo *end = L == run->L ? run->boundary : &L->base_ci;
-  for (CallInfo *ci = L->ci; ci != end; ci = ci->prev)
+  for (CallInfo *ci = run->jump.searched != NULL ? run->jump.searched : L->ci; ci != end; ci = ci->prev)
     if (ci->status & (CALL_PCALL | CALL_PROTECTED_C)) return ci;
   return NULL;
 }
@@ -121,6 +122,7 @@ _Noreturn static void pass_on(Run *run, lua_State *caller, int status) {
   lua_State *L = run->L;
   Domain *d = L->domain;
   d->error_jump = run->jump.prev;
+  if (d->error_jump != NULL && caller == L) d->error_jump->searched = run->boundary;
   vm_set_current(d, caller);
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--; /* each point of recovery pushes these itself */
   else if (caller != L) value_copy(caller->top++, L->top - 1);
@@ -198,6 +200,7 @@ static int recover(Run *run, lua_State *caller) {
   if (status == LUA_YIELD) return recover_yield(run, L);
   push_error_value(L, status);
   CallInfo *ci = find_catch(run, L);
+  run->jump.searched = NULL;
   if (ci != NULL) return resume_at_catch(run, L, ci, status);
   if (L != run->L) return coroutine_died(run, L, status);
   if (!run->is_resume) pass_on(run, caller, status);
@@ -220,6 +223,7 @@ static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool
   run.ncalls = d->ncalls;
   run.jump.prev = d->error_jump;
   run.jump.status = LUA_OK;
+  run.jump.searched = NULL;
   d->error_jump = &run.jump;
   vm_set_current(d, L);
   if (is_resume) L->run = &run;

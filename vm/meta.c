@@ -319,6 +319,11 @@ static void join(char *to, TValue *from, int n) {
 static void concat_strings(lua_State *L, int n, size_t length) {
   TValue *first = L->top - n;
   String *s;
+  if (n == 2 && unlikely(string_len(as_string(first)) == length || string_len(as_string(first + 1)) == length)) {
+    if (string_len(as_string(first)) != length) value_copy(first, first + 1);
+    L->top = first + 1; /* the other one is empty */
+    return;
+  }
   if (length <= SHORT_STRING_MAX) {
     char buffer[SHORT_STRING_MAX];
     join(buffer, first, n);
