@@ -12,11 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "lua.h"
 #include "lauxlib.h"
 #include "lualib.h"
-
-#define HOOKS_KEY "_HOOKKEY"
 
 /* -------------------------------------------------- the thread asked about -- */
 
@@ -80,7 +79,7 @@ static int debug_setuservalue(lua_State *L) {
 
 /* -------------------------------------------------------------- getinfo -- */
 
-static void set_string(lua_State *L, const char *key, const char *value) {
+static void set_field_string(lua_State *L, const char *key, const char *value) {
   lua_pushstring(L, value);
   lua_setfield(L, -2, key);
 }
@@ -108,10 +107,10 @@ static void set_from_target(lua_State *L, lua_State *target, const char *key) {
 static void set_source_fields(lua_State *L, const lua_Debug *ar) {
   lua_pushlstring(L, ar->source, ar->srclen);
   lua_setfield(L, -2, "source");
-  set_string(L, "short_src", ar->short_src);
+  set_field_string(L, "short_src", ar->short_src);
   set_integer(L, "linedefined", ar->linedefined);
   set_integer(L, "lastlinedefined", ar->lastlinedefined);
-  set_string(L, "what", ar->what);
+  set_field_string(L, "what", ar->what);
 }
 
 /* Sets the fields that `options` ask for in the table on top. */
@@ -127,8 +126,8 @@ static void set_info_fields(lua_State *L, const lua_Debug *ar,
     set_boolean(L, "isvararg", ar->isvararg);
   }
   if (strchr(options, 'n')) {
-    set_string(L, "name", ar->name);
-    set_string(L, "namewhat", ar->namewhat);
+    set_field_string(L, "name", ar->name);
+    set_field_string(L, "namewhat", ar->namewhat);
   }
   if (strchr(options, 'r')) {
     set_integer(L, "ftransfer", ar->ftransfer);
@@ -270,7 +269,7 @@ static int debug_upvaluejoin(lua_State *L) {
 
 /* Pushes the table of hooks. */
 static void push_hooks(lua_State *L) {
-  if (luaL_getsubtable(L, LUA_REGISTRYINDEX, HOOKS_KEY))
+  if (luaL_getsubtable(L, LUA_REGISTRYINDEX, L->domain->names[NAME_HOOKS]->data))
     return;
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "k");
@@ -286,13 +285,18 @@ static void push_hook_key(lua_State *L, lua_State *target) {
 }
 
 static void call_lua_hook(lua_State *L, lua_Debug *ar) {
-  static const char *const event_names[] = {"call", "return", "line", "count",
-                                            "tail call"};
-  push_hooks(L);
-  lua_pushthread(L);
-  if (lua_rawget(L, -2) != LUA_TFUNCTION)
-    return; /* the state removes what is left on the stack */
-  lua_pushstring(L, event_names[ar->event]);
+  static const Name event_names[] = {NAME_CALL, NAME_RETURN, NAME_LINE, NAME_COUNT_EVENT,
+                                     NAME_TAIL_CALL};
+  const TValue *hooks = table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_HOOKS]);
+  TValue thread;
+  if (!is_table(hooks))
+    return;
+  set_thread(&thread, L);
+  const TValue *hook = table_get(as_table(hooks), &thread);
+  if (!is_function(hook))
+    return;
+  api_push_value(L, hook);
+  result_name(L, event_names[ar->event]);
   if (ar->currentline >= 0)
     lua_pushinteger(L, ar->currentline);
   else

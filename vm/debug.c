@@ -406,17 +406,10 @@ _Noreturn static void yield_from_hook(lua_State *L, const Instruction *pc, bool 
   error_throw(L, LUA_YIELD);
 }
 
-void debug_trace_instruction(lua_State *L, const Instruction *pc) {
+static NOINLINE void trace_events(lua_State *L, const Instruction *pc, int mask, bool counted) {
   CallInfo *ci = L->ci;
   const Prototype *p = frame_closure(ci)->p;
-  if (INS_OP(*pc) == OP_VARARGPREP) { /* part of the call: what follows begins a line */
-    L->old_pc = 1;
-    return;
-  }
-  int mask = L->hook_mask; /* what a hook asks for holds from the next instruction on */
-  bool counted = (mask & LUA_MASKCOUNT) && --L->hook_count == 0;
   if (counted) L->hook_count = L->base_hook_count;
-  else if (!(mask & LUA_MASKLINE)) return;
   if (ci->status & CALL_HOOK_YIELDED) {
     ci->status &= ~(uint32_t)CALL_HOOK_YIELDED;
     return;
@@ -424,4 +417,15 @@ void debug_trace_instruction(lua_State *L, const Instruction *pc) {
   if (counted) vm_hook(L, LUA_HOOKCOUNT, -1, 0, 0);
   if (mask & LUA_MASKLINE) trace_line(L, p, (int)(pc - p->code));
   if (unlikely(L->status == LUA_YIELD)) yield_from_hook(L, pc, counted);
+}
+
+void debug_trace_instruction(lua_State *L, const Instruction *pc) {
+  if (INS_OP(*pc) == OP_VARARGPREP) { /* part of the call: what follows begins a line */
+    L->old_pc = 1;
+    return;
+  }
+  int mask = L->hook_mask; /* what a hook asks for holds from the next instruction on */
+  bool counted = (mask & LUA_MASKCOUNT) && --L->hook_count == 0;
+  if (!counted && !(mask & LUA_MASKLINE)) return;
+  trace_events(L, pc, mask, counted);
 }
