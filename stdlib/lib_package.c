@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "lua.h"
 #include "lauxlib.h"
 #include "retry.h"
@@ -293,7 +294,7 @@ static void find_loader(lua_State *L, const char *name) {
       luaL_pushresult(&messages);
       luaL_error(L, "module '%s' not found:%s", name, lua_tostring(L, -1));
     }
-    lua_pushstring(L, name);
+    lua_pushvalue(L, 1);
     lua_call(L, 1, 2);
     if (lua_isfunction(L, -2))
       return;
@@ -333,11 +334,18 @@ static int end_require_span(lua_State *L) {
 /* Begins the span of a require; a to-be-closed value on the stack ends it,
  * also when an error unwinds the call. */
 static void open_require_span(lua_State *L) {
-  lua_newuserdatauv(L, 0, 0);
-  luaL_newmetatable(L, "saros.require_span");
-  lua_pushcfunction(L, end_require_span); /* each time: memory may have run out after the line above */
-  lua_setfield(L, -2, "__close");
-  lua_setmetatable(L, -2);
+  api_push_value(L, table_get_str(as_table(&L->domain->registry),
+                                  L->domain->names[NAME_REQUIRE_SPAN]));
+  if (lua_isnil(L, -1)) { /* one serves all */
+    lua_pop(L, 1);
+    lua_newuserdatauv(L, 0, 0);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, end_require_span);
+    lua_setfield(L, -2, "__close");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, L->domain->names[NAME_REQUIRE_SPAN]->data);
+  }
   lua_toclose(L, -1);
   trace_require_begin(L);
 }
@@ -347,7 +355,7 @@ static void open_require_span(lua_State *L) {
 static int package_require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   lua_settop(L, 1);
-  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_LOADED]));
   lua_getfield(L, 2, name);
   if (lua_toboolean(L, -1))
     return 1;
