@@ -13,36 +13,32 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "arguments.h"
 #include "lua.h"
 #include "lauxlib.h"
 
 /* ------------------------------------------------- names of functions -- */
 
-/* Looks for the value at `wanted` among the fields of the table on top, and
- * in their fields down to `depth`.  Pushes the dotted name when found; leaves
- * the stack as it was when not. */
-static int find_field(lua_State *L, int wanted, int depth) {
-  if (depth == 0 || !lua_istable(L, -1))
-    return 0;
-  lua_pushnil(L);
-  while (lua_next(L, -2)) {
-    if (lua_type(L, -2) == LUA_TSTRING) {
-      if (lua_rawequal(L, wanted, -1)) {
-        lua_pop(L, 1);
-        return 1;
-      }
-      if (find_field(L, wanted, depth - 1)) {
-        /* stack: key, value, name inside value */
-        lua_pushfstring(L, "%s.%s", lua_tostring(L, -3),
-                        lua_tostring(L, -1));
-        lua_replace(L, -4);
-        lua_pop(L, 2);
-        return 1;
-      }
+/* Looks for a function among the fields of a table with names, and of the tables among these, in the
+ * order of next.  *inner becomes the field's name in the inner one, or NULL. */
+static const String *find_field(lua_State *L, Table *t, const TValue *wanted, const String **inner) {
+  TValue key, value;
+  uint32_t position = 0;
+  while ((position = table_iterate(L->domain, t, position, &key, &value)) != 0) {
+    if (!is_string(&key))
+      continue;
+    if (value.tag == wanted->tag && value.v.p == wanted->v.p) {
+      if (inner != NULL)
+        *inner = NULL;
+      return as_string(&key);
     }
-    lua_pop(L, 1);
+    if (inner != NULL && is_table(&value)) {
+      *inner = find_field(L, as_table(&value), wanted, NULL);
+      if (*inner != NULL)
+        return as_string(&key);
+    }
   }
-  return 0;
+  return NULL;
 }
 
 /* Pushes on L the function of `ar`, a frame of L1.  Gives 0, and pushes
@@ -60,20 +56,23 @@ static int push_function_of(lua_State *L, lua_State *L1, lua_Debug *ar) {
  * Pushes nothing and gives 0 when there is none. */
 static int push_module_name(lua_State *L, lua_State *L1, lua_Debug *ar) {
   static const char global_prefix[] = LUA_GNAME ".";
-  int wanted = lua_gettop(L) + 1;
-  luaL_checkstack(L, 6, "not enough stack"); /* for find_field's 2 levels */
+  luaL_checkstack(L, 3, "not enough stack");
   if (!push_function_of(L, L1, ar))
     return 0;
-  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (!find_field(L, wanted, 2)) {
-    lua_settop(L, wanted - 1);
+  const TValue *loaded = table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_LOADED]);
+  const String *field, *inner;
+  field = is_table(loaded) ? find_field(L, as_table(loaded), L->top - 1, &inner) : NULL;
+  if (field == NULL) {
+    lua_pop(L, 1);
     return 0;
   }
-  const char *name = lua_tostring(L, -1);
-  if (strncmp(name, global_prefix, sizeof global_prefix - 1) == 0)
+  const char *name = inner == NULL ? lua_pushstring(L, field->data)
+                                   : lua_pushfstring(L, "%s.%s", field->data, inner->data);
+  if (strncmp(name, global_prefix, sizeof global_prefix - 1) == 0) {
     lua_pushstring(L, name + sizeof global_prefix - 1);
-  lua_replace(L, wanted);
-  lua_settop(L, wanted);
+    lua_remove(L, -2);
+  }
+  lua_remove(L, -2); /* the function */
   return 1;
 }
 
