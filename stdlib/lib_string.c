@@ -77,7 +77,14 @@ static int strlib_reverse(lua_State *L) {
   const char *s = argument_string(L, 1, &length);
   Result result;
   char *out = begin_result(L, &result, length);
-  for (size_t i = 0; i < length; i++) out[i] = s[length - 1 - i];
+  const char *from = s + length;
+  size_t i = 0;
+  for (uint64_t eight; length - i >= sizeof eight; i += sizeof eight) {
+    memcpy(&eight, from -= sizeof eight, sizeof eight);
+    eight = __builtin_bswap64(eight);
+    memcpy(out + i, &eight, sizeof eight);
+  }
+  for (; i < length; i++) out[i] = *--from;
   return finish_result(L, &result);
 }
 
