@@ -41,10 +41,12 @@ static RegisterRun run(Instruction i, int first, int n, int top) {
 
 int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOST_RUNS]) {
   int a = (int)INS_A(i), b = (int)INS_B(i), c = (int)INS_C(i), n = 0;
-  for (int j = 0; j <= 4; j++)
-    if (operands & (uint32_t)RA << j) runs[n++] = (RegisterRun){a + j, 1};
+  if (operands & RA) runs[n++] = (RegisterRun){a, 1};
+  for (uint32_t more = operands & (RA1 | RA2 | RA3 | RA4); more != 0; more &= more - 1)
+    runs[n++] = (RegisterRun){a + __builtin_ctz(more), 1};
   if (operands & RB) runs[n++] = (RegisterRun){b, 1};
   if (operands & RC) runs[n++] = (RegisterRun){c, 1};
+  if (!(operands & (A_B | A_B0 | A1_B | A_B1 | A_C0 | A4_C))) return n;
   if (operands & A_B) runs[n++] = run(i, a, b, top);
   if (operands & A_B0) runs[n++] = run(i, a, b - 1, top);
   if (operands & A1_B) runs[n++] = run(i, a + 1, b, top);
@@ -53,7 +55,7 @@ int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOS
   if (operands & A4_C) runs[n++] = (RegisterRun){a + 4, c};
   return n;
 }
-_Static_assert(OPERAND_RA4 == OPERAND_RA << 4, "R[A] to R[A+4] are bits in a row");
+_Static_assert(OPERAND_RA == 1 && OPERAND_RA4 == 1 << 4, "R[A] to R[A+4] are the lowest bits");
 
 int op_loses_from(Instruction i) {
   const OpInfo *info = &op_info[INS_OP(i)];

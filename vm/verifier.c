@@ -336,9 +336,16 @@ static uint64_t in_group(int group, int from, int to) {
 
 static uint64_t *groups_of(Verifier *v, Fact fact) { return &v->now.holds[fact * v->ngroups]; }
 
+/* Those in [from, to), 0 <= from, where there is one group. */
+ALWAYS_INLINE uint64_t in_one_group(int from, int to) {
+  uint64_t below = to >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << to) - 1;
+  return from >= 64 ? 0 : below & ~UINT64_C(0) << from;
+}
+
 /* Does the fact hold for all of [from, to)? */
 static bool holds(Verifier *v, Fact fact, int from, int to) {
   const uint64_t *groups = groups_of(v, fact);
+  if (likely(v->ngroups == 1)) return (in_one_group(from, to) & ~*groups) == 0;
   for (int g = from / 64; g < v->ngroups && g * 64 < to; g++)
     if (in_group(g, from, to) & ~groups[g]) return false;
   return true;
@@ -346,11 +353,19 @@ static bool holds(Verifier *v, Fact fact, int from, int to) {
 
 static void gain(Verifier *v, Fact fact, int from, int to) {
   uint64_t *groups = groups_of(v, fact);
+  if (likely(v->ngroups == 1)) {
+    *groups |= in_one_group(from, to);
+    return;
+  }
   for (int g = from / 64; g < v->ngroups && g * 64 < to; g++) groups[g] |= in_group(g, from, to);
 }
 
 static void lose(Verifier *v, Fact fact, int from, int to) {
   uint64_t *groups = groups_of(v, fact);
+  if (likely(v->ngroups == 1)) {
+    *groups &= ~in_one_group(from, to);
+    return;
+  }
   for (int g = from / 64; g < v->ngroups && g * 64 < to; g++) groups[g] &= ~in_group(g, from, to);
 }
 
