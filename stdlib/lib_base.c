@@ -229,12 +229,14 @@ static int base_rawget(lua_State *L) {
 }
 
 static int base_rawset(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  luaL_checkany(L, 2);
-  luaL_checkany(L, 3);
-  lua_settop(L, 3);
-  lua_rawset(L, 1);
-  return 1;
+  const TValue *t = argument(L, 1);
+  if (unlikely(!is_table(t)))
+    luaL_checktype(L, 1, LUA_TTABLE);
+  argument_any(L, 2);
+  argument_any(L, 3);
+  table_set(L, as_table(t), argument(L, 2), argument(L, 3));
+  gc_check(L);
+  return result_argument(L, 1);
 }
 
 /* ------------------------------------------------------------ iteration -- */

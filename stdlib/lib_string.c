@@ -183,15 +183,12 @@ static int strlib_dump(lua_State *L) {
 
 /* ---- arithmetic on strings -------------------------------------------------- */
 
-/* Pushes the argument as a number; false if it neither is one nor reads as one. */
-static bool push_number(lua_State *L, int arg) {
-  if (lua_type(L, arg) == LUA_TNUMBER) {
-    lua_pushvalue(L, arg);
-    return true;
-  }
-  size_t length;
-  const char *s = lua_tolstring(L, arg, &length);
-  return s != NULL && lua_stringtonumber(L, s) == length + 1;
+/* The argument as a number; false if it neither is one nor reads as one. */
+static bool read_number(lua_State *L, int arg, TValue *number) {
+  const TValue *o = argument(L, arg);
+  if (is_string(o)) return number_parse(as_string(o)->data, number) == string_len(as_string(o)) + 1;
+  value_copy(number, o);
+  return is_number(o);
 }
 
 /* When an operand is no number, the second one may have a metamethod of its own:
@@ -207,8 +204,10 @@ static int call_other_metamethod(lua_State *L, const char *event) {
 }
 
 static int arithmetic(lua_State *L, int op, const char *event) {
-  if (!push_number(L, 1) || !push_number(L, 2)) return call_other_metamethod(L, event);
-  lua_arith(L, op);
+  TValue a, b;
+  if (!read_number(L, 1, &a) || !read_number(L, 2, &b)) return call_other_metamethod(L, event);
+  number_arith(L, op, op == LUA_OPUNM ? &b : &a, &b, L->top); /* two numbers: no metamethods */
+  api_push(L);
   return 1;
 }
 

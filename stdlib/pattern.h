@@ -73,8 +73,8 @@ typedef struct Match {
  * pointers. */
 size_t pattern_storage_size(size_t length);
 /* A pattern no longer than this fits into PATTERN_SMALL_STORAGE bytes. */
-#define PATTERN_SMALL_LENGTH 44
-#define PATTERN_SMALL_STORAGE 1216
+#define PATTERN_SMALL_LENGTH 60
+#define PATTERN_SMALL_STORAGE 1632
 
 /* Compiles text[0, length), a leading '^' having been dealt with by the caller.
  * Never fails: an error in the pattern becomes a node that raises it when

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "arguments.h"
 #include "lauxlib.h"
 #include "pattern.h"
 #include "pattern_cache.h"
@@ -35,8 +36,8 @@ static void prepare(lua_State *L, AnchoredPattern *p, void *storage, const char 
 static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *local,
                                              const char *text, size_t length) {
   if (length <= PATTERN_SMALL_LENGTH)
-    return pattern_cache_get(lua_touserdata(L, lua_upvalueindex(1)), text, length,
-                             require_classes(L));
+    return pattern_cache_get(userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[0])),
+                             text, length, require_classes(L));
   prepare(L, local, NULL, text, length);
   return local;
 }
@@ -55,16 +56,16 @@ static void push_capture(const Match *m, int index) {
   ptrdiff_t length = m->captures[index].length;
   const char *start = m->captures[index].start;
   if (length >= 0)
-    lua_pushlstring(m->L, start, (size_t)length);
+    result_string(m->L, start, (size_t)length);
   else if (length == CAPTURE_POSITION)
-    lua_pushinteger(m->L, start - m->start + 1);
+    result_integer(m->L, start - m->start + 1);
   else
     luaL_error(m->L, "unfinished capture");
 }
 
 static int push_captures(const Match *m) {
   int count = m->pattern->captures;
-  luaL_checkstack(m->L, count, "too many captures");
+  if (count > LUA_MINSTACK / 4) luaL_checkstack(m->L, count, "too many captures");
   for (int i = 0; i < count; i++) push_capture(m, i);
   return count;
 }
@@ -72,21 +73,15 @@ static int push_captures(const Match *m) {
 /* The captures or, if there are none, the match itself. */
 static int push_captures_or_match(const Match *m, const char *start, const char *end) {
   if (m->pattern->captures > 0) return push_captures(m);
-  lua_pushlstring(m->L, start, (size_t)(end - start));
-  return 1;
+  return result_string(m->L, start, (size_t)(end - start));
 }
 
 /* ---- find and match --------------------------------------------------------- */
 
-static int push_failure(lua_State *L) {
-  luaL_pushfail(L);
-  return 1;
-}
+static int push_failure(lua_State *L) { return result_nil(L); }
 
 static int push_range(lua_State *L, size_t before, size_t length) {
-  lua_pushinteger(L, (lua_Integer)before + 1);
-  lua_pushinteger(L, (lua_Integer)(before + length));
-  return 2;
+  return result_integer(L, (lua_Integer)before + 1) + result_integer(L, (lua_Integer)(before + length));
 }
 
 /* A closing bracket or parenthesis alone makes no pattern: to find ")" is to
@@ -138,19 +133,19 @@ static int find_pattern(lua_State *L, const char *s, size_t ls, const char *p, s
 
 static int strlib_find(lua_State *L) {
   size_t ls, lp;
-  const char *s = luaL_checklstring(L, 1, &ls);
-  const char *p = luaL_checklstring(L, 2, &lp);
-  size_t from = position_start(luaL_optinteger(L, 3, 1), ls) - 1;
+  const char *s = argument_string(L, 1, &ls);
+  const char *p = argument_string(L, 2, &lp);
+  size_t from = position_start(argument_integer_or(L, 3, 1), ls) - 1;
   if (from > ls) return push_failure(L);
-  if (lua_toboolean(L, 4) || !has_specials(p, lp)) return find_plain(L, s, ls, p, lp, from);
+  if (!is_falsy(argument(L, 4)) || !has_specials(p, lp)) return find_plain(L, s, ls, p, lp, from);
   return find_pattern(L, s, ls, p, lp, from);
 }
 
 static int strlib_match(lua_State *L) {
   size_t ls, lp;
-  const char *s = luaL_checklstring(L, 1, &ls);
-  const char *p = luaL_checklstring(L, 2, &lp);
-  size_t from = position_start(luaL_optinteger(L, 3, 1), ls) - 1;
+  const char *s = argument_string(L, 1, &ls);
+  const char *p = argument_string(L, 2, &lp);
+  size_t from = position_start(argument_integer_or(L, 3, 1), ls) - 1;
   if (from > ls) return push_failure(L);
   AnchoredPattern local;
   Match m;
@@ -175,7 +170,7 @@ typedef struct Iteration {
 #define ITERATION_UPVALUE 3
 
 static int next_match(lua_State *L) {
-  Iteration *it = lua_touserdata(L, lua_upvalueindex(ITERATION_UPVALUE));
+  Iteration *it = userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[ITERATION_UPVALUE - 1]));
   if (it->next == NULL) return 0;
   it->match.L = L; /* the iterator may go on in another coroutine */
   it->match.depth = PATTERN_DEPTH_MAX;
@@ -187,9 +182,9 @@ static int next_match(lua_State *L) {
 
 static int strlib_gmatch(lua_State *L) {
   size_t ls, lp;
-  const char *s = luaL_checklstring(L, 1, &ls);
-  const char *p = luaL_checklstring(L, 2, &lp);
-  size_t from = position_start(luaL_optinteger(L, 3, 1), ls) - 1;
+  const char *s = argument_string(L, 1, &ls);
+  const char *p = argument_string(L, 2, &lp);
+  size_t from = position_start(argument_integer_or(L, 3, 1), ls) - 1;
   lua_settop(L, 2);
   Iteration *it = lua_newuserdatauv(L, sizeof *it + pattern_storage_size(lp), 0);
   pattern_compile(&it->pattern, it + 1, p, lp, require_classes(L));
@@ -299,9 +294,9 @@ static bool add_replacement(const Match *m, luaL_Buffer *b, const Replacement *r
 
 static int strlib_gsub(lua_State *L) {
   size_t ls, lp;
-  const char *s = luaL_checklstring(L, 1, &ls);
-  const char *p = luaL_checklstring(L, 2, &lp);
-  lua_Integer limit = luaL_optinteger(L, 4, (lua_Integer)ls + 1), count = 0; /* before the third, as the reference */
+  const char *s = argument_string(L, 1, &ls);
+  const char *p = argument_string(L, 2, &lp);
+  lua_Integer limit = argument_integer_or(L, 4, (lua_Integer)ls + 1), count = 0; /* before the third, as the reference */
   Replacement replacement;
   read_replacement(L, &replacement);
   AnchoredPattern pattern;
