@@ -40,7 +40,12 @@ static void classify(CharClasses *classes, int c) {
 static CharClasses *build(void) {
   CharClasses *classes = stress_allocation_fails() ? NULL : calloc(1, sizeof *classes);
   if (classes == NULL) return NULL;
-  for (int c = 0; c < 256; c++) classify(classes, c);
+  classes->ascii_case = true;
+  for (int c = 0; c < 256; c++) {
+    classify(classes, c);
+    bool is_upper = c >= 'A' && c <= 'Z', is_lower = c >= 'a' && c <= 'z';
+    classes->ascii_case &= classes->lower[c] == (is_upper ? c + 32 : c) && classes->upper[c] == (is_lower ? c - 32 : c);
+  }
   return classes;
 }
 

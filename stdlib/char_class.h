@@ -33,6 +33,7 @@ typedef struct CharClasses {
   ByteSet others[CLASS_COUNT]; /* complements of members */
   unsigned char lower[256];
   unsigned char upper[256];
+  bool ascii_case; /* lower and upper change A to Z and a to z, and nothing else */
   bool quoted[256]; /* has a backslash before it, or is written as a number, in quoted text */
 } CharClasses;
 

@@ -212,26 +212,36 @@ static int debug_setlocal(lua_State *L) {
 
 /* ------------------------------------------------------------- upvalues -- */
 
+/* Pushes `name`, which upvalue n of the function at index 1 has. */
+static void push_upvalue_name(lua_State *L, int n, const char *name) {
+  const TValue *f = argument(L, 1);
+  String *known = is_lua_closure(f) ? as_lua_closure(f)->p->upvalues[n - 1].name : NULL;
+  if (known != NULL)
+    api_push_string(L, known);
+  else
+    lua_pushstring(L, name);
+}
+
 static int debug_getupvalue(lua_State *L) {
-  int n = (int)luaL_checkinteger(L, 2);
+  int n = (int)argument_integer(L, 2);
   luaL_checktype(L, 1, LUA_TFUNCTION);
   const char *name = lua_getupvalue(L, 1, n);
   if (name == NULL)
     return 0;
-  lua_pushstring(L, name);
+  push_upvalue_name(L, n, name);
   lua_insert(L, -2);
   return 2;
 }
 
 static int debug_setupvalue(lua_State *L) {
-  luaL_checkany(L, 3);
-  int n = (int)luaL_checkinteger(L, 2);
+  argument_any(L, 3);
+  int n = (int)argument_integer(L, 2);
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 3);
   const char *name = lua_setupvalue(L, 1, n);
   if (name == NULL)
     return 0;
-  lua_pushstring(L, name);
+  push_upvalue_name(L, n, name);
   return 1;
 }
 

@@ -14,6 +14,7 @@
 
 #include "char_class.h"
 #include "isolate.h"
+#include "arguments.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -49,8 +50,9 @@ static int os_exit(lua_State *L) {
 }
 
 static int os_getenv(lua_State *L) {
-  lua_pushstring(L, getenv(luaL_checkstring(L, 1))); /* NULL gives nil */
-  return 1;
+  size_t length;
+  const char *value = getenv(argument_string(L, 1, &length));
+  return value != NULL ? result_string(L, value, strlen(value)) : result_nil(L);
 }
 
 static int os_remove(lua_State *L) {

@@ -88,24 +88,47 @@ static int strlib_reverse(lua_State *L) {
   return finish_result(L, &result);
 }
 
-static int push_mapped(lua_State *L, const unsigned char *map) {
-  size_t length;
-  const char *s = argument_string(L, 1, &length);
-  Result result;
-  char *out = begin_result(L, &result, length);
-  for (size_t i = 0; i < length; i++) out[i] = (char)map[(unsigned char)s[i]];
-  return finish_result(L, &result);
-}
-
 static const CharClasses *require_classes(lua_State *L) {
   const CharClasses *classes = char_classes();
   if (classes == NULL) luaL_error(L, "not enough memory");
   return classes;
 }
 
-static int strlib_lower(lua_State *L) { return push_mapped(L, require_classes(L)->lower); }
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+#define TOP_BITS (EACH_BYTE * 0x80)
 
-static int strlib_upper(lua_State *L) { return push_mapped(L, require_classes(L)->upper); }
+/* Changes the case of those of eight bytes that are letters from `first` on. */
+static inline uint64_t switch_case(uint64_t bytes, unsigned first) {
+  uint64_t low = bytes & ~TOP_BITS; /* sums of a byte do not reach the next one */
+  uint64_t from_first = low + EACH_BYTE * (0x80 - first), beyond = low + EACH_BYTE * (0x80 - first - 26);
+  return bytes ^ (from_first & ~beyond & ~bytes & TOP_BITS) >> 2;
+}
+
+/* first: of the letters that the map changes, in the C locale. */
+static int push_mapped(lua_State *L, const unsigned char *map, bool ascii_case, unsigned first) {
+  size_t length, i = 0;
+  const char *s = argument_string(L, 1, &length);
+  Result result;
+  char *out = begin_result(L, &result, length);
+  if (ascii_case)
+    for (uint64_t eight; length - i >= sizeof eight; i += sizeof eight) {
+      memcpy(&eight, s + i, sizeof eight);
+      eight = switch_case(eight, first);
+      memcpy(out + i, &eight, sizeof eight);
+    }
+  for (; i < length; i++) out[i] = (char)map[(unsigned char)s[i]];
+  return finish_result(L, &result);
+}
+
+static int strlib_lower(lua_State *L) {
+  const CharClasses *classes = require_classes(L);
+  return push_mapped(L, classes->lower, classes->ascii_case, 'A');
+}
+
+static int strlib_upper(lua_State *L) {
+  const CharClasses *classes = require_classes(L);
+  return push_mapped(L, classes->upper, classes->ascii_case, 'a');
+}
 
 #define REPEAT_STEP ((size_t)1 << 20) /* from one safe point to the next */
 

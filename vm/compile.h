@@ -145,6 +145,8 @@ typedef struct FuncState {
   uint8_t nparams;
   bool is_vararg;
   bool has_captured;   /* some local is an upvalue of an inner function */
+  bool has_env;        /* there was a variable _ENV */
+  uint64_t named;      /* a bit for each name that a variable had: a clear one proves absence */
   int line_defined, last_line_defined;
 } FuncState;
 

@@ -30,11 +30,15 @@ Var *scope_var(FuncState *fs, uint32_t number) {
   return &fs->cs->vars[fs->first_var + number];
 }
 
+static uint64_t name_bit(const String *name) { return UINT64_C(1) << ((uintptr_t)name >> 5 & 63); }
+
 uint32_t scope_declare(CompileState *cs, String *name) {
   FuncState *fs = cs->fs;
   if (cs->nvars + 1 - fs->first_var > MAX_LOCALS) compile_error_limit(fs, MAX_LOCALS, "local variables");
   cs->vars = arena_grow(&cs->arena, cs->vars, cs->nvars, &cs->var_capacity, sizeof *cs->vars);
   cs->vars[cs->nvars] = (Var){.name = name, .kind = VAR_REGULAR};
+  cs->fs->named |= name_bit(name);
+  if (name == cs->env_name) cs->fs->has_env = true;
   return cs->nvars++ - fs->first_var;
 }
 
@@ -91,6 +95,7 @@ static void deactivate(FuncState *fs, uint32_t first) {
 /* ---- names ------------------------------------------------------------------------ */
 
 static bool find_local(FuncState *fs, const String *name, Expr *result) {
+  if (!(fs->named & name_bit(name)) || (name == fs->cs->env_name && !fs->has_env)) return false;
   for (uint32_t n = fs->nactive; n-- > 0;) {
     const Var *var = scope_var(fs, n);
     if (var->name != name) continue;
