@@ -509,7 +509,7 @@ static void expr_to_reg(FuncState *fs, Expr *e, int reg) {
     jump_patch_values(fs, e->false_list, end, reg, load_false);
     jump_patch_values(fs, e->true_list, end, reg, load_true);
   }
-  *e = expr_in_register(reg);
+  expr_set_register(e, reg);
 }
 
 void expr_to_next(FuncState *fs, Expr *e) {
@@ -623,7 +623,7 @@ void expr_self(FuncState *fs, Expr *e, String *method) {
     emit_ABC(fs, OP_SELFK, base, object, reg);
     expr_release(fs, &key);
   }
-  *e = expr_in_register(base);
+  expr_set_register(e, base);
 }
 
 /* ---- conditions -------------------------------------------------------------------------------- */

@@ -66,6 +66,23 @@ typedef struct Expr {
   } u;
 } Expr;
 
+/* Field by field: a whole one that is copied from where its parts were just stored stalls. */
+ALWAYS_INLINE void expr_set(Expr *e, ExprKind kind) {
+  e->kind = kind;
+  e->true_list = e->false_list = NO_JUMP;
+  e->u.i = 0;
+}
+
+ALWAYS_INLINE void expr_set_register(Expr *e, int reg) {
+  expr_set(e, EXPR_REGISTER);
+  e->u.reg = (uint8_t)reg;
+}
+
+ALWAYS_INLINE void expr_set_string(Expr *e, String *s) {
+  expr_set(e, EXPR_STRING);
+  e->u.s = s;
+}
+
 ALWAYS_INLINE Expr expr_new(ExprKind kind) {
   return (Expr){.kind = kind, .true_list = NO_JUMP, .false_list = NO_JUMP};
 }

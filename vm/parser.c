@@ -196,7 +196,7 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line) {
   parse_close(cs, TOKEN_END, TOKEN_FUNCTION, line);
   Prototype *p = compile_close_function(cs);
   fs = cs->fs;
-  *e = expr_new(EXPR_PENDING);
+  expr_set(e, EXPR_PENDING);
   e->u.pc = emit_ABx(fs, OP_CLOSURE, 0, (int)compile_add_prototype(fs, p));
   expr_to_next(fs, e); /* at the top: there the collector may look at it */
 }
@@ -204,7 +204,7 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line) {
 /* The arguments of a call: '(', a string or a table. */
 static void parse_arguments(CompileState *cs, Expr *args) {
   int line = cs->lexer.line;
-  *args = expr_new(EXPR_VOID);
+  expr_set(args, EXPR_VOID);
   switch (parse_token(cs)) {
     case '(':
       next_token(cs);
@@ -216,7 +216,7 @@ static void parse_arguments(CompileState *cs, Expr *args) {
       break;
     case '{': parse_constructor(cs, args); break;
     case TOKEN_STRING:
-      *args = expr_string(cs->lexer.token.u.s);
+      expr_set_string(args, cs->lexer.token.u.s);
       next_token(cs);
       break;
     default: compile_error(cs, "function arguments expected");
@@ -233,7 +233,7 @@ static void parse_call(CompileState *cs, Expr *f) {
     if (args.kind != EXPR_VOID) expr_to_next(fs, &args);
     nargs = fs->free_reg - (base + 1);
   }
-  *f = expr_new(EXPR_CALL);
+  expr_set(f, EXPR_CALL);
   f->u.pc = emit_ABC(fs, OP_CALL, base, nargs + 1, 2);
   emit_fix_line(fs, line);
   fs->free_reg = base + 1; /* one result in place of the function, unless told otherwise */
@@ -287,19 +287,19 @@ void parse_suffixed(CompileState *cs, Expr *e) {
 
 static void parse_dots(CompileState *cs, Expr *e) {
   if (!cs->fs->is_vararg) compile_error(cs, "cannot use '...' outside a vararg function");
-  *e = expr_new(EXPR_VARARG);
+  expr_set(e, EXPR_VARARG);
   e->u.pc = emit_ABC(cs->fs, OP_VARARG, 0, 0, 1);
 }
 
 static void parse_simple(CompileState *cs, Expr *e) {
   const TokenValue *token = &cs->lexer.token;
   switch (token->kind) {
-    case TOKEN_FLOAT: *e = expr_new(EXPR_FLOAT); e->u.n = token->u.n; break;
-    case TOKEN_INTEGER: *e = expr_new(EXPR_INT); e->u.i = token->u.i; break;
-    case TOKEN_STRING: *e = expr_string(token->u.s); break;
-    case TOKEN_NIL: *e = expr_new(EXPR_NIL); break;
-    case TOKEN_TRUE: *e = expr_new(EXPR_TRUE); break;
-    case TOKEN_FALSE: *e = expr_new(EXPR_FALSE); break;
+    case TOKEN_FLOAT: expr_set(e, EXPR_FLOAT); e->u.n = token->u.n; break;
+    case TOKEN_INTEGER: expr_set(e, EXPR_INT); e->u.i = token->u.i; break;
+    case TOKEN_STRING: expr_set_string(e, token->u.s); break;
+    case TOKEN_NIL: expr_set(e, EXPR_NIL); break;
+    case TOKEN_TRUE: expr_set(e, EXPR_TRUE); break;
+    case TOKEN_FALSE: expr_set(e, EXPR_FALSE); break;
     case TOKEN_DOTS: parse_dots(cs, e); break;
     case '{': parse_constructor(cs, e); return;
     case TOKEN_FUNCTION:

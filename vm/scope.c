@@ -99,7 +99,7 @@ static bool find_local(FuncState *fs, const String *name, Expr *result) {
   for (uint32_t n = fs->nactive; n-- > 0;) {
     const Var *var = scope_var(fs, n);
     if (var->name != name) continue;
-    *result = expr_new(var->kind == VAR_COMPTIME ? EXPR_COMPTIME : EXPR_LOCAL);
+    expr_set(result, var->kind == VAR_COMPTIME ? EXPR_COMPTIME : EXPR_LOCAL);
     if (var->kind == VAR_COMPTIME) {
       result->u.index = (int)(fs->first_var + n);
     } else {
@@ -154,7 +154,7 @@ static int upvalue_for(FuncState *fs, String *name, const Expr *variable) {
 /* Stays EXPR_VOID when the name is that of a global. Depth: nested functions,
  * bounded by the levels of the parser. */
 static void find(FuncState *fs, String *name, Expr *result, bool used_here) {
-  *result = expr_new(EXPR_VOID);
+  expr_set(result, EXPR_VOID);
   if (fs == NULL) return;
   if (find_local(fs, name, result)) {
     if (result->kind == EXPR_LOCAL && !used_here) mark_captured(fs, result);
@@ -166,7 +166,7 @@ static void find(FuncState *fs, String *name, Expr *result, bool used_here) {
     if (result->kind != EXPR_LOCAL && result->kind != EXPR_UPVALUE) return;
     upvalue = upvalue_for(fs, name, result);
   }
-  *result = expr_new(EXPR_UPVALUE);
+  expr_set(result, EXPR_UPVALUE);
   result->u.index = upvalue;
 }
 
