@@ -10,6 +10,12 @@
  * classes that it was compiled with; a change of locale makes it a miss.
  *
  * One cache belongs to one Lua state; it is a userdata without references.
+ *
+ * What is in the cache may be overwritten by any guest code that runs.  Who goes
+ * on with a pattern later shares an immutable userdata with it, so that a million
+ * iterators over one pattern have one compiled form.  The latest of these are
+ * user values of a userdata, by slot: text, then compiled form.  There the text
+ * cannot become another string, so equal address means equal text.
  */
 #include "pattern_cache.h"
 
@@ -60,4 +66,43 @@ const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, 
   memcpy(slot->text, text, length);
   pattern_compile_anchored(&slot->compiled, slot->storage, text, length, classes);
   return &slot->compiled;
+}
+
+/* ---- shared patterns ----------------------------------------------------------- */
+
+typedef struct SharedPattern {
+  Pattern pattern; /* pattern_shared finds it here */
+  const CharClasses *classes;
+  PatternNode storage[];
+} SharedPattern;
+
+void pattern_shares_push(lua_State *L) { lua_newuserdatauv(L, 0, 2 * SLOTS); }
+
+static void compile_shared(lua_State *L, const char *text, size_t length,
+                           const CharClasses *classes) {
+  SharedPattern *shared =
+      lua_newuserdatauv(L, sizeof *shared + pattern_storage_size(length), 0);
+  shared->classes = classes;
+  pattern_compile(&shared->pattern, shared->storage, text, length, classes);
+}
+
+void pattern_share(lua_State *L, int shares, int text_at, const CharClasses *classes) {
+  size_t length;
+  const char *text = lua_tolstring(L, text_at, &length);
+  if (length > PATTERN_SMALL_LENGTH) { /* few, and long to keep */
+    compile_shared(L, text, length, classes);
+    return;
+  }
+  int slot = 2 * (int)slot_of(text, length) + 1;
+  lua_getiuservalue(L, shares, slot + 1);
+  lua_getiuservalue(L, shares, slot);
+  bool same = lua_tostring(L, -1) == text;
+  lua_pop(L, 1);
+  if (same && ((const SharedPattern *)lua_touserdata(L, -1))->classes == classes) return;
+  lua_pop(L, 1);
+  compile_shared(L, text, length, classes);
+  lua_pushvalue(L, text_at);
+  lua_setiuservalue(L, shares, slot);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, shares, slot + 1);
 }

@@ -2,6 +2,7 @@
 #ifndef SAROS_STDLIB_PATTERN_CACHE_H
 #define SAROS_STDLIB_PATTERN_CACHE_H
 
+#include "object.h"
 #include "pattern.h"
 
 /* A pattern whose leading '^', if any, has become `anchored`. */
@@ -24,5 +25,20 @@ void pattern_cache_push(lua_State *L);
  * until the next call: not across anything that may run guest code. */
 const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, size_t length,
                                          const CharClasses *classes);
+
+/* ---- for those who keep a compiled pattern while guest code runs ---------------- */
+
+/* Pushes a userdata that refers to the shared patterns lately used. */
+void pattern_shares_push(lua_State *L);
+
+/* Pushes a userdata, which nobody changes, with the compiled form of the string at stack
+ * index `text`; `shares` is the index of what pattern_shares_push pushed.  A '^' is a byte
+ * as any other. */
+void pattern_share(lua_State *L, int shares, int text, const CharClasses *classes);
+
+/* The pattern in such a userdata, which begins with it. */
+static inline const Pattern *pattern_shared(const Userdata *shared) {
+  return (const Pattern *)userdata_payload(shared);
+}
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Patterns are compiled (pattern.h).  find and match, which run no guest code
  * while they match, share a cache of compiled patterns; gsub compiles into a
- * buffer on the C stack, gmatch into its iterator.  A long pattern goes into a
- * userdata.  Subject and pattern stay where they are as long as the Lua stack,
+ * buffer on the C stack, gmatch into a userdata, which iterators share.  A long
+ * pattern goes into a userdata.  Subject and pattern stay where they are as long as the Lua stack,
  * or the iterator, refers to them.
  */
 #include "string_match.h"
@@ -158,39 +158,42 @@ static int strlib_match(lua_State *L) {
 
 /* ---- gmatch ----------------------------------------------------------------- */
 
-/* The iterator's state; a compiled pattern lies behind it.  Upvalues of the
- * iterator: the subject, the pattern's text, the state. */
-typedef struct Iteration {
-  Pattern pattern;
-  Match match;
-  const char *next; /* where to search from; NULL at the end */
-  const char *last; /* end of the last match */
-} Iteration;
-
-#define ITERATION_UPVALUE 3
+/* Upvalues of the iterator, which reaches them without the C API: the subject; the compiled
+ * pattern, which iterators share (pattern_cache.h); and the offset where to search from, or its
+ * complement before the first match, which alone may be empty there, or nil at the end. */
+enum { ITERATION_SUBJECT, ITERATION_PATTERN, ITERATION_POSITION };
 
 static int next_match(lua_State *L) {
-  Iteration *it = userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[ITERATION_UPVALUE - 1]));
-  if (it->next == NULL) return 0;
-  it->match.L = L; /* the iterator may go on in another coroutine */
-  it->match.depth = PATTERN_DEPTH_MAX;
-  const char *start;
-  const char *end = pattern_search(&it->match, it->next, it->last, &start);
-  it->next = it->last = end;
-  return end == NULL ? 0 : push_captures_or_match(&it->match, start, end);
+  CClosure *iterator = as_c_closure(L->ci->func);
+  TValue *position = &iterator->upvalues[ITERATION_POSITION];
+  if (!is_int(position)) return 0;
+  const String *subject = as_string(&iterator->upvalues[ITERATION_SUBJECT]);
+  const Userdata *pattern = as_userdata(&iterator->upvalues[ITERATION_PATTERN]);
+  const char *s = subject->data, *last = position->v.i < 0 ? NULL : s + position->v.i;
+  const char *from = last != NULL ? last : s + ~position->v.i;
+  Match m;
+  pattern_begin(&m, L, pattern_shared(pattern), s, string_len(subject));
+  const char *start, *end = pattern_search(&m, from, last, &start);
+  if (end == NULL) {
+    set_nil(position);
+    return 0;
+  }
+  set_int(position, end - s);
+  return push_captures_or_match(&m, start, end);
 }
 
 static int strlib_gmatch(lua_State *L) {
   size_t ls, lp;
-  const char *s = argument_string(L, 1, &ls);
-  const char *p = argument_string(L, 2, &lp);
+  argument_string(L, 1, &ls);
+  argument_string(L, 2, &lp);
   size_t from = position_start(argument_integer_or(L, 3, 1), ls) - 1;
   lua_settop(L, 2);
-  Iteration *it = lua_newuserdatauv(L, sizeof *it + pattern_storage_size(lp), 0);
-  pattern_compile(&it->pattern, it + 1, p, lp, require_classes(L));
-  pattern_begin(&it->match, L, &it->pattern, s, ls);
-  it->next = from > ls ? NULL : s + from;
-  it->last = NULL;
+  pattern_share(L, lua_upvalueindex(1), 2, require_classes(L));
+  lua_replace(L, 2);
+  if (from > ls)
+    lua_pushnil(L);
+  else
+    lua_pushinteger(L, ~(lua_Integer)from);
   lua_pushcclosure(L, next_match, 3);
   return 1;
 }
@@ -331,11 +334,13 @@ static int strlib_gsub(lua_State *L) {
 }
 
 void string_match_open(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"gmatch", strlib_gmatch}, {"gsub", strlib_gsub}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"gsub", strlib_gsub}, {NULL, NULL}};
+  static const luaL_Reg sharing[] = {{"gmatch", strlib_gmatch}, {NULL, NULL}};
   static const luaL_Reg caching[] = {
       {"find", strlib_find}, {"match", strlib_match}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   pattern_cache_push(L);
   luaL_setfuncs(L, caching, 1);
+  pattern_shares_push(L);
+  luaL_setfuncs(L, sharing, 1);
 }
