@@ -27,7 +27,10 @@ typedef enum Name {
   NAME_COUNT
 } Name;
 
-#define BASIC_STACK_SIZE 40  /* slots of a new thread: 2 * LUA_MINSTACK */
+/* Slots of a new thread: what its host may push without asking (LUA_MINSTACK), and the function.
+ * A Lua function that calls functions of Lua and yields has room enough. */
+#define BASIC_STACK_SIZE 24
+#define CALLING_STACK_SIZE 40 /* of one that has grown: functions of C need LUA_MINSTACK more */
 #define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
 /* Slots that a stack may grow to. (LUAI_MAXSTACK itself is part of the ABI.) */
 #ifdef SAROS_STRESS

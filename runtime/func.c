@@ -178,9 +178,11 @@ static ptrdiff_t slots_in_use(const lua_State *L) {
   return limit - L->stack;
 }
 
-/* Twice the size, or what is needed; 0 when that is beyond the limit. */
+/* Twice the size, or what is needed; 0 when that is beyond the limit. The first step is a
+ * shorter one: most coroutines need no second. */
 static ptrdiff_t next_size(const lua_State *L, int n) {
-  ptrdiff_t needed = L->top - L->stack + n, size = 2 * (L->stack_end - L->stack);
+  ptrdiff_t needed = L->top - L->stack + n, size = L->stack_end - L->stack;
+  size = size < CALLING_STACK_SIZE ? CALLING_STACK_SIZE : 2 * size;
   if (needed >= MAX_STACK) return 0;
   if (size < needed + 1) size = needed + 1;
   return size < MAX_STACK ? size : MAX_STACK;

@@ -468,12 +468,6 @@ void *heap_try_alloc(Domain *d, size_t size) {
   return p != NULL ? p : note_failure(d);
 }
 
-void *heap_try_alloc_part(Domain *d, size_t size) {
-  if (!heap_is_large(size)) return heap_try_alloc(d, heap_round(size));
-  void *p = stress_allocation_fails() ? NULL : heap_large_alloc(d, size, true);
-  return p != NULL ? p : note_failure(d);
-}
-
 NOINLINE void *heap_alloc_slow(lua_State *L, size_t size) {
   void *p = heap_try_alloc(L->domain, size);
   if (unlikely(p == NULL)) error_memory(L);
@@ -521,6 +515,15 @@ static NOINLINE void *take_outgrown(Heap *h, size_t size) {
 static void forget_outgrown(Heap *h) {
   memset(h->outgrown, 0, sizeof h->outgrown);
   h->has_outgrown = false;
+}
+
+void *heap_try_alloc_part(Domain *d, size_t size) {
+  if (!heap_is_large(size)) {
+    void *part = d->heap.has_outgrown ? take_outgrown(&d->heap, size) : NULL;
+    return part != NULL ? part : heap_try_alloc(d, heap_round(size));
+  }
+  void *p = stress_allocation_fails() ? NULL : heap_large_alloc(d, size, true);
+  return p != NULL ? p : note_failure(d);
 }
 
 void *heap_alloc_part(lua_State *L, size_t size) {
