@@ -15,7 +15,7 @@ bin_PROGRAMS += saros
 saros_SOURCES = vm/main.c vm/repl.c vm/repl_edit.c vm/repl_complete.c vm/program.h
 saros_CFLAGS = $(AM_CFLAGS) $(LIBEDIT_CFLAGS)
 saros_LDFLAGS = $(AM_LDFLAGS) $(PGO_CFLAGS) -Wl,--dynamic-list=$(top_srcdir)/vm/exports.list
-saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBEDIT_LIBS) $(LIBFFI_LIBS) $(PROGRAM_LIBS)
+saros_LDADD = libstdlib.a libvm.a libruntime.a libeventring_host.a $(LIBFFI_LIBS) $(PROGRAM_LIBS)
 saros_DEPENDENCIES = libstdlib.a libvm.a libruntime.a libeventring_host.a vm/exports.list
 EXTRA_DIST += vm/exports.list
 

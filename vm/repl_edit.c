@@ -1,7 +1,9 @@
 /* vm/repl_edit.c - lines for the prompt: edited, completed and remembered.
  *
- * At a terminal, libedit reads the lines where it is built in; anything else is
- * read plainly, in lines of any length.
+ * At a terminal, libedit reads the lines where the program is built for it and it is
+ * installed; anything else is read plainly, in lines of any length.  The library is
+ * loaded when the first prompt is near: with those that it needs, it would be an eighth
+ * of what a program without a prompt keeps resident.
  *
  * History.  What was entered is appended to a file at once, so that sessions side
  * by side don't lose each other's entries, nor one that crashes its own.  An
@@ -63,7 +65,48 @@ static char *read_plain_line(const char *prompt) {
 }
 
 #ifdef HAVE_LIBEDIT
+#include <dlfcn.h>
 #include <editline/readline.h>
+
+/* ---- the library ---------------------------------------------------------- */
+
+#define LIBRARY "libedit.so.2" /* whose interface the header describes */
+
+/* What is used of it: SYMBOL(name). */
+#define SYMBOLS(SYMBOL) \
+  SYMBOL(add_history) \
+  SYMBOL(history_base) \
+  SYMBOL(history_get) \
+  SYMBOL(history_length) \
+  SYMBOL(readline) \
+  SYMBOL(rl_attempted_completion_function) \
+  SYMBOL(rl_attempted_completion_over) \
+  SYMBOL(rl_completer_word_break_characters) \
+  SYMBOL(rl_completion_append_character) \
+  SYMBOL(rl_completion_matches) \
+  SYMBOL(rl_getc_function) \
+  SYMBOL(rl_insert_text) \
+  SYMBOL(rl_line_buffer) \
+  SYMBOL(rl_readline_name) \
+  SYMBOL(stifle_history) \
+  SYMBOL(using_history)
+
+static struct {
+#define SYMBOL(name) __typeof__(name) *name;
+  SYMBOLS(SYMBOL)
+#undef SYMBOL
+} edit;
+
+static bool editing; /* at a terminal, and `edit` is complete */
+
+static bool load_library(void) {
+  void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL)
+    return false;
+#define SYMBOL(name) && (edit.name = (__typeof__(edit.name))dlsym(library, #name)) != NULL
+  return true SYMBOLS(SYMBOL);
+#undef SYMBOL
+}
 
 /* What ends a word for completion: all but names, '.' and ':'. */
 #define WORD_BREAKS " \t\n\"\\'`@$><=;|&{}()[]+-*/%^#~!?,"
@@ -180,12 +223,12 @@ static char *next_offer(const char *word, int first) {
 /* Tab: at the start of a line it indents. */
 static char **complete(const char *word, int start, int end) {
   (void)end;
-  rl_attempted_completion_over = 1; /* no names of files */
-  if (strspn(rl_line_buffer, " \t") >= (size_t)start && word[0] == '\0') {
-    rl_insert_text("  ");
+  *edit.rl_attempted_completion_over = 1; /* no names of files */
+  if (strspn(*edit.rl_line_buffer, " \t") >= (size_t)start && word[0] == '\0') {
+    edit.rl_insert_text("  ");
     return NULL;
   }
-  return rl_completion_matches(word, next_offer);
+  return edit.rl_completion_matches(word, next_offer);
 }
 
 /* ---- history ------------------------------------------------------------- */
@@ -242,8 +285,8 @@ static void rewrite_history(void) {
     return;
   FILE *file = open_history(name, O_WRONLY | O_EXCL, "w");
   if (file != NULL) {
-    for (int i = 0; i < history_length; i++)
-      write_entry(file, history_get(history_base + i)->line);
+    for (int i = 0; i < *edit.history_length; i++)
+      write_entry(file, edit.history_get(*edit.history_base + i)->line);
     bool complete = !ferror(file);
     if (fclose(file) != 0 || !complete || rename(name, history_file) != 0)
       unlink(name);
@@ -255,15 +298,15 @@ static void load_history(void) {
   char *line = NULL;
   size_t capacity = 0;
   int entries = 0;
-  using_history();
-  stifle_history(HISTORY_LIMIT);
+  edit.using_history();
+  edit.stifle_history(HISTORY_LIMIT);
   choose_history_file();
   FILE *file = history_file != NULL ? fopen(history_file, "re") : NULL;
   if (file == NULL)
     return;
   for (; getline(&line, &capacity, file) > 0; entries++) {
     decode_entry(line);
-    add_history(line);
+    edit.add_history(line);
   }
   free(line);
   fclose(file);
@@ -280,8 +323,8 @@ static void save_entry(const char *chunk) {
 }
 
 static bool repeats_last_entry(const char *chunk) {
-  const HIST_ENTRY *last = history_length > 0
-    ? history_get(history_base + history_length - 1) : NULL;
+  const HIST_ENTRY *last = *edit.history_length > 0
+    ? edit.history_get(*edit.history_base + *edit.history_length - 1) : NULL;
   return last != NULL && strcmp(last->line, chunk) == 0;
 }
 
@@ -297,7 +340,7 @@ static char *edit_line(const char *prompt, bool *discarded) {
   sigaction(SIGINT, &handler, &before);
   interrupted = 0;
   locale_t usual = enter_locale();
-  char *line = readline(prompt);
+  char *line = edit.readline(prompt);
   leave_locale(usual);
   *discarded = interrupted != 0;
   sigaction(SIGINT, &before, NULL);
@@ -307,13 +350,14 @@ static char *edit_line(const char *prompt, bool *discarded) {
 
 void repl_edit_start(lua_State *L) {
   completing = L;
-  if (!isatty(STDIN_FILENO))
+  editing = isatty(STDIN_FILENO) && load_library();
+  if (!editing)
     return;
-  rl_readline_name = "saros";
-  rl_getc_function = read_key;
-  rl_completer_word_break_characters = WORD_BREAKS;
-  rl_attempted_completion_function = complete;
-  rl_completion_append_character = '\0';
+  *edit.rl_readline_name = "saros";
+  *edit.rl_getc_function = read_key;
+  *edit.rl_completer_word_break_characters = WORD_BREAKS;
+  *edit.rl_attempted_completion_function = complete;
+  *edit.rl_completion_append_character = '\0';
   typed = choose_locale();
   locale_t usual = enter_locale();
   load_history();
@@ -322,13 +366,13 @@ void repl_edit_start(lua_State *L) {
 
 char *repl_edit_read(const char *prompt, bool *discarded) {
   *discarded = false;
-  return isatty(STDIN_FILENO) ? edit_line(prompt, discarded) : read_plain_line(prompt);
+  return editing ? edit_line(prompt, discarded) : read_plain_line(prompt);
 }
 
 void repl_edit_remember(const char *chunk) {
-  if (chunk[0] == '\0' || !isatty(STDIN_FILENO) || repeats_last_entry(chunk))
+  if (chunk[0] == '\0' || !editing || repeats_last_entry(chunk))
     return;
-  add_history(chunk);
+  edit.add_history(chunk);
   if (history_file != NULL)
     save_entry(chunk);
 }
