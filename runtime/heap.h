@@ -146,6 +146,7 @@ typedef struct Heap {
   size_t young_bytes;       /* of the holes taken since the last minor collection */
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
   size_t largest_part;      /* bytes of the largest part of a table since the last cycle ended */
+  size_t largest_huge;      /* bytes of the part for which extents gave back what was free (heap_large.c) */
   size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: not debt yet */
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */
@@ -247,6 +248,8 @@ void extent_free(Heap *h, void *p, size_t size);
 bool extent_resize(Heap *h, void *p, size_t old_size, size_t size);
 /* Gives back pages that are free, of the extent at *Heap.trim_extent; answers how many bytes. */
 size_t extent_trim(Heap *h, bool now);
+/* The same at once, of all extents, for at least `most` bytes or to their end. */
+void extent_give_back(Heap *h, size_t most);
 void extent_close(Heap *h);
 
 /* Would an allocation of so many bytes succeed now? */

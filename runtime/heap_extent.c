@@ -277,6 +277,13 @@ size_t extent_trim(Heap *h, bool now) {
   return done;
 }
 
+void extent_give_back(Heap *h, size_t most) {
+  size_t done = 0;
+  for (Extent *e = h->extents; e != NULL && done < most; e = e->next)
+    for (uint32_t i = 0, n; done < most && (i = next_releasable(e, i, true, &n)) < GRANULES; i += n)
+      done += release(h, e, i, n);
+}
+
 void extent_close(Heap *h) {
   for (Extent *e; (e = h->extents) != NULL;) {
     unlink_extent(h, &h->extents);

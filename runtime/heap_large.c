@@ -46,6 +46,7 @@
 #define DYING_NS UINT64_C(1000000000) /* or so long where all are no more than */
 #define DYING_MOST ((size_t)32 << 20)
 #define REUSED_MOST ((size_t)16 << 20) /* bytes of a part put where one died: it is cleared at once */
+#define GIVEN_BACK_MOST ((size_t)4 << 20) /* bytes of extents at once: 0.1 ms */
 #define KEPT_MOST ((size_t)8 << 20) /* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -260,9 +261,22 @@ static void *take_in(Domain *d, LargeHeader *large) {
   return large + 1;
 }
 
+/* A part that has grown so large was in other places before, in extents and mappings. Together
+ * they are as much as the part, and nothing has shown that they will be needed again: what is free
+ * is given back. Only when the part is much larger than all before, so that a program that grows
+ * many finds its pages again from the second one on. */
+static void note_huge(Heap *h, const LargeHeader *large) {
+  if (large->mapped == 0 || large->size - large->size / 4 < h->largest_huge) return;
+  h->largest_huge = large->size;
+  extent_give_back(h, GIVEN_BACK_MOST);
+  release_dying(h, large->size, true);
+}
+
 void *heap_large_alloc(Domain *d, size_t size, bool cards) {
   LargeHeader *large = new_large(&d->heap, size, cards);
-  return large != NULL ? take_in(d, large) : NULL;
+  if (large == NULL) return NULL;
+  if (cards) note_huge(&d->heap, large);
+  return take_in(d, large);
 }
 
 LargeHeader *heap_large_detached(size_t size) { return size <= PTRDIFF_MAX / 2 ? make_large(NULL, size, false) : NULL; }
@@ -443,6 +457,7 @@ LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size) {
   }
   *large_counter(h, moved) += size - old; /* modulo arithmetic when it shrinks */
   moved->size = size;
+  if (size > old) note_huge(h, moved);
   heap_note_taken(d);
   return moved;
 }
