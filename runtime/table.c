@@ -18,10 +18,10 @@
  * as its main position, and which colliding keys are put into first.  It takes the place of
  * rehashes that would be needed again soon.
  *
- * Main positions.  A short string has a seeded hash.  Integers, floats (their bits) and
- * addresses are taken modulo a prime a little below 2^k, so neighbours never meet, and other
- * progressions only if their step is a multiple of the prime (doc/TABLES.md: what else was
- * tried).  Whoever knows the primes can choose such keys.  So a chain of LONG_CHAIN
+ * Main positions.  A short string has a seeded hash.  Integers, floats (their bits, halves
+ * swapped) and addresses (in units of 16 bytes) are taken modulo a prime a little below 2^k, so
+ * neighbours never meet, and other progressions only if their step is a multiple of the prime
+ * (doc/TABLES.md: what else was tried).  Whoever knows the primes can choose such keys.  So a chain of LONG_CHAIN
  * links makes the table crowded; a crowded table is rehashed at the next insertion, and its
  * numbers are scattered by a hash with a secret from then on.  Insertions and rehashes look
  * at the chain that they make longer; lookups of integers count too, as chains of keys that
@@ -113,11 +113,19 @@ static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
   return &t->node[hash & t->node_mask];
 }
 
-/* Of floats, the bits count; of objects and light userdata, the address. */
+/* What stands for a key that is no string, so that neighbours have neighbouring places: who takes
+ * one key after the other goes through memory. Floats that are near differ in the lowest bits of
+ * their upper half; objects are 16 bytes apart, or more. */
+ALWAYS_INLINE int64_t bits_of(uint8_t tag, Payload key) {
+  if (tag == TAG_FLOAT) return (int64_t)((uint64_t)key.i >> 32 | (uint64_t)key.i << 32);
+  _Static_assert(TAG_COLLECTED >> 4 == 4, "the shift of addresses of objects, 0 for all else");
+  return key.i >> ((tag & TAG_COLLECTED) >> 4);
+}
+
 ALWAYS_INLINE Node *main_position(const Table *t, uint8_t tag, Payload key) {
   if (tag == TAG_SHORT_STRING) return string_position(t, (String *)key.gc);
   if (unlikely(tag == TAG_LONG_STRING || tag_type(tag) == LUA_TBOOLEAN)) return other_position(t, tag, key);
-  return number_position(t, key.i);
+  return number_position(t, bits_of(tag, key));
 }
 
 /* ---- lookup ---------------------------------------------------------------- */

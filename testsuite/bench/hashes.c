@@ -140,6 +140,18 @@ static bool floats(uint64_t *keys, uint32_t n, int j) {
   return true;
 }
 
+/* As table.c takes them. */
+static bool addresses_shifted(uint64_t *keys, uint32_t n, int j) {
+  bool more = addresses(keys, n, j);
+  for (uint32_t i = 0; i < n; i++) keys[i] >>= 4;
+  return more;
+}
+static bool floats_swapped(uint64_t *keys, uint32_t n, int j) {
+  bool more = floats(keys, n, j);
+  for (uint32_t i = 0; more && i < n; i++) keys[i] = keys[i] >> 32 | keys[i] << 32;
+  return more;
+}
+
 static const struct Family {
   const char *name;
   bool (*fill)(uint64_t *keys, uint32_t n, int j);
@@ -147,7 +159,7 @@ static const struct Family {
   {"steps 1..1024", strides}, {"-1..-64", negative}, {"2^j", powers}, {"2^j - 1", below}, {"2^j + 1", above},
   {"10^j", decimal}, {"windows", windows}, {"times", times}, {"grids", grids}, {"i * (i + j)", products},
   {"single bits", single_bits}, {"addresses", addresses}, {"random gaps", random_gaps}, {"random", random_numbers},
-  {"floats", floats},
+  {"floats", floats}, {"addresses / 16", addresses_shifted}, {"floats swapped", floats_swapped},
 };
 #define FAMILIES (sizeof families / sizeof *families)
 

@@ -156,18 +156,23 @@ static void chains_that_grow_together(void **state) {
   assert_in_range(chains_of(t).longest, 0, 2 * LONGEST);
 }
 
-/* Floats are taken by their bits. */
+/* The next float, less than 2, whose bits with the halves swapped are a multiple of p. */
+static double next_multiple(uint64_t *swapped, uint64_t p) {
+  do *swapped += p; while ((uint32_t)*swapped >> 27 != 7); /* its upper half is the lower one here */
+  uint64_t bits = *swapped >> 32 | *swapped << 32;
+  double n;
+  memcpy(&n, &bits, sizeof n);
+  return n;
+}
+
 static void floats_of_one_place(void **state) {
   lua_State *L = *state;
   Table *t = push_table(L);
   TValue key, v;
   set_int(&v, 1);
-  uint64_t p = modulus_of(1 << 11), bits = UINT64_C(0x3ff8000000000000) / p * p; /* about 1.5 */
+  uint64_t p = modulus_of(1 << 11), swapped = 0;
   for (int i = 0; i < 1500; i++) {
-    double n;
-    bits += p;
-    memcpy(&n, &bits, sizeof n);
-    set_float(&key, n);
+    set_float(&key, next_multiple(&swapped, p));
     table_set(L, t, &key, &v);
   }
   assert_in_range(table_node_count(t), 1 << 11, 1 << 12);
