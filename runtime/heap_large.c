@@ -46,7 +46,7 @@
 #define DYING_NS UINT64_C(1000000000) /* or so long where all are no more than */
 #define DYING_MOST ((size_t)32 << 20)
 #define REUSED_MOST ((size_t)16 << 20) /* bytes of a part put where one died: it is cleared at once */
-#define GIVEN_BACK_MOST ((size_t)4 << 20) /* bytes of extents at once: 0.1 ms */
+#define GIVEN_BACK_MOST ((size_t)4 << 20) /* bytes at once: 0.1 ms */
 #define KEPT_MOST ((size_t)8 << 20) /* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -225,11 +225,16 @@ static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   return make_large(h, size, cards);
 }
 
+/* A part that gave way to the largest so far is given back soon, for nothing tells yet that its
+ * like will be needed again: some of it now, since a program that only fills the new one takes no
+ * steps of the collector. */
 static void let_die(Heap *h, LargeHeader *large) {
+  bool wanted = large->cards == NULL || h->huge_again;
   large->size = h->epoch;
-  large->died = mapping_now();
+  large->died = wanted ? mapping_now() : 0;
   h->dying_bytes += large->mapped;
   link_large(&h->dying, large);
+  if (!wanted) release_dying(h, GIVEN_BACK_MOST, true);
 }
 
 static void dispose(Heap *h, LargeHeader *large) {
@@ -266,7 +271,9 @@ static void *take_in(Domain *d, LargeHeader *large) {
  * is given back. Only when the part is much larger than all before, so that a program that grows
  * many finds its pages again from the second one on. */
 static void note_huge(Heap *h, const LargeHeader *large) {
-  if (large->mapped == 0 || large->size - large->size / 4 < h->largest_huge) return;
+  if (large->mapped == 0) return;
+  h->huge_again = large->size - large->size / 4 < h->largest_huge;
+  if (h->huge_again) return;
   h->largest_huge = large->size;
   extent_give_back(h, GIVEN_BACK_MOST);
   release_dying(h, large->size, true);
