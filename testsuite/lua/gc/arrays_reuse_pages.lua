@@ -5,6 +5,9 @@ local stat = io.open "/proc/self/stat"
 if not stat then print "no /proc/self/stat" os.exit(77) end
 stat:close()
 
+-- In builds that are slow, pages are touched for other reasons too: it runs, and that is all.
+local counts = tonumber(os.getenv "TEST_SLOWNESS" or 1) == 1
+
 local function faults()
   local file = assert(io.open "/proc/self/stat")
   local line = file:read "l"
@@ -26,5 +29,5 @@ for _, elements in ipairs {300000, 600000, 1000000} do
   local before = faults()
   rounds(20, elements)
   local each = (faults() - before) // 20
-  assert(each < elements * SLOT // PAGE // 2, elements .. " elements: " .. each .. " fresh pages a round")
+  assert(not counts or each < elements * SLOT // PAGE // 2, elements .. " elements: " .. each .. " fresh pages a round")
 end
