@@ -102,9 +102,9 @@ static const char *parse_short_decimal(const char *s, double *result) {
   if (*s == '-' || *s == '+') s++;
   uint64_t digits = 0;
   int count = 0, scale = 0, exponent = 0;
-  for (; is_digit(*s); s++, count++) digits = digits * 10 + (unsigned)(*s - '0');
+  for (; is_digit(*s) && count <= 18; s++, count++) digits = digits * 10 + (unsigned)(*s - '0');
   if (*s == '.')
-    for (s++; is_digit(*s); s++, count++, scale++) digits = digits * 10 + (unsigned)(*s - '0');
+    for (s++; is_digit(*s) && count <= 18; s++, count++, scale++) digits = digits * 10 + (unsigned)(*s - '0');
   if (count == 0 || count > 18 || digits > (uint64_t)EXACT_LIMIT) return NULL;
   if ((*s | 0x20) == 'e') {
     bool down = *++s == '-';

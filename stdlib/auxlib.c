@@ -88,7 +88,7 @@ int luaL_checkoption(lua_State *L, int arg, const char *def,
   const char *choice = def != NULL ? luaL_optstring(L, arg, def)
                                    : luaL_checkstring(L, arg);
   for (int i = 0; lst[i] != NULL; i++)
-    if (strcmp(lst[i], choice) == 0)
+    if (lst[i][0] == choice[0] && strcmp(lst[i], choice) == 0)
       return i;
   return luaL_argerror(L, arg,
                        lua_pushfstring(L, "invalid option '%s'", choice));

@@ -299,7 +299,7 @@ static int take_either(Numeral *num, char a, char b) {
 
 static int take_digits(Numeral *num, int hexadecimal) {
   int count = 0;
-  while ((hexadecimal ? isxdigit(num->c) : isdigit(num->c)) && take(num))
+  while (((unsigned)num->c - '0' < 10 || (hexadecimal && isxdigit(num->c))) && take(num))
     count++;
   return count;
 }
@@ -316,7 +316,7 @@ static void take_numeral(Numeral *num) {
       digits = 1;
   }
   digits += take_digits(num, hexadecimal);
-  if (take_either(num, lua_getlocaledecpoint(), '.'))
+  if (num->c != '\n' && num->c != ' ' && (take_either(num, '.', '.') || take_either(num, lua_getlocaledecpoint(), '.')))
     digits += take_digits(num, hexadecimal);
   if (digits > 0 && (hexadecimal ? take_either(num, 'p', 'P')
                                  : take_either(num, 'e', 'E'))) {

@@ -851,6 +851,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       set_int(RA, (int64_t)table_border(as_table(o)));
       NEXT;
     }
+    if (is_string(o)) {
+      set_int(RA, (int64_t)string_len(as_string(o)));
+      NEXT;
+    }
     WITH_META(meta_prepare_length(L, o, RA));
     NEXT;
   }

@@ -319,11 +319,6 @@ static void join(char *to, TValue *from, int n) {
 static void concat_strings(lua_State *L, int n, size_t length) {
   TValue *first = L->top - n;
   String *s;
-  if (n == 2 && unlikely(string_len(as_string(first)) == length || string_len(as_string(first + 1)) == length)) {
-    if (string_len(as_string(first)) != length) value_copy(first, first + 1);
-    L->top = first + 1; /* the other one is empty */
-    return;
-  }
   if (length <= SHORT_STRING_MAX) {
     char buffer[SHORT_STRING_MAX];
     join(buffer, first, n);
@@ -345,7 +340,18 @@ static TValue *prepare_concat_call(lua_State *L) {
   return push_call(L, handler, a, b);
 }
 
+/* Of two strings of which one is empty, the other is the result. */
+static bool concat_with_empty(lua_State *L) {
+  TValue *a = L->top - 2, *b = L->top - 1;
+  if (!is_string(a) || !is_string(b)) return false;
+  if (unlikely(string_len(as_string(b)) == 0)) L->top = b;
+  else if (unlikely(string_len(as_string(a)) == 0)) value_copy(a, b), L->top = b;
+  else return false;
+  return true;
+}
+
 TValue *meta_prepare_concat(lua_State *L, int total) {
+  if (total == 2 && concat_with_empty(L)) return NULL;
   while (total > 1) {
     size_t length;
     int n = is_string(L->top - 2) || is_number(L->top - 2) ? joinable(L, L->top, total, &length) : 0;
