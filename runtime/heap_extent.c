@@ -1,6 +1,6 @@
 /* runtime/heap_extent.c: memory of large allocations that are not huge.
  *
- * An extent is up to 8 MiB of granules of 1 KiB, aligned to 8 MiB; the first ones of a domain are
+ * An extent is up to 8 MiB of granules of 256 bytes, aligned to 8 MiB; the first ones of a domain are
  * smaller, which counts where addresses are limited. Its first granules hold an
  * Extent: a bit for each granule says whether it is in use. An allocation is a run of
  * granules: the first that is free and long enough in the first extent that has one
@@ -31,7 +31,7 @@
 
 #define EXTENT_SIZE ((size_t)8 << 20) /* of the largest, and the alignment of all */
 #define EXTENT_LEAST ((size_t)1 << 20)
-#define GRANULE_SHIFT 10
+#define GRANULE_SHIFT 8
 #define GRANULE ((size_t)1 << GRANULE_SHIFT)
 #define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE)) /* of the largest; those that others lack are in use */
 #define WORDS (GRANULES / 64)
@@ -200,16 +200,23 @@ bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
 
 /* ---- giving back -------------------------------------------------------------------------- */
 
+/* All bits of the pages that have one. */
+static uint64_t any_in_page(uint64_t bits) {
+  const uint64_t first = UINT64_C(0x0001000100010001);
+  _Static_assert(PAGE_GRANULES == 16, "a page is 16 bits");
+  bits |= bits >> 8;
+  bits |= bits >> 4;
+  bits |= bits >> 2;
+  bits |= bits >> 1;
+  return (bits & first) * 0xffff;
+}
+
 /* Granules of the word that lie in pages of which none is in use and some are touched; when
  * it is not to be now, those that have been idle. */
 static uint64_t releasable(const Extent *e, uint32_t word, bool now) {
-  const uint64_t first = UINT64_C(0x1111111111111111); /* the first granule of each page */
-  _Static_assert(PAGE_GRANULES == 4, "a page is four bits");
   uint64_t keep = e->used[word], want = e->touched[word] & ~keep;
   if (!now) keep |= want & ~e->idle[word];
-  keep = (keep | keep >> 1 | keep >> 2 | keep >> 3) & first;
-  want = (want | want >> 1 | want >> 2 | want >> 3) & first;
-  return (want & ~keep) * 15;
+  return any_in_page(want) & ~any_in_page(keep);
 }
 
 static size_t release(Heap *h, Extent *e, uint32_t i, uint32_t n) {
