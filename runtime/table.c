@@ -96,10 +96,15 @@ static NOINLINE uint32_t scattered(uint64_t bits) {
 
 /* bits - bits / prime * prime, where prime is 2^k - distance and the result is taken modulo 2^k.
  * The quotient may be one too large or small when it is huge: another place, but always the same. */
+ALWAYS_INLINE uint32_t modulo_prime(struct Modulus m, int64_t bits) {
+  return (uint32_t)bits + (uint32_t)(((Wide)bits * m.reciprocal) >> 64) * m.distance;
+}
+
+#define modulus_of(t) (moduli[31 - __builtin_clz((t)->node_mask | 1)])
+
 ALWAYS_INLINE uint32_t number_hash(const Table *t, int64_t bits) {
   if (unlikely(t->state & TABLE_SCATTERED)) return scattered((uint64_t)bits);
-  const struct Modulus *m = &moduli[31 - __builtin_clz(t->node_mask | 1)];
-  return (uint32_t)bits + (uint32_t)(((Wide)bits * m->reciprocal) >> 64) * m->distance;
+  return modulo_prime(modulus_of(t), bits);
 }
 
 ALWAYS_INLINE Node *number_position(const Table *t, int64_t bits) {
@@ -359,16 +364,30 @@ static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
   if (soon->tag != TAG_NIL) __builtin_prefetch(main_position(t, soon->key_tag, soon->key), 1);
 }
 
+/* An integer that goes into the new hash part, to its main position; false: nothing was done. */
+ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struct Modulus modulus) {
+  if (n->key_tag != TAG_INT || (t->state & TABLE_SCATTERED) || (uint64_t)n->key.i - 1 < t->array_size) return false;
+  Node *mp = &t->node[modulo_prime(modulus, n->key.i) & t->node_mask];
+  rt_assert(has_hash(t));
+  if (mp->tag != TAG_NIL) return false;
+  mp->key = n->key;
+  mp->key_tag = TAG_INT;
+  value_copy(node_value(mp), node_value(n));
+  gc_barrier_reinserted_node(L, t, mp);
+  return true;
+}
+
 /* Both return the tags of what they have moved, one in the other. */
 static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
   uint8_t tags = 0;
+  struct Modulus modulus = modulus_of(t);
   uint32_t prefetched = heap_is_large((size_t)count * sizeof(Node)) ? 2 * PREFETCH_AHEAD : UINT32_MAX;
   for (uint32_t i = count; i-- > 0;) {
     const Node *n = &old[i];
     if (i >= prefetched) prefetch_place(t, old, i);
     if (n->tag == TAG_NIL || gc_node_is_dead(L->domain, n)) continue;
-    reinsert(L, t, n->key_tag, n->key, node_value(n));
     tags |= n->tag | n->key_tag;
+    if (!reinsert_quickly(L, t, n, modulus)) reinsert(L, t, n->key_tag, n->key, node_value(n));
   }
   return tags;
 }
