@@ -252,7 +252,8 @@ static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra
   return before ^ position;
 }
 
-/* Most often it is at that position. (A function, so that the loop keeps its registers.) */
+/* Most often it is at that position, or in one of the next nodes. (A function, so that the loop
+ * keeps its registers.) */
 static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, after = before + 1;
   if (before < t->array_size) {
@@ -262,9 +263,10 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
     set_int(ra + 4, after);
     value_copy(ra + 5, slot);
   } else {
-    const Node *n = &t->node[before - t->array_size];
-    if (before - t->array_size > t->node_mask || n->tag == TAG_NIL || unlikely(d->gc.phase == GC_PHASE_CLEAR))
-      return next_pair_further(d, t, ra);
+    if (unlikely(d->gc.phase == GC_PHASE_CLEAR)) return next_pair_further(d, t, ra);
+    const Node *n = &t->node[before - t->array_size], *end = t->node + table_node_count(t);
+    for (; n < end && n->tag == TAG_NIL; n++) after++;
+    if (n >= end) return 0;
     ra[2].v = ra[4].v = n->key;
     ra[2].tag = ra[4].tag = n->key_tag;
     value_copy(ra + 5, node_value(n));
