@@ -94,6 +94,7 @@ struct CallInfo {
   union {
     struct {                   /* Lua functions */
       const Instruction *pc;   /* next instruction to run */
+      const TValue *k;         /* constants of the function */
       uint32_t nextra;         /* number of extra (vararg) arguments */
     } lua;
     struct {                   /* C functions and native frames */

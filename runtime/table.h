@@ -47,10 +47,11 @@ bool table_next(lua_State *L, Table *t, TValue *key);
 uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key, TValue *value);
 
 /* Has the node this short string as its key, and a value? key_tag is TAG_SHORT_STRING
- * and tag is not TAG_NIL: both bytes in one comparison. */
-ALWAYS_INLINE bool node_holds(const Node *n, const String *key) {
-  return n->key.p == (const void *)key && (uint16_t)(node_tags(n) - (TAG_SHORT_STRING << 8) - 1) < 0xff;
+ * and tag is not TAG_NIL: both bytes, its node_tags, in one comparison. */
+ALWAYS_INLINE bool node_tags_hold(const Node *n, uint32_t tags, const String *key) {
+  return n->key.p == (const void *)key && tags - (TAG_SHORT_STRING << 8) - 1 < 0xff;
 }
+ALWAYS_INLINE bool node_holds(const Node *n, const String *key) { return node_tags_hold(n, node_tags(n), key); }
 
 /* Metamethod e (one of the first eight) of metatable mt, through the absence cache. */
 const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name);

@@ -22,6 +22,7 @@
 #include "debuginfo.h"
 #include "func.h"
 #include "gc.h"
+#include "opinfo.h"
 #include "safe_point.h"
 #include "str.h"
 #include "table.h"
@@ -534,7 +535,7 @@ static bool is_handing_over(const lua_State *L) {
   Isolate *i = L->domain->isolate;
   uint32_t step = 1;
   if (i->handing_over == 0) return false;
-  switch (is_lua_frame(L->ci) ? INS_OP(L->ci->u.lua.pc[-1]) : OP_LOOP) {
+  switch (is_lua_frame(L->ci) ? op_base(L->ci->u.lua.pc[-1]) : OP_LOOP) {
     case OP_LOOP: case OP_FORLOOP: case OP_TFORCALL: step = i->handing_over; break;
     case OP_CALL: case OP_TAILCALL: step = CALL_STEPS; break;
     default: break;

@@ -99,7 +99,7 @@ static void check_references(const Place *at, const LuaClosure *f, uint32_t aux)
   if (upvalue >= 0) assert(upvalue < f->nupvalues && is_sound(f->upvalues[upvalue]->v));
   if (constant >= 0) assert((uint32_t)constant < at->p->nconstants);
   if (key >= 0) assert(key < at->p->nconstants);
-  if (key >= 0 && INS_OP(at->i) != OP_LOADKX) assert(is_short_string(&at->p->k[key]));
+  if (key >= 0 && op_base(at->i) != OP_LOADKX) assert(is_short_string(&at->p->k[key]));
 }
 
 static void check_facts(const Place *at, uint32_t uses, uint32_t sets) {
@@ -116,7 +116,7 @@ static bool leaves(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; } /
 /* Nothing that loses its value is in use, nor anything at all when the function is left. */
 static void check_losses(const Place *at, uint32_t sets) {
   int from = sets & (OPERAND_ON_JUMP | OPERAND_ON_NEXT) ? -1 : op_loses_from(at->i);
-  switch (INS_OP(at->i)) {
+  switch (op_base(at->i)) {
     case OP_RETURN: if (INS_C(at->i) == 0) from = 0; break;
     case OP_RETURN0: case OP_RETURN1: from = 0; break;
     case OP_TAILCALL:
@@ -148,7 +148,7 @@ void check_instruction(const lua_State *L, const Instruction *pc, const TValue *
   if (info->uses & CONSTANTS_AND_UPVALUES)
     check_references(&at, f, info->flags & OPFLAG_X ? pc[1] : 0);
   if (info->uses & FACTS_USED || info->sets & FACTS_SET) check_facts(&at, info->uses, info->sets);
-  if (info->sets & LOSES || info->flags & (OPFLAG_I | OPFLAG_O) || leaves(INS_OP(*pc)))
+  if (info->sets & LOSES || info->flags & (OPFLAG_I | OPFLAG_O) || leaves(op_base(*pc)))
     check_losses(&at, info->sets);
   if (INS_OP(*pc) == OP_VARARG) assert(at.p->is_vararg);
   if (INS_OP(*pc) == OP_VARARGPREP) assert(pc == at.p->code);

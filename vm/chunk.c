@@ -423,6 +423,7 @@ static Prototype *get_function(Undump *u, String *outer_source) {
   get_functions(u, p);
   get_names(u, p);
   verify(u, p);
+  op_fuse(p->code, p->ncode);
   gc_note_code(u->L->domain, p);
   u->nesting--;
   return p;

@@ -20,6 +20,7 @@
 #include "func.h"
 #include "scope.h"
 #include "str.h"
+#include "opinfo.h"
 #include "verifier.h"
 
 /* ---- errors ------------------------------------------------------------------- */
@@ -137,6 +138,7 @@ Prototype *compile_close_function(CompileState *cs) {
   codegen_finish(fs);
   Prototype *p = make_prototype(fs);
   rt_assert(verifies(p));
+  op_fuse(p->code, p->ncode);
   gc_note_code(cs->L->domain, p);
   cs->fs = fs->outer;
   fs->outer = cs->spare;

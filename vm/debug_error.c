@@ -12,6 +12,7 @@
 
 #include "call.h"
 #include "debuginfo.h"
+#include "opinfo.h"
 #include "opcodes.h"
 
 /* ---- finding the variable ----------------------------------------------------- */
@@ -32,7 +33,7 @@ static int register_of(const CallInfo *ci, const TValue *o, Instruction current)
   const TValue *base = ci->func + 1;
   if ((uintptr_t)o < (uintptr_t)base || (uintptr_t)o >= (uintptr_t)ci->top) return -1;
   int reg = (int)(o - base);
-  bool is_self = INS_OP(current) == OP_SELF || INS_OP(current) == OP_SELFK;
+  bool is_self = op_base(current) == OP_SELF || op_base(current) == OP_SELFK;
   return is_self && reg == (int)INS_A(current) + 1 ? (int)INS_B(current) : reg;
 }
 

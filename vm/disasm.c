@@ -47,7 +47,7 @@ static const char *name_or(const String *name) {
 }
 
 static void show_operands(FILE *out, Instruction i) {
-  switch (op_info[INS_OP(i)].format) {
+  switch (op_info[op_base(i)].format) {
     case FORMAT_ABC: fprintf(out, "%3u %3u %3u", INS_A(i), INS_B(i), INS_C(i)); break;
     case FORMAT_ABx: fprintf(out, "%3u %5u  ", INS_A(i), INS_Bx(i)); break;
     case FORMAT_AsBx: fprintf(out, "%3u %5d  ", INS_A(i), INS_sBx(i)); break;
@@ -62,7 +62,7 @@ static void show_upvalue(FILE *out, const Prototype *p, uint32_t index) {
 /* aux: the second word, or 0. */
 static void show_notes(FILE *out, const Prototype *p, uint32_t pc, uint32_t aux) {
   Instruction i = p->code[pc];
-  const OpInfo *info = &op_info[INS_OP(i)];
+  const OpInfo *info = &op_info[op_base(i)];
   int upvalue = op_upvalue(i), constant = op_constant(i);
   int64_t key = op_key(i, aux), target = op_jump_target(i, pc);
   if (upvalue >= 0) show_upvalue(out, p, (uint32_t)upvalue);
@@ -83,7 +83,7 @@ int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc) {
     fprintf(out, "\t? %08" PRIx32 "\n", i);
     return 1;
   }
-  const OpInfo *info = &op_info[INS_OP(i)];
+  const OpInfo *info = &op_info[op_base(i)];
   bool has_aux = (info->flags & OPFLAG_X) && pc + 1 < p->ncode;
   fprintf(out, "\t%-10s ", info->name);
   show_operands(out, i);

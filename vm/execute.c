@@ -352,7 +352,7 @@ static const Instruction *finish_op(lua_State *L, CallInfo *ci, TValue **call) {
   const Instruction *pc = ci->u.lua.pc;
   Instruction i = pc[-1];
   TValue *base = ci->func + 1;
-  OpCode op = INS_OP(i);
+  OpCode op = op_base(i);
   *call = NULL;
   ci->status &= ~(uint32_t)CALL_META;
   switch (op) {
@@ -410,6 +410,9 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define ARG_Bx (((const uint16_t *)pc)[-1])
 #define ARG_sBx (((const int16_t *)pc)[-1])
 #define ARG_sJ INS_sJ(pc[-1])
+/* The halves of aux, where pc points to it. */
+#define NEXT_KEY (((const uint16_t *)pc)[0])
+#define NEXT_SLOT (((const uint16_t *)pc)[1])
 #define RA (base + ARG_A)
 #define RB (base + ARG_B)
 #define RC (base + ARG_C)
@@ -528,7 +531,7 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
     frame->nresults = nresults; \
     frame->status = (status_bits); \
     L->ci = frame; \
-    k = p->k; \
+    frame->u.lua.k = k = p->k; \
     pc = p->code; \
     TValue *end = base + p->nparams; \
     while (unlikely(L->top < end)) { set_nil(L->top); L->top++; } \
@@ -542,19 +545,23 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
     base = (frame)->func + 1; \
     pc = (frame)->u.lua.pc; \
     dispatch = L->dispatch; \
-    k = as_lua_closure(base - 1)->p->k; \
+    k = (frame)->u.lua.k; \
     NEXT; \
   } while (0)
 
 #define BARRIER(t, slot, v) gc_barrier_table(L, t, slot, v)
 
 /* Inline cache of a field: the node where the key was last found. */
-#define CACHED_NODE(t, aux) (&(t)->node[AUX_SLOT(aux) & (t)->node_mask])
+#define CACHED_NODE(t) (&(t)->node[NEXT_SLOT & (t)->node_mask])
+
+/* Copies the value of a node whose tags were loaded for node_tags_hold. */
+#define COPY_FROM_NODE(to, node, tags) \
+  do { TValue *target = (to); target->v = (node)->v; target->tag = (uint8_t)(tags); } while (0)
 
 /* Of the instruction that comes next: L->top says where the values end that it takes, or the
  * frame is not set up yet. */
 ALWAYS_INLINE bool takes_open_values(Instruction i) {
-  return ((op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0) || INS_OP(i) == OP_VARARGPREP;
+  return ((op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0) || op_base(i) == OP_VARARGPREP;
 }
 
 int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresults) {
@@ -624,16 +631,16 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define GET_FIELD(o_expr) \
   { \
     const TValue *o = (o_expr); \
-    Instruction aux = *pc; \
-    String *key = as_string(&k[AUX_KEY(aux)]); \
+    String *key = as_string(&k[NEXT_KEY]); \
     if (likely(is_table(o))) { \
       Table *t = as_table(o); \
-      const Node *node = CACHED_NODE(t, aux); \
-      if (likely(node_holds(node, key))) { value_copy(RA, node_value(node)); pc++; NEXT; } \
+      const Node *node = CACHED_NODE(t); \
+      uint32_t tags = node_tags(node); \
+      if (likely(node_tags_hold(node, tags, key))) { COPY_FROM_NODE(RA, node, tags); pc++; NEXT; } \
       const TValue *slot = field_miss(L, t, key, (Instruction *)pc); \
       if (likely(slot != NULL)) { value_copy(RA, slot); pc++; NEXT; } \
     } \
-    WITH_META(meta_prepare_get(L, o, &k[AUX_KEY(aux)], RA)); \
+    WITH_META(meta_prepare_get(L, o, &k[NEXT_KEY], RA)); \
     pc++; \
     NEXT; \
   }
@@ -663,15 +670,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(SELF): {
     const TValue *o = RB;
-    Instruction aux = *pc;
-    String *key = as_string(&k[AUX_KEY(aux)]);
+    String *key = as_string(&k[NEXT_KEY]);
     TValue *ra = RA;
     Table *holder = method_holder(L->domain, o, key);
     if (likely(holder != NULL)) {
-      const Node *node = CACHED_NODE(holder, aux);
-      if (likely(node_holds(node, key))) {
+      const Node *node = CACHED_NODE(holder);
+      uint32_t tags = node_tags(node);
+      if (likely(node_tags_hold(node, tags, key))) {
         value_copy(ra + 1, o); /* before ra, which may be o's register */
-        value_copy(ra, node_value(node));
+        COPY_FROM_NODE(ra, node, tags);
         pc++;
         NEXT;
       }
@@ -683,7 +690,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (likely(slot != NULL)) { value_copy(ra, slot); pc++; NEXT; }
     }
     o = ra + 1;
-    WITH_META(meta_prepare_get(L, o, &k[AUX_KEY(aux)], RA));
+    WITH_META(meta_prepare_get(L, o, &k[NEXT_KEY], RA));
     pc++;
     NEXT;
   }
@@ -701,11 +708,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define SET_FIELD(o_expr, v_expr) \
   { \
     const TValue *o = (o_expr), *v = (v_expr); \
-    Instruction aux = *pc; \
-    String *key = as_string(&k[AUX_KEY(aux)]); \
+    String *key = as_string(&k[NEXT_KEY]); \
     if (likely(is_table(o))) { \
       Table *t = as_table(o); \
-      Node *node = CACHED_NODE(t, aux); \
+      Node *node = CACHED_NODE(t); \
       if (likely(node_holds(node, key))) { \
         value_copy(node_value(node), v); \
         BARRIER(t, node, v); \
@@ -716,7 +722,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (likely(store_field(L, t, key, v, (Instruction *)pc))) { GC_CHECK; pc++; NEXT; } \
     } \
     SAVE; \
-    func = meta_prepare_set(L, o, &k[AUX_KEY(aux)], v); \
+    func = meta_prepare_set(L, o, &k[NEXT_KEY], v); \
     RELOAD; \
     if (func != NULL) { nresults = 0; goto call_meta; } \
     pc++; \
@@ -1066,7 +1072,29 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     adjust_varargs(L, L->ci, (int)ARG_A);
     RELOAD;
     NEXT;
-  CASE(CALL):
+  CASE(CALL): { /* of a Lua function with the arguments counted, where there is room; hooks go to `call` */
+    func = RA;
+    if (unlikely(!is_lua_closure(func))) goto call;
+    const Prototype *p = as_lua_closure(func)->p;
+    CallInfo *caller = L->ci, *frame = caller->next;
+    TValue *limit = func + 1 + p->max_stack;
+    uint32_t b = ARG_B;
+    if (stack_ends_before(L, limit) || unlikely(frame == NULL) || unlikely(b == 0)) goto call;
+    caller->u.lua.pc = pc;
+    base = func + 1;
+    frame->func = func;
+    frame->top = limit;
+    frame->nresults = (int)ARG_C - 1;
+    frame->status = 0;
+    L->ci = frame;
+    TValue *top = func + b;
+    for (; unlikely(b <= p->nparams); b++) set_nil(top++);
+    L->top = top;
+    frame->u.lua.k = k = p->k;
+    pc = p->code;
+    NEXT;
+  }
+  call:
     func = RA;
     if (ARG_B != 0) L->top = func + ARG_B;
     L->ci->u.lua.pc = pc;
@@ -1169,7 +1197,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     ci->top = base + p->max_stack;
     ci->status = (ci->status & ~(uint32_t)CALL_VARARG) | CALL_TAIL;
     for (TValue *limit = base + p->nparams; L->top < limit; L->top++) set_nil(L->top);
-    k = p->k;
+    ci->u.lua.k = k = p->k;
     pc = p->code;
     SAFE_POINT;
     if (unlikely(dispatch != normal)) {
@@ -1185,7 +1213,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   CASE(RETURN0): {
     CallInfo *frame = L->ci;
-    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
+    if (unlikely(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))) {
       first = RA;
       n = 0;
       goto return_values;
@@ -1200,7 +1228,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(RETURN1): {
     CallInfo *frame = L->ci;
-    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG)) || dispatch != normal)) {
+    if (unlikely(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))) {
       first = RA;
       n = 1;
       goto return_values;
@@ -1289,7 +1317,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   resume_meta: /* the Lua frame L->ci waits inside an instruction for the value on top */
     ci = L->ci;
     base = ci->func + 1;
-    k = as_lua_closure(ci->func)->p->k;
+    k = ci->u.lua.k;
     dispatch = L->dispatch;
     pc = finish_op(L, ci, &func);
     base = ci->func + 1;
@@ -1464,6 +1492,182 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (ci->u.c.k != NULL) goto continue_c;
     goto frame_done;
 
+  /* ---- pairs ---- */
+
+  /* FIRST_x does the instruction as it mostly is, and falls through with pc at the next word; LAST_x
+   * does it and goes on. All that is rare is left to the handler of x, which finds everything
+   * as if it had been dispatched to. */
+#define IF_NOT(name, condition) do { if (unlikely(!(condition))) goto CASE(name); } while (0)
+#define THEN do { CHECK_INSTRUCTION; pc++; } while (0)
+
+#define FIRST_MOVE value_copy(RA, RB);
+#define FIRST_LOADI set_int(RA, ARG_sBx);
+#define FIRST_LOADK value_copy(RA, &k[ARG_Bx]);
+#define FIRST_GETUPVAL value_copy(RA, CLOSURE_OF_FRAME->upvalues[ARG_B]->v);
+#define FIRST_FIELD(name, o_expr) { \
+    const TValue *o = (o_expr); \
+    IF_NOT(name, is_table(o)); \
+    const Table *t = as_table(o); \
+    const Node *node = CACHED_NODE(t); \
+    uint32_t tags = node_tags(node); \
+    IF_NOT(name, node_tags_hold(node, tags, as_string(&k[NEXT_KEY]))); \
+    COPY_FROM_NODE(RA, node, tags); \
+    pc++; \
+  }
+#define FIRST_GETTABUP FIRST_FIELD(GETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_B]->v)
+#define FIRST_GETFIELD FIRST_FIELD(GETFIELD, RB)
+#define FIRST_GETTABLE { \
+    const TValue *o = RB, *key = RC; \
+    IF_NOT(GETTABLE, is_table(o) && is_int(key)); \
+    const Table *t = as_table(o); \
+    uint64_t index = (uint64_t)key->v.i - 1; \
+    IF_NOT(GETTABLE, index < t->array_size && !is_nil(&t->array[index])); \
+    value_copy(RA, &t->array[index]); \
+  }
+#define FIRST_SELF { \
+    const TValue *o = RB; \
+    const String *key = as_string(&k[NEXT_KEY]); \
+    TValue *ra = RA; \
+    const Table *holder = method_holder(L->domain, o, key); \
+    IF_NOT(SELF, holder != NULL); \
+    const Node *node = CACHED_NODE(holder); \
+    uint32_t tags = node_tags(node); \
+    IF_NOT(SELF, node_tags_hold(node, tags, key)); \
+    value_copy(ra + 1, o); /* before ra, which may be o's register */ \
+    COPY_FROM_NODE(ra, node, tags); \
+    pc++; \
+  }
+#define FIRST_SETFIELD { \
+    const TValue *o = RA, *v = RC; \
+    IF_NOT(SETFIELD, is_table(o)); \
+    Table *t = as_table(o); \
+    Node *node = CACHED_NODE(t); \
+    IF_NOT(SETFIELD, node_holds(node, as_string(&k[NEXT_KEY]))); \
+    value_copy(node_value(node), v); \
+    BARRIER(t, node, v); \
+    pc++; \
+  }
+#define FIRST_SET(name, v_expr) { \
+    const TValue *o = RA, *key = RB, *v = (v_expr); \
+    IF_NOT(name, is_table(o) && is_int(key)); \
+    Table *t = as_table(o); \
+    uint64_t index = (uint64_t)key->v.i - 1; \
+    IF_NOT(name, index < t->array_size && !is_nil(&t->array[index])); \
+    value_copy(&t->array[index], v); \
+    BARRIER(t, &t->array[index], v); \
+  }
+#define FIRST_SETTABLE FIRST_SET(SETTABLE, RC)
+#define FIRST_SETTABLEK FIRST_SET(SETTABLEK, KC)
+#define FIRST_ADDI { \
+    const TValue *x = RB; \
+    IF_NOT(ADDI, is_int(x)); \
+    set_int(RA, (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)ARG_sC)); \
+  }
+#define FIRST_ARITH(name, op) { \
+    const TValue *x = RB, *y = RC; \
+    if (is_float(x)) { \
+      IF_NOT(name, is_float(y)); \
+      set_float(RA, x->v.n op y->v.n); \
+    } else { \
+      IF_NOT(name, is_int(x) && is_int(y)); \
+      WRAP(op); \
+    } \
+  }
+#define FIRST_ADD FIRST_ARITH(ADD, +)
+#define FIRST_SUB FIRST_ARITH(SUB, -)
+#define FIRST_MUL FIRST_ARITH(MUL, *)
+#define FIRST_LOOP pc += ARG_sJ; SAFE_POINT; if (unlikely(dispatch != normal)) NEXT;
+#define FIRST_FORLOOP { \
+    TValue *ra = RA; \
+    uint64_t count = (uint64_t)ra[1].v.i; \
+    IF_NOT(FORLOOP, is_int(ra + 2) && count % LOOP_CHECK != 0); /* neither the end nor a safe point */ \
+    int64_t index = (int64_t)((uint64_t)ra[0].v.i + (uint64_t)ra[2].v.i); \
+    ra[1].v.i = (int64_t)(count - 1); \
+    ra[0].v.i = index; \
+    set_int(ra + 3, index); \
+    pc -= ARG_Bx; \
+  }
+/* Tests: what follows is behind the jump that is not taken. */
+#define FIRST_TEST_JUMP(cond) if ((cond) == ARG_C) TAKE_JUMP; pc++;
+#define FIRST_TEST { \
+    bool cond = !is_falsy(RA); \
+    FIRST_TEST_JUMP(cond) \
+  }
+/* A string, boolean or nil, so that equal means the same. */
+#define FIRST_EQK { \
+    const TValue *x = RA, *y = KB; \
+    IF_NOT(EQK, !is_number(y) && y->tag != TAG_LONG_STRING); \
+    bool cond = x->tag == y->tag && (!is_collected(y) || x->v.gc == y->v.gc); \
+    FIRST_TEST_JUMP(cond) \
+  }
+#define FIRST_EQ { \
+    const TValue *x = RA, *y = RB; \
+    bool cond = x->tag == y->tag; \
+    if (cond) { \
+      IF_NOT(EQ, is_collected(x) ? is_short_string(x) || x->v.gc == y->v.gc : x->tag != TAG_FLOAT); \
+      cond = x->tag <= TAG_FALSE || x->tag == TAG_TRUE || x->v.i == y->v.i; \
+    } else { \
+      IF_NOT(EQ, !is_number(x) || !is_number(y)); \
+    } \
+    FIRST_TEST_JUMP(cond) \
+  }
+#define FIRST_EQI { \
+    const TValue *x = RA; \
+    IF_NOT(EQI, is_int(x)); \
+    FIRST_TEST_JUMP(x->v.i == ARG_sB) \
+  }
+#define FIRST_COMPARE(name, op) { \
+    const TValue *x = RA, *y = RB; \
+    bool cond; \
+    if (is_int(x)) { \
+      IF_NOT(name, is_int(y)); \
+      cond = x->v.i op y->v.i; \
+    } else { \
+      IF_NOT(name, is_float(x) && is_float(y)); \
+      cond = x->v.n op y->v.n; \
+    } \
+    FIRST_TEST_JUMP(cond) \
+  }
+#define FIRST_LT FIRST_COMPARE(LT, <)
+#define FIRST_LE FIRST_COMPARE(LE, <=)
+#define FIRST_LTI { \
+    const TValue *x = RA; \
+    IF_NOT(LTI, is_int(x) || is_float(x)); \
+    bool cond = is_int(x) ? x->v.i < ARG_sB : x->v.n < (double)ARG_sB; \
+    FIRST_TEST_JUMP(cond) \
+  }
+
+#define LAST_MOVE FIRST_MOVE NEXT;
+#define LAST_LOADI FIRST_LOADI NEXT;
+#define LAST_GETUPVAL FIRST_GETUPVAL NEXT;
+#define LAST_GETFIELD FIRST_GETFIELD NEXT;
+#define LAST_GETTABLE FIRST_GETTABLE NEXT;
+#define LAST_SELF FIRST_SELF NEXT;
+#define LAST_SETFIELD FIRST_SETFIELD NEXT;
+#define LAST_SETTABLEK FIRST_SETTABLEK NEXT;
+#define LAST_ADDI FIRST_ADDI NEXT;
+#define LAST_ADD FIRST_ADD NEXT;
+#define LAST_SUB FIRST_SUB NEXT;
+#define LAST_MUL FIRST_MUL NEXT;
+#define LAST_JMP goto CASE(JMP);
+#define LAST_FORLOOP FIRST_FORLOOP NEXT;
+#define LAST_TEST FIRST_TEST NEXT;
+#define LAST_EQK FIRST_EQK NEXT;
+#define LAST_EQ FIRST_EQ NEXT;
+#define LAST_EQI FIRST_EQI NEXT;
+#define LAST_LT FIRST_LT NEXT;
+#define LAST_LE FIRST_LE NEXT;
+#define LAST_LOOP goto CASE(LOOP);
+#define LAST_CALL goto CASE(CALL);
+#define LAST_RETURN0 goto CASE(RETURN0);
+#define LAST_RETURN1 goto CASE(RETURN1);
+#define LAST_MODK goto CASE(MODK);
+
+#define OP(name, format, flags, uses, sets, text)
+#define FUSED(base, next, format, flags, uses, sets) CASE(base##_##next): FIRST_##base THEN; LAST_##next
+#include "opcodes.def"
+#undef OP
+
   op_hook: /* each instruction while hooks are on, or when something is asked of the domain or due */
     if (vm_is_asked(L->domain)) {
       TValue *top = L->top; /* the instruction may take what lies below it */
@@ -1481,5 +1685,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       base = ci->func + 1;
     }
     dispatch = L->dispatch;
-    goto *normal[BYTE_BEFORE_PC(4)];
+    switch (op_base(pc[-1])) { /* hooks see single instructions, and these where they are looked at */
+      case OP_CALL: goto call;
+      case OP_RETURN0: first = RA; n = 0; goto return_values;
+      case OP_RETURN1: first = RA; n = 1; goto return_values;
+      default: goto *normal[op_base(pc[-1])];
+    }
 }

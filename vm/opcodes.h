@@ -11,6 +11,8 @@ typedef enum OpCode {
   OP_COUNT
 } OpCode;
 
+#define OP_GENERAL_COUNT OP_ADDF /* those that are compiled, dumped and loaded: QUICK and FUSED come behind */
+
 enum { OPFLAG_X = 1, OPFLAG_T = 2, OPFLAG_I = 4, OPFLAG_O = 8, OPFLAG_S = 16 };
 typedef enum OpFormat { FORMAT_ABC, FORMAT_ABx, FORMAT_AsBx, FORMAT_sJ } OpFormat;
 

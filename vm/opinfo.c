@@ -79,16 +79,42 @@ int op_constant(Instruction i) {
 
 int64_t op_key(Instruction i, uint32_t aux) {
   if (!(op_info[INS_OP(i)].uses & KX)) return -1;
-  return INS_OP(i) == OP_LOADKX ? aux : AUX_KEY(aux); /* a field access has its cache beside it */
+  return op_base(i) == OP_LOADKX ? aux : AUX_KEY(aux); /* a field access has its cache beside it */
 }
 
 int64_t op_jump_target(Instruction i, uint32_t pc) {
-  switch (INS_OP(i)) {
+  switch (op_base(i)) {
     case OP_JMP: case OP_LOOP: return (int64_t)pc + 1 + INS_sJ(i);
     case OP_LFALSESKIP: return (int64_t)pc + 2;
     case OP_FORPREP: return (int64_t)pc + 2 + INS_Bx(i);
     case OP_TFORPREP: return (int64_t)pc + 1 + INS_Bx(i);
     case OP_FORLOOP: case OP_TFORLOOP: return (int64_t)pc + 1 - (int64_t)INS_Bx(i);
     default: return op_info[INS_OP(i)].flags & T ? (int64_t)pc + 2 : -1;
+  }
+}
+
+/* ---- pairs --------------------------------------------------------------------------- */
+
+/* What stands for two instructions; 0 (a MOVE, which stands for none): nothing. */
+static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
+#define OP(name, format, flags, uses, sets, text)
+#define FUSED(base, next, format, flags, uses, sets) [OP_##base][OP_##next] = OP_##base##_##next,
+#include "opcodes.def"
+#undef OP
+};
+
+/* The word of the instruction that runs after the one at pc, most often. */
+static int64_t next_to_run(Instruction i, uint32_t pc) {
+  OpCode op = op_base(i);
+  if (op == OP_LOOP || op == OP_FORLOOP) return op_jump_target(i, pc);
+  return (int64_t)pc + (op_info[op].flags & (OPFLAG_X | OPFLAG_T) ? 2 : 1);
+}
+
+void op_fuse(Instruction *code, uint32_t n) {
+  for (uint32_t pc = 0; pc < n; pc += (uint32_t)op_length(INS_OP(code[pc]))) {
+    int64_t next = next_to_run(code[pc], pc);
+    if (next >= n) continue;
+    OpCode both = (OpCode)fused[op_base(code[pc])][op_base(code[next])];
+    if (both != 0) code[pc] = (code[pc] & ~(Instruction)0xff) | (Instruction)both;
   }
 }

@@ -58,6 +58,12 @@ int64_t op_key(Instruction i, uint32_t aux);
 /* Where it may lead besides to the next one; -1: nowhere. A test skips the word behind it. */
 int64_t op_jump_target(Instruction i, uint32_t pc);
 
+/* Gives pairs of instructions that run one after the other the opcodes that stand for both. */
+void op_fuse(Instruction *code, uint32_t n);
+
+/* The instruction that it is, or stands for. */
+#define op_base(i) ((OpCode)op_info[INS_OP(i)].base)
+
 /* Words of an instruction: 2 with aux, else 1. */
 ALWAYS_INLINE int op_length(OpCode op) {
   return op < OP_COUNT && (op_info[op].flags & OPFLAG_X) ? 2 : 1;

@@ -86,7 +86,7 @@ static const char *simple_name(const Prototype *p, int pc, int reg, const char *
     pc = find_setter(p, pc, reg);
     if (pc < 0) return NULL;
     Instruction i = p->code[pc];
-    switch (INS_OP(i)) {
+    switch (op_base(i)) {
       case OP_MOVE:
         if (INS_B(i) >= INS_A(i)) return NULL;
         reg = (int)INS_B(i); /* go on with where it came from */
@@ -95,7 +95,7 @@ static const char *simple_name(const Prototype *p, int pc, int reg, const char *
         *name = upvalue_name(p, INS_B(i));
         return "upvalue";
       case OP_LOADK: case OP_LOADKX:
-        *name = constant_name(p, INS_OP(i) == OP_LOADK ? INS_Bx(i) : p->code[pc + 1]);
+        *name = constant_name(p, op_base(i) == OP_LOADK ? INS_Bx(i) : p->code[pc + 1]);
         return *name ? "constant" : NULL;
       default:
         *setter = pc;
@@ -130,7 +130,7 @@ const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char 
   const char *kind = simple_name(p, pc, reg, name, &pc);
   if (kind || pc < 0) return kind;
   Instruction i = p->code[pc];
-  switch (INS_OP(i)) {
+  switch (op_base(i)) {
     case OP_GETTABUP:
       *name = constant_name(p, AUX_KEY(p->code[pc + 1]));
       return field_kind(upvalue_name(p, INS_B(i)));
@@ -160,7 +160,7 @@ _Static_assert(OP_SHR - OP_ADD == META_SHR - META_ADD && OP_SHRK - OP_ADDK == ME
 
 /* The metamethod that an instruction may call, or META_COUNT. */
 static Metamethod metamethod_of(Instruction i) {
-  OpCode op = INS_OP(i);
+  OpCode op = op_base(i);
   if (op >= OP_ADD && op <= OP_SHR) return (Metamethod)(META_ADD + (op - OP_ADD));
   if (op >= OP_ADDK && op <= OP_SHRK) return (Metamethod)(META_ADD + (op - OP_ADDK));
   switch (op) {
@@ -183,7 +183,7 @@ static Metamethod metamethod_of(Instruction i) {
 const char *varinfo_of_call(lua_State *L, const Prototype *p, int pc, const char **name) {
   pc = instruction_start(p, pc);
   Instruction i = p->code[pc];
-  switch (INS_OP(i)) {
+  switch (op_base(i)) {
     case OP_CALL: case OP_TAILCALL: return varinfo_of_register(p, pc, (int)INS_A(i), name);
     case OP_TFORCALL:
       *name = "for iterator";

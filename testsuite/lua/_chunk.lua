@@ -18,6 +18,10 @@ local function read_instructions()
   for line in io.lines(os.getenv "SRCDIR" .. "/vm/opcodes.def") do
     local name, format = line:match "^OP%((%w+), (%w+)"
     if not name then name, format = line:match "^QUICK%((%w+), %w+, (%w+)" end
+    if not name then
+      local base, next, its_format = line:match "^FUSED%((%w+), (%w+), (%w+)"
+      if base then name, format = base .. "_" .. next, its_format end
+    end
     if name then
       local this, fields = number, place[format]
       chunk.op[name] = function(...) return this | fields(...) end
