@@ -427,8 +427,8 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #endif
 #define NEXT do { CHECK_INSTRUCTION; unsigned op = *(const uint8_t *)pc; pc++; goto *dispatch[op]; } while (0)
 #define CASE(name) L_##name
-#define SAVE do { CallInfo *frame = L->ci; frame->u.lua.pc = pc; L->top = frame->top; } while (0)
-#define RELOAD (base = L->ci->func + 1, dispatch = L->dispatch)
+#define SAVE do { own->u.lua.pc = pc; L->top = own->top; } while (0)
+#define RELOAD (own = L->ci, base = own->func + 1, dispatch = L->dispatch)
 /* Calls the metamethod that `expr` prepared, if any. */
 #define WITH_META(expr) do { SAVE; func = (expr); RELOAD; if (func != NULL) { nresults = 1; goto call_meta; } } while (0)
 #ifdef SAROS_STRESS
@@ -436,7 +436,7 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #else
 #define GC_IS_DUE unlikely(L->domain->gc.pending)
 #endif
-#define GC_CHECK_BELOW(limit) do { if (GC_IS_DUE) { L->ci->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
+#define GC_CHECK_BELOW(limit) do { if (GC_IS_DUE) { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
 #define GC_CHECK GC_CHECK_BELOW(L->ci->top)
 #define SAFE_POINT do { dispatch = L->dispatch; trace_safe_point(L->domain); } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
@@ -530,7 +530,7 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
     frame->top = limit; \
     frame->nresults = nresults; \
     frame->status = (status_bits); \
-    L->ci = frame; \
+    L->ci = own = frame; \
     frame->u.lua.k = k = p->k; \
     pc = p->code; \
     TValue *end = base + p->nparams; \
@@ -542,10 +542,11 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 /* The Lua frame `frame` goes on at its saved pc. */
 #define RESUME_LUA(frame) \
   do { \
-    base = (frame)->func + 1; \
-    pc = (frame)->u.lua.pc; \
+    own = (frame); \
+    base = own->func + 1; \
+    pc = own->u.lua.pc; \
     dispatch = L->dispatch; \
-    k = (frame)->u.lua.k; \
+    k = own->u.lua.k; \
     NEXT; \
   } while (0)
 
@@ -581,6 +582,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #else
   const void *const *dispatch;
 #endif
+  IN_REGISTER(CallInfo *own, "r15"); /* the frame of base, k and pc: L->ci while an instruction begins */
   CallInfo *ci; /* not kept from one instruction to the next: L->ci is */
   uint32_t extra; /* status bits of the frame about to be pushed */
   int n;
@@ -594,6 +596,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
 
   dispatch = L->dispatch;
+  own = NULL;
   base = NULL;
   k = NULL;
   pc = NULL;
@@ -1076,7 +1079,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     func = RA;
     if (unlikely(!is_lua_closure(func))) goto call;
     const Prototype *p = as_lua_closure(func)->p;
-    CallInfo *caller = L->ci, *frame = caller->next;
+    CallInfo *caller = own, *frame = caller->next;
     TValue *limit = func + 1 + p->max_stack;
     uint32_t b = ARG_B;
     if (stack_ends_before(L, limit) || unlikely(frame == NULL) || unlikely(b == 0)) goto call;
@@ -1086,7 +1089,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     frame->top = limit;
     frame->nresults = (int)ARG_C - 1;
     frame->status = 0;
-    L->ci = frame;
+    L->ci = own = frame;
     TValue *top = func + b;
     for (; unlikely(b <= p->nparams); b++) set_nil(top++);
     L->top = top;
@@ -1212,7 +1215,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
 
   CASE(RETURN0): {
-    CallInfo *frame = L->ci;
+    CallInfo *frame = own;
     if (unlikely(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))) {
       first = RA;
       n = 0;
@@ -1227,7 +1230,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     RESUME_LUA(frame);
   }
   CASE(RETURN1): {
-    CallInfo *frame = L->ci;
+    CallInfo *frame = own;
     if (unlikely(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))) {
       first = RA;
       n = 1;
@@ -1320,6 +1323,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     k = ci->u.lua.k;
     dispatch = L->dispatch;
     pc = finish_op(L, ci, &func);
+    own = ci;
     base = ci->func + 1;
     if (func != NULL) {
       nresults = 1;
