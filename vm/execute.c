@@ -134,6 +134,18 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
+/* A method that the class does not have: where the tables that it inherits from may have it,
+ * at the node where it was last found. NULL: elsewhere, or nowhere. */
+static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key, Instruction aux) {
+  for (int level = 0; level < 16 && class->metatable != NULL && !(class->filter & (1u << (key->hash >> 27))); level++) {
+    const TValue *next = class_of(d, class->metatable);
+    if (next == NULL) return NULL;
+    class = as_table(next);
+  }
+  const Node *node = &class->node[AUX_SLOT(aux) & class->node_mask];
+  return node_holds(node, key) ? node_value(node) : NULL;
+}
+
 #define MAX_STORE_CHAIN 100 /* tables; meta_prepare_set goes on, or finds the loop */
 
 /* Stores into a field of a table, or of the one that its chain of __newindex tables leads to.
@@ -682,6 +694,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (likely(node_tags_hold(node, tags, key))) {
         value_copy(ra + 1, o); /* before ra, which may be o's register */
         COPY_FROM_NODE(ra, node, tags);
+        pc++;
+        NEXT;
+      }
+      const TValue *slot = inherited_method(L->domain, holder, key, *pc);
+      if (likely(slot != NULL)) {
+        value_copy(ra + 1, o);
+        value_copy(ra, slot);
         pc++;
         NEXT;
       }
