@@ -29,11 +29,16 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
   return ((walk & OPWALK_RA) && (int)INS_A(i) == reg) || (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
 }
 
-/* The start of the instruction that the word pc belongs to. Behind a word that does not look like
- * the first of two, whatever it is, an instruction begins. */
+/* Where an instruction begins that is at pc or, in a run of words that all look like the first of
+ * two, before it: behind a word that does not, whatever it is, one begins. */
+static int run_start(const Prototype *p, int pc) {
+  while (pc > 0 && op_length(INS_OP(p->code[pc - 1])) > 1) pc--;
+  return pc;
+}
+
+/* The start of the instruction that the word pc belongs to. */
 static int instruction_start(const Prototype *p, int pc) {
-  int next = pc, start;
-  while (next > 0 && op_length(INS_OP(p->code[next - 1])) > 1) next--;
+  int next = run_start(p, pc), start;
   for (start = next; next <= pc; next += op_length(INS_OP(p->code[next]))) start = next;
   return start;
 }
@@ -54,12 +59,21 @@ static bool may_be_skipped(const Prototype *p, int at, int pc) {
   return false;
 }
 
-/* The instruction before pc that set the register, or -1 if that is not certain. */
+/* The last instruction in [from, to) that sets the register, or -1. */
+ALWAYS_INLINE int last_setter(const Prototype *p, int from, int to, int reg) {
+  int found = -1;
+  for (int at = from; at < to; at += op_length(INS_OP(p->code[at])))
+    if (INS_OP(p->code[at]) != OP_JMP && sets_register(p->code[at], reg)) found = at;
+  return found;
+}
+
+/* The instruction before pc that set the register, or -1 if that is not certain. Each run is
+ * passed over once, however long it is. */
 static int find_setter(const Prototype *p, int pc, int reg) {
-  for (int at = pc; at > 0;) {
-    at = instruction_start(p, at - 1);
-    Instruction i = p->code[at];
-    if (INS_OP(i) != OP_JMP && sets_register(i, reg)) return may_be_skipped(p, at, pc) ? -1 : at;
+  for (int end = pc, start; end > 0; end = start) {
+    start = run_start(p, end - 1);
+    int setter = last_setter(p, start, end, reg);
+    if (setter >= 0) return may_be_skipped(p, setter, pc) ? -1 : setter;
   }
   return -1;
 }
