@@ -39,7 +39,7 @@
 #include "trace.h"
 
 #define FINALIZERS_AT_ONCE 32
-#define SLICES_AT_ONCE 16 /* for one large allocation: some 3 ms */
+#define SLICES_AT_ONCE 8 /* for one large allocation: some 2 ms */
 #define SEPARATE_AT_ONCE 8192 /* objects with finalizers */
 #define RELEASE_BYTES ((size_t)1 << 20) /* given back to the system at once */
 #define TRIM_BUCKETS 1024               /* of the intern table, merged at once */

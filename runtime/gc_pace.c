@@ -38,7 +38,7 @@
  *
  * The program's share. Until a cycle is over the collector does at most MOST_SLICE of work
  * for each eighth of a nursery (sixteenth when it is late), and for a large allocation twice
- * its size, within 16 times MOST_SLICE.
+ * its size, within 8 times MOST_SLICE.
  */
 #include "gc_trace.h"
 
