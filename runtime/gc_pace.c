@@ -51,7 +51,7 @@
 /* Parts of the growth that is allowed, where nothing of what is promoted dies and where all does. */
 #define BEGIN_PART 0.125
 #define GOAL_STEADY_SMALL 0.25
-#define GOAL_STEADY_LARGE 0.375
+#define GOAL_STEADY_LARGE 0.75
 #define GOAL_GROWING_SMALL 0.5
 #define GOAL_GROWING_LARGE 0.875
 #define SMALL_HEAP ((double)(8 << 20))  /* bytes of live objects: they are in the cache, a cycle takes a few ms */
