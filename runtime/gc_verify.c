@@ -8,8 +8,8 @@
  * It may be called whenever no collection is in the middle of something: after
  * each phase of a slice and after each minor collection.
  */
-#include <stdio.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "gc_trace.h"

@@ -195,8 +195,8 @@ static size_t settle_dead_key(Domain *d, Table *t, Node *n) {
   return follows ? gc_await(d, t, n, SCAN_MAJOR) : 0;
 }
 
-/* Nothing of an entry that may yet go is followed, not even a string, but for a strong key. Answers the work beyond
- * that of looking at it. */
+/* Nothing of an entry that may yet go is followed, not even a string, but for a strong key.
+ * Answers the work beyond that of looking at it. */
 static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
   Node *n = &t->node[i];
   if (n->tag == TAG_NIL) {

@@ -147,7 +147,7 @@ typedef struct Heap {
   size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
   size_t largest_part;      /* bytes of the largest part of a table since the last cycle ended */
   size_t largest_huge;      /* bytes of the part for which all was given back that was free (heap_large.c) */
-  bool huge_again;          /* a part has got a mapping since */
+  bool huge_again;          /* a table's part of its own mapping was made since then */
   size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: not debt yet */
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */

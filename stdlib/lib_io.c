@@ -14,14 +14,13 @@
  */
 #define LUA_LIB
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "arguments.h"
+#include "io_file.h"
 #include "lua.h"
 #include "lauxlib.h"
 #include "retry.h"
@@ -55,18 +54,6 @@ static luaL_Stream *check_handle(lua_State *L, int arg) {
   luaL_Stream *handle = handle_of(L, argument(L, arg));
   return l_likely(handle != NULL) ? handle
                                   : luaL_checkudata(L, arg, LUA_FILEHANDLE);
-}
-
-static int is_closed(const luaL_Stream *handle) {
-  return handle->closef == NULL;
-}
-
-/* The stream, or an error.  Whatever allocates in between may run a finalizer
- * that closes the file, so it is asked for again afterwards. */
-static FILE *open_stream(lua_State *L, const luaL_Stream *handle) {
-  if (l_unlikely(is_closed(handle)))
-    luaL_error(L, "attempt to use a closed file");
-  return handle->f;
 }
 
 /* The open stream of argument 1. */
@@ -265,311 +252,13 @@ static int io_output(lua_State *L) {
   return exchange_default(L, DEFAULT_OUTPUT, "w");
 }
 
-/* ------------------------------------------------- reading one item -------
- * Each of these pushes what it read and gives whether it succeeded; what it
- * pushes when it fails is of no interest. */
-
-/* Longest numeral that is read. */
-enum { NUMERAL_MAX = 200 };
-
-/* A numeral while it is read: `c` is the next character of the file. */
-typedef struct Numeral {
-  FILE *file;
-  int c;
-  int length;
-  char text[NUMERAL_MAX + 1];
-} Numeral;
-
-/* Takes `c` into the text.  A numeral that gets too long is made invalid, and
- * takes nothing more. */
-static int take(Numeral *num) {
-  if (l_unlikely(num->length >= NUMERAL_MAX)) {
-    num->text[0] = '\0';
-    return 0;
-  }
-  num->text[num->length++] = (char)num->c;
-  num->c = getc_unlocked(num->file);
-  return 1;
-}
-
-/* Takes the next character if it is one of the two. */
-static int take_either(Numeral *num, char a, char b) {
-  return (num->c == a || num->c == b) && take(num);
-}
-
-static int take_digits(Numeral *num, int hexadecimal) {
-  int count = 0;
-  while (((unsigned)num->c - '0' < 10 || (hexadecimal && isxdigit(num->c))) && take(num))
-    count++;
-  return count;
-}
-
-/* Takes the longest run that could begin a numeral; the conversion afterwards
- * decides whether it is one. */
-static void take_numeral(Numeral *num) {
-  int hexadecimal = 0, digits = 0;
-  take_either(num, '-', '+');
-  if (take_either(num, '0', '0')) {
-    if (take_either(num, 'x', 'X'))
-      hexadecimal = 1;
-    else
-      digits = 1;
-  }
-  digits += take_digits(num, hexadecimal);
-  if (num->c != '\n' && num->c != ' ' && (take_either(num, '.', '.') || take_either(num, lua_getlocaledecpoint(), '.')))
-    digits += take_digits(num, hexadecimal);
-  if (digits > 0 && (hexadecimal ? take_either(num, 'p', 'P')
-                                 : take_either(num, 'e', 'E'))) {
-    take_either(num, '-', '+');
-    take_digits(num, 0);
-  }
-}
-
-static int read_number(lua_State *L, const luaL_Stream *handle) {
-  FILE *f = open_stream(L, handle);
-  Numeral num = {.file = f};
-  flockfile(f);
-  do
-    num.c = getc_unlocked(f);
-  while (isspace(num.c));
-  take_numeral(&num);
-  ungetc(num.c, f);
-  funlockfile(f);
-  num.text[num.length] = '\0';
-  if (l_likely(lua_stringtonumber(L, num.text) != 0))
-    return 1;
-  lua_pushnil(L);
-  return 0;
-}
-
-/* Succeeds unless the file is at its end. */
-static int read_nothing(lua_State *L, const luaL_Stream *handle) {
-  FILE *f = open_stream(L, handle);
-  int c = getc(f);
-  ungetc(c, f);
-  lua_pushliteral(L, "");
-  return c != EOF;
-}
-
-/* What the C library has read ahead of the stream, which is locked. (getc_unlocked looks at
- * the same pointers in place.) */
-#ifdef __GLIBC__
-static inline size_t bytes_ahead(const FILE *f) {
-  return f->_IO_read_ptr < f->_IO_read_end ? (size_t)(f->_IO_read_end - f->_IO_read_ptr) : 0;
-}
-#define AHEAD(f) ((f)->_IO_read_ptr)
-#define PASS(f, n) ((f)->_IO_read_ptr += (n))
-#else
-#define bytes_ahead(f) ((size_t)0)
-#define AHEAD(f) ""
-#define PASS(f, n) ((void)(n))
-#endif
-
-/* Reads up to `space` characters of a line into `out`.  The value is how many
- * there were; `*last` is the character that ended the run: a line break, EOF,
- * or neither when space ran out. */
-static size_t read_line_part(FILE *f, char *out, size_t space, int *last) {
-  size_t n = 0, ahead;
-  int c = 0;
-  flockfile(f);
-  while (n < space) {
-    if ((ahead = bytes_ahead(f)) > 0) {
-      if (ahead > space - n) ahead = space - n;
-      const char *line_break = memchr(AHEAD(f), '\n', ahead);
-      size_t taken = line_break != NULL ? (size_t)(line_break - AHEAD(f)) : ahead;
-      memcpy(out + n, AHEAD(f), taken);
-      n += taken;
-      PASS(f, taken + (line_break != NULL));
-      if (line_break != NULL) {
-        c = '\n';
-        break;
-      }
-    } else {
-      if ((c = getc_unlocked(f)) == EOF || c == '\n') break;
-      out[n++] = (char)c;
-    }
-  }
-  funlockfile(f);
-  *last = c;
-  return n;
-}
-
-/* A line whose first `n` characters are these. */
-static int read_long_line(lua_State *L, const luaL_Stream *handle, const char *first, size_t n,
-                          int keep_break) {
-  luaL_Buffer B;
-  int last;
-  luaL_buffinitsize(L, &B, 4 * n);
-  luaL_addlstring(&B, first, n);
-  do {
-    char *out = luaL_prepbuffer(&B);
-    size_t space = B.size - B.n;
-    FILE *f = open_stream(L, handle);
-    luaL_addsize(&B, read_line_part(f, out, space, &last));
-  } while (last != EOF && last != '\n');
-  if (keep_break && last == '\n')
-    luaL_addchar(&B, '\n');
-  luaL_pushresult(&B);
-  return 1;
-}
-
-static int read_line(lua_State *L, const luaL_Stream *handle, int keep_break) {
-  char line[LUAL_BUFFERSIZE + 1];
-  int last;
-  size_t n = read_line_part(open_stream(L, handle), line, LUAL_BUFFERSIZE, &last);
-  if (last != EOF && last != '\n')
-    return read_long_line(L, handle, line, n, keep_break);
-  int is_line = last == '\n' || n > 0;
-  if (keep_break && last == '\n')
-    line[n++] = '\n';
-  result_string(L, line, n);
-  return is_line;
-}
-
-/* How many bytes the file has from its position on, if that is known: else 0. */
-static size_t bytes_left(FILE *f) {
-  struct stat status;
-  if (fstat(fileno(f), &status) != 0 || !S_ISREG(status.st_mode))
-    return 0;
-  off_t position = ftello(f);
-  return position >= 0 && position < status.st_size
-           ? (size_t)(status.st_size - position) : 0;
-}
-
-/* Reads to the end of the file, the bytes that stand in `first` before it. */
-static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *first,
-                        size_t first_n) {
-  luaL_Buffer B;
-  size_t n, space;
-  luaL_buffinitsize(L, &B, first_n + LUAL_BUFFERSIZE);
-  luaL_addlstring(&B, first, first_n);
-  do {
-    char *out = luaL_prepbuffer(&B);
-    space = B.size - B.n; /* which grows with the file */
-    n = fread(out, 1, space, open_stream(L, handle));
-    luaL_addsize(&B, n);
-  } while (n == space);
-  luaL_pushresult(&B);
-}
-
-/* Sizes that are read into a string at once: what is asked for, or believed to be left, may be
- * more than there is. */
-#define MOST_AT_ONCE ((size_t)64 << 20)
-
-static int read_all(lua_State *L, const luaL_Stream *handle) {
-  char start[LUAL_BUFFERSIZE];
-  int at = lua_gettop(L) + 1;
-  size_t n = fread(start, 1, sizeof start, open_stream(L, handle));
-  if (n < sizeof start)
-    return result_string(L, start, n); /* the empty string is a result, too */
-  size_t rest = bytes_left(handle->f);
-  if (rest == 0 || rest > MOST_AT_ONCE) {
-    read_to_end(L, handle, start, n);
-    return 1;
-  }
-  Result all;
-  char *out = begin_result(L, &all, n + rest);
-  memcpy(out, start, n);
-  n += fread(out + n, 1, rest, open_stream(L, handle));
-  int c = n == all.length ? getc(handle->f) : EOF;
-  if (n == all.length && c == EOF)
-    return finish_result(L, &all);
-  if (c != EOF)
-    ungetc(c, handle->f); /* it has grown */
-  read_to_end(L, handle, out, n);
-  lua_remove(L, at);
-  return 1;
-}
-
-/* Takes `count` bytes if they were read ahead. */
-static int take_ahead(FILE *f, char *out, size_t count) {
-  flockfile(f);
-  int taken = bytes_ahead(f) >= count;
-  if (taken) {
-    memcpy(out, AHEAD(f), count);
-    PASS(f, count);
-  }
-  funlockfile(f);
-  return taken;
-}
-
-static int read_chars(lua_State *L, const luaL_Stream *handle,
-                      size_t count) {
-  size_t n;
-  if (count <= MOST_AT_ONCE) {
-    Result result;
-    char *out = begin_result(L, &result, count);
-    FILE *f = open_stream(L, handle);
-    n = take_ahead(f, out, count) ? count : fread(out, 1, count, f);
-    if (n == count)
-      return finish_result(L, &result);
-    result_string(L, out, n); /* there was less */
-    if (result.made != NULL)
-      lua_remove(L, -2);
-    return n > 0;
-  }
-  luaL_Buffer B;
-  char *out = luaL_buffinitsize(L, &B, count);
-  n = fread(out, 1, count, open_stream(L, handle));
-  luaL_pushresultsize(&B, n);
-  return n > 0;
-}
-
-static int read_by_name(lua_State *L, const luaL_Stream *handle, int arg) {
-  size_t length;
-  const char *format = argument_string(L, arg, &length);
-  if (*format == '*')
-    format++; /* as older versions wanted it */
-  switch (*format) {
-  case 'n': return read_number(L, handle);
-  case 'l': return read_line(L, handle, 0);
-  case 'L': return read_line(L, handle, 1);
-  case 'a': return read_all(L, handle);
-  default: return luaL_argerror(L, arg, "invalid format");
-  }
-}
-
-static int read_item(lua_State *L, const luaL_Stream *handle, int arg) {
-  if (!is_number(argument(L, arg)))
-    return read_by_name(L, handle, arg);
-  size_t count = (size_t)argument_integer(L, arg);
-  return count == 0 ? read_nothing(L, handle) : read_chars(L, handle, count);
-}
-
-/* Reads what the formats at indices `first` to `last` ask for; without any, a
- * line.  Pushes the results, the last one fail when its item could not be
- * read, and gives their number. */
-static int read_items(lua_State *L, const luaL_Stream *handle, int first,
-                      int last) {
-  int top = lua_gettop(L);
-  int ok = 1;
-  FILE *f = open_stream(L, handle);
-  if (feof_unlocked(f) || ferror_unlocked(f))
-    clearerr(f);
-  errno = 0;
-  if (last < first) {
-    ok = read_line(L, handle, 0);
-  } else {
-    luaL_checkstack(L, last - first + 1 + LUA_MINSTACK, "too many arguments");
-    for (int arg = first; arg <= last && ok; arg++)
-      ok = read_item(L, handle, arg);
-  }
-  if (ferror_unlocked(open_stream(L, handle)))
-    return luaL_fileresult(L, 0, NULL);
-  if (!ok) {
-    lua_pop(L, 1);
-    luaL_pushfail(L);
-  }
-  return lua_gettop(L) - top;
-}
-
 static int io_read(lua_State *L) {
   int last = lua_gettop(L);
-  return read_items(L, default_file(L, DEFAULT_INPUT, "input"), 1, last);
+  return io_read_items(L, default_file(L, DEFAULT_INPUT, "input"), 1, last);
 }
 
 static int file_read(lua_State *L) {
-  return read_items(L, check_handle(L, 1), 2, lua_gettop(L));
+  return io_read_items(L, check_handle(L, 1), 2, lua_gettop(L));
 }
 
 /* ---------------------------------------------------------------- lines -- */
@@ -607,7 +296,7 @@ static int lines_step(lua_State *L) {
     luaL_checkstack(L, count, "too many arguments");
   for (int i = 1; i <= count; i++)
     lua_pushvalue(L, lua_upvalueindex(LINES_OWN_UPVALUES + i));
-  int n = read_items(L, handle, 2, count + 1);
+  int n = io_read_items(L, handle, 2, count + 1);
   if (lua_toboolean(L, -n))
     return n;
   return end_iteration(L, n);

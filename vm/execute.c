@@ -1,11 +1,14 @@
 /* vm/execute.c: the interpreter loop.  One function by nature, hence its length.
  *
- * State.  L, ci, base, k and pc are locals; base, k and pc are derived from ci
- * and reloaded whenever the frame changes or the stack may have moved.
- * `dispatch` is the handler table in force (plain, or one in which each entry
- * goes through the hooks): it is reread from L at every call, return and safe
- * point, so that a hook set from elsewhere takes effect at once and costs
- * nothing while there is none.
+ * State.  L, own, ci, base, k and pc are locals.  `own` is the running frame, the same as ci,
+ * but kept in one register of the machine for all of the loop (gcc would reload ci from the
+ * stack at most uses).  base and k are derived from the frame, which keeps the constants of its
+ * function (u.lua.k) so that a return finds them at once; base, k and pc are reloaded whenever
+ * the frame changes or the stack may have moved.  `dispatch` is the handler table in force
+ * (plain, or one in which each entry goes through the hooks): it is reread from L at returns,
+ * at safe points and after whatever may run other code, so that a hook set from elsewhere takes
+ * effect at once and costs nothing while there is none.  (A call of a Lua function in place
+ * need not: nothing but itself has run since.)
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
  * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages

@@ -46,6 +46,7 @@
 #include "opinfo.h"
 #include "str.h"
 #include "stress.h"
+#include "verifier_plan.h"
 
 const char verify_no_memory[] = "not enough memory";
 
@@ -70,22 +71,6 @@ enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4, WORD_REACHED = 8 }; /*
 typedef struct State {
   uint64_t holds[FACT_COUNT * MOST_GROUPS]; /* a fact's groups stand together: v->ngroups */
 } State;
-
-/* What is to be seen to with an instruction by its opcode; all 0 for what is no opcode. */
-typedef struct OpPlan {
-  uint8_t length;              /* in words */
-  uint8_t jumps;
-  uint8_t plain;               /* this, the last column included, is all that matters */
-  uint8_t call;                /* CALL: likewise, with neither open arguments nor results */
-  uint8_t reads_a, reads_b, reads_c, writes_a, writes_a1; /* 1: this register */
-  uint8_t upvalue_a, upvalue_b;
-  uint8_t has_constant, constant_shift, constant_is_wide; /* where its index stands, of 8 bits or 16 */
-  uint8_t fits;                /* the constant must be of a kind that the opcode wants */
-  uint8_t has_key;
-} OpPlan;
-_Static_assert(sizeof(OpPlan) == 16, "it is looked up by a shift");
-
-static const OpPlan plans[256];
 
 typedef struct Verifier {
   const Prototype *p;
@@ -234,7 +219,7 @@ static bool find_starts(Verifier *v) {
   const Prototype *p = v->p;
   uint32_t pc = 0, jumps = 0;
   while (pc < p->ncode) {
-    const OpPlan *plan = &plans[INS_OP(p->code[pc])];
+    const OpPlan *plan = &verifier_plans[INS_OP(p->code[pc])];
     if (plan->length == 0) {
       fail(v, "unknown instruction");
       return false;
@@ -259,9 +244,9 @@ static void check_target(Verifier *v, Instruction i, uint32_t pc, int64_t target
 
 static void mark_targets(Verifier *v) {
   const Prototype *p = v->p;
-  for (uint32_t pc = 0; pc < p->ncode; pc += plans[INS_OP(p->code[pc])].length) {
+  for (uint32_t pc = 0; pc < p->ncode; pc += verifier_plans[INS_OP(p->code[pc])].length) {
     Instruction i = p->code[pc];
-    if (!plans[INS_OP(i)].jumps) continue;
+    if (!verifier_plans[INS_OP(i)].jumps) continue;
     int64_t target = op_jump_target(i, pc);
     check_target(v, i, pc, target);
     if (v->error) return;
@@ -292,7 +277,7 @@ ALWAYS_INLINE bool plain_form_is_sound(const Prototype *p, const OpPlan *plan, I
 static uint32_t pass_plain_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
   const Instruction *before = *previous;
   while (pc < p->ncode) {
-    const OpPlan *plan = &plans[INS_OP(p->code[pc])];
+    const OpPlan *plan = &verifier_plans[INS_OP(p->code[pc])];
     if (!(plan->plain | plan->call)) break;
     if (!plain_form_is_sound(p, plan, p->code[pc], plan->length == 2 ? p->code[pc + 1] : 0)) break;
     before = &p->code[pc];
@@ -595,7 +580,7 @@ static uint32_t run_plain(Verifier *v, uint32_t pc) {
   int64_t steps = v->steps_left;
   do {
     Instruction i = p->code[pc];
-    const OpPlan *plan = &plans[INS_OP(i)];
+    const OpPlan *plan = &verifier_plans[INS_OP(i)];
     uint32_t a = INS_A(i), b = INS_B(i), c = INS_C(i);
     if (!(plan->plain | plan->call) || steps <= 0) break;
     if (plan->call) {
@@ -736,58 +721,6 @@ static void check_header(Verifier *v) {
     require(v, p->upvalues[n].in_stack <= 1 && p->upvalues[n].kind <= 3, "bad upvalue");
   if (p->nlocals > 0 && v->error == NULL) check_locals(v);
 }
-
-/* ---- what to see to, by opcode ------------------------------------------------------------------ */
-
-#define JUMPS(op, flags) \
-  (((flags) & OPFLAG_T) || (op) == OP_JMP || (op) == OP_LOOP || (op) == OP_LFALSESKIP || (op) == OP_FORPREP || \
-   (op) == OP_FORLOOP || (op) == OP_TFORPREP || (op) == OP_TFORLOOP)
-/* Those about which the functions above know more than opcodes.def says. */
-#define IS_SPECIAL(op) \
-  ((op) == OP_CLOSE || (op) == OP_RETURN0 || (op) == OP_RETURN1 || (op) == OP_VARARGPREP || (op) == OP_LOADKX)
-#define PLAIN_USES \
-  (OPERAND_RA | OPERAND_RB | OPERAND_RC | OPERAND_UA | OPERAND_UB | OPERAND_KB | OPERAND_KC | OPERAND_KBx | OPERAND_KX)
-#define PLAIN_SETS (OPERAND_RA | OPERAND_RA1)
-#define IS_PLAIN(op, flags, uses, sets) \
-  (((uses) & ~(uint32_t)PLAIN_USES) == 0 && ((sets) & ~(uint32_t)PLAIN_SETS) == 0 && \
-   ((flags) & ~(OPFLAG_X | OPFLAG_S)) == 0 && !JUMPS(op, flags) && !IS_SPECIAL(op))
-
-enum {
-  X = OPFLAG_X, T = OPFLAG_T, I = OPFLAG_I, O = OPFLAG_O, S = OPFLAG_S,
-  RA = OPERAND_RA, RA1 = OPERAND_RA1, RA2 = OPERAND_RA2, RA3 = OPERAND_RA3, RA4 = OPERAND_RA4,
-  RB = OPERAND_RB, RC = OPERAND_RC,
-  A_B = OPERAND_A_B, A_B0 = OPERAND_A_B0, A1_B = OPERAND_A1_B, A_B1 = OPERAND_A_B1,
-  A_C0 = OPERAND_A_C0, A4_C = OPERAND_A4_C,
-  UA = OPERAND_UA, UB = OPERAND_UB, PBx = OPERAND_PBx,
-  KB = OPERAND_KB, KC = OPERAND_KC, KBx = OPERAND_KBx, KX = OPERAND_KX,
-  TABLE = OPERAND_TABLE, NUMERIC = OPERAND_NUMERIC, GENERIC = OPERAND_GENERIC,
-  LOSES_A = OPERAND_LOSES_A, LOSES_A1 = OPERAND_LOSES_A1, LOSES_A4 = OPERAND_LOSES_A4,
-  SCRATCH_A2 = OPERAND_SCRATCH_A2, PENDING_A = OPERAND_PENDING_A, PENDING_A3 = OPERAND_PENDING_A3,
-  ON_JUMP = OPERAND_ON_JUMP, ON_NEXT = OPERAND_ON_NEXT
-};
-
-static const OpPlan plans[256] = {
-#define OP(name, format, flags, uses, sets, text)                         \
-  [OP_##name] = {.length = (flags) & X ? 2 : 1,                           \
-                 .jumps = JUMPS(OP_##name, flags),                        \
-                 .plain = IS_PLAIN(OP_##name, flags, uses, sets),         \
-                 .call = OP_##name == OP_CALL,                            \
-                 .reads_a = ((uses) & RA) != 0,                           \
-                 .reads_b = ((uses) & RB) != 0,                           \
-                 .reads_c = ((uses) & RC) != 0,                           \
-                 .writes_a = ((sets) & RA) != 0,                          \
-                 .writes_a1 = ((sets) & RA1) != 0,                        \
-                 .upvalue_a = ((uses) & UA) != 0,                         \
-                 .upvalue_b = ((uses) & UB) != 0,                         \
-                 .has_constant = ((uses) & (KB | KC | KBx)) != 0,         \
-                 .constant_shift = (uses) & KC ? 24 : 16,                 \
-                 .constant_is_wide = ((uses) & KBx) != 0,                 \
-                 .has_key = ((uses) & KX) != 0,                           \
-                 .fits = OP_##name >= OP_ADDK && OP_##name <= OP_SHRK},
-#define QUICK(name, base, format, flags, uses, sets, text) /* none of these is loaded */
-#include "opcodes.def"
-#undef OP
-};
 
 /* ---- all of a prototype --------------------------------------------------------------------------- */
 

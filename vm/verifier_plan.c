@@ -1,0 +1,41 @@
+/* vm/verifier_plan.c: the table that verifier_plan.h declares, derived from opcodes.def. */
+#include "verifier_plan.h"
+
+#include "opcode_columns.h"
+#include "opcodes.h"
+
+#define JUMPS(op, flags) \
+  (((flags) & OPFLAG_T) || (op) == OP_JMP || (op) == OP_LOOP || (op) == OP_LFALSESKIP || (op) == OP_FORPREP || \
+   (op) == OP_FORLOOP || (op) == OP_TFORPREP || (op) == OP_TFORLOOP)
+/* Those about which verifier.c knows more than opcodes.def says. */
+#define IS_SPECIAL(op) \
+  ((op) == OP_CLOSE || (op) == OP_RETURN0 || (op) == OP_RETURN1 || (op) == OP_VARARGPREP || (op) == OP_LOADKX)
+#define PLAIN_USES \
+  (OPERAND_RA | OPERAND_RB | OPERAND_RC | OPERAND_UA | OPERAND_UB | OPERAND_KB | OPERAND_KC | OPERAND_KBx | OPERAND_KX)
+#define PLAIN_SETS (OPERAND_RA | OPERAND_RA1)
+#define IS_PLAIN(op, flags, uses, sets) \
+  (((uses) & ~(uint32_t)PLAIN_USES) == 0 && ((sets) & ~(uint32_t)PLAIN_SETS) == 0 && \
+   ((flags) & ~(OPFLAG_X | OPFLAG_S)) == 0 && !JUMPS(op, flags) && !IS_SPECIAL(op))
+
+const OpPlan verifier_plans[256] = {
+#define OP(name, format, flags, uses, sets, text)                         \
+  [OP_##name] = {.length = (flags) & X ? 2 : 1,                           \
+                 .jumps = JUMPS(OP_##name, flags),                        \
+                 .plain = IS_PLAIN(OP_##name, flags, uses, sets),         \
+                 .call = OP_##name == OP_CALL,                            \
+                 .reads_a = ((uses) & RA) != 0,                           \
+                 .reads_b = ((uses) & RB) != 0,                           \
+                 .reads_c = ((uses) & RC) != 0,                           \
+                 .writes_a = ((sets) & RA) != 0,                          \
+                 .writes_a1 = ((sets) & RA1) != 0,                        \
+                 .upvalue_a = ((uses) & UA) != 0,                         \
+                 .upvalue_b = ((uses) & UB) != 0,                         \
+                 .has_constant = ((uses) & (KB | KC | KBx)) != 0,         \
+                 .constant_shift = (uses) & KC ? 24 : 16,                 \
+                 .constant_is_wide = ((uses) & KBx) != 0,                 \
+                 .has_key = ((uses) & KX) != 0,                           \
+                 .fits = OP_##name >= OP_ADDK && OP_##name <= OP_SHRK},
+#define QUICK(name, base, format, flags, uses, sets, text) /* none of these is loaded */
+#include "opcodes.def"
+#undef OP
+};
