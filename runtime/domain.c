@@ -4,6 +4,7 @@
  * the intern table's buckets, the collector's own arrays and large
  * allocations. The registry is filled by the vm.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
@@ -29,19 +30,18 @@ static const char *const names[NAME_COUNT] = {
 };
 _Static_assert(NAME_NIL == LUA_TNIL && NAME_THREAD == LUA_TTHREAD, "types in the order of their numbers");
 
-/* The seed that the environment names, so that each run has the same hashes, and a counter of
- * instructions the same counts; not for programs that get input from others. */
-static bool fixed_seed(uint64_t *seed) {
+HashSeed domain_fixed_seed(uint64_t *seed) {
   const char *text = secure_getenv("SAROS_HASH_SEED");
-  if (text == NULL || *text == '\0') return false;
+  if (text == NULL || *text == '\0') return HASH_SEED_RANDOM;
   char *end;
+  errno = 0;
   *seed = strtoull(text, &end, 0);
-  return *end == '\0';
+  return *end == '\0' && errno == 0 ? HASH_SEED_FIXED : HASH_SEED_INVALID;
 }
 
 static uint64_t random_seed(const Domain *d) {
   uint64_t seed;
-  if (fixed_seed(&seed)) return seed;
+  if (domain_fixed_seed(&seed) == HASH_SEED_FIXED) return seed;
   if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);

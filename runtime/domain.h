@@ -27,6 +27,13 @@ typedef enum Name {
   NAME_COUNT
 } Name;
 
+/* What the environment says of the seed of the hashes. A fixed one makes the hashes of each run
+ * the same, and a counter of instructions the counts; not for programs that get input from others. */
+typedef enum HashSeed { HASH_SEED_RANDOM, HASH_SEED_FIXED, HASH_SEED_INVALID } HashSeed;
+
+/* Reads SAROS_HASH_SEED; *seed is set where the answer is HASH_SEED_FIXED. From any thread. */
+HashSeed domain_fixed_seed(uint64_t *seed);
+
 /* Slots of a new thread: what its host may push without asking (LUA_MINSTACK), and the function.
  * A Lua function that calls functions of Lua and yields has room enough. */
 #define BASIC_STACK_SIZE 24

@@ -32,6 +32,7 @@
 #include "lauxlib.h"
 #include "lualib.h"
 #include "disasm.h"
+#include "domain.h"
 #include "isolate.h"
 #include "program.h"
 #include "trace.h"
@@ -446,6 +447,13 @@ static void start_recorder(const CommandLine *line) {
             error.text);
 }
 
+static void check_hash_seed(const CommandLine *line) {
+  uint64_t seed;
+  if (domain_fixed_seed(&seed) == HASH_SEED_INVALID)
+    fprintf(stderr, "%s: warning: SAROS_HASH_SEED is not a number below 2^64; the seed is random\n",
+            line->name);
+}
+
 #define ARENA_ADDRESSES ((rlim_t)64 << 20) /* that malloc reserves for one, on 64-bit systems */
 #define ARENAS_SHARE 8                    /* of all addresses, at most one in so many is for them */
 
@@ -469,6 +477,7 @@ int main(int argc, char **argv) {
     print_usage(line.name, line.wrong);
     return EXIT_FAILURE;
   }
+  check_hash_seed(&line);
   limit_arenas();
   set_termination_handlers();
   start_recorder(&line);
