@@ -455,7 +455,8 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define GC_CHECK GC_CHECK_BELOW(L->ci->top)
 #define SAFE_POINT do { dispatch = L->dispatch; trace_safe_point(L->domain); } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
-#define TAKE_JUMP do { pc += INS_sJ(*pc) + 1; NEXT; } while (0)
+/* (INS_sJ, but in the width of a pointer: where the next instruction is must be known early.) */
+#define TAKE_JUMP do { pc += (ptrdiff_t)(int32_t)*pc >> 8; pc++; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == ARG_C) TAKE_JUMP; pc++; NEXT; } while (0)
 
