@@ -59,14 +59,13 @@ HashSeed domain_fixed_seed(uint64_t *seed);
   CALL_STATUS(FINALIZER, "running a finalizer") \
   CALL_STATUS(TRANSFER, "hook has transfer information") \
   CALL_STATUS(CLOSING, "the function (Lua's or C's) closes to-be-closed variables on a return") \
-  CALL_STATUS(META, "Lua frame waits for a metamethod: its current instruction is to be finished on return") \
   CALL_STATUS(PCALL, "native frame of pcall/xpcall run inside the loop") \
   CALL_STATUS(RESUME, "native frame of coroutine.resume / wrap run inside the loop") \
   CALL_STATUS(YIELD, "native frame of a yield") \
   CALL_STATUS(BASE, "first frame of a coroutine") \
   CALL_STATUS(ALLOWHOOK, "original value of allow_hook, saved by pcall") \
   CALL_STATUS(WRAP, "with CALL_RESUME: errors propagate") \
-  CALL_STATUS(SPECIAL, "on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction (CALL_META), or this frame's func was shifted (varargs)") \
+  CALL_STATUS(SPECIAL, "on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction for a metamethod, or this frame's func was shifted (varargs)") \
   CALL_STATUS(UNWIND, "CALL_PCALL frame that closes variables after an error") \
   CALL_STATUS(TOCLOSE, "C frame with pending to-be-closed slots") \
   CALL_STATUS(VARARG, "func was shifted up over the extra arguments") \

@@ -62,6 +62,18 @@ ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metameth
   return table_metamethod_slow(mt, e, d->meta_names[e]);
 }
 
+/* The same, or NULL when it is not to be seen at once whether there is one. */
+ALWAYS_INLINE const TValue *table_metamethod_in_place(const Domain *d, const Table *mt,
+                                                      Metamethod e) {
+  const Node *n = &mt->node[d->meta_names[e]->hash & mt->node_mask];
+  return node_holds(n, d->meta_names[e]) ? node_value(n) : NULL;
+}
+
+/* Does the table certainly not have this short string as a key? */
+ALWAYS_INLINE bool table_lacks(const Table *t, const String *key) {
+  return !(t->filter & (1u << (key->hash >> 27)));
+}
+
 /* Bytes that a new key is likely to make the table ask for: for gc_make_room. */
 ALWAYS_INLINE size_t table_growth(const Table *t) {
   if (t->last_free > 0) return 0; /* there is a free node */

@@ -27,15 +27,18 @@
  * returns look at L->dispatch alone.)
  *
  * Metamethods.  A slow operation either completes, or leaves a function with
- * its arguments above the frame (meta_prepare_*).  Then the frame is marked
- * CALL_META and the function called like any other, with CALL_SPECIAL in its
- * frame; when it returns, `finish_op` completes the interrupted instruction
- * from its result.  So metamethods do not grow the C stack and may yield.
+ * its arguments above the frame (meta_prepare_*).  Then the function is called
+ * like any other, with CALL_SPECIAL in its frame, and the frame below waits
+ * inside its instruction.  When the function returns, the table op_finish says
+ * how that instruction goes on with the result, which is used where it lies:
+ * RETURN0, RETURN1 and functions of C come there at once (metamethod_done), all
+ * else by way of `place_results`.  So metamethods do not grow the C stack, may
+ * yield, and cost little more than calls.
  *
  * Returning.  A frame without CALL_FRESH, CALL_SPECIAL and CALL_VARARG was
  * called by a Lua frame's CALL: its results are placed and the caller goes on.
  * Otherwise `frame_done` looks at who waits below: the C caller of this loop
- * (FRESH), an interrupted instruction (META), or a native frame: pcall, a
+ * (FRESH), an interrupted instruction, or a native frame: pcall, a
  * coroutine's resumer, or a C function with a continuation.
  *
  * Collections happen only in GC_CHECK. Instructions that make an object put it
@@ -78,6 +81,8 @@ void vm_dispatch_init(void) {
 
 /* ---- helpers out of line --------------------------------------------------- */
 
+#define MAX_TABLE_CHAIN 100 /* of __index or __newindex; meta.c goes on, or finds the loop */
+
 /* Field lookup that remembers where it found the key, in the aux word. */
 static const TValue *lookup_remember(Table *t, const String *key, Instruction *aux) {
   const TValue *slot = table_get_str(t, key);
@@ -88,25 +93,56 @@ static const TValue *lookup_remember(Table *t, const String *key, Instruction *a
   return slot;
 }
 
-/* Field of a table or of what its chain of __index tables answers; NULL when
- * something else than tables is in the way. */
-static NOINLINE const TValue *field_miss(lua_State *L, Table *t, const String *key, Instruction *aux) {
-  Domain *d = L->domain;
-  for (int loop = 0; loop < 100; loop++) {
-    const TValue *slot = lookup_remember(t, key, aux);
-    if (!is_nil(slot)) return slot;
-    const TValue *handler = table_fast_metamethod(d, t->metatable, META_INDEX);
-    if (handler == NULL) return &table_absent;
-    if (!is_table(handler)) return NULL;
-    t = as_table(handler);
+/* Reads a field that is not where the instruction says, from a table or what its chain of
+ * __index tables leads to. NULL, or a metamethod, as of meta_prepare_get. */
+static NOINLINE TValue *get_field_by_chain(lua_State *L, const TValue *o, const TValue *key,
+                                           TValue *result, Instruction *aux) {
+  for (int loop = 0; loop < MAX_TABLE_CHAIN && is_table(o); loop++) {
+    Table *t = as_table(o);
+    const TValue *slot = lookup_remember(t, as_string(key), aux);
+    if (!is_nil(slot)) {
+      value_copy(result, slot);
+      return NULL;
+    }
+    const TValue *handler = table_fast_metamethod(L->domain, t->metatable, META_INDEX);
+    if (handler == NULL || !is_table(handler)) return meta_get_absent(L, o, key, result);
+    o = handler;
   }
-  return NULL;
+  return meta_prepare_get(L, o, key, result);
+}
+
+#define MAX_AT_HAND 16 /* tables of a chain */
+
+/* The same, at once while each table on the way either has the field where it was last found, or
+ * certainly does not have it. (This calls nothing, so that no registers are saved.) */
+static NOINLINE TValue *get_field(lua_State *L, const TValue *o, const TValue *key,
+                                  TValue *result, Instruction *aux) {
+  const String *name = as_string(key);
+  uint32_t place = AUX_SLOT(*aux);
+  for (int loop = 0; loop < MAX_AT_HAND && is_table(o); loop++) {
+    const Table *t = as_table(o);
+    if (!table_lacks(t, name)) {
+      const Node *node = &t->node[place & t->node_mask];
+      if (!node_holds(node, name)) break;
+      value_copy(result, node_value(node));
+      return NULL;
+    }
+    if (t->metatable == NULL) {
+      set_nil(result);
+      return NULL;
+    }
+    const TValue *handler = table_metamethod_in_place(L->domain, t->metatable, META_INDEX);
+    if (handler == NULL) break;
+    if (is_function(handler)) return meta_push_call(L, handler, o, key);
+    o = handler;
+  }
+  return get_field_by_chain(L, o, key, result, aux);
 }
 
 /* What the chain of __index tables of t has for an integer that t itself does not have; NULL when
  * something else than tables is in the way. */
 static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t, int64_t index) {
-  for (int loop = 0; loop < 100; loop++) {
+  for (int loop = 0; loop < MAX_TABLE_CHAIN; loop++) {
     const TValue *handler = table_fast_metamethod(L->domain, t->metatable, META_INDEX);
     if (handler == NULL) return &table_absent;
     if (!is_table(handler)) return NULL;
@@ -127,7 +163,7 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   const TValue *class;
   if (likely(is_table(o))) {
     Table *t = as_table(o);
-    if (t->metatable == NULL || (t->filter & (1u << (key->hash >> 27)))) return t;
+    if (t->metatable == NULL || !table_lacks(t, key)) return t;
     class = class_of(d, t->metatable);
   } else if (is_string(o)) {
     class = class_of(d, d->metatables[LUA_TSTRING]);
@@ -140,7 +176,7 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
 /* A method that the class does not have: where the tables that it inherits from may have it,
  * at the node where it was last found. NULL: elsewhere, or nowhere. */
 static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key, Instruction aux) {
-  for (int level = 0; level < 16 && class->metatable != NULL && !(class->filter & (1u << (key->hash >> 27))); level++) {
+  for (int level = 0; level < 16 && class->metatable != NULL && table_lacks(class, key); level++) {
     const TValue *next = class_of(d, class->metatable);
     if (next == NULL) return NULL;
     class = as_table(next);
@@ -149,49 +185,50 @@ static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const St
   return node_holds(node, key) ? node_value(node) : NULL;
 }
 
-#define MAX_STORE_CHAIN 100 /* tables; meta_prepare_set goes on, or finds the loop */
-
-/* Stores into a field of a table, or of the one that its chain of __newindex tables leads to.
- * False: a metamethod. */
-static NOINLINE bool store_field(lua_State *L, Table *t, String *key, const TValue *value, Instruction *aux) {
-  for (int loop = 0; loop < MAX_STORE_CHAIN; loop++) {
-    const TValue *slot = lookup_remember(t, key, aux);
+/* Stores into such a field. NULL, or a metamethod, as of meta_prepare_set. */
+static NOINLINE TValue *set_field_by_chain(lua_State *L, const TValue *o, const TValue *key,
+                                           const TValue *value, Instruction *aux) {
+  for (int loop = 0; loop < MAX_TABLE_CHAIN && is_table(o); loop++) {
+    Table *t = as_table(o);
+    const TValue *slot = lookup_remember(t, as_string(key), aux);
     const TValue *handler = is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
-    if (likely(handler == NULL)) {
-      TValue k;
-      set_object(&k, key, TAG_SHORT_STRING);
-      if (slot == &table_absent) gc_make_room(L, table_growth(t));
-      table_finish_set(L, t, &k, slot, value);
-      return true;
-    }
-    if (!is_table(handler)) return false;
-    t = as_table(handler);
+    if (handler == NULL || !is_table(handler)) return meta_set_at(L, o, key, slot, value);
+    o = handler;
   }
-  return false;
+  return meta_prepare_set(L, o, key, value);
 }
 
-/* Stores where a lookup of the key ended, in a slot that holds nil or is absent; or by a chain
- * as above. False: a metamethod. */
-static NOINLINE bool store_new(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
-  for (int loop = 0; loop < MAX_STORE_CHAIN; loop++) {
-    const TValue *handler = is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
-    if (likely(handler == NULL)) {
-      if (slot == &table_absent) gc_make_room(L, table_growth(t));
-      table_finish_set(L, t, key, slot, value);
-      return true;
+/* The same, at once as above, and where the field is there, but nil. */
+static NOINLINE TValue *set_field(lua_State *L, const TValue *o, const TValue *key,
+                                  const TValue *value, Instruction *aux) {
+  const String *name = as_string(key);
+  uint32_t place = AUX_SLOT(*aux);
+  for (int loop = 0; loop < MAX_AT_HAND && is_table(o); loop++) {
+    Table *t = as_table(o);
+    if (!table_lacks(t, name)) {
+      Node *node = &t->node[place & t->node_mask];
+      if (node->key.p != (const void *)name || node->key_tag != TAG_SHORT_STRING) break;
+      if (node->tag == TAG_NIL && t->metatable != NULL) break;
+      t->flags = 0;
+      value_copy(node_value(node), value);
+      gc_barrier_table(L, t, node, value);
+      return NULL;
     }
-    if (!is_table(handler)) return false;
-    t = as_table(handler);
-    slot = table_get(t, key);
+    if (t->metatable == NULL) break;
+    const TValue *handler = table_metamethod_in_place(L->domain, t->metatable, META_NEWINDEX);
+    if (handler == NULL) break;
+    if (is_function(handler)) return meta_push_call3(L, handler, o, key, value);
+    o = handler;
   }
-  return false;
+  return set_field_by_chain(L, o, key, value, aux);
 }
 
-static NOINLINE bool store_int(lua_State *L, Table *t, int64_t key, const TValue *value) {
-  const TValue *slot = table_get_int(t, key);
+static NOINLINE TValue *set_int_key(lua_State *L, const TValue *o, int64_t key,
+                                    const TValue *value) {
   TValue k;
   set_int(&k, key);
-  return store_new(L, t, &k, slot, value);
+  if (!is_table(o)) return meta_prepare_set(L, o, &k, value);
+  return meta_set_at(L, o, &k, table_get_int(as_table(o), key), value);
 }
 
 ALWAYS_INLINE bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
@@ -361,37 +398,16 @@ ALWAYS_INLINE TValue *frame_result_slot(CallInfo *ci) {
   return ci->func - (ci->u.lua.nextra + frame_closure(ci)->p->nparams + 1);
 }
 
-/* Completes the instruction that waited for a metamethod; its result is on
- * top. Answers the pc to go on from. */
-static const Instruction *finish_op(lua_State *L, CallInfo *ci, TValue **call) {
-  const Instruction *pc = ci->u.lua.pc;
-  Instruction i = pc[-1];
-  TValue *base = ci->func + 1;
-  OpCode op = op_base(i);
-  *call = NULL;
-  ci->status &= ~(uint32_t)CALL_META;
-  switch (op) {
-    case OP_EQ: case OP_LT: case OP_LE: case OP_LTI: case OP_LEI: case OP_GTI: case OP_GEI: {
-      bool holds = is_falsy(L->top - 1) == ((ci->status & CALL_NEGATE) != 0);
-      ci->status &= ~(uint32_t)CALL_NEGATE;
-      L->top--;
-      return holds == (INS_C(i) != 0) ? pc + 1 + INS_sJ(*pc) : pc + 1;
-    }
-    case OP_CONCAT: {
-      TValue *result = L->top - 1, *ra = base + INS_A(i);
-      int left = (int)(result - 1 - ra); /* operands below the two that were joined */
-      value_copy(result - 2, result);
-      L->top = result - 1;
-      if (left > 1) *call = meta_prepare_concat(L, left);
-      if (*call == NULL) value_copy(ci->func + 1 + INS_A(i), L->top - 1);
-      return pc;
-    }
-    case OP_CLOSE: case OP_RETURN:
-      return pc - 1; /* again, for what is still to be closed */
-    default:
-      if (op_info[op].sets & OPERAND_RA) value_copy(base + INS_A(i), --L->top);
-      return op_info[op].flags & OPFLAG_X ? pc + 1 : pc;
-  }
+/* A CONCAT that waited for a metamethod joins what is left; the next metamethod, if that
+ * needs one. */
+static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) {
+  ptrdiff_t off = stack_save(L, ra);
+  int left = (int)(result - 1 - ra); /* operands below the two that were joined */
+  value_copy(result - 2, result);
+  L->top = result - 1;
+  TValue *call = left > 1 ? meta_prepare_concat(L, left) : NULL;
+  if (call == NULL) value_copy(stack_restore(L, off), L->top - 1);
+  return call;
 }
 
 /* The frame of a pcall or xpcall that runs in the loop. Their nesting is bounded
@@ -445,7 +461,10 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define SAVE do { own->u.lua.pc = pc; L->top = own->top; } while (0)
 #define RELOAD (own = L->ci, base = own->func + 1, dispatch = L->dispatch)
 /* Calls the metamethod that `expr` prepared, if any. */
-#define WITH_META(expr) do { SAVE; func = (expr); RELOAD; if (func != NULL) { nresults = 1; goto call_meta; } } while (0)
+#define WITH_META(expr) do { SAVE; func = (expr); if (func != NULL) { nresults = 1; goto call_meta; } RELOAD; } while (0)
+/* The same for a store, which may make a table larger. */
+#define STORE_WITH_META(expr) \
+  do { SAVE; func = (expr); if (func != NULL) { nresults = 0; goto call_meta; } RELOAD; GC_CHECK; } while (0)
 #ifdef SAROS_STRESS
 #define GC_IS_DUE true
 #else
@@ -575,6 +594,11 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define COPY_FROM_NODE(to, node, tags) \
   do { TValue *target = (to); target->v = (node)->v; target->tag = (uint8_t)(tags); } while (0)
 
+/* Does the caller of this frame wait for it inside an instruction, and for one value at most? */
+ALWAYS_INLINE bool is_metamethod(const CallInfo *frame) {
+  return (frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG | CALL_TOCLOSE)) == CALL_SPECIAL && is_lua_frame(frame->prev);
+}
+
 /* Of the instruction that comes next: L->top says where the values end that it takes, or the
  * frame is not set up yet. */
 ALWAYS_INLINE bool takes_open_values(Instruction i) {
@@ -656,10 +680,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       const Node *node = CACHED_NODE(t); \
       uint32_t tags = node_tags(node); \
       if (likely(node_tags_hold(node, tags, key))) { COPY_FROM_NODE(RA, node, tags); pc++; NEXT; } \
-      const TValue *slot = field_miss(L, t, key, (Instruction *)pc); \
-      if (likely(slot != NULL)) { value_copy(RA, slot); pc++; NEXT; } \
+      if (t->metatable == NULL && table_lacks(t, key)) { RA->tag = TAG_NIL; pc++; NEXT; } \
     } \
-    WITH_META(meta_prepare_get(L, o, &k[NEXT_KEY], RA)); \
+    WITH_META(get_field(L, o, &k[NEXT_KEY], RA, (Instruction *)pc)); \
     pc++; \
     NEXT; \
   }
@@ -671,6 +694,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       Table *t = as_table(o);
       const TValue *slot = likely(is_int(key)) ? table_get_int(t, key->v.i) : table_get(t, key);
       if (likely(!is_nil(slot)) || t->metatable == NULL) { value_copy(RA, slot); NEXT; }
+      WITH_META(meta_get_absent(L, o, key, RA));
+      NEXT;
     }
     WITH_META(meta_prepare_get(L, o, key, RA));
     NEXT;
@@ -711,12 +736,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (!is_table(o)) lookup_remember(holder, key, (Instruction *)pc);
     }
     value_copy(ra + 1, o);
-    if (likely(is_table(o))) {
-      const TValue *slot = field_miss(L, as_table(o), key, (Instruction *)pc);
-      if (likely(slot != NULL)) { value_copy(ra, slot); pc++; NEXT; }
-    }
     o = ra + 1;
-    WITH_META(meta_prepare_get(L, o, &k[NEXT_KEY], RA));
+    WITH_META((holder != NULL ? get_field_by_chain : get_field)(L, o, &k[NEXT_KEY], RA, (Instruction *)pc));
     pc++;
     NEXT;
   }
@@ -744,13 +765,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         pc++; \
         NEXT; \
       } \
-      SAVE; \
-      if (likely(store_field(L, t, key, v, (Instruction *)pc))) { GC_CHECK; pc++; NEXT; } \
     } \
-    SAVE; \
-    func = meta_prepare_set(L, o, &k[NEXT_KEY], v); \
-    RELOAD; \
-    if (func != NULL) { nresults = 0; goto call_meta; } \
+    STORE_WITH_META(set_field(L, o, &k[NEXT_KEY], v, (Instruction *)pc)); \
     pc++; \
     NEXT; \
   }
@@ -781,13 +797,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
           NEXT; \
         } \
       } \
-      SAVE; \
-      if (likely(store_new(L, t, key, slot, v))) { GC_CHECK; NEXT; } \
+      STORE_WITH_META(meta_set_at(L, o, key, slot, v)); \
+      NEXT; \
     } \
-    SAVE; \
-    func = meta_prepare_set(L, o, key, v); \
-    RELOAD; \
-    if (func != NULL) { nresults = 0; goto call_meta; } \
+    STORE_WITH_META(meta_prepare_set(L, o, key, v)); \
     NEXT; \
   }
   CASE(SETTABLE): SET_TABLE(RC)
@@ -806,15 +819,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
           NEXT; \
         } \
       } \
-      SAVE; \
-      if (likely(store_int(L, t, index, v))) { GC_CHECK; NEXT; } \
     } \
-    TValue key; \
-    set_int(&key, index); \
-    SAVE; \
-    func = meta_prepare_set(L, o, &key, v); \
-    RELOAD; \
-    if (func != NULL) { nresults = 0; goto call_meta; } \
+    STORE_WITH_META(set_int_key(L, o, index, v)); \
     NEXT; \
   }
   CASE(SETI): SET_INT(RC)
@@ -1131,7 +1137,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto call_value;
 
   call_meta: /* func: a metamethod above the frame; the instruction waits for it */
-    L->ci->status |= CALL_META;
+    if (likely(is_lua_closure(func))) ENTER_LUA(func, CALL_SPECIAL);
     extra = CALL_SPECIAL;
     goto call_value;
 
@@ -1186,7 +1192,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   c_done: {
     CallInfo *frame = L->ci;
     first = L->top - n;
-    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 || L->hook_mask != 0)) goto frame_done;
+    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 || L->hook_mask != 0)) {
+      if (L->hook_mask != 0 || !is_metamethod(frame)) goto frame_done;
+      if (n == 0) set_nil(first);
+      goto metamethod_done;
+    }
     L->ci = frame->prev;
     if (likely(n == 1 && frame->nresults == 1)) {
       value_copy(frame->func, first);
@@ -1242,7 +1252,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (unlikely(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))) {
       first = RA;
       n = 0;
-      goto return_values;
+      if (!is_metamethod(frame)) goto return_values;
+      set_nil(first);
+      goto metamethod_done;
     }
     TValue *res = frame->func;
     int wanted = frame->nresults;
@@ -1257,6 +1269,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (unlikely(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))) {
       first = RA;
       n = 1;
+      if (is_metamethod(frame)) goto metamethod_done;
       goto return_values;
     }
     int wanted = frame->nresults;
@@ -1299,6 +1312,39 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto return_values;
   }
 
+  metamethod_done: /* that of the frame L->ci, with the value at first */
+    own = L->ci->prev;
+    L->ci = own;
+  resume_instruction: /* the frame own goes on in its instruction, which waited for that value, or for none */
+    base = own->func + 1;
+    k = own->u.lua.k;
+    pc = own->u.lua.pc;
+    dispatch = L->dispatch;
+    switch ((OpFinish)op_finish[INS_OP(pc[-1])]) {
+      case FINISH_VALUE: value_copy(RA, first); NEXT;
+      case FINISH_VALUE_AUX: value_copy(RA, first); pc++; NEXT;
+      case FINISH_STORE: NEXT;
+      case FINISH_STORE_AUX: pc++; NEXT;
+      case FINISH_TEST: {
+        bool cond = !is_falsy(first);
+        if (unlikely(own->status & CALL_NEGATE)) {
+          own->status &= ~(uint32_t)CALL_NEGATE;
+          cond = !cond;
+        }
+        TEST_JUMP(cond);
+      }
+      case FINISH_CONCAT: { /* the operands are below the function that was called */
+        TValue *result = own->next->func;
+        value_copy(result, first);
+        func = finish_concat(L, RA, result);
+        RELOAD;
+        if (func == NULL) NEXT;
+        nresults = 1;
+        goto call_meta;
+      }
+      case FINISH_AGAIN: pc--; NEXT; /* for what is still to be closed */
+    }
+
   return_values: /* of the Lua frame L->ci: n values from first */
     ci = L->ci;
     if (unlikely(dispatch != normal && L->hook_mask != 0)) {
@@ -1340,19 +1386,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   resume_lua: /* the Lua frame L->ci goes on at its saved pc */
     RESUME_LUA(L->ci);
 
-  resume_meta: /* the Lua frame L->ci waits inside an instruction for the value on top */
-    ci = L->ci;
-    base = ci->func + 1;
-    k = ci->u.lua.k;
-    dispatch = L->dispatch;
-    pc = finish_op(L, ci, &func);
-    own = ci;
-    base = ci->func + 1;
-    if (func != NULL) {
-      nresults = 1;
-      goto call_meta;
-    }
-    NEXT;
+  resume_meta: /* the Lua frame L->ci waits inside an instruction for the value on top, if for any */
+    own = L->ci;
+    first = L->top - 1;
+    goto resume_instruction;
 
   resume_native: /* what the native frame L->ci called has returned; its values are on top */
     ci = L->ci;

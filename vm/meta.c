@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define MAX_META_CHAIN 2000 /* steps of __index / __newindex before a cycle is assumed */
+#define MAX_TABLES 100 /* of such a chain, before what looks for cycles goes on */
 
 const char *const type_names[] = {
 #define TYPE_NAME(type, text) [LUA_T##type] = text,
@@ -43,22 +44,7 @@ const char *type_name_of(lua_State *L, const TValue *o) {
   return type_name(tag_type(o->tag));
 }
 
-/* ---- pushing calls ------------------------------------------------------------ */
-
-static TValue *push_call(lua_State *L, const TValue *f, const TValue *a, const TValue *b) {
-  TValue *func = L->top;
-  value_copy(func, f);
-  value_copy(func + 1, a);
-  value_copy(func + 2, b);
-  L->top = func + 3;
-  return func;
-}
-
-static TValue *push_call3(lua_State *L, const TValue *f, const TValue *a, const TValue *b, const TValue *c) {
-  TValue *func = push_call(L, f, a, b);
-  value_copy(L->top++, c);
-  return func;
-}
+/* ---- calls from C ------------------------------------------------------------ */
 
 /* Calls what was prepared from C and copies its result to a slot. */
 static void call_prepared(lua_State *L, TValue *func, TValue *result) {
@@ -102,10 +88,29 @@ TValue *meta_prepare_get(lua_State *L, const TValue *o, const TValue *key, TValu
       set_nil(result);
       return NULL;
     }
-    if (is_function(handler)) return push_call(L, handler, o, key);
+    if (is_function(handler)) return meta_push_call(L, handler, o, key);
     o = handler;
   }
   error_run(L, "'__index' chain too long; possible loop");
+}
+
+TValue *meta_get_absent(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
+  for (int loop = 0; loop < MAX_TABLES; loop++) {
+    const TValue *handler = table_fast_metamethod(L->domain, as_table(o)->metatable, META_INDEX);
+    if (handler == NULL) {
+      set_nil(result);
+      return NULL;
+    }
+    if (likely(is_function(handler))) return meta_push_call(L, handler, o, key);
+    o = handler;
+    if (!is_table(o)) break;
+    const TValue *slot = table_get(as_table(o), key);
+    if (!is_nil(slot)) {
+      value_copy(result, slot);
+      return NULL;
+    }
+  }
+  return meta_prepare_get(L, o, key, result);
 }
 
 TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const TValue *value) {
@@ -118,10 +123,27 @@ TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const
       table_finish_set(L, as_table(o), key, slot, value);
       return NULL;
     }
-    if (is_function(handler)) return push_call3(L, handler, o, key, value);
+    if (is_function(handler)) return meta_push_call3(L, handler, o, key, value);
     o = handler;
   }
   error_run(L, "'__newindex' chain too long; possible loop");
+}
+
+TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TValue *slot, const TValue *value) {
+  for (int loop = 0; loop < MAX_TABLES; loop++) {
+    Table *t = as_table(o);
+    const TValue *handler = is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
+    if (handler == NULL) {
+      if (slot == &table_absent) gc_make_room(L, table_growth(t));
+      table_finish_set(L, t, key, slot, value);
+      return NULL;
+    }
+    if (is_function(handler)) return meta_push_call3(L, handler, o, key, value);
+    o = handler;
+    if (!is_table(o)) break;
+    slot = table_get(as_table(o), key);
+  }
+  return meta_prepare_set(L, o, key, value);
 }
 
 void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result) {
@@ -163,7 +185,7 @@ TValue *meta_prepare_arith(lua_State *L, int op, const TValue *a, const TValue *
   const TValue *handler = meta_of(L, a, e);
   if (is_nil(handler)) handler = meta_of(L, b, e);
   if (is_nil(handler)) arith_error(L, op, a, b);
-  return push_call(L, handler, a, b);
+  return meta_push_call(L, handler, a, b);
 }
 
 void vm_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result) {
@@ -186,7 +208,7 @@ TValue *meta_prepare_length(lua_State *L, const TValue *o, TValue *result) {
     handler = meta_of(L, o, META_LEN);
     if (is_nil(handler)) error_type(L, o, "get length of");
   }
-  return push_call(L, handler, o, o);
+  return meta_push_call(L, handler, o, o);
 }
 
 void vm_length(lua_State *L, const TValue *o, TValue *result) {
@@ -205,11 +227,11 @@ static const TValue *order_handler(lua_State *L, const TValue *a, const TValue *
  * with it: the frame is marked to take the opposite of the handler's answer. */
 static TValue *prepare_order(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
   const TValue *handler = order_handler(L, a, b, e);
-  if (!is_nil(handler)) return push_call(L, handler, a, b);
+  if (!is_nil(handler)) return meta_push_call(L, handler, a, b);
   if (e == META_LE) handler = order_handler(L, b, a, META_LT);
   if (is_nil(handler)) error_compare(L, a, b);
   L->ci->status |= CALL_NEGATE;
-  return push_call(L, handler, b, a);
+  return meta_push_call(L, handler, b, a);
 }
 
 TValue *meta_prepare_less(lua_State *L, const TValue *a, const TValue *b, bool *result) {
@@ -268,7 +290,7 @@ TValue *meta_prepare_equal(lua_State *L, const TValue *a, const TValue *b, bool 
   *result = raw_equal(a, b);
   if (*result) return NULL;
   const TValue *handler = equality_handler(L, a, b);
-  return handler == NULL ? NULL : push_call(L, handler, a, b);
+  return handler == NULL ? NULL : meta_push_call(L, handler, a, b);
 }
 
 bool vm_equal(lua_State *L, const TValue *a, const TValue *b) {
@@ -337,7 +359,7 @@ static TValue *prepare_concat_call(lua_State *L) {
   const TValue *handler = meta_of(L, a, META_CONCAT);
   if (is_nil(handler)) handler = meta_of(L, b, META_CONCAT);
   if (is_nil(handler)) error_concat(L, a, b);
-  return push_call(L, handler, a, b);
+  return meta_push_call(L, handler, a, b);
 }
 
 /* Of two strings of which one is empty, the other is the result. */
@@ -401,5 +423,5 @@ TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err) {
     value_copy(slot + 1, &error_value);
     L->top = slot + 2;
   }
-  return push_call(L, meta_of(L, slot, META_CLOSE), slot, &error_value); /* nil if it was taken away */
+  return meta_push_call(L, meta_of(L, slot, META_CLOSE), slot, &error_value); /* nil if it was taken away */
 }

@@ -20,6 +20,18 @@ const uint8_t op_walk[OP_COUNT] = {
 #undef OP
 };
 
+#define FINISH(op, flags, sets) \
+  ((op) == OP_CONCAT ? FINISH_CONCAT \
+   : (op) == OP_CLOSE || (op) == OP_RETURN ? FINISH_AGAIN \
+   : (flags) & T ? FINISH_TEST \
+   : (sets) & RA ? ((flags) & X ? FINISH_VALUE_AUX : FINISH_VALUE) \
+   : (flags) & X ? FINISH_STORE_AUX : FINISH_STORE)
+const uint8_t op_finish[OP_COUNT] = {
+#define OP(name, format, flags, uses, sets, text) FINISH(OP_##name, flags, sets),
+#include "opcodes.def"
+#undef OP
+};
+
 /* What a run's length is when it is open, or comes out negative. */
 static RegisterRun run(Instruction i, int first, int n, int top) {
   bool open = (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;

@@ -37,6 +37,18 @@ enum {
 };
 extern const uint8_t op_walk[OP_COUNT];
 
+/* How an instruction that waited for a metamethod goes on when that has returned. */
+typedef enum OpFinish {
+  FINISH_STORE,     /* it is done; there is no value */
+  FINISH_STORE_AUX, /* the same, of two words */
+  FINISH_VALUE,     /* the value goes into R[A] */
+  FINISH_VALUE_AUX, /* the same, of two words */
+  FINISH_TEST,      /* the value decides whether it jumps */
+  FINISH_CONCAT,    /* the value is joined to what is left */
+  FINISH_AGAIN      /* it runs again, for the next one */
+} OpFinish;
+extern const uint8_t op_finish[OP_COUNT];
+
 /* Registers that follow each other. */
 typedef struct RegisterRun {
   int first, n;
