@@ -709,7 +709,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     }
     TValue key;
     set_int(&key, ARG_C);
-    WITH_META(meta_prepare_get(L, o, &key, RA));
+    WITH_META((is_table(o) ? meta_get_absent : meta_prepare_get)(L, o, &key, RA));
     NEXT;
   }
   CASE(SELF): {

@@ -94,14 +94,14 @@ TValue *meta_prepare_get(lua_State *L, const TValue *o, const TValue *key, TValu
   error_run(L, "'__index' chain too long; possible loop");
 }
 
-TValue *meta_get_absent(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
+static NOINLINE TValue *get_by_chain(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
   for (int loop = 0; loop < MAX_TABLES; loop++) {
     const TValue *handler = table_fast_metamethod(L->domain, as_table(o)->metatable, META_INDEX);
     if (handler == NULL) {
       set_nil(result);
       return NULL;
     }
-    if (likely(is_function(handler))) return meta_push_call(L, handler, o, key);
+    if (is_function(handler)) return meta_push_call(L, handler, o, key);
     o = handler;
     if (!is_table(o)) break;
     const TValue *slot = table_get(as_table(o), key);
@@ -111,6 +111,23 @@ TValue *meta_get_absent(lua_State *L, const TValue *o, const TValue *key, TValue
     }
   }
   return meta_prepare_get(L, o, key, result);
+}
+
+/* (What is most frequent calls nothing, and so saves no registers.) */
+TValue *meta_get_absent(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
+  const Table *mt = as_table(o)->metatable;
+  const TValue *handler = mt != NULL ? table_metamethod_in_place(L->domain, mt, META_INDEX) : NULL;
+  if (handler == NULL) return get_by_chain(L, o, key, result);
+  if (is_function(handler)) return meta_push_call(L, handler, o, key);
+  if (is_table(handler) && is_int(key)) {
+    const Table *t = as_table(handler);
+    uint64_t index = (uint64_t)key->v.i - 1;
+    if (index < t->array_size && !is_nil(&t->array[index])) {
+      value_copy(result, &t->array[index]);
+      return NULL;
+    }
+  }
+  return meta_prepare_get(L, handler, key, result);
 }
 
 TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const TValue *value) {
@@ -129,10 +146,12 @@ TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const
   error_run(L, "'__newindex' chain too long; possible loop");
 }
 
-TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TValue *slot, const TValue *value) {
+static NOINLINE TValue *set_by_chain(lua_State *L, const TValue *o, const TValue *key, const TValue *slot,
+                                     const TValue *value) {
   for (int loop = 0; loop < MAX_TABLES; loop++) {
     Table *t = as_table(o);
-    const TValue *handler = is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
+    const TValue *handler =
+        is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
     if (handler == NULL) {
       if (slot == &table_absent) gc_make_room(L, table_growth(t));
       table_finish_set(L, t, key, slot, value);
@@ -144,6 +163,25 @@ TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TVal
     slot = table_get(as_table(o), key);
   }
   return meta_prepare_set(L, o, key, value);
+}
+
+TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TValue *slot, const TValue *value) {
+  const Table *mt = as_table(o)->metatable;
+  if (mt != NULL && is_nil(slot)) {
+    const TValue *handler = table_metamethod_in_place(L->domain, mt, META_NEWINDEX);
+    if (handler != NULL && is_function(handler)) return meta_push_call3(L, handler, o, key, value);
+    if (handler != NULL && is_table(handler)) {
+      Table *t = as_table(handler);
+      o = handler;
+      slot = is_int(key) ? table_get_int(t, key->v.i) : table_get(t, key);
+      if (!is_nil(slot)) {
+        value_copy((TValue *)slot, value);
+        gc_barrier_table(L, t, slot, value);
+        return NULL;
+      }
+    }
+  }
+  return set_by_chain(L, o, key, slot, value);
 }
 
 void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result) {
