@@ -328,9 +328,20 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
 }
 
 /* A number that is an integer or equal to one, for a bit operation. */
-static NOINLINE bool integral(const TValue *o, int64_t *i) {
-  if (is_int(o)) *i = o->v.i;
-  return is_int(o) || (is_float(o) && number_float_to_int(o->v.n, i, FLOAT_EXACT));
+ALWAYS_INLINE bool integral(const TValue *o, int64_t *i) {
+  if (is_int(o)) {
+    *i = o->v.i;
+    return true;
+  }
+  if (!is_float(o) || !(o->v.n >= -0x1p63 && o->v.n < 0x1p63)) return false;
+  *i = (int64_t)o->v.n;
+  return (double)*i == o->v.n;
+}
+
+/* What number_shift_left does. */
+ALWAYS_INLINE int64_t shift_left(int64_t a, int64_t b) {
+  if (unlikely((uint64_t)b + 63 > 126)) return 0;
+  return (int64_t)(b >= 0 ? (uint64_t)a << b : (uint64_t)a >> -b);
 }
 
 /* Of a generic loop that wants more than the two values there are. */
@@ -494,7 +505,11 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
   }
 /* Floored division; a power of two needs none. The calls raise for 0. */
 #define INT_MOD(m, a, b) \
-  do { if (is_power_of_two(b)) m = (a) & ((b) - 1); else { SAVE; m = number_int_mod(L, a, b); } } while (0)
+  do { \
+    if (is_power_of_two(b)) m = (a) & ((b) - 1); \
+    else if (likely((b) > 0)) { m = (a) % (b); m += m >> 63 & (b); } \
+    else { SAVE; m = number_int_mod(L, a, b); } \
+  } while (0)
 #define INT_DIV(q, a, b) \
   do { if (is_power_of_two(b)) q = (a) >> __builtin_ctzll((uint64_t)(b)); else { SAVE; q = number_int_div(L, a, b); } } while (0)
 #define WRAP(op) set_int(RA, (int64_t)((uint64_t)x->v.i op (uint64_t)y->v.i))
@@ -867,8 +882,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   BITWISE_BOTH(BAND, a & b, LUA_OPBAND)
   BITWISE_BOTH(BOR, a | b, LUA_OPBOR)
   BITWISE_BOTH(BXOR, a ^ b, LUA_OPBXOR)
-  BITWISE_BOTH(SHL, number_shift_left(a, b), LUA_OPSHL)
-  BITWISE_BOTH(SHR, b == INT64_MIN ? 0 : number_shift_left(a, -b), LUA_OPSHR)
+  BITWISE_BOTH(SHL, shift_left(a, b), LUA_OPSHL)
+  BITWISE_BOTH(SHR, b == INT64_MIN ? 0 : shift_left(a, -b), LUA_OPSHR)
   CASE(UNM): {
     const TValue *x = RB;
     if (likely(is_int(x))) { set_int(RA, (int64_t)(0u - (uint64_t)x->v.i)); NEXT; }
