@@ -1748,6 +1748,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #undef OP
 
   op_hook: /* each instruction while hooks are on, or when something is asked of the domain or due */
+    if (L->hook_mask == LUA_MASKCOUNT && L->hook_count > 1 && op_base(pc[-1]) != OP_VARARGPREP &&
+        !vm_is_asked(L->domain) && !gc_is_wanted(L->domain)) {
+      L->hook_count--; /* as debug_trace_instruction does */
+      goto hooked_instruction;
+    }
     if (vm_is_asked(L->domain)) {
       TValue *top = L->top; /* the instruction may take what lies below it */
       SAVE;
@@ -1764,6 +1769,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       base = ci->func + 1;
     }
     dispatch = L->dispatch;
+  hooked_instruction:
     switch (op_base(pc[-1])) { /* hooks see single instructions, and these where they are looked at */
       case OP_CALL: goto call;
       case OP_RETURN0: first = RA; n = 0; goto return_values;
