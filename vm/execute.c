@@ -1285,6 +1285,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       first = RA;
       n = 1;
       if (is_metamethod(frame)) goto metamethod_done;
+      if ((frame->status & (CALL_SPECIAL | CALL_VARARG)) == 0 && frame->nresults == 1) { /* called from C */
+        value_copy(frame->func, first);
+        L->top = frame->func + 1;
+        L->ci = frame->prev;
+        return LUA_OK;
+      }
       goto return_values;
     }
     int wanted = frame->nresults;
