@@ -556,7 +556,6 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
     set_int(&imv, im); \
     SAVE; \
     func = flip ? prepare(L, &imv, x, &cond) : prepare(L, x, &imv, &cond); \
-    RELOAD; \
     if (func != NULL) { nresults = 1; goto call_meta; } \
     TEST_JUMP(cond); \
   }
@@ -946,10 +945,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (likely(x->tag == y->tag)) {
       if (is_collected(x) && x->tag != TAG_SHORT_STRING) {
         if (x->v.gc == y->v.gc) cond = true;
+        else if (is_table(x) && as_table(x)->metatable == NULL && as_table(y)->metatable == NULL) cond = false;
         else {
           SAVE;
           func = meta_prepare_equal(L, x, y, &cond);
-          RELOAD;
           if (func != NULL) { nresults = 1; goto call_meta; }
         }
       } else if (x->tag == TAG_FLOAT) cond = x->v.n == y->v.n;
@@ -965,7 +964,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     bool cond; \
     SAVE; \
     func = prepare(L, x, y, &cond); \
-    RELOAD; \
     if (func != NULL) { nresults = 1; goto call_meta; } \
     TEST_JUMP(cond); \
   } \
