@@ -451,7 +451,10 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define ARG_sC ((int)ARG_C - 128)
 #define ARG_Bx (((const uint16_t *)pc)[-1])
 #define ARG_sBx (((const int16_t *)pc)[-1])
-#define ARG_sJ INS_sJ(pc[-1])
+#define ARG_sJ JUMP_OFFSET(pc[-1])
+/* INS_sJ, in the width of a pointer. In a loop of few instructions nothing takes longer than to
+ * know the next pc, so each of the steps to it counts. */
+#define JUMP_OFFSET(jump) ((ptrdiff_t)(int32_t)(jump) >> 8)
 /* The halves of aux, where pc points to it. */
 #define NEXT_KEY (((const uint16_t *)pc)[0])
 #define NEXT_SLOT (((const uint16_t *)pc)[1])
@@ -485,8 +488,7 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define GC_CHECK GC_CHECK_BELOW(L->ci->top)
 #define SAFE_POINT do { dispatch = L->dispatch; trace_safe_point(L->domain); } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
-/* (INS_sJ, but in the width of a pointer: where the next instruction is must be known early.) */
-#define TAKE_JUMP do { pc += (ptrdiff_t)(int32_t)*pc >> 8; pc++; NEXT; } while (0)
+#define TAKE_JUMP do { pc += JUMP_OFFSET(*pc); pc++; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == ARG_C) TAKE_JUMP; pc++; NEXT; } while (0)
 
@@ -926,8 +928,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   /* ---- jumps and tests ---- */
   CASE(JMP): pc += ARG_sJ; NEXT;
   CASE(LOOP):
-    pc += ARG_sJ;
     SAFE_POINT;
+    pc += ARG_sJ;
     NEXT;
   CASE(CLOSE):
     SAVE;
@@ -1032,8 +1034,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         SAFE_POINT_IF(count % LOOP_CHECK == 0);
       }
     } else if (for_float_step(ra)) {
-      pc -= ARG_Bx;
       SAFE_POINT;
+      pc -= ARG_Bx;
     }
     NEXT;
   }
@@ -1659,7 +1661,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define FIRST_ADD FIRST_ARITH(ADD, +)
 #define FIRST_SUB FIRST_ARITH(SUB, -)
 #define FIRST_MUL FIRST_ARITH(MUL, *)
-#define FIRST_LOOP pc += ARG_sJ; SAFE_POINT; if (unlikely(dispatch != normal)) NEXT;
+#define FIRST_LOOP SAFE_POINT; pc += ARG_sJ; if (unlikely(dispatch != normal)) NEXT;
 #define FIRST_FORLOOP { \
     TValue *ra = RA; \
     uint64_t count = (uint64_t)ra[1].v.i; \
