@@ -83,60 +83,49 @@ void vm_dispatch_init(void) {
 
 #define MAX_TABLE_CHAIN 100 /* of __index or __newindex; meta.c goes on, or finds the loop */
 
-/* Field lookup that remembers where it found the key, in the aux word. */
-static const TValue *lookup_remember(Table *t, const String *key, Instruction *aux) {
-  const TValue *slot = table_get_str(t, key);
-  if (slot != &table_absent) {
-    size_t index = (size_t)((const Node *)slot - t->node);
-    if (index <= 0xffff) *aux = AUX_KEY(*aux) | (Instruction)index << 16;
+/* The node of a field; NULL: there is none. Remembers where it is, in the aux word: if that is its
+ * main position, by the hash, so that it is the same for tables of all sizes. */
+ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *aux) {
+  Node *n = &t->node[key->hash & t->node_mask];
+  if (likely(n->key.p == (const void *)key && n->key_tag == TAG_SHORT_STRING)) {
+    *aux = AUX_KEY(*aux) | key->hash << 16;
+    return n;
   }
-  return slot;
+  for (;;) {
+    if (n->next == 0) return NULL;
+    n += n->next;
+    if (n->key.p == (const void *)key && n->key_tag == TAG_SHORT_STRING) break;
+  }
+  size_t index = (size_t)(n - t->node);
+  if (index <= 0xffff) *aux = AUX_KEY(*aux) | (Instruction)index << 16;
+  return n;
 }
 
 /* Reads a field that is not where the instruction says, from a table or what its chain of
- * __index tables leads to. NULL, or a metamethod, as of meta_prepare_get. */
-static NOINLINE TValue *get_field_by_chain(lua_State *L, const TValue *o, const TValue *key,
-                                           TValue *result, Instruction *aux) {
-  for (int loop = 0; loop < MAX_TABLE_CHAIN && is_table(o); loop++) {
-    Table *t = as_table(o);
-    const TValue *slot = lookup_remember(t, as_string(key), aux);
-    if (!is_nil(slot)) {
-      value_copy(result, slot);
-      return NULL;
-    }
-    const TValue *handler = table_fast_metamethod(L->domain, t->metatable, META_INDEX);
-    if (handler == NULL || !is_table(handler)) return meta_get_absent(L, o, key, result);
-    o = handler;
-  }
-  return meta_prepare_get(L, o, key, result);
-}
-
-#define MAX_AT_HAND 16 /* tables of a chain */
-
-/* The same, at once while each table on the way either has the field where it was last found, or
- * certainly does not have it. (This calls nothing, so that no registers are saved.) */
+ * __index tables leads to. NULL, or a metamethod, as of meta_prepare_get. (What is frequent
+ * calls nothing, so that no registers are saved.) */
 static NOINLINE TValue *get_field(lua_State *L, const TValue *o, const TValue *key,
                                   TValue *result, Instruction *aux) {
   const String *name = as_string(key);
-  uint32_t place = AUX_SLOT(*aux);
-  for (int loop = 0; loop < MAX_AT_HAND && is_table(o); loop++) {
+  for (int loop = 0; loop < MAX_TABLE_CHAIN && is_table(o); loop++) {
     const Table *t = as_table(o);
     if (!table_lacks(t, name)) {
-      const Node *node = &t->node[place & t->node_mask];
-      if (!node_holds(node, name)) break;
-      value_copy(result, node_value(node));
-      return NULL;
+      const Node *node = find_field(t, name, aux);
+      if (node != NULL && node->tag != TAG_NIL) {
+        value_copy(result, node_value(node));
+        return NULL;
+      }
     }
     if (t->metatable == NULL) {
       set_nil(result);
       return NULL;
     }
     const TValue *handler = table_metamethod_in_place(L->domain, t->metatable, META_INDEX);
-    if (handler == NULL) break;
+    if (handler == NULL) return meta_get_absent(L, o, key, result);
     if (is_function(handler)) return meta_push_call(L, handler, o, key);
     o = handler;
   }
-  return get_field_by_chain(L, o, key, result, aux);
+  return meta_prepare_get(L, o, key, result);
 }
 
 /* What the chain of __index tables of t has for an integer that t itself does not have; NULL when
@@ -173,54 +162,53 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
-/* A method that the class does not have: where the tables that it inherits from may have it,
- * at the node where it was last found. NULL: elsewhere, or nowhere. */
-static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key, Instruction aux) {
-  for (int level = 0; level < 16 && class->metatable != NULL && table_lacks(class, key); level++) {
+/* A method that is not where it was last found in the class: there, or in what the class inherits
+ * from. NULL: elsewhere, or nowhere. */
+static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key, Instruction *aux) {
+  for (int level = 0; level < MAX_TABLE_CHAIN; level++) {
+    if (!table_lacks(class, key)) {
+      const Node *node = &class->node[AUX_SLOT(*aux) & class->node_mask];
+      if (likely(node_holds(node, key))) return node_value(node);
+      node = find_field(class, key, aux);
+      if (node != NULL && node->tag != TAG_NIL) return node_value(node);
+    }
+    if (class->metatable == NULL) return NULL;
     const TValue *next = class_of(d, class->metatable);
     if (next == NULL) return NULL;
     class = as_table(next);
   }
-  const Node *node = &class->node[AUX_SLOT(aux) & class->node_mask];
-  return node_holds(node, key) ? node_value(node) : NULL;
+  return NULL;
+}
+
+/* Stores where a lookup of a field ended, in a table that has no handler for it. */
+static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
+  if (slot == &table_absent) gc_make_room(L, table_growth(t));
+  table_finish_set(L, t, key, slot, value);
+  return NULL;
 }
 
 /* Stores into such a field. NULL, or a metamethod, as of meta_prepare_set. */
-static NOINLINE TValue *set_field_by_chain(lua_State *L, const TValue *o, const TValue *key,
-                                           const TValue *value, Instruction *aux) {
-  for (int loop = 0; loop < MAX_TABLE_CHAIN && is_table(o); loop++) {
-    Table *t = as_table(o);
-    const TValue *slot = lookup_remember(t, as_string(key), aux);
-    const TValue *handler = is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
-    if (handler == NULL || !is_table(handler)) return meta_set_at(L, o, key, slot, value);
-    o = handler;
-  }
-  return meta_prepare_set(L, o, key, value);
-}
-
-/* The same, at once as above, and where the field is there, but nil. */
 static NOINLINE TValue *set_field(lua_State *L, const TValue *o, const TValue *key,
                                   const TValue *value, Instruction *aux) {
   const String *name = as_string(key);
-  uint32_t place = AUX_SLOT(*aux);
-  for (int loop = 0; loop < MAX_AT_HAND && is_table(o); loop++) {
+  for (int loop = 0; loop < MAX_TABLE_CHAIN && is_table(o); loop++) {
     Table *t = as_table(o);
-    if (!table_lacks(t, name)) {
-      Node *node = &t->node[place & t->node_mask];
-      if (node->key.p != (const void *)name || node->key_tag != TAG_SHORT_STRING) break;
-      if (node->tag == TAG_NIL && t->metatable != NULL) break;
+    const Table *mt = t->metatable;
+    Node *node = table_lacks(t, name) ? NULL : find_field(t, name, aux);
+    if (node != NULL && (node->tag != TAG_NIL || mt == NULL || (mt->flags & 1u << META_NEWINDEX))) {
       t->flags = 0;
       value_copy(node_value(node), value);
       gc_barrier_table(L, t, node, value);
       return NULL;
     }
-    if (t->metatable == NULL) break;
-    const TValue *handler = table_metamethod_in_place(L->domain, t->metatable, META_NEWINDEX);
-    if (handler == NULL) break;
+    const TValue *slot = node != NULL ? node_value(node) : &table_absent;
+    if (mt == NULL || (mt->flags & 1u << META_NEWINDEX)) return store_field(L, t, key, slot, value);
+    const TValue *handler = table_metamethod_in_place(L->domain, mt, META_NEWINDEX);
+    if (handler == NULL) return meta_set_at(L, o, key, slot, value);
     if (is_function(handler)) return meta_push_call3(L, handler, o, key, value);
     o = handler;
   }
-  return set_field_by_chain(L, o, key, value, aux);
+  return meta_prepare_set(L, o, key, value);
 }
 
 static NOINLINE TValue *set_int_key(lua_State *L, const TValue *o, int64_t key,
@@ -742,18 +730,17 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         pc++;
         NEXT;
       }
-      const TValue *slot = inherited_method(L->domain, holder, key, *pc);
+      const TValue *slot = inherited_method(L->domain, holder, key, (Instruction *)pc);
       if (likely(slot != NULL)) {
         value_copy(ra + 1, o);
         value_copy(ra, slot);
         pc++;
         NEXT;
       }
-      if (!is_table(o)) lookup_remember(holder, key, (Instruction *)pc);
     }
     value_copy(ra + 1, o);
     o = ra + 1;
-    WITH_META((holder != NULL ? get_field_by_chain : get_field)(L, o, &k[NEXT_KEY], RA, (Instruction *)pc));
+    WITH_META(get_field(L, o, &k[NEXT_KEY], RA, (Instruction *)pc));
     pc++;
     NEXT;
   }

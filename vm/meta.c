@@ -166,13 +166,19 @@ static NOINLINE TValue *set_by_chain(lua_State *L, const TValue *o, const TValue
 }
 
 TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TValue *slot, const TValue *value) {
-  const Table *mt = as_table(o)->metatable;
-  if (mt != NULL && is_nil(slot)) {
+  Table *t = as_table(o);
+  const Table *mt = t->metatable;
+  if (mt == NULL || (mt->flags & 1u << META_NEWINDEX)) {
+    if (slot == &table_absent) gc_make_room(L, table_growth(t));
+    table_finish_set(L, t, key, slot, value);
+    return NULL;
+  }
+  if (is_nil(slot)) {
     const TValue *handler = table_metamethod_in_place(L->domain, mt, META_NEWINDEX);
     if (handler != NULL && is_function(handler)) return meta_push_call3(L, handler, o, key, value);
     if (handler != NULL && is_table(handler)) {
-      Table *t = as_table(handler);
       o = handler;
+      t = as_table(o);
       slot = is_int(key) ? table_get_int(t, key->v.i) : table_get(t, key);
       if (!is_nil(slot)) {
         value_copy((TValue *)slot, value);
