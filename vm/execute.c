@@ -1210,7 +1210,25 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT;
   }
 
-  CASE(TAILCALL): {
+  CASE(TAILCALL): { /* likewise, from a frame that has nothing to close and no extra arguments */
+    CallInfo *frame = own;
+    uint32_t b = ARG_B, i = 0;
+    func = RA;
+    if (unlikely(!is_lua_closure(func) || b == 0 || ARG_C || (frame->status & CALL_VARARG))) goto tail_call;
+    const Prototype *p = as_lua_closure(func)->p;
+    TValue *to = frame->func, *limit = to + 1 + p->max_stack;
+    if (stack_ends_before(L, limit)) goto tail_call;
+    do value_copy(to + i, func + i); while (++i < b);
+    for (; unlikely(i <= p->nparams); i++) set_nil(to + i);
+    L->top = to + i;
+    frame->top = limit;
+    frame->status |= CALL_TAIL;
+    frame->u.lua.k = k = p->k;
+    SAFE_POINT;
+    pc = p->code;
+    NEXT;
+  }
+  tail_call: {
     func = RA;
     if (ARG_B != 0) L->top = func + ARG_B;
     ci = L->ci;
@@ -1765,6 +1783,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   hooked_instruction:
     switch (op_base(pc[-1])) { /* hooks see single instructions, and these where they are looked at */
       case OP_CALL: goto call;
+      case OP_TAILCALL: goto tail_call;
       case OP_RETURN0: first = RA; n = 0; goto return_values;
       case OP_RETURN1: first = RA; n = 1; goto return_values;
       default: goto *normal[op_base(pc[-1])];
