@@ -1594,26 +1594,38 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define FIRST_LOADI set_int(RA, ARG_sBx);
 #define FIRST_LOADK value_copy(RA, &k[ARG_Bx]);
 #define FIRST_GETUPVAL value_copy(RA, CLOSURE_OF_FRAME->upvalues[ARG_B]->v);
-#define FIRST_FIELD(name, o_expr) { \
+/* Leaves in `source` where the value was, and in `loaded` where it is now. */
+#define LOAD_MOVE source = RB; loaded = RA; value_copy(RA, source);
+#define LOAD_GETUPVAL source = CLOSURE_OF_FRAME->upvalues[ARG_B]->v; loaded = RA; value_copy(RA, source);
+#define LOAD_FIELD(name, o_expr) { \
     const TValue *o = (o_expr); \
     IF_NOT(name, is_table(o)); \
     const Table *t = as_table(o); \
     const Node *node = CACHED_NODE(t); \
     uint32_t tags = node_tags(node); \
     IF_NOT(name, node_tags_hold(node, tags, as_string(&k[NEXT_KEY]))); \
+    source = node_value(node); \
+    loaded = RA; \
     COPY_FROM_NODE(RA, node, tags); \
     pc++; \
   }
-#define FIRST_GETTABUP FIRST_FIELD(GETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_B]->v)
-#define FIRST_GETFIELD FIRST_FIELD(GETFIELD, RB)
-#define FIRST_GETTABLE { \
-    const TValue *o = RB, *key = RC; \
+#define LOAD_GETTABUP LOAD_FIELD(GETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_B]->v)
+#define LOAD_GETFIELD LOAD_FIELD(GETFIELD, RB)
+#define LOAD_ITEM(o_expr, key_expr) { \
+    const TValue *o = (o_expr), *key = (key_expr); \
     IF_NOT(GETTABLE, is_table(o) && is_int(key)); \
     const Table *t = as_table(o); \
     uint64_t index = (uint64_t)key->v.i - 1; \
     IF_NOT(GETTABLE, index < t->array_size && !is_nil(&t->array[index])); \
-    value_copy(RA, &t->array[index]); \
+    source = &t->array[index]; \
+    loaded = RA; \
+    value_copy(RA, source); \
   }
+#define LOAD_GETTABLE LOAD_ITEM(RB, RC)
+#define ALONE(load) { const TValue *source, *loaded; load (void)source; (void)loaded; }
+#define FIRST_GETTABUP ALONE(LOAD_GETTABUP)
+#define FIRST_GETFIELD ALONE(LOAD_GETFIELD)
+#define FIRST_GETTABLE ALONE(LOAD_GETTABLE)
 #define FIRST_SELF { \
     const TValue *o = RB; \
     const String *key = as_string(&k[NEXT_KEY]); \
@@ -1648,13 +1660,14 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
 #define FIRST_SETTABLE FIRST_SET(SETTABLE, RC)
 #define FIRST_SETTABLEK FIRST_SET(SETTABLEK, KC)
-#define FIRST_ADDI { \
-    const TValue *x = RB; \
+#define ADDI_OF(b) { \
+    const TValue *x = (b); \
     IF_NOT(ADDI, is_int(x)); \
     set_int(RA, (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)ARG_sC)); \
   }
-#define FIRST_ARITH(name, op) { \
-    const TValue *x = RB, *y = RC; \
+#define FIRST_ADDI ADDI_OF(RB)
+#define ARITH_OF(name, op, b, c) { \
+    const TValue *x = (b), *y = (c); \
     if (is_float(x)) { \
       IF_NOT(name, is_float(y)); \
       set_float(RA, x->v.n op y->v.n); \
@@ -1663,9 +1676,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       WRAP(op); \
     } \
   }
-#define FIRST_ADD FIRST_ARITH(ADD, +)
-#define FIRST_SUB FIRST_ARITH(SUB, -)
-#define FIRST_MUL FIRST_ARITH(MUL, *)
+#define FIRST_ADD ARITH_OF(ADD, +, RB, RC)
+#define FIRST_SUB ARITH_OF(SUB, -, RB, RC)
 #define FIRST_LOOP SAFE_POINT; pc += ARG_sJ; if (unlikely(dispatch != normal)) NEXT;
 #define FIRST_FORLOOP { \
     TValue *ra = RA; \
@@ -1738,7 +1750,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define LAST_ADDI FIRST_ADDI NEXT;
 #define LAST_ADD FIRST_ADD NEXT;
 #define LAST_SUB FIRST_SUB NEXT;
-#define LAST_MUL FIRST_MUL NEXT;
 #define LAST_JMP goto CASE(JMP);
 #define LAST_FORLOOP FIRST_FORLOOP NEXT;
 #define LAST_TEST FIRST_TEST NEXT;
@@ -1797,7 +1808,65 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT; \
   }
 
+/* What was just loaded is taken from where it was: from its new place it would come later. */
+#define TAKEN(operand) \
+  ({ \
+    const TValue *taken = (operand); \
+    if (taken == loaded) { taken = source; __asm__("" : "+r"(taken)); } \
+    taken; \
+  })
+#define TAKING_GETFIELD { const TValue *operand = TAKEN(RB); LOAD_FIELD(GETFIELD, operand) }
+#define TAKING_GETTABLE { const TValue *table = TAKEN(RB), *item = TAKEN(RC); LOAD_ITEM(table, item) }
+#define TAKING_ADDI ADDI_OF(TAKEN(RB))
+#define TAKING_ADD ARITH_OF(ADD, +, TAKEN(RB), TAKEN(RC))
+#define TAKING_MUL ARITH_OF(MUL, *, TAKEN(RB), TAKEN(RC))
+#define LOAD_PAIR(name, next) { const TValue *source, *loaded; LOAD_##name THEN; TAKING_##next NEXT; }
+
+/* A number that is computed and stored. (Numbers need no barrier.) */
+#define TABLE_OF_SETFIELD RA
+#define TABLE_OF_SETTABUP CLOSURE_OF_FRAME->upvalues[ARG_A]->v
+#define STORE_RESULT(next, set, value) { \
+    const TValue *o = TABLE_OF_##next; \
+    IF_NOT(next, is_table(o) && RC == result); \
+    const Table *t = as_table(o); \
+    Node *node = CACHED_NODE(t); \
+    IF_NOT(next, node_holds(node, as_string(&k[NEXT_KEY]))); \
+    set(node_value(node), value); \
+    pc++; \
+  }
+#define STORE_PAIR_ADDI(next) { \
+    const TValue *x = RB, *result = RA; \
+    IF_NOT(ADDI, is_int(x)); \
+    int64_t value = (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)ARG_sC); \
+    set_int(RA, value); \
+    THEN; \
+    STORE_RESULT(next, set_int, value) \
+    NEXT; \
+  }
+#define STORE_PAIR_OF(name, next) { \
+    const TValue *x = RB, *y = RC, *result = RA; \
+    if (is_float(x)) { \
+      IF_NOT(name, is_float(y)); \
+      double value = x->v.n SIGN_##name y->v.n; \
+      set_float(RA, value); \
+      THEN; \
+      STORE_RESULT(next, set_float, value) \
+    } else { \
+      IF_NOT(name, is_int(x) && is_int(y)); \
+      int64_t value = (int64_t)((uint64_t)x->v.i SIGN_##name (uint64_t)y->v.i); \
+      set_int(RA, value); \
+      THEN; \
+      STORE_RESULT(next, set_int, value) \
+    } \
+    NEXT; \
+  }
+#define STORE_PAIR_ADD(next) STORE_PAIR_OF(ADD, next)
+#define STORE_PAIR_SUB(next) STORE_PAIR_OF(SUB, next)
+#define STORE_PAIR_MUL(next) STORE_PAIR_OF(MUL, next)
+
 #define OP(name, format, flags, uses, sets, text)
+#define FUSED_LOAD(base, next, format, flags, uses, sets) CASE(base##_##next): LOAD_PAIR(base, next)
+#define FUSED_STORE(base, next, format, flags, uses, sets) CASE(base##_##next): STORE_PAIR_##base(next)
 #define FUSED_ARITH(base, next, format, flags, uses, sets) CASE(base##_##next): ARITH_PAIR(base, next)
 #define FUSED(base, next, format, flags, uses, sets) CASE(base##_##next): FIRST_##base THEN; LAST_##next
 #include "opcodes.def"

@@ -55,6 +55,16 @@ local programs = {
   function(a, b) if a then if b then return a.x end return 2 end if b then return b:f() end end,
   function(a, b) local function set(v) a.y = v end set(b) if b then set(1) else set(2) end return a.y end,
   function(a, b) return (a + b) * b, (a - b) * a, a * b * a end,
+  function(a, b) local c = a * a c = c * c local d = b * b d = c - d return c, d end,
+  function(a, b) return a + b + b, b + (a + b), a - b + a, b - a * b, a + b + 2.5, a - b + 3, a * b + 1.5 end,
+  function(a, b) return a * b * 2.5, (a + 1000) * b, (a + 0.5) * 3.5, a * 2.5 + b, b + a * 2.5 end,
+  function(a, b) return a * 300 + 1.5, 2.5 * a * b, 3 * a * 2.5, (a + b) * 0.5 end,
+  function(a, b) local c, d, e = a + b, a * b, b - a d = e + d c = d * c e = c + 0.5 return c, d, e end,
+  function(a, b) global_table = a + b local c = global_table global_table = b + 1 return c, global_table end,
+  function(a, b) a.n = a * b b.n = a + b a.x = b - a b.x = 5 + 1 return a.n, b.n, a.x, b.x end,
+  function(a, b) local c, d = a + b, b a.n = d local e = b + 1 a.x = c return e, a.n, a.x end,
+  function(a, b) local t, u = a, b local v = t.next t = u.next return v.next.x, t.x end,
+  function(a, b) local i = a[1] return a[i], b[a[1]][i], a[b[1]] + b[1], a[1] * a[1], a.x * a.x + a.x end,
   function(a, b) return a[1][2], a[b], b[1] end,
   function(a, b) local t = {a, b} local i = 1 local f = t[i] return f(b) end,
   function(a, b) local f, g = a, b f(1) g("k") return f(g) end,
@@ -72,7 +82,7 @@ end
 
 local function observe(f, make_a, make_b, a_is_b)
   log = {}
-  up, up_table = 5, {x = 6, next = {x = 7}}
+  up, up_table, global_table = 5, {x = 6, next = {x = 7}}, {x = 8}
   local a = make_a()
   local result = describe(pcall(f, a, a_is_b and a or make_b()))
   return result .. " " .. table.concat(log, " ")
