@@ -326,6 +326,12 @@ ALWAYS_INLINE bool integral(const TValue *o, int64_t *i) {
   return (double)*i == o->v.n;
 }
 
+/* Not for all those that are. */
+ALWAYS_INLINE bool is_float_exactly(int64_t i) {
+  const uint64_t limit = UINT64_C(1) << 53;
+  return (uint64_t)i + limit <= 2 * limit;
+}
+
 /* What number_shift_left does. */
 ALWAYS_INLINE int64_t shift_left(int64_t a, int64_t b) {
   if (unlikely((uint64_t)b + 63 > 126)) return 0;
@@ -950,6 +956,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     const TValue *x = RA, *y = RB; \
     if (likely(is_int(x) && is_int(y))) TEST_JUMP(x->v.i op y->v.i); \
     if (likely(is_float(x) && is_float(y))) { BECOME(OP_##name##F); TEST_JUMP(x->v.n op y->v.n); } \
+    if (is_int(x) && is_float(y) && is_float_exactly(x->v.i)) TEST_JUMP((double)x->v.i op y->v.n); \
+    if (is_float(x) && is_int(y) && is_float_exactly(y->v.i)) TEST_JUMP(x->v.n op (double)y->v.i); \
     bool cond; \
     SAVE; \
     func = prepare(L, x, y, &cond); \
