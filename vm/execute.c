@@ -1003,10 +1003,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   /* ---- loops ---- */
   CASE(FORPREP): {
     TValue *ra = RA;
-    if (likely(is_int(ra) && is_int(ra + 1) && is_int(ra + 2) && ra[2].v.i == 1)) {
+    if (likely(is_int(ra) && is_int(ra + 1) && is_int(ra + 2) && (ra[2].v.i == 1 || ra[2].v.i == -1))) {
       int64_t start = ra[0].v.i, last = ra[1].v.i;
-      if (start > last) { pc += ARG_Bx + 1; NEXT; }
-      ra[1].v.i = (int64_t)((uint64_t)last - (uint64_t)start);
+      bool up = ra[2].v.i > 0;
+      if (up ? start > last : start < last) { pc += ARG_Bx + 1; NEXT; }
+      ra[1].v.i = (int64_t)(up ? (uint64_t)last - (uint64_t)start : (uint64_t)start - (uint64_t)last);
       set_int(ra + 3, start);
       SAFE_POINT;
       NEXT;
