@@ -1663,7 +1663,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     IF_NOT(name, is_table(o) && is_int(key)); \
     Table *t = as_table(o); \
     uint64_t index = (uint64_t)key->v.i - 1; \
-    IF_NOT(name, index < t->array_size && !is_nil(&t->array[index])); \
+    IF_NOT(name, index < t->array_size && (!is_nil(&t->array[index]) || t->metatable == NULL)); \
     value_copy(&t->array[index], v); \
     BARRIER(t, &t->array[index], v); \
   }
