@@ -435,6 +435,15 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 /* ---- the loop ------------------------------------------------------------------- */
 
+/* INS_sJ, in the width of a pointer. In a loop of few instructions nothing takes longer than to
+ * know the next pc, so each of the steps to it counts. (The compiler would shift first, and
+ * widen then.) */
+ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
+  ptrdiff_t wide = (int32_t)jump;
+  __asm__("" : "+r"(wide));
+  return wide >> 8;
+}
+
 /* Operands are read as bytes of the instruction word before pc: one load each,
  * instead of a copy, a shift and a mask of a register. */
 #define BYTE_BEFORE_PC(n) (((const uint8_t *)pc)[-(n)])
@@ -445,10 +454,7 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define ARG_sC ((int)ARG_C - 128)
 #define ARG_Bx (((const uint16_t *)pc)[-1])
 #define ARG_sBx (((const int16_t *)pc)[-1])
-#define ARG_sJ JUMP_OFFSET(pc[-1])
-/* INS_sJ, in the width of a pointer. In a loop of few instructions nothing takes longer than to
- * know the next pc, so each of the steps to it counts. */
-#define JUMP_OFFSET(jump) ((ptrdiff_t)(int32_t)(jump) >> 8)
+#define ARG_sJ jump_offset(pc[-1])
 /* The halves of aux, where pc points to it. */
 #define NEXT_KEY (((const uint16_t *)pc)[0])
 #define NEXT_SLOT (((const uint16_t *)pc)[1])
@@ -482,7 +488,7 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 #define GC_CHECK GC_CHECK_BELOW(L->ci->top)
 #define SAFE_POINT do { dispatch = L->dispatch; trace_safe_point(L->domain); } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
-#define TAKE_JUMP do { pc += JUMP_OFFSET(*pc); pc++; NEXT; } while (0)
+#define TAKE_JUMP do { pc += jump_offset(*pc); pc++; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == ARG_C) TAKE_JUMP; pc++; NEXT; } while (0)
 
