@@ -1837,11 +1837,20 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define TAKING_MUL ARITH_OF(MUL, *, TAKEN(RB), TAKEN(RC))
 #define LOAD_PAIR(name, next) { const TValue *source, *loaded; LOAD_##name THEN; TAKING_##next NEXT; }
 
-/* A number that is computed and stored. (Numbers need no barrier.) */
-#define TABLE_OF_SETFIELD RA
-#define TABLE_OF_SETTABUP CLOSURE_OF_FRAME->upvalues[ARG_A]->v
-#define STORE_RESULT(next, set, value) { \
-    const TValue *o = TABLE_OF_##next; \
+/* A number that is computed, and stored or returned. (Numbers need no barrier.) */
+#define STORE_SETFIELD(set, value) STORE_IN_TABLE(SETFIELD, RA, set, value)
+#define STORE_SETTABUP(set, value) STORE_IN_TABLE(SETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_A]->v, set, value)
+#define STORE_RETURN1(set, value) { \
+    CallInfo *frame = own; \
+    IF_NOT(RETURN1, !(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))); \
+    IF_NOT(RETURN1, frame->nresults == 1 && RA == result); \
+    set(frame->func, value); \
+    frame = frame->prev; \
+    L->ci = frame; \
+    RESUME_LUA(frame); \
+  }
+#define STORE_IN_TABLE(next, o_expr, set, value) { \
+    const TValue *o = (o_expr); \
     IF_NOT(next, is_table(o) && RC == result); \
     const Table *t = as_table(o); \
     Node *node = CACHED_NODE(t); \
@@ -1855,7 +1864,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     int64_t value = (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)ARG_sC); \
     set_int(RA, value); \
     THEN; \
-    STORE_RESULT(next, set_int, value) \
+    STORE_##next(set_int, value) \
     NEXT; \
   }
 #define STORE_PAIR_OF(name, next) { \
@@ -1865,13 +1874,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       double value = x->v.n SIGN_##name y->v.n; \
       set_float(RA, value); \
       THEN; \
-      STORE_RESULT(next, set_float, value) \
+      STORE_##next(set_float, value) \
     } else { \
       IF_NOT(name, is_int(x) && is_int(y)); \
       int64_t value = (int64_t)((uint64_t)x->v.i SIGN_##name (uint64_t)y->v.i); \
       set_int(RA, value); \
       THEN; \
-      STORE_RESULT(next, set_int, value) \
+      STORE_##next(set_int, value) \
     } \
     NEXT; \
   }

@@ -63,6 +63,8 @@ local programs = {
   function(a, b) global_table = a + b local c = global_table global_table = b + 1 return c, global_table end,
   function(a, b) a.n = a * b b.n = a + b a.x = b - a b.x = 5 + 1 return a.n, b.n, a.x, b.x end,
   function(a, b) local c, d = a + b, b a.n = d local e = b + 1 a.x = c return e, a.n, a.x end,
+  function(a, b) local function f(c, d) return c + d end local c = f(a, b) local d, e = f(b, a) f(a, a) return c, d, e, f(b, b) end,
+  function(a, b) local function f(c, d) return c, c + d end local function g(c) local _ = c + c return c end return f(a, b), g(a) end,
   function(a, b) local t, u = a, b local v = t.next t = u.next return v.next.x, t.x end,
   function(a, b) local i = a[1] return a[i], b[a[1]][i], a[b[1]] + b[1], a[1] * a[1], a.x * a.x + a.x end,
   function(a, b) return a[1][2], a[b], b[1] end,
