@@ -164,7 +164,8 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
 
 /* A method that is not where it was last found in the class: there, or in what the class inherits
  * from. NULL: elsewhere, or nowhere. */
-static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key, Instruction *aux) {
+static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key,
+                                               Instruction *aux) {
   for (int level = 0; level < MAX_TABLE_CHAIN; level++) {
     if (!table_lacks(class, key)) {
       const Node *node = &class->node[AUX_SLOT(*aux) & class->node_mask];
@@ -181,7 +182,8 @@ static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const St
 }
 
 /* Stores where a lookup of a field ended, in a table that has no handler for it. */
-static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
+static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TValue *slot,
+                           const TValue *value) {
   if (slot == &table_absent) gc_make_room(L, table_growth(t));
   table_finish_set(L, t, key, slot, value);
   return NULL;
@@ -475,7 +477,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define SAVE do { own->u.lua.pc = pc; L->top = own->top; } while (0)
 #define RELOAD (own = L->ci, base = own->func + 1, dispatch = L->dispatch)
 /* Calls the metamethod that `expr` prepared, if any. */
-#define WITH_META(expr) do { SAVE; func = (expr); if (func != NULL) { nresults = 1; goto call_meta; } RELOAD; } while (0)
+#define WITH_META(expr) \
+  do { SAVE; func = (expr); if (func != NULL) { nresults = 1; goto call_meta; } RELOAD; } while (0)
 /* The same for a store, which may make a table larger. */
 #define STORE_WITH_META(expr) \
   do { SAVE; func = (expr); if (func != NULL) { nresults = 0; goto call_meta; } RELOAD; GC_CHECK; } while (0)
@@ -612,7 +615,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 
 /* Does the caller of this frame wait for it inside an instruction, and for one value at most? */
 ALWAYS_INLINE bool is_metamethod(const CallInfo *frame) {
-  return (frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG | CALL_TOCLOSE)) == CALL_SPECIAL && is_lua_frame(frame->prev);
+  uint32_t status = frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG | CALL_TOCLOSE);
+  return status == CALL_SPECIAL && is_lua_frame(frame->prev);
 }
 
 /* Of the instruction that comes next: L->top says where the values end that it takes, or the
@@ -946,7 +950,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (likely(x->tag == y->tag)) {
       if (is_collected(x) && x->tag != TAG_SHORT_STRING) {
         if (x->v.gc == y->v.gc) cond = true;
-        else if (is_table(x) && as_table(x)->metatable == NULL && as_table(y)->metatable == NULL) cond = false;
+        else if (is_table(x) && as_table(x)->metatable == NULL && as_table(y)->metatable == NULL)
+          cond = false;
         else {
           SAVE;
           func = meta_prepare_equal(L, x, y, &cond);
@@ -1009,11 +1014,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   /* ---- loops ---- */
   CASE(FORPREP): {
     TValue *ra = RA;
-    if (likely(is_int(ra) && is_int(ra + 1) && is_int(ra + 2) && (ra[2].v.i == 1 || ra[2].v.i == -1))) {
+    if (likely(is_int(ra) && is_int(ra + 1) && is_int(ra + 2) &&
+               (ra[2].v.i == 1 || ra[2].v.i == -1))) {
       int64_t start = ra[0].v.i, last = ra[1].v.i;
       bool up = ra[2].v.i > 0;
       if (up ? start > last : start < last) { pc += ARG_Bx + 1; NEXT; }
-      ra[1].v.i = (int64_t)(up ? (uint64_t)last - (uint64_t)start : (uint64_t)start - (uint64_t)last);
+      ra[1].v.i = (int64_t)(up ? (uint64_t)last - (uint64_t)start
+                               : (uint64_t)start - (uint64_t)last);
       set_int(ra + 3, start);
       SAFE_POINT;
       NEXT;
@@ -1209,7 +1216,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   c_done: {
     CallInfo *frame = L->ci;
     first = L->top - n;
-    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 || L->hook_mask != 0)) {
+    if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 ||
+                 L->hook_mask != 0)) {
       if (L->hook_mask != 0 || !is_metamethod(frame)) goto frame_done;
       if (n == 0) set_nil(first);
       goto metamethod_done;
@@ -1229,7 +1237,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     CallInfo *frame = own;
     uint32_t b = ARG_B, i = 0;
     func = RA;
-    if (unlikely(!is_lua_closure(func) || b == 0 || ARG_C || (frame->status & CALL_VARARG))) goto tail_call;
+    if (unlikely(!is_lua_closure(func) || b == 0 || ARG_C || (frame->status & CALL_VARARG)))
+      goto tail_call;
     const Prototype *p = as_lua_closure(func)->p;
     TValue *to = frame->func, *limit = to + 1 + p->max_stack;
     if (stack_ends_before(L, limit)) goto tail_call;
@@ -1305,7 +1314,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       first = RA;
       n = 1;
       if (is_metamethod(frame)) goto metamethod_done;
-      if ((frame->status & (CALL_SPECIAL | CALL_VARARG)) == 0 && frame->nresults == 1) { /* called from C */
+      if ((frame->status & (CALL_SPECIAL | CALL_VARARG)) == 0 && frame->nresults == 1) { /* from C */
         value_copy(frame->func, first);
         L->top = frame->func + 1;
         L->ci = frame->prev;
@@ -1356,7 +1365,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   metamethod_done: /* that of the frame L->ci, with the value at first */
     own = L->ci->prev;
     L->ci = own;
-  resume_instruction: /* the frame own goes on in its instruction, which waited for that value, or for none */
+  resume_instruction: /* own goes on in its instruction, which waited for that value, or for none */
     base = own->func + 1;
     k = own->u.lua.k;
     pc = own->u.lua.pc;
@@ -1611,7 +1620,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define FIRST_GETUPVAL value_copy(RA, CLOSURE_OF_FRAME->upvalues[ARG_B]->v);
 /* Leaves in `source` where the value was, and in `loaded` where it is now. */
 #define LOAD_MOVE source = RB; loaded = RA; value_copy(RA, source);
-#define LOAD_GETUPVAL source = CLOSURE_OF_FRAME->upvalues[ARG_B]->v; loaded = RA; value_copy(RA, source);
+#define LOAD_GETUPVAL \
+  source = CLOSURE_OF_FRAME->upvalues[ARG_B]->v; loaded = RA; value_copy(RA, source);
 #define LOAD_FIELD(name, o_expr) { \
     const TValue *o = (o_expr); \
     IF_NOT(name, is_table(o)); \
@@ -1831,7 +1841,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     taken; \
   })
 #define TAKING_GETFIELD { const TValue *operand = TAKEN(RB); LOAD_FIELD(GETFIELD, operand) }
-#define TAKING_GETTABLE { const TValue *table = TAKEN(RB), *item = TAKEN(RC); LOAD_ITEM(table, item) }
+#define TAKING_GETTABLE { \
+    const TValue *table = TAKEN(RB), *item = TAKEN(RC); \
+    LOAD_ITEM(table, item) \
+  }
 #define TAKING_ADDI ADDI_OF(TAKEN(RB))
 #define TAKING_ADD ARITH_OF(ADD, +, TAKEN(RB), TAKEN(RC))
 #define TAKING_MUL ARITH_OF(MUL, *, TAKEN(RB), TAKEN(RC))
@@ -1839,7 +1852,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
 /* A number that is computed, and stored or returned. (Numbers need no barrier.) */
 #define STORE_SETFIELD(set, value) STORE_IN_TABLE(SETFIELD, RA, set, value)
-#define STORE_SETTABUP(set, value) STORE_IN_TABLE(SETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_A]->v, set, value)
+#define STORE_SETTABUP(set, value) \
+  STORE_IN_TABLE(SETTABUP, CLOSURE_OF_FRAME->upvalues[ARG_A]->v, set, value)
 #define STORE_RETURN1(set, value) { \
     CallInfo *frame = own; \
     IF_NOT(RETURN1, !(frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG))); \

@@ -72,7 +72,8 @@ ALWAYS_INLINE TValue *meta_push_call(lua_State *L, const TValue *f, const TValue
   L->top = func + 3;
   return func;
 }
-ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValue *a, const TValue *b, const TValue *c) {
+ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValue *a, const TValue *b,
+                                      const TValue *c) {
   TValue *func = meta_push_call(L, f, a, b);
   value_copy(L->top++, c);
   return func;
@@ -86,7 +87,8 @@ TValue *meta_prepare_set(lua_State *L, const TValue *t, const TValue *key, const
 /* The same for a table that a lookup has been done in already: it does not have the key; what
  * the lookup ended at was `slot`. */
 TValue *meta_get_absent(lua_State *L, const TValue *t, const TValue *key, TValue *result);
-TValue *meta_set_at(lua_State *L, const TValue *t, const TValue *key, const TValue *slot, const TValue *value);
+TValue *meta_set_at(lua_State *L, const TValue *t, const TValue *key, const TValue *slot,
+                    const TValue *value);
 TValue *meta_prepare_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result);
 TValue *meta_prepare_length(lua_State *L, const TValue *o, TValue *result);
 TValue *meta_prepare_less(lua_State *L, const TValue *a, const TValue *b, bool *result);

@@ -165,7 +165,8 @@ static NOINLINE TValue *set_by_chain(lua_State *L, const TValue *o, const TValue
   return meta_prepare_set(L, o, key, value);
 }
 
-TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TValue *slot, const TValue *value) {
+TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TValue *slot,
+                    const TValue *value) {
   Table *t = as_table(o);
   const Table *mt = t->metatable;
   if (mt == NULL || (mt->flags & 1u << META_NEWINDEX)) {
