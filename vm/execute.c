@@ -58,6 +58,7 @@
 #include "trace.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MAX_PCALLS 1000
 #define LOOP_CHECK 32 /* rounds of a loop that counts them from one safe point to the next; a power of two */
@@ -609,6 +610,15 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* Inline cache of a field: the node where the key was last found. */
 #define CACHED_NODE(t) (&(t)->node[NEXT_SLOT & (t)->node_mask])
 
+/* Sets the value of a node that has a short string as its key. Both tags are written, as they are
+ * read: a load that is wider than the store before it waits until that is in the cache. */
+#define STORE_IN_NODE(node, payload, value_tag) \
+  do { \
+    (node)->v = (payload); \
+    uint16_t tags = (uint16_t)((value_tag) | TAG_SHORT_STRING << 8); \
+    memcpy(&(node)->tag, &tags, sizeof tags); \
+  } while (0)
+
 /* Copies the value of a node whose tags were loaded for node_tags_hold. */
 #define COPY_FROM_NODE(to, node, tags) \
   do { TValue *target = (to); target->v = (node)->v; target->tag = (uint8_t)(tags); } while (0)
@@ -779,7 +789,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       Table *t = as_table(o); \
       Node *node = CACHED_NODE(t); \
       if (likely(node_holds(node, key))) { \
-        value_copy(node_value(node), v); \
+        STORE_IN_NODE(node, v->v, v->tag); \
         BARRIER(t, node, v); \
         pc++; \
         NEXT; \
@@ -1670,7 +1680,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     Table *t = as_table(o); \
     Node *node = CACHED_NODE(t); \
     IF_NOT(SETFIELD, node_holds(node, as_string(&k[NEXT_KEY]))); \
-    value_copy(node_value(node), v); \
+    STORE_IN_NODE(node, v->v, v->tag); \
     BARRIER(t, node, v); \
     pc++; \
   }
@@ -1869,7 +1879,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     const Table *t = as_table(o); \
     Node *node = CACHED_NODE(t); \
     IF_NOT(next, node_holds(node, as_string(&k[NEXT_KEY]))); \
-    set(node_value(node), value); \
+    TValue number; \
+    set(&number, value); \
+    STORE_IN_NODE(node, number.v, number.tag); \
     pc++; \
   }
 #define STORE_PAIR_ADDI(next) { \
