@@ -117,6 +117,7 @@ typedef struct GcWeakRange {
 typedef struct GcWeakRanges {
   GcWeakRange *items;
   size_t n, capacity;
+  size_t closed; /* the first so many have been looked through, and cannot be made longer */
 } GcWeakRanges;
 
 typedef struct GcWeakLists {

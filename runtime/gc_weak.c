@@ -122,11 +122,24 @@ static bool start_anew(GcWeakRanges *list, const Table *t, ScanKind kind) {
   return true;
 }
 
+static GcWeakRanges *list_of(GcWeakLists *lists, Weakness w) {
+  return w == WEAK_VALUES ? &lists->values : w == WEAK_KEYS ? &lists->ephemerons : &lists->all;
+}
+
+/* Neighbours, which are mostly met one after the other, are noted together. */
+static bool extends_last(GcWeakRanges *list, const GcWeakRange *r) {
+  if (list->n <= list->closed) return false;
+  GcWeakRange *last = &list->items[list->n - 1];
+  bool adjoins = last->table == r->table && last->node == r->node && last->to == r->from;
+  if (!adjoins || last->to - last->from >= PIECE) return false;
+  last->to = r->to;
+  return true;
+}
+
 static bool note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
-  GcWeakLists *lists = kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak;
-  if (w == WEAK_VALUES) return GC_TRY_PUSH(&lists->values, r);
-  if (w == WEAK_KEYS) return start_anew(&lists->ephemerons, r.table, kind) || GC_TRY_PUSH(&lists->ephemerons, r);
-  return GC_TRY_PUSH(&lists->all, r);
+  GcWeakRanges *list = list_of(kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak, w);
+  if (extends_last(list, &r)) return true;
+  return (w == WEAK_KEYS && start_anew(list, r.table, kind)) || GC_TRY_PUSH(list, r);
 }
 
 /* A table that has just been promoted black is not met by the major trace; one
@@ -294,7 +307,8 @@ static void scan_fresh_node(Domain *d, Weakness w, Table *t, uint32_t i) {
     scan_fresh_ephemeron(d, t, i);
   } else {
     if (w == WEAK_VALUES && (n->key_tag & TAG_COLLECTED)) visit(d, n->key.gc, SCAN_MINOR);
-    if (is_young_value(n->key_tag, n->key.gc) || is_young_value(n->tag, n->v.gc)) note_single(d, w, t, i, 1);
+    if (is_young_value(n->key_tag, n->key.gc) || is_young_value(n->tag, n->v.gc))
+      note_single(d, w, t, i, 1);
   }
 }
 
@@ -360,6 +374,7 @@ bool gc_settle_ephemerons_minor(Domain *d) {
     if (*settled == noted->n) return true;
     if (gc_piece_is_over(&d->gc)) return false;
     GcWeakRange r = noted->items[(*settled)++];
+    noted->closed = *settled;
     prefetch_range(noted, *settled);
     settle_ephemerons(d, &r);
   }
@@ -367,16 +382,18 @@ bool gc_settle_ephemerons_minor(Domain *d) {
 
 /* ---- clearing ------------------------------------------------------------------------- */
 
-static void clear_dead_values(Domain *d, const GcWeakRange *r, ScanKind kind) {
+/* Answers how many entries it looked at. */
+static uint32_t clear_dead_values(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t count;
   if (!r->node) {
     TValue *v = range_values(r, &count);
     for (TValue *end = v + count; v < end; v++)
       if (weak_dead(d, v->tag, v->v.gc, kind)) set_nil(v);
-    return;
+    return count;
   }
   for (Node *n = range_nodes(r, &count), *end = n + count; n < end; n++)
     if (n->tag == TAG_NIL || weak_dead(d, n->tag, n->v.gc, kind)) gc_clear_node(n);
+  return count;
 }
 
 static void clear_dead_keys(Domain *d, const GcWeakRange *r) {
@@ -388,18 +405,19 @@ static void clear_dead_keys(Domain *d, const GcWeakRange *r) {
 }
 
 /* Answers up to where it came. */
-static size_t clear_values(Domain *d, const GcWeakRanges *list, size_t from, size_t most, ScanKind kind) {
-  size_t to = list->n - from < most ? list->n : from + most;
+static size_t clear_values(Domain *d, GcWeakRanges *list, size_t from, size_t most, ScanKind kind) {
+  size_t to = list->n - from < most ? list->n : from + most, entries = 0;
   for (size_t i = from; i < to; i++) {
     prefetch_range(list, i);
-    clear_dead_values(d, &list->items[i], kind);
+    entries += clear_dead_values(d, &list->items[i], kind);
   }
-  d->gc.step_work += (to - from) * ENTRY_WORK;
+  d->gc.step_work += entries * ENTRY_WORK;
+  list->closed = to;
   return to;
 }
 
 void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done) {
-  const GcWeakLists *lists = &d->gc.minor_weak;
+  GcWeakLists *lists = &d->gc.minor_weak;
   done->values = clear_values(d, &lists->values, done->values, SIZE_MAX, SCAN_MINOR);
   done->all = clear_values(d, &lists->all, done->all, SIZE_MAX, SCAN_MINOR);
 }
@@ -425,6 +443,7 @@ void gc_clear_weak_keys_minor(Domain *d) {
 void gc_forget_weak_minor(Domain *d) {
   GcWeakLists *lists = &d->gc.minor_weak;
   lists->values.n = lists->ephemerons.n = lists->all.n = 0;
+  lists->values.closed = lists->ephemerons.closed = lists->all.closed = 0;
   d->gc.minor_ephemerons_settled = 0;
   gc_forget_awaited(d, SCAN_MINOR);
 }
@@ -509,6 +528,7 @@ void gc_forget_weak_major(Domain *d) {
   Gc *gc = &d->gc;
   GcWeakLeft *left = &gc->weak_left;
   gc->noted_weak.values.n = gc->noted_weak.ephemerons.n = gc->noted_weak.all.n = 0;
-  left->values.n = left->entries.n = left->values_done = left->entries_done = left->keys_done = 0;
+  left->values.n = left->values.closed = left->entries.n = 0;
+  left->values_done = left->entries_done = left->keys_done = 0;
   left->first_done = false;
 }
