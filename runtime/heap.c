@@ -424,9 +424,15 @@ static void *bump(Heap *h, size_t size) {
   return p;
 }
 
+/* Bytes to the next line, if no more than a sixteenth of the size. */
+ALWAYS_INLINE size_t pad_to_line(const char *p, size_t size) {
+  size_t pad = -(uintptr_t)p & (HEAP_LINE_SIZE - 1);
+  return pad <= size / 16 ? pad : 0;
+}
+
 /* Keeps the cursor aligned to 16 bytes (heap_alloc_aligned counts on it). */
 static void *bump_medium(Heap *h, size_t size) {
-  char *p = h->medium_cursor;
+  char *p = h->medium_cursor + pad_to_line(h->medium_cursor, size);
   size_t room = (size + 15) & ~(size_t)15;
   if (room > (size_t)(h->medium.end - p)) return NULL;
   h->medium_cursor = p + room;
@@ -483,6 +489,16 @@ void *heap_alloc_aligned(lua_State *L, size_t size) {
   void *p = heap_alloc(L, size);
   rt_assert(((uintptr_t)p & 15) == 0);
   return p;
+}
+
+void *heap_alloc_on_line(lua_State *L, size_t size) {
+  Heap *h = &L->domain->heap;
+  size_t pad = pad_to_line(h->cursor, size);
+  if (pad < (size_t)(h->limit - h->cursor)) {
+    h->cursor += pad;
+    h->asked_bytes -= pad; /* nobody asked for it */
+  }
+  return heap_alloc(L, size);
 }
 
 /* ---- outgrown parts ------------------------------------------------------------------------ */

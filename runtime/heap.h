@@ -167,6 +167,11 @@ void *heap_alloc_slow(lua_State *L, size_t size);
 
 /* The same for a multiple of 16 bytes' address. */
 void *heap_alloc_aligned(lua_State *L, size_t size);
+/* The same for an object of several lines (HEAP_LINED_LEAST), which begins on a line where
+ * that costs little: objects of one size that are allocated between others then leave holes that fit
+ * the next ones, rather than holes of a line less. */
+void *heap_alloc_on_line(lua_State *L, size_t size);
+#define HEAP_LINED_LEAST ((size_t)512)
 /* Allocates `size` bytes (multiple of 8) for an object; never collects; raises
  * LUA_ERRMEM.  The caller sets the header with object_init before anything else
  * can allocate, and every field that a trace reads before the next gc_check. */

@@ -267,7 +267,8 @@ static String *intern(lua_State *L, const char *bytes, size_t len) {
 
 String *string_new_long(lua_State *L, size_t len) {
   if (unlikely(len > MAX_STRING_LEN)) error_run(L, "memory allocation error: block too big");
-  String *s = heap_alloc(L, string_object_size(len));
+  size_t size = string_object_size(len);
+  String *s = size < HEAP_LINED_LEAST ? heap_alloc(L, size) : heap_alloc_on_line(L, size);
   object_init(L, (GCObject *)s, TYPE_LONG_STRING);
   s->extra = 0;
   s->short_len = 0;
