@@ -40,10 +40,12 @@
  * kept by size (Heap.outgrown) and taken for the next parts of that size, up to the next
  * minor collection.
  *
- * Huge pages are not asked for: the first touch of one clears 2 MiB at once, which
- * is a pause of 0.2 ms where the machine has the memory at hand and was one of 5 ms
- * on a virtual machine that had to get it from its host; the gain in speed was too
- * small to be seen.
+ * Huge pages. Beyond HUGE_FROM_BLOCKS the heap grows by two chunks at once, in one huge page where the
+ * system has one at hand: it costs 0.19 us for each 4 KiB, the same as small pages 1.4 us (both with
+ * the clearing; on a virtual machine), which was 40 % of the time of a program that fills 50 MB
+ * with records. Only the first touch is advised: what is given back later comes again as
+ * small pages, so that the system never fills up what is free with pages that nobody asked
+ * for. The price is a touch of 0.1 ms, and up to 2 MiB that are not used yet.
  *
  * Large allocations: heap_large.c.
  *
@@ -63,6 +65,7 @@
 #include "mappings.h"
 #include "stress.h"
 
+#define HUGE_FROM_BLOCKS (8 * HEAP_CHUNK_BLOCKS) /* of a heap: it grows by huge pages from then on */
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
 
@@ -79,14 +82,33 @@ static void add_chunk(Heap *h, Chunk *c) {
   h->nblocks += HEAP_CHUNK_BLOCKS - 1;
 }
 
-static Chunk *new_chunk(const Heap *h) {
+static Chunk *take_twin(Heap *h) {
+  Chunk *c = h->twin;
+  h->twin = NULL;
+  return c;
+}
+
+/* Two chunks in one huge page. */
+static Chunk *new_twins(Heap *h) {
+  Chunk *c = mapping_new_huge(2 * HEAP_CHUNK_SIZE);
+  if (c == NULL) return NULL;
+  h->twin = (Chunk *)((char *)c + HEAP_CHUNK_SIZE);
+  c->used = h->twin->used = true;
+  return c;
+}
+
+static Chunk *new_chunk(Heap *h) {
   size_t size;
   if (!heap_has_room(h, HEAP_CHUNK_SIZE)) return NULL;
+  if (h->twin != NULL) return take_twin(h);
   Chunk *c = mapping_take(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE, &size);
-  if (c == NULL) return mapping_new(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
-  memset(c, 0, sizeof *c); /* it was a chunk, an extent, a string */
-  c->used = true;
-  return c;
+  if (c != NULL) {
+    memset(c, 0, sizeof *c); /* it was a chunk, an extent, a string */
+    c->used = true;
+    return c;
+  }
+  if (h->nblocks >= HUGE_FROM_BLOCKS && (c = new_twins(h)) != NULL) return c;
+  return mapping_new(HEAP_CHUNK_SIZE, HEAP_CHUNK_SIZE);
 }
 
 /* At the end of the domain. */
@@ -712,6 +734,7 @@ void heap_close(Heap *h) {
   while (h->large_old.next != &h->large_old) heap_large_free(h, h->large_old.next);
   heap_large_release(h, SIZE_MAX);
   extent_close(h);
+  give_chunk(take_twin(h));
   give_chunk(h->spare); /* first: what is given last is taken first */
   h->spare = NULL;
   for (Chunk *c = h->chunks, *next; c != NULL; c = next) {

@@ -130,6 +130,7 @@ typedef struct Heap {
   uint32_t nblocks;           /* blocks of all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks;
+  Chunk *twin;                /* in the huge page of the chunk that was added last, for the next; or NULL */
   Chunk *spare;               /* mapped, never touched: for when there is no other (grow_heap); or NULL */
   struct Extent *extents;     /* heap_extent.c */
   size_t extent_bytes;        /* of all of them */

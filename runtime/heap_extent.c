@@ -9,7 +9,8 @@
  * free runs of an extent from above, so that most extents without a fit are passed by.
  *
  * Invariants
- *   - A granule in use is touched; one that is not touched is zero and has no memory.
+ *   - A granule in use is touched; one that is not touched is zero and has no memory. (Where
+ *     huge pages were asked for and there are none, some are held for touched that are not.)
  *   - Bits of `idle` are granules that were free at a walk of an earlier period and have not
  *     been taken since (heap_trim.c).
  *   - Heap.extent_idle is the number of bytes of free granules that are touched.
@@ -46,12 +47,15 @@ typedef struct Extent {
   uint32_t granules; /* all that it has, its first ones included */
   uint32_t free;    /* granules */
   uint32_t longest; /* no free run is longer */
+  uint32_t top;     /* no granule from here on is in use, up to the end */
   uint32_t trimmed; /* granules that the present walk is done with */
+  bool huge;        /* of huge pages: who touches a granule touches all of its page */
   uint8_t period;   /* Heap.idle_mark of the walk that noted `idle` */
   uint64_t used[WORDS], touched[WORDS], idle[WORDS];
 } Extent;
 
 #define FIRST ((uint32_t)((sizeof(Extent) + PAGE - 1) / PAGE * PAGE_GRANULES))
+_Static_assert(EXTENT_SIZE == MAPPING_HUGE_FROM, "the largest are of huge pages, the others are not");
 _Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 3, "several allocations fit an extent");
 
 /* ---- bits -------------------------------------------------------------------------- */
@@ -74,6 +78,15 @@ static uint32_t next_bit(const uint64_t *bits, uint32_t i, bool set) {
   return GRANULES;
 }
 
+/* The first granule from `i` on that is in use, or the end. */
+static uint32_t next_used(const Extent *e, uint32_t i) {
+  for (; i < e->top; i = (i / 64 + 1) * 64) {
+    uint64_t w = e->used[i / 64] >> (i % 64);
+    if (w != 0) return i + (uint32_t)__builtin_ctzll(w);
+  }
+  return e->granules;
+}
+
 /* One more than the last bit below `i` that is set; the first granules always are. */
 static uint32_t after_last_set(const uint64_t *bits, uint32_t i) {
   for (;;) {
@@ -91,11 +104,26 @@ static uint32_t granule_of(const void *p) { return (uint32_t)(((uintptr_t)p & (E
 static uint32_t granules_for(size_t size) { return (uint32_t)((size + GRANULE - 1) >> GRANULE_SHIFT); }
 static char *address_of(const Extent *e, uint32_t i) { return (char *)e + ((size_t)i << GRANULE_SHIFT); }
 
+#define HUGE_GRANULES ((uint32_t)(MAPPING_HUGE_PAGE / GRANULE))
+
+/* Before the run is taken: all of its huge pages come with it. */
+static void touch_huge(Heap *h, Extent *e, uint32_t i, uint32_t n) {
+  uint32_t from = i / HUGE_GRANULES * HUGE_GRANULES, to = (i + n + HUGE_GRANULES - 1) / HUGE_GRANULES * HUGE_GRANULES;
+  for (uint32_t word = from / 64; word < to / 64; word++) {
+    h->extent_idle += (size_t)__builtin_popcountll(~e->touched[word]) << GRANULE_SHIFT;
+    e->touched[word] = ~UINT64_C(0);
+  }
+}
+
+static bool is_touched(const Extent *e, uint32_t i) { return e->touched[i / 64] >> (i % 64) & 1; }
+
 static void take_run(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   uint32_t idle = 0;
+  if (e->huge && !(is_touched(e, i) && is_touched(e, i + n - 1))) touch_huge(h, e, i, n);
 #define TAKE(word, mask) \
   do { \
-    idle += (uint32_t)__builtin_popcountll(e->touched[word] & (mask)); \
+    uint64_t held_ = e->touched[word] & (mask); \
+    idle += held_ == (mask) ? n_ : held_ == 0 ? 0 : (uint32_t)__builtin_popcountll(held_); \
     e->used[word] |= (mask); \
     e->touched[word] |= (mask); \
     e->idle[word] &= ~(mask); \
@@ -103,6 +131,7 @@ static void take_run(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   FOR_WORDS(i, n, TAKE)
 #undef TAKE
   e->free -= n;
+  if (i + n > e->top) e->top = i + n;
   h->extent_idle -= (size_t)idle << GRANULE_SHIFT;
   ASAN_UNPOISON_MEMORY_REGION(address_of(e, i), (size_t)n << GRANULE_SHIFT);
 }
@@ -113,8 +142,9 @@ static void give_run(Heap *h, Extent *e, uint32_t i, uint32_t n) {
 #undef GIVE
   e->free += n;
   h->extent_idle += (size_t)n << GRANULE_SHIFT;
-  uint32_t run = next_bit(e->used, i, true) - after_last_set(e->used, i);
-  if (run > e->longest) e->longest = run;
+  uint32_t from = after_last_set(e->used, i), end = next_used(e, i);
+  if (end - from > e->longest) e->longest = end - from;
+  if (end == e->granules) e->top = from;
   ASAN_POISON_MEMORY_REGION(address_of(e, i), (size_t)n << GRANULE_SHIFT);
 }
 
@@ -122,7 +152,7 @@ static void give_run(Heap *h, Extent *e, uint32_t i, uint32_t n) {
 static uint32_t find_run(Extent *e, uint32_t n) {
   uint32_t longest = 0;
   for (uint32_t i = FIRST, end; (i = next_bit(e->used, i, false)) < GRANULES; i = end) {
-    end = next_bit(e->used, i, true);
+    end = next_used(e, i);
     if (end - i >= n) return i;
     if (end - i > longest) longest = end - i;
   }
@@ -146,8 +176,10 @@ static Extent *new_extent(Heap *h, uint32_t n) {
   Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
   bool reused = e != NULL; /* by whomever, for whatever */
   if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
+  if (!reused) mapping_prefer_huge(e, size);
   memset(e, 0, sizeof *e);
   e->granules = (uint32_t)(size >> GRANULE_SHIFT);
+  e->huge = !reused && size == EXTENT_SIZE;
 #define TAKE(word, mask) (e->used[word] |= (mask), e->touched[word] |= (mask))
   FOR_WORDS(0, FIRST, TAKE)
 #undef TAKE
@@ -158,6 +190,7 @@ static Extent *new_extent(Heap *h, uint32_t n) {
   if (reused) FOR_WORDS(FIRST, e->granules - FIRST, TOUCH)
 #undef TOUCH
   e->free = e->longest = e->granules - FIRST;
+  e->top = FIRST;
   if (reused) h->extent_idle += (size_t)e->free << GRANULE_SHIFT;
   h->extent_bytes += size;
   ASAN_POISON_MEMORY_REGION(address_of(e, FIRST), size - (size_t)FIRST * GRANULE);
@@ -190,7 +223,7 @@ bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
   Extent *e = extent_of(p);
   uint32_t i = granule_of(p), old = granules_for(old_size), n = granules_for(size);
   if (n > old) {
-    if (i + n > e->granules || next_bit(e->used, i + old, true) < i + n) return false;
+    if (i + n > e->granules || next_used(e, i + old) < i + n) return false;
     take_run(h, e, i + old, n - old);
   } else if (n < old) {
     give_run(h, e, i + n, old - n);
@@ -221,6 +254,8 @@ static uint64_t releasable(const Extent *e, uint32_t word, bool now) {
 
 static size_t release(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   size_t idle = 0;
+  if (e->huge) mapping_refuse_huge(e, EXTENT_SIZE);
+  e->huge = false;
   madvise(address_of(e, i), (size_t)n << GRANULE_SHIFT, MADV_DONTNEED);
 #define RELEASE(word, mask) \
   do { \

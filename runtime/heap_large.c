@@ -93,7 +93,9 @@ static LargeHeader *take_mapped(size_t size) {
 }
 
 static LargeHeader *new_mapped(size_t size) {
-  return set_up_mapped(mapping_new(mapping_of(size), PAGE_ALIGN), mapping_of(size), true);
+  void *mapping = mapping_new(mapping_of(size), PAGE_ALIGN);
+  if (mapping != NULL) mapping_prefer_huge(mapping, mapping_of(size));
+  return set_up_mapped(mapping, mapping_of(size), true);
 }
 
 /* A few wait for as long as the program may need them again. */
@@ -402,7 +404,9 @@ static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
 static void *remap(void *p, size_t old, size_t size) {
   if (old == size) return p;
   void *moved = mremap(p, old, size, MREMAP_MAYMOVE);
-  return moved != MAP_FAILED ? moved : NULL;
+  if (moved == MAP_FAILED) return NULL;
+  mapping_prefer_huge(moved, size);
+  return moved;
 }
 
 /* What is cut off, as far as it stays mapped, is made zero again. */

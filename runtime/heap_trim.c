@@ -125,8 +125,14 @@ void heap_trim_parts(Heap *h) {
       if (c->blocks[i].state == BLOCK_RECYCLABLE) release_parts(&c->blocks[i]);
 }
 
+static void unmap_twin(Heap *h) {
+  if (h->twin != NULL) mapping_unmap(h->twin, HEAP_CHUNK_SIZE);
+  h->twin = NULL;
+}
+
 bool heap_trim(Heap *h, size_t most) {
   bool all = most == SIZE_MAX;
+  if (all) unmap_twin(h);
   for (size_t done = 0; *h->trim_link != NULL; done += trim_chunk(h, all || is_impatient(h)))
     if (done >= most) return false;
   for (size_t done = 0; *h->trim_extent != NULL; done += extent_trim(h, all || has_many_extents(h)))

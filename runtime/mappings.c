@@ -113,11 +113,27 @@ static void *map_aligned(size_t size, size_t align) {
   return map_and_cut(size, align);
 }
 
+void mapping_prefer_huge(void *mapping, size_t size) {
+  if (size >= MAPPING_HUGE_FROM) madvise(mapping, size, MADV_HUGEPAGE);
+}
+
+void mapping_refuse_huge(void *mapping, size_t size) { madvise(mapping, size, MADV_NOHUGEPAGE); }
+
 void *mapping_new(size_t size, size_t align) {
   void *p = map_aligned(size, align);
   if (p != NULL || mapping_kept() == 0) return p;
   mapping_drop_all();
   return map_aligned(size, align);
+}
+
+/* Later touches are of small pages: the advice is taken back. */
+void *mapping_new_huge(size_t size) {
+  char *p = map_aligned(size, size);
+  if (p == NULL) return NULL;
+  madvise(p, size, MADV_HUGEPAGE);
+  *(volatile char *)p = 0;
+  madvise(p, size, MADV_NOHUGEPAGE);
+  return p;
 }
 
 static bool fits(const Kept *k, size_t least, size_t most, size_t align) {

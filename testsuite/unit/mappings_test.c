@@ -1,9 +1,11 @@
 /* testsuite/unit/mappings_test.c: mappings that are kept for their next use, and who gets them. */
 #include <pthread.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
@@ -31,6 +33,37 @@ static void fresh_ones_are_zero_and_aligned(void **state) {
   }
   for (int i = 0; i < 8; i++) mapping_unmap(p[i], CHUNK);
   assert_int_equal(mapping_kept(), 0);
+}
+
+/* The line "VmFlags" of the mapping that holds `p`, in /proc/self/smaps; false: not found. */
+static bool flags_of(const void *p, char *flags, size_t size) {
+  FILE *f = fopen("/proc/self/smaps", "r");
+  bool inside = false, found = false;
+  while (f != NULL && !found && fgets(flags, (int)size, f) != NULL) {
+    uintptr_t from, to;
+    if (sscanf(flags, "%" SCNxPTR "-%" SCNxPTR, &from, &to) == 2) inside = (uintptr_t)p >= from && (uintptr_t)p < to;
+    else found = inside && strncmp(flags, "VmFlags:", 8) == 0;
+  }
+  if (f != NULL) fclose(f);
+  return found;
+}
+
+/* What is given back of a huge page would be filled up by the system if the advice stayed. */
+static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
+  (void)state;
+  char flags[512];
+  char *p = mapping_new_huge(MAPPING_HUGE_PAGE);
+  assert_non_null(p);
+  assert_int_equal((uintptr_t)p % MAPPING_HUGE_PAGE, 0);
+  assert_int_equal(p[0] | p[MAPPING_HUGE_PAGE - 1], 0);
+  if (flags_of(p, flags, sizeof flags)) assert_null(strstr(flags, " hg"));
+  mapping_unmap(p, MAPPING_HUGE_PAGE);
+
+  p = mapping_new(MAPPING_HUGE_FROM, 1);
+  mapping_prefer_huge(p, MAPPING_HUGE_FROM);
+  mapping_refuse_huge(p, MAPPING_HUGE_FROM);
+  if (flags_of(p, flags, sizeof flags)) assert_null(strstr(flags, " hg"));
+  mapping_unmap(p, MAPPING_HUGE_FROM);
 }
 
 static void the_last_given_is_taken_first(void **state) {
@@ -155,7 +188,8 @@ static void threads_share_them(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_teardown(f, tear_down)
   const struct CMUnitTest tests[] = {
-    TEST(fresh_ones_are_zero_and_aligned), TEST(the_last_given_is_taken_first),
+    TEST(fresh_ones_are_zero_and_aligned),
+    TEST(huge_pages_are_preferred_for_the_first_touch_alone), TEST(the_last_given_is_taken_first),
     TEST(one_is_made_to_fit), TEST(only_what_fits_is_taken), TEST(what_is_kept_is_bounded),
     TEST(what_is_not_used_goes), TEST(threads_share_them),
   };
