@@ -55,7 +55,7 @@ typedef struct Extent {
 } Extent;
 
 #define FIRST ((uint32_t)((sizeof(Extent) + PAGE - 1) / PAGE * PAGE_GRANULES))
-_Static_assert(EXTENT_SIZE == MAPPING_HUGE_FROM, "the largest are of huge pages, the others are not");
+_Static_assert(EXTENT_SIZE >= MAPPING_HUGE_FROM, "the largest are of huge pages");
 _Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 3, "several allocations fit an extent");
 
 /* ---- bits -------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static Extent *new_extent(Heap *h, uint32_t n) {
   Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
   bool reused = e != NULL; /* by whomever, for whatever */
   if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
-  if (!reused) mapping_prefer_huge(e, size);
+  if (!reused && size == EXTENT_SIZE) mapping_prefer_huge(e, size);
   memset(e, 0, sizeof *e);
   e->granules = (uint32_t)(size >> GRANULE_SHIFT);
   e->huge = !reused && size == EXTENT_SIZE;

@@ -45,7 +45,7 @@ size_t mapping_kept(void);
  * where it is so large that they waste little (MAPPING_HUGE_FROM). Touching a byte of such a page then
  * touches all of it. */
 void mapping_prefer_huge(void *mapping, size_t size);
-#define MAPPING_HUGE_FROM ((size_t)8 << 20)
+#define MAPPING_HUGE_FROM ((size_t)4 << 20)
 #define MAPPING_HUGE_PAGE ((size_t)2 << 20)
 /* Takes that back before pages of it are given back: the system would fill up what is free of a huge page. */
 void mapping_refuse_huge(void *mapping, size_t size);
