@@ -55,7 +55,6 @@ typedef struct Extent {
 } Extent;
 
 #define FIRST ((uint32_t)((sizeof(Extent) + PAGE - 1) / PAGE * PAGE_GRANULES))
-_Static_assert(EXTENT_SIZE >= MAPPING_HUGE_FROM, "the largest are of huge pages");
 _Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 3, "several allocations fit an extent");
 
 /* ---- bits -------------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
  * done with them at once takes time in proportion to their size:
  *
  *   allocating  new memory is zero, which is nil: heap_part_is_zeroed tells the
- *               owner, who does not fill it. Pages are touched by use alone.
+ *               owner, who does not fill it. Pages are touched by use alone, and are those of
+ *               2 MiB where the system has them: what grows so large is mostly filled.
  *   growing     mremap: neither data nor cards are copied.
  *   freeing     returning pages costs the system some 0.1 us each, touching new ones 0.3 us or
  *               more. So a dead mapping joins Heap.dying, and waits there: a second where all of
@@ -38,7 +39,7 @@
 #ifdef SAROS_STRESS
 #define HUGE_FROM ((size_t)64 << 10)
 #else
-#define HUGE_FROM (EXTENT_MOST - ((size_t)32 << 10)) /* less header and cards */
+#define HUGE_FROM (EXTENT_MOST - ((size_t)64 << 10)) /* less header and cards: an array of 2^17 slots has one */
 #endif
 #define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
 #define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
@@ -93,9 +94,7 @@ static LargeHeader *take_mapped(size_t size) {
 }
 
 static LargeHeader *new_mapped(size_t size) {
-  void *mapping = mapping_new(mapping_of(size), PAGE_ALIGN);
-  if (mapping != NULL) mapping_prefer_huge(mapping, mapping_of(size));
-  return set_up_mapped(mapping, mapping_of(size), true);
+  return set_up_mapped(mapping_new_prefer_huge(mapping_of(size)), mapping_of(size), true);
 }
 
 /* A few wait for as long as the program may need them again. */
@@ -401,14 +400,6 @@ static LargeHeader *make_huge(Heap *h, LargeHeader *large, size_t size) {
   return moved;
 }
 
-static void *remap(void *p, size_t old, size_t size) {
-  if (old == size) return p;
-  void *moved = mremap(p, old, size, MREMAP_MAYMOVE);
-  if (moved == MAP_FAILED) return NULL;
-  mapping_prefer_huge(moved, size);
-  return moved;
-}
-
 /* What is cut off, as far as it stays mapped, is made zero again. */
 static void clear_rest(LargeHeader *large, size_t size) {
   size_t shown = sizeof(LargeHeader) + size, mapped = mapping_of(size), cards = card_count(size);
@@ -434,7 +425,7 @@ static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
   size_t old_cards = round_to_unit(card_count(large->size)), cards = round_to_unit(card_count(size));
   size_t mapped = mapping_of(size);
   if (size < large->size) clear_rest(large, size);
-  uint8_t *moved_cards = remap(large->cards, old_cards, cards);
+  uint8_t *moved_cards = mapping_resize(large->cards, old_cards, cards);
   if (moved_cards == NULL) return NULL;
   large->cards = moved_cards;
   if (size > large->size) {
@@ -442,9 +433,9 @@ static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
     if (moved != NULL) return moved;
     make_room(h, size - large->size);
   }
-  LargeHeader *moved = remap(large, large->mapped, mapped);
+  LargeHeader *moved = mapping_resize(large, large->mapped, mapped);
   if (moved == NULL) {
-    remap(moved_cards, cards, old_cards);
+    mapping_resize(moved_cards, cards, old_cards);
     return NULL;
   }
   moved->mapped = mapped;

@@ -113,9 +113,8 @@ static void *map_aligned(size_t size, size_t align) {
   return map_and_cut(size, align);
 }
 
-void mapping_prefer_huge(void *mapping, size_t size) {
-  if (size >= MAPPING_HUGE_FROM) madvise(mapping, size, MADV_HUGEPAGE);
-}
+/* Advice only: where the system has no such pages, small ones come. */
+void mapping_prefer_huge(void *mapping, size_t size) { madvise(mapping, size, MADV_HUGEPAGE); }
 
 void mapping_refuse_huge(void *mapping, size_t size) { madvise(mapping, size, MADV_NOHUGEPAGE); }
 
@@ -138,6 +137,34 @@ void *mapping_new_huge(size_t size) {
 
 static bool fits(const Kept *k, size_t least, size_t most, size_t align) {
   return k->size >= least && k->size <= most && ((uintptr_t)k->mapping & (align - 1)) == 0;
+}
+
+static void *map_prefer_huge(size_t size) {
+  void *p = map_aligned(size, MAPPING_HUGE_PAGE);
+  if (p != NULL) mapping_prefer_huge(p, size);
+  return p;
+}
+
+void *mapping_new_prefer_huge(size_t size) {
+  void *p = size >= MAPPING_HUGE_PAGE ? map_prefer_huge(size) : NULL;
+  return p != NULL ? p : mapping_new(size, 1);
+}
+
+/* To addresses of its own, so that its huge pages stay whole. */
+static void *move_huge(void *mapping, size_t old, size_t size) {
+  void *place = map_prefer_huge(size);
+  if (place == NULL) return MAP_FAILED;
+  void *moved = mremap(mapping, old, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+  if (moved == MAP_FAILED) munmap(place, size);
+  return moved;
+}
+
+void *mapping_resize(void *mapping, size_t old, size_t size) {
+  if (old == size) return mapping;
+  void *moved = mremap(mapping, old, size, 0);
+  if (moved == MAP_FAILED && size >= MAPPING_HUGE_PAGE) moved = move_huge(mapping, old, size);
+  if (moved == MAP_FAILED) moved = mremap(mapping, old, size, MREMAP_MAYMOVE);
+  return moved != MAP_FAILED ? moved : NULL;
 }
 
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {

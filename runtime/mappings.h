@@ -24,9 +24,14 @@
 /* Fresh memory, all zero, aligned to `align` (a power of two); NULL: the system has none, and
  * nothing is kept. */
 void *mapping_new(size_t size, size_t align);
+/* The same for what will be touched from its start on and mostly filled: of huge pages as far as it has
+ * them and the system has some at hand, which cost an eighth of small ones. */
+void *mapping_new_prefer_huge(size_t size);
 /* The same, aligned to its size: one huge page, of so many bytes, where the system has one at hand. Its
  * first byte is touched. */
 void *mapping_new_huge(size_t size);
+/* Made larger, zero behind, or smaller, in place or elsewhere; NULL: no memory, and it is as it was. */
+void *mapping_resize(void *mapping, size_t old, size_t size);
 /* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
  * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
@@ -41,14 +46,11 @@ void mapping_drop_old(void);
 void mapping_drop_all(void);
 /* Bytes that are kept. */
 size_t mapping_kept(void);
-/* Asks for huge pages in a mapping that will be used from its start on, but perhaps not to its end; only
- * where it is so large that they waste little (MAPPING_HUGE_FROM). Touching a byte of such a page then
- * touches all of it. */
+/* Prefers huge pages in a mapping that is aligned to them: touching a byte of one then touches all of
+ * it. Taken back before pages are given back: the system would fill up what is free of a huge page. */
 void mapping_prefer_huge(void *mapping, size_t size);
-#define MAPPING_HUGE_FROM ((size_t)4 << 20)
-#define MAPPING_HUGE_PAGE ((size_t)2 << 20)
-/* Takes that back before pages of it are given back: the system would fill up what is free of a huge page. */
 void mapping_refuse_huge(void *mapping, size_t size);
+#define MAPPING_HUGE_PAGE ((size_t)2 << 20)
 /* ns of the clock that ages are measured by: monotonic, cheap, exact to some milliseconds. */
 uint64_t mapping_now(void);
 

@@ -59,11 +59,12 @@ static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
   if (flags_of(p, flags, sizeof flags)) assert_null(strstr(flags, " hg"));
   mapping_unmap(p, MAPPING_HUGE_PAGE);
 
-  p = mapping_new(MAPPING_HUGE_FROM, 1);
-  mapping_prefer_huge(p, MAPPING_HUGE_FROM);
-  mapping_refuse_huge(p, MAPPING_HUGE_FROM);
+  p = mapping_new_prefer_huge(2 * MAPPING_HUGE_PAGE);
+  assert_non_null(p);
+  assert_int_equal((uintptr_t)p % MAPPING_HUGE_PAGE, 0);
+  mapping_refuse_huge(p, 2 * MAPPING_HUGE_PAGE);
   if (flags_of(p, flags, sizeof flags)) assert_null(strstr(flags, " hg"));
-  mapping_unmap(p, MAPPING_HUGE_FROM);
+  mapping_unmap(p, 2 * MAPPING_HUGE_PAGE);
 }
 
 static void the_last_given_is_taken_first(void **state) {
@@ -163,6 +164,41 @@ static void what_is_not_used_goes(void **state) {
   assert_int_equal(mapping_kept(), CHUNK);
 }
 
+#define WIDE ((size_t)2 << 20)
+
+static void wide_ones_stay_aligned(void **state) {
+  (void)state;
+  char *in_the_way[7], *p = mapping_new_wide(WIDE + UNIT);
+  size_t size = WIDE + UNIT;
+  for (int i = 0;; i++, size *= 2) {
+    assert_int_equal((uintptr_t)p % WIDE, 0);
+    assert_int_equal(p[size - 1], 0);
+    p[0] = p[size - 1] = 'x';
+    in_the_way[i] = mapping_new(UNIT, 1);
+    if (i == 6) break;
+    p = mapping_resize(p, size, 2 * size);
+    assert_int_equal(p[0] + p[size - 1], 2 * 'x');
+    assert_int_equal(p[size], 0);
+  }
+  char *cut = mapping_resize(p, size, UNIT);
+  assert_ptr_equal(cut, p);
+  assert_ptr_equal(mapping_resize(cut, UNIT, UNIT), cut);
+  mapping_unmap(cut, UNIT);
+  for (int i = 0; i < 7; i++) mapping_unmap(in_the_way[i], UNIT);
+}
+
+static void narrow_ones_grow(void **state) {
+  (void)state;
+  char *p = mapping_new_wide(UNIT);
+  for (size_t size = UNIT; size < 4 * WIDE; size *= 2) {
+    memset(p, 'n', size);
+    p = mapping_resize(p, size, 2 * size);
+    assert_int_equal(p[size - 1], 'n');
+    assert_int_equal(p[size] | p[2 * size - 1], 0);
+  }
+  mapping_unmap(p, 4 * WIDE);
+}
+
 static void *give_and_take(void *result) {
   size_t size;
   for (int i = 0; i < 2000; i++) {
@@ -191,7 +227,7 @@ int main(void) {
     TEST(fresh_ones_are_zero_and_aligned),
     TEST(huge_pages_are_preferred_for_the_first_touch_alone), TEST(the_last_given_is_taken_first),
     TEST(one_is_made_to_fit), TEST(only_what_fits_is_taken), TEST(what_is_kept_is_bounded),
-    TEST(what_is_not_used_goes), TEST(threads_share_them),
+    TEST(what_is_not_used_goes), TEST(wide_ones_stay_aligned), TEST(narrow_ones_grow), TEST(threads_share_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
