@@ -43,7 +43,7 @@
  *
  * Collections happen only in GC_CHECK. Instructions that make an object put it
  * into the highest register in use (the compiler sees to that), so L->top is then
- * just above it; elsewhere L->top is above all registers of the frame. Registers that are not live may hold old values: each collection
+ * just above it, or there before it is made; elsewhere L->top is above all registers of the frame. Registers that are not live may hold old values: each collection
  * marks or clears every slot, so they are never dangling.
  */
 #include "interp.h"
@@ -856,12 +856,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   CASE(SETIK): SET_INT(KC)
   CASE(NEWTABLE): {
     uint32_t nhash = ARG_B == 0 ? 0 : 1u << (ARG_B - 1);
+    GC_CHECK_BELOW(RA); /* before: what was in the register is dead, and the new table is not promoted at once */
     SAVE;
     Table *t = table_new(L, *pc, nhash);
-    TValue *ra = RA;
-    set_table(ra, t);
+    set_table(RA, t);
     pc++;
-    GC_CHECK_BELOW(ra + 1);
     NEXT;
   }
   CASE(SETLIST): {
