@@ -304,10 +304,11 @@ static void collect_young(Domain *d) {
 
 static void do_what_is_due(Domain *d) {
   Gc *gc = &d->gc;
+  size_t debt = heap_debt(&d->heap) - (gc->pending == GC_DUE ? d->heap.growing_bytes : 0);
   if (gc->emergency) {
     gc->emergency = 0;
     full_cycle(d, EV_REASON_EMERGENCY);
-  } else if (heap_debt(&d->heap) >= gc->nursery_bytes) {
+  } else if (debt >= gc->nursery_bytes) {
     collect_young(d);
   } else if (gc->phase != GC_PHASE_IDLE) {
     slice(d, gc_pace_slice(d), EV_REASON_PACE);
@@ -437,12 +438,13 @@ void gc_full(lua_State *L) {
 
 /* Neither finalizers run nor do stacks move: the caller may hold pointers into them. The
  * large object that was allocated last counts now (heap_debt). */
-void gc_collect_for(lua_State *L, size_t size) {
+void gc_collect_for(lua_State *L, size_t size, bool growing) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
   if (gc->running || gc->closing) return;
-  d->heap.latest_large = 0;
-  bool due = !gc->stopped && heap_debt(&d->heap) >= gc->nursery_bytes && !waits_for_return(L);
+  if (!growing) d->heap.latest_large = 0;
+  size_t debt = heap_debt(&d->heap) - (growing ? d->heap.growing_bytes : 0);
+  bool due = !gc->stopped && debt >= gc->nursery_bytes && !waits_for_return(L);
   bool fits = heap_could_take(&d->heap, size);
   if (!due && fits) return;
   enter(L);

@@ -186,8 +186,12 @@ typedef struct GcStats {
   uint64_t asked_bytes;    /* of allocations, up to the last minor collection */
 } GcStats;
 
+/* The part that grows now is in use: as long as its growth alone makes a step due, that waits until
+ * something new is made, as who has filled a table may drop it before it makes the next. */
+typedef enum GcDue { GC_NOT_DUE, GC_DUE_WITH_NEW, GC_DUE } GcDue;
+
 typedef struct Gc {
-  uint8_t pending;      /* a collection step is due at the next gc_check */
+  uint8_t pending;      /* GcDue: a collection step is due at the next gc_check */
   uint8_t marking_mask; /* GC_CLEAN while a major cycle marks, else 0 */
   uint8_t mark_sense;   /* GC_MARK or 0: the colour that means marked */
   uint8_t line_bit;     /* 1 or 2: what marks a line in the current cycle */
@@ -202,7 +206,7 @@ typedef struct Gc {
   int minor_mul, major_mul;     /* of the generational mode: percent */
   /* Pacing (gc_pace.c) */
   size_t nursery_bytes; /* debt that starts a minor collection */
-  size_t trigger;       /* debt at which `pending` is set */
+  size_t trigger;       /* debt from which on a step is due */
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;
   size_t most_old;      /* bytes of old objects beyond which a cycle is finished at once */
@@ -292,8 +296,9 @@ void gc_recover(lua_State *L);
 /* A whole major cycle, from a fresh start, and its finalizers. */
 void gc_full(lua_State *L);
 /* Before an allocation of so many bytes, where rules 1 and 2 hold: collects what is due, and
- * everything if the system would refuse it. Call it through gc_make_room. */
-void gc_collect_for(lua_State *L, size_t size);
+ * everything if the system would refuse it. `growing`: for a part of a table that is in use. Call it
+ * through gc_make_room, gc_make_room_to_grow. */
+void gc_collect_for(lua_State *L, size_t size, bool growing);
 void gc_stop(Domain *d);
 void gc_restart(Domain *d);
 /* Bytes in use: live at the last collection and allocated since. */

@@ -94,7 +94,7 @@ bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes) {
 
 void gc_set_external(lua_State *L, Userdata *u, size_t bytes) {
   if (gc_try_set_external(L, u, bytes)) return;
-  L->domain->gc.emergency = L->domain->gc.pending = 1;
+  gc_note_emergency(L->domain);
   error_memory(L);
 }
 

@@ -35,7 +35,7 @@ void gc_register_finalizer(lua_State *L, GCObject *o) {
   GcVector *all = &d->gc.finalizable;
   if ((o->gc & GC_FINALIZE) || d->gc.closing) return;
   if (!GC_TRY_ROOM(all)) {
-    gc_collect_for(L, all->capacity * 2 * sizeof *all->items);
+    gc_collect_for(L, all->capacity * 2 * sizeof *all->items, false);
     if (!GC_TRY_ROOM(all)) error_memory(L);
   }
   o->gc |= GC_FINALIZE;

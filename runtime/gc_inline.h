@@ -19,12 +19,24 @@ ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
   return p;
 }
 
+/* All is to be collected at the next gc_check. */
+ALWAYS_INLINE void gc_note_emergency(Domain *d) {
+  d->gc.emergency = 1;
+  d->gc.pending = GC_DUE;
+}
+
+/* What so much debt makes due. */
+ALWAYS_INLINE GcDue gc_due(const Gc *gc, const Heap *h, size_t debt) {
+  if (debt < gc->trigger) return GC_NOT_DUE;
+  return debt - h->growing_bytes >= gc->trigger ? GC_DUE : GC_DUE_WITH_NEW;
+}
+
 /* Bytes were taken: a collection may be due. */
 ALWAYS_INLINE void heap_note_taken(Domain *d) {
   const Heap *h = &d->heap;
-  if (heap_debt(h) >= d->gc.trigger) d->gc.pending = 1;
-  if (unlikely(h->limit_bytes != 0) && heap_old_bytes(h) + heap_taken(h) >= h->limit_trigger)
-    d->gc.emergency = d->gc.pending = 1;
+  size_t debt = heap_debt(h);
+  if (unlikely(debt >= d->gc.trigger) && d->gc.pending != GC_DUE) d->gc.pending = gc_due(&d->gc, h, debt);
+  if (unlikely(h->limit_bytes != 0) && heap_old_bytes(h) + heap_taken(h) >= h->limit_trigger) gc_note_emergency(d);
 }
 
 /* A place where a collection may run (rules 1 and 2 of gc.h). */
@@ -36,14 +48,19 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
-/* For places without an allocation: would gc_check do something? */
-ALWAYS_INLINE bool gc_is_wanted(const Domain *d) { return d->gc.pending && !d->gc.running && !d->gc.closing; }
+/* For places where nothing new is made: would a gc_check do something that should not wait? */
+ALWAYS_INLINE bool gc_is_wanted(const Domain *d) { return d->gc.pending == GC_DUE && !d->gc.running && !d->gc.closing; }
 
 /* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold. Only
  * large ones are worth asking the system about. */
 #define ROOM_WORTH_ASKING ((size_t)256 << 10)
 ALWAYS_INLINE void gc_make_room(lua_State *L, size_t size) {
-  if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size);
+  if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size, false);
+}
+
+/* The same for a part of a table that is in use. */
+ALWAYS_INLINE void gc_make_room_to_grow(lua_State *L, size_t size) {
+  if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size, true);
 }
 
 /* A gc_check, but only for what a failed allocation wants collected: where an error was

@@ -31,9 +31,9 @@
  * that has not ended when the old bytes have grown by all that they may (Gc.most_old), and by
  * the largest part that a table got in the meantime, is finished at once
  * (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are not old were
- * taken since the last minor collection: at most a nursery, the allocation that exceeded it and
- * the very large object that is no debt
- * yet. doc/COLLECTOR.md has what follows, and the proof; debug builds assert it after each
+ * taken since the last minor collection: at most a nursery, the allocation that exceeded it,
+ * the very large object that is no debt yet, and what a table grew by while nothing new was made
+ * (GcDue). doc/COLLECTOR.md has what follows, and the proof; debug builds assert it after each
  * step (gc_pace_verify).
  *
  * The program's share. Until a cycle is over the collector does at most MOST_SLICE of work
@@ -226,7 +226,8 @@ void gc_set_trigger(Domain *d) {
   if (gc->stopped) gc->trigger = SIZE_MAX;
   else if (gc->minor_begun) gc->trigger = gc->slice_at;
   else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
-  gc->pending = gc->emergency || debt >= gc->trigger || (gc->finalizers.n > 0 && !gc->stopped);
+  bool now = gc->emergency || (gc->finalizers.n > 0 && !gc->stopped);
+  gc->pending = now ? GC_DUE : gc_due(gc, &d->heap, debt);
 }
 
 /* minor_mul 20, the default, stands for the default nursery. */

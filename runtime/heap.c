@@ -141,7 +141,7 @@ static bool grow_heap(Domain *d, uint32_t lines) {
   if (c == NULL) {
     c = h->spare;
     h->spare = NULL;
-    d->gc.emergency = d->gc.pending = 1;
+    gc_note_emergency(d);
   }
   if (c == NULL) return false;
   add_chunk(h, c);
@@ -485,8 +485,7 @@ static void *alloc_small(Domain *d, size_t size) {
 /* ---- interface ------------------------------------------------------------------------ */
 
 static void *note_failure(Domain *d) {
-  d->gc.emergency = 1;
-  d->gc.pending = 1;
+  gc_note_emergency(d);
   return NULL;
 }
 
@@ -580,10 +579,18 @@ static bool is_last(const Heap *h, const void *part, size_t size) {
   return (const char *)part + heap_round(size) == h->cursor && (const char *)part >= h->hole.start;
 }
 
+/* A part that gives way to its successor takes no memory any more. */
+static void forget_taken(Heap *h, const LargeHeader *large) {
+  if (large->mark != 0) return;
+  rt_assert(h->large_debt >= large->size);
+  h->large_debt -= large->size;
+}
+
 void heap_free_part(lua_State *L, void *part, size_t size) {
   if (part == NULL || size == 0) return;
   Heap *h = &L->domain->heap;
   if (heap_is_large(size)) {
+    forget_taken(h, heap_large_of(part));
     gc_large_part_gone(L->domain, heap_large_of(part));
   } else if (is_last(h, part, size)) {
     h->cursor = part;
@@ -697,7 +704,7 @@ void heap_reclaim_young(Heap *h) {
   }
   h->consumed = (BlockList){0};
   reclaim_young_large(h);
-  h->young_bytes = h->large_debt = h->latest_large = h->scan_debt = 0;
+  h->young_bytes = h->large_debt = h->latest_large = h->growing_bytes = h->scan_debt = 0;
 }
 
 /* Clears the lines without the bit; answers whether one of them was in use. */

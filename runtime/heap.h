@@ -145,11 +145,13 @@ typedef struct Heap {
   size_t dying_bytes;       /* mapped for these */
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
   size_t young_bytes;       /* of the holes taken since the last minor collection */
-  size_t large_debt;        /* bytes allocated large since then, growth of old parts included */
+  size_t large_debt;        /* bytes allocated large since then and not freed by their owner, growth of old parts included */
   size_t largest_part;      /* bytes of the largest part of a table since the last cycle ended */
   size_t largest_huge;      /* bytes of the part for which all was given back that was free (heap_large.c) */
   bool huge_again;          /* a table's part of its own mapping was made since then */
   size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: not debt yet */
+  const LargeHeader *growing; /* the part of LATEST_LEAST or more that was made or grew last, if it exists; or NULL */
+  size_t growing_bytes;     /* of the debt, what it took (GcDue) */
   size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;

@@ -255,6 +255,16 @@ void heap_large_release(Heap *h, size_t bytes) { release_dying(h, bytes, bytes =
 
 /* ---- interface ------------------------------------------------------------------------ */
 
+/* A part has grown from so many bytes, and may be elsewhere now. */
+static void note_growing(Heap *h, const LargeHeader *former, const LargeHeader *large, size_t old, size_t size) {
+  bool again = h->growing == former;
+  if (again) h->growing = large;
+  if (size < LATEST_LEAST || size <= old) return;
+  if (!again) h->growing_bytes = large->mark == 0 ? old : 0;
+  h->growing = large;
+  h->growing_bytes += size - old;
+}
+
 static void *take_in(Domain *d, LargeHeader *large) {
   Heap *h = &d->heap;
   link_large(&h->large_young, large);
@@ -262,6 +272,7 @@ static void *take_in(Domain *d, LargeHeader *large) {
   h->large_debt += large->size;
   if (large->cards == NULL && large->size >= LATEST_LEAST) h->latest_large = large->size;
   if (large->cards != NULL && large->size > h->largest_part) h->largest_part = large->size;
+  if (large->cards != NULL) note_growing(h, large, large, 0, large->size);
   h->asked_bytes += heap_round(large->size);
   heap_note_taken(d);
   return large + 1;
@@ -313,6 +324,10 @@ void heap_large_free(Heap *h, LargeHeader *large) {
   *large_counter(h, large) -= large->size;
   h->old_large_count -= large->mark != 0;
   if (large->external) h->external_bytes -= large->size;
+  if (large == h->growing) {
+    h->growing = NULL;
+    h->growing_bytes = 0;
+  }
   unlink_large(large);
   dispose(h, large);
 }
@@ -457,6 +472,7 @@ LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size) {
     if (size > h->largest_part) h->largest_part = size;
     h->asked_bytes += heap_round(size) - heap_round(old);
   }
+  note_growing(h, large, moved, old, size);
   *large_counter(h, moved) += size - old; /* modulo arithmetic when it shrinks */
   moved->size = size;
   if (size > old) note_huge(h, moved);

@@ -185,7 +185,7 @@ static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const St
 /* Stores where a lookup of a field ended, in a table that has no handler for it. */
 static TValue *store_field(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                            const TValue *value) {
-  if (slot == &table_absent) gc_make_room(L, table_growth(t));
+  if (slot == &table_absent) gc_make_room_to_grow(L, table_growth(t));
   table_finish_set(L, t, key, slot, value);
   return NULL;
 }
@@ -484,12 +484,13 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define STORE_WITH_META(expr) \
   do { SAVE; func = (expr); if (func != NULL) { nresults = 0; goto call_meta; } RELOAD; GC_CHECK; } while (0)
 #ifdef SAROS_STRESS
-#define GC_IS_DUE true
+#define GC_CHECK_IF(due, limit) do { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } while (0)
 #else
-#define GC_IS_DUE unlikely(L->domain->gc.pending)
+#define GC_CHECK_IF(due, limit) \
+  do { if (unlikely(due)) { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
 #endif
-#define GC_CHECK_BELOW(limit) do { if (GC_IS_DUE) { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
-#define GC_CHECK GC_CHECK_BELOW(L->ci->top)
+#define GC_CHECK_BELOW(limit) GC_CHECK_IF(L->domain->gc.pending, limit) /* where something new is made */
+#define GC_CHECK GC_CHECK_IF(L->domain->gc.pending == GC_DUE, L->ci->top)
 #define SAFE_POINT do { dispatch = L->dispatch; trace_safe_point(L->domain); } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
 #define TAKE_JUMP do { pc += jump_offset(*pc); pc++; NEXT; } while (0)

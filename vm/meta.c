@@ -153,7 +153,7 @@ static NOINLINE TValue *set_by_chain(lua_State *L, const TValue *o, const TValue
     const TValue *handler =
         is_nil(slot) ? table_fast_metamethod(L->domain, t->metatable, META_NEWINDEX) : NULL;
     if (handler == NULL) {
-      if (slot == &table_absent) gc_make_room(L, table_growth(t));
+      if (slot == &table_absent) gc_make_room_to_grow(L, table_growth(t));
       table_finish_set(L, t, key, slot, value);
       return NULL;
     }
@@ -170,7 +170,7 @@ TValue *meta_set_at(lua_State *L, const TValue *o, const TValue *key, const TVal
   Table *t = as_table(o);
   const Table *mt = t->metatable;
   if (mt == NULL || (mt->flags & 1u << META_NEWINDEX)) {
-    if (slot == &table_absent) gc_make_room(L, table_growth(t));
+    if (slot == &table_absent) gc_make_room_to_grow(L, table_growth(t));
     table_finish_set(L, t, key, slot, value);
     return NULL;
   }
