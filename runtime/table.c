@@ -575,10 +575,34 @@ static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #endif
 }
 
+/* Is it the next item of an array that is full, and not large, in a table of nothing else? Then
+ * choose_sizes would double the array part. */
+ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
+  uint32_t n = t->array_size;
+  if (has_hash(t) || !is_int(key) || key->v.i != (int64_t)n + 1 || heap_is_large(n * sizeof(TValue))) return false;
+  while (n > 0 && !is_nil(&t->array[n - 1])) n--;
+  return n == 0;
+}
+
+static void append(lua_State *L, Table *t, const TValue *value) {
+  TValue *old = t->array;
+  uint32_t n = t->array_size, narray = 1u << log2_ceil(n + 1);
+  t->array = copy_array(L, t, narray);
+  t->array_size = narray;
+  heap_free_part(L, old, (size_t)n * sizeof(TValue));
+  gc_table_resized(L, t, false);
+  value_copy(&t->array[n], value);
+  gc_barrier_table(L, t, &t->array[n], value);
+}
+
 static void insert(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   TValue as_int;
   if (unlikely(is_nil(key) || is_float(key))) key = stored_form(L, key, &as_int);
   if (is_nil(value)) return; /* an absent key stays absent */
+  if (is_next_item(t, key)) {
+    append(L, t, value);
+    return;
+  }
   if (unlikely(wants_scattering(t)) || stress_wants_rehash(L, t)) {
     rehash(L, t, key);
     TValue *slot = (TValue *)table_get(t, key);

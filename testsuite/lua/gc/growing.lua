@@ -51,3 +51,18 @@ collectgarbage()
 strings(old)
 for _ = 1, 3 do strings {} end
 for i = 1, #old, 97 do assert(old[i] == "s" .. i) end
+
+-- Old tables that grow item by item, from sizes that are no powers of two, too.
+local grown = {{}, {{1}}, {{1}, {2}, {3}}, {{1}, nil, {3}}, setmetatable({}, {__mode = "k"})}
+collectgarbage()
+for n = 1, 1200 do
+  for _, t in ipairs(grown) do
+    local i = #t + 1
+    t[i] = {i}
+    if n % 100 == 0 then collectgarbage "step" end
+  end
+end
+for k, t in ipairs(grown) do
+  for i = 1, #t do assert(t[i][1] == i) end
+  assert(#t >= 1200 and rawlen(t) == #t and (k == 4 or next(t, #t) == nil))
+end
