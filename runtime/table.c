@@ -595,6 +595,30 @@ static void append(lua_State *L, Table *t, const TValue *value) {
   gc_barrier_table(L, t, &t->array[n], value);
 }
 
+/* Is it a field of a record that is full, and will not be large? Then choose_sizes would double the hash
+ * part. */
+static bool is_next_field(const Table *t, const TValue *key) {
+  uint32_t n = table_node_count(t);
+  if (t->array_size > 0 || !is_short_string(key) || (t->state & TABLE_ANNEX)) return false;
+  if (heap_is_large(2 * n * sizeof(Node))) return false;
+  while (n > 0 && t->node[n - 1].key_tag == TAG_SHORT_STRING && t->node[n - 1].tag != TAG_NIL) n--;
+  return n == 0;
+}
+
+static void double_fields(lua_State *L, Table *t) {
+  Node *old = t->node;
+  uint32_t n = table_node_count(t);
+  t->node = new_nodes(L, (Sizes){.hash = n > 0 ? 2 * n : 1}, &t->node_mask);
+  reset_node_state(t);
+  for (uint32_t i = n; i-- > 0;) {
+    Node *moved, *to = place_key(L, t, TAG_SHORT_STRING, old[i].key, &moved);
+    set_node_key(t, to, TAG_SHORT_STRING, old[i].key);
+    value_copy(node_value(to), node_value(&old[i]));
+  }
+  heap_free_part(L, old, n * sizeof(Node));
+  gc_table_resized(L, t, true);
+}
+
 static void insert(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   TValue as_int;
   if (unlikely(is_nil(key) || is_float(key))) key = stored_form(L, key, &as_int);
@@ -613,7 +637,10 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
     }
   }
   Node *moved, *n = place_key(L, t, key->tag, key->v, &moved);
-  if (unlikely(n == NULL)) {
+  if (unlikely(n == NULL) && is_next_field(t, key)) {
+    double_fields(L, t);
+    n = place_key(L, t, key->tag, key->v, &moved);
+  } else if (unlikely(n == NULL)) {
     rehash(L, t, key);
     table_set(L, t, key, value); /* may go to the array part now */
     return;
