@@ -195,15 +195,15 @@ static int base_getmetatable(lua_State *L) {
 }
 
 static int base_setmetatable(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  luaL_argexpected(L, is_table(argument(L, 2)) ||
-                   (is_nil(argument(L, 2)) && !is_absent(L, 2)), 2,
+  const TValue *t = argument(L, 1), *mt = argument(L, 2);
+  if (unlikely(!is_table(t)))
+    luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_argexpected(L, is_table(mt) || (is_nil(mt) && !is_absent(L, 2)), 2,
                    "nil or table");
-  if (named_field(L, argument(L, 1), NAME_METATABLE) != NULL)
+  if (named_field(L, t, NAME_METATABLE) != NULL)
     return luaL_error(L, "cannot change a protected metatable");
-  lua_settop(L, 2);
-  lua_setmetatable(L, 1);
-  return 1;
+  api_set_metatable(L, as_table(t), is_nil(mt) ? NULL : as_table(mt));
+  return result_argument(L, 1);
 }
 
 static int base_rawequal(lua_State *L) {

@@ -74,6 +74,9 @@ ALWAYS_INLINE void api_push_table(lua_State *L, Table *t) {
   api_push(L);
 }
 
+/* As setmetatable, of a table; mt: NULL for none. */
+void api_set_metatable(lua_State *L, Table *t, Table *mt);
+
 /* At least n values lie above the running function. */
 #define api_check_values(L, n) rt_assert((n) <= (L)->top - ((L)->ci->func + 1))
 

@@ -69,14 +69,18 @@ static void note_metatable(lua_State *L, GCObject *o, Table *mt) {
   if (table_fast_metamethod(L->domain, mt, META_GC) != NULL) gc_register_finalizer(L, o);
 }
 
+void api_set_metatable(lua_State *L, Table *t, Table *mt) {
+  gc_set_metatable(L, t, mt);
+  note_metatable(L, (GCObject *)t, mt);
+}
+
 int lua_setmetatable(lua_State *L, int objindex) {
   api_check_values(L, 1);
   const TValue *o = api_slot(L, objindex), *value = L->top - 1;
   rt_assert(is_nil(value) || is_table(value));
   Table *mt = is_nil(value) ? NULL : as_table(value);
   if (is_table(o)) {
-    gc_set_metatable(L, as_table(o), mt);
-    note_metatable(L, o->v.gc, mt);
+    api_set_metatable(L, as_table(o), mt);
   } else if (is_userdata(o)) {
     as_userdata(o)->metatable = mt;
     note_metatable(L, o->v.gc, mt);
