@@ -585,11 +585,9 @@ ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
 }
 
 static void append(lua_State *L, Table *t, const TValue *value) {
-  TValue *old = t->array;
   uint32_t n = t->array_size, narray = 1u << log2_ceil(n + 1);
-  t->array = copy_array(L, t, narray);
+  t->array = grow_array(L, t, narray);
   t->array_size = narray;
-  heap_free_part(L, old, (size_t)n * sizeof(TValue));
   gc_table_resized(L, t, false);
   value_copy(&t->array[n], value);
   gc_barrier_table(L, t, &t->array[n], value);
