@@ -40,8 +40,8 @@
 /* Classes of blocks by the longest hole in them, in lines: at least holes[class] of heap.c. */
 #define HEAP_HOLE_CLASSES 14
 
-/* Sizes of small parts that are used again: 16, 24, 32, 48, ... 1024, 1536 bytes. */
-#define HEAP_OUTGROWN_CLASSES 14
+/* Sizes of small parts that are used again: 16, 24, 32, 48, ... 8192 bytes. */
+#define HEAP_OUTGROWN_CLASSES 20
 
 typedef enum BlockState {
   BLOCK_FREE,       /* no line in use; in Heap.free */
