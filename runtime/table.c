@@ -650,12 +650,25 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
   gc_barrier_table(L, t, n, value);
 }
 
+/* A new integer to its main position, if nothing is there; false: nothing was done. */
+ALWAYS_INLINE bool insert_int(lua_State *L, Table *t, const TValue *key, const TValue *value) {
+  if (!is_int(key) || is_nil(value) || !has_hash(t) || stress_wants_rehash(L, t)) return false;
+  if (unlikely(t->state & (TABLE_CROWDED | TABLE_SCATTERED))) return false;
+  Node *mp = &t->node[modulo_prime(modulus_of(t), key->v.i) & t->node_mask];
+  if (mp->tag != TAG_NIL) return false;
+  mp->key = key->v;
+  mp->key_tag = TAG_INT;
+  value_copy(node_value(mp), value);
+  gc_barrier_table(L, t, mp, value);
+  return true;
+}
+
 /* ---- assignment ---------------------------------------------------------------------- */
 
 void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
   t->flags = 0;
   if (slot == &table_absent) {
-    insert(L, t, key, value);
+    if (!insert_int(L, t, key, value)) insert(L, t, key, value);
     return;
   }
   value_copy((TValue *)slot, value);
