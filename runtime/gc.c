@@ -47,7 +47,8 @@
 #define PATIENCE 4 /* times as much may be allocated meanwhile */
 #define RECORDS_KEPT ((size_t)64 << 10) /* bytes of an array of them */
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
-#define LEAST_STEP_KIB 16               /* that the program has asked for, until there is one */
+#define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
+#define LEAST_MINOR_KIB 64              /* the same in generational mode */
 #define LEAST_RECORDS 64                /* an array has room for; Gc.trace and Gc.grey from the beginning */
 
 /* ---- growing arrays ------------------------------------------------------------- */
@@ -455,9 +456,10 @@ void gc_collect_for(lua_State *L, size_t size, bool growing) {
 
 /* The bytes of steps that are too small to be worth a minor collection each add up. */
 static bool waits_for_more(Gc *gc, size_t kib) {
+  size_t least = gc->mode == GC_MODE_GENERATIONAL ? LEAST_MINOR_KIB : LEAST_STEP_KIB;
   if (kib == 0) return false;
-  gc->owed_kib += kib < LEAST_STEP_KIB ? kib : LEAST_STEP_KIB;
-  return gc->owed_kib < LEAST_STEP_KIB;
+  gc->owed_kib += kib < least ? kib : least;
+  return gc->owed_kib < least;
 }
 
 bool gc_step_by(lua_State *L, size_t kib) {

@@ -59,6 +59,7 @@
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
 #define LEAST_STEP ((size_t)2 << 10)       /* work of the cycle in a step that the program asks for */
+#define STEP_SHARE 8                       /* of what it asks for is such work, in generational mode */
 
 static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
 
@@ -208,11 +209,11 @@ size_t gc_pace_slice(Domain *d) {
   return work;
 }
 
-/* Of collectgarbage("step", kib). For 0, in generational mode, where the minor collection is the
- * step, it is little. */
+/* Of collectgarbage("step", kib), of the cycle. In generational mode the minor collection is the
+ * step: most of what is allocated dies there and is no work for the cycle. */
 size_t gc_pace_step(const Domain *d, size_t kib) {
-  if (kib > 0) return percent(kib << 10, d->gc.stepmul);
-  return d->gc.mode == GC_MODE_GENERATIONAL ? LEAST_STEP : least_slice(&d->gc);
+  if (d->gc.mode == GC_MODE_GENERATIONAL) return kib > 0 ? percent(kib << 10, d->gc.stepmul) / STEP_SHARE : LEAST_STEP;
+  return kib > 0 ? percent(kib << 10, d->gc.stepmul) : least_slice(&d->gc);
 }
 
 /* ---- when ---------------------------------------------------------------------------- */

@@ -85,8 +85,10 @@ lua_Integer luaL_optinteger(lua_State *L, int arg, lua_Integer def) {
 
 int luaL_checkoption(lua_State *L, int arg, const char *def,
                      const char *const lst[]) {
-  const char *choice = def != NULL ? luaL_optstring(L, arg, def)
-                                   : luaL_checkstring(L, arg);
+  const TValue *o = argument(L, arg);
+  const char *choice = is_string(o)  ? as_string(o)->data
+                       : def != NULL ? luaL_optstring(L, arg, def)
+                                     : luaL_checkstring(L, arg);
   for (int i = 0; lst[i] != NULL; i++)
     if (lst[i][0] == choice[0] && strcmp(lst[i], choice) == 0)
       return i;

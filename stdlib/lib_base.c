@@ -494,7 +494,7 @@ static int gc_incremental(lua_State *L) {
 static int obey_gc_option(lua_State *L, int what) {
   switch (what) {
   case LUA_GCCOUNT: return memory_count(L);
-  case LUA_GCSTEP: return gc_flag(L, what, (int)luaL_optinteger(L, 2, 0));
+  case LUA_GCSTEP: return gc_flag(L, what, (int)argument_integer_or(L, 2, 0));
   case LUA_GCISRUNNING: return gc_flag(L, what, 0);
   case LUA_GCSETPAUSE:
   case LUA_GCSETSTEPMUL: return gc_tune(L, what);
@@ -504,12 +504,13 @@ static int obey_gc_option(lua_State *L, int what) {
   }
 }
 
+/* What programs ask for often stands first. */
 static int base_collectgarbage(lua_State *L) {
   static const char *const names[] = {
-    "stop", "restart", "collect", "count", "step", "setpause", "setstepmul",
+    "step", "count", "collect", "stop", "restart", "setpause", "setstepmul",
     "isrunning", "generational", "incremental", NULL};
   static const int codes[] = {
-    LUA_GCSTOP, LUA_GCRESTART, LUA_GCCOLLECT, LUA_GCCOUNT, LUA_GCSTEP,
+    LUA_GCSTEP, LUA_GCCOUNT, LUA_GCCOLLECT, LUA_GCSTOP, LUA_GCRESTART,
     LUA_GCSETPAUSE, LUA_GCSETSTEPMUL, LUA_GCISRUNNING, LUA_GCGEN, LUA_GCINC};
   int what = codes[luaL_checkoption(L, 1, "collect", names)];
   if (!obey_gc_option(L, what))
