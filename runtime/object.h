@@ -164,7 +164,7 @@ typedef uint64_t StringLink;
 struct String {
   GCHEADER;
   uint8_t extra;     /* short: reserved-word number (0: none); long: 1 when `hash` is computed */
-  uint8_t short_len; /* length of a short string */
+  uint8_t short_len; /* length of a short string; of a long one: STRING_IS_SOUND_CHUNK or 0 */
   uint32_t hash;
   union {
     size_t long_len;  /* long strings */
@@ -172,6 +172,8 @@ struct String {
   } u;
   char data[];       /* len bytes and a NUL */
 };
+
+#define STRING_IS_SOUND_CHUNK 1 /* its bytes are a binary chunk that needs no verification (vm/chunk.c) */
 
 ALWAYS_INLINE size_t string_len(const String *s) {
   return s->type == TYPE_SHORT_STRING ? s->short_len : s->u.long_len;

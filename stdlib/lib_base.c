@@ -351,14 +351,13 @@ static const char *next_function_piece(lua_State *L, void *ud, size_t *size) {
 }
 
 static int base_load(lua_State *L) {
-  size_t len;
   int status;
   const char *mode = luaL_optstring(L, LOAD_MODE, "bt");
   int env = optional_env(L, LOAD_ENV);
-  const char *text = lua_tolstring(L, LOAD_CHUNK, &len);
+  const char *text = lua_tostring(L, LOAD_CHUNK);
   if (text != NULL) {
     const char *name = luaL_optstring(L, LOAD_NAME, text);
-    status = luaL_loadbufferx(L, text, len, name, mode);
+    status = vm_load_string(L, as_string(argument(L, LOAD_CHUNK)), name, mode);
   } else {
     const char *name = luaL_optstring(L, LOAD_NAME, "=(load)");
     luaL_checktype(L, LOAD_CHUNK, LUA_TFUNCTION);

@@ -11,6 +11,7 @@
 
 #include "arguments.h"
 #include "char_class.h"
+#include "compiler.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -201,6 +202,7 @@ static int strlib_dump(lua_State *L) {
   if (lua_dump(L, add_piece, &target, strip) != 0)
     return luaL_error(L, "unable to dump given function");
   luaL_pushresult(&target.buffer);
+  chunk_note_sound(as_string(L->top - 1));
   return 1;
 }
 

@@ -3,7 +3,7 @@
  * lua_load works in two protected steps: first it drains the reader, which may
  * run guest code, into a buffer of C memory; then it compiles or undumps the
  * buffer, which runs none.  The buffer is freed whatever happens in either.  A chunk that
- * is one block of memory already (vm_load_block) is not copied.
+ * is one block of memory already (vm_load_block, vm_load_string) is not copied.
  */
 #include "api.h"
 
@@ -21,6 +21,7 @@ typedef struct Load {
   const char *name;
   const char *mode; /* NULL: any */
   const char *text;
+  String *string;   /* that has the text, or NULL */
   char *buffer;     /* owned; NULL: the text is the caller's */
   size_t size, capacity;
 } Load;
@@ -70,7 +71,8 @@ static void compile(lua_State *L, void *ud) {
   LuaClosure *f;
   if (is_binary(load)) {
     check_mode(L, load->mode, "binary");
-    f = chunk_undump(L, load->text, load->size, load->name);
+    f = chunk_undump(L, load->text, load->size, load->name, load->string && chunk_is_sound(load->string));
+    if (load->string) chunk_note_sound(load->string);
   } else {
     check_mode(L, load->mode, "text");
     f = compile_source(L, load->size > 0 ? load->text : "", load->size, load->name);
@@ -109,6 +111,11 @@ int lua_load(lua_State *L, lua_Reader reader, void *data, const char *chunkname,
 int vm_load_block(lua_State *L, const char *block, size_t size, const char *chunkname, const char *mode) {
   Load load = {.text = block, .size = size, .mode = mode};
   load.name = chunkname != NULL ? chunkname : "?";
+  return run_load(L, &load);
+}
+
+int vm_load_string(lua_State *L, String *s, const char *chunkname, const char *mode) {
+  Load load = {.text = s->data, .string = s, .size = string_len(s), .name = chunkname, .mode = mode};
   return run_load(L, &load);
 }
 

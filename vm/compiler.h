@@ -10,8 +10,16 @@
  * no guest code. name: the chunk name as given to lua_load ("@file", "=name" or text). */
 LuaClosure *compile_source(lua_State *L, const char *source, size_t size, const char *name);
 
-/* Loads a binary chunk written by chunk_dump, after verifying it in full. */
-LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name);
+/* Loads a binary chunk written by chunk_dump, after verifying it in full, unless the bytes are
+ * known to be sound: chunk_dump of this process wrote them, or they were verified before. */
+LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name, bool is_sound);
+/* s consists of what chunk_dump wrote, or was loaded before. */
+ALWAYS_INLINE void chunk_note_sound(String *s) {
+  if (s->type == TYPE_LONG_STRING) s->short_len = STRING_IS_SOUND_CHUNK;
+}
+ALWAYS_INLINE bool chunk_is_sound(const String *s) {
+  return s->type == TYPE_LONG_STRING && s->short_len == STRING_IS_SOUND_CHUNK;
+}
 /* Writes p through writer as lua_dump does; answers the writer's status. */
 int chunk_dump(lua_State *L, const Prototype *p, lua_Writer writer, void *ud, int strip);
 

@@ -91,6 +91,7 @@ static String *get_large(Decoder *d) {
   *large = NULL;
   object_init(d->L, s, TYPE_LONG_STRING);
   s->extra = 0; /* its hash was another domain's */
+  s->short_len = 0;
   s->hash = d->L->domain->seed;
   return s;
 }
@@ -104,7 +105,7 @@ static LuaClosure *get_function(Decoder *d) {
   }
   uint32_t size;
   get(d, &size, sizeof size);
-  LuaClosure *f = chunk_undump(d->L, d->cursor, size, "=message");
+  LuaClosure *f = chunk_undump(d->L, d->cursor, size, "=message", true); /* transfer_encode.c dumped it */
   d->L->top--;
   d->cursor += size;
   add_object(d, f);
