@@ -381,7 +381,6 @@ static void get_lines(Undump *u, Prototype *p) {
   if (n != 0 && n != p->ncode) error_format(u, "wrong number of lines");
   p->lines = heap_alloc_part(u->L, n * sizeof *p->lines);
   p->nlines = n;
-  if (n) memset(p->lines, 0, n * sizeof *p->lines);
   for (uint32_t i = 0; i < n;) {
     uint32_t end = i + get_number(u);
     uint64_t zigzag = get_count(u);

@@ -103,18 +103,23 @@ static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #undef OP
 };
 
-/* The word of the instruction that runs after the one at pc, most often. */
-static int64_t next_to_run(Instruction i, uint32_t pc) {
-  OpCode op = op_base(i);
-  if (op == OP_LOOP || op == OP_FORLOOP) return op_jump_target(i, pc);
-  return (int64_t)pc + (op_info[op].flags & (OPFLAG_X | OPFLAG_T) ? 2 : 1);
-}
+/* How many words behind it the instruction stands that runs after it, most often; 0: it jumps there. */
+static const uint8_t words_to_next[OP_GENERAL_COUNT] = {
+#define OP(name, format, flags, uses, sets, text) \
+  [OP_##name] = OP_##name == OP_LOOP || OP_##name == OP_FORLOOP ? 0 : (flags) & (X | T) ? 2 : 1,
+#define QUICK(name, base, format, flags, uses, sets, text)
+#include "opcodes.def"
+#undef OP
+};
 
 void op_fuse(Instruction *code, uint32_t n) {
-  for (uint32_t pc = 0; pc < n; pc += (uint32_t)op_length(INS_OP(code[pc]))) {
-    int64_t next = next_to_run(code[pc], pc);
-    if (next >= n) continue;
-    OpCode both = (OpCode)fused[op_base(code[pc])][op_base(code[next])];
-    if (both != 0) code[pc] = (code[pc] & ~(Instruction)0xff) | (Instruction)both;
+  for (uint32_t pc = 0, length; pc < n; pc += length) {
+    OpCode op = INS_OP(code[pc]);
+    uint32_t next = pc + words_to_next[op];
+    length = op_walk[op] & OPWALK_AUX ? 2 : 1;
+    if (unlikely(next == pc)) next = (uint32_t)op_jump_target(code[pc], pc);
+    if (unlikely(next >= n)) continue;
+    OpCode both = (OpCode)fused[op][op_base(code[next])];
+    code[pc] = (code[pc] & ~(Instruction)0xff) | (Instruction)(both != 0 ? both : op);
   }
 }

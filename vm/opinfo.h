@@ -70,7 +70,8 @@ int64_t op_key(Instruction i, uint32_t aux);
 /* Where it may lead besides to the next one; -1: nowhere. A test skips the word behind it. */
 int64_t op_jump_target(Instruction i, uint32_t pc);
 
-/* Gives pairs of instructions that run one after the other the opcodes that stand for both. */
+/* Gives pairs of instructions that run one after the other the opcodes that stand for both. Before,
+ * the code has general opcodes only. */
 void op_fuse(Instruction *code, uint32_t n);
 
 /* The instruction that it is, or stands for. */
