@@ -261,6 +261,8 @@ static int scan_numeral(Lexer *lx, TokenValue *token) {
   return TOKEN_FLOAT;
 }
 
+#define BYTES(b) ((b) * UINT64_C(0x0101010101010101)) /* in each place of a word */
+
 /* ---- long brackets -------------------------------------------------------------------- */
 
 /* At a bracket: the number of '=' after it when a second bracket follows them,
@@ -279,6 +281,23 @@ static _Noreturn void error_unfinished_long(Lexer *lx, const char *what, int sta
   lexer_error(lx, message, TOKEN_EOF);
 }
 
+/* One of its bytes is b, a byte in each place of `repeated`: never missed, and wrong only about bytes
+ * above such a one. */
+ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
+  uint64_t difference = word ^ repeated;
+  return (difference - BYTES(1)) & ~difference & BYTES(0x80);
+}
+
+/* The next place from p on where a long bracket or a line may end. */
+static const char *end_of_long_text(const char *p, const char *end) {
+  for (uint64_t word; end - p >= (ptrdiff_t)sizeof word; p += sizeof word) {
+    memcpy(&word, p, sizeof word);
+    if (has_byte(word, BYTES(']')) | has_byte(word, BYTES('\n')) | has_byte(word, BYTES('\r'))) break;
+  }
+  while (p < end && *p != ']' && !is_newline(*p)) p++;
+  return p;
+}
+
 /* The cursor stands at the opening bracket; a comment (token NULL) is passed over. */
 static void scan_long_bracket(Lexer *lx, int level, TokenValue *token) {
   int start_line = lx->line;
@@ -292,7 +311,7 @@ static void scan_long_bracket(Lexer *lx, int level, TokenValue *token) {
     if (c == END) error_unfinished_long(lx, token ? "string" : "comment", start_line);
     if (c == ']' && bracket_level(lx) == level) break;
     if (!is_newline(c)) {
-      lx->cursor++;
+      lx->cursor = end_of_long_text(lx->cursor + 1, lx->end);
       continue;
     }
     const char *line_end = lx->cursor;
