@@ -11,7 +11,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "lauxlib.h"
+#include "arguments.h"
 
 #define DISCARDED_AFTER_SEEDING 16
 
@@ -46,31 +46,29 @@ static uint64_t reduce(Generator *g, uint64_t bits, uint64_t limit) {
   return bits;
 }
 
-static Generator *generator(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+static Generator *generator(lua_State *L) {
+  return userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[0]));
+}
 
 static int math_random(lua_State *L) {
   Generator *g = generator(L);
   uint64_t bits = next_random(g);
   lua_Integer low = 1, high;
-  switch (lua_gettop(L)) {
-    case 0: lua_pushnumber(L, as_float(bits)); return 1;
+  switch (argument_count(L)) {
+    case 0: return result_float(L, as_float(bits));
     case 1:
-      high = luaL_checkinteger(L, 1);
-      if (high == 0) {
-        lua_pushinteger(L, (lua_Integer)bits);
-        return 1;
-      }
+      high = argument_integer(L, 1);
+      if (high == 0) return result_integer(L, (lua_Integer)bits);
       break;
     case 2:
-      low = luaL_checkinteger(L, 1);
-      high = luaL_checkinteger(L, 2);
+      low = argument_integer(L, 1);
+      high = argument_integer(L, 2);
       break;
     default: return luaL_error(L, "wrong number of arguments");
   }
   luaL_argcheck(L, low <= high, 1, "interval is empty");
   uint64_t distance = reduce(g, bits, (uint64_t)high - (uint64_t)low);
-  lua_pushinteger(L, (lua_Integer)(distance + (uint64_t)low));
-  return 1;
+  return result_integer(L, (lua_Integer)(distance + (uint64_t)low));
 }
 
 /* ---- seeding ---------------------------------------------------------------- */
