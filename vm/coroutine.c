@@ -22,12 +22,13 @@ void vm_finish_coroutine(lua_State *co) {
 }
 
 /* NULL, or why the coroutine cannot be resumed. */
-static const char *resume_obstacle(const lua_State *co, int nargs) {
+static String *resume_obstacle(const lua_State *co, int nargs) {
+  String *const *names = co->domain->names;
   if (co->status == LUA_OK) {
-    if (co->run != NULL || co->ci != &co->base_ci) return "cannot resume non-suspended coroutine";
-    if (co->top - (co->ci->func + 1) == nargs) return "cannot resume dead coroutine";
+    if (co->run != NULL || co->ci != &co->base_ci) return names[NAME_NOT_SUSPENDED];
+    if (co->top - (co->ci->func + 1) == nargs) return names[NAME_DEAD_COROUTINE];
   } else if (co->status != LUA_YIELD) {
-    return "cannot resume dead coroutine";
+    return names[NAME_DEAD_COROUTINE];
   }
   return NULL;
 }
@@ -61,19 +62,19 @@ TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
   return first;
 }
 
-static int refuse(lua_State *L, const char *message, int nargs) {
+static int refuse(lua_State *L, String *message, int nargs) {
   L->top -= nargs;
-  set_string(L->top, string_from_c(L, message));
+  set_string(L->top, message);
   L->top++;
   return LUA_ERRRUN;
 }
 
 LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) {
-  const char *obstacle = resume_obstacle(L, nargs);
+  String *obstacle = resume_obstacle(L, nargs);
   *nresults = 1;
   if (obstacle != NULL) return refuse(L, obstacle, nargs);
   uint32_t depth = from != NULL ? from->resume_depth : 0;
-  if (depth >= MAX_RESUMES || L->domain->ncalls >= MAX_C_CALLS - 5) return refuse(L, "C stack overflow", nargs);
+  if (depth >= MAX_RESUMES || L->domain->ncalls >= MAX_C_CALLS - 5) return refuse(L, string_from_c(L, "C stack overflow"), nargs);
   L->domain->ncalls++;
   L->resumer = from;
   L->resume_depth = depth + 1;
