@@ -11,9 +11,10 @@
 #define LUA_LIB
 
 #include <dlfcn.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arguments.h"
 #include "lua.h"
@@ -118,10 +119,10 @@ static int package_loadlib(lua_State *L) {
 /* ------------------------------------------------------- search by path -- */
 
 static int is_readable(const char *filename) {
-  FILE *f = fopen(filename, "r");
-  if (f == NULL)
+  int fd = open(filename, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
     return 0;
-  fclose(f);
+  close(fd);
   return 1;
 }
 
@@ -201,15 +202,23 @@ static int finish_search(lua_State *L, int ok, const char *filename) {
                     lua_tostring(L, 1), filename, lua_tostring(L, -1));
 }
 
+/* Pushes argument 1, the name of a module: what C makes of it, which ends at a zero. */
+static void push_name(lua_State *L, const char *name) {
+  if (l_likely(strlen(name) == string_len(as_string(argument(L, 1)))))
+    lua_pushvalue(L, 1);
+  else
+    lua_pushstring(L, name);
+}
+
 static int search_preload(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
-  lua_getfield(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-  if (lua_getfield(L, -1, name) == LUA_TNIL) {
+  api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_PRELOAD]));
+  push_name(L, name);
+  if (lua_gettable(L, -2) == LUA_TNIL) {
     lua_pushfstring(L, "no field package.preload['%s']", name);
     return 1;
   }
-  lua_pushliteral(L, ":preload:");
-  return 2;
+  return 1 + result_name(L, NAME_PRELOAD_MARK);
 }
 
 static int search_lua(lua_State *L) {
@@ -284,8 +293,8 @@ enum { SEARCHERS = 4 };
 
 static void find_loader(lua_State *L, const char *name) {
   luaL_Buffer messages;
-  if (l_unlikely(lua_getfield(L, lua_upvalueindex(1), "searchers") !=
-                 LUA_TTABLE))
+  api_push_string(L, L->domain->names[NAME_SEARCHERS]);
+  if (l_unlikely(lua_gettable(L, lua_upvalueindex(1)) != LUA_TTABLE))
     luaL_error(L, "'package.searchers' must be a table");
   luaL_buffinit(L, &messages);
   for (lua_Integer i = 1;; i++) {
@@ -316,13 +325,15 @@ static void run_loader(lua_State *L, const char *name) {
   lua_call(L, 2, 1); /* extra value, result */
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
-    if (lua_getfield(L, 2, name) == LUA_TNIL) {
+    push_name(L, name);
+    if (lua_gettable(L, 2) == LUA_TNIL) {
       lua_pop(L, 1);
       lua_pushboolean(L, 1);
     }
   }
-  lua_pushvalue(L, -1);
-  lua_setfield(L, 2, name);
+  push_name(L, name);
+  lua_pushvalue(L, -2);
+  lua_settable(L, 2);
   lua_insert(L, -2);
 }
 
@@ -356,7 +367,8 @@ static int package_require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   lua_settop(L, 1);
   api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_LOADED]));
-  lua_getfield(L, 2, name);
+  push_name(L, name);
+  lua_gettable(L, 2);
   if (lua_toboolean(L, -1))
     return 1;
   lua_pop(L, 1);
