@@ -379,11 +379,10 @@ void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfe
 
 /* Is the instruction at pc, for hooks, still part of the one at old_pc? */
 static bool continues_step(const Prototype *p, int old_pc, int pc) {
-  OpCode old_op = op_base(p->code[old_pc]);
   switch (op_base(p->code[pc])) {
     case OP_LOOP: /* a test that jumps to it goes on at the start of the loop */
-      return (op_info[old_op].flags & OPFLAG_T) && pc != old_pc + 2;
-    case OP_TFORCALL: return old_op == OP_TFORPREP;
+      return (op_info[INS_OP(p->code[old_pc])].flags & OPFLAG_T) && pc != old_pc + 2;
+    case OP_TFORCALL: return op_base(p->code[old_pc]) == OP_TFORPREP;
     case OP_CLOSE: case OP_RETURN: return pc == old_pc; /* once more, after a __close */
     default: return false;
   }
