@@ -113,6 +113,8 @@ static void set_source_fields(lua_State *L, const lua_Debug *ar) {
   set_field_string(L, "what", ar->what);
 }
 
+#define MOST_INFO_FIELDS 16 /* with activelines and func */
+
 /* Sets the fields that `options` ask for in the table on top. */
 static void set_info_fields(lua_State *L, const lua_Debug *ar,
                             const char *options) {
@@ -137,6 +139,14 @@ static void set_info_fields(lua_State *L, const lua_Debug *ar,
     set_boolean(L, "istailcall", ar->istailcall);
 }
 
+/* How many of them at most. */
+static int count_info_fields(const char *options) {
+  int n = 0;
+  for (const char *p = options; *p && n < MOST_INFO_FIELDS; p++)
+    n += *p == 'S' ? 5 : *p == 'u' ? 3 : *p == 'n' || *p == 'r' ? 2 : 1;
+  return n < MOST_INFO_FIELDS ? n : MOST_INFO_FIELDS;
+}
+
 static int debug_getinfo(lua_State *L) {
   lua_Debug ar;
   int shift;
@@ -155,7 +165,7 @@ static int debug_getinfo(lua_State *L) {
   }
   if (!lua_getinfo(target, options, &ar))
     return luaL_argerror(L, shift + 2, "invalid option");
-  lua_newtable(L);
+  lua_createtable(L, 0, count_info_fields(options));
   set_info_fields(L, &ar, options);
   if (strchr(options, 'L')) /* lies above the function */
     set_from_target(L, target, "activelines");
