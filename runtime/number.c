@@ -94,30 +94,88 @@ static const char *parse_integer(const char *s, int64_t *result) {
   return s;
 }
 
-/* A decimal of at most 19 digits, without or with a small exponent: when the
- * digits are an exact float and the power of ten too, one rounding gives the
- * right result.  NULL: not such a one (the form may still be right). */
-static const char *parse_short_decimal(const char *s, double *result) {
-  bool negative = *s == '-';
-  if (*s == '-' || *s == '+') s++;
-  uint64_t digits = 0;
-  int count = 0, scale = 0, exponent = 0;
-  for (; is_digit(*s) && count <= 18; s++, count++) digits = digits * 10 + (unsigned)(*s - '0');
-  if (*s == '.')
-    for (s++; is_digit(*s) && count <= 18; s++, count++, scale++) digits = digits * 10 + (unsigned)(*s - '0');
-  if (count == 0 || count > 18 || digits > (uint64_t)EXACT_LIMIT) return NULL;
+#define MAX_WHOLE_POWER 19 /* of ten, below 2^64 */
+static const uint64_t whole_powers_of_ten[MAX_WHOLE_POWER + 1] = {
+  1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u,
+  100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u,
+  10000000000000000u, 100000000000000000u, 1000000000000000000u, 10000000000000000000u,
+};
+
+/* digits / power, rounded to nearest as strtod does, for digits > 0. Both are shifted up to 64 bits:
+ * the quotient then has 63 or 64, whose lowest is set where something remains, and is rounded
+ * once, when it becomes a float. */
+static double divide_rounded(uint64_t digits, uint64_t power) {
+  int up = __builtin_clzll(digits), power_up = __builtin_clzll(power);
+  unsigned __int128 dividend = (unsigned __int128)(digits << up) << 63;
+  uint64_t divisor = power << power_up, quotient = (uint64_t)(dividend / divisor);
+  quotient |= (uint64_t)dividend != quotient * divisor; /* modulo 2^64, which the remainder is below */
+  return ldexp((double)quotient, power_up - up - 63);
+}
+
+/* digits * 10^exponent, rounded once. */
+static double scale_rounded(uint64_t digits, int exponent) {
+  uint64_t power = whole_powers_of_ten[exponent < 0 ? -exponent : exponent];
+  if (exponent < 0) return divide_rounded(digits, power);
+  return (double)((unsigned __int128)digits * power);
+}
+
+/* A decimal: its first digits, at most 19 from the first that is not 0, times a power of ten. */
+typedef struct Decimal {
+  uint64_t digits;
+  int64_t exponent;
+  bool is_cut; /* there are more digits than 0 behind */
+} Decimal;
+
+#define HAS_ROOM(d) ((d)->digits < whole_powers_of_ten[18])
+
+/* Answers s behind it, or NULL. */
+static const char *read_decimal(const char *s, Decimal *d) {
+  const char *start = s;
+  for (; is_digit(*s) && HAS_ROOM(d); s++) d->digits = d->digits * 10 + (unsigned)(*s - '0');
+  for (; is_digit(*s); s++, d->exponent++) d->is_cut |= *s != '0';
+  bool any = s != start;
+  if (*s == '.') {
+    start = ++s;
+    for (; is_digit(*s) && HAS_ROOM(d); s++, d->exponent--) d->digits = d->digits * 10 + (unsigned)(*s - '0');
+    for (; is_digit(*s); s++) d->is_cut |= *s != '0';
+    any |= s != start;
+  }
+  if (!any) return NULL;
   if ((*s | 0x20) == 'e') {
     bool down = *++s == '-';
+    int exponent = 0;
     if (*s == '-' || *s == '+') s++;
     if (!is_digit(*s)) return NULL;
     for (; is_digit(*s); s++)
       if ((exponent = exponent * 10 + (*s - '0')) > 999) return NULL;
-    if (down) exponent = -exponent;
+    d->exponent += down ? -exponent : exponent;
   }
-  exponent -= scale;
-  if (exponent < -MAX_EXACT_POWER || exponent > MAX_EXACT_POWER) return NULL;
-  double n = (double)digits;
-  n = exponent < 0 ? n / exact_powers_of_ten[-exponent] : n * exact_powers_of_ten[exponent];
+  return s;
+}
+
+/* The float of a moderate decimal. Where its digits are an exact float and the power of ten too, one
+ * rounding gives the right result. What was cut off matters only if it could lead to another float. */
+static bool decimal_to_float(const Decimal *d, double *n) {
+  int exponent = (int)d->exponent;
+  if (d->exponent < -MAX_EXACT_POWER || d->exponent > MAX_EXACT_POWER) return false;
+  if (!d->is_cut && d->digits <= (uint64_t)EXACT_LIMIT) {
+    *n = (double)d->digits;
+    *n = exponent < 0 ? *n / exact_powers_of_ten[-exponent] : *n * exact_powers_of_ten[exponent];
+    return true;
+  }
+  if (exponent < -MAX_WHOLE_POWER || exponent > MAX_WHOLE_POWER) return false;
+  *n = scale_rounded(d->digits, exponent);
+  return !d->is_cut || *n == scale_rounded(d->digits + 1, exponent);
+}
+
+/* NULL: not a moderate decimal (the form may still be right). */
+static const char *parse_decimal(const char *s, double *result) {
+  bool negative = *s == '-';
+  Decimal d = {0};
+  double n;
+  if (*s == '-' || *s == '+') s++;
+  s = read_decimal(s, &d);
+  if (s == NULL || !decimal_to_float(&d, &n)) return NULL;
   *result = negative ? -n : n;
   return s;
 }
@@ -153,7 +211,7 @@ static const char *at_end(const char *s) {
 }
 
 static const char *parse_float(const char *s, double *result) {
-  const char *end = at_end(parse_short_decimal(s, result));
+  const char *end = at_end(parse_decimal(s, result));
   if (end == NULL) end = at_end(parse_float_c(s, result));
   if (end == NULL) end = at_end(parse_float_locale(s, result));
   return end;
