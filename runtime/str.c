@@ -357,13 +357,12 @@ bool string_equal(const String *a, const String *b) {
   return a->u.long_len == b->u.long_len && memcmp(a->data, b->data, a->u.long_len) == 0;
 }
 
-/* strcoll knows no zeros: compares piece by piece, each ending at a zero or at
- * the end of its string. */
-int string_compare(const String *a, const String *b) {
+/* Those whose first pieces are equal. strcoll knows no zeros: compares piece by piece, each ending at
+ * a zero or at the end of its string. */
+static NOINLINE int compare_behind_zeros(const String *a, const String *b) {
   const char *p = a->data, *p_end = p + string_len(a);
   const char *q = b->data, *q_end = q + string_len(b);
-  for (;;) {
-    int order = strcoll(p, q);
+  for (int order = 0;; order = strcoll(p, q)) {
     if (order != 0) return order;
     p += strlen(p);
     q += strlen(q);
@@ -372,4 +371,9 @@ int string_compare(const String *a, const String *b) {
     p++;
     q++;
   }
+}
+
+int string_compare(const String *a, const String *b) {
+  int order = strcoll(a->data, b->data);
+  return likely(order != 0) ? order : compare_behind_zeros(a, b);
 }
