@@ -16,6 +16,8 @@ Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash);
 const TValue *table_get(Table *t, const TValue *key);
 const TValue *table_get_int_hashed(Table *t, int64_t key); /* one that is not in the array part */
 const TValue *table_get_str(Table *t, const String *key); /* short strings only */
+/* False: it has no such short string. */
+ALWAYS_INLINE bool table_may_have_str(const Table *t, const String *key) { return t->filter >> (key->hash >> 27) & 1; }
 
 ALWAYS_INLINE const TValue *table_get_int(Table *t, int64_t key) {
   if (likely((uint64_t)key - 1 < t->array_size)) return &t->array[key - 1];

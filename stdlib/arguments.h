@@ -56,7 +56,7 @@ ALWAYS_INLINE void argument_any(lua_State *L, int n) {
 /* What the value's metatable has under this name; NULL: nothing. */
 ALWAYS_INLINE const TValue *named_field(lua_State *L, const TValue *o, Name name) {
   Table *mt = metatable_of(L, o);
-  if (mt == NULL) return NULL;
+  if (mt == NULL || !table_may_have_str(mt, L->domain->names[name])) return NULL;
   const TValue *value = table_get_str(mt, L->domain->names[name]);
   return is_nil(value) ? NULL : value;
 }

@@ -154,11 +154,12 @@ static int base_tonumber(lua_State *L) {
 
 static int base_tostring(lua_State *L) {
   const TValue *o = argument(L, 1);
-  argument_any(L, 1);
+  if (l_unlikely(api_is_none(L, o)))
+    luaL_checkany(L, 1);
   if (named_field(L, o, NAME_TOSTRING) == NULL) {
     switch (o->tag) {
     case TAG_SHORT_STRING:
-    case TAG_LONG_STRING: return result_argument(L, 1);
+    case TAG_LONG_STRING: return argument_count(L) == 1 ? 1 : result_argument(L, 1);
     case TAG_NIL: return result_name(L, NAME_NIL);
     case TAG_FALSE: return result_name(L, NAME_FALSE);
     case TAG_TRUE: return result_name(L, NAME_TRUE);
@@ -175,8 +176,9 @@ static int base_tostring(lua_State *L) {
 }
 
 static int base_type(lua_State *L) {
-  luaL_argcheck(L, !is_absent(L, 1), 1, "value expected");
-  return result_name(L, (Name)tag_type(argument(L, 1)->tag));
+  const TValue *o = argument(L, 1);
+  luaL_argcheck(L, !api_is_none(L, o), 1, "value expected");
+  return result_name(L, (Name)tag_type(o->tag));
 }
 
 /* ---------------------------------------------------- tables, metatables -- */
@@ -196,11 +198,11 @@ static int base_getmetatable(lua_State *L) {
 
 static int base_setmetatable(lua_State *L) {
   const TValue *t = argument(L, 1), *mt = argument(L, 2);
-  if (unlikely(!is_table(t)))
+  if (l_unlikely(!is_table(t)))
     luaL_checktype(L, 1, LUA_TTABLE);
   luaL_argexpected(L, is_table(mt) || (is_nil(mt) && !is_absent(L, 2)), 2,
                    "nil or table");
-  if (named_field(L, t, NAME_METATABLE) != NULL)
+  if (l_unlikely(named_field(L, t, NAME_METATABLE) != NULL))
     return luaL_error(L, "cannot change a protected metatable");
   api_set_metatable(L, as_table(t), is_nil(mt) ? NULL : as_table(mt));
   return result_argument(L, 1);
