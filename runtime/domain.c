@@ -61,6 +61,7 @@ static void free_domain(Domain *d) {
   trace_domain_stop(d);
   isolate_detach(d->isolate);
   string_table_free(d);
+  free(d->compile_spare);
   gc_close(d);
   heap_close(&d->heap);
   free(d);

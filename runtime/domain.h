@@ -260,6 +260,7 @@ struct Domain {
   void *warn_ud;
   lua_Alloc allocf;        /* as given to lua_newstate; used for nothing but lua_getallocf */
   void *alloc_ud;
+  void *compile_spare;     /* memory kept for the next compilation (vm/arena.c), or NULL */
   RuntimeHooks hooks;
   struct eventring_domain *trace; /* its rings; not NULL between trace_domain_start and _stop (trace.h) */
   Sharing sharing;

@@ -182,6 +182,8 @@ void gc_trace_memory(Domain *d) {
 /* Memory for as much as may be allocated until the next cycle is kept. */
 static GcPhase phase_finish(Domain *d) {
   gc_pace_end_cycle(d);
+  free(d->compile_spare);
+  d->compile_spare = NULL;
   heap_trim_start(&d->heap, nursery_blocks(&d->gc) + (uint32_t)(gc_pace_room(d) >> HEAP_BLOCK_SHIFT));
   return GC_PHASE_TRIM;
 }

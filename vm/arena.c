@@ -1,4 +1,9 @@
-/* vm/arena.c: chunks of doubling size, cut from front to back. */
+/* vm/arena.c: chunks of doubling size, cut from front to back.
+ *
+ * The domain keeps the largest of its last compilation for the next one (Domain.compile_spare), zeroed,
+ * until the next major collection ends: malloc would give it back to the system, and the next one
+ * fault it in anew.
+ */
 #include "arena.h"
 #include "stress.h"
 
@@ -7,8 +12,10 @@
 
 #ifdef SAROS_STRESS
 #define FIRST_CHUNK 16 /* so that there are many: AddressSanitizer sees their ends */
+#define LARGEST_SPARE 0
 #else
 #define FIRST_CHUNK 4096
+#define LARGEST_SPARE LARGEST_CHUNK
 #endif
 #define LARGEST_CHUNK (1 << 20)
 #define ARENA_ALIGN 16
@@ -23,17 +30,42 @@ void arena_init(Arena *arena, lua_State *L) {
   *arena = (Arena){.L = L};
 }
 
+static void use_chunk(Arena *arena, ArenaChunk *chunk) {
+  chunk->next = arena->chunks;
+  arena->chunks = chunk;
+  arena->cursor = chunk->data;
+  arena->limit = chunk->data + chunk->size;
+}
+
+static bool take_spare(Arena *arena, size_t least) {
+  Domain *d = arena->L->domain;
+  ArenaChunk *spare = d->compile_spare;
+  if (spare == NULL || spare->size < least) return false;
+  d->compile_spare = NULL;
+  use_chunk(arena, spare);
+  return true;
+}
+
+/* The newest chunk of the arena, its largest. */
+static void keep_spare(Arena *arena) {
+  Domain *d = arena->L->domain;
+  ArenaChunk *chunk = arena->chunks, *spare = d->compile_spare;
+  if (chunk == NULL || chunk->size > LARGEST_SPARE || (spare != NULL && spare->size >= chunk->size)) return;
+  memset(chunk->data, 0, (size_t)(arena->cursor - chunk->data));
+  arena->chunks = chunk->next;
+  free(spare);
+  d->compile_spare = chunk;
+}
+
 static void add_chunk(Arena *arena, size_t least) {
+  if (take_spare(arena, least)) return;
   size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
   if (size > LARGEST_CHUNK) size = LARGEST_CHUNK;
   if (size < least) size = least;
   ArenaChunk *chunk = size > SIZE_MAX - sizeof(ArenaChunk) || stress_allocation_fails() ? NULL : calloc(1, sizeof(ArenaChunk) + size);
   if (chunk == NULL) error_memory(arena->L);
-  chunk->next = arena->chunks;
   chunk->size = size;
-  arena->chunks = chunk;
-  arena->cursor = chunk->data;
-  arena->limit = chunk->data + size;
+  use_chunk(arena, chunk);
 }
 
 void *arena_alloc(Arena *arena, size_t size) {
@@ -45,8 +77,7 @@ void *arena_alloc(Arena *arena, size_t size) {
   return result;
 }
 
-void *arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t element_size) {
-  if (likely(count < *capacity)) return array;
+void *arena_enlarge(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t element_size) {
   uint32_t wanted = *capacity < 8 ? 8 : *capacity * 2;
   if (wanted < *capacity) error_memory(arena->L);
   void *grown = arena_alloc(arena, wanted * element_size);
@@ -56,6 +87,7 @@ void *arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, 
 }
 
 void arena_free(Arena *arena) {
+  keep_spare(arena);
   for (ArenaChunk *chunk = arena->chunks, *next; chunk; chunk = next) {
     next = chunk->next;
     free(chunk);
