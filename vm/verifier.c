@@ -30,10 +30,12 @@
  * deepest nests of loops that the parser takes, too), code made to lose one fact a
  * round a thousand: there is a budget (STEPS_PER_WORD), beyond which it is refused.
  *
- * Most instructions read and write a register or two, name a constant, and do
- * nothing else.  These are `plain` (a table derived from opcodes.def), and are
- * passed over quickly while all is well with them (pass_plain_...); what does not
- * pass there is left to the functions for any instruction, which know what is wrong.
+ * Most instructions are `simple`: their form is a matter of their operands alone. Most of these
+ * are `plain`: they read and write a register or two and do nothing else. Both are known
+ * from a table (verifier_plan.c) and passed over quickly while all is well with them
+ * (pass_simple_forms, run_plain); what does not pass there is left to the functions for any
+ * instruction, which know what is wrong. Where a function has few registers, as nearly all have,
+ * those that an instruction reads or writes are a set in one word.
  *
  * The code generator keeps all of these rules, and builds with asserts verify
  * what it makes, and assert while it runs what is shown here (check_instruction.c).
@@ -49,6 +51,10 @@
 #include "verifier_plan.h"
 
 const char verify_no_memory[] = "not enough memory";
+
+#define FIRST_FIVE (OPERAND_RA | OPERAND_RA1 | OPERAND_RA2 | OPERAND_RA3 | OPERAND_RA4)
+#define ALL_RUNS \
+  (OPERAND_A_B | OPERAND_A_B0 | OPERAND_A1_B | OPERAND_A_B1 | OPERAND_A_C0 | OPERAND_A4_C)
 
 typedef enum Fact {
   FACT_WRITTEN,  /* holds a value of this activation */
@@ -81,6 +87,7 @@ typedef struct Verifier {
   uint64_t *pending;    /* a heap of the targets to run from: round << 32 | pc */
   State now;            /* before or after the instruction being run */
   int ngroups;
+  bool few_registers;   /* less than 64: one group */
   size_t state_words;
   uint32_t ntargets, npending;
   uint64_t running;     /* round and pc of the target that is run from */
@@ -156,18 +163,21 @@ static void check_references(Verifier *v, Instruction i, uint32_t aux) {
 }
 
 /* Sizes are kept within what so much code can have asked for. */
-static void check_sizes(Verifier *v, Instruction i, uint32_t aux) {
-  uint64_t limit = (uint64_t)v->p->ncode * 64;
+static bool sizes_fit(const Prototype *p, Instruction i, uint32_t aux) {
+  uint64_t limit = (uint64_t)p->ncode * 64;
   if (limit > INT32_MAX) limit = INT32_MAX;
   switch (INS_OP(i)) {
-    case OP_NEWTABLE:
-      require(v, aux <= limit && INS_B(i) <= 31 && (1u << INS_B(i)) / 2 <= limit, "table too large");
-      break;
-    case OP_SETLIST: require(v, aux <= limit, "table too large"); break;
-    case OP_CONCAT: require(v, INS_B(i) >= 2, "bad operand"); break;
-    case OP_TFORCALL: require(v, INS_C(i) >= 1, "bad operand"); break;
-    default: break;
+    case OP_NEWTABLE: return aux <= limit && INS_B(i) <= 31 && (1u << INS_B(i)) / 2 <= limit;
+    case OP_SETLIST: return aux <= limit;
+    case OP_CONCAT: return INS_B(i) >= 2;
+    case OP_TFORCALL: return INS_C(i) >= 1;
+    default: return true;
   }
+}
+
+static void check_sizes(Verifier *v, Instruction i, uint32_t aux) {
+  bool of_table = INS_OP(i) == OP_NEWTABLE || INS_OP(i) == OP_SETLIST;
+  require(v, sizes_fit(v->p, i, aux), of_table ? "table too large" : "bad operand");
 }
 
 /* ---- form: order ---------------------------------------------------------------- */
@@ -254,32 +264,49 @@ static void mark_targets(Verifier *v) {
   }
 }
 
-/* Is all well with the form of an instruction that is plain, or a plain call, whatever stands
- * before and behind it? */
-ALWAYS_INLINE bool plain_form_is_sound(const Prototype *p, const OpPlan *plan, Instruction i, uint32_t aux) {
+ALWAYS_INLINE bool constants_are_sound(const Prototype *p, const OpPlan *plan, Instruction i,
+                                       uint32_t aux) {
+  if (plan->has_constant) {
+    uint32_t constant = i >> plan->constant_shift & (plan->constant_is_wide ? 0xffff : 0xff);
+    if (constant >= p->nconstants) return false;
+    if (plan->fits && !constant_fits(INS_OP(i), &p->k[constant])) return false;
+  }
+  if (!plan->has_key) return true;
+  return AUX_SLOT(aux) == 0 && aux < p->nconstants && is_short_string(&p->k[aux]);
+}
+
+static bool more_is_sound(const Prototype *p, const OpPlan *plan, uint32_t pc, uint32_t aux) {
+  const Instruction i = p->code[pc];
   uint32_t a = INS_A(i), b = INS_B(i), c = INS_C(i), last = p->max_stack;
-  if (plan->call) return b != 0 && c != 0 && a + b <= last && a + c - 1 <= last;
-  bool sound = a + plan->writes_a1 < last || !(plan->reads_a | plan->writes_a);
+  if (plan->test) return pc + 1 < p->ncode && INS_OP(p->code[pc + 1]) == OP_JMP && c <= 1;
+  if ((plan->takes_open && b == 0) || (plan->leaves_open && c == 0)) return false;
+  if (plan->run_of_b && a + b + plan->beyond_b > last + 1) return false;
+  if (plan->run_of_c && a + c > last + 1) return false;
+  if (plan->has_function && INS_Bx(i) >= p->nprotos) return false;
+  return !plan->has_size || sizes_fit(p, i, aux);
+}
+
+/* Is all well with the form of the instruction at pc, which is simple? */
+ALWAYS_INLINE bool simple_form_is_sound(const Prototype *p, const OpPlan *plan, uint32_t pc) {
+  const Instruction i = p->code[pc];
+  uint32_t a = INS_A(i), b = INS_B(i), c = INS_C(i), last = p->max_stack;
+  bool sound = a + plan->above_a <= last || !plan->names_a;
   sound &= b < last || !plan->reads_b;
   sound &= c < last || !plan->reads_c;
   sound &= a < p->nupvalues || !plan->upvalue_a;
   sound &= b < p->nupvalues || !plan->upvalue_b;
-  if (plan->has_constant) {
-    uint32_t constant = i >> plan->constant_shift & (plan->constant_is_wide ? 0xffff : 0xff);
-    if (constant >= p->nconstants || (plan->fits && !constant_fits(INS_OP(i), &p->k[constant]))) return false;
-  }
-  if (plan->has_key) sound &= AUX_SLOT(aux) == 0 && aux < p->nconstants && is_short_string(&p->k[aux]);
-  return sound;
+  const uint32_t aux = plan->length == 2 ? p->code[pc + 1] : 0;
+  if (plan->has_more) sound &= more_is_sound(p, plan, pc, aux);
+  return sound && constants_are_sound(p, plan, i, aux);
 }
 
-/* Passes over instructions that are in order; answers where one is that may not be. previous: the
- * instruction before it, which leaves nothing open. */
-static uint32_t pass_plain_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
+/* Passes over instructions that are in order; returns where one is that may not be. previous: the
+ * instruction before it, which leaves nothing open; NULL: none. */
+static uint32_t pass_simple_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
   const Instruction *before = *previous;
   while (pc < p->ncode) {
     const OpPlan *plan = &verifier_plans[INS_OP(p->code[pc])];
-    if (!(plan->plain | plan->call)) break;
-    if (!plain_form_is_sound(p, plan, p->code[pc], plan->length == 2 ? p->code[pc + 1] : 0)) break;
+    if (!plan->simple || !simple_form_is_sound(p, plan, pc)) break;
     before = &p->code[pc];
     pc += plan->length;
   }
@@ -293,7 +320,8 @@ static void check_form(Verifier *v) {
   if (!find_starts(v)) return;
   if (v->any_jumps) mark_targets(v);
   for (uint32_t pc = 0; pc < p->ncode && v->error == NULL;) {
-    if (previous != NULL && !leaves_open(*previous)) pc = pass_plain_forms(p, pc, &previous);
+    if (previous != NULL ? !leaves_open(*previous) : !p->is_vararg)
+      pc = pass_simple_forms(p, pc, &previous);
     if (pc >= p->ncode) break;
     const Instruction *i = &p->code[pc];
     uint32_t length = (uint32_t)op_length(INS_OP(*i)), aux = length == 2 ? i[1] : 0;
@@ -356,14 +384,32 @@ static void lose(Verifier *v, Fact fact, int from, int to) {
 
 /* ---- the abstract run: registers --------------------------------------------------- */
 
+static const char not_written[] = "register read before it is written";
+
 static void reads(Verifier *v, int first, int n) {
-  require(v, holds(v, FACT_WRITTEN, first, first + n), "register read before it is written");
+  require(v, holds(v, FACT_WRITTEN, first, first + n), not_written);
+}
+
+ALWAYS_INLINE void reads_set(Verifier *v, uint64_t set) {
+  require(v, (set & ~v->now.holds[FACT_WRITTEN]) == 0, not_written);
+}
+
+/* spoils, of a set of few registers. */
+ALWAYS_INLINE void spoils_set(Verifier *v, uint64_t set) {
+  uint64_t *holds = v->now.holds;
+  holds[FACT_TABLE] &= ~set;
+  holds[FACT_NUMERIC] &= ~(set | set >> 1 | set >> 2);
+  holds[FACT_GENERIC] &= ~(set | set >> 1 | set >> 2 | set >> 3);
 }
 
 /* What these registers hold may have changed. A loop is no longer what it was once one of
  * its first registers has. */
 static void spoils(Verifier *v, int first, int n) {
   if (n == 0) return;
+  if (likely(v->few_registers)) {
+    spoils_set(v, in_one_group(first, first + n));
+    return;
+  }
   lose(v, FACT_TABLE, first, first + n);
   lose(v, FACT_NUMERIC, first > 2 ? first - 2 : 0, first + n);
   lose(v, FACT_GENERIC, first > 3 ? first - 3 : 0, first + n);
@@ -430,6 +476,22 @@ static void captures(Verifier *v, Instruction i) {
   }
 }
 
+ALWAYS_INLINE uint64_t bit_if(uint8_t condition, uint32_t i) { return (uint64_t)condition << (i & 63); }
+ALWAYS_INLINE uint64_t bits_below(uint32_t i) { return (UINT64_C(1) << i) - 1; } /* i < 64 */
+
+/* The registers that `operands`, a column of the instruction, names, where there are few. */
+ALWAYS_INLINE uint64_t register_set(Instruction i, uint32_t operands, int top) {
+  uint64_t set = (uint64_t)(operands & FIRST_FIVE) << (INS_A(i) & 63);
+  if (!(operands & (OPERAND_RB | OPERAND_RC | ALL_RUNS))) return set;
+  set |= bit_if((operands & OPERAND_RB) != 0, INS_B(i));
+  set |= bit_if((operands & OPERAND_RC) != 0, INS_C(i));
+  if (!(operands & ALL_RUNS)) return set;
+  RegisterRun runs[MOST_RUNS];
+  int n = op_registers(i, operands & ALL_RUNS, top, runs);
+  for (int j = 0; j < n; j++) set |= in_one_group(runs[j].first, runs[j].first + runs[j].n);
+  return set;
+}
+
 static void relies_on(Verifier *v, Fact fact, int reg, const char *what) {
   require(v, holds(v, fact, reg, reg + 1), what);
 }
@@ -438,8 +500,13 @@ static void relies_on(Verifier *v, Fact fact, int reg, const char *what) {
 static void run_uses(Verifier *v, Instruction i, int top) {
   const OpInfo *info = &op_info[INS_OP(i)];
   RegisterRun runs[MOST_RUNS];
-  int a = (int)INS_A(i), n = op_registers(i, info->uses, top, runs);
-  for (int j = 0; j < n; j++) reads(v, runs[j].first, runs[j].n);
+  int a = (int)INS_A(i);
+  if (likely(v->few_registers)) {
+    reads_set(v, register_set(i, info->uses, top));
+  } else {
+    int n = op_registers(i, info->uses, top, runs);
+    for (int j = 0; j < n; j++) reads(v, runs[j].first, runs[j].n);
+  }
   if (info->uses & OPERAND_TABLE) relies_on(v, FACT_TABLE, a, "list for no table");
   if (info->uses & OPERAND_NUMERIC) relies_on(v, FACT_NUMERIC, a, "loop not prepared");
   if (info->uses & OPERAND_GENERIC) relies_on(v, FACT_GENERIC, a, "loop not prepared");
@@ -456,6 +523,12 @@ static void run_uses(Verifier *v, Instruction i, int top) {
 
 /* The registers that i writes, where it does. */
 static void run_writes(Verifier *v, Instruction i, bool certain) {
+  if (likely(v->few_registers)) {
+    uint64_t set = register_set(i, op_info[INS_OP(i)].sets, 0);
+    spoils_set(v, set);
+    if (certain) v->now.holds[FACT_WRITTEN] |= set;
+    return;
+  }
   RegisterRun runs[MOST_RUNS];
   int n = op_registers(i, op_info[INS_OP(i)].sets, 0, runs);
   for (int j = 0; j < n; j++) {
@@ -565,13 +638,10 @@ static bool goes_on(Instruction i) {
   }
 }
 
-ALWAYS_INLINE uint64_t bit_if(uint8_t condition, uint32_t i) { return (uint64_t)condition << (i & 63); }
-ALWAYS_INLINE uint64_t bits_below(uint32_t i) { return (UINT64_C(1) << i) - 1; } /* i < 64 */
 ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) { return i > n ? bits & bits_below(i - n) : 0; }
 
-/* Runs instructions that are plain and may run, from pc on, where there is but one group of
- * registers; answers where one is that is not, or a target. Each does what run_uses and run_sets
- * would do. */
+/* Runs instructions that are plain and may run, from pc on, where there are few registers. Returns
+ * where one is that is not, or a target. Each does what run_uses and run_sets would do. */
 static uint32_t run_plain(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
   uint64_t written = v->now.holds[FACT_WRITTEN], table = v->now.holds[FACT_TABLE];
@@ -623,25 +693,39 @@ static bool is_open_path(Verifier *v, uint32_t pc) {
   return false;
 }
 
+/* Runs a test that sets nothing, and the JMP behind it, which ends the path. */
+static void run_test(Verifier *v, const OpPlan *plan, Instruction i, uint32_t pc) {
+  reads_set(v, bit_if(plan->reads_a, INS_A(i)) | bit_if(plan->reads_b, INS_B(i)));
+  require(v, (v->steps_left -= 2) >= 0, "too complicated");
+  if (v->error) return;
+  merge(v, pc + 2);
+  if (v->marks[pc + 1] & WORD_TARGET) merge(v, pc + 1);
+  else merge(v, (uint32_t)op_jump_target(v->p->code[pc + 1], pc + 1));
+}
+
 /* Runs from pc, with the state v->now, up to a target or the end of the path. */
 static void run_path(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
-  const bool one_group = p->max_stack < 64;
   int top = 0;
   for (;;) {
-    if (one_group) {
+    if (v->few_registers) {
       uint32_t next = run_plain(v, pc);
       if (next != pc && !is_open_path(v, next)) return;
       pc = next;
     }
     Instruction i = p->code[pc];
+    const OpPlan *plan = &verifier_plans[INS_OP(i)];
+    if (plan->test && !plan->writes_a && v->few_registers) {
+      run_test(v, plan, i, pc);
+      return;
+    }
     require(v, v->steps_left-- > 0, "too complicated");
     run_uses(v, i, top);
     if (v->error) return;
     run_sets(v, i, pc);
     if (v->error || !goes_on(i)) return;
     top = (int)INS_A(i);
-    pc += (uint32_t)op_length(INS_OP(i));
+    pc += plan->length;
     if (!is_open_path(v, pc)) return;
   }
 }
@@ -686,8 +770,8 @@ static void check_paths(Verifier *v) {
 
 /* ---- the rest of a prototype ------------------------------------------------------------------ */
 
-/* In the order of their starts, and at no place more of them than registers. */
-static void check_locals(Verifier *v) {
+/* Are there at no place more of them than registers? */
+static void check_active_locals(Verifier *v) {
   const Prototype *p = v->p;
   int32_t small[SMALL_CODE + 1], *change = small, active = 0;
   if (p->ncode <= SMALL_CODE) memset(small, 0, (p->ncode + 1) * sizeof *small);
@@ -697,19 +781,27 @@ static void check_locals(Verifier *v) {
     return;
   }
   for (uint32_t n = 0; n < p->nlocals; n++) {
-    const LocalVar *local = &p->locals[n];
-    bool sound = local->name && local->start_pc <= local->end_pc && local->end_pc <= p->ncode;
-    bool in_order = n == 0 || p->locals[n - 1].start_pc <= local->start_pc;
-    require(v, sound && in_order, "bad local variable");
-    if (v->error) break;
-    change[local->start_pc]++;
-    change[local->end_pc]--;
+    change[p->locals[n].start_pc]++;
+    change[p->locals[n].end_pc]--;
   }
   for (uint32_t pc = 0; pc < p->ncode && v->error == NULL; pc++) {
     active += change[pc];
     require(v, active <= p->max_stack, "bad local variable");
   }
   if (change != small) free(change);
+}
+
+/* In the order of their starts. */
+static void check_locals(Verifier *v) {
+  const Prototype *p = v->p;
+  uint32_t start = 0;
+  for (uint32_t n = 0; n < p->nlocals; n++) {
+    const LocalVar *local = &p->locals[n];
+    bool sound = local->name && local->start_pc <= local->end_pc && local->end_pc <= p->ncode;
+    require(v, sound && start <= local->start_pc, "bad local variable");
+    start = local->start_pc;
+  }
+  if (v->error == NULL && p->nlocals > p->max_stack) check_active_locals(v);
 }
 
 static void check_header(Verifier *v) {
@@ -731,6 +823,7 @@ const char *verify_prototype(const Prototype *p) {
   if (p->ncode <= SMALL_CODE) v->marks = memset(small_marks, 0, p->ncode);
   else v->marks = calloc(p->ncode, sizeof *v->marks);
   v->ngroups = (p->max_stack + 63) / 64;
+  v->few_registers = p->max_stack < 64;
   v->state_words = (size_t)v->ngroups * FACT_COUNT;
   if (v->marks == NULL) fail(v, verify_no_memory);
   if (v->error == NULL) check_header(v);
