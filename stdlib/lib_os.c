@@ -107,32 +107,36 @@ static int os_difftime(lua_State *L) {
 
 /* ---- dates as tables -------------------------------------------------------- */
 
-static void set_field(lua_State *L, const char *name, lua_Integer value) {
+static void set_field(lua_State *L, Name name, lua_Integer value) {
+  api_push_string(L, L->domain->names[name]);
   lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
+  lua_settable(L, -3);
 }
 
 /* Sets the fields of the table on top of the stack. */
 static void set_date_fields(lua_State *L, const struct tm *date) {
-  set_field(L, "year", (lua_Integer)date->tm_year + BASE_YEAR);
-  set_field(L, "month", (lua_Integer)date->tm_mon + 1);
-  set_field(L, "day", date->tm_mday);
-  set_field(L, "hour", date->tm_hour);
-  set_field(L, "min", date->tm_min);
-  set_field(L, "sec", date->tm_sec);
-  set_field(L, "yday", (lua_Integer)date->tm_yday + 1);
-  set_field(L, "wday", (lua_Integer)date->tm_wday + 1);
+  set_field(L, NAME_YEAR, (lua_Integer)date->tm_year + BASE_YEAR);
+  set_field(L, NAME_MONTH, (lua_Integer)date->tm_mon + 1);
+  set_field(L, NAME_DAY, date->tm_mday);
+  set_field(L, NAME_HOUR, date->tm_hour);
+  set_field(L, NAME_MIN, date->tm_min);
+  set_field(L, NAME_SEC, date->tm_sec);
+  set_field(L, NAME_YDAY, (lua_Integer)date->tm_yday + 1);
+  set_field(L, NAME_WDAY, (lua_Integer)date->tm_wday + 1);
   if (date->tm_isdst < 0) return; /* not known */
+  api_push_string(L, L->domain->names[NAME_ISDST]);
   lua_pushboolean(L, date->tm_isdst);
-  lua_setfield(L, -2, "isdst");
+  lua_settable(L, -3);
 }
 
 #define REQUIRED (-1)
 
 /* A field of the table on top of the stack, less `base`, as struct tm wants it. */
-static int get_date_field(lua_State *L, const char *name, int otherwise, int base) {
+static int get_date_field(lua_State *L, Name which, int otherwise, int base) {
+  const char *name = L->domain->names[which]->data;
   int is_integer;
-  int type = lua_getfield(L, -1, name);
+  api_push_string(L, L->domain->names[which]);
+  int type = lua_gettable(L, -2);
   lua_Integer value = lua_tointegerx(L, -1, &is_integer);
   lua_pop(L, 1);
   if (!is_integer) {
@@ -147,7 +151,8 @@ static int get_date_field(lua_State *L, const char *name, int otherwise, int bas
 
 /* 1, 0, or -1 if the field is absent. */
 static int get_daylight_field(lua_State *L) {
-  int daylight = lua_getfield(L, -1, "isdst") == LUA_TNIL ? -1 : lua_toboolean(L, -1);
+  api_push_string(L, L->domain->names[NAME_ISDST]);
+  int daylight = lua_gettable(L, -2) == LUA_TNIL ? -1 : lua_toboolean(L, -1);
   lua_pop(L, 1);
   return daylight;
 }
@@ -157,12 +162,12 @@ static time_t time_of_table(lua_State *L) {
   struct tm date = {0};
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  date.tm_year = get_date_field(L, "year", REQUIRED, BASE_YEAR);
-  date.tm_mon = get_date_field(L, "month", REQUIRED, 1);
-  date.tm_mday = get_date_field(L, "day", REQUIRED, 0);
-  date.tm_hour = get_date_field(L, "hour", 12, 0);
-  date.tm_min = get_date_field(L, "min", 0, 0);
-  date.tm_sec = get_date_field(L, "sec", 0, 0);
+  date.tm_year = get_date_field(L, NAME_YEAR, REQUIRED, BASE_YEAR);
+  date.tm_mon = get_date_field(L, NAME_MONTH, REQUIRED, 1);
+  date.tm_mday = get_date_field(L, NAME_DAY, REQUIRED, 0);
+  date.tm_hour = get_date_field(L, NAME_HOUR, 12, 0);
+  date.tm_min = get_date_field(L, NAME_MIN, 0, 0);
+  date.tm_sec = get_date_field(L, NAME_SEC, 0, 0);
   date.tm_isdst = get_daylight_field(L);
   time_t result = mktime(&date);
   set_date_fields(L, &date);
