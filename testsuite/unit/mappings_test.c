@@ -166,9 +166,9 @@ static void what_is_not_used_goes(void **state) {
 
 #define WIDE ((size_t)2 << 20)
 
-static void wide_ones_stay_aligned(void **state) {
+static void those_of_huge_pages_stay_aligned(void **state) {
   (void)state;
-  char *in_the_way[7], *p = mapping_new_wide(WIDE + UNIT);
+  char *in_the_way[7], *p = mapping_new_prefer_huge(WIDE + UNIT);
   size_t size = WIDE + UNIT;
   for (int i = 0;; i++, size *= 2) {
     assert_int_equal((uintptr_t)p % WIDE, 0);
@@ -187,9 +187,9 @@ static void wide_ones_stay_aligned(void **state) {
   for (int i = 0; i < 7; i++) mapping_unmap(in_the_way[i], UNIT);
 }
 
-static void narrow_ones_grow(void **state) {
+static void small_ones_grow(void **state) {
   (void)state;
-  char *p = mapping_new_wide(UNIT);
+  char *p = mapping_new_prefer_huge(UNIT);
   for (size_t size = UNIT; size < 4 * WIDE; size *= 2) {
     memset(p, 'n', size);
     p = mapping_resize(p, size, 2 * size);
@@ -227,7 +227,7 @@ int main(void) {
     TEST(fresh_ones_are_zero_and_aligned),
     TEST(huge_pages_are_preferred_for_the_first_touch_alone), TEST(the_last_given_is_taken_first),
     TEST(one_is_made_to_fit), TEST(only_what_fits_is_taken), TEST(what_is_kept_is_bounded),
-    TEST(what_is_not_used_goes), TEST(wide_ones_stay_aligned), TEST(narrow_ones_grow), TEST(threads_share_them),
+    TEST(what_is_not_used_goes), TEST(those_of_huge_pages_stay_aligned), TEST(small_ones_grow), TEST(threads_share_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
