@@ -575,17 +575,18 @@ static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #endif
 }
 
-/* Is it the next item of an array that is full, and not large, in a table of nothing else? Then
- * choose_sizes would double the array part. */
+/* Is it the next item of an array that is full, in a table of nothing else? Then choose_sizes would
+ * double the array part. */
 ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
   uint32_t n = t->array_size;
-  if (has_hash(t) || !is_int(key) || key->v.i != (int64_t)n + 1 || heap_is_large(n * sizeof(TValue))) return false;
+  if (has_hash(t) || !is_int(key) || key->v.i != (int64_t)n + 1) return false;
+  if (n > SAMPLES) return count_slots(t->array, n, false) == n;
   while (n > 0 && !is_nil(&t->array[n - 1])) n--;
   return n == 0;
 }
 
 static void append(lua_State *L, Table *t, const TValue *value) {
-  uint32_t n = t->array_size, narray = 1u << log2_ceil(n + 1);
+  uint32_t n = t->array_size, narray = n < 1u << MAX_ARRAY_BITS ? 1u << log2_ceil(n + 1) : UINT32_MAX;
   t->array = grow_array(L, t, narray);
   t->array_size = narray;
   gc_table_resized(L, t, false);
