@@ -575,11 +575,11 @@ static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #endif
 }
 
-/* Is it the next item of an array that is full, in a table of nothing else? Then choose_sizes would
- * double the array part. */
+/* Is it the next item of an array that is full? Where nothing else is in the table but fields,
+ * choose_sizes would double the array part then. */
 ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
   uint32_t n = t->array_size;
-  if (has_hash(t) || !is_int(key) || key->v.i != (int64_t)n + 1) return false;
+  if (!is_int(key) || key->v.i != (int64_t)n + 1) return false;
   if (n > SAMPLES) return count_slots(t->array, n, false) == n;
   while (n > 0 && !is_nil(&t->array[n - 1])) n--;
   return n == 0;
@@ -594,14 +594,18 @@ static void append(lua_State *L, Table *t, const TValue *value) {
   gc_barrier_table(L, t, &t->array[n], value);
 }
 
+/* Does each node hold a field? */
+static bool is_full_of_fields(const Table *t) {
+  uint32_t n = table_node_count(t);
+  while (n > 0 && t->node[n - 1].key_tag == TAG_SHORT_STRING && t->node[n - 1].tag != TAG_NIL) n--;
+  return n == 0;
+}
+
 /* Is it a field of a record that is full, and will not be large? Then choose_sizes would double the hash
  * part. */
 static bool is_next_field(const Table *t, const TValue *key) {
-  uint32_t n = table_node_count(t);
   if (t->array_size > 0 || !is_short_string(key) || (t->state & TABLE_ANNEX)) return false;
-  if (heap_is_large(2 * n * sizeof(Node))) return false;
-  while (n > 0 && t->node[n - 1].key_tag == TAG_SHORT_STRING && t->node[n - 1].tag != TAG_NIL) n--;
-  return n == 0;
+  return !heap_is_large(2 * table_node_count(t) * sizeof(Node)) && is_full_of_fields(t);
 }
 
 static void double_fields(lua_State *L, Table *t) {
@@ -622,7 +626,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
   TValue as_int;
   if (unlikely(is_nil(key) || is_float(key))) key = stored_form(L, key, &as_int);
   if (is_nil(value)) return; /* an absent key stays absent */
-  if (is_next_item(t, key)) {
+  if (!has_hash(t) && is_next_item(t, key)) {
     append(L, t, value);
     return;
   }
@@ -639,6 +643,9 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
   if (unlikely(n == NULL) && is_next_field(t, key)) {
     double_fields(L, t);
     n = place_key(L, t, key->tag, key->v, &moved);
+  } else if (unlikely(n == NULL) && is_next_item(t, key) && is_full_of_fields(t)) {
+    append(L, t, value);
+    return;
   } else if (unlikely(n == NULL)) {
     rehash(L, t, key);
     table_set(L, t, key, value); /* may go to the array part now */

@@ -38,3 +38,23 @@ end
 for _, t in ipairs(old) do
   for i = 1, 40 do assert(t[name(i) .. #old][1] == i) end
 end
+
+-- Items appended to tables with fields.
+for nfields = 1, 9 do
+  local t, removed = {}, {}
+  for i = 1, nfields do t[name(i)], removed[name(i)] = i, i end
+  removed[name(1)] = nil
+  for i = 1, 300 do
+    t[i], removed[i] = -i, -i
+    if i == 40 then t.more = true end
+    if i & i - 1 == 0 or i == 300 then
+      assert(#t == i and #removed == i)
+      for k = 1, i do assert(t[k] == -k and removed[k] == -k) end
+      for k = 1, nfields do assert(t[name(k)] == k and removed[name(k)] == (k > 1 and k or nil)) end
+      assert(t[0] == nil and t[i + 1] == nil)
+    end
+  end
+  local count = 0
+  for k, v in pairs(t) do count = count + 1 assert(t[k] == v) end
+  assert(count == 300 + nfields + 1)
+end
