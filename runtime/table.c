@@ -18,6 +18,10 @@
  * as its main position, and which colliding keys are put into first.  It takes the place of
  * rehashes that would be needed again soon.
  *
+ * Growing.  A full table that gets one more key is counted, and made anew with the sizes that fit
+ * (rehash).  What programs do most needs no count: the next item of a full array, beside nothing
+ * but fields, and the next field of a full record double the one part.
+ *
  * Main positions.  A short string has a seeded hash.  Integers, floats (their bits, halves
  * swapped) and addresses (in units of 16 bytes) are taken modulo a prime a little below 2^k, so
  * neighbours never meet, and other progressions only if their step is a multiple of the prime
@@ -35,6 +39,8 @@
  *           absent field (a method looked for in the object first) end there;
  *   border  where the last length query ended: loops over #t cost O(1);
  *   flags   metamethods known to be absent, cleared by each insertion.
+ *
+ * The file is longer than others, as whoever looks for a place or makes one needs main_position inline.
  *
  * Nothing here calls a metamethod or collects.  Failure: LUA_ERRMEM or "table
  * overflow", raised before the table was changed.
