@@ -164,14 +164,13 @@ static void what_is_not_used_goes(void **state) {
   assert_int_equal(mapping_kept(), CHUNK);
 }
 
-#define WIDE ((size_t)2 << 20)
 
 static void those_of_huge_pages_stay_aligned(void **state) {
   (void)state;
-  char *in_the_way[7], *p = mapping_new_prefer_huge(WIDE + UNIT);
-  size_t size = WIDE + UNIT;
+  char *in_the_way[7], *p = mapping_new_prefer_huge(MAPPING_HUGE_PAGE + UNIT);
+  size_t size = MAPPING_HUGE_PAGE + UNIT;
   for (int i = 0;; i++, size *= 2) {
-    assert_int_equal((uintptr_t)p % WIDE, 0);
+    assert_int_equal((uintptr_t)p % MAPPING_HUGE_PAGE, 0);
     assert_int_equal(p[size - 1], 0);
     p[0] = p[size - 1] = 'x';
     in_the_way[i] = mapping_new(UNIT, 1);
@@ -190,13 +189,13 @@ static void those_of_huge_pages_stay_aligned(void **state) {
 static void small_ones_grow(void **state) {
   (void)state;
   char *p = mapping_new_prefer_huge(UNIT);
-  for (size_t size = UNIT; size < 4 * WIDE; size *= 2) {
+  for (size_t size = UNIT; size < 4 * MAPPING_HUGE_PAGE; size *= 2) {
     memset(p, 'n', size);
     p = mapping_resize(p, size, 2 * size);
     assert_int_equal(p[size - 1], 'n');
     assert_int_equal(p[size] | p[2 * size - 1], 0);
   }
-  mapping_unmap(p, 4 * WIDE);
+  mapping_unmap(p, 4 * MAPPING_HUGE_PAGE);
 }
 
 static void *give_and_take(void *result) {
