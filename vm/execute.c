@@ -1937,10 +1937,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (unlikely(gc_is_wanted(L->domain)) && !takes_open_values(pc[-1])) GC_CHECK;
     if (L->hook_mask == 0) vm_update_dispatch(L);
     ci = L->ci;
-    const uint32_t traced = L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT);
-    if (traced == LUA_MASKCOUNT && L->hook_count > 1 && INS_OP(pc[-1]) != OP_VARARGPREP) {
-      L->hook_count--; /* as debug_trace_instruction does it while the count is not up */
-    } else if (traced) {
+    if (L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT)) {
       ci->u.lua.pc = pc;
       if (!takes_open_values(pc[-1])) L->top = ci->top;
       debug_trace_instruction(L, pc - 1);
