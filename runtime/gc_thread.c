@@ -205,7 +205,8 @@ size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   CallInfo *watermark = scan_active_frames(d, co, SCAN_MINOR, &limit);
   TValue *from = watermark->func;
   if (unlikely(co->unscanned > 0) && co->stack + co->unscanned < from) from = co->stack + co->unscanned;
-  gc_verify_watermark(d, co, from, slots_to_verify(d, (size_t)(from - co->stack)));
+  size_t verified = slots_to_verify(d, (size_t)(from - co->stack));
+  if (unlikely(verified > 0)) gc_verify_watermark(d, co, from, verified);
   TValue *to = end_of_piece(d, co, from);
   visit_slots(d, co, from, to);
   size_t work = (size_t)(to - from) * sizeof(TValue) + narrow_window(d, co, limit, watermark);
