@@ -765,6 +765,7 @@ uint64_t table_border(Table *t) {
     if (b > 1 && !is_nil(&t->array[b - 2])) return t->border = b - 1; /* popped one */
     return t->border = search_array(t, 0, b);
   }
+  if (b == 0 && is_nil(&t->array[0])) return t->border = search_array(t, 0, n); /* empty, or a hole */
   for (int tries = 0; tries < 4; tries++, b++) /* pushed a few */
     if (is_nil(&t->array[b])) return t->border = b;
   return t->border = search_array(t, b, n);

@@ -1,0 +1,31 @@
+-- Of the borders of a table with a nil at its start, `#` answers the one that the reference
+-- does, where that follows from the sizes of the parts: programs insert nil in front, and
+-- count arguments so. (It answered 0 for an array whose length had not been asked for before.)
+
+local function filled(n)
+  local t = {}
+  for i = 1, n do t[i] = i end
+  return t
+end
+
+for n = 3, 100 do
+  local t = filled(n)
+  t[1] = nil
+  if n & (n - 1) ~= 0 then assert(#t == n, n) end -- else the array part is full
+  t[n] = nil
+  assert(#t == n - 1 or t[#t + 1] == nil and (#t == 0 or t[#t] ~= nil), n)
+end
+
+local shifted = {3, 2, 1, 5}
+table.insert(shifted, 1, nil)
+assert(#shifted == 5 and shifted[5] == 5)
+
+-- Emptied from either end
+local t = filled(20)
+for i = 20, 1, -1 do t[i] = nil assert(#t == i - 1) end
+assert(#t == 0)
+t = filled(20)
+for i = 1, 20 do t[i] = nil end
+assert(#t == 0)
+t[1] = 1
+assert(#t == 1)
