@@ -68,8 +68,11 @@ do -- the field must be there when the metatable is set; its value may change la
   full()
   assert(called == 0)
   local late = { __gc = true }
-  do local _ = setmetatable({}, late) end
-  late.__gc = function() called = called + 1 end
+  do
+    local object = setmetatable({}, late)
+    late.__gc = function() called = called + 1 end
+    assert(getmetatable(object) == late) -- alive until here, also where each step collects
+  end
   full()
   assert(called == 1)
   do local _ = setmetatable({}, { __gc = "not a function" }) end
