@@ -731,19 +731,18 @@ static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
   return i;
 }
 
-/* The array part is full: the border is beyond it. */
+#define MOST_INDEX ((uint64_t)INT64_MAX)
+
+/* The array part is full: the border is beyond it. Of several, the one that doubling its size
+ * comes to, as in the reference. */
 static uint64_t length_in_hash(Table *t) {
-  uint64_t i = t->array_size, j = i + 1;
-  if (!has_hash(t) || is_nil(table_get_int(t, (int64_t)j))) return i;
-  while (!is_nil(table_get_int(t, (int64_t)j))) {
+  uint64_t i = t->array_size, j = i > 0 ? i : 1;
+  if (!has_hash(t) || is_nil(table_get_int(t, (int64_t)i + 1))) return i;
+  do {
     i = j;
-    if (j > (uint64_t)INT64_MAX / 2) {
-      if (!is_nil(table_get_int(t, INT64_MAX))) return INT64_MAX;
-      j = INT64_MAX;
-      break;
-    }
-    j *= 2;
-  }
+    j = i <= MOST_INDEX / 2 ? 2 * i : MOST_INDEX;
+    if (i == MOST_INDEX) return i;
+  } while (!is_nil(table_get_int(t, (int64_t)j)));
   return search_hash(t, i, j);
 }
 
