@@ -45,7 +45,8 @@
  * the clearing; on a virtual machine), which was 40 % of the time of a program that fills 50 MB
  * with records. Only the first touch is advised: what is given back later comes again as
  * small pages, so that the system never fills up what is free with pages that nobody asked
- * for. The price is a touch of 0.1 ms, and up to 2 MiB that are not used yet.
+ * for. The price is a touch of 0.1 ms, and up to 2 MiB that are not used yet; mappings.c sees to
+ * touches that take longer.
  *
  * Large allocations: heap_large.c.
  *

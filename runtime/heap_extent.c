@@ -175,10 +175,10 @@ static Extent *new_extent(Heap *h, uint32_t n) {
   Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
   bool reused = e != NULL; /* by whomever, for whatever */
   if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
-  if (!reused && size == EXTENT_SIZE) mapping_prefer_huge(e, size);
+  bool huge = !reused && size == EXTENT_SIZE && mapping_prefer_huge(e, size);
   memset(e, 0, sizeof *e);
   e->granules = (uint32_t)(size >> GRANULE_SHIFT);
-  e->huge = !reused && size == EXTENT_SIZE;
+  e->huge = huge;
 #define TAKE(word, mask) (e->used[word] |= (mask), e->touched[word] |= (mask))
   FOR_WORDS(0, FIRST, TAKE)
 #undef TAKE

@@ -6,6 +6,7 @@
 #include "mappings.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -113,10 +114,57 @@ static void *map_aligned(size_t size, size_t align) {
   return map_and_cut(size, align);
 }
 
-/* Advice only: where the system has no such pages, small ones come. */
-void mapping_prefer_huge(void *mapping, size_t size) { madvise(mapping, size, MADV_HUGEPAGE); }
+/* ---- huge pages ------------------------------------------------------------------------
+ *
+ * Touching one takes 0.1 ms where the machine has it at hand, and 5 ms on a virtual machine whose
+ * host has yet to provide it. The first touch of each mapping is timed: a slow one is the last for a
+ * while, which gets longer each time. So a program sees one such pause, not one for each 2 MiB that it
+ * grows by. */
 
-void mapping_refuse_huge(void *mapping, size_t size) { madvise(mapping, size, MADV_NOHUGEPAGE); }
+#define SLOW_NS UINT64_C(1000000)
+#define WAIT_LEAST_NS UINT64_C(10000000000)
+#define WAIT_MOST_NS (64 * WAIT_LEAST_NS)
+
+static struct { _Atomic uint64_t from, wait; } huge = {0, WAIT_LEAST_NS};
+
+static bool huge_at_hand(void) { return mapping_now() >= atomic_load_explicit(&huge.from, memory_order_relaxed); }
+
+static uint64_t exact_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A byte that is zero. False: it was slow. */
+static bool touch(volatile char *p) {
+  uint64_t before = exact_now(), now, wait = atomic_load_explicit(&huge.wait, memory_order_relaxed);
+  *p = 0;
+  now = exact_now();
+  bool slow = now - before >= SLOW_NS;
+  if (slow) atomic_store_explicit(&huge.from, now + wait, memory_order_relaxed);
+  wait = !slow ? WAIT_LEAST_NS : wait < WAIT_MOST_NS ? 2 * wait : wait;
+  atomic_store_explicit(&huge.wait, wait, memory_order_relaxed);
+  return !slow;
+}
+
+/* The advice is of the whole mapping: mremap takes no more than one area. */
+static void advise(void *mapping, size_t size, bool prefer) {
+  madvise(mapping, size, prefer ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
+/* From `fresh` on it has not been touched. */
+static bool prefer_from(char *mapping, size_t size, size_t fresh) {
+  if (!huge_at_hand()) return false;
+  advise(mapping, size, true);
+  if (!touch(mapping + fresh)) advise(mapping, size, false);
+  return true;
+}
+
+bool mapping_prefer_huge(void *mapping, size_t size) { return prefer_from(mapping, size, 0); }
+
+void mapping_refuse_huge(void *mapping, size_t size) { advise(mapping, size, false); }
+
+/* ---- mappings ---------------------------------------------------------------------------- */
 
 void *mapping_new(size_t size, size_t align) {
   void *p = map_aligned(size, align);
@@ -127,11 +175,11 @@ void *mapping_new(size_t size, size_t align) {
 
 /* Later touches are of small pages: the advice is taken back. */
 void *mapping_new_huge(size_t size) {
-  char *p = map_aligned(size, size);
+  char *p = huge_at_hand() ? map_aligned(size, size) : NULL;
   if (p == NULL) return NULL;
-  madvise(p, size, MADV_HUGEPAGE);
-  *(volatile char *)p = 0;
-  madvise(p, size, MADV_NOHUGEPAGE);
+  advise(p, size, true);
+  touch(p);
+  advise(p, size, false);
   return p;
 }
 
@@ -152,7 +200,7 @@ void *mapping_new_prefer_huge(size_t size) {
 
 /* To addresses of its own, so that its huge pages stay whole. */
 static void *move_huge(void *mapping, size_t old, size_t size) {
-  void *place = map_prefer_huge(size);
+  void *place = map_aligned(size, MAPPING_HUGE_PAGE);
   if (place == NULL) return MAP_FAILED;
   void *moved = mremap(mapping, old, size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
   if (moved == MAP_FAILED) munmap(place, size);
@@ -164,7 +212,9 @@ void *mapping_resize(void *mapping, size_t old, size_t size) {
   void *moved = mremap(mapping, old, size, 0);
   if (moved == MAP_FAILED && size >= MAPPING_HUGE_PAGE) moved = move_huge(mapping, old, size);
   if (moved == MAP_FAILED) moved = mremap(mapping, old, size, MREMAP_MAYMOVE);
-  return moved != MAP_FAILED ? moved : NULL;
+  if (moved == MAP_FAILED) return NULL;
+  if (size > old && size >= MAPPING_HUGE_PAGE && !prefer_from(moved, size, old)) advise(moved, size, false);
+  return moved;
 }
 
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {

@@ -28,7 +28,7 @@ void *mapping_new(size_t size, size_t align);
  * them and the system has some at hand, which cost an eighth of small ones. */
 void *mapping_new_prefer_huge(size_t size);
 /* The same, aligned to its size: one huge page, of so many bytes, where the system has one at hand. Its
- * first byte is touched. */
+ * first byte is touched. NULL also where huge pages have been slow lately. */
 void *mapping_new_huge(size_t size);
 /* Made larger, zero behind, or smaller, in place or elsewhere; NULL: no memory, and it is as it was. */
 void *mapping_resize(void *mapping, size_t old, size_t size);
@@ -46,9 +46,10 @@ void mapping_drop_old(void);
 void mapping_drop_all(void);
 /* Bytes that are kept. */
 size_t mapping_kept(void);
-/* Prefers huge pages in a mapping that is aligned to them: touching a byte of one then touches all of
- * it. Taken back before pages are given back: the system would fill up what is free of a huge page. */
-void mapping_prefer_huge(void *mapping, size_t size);
+/* Prefers huge pages in a fresh mapping that is aligned to them, and touches its first byte: touching a
+ * byte of one touches all of it. False: they have been slow lately, pages are small. */
+bool mapping_prefer_huge(void *mapping, size_t size);
+/* Takes that back before pages are given back: the system would fill up what is free of a huge page. */
 void mapping_refuse_huge(void *mapping, size_t size);
 #define MAPPING_HUGE_PAGE ((size_t)2 << 20)
 /* ns of the clock that ages are measured by: monotonic, cheap, exact to some milliseconds. */
