@@ -38,6 +38,7 @@
 #define ENTRY_WORK 32  /* work of looking at one */
 #define LEAVE_WORK 32  /* and of leaving one for the end */
 #define CLEAR_WORK 48  /* and of removing one whose key is dead */
+#define FRESH_WORK 64  /* and, for each of its objects, of looking for a young one in a part that is scanned as a whole */
 #define PREFETCH_AHEAD 8
 
 Weakness gc_weakness(Domain *d, const Table *t) {
@@ -320,6 +321,7 @@ void gc_scan_weak_fresh(Domain *d, Weakness w, GcWeakRange r) {
     visit_values(d, r.table->array + r.from, n, SCAN_MINOR);
     return;
   }
+  d->gc.step_work += n * (r.node ? 2 * FRESH_WORK : FRESH_WORK);
   for (uint32_t i = r.from; i < r.from + n; i++) {
     prefetch_entry(&r, i + PREFETCH_AHEAD);
     if (r.node) scan_fresh_node(d, w, r.table, i);
