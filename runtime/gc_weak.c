@@ -38,7 +38,7 @@
 #define ENTRY_WORK 32  /* work of looking at one */
 #define LEAVE_WORK 32  /* and of leaving one for the end */
 #define CLEAR_WORK 48  /* and of removing one whose key is dead */
-#define FRESH_WORK 64  /* and, for each of its objects, of looking for a young one in a part that is scanned as a whole */
+#define FRESH_WORK 64  /* and of each object of it that may be young, in a part scanned as a whole */
 #define PREFETCH_AHEAD 8
 
 Weakness gc_weakness(Domain *d, const Table *t) {

@@ -502,12 +502,16 @@ NOINLINE void *heap_alloc_slow(lua_State *L, size_t size) {
   return p;
 }
 
+/* Bytes that nobody asked for, if there is room behind them. */
+static void leave_out(Heap *h, size_t bytes) {
+  if (bytes >= (size_t)(h->limit - h->cursor)) return;
+  h->cursor += bytes;
+  h->asked_bytes -= bytes;
+}
+
 void *heap_alloc_aligned(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
-  if (((uintptr_t)h->cursor & 15) != 0 && h->cursor < h->limit) {
-    h->cursor += HEAP_GRANULE;
-    h->asked_bytes -= HEAP_GRANULE; /* nobody asked for it */
-  }
+  if (((uintptr_t)h->cursor & 15) != 0) leave_out(h, HEAP_GRANULE);
   void *p = heap_alloc(L, size);
   rt_assert(((uintptr_t)p & 15) == 0);
   return p;
@@ -515,11 +519,7 @@ void *heap_alloc_aligned(lua_State *L, size_t size) {
 
 void *heap_alloc_on_line(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
-  size_t pad = pad_to_line(h->cursor, size);
-  if (pad < (size_t)(h->limit - h->cursor)) {
-    h->cursor += pad;
-    h->asked_bytes -= pad; /* nobody asked for it */
-  }
+  leave_out(h, pad_to_line(h->cursor, size));
   return heap_alloc(L, size);
 }
 

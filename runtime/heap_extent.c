@@ -49,7 +49,7 @@ typedef struct Extent {
   uint32_t longest; /* no free run is longer */
   uint32_t top;     /* no granule from here on is in use, up to the end */
   uint32_t trimmed; /* granules that the present walk is done with */
-  bool huge;        /* of huge pages: who touches a granule touches all of its page */
+  bool huge;        /* of huge pages: touching a granule touches all of its page */
   uint8_t period;   /* Heap.idle_mark of the walk that noted `idle` */
   uint64_t used[WORDS], touched[WORDS], idle[WORDS];
 } Extent;
@@ -107,7 +107,8 @@ static char *address_of(const Extent *e, uint32_t i) { return (char *)e + ((size
 
 /* Before the run is taken: all of its huge pages come with it. */
 static void touch_huge(Heap *h, Extent *e, uint32_t i, uint32_t n) {
-  uint32_t from = i / HUGE_GRANULES * HUGE_GRANULES, to = (i + n + HUGE_GRANULES - 1) / HUGE_GRANULES * HUGE_GRANULES;
+  uint32_t from = i / HUGE_GRANULES * HUGE_GRANULES;
+  uint32_t to = (i + n + HUGE_GRANULES - 1) / HUGE_GRANULES * HUGE_GRANULES;
   for (uint32_t word = from / 64; word < to / 64; word++) {
     h->extent_idle += (size_t)__builtin_popcountll(~e->touched[word]) << GRANULE_SHIFT;
     e->touched[word] = ~UINT64_C(0);

@@ -37,7 +37,8 @@
  * Small things that pay:
  *   filter  one bit for each short-string key ever inserted: most lookups of an
  *           absent field (a method looked for in the object first) end there;
- *   border  where the last length query ended: loops over #t cost O(1);
+ *   border  where the last length query ended: loops over #t cost O(1), but for an empty
+ *           array part, which is searched;
  *   flags   metamethods known to be absent, cleared by each insertion.
  *
  * The file is longer than others, as whoever looks for a place or makes one needs main_position inline.

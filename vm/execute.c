@@ -43,8 +43,9 @@
  *
  * Collections happen only in GC_CHECK. Instructions that make an object put it
  * into the highest register in use (the compiler sees to that), so L->top is then
- * just above it, or there before it is made; elsewhere L->top is above all registers of the frame. Registers that are not live may hold old values: each collection
- * marks or clears every slot, so they are never dangling.
+ * just above it, or there before it is made; elsewhere L->top is above all registers of the
+ * frame. Registers that are not live may hold old values: each collection marks or clears
+ * every slot, so they are never dangling.
  */
 #include "interp.h"
 #include "check_instruction.h"

@@ -37,6 +37,8 @@
  * instruction, which know what is wrong. Where a function has few registers, as nearly all have,
  * those that an instruction reads or writes are a set in one word.
  *
+ * One file, and so a long one: all of its parts work on the same notes (Verifier).
+ *
  * The code generator keeps all of these rules, and builds with asserts verify
  * what it makes, and assert while it runs what is shown here (check_instruction.c).
  */
