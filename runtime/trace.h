@@ -7,7 +7,7 @@
 #define SAROS_RUNTIME_TRACE_H
 
 #include "domain.h"
-#include "probe.h"
+#include "eventring/probe.h"
 
 typedef enum EventId {
 #define EVENT(id, name, kind, class, unit, doc) EV_##id,

@@ -2,7 +2,7 @@
 
 noinst_LIBRARIES += libstdlib.a
 libstdlib_a_SOURCES = \
-	stdlib/lauxlib.h stdlib/lualib.h stdlib/init.c \
+	include/lauxlib.h include/lualib.h stdlib/init.c \
 	stdlib/auxlib.c stdlib/auxlib_buffer.c stdlib/auxlib_load.c stdlib/auxlib_trace.c \
 	stdlib/arguments.h stdlib/lib_base.c \
 	stdlib/lib_coroutine.c \
@@ -21,11 +21,11 @@ libstdlib_a_SOURCES = \
 	stdlib/lib_utf8.c
 
 # The foreign function interface, when there is libffi.
-ffi_sources = stdlib/lib_ffi.c stdlib/ffi_core.h stdlib/ffi_basic.def stdlib/ffi_types.c stdlib/ffi_layout.c \
-	stdlib/ffi_keywords.def stdlib/ffi_lexer.h stdlib/ffi_lexer.c stdlib/ffi_parser.h stdlib/ffi_parser.c \
-	stdlib/ffi_specifiers.c stdlib/ffi_record.c stdlib/ffi_declarator.c stdlib/ffi_expression.c \
-	stdlib/ffi_convert.c stdlib/ffi_initialize.c stdlib/ffi_cdata.c stdlib/ffi_arith.c \
-	stdlib/ffi_abi.c stdlib/ffi_call.h stdlib/ffi_call.c stdlib/ffi_callback.c stdlib/ffi_library.c
+ffi_sources = stdlib/ffi/lib_ffi.c stdlib/ffi/ffi_core.h stdlib/ffi/ffi_basic.def stdlib/ffi/ffi_types.c stdlib/ffi/ffi_layout.c \
+	stdlib/ffi/ffi_keywords.def stdlib/ffi/ffi_lexer.h stdlib/ffi/ffi_lexer.c stdlib/ffi/ffi_parser.h stdlib/ffi/ffi_parser.c \
+	stdlib/ffi/ffi_specifiers.c stdlib/ffi/ffi_record.c stdlib/ffi/ffi_declarator.c stdlib/ffi/ffi_expression.c \
+	stdlib/ffi/ffi_convert.c stdlib/ffi/ffi_initialize.c stdlib/ffi/ffi_cdata.c stdlib/ffi/ffi_arith.c \
+	stdlib/ffi/ffi_abi.c stdlib/ffi/ffi_call.h stdlib/ffi/ffi_call.c stdlib/ffi/ffi_callback.c stdlib/ffi/ffi_library.c
 if HAVE_FFI
 libstdlib_a_SOURCES += $(ffi_sources)
 else

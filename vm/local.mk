@@ -23,7 +23,7 @@ EXTRA_DIST += vm/exports.list
 # and one library with everything below main.c. It is one object whose only global
 # names are those of the API, so that no function of ours meets one of the program's.
 sarosincludedir = $(includedir)/saros
-sarosinclude_HEADERS = runtime/lua.h runtime/luaconf.h stdlib/lauxlib.h stdlib/lualib.h stdlib/lua.hpp
+sarosinclude_HEADERS = include/lua.h include/luaconf.h include/lauxlib.h include/lualib.h include/lua.hpp
 staticlibdir = $(libdir)
 nodist_staticlib_DATA = libsaros.a
 pkgconfig_DATA += vm/saros.pc

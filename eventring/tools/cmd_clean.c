@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "names.h"
+#include "analysis/names.h"
 #include "options.h"
 #include "places.h"
-#include "units.h"
+#include "analysis/units.h"
 
 struct cleaning {
   const struct places *places;

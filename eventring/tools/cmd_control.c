@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "names.h"
+#include "analysis/json.h"
+#include "analysis/names.h"
 #include "options.h"
-#include "reader.h"
+#include "reading.h"
 
 struct request {
   bool pause, resume, status, json;

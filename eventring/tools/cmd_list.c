@@ -1,12 +1,12 @@
 /* cmd_list.c: `eventring list`: what is recorded on this machine. */
 #include <stdio.h>
 
-#include "json.h"
-#include "names.h"
+#include "analysis/json.h"
+#include "analysis/names.h"
 #include "options.h"
 #include "places.h"
 #include "table.h"
-#include "units.h"
+#include "analysis/units.h"
 
 /* How each recording found is shown. */
 struct listing {

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "names.h"
+#include "analysis/json.h"
+#include "analysis/names.h"
 #include "options.h"
-#include "reader.h"
+#include "reading.h"
 #include "table.h"
-#include "units.h"
+#include "analysis/units.h"
 
 /* ---- Text ---------------------------------------------------------------- */
 

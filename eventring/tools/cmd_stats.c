@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "options.h"
-#include "reader.h"
-#include "tally.h"
+#include "reading.h"
+#include "analysis/tally.h"
 
 struct stats_options {
   bool json, from_now;

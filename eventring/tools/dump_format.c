@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "names.h"
-#include "units.h"
+#include "analysis/json.h"
+#include "analysis/names.h"
+#include "analysis/units.h"
 
 /* ---- Text ----------------------------------------------------------------
  *

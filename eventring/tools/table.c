@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tool.h"
-#include "units.h"
+#include "analysis/units.h"
 
 void table_init(struct table *table, const char *const *titles, size_t columns) {
   *table = (struct table){.titles = titles, .columns = columns};

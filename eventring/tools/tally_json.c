@@ -1,7 +1,7 @@
 /* tally_json.c: statistics as one JSON object; doc/eventring.md describes it. */
-#include "json.h"
-#include "names.h"
-#include "tally.h"
+#include "analysis/json.h"
+#include "analysis/names.h"
+#include "analysis/tally.h"
 
 /* What the members of a list are written with. */
 struct section {

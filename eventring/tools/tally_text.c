@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "table.h"
-#include "tally.h"
-#include "units.h"
+#include "analysis/tally.h"
+#include "analysis/units.h"
 
 /* What a table's rows are written with: one domain after another. */
 struct section {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "analysis/units.h"
 
 int output_errno;
 

@@ -20,7 +20,7 @@
  * At the end it prints what it did, one "NAME NUMBER" a line, to compare with.
  */
 #include <eventring.h>
-#include <probe.h>
+#include <eventring/probe.h>
 
 #include <pthread.h>
 #include <stdio.h>

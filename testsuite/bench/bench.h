@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "probe.h"
+#include "eventring/probe.h"
 
 enum { LOOPS = 16000, SAMPLES_MAX = 4096 };
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "probe.h"
+#include "eventring/probe.h"
 
 enum { LOOPS = 16000 };
 #define SEPARATE() __asm__ volatile("" ::: "memory")

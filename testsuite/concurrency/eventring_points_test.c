@@ -17,8 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "internal.h"
-#include "probe.h"
+#include "format/atomics.h"
+#include "format/format.h"
+#include "eventring/probe.h"
 
 #define CHECK(condition) \
   ((condition) ? (void)0 \

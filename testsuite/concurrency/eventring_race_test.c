@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "probe.h"
+#include "eventring/probe.h"
 
 enum { SPAN = EVENTRING_ID_HOST, COUNT, READERS = 6 };
 

@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "probe.h"
+#include "eventring/probe.h"
 
 #define CHECK(condition) \
   ((condition) ? (void)0 \

@@ -4,11 +4,11 @@
 check_PROGRAMS += testsuite/fuzz/mutations_test
 testsuite_fuzz_mutations_test_SOURCES = testsuite/fuzz/mutations_test.c \
 	testsuite/fuzz/trace_input.c testsuite/fuzz/trace_input.h
-testsuite_fuzz_mutations_test_CPPFLAGS = $(SEE_EVENTRING) -I$(top_srcdir)/testsuite/fuzz \
+testsuite_fuzz_mutations_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -I$(top_srcdir)/testsuite/fuzz \
 	-DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 testsuite_fuzz_mutations_test_LDADD = $(LINK_EVENTRING)
 
-FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $(SEE_EVENTRING) \
+FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $(SEE_EVENTRING_INSIDE) \
 	-I$(top_srcdir)/testsuite/fuzz -DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 FUZZ_FILES = $(eventring_sources:%=$(top_srcdir)/%) $(top_srcdir)/testsuite/fuzz/trace_input.c
 FUZZ_CORPUS = $(abs_top_srcdir)/testsuite/fuzz/corpus/eventring

@@ -32,7 +32,7 @@ testsuite/fuzz/lua_%_fuzzer: $(top_srcdir)/testsuite/fuzz/lua_%_fuzzer.c $(lua_f
 .SECONDARY: $(lua_fuzz_objects)
 
 # The words of the languages, for mutations byte by byte.
-testsuite/fuzz/lua.dict: $(top_srcdir)/vm/tokens.def $(top_srcdir)/stdlib/ffi_keywords.def
+testsuite/fuzz/lua.dict: $(top_srcdir)/vm/tokens.def $(top_srcdir)/stdlib/ffi/ffi_keywords.def
 	$(AM_V_GEN)sed -n 's/^\(WORD\|SYMBOL\|KEYWORD\|ALIAS\)([A-Z0-9_]*, \("[^"]*"\)).*/\2/p' $^ >$@
 
 fuzz-lua: $(LUA_FUZZERS:%=testsuite/fuzz/lua_%_fuzzer) testsuite/fuzz/lua.dict

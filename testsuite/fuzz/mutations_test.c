@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "format.h"
-#include "probe.h"
+#include "format/format.h"
+#include "eventring/probe.h"
 #include "trace_input.h"
 
 #define REQUIRE(condition) \

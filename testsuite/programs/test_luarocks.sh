@@ -4,7 +4,7 @@ need /usr/bin/luarocks luarocks
 command -v gcc >/dev/null || skip "gcc is not installed (Debian package: gcc)"
 unset LUA_CPATH
 mkdir -p rock/src headers
-cp "$SRCDIR"/runtime/lua.h "$SRCDIR"/runtime/luaconf.h "$SRCDIR"/stdlib/lauxlib.h "$SRCDIR"/stdlib/lualib.h headers/
+cp "$SRCDIR"/include/{lua,luaconf,lauxlib,lualib}.h headers/
 cat >rock/greeting-1.0-1.rockspec <<'END'
 package = "greeting"
 version = "1.0-1"

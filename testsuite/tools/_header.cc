@@ -1,6 +1,6 @@
 // The headers as C++11 sees them: every kind of declaration and each probe is used.
 #include <eventring.h>
-#include <probe.h>
+#include <eventring/probe.h>
 
 static int take(void *context, const struct eventring_event *event) {
   *static_cast<long *>(context) += event->kind == EVENTRING_BEGIN;

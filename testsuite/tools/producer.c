@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "eventring.h"
-#include "probe.h"
+#include "eventring/probe.h"
 
 /* ---- Catalogue ----------------------------------------------------------- */
 

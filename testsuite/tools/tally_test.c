@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "tools/gc_clock.h"
-#include "tools/histogram.h"
-#include "tools/units.h"
+#include "analysis/gc_clock.h"
+#include "analysis/histogram.h"
+#include "analysis/units.h"
 
 /* ---- Histogram ----------------------------------------------------------- */
 

@@ -14,31 +14,31 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_signals_test
 
 testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h testsuite/unit/draw.h
-testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_events_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_signals_test_SOURCES = testsuite/unit/eventring_signals_test.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_signals_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_signals_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_signals_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_loss_test_SOURCES = testsuite/unit/eventring_loss_test.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_loss_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_loss_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_loss_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_corrupt_test_SOURCES = testsuite/unit/eventring_corrupt_test.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_corrupt_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_corrupt_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_corrupt_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_lifecycle_test_SOURCES = testsuite/unit/eventring_lifecycle_test.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_lifecycle_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_lifecycle_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_lifecycle_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_openspans_test_SOURCES = testsuite/unit/eventring_openspans_test.c testsuite/unit/draw.h eventring/openspans.c
-testsuite_unit_eventring_openspans_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_openspans_test_SOURCES = testsuite/unit/eventring_openspans_test.c testsuite/unit/draw.h eventring/producer/openspans.c
+testsuite_unit_eventring_openspans_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_plain_test_SOURCES = $(testsuite_unit_eventring_openspans_test_SOURCES)
-testsuite_unit_eventring_openspans_plain_test_CPPFLAGS = $(SEE_EVENTRING) -DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_openspans_plain_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_plain_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_walk_test_SOURCES = testsuite/unit/eventring_walk_test.c testsuite/unit/draw.h
-testsuite_unit_eventring_walk_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_walk_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_walk_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c testsuite/unit/eventring_common.h
-testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_window_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 endif
 

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "format.h"
-#include "probe.h"
+#include "format/format.h"
+#include "eventring/probe.h"
 
 #define UNUSED __attribute__((unused))
 

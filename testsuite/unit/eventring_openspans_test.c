@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "draw.h"
-#include "internal.h"
+#include "producer/openspans.h"
 
 enum { WORDS = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS, BASE = 1000 };
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "draw.h"
-#include "reader.h"
+#include "reader/reader.h"
 
 enum { FIRST = FORMAT_BLOCK_HEADER_WORDS, SLOT = 3, SEQUENCE = 7 };
 

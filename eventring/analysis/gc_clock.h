@@ -1,0 +1,36 @@
+/* gc_clock.h: how long one ring of one domain was watched, and how much of that
+ * was spent in the collector.
+ *
+ * Time in the collector is the time under top-level spans of class gc: those
+ * that no other span of class gc encloses. Watched time consists of stretches:
+ * from the first event seen (or where reading goes on after a loss) to the last
+ * one before the next loss or pause, the end of the domain, or the end of
+ * watching. The gap of a loss belongs to neither figure, so the share is not bent
+ * by it; of a collection that reaches into a stretch, that part counts. (A pause
+ * is seen in the ring of the domain that asked for it; of the other domains it
+ * counts as watched.)
+ *
+ * Invariant: in_gc <= watched, unless the file's times run backwards.
+ */
+#ifndef EVENTRING_TOOL_GC_CLOCK_H
+#define EVENTRING_TOOL_GC_CLOCK_H
+
+#include "tools/tool.h"
+
+struct gc_clock {
+  uint64_t watched; /* ns in closed stretches */
+  uint64_t in_gc;   /* ns of these under spans of class gc */
+  bool running;     /* in a stretch: from .. last so far */
+  uint64_t from, last;
+  uint32_t incarnation;
+  bool open;            /* a top-level gc span is open */
+  uint64_t open_since;  /* its begin */
+  uint32_t open_depth;  /* its depth */
+};
+
+void gc_clock_event(struct gc_clock *clock, const struct eventring_event *event);
+void gc_clock_lost(struct gc_clock *clock, const struct eventring_loss *loss);
+/* Ends the stretch, at `end` when that is later than the last event. */
+void gc_clock_stop(struct gc_clock *clock, uint64_t end);
+
+#endif

@@ -1,0 +1,180 @@
+/* json.c: a streaming JSON writer. */
+#include "analysis/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/units.h"
+
+/* A dump writes millions of lines and the command has one thread: the streams
+   need no locks, and most text is plain. */
+
+static void put_char(FILE *out, char c) { fputc_unlocked(c, out); }
+
+static void put_bytes(FILE *out, const void *bytes, size_t size) {
+  fwrite_unlocked(bytes, 1, size, out);
+}
+
+static void put_number(FILE *out, uint64_t value, bool negative) {
+  char digits[24], *from = digits + sizeof digits;
+  do *--from = (char)('0' + value % 10);
+  while (value /= 10);
+  if (negative) *--from = '-';
+  put_bytes(out, from, (size_t)(digits + sizeof digits - from));
+}
+
+void json_start(struct json *json, FILE *out) {
+  *json = (struct json){.out = out};
+}
+
+void json_line(struct json *json) {
+  assert(json->depth == 0);
+  put_char(json->out, '\n');
+  json->filled = 0;
+}
+
+/* Before a value: the comma, unless a key has just put it. */
+static void before_value(struct json *json) {
+  uint64_t bit = (uint64_t)1 << json->depth;
+  if (!json->after_key && json->depth > 0 && json->filled & bit)
+    put_char(json->out, ',');
+  json->filled |= bit;
+  json->after_key = false;
+}
+
+static void open_container(struct json *json, char bracket) {
+  before_value(json);
+  assert(json->depth < 63);
+  json->depth++;
+  json->filled &= ~((uint64_t)1 << json->depth);
+  put_char(json->out, bracket);
+}
+
+static void close_container(struct json *json, char bracket) {
+  assert(json->depth > 0 && !json->after_key);
+  json->depth--;
+  put_char(json->out, bracket);
+}
+
+void json_open_object(struct json *json) { open_container(json, '{'); }
+void json_close_object(struct json *json) { close_container(json, '}'); }
+void json_open_array(struct json *json) { open_container(json, '['); }
+void json_close_array(struct json *json) { close_container(json, ']'); }
+
+static size_t plain_length(const unsigned char *text, size_t size) {
+  size_t length = 0;
+  while (length < size && text[length] >= 0x20 && text[length] < 0x7F &&
+         text[length] != '"' && text[length] != '\\')
+    length++;
+  return length;
+}
+
+/* One character that is not plain; returns its length. */
+static size_t write_special(FILE *out, const unsigned char *text, size_t size) {
+  size_t length = utf8_length(text, size);
+  if (length > 1)
+    put_bytes(out, text, length);
+  else if (length == 0)
+    put_bytes(out, "\xEF\xBF\xBD", 3);
+  else if (text[0] == '"' || text[0] == '\\')
+    put_char(out, '\\'), put_char(out, (char)text[0]);
+  else
+    fprintf(out, "\\u%04x", text[0]);
+  return length ? length : 1;
+}
+
+static void write_text(FILE *out, const void *text, size_t size) {
+  const unsigned char *from = text;
+  put_char(out, '"');
+  while (size > 0) {
+    size_t length = plain_length(from, size);
+    put_bytes(out, from, length);
+    from += length, size -= length;
+    if (size == 0) break;
+    length = write_special(out, from, size);
+    from += length, size -= length;
+  }
+  put_char(out, '"');
+}
+
+void json_key(struct json *json, const char *key) {
+  before_value(json);
+  write_text(json->out, key, strlen(key));
+  put_char(json->out, ':');
+  json->after_key = true;
+}
+
+void json_text(struct json *json, const void *text, size_t size) {
+  before_value(json);
+  write_text(json->out, text, size);
+}
+
+void json_string(struct json *json, const char *text) {
+  json_text(json, text, strlen(text));
+}
+
+void json_hex(struct json *json, const void *bytes, size_t size) {
+  const unsigned char *from = bytes;
+  before_value(json);
+  fputc('"', json->out);
+  for (size_t i = 0; i < size; i++) fprintf(json->out, "%02x", from[i]);
+  fputc('"', json->out);
+}
+
+void json_uint(struct json *json, uint64_t value) {
+  before_value(json);
+  put_number(json->out, value, false);
+}
+
+void json_int(struct json *json, int64_t value) {
+  before_value(json);
+  put_number(json->out, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0);
+}
+
+void json_double(struct json *json, double value) {
+  char digits[32];
+  if (isnan(value)) { json_string(json, "nan"); return; }
+  if (isinf(value)) { json_string(json, value < 0 ? "-inf" : "inf"); return; }
+  before_value(json);
+  snprintf(digits, sizeof digits, "%.15g", value);
+  if (strtod(digits, NULL) != value)
+    snprintf(digits, sizeof digits, "%.17g", value);
+  fputs(digits, json->out);
+}
+
+void json_bool(struct json *json, bool value) {
+  before_value(json);
+  fputs(value ? "true" : "false", json->out);
+}
+
+void json_null(struct json *json) {
+  before_value(json);
+  fputs("null", json->out);
+}
+
+void json_string_at(struct json *json, const char *key, const char *text) {
+  json_key(json, key);
+  json_string(json, text);
+}
+
+void json_uint_at(struct json *json, const char *key, uint64_t value) {
+  json_key(json, key);
+  json_uint(json, value);
+}
+
+void json_int_at(struct json *json, const char *key, int64_t value) {
+  json_key(json, key);
+  json_int(json, value);
+}
+
+void json_double_at(struct json *json, const char *key, double value) {
+  json_key(json, key);
+  json_double(json, value);
+}
+
+void json_bool_at(struct json *json, const char *key, bool value) {
+  json_key(json, key);
+  json_bool(json, value);
+}

@@ -1,0 +1,56 @@
+/* atomics.h: fences, and stores into memory that other processes read. */
+#ifndef EVENTRING_ATOMICS_H
+#define EVENTRING_ATOMICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* ---- Fences ---------------------------------------------------------------------
+ * ThreadSanitizer does not know fences. In a build for it they are a
+ * read-modify-write of one word, which orders more than a fence does: it then
+ * finds what no fence could excuse, and reports nothing that a fence does. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define EVR_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(EVR_TSAN)
+extern uint32_t evr_fence_word;
+static inline void evr_fence_acquire(void) {
+  (void)__atomic_fetch_add(&evr_fence_word, 0, __ATOMIC_ACQ_REL);
+}
+static inline void evr_fence_release(void) { evr_fence_acquire(); }
+#else
+static inline void evr_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
+static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
+#endif
+
+/* ---- Test points --------------------------------------------------------------
+ * The steps of the block transition by name (ring.c, source.c). A race test that
+ * is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
+enum evr_step {
+  EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
+  EVR_R1, EVR_R2, EVR_R3, EVR_R4, EVR_R5, EVR_STEPS
+};
+#ifdef EVENTRING_TESTPOINTS
+void eventring_testpoint(enum evr_step step); /* the test has it: before the step */
+#define evr_testpoint(step) eventring_testpoint(EVR_##step)
+#else
+#define evr_testpoint(step) ((void)0)
+#endif
+
+/* Stores whole words into memory that readers may be looking at, each relaxed. */
+static inline void evr_store_words(void *to, const void *from, size_t bytes) {
+  uint64_t *word = (uint64_t *)to;
+  for (size_t i = 0; i < bytes / sizeof *word; i++) {
+    uint64_t value;
+    __builtin_memcpy(&value, (const char *)from + i * sizeof value, sizeof value);
+    __atomic_store_n(&word[i], value, __ATOMIC_RELAXED);
+  }
+}
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_ATOMICS_H */

@@ -1,0 +1,171 @@
+/* clock.c: the clock of a recording.
+ *
+ * Probes read the cheapest clock that can be trusted, raw: the time stamp
+ * counter of x86-64 when the processor calls it invariant and the kernel has
+ * not struck it from its list of clock sources; the virtual counter of arm64;
+ * else CLOCK_MONOTONIC, at the price of the slow path for each event. Readers
+ * convert.
+ *
+ * How many nanoseconds a tick has is stated by the processor (CPUID leaf 0x15,
+ * often empty in virtual machines) or by CNTFRQ_EL0, else measured against
+ * CLOCK_MONOTONIC. Starting must be quick, so the first measurement is rough
+ * (as long as the start itself took) and is refined while the program runs.
+ * A refinement must not change what has been converted before, nor jump: it
+ * adds a segment that begins a little in the future, where the former segment
+ * ends (struct format_segment).
+ *
+ * Not covered: a machine whose counter restarts from zero when it resumes from
+ * sleep although it calls it invariant. Events after that have wrong times.
+ */
+#include "format/clock.h"
+
+#include "eventring/probe.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#endif
+
+static uint64_t timespec_ns(const struct timespec *t) {
+  return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+uint64_t evr_monotonic_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return timespec_ns(&t);
+}
+
+int64_t evr_wall_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (int64_t)timespec_ns(&t);
+}
+
+/* Each question to the processor takes some 10 us in a virtual machine: the C library
+   has asked most of them already. */
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+static bool processor_says_invariant(void) { return CPU_FEATURE_PRESENT(INVARIANT_TSC); }
+
+/* Virtual machines leave the leaf with the frequency empty. */
+static bool is_virtual(void) {
+  return __x86_get_cpuid_feature_leaf(CPUID_INDEX_1)->cpuid_array[2] >> 31;
+}
+#elif defined(__x86_64__)
+static bool processor_says_invariant(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
+}
+
+static bool is_virtual(void) { return false; }
+#endif
+
+#if defined(__x86_64__)
+
+/* The kernel takes "tsc" off this list when it finds it unstable. */
+static bool kernel_lists_tsc(void) {
+  char list[256];
+  int fd = open("/sys/devices/system/clocksource/clocksource0/"
+                "available_clocksource", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true; /* no sysfs here: the processor's word counts */
+  ssize_t length = read(fd, list, sizeof list - 1);
+  close(fd);
+  if (length <= 0) return true;
+  list[length] = 0;
+  return strstr(list, "tsc") != NULL;
+}
+#endif
+
+static enum format_clock detected;
+
+static void detect(void) {
+#if defined(__x86_64__)
+  detected = processor_says_invariant() && kernel_lists_tsc()
+                 ? FORMAT_CLOCK_TSC : FORMAT_CLOCK_MONOTONIC;
+#elif defined(__aarch64__)
+  detected = FORMAT_CLOCK_CNTVCT;
+#else
+  detected = FORMAT_CLOCK_MONOTONIC;
+#endif
+}
+
+enum format_clock evr_clock_kind(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, detect);
+  return detected;
+}
+
+uint64_t evr_clock_ticks(enum format_clock kind) {
+  return kind == FORMAT_CLOCK_MONOTONIC ? evr_monotonic_ns() : eventring_ticks();
+}
+
+/* The closest of a few readings of one clock between two of the other. */
+struct evr_pair evr_clock_pair(enum format_clock kind) {
+  struct evr_pair best = {0, 0};
+  uint64_t narrowest = UINT64_MAX;
+  for (int i = 0; i < 4; i++) {
+    uint64_t before = evr_clock_ticks(kind);
+    uint64_t ns = evr_monotonic_ns();
+    uint64_t width = evr_clock_ticks(kind) - before;
+    if (width < narrowest) {
+      narrowest = width;
+      best = (struct evr_pair){before + width / 2, ns};
+    }
+  }
+  if (kind == FORMAT_CLOCK_MONOTONIC) best.ticks = best.ns;
+  return best;
+}
+
+/* ns per tick * 2^40 of a frequency in Hz */
+static uint64_t multiplier_of_hz(uint64_t hz) {
+  return (uint64_t)(((unsigned __int128)1000000000u << FORMAT_CLOCK_SHIFT) / hz);
+}
+
+uint64_t evr_clock_nominal(enum format_clock kind) {
+  if (kind == FORMAT_CLOCK_MONOTONIC) return (uint64_t)1 << FORMAT_CLOCK_SHIFT;
+#if defined(__x86_64__)
+  unsigned denominator, numerator, crystal, d;
+  if (!is_virtual() && __get_cpuid(0x15, &denominator, &numerator, &crystal, &d) && denominator &&
+      numerator && crystal)
+    return multiplier_of_hz((uint64_t)crystal * numerator / denominator);
+#elif defined(__aarch64__)
+  uint64_t hz;
+  __asm__ __volatile__("mrs %0, cntfrq_el0" : "=r"(hz));
+  if (hz) return multiplier_of_hz(hz);
+#endif
+  return 0;
+}
+
+uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to) {
+  if (to.ticks <= from.ticks || to.ns <= from.ns) return 0;
+  return (uint64_t)(((unsigned __int128)(to.ns - from.ns) << FORMAT_CLOCK_SHIFT) /
+                    (to.ticks - from.ticks));
+}
+
+uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks) {
+  const struct format_segment *s = &conversion->segment[conversion->segments - 1];
+  while (s > conversion->segment && ticks < s->from_ticks) s--;
+  if (ticks < s->from_ticks) return s->from_ns; /* before the recording began */
+  return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
+                                 s->multiplier >> FORMAT_CLOCK_SHIFT);
+}
+
+bool evr_conversion_valid(const struct evr_conversion *conversion) {
+  if (conversion->segments < 1 || conversion->segments > FORMAT_CLOCK_SEGMENTS)
+    return false;
+  for (uint32_t i = 0; i < conversion->segments; i++) {
+    const struct format_segment *s = &conversion->segment[i];
+    if (s->multiplier == 0 || s->multiplier >> 56) return false;
+    if (i > 0 && (s->from_ticks <= s[-1].from_ticks || s->from_ns < s[-1].from_ns))
+      return false;
+  }
+  return true;
+}

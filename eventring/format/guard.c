@@ -1,0 +1,243 @@
+/* guard.c: the mappings of a recording outlive their file.
+ *
+ * Whoever may write to the file of a recording may also cut it short, or punch
+ * a hole into it on a full disk. The next store into a page that has no file
+ * under it any more raises SIGBUS in the program that is traced, which must
+ * not die of that. Disk space is reserved and sizes are checked beforehand,
+ * but nothing can hold a file of a file system at its length (seals are for
+ * memfds, which have no name in a directory), and copying events out by write()
+ * would cost each event what a crash must not lose.
+ *
+ * So every mapping of a file is entered in a table, and a handler of SIGBUS
+ * puts anonymous memory in the place of *all* mappings of the recording that
+ * the address belongs to, and returns: the store is done again and succeeds.
+ * The control page is among them and reads as zero from then on: no class is in
+ * force, all probes are off, the recording is over. A reader that maps a file
+ * (window.c) is guarded in the same way: its loads find zeros, it sees by the
+ * first word that the mapping is none any more, and has its error from the file.
+ *
+ * Cost: nothing for an event; one sigaction at the first start. Drawbacks: the
+ * process has a handler of SIGBUS (for good once it has recorded, else while it has
+ * a window), which passes on what is not ours; a host that sets one of its own later
+ * calls eventring_repair_fault from it, or does without this protection; a thread
+ * that has SIGBUS blocked is not protected.
+ *
+ * The table is read by the handler on any thread while others enter and remove:
+ * no lock can be taken. `start` of an entry is 0 when it is free, the address of
+ * the mapping, or that with bit 0 set while one thread works on the entry:
+ *
+ *   add     0 -> BUSY (claims it), the other fields, -> address (release)
+ *   remove  address -> 0, by compare-and-exchange: not while it is repaired, so
+ *           that no mapping is replaced after it was unmapped
+ *   repair  address -> address | BUSY, mmap over it, -> address
+ *
+ * Nobody touches a mapped file between BUSY and its end, and a fork copies the
+ * table of one thread that is at neither place: no one waits for ever.
+ */
+#include "format/guard.h"
+
+#include "eventring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+enum { RANGES = 2048, BUSY = 1 };
+
+static struct range {
+  uintptr_t start;
+  size_t bytes;
+  const void *group; /* mappings of one recording are lost together */
+  int protection;
+} ranges[RANGES];
+static unsigned used; /* entries from here on have never been used; atomic */
+
+/* ---- The table ----------------------------------------------------------------- */
+
+static bool claim(struct range *range) {
+  uintptr_t expected = 0;
+  return __atomic_compare_exchange_n(&range->start, &expected, BUSY, false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void raise_used(unsigned to) {
+  unsigned now = __atomic_load_n(&used, __ATOMIC_RELAXED);
+  while (now < to && !__atomic_compare_exchange_n(&used, &now, to, false,
+                                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    continue;
+}
+
+bool evr_guard_add(void *map, size_t bytes, int protection, const void *group) {
+  for (unsigned i = 0; i < RANGES; i++) {
+    struct range *range = &ranges[i];
+    if (!claim(range)) continue;
+    range->bytes = bytes;
+    range->group = group;
+    range->protection = protection;
+    /* release: who sees the address sees the other fields */
+    __atomic_store_n(&range->start, (uintptr_t)map, __ATOMIC_RELEASE);
+    raise_used(i + 1);
+    return true;
+  }
+  return false;
+}
+
+/* Entry of a mapping to be removed: to 0, as soon as no one repairs it. */
+static bool remove_entry(struct range *range, uintptr_t start) {
+  for (;;) {
+    uintptr_t expected = start;
+    if (__atomic_compare_exchange_n(&range->start, &expected, 0, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return true;
+    if (expected != (start | BUSY)) return false;
+    sched_yield();
+  }
+}
+
+void evr_guard_remove(void *map) {
+  unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i < count; i++)
+    if (remove_entry(&ranges[i], (uintptr_t)map)) return;
+}
+
+/* ---- Repair: async-signal-safe ---------------------------------------------------- */
+
+static uintptr_t address_of(uintptr_t start) { return start & ~(uintptr_t)BUSY; }
+
+/* The group of the mapping that holds the address. It is in use, for an access to
+   it has just failed: it is not removed while we look. */
+static const void *group_of(uintptr_t address, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    uintptr_t start = address_of(__atomic_load_n(&ranges[i].start, __ATOMIC_ACQUIRE));
+    if (start && address - start < ranges[i].bytes) return ranges[i].group;
+  }
+  return NULL;
+}
+
+static bool replace(struct range *range, const void *group) {
+  uintptr_t start = __atomic_load_n(&range->start, __ATOMIC_ACQUIRE);
+  for (;;) {
+    if (!address_of(start) || range->group != group) return true;
+    start = address_of(start);
+    if (__atomic_compare_exchange_n(&range->start, &start, start | BUSY, false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+      break;
+    sched_yield(); /* another thread repairs it */
+  }
+  void *map = mmap((void *)start, range->bytes, range->protection,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  __atomic_store_n(&range->start, start, __ATOMIC_RELEASE);
+  return map != MAP_FAILED;
+}
+
+bool eventring_repair_fault(const void *address) {
+  int saved = errno;
+  unsigned count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+  const void *group = group_of((uintptr_t)address, count);
+  bool done = group != NULL;
+  for (unsigned i = 0; group && i < count; i++)
+    done &= replace(&ranges[i], group);
+  errno = saved;
+  return done;
+}
+
+/* ---- The handler ----------------------------------------------------------------------- */
+
+static struct sigaction before; /* what the process did with SIGBUS */
+static bool installed;          /* it calls us, directly or by way of others */
+static unsigned holders;
+static bool started;            /* a recording holds it, for good */
+static bool left;               /* the host wants no handler */
+
+/* Guards the five above. It is held while no other mutex of the library is taken, and
+   across a fork, so that it is free in the child. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* As if we were not there: another handler, or what the kernel does by itself. */
+static void pass_on(int number, siginfo_t *info, void *context) {
+  if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(number, info, context);
+  } else if (before.sa_handler == SIG_IGN && info->si_code <= 0) {
+    return; /* sent by someone, and not wanted */
+  } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+    signal(number, SIG_DFL);
+    if (info->si_code <= 0) raise(number); /* a fault comes again by itself */
+  } else {
+    before.sa_handler(number);
+  }
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context) {
+  bool fault = info->si_code > 0;
+  if (!fault || !eventring_repair_fault(info->si_addr))
+    pass_on(number, info, context);
+}
+
+static bool is_on_top(void) {
+  struct sigaction now;
+  return sigaction(SIGBUS, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
+         now.sa_sigaction == on_bus_error;
+}
+
+static void install(void) {
+  struct sigaction action = {.sa_sigaction = on_bus_error,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  installed = sigaction(SIGBUS, &action, &before) == 0;
+}
+
+static void lock_guard(void) { pthread_mutex_lock(&mutex); }
+static void unlock_guard(void) { pthread_mutex_unlock(&mutex); }
+static void keep_across_fork(void) { pthread_atfork(lock_guard, unlock_guard, unlock_guard); }
+
+static void lock_first(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, keep_across_fork);
+  lock_guard();
+}
+
+static bool hold_locked(void) {
+  holders++;
+  if (!installed) install();
+  return installed && is_on_top();
+}
+
+bool evr_guard_hold(void) {
+  lock_first();
+  bool first = hold_locked();
+  unlock_guard();
+  return first;
+}
+
+void evr_guard_start(bool leave) {
+  lock_first();
+  left = leave;
+  if (!leave && !started) {
+    started = true;
+    hold_locked();
+  }
+  unlock_guard();
+}
+
+bool evr_guard_left(void) {
+  lock_first();
+  bool result = left;
+  unlock_guard();
+  return result;
+}
+
+/* A handler that was set above ours may pass on to it: then ours stays. */
+static void uninstall(void) {
+  if (installed && is_on_top() && sigaction(SIGBUS, &before, NULL) == 0) installed = false;
+}
+
+void evr_guard_release(void) {
+  lock_guard();
+  if (--holders == 0) uninstall();
+  unlock_guard();
+}
+
+/* A library that is unloaded leaves no handler behind. */
+__attribute__((destructor)) static void at_unload(void) { uninstall(); }

@@ -1,0 +1,22 @@
+/* process.h: tells a live producer from a dead one. */
+#ifndef EVENTRING_PROCESS_H
+#define EVENTRING_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Start time of a process in clock ticks after boot, or 0. */
+uint64_t evr_process_start(pid_t pid);
+/* Is the file locked by a live producer? 1 yes, 0 no, -1 cannot be told. */
+int evr_file_locked(int fd);
+/* Holds the file, until it is closed, against a producer's lock: EAGAIN or EACCES when a
+   live one has it. 0 or an errno. */
+int evr_lock_out_producer(int fd);
+/* Takes the producer's lock. 0 or an errno. */
+int evr_lock_file(int fd);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_PROCESS_H */

@@ -1,0 +1,156 @@
+/* config.c: settings, from defaults and from the environment. */
+#include "producer/classes.h"
+#include "format/control.h"
+#include "format/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The environment ----------------------------------------------------- */
+
+void eventring_config_init_for(struct eventring_config *config, size_t struct_size,
+                               unsigned compiled_for) {
+  const struct eventring_config defaults = {
+      .struct_size = struct_size,
+      .version = compiled_for,
+      .wsize = EVENTRING_DEFAULT_WSIZE,
+      .classes = EVENTRING_CLASSES_DEFAULT,
+  };
+  memset(config, 0, struct_size);
+  memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+}
+
+struct variable {
+  char name[128];
+  const char *value; /* NULL when not set; a process that runs set-user-id sees
+                        none (secure_getenv) */
+};
+
+static struct variable look_up(const char *prefix, const char *suffix) {
+  struct variable v;
+  snprintf(v.name, sizeof v.name, "%s_%s", prefix, suffix);
+  v.value = secure_getenv(v.name);
+  return v;
+}
+
+static int bad(const struct variable *v, struct eventring_error *error,
+               const char *allowed) {
+  return evr_fail(error, EVENTRING_E_CONFIG, 0, "%s=%.100s: must be %s", v->name,
+                  v->value, allowed);
+}
+
+static int parse_start(struct eventring_config *config, const struct variable *v,
+                       struct eventring_error *error) {
+  if (!v->value[0] || strcmp(v->value, "0") == 0)
+    config->start = EVENTRING_START_OFF;
+  else if (strcmp(v->value, "1") == 0)
+    config->start = EVENTRING_START_ON;
+  else if (strcmp(v->value, "standby") == 0)
+    config->start = EVENTRING_START_STANDBY;
+  else
+    return bad(v, error, "0, 1 or standby");
+  return EVENTRING_OK;
+}
+
+static int parse_preserve(struct eventring_config *config,
+                          const struct variable *v,
+                          struct eventring_error *error) {
+  if (!v->value[0] || strcmp(v->value, "0") == 0)
+    config->preserve = false;
+  else if (strcmp(v->value, "1") == 0)
+    config->preserve = true;
+  else
+    return bad(v, error, "0 or 1");
+  return EVENTRING_OK;
+}
+
+static int parse_wsize(struct eventring_config *config, const struct variable *v,
+                       struct eventring_error *error) {
+  char *end, allowed[64];
+  if (!v->value[0]) return EVENTRING_OK;
+  unsigned long number = strtoul(v->value, &end, 10);
+  bool digits = v->value[0] >= '0' && v->value[0] <= '9' && !*end;
+  if (digits && number >= EVENTRING_MIN_WSIZE && number <= EVENTRING_MAX_WSIZE) {
+    config->wsize = (unsigned)number;
+    return EVENTRING_OK;
+  }
+  snprintf(allowed, sizeof allowed, "a whole number from %d to %d",
+           EVENTRING_MIN_WSIZE, EVENTRING_MAX_WSIZE);
+  return bad(v, error, allowed);
+}
+
+static int parse_directory(struct eventring_config *config,
+                           const struct variable *v,
+                           struct eventring_error *error) {
+  (void)error;
+  if (v->value[0]) config->directory = v->value;
+  return EVENTRING_OK;
+}
+
+static int bad_class(const struct variable *v, struct eventring_error *error) {
+  char text[320] = "a comma-separated list, each with + or - before it to change the "
+                   "defaults, of all, none";
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_class_name(i);
+    size_t used = strlen(text);
+    if (name)
+      snprintf(text + used, sizeof text - used, ", %.*s", EVENTRING_MAX_CLASS_NAME, name);
+  }
+  return bad(v, error, text);
+}
+
+/* A list such as "gc,user" (these only), "all,-io" or "+calls". */
+static int parse_classes(struct eventring_config *config,
+                         const struct variable *v,
+                         struct eventring_error *error) {
+  const char *at = v->value;
+  if (!*at) return EVENTRING_OK;
+  uint32_t all = evr_named_classes(evr_class_names);
+  uint32_t classes = *at == '+' || *at == '-' ? evr_default_classes() : 0;
+  while (*at) {
+    bool remove = *at == '-';
+    if (*at == '+' || *at == '-') at++;
+    size_t size = strcspn(at, ",");
+    int index = evr_class_by_bytes(at, size);
+    uint32_t bits = index >= 0 ? EVENTRING_CLASS_BIT(index) : 0;
+    if (size == 3 && memcmp(at, "all", 3) == 0)
+      bits = all;
+    else if (!(size == 4 && memcmp(at, "none", 4) == 0) && index < 0)
+      return bad_class(v, error);
+    classes = remove ? classes & ~bits : classes | bits;
+    at += size + (at[size] == ',');
+  }
+  /* 0 would mean the defaults; lifecycle alone is as quiet as it gets */
+  config->classes = classes ? classes
+                            : EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
+  return EVENTRING_OK;
+}
+
+int eventring_config_from_env(struct eventring_config *config,
+                              const char *prefix,
+                              struct eventring_error *error) {
+  static const struct {
+    const char *suffix;
+    int (*parse)(struct eventring_config *, const struct variable *,
+                 struct eventring_error *);
+  } settings[] = {
+      {"START", parse_start},     {"PREFIX", parse_directory},
+      {"PRESERVE", parse_preserve}, {"WSIZE", parse_wsize},
+      {"CLASSES", parse_classes},
+  };
+  if (!config || config->struct_size != sizeof *config)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "configuration not made by eventring_config_init");
+  if (!prefix || strlen(prefix) > 100)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no prefix, or too long a one");
+  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    struct variable v = look_up(prefix, settings[i].suffix);
+    int status = v.value ? settings[i].parse(config, &v, error) : EVENTRING_OK;
+    if (status != EVENTRING_OK) {
+      config->start = EVENTRING_START_OFF;
+      return status;
+    }
+  }
+  return EVENTRING_OK;
+}

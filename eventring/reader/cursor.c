@@ -1,0 +1,285 @@
+/* cursor.c: all rings of a file, polled.
+ *
+ * A poll first notes how far each ring has come (its limit), then reads anew what
+ * events refer to (definitions, the log of the control page: written before the
+ * events that need them), and then delivers up to the limits. Whatever callbacks
+ * emit lies beyond the limits: a poll always returns. The one exception, a reader
+ * that has been lapped beyond its limit, moves the limit once.
+ *
+ * Order. Ring by ring, or merged by time. Within a ring events come as written.
+ * In a merged poll the next ring to deliver is the one whose next event is the
+ * oldest; it goes on until its next event is later than that of the second. An
+ * event whose writer was held up between reading the clock and storing the word
+ * comes with the next poll, after later ones of other rings.
+ */
+#include "producer/producer.h"
+#include "reader/reader.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll looks at */ };
+
+/* ---- Lanes ------------------------------------------------------------------------ */
+
+/* Makes lanes for the slots laid out since. */
+static int make_lanes(eventring_cursor *c, struct eventring_error *error) {
+  for (unsigned i = 0; i < c->trace.status.laid_out * EVENTRING_RINGS; i++) {
+    unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS;
+    if (!c->lane[i] &&
+        !(c->lane[i] = evr_lane_new(slot, ring, c->opened_head[slot][ring])))
+      return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
+  }
+  return EVENTRING_OK;
+}
+
+/* Lanes stand at the present; others take their first position when they are first
+   polled, which makes opening cheap. */
+static int join_now(eventring_cursor *c, struct eventring_error *error) {
+  unsigned budget = DAMAGE_BUDGET;
+  int status = make_lanes(c, error);
+  if (status != EVENTRING_OK) return status;
+  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
+    evr_lane_join_now(&c->trace, c->lane[i], &budget);
+  return EVENTRING_OK;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------ */
+
+static void destroy(eventring_cursor *c) {
+  for (unsigned i = 0; i < EVR_LANES; i++) evr_lane_free(c->lane[i]);
+  evr_trace_close(&c->trace);
+  free(c);
+}
+
+int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
+                    const char *path, unsigned flags,
+                    struct eventring_error *error) {
+  struct eventring_error cause = {0};
+  eventring_cursor *c = calloc(1, sizeof *c);
+  if (!c) {
+    evr_source_close(&source);
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
+  }
+  c->trace.source = source;
+  c->flags = flags;
+  snprintf(c->trace.path, sizeof c->trace.path, "%s", path);
+  int status = evr_trace_open(&c->trace, !(flags & EVENTRING_OPEN_UNMAPPED), &cause);
+  memcpy(c->opened_head, c->trace.head, sizeof c->opened_head);
+  if (status == EVENTRING_OK && flags & EVENTRING_OPEN_NOW) status = join_now(c, &cause);
+  if (status != EVENTRING_OK) {
+    destroy(c);
+    return evr_fail(error, status, cause.sys_errno, "%.200s: %s", path, cause.text);
+  }
+  *cursor = c;
+  return EVENTRING_OK;
+}
+
+int eventring_open_self(eventring_cursor **cursor, unsigned flags,
+                        struct eventring_error *error) {
+  char path[PATH_MAX];
+  struct evr_source source = {.fd = -1};
+  if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
+  evr_lock();
+  struct evr_recording *r = evr_recorder.recording;
+  if (r) {
+    source.own = r;
+    snprintf(path, sizeof path, "%s", r->path);
+    evr_recording_hold_locked(r);
+  }
+  evr_unlock();
+  if (!r)
+    return evr_fail(error, EVENTRING_E_STATE, 0, "this process does not record");
+  return evr_cursor_open(cursor, source, path, flags, error);
+}
+
+int eventring_close(eventring_cursor *c) {
+  if (!c) return EVENTRING_OK;
+  if (c->busy) return EVENTRING_E_BUSY;
+  destroy(c);
+  return EVENTRING_OK;
+}
+
+/* ---- Polling --------------------------------------------------------------------------- */
+
+/* Refines the clock of this process's own recording; see file.c. */
+static void recalibrate_own(struct evr_recording *r) {
+  uint64_t at = __atomic_load_n(&r->recalibrate_at, __ATOMIC_RELAXED);
+  if (evr_clock_ticks(r->clock) < at) return;
+  evr_lock();
+  if (!r->ended) evr_recording_recalibrate_locked(r);
+  evr_unlock();
+}
+
+static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
+  return watch->word && watch->head == head &&
+         !__atomic_load_n(watch->word, __ATOMIC_RELAXED);
+}
+
+/* Notes the limit of a lane; makes it active, or watches it from now on. */
+static void set_limit(eventring_cursor *c, unsigned i, uint64_t head,
+                      struct evr_sink *sink) {
+  struct evr_lane *lane = c->lane[i];
+  struct evr_watch *watch = &c->watch[i];
+  watch->word = NULL;
+  if (evr_lane_limit(&c->trace, lane, &sink->budget)) {
+    c->active[c->actives++] = lane;
+  } else if (lane->sequence && lane->sequence == head) {
+    watch->head = head;
+    watch->word = evr_source_word(
+        &c->trace.source,
+        evr_trace_block_offset(&c->trace, lane->slot, lane->ring, head),
+        lane->block->have);
+  }
+}
+
+/* What events refer to is read anew when there are events, or news of it. */
+static int catch_up(eventring_cursor *c) {
+  const struct evr_trace *trace = &c->trace;
+  if (!c->actives && trace->definitions == trace->status.definitions)
+    return EVENTRING_OK;
+  return evr_trace_catch_up(&c->trace, &c->error);
+}
+
+static void set_all_limits(eventring_cursor *c, bool mapped, struct evr_sink *sink) {
+  unsigned lanes = c->trace.status.laid_out * EVENTRING_RINGS;
+  const uint64_t *head = &c->trace.head[0][0];
+  c->actives = 0;
+  for (unsigned i = 0; i < lanes; i++)
+    if (!mapped || !is_quiet(&c->watch[i], head[i])) set_limit(c, i, head[i], sink);
+}
+
+static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
+  if (c->trace.source.own) recalibrate_own(c->trace.source.own);
+  int status = evr_trace_refresh(&c->trace, &c->error);
+  if (status == EVENTRING_OK) status = make_lanes(c, &c->error);
+  if (status != EVENTRING_OK) return status;
+  bool mapped = evr_source_mapped(&c->trace.source);
+  set_all_limits(c, mapped, sink);
+  if (mapped && !evr_source_mapped(&c->trace.source)) /* lost: what was watched is zeros */
+    set_all_limits(c, false, sink);
+  return catch_up(c);
+}
+
+static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
+  for (unsigned i = 0; i < c->actives && !sink->stopped; i++)
+    evr_lane_drain(&c->trace, c->active[i], UINT64_MAX, sink);
+}
+
+/* ---- Merging ---------------------------------------------------------------------------
+ *
+ * The active lanes are a heap by time: no lane comes before its parent (i - 1) / 2. */
+
+static bool comes_before(const struct evr_lane *a, const struct evr_lane *b) {
+  if (a->order_ns != b->order_ns) return a->order_ns < b->order_ns;
+  return a->slot != b->slot ? a->slot < b->slot : a->ring < b->ring;
+}
+
+/* Puts active[i] where it belongs among those below it. */
+static void sift_down(struct evr_lane **active, unsigned count, unsigned i) {
+  struct evr_lane *lane = active[i];
+  for (;;) {
+    unsigned below = 2 * i + 1;
+    if (below + 1 < count && comes_before(active[below + 1], active[below])) below++;
+    if (below >= count || comes_before(lane, active[below])) break;
+    active[i] = active[below];
+    i = below;
+  }
+  active[i] = lane;
+}
+
+/* When the first lane has to make way for another. */
+static uint64_t time_of_second(struct evr_lane **active, unsigned count) {
+  uint64_t ns = count > 1 ? active[1]->order_ns : UINT64_MAX;
+  return count > 2 && active[2]->order_ns < ns ? active[2]->order_ns : ns;
+}
+
+static unsigned make_heap(eventring_cursor *c, struct evr_sink *sink) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < c->actives; i++)
+    if (evr_lane_look(&c->trace, c->active[i], &sink->budget))
+      c->active[count++] = c->active[i];
+  for (unsigned i = count / 2; i-- > 0;) sift_down(c->active, count, i);
+  return count;
+}
+
+static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
+  struct evr_lane **active = c->active;
+  unsigned count = make_heap(c, sink);
+  while (count && !sink->stopped) {
+    if (!evr_lane_drain(&c->trace, active[0], time_of_second(active, count), sink))
+      active[0] = active[--count];
+    sift_down(active, count, 0);
+  }
+}
+
+/* Damage is told once, then reading goes on with what is sound. */
+static int take_damage(eventring_cursor *c) {
+  int code = c->trace.damage.code;
+  if (code) c->error = c->trace.damage;
+  c->trace.damage.code = 0;
+  return code;
+}
+
+/* Once, when all has been delivered: what was taken away since it was read is damage,
+   though nothing is missed. */
+static void check_end(eventring_cursor *c) {
+  if (c->end_checked) return;
+  c->end_checked = true;
+  if (!c->trace.damage.code) evr_trace_check_size(&c->trace, &c->trace.damage);
+  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
+    evr_lane_check_end(&c->trace, c->lane[i]);
+}
+
+static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
+  /* asked before the limits are set: what a dead producer has written is all
+     within them */
+  bool over = evr_trace_liveness(&c->trace) != EVENTRING_LIVE;
+  int status = set_limits(c, sink);
+  if (status != EVENTRING_OK) {
+    c->finished = over;
+    return status;
+  }
+  (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
+  c->finished = over && !sink->stopped && sink->budget > 0;
+  if (c->finished) check_end(c);
+  return take_damage(c);
+}
+
+static int pass_over_event(void *context, const struct eventring_event *event) {
+  (void)context, (void)event;
+  return 0;
+}
+static int pass_over_loss(void *context, const struct eventring_loss *loss) {
+  (void)context, (void)loss;
+  return 0;
+}
+
+int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callbacks,
+                   void *context, uint64_t max) {
+  if (!c) return EVENTRING_E_ARGUMENT;
+  if (c->busy) return EVENTRING_E_BUSY;
+  struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
+                          .budget = DAMAGE_BUDGET};
+  if (callbacks) sink.callbacks = *callbacks;
+  if (!sink.callbacks.event) sink.callbacks.event = pass_over_event;
+  if (!sink.callbacks.lost) sink.callbacks.lost = pass_over_loss;
+  c->busy = true;
+  int status = poll_all(c, &sink);
+  c->busy = false;
+  if (status != EVENTRING_OK) return status;
+  return sink.delivered > INT_MAX ? INT_MAX : (int)sink.delivered;
+}
+
+const struct eventring_error *eventring_cursor_error(const eventring_cursor *c) {
+  return &c->error;
+}
+
+bool eventring_finished(eventring_cursor *c) { return c->finished; }
+
+enum eventring_liveness eventring_cursor_liveness(eventring_cursor *c) {
+  return evr_trace_liveness(&c->trace);
+}

@@ -1,0 +1,192 @@
+/* inspect.c: answers about a file and about what a cursor has read of it. */
+#include "producer/producer.h"
+#include "reader/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- The file ------------------------------------------------------------------------ */
+
+static enum eventring_state state_of(const struct evr_trace *trace) {
+  uint32_t force = (uint32_t)trace->control.gate;
+  if (trace->status.state == FORMAT_ENDED) return EVENTRING_STOPPED;
+  if (!force && trace->status.laid_out == 0) return EVENTRING_STANDBY;
+  return force ? EVENTRING_RUNNING : EVENTRING_PAUSED;
+}
+
+static void fill_sizes(const struct evr_trace *trace, struct eventring_info *info) {
+  struct stat st;
+  int fd = trace->source.own ? trace->source.own->fd : trace->source.fd;
+  if (fd < 0 || fstat(fd, &st) != 0) return;
+  info->file_size = (uint64_t)st.st_size;
+  info->disk_size = (uint64_t)st.st_blocks * 512;
+}
+
+static void fill_clock(const struct evr_trace *trace, struct eventring_info *info) {
+  static const char *const names[] = {[FORMAT_CLOCK_MONOTONIC] = "monotonic",
+                                      [FORMAT_CLOCK_TSC] = "tsc",
+                                      [FORMAT_CLOCK_CNTVCT] = "cntvct"};
+  const struct evr_conversion *c = &trace->conversion;
+  uint64_t multiplier = c->segment[c->segments - 1].multiplier;
+  info->clock = names[trace->header.clock];
+  info->clock_hz = 1e9 * (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT) / (double)multiplier;
+}
+
+int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
+  struct evr_trace *trace = &c->trace;
+  const struct format_header *h = &trace->header;
+  uint32_t named = evr_named_classes(h->classes);
+  int status = evr_trace_catch_up(trace, &c->error);
+  if (status != EVENTRING_OK) return status;
+  *info = (struct eventring_info){
+      .version = h->version, .pid = h->pid,
+      .liveness = evr_trace_liveness(trace), .state = state_of(trace),
+      .classes = (uint32_t)(trace->control.gate >> 32),
+      .classes_known = named, .control_word = trace->control.gate,
+      .control_malformed = !evr_gate_valid(trace->control.gate, named),
+      .control_rejected = trace->status.rejected, .start_ns = h->start_ns,
+      .start_wall_ns = h->start_wall_ns, .wsize = h->wsize,
+      .blocks = trace->blocks, .block_words = FORMAT_BLOCK_WORDS,
+      .events = trace->definitions, .max_domains = EVENTRING_MAX_DOMAINS,
+      .domains_laid_out = trace->status.laid_out};
+  if (trace->status.state == FORMAT_ENDED)
+    info->end_ns = evr_trace_ns(trace, trace->status.end_ticks);
+  memcpy(info->path, trace->path, sizeof info->path);
+  memcpy(info->program, h->program, sizeof info->program);
+  info->process_start = h->process_start;
+  if (!info->process_start && info->liveness == EVENTRING_LIVE)
+    info->process_start = evr_process_start(h->pid);
+  fill_clock(trace, info);
+  fill_sizes(trace, info);
+  return EVENTRING_OK;
+}
+
+const char *eventring_cursor_class(const eventring_cursor *c, unsigned index) {
+  if (index >= EVENTRING_MAX_CLASSES || !c->trace.header.classes[index][0])
+    return NULL;
+  return c->trace.header.classes[index];
+}
+
+const struct eventring_def *eventring_cursor_def(const eventring_cursor *c,
+                                                 unsigned id) {
+  return evr_trace_def(&c->trace, id);
+}
+
+int eventring_cursor_domain(eventring_cursor *c, unsigned slot,
+                            struct eventring_domain_info *info) {
+  struct format_domain d;
+  if (slot >= EVENTRING_MAX_DOMAINS) return EVENTRING_E_ARGUMENT;
+  int status = evr_trace_domain(&c->trace, slot, &d, &c->error);
+  if (status != EVENTRING_OK) return status;
+  if (!d.incarnation) return EVENTRING_E_NOT_FOUND;
+  *info = (struct eventring_domain_info){
+      .slot = slot, .incarnation = d.incarnation, .tid = d.tid,
+      .alive = d.state == FORMAT_SLOT_ALIVE,
+      .start_ns = evr_trace_ns(&c->trace, d.start_ticks),
+      .stop_ns = d.stop_ticks ? evr_trace_ns(&c->trace, d.stop_ticks) : 0};
+  memcpy(info->name, d.name, sizeof info->name);
+  return EVENTRING_OK;
+}
+
+/* ---- Rings ----------------------------------------------------------------------------- */
+
+static bool read_block(const struct evr_trace *trace, unsigned slot, unsigned ring,
+                       uint64_t sequence, uint64_t head, struct evr_block *block) {
+  return evr_source_block(&trace->source,
+                          evr_trace_block_offset(trace, slot, ring, sequence),
+                          sequence, slot, ring, sequence < head, block,
+                          NULL) == EVR_READ_OK;
+}
+
+/* The newest block, which may be overwritten before it is copied: tries again with the
+   one that is the newest then. Its number, or 0. */
+static uint64_t read_newest(struct evr_trace *trace, unsigned slot, unsigned ring,
+                            struct evr_block *block) {
+  for (int attempt = 0; attempt < 8; attempt++) {
+    uint64_t head = evr_trace_head(trace, slot, ring);
+    if (!head || read_block(trace, slot, ring, head, head, block)) return head;
+  }
+  return 0;
+}
+
+/* Time of the last event of a block. */
+static uint64_t newest_ticks(const struct evr_block *block) {
+  uint64_t base = evr_block_header(block)->base_ticks, ticks = base;
+  for (uint32_t at = evr_block_first(block); at < block->have;
+       at += 1 + word_length(block->words[at])) {
+    uint64_t word = block->words[at];
+    if (word_kind(word) != FORMAT_WORD_META)
+      ticks = word_ticks(word, base);
+    else if (word_length(word) >= 1)
+      base = block->words[at + 1];
+  }
+  return ticks;
+}
+
+/* What the newest and the oldest readable block tell. */
+static void fill_extent(struct evr_trace *trace, unsigned slot, unsigned ring,
+                        struct eventring_ring_info *info) {
+  struct evr_block block;
+  uint64_t head = read_newest(trace, slot, ring, &block);
+  info->blocks_written = head ? head : trace->head[slot][ring];
+  if (!head) return;
+  info->emitted = evr_block_header(&block)->events_before + evr_block_events(&block);
+  info->newest_ns = evr_trace_ns(trace, newest_ticks(&block));
+  uint64_t oldest = head >= trace->blocks ? head - trace->blocks + 1 : 1;
+  for (int attempt = 0; attempt < 8 && oldest <= head; attempt++, oldest++) {
+    if (!read_block(trace, slot, ring, oldest, head, &block)) continue;
+    uint64_t before = evr_block_header(&block)->events_before;
+    info->oldest_ns = evr_trace_ns(trace, evr_block_header(&block)->base_ticks);
+    info->available = info->emitted > before ? info->emitted - before : 0;
+    return;
+  }
+}
+
+int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
+                          enum eventring_ring ring,
+                          struct eventring_ring_info *info) {
+  if (slot >= EVENTRING_MAX_DOMAINS || (unsigned)ring >= EVENTRING_RINGS)
+    return EVENTRING_E_ARGUMENT;
+  int status = evr_trace_refresh(&c->trace, &c->error);
+  if (status != EVENTRING_OK) return status;
+  if (slot >= c->trace.status.laid_out) return EVENTRING_E_NOT_FOUND;
+  *info = (struct eventring_ring_info){0};
+  fill_extent(&c->trace, slot, ring, info);
+  const struct evr_lane *lane = c->lane[slot * EVENTRING_RINGS + ring];
+  if (!lane) return EVENTRING_OK;
+  info->missed = lane->missed;
+  info->delivered = lane->delivered + lane->in_run;
+  info->lost = lane->lost;
+  info->torn = lane->torn;
+  /* a ring that goes round faster than its newest block can be copied */
+  uint64_t accounted = info->missed + info->delivered + info->lost;
+  if (info->emitted < accounted) info->emitted = accounted;
+  return EVENTRING_OK;
+}
+
+void eventring_cursor_totals(const eventring_cursor *c,
+                             struct eventring_totals *totals) {
+  *totals = (struct eventring_totals){0};
+  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++) {
+    totals->missed += c->lane[i]->missed;
+    totals->delivered += c->lane[i]->delivered + c->lane[i]->in_run;
+    totals->lost += c->lane[i]->lost;
+    totals->torn += c->lane[i]->torn;
+  }
+}
+
+int eventring_open_spans(eventring_cursor *c,
+                         int (*callback)(void *context,
+                                         const struct eventring_event *event),
+                         void *context) {
+  if (c->busy) return EVENTRING_E_BUSY;
+  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
+    for (uint32_t k = 0; k < c->lane[i]->stack.count; k++) {
+      struct eventring_event event;
+      evr_lane_open_span(&c->trace, c->lane[i], k, &event);
+      int stop = callback(context, &event);
+      if (stop) return stop;
+    }
+  return EVENTRING_OK;
+}

@@ -1,0 +1,286 @@
+/* locate.c: finding recordings: by path, by pid, by directory.
+ *
+ * A process records into a file that it maps for writing: /proc/PID/maps names it,
+ * wherever it is. (One that reads it may map it too, but not for writing.) The file
+ * is opened below /proc/PID/root, so that a process in another
+ * mount namespace is found too, and must be the very file that is mapped.
+ */
+#include "reader/reader.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* ---- By path -------------------------------------------------------------------------- */
+
+int evr_open_regular(int directory, const char *name, const char *path, int *fd,
+                     struct eventring_error *error) {
+  struct stat st;
+  *fd = openat(directory, name,
+               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (*fd < 0) {
+    if (errno == ELOOP)
+      return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0,
+                      "%.300s: is a symbolic link, which is not followed", path);
+    return evr_fail(error, evr_code_of_errno(errno), errno, "%.300s", path);
+  }
+  if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode)) return EVENTRING_OK;
+  close(*fd);
+  *fd = -1;
+  return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0, "%.300s: not a regular file",
+                  path);
+}
+
+int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
+                        struct eventring_error *error) {
+  struct evr_source source = {.fd = -1};
+  if (!cursor || !path)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no path");
+  int status = evr_open_regular(AT_FDCWD, path, path, &source.fd, error);
+  if (status != EVENTRING_OK) return status;
+  return evr_cursor_open(cursor, source, path, flags, error);
+}
+
+/* ---- By pid ------------------------------------------------------------------------------ */
+
+struct mapping {
+  char path[PATH_MAX];
+  dev_t device;
+  ino_t inode;
+};
+
+static bool has_suffix(const char *path) {
+  size_t length = strlen(path), suffix = strlen(EVENTRING_SUFFIX);
+  return length > suffix && strcmp(path + length - suffix, EVENTRING_SUFFIX) == 0;
+}
+
+/* A line of /proc/PID/maps whose file might be a recording. */
+static bool parse_mapping(char *line, struct mapping *mapping) {
+  unsigned long long offset, inode;
+  unsigned major_number, minor_number;
+  char rights[8];
+  int at = 0;
+  line[strcspn(line, "\n")] = 0;
+  if (sscanf(line, "%*x-%*x %7s %llx %x:%x %llu %n", rights, &offset, &major_number,
+             &minor_number, &inode, &at) != 5 || !at || offset != 0)
+    return false;
+  if (rights[1] != 'w') return false;
+  if (line[at] != '/' || !has_suffix(line + at)) return false;
+  snprintf(mapping->path, sizeof mapping->path, "%s", line + at);
+  mapping->device = makedev(major_number, minor_number);
+  mapping->inode = inode;
+  return true;
+}
+
+/* Opens the file that process `pid` maps as `mapping`. */
+static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
+                        struct eventring_error *error) {
+  char path[PATH_MAX + 32];
+  struct stat st;
+  snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, mapping->path);
+  int status = evr_open_regular(AT_FDCWD, path, path, fd, error);
+  if (status != EVENTRING_OK) return status;
+  /* (the device may differ on file systems that present several as one) */
+  if (fstat(*fd, &st) == 0 && st.st_ino == mapping->inode) return EVENTRING_OK;
+  close(*fd);
+  *fd = -1;
+  return evr_fail(error, EVENTRING_E_NOT_FOUND, 0,
+                  "%.300s: not the file that process %d maps", mapping->path,
+                  (int)pid);
+}
+
+static bool is_recording(int fd) {
+  char magic[8];
+  return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+         memcmp(magic, FORMAT_MAGIC, sizeof magic) == 0;
+}
+
+/* The recording that a process maps: E_NOT_FOUND when there is none. */
+static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
+                       struct eventring_error *error) {
+  char name[64], *line = NULL;
+  size_t room = 0;
+  snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
+  FILE *maps = fopen(name, "re");
+  if (!maps)
+    return errno == ENOENT
+               ? evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "no process %d", (int)pid)
+               : evr_fail(error, evr_code_of_errno(errno), errno,
+                          "cannot look at process %d", (int)pid);
+  int status = evr_fail(error, EVENTRING_E_NOT_FOUND, 0,
+                        "process %d does not record", (int)pid);
+  errno = 0;
+  while (status != EVENTRING_OK && getline(&line, &room, maps) > 0) {
+    if (!parse_mapping(line, mapping)) continue;
+    int found = open_mapping(pid, mapping, fd, error);
+    if (found == EVENTRING_OK && is_recording(*fd)) {
+      status = EVENTRING_OK;
+    } else if (found == EVENTRING_OK) {
+      close(*fd);
+      *fd = -1;
+    } else if (found != EVENTRING_E_NOT_FOUND) {
+      status = found;
+    }
+  }
+  if (status != EVENTRING_OK && ferror(maps))
+    status = evr_fail(error, evr_code_of_errno(errno), errno,
+                      "cannot look at process %d", (int)pid);
+  free(line);
+  fclose(maps);
+  return status;
+}
+
+int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
+                       struct eventring_error *error) {
+  struct evr_source source = {.fd = -1};
+  struct mapping mapping;
+  if (!cursor || pid <= 0)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no pid");
+  if (pid == getpid() && eventring_state() != EVENTRING_STOPPED)
+    return eventring_open_self(cursor, flags, error);
+  int status = find_by_pid(pid, &mapping, &source.fd, error);
+  if (status != EVENTRING_OK) return status;
+  return evr_cursor_open(cursor, source, mapping.path, flags, error);
+}
+
+int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
+                       unsigned flags, struct eventring_error *error) {
+  char *end;
+  struct stat st;
+  if (!cursor || !pid_or_path)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no pid or path");
+  errno = 0;
+  long pid = strtol(pid_or_path, &end, 10);
+  bool number = isdigit((unsigned char)pid_or_path[0]) && !*end && !errno &&
+                pid > 0 && pid <= INT_MAX;
+  if (number && lstat(pid_or_path, &st) != 0)
+    return eventring_open_pid(cursor, (pid_t)pid, flags, error);
+  return eventring_open_path(cursor, pid_or_path, flags, error);
+}
+
+/* ---- Everywhere ----------------------------------------------------------------------------- */
+
+struct file_id {
+  dev_t device;
+  ino_t inode;
+};
+
+struct discovery {
+  int (*callback)(void *, const struct eventring_found *);
+  void *context;
+  struct file_id *seen;
+  size_t count, room;
+  int result; /* of the callback that ended it */
+};
+
+/* True when the file is new; remembers it. */
+static bool first_time(struct discovery *d, int fd) {
+  struct stat st;
+  if (fstat(fd, &st) != 0) return false;
+  for (size_t i = 0; i < d->count; i++)
+    if (d->seen[i].device == st.st_dev && d->seen[i].inode == st.st_ino) return false;
+  if (d->count == d->room) {
+    size_t room = d->room ? 2 * d->room : 64;
+    struct file_id *seen = realloc(d->seen, room * sizeof *seen);
+    if (!seen) return false;
+    d->seen = seen;
+    d->room = room;
+  }
+  d->seen[d->count++] = (struct file_id){st.st_dev, st.st_ino};
+  return true;
+}
+
+static void report(struct discovery *d, const struct eventring_found *found) {
+  d->result = d->callback(d->context, found);
+}
+
+static void report_failure(struct discovery *d, const char *path,
+                           const struct eventring_error *error) {
+  report(d, &(struct eventring_found){.path = path, .status = error->code,
+                                      .status_text = error->text, .program = ""});
+}
+
+/* Opens what was found (the descriptor is used up) and tells about it. */
+static void report_file(struct discovery *d, int fd, const char *path) {
+  struct eventring_error error = {0};
+  struct eventring_info info;
+  eventring_cursor *cursor;
+  struct evr_source source = {.fd = fd};
+  int status = evr_cursor_open(&cursor, source, path, EVENTRING_OPEN_NOW, &error);
+  if (status == EVENTRING_OK) {
+    status = eventring_cursor_info(cursor, &info);
+    if (status != EVENTRING_OK) error = *eventring_cursor_error(cursor);
+    eventring_close(cursor);
+  }
+  if (status != EVENTRING_OK) {
+    error.code = status;
+    report_failure(d, path, &error);
+    return;
+  }
+  report(d, &(struct eventring_found){
+                .path = path, .pid = info.pid, .liveness = info.liveness,
+                .status_text = "", .program = info.program, .state = info.state,
+                .start_ns = info.start_ns, .start_wall_ns = info.start_wall_ns,
+                .file_size = info.file_size, .disk_size = info.disk_size});
+}
+
+static void look_into_directory(struct discovery *d, const char *directory) {
+  char path[PATH_MAX];
+  struct eventring_error error;
+  DIR *dir = opendir(directory);
+  struct dirent *entry;
+  while (dir && d->result == 0 && (entry = readdir(dir))) {
+    int fd;
+    if (!has_suffix(entry->d_name)) continue;
+    snprintf(path, sizeof path, "%s%s%s",
+             strcmp(directory, ".") == 0 ? "" : directory,
+             strcmp(directory, ".") == 0 ? "" : "/", entry->d_name);
+    if (evr_open_regular(AT_FDCWD, path, path, &fd, &error) != EVENTRING_OK)
+      report_failure(d, path, &error);
+    else if (first_time(d, fd))
+      report_file(d, fd, path);
+    else
+      close(fd);
+  }
+  if (dir) closedir(dir);
+}
+
+static void look_at_processes(struct discovery *d) {
+  struct mapping mapping;
+  struct dirent *entry;
+  DIR *proc = opendir("/proc");
+  while (proc && d->result == 0 && (entry = readdir(proc))) {
+    int fd = -1;
+    long pid = strtol(entry->d_name, NULL, 10);
+    if (pid <= 0 || find_by_pid((pid_t)pid, &mapping, &fd, NULL) != EVENTRING_OK)
+      continue;
+    if (first_time(d, fd))
+      report_file(d, fd, mapping.path);
+    else
+      close(fd);
+  }
+  if (proc) closedir(proc);
+}
+
+int eventring_discover(const char *const *directories, size_t count,
+                       int (*callback)(void *context,
+                                       const struct eventring_found *found),
+                       void *context) {
+  struct discovery d = {.callback = callback, .context = context};
+  if (!callback) return EVENTRING_E_ARGUMENT;
+  look_at_processes(&d);
+  if (!directories || !count)
+    look_into_directory(&d, ".");
+  else
+    for (size_t i = 0; i < count && d.result == 0; i++)
+      look_into_directory(&d, directories[i]);
+  free(d.seen);
+  return d.result ? d.result : (int)d.count;
+}

@@ -1,0 +1,101 @@
+/* remote.c: controlling the recording of another process.
+ *
+ * The control page is mapped for writing only for the moment of the change, and
+ * only after the file was checked like any file (metadata.c) and found to have a live
+ * producer. What it may hold and how it is changed is control.c's. Should the file be
+ * cut short in that moment, the mapping is guarded like those of a producer (guard.c);
+ * a handler of SIGBUS that was not there before is gone afterwards.
+ */
+#include "producer/producer.h"
+#include "reader/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const enum evr_gate_change changes[] = {
+    [EVENTRING_CONTROL_PAUSE] = EVR_PAUSE, [EVENTRING_CONTROL_RESUME] = EVR_RESUME,
+    [EVENTRING_CONTROL_ENABLE] = EVR_ADD, [EVENTRING_CONTROL_DISABLE] = EVR_REMOVE};
+
+static int check_request(const struct evr_trace *trace, enum eventring_control what,
+                         uint32_t classes, struct eventring_error *error) {
+  bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
+  uint32_t unknown = classes & ~evr_named_classes(trace->header.classes);
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_DISABLE)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
+  if (lists && unknown)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "class %d has no name in this recording", __builtin_ctz(unknown));
+  if (evr_trace_liveness(trace) != EVENTRING_LIVE)
+    return evr_fail(error, EVENTRING_E_STATE, 0,
+                    "%.300s: no live process records into it", trace->path);
+  return EVENTRING_OK;
+}
+
+enum { PAGE_BYTES = FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET };
+
+static int change_guarded(const struct evr_trace *trace, void *page,
+                          enum eventring_control what, uint32_t classes,
+                          struct eventring_error *error) {
+  if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
+    return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
+  evr_guard_hold();
+  evr_control_change(page, (enum format_clock)trace->header.clock,
+                     evr_named_classes(trace->header.classes), changes[what], classes);
+  evr_guard_remove(page);
+  evr_guard_release();
+  return EVENTRING_OK;
+}
+
+/* `fd` is open for writing. */
+static int change(const struct evr_trace *trace, int fd, enum eventring_control what,
+                  uint32_t classes, struct eventring_error *error) {
+  char byte;
+  void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    FORMAT_CONTROL_OFFSET);
+  if (page == MAP_FAILED)
+    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", trace->path);
+  int status = change_guarded(trace, page, what, classes, error);
+  munmap(page, PAGE_BYTES);
+  if (status == EVENTRING_OK && pread(fd, &byte, 1, FORMAT_CONTROL_OFFSET) != 1)
+    return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "%.300s was cut short", trace->path);
+  return status;
+}
+
+/* The very file that the trace reads, for writing. */
+static int reopen(const struct evr_trace *trace, int *fd,
+                  struct eventring_error *error) {
+  char name[64];
+  int from = trace->source.own ? trace->source.own->fd : trace->source.fd;
+  snprintf(name, sizeof name, "/proc/self/fd/%d", from);
+  *fd = open(name, O_RDWR | O_CLOEXEC);
+  if (*fd >= 0) return EVENTRING_OK;
+  return evr_fail(error, evr_code_of_errno(errno), errno, "cannot write to %.300s",
+                  trace->path);
+}
+
+int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
+                             uint32_t classes, struct eventring_error *error) {
+  int fd;
+  if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
+  const struct evr_trace *trace = &cursor->trace;
+  int status = check_request(trace, what, classes, error);
+  if (status == EVENTRING_OK) status = reopen(trace, &fd, error);
+  if (status != EVENTRING_OK) return status;
+  status = change(trace, fd, what, classes, error);
+  close(fd);
+  return status;
+}
+
+int eventring_control(const char *path, enum eventring_control what,
+                      uint32_t classes, struct eventring_error *error) {
+  eventring_cursor *cursor;
+  int status = eventring_open_path(&cursor, path, 0, error);
+  if (status != EVENTRING_OK) return status;
+  status = eventring_cursor_control(cursor, what, classes, error);
+  eventring_close(cursor);
+  return status;
+}

@@ -1,0 +1,190 @@
+/* reading.c: reads a recording to its end. */
+#include "reading.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static volatile sig_atomic_t stopped;
+
+static void stop_on_signal(int number) {
+  (void)number;
+  stopped = 1;
+}
+
+void reader_stop(void) { stopped = 1; }
+
+int reader_open_target(struct reader *reader, const char *pid_or_file,
+                       unsigned flags) {
+  struct eventring_error error;
+  *reader = (struct reader){0};
+  if (eventring_open_any(&reader->cursor, pid_or_file, flags, &error) == 0)
+    return -1;
+  complain("%s", error.text);
+  return STATUS_WRONG;
+}
+
+static int open_command(struct reader *reader, char **command,
+                        const char *prefix, unsigned flags) {
+  *reader = (struct reader){0};
+  int status = launch_start(&reader->launch, command, prefix);
+  if (status >= 0) return status;
+  reader->launched = true;
+  status = launch_open(&reader->launch, &reader->cursor, flags);
+  return status < 0 ? -1 : reader_close(reader, status);
+}
+
+int reader_open(struct reader *reader, const struct operands *operands,
+                const char *prefix, unsigned flags) {
+  if (operands->command)
+    return open_command(reader, operands->command, prefix, flags);
+  return reader_open_target(reader, operands->words[0], flags);
+}
+
+void complain_of_control(const struct eventring_info *info) {
+  if (info->control_rejected)
+    complain("process %ld ignored %llu malformed control words", (long)info->pid,
+             (unsigned long long)info->control_rejected);
+  if (info->control_malformed)
+    complain("the control word %#llx is malformed%s",
+             (unsigned long long)info->control_word,
+             info->liveness == EVENTRING_LIVE ? "; the process will ignore it" : "");
+}
+
+/* ---- Pace ---------------------------------------------------------------- */
+
+enum { FASTEST_US = 50, FIRST_US = 500, SLOWEST_US = 5000 };
+
+struct pace {
+  uint64_t ring_words;
+  unsigned us;
+};
+
+static void pace_start(struct pace *pace, eventring_cursor *cursor) {
+  struct eventring_info info;
+  pace->us = FIRST_US;
+  pace->ring_words = 1 << EVENTRING_MIN_WSIZE;
+  if (eventring_cursor_info(cursor, &info) == 0 && info.wsize < 32)
+    pace->ring_words = (uint64_t)1 << info.wsize;
+}
+
+/* The pause after a poll that delivered so many events. */
+static unsigned pace_after(struct pace *pace, uint64_t events) {
+  if (events > pace->ring_words / 8)
+    pace->us = pace->us / 2 > FASTEST_US ? pace->us / 2 : FASTEST_US;
+  else if (events < pace->ring_words / 32 && pace->us < SLOWEST_US)
+    pace->us += pace->us / 4;
+  return events > pace->ring_words / 2 ? 0 : pace->us;
+}
+
+/* ---- Reading ------------------------------------------------------------- */
+
+/* State of one reader_run. */
+struct progress {
+  struct reader *reader;
+  const struct reading *reading;
+  struct pace pace;
+  uint64_t began;
+  char last_error[sizeof((struct eventring_error *)0)->text];
+  bool failing;   /* the last poll failed */
+  unsigned quiet; /* polls in succession without an event */
+};
+
+static uint64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void tell_error(struct progress *progress) {
+  const char *text = eventring_cursor_error(progress->reader->cursor)->text;
+  if (strcmp(text, progress->last_error) != 0) complain("%s", text);
+  snprintf(progress->last_error, sizeof progress->last_error, "%s", text);
+  progress->reader->failed = true;
+}
+
+/* One poll; the number of events, INT_MAX at most. Sets `over` when there is no
+   point in another one. */
+static uint64_t poll_once(struct progress *progress, bool *over) {
+  eventring_cursor *cursor = progress->reader->cursor;
+  const struct reading *reading = progress->reading;
+  struct eventring_totals before, after;
+  eventring_cursor_totals(cursor, &before);
+  int result = eventring_poll(cursor, reading->callbacks, reading->context, 0);
+  eventring_cursor_totals(cursor, &after);
+  uint64_t events = after.delivered - before.delivered;
+  if (result < 0) tell_error(progress);
+  *over = result < 0 && progress->failing && events == 0;
+  progress->failing = result < 0;
+  if (events > 0 && reading->after_poll) reading->after_poll(reading->context);
+  return events;
+}
+
+/* Nothing came for a while: is it because nobody is left to write? The library
+   tells the end of a sound file by itself (eventring_finished); this is for
+   files that are not. */
+static bool nobody_left(struct progress *progress, uint64_t events) {
+  progress->quiet = events == 0 ? progress->quiet + 1 : 0;
+  if (progress->quiet < 16) return false;
+  progress->quiet = 0;
+  return eventring_cursor_liveness(progress->reader->cursor) != EVENTRING_LIVE;
+}
+
+static bool time_is_up(const struct progress *progress) {
+  uint64_t limit = progress->reading->limit_ns;
+  return limit > 0 && now_ns() - progress->began >= limit;
+}
+
+static void pause_for(const struct progress *progress, unsigned us) {
+  uint64_t ns = (uint64_t)us * 1000, limit = progress->reading->limit_ns;
+  if (limit > 0) {
+    uint64_t spent = now_ns() - progress->began;
+    uint64_t left = limit > spent ? limit - spent : 0;
+    if (ns > left) ns = left;
+  }
+  struct timespec time = {.tv_nsec = (long)ns};
+  if (ns > 0) nanosleep(&time, NULL);
+}
+
+static void read_on(struct progress *progress) {
+  struct reader *reader = progress->reader;
+  bool over;
+  for (;;) {
+    if (reader->launched) launch_check(&reader->launch);
+    uint64_t events = poll_once(progress, &over);
+    if (over || stopped || time_is_up(progress)) return;
+    if (progress->failing) continue;
+    if (!progress->reading->follow || eventring_finished(reader->cursor) ||
+        nobody_left(progress, events))
+      return;
+    pause_for(progress, pace_after(&progress->pace, events));
+  }
+}
+
+static void heed_signals(bool heed) {
+  struct sigaction action = {.sa_handler = heed ? stop_on_signal : SIG_DFL};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+void reader_run(struct reader *reader, const struct reading *reading) {
+  struct progress progress = {
+      .reader = reader, .reading = reading, .began = now_ns()};
+  bool heeds = reading->follow && !reader->launched;
+  stopped = 0;
+  if (heeds) heed_signals(true);
+  pace_start(&progress.pace, reader->cursor);
+  read_on(&progress);
+  if (heeds) heed_signals(false);
+}
+
+int reader_close(struct reader *reader, int status) {
+  if (reader->cursor) eventring_close(reader->cursor);
+  reader->cursor = NULL;
+  if (reader->failed && status == STATUS_OK) status = STATUS_WRONG;
+  if (!reader->launched) return status;
+  int theirs = launch_finish(&reader->launch);
+  return theirs != 0 ? theirs : status;
+}

@@ -1,0 +1,55 @@
+/* reading.h: reads the recording of a PID, of a FILE or of a COMMAND to its end.
+ *
+ * Keeping up. A ring holds a known number of words and an event takes at least
+ * one of them, so the events that a poll delivers say how much of a ring went by
+ * since the last one: polls come faster when it was more than an eighth of a
+ * ring, slower (up to 5 ms) when it was less than a thirty-second, and without
+ * any pause when it was more than half.
+ *
+ * Errors of the file are told once each; reading goes on where the library can,
+ * and ends when two polls in succession failed without an event between them.
+ */
+#ifndef EVENTRING_TOOL_READER_H
+#define EVENTRING_TOOL_READER_H
+
+#include "launch.h"
+#include "options.h"
+
+struct reader {
+  eventring_cursor *cursor;
+  bool launched;
+  struct launch launch;
+  bool failed; /* the file has an error, which was told */
+};
+
+/* Opens the recording of `pid_or_file`. -1, or the exit status. */
+int reader_open_target(struct reader *reader, const char *pid_or_file,
+                       unsigned flags);
+/* The same of a subcommand's operands, launching the command if there is one;
+   `prefix` begins the names of the environment variables of its recorder. */
+int reader_open(struct reader *reader, const struct operands *operands,
+                const char *prefix, unsigned flags);
+
+/* Says on standard error that control words were, or will be, ignored. */
+void complain_of_control(const struct eventring_info *info);
+
+struct reading {
+  const struct eventring_callbacks *callbacks;
+  void *context;
+  bool follow;         /* until the recording ends, instead of what there is */
+  uint64_t limit_ns;   /* when following: for so long at most; 0: no limit */
+  void (*after_poll)(void *context); /* after events came; may be NULL */
+};
+
+/* Reads; SIGINT and SIGTERM end the following of a process that we did not
+   launch. */
+void reader_run(struct reader *reader, const struct reading *reading);
+/* For callbacks: ends the reading after this event (return 1 as well). */
+void reader_stop(void);
+
+/* Closes; of a launched command waits for its end. Returns the exit status:
+   that of the command if it is not 0, else 1 when `status` is or when the file
+   had an error. */
+int reader_close(struct reader *reader, int status);
+
+#endif

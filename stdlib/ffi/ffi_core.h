@@ -1,0 +1,403 @@
+/* stdlib/ffi/ffi_core.h: the data of the foreign function interface (doc/FFI.md).
+ *
+ * Files
+ *   ffi_types.c       the type table: making and interning types, their names
+ *   ffi_lexer.[ch]    tokens of declarations
+ *   ffi_parser.[ch]   declarations and type names; ffi_specifiers.c, ffi_record.c,
+ *                     ffi_declarator.c, ffi_expression.c are its parts
+ *   ffi_layout.c      sizes and offsets of structs, as gcc lays them out
+ *   ffi_convert.c     one value between Lua and C memory
+ *   ffi_initialize.c  initializers: of ffi.new and of assignments to aggregates
+ *   ffi_cdata.c       cdata objects and access to their parts
+ *   ffi_arith.c       operators
+ *   ffi_abi.c         types as libffi sees them
+ *   ffi_call.c        calls of C functions
+ *   ffi_callback.c    guest functions that C calls
+ *   ffi_library.c     symbols of libraries
+ *   lib_ffi.c         the module
+ *
+ * Everything belongs to one domain: its Ffi (ffi_open makes it) is found from the
+ * module's functions (their first upvalue) and from each type. Nothing is shared
+ * between domains and no variable is global.
+ *
+ * Memory. Types, symbols and all that hangs off them are never freed while the
+ * domain lives, so pointers to them need no care. They lie in blocks that are
+ * userdata, kept alive by the table Ffi.kept; so they go when the heap goes, after
+ * the last finalizer, and count for the domain's limit.
+ *
+ * Types are interned: two types are the same type if and only if they have the same
+ * address. Qualifiers (const, volatile) make a type of their own, whose `plain` is
+ * the type without them; a struct, union or enum is one object per declaration.
+ *
+ * A cdata is a userdata of kind USERDATA_CDATA with a Cdata as payload: a type, and
+ * the address where the value is. That is behind the Cdata in the same payload for a
+ * value of its own, elsewhere for a reference to a part of something else. Pointers
+ * are values like others: their 8 bytes lie behind the Cdata. A reference and a
+ * pointer that were made from another object keep that one alive by their user value.
+ * The C library's memory is never owned by a cdata.
+ *
+ * Collection. Nothing here but collect_point calls gc_check, where everything
+ * needed is on the stack. In between, objects may be held in C variables.
+ */
+#ifndef SAROS_STDLIB_FFI_CORE_H
+#define SAROS_STDLIB_FFI_CORE_H
+
+#include <pthread.h>
+
+#include "domain.h"
+#include "func.h"
+#include "lauxlib.h"
+#include "str.h"
+#include "table.h"
+
+typedef struct Ffi Ffi;
+typedef struct CType CType;
+typedef struct Record Record;
+typedef struct Signature Signature;
+typedef struct CallPlan CallPlan;
+typedef struct Callback Callback;
+
+/* ---- types ------------------------------------------------------------------- */
+
+typedef enum CKind {
+  CKIND_VOID, CKIND_BOOL, CKIND_INT, CKIND_FLOAT, CKIND_ENUM,
+  CKIND_POINTER, CKIND_REFERENCE, CKIND_ARRAY, CKIND_RECORD, CKIND_FUNCTION
+} CKind;
+
+/* How a value of a type is read from memory and written to it. */
+typedef enum CAccess {
+  ACCESS_NONE, /* void, function */
+  ACCESS_BOOL,
+  ACCESS_I8, ACCESS_U8, ACCESS_I16, ACCESS_U16, ACCESS_I32, ACCESS_U32, ACCESS_I64, ACCESS_U64,
+  ACCESS_F32, ACCESS_F64, ACCESS_LONG_DOUBLE,
+  ACCESS_POINTER, ACCESS_REFERENCE,
+  ACCESS_AGGREGATE /* array, struct, union: by address */
+} CAccess;
+
+#define access_is_integer(a) ((a) >= ACCESS_BOOL && (a) <= ACCESS_U64)
+#define access_is_number(a) ((a) >= ACCESS_BOOL && (a) <= ACCESS_LONG_DOUBLE)
+
+#define QUAL_CONST 1
+#define QUAL_VOLATILE 2
+
+/* CType.flags */
+#define CTYPE_UNSIGNED 1
+#define CTYPE_BYTE 2     /* char, signed char, unsigned char: strings convert to arrays of it */
+#define CTYPE_VLA 4      /* array [?] */
+#define CTYPE_FLEXIBLE 8 /* array [], [?] as last member, or a struct that ends with one */
+#define CTYPE_VLS 16     /* struct whose size is given when it is made */
+#define CTYPE_DEFINED 32 /* enum whose body was seen */
+
+#define SIZE_UNKNOWN SIZE_MAX
+#define COUNT_UNKNOWN SIZE_MAX
+
+struct CType {
+  uint8_t kind;     /* CKind */
+  uint8_t access;   /* CAccess */
+  uint8_t quals;    /* QUAL_* */
+  uint8_t flags;    /* CTYPE_* */
+  uint32_t align;
+  size_t size;      /* SIZE_UNKNOWN: incomplete, or known only for an object */
+  CType *plain;     /* the type without qualifiers; itself when it has none */
+  CType *element;   /* of pointers, references, arrays; integer type of an enum; result of a function */
+  size_t count;     /* of an array; COUNT_UNKNOWN */
+  Record *record;
+  Signature *signature;
+  String *name;     /* of basic types: text; of records and enums: "struct foo" */
+  CType *pointer_to;   /* types derived from this one, or NULL */
+  CType *reference_to;
+  CType *qualified[4]; /* of a plain type, by quals; [0] is unused */
+  CType *next;      /* in its bucket of Ffi.derived */
+  Table *metatable; /* of ffi.metatype; of the plain type */
+  Table *cdata_metatable; /* NULL: Ffi.cdata_metatable */
+  Ffi *ffi;
+};
+
+#define is_aggregate(t) ((t)->access == ACCESS_AGGREGATE)
+#define is_function_pointer(t) ((t)->kind == CKIND_POINTER && (t)->element->kind == CKIND_FUNCTION)
+#define is_integer_type(t) access_is_integer((t)->access)
+#define is_numeric_type(t) access_is_number((t)->access)
+
+typedef struct Field {
+  String *name;     /* NULL: anonymous struct or union, or padding */
+  CType *type;
+  size_t offset;    /* in bytes; of a bit-field: of the unit that holds it */
+  uint8_t bits;     /* width of a bit-field; 0: none */
+  uint8_t shift;    /* its lowest bit in the unit */
+  uint8_t unit;     /* bytes of the unit that is read and written */
+  uint8_t is_bits;  /* declared with a width (which may be 0) */
+  uint8_t packed;   /* __attribute__((packed)) on the member */
+  uint8_t is_const; /* static const: `value`, not in memory */
+  uint32_t align;   /* asked for; 0: the type's */
+  int64_t value;
+} Field;
+
+struct Record {
+  uint8_t is_union;
+  uint8_t complete;
+  uint8_t anonymous; /* without a tag */
+  uint32_t nfields;
+  Field *fields;     /* as declared */
+  Field *lookup;     /* hash table by address of name, anonymous parts included */
+  uint32_t lookup_mask;
+  CType *type;
+  void *abi;         /* as libffi sees it; made on demand (ffi_abi.c) */
+};
+
+struct Signature {
+  uint32_t nparams;
+  bool variadic;
+  CallPlan *plan; /* made at the first call */
+  CType *params[];
+};
+
+/* What a name of the ordinary name space is. */
+typedef enum SymbolKind { SYMBOL_TYPEDEF, SYMBOL_FUNCTION, SYMBOL_VARIABLE, SYMBOL_CONSTANT } SymbolKind;
+
+typedef struct Symbol {
+  SymbolKind kind;
+  CType *type;
+  int64_t value;    /* of a constant */
+  String *name;
+  String *link;     /* name for the linker, from __asm__ */
+  CType *of_enum;   /* of an enum's constant; NULL */
+  String **params;  /* names of a function's parameters (each may be NULL), or NULL */
+  unsigned event;   /* span in the trace; 0: not registered yet */
+} Symbol;
+
+typedef enum BasicType {
+#define BASIC(id, name, kind, access, ctype, flags) BASIC_##id,
+#include "ffi_basic.def"
+#undef BASIC
+  BASIC_COUNT
+} BasicType;
+
+#define DERIVED_BUCKETS 1024
+
+struct Ffi {
+  Domain *domain;
+  CType *basic[BASIC_COUNT];
+  CType *derived[DERIVED_BUCKETS]; /* arrays and functions, for interning */
+  Table *kept;       /* what must stay alive: blocks, names, the tables below */
+  Table *names;      /* ordinary identifiers -> Symbol (light userdata) */
+  Table *tags;       /* struct, union and enum tags -> CType */
+  Table *parsed;     /* text of a type -> CType */
+  unsigned parsed_count;
+  Table *objects;    /* CType -> its ctype object */
+  Table *finalizers; /* weak keys: cdata -> function of ffi.gc */
+  Table *callbacks;  /* code address -> Callback */
+  Table *functions;  /* Callback -> guest function */
+  Table *shared;     /* function type -> table: guest function -> code address */
+  Table *cdata_metatable;
+  Table *ctype_metatable;
+  char *block;       /* free part of the newest block */
+  size_t block_left;
+  /* Calls (ffi_call.c, ffi_callback.c) */
+  int saved_errno;
+  bool in_call;      /* C code runs on behalf of this domain, on `thread` */
+  bool has_error;    /* a callback raised: kept[FFI_ERROR] is to be raised again */
+  bool foreign;      /* atomic: a callback came from where it must not; written by any thread */
+  pthread_t thread;
+  Callback *all_callbacks;
+  unsigned pointer_event; /* span of calls through pointers; 0: not registered yet */
+};
+
+/* Keys of Ffi.kept that are not objects. */
+enum { KEPT_ERROR = 1, KEPT_FIRST };
+
+/* ---- cdata and ctype objects ------------------------------------------------------ */
+
+typedef struct Cdata {
+  CType *type;
+  char *address; /* of the value */
+} Cdata;
+_Static_assert(sizeof(Cdata) == 16, "values behind it are aligned to 16 bytes");
+
+typedef struct CtypeObject { CType *type; } CtypeObject;
+
+#define cdata_inline(cd) ((char *)((cd) + 1))
+
+/* NULL when the value is no cdata. */
+ALWAYS_INLINE Cdata *cdata_of(const TValue *o) {
+  if (!is_userdata(o) || as_userdata(o)->kind != USERDATA_CDATA) return NULL;
+  return (Cdata *)userdata_payload(as_userdata(o));
+}
+
+ALWAYS_INLINE CType *ctype_of(const TValue *o) {
+  if (!is_userdata(o) || as_userdata(o)->kind != USERDATA_CTYPE) return NULL;
+  return ((CtypeObject *)userdata_payload(as_userdata(o)))->type;
+}
+
+/* Argument n (1..) of the running C function; nil's address in the domain when absent. */
+ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
+  TValue *o = L->ci->func + n;
+  return o < L->top ? o : &L->domain->nil;
+}
+#define argument_count(L) ((int)((L)->top - (L)->ci->func) - 1)
+#define is_absent(L, o) ((o) == &(L)->domain->nil)
+
+/* The one place where a C function of this library lets the collector run: last, with
+ * what it answers on the stack. */
+#define collect_point(L) gc_check(L)
+
+#define FFI_UPVALUE lua_upvalueindex(1)
+Ffi *ffi_of_function(lua_State *L); /* the Ffi that is the running function's first upvalue */
+
+/* ---- ffi_types.c ---------------------------------------------------------------------- */
+
+void *ffi_memory(lua_State *L, Ffi *ffi, size_t size); /* zeroed, aligned to 16; never freed */
+void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
+String *ffi_keep_string(lua_State *L, Ffi *ffi, String *s);
+void *ffi_lookup(Table *t, String *name);              /* light userdata under a name, or NULL */
+void ffi_define(lua_State *L, Table *t, String *name, void *what); /* what NULL: takes it away */
+void ctype_open(lua_State *L, Ffi *ffi);
+CType *ctype_new(lua_State *L, Ffi *ffi, CKind kind, CAccess access, size_t size, uint32_t align);
+CType *ctype_pointer(lua_State *L, CType *to);
+CType *ctype_reference(lua_State *L, CType *to);
+CType *ctype_array(lua_State *L, CType *element, size_t count, uint8_t flags);
+CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_t n, bool variadic);
+CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals); /* adds them; of an array: to its elements */
+CType *ctype_record(lua_State *L, Ffi *ffi, bool is_union, String *tag);
+CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag);
+CType *ctype_aligned(lua_State *L, CType *t, uint32_t align);
+void ctype_completed(CType *t); /* a record or enum got its size: its qualified forms too */
+const Field *ctype_field(const CType *record, String *name);
+#define CTYPE_NAME_MAX 256
+/* The type as C writes it; answers the buffer, of CTYPE_NAME_MAX bytes. */
+const char *ctype_name(const CType *t, char *buffer);
+const char *ctype_push_name(lua_State *L, const CType *t);
+void ctype_push(lua_State *L, CType *t); /* its ctype object */
+/* Size of an object of the type with n elements in its variable part; SIZE_UNKNOWN
+ * when it has none or is too large. */
+size_t ctype_size_of(const CType *t, size_t n);
+
+/* ---- ffi_layout.c ------------------------------------------------------------------------ */
+
+/* Offsets, size and alignment of a record whose fields are all there. pack: 0, or
+ * the most that a member is aligned to; align: at least. NULL, or why not. */
+const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
+
+/* ---- ffi_convert.c --------------------------------------------------------------------------- */
+
+/* A number on its way between two types. */
+typedef struct CNumber {
+  enum { NUMBER_INT, NUMBER_UINT, NUMBER_FLOAT, NUMBER_LONG_DOUBLE } kind;
+  union { int64_t i; uint64_t u; double n; } v;
+  long double ld; /* NUMBER_LONG_DOUBLE */
+} CNumber;
+
+/* Reads a number; false when the type is none. */
+bool convert_load_number(const CType *t, const void *p, CNumber *number);
+/* From a Lua number, boolean or numeric cdata. */
+bool convert_to_number(const TValue *o, CNumber *number);
+/* Writes; NULL, or why it cannot be converted. */
+const char *convert_store_number(const CType *t, void *p, const CNumber *number);
+int64_t convert_number_to_int(const CNumber *number); /* modulo 2^64; floats truncated; 0 when out of range */
+double convert_number_to_float(const CNumber *number);
+
+/* Pushes the value of type t at p, as fields and elements are read: numbers and
+ * booleans become Lua's, pointers a cdata of their own, aggregates a reference that
+ * keeps `owner` (NULL: nothing) alive. */
+void convert_push(lua_State *L, CType *t, void *p, const TValue *owner);
+/* Numbers and booleans that Lua has itself: false for all others, and when a value does
+ * not convert as it is. Neither allocates nor raises. */
+bool convert_get_scalar(const CType *t, const void *p, TValue *result);
+bool convert_set_scalar(const CType *t, void *p, const TValue *value);
+void convert_push_bits(lua_State *L, const Field *f, const char *p);
+
+/* Whom an error of a conversion blames. */
+typedef struct Blame {
+  enum { BLAME_NOTHING, BLAME_ARGUMENT, BLAME_OTHER } kind;
+  int number;            /* of the argument */
+  const char *name;      /* of the parameter or whatever it is, or NULL */
+  const char *owner;     /* name of the function, or NULL; BLAME_OTHER: what it is ("member") */
+} Blame;
+
+typedef enum Conversion {
+  CONVERT_IMPLICIT, /* into memory that the program has: initializers, assignments */
+  CONVERT_CAST,
+  CONVERT_ARGUMENT  /* for C: arguments, results of callbacks */
+} Conversion;
+
+/* Writes the Lua value to memory of type t; raises when it does not convert. */
+void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame);
+void convert_store_bits(lua_State *L, const Field *f, char *p, const TValue *o);
+/* "cannot convert 'X' to 'Y'", or with the reason. */
+_Noreturn void convert_error(lua_State *L, const TValue *o, const CType *t, const char *reason, const Blame *blame);
+/* May a pointer to `from` be used as a pointer to `to` without a cast? */
+bool convert_pointers_compatible(const CType *from, const CType *to);
+/* The same type but for qualifiers, at any depth. */
+bool convert_same_type(const CType *a, const CType *b);
+/* The address that a value stands for, as an argument of type void *: of pointers,
+ * arrays, structs, strings, userdata, files; raises. */
+void *convert_address(lua_State *L, int arg, bool writes);
+
+/* ---- ffi_initialize.c ------------------------------------------------------------------------------ */
+
+/* Initializes zeroed memory of `size` bytes of type t with n values of the stack from
+ * index `first` on. */
+void initialize(lua_State *L, CType *t, char *p, size_t size, int first, int n);
+/* The same from a table or string: for assignments to aggregates. */
+void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o, Conversion how);
+
+/* ---- ffi_cdata.c -------------------------------------------------------------------------------------- */
+
+/* Pushes a new cdata with `size` bytes of its own, not initialized. */
+Cdata *cdata_push(lua_State *L, CType *t, size_t size);
+/* Pushes a pointer of the pointer type t. owner (or NULL) lives as long. */
+Cdata *cdata_push_pointer(lua_State *L, CType *t, const void *value, const TValue *owner);
+/* Pushes a cdata for the value of type t at p. */
+Cdata *cdata_push_reference(lua_State *L, CType *t, void *p, const TValue *owner);
+bool cdata_is_reference(const Userdata *u);
+size_t cdata_size(const Userdata *u); /* of the object; SIZE_UNKNOWN */
+/* Object that the value at o owns or keeps alive; NULL. */
+const TValue *cdata_owner(const TValue *o);
+/* The type with a reference's type looked through, the address with it. */
+CType *cdata_value(const Cdata *cd, char **address);
+int cdata_new_object(lua_State *L, CType *t, int first_argument);
+/* Pushes the metamethod of a type (or of what a pointer refers to) if it has one. */
+bool cdata_push_metamethod(lua_State *L, const CType *t, const char *name);
+void cdata_open(lua_State *L, Ffi *ffi);
+int cdata_tostring(lua_State *L);
+void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TValue *function);
+
+/* ---- ffi_arith.c ------------------------------------------------------------------------------------------ */
+
+extern const luaL_Reg arith_metamethods[];
+
+/* ---- ffi_call.c ---------------------------------------------------------------------------------------------- */
+
+/* __call of function cdata: the function and its arguments are on the stack. */
+int ccall_cdata(lua_State *L);
+/* Pushes a C function as a cdata that knows its symbol. */
+void ccall_push_function(lua_State *L, Symbol *symbol, CType *type, void *code);
+const Symbol *ccall_symbol(const Userdata *u); /* of a function cdata, or NULL */
+/* Raises what callbacks left behind. */
+void ccall_raise_pending(lua_State *L, Ffi *ffi);
+
+/* ---- ffi_abi.c -------------------------------------------------------------------------------------------------- */
+
+/* The type as libffi wants it (an ffi_type *), or NULL with the reason in *why. */
+void *abi_type(lua_State *L, CType *t, const char **why);
+/* The same for the result of a function. */
+void *abi_result_type(lua_State *L, CType *t, const char **why);
+
+/* ---- ffi_callback.c ------------------------------------------------------------------------------------------------ */
+
+/* Address of C code that calls the guest function at `function`: another one each time,
+ * for the program may free it. Raises. */
+void *callback_new(lua_State *L, CType *function_type, const TValue *function);
+/* The same for a function that is handed to C: one for each function and type, which
+ * cannot be freed or set and lasts until the domain ends. */
+void *callback_shared(lua_State *L, CType *function_type, const TValue *function);
+Callback *callback_find(Ffi *ffi, void *code);
+int callback_free(lua_State *L); /* methods */
+int callback_set(lua_State *L);
+void callback_close(Ffi *ffi); /* at the end of the domain */
+
+/* ---- ffi_library.c ---------------------------------------------------------------------------------------------------- */
+
+void clibrary_open(lua_State *L, Ffi *ffi); /* pushes ffi.C */
+int clibrary_load(lua_State *L);
+
+#endif

@@ -1,0 +1,220 @@
+/* stdlib/ffi/ffi_expression.c: constant expressions of C, with C's types: int, unsigned,
+ * long and long long, and the conversions between them. */
+#include "ffi_parser.h"
+
+/* ---- types ---------------------------------------------------------------------- */
+
+static bool is_wide(BasicType t) { return t >= BASIC_LONG; }
+static bool is_unsigned(BasicType t) { return t == BASIC_UINT || t == BASIC_ULONG || t == BASIC_ULLONG; }
+
+/* The value as its type holds it: 32-bit ones sign- or zero-extended. */
+static Constant of_type(uint64_t value, BasicType type) {
+  if (!is_wide(type)) value = is_unsigned(type) ? (uint32_t)value : (uint64_t)(int64_t)(int32_t)value;
+  return (Constant){value, type};
+}
+
+static BasicType common_type(BasicType a, BasicType b) {
+  BasicType low = a < b ? a : b, high = a < b ? b : a;
+  return low == BASIC_ULONG && high == BASIC_LLONG ? BASIC_ULLONG : high;
+}
+
+/* ---- binary operators --------------------------------------------------------------- */
+
+static const struct { int token; uint8_t level; } operators[] = {
+  {CT_OR, 1}, {CT_AND, 2}, {'|', 3}, {'^', 4}, {'&', 5}, {CT_EQUAL, 6}, {CT_NOT_EQUAL, 6},
+  {'<', 7}, {'>', 7}, {CT_LESS_EQUAL, 7}, {CT_GREATER_EQUAL, 7},
+  {CT_SHIFT_LEFT, 8}, {CT_SHIFT_RIGHT, 8}, {'+', 9}, {'-', 9}, {'*', 10}, {'/', 10}, {'%', 10}};
+
+static unsigned level_of(int token) {
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+    if (operators[i].token == token) return operators[i].level;
+  return 0;
+}
+
+static Constant truth(bool holds) { return (Constant){holds, BASIC_INT}; }
+
+static bool less(Constant a, Constant b, BasicType type) {
+  return is_unsigned(type) ? a.value < b.value : (int64_t)a.value < (int64_t)b.value;
+}
+
+static Constant compare(int token, Constant a, Constant b, BasicType type) {
+  a = of_type(a.value, type);
+  b = of_type(b.value, type);
+  switch (token) {
+    case CT_EQUAL: return truth(a.value == b.value);
+    case CT_NOT_EQUAL: return truth(a.value != b.value);
+    case '<': return truth(less(a, b, type));
+    case '>': return truth(less(b, a, type));
+    case CT_LESS_EQUAL: return truth(!less(b, a, type));
+    default: return truth(!less(a, b, type));
+  }
+}
+
+static uint64_t divide(CParser *c, CPlace place, int token, Constant a, Constant b, BasicType type) {
+  a = of_type(a.value, type);
+  b = of_type(b.value, type);
+  if (b.value == 0) clexer_error_at(&c->x, place, "division by zero");
+  if (is_unsigned(type)) return token == '/' ? a.value / b.value : a.value % b.value;
+  if (b.value == UINT64_MAX) return token == '/' ? -a.value : 0; /* the least integer by -1 */
+  int64_t x = (int64_t)a.value, y = (int64_t)b.value;
+  return (uint64_t)(token == '/' ? x / y : x % y);
+}
+
+static Constant shift(int token, Constant a, Constant b) {
+  unsigned bits = is_wide(a.type) ? 64 : 32, by = (unsigned)b.value & (bits - 1);
+  if (token == CT_SHIFT_LEFT) return of_type(a.value << by, a.type);
+  if (is_unsigned(a.type)) return of_type(a.value >> by, a.type);
+  return of_type((uint64_t)((int64_t)a.value >> by), a.type);
+}
+
+static Constant binary(CParser *c, CPlace place, int token, Constant a, Constant b) {
+  BasicType type = common_type(a.type, b.type);
+  switch (token) {
+    case CT_OR: return truth(a.value != 0 || b.value != 0);
+    case CT_AND: return truth(a.value != 0 && b.value != 0);
+    case '|': return of_type(a.value | b.value, type);
+    case '^': return of_type(a.value ^ b.value, type);
+    case '&': return of_type(a.value & b.value, type);
+    case CT_SHIFT_LEFT: case CT_SHIFT_RIGHT: return shift(token, a, b);
+    case '+': return of_type(a.value + b.value, type);
+    case '-': return of_type(a.value - b.value, type);
+    case '*': return of_type(a.value * b.value, type);
+    case '/': case '%': return of_type(divide(c, place, token, a, b, type), type);
+    default: return compare(token, a, b, type);
+  }
+}
+
+/* ---- operands ---------------------------------------------------------------------------- */
+
+static Constant unary(CParser *c);
+
+static Constant size_constant(size_t size) { return (Constant){size, BASIC_ULONG}; }
+
+static Constant size_of(CParser *c, bool alignment) {
+  CLexer *x = &c->x;
+  clexer_next(x);
+  CPlace place = clexer_place(x);
+  clexer_expect(x, '(');
+  if (!cparser_at_type(c)) clexer_error(x, "type expected");
+  CType *t = cparser_type_name(c);
+  if (t->kind == CKIND_REFERENCE) t = t->element;
+  if (alignment) {
+    clexer_expect(x, ')');
+    return size_constant(t->align);
+  }
+  if (t->size == SIZE_UNKNOWN) clexer_error_at(x, place, "the size of this type is unknown");
+  clexer_expect(x, ')');
+  return size_constant(t->size);
+}
+
+/* The value as an integer type of the language makes of it. */
+static Constant convert(CParser *c, CPlace place, Constant v, const CType *t) {
+  if (t->kind == CKIND_ENUM) t = t->element;
+  switch (t->access) {
+    case ACCESS_BOOL: return truth(v.value != 0);
+    case ACCESS_I8: return (Constant){(uint64_t)(int64_t)(int8_t)v.value, BASIC_INT};
+    case ACCESS_U8: return (Constant){(uint8_t)v.value, BASIC_INT};
+    case ACCESS_I16: return (Constant){(uint64_t)(int64_t)(int16_t)v.value, BASIC_INT};
+    case ACCESS_U16: return (Constant){(uint16_t)v.value, BASIC_INT};
+    case ACCESS_I32: return of_type(v.value, BASIC_INT);
+    case ACCESS_U32: return of_type(v.value, BASIC_UINT);
+    case ACCESS_I64: return of_type(v.value, t == c->x.ffi->basic[BASIC_LLONG] ? BASIC_LLONG : BASIC_LONG);
+    case ACCESS_U64: return of_type(v.value, t == c->x.ffi->basic[BASIC_ULLONG] ? BASIC_ULLONG : BASIC_ULONG);
+    default: clexer_error_at(&c->x, place, "cast to a type that is no integer");
+  }
+}
+
+static Constant parenthesis(CParser *c) {
+  CLexer *x = &c->x;
+  CPlace place = clexer_place(x);
+  clexer_next(x);
+  if (cparser_at_type(c)) {
+    const CType *t = cparser_type_name(c)->plain;
+    clexer_expect(x, ')');
+    return convert(c, place, unary(c), t);
+  }
+  Constant v = cparser_expression(c);
+  clexer_expect(x, ')');
+  return v;
+}
+
+static Constant named(CParser *c) {
+  CLexer *x = &c->x;
+  const Symbol *s = ffi_lookup(x->ffi->names, x->name);
+  if (s == NULL) clexer_error(x, "'%s' is not declared", x->name->data);
+  if (s->kind != SYMBOL_CONSTANT) clexer_error(x, "'%s' is no constant", x->name->data);
+  CPlace place = clexer_place(x);
+  clexer_next(x);
+  return convert(c, place, (Constant){(uint64_t)s->value, BASIC_LONG}, s->type->plain);
+}
+
+static Constant operand(CParser *c) {
+  CLexer *x = &c->x;
+  switch (x->token) {
+    case CT_NUMBER: {
+      Constant v = {x->value, x->value_type};
+      clexer_next(x);
+      return v;
+    }
+    case CT_NAME: return named(c);
+    case '(': return parenthesis(c);
+    case CT_SIZEOF: return size_of(c, false);
+    case CT_ALIGNOF: return size_of(c, true);
+    default: clexer_error(x, "constant expected");
+  }
+}
+
+static Constant unary(CParser *c) {
+  CLexer *x = &c->x;
+  int token = x->token;
+  cparser_enter(c);
+  Constant v;
+  switch (token) {
+    case '+': case '-': case '~': case '!':
+      clexer_next(x);
+      v = unary(c);
+      if (token == '!') v = truth(v.value == 0);
+      else if (token == '-') v = of_type(-v.value, v.type);
+      else if (token == '~') v = of_type(~v.value, v.type);
+      break;
+    default: v = operand(c);
+  }
+  cparser_leave(c);
+  return v;
+}
+
+/* ---- expressions ------------------------------------------------------------------------------ */
+
+static Constant operators_above(CParser *c, unsigned level) {
+  CLexer *x = &c->x;
+  cparser_enter(c);
+  Constant a = unary(c);
+  for (unsigned found; (found = level_of(x->token)) > level;) {
+    int token = x->token;
+    CPlace place = clexer_place(x);
+    clexer_next(x);
+    a = binary(c, place, token, a, operators_above(c, found));
+  }
+  cparser_leave(c);
+  return a;
+}
+
+Constant cparser_expression(CParser *c) {
+  CLexer *x = &c->x;
+  Constant v = operators_above(c, 0);
+  if (!clexer_accept(x, '?')) return v;
+  cparser_enter(c);
+  Constant yes = cparser_expression(c);
+  clexer_expect(x, ':');
+  Constant no = cparser_expression(c);
+  cparser_leave(c);
+  return of_type(v.value != 0 ? yes.value : no.value, common_type(yes.type, no.type));
+}
+
+size_t cparser_count(CParser *c, size_t most, const char *what) {
+  CPlace place = clexer_place(&c->x);
+  Constant v = cparser_expression(c);
+  if (!is_unsigned(v.type) && (int64_t)v.value < 0) clexer_error_at(&c->x, place, "%s is negative", what);
+  if (v.value > most) clexer_error_at(&c->x, place, "%s is too large", what);
+  return v.value;
+}

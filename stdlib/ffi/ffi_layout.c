@@ -1,0 +1,124 @@
+/* stdlib/ffi/ffi_layout.c: sizes and offsets of structs and unions, as gcc lays them out
+ * on 64-bit Linux.
+ *
+ * An ordinary member goes to the next multiple of its alignment. A bit-field goes to the
+ * next bit, unless it would then lie across a boundary of a unit of its declared type;
+ * packed ones do that too. A width of 0 goes on to such a boundary. A named bit-field
+ * counts with its type's alignment for the struct's; an unnamed one only on arm64.
+ * Packed members have alignment 1, `aligned` ones at least what it says.
+ *
+ * Bits are read and written in a unit of 1, 2, 4 or 8 bytes that lies inside the struct
+ * and holds them; a packed field of which no such unit exists is refused.
+ */
+#include "ffi_core.h"
+
+typedef struct Layout {
+  uint64_t bits;   /* end of what was placed so far */
+  uint64_t most;   /* largest member of a union, in bits */
+  uint32_t align;
+  bool is_union, packed;
+  uint32_t pack;
+} Layout;
+
+#define LAYOUT_LIMIT ((uint64_t)1 << 58) /* bits */
+
+static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
+
+static uint32_t member_align(const Layout *l, const Field *f) {
+  uint32_t align = f->packed || l->packed ? 1 : f->type->align;
+  if (f->align > align) align = f->align;
+  if (l->pack != 0 && align > l->pack) align = l->pack;
+  return align;
+}
+
+static void raise_align(Layout *l, uint32_t align) {
+  if (align > l->align) l->align = align;
+}
+
+static void place_member(Layout *l, Field *f) {
+  uint32_t align = member_align(l, f);
+  size_t size = f->type->kind == CKIND_ARRAY && f->type->count == COUNT_UNKNOWN ? 0 : f->type->size;
+  uint64_t at = l->is_union ? 0 : round_up(l->bits, (uint64_t)align * 8);
+  raise_align(l, align);
+  f->offset = at / 8;
+  l->bits = size > LAYOUT_LIMIT / 8 ? LAYOUT_LIMIT : at + (uint64_t)size * 8;
+}
+
+#ifdef __aarch64__
+#define UNNAMED_BITS_ALIGN 1
+#else
+#define UNNAMED_BITS_ALIGN 0
+#endif
+
+static void place_bits(Layout *l, Field *f, uint64_t *at) {
+  uint64_t unit = (uint64_t)f->type->size * 8, start = l->is_union ? 0 : l->bits;
+  bool packed = f->packed || l->packed;
+  uint32_t align = member_align(l, f);
+  uint64_t boundary = l->pack != 0 && l->pack < f->type->align ? (uint64_t)l->pack * 8 : (uint64_t)f->type->align * 8;
+  if (f->bits == 0) {
+    start = round_up(start, boundary);
+    if (UNNAMED_BITS_ALIGN) raise_align(l, f->type->align);
+  } else {
+    if (f->align != 0) start = round_up(start, (uint64_t)f->align * 8);
+    if (!packed && l->pack == 0 && start / unit != (start + f->bits - 1) / unit) start = round_up(start, boundary);
+    if (f->name != NULL || UNNAMED_BITS_ALIGN) raise_align(l, align);
+  }
+  *at = start;
+  l->bits = start + f->bits;
+}
+
+/* A unit of 1, 2, 4 or 8 bytes within `size` bytes that holds the bits at `at`. */
+static bool choose_unit(Field *f, uint64_t at, uint64_t size) {
+  for (uint32_t unit = 1; unit <= 8; unit *= 2) {
+    uint64_t offset = at / 8 / unit * unit;
+    if (offset + unit > size) offset = size >= unit ? size - unit : 0;
+    if (offset + unit > size || at < offset * 8 || at + f->bits > (offset + unit) * 8) {
+      offset = at / 8; /* not aligned */
+      if (offset + unit > size || at + f->bits > (offset + unit) * 8) continue;
+    }
+    f->offset = offset;
+    f->unit = (uint8_t)unit;
+    f->shift = (uint8_t)(at - offset * 8);
+    return true;
+  }
+  return false;
+}
+
+/* The bit where a bit-field begins is kept in `value` until the size is known. */
+static void place_all(Layout *l, Record *r) {
+  for (uint32_t i = 0; i < r->nfields && l->bits < LAYOUT_LIMIT; i++) {
+    Field *f = &r->fields[i];
+    if (f->is_const) continue;
+    uint64_t at = 0;
+    if (f->is_bits) place_bits(l, f, &at);
+    else place_member(l, f);
+    if (f->is_bits) f->value = (int64_t)at;
+    if (l->bits > l->most) l->most = l->bits;
+  }
+}
+
+static bool ends_flexible(const Record *r) {
+  if (r->nfields == 0) return false;
+  const CType *last = r->fields[r->nfields - 1].type;
+  return last->kind == CKIND_ARRAY && last->count == COUNT_UNKNOWN;
+}
+
+const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align) {
+  Record *r = t->record;
+  Layout l = {.align = 1, .is_union = r->is_union, .packed = packed, .pack = pack};
+  place_all(&l, r);
+  if (l.bits >= LAYOUT_LIMIT) return "struct is too large";
+  raise_align(&l, align);
+  uint64_t size = round_up(round_up(l.is_union ? l.most : l.bits, 8) / 8, l.align);
+  for (uint32_t i = 0; i < r->nfields; i++) {
+    Field *f = &r->fields[i];
+    if (!f->is_bits || f->bits == 0) continue;
+    uint64_t at = (uint64_t)f->value;
+    f->value = 0;
+    if (!choose_unit(f, at, size)) return "a packed bit-field lies across more than 8 bytes";
+  }
+  t->align = l.align;
+  t->size = size;
+  if (ends_flexible(r)) t->flags |= CTYPE_FLEXIBLE | CTYPE_VLS;
+  return NULL;
+}

@@ -1,0 +1,56 @@
+/* stdlib/ffi/ffi_lexer.h: tokens of C declarations. */
+#ifndef SAROS_STDLIB_FFI_LEXER_H
+#define SAROS_STDLIB_FFI_LEXER_H
+
+#include "ffi_core.h"
+
+/* Tokens: a character stands for itself; the others follow. */
+typedef enum CToken {
+  CT_END = 256, CT_NAME, CT_NUMBER, CT_STRING, CT_TYPE /* a ctype given for `$` */,
+  CT_ELLIPSIS, CT_SHIFT_LEFT, CT_SHIFT_RIGHT, CT_AND, CT_OR, CT_EQUAL, CT_NOT_EQUAL, CT_LESS_EQUAL, CT_GREATER_EQUAL,
+  CT_FIRST_KEYWORD,
+#define KEYWORD(id, text) CT_##id,
+#define ALIAS(id, text)
+#include "ffi_keywords.def"
+#undef KEYWORD
+#undef ALIAS
+  CT_COUNT
+} CToken;
+
+typedef struct CLexer {
+  lua_State *L;
+  Ffi *ffi;
+  const char *p, *end;
+  const char *line_start;
+  const char *what;      /* the text in messages: "input" */
+  unsigned line;
+  /* Parameters for `$`: indices of the stack */
+  int parameter, last_parameter;
+  /* The present token */
+  int token;             /* CToken or a character */
+  const char *start;     /* its first character */
+  unsigned token_line, token_column;
+  String *name;          /* CT_NAME, CT_STRING; keywords too */
+  uint64_t value;        /* CT_NUMBER */
+  BasicType value_type;
+  CType *type;           /* CT_TYPE */
+  uint32_t pack;         /* of #pragma pack; 0: none */
+  uint32_t pack_stack[8];
+  unsigned pack_depth;
+} CLexer;
+
+void clexer_init(CLexer *x, lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last_parameter);
+void clexer_next(CLexer *x);
+/* Raises "input:LINE:COLUMN: message near 'token'", for the present token. */
+_Noreturn void clexer_error(CLexer *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a place that was noted before. */
+typedef struct CPlace { unsigned line, column; } CPlace;
+#define clexer_place(x) ((CPlace){(x)->token_line, (x)->token_column})
+_Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool clexer_accept(CLexer *x, int token);
+void clexer_expect(CLexer *x, int token);
+/* How a token reads; buffer of CTOKEN_TEXT bytes. */
+#define CTOKEN_TEXT 48
+const char *clexer_token_text(int token, char *buffer);
+
+#endif

@@ -1,0 +1,257 @@
+/* stdlib/ffi/ffi_parser.c: declarations of a text, its types and constants (interface and
+ * design: ffi_parser.h). */
+#include "ffi_parser.h"
+
+#include <string.h>
+
+#include "call.h"
+
+/* ---- what the parts share --------------------------------------------------------- */
+
+void cparser_enter(CParser *c) {
+  if (++c->depth > MAX_DEPTH) clexer_error(&c->x, "nested too deeply");
+}
+
+static void note(CParser *c, Table *table, String *name, CType *record) {
+  Undo *u = ffi_memory(c->x.L, c->x.ffi, sizeof *u);
+  *u = (Undo){c->undo, table, name, record};
+  c->undo = u;
+}
+
+void cparser_define(CParser *c, Table *table, String *name, void *what) {
+  ffi_keep_string(c->x.L, c->x.ffi, name);
+  note(c, table, name, NULL);
+  ffi_define(c->x.L, table, name, what);
+}
+
+void cparser_note_record(CParser *c, CType *record) { note(c, NULL, NULL, record); }
+
+/* Takes back what an erroneous text declared. */
+static void undo_all(CParser *c) {
+  for (Undo *u = c->undo; u != NULL; u = u->next) {
+    if (u->table != NULL) {
+      ffi_define(c->x.L, u->table, u->name, NULL);
+    } else if (u->record->kind == CKIND_ENUM) {
+      u->record->flags &= (uint8_t)~CTYPE_DEFINED;
+    } else {
+      Record *r = u->record->record;
+      u->record->size = SIZE_UNKNOWN;
+      u->record->flags = 0;
+      r->complete = 0;
+      r->fields = r->lookup = NULL;
+      r->nfields = 0;
+      ctype_completed(u->record);
+    }
+  }
+}
+
+/* ---- names ---------------------------------------------------------------------------- */
+
+static const char *const symbol_words[] = {"a type", "a function", "a variable", "a constant"};
+
+/* A new symbol, or NULL when the name was declared as the same kind of thing before:
+ * the first declaration stays. */
+static Symbol *declare(CParser *c, String *name, CPlace place, SymbolKind kind, CType *type) {
+  CLexer *x = &c->x;
+  Symbol *s = ffi_lookup(x->ffi->names, name);
+  if (s != NULL) {
+    if (s->kind != kind) clexer_error_at(x, place, "'%s' redefined: it is %s already", name->data, symbol_words[s->kind]);
+    return NULL;
+  }
+  s = ffi_memory(x->L, x->ffi, sizeof *s);
+  s->kind = kind;
+  s->type = type;
+  s->name = s->link = ffi_keep_string(x->L, x->ffi, name);
+  cparser_define(c, x->ffi->names, name, s);
+  return s;
+}
+
+void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value, CType *of_enum) {
+  Symbol *s = declare(c, name, place, SYMBOL_CONSTANT, type);
+  if (s != NULL) {
+    s->value = value;
+    s->of_enum = of_enum;
+    return;
+  }
+  s = ffi_lookup(c->x.ffi->names, name);
+  if (s->value != value) clexer_error_at(&c->x, place, "'%s' redefined with another value", name->data);
+}
+
+/* ---- declarations -------------------------------------------------------------------------- */
+
+static CType *typedef_type(CParser *c, const Specifiers *s, const Declarator *d, CType *t) {
+  uint32_t align = s->attributes.align > d->attributes.align ? s->attributes.align : d->attributes.align;
+  return align == 0 || t->kind == CKIND_FUNCTION ? t : ctype_aligned(c->x.L, t, align);
+}
+
+static void static_constant(CParser *c, const Declarator *d, CType *t) {
+  CLexer *x = &c->x;
+  if (!is_integer_type(t) || !(t->quals & QUAL_CONST)) clexer_error_at(x, d->place, "only integer constants may be static");
+  clexer_expect(x, '=');
+  cparser_define_constant(c, d->name, d->place, t, (int64_t)cparser_expression(c).value, NULL);
+}
+
+static void external(CParser *c, const Declarator *d, CType *t) {
+  CLexer *x = &c->x;
+  bool is_function = t->kind == CKIND_FUNCTION;
+  if (t->kind == CKIND_VOID) clexer_error_at(x, d->place, "variable of type void");
+  Symbol *s = declare(c, d->name, d->place, is_function ? SYMBOL_FUNCTION : SYMBOL_VARIABLE, t);
+  if (s == NULL) return;
+  if (d->link != NULL) s->link = ffi_keep_string(x->L, x->ffi, d->link);
+  if (is_function && d->n > 0 && d->modifiers[0].kind == MOD_FUNCTION) s->params = d->modifiers[0].names;
+}
+
+static void init_declarator(CParser *c, const Specifiers *s) {
+  Declarator d;
+  cparser_declarator(c, &d, NAME_REQUIRED);
+  CType *t = cparser_declared_type(c, &d, s->type);
+  if (s->storage == STORAGE_TYPEDEF) declare(c, d.name, d.place, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
+  else if (s->storage == STORAGE_STATIC && t->kind != CKIND_FUNCTION) static_constant(c, &d, t);
+  else external(c, &d, t);
+}
+
+static void static_assertion(CParser *c) {
+  CLexer *x = &c->x;
+  CPlace place = clexer_place(x);
+  clexer_next(x);
+  clexer_expect(x, '(');
+  Constant v = cparser_expression(c);
+  const char *message = "it does not hold";
+  if (clexer_accept(x, ',')) {
+    if (x->token != CT_STRING) clexer_error(x, "string expected");
+    message = x->name->data;
+    clexer_next(x);
+  }
+  if (v.value == 0) clexer_error_at(x, place, "static assertion: %s", message);
+  clexer_expect(x, ')');
+}
+
+/* extern "C" { ... } is read through. */
+static bool linkage(CParser *c) {
+  CLexer *x = &c->x;
+  if (x->token != CT_EXTERN) return false;
+  CLexer saved = *x;
+  clexer_next(x);
+  if (x->token != CT_STRING) {
+    *x = saved;
+    return false;
+  }
+  clexer_next(x);
+  return true;
+}
+
+static void declarations(CParser *c, int end);
+
+static void declaration(CParser *c) {
+  CLexer *x = &c->x;
+  Specifiers s;
+  if (clexer_accept(x, ';')) return;
+  if (linkage(c)) {
+    if (!clexer_accept(x, '{')) return declaration(c);
+    cparser_enter(c);
+    declarations(c, '}');
+    cparser_leave(c);
+    clexer_next(x);
+    return;
+  }
+  if (x->token == CT_STATIC_ASSERT) {
+    static_assertion(c);
+    clexer_expect(x, ';');
+    return;
+  }
+  cparser_specifiers(c, &s);
+  if (x->token == ';' || (s.is_definition && x->token == CT_END)) {
+    if (!s.is_definition) clexer_error(x, "name expected");
+  } else {
+    do init_declarator(c, &s);
+    while (clexer_accept(x, ','));
+  }
+  if (x->token != CT_END) clexer_expect(x, ';');
+}
+
+static void declarations(CParser *c, int end) {
+  char text[CTOKEN_TEXT];
+  while (c->x.token != end) {
+    if (c->x.token == CT_END) clexer_error(&c->x, "'%s' expected", clexer_token_text(end, text));
+    declaration(c);
+  }
+}
+
+/* ---- entry ---------------------------------------------------------------------------------- */
+
+typedef struct Request {
+  CParser parser;
+  Ffi *ffi;
+  const char *text;
+  size_t size;
+  int parameter, last;
+  enum { WANT_DECLARATIONS, WANT_TYPE, WANT_CONSTANT } want;
+  CType *type;
+  int64_t value;
+} Request;
+
+static void parse(lua_State *L, void *argument) {
+  Request *r = argument;
+  CParser *c = &r->parser;
+  clexer_init(&c->x, L, r->ffi, r->text, r->size, r->parameter, r->last);
+  if (r->want == WANT_DECLARATIONS) {
+    declarations(c, CT_END);
+  } else if (r->want == WANT_TYPE) {
+    r->type = cparser_type_name(c);
+    if (c->x.token != CT_END) clexer_error(&c->x, "end expected");
+  } else {
+    Constant v = cparser_expression(c);
+    if (c->x.token != CT_END) clexer_error(&c->x, "end expected");
+    r->value = (int64_t)v.value;
+    r->type = r->ffi->basic[v.type];
+  }
+  if (c->x.parameter <= c->x.last_parameter) clexer_error(&c->x, "more parameters than '$'");
+}
+
+static void run(lua_State *L, Request *r) {
+  r->parser.undo = NULL;
+  r->parser.depth = 0;
+  r->parser.x.L = L;
+  r->parser.x.ffi = r->ffi;
+  int status = vm_protect(L, parse, r, stack_save(L, L->top), L->errfunc);
+  if (status == LUA_OK) return;
+  undo_all(&r->parser);
+  if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
+  error_throw(L, status);
+}
+
+void cparser_declarations(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last) {
+  Request r = {.ffi = ffi, .text = text, .size = size, .parameter = parameter, .last = last, .want = WANT_DECLARATIONS};
+  run(L, &r);
+}
+
+CType *cparser_type(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last) {
+  Request r = {.ffi = ffi, .text = text, .size = size, .parameter = parameter, .last = last, .want = WANT_TYPE};
+  run(L, &r);
+  return r.type;
+}
+
+int64_t cparser_constant(lua_State *L, Ffi *ffi, const char *text, size_t size, CType **type) {
+  Request r = {.ffi = ffi, .text = text, .size = size, .parameter = 1, .want = WANT_CONSTANT};
+  run(L, &r);
+  *type = r.type;
+  return r.value;
+}
+
+/* Names that C gets from headers. va_list is only to be handed on: as a parameter it is
+ * a pointer on the machines that we run on. */
+static const char builtin[] =
+  "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;"
+  "typedef int int32_t; typedef unsigned int uint32_t; typedef long int64_t; typedef unsigned long uint64_t;"
+  "typedef long intptr_t, ptrdiff_t, ssize_t, time_t, intmax_t, off_t; typedef unsigned long uintptr_t, size_t, uintmax_t;"
+  "typedef unsigned short char16_t; typedef unsigned int char32_t;"
+#ifdef __aarch64__
+  "typedef unsigned int wchar_t;"
+#else
+  "typedef int wchar_t;"
+#endif
+  "typedef void *va_list, *__builtin_va_list, *__gnuc_va_list; typedef struct _IO_FILE FILE;";
+
+void cparser_open(lua_State *L, Ffi *ffi) {
+  cparser_declarations(L, ffi, builtin, sizeof builtin - 1, 1, 0);
+}

@@ -1,0 +1,295 @@
+/* stdlib/ffi/ffi_specifiers.c: what a declaration begins with: basic types, qualifiers,
+ * storage classes, attributes, enums, names of types. */
+#include "ffi_parser.h"
+
+#include <string.h>
+
+/* ---- attributes ------------------------------------------------------------------- */
+
+/* Skips the parenthesized arguments of an attribute that means nothing here. */
+static void skip_arguments(CParser *c) {
+  CLexer *x = &c->x;
+  unsigned depth = 0;
+  do {
+    if (x->token == CT_END) clexer_error(x, "')' expected");
+    if (x->token == '(') depth++;
+    else if (x->token == ')') depth--;
+    clexer_next(x);
+  } while (depth > 0);
+}
+
+static uint32_t alignment(CParser *c) {
+  CLexer *x = &c->x;
+  CPlace place = clexer_place(x);
+  size_t align = cparser_count(c, 1 << 28, "alignment");
+  if (align == 0 || (align & (align - 1)) != 0) clexer_error_at(x, place, "alignment is no power of two");
+  return (uint32_t)align;
+}
+
+/* An attribute's name is also known between double underscores. */
+static bool is_attribute(const String *name, const char *text) {
+  size_t n = strlen(text), size = string_len(name);
+  if (size == n + 4 && memcmp(name->data, "__", 2) == 0) return memcmp(name->data + 2, text, n) == 0;
+  return size == n && memcmp(name->data, text, n) == 0;
+}
+
+static void one_attribute(CParser *c, Attributes *a) {
+  CLexer *x = &c->x;
+  const String *name = x->name;
+  if (x->token != CT_NAME && x->token <= CT_FIRST_KEYWORD) clexer_error(x, "attribute expected");
+  CPlace place = clexer_place(x);
+  clexer_next(x);
+  if (is_attribute(name, "packed")) {
+    a->packed = true;
+  } else if (is_attribute(name, "aligned")) {
+    uint32_t align = 16;
+    if (clexer_accept(x, '(')) {
+      align = alignment(c);
+      clexer_expect(x, ')');
+    }
+    if (align > a->align) a->align = align;
+  } else if (is_attribute(name, "vector_size") || is_attribute(name, "mode")) {
+    clexer_error_at(x, place, "attribute '%s' is not supported", name->data);
+  } else if (x->token == '(') {
+    skip_arguments(c);
+  }
+}
+
+/* __attribute__((...)), _Alignas(...), calling conventions; as many as there are. */
+void cparser_attributes(CParser *c, Attributes *a) {
+  CLexer *x = &c->x;
+  for (;;) {
+    if (clexer_accept(x, CT_CALLCONV) || clexer_accept(x, CT_EXTENSION)) continue;
+    if (clexer_accept(x, CT_ATTRIBUTE)) {
+      clexer_expect(x, '(');
+      clexer_expect(x, '(');
+      while (x->token != ')') {
+        if (x->token != ',') one_attribute(c, a);
+        if (!clexer_accept(x, ',')) break;
+      }
+      clexer_expect(x, ')');
+      clexer_expect(x, ')');
+    } else if (clexer_accept(x, CT_ALIGNAS)) {
+      clexer_expect(x, '(');
+      uint32_t align = cparser_at_type(c) ? cparser_type_name(c)->align : alignment(c);
+      clexer_expect(x, ')');
+      if (align > a->align) a->align = align;
+    } else {
+      return;
+    }
+  }
+}
+
+/* ---- enums -------------------------------------------------------------------------- */
+
+/* The type that holds all constants, as gcc chooses it. */
+static BasicType enum_type(int64_t least, int64_t most, bool beyond) {
+  if (least < 0) return least >= INT32_MIN && most <= INT32_MAX && !beyond ? BASIC_INT : BASIC_LONG;
+  return beyond || most > UINT32_MAX ? BASIC_ULONG : BASIC_UINT;
+}
+
+static void enum_body(CParser *c, CType *t) {
+  CLexer *x = &c->x;
+  Ffi *ffi = x->ffi;
+  int64_t least = 0, most = 0;
+  bool beyond = false; /* of int64_t */
+  Constant next = {0, BASIC_INT};
+  clexer_expect(x, '{');
+  do {
+    if (x->token == '}') break;
+    String *name = x->name;
+    CPlace place = clexer_place(x);
+    clexer_expect(x, CT_NAME);
+    Attributes ignored = {false, 0};
+    cparser_attributes(c, &ignored);
+    if (clexer_accept(x, '=')) next = cparser_expression(c);
+    int64_t value = (int64_t)next.value;
+    bool high = value < 0 && (next.type == BASIC_ULONG || next.type == BASIC_ULLONG);
+    if (high) beyond = true;
+    else if (value < least) least = value;
+    else if (value > most) most = value;
+    bool is_int = !high && value >= INT32_MIN && value <= INT32_MAX;
+    CType *type = ffi->basic[is_int ? BASIC_INT : high ? BASIC_ULONG : BASIC_LONG];
+    cparser_define_constant(c, name, place, type, value, t);
+    next.value++;
+    if (next.type == BASIC_INT && next.value == (uint64_t)INT32_MAX + 1) next.type = BASIC_LONG;
+  } while (clexer_accept(x, ','));
+  clexer_expect(x, '}');
+  CType *base = ffi->basic[enum_type(least, most, beyond)];
+  t->element = base;
+  t->access = base->access;
+  t->size = base->size;
+  t->align = base->align;
+  t->flags = base->flags | CTYPE_DEFINED;
+  ctype_completed(t);
+}
+
+static CType *enum_specifier(CParser *c) {
+  CLexer *x = &c->x;
+  Ffi *ffi = x->ffi;
+  Attributes ignored = {false, 0};
+  cparser_attributes(c, &ignored);
+  String *tag = NULL;
+  CPlace place = clexer_place(x);
+  CType *t = NULL;
+  if (x->token == CT_NAME) {
+    tag = x->name;
+    t = ffi_lookup(ffi->tags, tag);
+    clexer_next(x);
+    if (t != NULL && t->kind != CKIND_ENUM) clexer_error_at(x, place, "'%s' is no enum", tag->data);
+  }
+  if (t == NULL) {
+    t = ctype_enum(x->L, ffi, tag);
+    if (tag != NULL) cparser_define(c, ffi->tags, tag, t);
+  }
+  if (x->token != '{') {
+    if (tag == NULL) clexer_error(x, "'{' expected");
+    if (t->size == SIZE_UNKNOWN) { /* opaque: as most enums are */
+      t->size = t->element->size;
+      t->align = t->element->align;
+    }
+    return t;
+  }
+  if (t->flags & CTYPE_DEFINED) clexer_error_at(x, place, "'%s' redefined", t->name->data);
+  cparser_note_record(c, t);
+  cparser_enter(c);
+  enum_body(c, t);
+  cparser_leave(c);
+  return t;
+}
+
+/* ---- basic types ------------------------------------------------------------------------ */
+
+/* How often each word of an arithmetic type was seen. */
+typedef struct Words {
+  unsigned n_void, n_bool, n_char, n_short, n_int, n_long, n_float, n_double, n_signed, n_unsigned;
+} Words;
+
+static unsigned *word_count(Words *w, int token) {
+  switch (token) {
+    case CT_VOID: return &w->n_void;
+    case CT_BOOL: return &w->n_bool;
+    case CT_CHAR: return &w->n_char;
+    case CT_SHORT: return &w->n_short;
+    case CT_INT: return &w->n_int;
+    case CT_LONG: return &w->n_long;
+    case CT_FLOAT: return &w->n_float;
+    case CT_DOUBLE: return &w->n_double;
+    case CT_SIGNED: return &w->n_signed;
+    case CT_UNSIGNED: return &w->n_unsigned;
+    default: return NULL;
+  }
+}
+
+/* The type that the words make, or BASIC_COUNT. */
+static BasicType basic_of(const Words *w) {
+  unsigned sign = w->n_signed + w->n_unsigned;
+  unsigned others = w->n_void + w->n_bool + w->n_char + w->n_short + w->n_float + w->n_double;
+  if (sign > 1 || w->n_int > 1 || others > 1 || w->n_long > 2) return BASIC_COUNT;
+  bool u = w->n_unsigned > 0;
+  if (w->n_void + w->n_bool + w->n_float > 0) {
+    if (sign + w->n_int + w->n_long > 0) return BASIC_COUNT;
+    return w->n_void ? BASIC_VOID : w->n_bool ? BASIC_BOOL : BASIC_FLOAT;
+  }
+  if (w->n_double) return sign + w->n_int > 0 || w->n_long > 1 ? BASIC_COUNT : w->n_long ? BASIC_LDOUBLE : BASIC_DOUBLE;
+  if (w->n_char) return w->n_int + w->n_long > 0 ? BASIC_COUNT : u ? BASIC_UCHAR : w->n_signed ? BASIC_SCHAR : BASIC_CHAR;
+  if (w->n_short) return w->n_long > 0 ? BASIC_COUNT : u ? BASIC_USHORT : BASIC_SHORT;
+  if (w->n_long == 2) return u ? BASIC_ULLONG : BASIC_LLONG;
+  if (w->n_long == 1) return u ? BASIC_ULONG : BASIC_LONG;
+  return u ? BASIC_UINT : BASIC_INT;
+}
+
+/* ---- specifiers ------------------------------------------------------------------------------ */
+
+static const Symbol *type_symbol(CParser *c) {
+  if (c->x.token != CT_NAME) return NULL;
+  const Symbol *s = ffi_lookup(c->x.ffi->names, c->x.name);
+  return s != NULL && s->kind == SYMBOL_TYPEDEF ? s : NULL;
+}
+
+bool cparser_at_type(CParser *c) {
+  Words words;
+  switch (c->x.token) {
+    case CT_CONST: case CT_VOLATILE: case CT_STRUCT: case CT_UNION: case CT_ENUM: case CT_TYPE:
+    case CT_ATTRIBUTE: case CT_EXTENSION: case CT_INT128: case CT_COMPLEX: return true;
+    default: return word_count(&words, c->x.token) != NULL || type_symbol(c) != NULL;
+  }
+}
+
+static void set_storage(CParser *c, Specifiers *s, Storage storage) {
+  if (s->storage != STORAGE_NONE && s->storage != storage) clexer_error(&c->x, "two storage classes");
+  s->storage = storage;
+  clexer_next(&c->x);
+}
+
+/* A token that is neither type nor storage class: true when it was taken. */
+static bool qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
+  CLexer *x = &c->x;
+  switch (x->token) {
+    case CT_CONST: *quals |= QUAL_CONST; break;
+    case CT_VOLATILE: *quals |= QUAL_VOLATILE; break;
+    case CT_RESTRICT: case CT_INLINE: case CT_REGISTER: case CT_AUTO: break;
+    case CT_TYPEDEF: set_storage(c, s, STORAGE_TYPEDEF); return true;
+    case CT_EXTERN: set_storage(c, s, STORAGE_EXTERN); return true;
+    case CT_STATIC: set_storage(c, s, STORAGE_STATIC); return true;
+    case CT_ATTRIBUTE: case CT_ALIGNAS: case CT_CALLCONV: case CT_EXTENSION: cparser_attributes(c, &s->attributes); return true;
+    default: return false;
+  }
+  clexer_next(x);
+  return true;
+}
+
+/* A struct, union, enum, `$` or typedef's name; NULL: none of them is here. */
+static CType *whole_type(CParser *c, Specifiers *s) {
+  CLexer *x = &c->x;
+  const Symbol *symbol;
+  int token = x->token;
+  switch (token) {
+    case CT_STRUCT: case CT_UNION: case CT_ENUM:
+      clexer_next(x);
+      s->is_definition = true;
+      return token == CT_ENUM ? enum_specifier(c) : cparser_record(c, token == CT_UNION);
+    case CT_TYPE: {
+      CType *t = x->type;
+      clexer_next(x);
+      return t;
+    }
+    case CT_INT128: clexer_error(x, "128-bit integers are not supported");
+    case CT_COMPLEX: clexer_error(x, "complex numbers are not supported");
+    default:
+      symbol = type_symbol(c);
+      if (symbol == NULL) return NULL;
+      clexer_next(x);
+      return symbol->type;
+  }
+}
+
+void cparser_specifiers(CParser *c, Specifiers *s) {
+  CLexer *x = &c->x;
+  Words words = {0};
+  uint8_t quals = 0;
+  bool any_words = false;
+  CPlace place = clexer_place(x);
+  memset(s, 0, sizeof *s);
+  for (;;) {
+    if (qualifier(c, s, &quals)) continue;
+    unsigned *count = word_count(&words, x->token);
+    if (count != NULL) {
+      if (s->type != NULL) clexer_error(x, "two types");
+      (*count)++;
+      any_words = true;
+      clexer_next(x);
+      if (basic_of(&words) == BASIC_COUNT) clexer_error_at(x, place, "these words make no type");
+      continue;
+    }
+    if (s->type != NULL || any_words) break;
+    s->type = whole_type(c, s);
+    if (s->type == NULL) break;
+  }
+  if (s->type == NULL) {
+    if (!any_words && x->token == CT_NAME) clexer_error(x, "unknown type '%s'", x->name->data);
+    if (!any_words) clexer_error(x, "type expected");
+    s->type = x->ffi->basic[basic_of(&words)];
+  }
+  s->type = ctype_qualified(x->L, s->type, quals);
+}
