@@ -7,9 +7,13 @@ eventring_sources = \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h eventring/format/guard.c \
 	eventring/format/process.h eventring/format/process.c \
-	eventring/producer/producer.h eventring/producer/state.c eventring/producer/file.c eventring/producer/ring.c \
-	eventring/producer/catalogue.c eventring/producer/classes.h eventring/producer/classes.c \
-	eventring/producer/config.c eventring/producer/openspans.h eventring/producer/openspans.c \
+	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h eventring/producer/classes.c \
+	eventring/producer/openspans.h eventring/producer/openspans.c eventring/producer/block_source.h \
+	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h eventring/producer/space.c \
+	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h eventring/producer/ring.c \
+	eventring/producer/catalogue.h eventring/producer/catalogue.c eventring/producer/producer.h eventring/producer/producer.c \
+	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
+	eventring/producer/config.c eventring/producer/state.c \
 	eventring/reader/reader.h eventring/reader/window.c eventring/reader/source.c eventring/reader/metadata.c \
 	eventring/reader/ring_reader.c eventring/reader/span_stack.c eventring/reader/delivery.c \
 	eventring/reader/cursor.c eventring/reader/inspect.c eventring/reader/locate.c \

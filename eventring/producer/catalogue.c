@@ -4,22 +4,22 @@
  * in a table that only grows (chunks that never move, so that cursors may keep
  * pointers). A hash table finds them by kind and name; it grows with them, so that a
  * program that defines little touches little memory. Everything is guarded by the
- * recorder's mutex, except evr_class_of, whose entry is written before the id is
- * handed out.
+ * producer's mutex.
  */
-#include "producer/producer.h"
+#include "producer/catalogue.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "format/atomics.h"
+#include "format/error.h"
+#include "producer/classes.h"
 
 enum {
   CHUNK = 256, /* definitions: 16 blocks, 64 KiB of the file */
   CHUNKS = EVENTRING_MAX_EVENTS / CHUNK,
   HASH_FIRST = 512 /* entries at first; a power of two */
 };
-
-uint8_t evr_class_of[EVENTRING_MAX_EVENTS] = {
-    [0 ... EVENTRING_MAX_EVENTS - 1] = EVENTRING_CLASS_USER};
 
 static struct format_definition *chunks[CHUNKS];
 static uint32_t defined;             /* ids 0 .. defined-1 are taken */
@@ -144,8 +144,7 @@ static unsigned append_locked(const struct eventring_def *def, size_t size) {
   return d->id;
 }
 
-/* Takes the last `count` definitions back: they never got into the file. */
-static void retract_locked(size_t count) {
+void evr_catalogue_retract_locked(size_t count) {
   while (count--) {
     defined--;
     definition(defined)->kind = 0;
@@ -183,6 +182,41 @@ static int define_builtins_locked(struct eventring_error *error) {
     append_locked(&builtin[i], strlen(builtin[i].name));
   while (defined < EVENTRING_ID_HOST) append_gap_locked();
   return EVENTRING_OK;
+}
+
+int evr_catalogue_define_locked(const struct eventring_def *defs, size_t count,
+                                struct eventring_error *error) {
+  int status = define_builtins_locked(error);
+  if (status == EVENTRING_OK) status = ensure_room(count, error);
+  if (status != EVENTRING_OK) return status;
+  unsigned base = defined;
+  for (size_t i = 0; i < count; i++) {
+    size_t size = defs[i].name ? strlen(defs[i].name) : 0;
+    status = check(&defs[i], size, error);
+    if (status == EVENTRING_OK && *find(defs[i].kind, defs[i].name, size))
+      status = evr_fail(error, EVENTRING_E_CONFLICT, 0,
+                        "event \"%s\" is defined already", defs[i].name);
+    if (status != EVENTRING_OK) {
+      evr_catalogue_retract_locked(i);
+      return status;
+    }
+    append_locked(&defs[i], size);
+  }
+  return (int)base;
+}
+
+int evr_catalogue_find_locked(const struct eventring_def *def,
+                              struct eventring_error *error) {
+  int status = define_builtins_locked(error);
+  size_t size = strlen(def->name);
+  if (status == EVENTRING_OK) status = check(def, size, error);
+  if (status != EVENTRING_OK) return status;
+  uint16_t *found = find(def->kind, def->name, size);
+  if (!*found) return EVENTRING_E_NOT_FOUND;
+  if (agrees(definition(*found - 1u), def)) return *found - 1;
+  return evr_fail(error, EVENTRING_E_CONFLICT, 0,
+                  "event \"%s\" is defined already, with another class, ring "
+                  "or payload", def->name);
 }
 
 /* ---- The copy in the file ---------------------------------------------------- */
@@ -233,96 +267,4 @@ int evr_catalogue_publish_locked(struct evr_recording *r,
   if (status == EVENTRING_OK)
     __atomic_store_n(&published->definitions, id, __ATOMIC_RELEASE);
   return status;
-}
-
-/* ---- Public ------------------------------------------------------------------- */
-
-static int publish_or_retract_locked(size_t count, struct eventring_error *error) {
-  struct evr_recording *r = evr_recorder.recording;
-  if (!r) return EVENTRING_OK;
-  int status = evr_catalogue_publish_locked(r, error);
-  if (status != EVENTRING_OK) retract_locked(count);
-  return status;
-}
-
-static int register_table_locked(const struct eventring_def *defs, size_t count,
-                                 unsigned *first, struct eventring_error *error) {
-  int status = define_builtins_locked(error);
-  if (status == EVENTRING_OK) status = ensure_room(count, error);
-  if (status != EVENTRING_OK) return status;
-  unsigned base = defined;
-  for (size_t i = 0; i < count; i++) {
-    size_t size = defs[i].name ? strlen(defs[i].name) : 0;
-    status = check(&defs[i], size, error);
-    if (status == EVENTRING_OK && *find(defs[i].kind, defs[i].name, size))
-      status = evr_fail(error, EVENTRING_E_CONFLICT, 0,
-                        "event \"%s\" is defined already", defs[i].name);
-    if (status != EVENTRING_OK) {
-      retract_locked(i);
-      return status;
-    }
-    append_locked(&defs[i], size);
-  }
-  if (first) *first = base;
-  return publish_or_retract_locked(count, error);
-}
-
-int eventring_register_table(const struct eventring_def *defs, size_t count,
-                             unsigned *first, struct eventring_error *error) {
-  if (!defs && count)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definitions");
-  evr_lock();
-  int status = register_table_locked(defs, count, first, error);
-  evr_unlock();
-  return status;
-}
-
-static int register_locked(const struct eventring_def *def, size_t size,
-                           struct eventring_error *error) {
-  int status = define_builtins_locked(error);
-  if (status == EVENTRING_OK) status = check(def, size, error);
-  if (status != EVENTRING_OK) return status;
-  uint16_t *found = find(def->kind, def->name, size);
-  if (*found) {
-    if (agrees(definition(*found - 1u), def)) return *found - 1;
-    return evr_fail(error, EVENTRING_E_CONFLICT, 0,
-                    "event \"%.*s\" is defined already, with another class, ring "
-                    "or payload", (int)size, def->name);
-  }
-  status = ensure_room(1, error);
-  if (status != EVENTRING_OK) return status;
-  unsigned id = append_locked(def, size);
-  status = publish_or_retract_locked(1, error);
-  return status == EVENTRING_OK ? (int)id : status;
-}
-
-static int register_one(const struct eventring_def *def, size_t size,
-                        struct eventring_error *error) {
-  evr_lock();
-  int result = register_locked(def, size, error);
-  evr_unlock();
-  return result;
-}
-
-int eventring_register(const struct eventring_def *def,
-                       struct eventring_error *error) {
-  if (!def || !def->name)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definition or no name");
-  return register_one(def, strlen(def->name), error);
-}
-
-int eventring_register_user(enum eventring_def_kind kind, const char *name,
-                            size_t size, enum eventring_payload payload,
-                            struct eventring_error *error) {
-  struct eventring_def def = {
-      .name = name, .kind = (uint8_t)kind, .payload = (uint8_t)payload,
-      .event_class = EVENTRING_CLASS_USER, .ring = EVENTRING_USER};
-  char copy[EVENTRING_MAX_NAME + 1];
-  if (!name || size < 1 || size > EVENTRING_MAX_NAME)
-    return evr_fail(error, EVENTRING_E_NAME, 0,
-                    "an event name must have 1 to %d bytes", EVENTRING_MAX_NAME);
-  memcpy(copy, name, size);
-  copy[size] = 0;
-  def.name = copy;
-  return register_one(&def, size, error);
 }

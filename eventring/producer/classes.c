@@ -18,6 +18,9 @@ static uint32_t default_classes =
 
 uint32_t evr_default_classes(void) { return default_classes; }
 
+uint8_t evr_class_of[EVENTRING_MAX_EVENTS] = {
+    [0 ... EVENTRING_MAX_EVENTS - 1] = EVENTRING_CLASS_USER};
+
 int evr_class_by_bytes(const char *name, size_t size) {
   for (int i = 0; i < EVENTRING_MAX_CLASSES; i++)
     if (size && strlen(evr_class_names[i]) == size &&
@@ -35,14 +38,13 @@ const char *eventring_class_name(unsigned index) {
              ? evr_class_names[index] : NULL;
 }
 
-int eventring_define_class(unsigned index, const char *name, bool on) {
+int evr_class_define(unsigned index, const char *name, bool on) {
   if (index < EVENTRING_CLASS_HOST || index >= EVENTRING_MAX_CLASSES)
     return EVENTRING_E_ARGUMENT;
   size_t size = name ? strlen(name) : 0;
   if (size < 1 || size > EVENTRING_MAX_CLASS_NAME) return EVENTRING_E_NAME;
   int existing = evr_class_by_bytes(name, size);
   if (existing >= 0 && existing != (int)index) return EVENTRING_E_CONFLICT;
-  if (eventring_state() != EVENTRING_STOPPED) return EVENTRING_E_STATE;
   memset(evr_class_names[index], 0, sizeof evr_class_names[index]);
   memcpy(evr_class_names[index], name, size);
   uint32_t bit = EVENTRING_CLASS_BIT(index);

@@ -84,7 +84,7 @@ int eventring_open_self(eventring_cursor **cursor, unsigned flags,
   struct evr_source source = {.fd = -1};
   if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
   evr_lock();
-  struct evr_recording *r = evr_recorder.recording;
+  struct evr_recording *r = evr_producer.recording;
   if (r) {
     source.own = r;
     snprintf(path, sizeof path, "%s", r->path);

@@ -64,7 +64,7 @@ static void a_domain_of_its_own(void **state) {
   assert_true(calls > 100);
   assert_true(eventring_domain_emitted(d, EVENTRING_USER) == written);
   assert_true(eventring_domain_emitted(handlers, EVENTRING_USER) <= calls);
-  /* (a few are dropped, while this thread has the recorder's mutex) */
+  /* (a few are dropped, while this thread has the producer's mutex) */
   assert_true(eventring_domain_emitted(handlers, EVENTRING_USER) >= calls - calls / 10);
   while (poll_log(cursor, &log, 0) > 0) continue;
   for (size_t i = 0; i < log.count; i++) {

@@ -1,23 +1,14 @@
-/* file.c: the file of a recording: created, mapped, extended, ended.
+/* recording.c: the file of a recording: created, mapped, calibrated, ended.
  *
  * Safety rules of this file:
  *  - the file is created with O_EXCL|O_NOFOLLOW; what is in its place is never
  *    opened for writing nor followed. A regular file of ours that no live
  *    process holds is what a dead process with our pid left: it is unlinked;
- *  - no page is touched through a mapping before its disk space is reserved, so
- *    that a full disk is an error here and not SIGBUS later; a file-size limit
- *    is looked at first, so that it is not SIGXFSZ;
- *  - on a disk the space of a domain's rings is reserved at once, and their pages are
- *    made ready (of rings larger than the default, the rest when the first round comes
- *    to it: evr_recording_grow). On tmpfs, where reserving is most of the price, space is
- *    only looked for, and blocks are made ready in parts: those that a short program
- *    uses at the start, the others in the first round. Should it have filled up by
- *    then, the domain is not recorded any further, and its host is told;
+ *  - space is reserved before it is used (space.h; for rings: ring.c);
  *  - were the file cut short all the same, the process goes on (guard.c);
- *  - pages are made present and writable before probes get them;
  *  - at the end the file is unlinked only when the name still means our inode.
  */
-#include "producer/producer.h"
+#include "producer/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,126 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels answer EINVAL */
-#endif
+#include "format/atomics.h"
+#include "format/control.h"
+#include "format/error.h"
+#include "format/process.h"
+#include "producer/classes.h"
+#include "producer/space.h"
 
 enum {
   CALIBRATION_LEAD_MS = 100, /* a new clock segment begins this much later */
   CALIBRATION_MIN_US = 50,   /* least time between the first two readings */
   /* of the front part, at the start: one page of the domain table */
-  FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
-  SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
-  /* blocks of a ring that are made ready at the start, on tmpfs and elsewhere, and later
-     at once at most */
-  READY_FIRST = 1,
-  READY_FIRST_ON_DISK = 64,
-  READY_MOST = 16
+  FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096
 };
-
-/* ---- Disk space and pages ---------------------------------------------------- */
-
-static int check_file_size(uint64_t end) {
-  struct rlimit limit;
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         end > limit.rlim_cur ? EFBIG : 0;
-}
-
-/* Has the disk room for so much more? */
-static int check_free(const struct statfs *fs, uint64_t bytes) {
-  bool known = fs->f_blocks > 0 && fs->f_bsize > 0;
-  return known && fs->f_bavail < bytes / (uint64_t)fs->f_bsize ? ENOSPC : 0;
-}
-
-static int reserve_by_call(int fd, uint64_t offset, uint64_t bytes) {
-  int failure;
-  do failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
-  while (failure == EINTR);
-  return failure;
-}
-
-static int reserve_by_writing(int fd, uint64_t offset, uint64_t bytes) {
-  static const uint8_t zeros[65536];
-  while (bytes) {
-    ssize_t done = pwrite(fd, zeros, bytes < sizeof zeros ? bytes : sizeof zeros,
-                          (off_t)offset);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return done < 0 ? errno : ENOSPC;
-    offset += (uint64_t)done;
-    bytes -= (uint64_t)done;
-  }
-  return 0;
-}
-
-/* Reserves disk space. On a disk by writing zeros: the file system keeps room for
-   what it has taken, makes larger pages than for a fresh allocation, and a file that
-   is gone before it gets to the disk costs nothing (with extents allocated its last
-   close takes milliseconds). tmpfs allocates pages without copying into them. */
-static int reserve(const struct evr_recording *r, uint64_t offset, uint64_t bytes) {
-  int failure = check_file_size(offset + bytes);
-  if (failure) return failure;
-  return r->in_memory ? reserve_by_call(r->fd, offset, bytes)
-                      : reserve_by_writing(r->fd, offset, bytes);
-}
-
-/* Makes pages present and writable. */
-static void touch_ahead(uint8_t *map, size_t bytes) {
-  if (madvise(map, bytes, MADV_POPULATE_WRITE) == 0) return;
-  for (size_t i = 0; i < bytes; i += 4096)
-    __atomic_fetch_or((uint64_t *)(map + i), 0, __ATOMIC_RELAXED);
-}
-
-int evr_recording_make_ready(const struct evr_recording *r, uint8_t *map,
-                             uint64_t offset, uint64_t bytes) {
-  int failure = reserve(r, offset, bytes);
-  if (!failure) touch_ahead(map, bytes);
-  return failure;
-}
-
-/* Address space of this process in bytes; 0: not known. */
-static uint64_t address_space_used(void) {
-  char text[64];
-  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-  if (fd >= 0) close(fd);
-  if (length <= 0) return 0;
-  text[length] = 0;
-  return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* Under a limit on address space at most a quarter of what is left goes into the
-   recording: it must not take from the program what that needs to run. */
-static bool leaves_room(uint64_t bytes) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
-  uint64_t used = address_space_used();
-  return limit.rlim_cur > used && (limit.rlim_cur - used) / 4 >= bytes;
-}
-
-/* Guarded: were the file cut short, anonymous memory takes the place of all
-   mappings of the recording (guard.c). */
-static uint8_t *map_file(const struct evr_recording *r, uint64_t offset,
-                         uint64_t bytes) {
-  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
-                   (off_t)offset);
-  if (map == MAP_FAILED) return NULL;
-  if (evr_guard_add(map, bytes, PROT_READ | PROT_WRITE, r)) return map;
-  munmap(map, bytes);
-  errno = ENOMEM;
-  return NULL;
-}
-
-static void unmap(uint8_t *map, uint64_t bytes) {
-  if (!map) return;
-  evr_guard_remove(map);
-  munmap(map, bytes);
-}
 
 /* ---- The place of the file ---------------------------------------------------- */
 
@@ -287,23 +174,23 @@ static void fill_header(struct evr_recording *r,
 
 static int make_front(struct evr_recording *r, struct eventring_error *error) {
   uint64_t first_rings = r->header.domain_stride;
-  if (!leaves_room(FORMAT_FRONT_BYTES + FORMAT_CATALOGUE_BYTES + first_rings))
+  if (!evr_space_leaves_room(FORMAT_FRONT_BYTES + FORMAT_CATALOGUE_BYTES + first_rings))
     return evr_fail(error, EVENTRING_E_LIMIT, 0, "cannot map %.300s: the limit on "
                     "address space leaves too little for it", r->path);
   struct statfs fs;
   if (fstatfs(r->fd, &fs) != 0)
     return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
   r->in_memory = fs.f_type == TMPFS_MAGIC;
-  int failure = check_free(&fs, FRONT_FIRST + first_rings);
-  if (!failure) failure = reserve(r, 0, FRONT_FIRST);
+  int failure = evr_space_check_free(&fs, FRONT_FIRST + first_rings);
+  if (!failure) failure = evr_space_reserve(r->fd, r->in_memory, 0, FRONT_FIRST);
   if (failure)
     return evr_fail(error, evr_code_of_errno(failure), failure,
                     "no room for %.300s", r->path);
-  r->front = map_file(r, 0, FORMAT_RINGS_OFFSET);
+  r->front = evr_space_map(r->fd, 0, FORMAT_RINGS_OFFSET, r);
   if (!r->front)
     return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map %.300s", r->path);
   r->catalogue = r->front + FORMAT_CATALOGUE_OFFSET;
-  touch_ahead(r->front, FRONT_FIRST);
+  evr_space_touch_ahead(r->front, FRONT_FIRST);
   return EVENTRING_OK;
 }
 
@@ -371,8 +258,8 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
 
 static void destroy(struct evr_recording *r) {
   uint64_t stride = format_domain_stride(r->header.wsize);
-  for (unsigned i = 0; i < r->laid_out; i++) unmap(r->slot[i].map, stride);
-  unmap(r->front, FORMAT_RINGS_OFFSET);
+  for (unsigned i = 0; i < r->laid_out; i++) evr_space_unmap(r->slot[i].map, stride);
+  evr_space_unmap(r->front, FORMAT_RINGS_OFFSET);
   if (r->fd >= 0) close(r->fd);
   if (r->directory >= 0) close(r->directory);
   free(r);
@@ -402,25 +289,8 @@ static int build(struct evr_recording *r, const struct eventring_config *config,
   if (status != EVENTRING_OK) return status;
   fill_header(r, config);
   status = make_front(r, error);
-  if (status == EVENTRING_OK) {
-    status = evr_catalogue_publish_locked(r, error);
-  }
-  if (status != EVENTRING_OK) {
-    unlink_own(r);
-    return status;
-  }
-  calibrate_first(r);
-  uint64_t classes = first_classes(r, config);
-  r->gate = classes << 32 | (config->start == EVENTRING_START_ON ? classes : 0);
-  __atomic_store_n(&evr_control(r)->gate, r->gate, __ATOMIC_RELAXED);
-  __atomic_store_n(&evr_status(r)->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
-  /* the magic last: until then readers find no recording here */
-  struct format_header *h = (struct format_header *)r->front;
-  memcpy((uint8_t *)h + 8, (uint8_t *)&r->header + 8, sizeof *h - 8);
-  uint64_t magic;
-  memcpy(&magic, r->header.magic, sizeof magic);
-  __atomic_store_n((uint64_t *)h, magic, __ATOMIC_RELEASE);
-  return EVENTRING_OK;
+  if (status != EVENTRING_OK) unlink_own(r);
+  return status;
 }
 
 int evr_recording_create(struct evr_recording **recording,
@@ -443,70 +313,51 @@ int evr_recording_create(struct evr_recording **recording,
   return EVENTRING_OK;
 }
 
-/* ---- Slots ------------------------------------------------------------------------------ */
+void evr_recording_discard(struct evr_recording *r) {
+  unlink_own(r);
+  destroy(r);
+}
 
-/* Room in the file for the rings of slot number laid_out (on tmpfs a hole as yet),
-   and for its entry in the domain table. */
-static int extend(const struct evr_recording *r, uint64_t end) {
-  struct statfs fs;
-  int failure = check_file_size(end);
-  if (!failure && r->laid_out > 0 && r->laid_out % SLOTS_PER_PAGE == 0) {
-    uint64_t at = FORMAT_DOMAINS_OFFSET + r->laid_out * sizeof(struct format_domain);
-    failure = evr_recording_make_ready(r, r->front + at, at, 4096);
-  }
-  if (!failure && r->laid_out > 0 && fstatfs(r->fd, &fs) == 0) /* make_front did */
-    failure = check_free(&fs, r->header.domain_stride);
-  if (!failure && ftruncate(r->fd, (off_t)end) != 0) failure = errno;
-  if (!failure && !r->in_memory)
-    failure = reserve(r, end - r->header.domain_stride, r->header.domain_stride);
+void evr_recording_show(struct evr_recording *r, const struct eventring_config *config) {
+  calibrate_first(r);
+  uint64_t classes = first_classes(r, config);
+  r->gate = classes << 32 | (config->start == EVENTRING_START_ON ? classes : 0);
+  __atomic_store_n(&evr_control(r)->gate, r->gate, __ATOMIC_RELAXED);
+  __atomic_store_n(&evr_status(r)->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
+  /* the magic last: until then readers find no recording here */
+  struct format_header *h = (struct format_header *)r->front;
+  memcpy((uint8_t *)h + 8, (uint8_t *)&r->header + 8, sizeof *h - 8);
+  uint64_t magic;
+  memcpy(&magic, r->header.magic, sizeof magic);
+  __atomic_store_n((uint64_t *)h, magic, __ATOMIC_RELEASE);
+}
+
+int evr_recording_make_ready(const struct evr_recording *r, uint8_t *map,
+                             uint64_t offset, uint64_t bytes) {
+  int failure = evr_space_reserve(r->fd, r->in_memory, offset, bytes);
+  if (!failure) evr_space_touch_ahead(map, bytes);
   return failure;
 }
 
-static int no_room(const struct evr_recording *r, int failure,
-                   struct eventring_error *error) {
-  return evr_fail(error, evr_code_of_errno(failure), failure,
-                  "no room for the rings of a domain in %.250s", r->path);
+/* ---- Gate ---------------------------------------------------------------------------------- */
+
+void evr_recording_check_gate(struct evr_recording *r) {
+  uint64_t gate = __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED);
+  uint64_t good = __atomic_load_n(&r->gate, __ATOMIC_RELAXED);
+  if (gate == good) return;
+  if (evr_gate_valid(gate, evr_named_classes(r->header.classes)))
+    __atomic_store_n(&r->gate, gate, __ATOMIC_RELAXED);
+  else if (evr_control_repair(evr_control(r), r->clock, gate, good))
+    __atomic_fetch_add(&evr_status(r)->rejected, 1, __ATOMIC_RELAXED);
 }
 
-int evr_recording_lay_out_locked(struct evr_recording *r, unsigned slot,
-                                 struct eventring_error *error) {
-  if (r->slot[slot].map) return EVENTRING_OK;
-  uint64_t bytes = r->header.domain_stride;
-  uint64_t offset = FORMAT_RINGS_OFFSET + slot * bytes;
-  if (!leaves_room(bytes))
-    return evr_fail(error, EVENTRING_E_LIMIT, 0,
-                    "cannot map the rings of a domain in %.250s: the limit on "
-                    "address space leaves too little for them", r->path);
-  int failure = slot < r->laid_out ? 0 : extend(r, offset + bytes);
-  if (failure) return no_room(r, failure, error);
-  uint8_t *map = map_file(r, offset, bytes);
-  if (!map)
-    return evr_fail(error, EVENTRING_E_LIMIT, errno,
-                    "cannot map the rings of a domain in %.250s", r->path);
-  /* release: pairs with the acquire load by cursors of this process */
-  __atomic_store_n(&r->slot[slot].map, map, __ATOMIC_RELEASE);
-  if (slot >= r->laid_out) {
-    r->laid_out = slot + 1;
-    __atomic_store_n(&evr_status(r)->laid_out, slot + 1, __ATOMIC_RELEASE);
-  }
-  return EVENTRING_OK;
-}
-
-int evr_recording_grow(struct evr_recording *r, unsigned slot, enum eventring_ring ring,
-                       struct eventring_error *error) {
-  struct evr_slot *s = &r->slot[slot];
-  uint32_t blocks = format_ring_blocks(r->header.wsize), from = s->ready[ring];
-  uint32_t count = r->in_memory ? READY_FIRST : READY_FIRST_ON_DISK;
-  if (from) count = from < READY_MOST ? from : READY_MOST;
-  if (count > blocks - from) count = blocks - from;
-  uint64_t at = ring * r->header.ring_bytes + from * (uint64_t)FORMAT_BLOCK_BYTES;
-  uint64_t bytes = count * (uint64_t)FORMAT_BLOCK_BYTES;
-  uint64_t offset = FORMAT_RINGS_OFFSET + slot * r->header.domain_stride + at;
-  int failure = r->in_memory ? reserve(r, offset, bytes) : 0;
-  if (failure) return no_room(r, failure, error);
-  touch_ahead(s->map + at, bytes);
-  s->ready[ring] = from + count;
-  return EVENTRING_OK;
+uint64_t evr_recording_change_gate_locked(struct evr_recording *r,
+                                          enum evr_gate_change change,
+                                          uint32_t classes) {
+  uint32_t named = evr_named_classes(r->header.classes);
+  uint64_t before = evr_control_change(evr_control(r), r->clock, named, change, classes);
+  evr_recording_check_gate(r);
+  return before;
 }
 
 /* ---- End ----------------------------------------------------------------------------------- */

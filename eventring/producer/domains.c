@@ -1,0 +1,416 @@
+/* domains.c: the life of a domain (see domains.h). */
+#include "producer/domains.h"
+
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/atomics.h"
+#include "format/error.h"
+#include "producer/producer.h"
+#include "producer/ring.h"
+
+static const uint64_t closed_gate = 0;
+
+/* What a host gets when there is no memory for a domain: probes only ever read
+   its gates. */
+static struct evr_domain inert_domain = {
+    .lanes.hot.lane = {{.gate = &closed_gate}, {.gate = &closed_gate}}};
+
+static __thread struct evr_domain *self; /* last domain started by this thread */
+
+/* ---- Gates and attention ---------------------------------------------------------- */
+
+static void set_gate(struct evr_domain *d, const uint64_t *gate) {
+  for (int r = 0; r < EVENTRING_RINGS; r++)
+    __atomic_store_n(&d->lanes.hot.lane[r].gate, gate, __ATOMIC_RELAXED);
+}
+
+/* Sends the next probes of other threads' domains of this recording into the slow path. The
+   barrier on all threads pairs with evr_lane_publish_limit; without it (an old kernel) a
+   domain that is changing blocks right now might notice only at its next change. */
+static void request_attention_locked(const struct evr_recording *r) {
+  for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
+    if (d->recording == r) __atomic_store_n(&d->lanes.attention, 1, __ATOMIC_SEQ_CST);
+  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
+    for (int i = 0; d->recording == r && i < EVENTRING_RINGS; i++)
+      __atomic_store_n(&d->lanes.hot.lane[i].limit, NULL, __ATOMIC_RELAXED);
+}
+
+/* ---- Attaching a domain to the recording -------------------------------------------- */
+
+static int free_slot_locked(const struct evr_recording *r) {
+  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++)
+    if (!r->slot[i].owner) return i;
+  return -1;
+}
+
+/* The version is odd while the fields change: a seqlock (as in lane.c). */
+static void write_entry(struct evr_domain *d, bool alive) {
+  struct format_domain *e = evr_domain_entry(d->recording, (unsigned)d->slot);
+  uint64_t now = evr_clock_ticks(d->recording->clock);
+  uint32_t version = __atomic_load_n(&e->version, __ATOMIC_RELAXED) | 1;
+  __atomic_store_n(&e->version, version, __ATOMIC_RELAXED);
+  evr_fence_release();
+  if (alive) {
+    uint64_t name[sizeof e->name / 8];
+    memcpy(name, d->name, sizeof name);
+    for (size_t i = 0; i < sizeof name / 8; i++)
+      __atomic_store_n((uint64_t *)e->name + i, name[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&e->start_ticks, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->tid, d->tid, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->incarnation, d->lanes.incarnation, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&e->stop_ticks, alive ? 0 : now, __ATOMIC_RELAXED);
+  __atomic_store_n(&e->state, alive ? FORMAT_SLOT_ALIVE : FORMAT_SLOT_FREE,
+                   __ATOMIC_RELAXED);
+  __atomic_store_n(&e->version, version + 1, __ATOMIC_RELEASE);
+}
+
+static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
+                            struct eventring_error *error) {
+  int slot = free_slot_locked(r);
+  if (slot < 0)
+    return evr_fail(error, EVENTRING_E_FULL, 0,
+                    "domain \"%s\" is not recorded: %d are already", d->name,
+                    EVENTRING_MAX_DOMAINS);
+  int status = evr_ring_lay_out_locked(r, (unsigned)slot, error);
+  if (status != EVENTRING_OK) return status;
+  r->slot[slot].owner = d;
+  d->lanes.incarnation = ++r->slot[slot].incarnation;
+  d->slot = slot;
+  d->recording = r;
+  evr_recording_hold_locked(r);
+  return EVENTRING_OK;
+}
+
+/* Owner; also for the domains of other threads after they have stopped. */
+static void detach_locked(struct evr_domain *d) {
+  struct evr_recording *r = d->recording;
+  set_gate(d, &closed_gate);
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++)
+    evr_lane_close(&d->lanes, (enum eventring_ring)ring);
+  write_entry(d, false);
+  r->slot[d->slot].owner = NULL;
+  d->recording = NULL;
+  d->slot = -1;
+  evr_recording_release_locked(r);
+}
+
+/* Not recorded any more, until the next start. */
+static void give_up_locked(struct evr_domain *d) {
+  d->failed = true;
+  if (d->recording) detach_locked(d);
+}
+
+static int open_lanes_locked(struct evr_domain *d, struct eventring_error *error) {
+  struct evr_recording *r = d->recording;
+  struct evr_slot *slot = &r->slot[d->slot];
+  d->lanes.control = evr_control(r);
+  d->lanes.recalibrate_at = &r->recalibrate_at;
+  d->lanes.clock = r->clock;
+  d->lanes.slot = (uint16_t)d->slot;
+  d->lanes.incarnation = d->lanes.incarnation;
+  int status = EVENTRING_OK;
+  for (int ring = 0; status == EVENTRING_OK && ring < EVENTRING_RINGS; ring++)
+    status = evr_lane_open(&d->lanes, (enum eventring_ring)ring,
+                           &slot->ring[ring].source, error);
+  return status;
+}
+
+static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
+  struct evr_recording *r = evr_producer.recording;
+  int status = take_slot_locked(d, r, error);
+  if (status != EVENTRING_OK) {
+    d->failed = true;
+    set_gate(d, &closed_gate);
+    return status;
+  }
+  write_entry(d, true);
+  status = open_lanes_locked(d, error);
+  if (status != EVENTRING_OK) {
+    give_up_locked(d);
+    return status;
+  }
+  set_gate(d, &evr_control(r)->gate);
+  return EVENTRING_OK;
+}
+
+/* ---- Writing ------------------------------------------------------------------------- */
+
+/* Ends the recording of a domain, whose host is told why. Without the mutex. */
+static __attribute__((cold, noinline)) void give_up(struct evr_domain *d,
+                                                    const struct eventring_error *error) {
+  evr_lock();
+  give_up_locked(d);
+  evr_unlock();
+  evr_producer_warn(evr_producer_listener(), error);
+}
+
+static void recalibrate(struct evr_recording *r, uint64_t ticks) {
+  if (r->clock == FORMAT_CLOCK_MONOTONIC ||
+      ticks < __atomic_load_n(&r->recalibrate_at, __ATOMIC_RELAXED))
+    return;
+  evr_lock();
+  if (!r->ended) evr_recording_recalibrate_locked(r);
+  evr_unlock();
+}
+
+/* Writes an event into an attached domain. When its ring can not grow the event is dropped
+   and the domain recorded no further. Between evr_lane_begin_writing and _end_writing. */
+static inline __attribute__((always_inline)) void
+write_event(struct evr_domain *d, enum eventring_ring ring, uint64_t tail, uint64_t ticks,
+            const uint64_t *payload, size_t words) {
+  struct eventring_error error;
+  recalibrate(d->recording, ticks);
+  int status = evr_lane_write(&d->lanes, ring, tail, ticks, payload, words, &error);
+  if (__builtin_expect(status == EVENTRING_OK, 1)) return;
+  if (status == EVR_NEW_BLOCK) evr_recording_check_gate(d->recording);
+  else give_up(d, &error);
+}
+
+/* Writes one of the library's own lifecycle events. */
+static void emit_builtin(struct evr_domain *d, enum eventring_builtin_id id,
+                         int64_t data) {
+  const enum eventring_ring ring = EVENTRING_RUNTIME;
+  uint64_t payload = (uint64_t)data;
+  if (!d->recording ||
+      !eventring_enabled(&d->lanes.hot, ring, EVENTRING_CLASS_LIFECYCLE))
+    return;
+  bool outermost = evr_lane_begin_writing(&d->lanes, ring);
+  write_event(d, ring, EVENTRING_TAIL(EVENTRING_LIFECYCLE, id, 1),
+              evr_clock_ticks(d->recording->clock), &payload, 1);
+  evr_lane_end_writing(&d->lanes, ring, outermost);
+}
+
+/* ---- Attaching: the owner, without the mutex ------------------------------------------- */
+
+static void announce(struct evr_domain *d, bool first) {
+  if (first) emit_builtin(d, EVENTRING_ID_RECORDER_START, getpid());
+  emit_builtin(d, EVENTRING_ID_DOMAIN_START, d->lanes.incarnation);
+}
+
+/* Attaches, and says so in the ring. */
+static int attach_and_announce(struct evr_domain *d, struct eventring_error *error) {
+  evr_lock();
+  struct evr_recording *r = evr_producer.recording;
+  int status = EVENTRING_E_STATE;
+  bool first = false;
+  if (r && !d->failed) {
+    status = attach_locked(d, error);
+    if (status == EVENTRING_OK) {
+      first = !r->announced;
+      r->announced = true;
+    }
+  } else {
+    evr_fail(error, status, 0, "nothing is being recorded");
+  }
+  evr_unlock();
+  if (status == EVENTRING_OK) announce(d, first);
+  return status;
+}
+
+static void let_go(struct evr_domain *d) {
+  evr_lock();
+  __atomic_store_n(&d->lanes.attention, 0, __ATOMIC_RELAXED);
+  if (d->recording && d->recording->ended) detach_locked(d);
+  if (evr_producer.recording && !d->failed && !d->recording)
+    set_gate(d, &evr_control(evr_producer.recording)->gate);
+  evr_unlock();
+}
+
+/* Brings a domain up to date with the producer. True when it is attached. */
+static bool settle(struct evr_domain *d) {
+  struct eventring_error error = {0};
+  if (__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE)) let_go(d);
+  if (d->recording) return true;
+  int status = attach_and_announce(d, &error);
+  if (status == EVENTRING_OK) return d->recording != NULL;
+  if (status != EVENTRING_E_STATE) evr_producer_warn(evr_producer_listener(), &error);
+  return false;
+}
+
+/* ---- Entry points of the probes ------------------------------------------------------------ */
+
+/* Is this probe called by a handler of a signal that has interrupted what it needs? */
+static bool must_drop(const struct evr_domain *d) { return d->lanes.writing || evr_locking; }
+
+static inline void emit(struct evr_domain *d, enum eventring_ring ring, uint64_t tail,
+                        uint64_t ticks, const uint64_t *payload, size_t words) {
+  if (__builtin_expect(must_drop(d), 0)) {
+    evr_lane_drop(&d->lanes, ring);
+    return;
+  }
+  bool outermost = evr_lane_begin_writing(&d->lanes, ring), attached = true;
+  if (__builtin_expect(!d->recording, 0) ||
+      __builtin_expect(__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE), 0)) {
+    attached = settle(d);
+    /* after the event that says that the domain starts */
+    if (attached) ticks = evr_clock_ticks(d->recording->clock);
+  }
+  if (attached) write_event(d, ring, tail, ticks, payload, words);
+  evr_lane_end_writing(&d->lanes, ring, outermost);
+}
+
+void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
+                         uint64_t tail, uint64_t ticks, const uint64_t *payload,
+                         size_t words) {
+  emit((struct evr_domain *)domain, ring, tail, ticks, payload, words);
+}
+
+void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
+                          uint64_t tail, const void *bytes, size_t size) {
+  uint64_t payload[FORMAT_PAYLOAD_WORDS];
+  size_t kept = size <= EVENTRING_MAX_PAYLOAD ? size : EVENTRING_MAX_PAYLOAD;
+  size_t words = 1 + (kept + 7) / 8;
+  payload[words - 1] = 0; /* padding of the last word */
+  payload[0] = kept | (kept < size ? FORMAT_BYTES_TRUNCATED : 0);
+  if (kept) memcpy(payload + 1, bytes, kept);
+  tail |= (uint64_t)words << EVENTRING_WORD_LENGTH_SHIFT;
+  emit((struct evr_domain *)domain, ring, tail, eventring_ticks(), payload, words);
+}
+
+/* ---- Domains: public ------------------------------------------------------------------- */
+
+static struct evr_domain *new_domain(const char *name) {
+  struct evr_domain *d = NULL;
+  if (posix_memalign((void **)&d, 64, sizeof *d) != 0) return NULL;
+  memset(d, 0, sizeof *d);
+  set_gate(d, &closed_gate);
+  d->slot = -1;
+  d->owner = pthread_self();
+  d->tid = (int32_t)syscall(SYS_gettid);
+  if (name) memcpy(d->name, name, strnlen(name, sizeof d->name - 1));
+  return d;
+}
+
+eventring_domain *eventring_domain_start(const char *name,
+                                         struct eventring_error *error) {
+  struct evr_domain *d = new_domain(name);
+  if (!d) {
+    evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a domain");
+    return &inert_domain.lanes.hot;
+  }
+  if (error) *error = (struct eventring_error){0};
+  evr_lock();
+  d->next = evr_producer.domains;
+  evr_producer.domains = d;
+  struct evr_recording *r = evr_producer.recording;
+  if (r) set_gate(d, &evr_control(r)->gate);
+  bool running = r && (uint32_t)__atomic_load_n(&evr_control(r)->gate,
+                                                __ATOMIC_RELAXED) != 0;
+  evr_unlock();
+  self = d;
+  if (running) attach_and_announce(d, error);
+  return &d->lanes.hot;
+}
+
+bool evr_domain_is_raw_child(const struct evr_recording *r) {
+  return r && r->header.pid != getpid();
+}
+
+static void unlink_domain_locked(struct evr_domain *d) {
+  struct evr_domain **link = &evr_producer.domains;
+  while (*link && *link != d) link = &(*link)->next;
+  if (*link) *link = d->next;
+}
+
+void eventring_domain_stop(eventring_domain *domain) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (!d || d == &inert_domain || evr_domain_is_raw_child(d->recording)) return;
+  if (!__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
+    emit_builtin(d, EVENTRING_ID_DOMAIN_STOP, d->lanes.incarnation);
+  evr_lock();
+  if (d->recording) detach_locked(d);
+  unlink_domain_locked(d);
+  evr_domains_drop_ended_locked();
+  evr_unlock();
+  if (self == d) self = NULL;
+  free(d);
+}
+
+int eventring_domain_slot(const eventring_domain *domain) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  return d && d->recording ? d->slot : -1;
+}
+
+void eventring_domain_check(eventring_domain *domain) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (!d || d == &inert_domain) return;
+  const uint64_t *gate = __atomic_load_n(&d->lanes.hot.lane[0].gate, __ATOMIC_RELAXED);
+  bool attention = __atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE);
+  bool may_attach = !d->recording && (uint32_t)__atomic_load_n(gate, __ATOMIC_RELAXED);
+  if (attention) let_go(d);
+  else if (may_attach) settle(d);
+  if (d->recording) evr_recording_check_gate(d->recording);
+}
+
+uint64_t eventring_domain_bytes(const eventring_domain *domain) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  return d && d->recording ? d->recording->header.domain_stride : 0;
+}
+
+uint64_t eventring_domain_emitted(const eventring_domain *domain,
+                                  enum eventring_ring ring) {
+  const struct evr_domain *d = (const struct evr_domain *)domain;
+  if (!d || !d->recording || ring >= EVENTRING_RINGS) return 0;
+  return evr_lane_emitted(&d->lanes, ring);
+}
+
+/* ---- All domains, and the calling thread's --------------------------------------------- */
+
+void evr_domains_admit_locked(struct evr_recording *r) {
+  for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
+    d->failed = false;
+    set_gate(d, &evr_control(r)->gate);
+  }
+}
+
+void evr_domains_dismiss_locked(const struct evr_recording *r) {
+  bool others = false;
+  for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
+    set_gate(d, &closed_gate);
+    if (d->recording != r) continue;
+    if (pthread_equal(d->owner, pthread_self()))
+      detach_locked(d);
+    else
+      others = true;
+  }
+  if (others) request_attention_locked(r);
+}
+
+void evr_domains_drop_ended_locked(void) {
+  for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
+    if (!pthread_equal(d->owner, pthread_self())) return;
+  while (evr_producer.ended_count)
+    evr_recording_release_locked(evr_producer.ended[--evr_producer.ended_count]);
+}
+
+/* Gates are closed before anything else may run, so that no probe of the child reaches
+   its parent's rings; the mappings stay while cursors read them. */
+void evr_domains_after_fork(void) {
+  for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
+    for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
+      d->lanes.hot.lane[ring] = (struct eventring_lane){.gate = &closed_gate};
+      d->lanes.writer[ring] = (struct evr_writer){0};
+    }
+    if (d->recording) evr_recording_release_locked(d->recording);
+    d->recording = NULL;
+    d->slot = -1;
+    d->lanes.attention = 0;
+    d->failed = d->lanes.writing = false;
+    d->owner = pthread_self();
+  }
+}
+
+void evr_domain_take_up_own(void) {
+  if (self && !self->recording) eventring_domain_check(&self->lanes.hot);
+}
+
+void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data) {
+  if (self && !__atomic_load_n(&self->lanes.attention, __ATOMIC_ACQUIRE))
+    emit_builtin(self, id, data);
+}

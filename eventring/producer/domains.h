@@ -1,0 +1,55 @@
+/* domains.h: the domains of this process: their life, and the probes' way out of line.
+ *
+ * A domain belongs to the thread that started it. Its gates say how it stands:
+ *
+ *   nothing is recorded     gate -> a zero word, limit NULL
+ *   standby or running,
+ *   domain not yet attached gate -> control word of the recording, limit NULL:
+ *                           the first probe that passes attaches the domain
+ *   attached                gate -> control word, limit: end of the block
+ *   could not be attached   gate -> a zero word, until the next start
+ */
+#ifndef EVENTRING_DOMAINS_H
+#define EVENTRING_DOMAINS_H
+
+#include <pthread.h>
+
+#include "producer/lane.h"
+#include "producer/recording.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_domain {
+  struct evr_lanes lanes; /* first: it begins with what the host has */
+  struct evr_recording *recording; /* attached to; owner, under the mutex */
+  int slot;
+  bool failed; /* could not be attached to the present recording; under the mutex */
+  pthread_t owner;
+  int32_t tid;
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+  struct evr_domain *next; /* list of the producer; under the mutex */
+};
+
+/* A recording has begun: all domains may attach to it. */
+void evr_domains_admit_locked(struct evr_recording *recording);
+/* The recording ends. Domains of the calling thread are detached here and now, so that all
+   they wrote is complete before the file is marked ended; others do it themselves. */
+void evr_domains_dismiss_locked(const struct evr_recording *recording);
+/* Releases recordings that have ended, if no thread but the caller has a domain: nobody can
+   hold a pointer to the gate of one any more. */
+void evr_domains_drop_ended_locked(void);
+/* In a forked child, whose thread holds the mutex: closes all domains. */
+void evr_domains_after_fork(void);
+/* Of the last domain that the calling thread started: attaches it if it may be. */
+void evr_domain_take_up_own(void);
+/* The same domain, while it is recorded: writes one of the library's own lifecycle
+   events. */
+void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data);
+/* Is this process a child made by clone(2), past the handlers of fork? It shares its
+   parent's rings, and may end in any way: what belongs to its parent it leaves as it is.
+   (Without the mutex, which a thread that is not in the child may have held.) */
+bool evr_domain_is_raw_child(const struct evr_recording *recording);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_DOMAINS_H */

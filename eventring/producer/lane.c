@@ -1,0 +1,292 @@
+/* lane.c: the slow path of a probe: block transitions.
+ *
+ * A lane writes blocks of 512 words, numbered from 1, one after the other, each at the
+ * place that its source gives (block_source.h). Only the owner of the domain runs this
+ * code.
+ *
+ * The transition to block s is a seqlock. Names of the steps, with the reader's
+ * in reader/source.c (W1, W2 and the zeros are left out at a place that was never used:
+ * its words are zero, so that no reader takes it for a block):
+ *
+ *   W1  store sequence = 0 in the header of the place, release: invalid (release, so
+ *       that who sees it sees W5 of the block before: it can tell a block that is
+ *       gone from one that damage took away)
+ *   W2  release fence: whoever sees any store of W3 or later sees W1 too
+ *       (pairs with the acquire fence R4 between copying and checking again)
+ *   W3  store zeros to all words, then the header's fields, relaxed
+ *   W4  store sequence = s, release: whoever sees it sees W3
+ *       (pairs with the acquire load R1)
+ *   W5  store head = s where the source says (for a ring in the domain table), release
+ *       (pairs with the acquire load R0 with which readers look for news)
+ *   W6  events: one word each, relaxed; those with a payload store it first and
+ *       the event word with release (pairs with the acquire loads R2 of the walk)
+ *
+ * A word is not zero once written, so the walk of a reader that stops at the
+ * first zero sees exactly what was committed. Nothing is stored into a block
+ * with ordinary stores while readers may look at it.
+ *
+ * Before W1 the finished block gets its committed length (release), and the
+ * stack of open spans is brought up to date by walking it (finish_block).
+ *
+ * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
+ * same domain, though it should have one of its own (eventring.h). Events may
+ * be lost by that, but nothing is written outside the ring:
+ *
+ *  - While the slow path is at work (`writing`) the limit of its lane is NULL, so that the
+ *    handler comes to the slow path as well, which drops its event. So it does while the
+ *    thread has the producer's mutex, whatever the domain: it could only wait for itself.
+ *    Dropped events are counted as lost by readers.
+ *  - A probe that was interrupted by a change of blocks stores the position that it had read
+ *    before. So the slow path looks whether the position lies in the present block, and
+ *    finds it again if not; and the first events of a block all take the
+ *    slow path, that is those of the handler and the one that finds the stale position.
+ *
+ * What is left: a handler that changes blocks and writes CAREFUL_EVENTS or more events into the
+ * new one. The stale position then lies below the limit, if the new block is above the old one,
+ * and probes run on from it through the rest of the old block and all between, headers
+ * included, until they come to the limit. Nothing can be done about it off the inline path: that
+ * alone would see that its position is not of this block, and a test there costs every event,
+ * as do more events on the slow path. (Were blocks used from the end of a ring to its begin,
+ * a stale position would be beyond the limit but once a round; that is another format.)
+ */
+#include "producer/lane.h"
+
+#include "format/atomics.h"
+#include "format/clock.h"
+#include "format/control.h"
+#include "producer/classes.h"
+
+static struct eventring_lane *lane_of(struct evr_lanes *l, enum eventring_ring r) {
+  return &l->hot.lane[r];
+}
+
+static uint64_t events_in_block(const struct eventring_lane *lane,
+                                const struct evr_writer *w) {
+  return w->end ? (uint64_t)(lane->next - w->first) - lane->extra : 0;
+}
+
+/* ---- Limits -------------------------------------------------------------------- */
+
+/* What `expires` of a lane must be: the time up to which words are unambiguous,
+   or the next calibration if that comes first. */
+static uint64_t expiry(const struct evr_lanes *l, const struct evr_writer *w) {
+  if (l->clock == FORMAT_CLOCK_MONOTONIC) return 0;
+  uint64_t at = __atomic_load_n(l->recalibrate_at, __ATOMIC_RELAXED);
+  uint64_t ambiguous = w->base_ticks + FORMAT_TIME_SPAN;
+  return at < ambiguous ? at : ambiguous;
+}
+
+/* ---- Signals ---------------------------------------------------------------------- */
+
+enum { CAREFUL_EVENTS = 2 };
+
+static bool is_stale(const struct eventring_lane *lane, const struct evr_writer *w) {
+  return w->end && (uintptr_t)lane->next - (uintptr_t)w->first >
+                          (uintptr_t)w->end - (uintptr_t)w->first;
+}
+
+/* The first word of the present block that is zero is where the next one goes. */
+static __attribute__((cold, noinline)) void find_position(struct eventring_lane *lane,
+                                                          const struct evr_writer *w) {
+  uint64_t *at = w->first, word;
+  lane->extra = 0;
+  while (at < w->end && (word = __atomic_load_n(at, __ATOMIC_RELAXED)) != 0) {
+    size_t words = 1 + (word >> EVENTRING_WORD_LENGTH_SHIFT & 127);
+    lane->extra += words - ((word & 7) != FORMAT_WORD_META);
+    at += words;
+  }
+  lane->next = at < w->end ? at : w->end;
+}
+
+/* ---- Open spans ------------------------------------------------------------------ */
+
+/* Forgets open spans of classes that were off in the meantime (control.c). */
+static void apply_switches(struct evr_lanes *l, struct evr_writer *w) {
+  const struct format_control *control = l->control;
+  uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
+  if (now == w->switches_seen) return;
+  uint32_t from = w->switches_seen;
+  if (now - from > FORMAT_LOG_ENTRIES) from = now - FORMAT_LOG_ENTRIES;
+  for (; from != now; from++) {
+    struct format_switch entry;
+    if (evr_control_entry(control, from, &entry))
+      evr_open_tear(&w->open, evr_class_of, (uint32_t)entry.what, entry.ticks);
+  }
+  w->switches_seen = now;
+}
+
+/* ---- Transition -------------------------------------------------------------------- */
+
+/* The source counts its events; its length and with it the whole block is final. */
+static void finish_block(struct evr_lanes *l, enum eventring_ring r) {
+  struct eventring_lane *lane = lane_of(l, r);
+  struct evr_writer *w = &l->writer[r];
+  if (!w->end) return;
+  evr_open_apply(&w->open, w->first, (size_t)(lane->next - w->first), w->block_ticks);
+  apply_switches(l, w);
+  uint64_t dropped = __atomic_load_n(&w->dropped, __ATOMIC_RELAXED);
+  w->source->events += events_in_block(lane, w) + dropped - w->dropped_seen;
+  w->dropped_seen = dropped;
+  uint64_t *words = w->end - FORMAT_BLOCK_WORDS;
+  struct format_block *block = (struct format_block *)words;
+  /* release: whoever sees the length sees the words */
+  __atomic_store_n(&block->committed, (uint32_t)(lane->next - words), __ATOMIC_RELEASE);
+}
+
+#define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+/* Stores zeros to 64-bit words, each a relaxed store. The string instruction
+   stores quadwords, in any order among themselves, before what follows it. */
+static void store_zeros(uint64_t *words, size_t count) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
+  __asm__ __volatile__("rep stosq" : "+D"(words), "+c"(count) : "a"(0ull) : "memory");
+#else
+  for (size_t i = 0; i < count; i++) STORE(words[i], 0);
+#endif
+}
+
+/* W1 and W2, and the zeros of W3 */
+static void clear_place(struct format_block *block) {
+  evr_testpoint(W1);
+  __atomic_store_n(&block->sequence, 0, __ATOMIC_RELEASE); /* W1 */
+  evr_testpoint(W2);
+  evr_fence_release();                                     /* W2 */
+  evr_testpoint(W3);
+  store_zeros((uint64_t *)block + 1, FORMAT_BLOCK_WORDS - 1);
+}
+
+/* W3, into words that are zero. Returns where the events begin. */
+static uint64_t *fill_block(const struct evr_lanes *l, enum eventring_ring r,
+                            struct format_block *block) {
+  const struct evr_writer *w = &l->writer[r];
+  uint64_t *words = (uint64_t *)block + FORMAT_BLOCK_HEADER_WORDS;
+  STORE(block->kind, FORMAT_BLOCK_EVENTS);
+  STORE(block->domain, l->slot);
+  STORE(block->ring, (uint16_t)r);
+  STORE(block->incarnation, l->incarnation);
+  STORE(block->open, (uint16_t)w->open.count);
+  STORE(block->open_hidden, w->open.hidden);
+  STORE(block->base_ticks, w->block_ticks);
+  STORE(block->events_before, w->source->events);
+  for (uint32_t i = 0; i < w->open.count; i++) {
+    STORE(words[0], w->open.span[i].tail);
+    STORE(words[1], w->open.span[i].ticks);
+    words += FORMAT_OPEN_WORDS;
+  }
+  return words;
+}
+
+/* W4 and W5 */
+static void publish_block(struct evr_block_source *source, struct format_block *block) {
+  uint64_t sequence = ++source->sequence;
+  evr_testpoint(W4);
+  __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);                  /* W4 */
+  evr_testpoint(W5);
+  if (source->head) __atomic_store_n(source->head, sequence, __ATOMIC_RELEASE);   /* W5 */
+}
+
+/* On failure the block before is still the present one. */
+static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks,
+                      struct eventring_error *error) {
+  struct eventring_lane *lane = lane_of(l, r);
+  struct evr_writer *w = &l->writer[r];
+  struct evr_place place;
+  int status = w->source->next_place(w->source, &place, error);
+  if (status != EVENTRING_OK) return status;
+  finish_block(l, r);
+  w->base_ticks = w->block_ticks = ticks;
+  if (place.used) clear_place(place.block);
+  w->first = fill_block(l, r, place.block);
+  publish_block(w->source, place.block);
+  lane->next = w->first;
+  lane->extra = 0;
+  w->end = (uint64_t *)place.block + FORMAT_BLOCK_WORDS;
+  w->careful = CAREFUL_EVENTS;
+  return EVR_NEW_BLOCK;
+}
+
+/* ---- Writing ------------------------------------------------------------------------- */
+
+/* W6 */
+static void put(struct eventring_lane *lane, uint64_t word, const uint64_t *payload,
+                size_t words) {
+  uint64_t *next = lane->next;
+  for (size_t i = 0; i < words; i++) STORE(next[1 + i], payload[i]);
+  evr_testpoint(W6);
+  __atomic_store_n(next, word, __ATOMIC_RELEASE);
+  lane->next = next + 1 + words;
+  lane->extra += words;
+}
+
+static bool ambiguous(const struct evr_writer *w, uint64_t ticks) {
+  return ticks - (w->base_ticks - FORMAT_TIME_SPAN) > 2 * FORMAT_TIME_SPAN;
+}
+
+/* Makes room for an event of `words` words at `ticks`: a new block, or a new
+   base within the block. */
+static int make_room(struct evr_lanes *l, enum eventring_ring r, size_t words,
+                     uint64_t ticks, struct eventring_error *error) {
+  struct eventring_lane *lane = lane_of(l, r);
+  struct evr_writer *w = &l->writer[r];
+  bool rebase = w->end && ambiguous(w, ticks);
+  size_t needed = words + (rebase ? 2 : 0);
+  if (!w->end || (size_t)(w->end - lane->next) < needed) {
+    return next_block(l, r, ticks, error);
+  } else if (rebase) {
+    put(lane, EVENTRING_TAIL(FORMAT_WORD_META, FORMAT_META_REBASE, 1), &ticks, 1);
+    lane->extra++; /* not an event at all */
+    w->base_ticks = ticks;
+  }
+  return EVENTRING_OK;
+}
+
+int evr_lane_write(struct evr_lanes *l, enum eventring_ring r, uint64_t tail,
+                   uint64_t ticks, const uint64_t *payload, size_t words,
+                   struct eventring_error *error) {
+  struct eventring_lane *lane = lane_of(l, r);
+  struct evr_writer *w = &l->writer[r];
+  if (l->clock == FORMAT_CLOCK_MONOTONIC) ticks = evr_clock_ticks(l->clock);
+  if (is_stale(lane, w)) find_position(lane, w);
+  if (w->careful) w->careful--;
+  int status = make_room(l, r, 1 + words, ticks, error);
+  if (status < 0) return status;
+  /* a span that begins does not last as long as the change of blocks before it */
+  if (status == EVR_NEW_BLOCK && (tail & 7) == EVENTRING_BEGIN)
+    ticks = evr_clock_ticks(l->clock);
+  put(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
+  lane->expires = expiry(l, w);
+  return status;
+}
+
+uint64_t evr_lane_emitted(const struct evr_lanes *l, enum eventring_ring r) {
+  const struct evr_writer *w = &l->writer[r];
+  return w->source ? w->source->events + events_in_block(&l->hot.lane[r], w) : 0;
+}
+
+/* ---- Opening and closing ---------------------------------------------------------------- */
+
+int evr_lane_open(struct evr_lanes *l, enum eventring_ring r,
+                  struct evr_block_source *source, struct eventring_error *error) {
+  struct evr_writer *w = &l->writer[r];
+  *w = (struct evr_writer){.source = source};
+  w->switches_seen = __atomic_load_n(&l->control->switches, __ATOMIC_ACQUIRE);
+  bool outermost = evr_lane_begin_writing(l, r);
+  int status = next_block(l, r, evr_clock_ticks(l->clock), error);
+  if (status < 0) w->source = NULL;
+  else lane_of(l, r)->expires = expiry(l, w);
+  evr_lane_end_writing(l, r, outermost);
+  return status < 0 ? status : EVENTRING_OK;
+}
+
+void evr_lane_close(struct evr_lanes *l, enum eventring_ring r) {
+  struct eventring_lane *lane = lane_of(l, r);
+  struct evr_writer *w = &l->writer[r];
+  if (!w->source) return;
+  __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
+  finish_block(l, r);
+  lane->next = NULL;
+  lane->extra = 0;
+  lane->expires = 0;
+  w->source = NULL;
+  w->end = w->first = NULL;
+}

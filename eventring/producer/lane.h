@@ -1,0 +1,110 @@
+/* lane.h: the lanes of a domain: writing events into blocks.
+ *
+ * A lane is written by the thread that owns the domain only, with two exceptions that any
+ * thread holding the mutex may store: `gate` (which classes pass) and `limit` = NULL, which
+ * sends the next probe into the slow path. The owner that sets a new limit checks
+ * `attention` afterwards, so that the request can't be lost (evr_lane_publish_limit).
+ *
+ * All positions and counts are kept here, in private memory: nothing that the writer reads
+ * from a block or from the file decides where it writes. The one thing of the file that it
+ * reads is the log of the control page.
+ */
+#ifndef EVENTRING_LANE_H
+#define EVENTRING_LANE_H
+
+#include "eventring/probe.h"
+#include "format/format.h"
+#include "producer/block_source.h"
+#include "producer/openspans.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What the owner keeps of a lane beyond what its probes see. */
+struct evr_writer {
+  struct evr_block_source *source;
+  uint64_t *end;          /* of the present block: what limit is when no one
+                             wants attention; NULL: no block yet */
+  uint64_t *first;        /* its first event word */
+  uint64_t base_ticks;    /* that times in the block refer to from here on */
+  uint64_t block_ticks;   /* the same as the block's header has it */
+  uint32_t switches_seen; /* entries of the control log that `open` knows */
+  uint32_t careful;       /* events that are still to take the slow path (lane.c, Signals) */
+  uint64_t dropped;       /* events of handlers of signals that had no place (lane.c) */
+  uint64_t dropped_seen;  /* of these, those that are counted in the source */
+  struct evr_open_spans open; /* at the start of the present block */
+};
+
+struct evr_lanes {
+  struct eventring_domain hot; /* first: this is what the host has */
+  struct evr_writer writer[EVENTRING_RINGS];
+  /* set by who opens the lanes, for as long as they are open: */
+  const struct format_control *control; /* switches of classes */
+  const uint64_t *recalibrate_at; /* ticks; atomic: events from then on take the slow path */
+  enum format_clock clock;
+  uint16_t slot;        /* slot and incarnation of the domain, for block headers */
+  uint32_t incarnation;
+  uint32_t attention;   /* atomic: the recording has ended, let go */
+  bool writing;         /* the slow path is at work (lane.c, Signals) */
+};
+
+/* Takes the first block of a lane from the source. On failure the lane stays closed.
+   Owner. */
+int evr_lane_open(struct evr_lanes *lanes, enum eventring_ring ring,
+                  struct evr_block_source *source, struct eventring_error *error);
+/* Finishes the present block, if the lane is open; nothing is written afterwards.
+   Owner. */
+void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
+/* Writes an event into an open lane: EVENTRING_OK, EVR_NEW_BLOCK when that began a block,
+   or why the source has no further block. The event is lost then. Between
+   evr_lane_begin_writing and evr_lane_end_writing. Owner. */
+enum { EVR_NEW_BLOCK = 1 };
+int evr_lane_write(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t tail,
+                   uint64_t ticks, const uint64_t *payload, size_t words,
+                   struct eventring_error *error);
+/* Events written through the lane's source so far. Owner. */
+uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring ring);
+
+
+/* Lets probes write up to the end of the block, unless someone asks for
+   attention. The store of limit comes before the load of attention: the compiler
+   is told here; the processor is, where it matters, by request_attention_locked
+   (domains.c), which has a barrier run on all threads between storing attention
+   and storing NULL into limit. So either we see the request, or its NULL is the
+   later store. (A fence here would be paid at every transition.) */
+static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
+                                          enum eventring_ring ring) {
+  struct eventring_lane *lane = &lanes->hot.lane[ring];
+  if (lanes->writer[ring].careful) return; /* it is NULL */
+  __atomic_store_n(&lane->limit, lanes->writer[ring].end, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&lanes->attention, __ATOMIC_RELAXED))
+    __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
+}
+
+/* Between these two, probes of handlers of signals write nothing into the lanes. The first
+   returns whether it is the outermost, for the second. Owner. */
+static inline bool evr_lane_begin_writing(struct evr_lanes *lanes,
+                                          enum eventring_ring ring) {
+  if (lanes->writing) return false;
+  lanes->writing = true;
+  __atomic_store_n(&lanes->hot.lane[ring].limit, NULL, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return true;
+}
+
+static inline void evr_lane_end_writing(struct evr_lanes *lanes, enum eventring_ring ring,
+                                        bool outermost) {
+  if (!outermost) return;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  lanes->writing = false;
+  evr_lane_publish_limit(lanes, ring);
+}
+
+/* Counts an event that a handler of a signal could not write. */
+static inline void evr_lane_drop(struct evr_lanes *lanes, enum eventring_ring ring) {
+  lanes->writer[ring].dropped++;
+}
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_LANE_H */

@@ -1,0 +1,15 @@
+/* producer.c: what the producing side keeps for the whole process. */
+#include "producer/producer.h"
+
+struct evr_producer evr_producer;
+
+struct evr_listener evr_producer_listener(void) {
+  evr_lock();
+  struct evr_listener listener = evr_producer.listener;
+  evr_unlock();
+  return listener;
+}
+
+void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error) {
+  if (listener.warn) listener.warn(listener.context, error);
+}

@@ -1,0 +1,58 @@
+/* register.c: the host's definitions, into the catalogue and into the recording. */
+#include <string.h>
+
+#include "format/error.h"
+#include "producer/catalogue.h"
+#include "producer/producer.h"
+
+/* All or none: what the recording that goes on has no room for is not defined. */
+static int define_and_publish_locked(const struct eventring_def *defs, size_t count,
+                                     struct eventring_error *error) {
+  int first = evr_catalogue_define_locked(defs, count, error);
+  if (first < 0 || !evr_producer.recording) return first;
+  int status = evr_catalogue_publish_locked(evr_producer.recording, error);
+  if (status == EVENTRING_OK) return first;
+  evr_catalogue_retract_locked(count);
+  return status;
+}
+
+int eventring_register_table(const struct eventring_def *defs, size_t count,
+                             unsigned *first, struct eventring_error *error) {
+  if (!defs && count)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definitions");
+  evr_lock();
+  int result = define_and_publish_locked(defs, count, error);
+  evr_unlock();
+  if (result < 0) return result;
+  if (first) *first = (unsigned)result;
+  return EVENTRING_OK;
+}
+
+int eventring_register(const struct eventring_def *def,
+                       struct eventring_error *error) {
+  if (!def || !def->name)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definition or no name");
+  evr_lock();
+  int result = evr_catalogue_find_locked(def, error);
+  if (result == EVENTRING_E_NOT_FOUND) result = define_and_publish_locked(def, 1, error);
+  evr_unlock();
+  return result;
+}
+
+int eventring_register_user(enum eventring_def_kind kind, const char *name,
+                            size_t size, enum eventring_payload payload,
+                            struct eventring_error *error) {
+  char copy[EVENTRING_MAX_NAME + 1];
+  if (!name || size < 1 || size > EVENTRING_MAX_NAME)
+    return evr_fail(error, EVENTRING_E_NAME, 0,
+                    "an event name must have 1 to %d bytes", EVENTRING_MAX_NAME);
+  if (memchr(name, 0, size))
+    return evr_fail(error, EVENTRING_E_NAME, 0,
+                    "an event name holds a control character");
+  memcpy(copy, name, size);
+  copy[size] = 0;
+  struct eventring_def def = {
+      .name = copy, .kind = (uint8_t)kind, .payload = (uint8_t)payload,
+      .event_class = EVENTRING_CLASS_USER, .ring = EVENTRING_USER};
+  return eventring_register(&def, error);
+}

@@ -1,0 +1,37 @@
+/* space.h: disk space and mapped pages for a recording.
+ *
+ * No page is touched through a mapping before its disk space is reserved, so that a full
+ * disk is an error here and not SIGBUS later. A file-size limit is looked at first, so that
+ * it is not SIGXFSZ. Pages are made present and writable before probes get them.
+ *
+ * Functions that return an int return 0 or an errno.
+ */
+#ifndef EVENTRING_SPACE_H
+#define EVENTRING_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/vfs.h>
+
+#pragma GCC visibility push(hidden)
+
+/* May a file of this process be so long? */
+int evr_space_check_file_size(uint64_t end);
+/* Has the disk room for so many bytes more? */
+int evr_space_check_free(const struct statfs *fs, uint64_t bytes);
+/* Reserves disk space in the file; in_memory: it lies on tmpfs. */
+int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes);
+/* Makes pages present and writable, whose disk space is reserved. */
+void evr_space_touch_ahead(uint8_t *map, size_t bytes);
+/* Under a limit on address space at most a quarter of what is left goes into the
+   recording: it must not take from the program what that needs to run. */
+bool evr_space_leaves_room(uint64_t bytes);
+/* Maps a part of the file; NULL, with errno. Guarded: were the file cut short, anonymous
+   memory takes the place of all mappings that are given the same `together` (guard.c). */
+uint8_t *evr_space_map(int fd, uint64_t offset, uint64_t bytes, const void *together);
+void evr_space_unmap(uint8_t *map, uint64_t bytes);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_SPACE_H */
