@@ -9,6 +9,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_lifecycle_test \
 	testsuite/unit/eventring_openspans_test \
 	testsuite/unit/eventring_openspans_plain_test \
+	testsuite/unit/eventring_chunks_test \
 	testsuite/unit/eventring_walk_test \
 	testsuite/unit/eventring_window_test \
 	testsuite/unit/eventring_signals_test
@@ -34,6 +35,12 @@ testsuite_unit_eventring_openspans_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_openspans_plain_test_SOURCES = $(testsuite_unit_eventring_openspans_test_SOURCES)
 testsuite_unit_eventring_openspans_plain_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_plain_test_LDADD = $(CMOCKA_LIBS)
+# The writer of blocks and what it needs: no ring, no file, no domain.
+testsuite_unit_eventring_chunks_test_SOURCES = testsuite/unit/eventring_chunks_test.c testsuite/unit/draw.h \
+	eventring/producer/lane.c eventring/producer/openspans.c eventring/producer/classes.c \
+	eventring/format/control.c eventring/format/error.c
+testsuite_unit_eventring_chunks_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_chunks_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_walk_test_SOURCES = testsuite/unit/eventring_walk_test.c testsuite/unit/draw.h
 testsuite_unit_eventring_walk_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_walk_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)

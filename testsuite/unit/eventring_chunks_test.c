@@ -1,0 +1,367 @@
+/* The writer (lane.c) with a source that is no ring: chunks, fresh runs of blocks that are
+ * never used again, as a stream will have them. It is linked without rings, files, domains
+ * and clock, so it needs nothing of them. What it wrote is checked by a walk of its own
+ * against a list of what was emitted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "draw.h"
+#include "format/clock.h"
+#include "producer/lane.h"
+
+enum {
+  EVENTS = 1000000, /* emitted into each ring */
+  SLOT = 5,
+  INCARNATION = 3,
+  MAX_WORDS = 40,     /* of payload */
+  MAX_CHUNK = 16,     /* blocks */
+  MAX_BLOCKS = 20000,
+  MARGIN = 512        /* words before and behind a chunk, that stay zero */
+};
+
+/* ---- The clock -------------------------------------------------------------------- */
+
+static uint64_t now = 1000000;
+static unsigned jumps; /* of it, that times of 41 bits cannot tell */
+
+uint64_t evr_clock_ticks(enum format_clock clock) {
+  (void)clock;
+  return now;
+}
+
+/* Mostly a little later; at times so much that the time bits of a word repeat. */
+static void let_time_pass(void) {
+  now += 1 + draw(200);
+  if (draw(2000) > 0) return;
+  now += FORMAT_TIME_SPAN + draw(3) * (FORMAT_TIME_SPAN / 2);
+  jumps++;
+}
+
+/* ---- Chunks ------------------------------------------------------------------------ */
+
+struct chunks {
+  struct evr_block_source source; /* first */
+  uint64_t *chunk;   /* the present one */
+  unsigned left;     /* blocks of it that are not given yet */
+  bool fails;        /* there is no memory at present */
+  uint64_t *block[MAX_BLOCKS];
+  uint64_t *margin[2 * MAX_BLOCKS];
+  unsigned margins;
+  uint64_t head;
+};
+
+static int next_of_chunk(struct evr_block_source *source, struct evr_place *place,
+                         struct eventring_error *error) {
+  struct chunks *c = (struct chunks *)source;
+  if (c->fails) {
+    error->code = EVENTRING_E_SPACE;
+    return EVENTRING_E_SPACE;
+  }
+  if (!c->left) {
+    c->left = 1 + draw(MAX_CHUNK);
+    size_t words = (size_t)c->left * FORMAT_BLOCK_WORDS;
+    uint64_t *memory = calloc(words + 2 * MARGIN, sizeof *memory);
+    assert_non_null(memory);
+    c->margin[c->margins++] = memory;
+    c->margin[c->margins++] = memory + MARGIN + words;
+    c->chunk = memory + MARGIN;
+  }
+  assert_true(source->sequence < MAX_BLOCKS);
+  c->block[source->sequence] = c->chunk;
+  *place = (struct evr_place){.block = (struct format_block *)c->chunk};
+  c->chunk += FORMAT_BLOCK_WORDS;
+  c->left--;
+  return EVENTRING_OK;
+}
+
+static void free_chunks(struct chunks *c) {
+  for (unsigned i = 0; i < c->margins; i++) {
+    for (unsigned at = 0; at < MARGIN; at++) assert_int_equal(c->margin[i][at], 0);
+    if (i % 2) free(c->margin[i - 1]);
+  }
+  free(c);
+}
+
+/* ---- Emitting ------------------------------------------------------------------------ */
+
+struct emitted {
+  uint64_t tail, ticks;
+};
+
+/* Word i of the payload of an event; some are zero. */
+static uint64_t payload_word(const struct emitted *e, unsigned i) {
+  return i % 3 == 1 ? 0 : (e->ticks + i) * 0x9e3779b97f4a7c15u;
+}
+
+struct stream {
+  enum eventring_ring ring;
+  struct chunks *chunks;
+  struct emitted *event;
+  size_t count, refused;
+  unsigned rebases; /* seen by the walk */
+};
+
+static struct evr_lanes lanes;
+
+/* A probe, with the clock of this test; true when the event was written. */
+static bool probe(enum eventring_ring ring, uint64_t tail, const uint64_t *payload,
+                  size_t words) {
+  struct eventring_lane *lane = &lanes.hot.lane[ring];
+  if ((uintptr_t)(lane->next + 1 + words) > (uintptr_t)lane->limit ||
+      now > lane->expires) {
+    struct eventring_error error;
+    bool outermost = evr_lane_begin_writing(&lanes, ring);
+    int status = evr_lane_write(&lanes, ring, tail, now, payload, words, &error);
+    evr_lane_end_writing(&lanes, ring, outermost);
+    assert_true(status >= 0 || status == EVENTRING_E_SPACE);
+    return status >= 0;
+  }
+  for (size_t i = 0; i < words; i++) lane->next[1 + i] = payload[i];
+  *lane->next = now << EVENTRING_WORD_TIME_SHIFT | tail;
+  lane->next += 1 + words;
+  lane->extra += words;
+  return true;
+}
+
+static void emit(struct stream *s, unsigned kind, unsigned id, unsigned words) {
+  struct emitted *e = &s->event[s->count];
+  let_time_pass();
+  *e = (struct emitted){.tail = EVENTRING_TAIL(kind, id, words), .ticks = now};
+  uint64_t payload[MAX_WORDS];
+  for (unsigned i = 0; i < words; i++) payload[i] = payload_word(e, i);
+  if (probe(s->ring, e->tail, payload, words)) s->count++;
+  else s->refused++;
+}
+
+static unsigned some_words(void) { return draw(3) ? 0 : draw(MAX_WORDS + 1); }
+
+/* Leaf spans for the most part, spans that nest (deeper than a header can say), spans that
+   cross, ends without a begin, counters. */
+static void emit_something(struct stream *s) {
+  static unsigned depth;
+  if (draw(5000) == 0) depth = draw(2) ? 90 : 3; /* about as deep as this */
+  unsigned id = draw(40);
+  switch (draw(8)) {
+  case 0:
+    emit(s, EVENTRING_COUNTER, id, some_words());
+    break;
+  case 1:
+    emit(s, draw(100) < depth ? EVENTRING_BEGIN : EVENTRING_END, id, 0);
+    break;
+  case 2:
+    emit(s, EVENTRING_BEGIN, id, some_words());
+    emit(s, EVENTRING_END, draw(4) ? id : draw(40), 0);
+    break;
+  default:
+    for (unsigned i = draw(100); i > 0 && s->count + 2 < EVENTS; i--) {
+      emit(s, EVENTRING_BEGIN, id, 0);
+      emit(s, EVENTRING_END, id, 0);
+    }
+  }
+}
+
+/* ---- The walk -------------------------------------------------------------------------- */
+
+/* The open spans as FORMAT.md says a header lists them. */
+struct open {
+  unsigned count, hidden;
+  uint64_t tail[FORMAT_MAX_OPEN], ticks[FORMAT_MAX_OPEN];
+};
+
+static unsigned id_of(uint64_t tail) { return (unsigned)(tail >> 10) & 0x1fff; }
+
+static void apply(struct open *open, const struct emitted *e) {
+  unsigned kind = e->tail & 7, at;
+  if (kind == EVENTRING_BEGIN && (open->hidden || open->count == FORMAT_MAX_OPEN)) {
+    open->hidden++;
+  } else if (kind == EVENTRING_BEGIN) {
+    open->tail[open->count] = EVENTRING_TAIL(EVENTRING_BEGIN, id_of(e->tail), 0);
+    open->ticks[open->count++] = e->ticks;
+  } else if (kind == EVENTRING_END && open->hidden) {
+    open->hidden--;
+  } else if (kind == EVENTRING_END) {
+    for (at = open->count; at > 0 && id_of(open->tail[at - 1]) != id_of(e->tail); at--)
+      continue;
+    if (at == 0) return;
+    for (; at < open->count; at++) {
+      open->tail[at - 1] = open->tail[at];
+      open->ticks[at - 1] = open->ticks[at];
+    }
+    open->count--;
+  }
+}
+
+/* Returns the word at which the events begin. */
+static unsigned check_header(const uint64_t *words, const struct stream *s,
+                             uint64_t sequence, size_t events, const struct open *open) {
+  const struct format_block *h = (const struct format_block *)words;
+  assert_int_equal(h->sequence, sequence);
+  assert_int_equal(h->kind, FORMAT_BLOCK_EVENTS);
+  assert_int_equal(h->domain, SLOT);
+  assert_int_equal(h->ring, s->ring);
+  assert_int_equal(h->incarnation, INCARNATION);
+  assert_int_equal(h->events_before, events);
+  assert_int_equal(h->open, open->count);
+  assert_int_equal(h->open_hidden, open->hidden);
+  if (events) assert_int_equal(h->base_ticks, s->event[events].ticks);
+  const uint64_t *entry = words + FORMAT_BLOCK_HEADER_WORDS;
+  for (unsigned i = 0; i < open->count; i++, entry += 2) {
+    assert_int_equal(entry[0], open->tail[i]);
+    assert_int_equal(entry[1], open->ticks[i]);
+  }
+  return (unsigned)(entry - words);
+}
+
+/* The time nearest to the base that has these low bits. */
+static uint64_t full_time(uint64_t word, uint64_t base) {
+  const uint64_t round = (uint64_t)1 << 41;
+  uint64_t time = (base & ~(round - 1)) | word >> 23;
+  if (time > base && time - base > round / 2) time -= round;
+  else if (time < base && base - time > round / 2) time += round;
+  return time;
+}
+
+static void check_event(const uint64_t *words, uint64_t base, const struct emitted *e) {
+  unsigned length = *words >> 3 & 127;
+  assert_int_equal(*words & 0x7fffff, e->tail);
+  assert_int_equal(full_time(*words, base), e->ticks);
+  for (unsigned i = 0; i < length; i++) assert_int_equal(words[1 + i], payload_word(e, i));
+}
+
+/* Returns the events walked over so far. */
+static size_t check_block(const uint64_t *words, struct stream *s, uint64_t sequence,
+                          size_t events, struct open *open) {
+  const struct format_block *h = (const struct format_block *)words;
+  unsigned at = check_header(words, s, sequence, events, open);
+  uint64_t base = h->base_ticks;
+  while (at < h->committed) {
+    unsigned length = words[at] >> 3 & 127;
+    if ((words[at] & 7) == FORMAT_WORD_META) {
+      assert_int_equal(words[at] & 0x7fffff, EVENTRING_TAIL(FORMAT_WORD_META, 0, 1));
+      base = words[at + 1];
+      s->rebases++;
+    } else {
+      check_event(words + at, base, &s->event[events]);
+      apply(open, &s->event[events++]);
+    }
+    at += 1 + length;
+  }
+  assert_int_equal(at, h->committed);
+  for (; at < FORMAT_BLOCK_WORDS; at++) assert_int_equal(words[at], 0);
+  return events;
+}
+
+static void check_stream(struct stream *s) {
+  struct open *open = calloc(1, sizeof *open);
+  uint64_t blocks = s->chunks->source.sequence;
+  size_t events = 0;
+  for (uint64_t i = 0; i < blocks; i++)
+    events = check_block(s->chunks->block[i], s, i + 1, events, open);
+  assert_int_equal(events, s->count);
+  assert_int_equal(s->chunks->source.events, s->count);
+  assert_int_equal(s->chunks->head, s->ring == EVENTRING_USER ? blocks : 0);
+  assert_true(blocks > 1000);
+  assert_true(s->rebases > 10 && s->rebases <= jumps);
+  assert_true(s->refused > 10);
+  free(open);
+}
+
+/* ---- The tests --------------------------------------------------------------------------- */
+
+static void open_stream(struct stream *s, enum eventring_ring ring) {
+  *s = (struct stream){.ring = ring, .chunks = calloc(1, sizeof *s->chunks),
+                       .event = calloc(EVENTS, sizeof *s->event)};
+  assert_true(s->chunks && s->event);
+  s->chunks->source.next_place = next_of_chunk;
+  if (ring == EVENTRING_USER) s->chunks->source.head = &s->chunks->head;
+  struct eventring_error error;
+  assert_int_equal(evr_lane_open(&lanes, ring, &s->chunks->source, &error), EVENTRING_OK);
+}
+
+/* Lanes are closed and opened again in between, as by a next domain of the slot. */
+static void reopen(struct stream *s) {
+  struct eventring_error error;
+  evr_lane_close(&lanes, s->ring);
+  assert_int_equal(evr_lane_emitted(&lanes, s->ring), 0);
+  assert_int_equal(evr_lane_open(&lanes, s->ring, &s->chunks->source, &error),
+                   EVENTRING_OK);
+}
+
+static void blocks_of_chunks(void **state) {
+  (void)state;
+  static const struct format_control control; /* no class is ever switched */
+  static const uint64_t never = UINT64_MAX;
+  static struct stream stream[EVENTRING_RINGS];
+  lanes = (struct evr_lanes){.control = &control, .recalibrate_at = &never,
+                             .clock = FORMAT_CLOCK_TSC, .slot = SLOT,
+                             .incarnation = INCARNATION};
+  for (int r = 0; r < EVENTRING_RINGS; r++) open_stream(&stream[r], r);
+  while (stream[0].count + 4 < EVENTS && stream[1].count + 4 < EVENTS) {
+    struct stream *s = &stream[draw(EVENTRING_RINGS)];
+    if (draw(500) == 0) s->chunks->fails = draw(8) == 0;
+    emit_something(s);
+    assert_int_equal(evr_lane_emitted(&lanes, s->ring), s->count);
+  }
+  for (int r = 0; r < EVENTRING_RINGS; r++) {
+    evr_lane_close(&lanes, r);
+    check_stream(&stream[r]);
+    free_chunks(stream[r].chunks);
+    free(stream[r].event);
+  }
+}
+
+/* What the source counts goes on; the stack of open spans begins anew. */
+static void lanes_one_after_the_other(void **state) {
+  (void)state;
+  static struct stream stream;
+  open_stream(&stream, EVENTRING_USER);
+  struct chunks *c = stream.chunks;
+  for (unsigned i = 1; i <= 100; i++) {
+    emit(&stream, EVENTRING_BEGIN, 7, 0);
+    assert_int_equal(evr_lane_emitted(&lanes, EVENTRING_USER), i);
+    assert_int_equal(c->source.sequence, i);
+    reopen(&stream);
+    const struct format_block *h = (const struct format_block *)c->block[i];
+    assert_int_equal(h->events_before, i);
+    assert_int_equal(h->open, 0);
+  }
+  evr_lane_close(&lanes, EVENTRING_USER);
+  evr_lane_close(&lanes, EVENTRING_USER); /* once more does nothing */
+  assert_int_equal(c->source.events, 100);
+  free_chunks(c);
+  free(stream.event);
+}
+
+/* A lane that gets no first block stays closed; it can be opened later. */
+static void no_first_block(void **state) {
+  (void)state;
+  static struct chunks none = {.source.next_place = next_of_chunk, .fails = true};
+  struct eventring_error error;
+  assert_int_equal(evr_lane_open(&lanes, EVENTRING_USER, &none.source, &error),
+                   EVENTRING_E_SPACE);
+  assert_null(lanes.hot.lane[EVENTRING_USER].limit);
+  assert_int_equal(none.source.sequence, 0);
+  evr_lane_close(&lanes, EVENTRING_USER);
+  static struct stream stream;
+  open_stream(&stream, EVENTRING_USER);
+  emit(&stream, EVENTRING_EVENT, 7, 0);
+  evr_lane_close(&lanes, EVENTRING_USER);
+  assert_int_equal(stream.chunks->source.events, 1);
+  free_chunks(stream.chunks);
+  free(stream.event);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(blocks_of_chunks),
+      cmocka_unit_test(lanes_one_after_the_other),
+      cmocka_unit_test(no_first_block),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
