@@ -13,6 +13,7 @@ eventring_sources = \
 	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h eventring/producer/ring.c \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c eventring/producer/producer.h eventring/producer/producer.c \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
+	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
 	eventring/producer/config.c eventring/producer/state.c \
 	eventring/reader/reader.h eventring/reader/window.c eventring/reader/source.c eventring/reader/metadata.c \
 	eventring/reader/ring_reader.c eventring/reader/span_stack.c eventring/reader/delivery.c \

@@ -381,8 +381,17 @@ int eventring_register_user(enum eventring_def_kind kind, const char *name,
 eventring_domain *eventring_domain_start(const char *name,
                                          struct eventring_error *error);
 /* Ends a domain: its spans still open stay open in the recording; the slot is
-   free for a next domain. Owner. The pointer is invalid afterwards. */
+   free for a next domain. Owner. The pointer is invalid afterwards.
+     A domain that is not stopped ends when its thread exits, after the thread's
+   destructors (of pthread_key_create) have run; destructors may still use and stop it.
+   Afterwards the pointer is invalid. A thread that ends without destructors (by the
+   system call itself) leaves its slot in use until no other is free. */
 void eventring_domain_stop(eventring_domain *domain);
+/* The domain does not end when the thread that started it exits. For hosts that go on
+   with a domain in another thread: one thread at a time may then be its owner, and stops
+   it. For the recorder's start and stop it stays a domain of the thread that started it.
+   Owner. */
+void eventring_domain_unbind(eventring_domain *domain);
 /* Slot of a domain in the file, 0..127; -1 when it is not being recorded.
    Owner. */
 int eventring_domain_slot(const eventring_domain *domain);

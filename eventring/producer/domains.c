@@ -11,6 +11,7 @@
 #include "format/error.h"
 #include "producer/producer.h"
 #include "producer/ring.h"
+#include "producer/thread_exit.h"
 
 static const uint64_t closed_gate = 0;
 
@@ -19,7 +20,8 @@ static const uint64_t closed_gate = 0;
 static struct evr_domain inert_domain = {
     .lanes.hot.lane = {{.gate = &closed_gate}, {.gate = &closed_gate}}};
 
-static __thread struct evr_domain *self; /* last domain started by this thread */
+/* Last domain started by this thread. Another may have stopped it: see own_domain. */
+static __thread struct evr_domain *self;
 
 /* ---- Gates and attention ---------------------------------------------------------- */
 
@@ -70,9 +72,59 @@ static void write_entry(struct evr_domain *d, bool alive) {
   __atomic_store_n(&e->version, version + 1, __ATOMIC_RELEASE);
 }
 
+/* Owner, or who knows that the owner's thread is gone. */
+static void detach_locked(struct evr_domain *d) {
+  struct evr_recording *r = d->recording;
+  set_gate(d, &closed_gate);
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++)
+    evr_lane_close(&d->lanes, (enum eventring_ring)ring);
+  write_entry(d, false);
+  r->slot[d->slot].owner = NULL;
+  d->recording = NULL;
+  d->slot = -1;
+  evr_recording_release_locked(r);
+}
+
+static void unlink_locked(struct evr_domain **list, const struct evr_domain *d) {
+  while (*list && *list != d) list = &(*list)->next;
+  if (*list) *list = d->next;
+}
+
+/* Nothing is recorded of it any more, ever. Owner, or who knows that its thread is gone. */
+static void end_domain_locked(struct evr_domain *d) {
+  if (d->recording) detach_locked(d);
+  unlink_locked(&evr_producer.domains, d);
+  set_gate(d, &closed_gate);
+  d->failed = d->ended = true;
+  d->next = evr_producer.ended_domains;
+  evr_producer.ended_domains = d;
+}
+
+/* Threads may have vanished without a word. */
+static void end_domains_of_the_gone_locked(void) {
+  for (struct evr_domain *d = evr_producer.domains, *next; d; d = next) {
+    next = d->next;
+    if (!d->unbound && evr_thread_is_gone(d->tid)) end_domain_locked(d);
+  }
+}
+
+/* Those of threads that are gone: nobody can stop them any more. */
+static void free_ended_domains_locked(void) {
+  for (struct evr_domain *d = evr_producer.ended_domains, *next; d; d = next) {
+    next = d->next;
+    if (!evr_thread_is_gone(d->tid)) continue;
+    unlink_locked(&evr_producer.ended_domains, d);
+    free(d);
+  }
+}
+
 static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
                             struct eventring_error *error) {
   int slot = free_slot_locked(r);
+  if (slot < 0) {
+    end_domains_of_the_gone_locked();
+    slot = free_slot_locked(r);
+  }
   if (slot < 0)
     return evr_fail(error, EVENTRING_E_FULL, 0,
                     "domain \"%s\" is not recorded: %d are already", d->name,
@@ -85,19 +137,6 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
   d->recording = r;
   evr_recording_hold_locked(r);
   return EVENTRING_OK;
-}
-
-/* Owner; also for the domains of other threads after they have stopped. */
-static void detach_locked(struct evr_domain *d) {
-  struct evr_recording *r = d->recording;
-  set_gate(d, &closed_gate);
-  for (int ring = 0; ring < EVENTRING_RINGS; ring++)
-    evr_lane_close(&d->lanes, (enum eventring_ring)ring);
-  write_entry(d, false);
-  r->slot[d->slot].owner = NULL;
-  d->recording = NULL;
-  d->slot = -1;
-  evr_recording_release_locked(r);
 }
 
 /* Not recorded any more, until the next start. */
@@ -287,6 +326,37 @@ static struct evr_domain *new_domain(const char *name) {
   return d;
 }
 
+bool evr_domain_is_raw_child(const struct evr_recording *r) {
+  return r && r->header.pid != getpid();
+}
+
+static void say_that_it_stops(struct evr_domain *d) {
+  if (!__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
+    emit_builtin(d, EVENTRING_ID_DOMAIN_STOP, d->lanes.incarnation);
+}
+
+static struct evr_domain *first_own_locked(void) {
+  struct evr_domain *d = evr_producer.domains;
+  while (d && (d->unbound || !pthread_equal(d->owner, pthread_self()))) d = d->next;
+  return d;
+}
+
+static void end_own_domains(void) {
+  struct evr_domain *d;
+  do {
+    evr_lock();
+    d = first_own_locked();
+    evr_unlock();
+    if (!d || evr_domain_is_raw_child(d->recording)) break;
+    say_that_it_stops(d);
+    evr_lock();
+    end_domain_locked(d);
+    evr_domains_drop_ended_locked();
+    evr_unlock();
+  } while (true);
+  self = NULL;
+}
+
 eventring_domain *eventring_domain_start(const char *name,
                                          struct eventring_error *error) {
   struct evr_domain *d = new_domain(name);
@@ -295,7 +365,9 @@ eventring_domain *eventring_domain_start(const char *name,
     return &inert_domain.lanes.hot;
   }
   if (error) *error = (struct eventring_error){0};
+  evr_thread_at_exit(end_own_domains);
   evr_lock();
+  free_ended_domains_locked();
   d->next = evr_producer.domains;
   evr_producer.domains = d;
   struct evr_recording *r = evr_producer.recording;
@@ -308,24 +380,21 @@ eventring_domain *eventring_domain_start(const char *name,
   return &d->lanes.hot;
 }
 
-bool evr_domain_is_raw_child(const struct evr_recording *r) {
-  return r && r->header.pid != getpid();
-}
-
-static void unlink_domain_locked(struct evr_domain *d) {
-  struct evr_domain **link = &evr_producer.domains;
-  while (*link && *link != d) link = &(*link)->next;
-  if (*link) *link = d->next;
+void eventring_domain_unbind(eventring_domain *domain) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (!d || d == &inert_domain) return;
+  evr_lock();
+  d->unbound = true;
+  evr_unlock();
 }
 
 void eventring_domain_stop(eventring_domain *domain) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d || d == &inert_domain || evr_domain_is_raw_child(d->recording)) return;
-  if (!__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE))
-    emit_builtin(d, EVENTRING_ID_DOMAIN_STOP, d->lanes.incarnation);
+  say_that_it_stops(d);
   evr_lock();
-  if (d->recording) detach_locked(d);
-  unlink_domain_locked(d);
+  if (!d->ended) end_domain_locked(d);
+  unlink_locked(&evr_producer.ended_domains, d);
   evr_domains_drop_ended_locked();
   evr_unlock();
   if (self == d) self = NULL;
@@ -392,6 +461,7 @@ void evr_domains_drop_ended_locked(void) {
 /* Gates are closed before anything else may run, so that no probe of the child reaches
    its parent's rings; the mappings stay while cursors read them. */
 void evr_domains_after_fork(void) {
+  int32_t tid = (int32_t)syscall(SYS_gettid);
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
     for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
       d->lanes.hot.lane[ring] = (struct eventring_lane){.gate = &closed_gate};
@@ -403,14 +473,28 @@ void evr_domains_after_fork(void) {
     d->lanes.attention = 0;
     d->failed = d->lanes.writing = false;
     d->owner = pthread_self();
+    d->tid = tid;
   }
+  for (struct evr_domain *d = evr_producer.ended_domains; d; d = d->next)
+    if (pthread_equal(d->owner, pthread_self())) d->tid = tid;
+}
+
+/* NULL: none. */
+static struct evr_domain *own_domain(void) {
+  evr_lock();
+  struct evr_domain *d = evr_producer.domains;
+  while (d && !(d == self && pthread_equal(d->owner, pthread_self()))) d = d->next;
+  evr_unlock();
+  return d;
 }
 
 void evr_domain_take_up_own(void) {
-  if (self && !self->recording) eventring_domain_check(&self->lanes.hot);
+  struct evr_domain *own = own_domain();
+  if (own && !own->recording) eventring_domain_check(&own->lanes.hot);
 }
 
 void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data) {
-  if (self && !__atomic_load_n(&self->lanes.attention, __ATOMIC_ACQUIRE))
-    emit_builtin(self, id, data);
+  struct evr_domain *own = own_domain();
+  if (own && !__atomic_load_n(&own->lanes.attention, __ATOMIC_ACQUIRE))
+    emit_builtin(own, id, data);
 }

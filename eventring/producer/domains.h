@@ -8,6 +8,12 @@
  *                           the first probe that passes attaches the domain
  *   attached                gate -> control word, limit: end of the block
  *   could not be attached   gate -> a zero word, until the next start
+ *   ended by its thread     gate -> a zero word, for good
+ *
+ * A domain that its host has not stopped ends when its thread exits (thread_exit.h). Its
+ * memory stays until the host stops it after all, in a destructor that comes later, or until
+ * the thread is gone. Threads that vanish without destructors leave their domains attached;
+ * these are ended when there is no other slot.
  */
 #ifndef EVENTRING_DOMAINS_H
 #define EVENTRING_DOMAINS_H
@@ -24,10 +30,12 @@ struct evr_domain {
   struct evr_recording *recording; /* attached to; owner, under the mutex */
   int slot;
   bool failed; /* could not be attached to the present recording; under the mutex */
+  bool unbound; /* does not end with its thread */
+  bool ended;   /* at the exit of its thread; among the ended domains then */
   pthread_t owner;
-  int32_t tid;
+  int32_t tid; /* of the owner */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  struct evr_domain *next; /* list of the producer; under the mutex */
+  struct evr_domain *next; /* list of the producer, or of ended ones; under the mutex */
 };
 
 /* A recording has begun: all domains may attach to it. */

@@ -20,6 +20,7 @@ struct evr_listener { /* of the host, for what it can not be told by a result */
 struct evr_producer { /* guarded by the mutex */
   struct evr_recording *recording; /* that goes on, or NULL */
   struct evr_domain *domains;
+  struct evr_domain *ended_domains; /* of threads that exit; not stopped by the host */
   struct evr_recording *ended[8]; /* kept mapped while another thread's probe may
                                      still hold a pointer to their gate */
   unsigned ended_count;

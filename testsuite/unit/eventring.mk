@@ -12,7 +12,8 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_chunks_test \
 	testsuite/unit/eventring_walk_test \
 	testsuite/unit/eventring_window_test \
-	testsuite/unit/eventring_signals_test
+	testsuite/unit/eventring_signals_test \
+	testsuite/unit/eventring_threads_test
 
 testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
@@ -44,6 +45,9 @@ testsuite_unit_eventring_chunks_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_walk_test_SOURCES = testsuite/unit/eventring_walk_test.c testsuite/unit/draw.h
 testsuite_unit_eventring_walk_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_walk_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_threads_test_SOURCES = testsuite/unit/eventring_threads_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_threads_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_threads_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_window_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
