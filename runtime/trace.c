@@ -153,7 +153,8 @@ void trace_domain_start(Domain *d, const char *name) {
   ensure_catalogue(NULL);
   error.code = EVENTRING_OK;
   d->trace = eventring_domain_start(name, &error);
-  if (error.code != EVENTRING_OK) warn(NULL, &error);
+  /* while something is recorded, the library has said it */
+  if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED) warn(NULL, &error);
   eventring_domain_unbind(d->trace); /* a state may go on in another thread; it ends in lua_close */
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }

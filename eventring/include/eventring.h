@@ -217,9 +217,10 @@ struct eventring_config {
   uint32_t classes;       /* class mask at start; EVENTRING_CLASSES_DEFAULT:
                              the classes that are on by default */
   /* Called (on whichever thread meets it, at most once for each domain) when
-     a domain that starts later cannot be recorded, as when the disk is full,
-     or cannot be recorded any further; and when the file was taken from the
-     recording (eventring_repair_fault).
+     a domain cannot be recorded, as when the disk is full (also when
+     eventring_domain_start returns the same error), or cannot be recorded any
+     further; and when the file was taken from the recording
+     (eventring_repair_fault).
      NULL: nothing is said. It must not call this library. */
   void (*warn)(void *context, const struct eventring_error *error);
   void *warn_context;

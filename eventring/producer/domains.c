@@ -357,15 +357,8 @@ static void end_own_domains(void) {
   self = NULL;
 }
 
-eventring_domain *eventring_domain_start(const char *name,
-                                         struct eventring_error *error) {
-  struct evr_domain *d = new_domain(name);
-  if (!d) {
-    evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a domain");
-    return &inert_domain.lanes.hot;
-  }
-  if (error) *error = (struct eventring_error){0};
-  evr_thread_at_exit(end_own_domains);
+/* True when it is to be recorded at once. */
+static bool add_to_list(struct evr_domain *d) {
   evr_lock();
   free_ended_domains_locked();
   d->next = evr_producer.domains;
@@ -375,9 +368,24 @@ eventring_domain *eventring_domain_start(const char *name,
   bool running = r && (uint32_t)__atomic_load_n(&evr_control(r)->gate,
                                                 __ATOMIC_RELAXED) != 0;
   evr_unlock();
-  self = d;
-  if (running) attach_and_announce(d, error);
-  return &d->lanes.hot;
+  return running;
+}
+
+eventring_domain *eventring_domain_start(const char *name,
+                                         struct eventring_error *error) {
+  struct eventring_error failure = {0};
+  struct evr_domain *d = new_domain(name);
+  if (d) {
+    evr_thread_at_exit(end_own_domains);
+    self = d;
+    if (add_to_list(d)) attach_and_announce(d, &failure);
+  } else {
+    evr_fail(&failure, EVENTRING_E_MEMORY, 0, "no memory for a domain");
+  }
+  if (failure.code != EVENTRING_OK && failure.code != EVENTRING_E_STATE)
+    evr_producer_warn(evr_producer_listener(), &failure);
+  if (error) *error = failure;
+  return d ? &d->lanes.hot : &inert_domain.lanes.hot;
 }
 
 void eventring_domain_unbind(eventring_domain *domain) {

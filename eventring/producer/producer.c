@@ -4,8 +4,9 @@
 struct evr_producer evr_producer;
 
 struct evr_listener evr_producer_listener(void) {
+  struct evr_listener listener = {0};
   evr_lock();
-  struct evr_listener listener = evr_producer.listener;
+  if (evr_producer.recording) listener = evr_producer.listener;
   evr_unlock();
   return listener;
 }

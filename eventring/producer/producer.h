@@ -29,7 +29,7 @@ struct evr_producer { /* guarded by the mutex */
 };
 extern struct evr_producer evr_producer;
 
-/* That of the present configuration. Without the mutex. */
+/* That of the recording that goes on; without one, nobody listens. Without the mutex. */
 struct evr_listener evr_producer_listener(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);

@@ -144,6 +144,7 @@ static int stop(const bool *preserve) {
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
   bool lost = false;
   evr_lock();
+  struct evr_listener listener = evr_producer.listener;
   struct evr_recording *r = evr_producer.recording;
   if (r) {
     lost = evr_recording_is_lost(r);
@@ -151,7 +152,7 @@ static int stop(const bool *preserve) {
     end_locked(r);
   }
   evr_unlock();
-  if (lost) warn_of_loss(evr_producer_listener());
+  if (lost) warn_of_loss(listener);
   return EVENTRING_OK;
 }
 

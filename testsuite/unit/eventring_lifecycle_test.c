@@ -363,6 +363,29 @@ static void count_warning(void *context, const struct eventring_error *error) {
   warnings++;
 }
 
+static void one_warning_for_a_domain_that_fails_at_its_start(void **state) {
+  (void)state;
+  struct rlimit old, limit;
+  struct eventring_config config = test_config(16);
+  struct eventring_error error = {0};
+  config.warn = count_warning;
+  warnings = 0;
+  getrlimit(RLIMIT_FSIZE, &old);
+  limit = old;
+  limit.rlim_cur = 2200000;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  eventring_domain *d = eventring_domain_start("main", &error);
+  assert_int_equal(error.code, EVENTRING_E_LIMIT);
+  assert_int_equal(warnings, 1);
+  eventring_user_counter(d, T_COUNT, 1);
+  eventring_domain_check(d);
+  assert_int_equal(warnings, 1);
+  setrlimit(RLIMIT_FSIZE, &old);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 static void one_warning_for_a_domain_that_fails_later(void **state) {
   (void)state;
   struct rlimit old, limit;
@@ -370,6 +393,7 @@ static void one_warning_for_a_domain_that_fails_later(void **state) {
   eventring_domain *d = start_domain("main");
   config.start = EVENTRING_START_STANDBY;
   config.warn = count_warning;
+  warnings = 0;
   getrlimit(RLIMIT_FSIZE, &old);
   limit = old;
   limit.rlim_cur = 2200000;
@@ -840,6 +864,7 @@ int main(void) {
       cmocka_unit_test(a_stale_file_is_replaced),
       cmocka_unit_test(another_process_holds_the_name),
       cmocka_unit_test(limits_on_size),
+      cmocka_unit_test(one_warning_for_a_domain_that_fails_at_its_start),
       cmocka_unit_test(one_warning_for_a_domain_that_fails_later),
       cmocka_unit_test(one_warning_for_a_ring_that_cannot_grow),
       cmocka_unit_test(the_129th_domain),
