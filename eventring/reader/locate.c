@@ -96,10 +96,15 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
                   (int)pid);
 }
 
-static bool is_recording(int fd) {
+/* Is it a recording that goes on? A process may keep one that has ended mapped for a
+   while, beside the next one. */
+static bool goes_on(int fd) {
   char magic[8];
+  uint32_t state;
   return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
-         memcmp(magic, FORMAT_MAGIC, sizeof magic) == 0;
+         memcmp(magic, FORMAT_MAGIC, sizeof magic) == 0 &&
+         pread(fd, &state, sizeof state, FORMAT_STATUS_OFFSET) == (ssize_t)sizeof state &&
+         state != FORMAT_ENDED;
 }
 
 /* The recording that a process maps: E_NOT_FOUND when there is none. */
@@ -120,7 +125,7 @@ static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
   while (status != EVENTRING_OK && getline(&line, &room, maps) > 0) {
     if (!parse_mapping(line, mapping)) continue;
     int found = open_mapping(pid, mapping, fd, error);
-    if (found == EVENTRING_OK && is_recording(*fd)) {
+    if (found == EVENTRING_OK && goes_on(*fd)) {
       status = EVENTRING_OK;
     } else if (found == EVENTRING_OK) {
       close(*fd);

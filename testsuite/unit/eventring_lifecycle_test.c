@@ -691,6 +691,44 @@ static void discovery(void **state) {
   unlink("foreign.eventring");
 }
 
+/* A thread holds on to the recording that has ended, which so stays mapped. */
+static void own_pid(void **state) {
+  (void)state;
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  struct eventring_info info;
+  struct log log = {0};
+  eventring_cursor *ended, *cursor;
+  char ended_path[4096];
+  assert_int_equal(eventring_open_pid(&cursor, getpid(), 0, NULL), EVENTRING_E_NOT_FOUND);
+  config.preserve = true;
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  snprintf(ended_path, sizeof ended_path, "%s", own_path());
+  ended = open_self(0);
+  eventring_stop();
+  assert_int_equal(eventring_open_pid(&cursor, getpid(), 0, NULL), EVENTRING_E_NOT_FOUND);
+  assert_int_equal(mkdir("elsewhere", 0700), 0);
+  config.directory = "elsewhere";
+  assert_int_equal(eventring_start(&config, NULL), EVENTRING_OK);
+  eventring_domain *d = start_domain("main");
+  eventring_user_counter(d, T_COUNT, 17);
+  assert_int_equal(eventring_open_pid(&cursor, getpid(), 0, NULL), EVENTRING_OK);
+  assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
+  assert_string_equal(info.path, own_path());
+  assert_int_equal(info.liveness, EVENTRING_LIVE);
+  poll_log(cursor, &log, 0);
+  drop_builtins(&log);
+  assert_int_equal(log.count, 1);
+  assert_int_equal(log.seen[0].event.value.i, 17);
+  clear_log(&log);
+  eventring_close(cursor);
+  eventring_close(ended);
+  eventring_domain_stop(d);
+  unlink(own_path());
+  eventring_stop();
+  unlink(ended_path);
+  rmdir("elsewhere");
+}
+
 static void snapshots(void **state) {
   (void)state;
   struct eventring_error error = {0};
@@ -872,6 +910,7 @@ int main(void) {
       cmocka_unit_test(killed_at_random_moments),
       cmocka_unit_test(an_ending_process_tells_its_last_event),
       cmocka_unit_test(discovery),
+      cmocka_unit_test(own_pid),
       cmocka_unit_test(snapshots),
       cmocka_unit_test(classes_of_the_host),
       cmocka_unit_test(errors_have_texts), cmocka_unit_test(versions),
