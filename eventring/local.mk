@@ -1,12 +1,12 @@
 # libeventring: knows nothing of Lua; libc and pthread only.
 
 # format: the layout of a file and what both sides need. producer and reader know it and
-# not each other. tools know the public headers and analysis only.
+# not each other; self.c knows both. tools know the public headers and analysis only.
 eventring_sources = \
 	eventring/format/format.h eventring/format/atomics.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h eventring/format/guard.c \
-	eventring/format/process.h eventring/format/process.c \
+	eventring/format/process.h eventring/format/process.c eventring/format/memory.h \
 	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h eventring/producer/classes.c \
 	eventring/producer/openspans.h eventring/producer/openspans.c eventring/producer/block_source.h \
 	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h eventring/producer/space.c \
@@ -14,11 +14,12 @@ eventring_sources = \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c eventring/producer/producer.h eventring/producer/producer.c \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
 	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
-	eventring/producer/config.c eventring/producer/state.c \
+	eventring/producer/config.c eventring/producer/state.c eventring/producer/lend.c \
 	eventring/reader/reader.h eventring/reader/window.c eventring/reader/source.c eventring/reader/metadata.c \
 	eventring/reader/ring_reader.c eventring/reader/span_stack.c eventring/reader/delivery.c \
 	eventring/reader/cursor.c eventring/reader/inspect.c eventring/reader/locate.c \
-	eventring/reader/snapshot.c eventring/reader/remote.c
+	eventring/reader/snapshot.c eventring/reader/remote.c \
+	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.
 include_HEADERS = eventring/include/eventring.h

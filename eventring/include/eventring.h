@@ -445,8 +445,9 @@ enum {
 /* Opens the recording of this process (E_STATE when stopped). */
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error);
-/* Opens the recording of process `pid`, found by what it maps. E_NOT_FOUND:
-   no such process or it does not record; E_PERMISSION. */
+/* Opens the recording of process `pid`, found by what it maps (/proc/PID/maps) and read
+   as a file, also that of this process. E_NOT_FOUND: no such process or it does not
+   record; E_PERMISSION. */
 int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
                        struct eventring_error *error);
 /* Opens a file: of a live or a dead process or a saved copy. Never follows a

@@ -7,6 +7,7 @@
 #ifndef EVENTRING_PRODUCER_H
 #define EVENTRING_PRODUCER_H
 
+#include "format/memory.h"
 #include "producer/lock.h"
 #include "producer/recording.h"
 
@@ -33,6 +34,12 @@ extern struct evr_producer evr_producer;
 struct evr_listener evr_producer_listener(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
+
+/* ---- lend.c: the recording that goes on, for readers in this process ---- */
+
+/* Lends its memory (format/memory.h) and tells its path. False: there is none. Any thread
+   without the mutex. */
+bool evr_producer_lend(struct evr_memory *memory, char path[PATH_MAX]);
 
 #pragma GCC visibility pop
 

@@ -12,7 +12,6 @@
  * event whose writer was held up between reading the clock and storing the word
  * comes with the next poll, after later ones of other rings.
  */
-#include "producer/producer.h"
 #include "reader/reader.h"
 
 #include <fcntl.h>
@@ -78,24 +77,6 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
   return EVENTRING_OK;
 }
 
-int eventring_open_self(eventring_cursor **cursor, unsigned flags,
-                        struct eventring_error *error) {
-  char path[PATH_MAX];
-  struct evr_source source = {.fd = -1};
-  if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
-  evr_lock();
-  struct evr_recording *r = evr_producer.recording;
-  if (r) {
-    source.own = r;
-    snprintf(path, sizeof path, "%s", r->path);
-    evr_recording_hold_locked(r);
-  }
-  evr_unlock();
-  if (!r)
-    return evr_fail(error, EVENTRING_E_STATE, 0, "this process does not record");
-  return evr_cursor_open(cursor, source, path, flags, error);
-}
-
 int eventring_close(eventring_cursor *c) {
   if (!c) return EVENTRING_OK;
   if (c->busy) return EVENTRING_E_BUSY;
@@ -104,15 +85,6 @@ int eventring_close(eventring_cursor *c) {
 }
 
 /* ---- Polling --------------------------------------------------------------------------- */
-
-/* Refines the clock of this process's own recording; see file.c. */
-static void recalibrate_own(struct evr_recording *r) {
-  uint64_t at = __atomic_load_n(&r->recalibrate_at, __ATOMIC_RELAXED);
-  if (evr_clock_ticks(r->clock) < at) return;
-  evr_lock();
-  if (!r->ended) evr_recording_recalibrate_locked(r);
-  evr_unlock();
-}
 
 static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
   return watch->word && watch->head == head &&
@@ -153,7 +125,6 @@ static void set_all_limits(eventring_cursor *c, bool mapped, struct evr_sink *si
 }
 
 static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
-  if (c->trace.source.own) recalibrate_own(c->trace.source.own);
   int status = evr_trace_refresh(&c->trace, &c->error);
   if (status == EVENTRING_OK) status = make_lanes(c, &c->error);
   if (status != EVENTRING_OK) return status;

@@ -1,5 +1,4 @@
 /* inspect.c: answers about a file and about what a cursor has read of it. */
-#include "producer/producer.h"
 #include "reader/reader.h"
 
 #include <stdio.h>
@@ -17,7 +16,7 @@ static enum eventring_state state_of(const struct evr_trace *trace) {
 
 static void fill_sizes(const struct evr_trace *trace, struct eventring_info *info) {
   struct stat st;
-  int fd = trace->source.own ? trace->source.own->fd : trace->source.fd;
+  int fd = evr_source_descriptor(&trace->source);
   if (fd < 0 || fstat(fd, &st) != 0) return;
   info->file_size = (uint64_t)st.st_size;
   info->disk_size = (uint64_t)st.st_blocks * 512;

@@ -3,7 +3,8 @@
  * A process records into a file that it maps for writing: /proc/PID/maps names it,
  * wherever it is. (One that reads it may map it too, but not for writing.) The file
  * is opened below /proc/PID/root, so that a process in another
- * mount namespace is found too, and must be the very file that is mapped.
+ * mount namespace is found too, and must be the very file that is mapped. Our own
+ * process is found like any other.
  */
 #include "reader/reader.h"
 
@@ -148,8 +149,6 @@ int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
   struct mapping mapping;
   if (!cursor || pid <= 0)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no pid");
-  if (pid == getpid() && eventring_state() != EVENTRING_STOPPED)
-    return eventring_open_self(cursor, flags, error);
   int status = find_by_pid(pid, &mapping, &source.fd, error);
   if (status != EVENTRING_OK) return status;
   return evr_cursor_open(cursor, source, mapping.path, flags, error);

@@ -4,7 +4,6 @@
  * header is an error of opening; damage found later is remembered once and
  * reported by the poll, which goes on with what is sound.
  */
-#include "producer/producer.h"
 #include "reader/reader.h"
 
 #include <stdarg.h>
@@ -124,7 +123,7 @@ static int check_size(const struct evr_trace *trace, uint32_t laid_out,
                       struct eventring_error *error) {
   struct stat st;
   uint64_t end = FORMAT_RINGS_OFFSET + laid_out * trace->header.domain_stride;
-  if (trace->source.own || !laid_out) return EVENTRING_OK;
+  if (evr_source_lent(&trace->source) || !laid_out) return EVENTRING_OK;
   if (fstat(trace->source.fd, &st) != 0 || (uint64_t)st.st_size < end)
     return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
                     "the file is shorter than its %u domains need", laid_out);
@@ -290,7 +289,7 @@ int evr_trace_catch_up(struct evr_trace *trace, struct eventring_error *error) {
 
 int evr_trace_open(struct evr_trace *trace, bool map, struct eventring_error *error) {
   int status = read_header(trace, error);
-  if (status == EVENTRING_OK && !trace->source.own && map)
+  if (status == EVENTRING_OK && !evr_source_lent(&trace->source) && map)
     evr_window_open(&trace->source.window, trace->source.fd,
                     FORMAT_RINGS_OFFSET +
                         EVENTRING_MAX_DOMAINS * trace->header.domain_stride);
@@ -336,7 +335,7 @@ enum eventring_liveness evr_trace_liveness(const struct evr_trace *trace) {
     return EVENTRING_DEAD;
   evr_fence_acquire(); /* pairs with evr_recording_end_locked */
   if (state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
-  if (trace->source.own) return EVENTRING_LIVE;
+  if (evr_source_lent(&trace->source)) return EVENTRING_LIVE;
   int locked = evr_file_locked(trace->source.fd);
   if (locked < 0) locked = process_lives(h);
   return locked ? EVENTRING_LIVE : EVENTRING_DEAD;

@@ -30,11 +30,10 @@
 #include "format/control.h"
 #include "format/error.h"
 #include "format/guard.h"
+#include "format/memory.h"
 #include "format/process.h"
 
 #pragma GCC visibility push(hidden)
-
-struct evr_recording;
 
 /* Keeps the compiler from using what it knows of a value, as that it is equal to
    another one. */
@@ -58,18 +57,25 @@ static inline bool evr_window_is_whole(const struct evr_window *window) {
 /* ---- source.c ----------------------------------------------------------------- */
 
 struct evr_source {
-  int fd;                    /* of the file, or -1 */
-  struct evr_recording *own; /* the recording of this process, or NULL */
-  struct evr_window window;  /* on the file */
+  int fd;                   /* of the file, or -1 */
+  struct evr_memory memory; /* of a recording of this process, if it is lent to us */
+  struct evr_window window; /* on the file */
 };
+
+/* Is it memory of this process, and no file? */
+static inline bool evr_source_lent(const struct evr_source *source) {
+  return source->memory.words_at != NULL;
+}
 
 /* Is what it reads mapped? A window may be lost at any moment: to be asked again after
    copying. */
 static inline bool evr_source_mapped(const struct evr_source *source) {
-  return source->own || evr_window_is_whole(&source->window);
+  return evr_source_lent(source) || evr_window_is_whole(&source->window);
 }
 
 void evr_source_close(struct evr_source *source);
+/* Descriptor of the file, which stays the source's; -1: there is none. */
+int evr_source_descriptor(const struct evr_source *source);
 /* Copies `size` bytes (a multiple of 8) at `offset` (aligned): 0, E_TRUNCATED or
    E_SYSTEM. */
 int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,

@@ -6,7 +6,6 @@
  * cut short in that moment, the mapping is guarded like those of a producer (guard.c);
  * a handler of SIGBUS that was not there before is gone afterwards.
  */
-#include "producer/producer.h"
 #include "reader/reader.h"
 
 #include <errno.h>
@@ -69,8 +68,7 @@ static int change(const struct evr_trace *trace, int fd, enum eventring_control 
 static int reopen(const struct evr_trace *trace, int *fd,
                   struct eventring_error *error) {
   char name[64];
-  int from = trace->source.own ? trace->source.own->fd : trace->source.fd;
-  snprintf(name, sizeof name, "/proc/self/fd/%d", from);
+  snprintf(name, sizeof name, "/proc/self/fd/%d", evr_source_descriptor(&trace->source));
   *fd = open(name, O_RDWR | O_CLOEXEC);
   if (*fd >= 0) return EVENTRING_OK;
   return evr_fail(error, evr_code_of_errno(errno), errno, "cannot write to %.300s",

@@ -1,7 +1,7 @@
 /* source.c: copies of bytes and blocks, out of a mapping or of a file with pread.
  *
- * A mapping is that of our own recording, or a window on a file (window.c), which its
- * owner may take away at any moment: what was copied out of it counts only when it is
+ * A mapping is memory that a recording of this process has lent (format/memory.h), or a
+ * window on a file (window.c), which its owner may take away at any moment: what was copied out of it counts only when it is
  * still whole afterwards, else it is done again with pread.
  *
  * Reading a block that its producer may be overwriting (the producer's steps
@@ -38,7 +38,6 @@
  * read one by one. In the same way ring_reader.c tells a block that is gone from one that
  * damage took away.
  */
-#include "producer/producer.h"
 #include "reader/reader.h"
 
 #include <errno.h>
@@ -50,12 +49,13 @@ void evr_source_close(struct evr_source *source) {
   evr_window_close(&source->window);
   if (source->fd >= 0) close(source->fd);
   source->fd = -1;
-  if (source->own) {
-    evr_lock();
-    evr_recording_release_locked(source->own);
-    evr_unlock();
-  }
-  source->own = NULL;
+  if (evr_source_lent(source)) source->memory.release(source->memory.recording);
+  source->memory = (struct evr_memory){0};
+}
+
+int evr_source_descriptor(const struct evr_source *source) {
+  return evr_source_lent(source) ? source->memory.descriptor(source->memory.recording)
+                                 : source->fd;
 }
 
 /* ---- Bytes ----------------------------------------------------------------------- */
@@ -78,26 +78,12 @@ static int read_file(const struct evr_source *source, uint64_t offset, void *to,
   return EVENTRING_OK;
 }
 
-/* Where these bytes of our own recording are mapped; NULL: nowhere. */
-static const uint64_t *own_words(const struct evr_recording *r, uint64_t offset,
-                                 size_t size) {
-  if (offset + size <= FORMAT_FRONT_BYTES)
-    return (const uint64_t *)(r->front + offset);
-  if (offset < FORMAT_RINGS_OFFSET)
-    return (const uint64_t *)(r->catalogue + (offset - FORMAT_CATALOGUE_OFFSET));
-  uint64_t stride = r->header.domain_stride;
-  uint64_t slot = (offset - FORMAT_RINGS_OFFSET) / stride;
-  if (slot >= EVENTRING_MAX_DOMAINS) return NULL;
-  uint8_t *map = __atomic_load_n(&r->slot[slot].map, __ATOMIC_ACQUIRE);
-  return map ? (const uint64_t *)(map + (offset - FORMAT_RINGS_OFFSET) % stride)
-             : NULL;
-}
-
-/* The same of any source. Offsets are within the greatest file of its geometry, which
-   is what a window covers. */
+/* Where these bytes are mapped; NULL: nowhere. Offsets are within the greatest file of its
+   geometry, which is what a window covers. */
 static const uint64_t *words_at(const struct evr_source *source, uint64_t offset,
                                 size_t size) {
-  if (source->own) return own_words(source->own, offset, size);
+  if (evr_source_lent(source))
+    return source->memory.words_at(source->memory.recording, offset, size);
   if (!source->window.map || offset + size > source->window.bytes) return NULL;
   return (const uint64_t *)(source->window.map + offset);
 }
@@ -124,7 +110,7 @@ int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
     copy_words(to, from, size / 8);
     if (evr_source_mapped(source)) return EVENTRING_OK;
   }
-  if (source->own) return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "not mapped");
+  if (evr_source_lent(source)) return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "not mapped");
   return read_file(source, offset, to, size, error);
 }
 
