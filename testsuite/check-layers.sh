@@ -1,91 +1,232 @@
 #!/bin/bash
-# Proves the arrows eventring <- runtime <- vm <- stdlib <- vm/main.c.
+# Proves the arrows of HACKING.md, folder by folder.
 #
 #   testsuite/check-layers.sh SOURCE-DIR BUILD-DIR
 #
-# 1. No file of a layer includes a header of a layer above it.
-# 2. No object of a layer refers to a symbol that only a layer above defines.
+# 1. No file includes a header of a part that its own part does not see. An include is
+#    resolved as the compiler does it: next to the file, then along the include path that
+#    Makefile.am gives the file's target.
+# 2. No object refers to a symbol of a part that its own part does not see. The public
+#    functions, eventring_*, are the whole library's: who is not part of the library may
+#    call them all. So with luaopen_*: stdlib/init.c lists the libraries, also that of ffi.
 # 3. libeventring exports eventring_* only, and needs libc and pthread only.
 # 4. Every source file is listed in its folder's local.mk.
 # Prints each violation; exit status 1 when there is one.
 
 set -u
-srcdir=${1:?source directory} builddir=${2:?build directory}
-layers=(eventring runtime vm stdlib)
+srcdir=$(realpath "${1:?source directory}") builddir=$(realpath "${2:?build directory}")
 violations=0
 
 violation() { echo "$*"; violations=$((violations + 1)); }
 
-rank() { # of a folder; programs (vm/main.c) stand above all
-  local i
-  for i in "${!layers[@]}"; do
-    [ "${layers[$i]}" = "$1" ] && { echo "$i"; return; }
-  done
-  echo -1
+# ---- The arrows -----------------------------------------------------------------
+
+# Each part, the target whose include path its files are compiled with, and the parts
+# that it sees besides itself. `library`: it is part of libeventring. `program` is
+# vm/main.c and the prompt.
+parts='
+public    libeventring_host_a  -
+format    libeventring_host_a  public                                library
+producer  libeventring_host_a  public format                         library
+reader    libeventring_host_a  public format                         library
+self      libeventring_host_a  public format producer reader         library
+analysis  eventring_eventring  public
+tools     eventring_eventring  public analysis
+api       libruntime_a         -
+runtime   libruntime_a         public api
+vm        libvm_a              public api runtime
+stdlib    libstdlib_a          public api runtime vm
+ffi       libstdlib_a          public api runtime vm stdlib
+program   saros                public api runtime vm stdlib ffi
+'
+
+# What is allowed for now: "PART FILE" lets the files of a part include that header, and
+# call what the source of that name defines. An exception that nobody needs is a violation.
+# (The analysis is to be a library of its own, without the command's helpers.)
+exceptions='
+analysis eventring/tools/tool
+'
+
+# In awk: the part of a file.
+part_of='
+function part_of(file) {
+  if (file ~ /^eventring\/include\//) return "public"
+  if (file ~ /^eventring\/format\//) return "format"
+  if (file ~ /^eventring\/producer\//) return "producer"
+  if (file ~ /^eventring\/reader\//) return "reader"
+  if (file ~ /^eventring\/self\.c$/) return "self"
+  if (file ~ /^eventring\/analysis\//) return "analysis"
+  if (file ~ /^eventring\/tools\//) return "tools"
+  if (file ~ /^include\//) return "api"
+  if (file ~ /^runtime\//) return "runtime"
+  if (file ~ /^vm\/(main|repl.*|program)\.[ch]$/) return "program"
+  if (file ~ /^vm\//) return "vm"
+  if (file ~ /^stdlib\/ffi\//) return "ffi"
+  if (file ~ /^stdlib\//) return "stdlib"
+  return ""
+}
+function read_part(   i) {
+  target[$1] = $2
+  for (i = 3; i <= NF; i++) {
+    sees[$1, $i] = 1
+    if ($i == "library") library[$1] = 1
+  }
+}
+function stem(file) { sub(/\.[^.\/]*$/, "", file); return file }
+function may_use(part, file) {
+  if (part == part_of(file) || (part, part_of(file)) in sees) return 1
+  if (!((part, stem(file)) in excepted)) return 0
+  used[part " " stem(file)] = 1
+  return 1
+}
+function tell_used(   e) { for (e in used) print "used exception " e }
+'
+
+sources() {
+  (cd "$srcdir" && find eventring include runtime vm stdlib \
+     \( -name '*.[ch]' -o -name '*.def' -o -name '*.hpp' \) | sort)
 }
 
-rank_of_file() {
-  case $1 in
-    vm/main.c | vm/repl*.c) echo "${#layers[@]}" ;;
-    *) rank "${1%%/*}" ;;
-  esac
+# ---- Includes ---------------------------------------------------------------------
+
+# TARGET FOLDER..., the include path of each target in order.
+include_paths() {
+  awk '
+    /^SEE_[A-Z_]+ *=/ { name = $1; sub(/^[^=]*= */, ""); see[name] = $0 }
+    /^[a-z_]+_CPPFLAGS *=/ {
+      name = $1
+      sub(/_CPPFLAGS$/, "", name)
+      sub(/^[^=]*= */, "")
+      flags[name] = $0
+    }
+    END {
+      for (target in flags) {
+        text = flags[target]
+        while (match(text, /\$\(SEE_[A-Z_]+\)/)) {
+          name = substr(text, RSTART + 2, RLENGTH - 3)
+          text = substr(text, 1, RSTART - 1) see[name] substr(text, RSTART + RLENGTH)
+        }
+        line = target
+        count = split(text, word, " ")
+        for (i = 1; i <= count; i++)
+          if (sub(/^-I\$\(top_srcdir\)\//, "", word[i])) line = line " " word[i]
+        print line
+      }
+    }' "$srcdir/Makefile.am"
 }
 
-# Which folder an include resolves to: next to the includer first, then from the top.
-folder_of_include() {
-  local from=$1 name=$2
-  if [ -e "$srcdir/$(dirname "$from")/$name" ]; then
-    local real; real=$(realpath -m --relative-to="$srcdir" "$srcdir/$(dirname "$from")/$name")
-    echo "${real%%/*}"
-  else
-    echo "${name%%/*}"
-  fi
+# FILE "NAME" or FILE <NAME>, of all sources.
+includes() {
+  sources | (cd "$srcdir" && xargs grep -HoE '^[ \t]*#[ \t]*include[ \t]*("[^"]+"|<[^>]+>)' |
+     sed -E 's/:[ \t]*#[ \t]*include[ \t]*/ /')
 }
 
+# Prints violations and the exceptions that were used.
 check_includes() {
-  local file name mine theirs folder
-  while IFS=: read -r file name; do
-    mine=$(rank_of_file "$file")
-    folder=$(folder_of_include "$file" "$name")
-    theirs=$(rank "$folder")
-    [ "$theirs" -gt "$mine" ] && violation "$file includes $name of the upper layer $folder"
-  done < <(cd "$srcdir" && grep -RHoE --include='*.[ch]' --include='*.def' \
-             '^[ \t]*#[ \t]*include[ \t]*["<][^">]+[">]' "${layers[@]}" |
-           sed -E 's/:[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]/:\1/')
+  awk "$part_of"'
+    function normal(path,   step, count, i, kept, left, out) {
+      count = split(path, step, "/")
+      for (i = 1; i <= count; i++) {
+        if (step[i] == "." || step[i] == "") continue
+        if (step[i] == ".." && kept > 0) kept--
+        else left[++kept] = step[i]
+      }
+      for (i = 1; i <= kept; i++) out = out (i > 1 ? "/" : "") left[i]
+      return out
+    }
+    function resolve(file, name,   folder, plain, i, count, path) {
+      plain = substr(name, 2, length(name) - 2)
+      folder = file
+      sub(/[^\/]*$/, "", folder)
+      if (name ~ /^"/ && normal(folder plain) in exists) return normal(folder plain)
+      count = split(paths[target[part_of(file)]], path, " ")
+      for (i = 1; i <= count; i++)
+        if (normal(path[i] "/" plain) in exists) return normal(path[i] "/" plain)
+      return ""
+    }
+    input == 1 && NF { read_part() }
+    input == 2 && NF { excepted[$1, $2] = 1 }
+    input == 3 { name = $1; $1 = ""; paths[name] = $0 }
+    input == 4 {
+      exists[$1] = 1
+      if (part_of($1) == "") print $1 " belongs to no part (check-layers.sh)"
+    }
+    input == 5 {
+      header = resolve($1, $2)
+      if (header != "" && !may_use(part_of($1), header))
+        print $1 " includes " header ": " part_of($1) " does not see " part_of(header)
+    }
+    END { tell_used() }' \
+    input=1 <(echo "$parts") input=2 <(echo "$exceptions") input=3 <(include_paths) \
+    input=4 <(sources) input=5 <(includes)
 }
 
-archive() { # of a layer
-  case $1 in
-    eventring) echo "$builddir/libeventring_host.a" ;;
-    *) echo "$builddir/lib$1.a" ;;
-  esac
-}
+# ---- Symbols -----------------------------------------------------------------------
 
-symbols() { # undefined|defined, layer
-  local filter='$2 ~ /^[TDBRVWCiu]$/'
-  [ "$1" = undefined ] && filter='$2 == "U"'
-  "${NM:-nm}" -P -g "$(archive "$2")" 2>/dev/null | awk "NF >= 2 && $filter {print \$1}" | sort -u
+# The object of each source that is built (module ffi may be left out): SOURCE OBJECT.
+objects() {
+  local source name object
+  while read -r source; do
+    name=${source##*/}
+    for object in "$builddir/${source%/*}"/*-"${name%.c}.o"; do
+      case ${object##*/} in testsuite_*) continue ;; esac # compiled into a test
+      [ -e "$object" ] && echo "$source $object"
+      break
+    done
+  done < <(sources | grep '\.c$')
 }
 
 check_symbols() {
-  local i j low high scratch
-  scratch=$(mktemp -d)
-  for i in "${layers[@]}"; do
-    [ -e "$(archive "$i")" ] || { violation "$(archive "$i") is not built"; continue; }
-    symbols undefined "$i" >"$scratch/$i.undefined"
-    symbols defined "$i" >"$scratch/$i.defined"
-  done
-  for ((i = 0; i < ${#layers[@]}; i++)); do
-    low=${layers[$i]}
-    for ((j = i + 1; j < ${#layers[@]}; j++)); do
-      high=${layers[$j]}
-      while read -r symbol; do
-        violation "$low refers to $symbol, which the upper layer $high defines"
-      done < <(comm -12 "$scratch/$low.undefined" "$scratch/$high.defined" |
-               comm -23 - "$scratch/$low.defined")
-    done
-  done
+  local scratch; scratch=$(mktemp -d)
+  objects >"$scratch/objects"
+  cut -d' ' -f2 "$scratch/objects" | xargs "${NM:-nm}" -A -P -g >"$scratch/symbols"
+  awk "$part_of"'
+    function tell_missing(   p) {
+      for (p in target)
+        if (!(p in built) && p != "public" && p != "api" && p != "ffi")
+          print "no object of " p " is built"
+    }
+    input == 1 && NF { read_part() }
+    input == 2 && NF { excepted[$1, $2] = 1 }
+    input == 3 { source[$2] = $1; built[part_of($1)] = 1 }
+    input == 4 {
+      sub(/:$/, "", $1)
+      if ($3 ~ /^[TDBRVWCiu]$/) definer[$2] = definer[$2] " " source[$1]
+      if ($3 == "U" || $3 == "w" || $3 == "v") wanted[source[$1] " " $2] = 1
+    }
+    END {
+      tell_missing()
+      for (pair in wanted) {
+        split(pair, both, " ")
+        mine = part_of(both[1])
+        if (!(both[2] in definer)) continue
+        if (both[2] ~ /^eventring_/ && !(mine in library)) continue
+        if (both[2] ~ /^luaopen_/ && mine == "stdlib") continue
+        count = split(definer[both[2]], from, " ")
+        allowed = 0
+        for (i = 1; i <= count; i++) if (may_use(mine, from[i])) allowed = 1
+        if (!allowed)
+          print both[1] " refers to " both[2] " of " from[1] ": " mine " does not see " \
+                part_of(from[1])
+      }
+      tell_used()
+    }' input=1 <(echo "$parts") input=2 <(echo "$exceptions") input=3 "$scratch/objects" \
+       input=4 "$scratch/symbols"
   rm -rf "$scratch"
+}
+
+# ---- Both ------------------------------------------------------------------------
+
+check_arrows() {
+  local found line
+  found=$(check_includes; check_symbols)
+  while read -r line; do
+    [ -z "$line" ] || violation "$line"
+  done < <(grep -v '^used exception ' <<<"$found" | sort)
+  while read -r line; do
+    grep -qxF "used exception $line" <<<"$found" ||
+      violation "the exception \"$line\" of check-layers.sh is not needed any more"
+  done < <(grep . <<<"$exceptions")
 }
 
 check_shared_library() {
@@ -106,11 +247,10 @@ check_lists() {
   local file
   while read -r file; do
     grep -RqF "$file" "$srcdir"/*/local.mk || violation "$file is in no local.mk"
-  done < <(cd "$srcdir" && find "${layers[@]}" \( -name '*.[ch]' -o -name '*.def' \) | sort)
+  done < <(sources)
 }
 
-check_includes
-check_symbols
+check_arrows
 check_shared_library
 check_lists
 if [ "$violations" -gt 0 ]; then echo "check-layers: $violations violations"; exit 1; fi
