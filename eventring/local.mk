@@ -15,10 +15,14 @@ eventring_sources = \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
 	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
 	eventring/producer/config.c eventring/producer/state.c eventring/producer/lend.c \
-	eventring/reader/reader.h eventring/reader/window.c eventring/reader/source.c eventring/reader/metadata.c \
-	eventring/reader/ring_reader.c eventring/reader/span_stack.c eventring/reader/delivery.c \
-	eventring/reader/cursor.c eventring/reader/inspect.c eventring/reader/locate.c \
-	eventring/reader/snapshot.c eventring/reader/remote.c \
+	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h eventring/reader/source.c \
+	eventring/reader/block.h eventring/reader/block.c \
+	eventring/reader/definitions.h eventring/reader/metadata.h eventring/reader/metadata.c \
+	eventring/reader/span_stack.h eventring/reader/span_stack.c \
+	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
+	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h eventring/reader/cursor.c \
+	eventring/reader/inspect.c eventring/reader/locate.h eventring/reader/locate.c \
+	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c \
 	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.

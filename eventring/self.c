@@ -1,7 +1,7 @@
 /* self.c: a cursor on the recording of this process. The one place that knows the
  * producer and the reader. */
 #include "producer/producer.h"
-#include "reader/reader.h"
+#include "reader/cursor.h"
 
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error) {

@@ -28,7 +28,7 @@ static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELE
 #endif
 
 /* ---- Test points --------------------------------------------------------------
- * The steps of the block transition by name (ring.c, source.c). A race test that
+ * The steps of the block transition by name (ring.c, block.c). A race test that
  * is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
 enum evr_step {
   EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,

@@ -5,7 +5,7 @@
  * code.
  *
  * The transition to block s is a seqlock. Names of the steps, with the reader's
- * in reader/source.c (W1, W2 and the zeros are left out at a place that was never used:
+ * in reader/block.c (W1, W2 and the zeros are left out at a place that was never used:
  * its words are zero, so that no reader takes it for a block):
  *
  *   W1  store sequence = 0 in the header of the place, release: invalid (release, so

@@ -12,7 +12,8 @@
  * event whose writer was held up between reading the clock and storing the word
  * comes with the next poll, after later ones of other rings.
  */
-#include "reader/reader.h"
+#include "reader/cursor.h"
+#include "format/atomics.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -22,35 +23,35 @@
 
 enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll looks at */ };
 
-/* ---- Lanes ------------------------------------------------------------------------ */
+/* ---- Readers ------------------------------------------------------------------------ */
 
-/* Makes lanes for the slots laid out since. */
-static int make_lanes(eventring_cursor *c, struct eventring_error *error) {
-  for (unsigned i = 0; i < c->trace.status.laid_out * EVENTRING_RINGS; i++) {
+/* Makes readers for the rings of the slots laid out since. */
+static int make_readers(eventring_cursor *c, struct eventring_error *error) {
+  for (unsigned i = 0; i < c->meta.status.laid_out * EVENTRING_RINGS; i++) {
     unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS;
-    if (!c->lane[i] &&
-        !(c->lane[i] = evr_lane_new(slot, ring, c->opened_head[slot][ring])))
+    if (!c->reader[i] &&
+        !(c->reader[i] = evr_ring_reader_new(slot, ring, c->opened_head[slot][ring])))
       return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
   }
   return EVENTRING_OK;
 }
 
-/* Lanes stand at the present; others take their first position when they are first
+/* Readers stand at the present; others take their first position when they are first
    polled, which makes opening cheap. */
 static int join_now(eventring_cursor *c, struct eventring_error *error) {
   unsigned budget = DAMAGE_BUDGET;
-  int status = make_lanes(c, error);
+  int status = make_readers(c, error);
   if (status != EVENTRING_OK) return status;
-  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
-    evr_lane_join_now(&c->trace, c->lane[i], &budget);
+  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
+    evr_ring_reader_join_now(&c->meta, c->reader[i], &budget);
   return EVENTRING_OK;
 }
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-static void destroy(eventring_cursor *c) {
-  for (unsigned i = 0; i < EVR_LANES; i++) evr_lane_free(c->lane[i]);
-  evr_trace_close(&c->trace);
+static void destroy_cursor(eventring_cursor *c) {
+  for (unsigned i = 0; i < EVR_ALL_RINGS; i++) evr_ring_reader_free(c->reader[i]);
+  evr_metadata_close(&c->meta);
   free(c);
 }
 
@@ -63,14 +64,14 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
     evr_source_close(&source);
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
   }
-  c->trace.source = source;
+  c->meta.source = source;
   c->flags = flags;
-  snprintf(c->trace.path, sizeof c->trace.path, "%s", path);
-  int status = evr_trace_open(&c->trace, !(flags & EVENTRING_OPEN_UNMAPPED), &cause);
-  memcpy(c->opened_head, c->trace.head, sizeof c->opened_head);
+  snprintf(c->meta.path, sizeof c->meta.path, "%s", path);
+  int status = evr_metadata_open(&c->meta, !(flags & EVENTRING_OPEN_UNMAPPED), &cause);
+  memcpy(c->opened_head, c->meta.head, sizeof c->opened_head);
   if (status == EVENTRING_OK && flags & EVENTRING_OPEN_NOW) status = join_now(c, &cause);
   if (status != EVENTRING_OK) {
-    destroy(c);
+    destroy_cursor(c);
     return evr_fail(error, status, cause.sys_errno, "%.200s: %s", path, cause.text);
   }
   *cursor = c;
@@ -80,7 +81,7 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
 int eventring_close(eventring_cursor *c) {
   if (!c) return EVENTRING_OK;
   if (c->busy) return EVENTRING_E_BUSY;
-  destroy(c);
+  destroy_cursor(c);
   return EVENTRING_OK;
 }
 
@@ -91,79 +92,79 @@ static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
          !__atomic_load_n(watch->word, __ATOMIC_RELAXED);
 }
 
-/* Notes the limit of a lane; makes it active, or watches it from now on. */
+/* Notes the limit of a reader; makes it active, or watches it from now on. */
 static void set_limit(eventring_cursor *c, unsigned i, uint64_t head,
                       struct evr_sink *sink) {
-  struct evr_lane *lane = c->lane[i];
+  struct evr_ring_reader *reader = c->reader[i];
   struct evr_watch *watch = &c->watch[i];
   watch->word = NULL;
-  if (evr_lane_limit(&c->trace, lane, &sink->budget)) {
-    c->active[c->actives++] = lane;
-  } else if (lane->sequence && lane->sequence == head) {
+  if (evr_ring_reader_limit(&c->meta, reader, &sink->budget)) {
+    c->active[c->actives++] = reader;
+  } else if (reader->sequence && reader->sequence == head) {
     watch->head = head;
-    watch->word = evr_source_word(
-        &c->trace.source,
-        evr_trace_block_offset(&c->trace, lane->slot, lane->ring, head),
-        lane->block->have);
+    watch->word = evr_block_word(
+        &c->meta.source,
+        evr_metadata_block_offset(&c->meta, reader->slot, reader->ring, head),
+        reader->block->have);
   }
 }
 
 /* What events refer to is read anew when there are events, or news of it. */
 static int catch_up(eventring_cursor *c) {
-  const struct evr_trace *trace = &c->trace;
-  if (!c->actives && trace->definitions == trace->status.definitions)
+  const struct evr_metadata *meta = &c->meta;
+  if (!c->actives && meta->definitions == meta->status.definitions)
     return EVENTRING_OK;
-  return evr_trace_catch_up(&c->trace, &c->error);
+  return evr_metadata_catch_up(&c->meta, &c->error);
 }
 
 static void set_all_limits(eventring_cursor *c, bool mapped, struct evr_sink *sink) {
-  unsigned lanes = c->trace.status.laid_out * EVENTRING_RINGS;
-  const uint64_t *head = &c->trace.head[0][0];
+  unsigned rings = c->meta.status.laid_out * EVENTRING_RINGS;
+  const uint64_t *head = &c->meta.head[0][0];
   c->actives = 0;
-  for (unsigned i = 0; i < lanes; i++)
+  for (unsigned i = 0; i < rings; i++)
     if (!mapped || !is_quiet(&c->watch[i], head[i])) set_limit(c, i, head[i], sink);
 }
 
 static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
-  int status = evr_trace_refresh(&c->trace, &c->error);
-  if (status == EVENTRING_OK) status = make_lanes(c, &c->error);
+  int status = evr_metadata_refresh(&c->meta, &c->error);
+  if (status == EVENTRING_OK) status = make_readers(c, &c->error);
   if (status != EVENTRING_OK) return status;
-  bool mapped = evr_source_mapped(&c->trace.source);
+  bool mapped = evr_source_mapped(&c->meta.source);
   set_all_limits(c, mapped, sink);
-  if (mapped && !evr_source_mapped(&c->trace.source)) /* lost: what was watched is zeros */
+  if (mapped && !evr_source_mapped(&c->meta.source)) /* lost: what was watched is zeros */
     set_all_limits(c, false, sink);
   return catch_up(c);
 }
 
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
   for (unsigned i = 0; i < c->actives && !sink->stopped; i++)
-    evr_lane_drain(&c->trace, c->active[i], UINT64_MAX, sink);
+    evr_ring_reader_drain(&c->meta, c->active[i], UINT64_MAX, sink);
 }
 
 /* ---- Merging ---------------------------------------------------------------------------
  *
- * The active lanes are a heap by time: no lane comes before its parent (i - 1) / 2. */
+ * The active readers are a heap by time: none comes before its parent (i - 1) / 2. */
 
-static bool comes_before(const struct evr_lane *a, const struct evr_lane *b) {
+static bool comes_before(const struct evr_ring_reader *a, const struct evr_ring_reader *b) {
   if (a->order_ns != b->order_ns) return a->order_ns < b->order_ns;
   return a->slot != b->slot ? a->slot < b->slot : a->ring < b->ring;
 }
 
 /* Puts active[i] where it belongs among those below it. */
-static void sift_down(struct evr_lane **active, unsigned count, unsigned i) {
-  struct evr_lane *lane = active[i];
+static void sift_down(struct evr_ring_reader **active, unsigned count, unsigned i) {
+  struct evr_ring_reader *reader = active[i];
   for (;;) {
     unsigned below = 2 * i + 1;
     if (below + 1 < count && comes_before(active[below + 1], active[below])) below++;
-    if (below >= count || comes_before(lane, active[below])) break;
+    if (below >= count || comes_before(reader, active[below])) break;
     active[i] = active[below];
     i = below;
   }
-  active[i] = lane;
+  active[i] = reader;
 }
 
-/* When the first lane has to make way for another. */
-static uint64_t time_of_second(struct evr_lane **active, unsigned count) {
+/* When the first reader has to make way for another. */
+static uint64_t time_of_second(struct evr_ring_reader **active, unsigned count) {
   uint64_t ns = count > 1 ? active[1]->order_ns : UINT64_MAX;
   return count > 2 && active[2]->order_ns < ns ? active[2]->order_ns : ns;
 }
@@ -171,17 +172,17 @@ static uint64_t time_of_second(struct evr_lane **active, unsigned count) {
 static unsigned make_heap(eventring_cursor *c, struct evr_sink *sink) {
   unsigned count = 0;
   for (unsigned i = 0; i < c->actives; i++)
-    if (evr_lane_look(&c->trace, c->active[i], &sink->budget))
+    if (evr_ring_reader_look(&c->meta, c->active[i], &sink->budget))
       c->active[count++] = c->active[i];
   for (unsigned i = count / 2; i-- > 0;) sift_down(c->active, count, i);
   return count;
 }
 
 static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
-  struct evr_lane **active = c->active;
+  struct evr_ring_reader **active = c->active;
   unsigned count = make_heap(c, sink);
   while (count && !sink->stopped) {
-    if (!evr_lane_drain(&c->trace, active[0], time_of_second(active, count), sink))
+    if (!evr_ring_reader_drain(&c->meta, active[0], time_of_second(active, count), sink))
       active[0] = active[--count];
     sift_down(active, count, 0);
   }
@@ -189,9 +190,9 @@ static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
 
 /* Damage is told once, then reading goes on with what is sound. */
 static int take_damage(eventring_cursor *c) {
-  int code = c->trace.damage.code;
-  if (code) c->error = c->trace.damage;
-  c->trace.damage.code = 0;
+  int code = c->meta.damage.code;
+  if (code) c->error = c->meta.damage;
+  c->meta.damage.code = 0;
   return code;
 }
 
@@ -200,15 +201,15 @@ static int take_damage(eventring_cursor *c) {
 static void check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;
-  if (!c->trace.damage.code) evr_trace_check_size(&c->trace, &c->trace.damage);
-  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
-    evr_lane_check_end(&c->trace, c->lane[i]);
+  if (!c->meta.damage.code) evr_metadata_check_size(&c->meta, &c->meta.damage);
+  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
+    evr_ring_reader_check_end(&c->meta, c->reader[i]);
 }
 
 static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   /* asked before the limits are set: what a dead producer has written is all
      within them */
-  bool over = evr_trace_liveness(&c->trace) != EVENTRING_LIVE;
+  bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
   int status = set_limits(c, sink);
   if (status != EVENTRING_OK) {
     c->finished = over;
@@ -252,5 +253,5 @@ const struct eventring_error *eventring_cursor_error(const eventring_cursor *c) 
 bool eventring_finished(eventring_cursor *c) { return c->finished; }
 
 enum eventring_liveness eventring_cursor_liveness(eventring_cursor *c) {
-  return evr_trace_liveness(&c->trace);
+  return evr_metadata_liveness(&c->meta);
 }

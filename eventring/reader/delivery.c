@@ -1,6 +1,6 @@
-/* delivery.c: the events of the block that a lane holds, handed to the callbacks.
+/* delivery.c: the events of the block that a ring reader holds, handed to the callbacks.
  *
- * A lane looks for what comes next (a queued loss or synthetic event, else an event
+ * A ring reader looks for what comes next (a queued loss or synthetic event, else an event
  * word) and learns its time; then it is delivered, with all that follow in the block
  * up to the same bounds. What holds for the whole run is worked out before it: the
  * clock segment, the time at which it ends (the next segment, the next entry of the
@@ -14,13 +14,13 @@
  * the rest. So blocks in which begins follow begins are delivered by a loop that treats
  * begin and end alike; it does more for each.
  *
- * The block was copied and found valid (source.c): an event word is never 0, and
+ * The block was copied and found valid (block.c): an event word is never 0, and
  * its payload lies within the block. Callbacks may do anything but poll or close
  * this cursor: what they can see or change (definitions read anew, the clock's
  * later segments, later entries of the log) does not concern what lies within the
  * limits of the poll.
  */
-#include "reader/reader.h"
+#include "reader/delivery.h"
 
 #include <string.h>
 
@@ -78,26 +78,27 @@ void evr_definition_prepare(struct evr_definition *d) {
 }
 
 /* What a synthetic event of span `id` says of itself. */
-static void fill_synthetic(const struct evr_trace *trace, const struct evr_lane *lane,
+static void fill_synthetic(const struct evr_metadata *meta, const struct evr_ring_reader *reader,
                            unsigned id, struct eventring_event *event) {
-  const struct eventring_def *def = evr_trace_def(trace, id);
+  const struct eventring_def *def = evr_metadata_def(meta, id);
   *event = (struct eventring_event){
-      .domain = lane->slot, .incarnation = lane->incarnation, .id = (uint16_t)id,
-      .ring = (uint8_t)lane->ring, .kind = EVENTRING_BEGIN, .def = def,
+      .domain = reader->slot, .incarnation = reader->incarnation, .id = (uint16_t)id,
+      .ring = (uint8_t)reader->ring, .kind = EVENTRING_BEGIN, .def = def,
       .name = def ? def->name : "?",
       .event_class = def ? def->event_class : EVENTRING_CLASS_USER,
       .flags = EVENTRING_SYNTHETIC | (def ? 0 : EVENTRING_UNKNOWN)};
 }
 
-void evr_lane_open_span(const struct evr_trace *trace, const struct evr_lane *lane,
+void evr_ring_reader_open_span(const struct evr_metadata *meta,
+                               const struct evr_ring_reader *reader,
                         uint32_t index, struct eventring_event *event) {
-  const struct evr_span *span = &lane->stack.span[index];
-  fill_synthetic(trace, lane, span->id, event);
-  event->ns = event->begin_ns = evr_trace_ns(trace, span->ticks);
-  event->depth = evr_lane_depth(lane, index);
+  const struct evr_span *span = &reader->stack.span[index];
+  fill_synthetic(meta, reader, span->id, event);
+  event->ns = event->begin_ns = evr_metadata_ns(meta, span->ticks);
+  event->depth = evr_ring_reader_depth(reader, index);
 }
 
-/* ---- Payloads ------------------------------------------------------------------------ */
+/* ---- Payloads --------------------------------------------------------------------- */
 
 /* A payload that is no number, if it is what the definition says. */
 static bool take_bytes(struct eventring_event *event, const uint64_t *payload,
@@ -125,35 +126,35 @@ make_raw(struct eventring_event *event, const uint64_t *payload, unsigned words)
   event->size = words * sizeof *payload;
 }
 
-/* ---- One event ------------------------------------------------------------------------- */
+/* ---- One event -------------------------------------------------------------------- */
 
-static inline void open_span(struct evr_lane *lane, struct eventring_event *event,
+static inline void open_span(struct evr_ring_reader *reader, struct eventring_event *event,
                              unsigned id, uint64_t ticks, uint64_t ns) {
-  event->depth = lane->stack.count + lane->stack.hidden;
+  event->depth = reader->stack.count + reader->stack.hidden;
   event->begin_ns = ns;
-  evr_span_push(&lane->stack, (struct evr_span){.ticks = ticks, .ns = ns, .id = id});
+  evr_span_push(&reader->stack, (struct evr_span){.ticks = ticks, .ns = ns, .id = id});
 }
 
-static inline void close_span(struct evr_lane *lane, struct eventring_event *event,
+static inline void close_span(struct evr_ring_reader *reader, struct eventring_event *event,
                               unsigned id, uint64_t ns) {
   struct evr_span begin;
-  if (evr_span_pop(&lane->stack, id, &begin)) {
+  if (evr_span_pop(&reader->stack, id, &begin)) {
     event->flags |= EVENTRING_MATCHED;
     event->begin_ns = begin.ns < ns ? begin.ns : ns;
   } else {
     event->flags |= EVENTRING_TORN;
-    lane->torn++;
+    reader->torn++;
   }
-  event->depth = lane->stack.count + lane->stack.hidden;
+  event->depth = reader->stack.count + reader->stack.hidden;
 }
 
-/* Any event; fills lane->event but for what is the same in the whole run. */
+/* Any event; fills reader->event but for what is the same in the whole run. */
 static __attribute__((noinline)) void
-decode(const struct evr_trace *trace, struct evr_lane *lane, uint64_t word,
+decode_any(const struct evr_metadata *meta, struct evr_ring_reader *reader, uint64_t word,
        const uint64_t *payload, uint64_t ticks, uint64_t ns) {
-  struct eventring_event *event = &lane->event;
+  struct eventring_event *event = &reader->event;
   unsigned id = word_id(word), kind = word_kind(word), words = word_length(word);
-  const struct evr_definition *d = trace->definition[id];
+  const struct evr_definition *d = meta->definition[id];
   bool known = d && d->def.kind == def_kind_of[kind];
   event->ns = ns;
   event->begin_ns = 0;
@@ -162,21 +163,21 @@ decode(const struct evr_trace *trace, struct evr_lane *lane, uint64_t word,
   event->size = 0;
   if (__builtin_expect(known, 1)) {
     unsigned type = words ? d->def.payload : EVENTRING_NONE;
-    set_face(event, d, lane->tags + EVR_TAGS(kind, type, 0));
+    set_face(event, d, reader->tags + EVR_TAGS(kind, type, 0));
     event->value.u = words ? payload[0] : 0;
     if (words && (type - 1u > EVENTRING_DOUBLE - 1u || words != 1) &&
         !take_bytes(event, payload, words))
       make_raw(event, payload, words);
   } else {
-    set_tags(event, lane->tags + EVR_TAGS(kind, 0, 0) + id +
+    set_tags(event, reader->tags + EVR_TAGS(kind, 0, 0) + id +
                         ((uint64_t)(d ? d->def.event_class : EVENTRING_CLASS_USER) << 32));
     make_raw(event, payload, words);
   }
-  if (kind == EVENTRING_BEGIN) open_span(lane, event, id, ticks, ns);
-  else if (kind == EVENTRING_END) close_span(lane, event, id, ns);
+  if (kind == EVENTRING_BEGIN) open_span(reader, event, id, ticks, ns);
+  else if (kind == EVENTRING_END) close_span(reader, event, id, ns);
 }
 
-/* ---- Runs of events ------------------------------------------------------------------------ */
+/* ---- Runs of events --------------------------------------------------------------- */
 
 struct run {
   const uint64_t *words;
@@ -186,15 +187,15 @@ struct run {
   uint64_t base;       /* since of the base that times refer to ... */
   uint64_t base_word;  /* ... which is this in the place of a word's time */
   uint32_t at, end;    /* words of the block */
-  /* The stack of open spans: lane->stack.count is behind. A begin is plain while
+  /* The stack of open spans: reader->stack.count is behind. A begin is plain while
      depth < full, an end while depth > empty. */
   struct evr_span *top;
   uint32_t depth, full, empty;
   bool clean;          /* the event's payload fields are those of no payload */
 };
 
-static inline void take_stack(const struct evr_lane *lane, struct run *run) {
-  const struct evr_span_stack *stack = &lane->stack;
+static inline void take_stack(const struct evr_ring_reader *reader, struct run *run) {
+  const struct evr_span_stack *stack = &reader->stack;
   run->depth = stack->count;
   run->top = stack->span ? stack->span + stack->count : NULL;
   run->full = stack->hidden ? 0 : stack->room;
@@ -202,10 +203,10 @@ static inline void take_stack(const struct evr_lane *lane, struct run *run) {
 }
 
 /* The ticks at which the run that begins with the next event must end. */
-static uint64_t end_of_run(const struct evr_trace *trace, const struct evr_lane *lane) {
-  uint64_t end = trace->segment_end;
-  if (lane->switches != trace->switches && lane->switch_due < end)
-    end = lane->switch_due;
+static uint64_t end_of_run(const struct evr_metadata *meta, const struct evr_ring_reader *reader) {
+  uint64_t end = meta->segment_end;
+  if (reader->switches != meta->switches && reader->switch_due < end)
+    end = reader->switch_due;
   return end;
 }
 
@@ -218,44 +219,44 @@ static inline __attribute__((always_inline)) uint64_t since_of(const struct run 
 
 /* An event has a word at least, so a run of no more words than the sink takes
    events can not be too long. */
-static inline void begin_run(const struct evr_trace *trace, struct evr_lane *lane,
+static inline void begin_run(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                              const struct evr_sink *sink, struct run *run) {
-  const struct format_segment *segment = &trace->segment;
-  uint64_t end = end_of_run(trace, lane), from = segment->from_ticks;
-  uint32_t words = lane->end - lane->at;
+  const struct format_segment *segment = &meta->segment;
+  uint64_t end = end_of_run(meta, reader), from = segment->from_ticks;
+  uint32_t words = reader->end - reader->at;
   if (words > sink->left) words = (uint32_t)sink->left;
-  *run = (struct run){.words = lane->block->words, .base = lane->base - from,
-                      .base_word = lane->base << EVENTRING_WORD_TIME_SHIFT,
+  *run = (struct run){.words = reader->block->words, .base = reader->base - from,
+                      .base_word = reader->base << EVENTRING_WORD_TIME_SHIFT,
                       .from_ticks = from, .from_ns = segment->from_ns,
                       .multiplier = segment->multiplier,
-                      .room = end > from ? end - from : 0, .at = lane->at,
-                      .end = lane->at + words, .ns = lane->order_ns};
+                      .room = end > from ? end - from : 0, .at = reader->at,
+                      .end = reader->at + words, .ns = reader->order_ns};
   run->since = since_of(run, run->words[run->at]);
-  take_stack(lane, run);
-  lane->event.domain = lane->slot;
-  lane->event.incarnation = lane->incarnation;
+  take_stack(reader, run);
+  reader->event.domain = reader->slot;
+  reader->event.incarnation = reader->incarnation;
 }
 
-static inline void end_run(struct evr_lane *lane, struct evr_sink *sink,
+static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink,
                            const struct run *run) {
-  lane->at = run->at;
-  lane->stack.count = run->depth;
-  lane->position += lane->in_run;
-  lane->delivered += lane->in_run;
-  sink->delivered += lane->in_run;
-  sink->left -= lane->in_run;
-  lane->in_run = 0;
+  reader->at = run->at;
+  reader->stack.count = run->depth;
+  reader->position += reader->in_run;
+  reader->delivered += reader->in_run;
+  sink->delivered += reader->in_run;
+  sink->left -= reader->in_run;
+  reader->in_run = 0;
 }
 
 /* An event that is no span, without times and payload. */
 static inline __attribute__((always_inline)) void
-set_point(struct evr_lane *lane, struct run *run, const struct evr_definition *d,
+set_point(struct evr_ring_reader *reader, struct run *run, const struct evr_definition *d,
           uint64_t tags) {
-  struct eventring_event *event = &lane->event;
+  struct eventring_event *event = &reader->event;
   event->ns = run->ns;
   event->begin_ns = 0;
   event->depth = 0;
-  set_face(event, d, lane->tags + tags);
+  set_face(event, d, reader->tags + tags);
   run->clean = false;
 }
 
@@ -268,7 +269,7 @@ set_bytes(struct eventring_event *event, uint64_t value, const void *bytes, size
 
 /* A string or bytes, if its definition says so. */
 static inline __attribute__((always_inline)) bool
-decode_bytes(struct evr_lane *lane, struct run *run, uint64_t word,
+decode_bytes(struct evr_ring_reader *reader, struct run *run, uint64_t word,
              const struct evr_definition *d) {
   const uint64_t *payload = &run->words[run->at];
   unsigned kind = word_kind(word), words = word_length(word), type = d->def.payload;
@@ -278,30 +279,30 @@ decode_bytes(struct evr_lane *lane, struct run *run, uint64_t word,
   uint64_t size = payload[0] & ~FORMAT_BYTES_TRUNCATED;
   if (size > EVENTRING_MAX_PAYLOAD || (size + 7) / 8 != words - 1) return false;
   unsigned flags = payload[0] & FORMAT_BYTES_TRUNCATED ? EVENTRING_TRUNCATED : 0;
-  set_point(lane, run, d, EVR_TAGS(kind, type, flags));
-  set_bytes(&lane->event, 0, payload + 1, size);
+  set_point(reader, run, d, EVR_TAGS(kind, type, flags));
+  set_bytes(&reader->event, 0, payload + 1, size);
   run->at += words;
   return true;
 }
 
 /* An event without payload, whatever its definition says of one. */
 static inline __attribute__((always_inline)) bool
-decode_bare(struct evr_lane *lane, struct run *run, unsigned kind,
+decode_bare(struct evr_ring_reader *reader, struct run *run, unsigned kind,
             const struct evr_definition *d) {
   if (kind <= EVENTRING_END || d->def.kind != def_kind_of[kind]) return false;
-  set_point(lane, run, d, EVR_TAGS(kind, EVENTRING_NONE, 0));
-  set_bytes(&lane->event, 0, NULL, 0);
+  set_point(reader, run, d, EVR_TAGS(kind, EVENTRING_NONE, 0));
+  set_bytes(&reader->event, 0, NULL, 0);
   return true;
 }
 
 static inline __attribute__((always_inline)) void
-set_span(struct evr_lane *lane, struct run *run, const struct evr_definition *d,
+set_span(struct evr_ring_reader *reader, struct run *run, const struct evr_definition *d,
          uint64_t begin_ns, uint64_t tags) {
-  struct eventring_event *event = &lane->event;
+  struct eventring_event *event = &reader->event;
   event->ns = run->ns;
   event->begin_ns = begin_ns;
   event->depth = run->depth;
-  set_face(event, d, lane->tags + tags);
+  set_face(event, d, reader->tags + tags);
   if (!run->clean) set_bytes(event, 0, NULL, 0);
   run->clean = true;
 }
@@ -309,10 +310,10 @@ set_span(struct evr_lane *lane, struct run *run, const struct evr_definition *d,
 /* The begin or the end of a plain span, without a branch between the two: both push (an
    end, what nobody looks at), and both look at the begin. */
 static inline __attribute__((always_inline)) bool
-decode_nested(const struct evr_trace *trace, struct evr_lane *lane, struct run *run,
+decode_nested(const struct evr_metadata *meta, struct evr_ring_reader *reader, struct run *run,
               uint64_t word) {
   uint64_t id = word_id(word), is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
-  const struct evr_definition *d = trace->definition[id];
+  const struct evr_definition *d = meta->definition[id];
   if (!d || d->plain != EVENTRING_BEGIN || is_end > EVENTRING_END - EVENTRING_BEGIN ||
       run->depth >= run->full || run->depth < is_end)
     return false;
@@ -321,7 +322,7 @@ decode_nested(const struct evr_trace *trace, struct evr_lane *lane, struct run *
                                 .ns = run->ns, .id = (uint32_t)id};
   if (__builtin_expect(begin->id != id, 0)) return false;
   run->depth -= (uint32_t)is_end;
-  set_span(lane, run, d, begin->ns < run->ns ? begin->ns : run->ns,
+  set_span(reader, run, d, begin->ns < run->ns ? begin->ns : run->ns,
            EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0) +
                (-is_end & EVR_TAGS(EVENTRING_END - EVENTRING_BEGIN, 0, EVENTRING_MATCHED)));
   run->depth += 1 - (uint32_t)is_end;
@@ -332,20 +333,20 @@ decode_nested(const struct evr_trace *trace, struct evr_lane *lane, struct run *
 /* The events of which there are many, where the stack has nothing unusual. False:
    not one of these. */
 static inline __attribute__((always_inline)) bool
-decode_plain(const struct evr_trace *trace, struct evr_lane *lane, struct run *run,
+decode_plain(const struct evr_metadata *meta, struct evr_ring_reader *reader, struct run *run,
              uint64_t word) {
   unsigned id = word_id(word), what = word & FORMAT_WHAT_MASK;
-  const struct evr_definition *d = trace->definition[id];
+  const struct evr_definition *d = meta->definition[id];
   if (!d) return false;
   if (what == d->plain && what != EVENTRING_BEGIN) {
-    set_point(lane, run, d, d->plain_tags);
-    set_bytes(&lane->event, run->words[run->at++], NULL, 0);
+    set_point(reader, run, d, d->plain_tags);
+    set_bytes(&reader->event, run->words[run->at++], NULL, 0);
     return true;
   }
   if (what == d->plain && run->depth < run->full) {
     *run->top++ = (struct evr_span){.ticks = run->from_ticks + run->since,
                                     .ns = run->ns, .id = id};
-    set_span(lane, run, d, run->ns, EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0));
+    set_span(reader, run, d, run->ns, EVR_TAGS(EVENTRING_BEGIN, EVENTRING_NONE, 0));
     run->depth++;
     return true;
   }
@@ -353,22 +354,22 @@ decode_plain(const struct evr_trace *trace, struct evr_lane *lane, struct run *r
       __builtin_expect(run->top[-1].id == id, 1)) {
     uint64_t begin = (--run->top)->ns;
     run->depth--;
-    set_span(lane, run, d, begin < run->ns ? begin : run->ns,
+    set_span(reader, run, d, begin < run->ns ? begin : run->ns,
              EVR_TAGS(EVENTRING_END, EVENTRING_NONE, EVENTRING_MATCHED));
     return true;
   }
-  return what >= 8 ? decode_bytes(lane, run, word, d) : decode_bare(lane, run, what, d);
+  return what >= 8 ? decode_bytes(reader, run, word, d) : decode_bare(reader, run, what, d);
 }
 
 static inline __attribute__((always_inline)) void
-decode_any(const struct evr_trace *trace, struct evr_lane *lane, struct run *run,
+decode_unusual(const struct evr_metadata *meta, struct evr_ring_reader *reader, struct run *run,
            uint64_t word) {
-  lane->stack.count = run->depth;
-  decode(trace, lane, word, &run->words[run->at],
+  reader->stack.count = run->depth;
+  decode_any(meta, reader, word, &run->words[run->at],
          run->from_ticks + run->since, run->ns);
   run->at += word_length(word);
   run->clean = false;
-  if (word_kind(word) <= EVENTRING_END) take_stack(lane, run);
+  if (word_kind(word) <= EVENTRING_END) take_stack(reader, run);
 }
 
 /* Is there a next word that belongs to the run? Then its ticks and ns are set. */
@@ -383,26 +384,26 @@ goes_on(struct run *run, uint64_t until) {
 }
 
 static inline __attribute__((always_inline)) void
-deliver_until(const struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
+deliver_until(const struct evr_metadata *meta, struct evr_ring_reader *reader, uint64_t until,
               bool nested, struct evr_sink *sink) {
   struct run run;
   int stop = 0;
-  begin_run(trace, lane, sink, &run);
+  begin_run(meta, reader, sink, &run);
   do {
     uint64_t word = run.words[run.at];
     run.at++;
-    if (!(nested && decode_nested(trace, lane, &run, word)) &&
-        !decode_plain(trace, lane, &run, word)) {
+    if (!(nested && decode_nested(meta, reader, &run, word)) &&
+        !decode_plain(meta, reader, &run, word)) {
       if (word_kind(word) == FORMAT_WORD_META) {
         run.at--;
         break;
       }
-      decode_any(trace, lane, &run, word);
+      decode_unusual(meta, reader, &run, word);
     }
-    lane->in_run++;
-    stop = sink->callbacks.event(sink->context, &lane->event);
+    reader->in_run++;
+    stop = sink->callbacks.event(sink->context, &reader->event);
   } while (__builtin_expect(!stop, 1) && goes_on(&run, until));
-  end_run(lane, sink, &run);
+  end_run(reader, sink, &run);
   if (stop || !sink->left) sink->stopped = true;
 }
 
@@ -411,123 +412,125 @@ deliver_until(const struct evr_trace *trace, struct evr_lane *lane, uint64_t unt
    an event differs by 0.3 ns. */
 #define DELIVERY static __attribute__((noinline, aligned(64))) void
 
-DELIVERY deliver_all(const struct evr_trace *trace, struct evr_lane *lane,
+DELIVERY deliver_all(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                      struct evr_sink *sink) {
-  deliver_until(trace, lane, UINT64_MAX, false, sink);
+  deliver_until(meta, reader, UINT64_MAX, false, sink);
 }
 
-DELIVERY deliver_some(const struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
-                      struct evr_sink *sink) {
-  deliver_until(trace, lane, until, false, sink);
+DELIVERY deliver_some(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+                      uint64_t until, struct evr_sink *sink) {
+  deliver_until(meta, reader, until, false, sink);
 }
 
-DELIVERY deliver_nested(const struct evr_trace *trace, struct evr_lane *lane,
+DELIVERY deliver_nested(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
-  deliver_until(trace, lane, until, true, sink);
+  deliver_until(meta, reader, until, true, sink);
 }
 
 enum { SURVEYED = 16 };
 
 /* Its first words tell; what is taken for a span but is the payload of something does
    no harm. Two begins one after the other, or two ends, do not come in leaf spans. */
-void evr_lane_survey(struct evr_lane *lane) {
-  const struct evr_block *block = lane->block;
+void evr_ring_reader_survey(struct evr_ring_reader *reader) {
+  const struct evr_block *block = reader->block;
   uint32_t at = evr_block_first(block), end = at + SURVEYED, alike = 0;
-  lane->nested = false;
+  reader->nested = false;
   if (end >= block->have) return;
   for (; at < end; at++) {
     uint64_t what = block->words[at] & FORMAT_WHAT_MASK;
     alike += what - EVENTRING_BEGIN <= EVENTRING_END - EVENTRING_BEGIN &&
              what == (block->words[at + 1] & FORMAT_WHAT_MASK);
   }
-  lane->nested = alike >= SURVEYED / 8;
+  reader->nested = alike >= SURVEYED / 8;
 }
 
 /* Delivers the event that was looked for, and those after it. */
-static void deliver_run(const struct evr_trace *trace, struct evr_lane *lane,
+static void deliver_run(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
-  lane->tags = (uint64_t)lane->ring << 16;
-  if (lane->nested) deliver_nested(trace, lane, until, sink);
-  else if (until == UINT64_MAX) deliver_all(trace, lane, sink);
-  else deliver_some(trace, lane, until, sink);
+  reader->tags = (uint64_t)reader->ring << 16;
+  if (reader->nested) deliver_nested(meta, reader, until, sink);
+  else if (until == UINT64_MAX) deliver_all(meta, reader, sink);
+  else deliver_some(meta, reader, until, sink);
 }
 
-/* ---- What is queued ---------------------------------------------------------------------------- */
+/* ---- What is queued --------------------------------------------------------------- */
 
-static int deliver_loss(struct evr_lane *lane, const struct evr_pending *p,
+static int deliver_loss(struct evr_ring_reader *reader, const struct evr_pending *p,
                         struct evr_sink *sink) {
   struct eventring_loss loss = {
-      .domain = lane->slot, .incarnation = p->incarnation, .ring = (uint8_t)lane->ring,
-      .flags = p->flags, .count = p->value, .ns = lane->order_ns};
+      .domain = reader->slot, .incarnation = p->incarnation, .ring = (uint8_t)reader->ring,
+      .flags = p->flags, .count = p->value, .ns = reader->order_ns};
   return sink->callbacks.lost(sink->context, &loss);
 }
 
-static int deliver_synthetic(const struct evr_trace *trace, struct evr_lane *lane,
+static int deliver_synthetic(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                              const struct evr_pending *p, struct evr_sink *sink) {
-  struct eventring_event *event = &lane->event;
-  fill_synthetic(trace, lane, p->id, event);
+  struct eventring_event *event = &reader->event;
+  fill_synthetic(meta, reader, p->id, event);
   event->kind = p->kind;
   event->incarnation = p->incarnation;
   event->flags |= p->flags;
   event->depth = p->depth;
-  event->begin_ns = evr_trace_ns(trace, p->value);
-  event->ns = p->kind == EVENTRING_BEGIN ? event->begin_ns : lane->order_ns;
+  event->begin_ns = evr_metadata_ns(meta, p->value);
+  event->ns = p->kind == EVENTRING_BEGIN ? event->begin_ns : reader->order_ns;
   return sink->callbacks.event(sink->context, event);
 }
 
-static void deliver_pending(const struct evr_trace *trace, struct evr_lane *lane,
+static void deliver_pending(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                             struct evr_sink *sink) {
-  const struct evr_pending pending = lane->pending[lane->pending_at++];
-  int stop = pending.kind ? deliver_synthetic(trace, lane, &pending, sink)
-                          : deliver_loss(lane, &pending, sink);
+  const struct evr_pending pending = reader->pending[reader->pending_at++];
+  int stop = pending.kind ? deliver_synthetic(meta, reader, &pending, sink)
+                          : deliver_loss(reader, &pending, sink);
   if (stop) sink->stopped = true;
 }
 
-/* ---- Looking ahead -------------------------------------------------------------------------------- */
+/* ---- Looking ahead ---------------------------------------------------------------- */
 
-static bool is_pending(const struct evr_lane *lane) {
-  return lane->pending_at < lane->pending_count;
+static bool is_pending(const struct evr_ring_reader *reader) {
+  return reader->pending_at < reader->pending_count;
 }
 
 /* Is the next word that of an event? A remark is passed over, and what was switched
    before the event comes first. */
-static bool stands_before_event(struct evr_trace *trace, struct evr_lane *lane) {
-  uint64_t word = lane->block->words[lane->at];
+static bool stands_before_event(struct evr_metadata *meta, struct evr_ring_reader *reader) {
+  uint64_t word = reader->block->words[reader->at];
   if (word_kind(word) == FORMAT_WORD_META) {
     if (word_id(word) == FORMAT_META_REBASE && word_length(word) >= 1)
-      lane->base = lane->block->words[lane->at + 1];
-    lane->at += 1 + word_length(word);
+      reader->base = reader->block->words[reader->at + 1];
+    reader->at += 1 + word_length(word);
     return false;
   }
-  uint64_t ticks = word_ticks(word, lane->base);
-  if (lane->switches != trace->switches && ticks >= lane->switch_due) {
-    evr_lane_switch(trace, lane, ticks);
-    if (is_pending(lane)) return false;
+  uint64_t ticks = word_ticks(word, reader->base);
+  if (reader->switches != meta->switches && ticks >= reader->switch_due) {
+    evr_ring_reader_switch(meta, reader, ticks);
+    if (is_pending(reader)) return false;
   }
-  lane->order_ns = evr_trace_next_ns(trace, ticks);
+  reader->order_ns = evr_metadata_next_ns(meta, ticks);
   return true;
 }
 
-bool evr_lane_look(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
+bool evr_ring_reader_look(struct evr_metadata *meta,
+                          struct evr_ring_reader *reader, unsigned *budget) {
   for (;;) {
-    if (is_pending(lane)) {
-      lane->order_ns = evr_trace_ns(trace, lane->pending[lane->pending_at].when);
+    if (is_pending(reader)) {
+      reader->order_ns = evr_metadata_ns(meta, reader->pending[reader->pending_at].when);
       return true;
     }
-    if (lane->at < lane->end) {
-      if (stands_before_event(trace, lane)) return true;
-    } else if (!evr_lane_go_on(trace, lane, budget)) {
+    if (reader->at < reader->end) {
+      if (stands_before_event(meta, reader)) return true;
+    } else if (!evr_ring_reader_go_on(meta, reader, budget)) {
       return false;
     }
   }
 }
 
-bool evr_lane_drain(struct evr_trace *trace, struct evr_lane *lane, uint64_t until,
+bool evr_ring_reader_drain(struct evr_metadata *meta,
+                           struct evr_ring_reader *reader, uint64_t until,
                     struct evr_sink *sink) {
   for (;;) {
-    if (!evr_lane_look(trace, lane, &sink->budget)) return false;
-    if (sink->stopped || lane->order_ns > until) return true;
-    if (is_pending(lane)) deliver_pending(trace, lane, sink);
-    else deliver_run(trace, lane, until, sink);
+    if (!evr_ring_reader_look(meta, reader, &sink->budget)) return false;
+    if (sink->stopped || reader->order_ns > until) return true;
+    if (is_pending(reader)) deliver_pending(meta, reader, sink);
+    else deliver_run(meta, reader, until, sink);
   }
 }

@@ -1,5 +1,7 @@
 /* inspect.c: answers about a file and about what a cursor has read of it. */
-#include "reader/reader.h"
+#include "reader/cursor.h"
+#include "format/control.h"
+#include "format/process.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,104 +9,104 @@
 
 /* ---- The file ------------------------------------------------------------------------ */
 
-static enum eventring_state state_of(const struct evr_trace *trace) {
-  uint32_t force = (uint32_t)trace->control.gate;
-  if (trace->status.state == FORMAT_ENDED) return EVENTRING_STOPPED;
-  if (!force && trace->status.laid_out == 0) return EVENTRING_STANDBY;
+static enum eventring_state state_of(const struct evr_metadata *meta) {
+  uint32_t force = (uint32_t)meta->control.gate;
+  if (meta->status.state == FORMAT_ENDED) return EVENTRING_STOPPED;
+  if (!force && meta->status.laid_out == 0) return EVENTRING_STANDBY;
   return force ? EVENTRING_RUNNING : EVENTRING_PAUSED;
 }
 
-static void fill_sizes(const struct evr_trace *trace, struct eventring_info *info) {
+static void fill_sizes(const struct evr_metadata *meta, struct eventring_info *info) {
   struct stat st;
-  int fd = evr_source_descriptor(&trace->source);
+  int fd = evr_source_descriptor(&meta->source);
   if (fd < 0 || fstat(fd, &st) != 0) return;
   info->file_size = (uint64_t)st.st_size;
   info->disk_size = (uint64_t)st.st_blocks * 512;
 }
 
-static void fill_clock(const struct evr_trace *trace, struct eventring_info *info) {
+static void fill_clock(const struct evr_metadata *meta, struct eventring_info *info) {
   static const char *const names[] = {[FORMAT_CLOCK_MONOTONIC] = "monotonic",
                                       [FORMAT_CLOCK_TSC] = "tsc",
                                       [FORMAT_CLOCK_CNTVCT] = "cntvct"};
-  const struct evr_conversion *c = &trace->conversion;
+  const struct evr_conversion *c = &meta->conversion;
   uint64_t multiplier = c->segment[c->segments - 1].multiplier;
-  info->clock = names[trace->header.clock];
+  info->clock = names[meta->header.clock];
   info->clock_hz = 1e9 * (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT) / (double)multiplier;
 }
 
 int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
-  struct evr_trace *trace = &c->trace;
-  const struct format_header *h = &trace->header;
+  struct evr_metadata *meta = &c->meta;
+  const struct format_header *h = &meta->header;
   uint32_t named = evr_named_classes(h->classes);
-  int status = evr_trace_catch_up(trace, &c->error);
+  int status = evr_metadata_catch_up(meta, &c->error);
   if (status != EVENTRING_OK) return status;
   *info = (struct eventring_info){
       .version = h->version, .pid = h->pid,
-      .liveness = evr_trace_liveness(trace), .state = state_of(trace),
-      .classes = (uint32_t)(trace->control.gate >> 32),
-      .classes_known = named, .control_word = trace->control.gate,
-      .control_malformed = !evr_gate_valid(trace->control.gate, named),
-      .control_rejected = trace->status.rejected, .start_ns = h->start_ns,
+      .liveness = evr_metadata_liveness(meta), .state = state_of(meta),
+      .classes = (uint32_t)(meta->control.gate >> 32),
+      .classes_known = named, .control_word = meta->control.gate,
+      .control_malformed = !evr_gate_valid(meta->control.gate, named),
+      .control_rejected = meta->status.rejected, .start_ns = h->start_ns,
       .start_wall_ns = h->start_wall_ns, .wsize = h->wsize,
-      .blocks = trace->blocks, .block_words = FORMAT_BLOCK_WORDS,
-      .events = trace->definitions, .max_domains = EVENTRING_MAX_DOMAINS,
-      .domains_laid_out = trace->status.laid_out};
-  if (trace->status.state == FORMAT_ENDED)
-    info->end_ns = evr_trace_ns(trace, trace->status.end_ticks);
-  memcpy(info->path, trace->path, sizeof info->path);
+      .blocks = meta->blocks, .block_words = FORMAT_BLOCK_WORDS,
+      .events = meta->definitions, .max_domains = EVENTRING_MAX_DOMAINS,
+      .domains_laid_out = meta->status.laid_out};
+  if (meta->status.state == FORMAT_ENDED)
+    info->end_ns = evr_metadata_ns(meta, meta->status.end_ticks);
+  memcpy(info->path, meta->path, sizeof info->path);
   memcpy(info->program, h->program, sizeof info->program);
   info->process_start = h->process_start;
   if (!info->process_start && info->liveness == EVENTRING_LIVE)
     info->process_start = evr_process_start(h->pid);
-  fill_clock(trace, info);
-  fill_sizes(trace, info);
+  fill_clock(meta, info);
+  fill_sizes(meta, info);
   return EVENTRING_OK;
 }
 
 const char *eventring_cursor_class(const eventring_cursor *c, unsigned index) {
-  if (index >= EVENTRING_MAX_CLASSES || !c->trace.header.classes[index][0])
+  if (index >= EVENTRING_MAX_CLASSES || !c->meta.header.classes[index][0])
     return NULL;
-  return c->trace.header.classes[index];
+  return c->meta.header.classes[index];
 }
 
 const struct eventring_def *eventring_cursor_def(const eventring_cursor *c,
                                                  unsigned id) {
-  return evr_trace_def(&c->trace, id);
+  return evr_metadata_def(&c->meta, id);
 }
 
 int eventring_cursor_domain(eventring_cursor *c, unsigned slot,
                             struct eventring_domain_info *info) {
   struct format_domain d;
   if (slot >= EVENTRING_MAX_DOMAINS) return EVENTRING_E_ARGUMENT;
-  int status = evr_trace_domain(&c->trace, slot, &d, &c->error);
+  int status = evr_metadata_domain(&c->meta, slot, &d, &c->error);
   if (status != EVENTRING_OK) return status;
   if (!d.incarnation) return EVENTRING_E_NOT_FOUND;
   *info = (struct eventring_domain_info){
       .slot = slot, .incarnation = d.incarnation, .tid = d.tid,
       .alive = d.state == FORMAT_SLOT_ALIVE,
-      .start_ns = evr_trace_ns(&c->trace, d.start_ticks),
-      .stop_ns = d.stop_ticks ? evr_trace_ns(&c->trace, d.stop_ticks) : 0};
+      .start_ns = evr_metadata_ns(&c->meta, d.start_ticks),
+      .stop_ns = d.stop_ticks ? evr_metadata_ns(&c->meta, d.stop_ticks) : 0};
   memcpy(info->name, d.name, sizeof info->name);
   return EVENTRING_OK;
 }
 
 /* ---- Rings ----------------------------------------------------------------------------- */
 
-static bool read_block(const struct evr_trace *trace, unsigned slot, unsigned ring,
+static bool read_block(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                        uint64_t sequence, uint64_t head, struct evr_block *block) {
-  return evr_source_block(&trace->source,
-                          evr_trace_block_offset(trace, slot, ring, sequence),
+  return evr_block_copy(&meta->source,
+                          evr_metadata_block_offset(meta, slot, ring, sequence),
                           sequence, slot, ring, sequence < head, block,
                           NULL) == EVR_READ_OK;
 }
 
 /* The newest block, which may be overwritten before it is copied: tries again with the
    one that is the newest then. Its number, or 0. */
-static uint64_t read_newest(struct evr_trace *trace, unsigned slot, unsigned ring,
+static uint64_t read_newest(struct evr_metadata *meta, unsigned slot, unsigned ring,
                             struct evr_block *block) {
   for (int attempt = 0; attempt < 8; attempt++) {
-    uint64_t head = evr_trace_head(trace, slot, ring);
-    if (!head || read_block(trace, slot, ring, head, head, block)) return head;
+    uint64_t head = evr_metadata_head(meta, slot, ring);
+    if (!head || read_block(meta, slot, ring, head, head, block)) return head;
   }
   return 0;
 }
@@ -124,19 +126,19 @@ static uint64_t newest_ticks(const struct evr_block *block) {
 }
 
 /* What the newest and the oldest readable block tell. */
-static void fill_extent(struct evr_trace *trace, unsigned slot, unsigned ring,
+static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
                         struct eventring_ring_info *info) {
   struct evr_block block;
-  uint64_t head = read_newest(trace, slot, ring, &block);
-  info->blocks_written = head ? head : trace->head[slot][ring];
+  uint64_t head = read_newest(meta, slot, ring, &block);
+  info->blocks_written = head ? head : meta->head[slot][ring];
   if (!head) return;
   info->emitted = evr_block_header(&block)->events_before + evr_block_events(&block);
-  info->newest_ns = evr_trace_ns(trace, newest_ticks(&block));
-  uint64_t oldest = head >= trace->blocks ? head - trace->blocks + 1 : 1;
+  info->newest_ns = evr_metadata_ns(meta, newest_ticks(&block));
+  uint64_t oldest = head >= meta->blocks ? head - meta->blocks + 1 : 1;
   for (int attempt = 0; attempt < 8 && oldest <= head; attempt++, oldest++) {
-    if (!read_block(trace, slot, ring, oldest, head, &block)) continue;
+    if (!read_block(meta, slot, ring, oldest, head, &block)) continue;
     uint64_t before = evr_block_header(&block)->events_before;
-    info->oldest_ns = evr_trace_ns(trace, evr_block_header(&block)->base_ticks);
+    info->oldest_ns = evr_metadata_ns(meta, evr_block_header(&block)->base_ticks);
     info->available = info->emitted > before ? info->emitted - before : 0;
     return;
   }
@@ -147,17 +149,17 @@ int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
                           struct eventring_ring_info *info) {
   if (slot >= EVENTRING_MAX_DOMAINS || (unsigned)ring >= EVENTRING_RINGS)
     return EVENTRING_E_ARGUMENT;
-  int status = evr_trace_refresh(&c->trace, &c->error);
+  int status = evr_metadata_refresh(&c->meta, &c->error);
   if (status != EVENTRING_OK) return status;
-  if (slot >= c->trace.status.laid_out) return EVENTRING_E_NOT_FOUND;
+  if (slot >= c->meta.status.laid_out) return EVENTRING_E_NOT_FOUND;
   *info = (struct eventring_ring_info){0};
-  fill_extent(&c->trace, slot, ring, info);
-  const struct evr_lane *lane = c->lane[slot * EVENTRING_RINGS + ring];
-  if (!lane) return EVENTRING_OK;
-  info->missed = lane->missed;
-  info->delivered = lane->delivered + lane->in_run;
-  info->lost = lane->lost;
-  info->torn = lane->torn;
+  fill_extent(&c->meta, slot, ring, info);
+  const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];
+  if (!reader) return EVENTRING_OK;
+  info->missed = reader->missed;
+  info->delivered = reader->delivered + reader->in_run;
+  info->lost = reader->lost;
+  info->torn = reader->torn;
   /* a ring that goes round faster than its newest block can be copied */
   uint64_t accounted = info->missed + info->delivered + info->lost;
   if (info->emitted < accounted) info->emitted = accounted;
@@ -167,11 +169,11 @@ int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
 void eventring_cursor_totals(const eventring_cursor *c,
                              struct eventring_totals *totals) {
   *totals = (struct eventring_totals){0};
-  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++) {
-    totals->missed += c->lane[i]->missed;
-    totals->delivered += c->lane[i]->delivered + c->lane[i]->in_run;
-    totals->lost += c->lane[i]->lost;
-    totals->torn += c->lane[i]->torn;
+  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++) {
+    totals->missed += c->reader[i]->missed;
+    totals->delivered += c->reader[i]->delivered + c->reader[i]->in_run;
+    totals->lost += c->reader[i]->lost;
+    totals->torn += c->reader[i]->torn;
   }
 }
 
@@ -180,10 +182,10 @@ int eventring_open_spans(eventring_cursor *c,
                                          const struct eventring_event *event),
                          void *context) {
   if (c->busy) return EVENTRING_E_BUSY;
-  for (unsigned i = 0; i < EVR_LANES && c->lane[i]; i++)
-    for (uint32_t k = 0; k < c->lane[i]->stack.count; k++) {
+  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
+    for (uint32_t k = 0; k < c->reader[i]->stack.count; k++) {
       struct eventring_event event;
-      evr_lane_open_span(&c->trace, c->lane[i], k, &event);
+      evr_ring_reader_open_span(&c->meta, c->reader[i], k, &event);
       int stop = callback(context, &event);
       if (stop) return stop;
     }

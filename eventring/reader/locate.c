@@ -6,12 +6,14 @@
  * mount namespace is found too, and must be the very file that is mapped. Our own
  * process is found like any other.
  */
-#include "reader/reader.h"
+#include "reader/cursor.h"
+#include "reader/locate.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,13 +203,13 @@ static bool first_time(struct discovery *d, int fd) {
   return true;
 }
 
-static void report(struct discovery *d, const struct eventring_found *found) {
+static void report_found(struct discovery *d, const struct eventring_found *found) {
   d->result = d->callback(d->context, found);
 }
 
 static void report_failure(struct discovery *d, const char *path,
                            const struct eventring_error *error) {
-  report(d, &(struct eventring_found){.path = path, .status = error->code,
+  report_found(d, &(struct eventring_found){.path = path, .status = error->code,
                                       .status_text = error->text, .program = ""});
 }
 
@@ -228,7 +230,7 @@ static void report_file(struct discovery *d, int fd, const char *path) {
     report_failure(d, path, &error);
     return;
   }
-  report(d, &(struct eventring_found){
+  report_found(d, &(struct eventring_found){
                 .path = path, .pid = info.pid, .liveness = info.liveness,
                 .status_text = "", .program = info.program, .state = info.state,
                 .start_ns = info.start_ns, .start_wall_ns = info.start_wall_ns,

@@ -4,7 +4,10 @@
  * header is an error of opening; damage found later is remembered once and
  * reported by the poll, which goes on with what is sound.
  */
-#include "reader/reader.h"
+#include "reader/metadata.h"
+#include "format/atomics.h"
+#include "format/control.h"
+#include "format/process.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +15,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void evr_trace_damaged(struct evr_trace *trace, const char *format, ...) {
-  if (trace->damage.code) return;
-  trace->damage.code = EVENTRING_E_CORRUPT;
+void evr_metadata_damaged(struct evr_metadata *meta, const char *format, ...) {
+  if (meta->damage.code) return;
+  meta->damage.code = EVENTRING_E_CORRUPT;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(trace->damage.text, sizeof trace->damage.text, format, arguments);
+  vsnprintf(meta->damage.text, sizeof meta->damage.text, format, arguments);
   va_end(arguments);
 }
 
@@ -67,12 +70,12 @@ static bool geometry_is_valid(const struct format_header *h) {
          h->clock >= FORMAT_CLOCK_MONOTONIC && h->clock <= FORMAT_CLOCK_CNTVCT;
 }
 
-static int read_header(struct evr_trace *trace, struct eventring_error *error) {
-  struct format_header *h = &trace->header;
+static int read_header(struct evr_metadata *meta, struct eventring_error *error) {
+  struct format_header *h = &meta->header;
   struct eventring_error cause = {0};
-  int status = evr_source_read(&trace->source, 0, h, sizeof *h, &cause);
+  int status = evr_source_read(&meta->source, 0, h, sizeof *h, &cause);
   if (status == EVENTRING_E_TRUNCATED &&
-      evr_source_read(&trace->source, 0, h, sizeof h->magic, NULL) != EVENTRING_OK)
+      evr_source_read(&meta->source, 0, h, sizeof h->magic, NULL) != EVENTRING_OK)
     return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0, "not an eventring file");
   if (status == EVENTRING_E_TRUNCATED &&
       memcmp(h->magic, FORMAT_MAGIC, sizeof h->magic) != 0)
@@ -88,111 +91,111 @@ static int read_header(struct evr_trace *trace, struct eventring_error *error) {
   clean_text(h->program, sizeof h->program);
   for (int i = 0; i < EVENTRING_MAX_CLASSES; i++)
     clean_text(h->classes[i], sizeof h->classes[i]);
-  trace->blocks = format_ring_blocks(h->wsize);
+  meta->blocks = format_ring_blocks(h->wsize);
   return EVENTRING_OK;
 }
 
 /* ---- Status, control, domains ------------------------------------------------------- */
 
-static int check_status(struct evr_trace *trace, struct format_status *s,
+static int check_status(struct evr_metadata *meta, struct format_status *s,
                         struct eventring_error *error) {
   struct evr_conversion conversion = {.segments = s->segments};
   memcpy(conversion.segment, s->segment, sizeof conversion.segment);
   if ((s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
-      s->laid_out > EVENTRING_MAX_DOMAINS || s->laid_out < trace->status.laid_out ||
+      s->laid_out > EVENTRING_MAX_DOMAINS || s->laid_out < meta->status.laid_out ||
       s->definitions > EVENTRING_MAX_EVENTS ||
-      s->definitions < trace->definitions ||
-      s->segments < trace->conversion.segments || !evr_conversion_valid(&conversion))
+      s->definitions < meta->definitions ||
+      s->segments < meta->conversion.segments || !evr_conversion_valid(&conversion))
     return evr_fail(error, EVENTRING_E_CORRUPT, 0,
                     "the status page holds impossible values");
-  trace->conversion = conversion;
-  trace->segment_end = 0;
+  meta->conversion = conversion;
+  meta->segment_end = 0;
   return EVENTRING_OK;
 }
 
-void evr_trace_use_segment(struct evr_trace *trace, uint64_t ticks) {
-  const struct evr_conversion *c = &trace->conversion;
+void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks) {
+  const struct evr_conversion *c = &meta->conversion;
   uint32_t i = c->segments - 1;
   while (i > 0 && ticks < c->segment[i].from_ticks) i--;
-  trace->segment = c->segment[i];
-  trace->segment_end = i + 1 < c->segments ? c->segment[i + 1].from_ticks : UINT64_MAX;
+  meta->segment = c->segment[i];
+  meta->segment_end = i + 1 < c->segments ? c->segment[i + 1].from_ticks : UINT64_MAX;
 }
 
 /* Do the rings that are said to be there fit into the file? */
-static int check_size(const struct evr_trace *trace, uint32_t laid_out,
+static int check_size(const struct evr_metadata *meta, uint32_t laid_out,
                       struct eventring_error *error) {
   struct stat st;
-  uint64_t end = FORMAT_RINGS_OFFSET + laid_out * trace->header.domain_stride;
-  if (evr_source_lent(&trace->source) || !laid_out) return EVENTRING_OK;
-  if (fstat(trace->source.fd, &st) != 0 || (uint64_t)st.st_size < end)
+  uint64_t end = FORMAT_RINGS_OFFSET + laid_out * meta->header.domain_stride;
+  if (evr_source_lent(&meta->source) || !laid_out) return EVENTRING_OK;
+  if (fstat(meta->source.fd, &st) != 0 || (uint64_t)st.st_size < end)
     return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
                     "the file is shorter than its %u domains need", laid_out);
   return EVENTRING_OK;
 }
 
-int evr_trace_check_size(const struct evr_trace *trace, struct eventring_error *error) {
-  return check_size(trace, trace->status.laid_out, error);
+int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error) {
+  return check_size(meta, meta->status.laid_out, error);
 }
 
-static int read_status(struct evr_trace *trace, struct eventring_error *error) {
-  struct format_status now = trace->status;
+static int read_status(struct evr_metadata *meta, struct eventring_error *error) {
+  struct format_status now = meta->status;
   size_t front = offsetof(struct format_status, segment);
-  int status = evr_source_read(&trace->source, FORMAT_STATUS_OFFSET, &now, front, error);
+  int status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &now, front, error);
   /* pairs with the producer's release stores into this page: what is counted
      here is there to be read */
   evr_fence_acquire();
-  if (status == EVENTRING_OK && now.segments != trace->conversion.segments)
-    status = evr_source_read(&trace->source, FORMAT_STATUS_OFFSET + front, now.segment,
+  if (status == EVENTRING_OK && now.segments != meta->conversion.segments)
+    status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET + front, now.segment,
                              sizeof now.segment, error);
-  if (status == EVENTRING_OK) status = check_status(trace, &now, error);
-  if (status == EVENTRING_OK && now.laid_out != trace->status.laid_out)
-    status = check_size(trace, now.laid_out, error);
-  if (status == EVENTRING_OK) trace->status = now;
+  if (status == EVENTRING_OK) status = check_status(meta, &now, error);
+  if (status == EVENTRING_OK && now.laid_out != meta->status.laid_out)
+    status = check_size(meta, now.laid_out, error);
+  if (status == EVENTRING_OK) meta->status = now;
   return status;
 }
 
 /* A head that no producer can have reached is damage, and so is one that goes back: what
    was known before stays. (Sequence numbers after it would wrap round to blocks already
    read.) */
-static void take_head(struct evr_trace *trace, unsigned slot, unsigned ring,
+static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                       uint64_t head) {
-  uint64_t *known = &trace->head[slot][ring];
+  uint64_t *known = &meta->head[slot][ring];
   if (__builtin_expect(head > FORMAT_MAX_SEQUENCE || head < *known, 0))
-    evr_trace_damaged(trace, "domain %u, ring %u: block number %llu is out of range",
+    evr_metadata_damaged(meta, "domain %u, ring %u: block number %llu is out of range",
                       slot, ring, (unsigned long long)head);
   else
     *known = head;
 }
 
-uint64_t evr_trace_head_offset(unsigned slot, unsigned ring) {
+uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring) {
   return FORMAT_DOMAINS_OFFSET + slot * sizeof(struct format_domain) +
          offsetof(struct format_domain, head) + ring * sizeof(uint64_t);
 }
 
-static int read_heads(struct evr_trace *trace, struct eventring_error *error) {
+static int read_heads(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
-  unsigned count = trace->status.laid_out;
-  int status = evr_source_heads(&trace->source, count, head, error);
+  unsigned count = meta->status.laid_out;
+  int status = evr_source_heads(&meta->source, count, head, error);
   evr_fence_acquire(); /* R0 */
   for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
     for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
-      take_head(trace, slot, ring, head[slot][ring]);
+      take_head(meta, slot, ring, head[slot][ring]);
   return status;
 }
 
 /* Few attempts: a producer that died in the middle left it as it is. */
-int evr_trace_domain(const struct evr_trace *trace, unsigned slot,
+int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
                      struct format_domain *d, struct eventring_error *error) {
   uint64_t offset = FORMAT_DOMAINS_OFFSET + slot * sizeof *d;
   for (int attempt = 0; attempt < 8; attempt++) {
     uint64_t before, after;
-    int status = evr_source_read(&trace->source, offset, &before, sizeof before, error);
+    int status = evr_source_read(&meta->source, offset, &before, sizeof before, error);
     evr_fence_acquire();
     if (status == EVENTRING_OK)
-      status = evr_source_read(&trace->source, offset, d, sizeof *d, error);
+      status = evr_source_read(&meta->source, offset, d, sizeof *d, error);
     evr_fence_acquire();
     if (status == EVENTRING_OK)
-      status = evr_source_read(&trace->source, offset, &after, sizeof after, error);
+      status = evr_source_read(&meta->source, offset, &after, sizeof after, error);
     if (status != EVENTRING_OK) return status;
     if (!(before & 1) && (uint32_t)before == (uint32_t)after) break;
   }
@@ -208,13 +211,13 @@ static bool definition_is_valid(const struct format_definition *d, unsigned id) 
          d->name[sizeof d->name - 1] == 0 && (d->kind == 0 || d->name[0]);
 }
 
-static void take_definition(struct evr_trace *trace, unsigned id,
+static void take_definition(struct evr_metadata *meta, unsigned id,
                             const struct format_definition *from) {
   struct evr_definition *to =
-      &trace->chunk[id / EVR_DEFINITION_CHUNK][id % EVR_DEFINITION_CHUNK];
+      &meta->chunk[id / EVR_DEFINITION_CHUNK][id % EVR_DEFINITION_CHUNK];
   to->text = *from;
   if (!definition_is_valid(from, id)) {
-    evr_trace_damaged(trace, "definition %u of the catalogue is not valid", id);
+    evr_metadata_damaged(meta, "definition %u of the catalogue is not valid", id);
     return;
   }
   if (from->kind == 0) return; /* a gap */
@@ -226,26 +229,26 @@ static void take_definition(struct evr_trace *trace, unsigned id,
       .kind = from->kind, .event_class = from->event_class, .ring = from->ring,
       .payload = from->payload, .id = (uint16_t)id};
   evr_definition_prepare(to);
-  trace->definition[id] = to;
+  meta->definition[id] = to;
 }
 
-static int read_definitions(struct evr_trace *trace, struct eventring_error *error) {
+static int read_definitions(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_catalogue_block block;
-  for (unsigned id = trace->definitions; id < trace->status.definitions;) {
+  for (unsigned id = meta->definitions; id < meta->status.definitions;) {
     unsigned number = id / FORMAT_DEFINITIONS_PER_BLOCK;
     int status = evr_source_read(
-        &trace->source, FORMAT_CATALOGUE_OFFSET + number * (uint64_t)sizeof block,
+        &meta->source, FORMAT_CATALOGUE_OFFSET + number * (uint64_t)sizeof block,
         &block, sizeof block, error);
     if (status != EVENTRING_OK) return status;
     if (block.sequence != number + 1 || block.kind != FORMAT_BLOCK_CATALOGUE)
-      evr_trace_damaged(trace, "block %u of the catalogue is not valid", number + 1);
-    struct evr_definition **chunk = &trace->chunk[id / EVR_DEFINITION_CHUNK];
+      evr_metadata_damaged(meta, "block %u of the catalogue is not valid", number + 1);
+    struct evr_definition **chunk = &meta->chunk[id / EVR_DEFINITION_CHUNK];
     if (!*chunk && !(*chunk = calloc(EVR_DEFINITION_CHUNK, sizeof **chunk)))
       return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the catalogue");
     do
-      take_definition(trace, id, &block.definition[id % FORMAT_DEFINITIONS_PER_BLOCK]);
-    while (++id % FORMAT_DEFINITIONS_PER_BLOCK && id < trace->status.definitions);
-    trace->definitions = id;
+      take_definition(meta, id, &block.definition[id % FORMAT_DEFINITIONS_PER_BLOCK]);
+    while (++id % FORMAT_DEFINITIONS_PER_BLOCK && id < meta->status.definitions);
+    meta->definitions = id;
   }
   return EVENTRING_OK;
 }
@@ -258,66 +261,66 @@ static bool is_written(const struct format_control *control, uint32_t n) {
 
 /* The log is read only when something was added. An entry still being written is
    left for the next time: its gate is not open yet. */
-static int read_control(struct evr_trace *trace, struct eventring_error *error) {
-  struct format_control *c = &trace->control;
+static int read_control(struct evr_metadata *meta, struct eventring_error *error) {
+  struct format_control *c = &meta->control;
   size_t front = offsetof(struct format_control, log);
-  int status = evr_source_read(&trace->source, FORMAT_CONTROL_OFFSET, c, front, error);
-  if (status != EVENTRING_OK || c->switches == trace->switches) return status;
+  int status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET, c, front, error);
+  if (status != EVENTRING_OK || c->switches == meta->switches) return status;
   evr_fence_acquire();
-  status = evr_source_read(&trace->source, FORMAT_CONTROL_OFFSET + front, c->log,
+  status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET + front, c->log,
                            sizeof c->log, error);
   uint32_t n = c->switches;
-  for (int i = 0; i < FORMAT_LOG_ENTRIES && n != trace->switches; i++, n--)
+  for (int i = 0; i < FORMAT_LOG_ENTRIES && n != meta->switches; i++, n--)
     if (is_written(c, n - 1)) break;
-  if (n != trace->switches && is_written(c, n - 1)) trace->switches = n;
+  if (n != meta->switches && is_written(c, n - 1)) meta->switches = n;
   return status;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
-int evr_trace_refresh(struct evr_trace *trace, struct eventring_error *error) {
-  int status = read_status(trace, error);
-  return status == EVENTRING_OK ? read_heads(trace, error) : status;
+int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
+  int status = read_status(meta, error);
+  return status == EVENTRING_OK ? read_heads(meta, error) : status;
 }
 
-int evr_trace_catch_up(struct evr_trace *trace, struct eventring_error *error) {
-  int status = read_status(trace, error);
-  if (status == EVENTRING_OK && trace->definitions < trace->status.definitions)
-    status = read_definitions(trace, error);
-  return status == EVENTRING_OK ? read_control(trace, error) : status;
+int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error) {
+  int status = read_status(meta, error);
+  if (status == EVENTRING_OK && meta->definitions < meta->status.definitions)
+    status = read_definitions(meta, error);
+  return status == EVENTRING_OK ? read_control(meta, error) : status;
 }
 
-int evr_trace_open(struct evr_trace *trace, bool map, struct eventring_error *error) {
-  int status = read_header(trace, error);
-  if (status == EVENTRING_OK && !evr_source_lent(&trace->source) && map)
-    evr_window_open(&trace->source.window, trace->source.fd,
+int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error) {
+  int status = read_header(meta, error);
+  if (status == EVENTRING_OK && !evr_source_lent(&meta->source) && map)
+    evr_window_open(&meta->source.window, meta->source.fd,
                     FORMAT_RINGS_OFFSET +
-                        EVENTRING_MAX_DOMAINS * trace->header.domain_stride);
-  if (status == EVENTRING_OK) status = evr_trace_refresh(trace, error);
-  if (status == EVENTRING_OK) status = evr_trace_catch_up(trace, error);
+                        EVENTRING_MAX_DOMAINS * meta->header.domain_stride);
+  if (status == EVENTRING_OK) status = evr_metadata_refresh(meta, error);
+  if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, error);
   return status;
 }
 
-void evr_trace_close(struct evr_trace *trace) {
-  evr_source_close(&trace->source);
+void evr_metadata_close(struct evr_metadata *meta) {
+  evr_source_close(&meta->source);
   for (size_t i = 0; i < EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK; i++)
-    free(trace->chunk[i]);
+    free(meta->chunk[i]);
 }
 
-uint64_t evr_trace_block_offset(const struct evr_trace *trace, unsigned slot,
+uint64_t evr_metadata_block_offset(const struct evr_metadata *meta, unsigned slot,
                                 unsigned ring, uint64_t sequence) {
-  return FORMAT_RINGS_OFFSET + slot * trace->header.domain_stride +
-         ring * trace->header.ring_bytes +
-         ((sequence - 1) & (trace->blocks - 1)) * FORMAT_BLOCK_BYTES;
+  return FORMAT_RINGS_OFFSET + slot * meta->header.domain_stride +
+         ring * meta->header.ring_bytes +
+         ((sequence - 1) & (meta->blocks - 1)) * FORMAT_BLOCK_BYTES;
 }
 
-uint64_t evr_trace_head(struct evr_trace *trace, unsigned slot, unsigned ring) {
+uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head;
-  if (evr_source_read(&trace->source, evr_trace_head_offset(slot, ring), &head, sizeof head,
+  if (evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head,
                       NULL) == EVENTRING_OK)
-    take_head(trace, slot, ring, head);
+    take_head(meta, slot, ring, head);
   evr_fence_acquire(); /* R0 */
-  return trace->head[slot][ring];
+  return meta->head[slot][ring];
 }
 
 /* Without locks on its file system a process is known by pid and start time. */
@@ -326,17 +329,17 @@ static bool process_lives(const struct format_header *h) {
          evr_process_start(h->pid) == h->process_start;
 }
 
-enum eventring_liveness evr_trace_liveness(const struct evr_trace *trace) {
-  const struct format_header *h = &trace->header;
+enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
+  const struct format_header *h = &meta->header;
   uint32_t state[2];
   if (h->layout == FORMAT_SNAPSHOT) return EVENTRING_SAVED;
-  if (evr_source_read(&trace->source, FORMAT_STATUS_OFFSET, state, sizeof state,
+  if (evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, state, sizeof state,
                       NULL) != EVENTRING_OK)
     return EVENTRING_DEAD;
   evr_fence_acquire(); /* pairs with evr_recording_end_locked */
   if (state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
-  if (evr_source_lent(&trace->source)) return EVENTRING_LIVE;
-  int locked = evr_file_locked(trace->source.fd);
+  if (evr_source_lent(&meta->source)) return EVENTRING_LIVE;
+  int locked = evr_file_locked(meta->source.fd);
   if (locked < 0) locked = process_lives(h);
   return locked ? EVENTRING_LIVE : EVENTRING_DEAD;
 }

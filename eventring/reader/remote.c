@@ -6,7 +6,9 @@
  * cut short in that moment, the mapping is guarded like those of a producer (guard.c);
  * a handler of SIGBUS that was not there before is gone afterwards.
  */
-#include "reader/reader.h"
+#include "reader/cursor.h"
+#include "format/control.h"
+#include "format/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,71 +21,71 @@ static const enum evr_gate_change changes[] = {
     [EVENTRING_CONTROL_PAUSE] = EVR_PAUSE, [EVENTRING_CONTROL_RESUME] = EVR_RESUME,
     [EVENTRING_CONTROL_ENABLE] = EVR_ADD, [EVENTRING_CONTROL_DISABLE] = EVR_REMOVE};
 
-static int check_request(const struct evr_trace *trace, enum eventring_control what,
+static int check_request(const struct evr_metadata *meta, enum eventring_control what,
                          uint32_t classes, struct eventring_error *error) {
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
-  uint32_t unknown = classes & ~evr_named_classes(trace->header.classes);
+  uint32_t unknown = classes & ~evr_named_classes(meta->header.classes);
   if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_DISABLE)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (lists && unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "class %d has no name in this recording", __builtin_ctz(unknown));
-  if (evr_trace_liveness(trace) != EVENTRING_LIVE)
+  if (evr_metadata_liveness(meta) != EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_STATE, 0,
-                    "%.300s: no live process records into it", trace->path);
+                    "%.300s: no live process records into it", meta->path);
   return EVENTRING_OK;
 }
 
 enum { PAGE_BYTES = FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET };
 
-static int change_guarded(const struct evr_trace *trace, void *page,
+static int change_guarded(const struct evr_metadata *meta, void *page,
                           enum eventring_control what, uint32_t classes,
                           struct eventring_error *error) {
   if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
     return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
   evr_guard_hold();
-  evr_control_change(page, (enum format_clock)trace->header.clock,
-                     evr_named_classes(trace->header.classes), changes[what], classes);
+  evr_control_change(page, (enum format_clock)meta->header.clock,
+                     evr_named_classes(meta->header.classes), changes[what], classes);
   evr_guard_remove(page);
   evr_guard_release();
   return EVENTRING_OK;
 }
 
 /* `fd` is open for writing. */
-static int change(const struct evr_trace *trace, int fd, enum eventring_control what,
+static int change_control(const struct evr_metadata *meta, int fd, enum eventring_control what,
                   uint32_t classes, struct eventring_error *error) {
   char byte;
   void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                     FORMAT_CONTROL_OFFSET);
   if (page == MAP_FAILED)
-    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", trace->path);
-  int status = change_guarded(trace, page, what, classes, error);
+    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot map %.300s", meta->path);
+  int status = change_guarded(meta, page, what, classes, error);
   munmap(page, PAGE_BYTES);
   if (status == EVENTRING_OK && pread(fd, &byte, 1, FORMAT_CONTROL_OFFSET) != 1)
-    return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "%.300s was cut short", trace->path);
+    return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "%.300s was cut short", meta->path);
   return status;
 }
 
-/* The very file that the trace reads, for writing. */
-static int reopen(const struct evr_trace *trace, int *fd,
+/* The very file that the cursor reads, for writing. */
+static int reopen_for_writing(const struct evr_metadata *meta, int *fd,
                   struct eventring_error *error) {
   char name[64];
-  snprintf(name, sizeof name, "/proc/self/fd/%d", evr_source_descriptor(&trace->source));
+  snprintf(name, sizeof name, "/proc/self/fd/%d", evr_source_descriptor(&meta->source));
   *fd = open(name, O_RDWR | O_CLOEXEC);
   if (*fd >= 0) return EVENTRING_OK;
   return evr_fail(error, evr_code_of_errno(errno), errno, "cannot write to %.300s",
-                  trace->path);
+                  meta->path);
 }
 
 int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
                              uint32_t classes, struct eventring_error *error) {
   int fd;
   if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
-  const struct evr_trace *trace = &cursor->trace;
-  int status = check_request(trace, what, classes, error);
-  if (status == EVENTRING_OK) status = reopen(trace, &fd, error);
+  const struct evr_metadata *meta = &cursor->meta;
+  int status = check_request(meta, what, classes, error);
+  if (status == EVENTRING_OK) status = reopen_for_writing(meta, &fd, error);
   if (status != EVENTRING_OK) return status;
-  status = change(trace, fd, what, classes, error);
+  status = change_control(meta, fd, what, classes, error);
   close(fd);
   return status;
 }

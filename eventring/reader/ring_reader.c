@@ -22,129 +22,122 @@
  * A reader that finds its next block overwritten goes to a block that the
  * producer will not reach soon: a quarter of the ring after the oldest one.
  */
-#include "reader/reader.h"
+#include "reader/delivery.h"
+#include "format/atomics.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct evr_lane *evr_lane_new(unsigned slot, unsigned ring, uint64_t opened_head) {
-  struct evr_lane *lane = calloc(1, sizeof *lane);
-  if (!lane) return NULL;
-  lane->slot = slot;
-  lane->ring = ring;
-  lane->opened_head = opened_head;
-  return lane;
+struct evr_ring_reader *evr_ring_reader_new(unsigned slot, unsigned ring, uint64_t opened_head) {
+  struct evr_ring_reader *reader = calloc(1, sizeof *reader);
+  if (!reader) return NULL;
+  reader->slot = slot;
+  reader->ring = ring;
+  reader->opened_head = opened_head;
+  return reader;
 }
 
-void evr_lane_free(struct evr_lane *lane) {
-  if (!lane) return;
-  free(lane->stack.span);
-  free(lane->pending);
-  free(lane->blocks);
-  free(lane);
+void evr_ring_reader_free(struct evr_ring_reader *reader) {
+  if (!reader) return;
+  free(reader->stack.span);
+  free(reader->pending);
+  free(reader->blocks);
+  free(reader);
 }
 
-uint64_t evr_block_events(const struct evr_block *block) {
-  uint64_t events = 0;
-  for (uint32_t at = evr_block_first(block); at < block->have;
-       at += 1 + word_length(block->words[at]))
-    events += word_kind(block->words[at]) != FORMAT_WORD_META;
-  return events;
-}
+/* ---- The queue -------------------------------------------------------------------- */
 
-/* ---- The queue ------------------------------------------------------------------ */
-
-static bool queue(struct evr_lane *lane, struct evr_pending pending) {
-  if (lane->pending_at == lane->pending_count)
-    lane->pending_at = lane->pending_count = 0;
-  if (lane->pending_count == lane->pending_room) {
-    uint32_t room = lane->pending_room ? 2 * lane->pending_room : 16;
-    struct evr_pending *grown = realloc(lane->pending, room * sizeof *grown);
+static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pending) {
+  if (reader->pending_at == reader->pending_count)
+    reader->pending_at = reader->pending_count = 0;
+  if (reader->pending_count == reader->pending_room) {
+    uint32_t room = reader->pending_room ? 2 * reader->pending_room : 16;
+    struct evr_pending *grown = realloc(reader->pending, room * sizeof *grown);
     if (!grown) return false;
-    lane->pending = grown;
-    lane->pending_room = room;
+    reader->pending = grown;
+    reader->pending_room = room;
   }
-  lane->pending[lane->pending_count++] = pending;
+  reader->pending[reader->pending_count++] = pending;
   return true;
 }
 
 /* (Out of memory: the synthetic event is left out, its span is counted.) */
-static void queue_end(struct evr_lane *lane, const struct evr_span *span,
+static void queue_end(struct evr_ring_reader *reader, const struct evr_span *span,
                       uint32_t depth) {
-  lane->torn++;
-  queue(lane, (struct evr_pending){.kind = EVENTRING_END,
+  reader->torn++;
+  queue_pending(reader, (struct evr_pending){.kind = EVENTRING_END,
                                    .flags = EVENTRING_SYNTHETIC | EVENTRING_TORN,
                                    .id = (uint16_t)span->id, .depth = depth,
-                                   .incarnation = lane->incarnation,
-                                   .when = lane->now, .value = span->ticks});
+                                   .incarnation = reader->incarnation,
+                                   .when = reader->now, .value = span->ticks});
 }
 
-static void queue_begin(struct evr_lane *lane, unsigned id, uint64_t ticks,
+static void queue_begin(struct evr_ring_reader *reader, unsigned id, uint64_t ticks,
                         uint32_t depth) {
-  uint32_t incarnation = evr_block_header(lane->block)->incarnation;
-  queue(lane, (struct evr_pending){.kind = EVENTRING_BEGIN,
-                                   .incarnation = incarnation, .when = lane->now,
+  uint32_t incarnation = evr_block_header(reader->block)->incarnation;
+  queue_pending(reader, (struct evr_pending){.kind = EVENTRING_BEGIN,
+                                   .incarnation = incarnation, .when = reader->now,
                                    .flags = EVENTRING_SYNTHETIC,
                                    .id = (uint16_t)id, .depth = depth,
                                    .value = ticks});
 }
 
-uint32_t evr_lane_depth(const struct evr_lane *lane, uint32_t index) {
-  return index + (index >= lane->stack.mark ? lane->stack.hidden : 0);
+uint32_t evr_ring_reader_depth(const struct evr_ring_reader *reader, uint32_t index) {
+  return index + (index >= reader->stack.mark ? reader->stack.hidden : 0);
 }
 
-static void tear_span(struct evr_lane *lane, uint32_t index) {
-  if (lane->now < lane->stack.span[index].ticks)
-    lane->now = lane->stack.span[index].ticks;
-  queue_end(lane, &lane->stack.span[index], evr_lane_depth(lane, index));
-  evr_span_remove(&lane->stack, index);
+static void tear_span(struct evr_ring_reader *reader, uint32_t index) {
+  if (reader->now < reader->stack.span[index].ticks)
+    reader->now = reader->stack.span[index].ticks;
+  queue_end(reader, &reader->stack.span[index], evr_ring_reader_depth(reader, index));
+  evr_span_remove(&reader->stack, index);
 }
 
-/* ---- Classes switched off and on again (control.c) ----------------------------------- */
+/* ---- Classes switched off and on again (control.c) -------------------------------- */
 
-static void tear_classes(const struct evr_trace *trace, struct evr_lane *lane,
+static void tear_classes(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                          uint32_t classes, uint64_t ticks) {
-  for (uint32_t i = lane->stack.count; i-- > 0;) {
-    const struct evr_span *span = &lane->stack.span[i];
-    const struct eventring_def *def = evr_trace_def(trace, span->id);
+  for (uint32_t i = reader->stack.count; i-- > 0;) {
+    const struct evr_span *span = &reader->stack.span[i];
+    const struct eventring_def *def = evr_metadata_def(meta, span->id);
     if (span->ticks < ticks && (!def || classes >> def->event_class & 1))
-      tear_span(lane, i);
+      tear_span(reader, i);
   }
 }
 
 /* Entry n of the log as last read; false when it is not there. */
-static bool logged(const struct evr_trace *trace, uint32_t n,
+static bool read_logged_switch(const struct evr_metadata *meta, uint32_t n,
                    struct format_switch *entry) {
-  *entry = trace->control.log[n % FORMAT_LOG_ENTRIES];
+  *entry = meta->control.log[n % FORMAT_LOG_ENTRIES];
   return entry->what >> 32 == (uint32_t)(n + 1);
 }
 
 /* Notes too when the next is due. */
-void evr_lane_switch(const struct evr_trace *trace, struct evr_lane *lane,
+void evr_ring_reader_switch(const struct evr_metadata *meta, struct evr_ring_reader *reader,
                      uint64_t ticks) {
   struct format_switch entry;
-  uint32_t now = trace->switches;
-  lane->switch_due = 0;
-  if (now - lane->switches > FORMAT_LOG_ENTRIES) {
+  uint32_t now = meta->switches;
+  reader->switch_due = 0;
+  if (now - reader->switches > FORMAT_LOG_ENTRIES) {
     /* some entries are gone: any class may have been off before the oldest */
     uint32_t first = now - FORMAT_LOG_ENTRIES;
-    uint64_t until = logged(trace, first, &entry) ? entry.ticks : ticks;
-    lane->switch_due = until;
+    uint64_t until = read_logged_switch(meta, first, &entry) ? entry.ticks : ticks;
+    reader->switch_due = until;
     if (until > ticks) return;
-    lane->now = until;
-    tear_classes(trace, lane, UINT32_MAX, until);
-    lane->switches = first;
+    reader->now = until;
+    tear_classes(meta, reader, UINT32_MAX, until);
+    reader->switches = first;
   }
-  for (; lane->switches != now; lane->switches++) {
-    if (!logged(trace, lane->switches, &entry)) continue;
-    lane->switch_due = entry.ticks;
+  for (; reader->switches != now; reader->switches++) {
+    if (!read_logged_switch(meta, reader->switches, &entry)) continue;
+    reader->switch_due = entry.ticks;
     if (entry.ticks > ticks) return;
-    lane->now = entry.ticks;
-    tear_classes(trace, lane, (uint32_t)entry.what, entry.ticks);
+    reader->now = entry.ticks;
+    tear_classes(meta, reader, (uint32_t)entry.what, entry.ticks);
   }
 }
 
-/* ---- Taking up a block ------------------------------------------------------------------ */
+/* ---- Taking up a block ------------------------------------------------------------ */
 
 static bool is_listed(const struct evr_block *block, const struct evr_span *span) {
   const uint64_t *entry = block->words + FORMAT_BLOCK_HEADER_WORDS;
@@ -160,331 +153,332 @@ static bool is_open(const struct evr_span *spans, uint32_t count, unsigned id,
   return false;
 }
 
-static struct evr_span span_of(const struct evr_trace *trace, unsigned id,
+static struct evr_span span_of(const struct evr_metadata *meta, unsigned id,
                                uint64_t ticks) {
-  return (struct evr_span){.ticks = ticks, .ns = evr_trace_ns(trace, ticks), .id = id};
+  return (struct evr_span){.ticks = ticks, .ns = evr_metadata_ns(meta, ticks), .id = id};
 }
 
 /* Makes the stack that of the block's header; queues the difference. */
-static void adopt_stack(const struct evr_trace *trace, struct evr_lane *lane) {
-  const struct format_block *h = evr_block_header(lane->block);
-  const uint64_t *entry = lane->block->words + FORMAT_BLOCK_HEADER_WORDS;
-  for (uint32_t i = lane->stack.count; i-- > 0;)
-    if (!is_listed(lane->block, &lane->stack.span[i])) tear_span(lane, i);
+static void adopt_stack(const struct evr_metadata *meta, struct evr_ring_reader *reader) {
+  const struct format_block *h = evr_block_header(reader->block);
+  const uint64_t *entry = reader->block->words + FORMAT_BLOCK_HEADER_WORDS;
+  for (uint32_t i = reader->stack.count; i-- > 0;)
+    if (!is_listed(reader->block, &reader->stack.span[i])) tear_span(reader, i);
   struct evr_span kept[FORMAT_MAX_OPEN];
-  uint32_t kept_count = lane->stack.count < FORMAT_MAX_OPEN ? lane->stack.count
+  uint32_t kept_count = reader->stack.count < FORMAT_MAX_OPEN ? reader->stack.count
                                                             : FORMAT_MAX_OPEN;
-  if (kept_count) memcpy(kept, lane->stack.span, kept_count * sizeof kept[0]);
-  evr_span_clear(&lane->stack);
+  if (kept_count) memcpy(kept, reader->stack.span, kept_count * sizeof kept[0]);
+  evr_span_clear(&reader->stack);
   for (uint32_t i = 0; i < h->open; i++, entry += 2) {
     unsigned id = word_id(entry[0]);
-    evr_span_push(&lane->stack, span_of(trace, id, entry[1]));
-    if (!is_open(kept, kept_count, id, entry[1])) queue_begin(lane, id, entry[1], i);
+    evr_span_push(&reader->stack, span_of(meta, id, entry[1]));
+    if (!is_open(kept, kept_count, id, entry[1])) queue_begin(reader, id, entry[1], i);
   }
-  lane->stack.hidden = h->open_hidden;
-  lane->stack.mark = lane->stack.count;
-  evr_lane_switch(trace, lane, h->base_ticks);
+  reader->stack.hidden = h->open_hidden;
+  reader->stack.mark = reader->stack.count;
+  evr_ring_reader_switch(meta, reader, h->base_ticks);
 }
 
 /* Stands before the first event of the block just copied. */
-static void stand_at_first(struct evr_lane *lane, uint64_t sequence, bool complete) {
-  const struct format_block *h = evr_block_header(lane->block);
-  lane->sequence = sequence;
-  lane->next = sequence + 1;
-  lane->complete = complete;
-  lane->at = evr_block_first(lane->block);
-  lane->base = lane->now = h->base_ticks;
-  evr_lane_survey(lane);
+static void stand_at_first(struct evr_ring_reader *reader, uint64_t sequence, bool complete) {
+  const struct format_block *h = evr_block_header(reader->block);
+  reader->sequence = sequence;
+  reader->next = sequence + 1;
+  reader->complete = complete;
+  reader->at = evr_block_first(reader->block);
+  reader->base = reader->now = h->base_ticks;
+  evr_ring_reader_survey(reader);
 }
 
 /* Goes on in the block just copied; counts what lies between. */
-static void take_up(struct evr_trace *trace, struct evr_lane *lane,
+static void take_up_block(struct evr_metadata *meta, struct evr_ring_reader *reader,
                     uint64_t sequence, bool complete, bool before) {
-  const struct format_block *h = evr_block_header(lane->block);
-  uint64_t gap = h->events_before - lane->position;
-  bool jumped = !lane->joined || gap != 0;
-  if (h->events_before < lane->position) {
-    evr_trace_damaged(trace, "domain %u: block %llu counts backwards", lane->slot,
+  const struct format_block *h = evr_block_header(reader->block);
+  uint64_t gap = h->events_before - reader->position;
+  bool jumped = !reader->joined || gap != 0;
+  if (h->events_before < reader->position) {
+    evr_metadata_damaged(meta, "domain %u: block %llu counts backwards", reader->slot,
                       (unsigned long long)sequence);
     gap = 0;
     jumped = true;
   }
-  stand_at_first(lane, sequence, complete);
+  stand_at_first(reader, sequence, complete);
   if (gap) {
-    *(before ? &lane->missed : &lane->lost) += gap;
-    queue(lane, (struct evr_pending){.kind = 0, .value = gap,
+    *(before ? &reader->missed : &reader->lost) += gap;
+    queue_pending(reader, (struct evr_pending){.kind = 0, .value = gap,
                                      .incarnation = h->incarnation,
-                                     .when = lane->now,
+                                     .when = reader->now,
                                      .flags = before ? EVENTRING_LOST_BEFORE : 0});
   }
-  if (jumped || h->incarnation != lane->incarnation) adopt_stack(trace, lane);
-  lane->position = h->events_before;
-  lane->incarnation = h->incarnation;
-  lane->joined = true;
+  if (jumped || h->incarnation != reader->incarnation) adopt_stack(meta, reader);
+  reader->position = h->events_before;
+  reader->incarnation = h->incarnation;
+  reader->joined = true;
 }
 
-/* ---- Finding a block ----------------------------------------------------------------------- */
+/* ---- Finding a block -------------------------------------------------------------- */
 
-/* Room for the blocks that this lane reads, from the first on. */
-static bool has_room(struct evr_trace *trace, struct evr_lane *lane) {
-  if (lane->blocks) return true;
-  lane->room = evr_source_mapped(&trace->source) ? 1 : EVR_AHEAD;
-  lane->blocks = malloc(lane->room * sizeof *lane->blocks);
-  lane->block = lane->blocks;
-  if (!lane->blocks)
-    evr_fail(&trace->damage, EVENTRING_E_MEMORY, 0, "no memory for a block");
-  return lane->blocks != NULL;
+/* Room for the blocks that this reader reads, from the first on. */
+static bool has_room(struct evr_metadata *meta, struct evr_ring_reader *reader) {
+  if (reader->blocks) return true;
+  reader->room = evr_source_mapped(&meta->source) ? 1 : EVR_AHEAD;
+  reader->blocks = malloc(reader->room * sizeof *reader->blocks);
+  reader->block = reader->blocks;
+  if (!reader->blocks)
+    evr_fail(&meta->damage, EVENTRING_E_MEMORY, 0, "no memory for a block");
+  return reader->blocks != NULL;
 }
 
-static bool is_ahead(const struct evr_lane *lane, uint64_t sequence) {
-  return sequence - lane->ahead < lane->ahead_count;
+static bool is_ahead(const struct evr_ring_reader *reader, uint64_t sequence) {
+  return sequence - reader->ahead < reader->ahead_count;
 }
 
 /* With pread: reads the blocks from `sequence` on, as many as follow each other in the
    file and leave the producer a quarter of the ring. */
-static bool read_ahead(struct evr_trace *trace, struct evr_lane *lane,
+static bool read_ahead(struct evr_metadata *meta, struct evr_ring_reader *reader,
                        uint64_t sequence, uint64_t head) {
-  uint64_t place = (sequence - 1) & (trace->blocks - 1);
-  uint64_t count = trace->blocks / 4;
-  if (count > lane->room) count = lane->room;
+  uint64_t place = (sequence - 1) & (meta->blocks - 1);
+  uint64_t count = meta->blocks / 4;
+  if (count > reader->room) count = reader->room;
   if (count > head - sequence) count = head - sequence;
-  if (count > trace->blocks - place) count = trace->blocks - place;
-  lane->ahead_count = 0;
+  if (count > meta->blocks - place) count = meta->blocks - place;
+  reader->ahead_count = 0;
   if (count < 2) return false;
-  lane->ahead = sequence;
-  lane->ahead_count = evr_source_blocks(
-      &trace->source, evr_trace_block_offset(trace, lane->slot, lane->ring, sequence),
-      sequence, evr_trace_head_offset(lane->slot, lane->ring), trace->blocks,
-      lane->blocks, (unsigned)count);
-  return lane->ahead_count > 0;
+  reader->ahead = sequence;
+  reader->ahead_count = evr_blocks_copy(
+      &meta->source, evr_metadata_block_offset(meta, reader->slot, reader->ring, sequence),
+      sequence, evr_metadata_head_offset(reader->slot, reader->ring), meta->blocks,
+      reader->blocks, (unsigned)count);
+  return reader->ahead_count > 0;
 }
 
 /* Copies a block, or takes it from those read ahead. */
-static enum evr_read copy_block(struct evr_trace *trace, struct evr_lane *lane,
+static enum evr_read copy_block(struct evr_metadata *meta, struct evr_ring_reader *reader,
                                 uint64_t sequence, uint64_t head,
                                 struct eventring_error *error) {
-  if (is_ahead(lane, sequence) || read_ahead(trace, lane, sequence, head)) {
-    lane->block = &lane->blocks[sequence - lane->ahead];
-    if (evr_source_valid(lane->block, sequence, lane->slot, lane->ring))
+  if (is_ahead(reader, sequence) || read_ahead(meta, reader, sequence, head)) {
+    reader->block = &reader->blocks[sequence - reader->ahead];
+    if (evr_block_valid(reader->block, sequence, reader->slot, reader->ring))
       return EVR_READ_OK;
-    lane->ahead_count = 0; /* alone it is looked at more closely */
+    reader->ahead_count = 0; /* alone it is looked at more closely */
   }
-  lane->block = lane->blocks;
-  return evr_source_block(
-      &trace->source, evr_trace_block_offset(trace, lane->slot, lane->ring, sequence),
-      sequence, lane->slot, lane->ring, sequence < head, lane->block, error);
+  reader->block = reader->blocks;
+  return evr_block_copy(
+      &meta->source, evr_metadata_block_offset(meta, reader->slot, reader->ring, sequence),
+      sequence, reader->slot, reader->ring, sequence < head, reader->block, error);
 }
 
 /* Has the producer begun to reuse the place of a block, that is no longer there? Before
    W1 of its successor it has done W5 of the block before that one (W1 is a release store,
    and the head is loaded after it was seen). In a snapshot, blocks may be missing. */
-static bool may_be_gone(struct evr_trace *trace, const struct evr_lane *lane,
+static bool may_be_gone(struct evr_metadata *meta, const struct evr_ring_reader *reader,
                         uint64_t sequence) {
   evr_fence_acquire(); /* that load was perhaps a relaxed one */
-  return trace->header.layout == FORMAT_SNAPSHOT ||
-         evr_trace_head(trace, lane->slot, lane->ring) - sequence >= trace->blocks - 1;
+  return meta->header.layout == FORMAT_SNAPSHOT ||
+         evr_metadata_head(meta, reader->slot, reader->ring) - sequence >= meta->blocks - 1;
 }
 
 /* A block that the head vouches for could not be read, or not to its end. */
-static void note_failure(struct evr_trace *trace, const struct evr_lane *lane,
+static void note_failure(struct evr_metadata *meta, const struct evr_ring_reader *reader,
                          uint64_t sequence, enum evr_read status,
                          const struct eventring_error *error) {
   if (status == EVR_READ_FAILED)
-    trace->damage = *error;
+    meta->damage = *error;
   else if (status == EVR_READ_CORRUPT)
-    evr_trace_damaged(trace, "domain %u, ring %u: block %llu is not valid",
-                      lane->slot, lane->ring, (unsigned long long)sequence);
-  else if (!may_be_gone(trace, lane, sequence))
-    evr_trace_damaged(trace, "domain %u, ring %u: block %llu is not there",
-                      lane->slot, lane->ring, (unsigned long long)sequence);
+    evr_metadata_damaged(meta, "domain %u, ring %u: block %llu is not valid",
+                      reader->slot, reader->ring, (unsigned long long)sequence);
+  else if (!may_be_gone(meta, reader, sequence))
+    evr_metadata_damaged(meta, "domain %u, ring %u: block %llu is not there",
+                      reader->slot, reader->ring, (unsigned long long)sequence);
 }
 
-static enum evr_read read_block(struct evr_trace *trace, struct evr_lane *lane,
+static enum evr_read read_block(struct evr_metadata *meta, struct evr_ring_reader *reader,
                                 uint64_t sequence, uint64_t head,
                                 unsigned *budget) {
   struct eventring_error error = {0};
-  lane->sequence = 0; /* what was held is used up and overwritten */
-  enum evr_read status = copy_block(trace, lane, sequence, head, &error);
+  reader->sequence = 0; /* what was held is used up and overwritten */
+  enum evr_read status = copy_block(meta, reader, sequence, head, &error);
   if (status == EVR_READ_OK) return status;
   if (*budget) --*budget;
   if (status == EVR_READ_FAILED) *budget = 0;
-  note_failure(trace, lane, sequence, status, &error);
+  note_failure(meta, reader, sequence, status, &error);
   return status;
 }
 
-static uint64_t oldest_of(const struct evr_trace *trace, uint64_t head) {
-  return head >= trace->blocks ? head - trace->blocks + 1 : 1;
+static uint64_t oldest_of(const struct evr_metadata *meta, uint64_t head) {
+  return head >= meta->blocks ? head - meta->blocks + 1 : 1;
 }
 
-/* Looks for the next block that can be read, from lane->next on. Where the
+/* Looks for the next block that can be read, from reader->next on. Where the
    producer keeps overwriting, leaves it a quarter of the ring. False: none now;
    what was tried is not tried again. */
-static bool find_block(struct evr_trace *trace, struct evr_lane *lane,
+static bool find_block(struct evr_metadata *meta, struct evr_ring_reader *reader,
                        bool before, unsigned *budget) {
-  uint64_t head = evr_trace_head(trace, lane->slot, lane->ring);
-  if (!has_room(trace, lane)) return false;
-  if (lane->next < oldest_of(trace, head) && !is_ahead(lane, lane->next))
-    lane->next = oldest_of(trace, head);
-  while (*budget && lane->next <= head) {
-    uint64_t sequence = lane->next;
-    if (read_block(trace, lane, sequence, head, budget) == EVR_READ_OK) {
-      take_up(trace, lane, sequence, sequence < head, before);
+  uint64_t head = evr_metadata_head(meta, reader->slot, reader->ring);
+  if (!has_room(meta, reader)) return false;
+  if (reader->next < oldest_of(meta, head) && !is_ahead(reader, reader->next))
+    reader->next = oldest_of(meta, head);
+  while (*budget && reader->next <= head) {
+    uint64_t sequence = reader->next;
+    if (read_block(meta, reader, sequence, head, budget) == EVR_READ_OK) {
+      take_up_block(meta, reader, sequence, sequence < head, before);
       return true;
     }
     uint64_t seen = head;
-    head = evr_trace_head(trace, lane->slot, lane->ring);
-    uint64_t safe = oldest_of(trace, head) + trace->blocks / 4;
-    lane->next = sequence + 1;
-    if (head != seen && lane->next < safe) lane->next = safe;
+    head = evr_metadata_head(meta, reader->slot, reader->ring);
+    uint64_t safe = oldest_of(meta, head) + meta->blocks / 4;
+    reader->next = sequence + 1;
+    if (head != seen && reader->next < safe) reader->next = safe;
   }
   return false;
 }
 
-/* ---- Joining and limits --------------------------------------------------------------------- */
+/* ---- Joining and limits ----------------------------------------------------------- */
 
 /* Applies all events of the block to the stack and passes over them. */
-static void skip_to_end(const struct evr_trace *trace, struct evr_lane *lane) {
-  const struct evr_block *block = lane->block;
+static void skip_to_end(const struct evr_metadata *meta, struct evr_ring_reader *reader) {
+  const struct evr_block *block = reader->block;
   struct evr_span begin;
-  for (; lane->at < block->have; lane->at += 1 + word_length(block->words[lane->at])) {
-    uint64_t word = block->words[lane->at];
+  for (; reader->at < block->have; reader->at += 1 + word_length(block->words[reader->at])) {
+    uint64_t word = block->words[reader->at];
     unsigned kind = word_kind(word);
     if (kind == FORMAT_WORD_META && word_length(word) >= 1)
-      lane->base = block->words[lane->at + 1];
+      reader->base = block->words[reader->at + 1];
     if (kind == EVENTRING_BEGIN)
-      evr_span_push(&lane->stack,
-                    span_of(trace, word_id(word), word_ticks(word, lane->base)));
-    if (kind == EVENTRING_END) evr_span_pop(&lane->stack, word_id(word), &begin);
-    lane->position += kind != FORMAT_WORD_META;
+      evr_span_push(&reader->stack,
+                    span_of(meta, word_id(word), word_ticks(word, reader->base)));
+    if (kind == EVENTRING_END) evr_span_pop(&reader->stack, word_id(word), &begin);
+    reader->position += kind != FORMAT_WORD_META;
   }
 }
 
 /* Makes the present the start: what was is missed, what is open is begun. */
-static void start_now(const struct evr_trace *trace, struct evr_lane *lane) {
-  lane->pending_at = lane->pending_count = 0;
-  lane->torn = 0;
-  skip_to_end(trace, lane);
-  lane->missed = lane->position;
-  lane->lost = 0;
-  for (uint32_t i = 0; i < lane->stack.count; i++)
-    queue_begin(lane, lane->stack.span[i].id, lane->stack.span[i].ticks,
-                evr_lane_depth(lane, i));
+static void start_now(const struct evr_metadata *meta, struct evr_ring_reader *reader) {
+  reader->pending_at = reader->pending_count = 0;
+  reader->torn = 0;
+  skip_to_end(meta, reader);
+  reader->missed = reader->position;
+  reader->lost = 0;
+  for (uint32_t i = 0; i < reader->stack.count; i++)
+    queue_begin(reader, reader->stack.span[i].id, reader->stack.span[i].ticks,
+                evr_ring_reader_depth(reader, i));
 }
 
-static void no_block(struct evr_trace *trace, const struct evr_lane *lane) {
-  evr_trace_damaged(trace, "domain %u, ring %u: no valid block", lane->slot,
-                    lane->ring);
+static void no_block(struct evr_metadata *meta, const struct evr_ring_reader *reader) {
+  evr_metadata_damaged(meta, "domain %u, ring %u: no valid block", reader->slot,
+                    reader->ring);
 }
 
-void evr_lane_join_now(struct evr_trace *trace, struct evr_lane *lane,
+void evr_ring_reader_join_now(struct evr_metadata *meta, struct evr_ring_reader *reader,
                        unsigned *budget) {
-  uint64_t head = evr_trace_head(trace, lane->slot, lane->ring);
+  uint64_t head = evr_metadata_head(meta, reader->slot, reader->ring);
   if (!head) return;
-  lane->next = head;
-  if (find_block(trace, lane, true, budget)) start_now(trace, lane);
-  else no_block(trace, lane);
+  reader->next = head;
+  if (find_block(meta, reader, true, budget)) start_now(meta, reader);
+  else no_block(meta, reader);
 }
 
 /* Before the oldest event. What lies before it was overwritten before the cursor was
    opened if the ring had gone round by then. */
-static void join(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
-  if (lane->next > lane->limit_sequence) return; /* all of it was found unreadable */
-  if (!lane->next) lane->next = 1;
-  if (!find_block(trace, lane, lane->opened_head > trace->blocks, budget))
-    no_block(trace, lane);
+static void join_ring(struct evr_metadata *meta, struct evr_ring_reader *reader, unsigned *budget) {
+  if (reader->next > reader->limit_sequence) return; /* all of it was found unreadable */
+  if (!reader->next) reader->next = 1;
+  if (!find_block(meta, reader, reader->opened_head > meta->blocks, budget))
+    no_block(meta, reader);
 }
 
-/* ---- Limits ------------------------------------------------------------------------------------ */
+/* ---- Limits ----------------------------------------------------------------------- */
 
-static uint64_t offset_of(const struct evr_trace *trace, const struct evr_lane *lane,
+static uint64_t offset_of(const struct evr_metadata *meta, const struct evr_ring_reader *reader,
                           uint64_t sequence) {
-  return evr_trace_block_offset(trace, lane->slot, lane->ring, sequence);
+  return evr_metadata_block_offset(meta, reader->slot, reader->ring, sequence);
 }
 
 /* Copies what was added to the block that is held. False: it is gone; what was
    copied before stays. */
-static bool read_more(struct evr_trace *trace, struct evr_lane *lane, uint64_t head) {
+static bool read_more(struct evr_metadata *meta, struct evr_ring_reader *reader, uint64_t head) {
   struct eventring_error error = {0};
   enum evr_read status =
-      evr_source_more(&trace->source, offset_of(trace, lane, lane->sequence),
-                      lane->sequence, lane->sequence < head, lane->block, &error);
+      evr_block_copy_more(&meta->source, offset_of(meta, reader, reader->sequence),
+                      reader->sequence, reader->sequence < head, reader->block, &error);
   if (status != EVR_READ_OK) {
-    note_failure(trace, lane, lane->sequence, status, &error);
+    note_failure(meta, reader, reader->sequence, status, &error);
     return false;
   }
-  lane->complete = lane->sequence < head;
-  evr_lane_survey(lane);
+  reader->complete = reader->sequence < head;
+  evr_ring_reader_survey(reader);
   return true;
 }
 
 /* Where this poll ends in the block held. */
-static void set_end(struct evr_lane *lane) {
-  lane->end = lane->at;
-  if (!lane->sequence || lane->sequence > lane->limit_sequence) return;
-  bool last = lane->sequence == lane->limit_sequence;
-  lane->end = last && lane->limit_at < lane->block->have ? lane->limit_at
-                                                         : lane->block->have;
+static void set_end(struct evr_ring_reader *reader) {
+  reader->end = reader->at;
+  if (!reader->sequence || reader->sequence > reader->limit_sequence) return;
+  bool last = reader->sequence == reader->limit_sequence;
+  reader->end = last && reader->limit_at < reader->block->have ? reader->limit_at
+                                                         : reader->block->have;
 }
 
-static bool has_more(const struct evr_trace *trace, const struct evr_lane *lane) {
-  return evr_source_has_more(&trace->source, offset_of(trace, lane, lane->sequence),
-                             lane->block->have);
+static bool has_more(const struct evr_metadata *meta, const struct evr_ring_reader *reader) {
+  return evr_block_has_more(&meta->source, offset_of(meta, reader, reader->sequence),
+                             reader->block->have);
 }
 
-bool evr_lane_limit(struct evr_trace *trace, struct evr_lane *lane,
+bool evr_ring_reader_limit(struct evr_metadata *meta, struct evr_ring_reader *reader,
                     unsigned *budget) {
-  uint64_t head = trace->head[lane->slot][lane->ring];
-  lane->limit_moved = false;
-  lane->limit_sequence = head;
-  lane->limit_at = 0;
-  if (head && !lane->joined) join(trace, lane, budget);
-  if (head && lane->sequence == head) {
-    if (has_more(trace, lane)) read_more(trace, lane, head);
-    lane->limit_at = lane->block->have;
+  uint64_t head = meta->head[reader->slot][reader->ring];
+  reader->limit_moved = false;
+  reader->limit_sequence = head;
+  reader->limit_at = 0;
+  if (head && !reader->joined) join_ring(meta, reader, budget);
+  if (head && reader->sequence == head) {
+    if (has_more(meta, reader)) read_more(meta, reader, head);
+    reader->limit_at = reader->block->have;
   } else if (head) {
-    lane->limit_at = evr_source_length(&trace->source, offset_of(trace, lane, head), head);
+    reader->limit_at = evr_block_length(&meta->source, offset_of(meta, reader, head), head);
   }
-  set_end(lane);
-  return lane->pending_at < lane->pending_count || lane->at < lane->end ||
-         (lane->sequence < head && lane->next <= head);
+  set_end(reader);
+  return reader->pending_at < reader->pending_count || reader->at < reader->end ||
+         (reader->sequence < head && reader->next <= head);
 }
 
 /* A jump went beyond the limit of this poll: the block it led to may be delivered
    as it is, once, so that a reader much slower than the producer sees something.
    False: the poll ends here. */
-static bool move_limit(struct evr_trace *trace, struct evr_lane *lane) {
-  if (lane->sequence <= lane->limit_sequence) return true;
-  if (lane->limit_moved) return false;
-  lane->limit_moved = true;
-  lane->limit_sequence = lane->sequence;
-  lane->limit_at = lane->block->have;
-  return evr_trace_catch_up(trace, &trace->damage) == EVENTRING_OK;
+static bool move_limit(struct evr_metadata *meta, struct evr_ring_reader *reader) {
+  if (reader->sequence <= reader->limit_sequence) return true;
+  if (reader->limit_moved) return false;
+  reader->limit_moved = true;
+  reader->limit_sequence = reader->sequence;
+  reader->limit_at = reader->block->have;
+  return evr_metadata_catch_up(meta, &meta->damage) == EVENTRING_OK;
 }
 
-void evr_lane_check_end(struct evr_trace *trace, const struct evr_lane *lane) {
-  uint64_t sequence = lane->sequence;
-  if (!sequence || sequence != trace->head[lane->slot][lane->ring]) return;
-  uint32_t now = evr_source_length(&trace->source, offset_of(trace, lane, sequence), sequence);
-  if (now != lane->block->have) note_failure(trace, lane, sequence, EVR_READ_GONE, NULL);
+void evr_ring_reader_check_end(struct evr_metadata *meta, const struct evr_ring_reader *reader) {
+  uint64_t sequence = reader->sequence;
+  if (!sequence || sequence != meta->head[reader->slot][reader->ring]) return;
+  uint32_t now = evr_block_length(&meta->source, offset_of(meta, reader, sequence), sequence);
+  if (now != reader->block->have) note_failure(meta, reader, sequence, EVR_READ_GONE, NULL);
 }
 
-static bool advance(struct evr_trace *trace, struct evr_lane *lane,
+static bool advance_reader(struct evr_metadata *meta, struct evr_ring_reader *reader,
                     unsigned *budget) {
-  if (lane->sequence && !lane->complete) {
+  if (reader->sequence && !reader->complete) {
     /* it was being filled when it was copied, and is complete by now; if gone,
        the rest of it is lost */
-    bool more = read_more(trace, lane, lane->limit_sequence);
-    lane->complete = true;
+    bool more = read_more(meta, reader, reader->limit_sequence);
+    reader->complete = true;
     if (more) return true;
   }
-  return find_block(trace, lane, false, budget) && move_limit(trace, lane);
+  return find_block(meta, reader, false, budget) && move_limit(meta, reader);
 }
 
-bool evr_lane_go_on(struct evr_trace *trace, struct evr_lane *lane, unsigned *budget) {
-  if (lane->sequence >= lane->limit_sequence || lane->next > lane->limit_sequence ||
+bool evr_ring_reader_go_on(struct evr_metadata *meta,
+                           struct evr_ring_reader *reader, unsigned *budget) {
+  if (reader->sequence >= reader->limit_sequence || reader->next > reader->limit_sequence ||
       !*budget)
     return false;
-  bool going = advance(trace, lane, budget);
-  set_end(lane);
+  bool going = advance_reader(meta, reader, budget);
+  set_end(reader);
   return going;
 }

@@ -1,49 +1,17 @@
-/* source.c: copies of bytes and blocks, out of a mapping or of a file with pread.
+/* source.c: copies of bytes, out of a mapping or of a file with pread.
  *
  * A mapping is memory that a recording of this process has lent (format/memory.h), or a
- * window on a file (window.c), which its owner may take away at any moment: what was copied out of it counts only when it is
- * still whole afterwards, else it is done again with pread.
- *
- * Reading a block that its producer may be overwriting (the producer's steps
- * W1 .. W6 stand in ring.c):
- *
- *   R0  the caller has loaded the ring's head, acquire, and found the block's
- *       number or more: W4 of this block has happened (pairs with W5)
- *   R1  load the sequence, acquire: it must be the wanted one (pairs with W4)
- *   R2  walk: load each event word, acquire (pairs with the release in W6, so
- *       that the payload of an event whose word is seen is seen too); stop at the
- *       first zero
- *   R3  copy words, relaxed
- *   R4  acquire fence (pairs with W2: had R3 seen any store of a later W3, then
- *       R5 would see W1 or a later sequence)
- *   R5  load the sequence again, relaxed: still the wanted one, else all that was
- *       copied is thrown away
- *
- * Only then is anything interpreted (the walk looks at lengths only, bounded by
- * the block). A complete block (the head is beyond it) needs no walk: its committed
- * length was stored before that head, as all its words were (R0 pairs with W5); the
- * copy is walked after R5, to check it. To a block copied before, what was added
- * since is copied in the same way: R1 has been done then.
- *
- * Through pread the order of loads within one call is unknown, so each step is a
- * call of its own with an acquire fence between: one to learn the committed length
- * (R1, R2), one to copy (R3), one to check (R5). A complete block does not need the
- * first. The kernel copies aligned 64-bit words whole.
- *
- * Complete blocks of a file are read several at once, and R5 is one look at the head
- * instead of one at each sequence: before W1 of the block that takes the place of
- * block s the producer has done W5 of the block before that one, and W1 is a release
- * store. So had R3 seen W1 or a store of a later W3, then (R4) R5 would see a head of
- * s + N - 1 or more. Less than that: all blocks from s on are whole. What is refused is
- * read one by one. In the same way ring_reader.c tells a block that is gone from one that
- * damage took away.
+ * window on a file (window.c), which its owner may take away at any moment: what was
+ * copied out of it counts only when it is still whole afterwards, else it is done again
+ * with pread.
  */
-#include "reader/reader.h"
+#include "reader/source.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include "format/atomics.h"
 
 void evr_source_close(struct evr_source *source) {
   evr_window_close(&source->window);
@@ -60,8 +28,8 @@ int evr_source_descriptor(const struct evr_source *source) {
 
 /* ---- Bytes ----------------------------------------------------------------------- */
 
-static int read_file(const struct evr_source *source, uint64_t offset, void *to,
-                     size_t size, struct eventring_error *error) {
+int evr_source_read_file(const struct evr_source *source, uint64_t offset, void *to,
+                         size_t size, struct eventring_error *error) {
   while (size) {
     ssize_t got = pread(source->fd, to, size, (off_t)offset);
     if (got < 0 && errno == EINTR) continue;
@@ -78,47 +46,30 @@ static int read_file(const struct evr_source *source, uint64_t offset, void *to,
   return EVENTRING_OK;
 }
 
-/* Where these bytes are mapped; NULL: nowhere. Offsets are within the greatest file of its
-   geometry, which is what a window covers. */
-static const uint64_t *words_at(const struct evr_source *source, uint64_t offset,
-                                size_t size) {
+const uint64_t *evr_source_words(const struct evr_source *source, uint64_t offset,
+                                 size_t size) {
   if (evr_source_lent(source))
     return source->memory.words_at(source->memory.recording, offset, size);
   if (!source->window.map || offset + size > source->window.bytes) return NULL;
   return (const uint64_t *)(source->window.map + offset);
 }
 
-static inline void copy_words(uint64_t *to, const uint64_t *from, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
-}
-
-/* The same of many words. The string instruction loads quadwords, in any order among
-   themselves, after what precedes it and before what follows (as in ring.c). */
-static void copy_many_words(uint64_t *to, const uint64_t *from, size_t count) {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
-  __asm__ __volatile__("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
-#else
-  copy_words(to, from, count);
-#endif
-}
-
 int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
                     size_t size, struct eventring_error *error) {
-  const uint64_t *from = words_at(source, offset, size);
+  const uint64_t *from = evr_source_words(source, offset, size);
   if (from && evr_source_mapped(source)) {
-    copy_words(to, from, size / 8);
+    evr_copy_words(to, from, size / 8);
     if (evr_source_mapped(source)) return EVENTRING_OK;
   }
   if (evr_source_lent(source)) return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "not mapped");
-  return read_file(source, offset, to, size, error);
+  return evr_source_read_file(source, offset, to, size, error);
 }
 
 static void copy_heads(const uint64_t *table, unsigned count,
                        uint64_t (*heads)[EVENTRING_RINGS]) {
   const struct format_domain *entry = (const struct format_domain *)table;
   for (unsigned slot = 0; slot < count; slot++)
-    copy_words(heads[slot], entry[slot].head, EVENTRING_RINGS);
+    evr_copy_words(heads[slot], entry[slot].head, EVENTRING_RINGS);
 }
 
 /* Out of a file the whole table, in one call. */
@@ -127,336 +78,11 @@ int evr_source_heads(const struct evr_source *source, unsigned count,
   struct format_domain table[EVENTRING_MAX_DOMAINS];
   size_t size = count * sizeof table[0];
   if (evr_source_mapped(source)) {
-    copy_heads(words_at(source, FORMAT_DOMAINS_OFFSET, size), count, heads);
+    copy_heads(evr_source_words(source, FORMAT_DOMAINS_OFFSET, size), count, heads);
     if (evr_source_mapped(source)) return EVENTRING_OK;
   }
-  int status = read_file(source, FORMAT_DOMAINS_OFFSET, table, size, error);
+  int status = evr_source_read_file(source, FORMAT_DOMAINS_OFFSET, table, size, error);
   for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
     memcpy(heads[slot], table[slot].head, sizeof heads[slot]);
   return status;
-}
-
-/* ---- Blocks ----------------------------------------------------------------------- */
-
-/* First event word, as far as the header can be believed. */
-static uint32_t first_event(const uint64_t *words) {
-  uint16_t open = ((const struct format_block *)words)->open;
-  if (open > FORMAT_MAX_OPEN) open = FORMAT_MAX_OPEN;
-  return FORMAT_BLOCK_HEADER_WORDS + open * (uint32_t)FORMAT_OPEN_WORDS;
-}
-
-enum {
-  RUN = 16,  /* words looked at together */
-  FEW = 8,   /* events of one word after which runs of them are looked for */
-  MIXED = 24 /* events walked one after the other where lengths are mixed */
-};
-
-typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
-
-/* Are the next RUN words events of one word each? Without a branch for each word. */
-static inline bool is_run(const uint64_t *words) {
-  words2 lengths = {0}, no_kind = {0};
-  for (int i = 0; i < RUN; i += 2) {
-    words2 two = *(const words2 *)(words + i);
-    lengths |= two;
-    no_kind |= (two & 7) - 1; /* bit 63: kind 0 */
-  }
-  return !((lengths[0] | lengths[1]) & FORMAT_LENGTH_MASK) &&
-         !((no_kind[0] | no_kind[1]) >> 63);
-}
-
-/* Passes over events of the same length as the one at `at`. That there is one more is a
-   guess of the processor, else it would wait for each word before it can fetch the next. */
-static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t bound) {
-  uint64_t length_bits = words[at] & FORMAT_LENGTH_MASK;
-  uint32_t length = 1 + word_length(words[at]);
-  do {
-    evr_forget(&length);
-    at += length;
-  } while (at < bound && (words[at] & FORMAT_LENGTH_MASK) == length_bits &&
-           word_kind(words[at]));
-  return at;
-}
-
-/* Passes over as many as MIXED events of any length. Each waits for the word of the one
-   before, which takes less than a wrong guess. */
-static inline uint32_t pass_mixed(const uint64_t *words, uint32_t at, uint32_t bound) {
-  for (int i = 0; i < MIXED && at < bound && word_kind(words[at]); i++)
-    at += 1 + word_length(words[at]);
-  return at;
-}
-
-/* Walks copied words from `at` up to `bound`; where the events end. Sets *sound to
-   false when one would reach beyond the block or has no kind. */
-static uint32_t walk(const uint64_t *words, uint32_t at, uint32_t bound, bool *sound) {
-  uint32_t run = at; /* from here on all events had one word */
-  while (at < bound) {
-    uint64_t word = words[at];
-    if (!word_kind(word)) {
-      if (word) *sound = false;
-      break;
-    }
-    if (!(word & FORMAT_LENGTH_MASK)) {
-      if (++at - run < FEW) continue;
-      while (at + RUN <= bound && is_run(words + at)) at += RUN;
-    } else {
-      bool mixed = at - run < FEW;
-      uint32_t from = at;
-      at = pass_alike(words, at, bound);
-      if (mixed && at - from < 4 * (1 + word_length(word))) at = pass_mixed(words, at, bound);
-    }
-    run = at;
-  }
-  if (at > FORMAT_BLOCK_WORDS) *sound = false;
-  return at;
-}
-
-/* The structure of a block whose copy is known to be of one piece. */
-static bool is_valid(const struct evr_block *block, unsigned slot, unsigned ring,
-                     bool complete) {
-  const struct format_block *h = evr_block_header(block);
-  bool sound = true;
-  return h->kind == FORMAT_BLOCK_EVENTS && h->domain == slot && h->ring == ring &&
-         h->incarnation > 0 && h->open <= FORMAT_MAX_OPEN &&
-         h->events_before / FORMAT_BLOCK_WORDS < h->sequence &&
-         (h->committed == 0 ? !complete : h->committed == block->have) &&
-         block->have <= FORMAT_BLOCK_WORDS && block->have >= evr_block_first(block) &&
-         walk(block->words, evr_block_first(block), block->have, &sound) ==
-             block->have && sound;
-}
-
-/* R2 and R3 through the mapping, from words[at] on, of a block that may grow.
-   Returns where the committed words end, or where they stop making sense. */
-static uint32_t copy_committed(uint64_t *to, const uint64_t *from, uint32_t at) {
-  while (at < FORMAT_BLOCK_WORDS) {
-    uint64_t word = __atomic_load_n(&from[at], __ATOMIC_ACQUIRE);        /* R2 */
-    if (!word) break;
-    to[at] = word;
-    uint32_t next = at + 1 + word_length(word);
-    if (next > FORMAT_BLOCK_WORDS) return FORMAT_BLOCK_WORDS + 1;
-    evr_testpoint(R3);
-    copy_words(to + at + 1, from + at + 1, next - at - 1);               /* R3 */
-    at = next;
-  }
-  return at;
-}
-
-/* Of a complete block: as much as it says (which is checked afterwards). The head
-   that the caller has seen came after all of it. */
-static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
-  uint32_t have = ((struct format_block *)to)->committed;
-  if (have < FORMAT_BLOCK_HEADER_WORDS || have > FORMAT_BLOCK_WORDS) return 0;
-  evr_testpoint(R3);
-  copy_many_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
-                  have - FORMAT_BLOCK_HEADER_WORDS);                     /* R3 */
-  return have;
-}
-
-static enum evr_read mapped_block(const struct evr_source *source, uint64_t offset,
-                               uint64_t sequence, bool complete,
-                               struct evr_block *block) {
-  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
-  uint64_t *to = block->words;
-  if (!from) return EVR_READ_GONE;
-  evr_testpoint(R1);
-  if (__atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence)               /* R1 */
-    return EVR_READ_GONE;
-  evr_testpoint(R2);
-  copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
-  if (complete) {
-    block->have = copy_complete(to, from);
-  } else {
-    uint32_t first = first_event(to);
-    copy_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
-               first - FORMAT_BLOCK_HEADER_WORDS);
-    block->have = copy_committed(to, from, first);
-  }
-  evr_testpoint(R4);
-  evr_fence_acquire();                               /* R4 */
-  evr_testpoint(R5);
-  return __atomic_load_n(from, __ATOMIC_RELAXED) == sequence             /* R5 */
-             ? EVR_READ_OK : EVR_READ_GONE;
-}
-
-static enum evr_read file_block(const struct evr_source *source, uint64_t offset,
-                                uint64_t sequence, bool complete,
-                                struct evr_block *block,
-                                struct eventring_error *error) {
-  uint64_t again;
-  bool sound = true;
-  evr_testpoint(R1);
-  if (read_file(source, offset, block->words, FORMAT_BLOCK_BYTES, error) != 0)
-    return EVR_READ_FAILED;
-  if (block->words[0] != sequence) return EVR_READ_GONE;                 /* R1 */
-  uint32_t first = first_event(block->words);
-  block->have = complete ? evr_block_header(block)->committed
-                         : walk(block->words, first, FORMAT_BLOCK_WORDS,
-                                &sound);                                 /* R2 */
-  if (!sound) block->have = FORMAT_BLOCK_WORDS + 1;
-  evr_fence_acquire();
-  evr_testpoint(R3);
-  if (!complete && sound && block->have > first) {
-    if (read_file(source, offset, block->words, (size_t)block->have * 8, error) != 0)
-      return EVR_READ_FAILED;                                            /* R3 */
-    evr_fence_acquire();                             /* R4 */
-  }
-  evr_testpoint(R5);
-  if (read_file(source, offset, &again, sizeof again, error) != 0)
-    return EVR_READ_FAILED;
-  return again == sequence ? EVR_READ_OK : EVR_READ_GONE;                /* R5 */
-}
-
-enum evr_read evr_source_block(const struct evr_source *source, uint64_t offset,
-                               uint64_t sequence, unsigned slot, unsigned ring,
-                               bool complete, struct evr_block *block,
-                               struct eventring_error *error) {
-  enum evr_read status = EVR_READ_GONE;
-  bool mapped = evr_source_mapped(source);
-  if (mapped) status = mapped_block(source, offset, sequence, complete, block);
-  if (!mapped || !evr_source_mapped(source)) /* or no longer: what is there is zeros */
-    status = file_block(source, offset, sequence, complete, block, error);
-  if (status != EVR_READ_OK) return status;
-  struct format_block *h = (struct format_block *)block->words;
-  if (!complete) h->committed = 0; /* perhaps just being stored: not needed */
-  return is_valid(block, slot, ring, complete) ? EVR_READ_OK : EVR_READ_CORRUPT;
-}
-
-/* ---- What was added to a block ------------------------------------------------------ */
-
-static enum evr_read mapped_more(const struct evr_source *source, uint64_t offset,
-                              uint64_t sequence, bool complete,
-                              struct evr_block *block, uint32_t *have) {
-  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
-  if (!from) return EVR_READ_GONE;
-  evr_testpoint(R2);
-  *have = copy_committed(block->words, from, block->have);
-  uint32_t committed = __atomic_load_n(
-      &((const struct format_block *)from)->committed, __ATOMIC_RELAXED); /* R3 */
-  evr_testpoint(R4);
-  evr_fence_acquire();                               /* R4 */
-  evr_testpoint(R5);
-  if (__atomic_load_n(from, __ATOMIC_RELAXED) != sequence)               /* R5 */
-    return EVR_READ_GONE;
-  return complete && committed != *have ? EVR_READ_CORRUPT : EVR_READ_OK;
-}
-
-static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
-                               uint64_t sequence, bool complete,
-                               struct evr_block *block, uint32_t *have,
-                               struct eventring_error *error) {
-  uint64_t *to = block->words + block->have, again;
-  uint64_t at = offset + block->have * sizeof *to;
-  struct format_block header;
-  bool sound = true;
-  evr_testpoint(R2);
-  if (read_file(source, at, to, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to,
-                error) != 0)
-    return EVR_READ_FAILED;
-  *have = walk(block->words, block->have, FORMAT_BLOCK_WORDS, &sound);   /* R2 */
-  evr_fence_acquire();
-  evr_testpoint(R3);
-  if (!complete && sound && *have > block->have) {
-    if (read_file(source, at, to, (*have - block->have) * sizeof *to, error) != 0)
-      return EVR_READ_FAILED;                                            /* R3 */
-    evr_fence_acquire();                             /* R4 */
-  }
-  if (complete) {
-    if (read_file(source, offset, &header, sizeof header, error) != 0)
-      return EVR_READ_FAILED;                                            /* R3 */
-    evr_fence_acquire();                             /* R4 */
-  }
-  evr_testpoint(R5);
-  if (read_file(source, offset, &again, sizeof again, error) != 0)
-    return EVR_READ_FAILED;
-  if (again != sequence) return EVR_READ_GONE;                           /* R5 */
-  return !sound || (complete && header.committed != *have) ? EVR_READ_CORRUPT
-                                                           : EVR_READ_OK;
-}
-
-enum evr_read evr_source_more(const struct evr_source *source, uint64_t offset,
-                              uint64_t sequence, bool complete,
-                              struct evr_block *block,
-                              struct eventring_error *error) {
-  uint32_t have = block->have;
-  bool sound = true, mapped = evr_source_mapped(source);
-  enum evr_read status = EVR_READ_GONE;
-  if (mapped) status = mapped_more(source, offset, sequence, complete, block, &have);
-  if (!mapped || !evr_source_mapped(source))
-    status = file_more(source, offset, sequence, complete, block, &have, error);
-  if (status != EVR_READ_OK) return status;
-  if (have > FORMAT_BLOCK_WORDS ||
-      walk(block->words, block->have, have, &sound) != have || !sound)
-    return EVR_READ_CORRUPT;
-  block->have = have;
-  return EVR_READ_OK;
-}
-
-/* ---- Several blocks at once ---------------------------------------------------------- */
-
-unsigned evr_source_blocks(const struct evr_source *source, uint64_t offset,
-                           uint64_t sequence, uint64_t head_offset, uint32_t ring_blocks,
-                           struct evr_block *block, unsigned count) {
-  struct iovec piece[EVR_AHEAD];
-  uint64_t head;
-  for (unsigned i = 0; i < count; i++)
-    piece[i] = (struct iovec){block[i].words, FORMAT_BLOCK_BYTES};
-  evr_testpoint(R3);
-  ssize_t got = preadv(source->fd, piece, (int)count, (off_t)offset);    /* R3 */
-  if (got != (ssize_t)count * FORMAT_BLOCK_BYTES) return 0;
-  evr_testpoint(R4);
-  evr_fence_acquire();                               /* R4 */
-  evr_testpoint(R5);
-  if (read_file(source, head_offset, &head, sizeof head, NULL) != 0 ||
-      head - sequence >= ring_blocks - 1)                                /* R5 */
-    return 0;
-  for (unsigned i = 0; i < count; i++)
-    block[i].have = evr_block_header(&block[i])->committed;
-  return count;
-}
-
-bool evr_source_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
-                      unsigned ring) {
-  return block->words[0] == sequence && is_valid(block, slot, ring, true);
-}
-
-/* ---- How far a block has come ---------------------------------------------------------- */
-
-static uint32_t mapped_length(const struct evr_source *source, uint64_t offset,
-                              uint64_t sequence) {
-  uint64_t copy[FORMAT_BLOCK_WORDS];
-  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
-  if (!from || __atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence) return 0;
-  copy_words(copy, from, FORMAT_BLOCK_HEADER_WORDS);
-  return copy_committed(copy, from, first_event(copy));
-}
-
-uint32_t evr_source_length(const struct evr_source *source, uint64_t offset,
-                           uint64_t sequence) {
-  uint64_t copy[FORMAT_BLOCK_WORDS];
-  bool sound = true;
-  if (evr_source_mapped(source)) {
-    uint32_t length = mapped_length(source, offset, sequence);
-    if (evr_source_mapped(source)) return length;
-  }
-  if (read_file(source, offset, copy, sizeof copy, NULL) != 0 || copy[0] != sequence)
-    return 0;
-  return walk(copy, first_event(copy), FORMAT_BLOCK_WORDS, &sound);
-}
-
-const uint64_t *evr_source_word(const struct evr_source *source, uint64_t offset,
-                                uint32_t word) {
-  static const uint64_t none; /* a full block: nothing is added to it */
-  if (!evr_source_mapped(source)) return NULL;
-  const uint64_t *from = words_at(source, offset, FORMAT_BLOCK_BYTES);
-  return from && word >= FORMAT_BLOCK_WORDS ? &none : from ? from + word : NULL;
-}
-
-bool evr_source_has_more(const struct evr_source *source, uint64_t offset,
-                         uint32_t have) {
-  uint64_t word = 0;
-  if (evr_source_mapped(source)) return true;
-  if (have >= FORMAT_BLOCK_WORDS) return false;
-  if (read_file(source, offset + have * sizeof word, &word, sizeof word, NULL) != 0)
-    return true;
-  return word != 0;
 }

@@ -6,14 +6,14 @@
  * before. It looks at no more than 64 spans, so that a file full of ends that
  * match nothing costs no more than its length.
  */
-#include "reader/reader.h"
+#include "reader/span_stack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SPANS = 16384, SEARCH = 64 };
 
-static bool grow(struct evr_span_stack *stack) {
+static bool grow_span_stack(struct evr_span_stack *stack) {
   if (stack->count >= MAX_SPANS) return false;
   uint32_t room = stack->room ? 2 * stack->room : 16;
   struct evr_span *span = realloc(stack->span, room * sizeof *span);
@@ -24,7 +24,7 @@ static bool grow(struct evr_span_stack *stack) {
 }
 
 void evr_span_push_slow(struct evr_span_stack *stack, struct evr_span span) {
-  if (grow(stack)) {
+  if (grow_span_stack(stack)) {
     stack->span[stack->count++] = span;
     return;
   }
@@ -40,7 +40,7 @@ void evr_span_remove(struct evr_span_stack *stack, uint32_t index) {
 }
 
 /* Innermost span of this id in span[low .. high-1], or -1. */
-static int64_t find(const struct evr_span_stack *stack, unsigned id, uint32_t low,
+static int64_t find_span(const struct evr_span_stack *stack, unsigned id, uint32_t low,
                     uint32_t high) {
   for (uint32_t i = high, left = SEARCH; i > low && left > 0; left--)
     if (stack->span[--i].id == id) return i;
@@ -50,7 +50,7 @@ static int64_t find(const struct evr_span_stack *stack, unsigned id, uint32_t lo
 bool evr_span_pop_slow(struct evr_span_stack *stack, unsigned id,
                        struct evr_span *begin) {
   uint32_t low = stack->hidden ? stack->mark : 0;
-  int64_t at = find(stack, id, low, stack->count);
+  int64_t at = find_span(stack, id, low, stack->count);
   if (at < 0 && stack->hidden) {
     stack->hidden--;
     return false;

@@ -21,7 +21,8 @@
  *  - under a limit on address space, which belongs to the program;
  *  - when the cursor was opened with EVENTRING_OPEN_UNMAPPED.
  */
-#include "reader/reader.h"
+#include "reader/window.h"
+#include "format/guard.h"
 
 #include <linux/magic.h>
 #include <signal.h>

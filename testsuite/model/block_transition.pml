@@ -1,7 +1,7 @@
 /* block_transition.pml: a ring's block transition, one writer and two readers.
  *
  * The steps are those of the C code: W1 .. W6 in eventring/producer/ring.c, R0 .. R5 in
- * eventring/reader/source.c (R0 in metadata.c), may_be_gone in ring_reader.c.
+ * eventring/reader/block.c (R0 in metadata.c), may_be_gone in ring_reader.c.
  * Checked over wrap-around: the ring has two places, the writer goes through BLOCKS
  * blocks and reuses each place.
  *

@@ -48,8 +48,8 @@ holds
 plant_include eventring/reader/window.c '"../producer/producer.h"' eventring/producer/producer.h
 plant_include eventring/reader/window.c '"producer/producer.h"' eventring/producer/producer.h
 plant_include eventring/reader/window.c '<producer/producer.h>' eventring/producer/producer.h
-plant_include eventring/producer/file.c '"reader/reader.h"' eventring/reader/reader.h
-plant_include eventring/format/error.c '"reader/reader.h"' eventring/reader/reader.h
+plant_include eventring/producer/file.c '"reader/cursor.h"' eventring/reader/cursor.h
+plant_include eventring/format/error.c '"reader/cursor.h"' eventring/reader/cursor.h
 plant_include eventring/include/eventring.h '"../format/format.h"' eventring/format/format.h
 plant_include eventring/analysis/units.c '"format/format.h"' eventring/format/format.h
 plant_include eventring/analysis/units.c '"tools/options.h"' eventring/tools/options.h

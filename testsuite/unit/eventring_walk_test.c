@@ -1,4 +1,4 @@
-/* The check of a block's structure (source.c), which passes over runs of events of one
+/* The check of a block's structure (block.c), which passes over runs of events of one
  * word, of events alike and of mixed ones in ways of their own, against the plain rule. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "draw.h"
-#include "reader/reader.h"
+#include "reader/block.h"
 
 enum { FIRST = FORMAT_BLOCK_HEADER_WORDS, SLOT = 3, SEQUENCE = 7 };
 
@@ -27,7 +27,7 @@ static void check_up_to(uint32_t have) {
   block.have = have;
   ((struct format_block *)block.words)->committed = have;
   bool expected = by_the_rule(have);
-  assert_int_equal(evr_source_valid(&block, SEQUENCE, SLOT, EVENTRING_USER), expected);
+  assert_int_equal(evr_block_valid(&block, SEQUENCE, SLOT, EVENTRING_USER), expected);
 }
 
 /* ---- Blocks -------------------------------------------------------------------------- */

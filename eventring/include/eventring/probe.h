@@ -30,7 +30,7 @@
  * The words of a block are zero before they are written, so that a non-zero
  * word *is* its own commitment; there is no count to publish. With a payload
  * the payload words are stored first and the word that announces them with
- * release order (pairs with the acquire load in the reader's walk, reader/source.c).
+ * release order (pairs with the acquire load in the reader's walk, reader/block.c).
  * Everything unusual (block full, the 41 bits about to become ambiguous, not
  * attached yet, another thread wants attention, the clock is not one that can
  * be read inline) shows as `next + n > limit` or `ticks > expires`, and goes

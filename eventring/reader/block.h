@@ -1,0 +1,72 @@
+/* block.h: copies of blocks. */
+#ifndef EVENTRING_BLOCK_H
+#define EVENTRING_BLOCK_H
+
+#include "reader/source.h"
+
+#pragma GCC visibility push(hidden)
+
+enum evr_read {
+  EVR_READ_OK,
+  EVR_READ_GONE,    /* another block is, or is being written, in its place */
+  EVR_READ_CORRUPT, /* this block, but not a valid one */
+  EVR_READ_FAILED   /* *error says why */
+};
+
+struct evr_block {
+  uint64_t words[FORMAT_BLOCK_WORDS]; /* header included */
+  uint32_t have;                      /* words committed; the rest is undefined */
+};
+static inline const struct format_block *
+evr_block_header(const struct evr_block *block) {
+  return (const struct format_block *)block->words;
+}
+static inline uint32_t evr_block_first(const struct evr_block *block) {
+  return FORMAT_BLOCK_HEADER_WORDS +
+         evr_block_header(block)->open * (uint32_t)FORMAT_OPEN_WORDS;
+}
+
+/* Copies block `sequence`, which lies at `offset`, and checks its structure
+   (header against slot and ring, lengths of events). The caller has seen, with
+   acquire, that the ring's head is `sequence` or more; `complete`: that it is
+   more. `*block` is undefined unless the result is OK. */
+enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
+                               uint64_t sequence, unsigned slot, unsigned ring,
+                               bool complete, struct evr_block *block,
+                               struct eventring_error *error);
+/* Copies what was added to a block since it was copied and found valid; checks that.
+   `*block` stays as it was unless the result is OK. */
+enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offset,
+                              uint64_t sequence, bool complete,
+                              struct evr_block *block,
+                              struct eventring_error *error);
+
+enum { EVR_AHEAD = 16 /* blocks of a file that are read at once with pread */ };
+/* Copies `count` complete blocks of a file from block `sequence` on, which follow
+   each other in the file, unless the producer may have come near them: then, and on
+   failure, the result is 0, else `count`. They are not checked: see evr_block_valid.
+   `head_offset`: where the ring's head lies. */
+unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
+                           uint64_t sequence, uint64_t head_offset,
+                           uint32_t ring_blocks, struct evr_block *block,
+                           unsigned count);
+bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
+                      unsigned ring);
+
+/* Words that are committed in block `sequence`, 0 when it is gone. */
+uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
+                           uint64_t sequence);
+/* For polls that find nothing: where word number `word` of a block is mapped (it
+   becomes other than 0 when an event is added), NULL if it isn't; and the same
+   question for a file that is not mapped, true when in doubt. */
+const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
+                                uint32_t word);
+bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
+                         uint32_t have);
+
+/* Events in a block. */
+uint64_t evr_block_events(const struct evr_block *block);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_BLOCK_H */

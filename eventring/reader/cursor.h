@@ -1,0 +1,59 @@
+/* cursor.h: all rings of a file, for those who open, poll and ask.
+ *
+ * The reader, from the bytes up; each file has a header that says what it offers:
+ *
+ *   window.c       a file mapped for reading
+ *   source.c       bytes of a file, or of memory that is lent
+ *   block.c        one block, copied and checked
+ *   metadata.c     what the file says of itself: header, status, catalogue, domains,
+ *                  control page; all checked
+ *   span_stack.c   the spans open in one ring
+ *   ring_reader.c  one ring: its blocks one after the other, losses, limits
+ *   delivery.c     one ring: the events of a block, handed to the callbacks
+ *   cursor.c       all rings: opening, polling, merging, closing
+ *
+ * and on top of these inspect.c (what a cursor knows), snapshot.c (copies), locate.c
+ * (finding files), remote.c (control of who records), remove.c (dead files).
+ *
+ * A file is hostile input. It is read through a guarded mapping or with pread, so that a
+ * file cut short is an error and not SIGBUS. Whatever is read is copied first, then
+ * checked, then used: nothing is loaded twice that its owner may change in between. Loops
+ * are bounded by the geometry that the check of the header has limited, and by a budget
+ * for damaged blocks in each poll. */
+#ifndef EVENTRING_CURSOR_H
+#define EVENTRING_CURSOR_H
+
+#include "reader/delivery.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { EVR_ALL_RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
+
+/* What a poll compares first of a ring that is mapped and had nothing to deliver the
+   last time. */
+struct evr_watch {
+  const uint64_t *word; /* that is 0 until something is added; NULL: look closer */
+  uint64_t head;
+};
+
+struct eventring_cursor {
+  struct evr_metadata meta;
+  unsigned flags;
+  bool busy;     /* a poll is in progress */
+  bool finished;
+  bool end_checked; /* all was looked at once more, after the end */
+  struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * 2 + ring; NULL: nothing there yet */
+  struct evr_watch watch[EVR_ALL_RINGS];
+  struct evr_ring_reader *active[EVR_ALL_RINGS]; /* of this poll: with something to deliver */
+  unsigned actives;
+  uint64_t opened_head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
+  struct eventring_error error;
+};
+/* Opens a cursor on a source, which it owns from here on (also on failure). */
+int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
+                    const char *path, unsigned flags,
+                    struct eventring_error *error);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_CURSOR_H */

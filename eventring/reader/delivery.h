@@ -1,0 +1,38 @@
+/* delivery.h: the events of a block, handed to the callbacks. */
+#ifndef EVENTRING_DELIVERY_H
+#define EVENTRING_DELIVERY_H
+
+#include "reader/ring_reader.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Where a poll delivers to. */
+struct evr_sink {
+  struct eventring_callbacks callbacks; /* both set */
+  void *context;
+  uint64_t left;      /* events that may still be delivered */
+  uint64_t delivered; /* real ones */
+  unsigned budget;    /* unreadable blocks that may still be looked at */
+  bool stopped;       /* by a callback or by the maximum */
+};
+
+/* Looks at what a block has, when something was copied into the one that is held. */
+void evr_ring_reader_survey(struct evr_ring_reader *reader);
+
+/* Looks for what is to be delivered next and sets reader->order_ns; false at the
+   limit. */
+bool evr_ring_reader_look(struct evr_metadata *meta,
+                          struct evr_ring_reader *reader, unsigned *budget);
+/* Delivers what is not later than `until`, until the sink has enough. True: there
+   is something left, and order_ns is set. */
+bool evr_ring_reader_drain(struct evr_metadata *meta,
+                           struct evr_ring_reader *reader, uint64_t until,
+                    struct evr_sink *sink);
+/* A synthetic begin for entry `index` of the stack. */
+void evr_ring_reader_open_span(const struct evr_metadata *meta, const
+                               struct evr_ring_reader *reader,
+                        uint32_t index, struct eventring_event *event);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_DELIVERY_H */

@@ -1,0 +1,16 @@
+/* locate.h: files by pid, by path, by directory. */
+#ifndef EVENTRING_LOCATE_H
+#define EVENTRING_LOCATE_H
+
+#include "format/error.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Opens a file in a directory (or AT_FDCWD) for reading, never following a link at the
+   end, never blocking; a regular file or an error, which names it `path`. */
+int evr_open_regular(int directory, const char *name, const char *path, int *fd,
+                     struct eventring_error *error);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_LOCATE_H */

@@ -1,0 +1,78 @@
+/* metadata.h: what a file says of itself. */
+#ifndef EVENTRING_METADATA_H
+#define EVENTRING_METADATA_H
+
+#include "format/clock.h"
+#include "reader/definitions.h"
+#include "reader/source.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_metadata {
+  struct evr_source source;
+  char path[1024];
+  struct format_header header; /* as read once, checked, strings terminated */
+  uint32_t blocks;             /* of a ring */
+  struct format_status status; /* as of the last refresh, checked */
+  struct evr_conversion conversion;
+  struct format_segment segment; /* the last one used ... */
+  uint64_t segment_end;          /* ... and the ticks at which the next begins; 0:
+                                    none is known */
+  struct format_control control; /* as of the last refresh */
+  uint32_t switches; /* entries 0 .. switches-1 of its log are written (or were
+                        given up by who began to write them) */
+  uint64_t head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read */
+  uint32_t definitions;
+  struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
+  const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
+  struct eventring_error damage; /* first damage found since it was reported */
+};
+
+/* Reads and checks everything; path may be NULL. The source must be set. `map`: a file
+   may be mapped. */
+int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error);
+/* Reads anew how far the producers have come. */
+int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
+/* Is the file as long as its rings need? */
+int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error);
+/* Reads anew what events refer to: definitions, control log, conversion. To be
+   called after the events were seen: what they need was written before them. */
+int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error);
+void evr_metadata_close(struct evr_metadata *meta);
+/* NULL when not defined (or damaged). */
+static inline const struct eventring_def *
+evr_metadata_def(const struct evr_metadata *meta, unsigned id) {
+  const struct evr_definition *d =
+      id < EVENTRING_MAX_EVENTS ? meta->definition[id] : NULL;
+  return d ? &d->def : NULL;
+}
+enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta);
+uint64_t evr_metadata_block_offset(const struct evr_metadata *meta, unsigned slot,
+                                unsigned ring, uint64_t sequence);
+/* One entry of the domain table, of one piece. */
+int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
+                     struct format_domain *domain, struct eventring_error *error);
+uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring);
+/* Newest block of a ring now; 0: none. */
+uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring);
+static inline uint64_t evr_metadata_ns(const struct evr_metadata *meta, uint64_t ticks) {
+  return evr_to_ns(&meta->conversion, ticks);
+}
+void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks);
+/* The same, quicker for times that come one after the other. */
+static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t ticks) {
+  const struct format_segment *s = &meta->segment;
+  if (__builtin_expect(ticks < s->from_ticks || ticks >= meta->segment_end, 0)) {
+    evr_metadata_use_segment(meta, ticks);
+    return evr_metadata_ns(meta, ticks);
+  }
+  return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
+                                 s->multiplier >> FORMAT_CLOCK_SHIFT);
+}
+/* Remembers damage, to be reported by the poll. */
+void evr_metadata_damaged(struct evr_metadata *meta, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_METADATA_H */

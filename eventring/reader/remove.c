@@ -1,0 +1,129 @@
+/* remove.c: removing a dead recording.
+ *
+ * What is looked at is what goes, whatever others rename meanwhile: the directory is held
+ * open, the file is opened in it, everything is asked of that descriptor, and its name
+ * is removed in the same directory if it still means the same file.
+ *
+ * The lock is the readers' kind. A live producer's excludes it, so having it means that there
+ * is none; and those who ask meanwhile whether one is there do not take us for one.
+ * Only a file with our magic is locked: a producer writes that after it has locked its
+ * file, and must find that free before. */
+#include "format/format.h"
+#include "format/process.h"
+#include "reader/locate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct removal {
+  const char *path;
+  const char *name; /* in the directory */
+  int directory, fd;
+  unsigned flags;
+  struct eventring_error *error;
+};
+
+enum { KEEP_NOTHING = 1u << 31 }; /* saved copies may go as well */
+
+static int open_directory(struct removal *r) {
+  const char *slash = strrchr(r->path, '/');
+  char *directory = slash ? strndup(r->path, (size_t)(slash - r->path) + 1) : strdup(".");
+  r->name = slash ? slash + 1 : r->path;
+  if (!directory) return evr_fail(r->error, EVENTRING_E_MEMORY, 0, "out of memory");
+  r->directory = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int cause = errno;
+  free(directory);
+  if (r->directory >= 0) return EVENTRING_OK;
+  return evr_fail(r->error, evr_code_of_errno(cause), cause, "%.300s", r->path);
+}
+
+static int check_removable(const struct removal *r) {
+  struct stat st;
+  size_t length = strlen(r->name), suffix = strlen(EVENTRING_SUFFIX);
+  if (length <= suffix || strcmp(r->name + length - suffix, EVENTRING_SUFFIX) != 0)
+    return evr_fail(r->error, EVENTRING_E_NAME, 0, "%.300s: not named *%s", r->path,
+                    EVENTRING_SUFFIX);
+  if (fstat(r->fd, &st) != 0 ||
+      (st.st_uid != geteuid() && !(r->flags & EVENTRING_REMOVE_ANY_OWNER)))
+    return evr_fail(r->error, EVENTRING_E_PERMISSION, 0, "%.300s: another user's file",
+                    r->path);
+  return EVENTRING_OK;
+}
+
+static int check_unwanted(const struct removal *r, const struct format_header *h) {
+  uint32_t state = 0;
+  if (r->flags & KEEP_NOTHING) return EVENTRING_OK;
+  if (h->layout == FORMAT_SNAPSHOT)
+    return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: a saved copy", r->path);
+  if (!(r->flags & EVENTRING_REMOVE_ENDED) &&
+      pread(r->fd, &state, sizeof state, FORMAT_STATUS_OFFSET) == (ssize_t)sizeof state &&
+      state == FORMAT_ENDED)
+    return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: preserved at an orderly end",
+                    r->path);
+  return EVENTRING_OK;
+}
+
+/* A file without a valid header that is ours by name and magic may go too. */
+static int check_dead(const struct removal *r) {
+  struct format_header h;
+  if (pread(r->fd, &h, sizeof h, 0) != (ssize_t)sizeof h ||
+      memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) != 0)
+    return evr_fail(r->error, EVENTRING_E_NOT_EVENTRING, 0,
+                    "%.300s: not an eventring file", r->path);
+  int cause = evr_lock_out_producer(r->fd);
+  bool alive = cause == EAGAIN || cause == EACCES;
+  if (!alive) /* (a producer that could not lock its file has left its start time) */
+    alive = h.pid > 0 && h.process_start && evr_process_start(h.pid) == h.process_start;
+  if (alive)
+    return evr_fail(r->error, EVENTRING_E_BUSY, 0, "%.300s: process %d records into it",
+                    r->path, (int)h.pid);
+  return check_unwanted(r, &h);
+}
+
+static int check_same(const struct removal *r) {
+  struct stat held, named;
+  if (fstat(r->fd, &held) == 0 &&
+      fstatat(r->directory, r->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+      held.st_dev == named.st_dev && held.st_ino == named.st_ino)
+    return EVENTRING_OK;
+  return evr_fail(r->error, EVENTRING_E_NOT_FOUND, 0, "%.300s: was replaced or removed",
+                  r->path);
+}
+
+static int remove_held(const struct removal *r) {
+  int status = check_removable(r);
+  if (status == EVENTRING_OK) status = check_dead(r);
+  if (status == EVENTRING_OK) status = check_same(r);
+  if (status == EVENTRING_OK && unlinkat(r->directory, r->name, 0) != 0)
+    status = evr_fail(r->error, evr_code_of_errno(errno), errno, "cannot remove %.300s",
+                      r->path);
+  return status;
+}
+
+static int remove_file(const char *path, unsigned flags, struct eventring_error *error) {
+  struct removal r = {.path = path, .flags = flags, .error = error};
+  if (!path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no path");
+  int status = open_directory(&r);
+  if (status != EVENTRING_OK) return status;
+  status = evr_open_regular(r.directory, r.name, path, &r.fd, error);
+  if (status == EVENTRING_OK) {
+    status = remove_held(&r);
+    close(r.fd);
+  }
+  close(r.directory);
+  return status;
+}
+
+int eventring_remove_dead(const char *path, struct eventring_error *error) {
+  return remove_file(path, KEEP_NOTHING, error);
+}
+
+int eventring_remove(const char *path, unsigned flags, struct eventring_error *error) {
+  if (flags & ~(EVENTRING_REMOVE_ENDED | EVENTRING_REMOVE_ANY_OWNER))
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown flags");
+  return remove_file(path, flags, error);
+}

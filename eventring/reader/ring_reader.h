@@ -1,0 +1,80 @@
+/* ring_reader.h: the reader of one ring. */
+#ifndef EVENTRING_RING_READER_H
+#define EVENTRING_RING_READER_H
+
+#include "reader/block.h"
+#include "reader/metadata.h"
+#include "reader/span_stack.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_pending { /* to be delivered before the next event of the block */
+  uint8_t kind;      /* 0: loss; EVENTRING_BEGIN or _END: synthetic */
+  uint8_t flags;
+  uint16_t id;
+  uint32_t depth;
+  uint32_t incarnation;
+  uint64_t when;     /* ticks */
+  uint64_t value;    /* of a loss: its count; of a begin: its ticks */
+};
+
+struct evr_ring_reader {
+  unsigned slot, ring;
+  struct evr_block *block;  /* that is held: one of those in `blocks` */
+  uint32_t at;              /* its next word to interpret ... */
+  uint32_t end;             /* ... and where this poll ends in it */
+  uint64_t base;            /* that times refer to */
+  uint64_t tags;            /* of all events of the ring (delivery.c) */
+  uint64_t order_ns;        /* what comes next: its place in a merged order */
+  uint64_t position;        /* number of the next event in the ring, from 0 */
+  uint64_t missed, delivered, lost, torn;
+  uint64_t in_run;          /* events of the run that goes on (delivery.c): not yet in
+                               position and delivered */
+  uint64_t sequence;        /* of the block held; 0: none */
+  uint64_t next;            /* first block that has not been looked at */
+  uint64_t opened_head;     /* newest block when the cursor was opened */
+  struct evr_block *blocks; /* NULL: nothing has been read yet */
+  unsigned room;            /* of these: one, where the source is mapped, else
+                               EVR_AHEAD */
+  uint64_t ahead;           /* sequence of the first of those read ahead, which
+                               are blocks[0 .. ahead_count-1] */
+  unsigned ahead_count;
+  bool complete;            /* the block was complete when it was copied */
+  bool nested;              /* the spans of the block held seem to be (delivery.c) */
+  bool joined;              /* has had a first position */
+  bool limit_moved;         /* by a jump; at most once in a poll */
+  uint32_t incarnation;
+  uint32_t switches;        /* entries of the control log taken into account */
+  uint64_t switch_due;      /* ticks before which the next is of no interest */
+  uint64_t now;             /* ticks at which what is queued is found out */
+  uint64_t limit_sequence;  /* this poll ends at this word of this block */
+  uint32_t limit_at;
+  struct evr_span_stack stack;
+  struct evr_pending *pending;
+  uint32_t pending_count, pending_room, pending_at;
+  struct eventring_event event; /* delivered last; filled anew each time */
+};
+
+struct evr_ring_reader *evr_ring_reader_new(unsigned slot, unsigned ring, uint64_t opened_head);
+void evr_ring_reader_free(struct evr_ring_reader *reader);
+/* Stands before the first event written from now on (EVENTRING_OPEN_NOW). */
+void evr_ring_reader_join_now(struct evr_metadata *meta, struct evr_ring_reader *reader,
+                       unsigned *budget);
+/* Notes how far the producer has come. False: there is nothing to deliver. */
+bool evr_ring_reader_limit(struct evr_metadata *meta, struct evr_ring_reader *reader,
+                    unsigned *budget);
+/* Of a producer that is no more: is the newest block still there as it was read? */
+void evr_ring_reader_check_end(struct evr_metadata *meta, const struct evr_ring_reader *reader);
+/* The block held is used up: goes on to what follows. False: nothing up to the
+   limit. *budget counts down the blocks that turned out unreadable. */
+bool evr_ring_reader_go_on(struct evr_metadata *meta,
+                           struct evr_ring_reader *reader, unsigned *budget);
+/* Applies what was switched up to `ticks` (control.c). */
+void evr_ring_reader_switch(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+                     uint64_t ticks);
+/* How deep entry `index` of the stack lies. */
+uint32_t evr_ring_reader_depth(const struct evr_ring_reader *reader, uint32_t index);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_RING_READER_H */

@@ -1,0 +1,53 @@
+/* source.h: bytes of a file, or of memory that a recording of this process has lent. */
+#ifndef EVENTRING_SOURCE_H
+#define EVENTRING_SOURCE_H
+
+#include "format/format.h"
+#include "format/error.h"
+#include "format/memory.h"
+#include "reader/window.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_source {
+  int fd;                   /* of the file, or -1 */
+  struct evr_memory memory; /* of a recording of this process, if it is lent to us */
+  struct evr_window window; /* on the file */
+};
+
+/* Is it memory of this process, and no file? */
+static inline bool evr_source_lent(const struct evr_source *source) {
+  return source->memory.words_at != NULL;
+}
+
+/* Is what it reads mapped? A window may be lost at any moment: to be asked again after
+   copying. */
+static inline bool evr_source_mapped(const struct evr_source *source) {
+  return evr_source_lent(source) || evr_window_is_whole(&source->window);
+}
+
+void evr_source_close(struct evr_source *source);
+/* Descriptor of the file, which stays the source's; -1: there is none. */
+int evr_source_descriptor(const struct evr_source *source);
+/* Where these bytes are mapped; NULL: nowhere. Offsets are within the greatest file of its
+   geometry, which is what a window covers. */
+const uint64_t *evr_source_words(const struct evr_source *source, uint64_t offset,
+                                 size_t size);
+/* Reads them out of the file with pread. 0, E_TRUNCATED or E_SYSTEM. */
+int evr_source_read_file(const struct evr_source *source, uint64_t offset, void *to,
+                         size_t size, struct eventring_error *error);
+static inline void evr_copy_words(uint64_t *to, const uint64_t *from, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+/* Copies `size` bytes (a multiple of 8) at `offset` (aligned): 0, E_TRUNCATED or
+   E_SYSTEM. */
+int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
+                    size_t size, struct eventring_error *error);
+/* The heads of the rings of the first `count` slots. */
+int evr_source_heads(const struct evr_source *source, unsigned count,
+                     uint64_t (*heads)[EVENTRING_RINGS], struct eventring_error *error);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_SOURCE_H */
