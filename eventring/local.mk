@@ -17,7 +17,9 @@ eventring_sources = \
 	eventring/producer/config.c eventring/producer/state.c eventring/producer/lend.c \
 	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h eventring/reader/source.c \
 	eventring/reader/block.h eventring/reader/block.c \
-	eventring/reader/definitions.h eventring/reader/metadata.h eventring/reader/metadata.c \
+	eventring/reader/metadata.h eventring/reader/metadata.c \
+	eventring/reader/definitions.h eventring/reader/definitions.c \
+	eventring/reader/block_cursor.h eventring/reader/block_cursor.c \
 	eventring/reader/span_stack.h eventring/reader/span_stack.c \
 	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
 	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h eventring/reader/cursor.c \

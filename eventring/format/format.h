@@ -321,6 +321,15 @@ static inline uint64_t word_ticks(uint64_t word, uint64_t base) {
   uint64_t behind = word - (base << EVENTRING_WORD_TIME_SHIFT);
   return base + (uint64_t)((int64_t)behind >> EVENTRING_WORD_TIME_SHIFT);
 }
+/* Is it an event, and not a remark to the reader? */
+static inline int word_is_event(uint64_t word) { return word_kind(word) != FORMAT_WORD_META; }
+/* The base of the times after a remark, which begins at `words` and may reach up to `end`;
+   `base` is that before it. A remark that is no rebase, or is cut off, changes nothing. */
+static inline uint64_t format_remark_base(const uint64_t *words, const uint64_t *end,
+                                          uint64_t base) {
+  return word_id(*words) == FORMAT_META_REBASE && word_length(*words) >= 1 && end - words >= 2
+             ? words[1] : base;
+}
 /* Ticks from a base on for which word_ticks is exact. */
 #define FORMAT_TIME_SPAN (((uint64_t)1 << (EVENTRING_WORD_TIME_BITS - 1)) - 1)
 

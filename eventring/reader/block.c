@@ -30,7 +30,7 @@
  * block s the producer has done W5 of the block before that one, and W1 is a release
  * store. So had R3 seen W1 or a store of a later W3, then (R4) R5 would see a head of
  * s + N - 1 or more. Less than that: all blocks from s on are whole. What is refused is
- * read one by one. In the same way ring_reader.c tells a block that is gone from one that
+ * read one by one. In the same way block_cursor.c tells a block that is gone from one that
  * damage took away.
  */
 #include "reader/block.h"
@@ -169,8 +169,8 @@ static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
 }
 
 static enum evr_read mapped_block(const struct evr_source *source, uint64_t offset,
-                               uint64_t sequence, bool complete,
-                               struct evr_block *block) {
+                                  uint64_t sequence, bool complete,
+                                  struct evr_block *block) {
   const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
   uint64_t *to = block->words;
   if (!from) return EVR_READ_GONE;
@@ -184,7 +184,7 @@ static enum evr_read mapped_block(const struct evr_source *source, uint64_t offs
   } else {
     uint32_t first = first_event(to);
     evr_copy_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
-               first - FORMAT_BLOCK_HEADER_WORDS);
+                   first - FORMAT_BLOCK_HEADER_WORDS);
     block->have = copy_committed(to, from, first);
   }
   evr_testpoint(R4);
@@ -207,7 +207,7 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
   uint32_t first = first_event(block->words);
   block->have = complete ? evr_block_header(block)->committed
                          : walk_events(block->words, first, FORMAT_BLOCK_WORDS,
-                                &sound);                                 /* R2 */
+                                       &sound);                                 /* R2 */
   if (!sound) block->have = FORMAT_BLOCK_WORDS + 1;
   evr_fence_acquire();
   evr_testpoint(R3);
@@ -223,9 +223,9 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
 }
 
 enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
-                               uint64_t sequence, unsigned slot, unsigned ring,
-                               bool complete, struct evr_block *block,
-                               struct eventring_error *error) {
+                             uint64_t sequence, unsigned slot, unsigned ring,
+                             bool complete, struct evr_block *block,
+                             struct eventring_error *error) {
   enum evr_read status = EVR_READ_GONE;
   bool mapped = evr_source_mapped(source);
   if (mapped) status = mapped_block(source, offset, sequence, complete, block);
@@ -240,8 +240,8 @@ enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
 /* ---- What was added to a block ------------------------------------------------------ */
 
 static enum evr_read mapped_more(const struct evr_source *source, uint64_t offset,
-                              uint64_t sequence, bool complete,
-                              struct evr_block *block, uint32_t *have) {
+                                 uint64_t sequence, bool complete,
+                                 struct evr_block *block, uint32_t *have) {
   const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
   if (!from) return EVR_READ_GONE;
   evr_testpoint(R2);
@@ -266,7 +266,7 @@ static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
   bool sound = true;
   evr_testpoint(R2);
   if (evr_source_read_file(source, at, to, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to,
-                error) != 0)
+                           error) != 0)
     return EVR_READ_FAILED;
   *have = walk_events(block->words, block->have, FORMAT_BLOCK_WORDS, &sound);   /* R2 */
   evr_fence_acquire();
@@ -290,9 +290,9 @@ static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
 }
 
 enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offset,
-                              uint64_t sequence, bool complete,
-                              struct evr_block *block,
-                              struct eventring_error *error) {
+                                  uint64_t sequence, bool complete,
+                                  struct evr_block *block,
+                                  struct eventring_error *error) {
   uint32_t have = block->have;
   bool sound = true, mapped = evr_source_mapped(source);
   enum evr_read status = EVR_READ_GONE;
@@ -310,8 +310,8 @@ enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offs
 /* ---- Several blocks at once ---------------------------------------------------------- */
 
 unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
-                           uint64_t sequence, uint64_t head_offset, uint32_t ring_blocks,
-                           struct evr_block *block, unsigned count) {
+                         uint64_t sequence, uint64_t head_offset, uint32_t ring_blocks,
+                         struct evr_block *block, unsigned count) {
   struct iovec piece[EVR_AHEAD];
   uint64_t head;
   for (unsigned i = 0; i < count; i++)
@@ -331,7 +331,7 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
 }
 
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
-                      unsigned ring) {
+                     unsigned ring) {
   return block->words[0] == sequence && is_valid(block, slot, ring, true);
 }
 
@@ -347,7 +347,7 @@ static uint32_t mapped_length(const struct evr_source *source, uint64_t offset,
 }
 
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
-                           uint64_t sequence) {
+                          uint64_t sequence) {
   uint64_t copy[FORMAT_BLOCK_WORDS];
   bool sound = true;
   if (evr_source_mapped(source)) {
@@ -360,7 +360,7 @@ uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
 }
 
 const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
-                                uint32_t word) {
+                               uint32_t word) {
   static const uint64_t none; /* a full block: nothing is added to it */
   if (!evr_source_mapped(source)) return NULL;
   const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
@@ -368,7 +368,7 @@ const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
 }
 
 bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
-                         uint32_t have) {
+                        uint32_t have) {
   uint64_t word = 0;
   if (evr_source_mapped(source)) return true;
   if (have >= FORMAT_BLOCK_WORDS) return false;
@@ -378,9 +378,8 @@ bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
 }
 
 uint64_t evr_block_events(const struct evr_block *block) {
+  struct evr_block_walk walk = evr_block_walk(block);
   uint64_t events = 0;
-  for (uint32_t at = evr_block_first(block); at < block->have;
-       at += 1 + word_length(block->words[at]))
-    events += word_kind(block->words[at]) != FORMAT_WORD_META;
+  while (evr_block_next_event(&walk)) events++;
   return events;
 }

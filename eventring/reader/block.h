@@ -31,15 +31,15 @@ static inline uint32_t evr_block_first(const struct evr_block *block) {
    acquire, that the ring's head is `sequence` or more; `complete`: that it is
    more. `*block` is undefined unless the result is OK. */
 enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
-                               uint64_t sequence, unsigned slot, unsigned ring,
-                               bool complete, struct evr_block *block,
-                               struct eventring_error *error);
+                             uint64_t sequence, unsigned slot, unsigned ring,
+                             bool complete, struct evr_block *block,
+                             struct eventring_error *error);
 /* Copies what was added to a block since it was copied and found valid; checks that.
    `*block` stays as it was unless the result is OK. */
 enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offset,
-                              uint64_t sequence, bool complete,
-                              struct evr_block *block,
-                              struct eventring_error *error);
+                                  uint64_t sequence, bool complete,
+                                  struct evr_block *block,
+                                  struct eventring_error *error);
 
 enum { EVR_AHEAD = 16 /* blocks of a file that are read at once with pread */ };
 /* Copies `count` complete blocks of a file from block `sequence` on, which follow
@@ -47,23 +47,44 @@ enum { EVR_AHEAD = 16 /* blocks of a file that are read at once with pread */ };
    failure, the result is 0, else `count`. They are not checked: see evr_block_valid.
    `head_offset`: where the ring's head lies. */
 unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
-                           uint64_t sequence, uint64_t head_offset,
-                           uint32_t ring_blocks, struct evr_block *block,
-                           unsigned count);
+                         uint64_t sequence, uint64_t head_offset,
+                         uint32_t ring_blocks, struct evr_block *block,
+                         unsigned count);
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
-                      unsigned ring);
+                     unsigned ring);
 
 /* Words that are committed in block `sequence`, 0 when it is gone. */
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
-                           uint64_t sequence);
+                          uint64_t sequence);
 /* For polls that find nothing: where word number `word` of a block is mapped (it
    becomes other than 0 when an event is added), NULL if it isn't; and the same
    question for a file that is not mapped, true when in doubt. */
 const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
-                                uint32_t word);
+                               uint32_t word);
 bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
-                         uint32_t have);
+                        uint32_t have);
 
+/* A walk over the events of a block. */
+struct evr_block_walk {
+  const struct evr_block *block;
+  uint32_t at;   /* the word after what was passed over */
+  uint64_t base; /* that the time of the last event refers to */
+};
+static inline struct evr_block_walk evr_block_walk(const struct evr_block *block) {
+  return (struct evr_block_walk){block, evr_block_first(block),
+                                 evr_block_header(block)->base_ticks};
+}
+/* Word of the next event, 0 at the end. Remarks are passed over. */
+static inline uint64_t evr_block_next_event(struct evr_block_walk *walk) {
+  const struct evr_block *block = walk->block;
+  while (walk->at < block->have) {
+    const uint64_t *words = block->words + walk->at;
+    walk->at += 1 + word_length(*words);
+    if (word_is_event(*words)) return *words;
+    walk->base = format_remark_base(words, block->words + walk->at, walk->base);
+  }
+  return 0;
+}
 /* Events in a block. */
 uint64_t evr_block_events(const struct evr_block *block);
 

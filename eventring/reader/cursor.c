@@ -30,7 +30,8 @@ static int make_readers(eventring_cursor *c, struct eventring_error *error) {
   for (unsigned i = 0; i < c->meta.status.laid_out * EVENTRING_RINGS; i++) {
     unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS;
     if (!c->reader[i] &&
-        !(c->reader[i] = evr_ring_reader_new(slot, ring, c->opened_head[slot][ring])))
+        !(c->reader[i] = evr_ring_reader_new(&c->meta, &c->definitions, slot, ring,
+                                             c->opened_head[slot][ring])))
       return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
   }
   return EVENTRING_OK;
@@ -43,7 +44,7 @@ static int join_now(eventring_cursor *c, struct eventring_error *error) {
   int status = make_readers(c, error);
   if (status != EVENTRING_OK) return status;
   for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
-    evr_ring_reader_join_now(&c->meta, c->reader[i], &budget);
+    evr_ring_reader_join_now(c->reader[i], &budget);
   return EVENTRING_OK;
 }
 
@@ -51,6 +52,7 @@ static int join_now(eventring_cursor *c, struct eventring_error *error) {
 
 static void destroy_cursor(eventring_cursor *c) {
   for (unsigned i = 0; i < EVR_ALL_RINGS; i++) evr_ring_reader_free(c->reader[i]);
+  evr_definitions_free(&c->definitions);
   evr_metadata_close(&c->meta);
   free(c);
 }
@@ -68,6 +70,8 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
   c->flags = flags;
   snprintf(c->meta.path, sizeof c->meta.path, "%s", path);
   int status = evr_metadata_open(&c->meta, !(flags & EVENTRING_OPEN_UNMAPPED), &cause);
+  if (status == EVENTRING_OK)
+    status = evr_definitions_catch_up(&c->definitions, &c->meta, &cause);
   memcpy(c->opened_head, c->meta.head, sizeof c->opened_head);
   if (status == EVENTRING_OK && flags & EVENTRING_OPEN_NOW) status = join_now(c, &cause);
   if (status != EVENTRING_OK) {
@@ -98,23 +102,19 @@ static void set_limit(eventring_cursor *c, unsigned i, uint64_t head,
   struct evr_ring_reader *reader = c->reader[i];
   struct evr_watch *watch = &c->watch[i];
   watch->word = NULL;
-  if (evr_ring_reader_limit(&c->meta, reader, &sink->budget)) {
+  if (evr_ring_reader_limit(reader, &sink->budget)) {
     c->active[c->actives++] = reader;
-  } else if (reader->sequence && reader->sequence == head) {
+  } else if (reader->blocks.sequence && reader->blocks.sequence == head) {
     watch->head = head;
-    watch->word = evr_block_word(
-        &c->meta.source,
-        evr_metadata_block_offset(&c->meta, reader->slot, reader->ring, head),
-        reader->block->have);
+    watch->word = evr_block_cursor_watch(&reader->blocks);
   }
 }
 
 /* What events refer to is read anew when there are events, or news of it. */
 static int catch_up(eventring_cursor *c) {
-  const struct evr_metadata *meta = &c->meta;
-  if (!c->actives && meta->definitions == meta->status.definitions)
+  if (!c->actives && c->definitions.count == c->meta.status.definitions)
     return EVENTRING_OK;
-  return evr_metadata_catch_up(&c->meta, &c->error);
+  return evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
 }
 
 static void set_all_limits(eventring_cursor *c, bool mapped, struct evr_sink *sink) {
@@ -138,7 +138,7 @@ static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
 
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
   for (unsigned i = 0; i < c->actives && !sink->stopped; i++)
-    evr_ring_reader_drain(&c->meta, c->active[i], UINT64_MAX, sink);
+    evr_ring_reader_drain(c->active[i], UINT64_MAX, sink);
 }
 
 /* ---- Merging ---------------------------------------------------------------------------
@@ -147,7 +147,8 @@ static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
 
 static bool comes_before(const struct evr_ring_reader *a, const struct evr_ring_reader *b) {
   if (a->order_ns != b->order_ns) return a->order_ns < b->order_ns;
-  return a->slot != b->slot ? a->slot < b->slot : a->ring < b->ring;
+  return a->blocks.slot != b->blocks.slot ? a->blocks.slot < b->blocks.slot
+                                          : a->blocks.ring < b->blocks.ring;
 }
 
 /* Puts active[i] where it belongs among those below it. */
@@ -172,7 +173,7 @@ static uint64_t time_of_second(struct evr_ring_reader **active, unsigned count) 
 static unsigned make_heap(eventring_cursor *c, struct evr_sink *sink) {
   unsigned count = 0;
   for (unsigned i = 0; i < c->actives; i++)
-    if (evr_ring_reader_look(&c->meta, c->active[i], &sink->budget))
+    if (evr_ring_reader_look(c->active[i], &sink->budget))
       c->active[count++] = c->active[i];
   for (unsigned i = count / 2; i-- > 0;) sift_down(c->active, count, i);
   return count;
@@ -182,7 +183,7 @@ static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
   struct evr_ring_reader **active = c->active;
   unsigned count = make_heap(c, sink);
   while (count && !sink->stopped) {
-    if (!evr_ring_reader_drain(&c->meta, active[0], time_of_second(active, count), sink))
+    if (!evr_ring_reader_drain(active[0], time_of_second(active, count), sink))
       active[0] = active[--count];
     sift_down(active, count, 0);
   }
@@ -203,7 +204,7 @@ static void check_end(eventring_cursor *c) {
   c->end_checked = true;
   if (!c->meta.damage.code) evr_metadata_check_size(&c->meta, &c->meta.damage);
   for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
-    evr_ring_reader_check_end(&c->meta, c->reader[i]);
+    evr_block_cursor_check_end(&c->reader[i]->blocks);
 }
 
 static int poll_all(eventring_cursor *c, struct evr_sink *sink) {

@@ -5,10 +5,12 @@
  *   window.c       a file mapped for reading
  *   source.c       bytes of a file, or of memory that is lent
  *   block.c        one block, copied and checked
- *   metadata.c     what the file says of itself: header, status, catalogue, domains,
- *                  control page; all checked
+ *   metadata.c     what the file says of itself: header, status, domains, control page;
+ *                  all checked
+ *   block_cursor.c from block to block of one ring
+ *   definitions.c  what events refer to
  *   span_stack.c   the spans open in one ring
- *   ring_reader.c  one ring: its blocks one after the other, losses, limits
+ *   ring_reader.c  one ring: losses, open spans, limits
  *   delivery.c     one ring: the events of a block, handed to the callbacks
  *   cursor.c       all rings: opening, polling, merging, closing
  *
@@ -38,6 +40,7 @@ struct evr_watch {
 
 struct eventring_cursor {
   struct evr_metadata meta;
+  struct evr_definitions definitions;
   unsigned flags;
   bool busy;     /* a poll is in progress */
   bool finished;

@@ -78,23 +78,22 @@ void evr_definition_prepare(struct evr_definition *d) {
 }
 
 /* What a synthetic event of span `id` says of itself. */
-static void fill_synthetic(const struct evr_metadata *meta, const struct evr_ring_reader *reader,
+static void fill_synthetic(const struct evr_ring_reader *reader,
                            unsigned id, struct eventring_event *event) {
-  const struct eventring_def *def = evr_metadata_def(meta, id);
+  const struct eventring_def *def = evr_definition_of(reader->definitions, id);
   *event = (struct eventring_event){
-      .domain = reader->slot, .incarnation = reader->incarnation, .id = (uint16_t)id,
-      .ring = (uint8_t)reader->ring, .kind = EVENTRING_BEGIN, .def = def,
+      .domain = reader->blocks.slot, .incarnation = reader->incarnation, .id = (uint16_t)id,
+      .ring = (uint8_t)reader->blocks.ring, .kind = EVENTRING_BEGIN, .def = def,
       .name = def ? def->name : "?",
       .event_class = def ? def->event_class : EVENTRING_CLASS_USER,
       .flags = EVENTRING_SYNTHETIC | (def ? 0 : EVENTRING_UNKNOWN)};
 }
 
-void evr_ring_reader_open_span(const struct evr_metadata *meta,
-                               const struct evr_ring_reader *reader,
-                        uint32_t index, struct eventring_event *event) {
+void evr_ring_reader_open_span(const struct evr_ring_reader *reader,
+                               uint32_t index, struct eventring_event *event) {
   const struct evr_span *span = &reader->stack.span[index];
-  fill_synthetic(meta, reader, span->id, event);
-  event->ns = event->begin_ns = evr_metadata_ns(meta, span->ticks);
+  fill_synthetic(reader, span->id, event);
+  event->ns = event->begin_ns = evr_metadata_ns(reader->blocks.meta, span->ticks);
   event->depth = evr_ring_reader_depth(reader, index);
 }
 
@@ -150,11 +149,11 @@ static inline void close_span(struct evr_ring_reader *reader, struct eventring_e
 
 /* Any event; fills reader->event but for what is the same in the whole run. */
 static __attribute__((noinline)) void
-decode_any(const struct evr_metadata *meta, struct evr_ring_reader *reader, uint64_t word,
-       const uint64_t *payload, uint64_t ticks, uint64_t ns) {
+decode_any(struct evr_ring_reader *reader, uint64_t word,
+           const uint64_t *payload, uint64_t ticks, uint64_t ns) {
   struct eventring_event *event = &reader->event;
   unsigned id = word_id(word), kind = word_kind(word), words = word_length(word);
-  const struct evr_definition *d = meta->definition[id];
+  const struct evr_definition *d = reader->definitions->definition[id];
   bool known = d && d->def.kind == def_kind_of[kind];
   event->ns = ns;
   event->begin_ns = 0;
@@ -181,6 +180,7 @@ decode_any(const struct evr_metadata *meta, struct evr_ring_reader *reader, uint
 
 struct run {
   const uint64_t *words;
+  const struct evr_definition *const *definition; /* by id */
   uint64_t since, ns;  /* of the event to be delivered: ticks after from_ticks */
   uint64_t from_ticks, from_ns, multiplier; /* of the clock segment */
   uint64_t room;       /* since of the run's end */
@@ -203,7 +203,8 @@ static inline void take_stack(const struct evr_ring_reader *reader, struct run *
 }
 
 /* The ticks at which the run that begins with the next event must end. */
-static uint64_t end_of_run(const struct evr_metadata *meta, const struct evr_ring_reader *reader) {
+static uint64_t end_of_run(const struct evr_ring_reader *reader) {
+  const struct evr_metadata *meta = reader->blocks.meta;
   uint64_t end = meta->segment_end;
   if (reader->switches != meta->switches && reader->switch_due < end)
     end = reader->switch_due;
@@ -219,13 +220,14 @@ static inline __attribute__((always_inline)) uint64_t since_of(const struct run 
 
 /* An event has a word at least, so a run of no more words than the sink takes
    events can not be too long. */
-static inline void begin_run(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+static inline void begin_run(struct evr_ring_reader *reader,
                              const struct evr_sink *sink, struct run *run) {
-  const struct format_segment *segment = &meta->segment;
-  uint64_t end = end_of_run(meta, reader), from = segment->from_ticks;
+  const struct format_segment *segment = &reader->blocks.meta->segment;
+  uint64_t end = end_of_run(reader), from = segment->from_ticks;
   uint32_t words = reader->end - reader->at;
   if (words > sink->left) words = (uint32_t)sink->left;
-  *run = (struct run){.words = reader->block->words, .base = reader->base - from,
+  *run = (struct run){.words = reader->blocks.held->words,
+                      .definition = reader->definitions->definition, .base = reader->base - from,
                       .base_word = reader->base << EVENTRING_WORD_TIME_SHIFT,
                       .from_ticks = from, .from_ns = segment->from_ns,
                       .multiplier = segment->multiplier,
@@ -233,7 +235,7 @@ static inline void begin_run(const struct evr_metadata *meta, struct evr_ring_re
                       .end = reader->at + words, .ns = reader->order_ns};
   run->since = since_of(run, run->words[run->at]);
   take_stack(reader, run);
-  reader->event.domain = reader->slot;
+  reader->event.domain = reader->blocks.slot;
   reader->event.incarnation = reader->incarnation;
 }
 
@@ -241,7 +243,7 @@ static inline void end_run(struct evr_ring_reader *reader, struct evr_sink *sink
                            const struct run *run) {
   reader->at = run->at;
   reader->stack.count = run->depth;
-  reader->position += reader->in_run;
+  reader->blocks.position += reader->in_run;
   reader->delivered += reader->in_run;
   sink->delivered += reader->in_run;
   sink->left -= reader->in_run;
@@ -310,10 +312,10 @@ set_span(struct evr_ring_reader *reader, struct run *run, const struct evr_defin
 /* The begin or the end of a plain span, without a branch between the two: both push (an
    end, what nobody looks at), and both look at the begin. */
 static inline __attribute__((always_inline)) bool
-decode_nested(const struct evr_metadata *meta, struct evr_ring_reader *reader, struct run *run,
+decode_nested(struct evr_ring_reader *reader, struct run *run,
               uint64_t word) {
   uint64_t id = word_id(word), is_end = (word & FORMAT_WHAT_MASK) - EVENTRING_BEGIN;
-  const struct evr_definition *d = meta->definition[id];
+  const struct evr_definition *d = run->definition[id];
   if (!d || d->plain != EVENTRING_BEGIN || is_end > EVENTRING_END - EVENTRING_BEGIN ||
       run->depth >= run->full || run->depth < is_end)
     return false;
@@ -333,10 +335,10 @@ decode_nested(const struct evr_metadata *meta, struct evr_ring_reader *reader, s
 /* The events of which there are many, where the stack has nothing unusual. False:
    not one of these. */
 static inline __attribute__((always_inline)) bool
-decode_plain(const struct evr_metadata *meta, struct evr_ring_reader *reader, struct run *run,
+decode_plain(struct evr_ring_reader *reader, struct run *run,
              uint64_t word) {
   unsigned id = word_id(word), what = word & FORMAT_WHAT_MASK;
-  const struct evr_definition *d = meta->definition[id];
+  const struct evr_definition *d = run->definition[id];
   if (!d) return false;
   if (what == d->plain && what != EVENTRING_BEGIN) {
     set_point(reader, run, d, d->plain_tags);
@@ -362,11 +364,11 @@ decode_plain(const struct evr_metadata *meta, struct evr_ring_reader *reader, st
 }
 
 static inline __attribute__((always_inline)) void
-decode_unusual(const struct evr_metadata *meta, struct evr_ring_reader *reader, struct run *run,
-           uint64_t word) {
+decode_unusual(struct evr_ring_reader *reader, struct run *run,
+               uint64_t word) {
   reader->stack.count = run->depth;
-  decode_any(meta, reader, word, &run->words[run->at],
-         run->from_ticks + run->since, run->ns);
+  decode_any(reader, word, &run->words[run->at],
+             run->from_ticks + run->since, run->ns);
   run->at += word_length(word);
   run->clean = false;
   if (word_kind(word) <= EVENTRING_END) take_stack(reader, run);
@@ -384,21 +386,21 @@ goes_on(struct run *run, uint64_t until) {
 }
 
 static inline __attribute__((always_inline)) void
-deliver_until(const struct evr_metadata *meta, struct evr_ring_reader *reader, uint64_t until,
+deliver_until(struct evr_ring_reader *reader, uint64_t until,
               bool nested, struct evr_sink *sink) {
   struct run run;
   int stop = 0;
-  begin_run(meta, reader, sink, &run);
+  begin_run(reader, sink, &run);
   do {
     uint64_t word = run.words[run.at];
     run.at++;
-    if (!(nested && decode_nested(meta, reader, &run, word)) &&
-        !decode_plain(meta, reader, &run, word)) {
-      if (word_kind(word) == FORMAT_WORD_META) {
+    if (!(nested && decode_nested(reader, &run, word)) &&
+        !decode_plain(reader, &run, word)) {
+      if (!word_is_event(word)) {
         run.at--;
         break;
       }
-      decode_unusual(meta, reader, &run, word);
+      decode_unusual(reader, &run, word);
     }
     reader->in_run++;
     stop = sink->callbacks.event(sink->context, &reader->event);
@@ -412,19 +414,19 @@ deliver_until(const struct evr_metadata *meta, struct evr_ring_reader *reader, u
    an event differs by 0.3 ns. */
 #define DELIVERY static __attribute__((noinline, aligned(64))) void
 
-DELIVERY deliver_all(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+DELIVERY deliver_all(struct evr_ring_reader *reader,
                      struct evr_sink *sink) {
-  deliver_until(meta, reader, UINT64_MAX, false, sink);
+  deliver_until(reader, UINT64_MAX, false, sink);
 }
 
-DELIVERY deliver_some(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+DELIVERY deliver_some(struct evr_ring_reader *reader,
                       uint64_t until, struct evr_sink *sink) {
-  deliver_until(meta, reader, until, false, sink);
+  deliver_until(reader, until, false, sink);
 }
 
-DELIVERY deliver_nested(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+DELIVERY deliver_nested(struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
-  deliver_until(meta, reader, until, true, sink);
+  deliver_until(reader, until, true, sink);
 }
 
 enum { SURVEYED = 16 };
@@ -432,7 +434,7 @@ enum { SURVEYED = 16 };
 /* Its first words tell; what is taken for a span but is the payload of something does
    no harm. Two begins one after the other, or two ends, do not come in leaf spans. */
 void evr_ring_reader_survey(struct evr_ring_reader *reader) {
-  const struct evr_block *block = reader->block;
+  const struct evr_block *block = reader->blocks.held;
   uint32_t at = evr_block_first(block), end = at + SURVEYED, alike = 0;
   reader->nested = false;
   if (end >= block->have) return;
@@ -445,12 +447,12 @@ void evr_ring_reader_survey(struct evr_ring_reader *reader) {
 }
 
 /* Delivers the event that was looked for, and those after it. */
-static void deliver_run(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+static void deliver_run(struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
-  reader->tags = (uint64_t)reader->ring << 16;
-  if (reader->nested) deliver_nested(meta, reader, until, sink);
-  else if (until == UINT64_MAX) deliver_all(meta, reader, sink);
-  else deliver_some(meta, reader, until, sink);
+  reader->tags = (uint64_t)reader->blocks.ring << 16;
+  if (reader->nested) deliver_nested(reader, until, sink);
+  else if (until == UINT64_MAX) deliver_all(reader, sink);
+  else deliver_some(reader, until, sink);
 }
 
 /* ---- What is queued --------------------------------------------------------------- */
@@ -458,28 +460,28 @@ static void deliver_run(const struct evr_metadata *meta, struct evr_ring_reader 
 static int deliver_loss(struct evr_ring_reader *reader, const struct evr_pending *p,
                         struct evr_sink *sink) {
   struct eventring_loss loss = {
-      .domain = reader->slot, .incarnation = p->incarnation, .ring = (uint8_t)reader->ring,
+      .domain = reader->blocks.slot, .incarnation = p->incarnation, .ring = (uint8_t)reader->blocks.ring,
       .flags = p->flags, .count = p->value, .ns = reader->order_ns};
   return sink->callbacks.lost(sink->context, &loss);
 }
 
-static int deliver_synthetic(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+static int deliver_synthetic(struct evr_ring_reader *reader,
                              const struct evr_pending *p, struct evr_sink *sink) {
   struct eventring_event *event = &reader->event;
-  fill_synthetic(meta, reader, p->id, event);
+  fill_synthetic(reader, p->id, event);
   event->kind = p->kind;
   event->incarnation = p->incarnation;
   event->flags |= p->flags;
   event->depth = p->depth;
-  event->begin_ns = evr_metadata_ns(meta, p->value);
+  event->begin_ns = evr_metadata_ns(reader->blocks.meta, p->value);
   event->ns = p->kind == EVENTRING_BEGIN ? event->begin_ns : reader->order_ns;
   return sink->callbacks.event(sink->context, event);
 }
 
-static void deliver_pending(const struct evr_metadata *meta, struct evr_ring_reader *reader,
+static void deliver_pending(struct evr_ring_reader *reader,
                             struct evr_sink *sink) {
   const struct evr_pending pending = reader->pending[reader->pending_at++];
-  int stop = pending.kind ? deliver_synthetic(meta, reader, &pending, sink)
+  int stop = pending.kind ? deliver_synthetic(reader, &pending, sink)
                           : deliver_loss(reader, &pending, sink);
   if (stop) sink->stopped = true;
 }
@@ -492,45 +494,44 @@ static bool is_pending(const struct evr_ring_reader *reader) {
 
 /* Is the next word that of an event? A remark is passed over, and what was switched
    before the event comes first. */
-static bool stands_before_event(struct evr_metadata *meta, struct evr_ring_reader *reader) {
-  uint64_t word = reader->block->words[reader->at];
-  if (word_kind(word) == FORMAT_WORD_META) {
-    if (word_id(word) == FORMAT_META_REBASE && word_length(word) >= 1)
-      reader->base = reader->block->words[reader->at + 1];
-    reader->at += 1 + word_length(word);
+static bool stands_before_event(struct evr_ring_reader *reader) {
+  const uint64_t *words = &reader->blocks.held->words[reader->at];
+  uint64_t word = *words;
+  if (!word_is_event(word)) {
+    const uint64_t *next = words + 1 + word_length(word);
+    reader->base = format_remark_base(words, next, reader->base);
+    reader->at += (uint32_t)(next - words);
     return false;
   }
   uint64_t ticks = word_ticks(word, reader->base);
-  if (reader->switches != meta->switches && ticks >= reader->switch_due) {
-    evr_ring_reader_switch(meta, reader, ticks);
+  if (reader->switches != reader->blocks.meta->switches && ticks >= reader->switch_due) {
+    evr_ring_reader_switch(reader, ticks);
     if (is_pending(reader)) return false;
   }
-  reader->order_ns = evr_metadata_next_ns(meta, ticks);
+  reader->order_ns = evr_metadata_next_ns(reader->blocks.meta, ticks);
   return true;
 }
 
-bool evr_ring_reader_look(struct evr_metadata *meta,
-                          struct evr_ring_reader *reader, unsigned *budget) {
+bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget) {
   for (;;) {
     if (is_pending(reader)) {
-      reader->order_ns = evr_metadata_ns(meta, reader->pending[reader->pending_at].when);
+      reader->order_ns = evr_metadata_ns(reader->blocks.meta, reader->pending[reader->pending_at].when);
       return true;
     }
     if (reader->at < reader->end) {
-      if (stands_before_event(meta, reader)) return true;
-    } else if (!evr_ring_reader_go_on(meta, reader, budget)) {
+      if (stands_before_event(reader)) return true;
+    } else if (!evr_ring_reader_go_on(reader, budget)) {
       return false;
     }
   }
 }
 
-bool evr_ring_reader_drain(struct evr_metadata *meta,
-                           struct evr_ring_reader *reader, uint64_t until,
-                    struct evr_sink *sink) {
+bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
+                           struct evr_sink *sink) {
   for (;;) {
-    if (!evr_ring_reader_look(meta, reader, &sink->budget)) return false;
+    if (!evr_ring_reader_look(reader, &sink->budget)) return false;
     if (sink->stopped || reader->order_ns > until) return true;
-    if (is_pending(reader)) deliver_pending(meta, reader, sink);
-    else deliver_run(meta, reader, until, sink);
+    if (is_pending(reader)) deliver_pending(reader, sink);
+    else deliver_run(reader, until, sink);
   }
 }

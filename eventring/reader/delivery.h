@@ -21,17 +21,15 @@ void evr_ring_reader_survey(struct evr_ring_reader *reader);
 
 /* Looks for what is to be delivered next and sets reader->order_ns; false at the
    limit. */
-bool evr_ring_reader_look(struct evr_metadata *meta,
-                          struct evr_ring_reader *reader, unsigned *budget);
+bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget);
 /* Delivers what is not later than `until`, until the sink has enough. True: there
    is something left, and order_ns is set. */
-bool evr_ring_reader_drain(struct evr_metadata *meta,
-                           struct evr_ring_reader *reader, uint64_t until,
-                    struct evr_sink *sink);
+bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
+                           struct evr_sink *sink);
 /* A synthetic begin for entry `index` of the stack. */
-void evr_ring_reader_open_span(const struct evr_metadata *meta, const
+void evr_ring_reader_open_span(const
                                struct evr_ring_reader *reader,
-                        uint32_t index, struct eventring_event *event);
+                               uint32_t index, struct eventring_event *event);
 
 #pragma GCC visibility pop
 

@@ -38,7 +38,7 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   struct evr_metadata *meta = &c->meta;
   const struct format_header *h = &meta->header;
   uint32_t named = evr_named_classes(h->classes);
-  int status = evr_metadata_catch_up(meta, &c->error);
+  int status = evr_definitions_catch_up(&c->definitions, meta, &c->error);
   if (status != EVENTRING_OK) return status;
   *info = (struct eventring_info){
       .version = h->version, .pid = h->pid,
@@ -49,7 +49,7 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
       .control_rejected = meta->status.rejected, .start_ns = h->start_ns,
       .start_wall_ns = h->start_wall_ns, .wsize = h->wsize,
       .blocks = meta->blocks, .block_words = FORMAT_BLOCK_WORDS,
-      .events = meta->definitions, .max_domains = EVENTRING_MAX_DOMAINS,
+      .events = c->definitions.count, .max_domains = EVENTRING_MAX_DOMAINS,
       .domains_laid_out = meta->status.laid_out};
   if (meta->status.state == FORMAT_ENDED)
     info->end_ns = evr_metadata_ns(meta, meta->status.end_ticks);
@@ -71,7 +71,7 @@ const char *eventring_cursor_class(const eventring_cursor *c, unsigned index) {
 
 const struct eventring_def *eventring_cursor_def(const eventring_cursor *c,
                                                  unsigned id) {
-  return evr_metadata_def(&c->meta, id);
+  return evr_definition_of(&c->definitions, id);
 }
 
 int eventring_cursor_domain(eventring_cursor *c, unsigned slot,
@@ -92,56 +92,39 @@ int eventring_cursor_domain(eventring_cursor *c, unsigned slot,
 
 /* ---- Rings ----------------------------------------------------------------------------- */
 
-static bool read_block(const struct evr_metadata *meta, unsigned slot, unsigned ring,
-                       uint64_t sequence, uint64_t head, struct evr_block *block) {
-  return evr_block_copy(&meta->source,
-                          evr_metadata_block_offset(meta, slot, ring, sequence),
-                          sequence, slot, ring, sequence < head, block,
-                          NULL) == EVR_READ_OK;
-}
-
-/* The newest block, which may be overwritten before it is copied: tries again with the
-   one that is the newest then. Its number, or 0. */
-static uint64_t read_newest(struct evr_metadata *meta, unsigned slot, unsigned ring,
-                            struct evr_block *block) {
-  for (int attempt = 0; attempt < 8; attempt++) {
-    uint64_t head = evr_metadata_head(meta, slot, ring);
-    if (!head || read_block(meta, slot, ring, head, head, block)) return head;
-  }
-  return 0;
-}
+enum { TRIES = 8 /* at a block that may be overwritten before it is copied */ };
 
 /* Time of the last event of a block. */
 static uint64_t newest_ticks(const struct evr_block *block) {
-  uint64_t base = evr_block_header(block)->base_ticks, ticks = base;
-  for (uint32_t at = evr_block_first(block); at < block->have;
-       at += 1 + word_length(block->words[at])) {
-    uint64_t word = block->words[at];
-    if (word_kind(word) != FORMAT_WORD_META)
-      ticks = word_ticks(word, base);
-    else if (word_length(word) >= 1)
-      base = block->words[at + 1];
-  }
+  struct evr_block_walk walk = evr_block_walk(block);
+  uint64_t ticks = walk.base, word;
+  while ((word = evr_block_next_event(&walk)) != 0) ticks = word_ticks(word, walk.base);
   return ticks;
 }
 
-/* What the newest and the oldest readable block tell. */
+/* What the newest and the oldest readable block tell. Damage is the poll's to report. */
 static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
                         struct eventring_ring_info *info) {
+  struct eventring_error damage = {0};
   struct evr_block block;
-  uint64_t head = read_newest(meta, slot, ring, &block);
-  info->blocks_written = head ? head : meta->head[slot][ring];
-  if (!head) return;
-  info->emitted = evr_block_header(&block)->events_before + evr_block_events(&block);
+  struct evr_block_cursor blocks;
+  unsigned tries = TRIES;
+  evr_block_cursor_init(&blocks, meta, slot, ring, &damage);
+  blocks.rooms = &block;
+  blocks.room_count = 1;
+  blocks.next = evr_block_cursor_head(&blocks);
+  info->blocks_written = blocks.next;
+  if (!blocks.next || !evr_block_cursor_next(&blocks, &tries)) return;
+  uint64_t newest = blocks.sequence;
+  info->blocks_written = newest;
+  info->emitted = blocks.position + evr_block_events(&block);
   info->newest_ns = evr_metadata_ns(meta, newest_ticks(&block));
-  uint64_t oldest = head >= meta->blocks ? head - meta->blocks + 1 : 1;
-  for (int attempt = 0; attempt < 8 && oldest <= head; attempt++, oldest++) {
-    if (!read_block(meta, slot, ring, oldest, head, &block)) continue;
-    uint64_t before = evr_block_header(&block)->events_before;
-    info->oldest_ns = evr_metadata_ns(meta, evr_block_header(&block)->base_ticks);
-    info->available = info->emitted > before ? info->emitted - before : 0;
-    return;
-  }
+  blocks.next = evr_metadata_oldest(meta, newest);
+  blocks.position = 0;
+  tries = TRIES;
+  if (!evr_block_cursor_next(&blocks, &tries) || blocks.sequence > newest) return;
+  info->oldest_ns = evr_metadata_ns(meta, evr_block_header(&block)->base_ticks);
+  info->available = info->emitted > blocks.position ? info->emitted - blocks.position : 0;
 }
 
 int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
@@ -185,7 +168,7 @@ int eventring_open_spans(eventring_cursor *c,
   for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
     for (uint32_t k = 0; k < c->reader[i]->stack.count; k++) {
       struct eventring_event event;
-      evr_ring_reader_open_span(&c->meta, c->reader[i], k, &event);
+      evr_ring_reader_open_span(c->reader[i], k, &event);
       int stop = callback(context, &event);
       if (stop) return stop;
     }

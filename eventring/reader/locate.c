@@ -210,7 +210,7 @@ static void report_found(struct discovery *d, const struct eventring_found *foun
 static void report_failure(struct discovery *d, const char *path,
                            const struct eventring_error *error) {
   report_found(d, &(struct eventring_found){.path = path, .status = error->code,
-                                      .status_text = error->text, .program = ""});
+                                            .status_text = error->text, .program = ""});
 }
 
 /* Opens what was found (the descriptor is used up) and tells about it. */

@@ -15,17 +15,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void evr_metadata_damaged(struct evr_metadata *meta, const char *format, ...) {
-  if (meta->damage.code) return;
-  meta->damage.code = EVENTRING_E_CORRUPT;
+void evr_note_damage(struct eventring_error *damage, const char *format, ...) {
+  if (damage->code) return;
+  damage->code = EVENTRING_E_CORRUPT;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(meta->damage.text, sizeof meta->damage.text, format, arguments);
+  vsnprintf(damage->text, sizeof damage->text, format, arguments);
   va_end(arguments);
 }
 
-/* Terminates a text field and makes it printable. */
-static void clean_text(char *text, size_t room) {
+void evr_clean_text(char *text, size_t room) {
   text[room - 1] = 0;
   for (char *c = text; *c; c++)
     if ((uint8_t)*c < 32 || *c == 127) *c = '?';
@@ -88,9 +87,9 @@ static int read_header(struct evr_metadata *meta, struct eventring_error *error)
     return evr_fail(error, EVENTRING_E_CORRUPT, 0,
                     "the header's sizes and offsets are not those of version %d",
                     FORMAT_VERSION);
-  clean_text(h->program, sizeof h->program);
+  evr_clean_text(h->program, sizeof h->program);
   for (int i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    clean_text(h->classes[i], sizeof h->classes[i]);
+    evr_clean_text(h->classes[i], sizeof h->classes[i]);
   meta->blocks = format_ring_blocks(h->wsize);
   return EVENTRING_OK;
 }
@@ -104,7 +103,7 @@ static int check_status(struct evr_metadata *meta, struct format_status *s,
   if ((s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
       s->laid_out > EVENTRING_MAX_DOMAINS || s->laid_out < meta->status.laid_out ||
       s->definitions > EVENTRING_MAX_EVENTS ||
-      s->definitions < meta->definitions ||
+      s->definitions < meta->status.definitions ||
       s->segments < meta->conversion.segments || !evr_conversion_valid(&conversion))
     return evr_fail(error, EVENTRING_E_CORRUPT, 0,
                     "the status page holds impossible values");
@@ -161,8 +160,8 @@ static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                       uint64_t head) {
   uint64_t *known = &meta->head[slot][ring];
   if (__builtin_expect(head > FORMAT_MAX_SEQUENCE || head < *known, 0))
-    evr_metadata_damaged(meta, "domain %u, ring %u: block number %llu is out of range",
-                      slot, ring, (unsigned long long)head);
+    evr_note_damage(&meta->damage, "domain %u, ring %u: block number %llu is out of range",
+                    slot, ring, (unsigned long long)head);
   else
     *known = head;
 }
@@ -185,7 +184,7 @@ static int read_heads(struct evr_metadata *meta, struct eventring_error *error) 
 
 /* Few attempts: a producer that died in the middle left it as it is. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
-                     struct format_domain *d, struct eventring_error *error) {
+                        struct format_domain *d, struct eventring_error *error) {
   uint64_t offset = FORMAT_DOMAINS_OFFSET + slot * sizeof *d;
   for (int attempt = 0; attempt < 8; attempt++) {
     uint64_t before, after;
@@ -199,57 +198,7 @@ int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
     if (status != EVENTRING_OK) return status;
     if (!(before & 1) && (uint32_t)before == (uint32_t)after) break;
   }
-  clean_text(d->name, sizeof d->name);
-  return EVENTRING_OK;
-}
-
-/* ---- Catalogue -------------------------------------------------------------------------- */
-
-static bool definition_is_valid(const struct format_definition *d, unsigned id) {
-  return d->id == id && d->kind <= EVENTRING_DEF_LIFECYCLE &&
-         d->event_class < EVENTRING_MAX_CLASSES && d->ring < EVENTRING_RINGS &&
-         d->name[sizeof d->name - 1] == 0 && (d->kind == 0 || d->name[0]);
-}
-
-static void take_definition(struct evr_metadata *meta, unsigned id,
-                            const struct format_definition *from) {
-  struct evr_definition *to =
-      &meta->chunk[id / EVR_DEFINITION_CHUNK][id % EVR_DEFINITION_CHUNK];
-  to->text = *from;
-  if (!definition_is_valid(from, id)) {
-    evr_metadata_damaged(meta, "definition %u of the catalogue is not valid", id);
-    return;
-  }
-  if (from->kind == 0) return; /* a gap */
-  clean_text(to->text.name, sizeof to->text.name);
-  clean_text(to->text.unit, sizeof to->text.unit);
-  clean_text(to->text.doc, sizeof to->text.doc);
-  to->def = (struct eventring_def){
-      .name = to->text.name, .unit = to->text.unit, .doc = to->text.doc,
-      .kind = from->kind, .event_class = from->event_class, .ring = from->ring,
-      .payload = from->payload, .id = (uint16_t)id};
-  evr_definition_prepare(to);
-  meta->definition[id] = to;
-}
-
-static int read_definitions(struct evr_metadata *meta, struct eventring_error *error) {
-  struct format_catalogue_block block;
-  for (unsigned id = meta->definitions; id < meta->status.definitions;) {
-    unsigned number = id / FORMAT_DEFINITIONS_PER_BLOCK;
-    int status = evr_source_read(
-        &meta->source, FORMAT_CATALOGUE_OFFSET + number * (uint64_t)sizeof block,
-        &block, sizeof block, error);
-    if (status != EVENTRING_OK) return status;
-    if (block.sequence != number + 1 || block.kind != FORMAT_BLOCK_CATALOGUE)
-      evr_metadata_damaged(meta, "block %u of the catalogue is not valid", number + 1);
-    struct evr_definition **chunk = &meta->chunk[id / EVR_DEFINITION_CHUNK];
-    if (!*chunk && !(*chunk = calloc(EVR_DEFINITION_CHUNK, sizeof **chunk)))
-      return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the catalogue");
-    do
-      take_definition(meta, id, &block.definition[id % FORMAT_DEFINITIONS_PER_BLOCK]);
-    while (++id % FORMAT_DEFINITIONS_PER_BLOCK && id < meta->status.definitions);
-    meta->definitions = id;
-  }
+  evr_clean_text(d->name, sizeof d->name);
   return EVENTRING_OK;
 }
 
@@ -285,8 +234,6 @@ int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *erro
 
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error) {
   int status = read_status(meta, error);
-  if (status == EVENTRING_OK && meta->definitions < meta->status.definitions)
-    status = read_definitions(meta, error);
   return status == EVENTRING_OK ? read_control(meta, error) : status;
 }
 
@@ -301,17 +248,15 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
   return status;
 }
 
-void evr_metadata_close(struct evr_metadata *meta) {
-  evr_source_close(&meta->source);
-  for (size_t i = 0; i < EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK; i++)
-    free(meta->chunk[i]);
-}
+void evr_metadata_close(struct evr_metadata *meta) { evr_source_close(&meta->source); }
 
-uint64_t evr_metadata_block_offset(const struct evr_metadata *meta, unsigned slot,
-                                unsigned ring, uint64_t sequence) {
-  return FORMAT_RINGS_OFFSET + slot * meta->header.domain_stride +
-         ring * meta->header.ring_bytes +
-         ((sequence - 1) & (meta->blocks - 1)) * FORMAT_BLOCK_BYTES;
+struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
+                                    unsigned ring, uint64_t sequence) {
+  uint64_t place = (sequence - 1) & (meta->blocks - 1); /* a power of two */
+  return (struct evr_location){
+      .offset = FORMAT_RINGS_OFFSET + slot * meta->header.domain_stride +
+                ring * meta->header.ring_bytes + place * FORMAT_BLOCK_BYTES,
+      .row = meta->blocks - (uint32_t)place};
 }
 
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {

@@ -1,9 +1,8 @@
-/* metadata.h: what a file says of itself. */
+/* metadata.h: what a file says of itself. What its events refer to is definitions.h's. */
 #ifndef EVENTRING_METADATA_H
 #define EVENTRING_METADATA_H
 
 #include "format/clock.h"
-#include "reader/definitions.h"
 #include "reader/source.h"
 
 #pragma GCC visibility push(hidden)
@@ -22,9 +21,6 @@ struct evr_metadata {
   uint32_t switches; /* entries 0 .. switches-1 of its log are written (or were
                         given up by who began to write them) */
   uint64_t head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read */
-  uint32_t definitions;
-  struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
-  const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
@@ -35,23 +31,24 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
 /* Is the file as long as its rings need? */
 int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error);
-/* Reads anew what events refer to: definitions, control log, conversion. To be
-   called after the events were seen: what they need was written before them. */
+/* Reads anew the control log and the conversion of times. */
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error);
 void evr_metadata_close(struct evr_metadata *meta);
-/* NULL when not defined (or damaged). */
-static inline const struct eventring_def *
-evr_metadata_def(const struct evr_metadata *meta, unsigned id) {
-  const struct evr_definition *d =
-      id < EVENTRING_MAX_EVENTS ? meta->definition[id] : NULL;
-  return d ? &d->def : NULL;
-}
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta);
-uint64_t evr_metadata_block_offset(const struct evr_metadata *meta, unsigned slot,
-                                unsigned ring, uint64_t sequence);
+struct evr_location { /* of a block in the file */
+  uint64_t offset;
+  uint32_t row; /* how many blocks of the ring, from this one on, follow each other */
+};
+/* Where block `sequence` of a ring lies. */
+struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
+                                    unsigned ring, uint64_t sequence);
+/* The oldest block that a ring can still hold when `head` is its newest. */
+static inline uint64_t evr_metadata_oldest(const struct evr_metadata *meta, uint64_t head) {
+  return head >= meta->blocks ? head - meta->blocks + 1 : 1;
+}
 /* One entry of the domain table, of one piece. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
-                     struct format_domain *domain, struct eventring_error *error);
+                        struct format_domain *domain, struct eventring_error *error);
 uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring);
 /* Newest block of a ring now; 0: none. */
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring);
@@ -69,8 +66,10 @@ static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t 
   return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
                                  s->multiplier >> FORMAT_CLOCK_SHIFT);
 }
-/* Remembers damage, to be reported by the poll. */
-void evr_metadata_damaged(struct evr_metadata *meta, const char *format, ...)
+/* Terminates a text field and makes it printable. */
+void evr_clean_text(char *text, size_t room);
+/* Remembers damage unless some is remembered already. */
+void evr_note_damage(struct eventring_error *damage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #pragma GCC visibility pop

@@ -53,7 +53,7 @@ static int change_guarded(const struct evr_metadata *meta, void *page,
 
 /* `fd` is open for writing. */
 static int change_control(const struct evr_metadata *meta, int fd, enum eventring_control what,
-                  uint32_t classes, struct eventring_error *error) {
+                          uint32_t classes, struct eventring_error *error) {
   char byte;
   void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                     FORMAT_CONTROL_OFFSET);
@@ -68,7 +68,7 @@ static int change_control(const struct evr_metadata *meta, int fd, enum eventrin
 
 /* The very file that the cursor reads, for writing. */
 static int reopen_for_writing(const struct evr_metadata *meta, int *fd,
-                  struct eventring_error *error) {
+                              struct eventring_error *error) {
   char name[64];
   snprintf(name, sizeof name, "/proc/self/fd/%d", evr_source_descriptor(&meta->source));
   *fd = open(name, O_RDWR | O_CLOEXEC);

@@ -2,8 +2,8 @@
 #ifndef EVENTRING_RING_READER_H
 #define EVENTRING_RING_READER_H
 
-#include "reader/block.h"
-#include "reader/metadata.h"
+#include "reader/block_cursor.h"
+#include "reader/definitions.h"
 #include "reader/span_stack.h"
 
 #pragma GCC visibility push(hidden)
@@ -19,27 +19,17 @@ struct evr_pending { /* to be delivered before the next event of the block */
 };
 
 struct evr_ring_reader {
-  unsigned slot, ring;
-  struct evr_block *block;  /* that is held: one of those in `blocks` */
-  uint32_t at;              /* its next word to interpret ... */
+  struct evr_block_cursor blocks; /* its rooms are ours, NULL until something is read */
+  struct evr_definitions *definitions;
+  uint32_t at;              /* next word to interpret of the block held ... */
   uint32_t end;             /* ... and where this poll ends in it */
   uint64_t base;            /* that times refer to */
   uint64_t tags;            /* of all events of the ring (delivery.c) */
   uint64_t order_ns;        /* what comes next: its place in a merged order */
-  uint64_t position;        /* number of the next event in the ring, from 0 */
   uint64_t missed, delivered, lost, torn;
   uint64_t in_run;          /* events of the run that goes on (delivery.c): not yet in
-                               position and delivered */
-  uint64_t sequence;        /* of the block held; 0: none */
-  uint64_t next;            /* first block that has not been looked at */
+                               blocks.position and delivered */
   uint64_t opened_head;     /* newest block when the cursor was opened */
-  struct evr_block *blocks; /* NULL: nothing has been read yet */
-  unsigned room;            /* of these: one, where the source is mapped, else
-                               EVR_AHEAD */
-  uint64_t ahead;           /* sequence of the first of those read ahead, which
-                               are blocks[0 .. ahead_count-1] */
-  unsigned ahead_count;
-  bool complete;            /* the block was complete when it was copied */
   bool nested;              /* the spans of the block held seem to be (delivery.c) */
   bool joined;              /* has had a first position */
   bool limit_moved;         /* by a jump; at most once in a poll */
@@ -55,23 +45,20 @@ struct evr_ring_reader {
   struct eventring_event event; /* delivered last; filled anew each time */
 };
 
-struct evr_ring_reader *evr_ring_reader_new(unsigned slot, unsigned ring, uint64_t opened_head);
+struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
+                                            struct evr_definitions *definitions,
+                                            unsigned slot, unsigned ring,
+                                            uint64_t opened_head);
 void evr_ring_reader_free(struct evr_ring_reader *reader);
 /* Stands before the first event written from now on (EVENTRING_OPEN_NOW). */
-void evr_ring_reader_join_now(struct evr_metadata *meta, struct evr_ring_reader *reader,
-                       unsigned *budget);
+void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
 /* Notes how far the producer has come. False: there is nothing to deliver. */
-bool evr_ring_reader_limit(struct evr_metadata *meta, struct evr_ring_reader *reader,
-                    unsigned *budget);
-/* Of a producer that is no more: is the newest block still there as it was read? */
-void evr_ring_reader_check_end(struct evr_metadata *meta, const struct evr_ring_reader *reader);
+bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget);
 /* The block held is used up: goes on to what follows. False: nothing up to the
    limit. *budget counts down the blocks that turned out unreadable. */
-bool evr_ring_reader_go_on(struct evr_metadata *meta,
-                           struct evr_ring_reader *reader, unsigned *budget);
+bool evr_ring_reader_go_on(struct evr_ring_reader *reader, unsigned *budget);
 /* Applies what was switched up to `ticks` (control.c). */
-void evr_ring_reader_switch(const struct evr_metadata *meta, struct evr_ring_reader *reader,
-                     uint64_t ticks);
+void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks);
 /* How deep entry `index` of the stack lies. */
 uint32_t evr_ring_reader_depth(const struct evr_ring_reader *reader, uint32_t index);
 

@@ -7,60 +7,95 @@
  * refer to was there before them. Domains that appear in the meantime are not in
  * the copy. */
 #include "reader/cursor.h"
-#include "reader/locate.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { BATCH = 64 /* blocks that are written at once */ };
+
 struct copy {
   struct evr_metadata *meta;
+  struct evr_block_cursor blocks; /* of the ring being copied */
+  struct evr_block *rooms;
+  uint64_t *batch; /* blocks that follow each other in the file, not written yet ... */
+  uint64_t batch_offset;
+  unsigned batch_count; /* ... so many */
   int fd;
   const char *path;
   struct eventring_error *error;
 };
 
 static int write_part(struct copy *copy, uint64_t offset, const void *from, size_t size) {
-  ssize_t done;
-  do done = pwrite(copy->fd, from, size, (off_t)offset);
-  while (done < 0 && errno == EINTR);
-  if (done == (ssize_t)size) return EVENTRING_OK;
-  int cause = done < 0 ? errno : ENOSPC;
-  return evr_fail(copy->error, evr_code_of_errno(cause), cause, "cannot write %.300s",
-                  copy->path);
-}
-
-/* A block that was being filled is complete in the copy as far as it went. */
-static int write_block(struct copy *copy, uint64_t offset, struct evr_block *block) {
-  struct format_block *h = (struct format_block *)block->words;
-  h->committed = block->have;
-  memset(block->words + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * 8);
-  return write_part(copy, offset, block->words, FORMAT_BLOCK_BYTES);
-}
-
-static int copy_ring(struct copy *copy, unsigned slot, unsigned ring,
-                     uint64_t *newest) {
-  struct evr_metadata *meta = copy->meta;
-  uint64_t head = evr_metadata_head(meta, slot, ring);
-  uint64_t from = head >= meta->blocks ? head - meta->blocks + 1 : 1;
-  struct evr_block block;
-  *newest = 0;
-  for (; from <= head && head; from++) {
-    uint64_t offset = evr_metadata_block_offset(meta, slot, ring, from);
-    enum evr_read read = evr_block_copy(&meta->source, offset, from, slot, ring,
-                                          from < head, &block, copy->error);
-    if (read == EVR_READ_FAILED) return copy->error->code;
-    if (read != EVR_READ_OK) continue;
-    int status = write_block(copy, offset, &block);
-    if (status != EVENTRING_OK) return status;
-    *newest = from;
+  for (size_t at = 0; at < size;) {
+    ssize_t done = pwrite(copy->fd, (const char *)from + at, size - at, (off_t)(offset + at));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) {
+      int cause = done < 0 ? errno : ENOSPC;
+      return evr_fail(copy->error, evr_code_of_errno(cause), cause, "cannot write %.300s",
+                      copy->path);
+    }
+    at += (size_t)done;
   }
   return EVENTRING_OK;
 }
+
+/* ---- Blocks ----------------------------------------------------------------------- */
+
+static int write_batch(struct copy *copy) {
+  size_t size = (size_t)copy->batch_count * FORMAT_BLOCK_BYTES;
+  copy->batch_count = 0;
+  return size ? write_part(copy, copy->batch_offset, copy->batch, size) : EVENTRING_OK;
+}
+
+/* A block that was being filled is complete in the copy as far as it went. */
+static void append_block(struct copy *copy, const struct evr_block *block) {
+  uint64_t *to = copy->batch + copy->batch_count++ * (size_t)FORMAT_BLOCK_WORDS;
+  memcpy(to, block->words, block->have * sizeof *to);
+  memset(to + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to);
+  ((struct format_block *)to)->committed = block->have;
+}
+
+static int keep_block(struct copy *copy) {
+  const struct evr_block_cursor *blocks = &copy->blocks;
+  uint64_t offset = evr_metadata_place(copy->meta, blocks->slot, blocks->ring,
+                                       blocks->sequence).offset;
+  uint64_t end = copy->batch_offset + copy->batch_count * (uint64_t)FORMAT_BLOCK_BYTES;
+  int status = EVENTRING_OK;
+  if (copy->batch_count == BATCH || offset != end) status = write_batch(copy);
+  if (!copy->batch_count) copy->batch_offset = offset;
+  append_block(copy, blocks->held);
+  return status;
+}
+
+/* What is damaged, or overwritten meanwhile, is left out. */
+static int copy_ring(struct copy *copy, unsigned slot, unsigned ring, uint64_t *newest) {
+  struct evr_block_cursor *blocks = &copy->blocks;
+  struct eventring_error damage = {0};
+  unsigned budget = UINT_MAX;
+  int status = EVENTRING_OK;
+  evr_block_cursor_init(blocks, copy->meta, slot, ring, &damage);
+  blocks->rooms = copy->rooms;
+  blocks->room_count = evr_block_cursor_rooms(blocks);
+  uint64_t head = evr_block_cursor_head(blocks);
+  *newest = 0;
+  while (status == EVENTRING_OK && blocks->next <= head &&
+         evr_block_cursor_next(blocks, &budget) && blocks->sequence <= head) {
+    *newest = blocks->sequence;
+    status = keep_block(copy);
+  }
+  if (status == EVENTRING_OK) status = write_batch(copy);
+  if (status != EVENTRING_OK || !blocks->failed) return status;
+  *copy->error = damage;
+  return damage.code;
+}
+
+/* ---- The front ---------------------------------------------------------------------- */
 
 static int copy_domains(struct copy *copy, unsigned laid_out) {
   int status = EVENTRING_OK;
@@ -80,7 +115,7 @@ static int copy_domains(struct copy *copy, unsigned laid_out) {
 
 static int copy_catalogue(struct copy *copy) {
   struct format_catalogue_block block;
-  unsigned count = copy->meta->definitions;
+  unsigned count = copy->meta->status.definitions;
   int status = EVENTRING_OK;
   for (unsigned i = 0; status == EVENTRING_OK && i < count;
        i += FORMAT_DEFINITIONS_PER_BLOCK) {
@@ -97,7 +132,6 @@ static int copy_front(struct copy *copy, unsigned laid_out) {
   struct evr_metadata *meta = copy->meta;
   struct format_status s = meta->status;
   s.laid_out = laid_out;
-  s.definitions = meta->definitions;
   int status = write_part(copy, FORMAT_STATUS_OFFSET, &s, sizeof s);
   if (status == EVENTRING_OK)
     status = write_part(copy, FORMAT_CONTROL_OFFSET, &meta->control, sizeof meta->control);
@@ -120,19 +154,41 @@ static int copy_all(struct copy *copy) {
   return status == EVENTRING_OK ? copy_front(copy, laid_out) : status;
 }
 
+static int write_snapshot(struct copy *copy) {
+  const char *path = copy->path;
+  copy->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (copy->fd < 0)
+    return evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot create %.300s",
+                    path);
+  int status = copy_all(copy);
+  if (close(copy->fd) != 0 && status == EVENTRING_OK)
+    status = evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot write %.300s",
+                      path);
+  if (status != EVENTRING_OK) unlink(path);
+  return status;
+}
+
+static bool make_rooms(struct copy *copy) {
+  copy->rooms = malloc(EVR_AHEAD * sizeof *copy->rooms);
+  copy->batch = malloc((size_t)BATCH * FORMAT_BLOCK_BYTES);
+  return copy->rooms && copy->batch;
+}
+
+static void free_rooms(struct copy *copy) {
+  free(copy->rooms);
+  free(copy->batch);
+}
+
 int eventring_snapshot(eventring_cursor *c, const char *path,
                        struct eventring_error *error) {
   struct eventring_error own;
   if (!c || !path) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or path");
   struct copy copy = {.meta = &c->meta, .path = path, .error = error ? error : &own};
-  copy.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (copy.fd < 0)
-    return evr_fail(error, evr_code_of_errno(errno), errno, "cannot create %.300s",
-                    path);
-  int status = copy_all(&copy);
-  if (close(copy.fd) != 0 && status == EVENTRING_OK)
-    status = evr_fail(error, evr_code_of_errno(errno), errno, "cannot write %.300s",
-                      path);
-  if (status != EVENTRING_OK) unlink(path);
+  if (!make_rooms(&copy)) {
+    free_rooms(&copy);
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a copy");
+  }
+  int status = write_snapshot(&copy);
+  free_rooms(&copy);
   return status;
 }

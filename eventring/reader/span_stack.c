@@ -41,7 +41,7 @@ void evr_span_remove(struct evr_span_stack *stack, uint32_t index) {
 
 /* Innermost span of this id in span[low .. high-1], or -1. */
 static int64_t find_span(const struct evr_span_stack *stack, unsigned id, uint32_t low,
-                    uint32_t high) {
+                         uint32_t high) {
   for (uint32_t i = high, left = SEARCH; i > low && left > 0; left--)
     if (stack->span[--i].id == id) return i;
   return -1;

@@ -1,7 +1,7 @@
 /* block_transition.pml: a ring's block transition, one writer and two readers.
  *
  * The steps are those of the C code: W1 .. W6 in eventring/producer/ring.c, R0 .. R5 in
- * eventring/reader/block.c (R0 in metadata.c), may_be_gone in ring_reader.c.
+ * eventring/reader/block.c (R0 in metadata.c), may_be_gone in block_cursor.c.
  * Checked over wrap-around: the ring has two places, the writer goes through BLOCKS
  * blocks and reuses each place.
  *
@@ -319,7 +319,7 @@ inline take_word() {
 inline take_payload() { stale = memory[PAY(PLACE(s))] != s; judge() }
 
 /* The sequence number is another one: the block must have been overwritten, and the
-   head, looked at after that, say so: else note_failure (ring_reader.c) calls it damage. */
+   head, looked at after that, say so: else note_failure (block_cursor.c) calls it damage. */
 inline gone(about_to_be_reused) {
 #ifdef REACHED_GONE
   assert(false);

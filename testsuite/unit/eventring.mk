@@ -11,6 +11,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_openspans_plain_test \
 	testsuite/unit/eventring_chunks_test \
 	testsuite/unit/eventring_walk_test \
+	testsuite/unit/eventring_block_cursor_test \
 	testsuite/unit/eventring_window_test \
 	testsuite/unit/eventring_signals_test \
 	testsuite/unit/eventring_threads_test
@@ -48,6 +49,9 @@ testsuite_unit_eventring_walk_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_threads_test_SOURCES = testsuite/unit/eventring_threads_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_threads_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_threads_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_block_cursor_test_SOURCES = testsuite/unit/eventring_block_cursor_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_block_cursor_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_block_cursor_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_window_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)

@@ -1,0 +1,181 @@
+/* block_cursor.c: from block to block of one ring.
+ *
+ * Invariants
+ *  - `next` is beyond every block that was held or tried;
+ *  - a block that is held was of one piece when it was copied, and valid; it is read to
+ *    its end even when the producer has overwritten it in the meantime;
+ *  - a block says how many events were written before it. So what lies between two blocks
+ *    is known to the unit, however many blocks that were.
+ *
+ * A cursor that finds its next block overwritten goes to one that the producer will not
+ * reach soon: `distance` blocks after the oldest.
+ */
+#include "reader/block_cursor.h"
+
+#include "format/atomics.h"
+
+void evr_block_cursor_init(struct evr_block_cursor *cursor, struct evr_metadata *meta,
+                           unsigned slot, unsigned ring, struct eventring_error *damage) {
+  *cursor = (struct evr_block_cursor){
+      .meta = meta, .slot = slot, .ring = ring, .damage = damage, .next = 1};
+}
+
+unsigned evr_block_cursor_rooms(const struct evr_block_cursor *cursor) {
+  return evr_source_mapped(&cursor->meta->source) ? 1 : EVR_AHEAD;
+}
+
+uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor) {
+  return evr_metadata_head(cursor->meta, cursor->slot, cursor->ring);
+}
+
+static struct evr_location place_of(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  return evr_metadata_place(cursor->meta, cursor->slot, cursor->ring, sequence);
+}
+
+/* ---- Copying ---------------------------------------------------------------------- */
+
+static bool is_ahead(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  return sequence - cursor->ahead < cursor->ahead_count;
+}
+
+/* With pread: reads the blocks from `sequence` on, as many as follow each other in the
+   file and leave the producer a quarter of the ring. */
+static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
+  const struct evr_metadata *meta = cursor->meta;
+  struct evr_location place = place_of(cursor, sequence);
+  uint64_t count = meta->blocks / 4;
+  if (count > cursor->room_count) count = cursor->room_count;
+  if (count > head - sequence) count = head - sequence;
+  if (count > place.row) count = place.row;
+  cursor->ahead_count = 0;
+  if (count < 2) return false;
+  cursor->ahead = sequence;
+  cursor->ahead_count = evr_blocks_copy(
+      &meta->source, place.offset, sequence,
+      evr_metadata_head_offset(cursor->slot, cursor->ring), meta->blocks, cursor->rooms,
+      (unsigned)count);
+  return cursor->ahead_count > 0;
+}
+
+/* Copies a block, or takes it from those read ahead. */
+static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequence,
+                                uint64_t head, struct eventring_error *error) {
+  if (is_ahead(cursor, sequence) || read_ahead(cursor, sequence, head)) {
+    cursor->held = &cursor->rooms[sequence - cursor->ahead];
+    if (evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring))
+      return EVR_READ_OK;
+    cursor->ahead_count = 0; /* alone it is looked at more closely */
+  }
+  cursor->held = cursor->rooms;
+  return evr_block_copy(&cursor->meta->source, place_of(cursor, sequence).offset, sequence,
+                        cursor->slot, cursor->ring, sequence < head, cursor->held, error);
+}
+
+/* ---- Failures ---------------------------------------------------------------------- */
+
+/* Has the producer begun to reuse the place of a block, that is no longer there? Before
+   W1 of its successor it has done W5 of the block before that one (W1 is a release store,
+   and the head is loaded after it was seen). In a snapshot, blocks may be missing. */
+static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  struct evr_metadata *meta = cursor->meta;
+  evr_fence_acquire(); /* that load was perhaps a relaxed one */
+  return meta->header.layout == FORMAT_SNAPSHOT ||
+         evr_metadata_head(meta, cursor->slot, cursor->ring) - sequence >= meta->blocks - 1;
+}
+
+/* A block that the head vouches for could not be read, or not to its end. */
+static void note_failure(const struct evr_block_cursor *cursor, uint64_t sequence,
+                         enum evr_read status, const struct eventring_error *error) {
+  if (status == EVR_READ_FAILED)
+    *cursor->damage = *error;
+  else if (status == EVR_READ_CORRUPT)
+    evr_note_damage(cursor->damage, "domain %u, ring %u: block %llu is not valid",
+                    cursor->slot, cursor->ring, (unsigned long long)sequence);
+  else if (!may_be_gone(cursor, sequence))
+    evr_note_damage(cursor->damage, "domain %u, ring %u: block %llu is not there",
+                    cursor->slot, cursor->ring, (unsigned long long)sequence);
+}
+
+/* ---- The next block ------------------------------------------------------------------ */
+
+static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head,
+                       unsigned *budget) {
+  struct eventring_error error = {0};
+  cursor->sequence = 0; /* what was held is used up and overwritten */
+  enum evr_read status = copy_block(cursor, sequence, head, &error);
+  if (status == EVR_READ_OK) return true;
+  if (*budget) --*budget;
+  cursor->failed = status == EVR_READ_FAILED;
+  if (cursor->failed) *budget = 0;
+  note_failure(cursor, sequence, status, &error);
+  return false;
+}
+
+/* Counts what lies between the position and the block just copied. */
+static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool complete) {
+  uint64_t before = evr_block_header(cursor->held)->events_before;
+  cursor->sequence = sequence;
+  cursor->next = sequence + 1;
+  cursor->complete = complete;
+  cursor->backwards = before < cursor->position;
+  cursor->gap = cursor->backwards ? 0 : before - cursor->position;
+  cursor->position = before;
+  if (cursor->backwards)
+    evr_note_damage(cursor->damage, "domain %u: block %llu counts backwards", cursor->slot,
+                    (unsigned long long)sequence);
+}
+
+bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
+  uint64_t head = evr_block_cursor_head(cursor);
+  uint64_t oldest = evr_metadata_oldest(cursor->meta, head);
+  if (cursor->next < oldest && !is_ahead(cursor, cursor->next)) cursor->next = oldest;
+  while (*budget && cursor->next <= head) {
+    uint64_t sequence = cursor->next, seen = head;
+    if (read_block(cursor, sequence, head, budget)) {
+      hold_block(cursor, sequence, sequence < head);
+      return true;
+    }
+    head = evr_block_cursor_head(cursor);
+    uint64_t safe = evr_metadata_oldest(cursor->meta, head) + cursor->distance;
+    cursor->next = sequence + 1;
+    if (head != seen && cursor->next < safe) cursor->next = safe;
+  }
+  return false;
+}
+
+/* ---- The block held -------------------------------------------------------------------- */
+
+bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head) {
+  struct eventring_error error = {0};
+  uint64_t sequence = cursor->sequence;
+  enum evr_read status =
+      evr_block_copy_more(&cursor->meta->source, place_of(cursor, sequence).offset, sequence,
+                          sequence < head, cursor->held, &error);
+  if (status != EVR_READ_OK) {
+    note_failure(cursor, sequence, status, &error);
+    return false;
+  }
+  cursor->complete = sequence < head;
+  return true;
+}
+
+bool evr_block_cursor_has_more(const struct evr_block_cursor *cursor) {
+  return evr_block_has_more(&cursor->meta->source,
+                            place_of(cursor, cursor->sequence).offset, cursor->held->have);
+}
+
+const uint64_t *evr_block_cursor_watch(const struct evr_block_cursor *cursor) {
+  return evr_block_word(&cursor->meta->source, place_of(cursor, cursor->sequence).offset,
+                        cursor->held->have);
+}
+
+uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  return evr_block_length(&cursor->meta->source, place_of(cursor, sequence).offset, sequence);
+}
+
+void evr_block_cursor_check_end(const struct evr_block_cursor *cursor) {
+  uint64_t sequence = cursor->sequence;
+  if (!sequence || sequence != cursor->meta->head[cursor->slot][cursor->ring]) return;
+  if (evr_block_cursor_length(cursor, sequence) != cursor->held->have)
+    note_failure(cursor, sequence, EVR_READ_GONE, NULL);
+}

@@ -1,0 +1,65 @@
+/* block_cursor.h: from block to block of one ring.
+ *
+ * A block cursor knows where it stands, copies the next block that can be read, whole and
+ * checked, and says how many events lie between it and where its user had come. It
+ * interprets no event: it needs neither definitions nor a stack of spans, and it has no
+ * limits but the newest block. Three use it: ring_reader.c, which delivers events,
+ * snapshot.c, which keeps the blocks as they are, and inspect.c, which looks at the ends
+ * of a ring. */
+#ifndef EVENTRING_BLOCK_CURSOR_H
+#define EVENTRING_BLOCK_CURSOR_H
+
+#include "reader/block.h"
+#include "reader/metadata.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_block_cursor {
+  struct evr_metadata *meta;
+  unsigned slot, ring;
+  struct evr_block *rooms;  /* for copies, of the user; */
+  unsigned room_count;      /* with more than one, blocks of a file are read ahead */
+  uint32_t distance;        /* blocks between the oldest one and where it goes on when the
+                               producer has overtaken it */
+  struct eventring_error *damage; /* where it notes what is wrong; the user's */
+  bool failed;              /* the file can't be read; *damage says why */
+  struct evr_block *held;   /* one of the rooms */
+  uint64_t sequence;        /* of the block held; 0: none is */
+  bool complete;            /* it was complete when it was copied */
+  bool backwards;           /* it counts fewer events before it than there were */
+  uint64_t next;            /* first block that has not been looked at, from 1 */
+  uint64_t position;        /* events of the ring before those of the block held; its user
+                               may count on from here */
+  uint64_t gap;             /* events between the position before and the block held */
+  uint64_t ahead;           /* sequence of the first of those read ahead, which are
+                               rooms[0 .. ahead_count-1] */
+  unsigned ahead_count;
+};
+
+/* Stands before the first block of a ring, with nowhere to copy to yet. */
+void evr_block_cursor_init(struct evr_block_cursor *cursor, struct evr_metadata *meta,
+                           unsigned slot, unsigned ring, struct eventring_error *damage);
+/* How many rooms are of use: one where the source is mapped. */
+unsigned evr_block_cursor_rooms(const struct evr_block_cursor *cursor);
+/* Number of the newest block now; 0: there is none. */
+uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor);
+/* Lets go of the block held and takes up the next one that can be read, from `next` on.
+   False: there is none now; what was tried is not tried again. *budget counts down the
+   blocks that turned out unreadable; at 0 it gives up. */
+bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
+/* Copies what was added to the block held; `head`: the newest block by then. False: it is
+   gone; what was copied before stays. */
+bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head);
+/* False when nothing was added to the block held; true when in doubt. */
+bool evr_block_cursor_has_more(const struct evr_block_cursor *cursor);
+/* Where the word is mapped that is not 0 any more when something was added; or NULL. */
+const uint64_t *evr_block_cursor_watch(const struct evr_block_cursor *cursor);
+/* Words that are committed in a block now; 0: it is gone. */
+uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t sequence);
+/* Of a producer that is no more: notes damage when the block held is its newest and not
+   there any more as it was read. */
+void evr_block_cursor_check_end(const struct evr_block_cursor *cursor);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_BLOCK_CURSOR_H */
