@@ -259,8 +259,17 @@ FORMAT_AT(format_block, events_before, 40);
 _Static_assert(sizeof(struct format_block) == 8 * FORMAT_BLOCK_HEADER_WORDS,
                "format_block");
 
-/* One entry of the stack of open spans: an event word of kind BEGIN and length
-   0 with the time bits zero, then the ticks of the begin. */
+/* Open spans. One entry of the stack in a header: an event word of kind BEGIN and length
+   0 with the time bits zero, then the ticks of the begin. Who writes headers
+   (producer/openspans.c) and who reads events (reader/span_stack.c) keep such a stack by
+   the same rules:
+    - a begin is pushed; when there is no room (in a header: or while any is hidden) it is
+      only counted, as hidden;
+    - an end closes the innermost span of its id among those that began after the hidden
+      ones. If there is none, it closes a hidden one, and if nothing is hidden, the
+      innermost span of its id;
+    - other spans stay: those of interleaving coroutines need not nest;
+    - an end that finds none is ignored by who writes, and torn for who reads. */
 
 struct format_definition {
   uint16_t id;

@@ -6,11 +6,8 @@
  * without anything in between, which leave no trace on the stack: they are
  * passed over two words at a time.
  *
- * Rules (the reader's own stack, span_stack.c, follows the same ones):
- *  - a begin is pushed; when the table is full it is only counted as hidden;
- *  - an end closes, while there are hidden spans, one of those; else the
- *    innermost span of the same id. Other spans stay: those of interleaving
- *    coroutines need not nest. An end that finds none is ignored.
+ * The rules are those of format.h (Open spans). Here the hidden spans are always the
+ * innermost ones, for a begin is hidden while there are any.
  */
 #include "producer/openspans.h"
 
@@ -186,9 +183,8 @@ void evr_open_apply(struct evr_open_spans *open, const uint64_t *words,
       open_pop(open, word);
       break;
     case FORMAT_WORD_META:
-      /* a rebase: the only remark a producer writes; what another process may
-         have put here stays within the block */
-      if (words + 1 < end) base = words[1];
+      /* (what another process may have put here stays within the block) */
+      base = format_remark_base(words, end, base);
       break;
     default:
       break;

@@ -99,14 +99,21 @@ void evr_ring_reader_open_span(const struct evr_ring_reader *reader,
 
 /* ---- Payloads --------------------------------------------------------------------- */
 
+/* Is a payload of `words` words (1 or more) the string or bytes that the definition says?
+   Then *size is how many. */
+static inline __attribute__((always_inline)) bool
+holds_bytes(const uint64_t *payload, unsigned words, unsigned type, uint64_t *size) {
+  *size = payload[0] & ~FORMAT_BYTES_TRUNCATED;
+  return (type == EVENTRING_STRING || type == EVENTRING_BYTES) &&
+         *size <= EVENTRING_MAX_PAYLOAD && (*size + 7) / 8 == words - 1;
+}
+
 /* A payload that is no number, if it is what the definition says. */
 static bool take_bytes(struct eventring_event *event, const uint64_t *payload,
                        unsigned words) {
-  if (event->payload != EVENTRING_STRING && event->payload != EVENTRING_BYTES)
-    return false;
+  uint64_t size;
+  if (!holds_bytes(payload, words, event->payload, &size)) return false;
   event->value.u = 0;
-  uint64_t size = payload[0] & ~FORMAT_BYTES_TRUNCATED;
-  if (size > EVENTRING_MAX_PAYLOAD || (size + 7) / 8 != words - 1) return false;
   if (payload[0] & FORMAT_BYTES_TRUNCATED) event->flags |= EVENTRING_TRUNCATED;
   event->bytes = payload + 1;
   event->size = size;
@@ -275,11 +282,10 @@ decode_bytes(struct evr_ring_reader *reader, struct run *run, uint64_t word,
              const struct evr_definition *d) {
   const uint64_t *payload = &run->words[run->at];
   unsigned kind = word_kind(word), words = word_length(word), type = d->def.payload;
+  uint64_t size;
   if (kind <= EVENTRING_END || d->def.kind != def_kind_of[kind] || !words ||
-      (type != EVENTRING_STRING && type != EVENTRING_BYTES))
+      !holds_bytes(payload, words, type, &size))
     return false;
-  uint64_t size = payload[0] & ~FORMAT_BYTES_TRUNCATED;
-  if (size > EVENTRING_MAX_PAYLOAD || (size + 7) / 8 != words - 1) return false;
   unsigned flags = payload[0] & FORMAT_BYTES_TRUNCATED ? EVENTRING_TRUNCATED : 0;
   set_point(reader, run, d, EVR_TAGS(kind, type, flags));
   set_bytes(&reader->event, 0, payload + 1, size);
@@ -460,7 +466,8 @@ static void deliver_run(struct evr_ring_reader *reader,
 static int deliver_loss(struct evr_ring_reader *reader, const struct evr_pending *p,
                         struct evr_sink *sink) {
   struct eventring_loss loss = {
-      .domain = reader->blocks.slot, .incarnation = p->incarnation, .ring = (uint8_t)reader->blocks.ring,
+      .domain = reader->blocks.slot, .incarnation = p->incarnation,
+      .ring = (uint8_t)reader->blocks.ring,
       .flags = p->flags, .count = p->value, .ns = reader->order_ns};
   return sink->callbacks.lost(sink->context, &loss);
 }
@@ -515,7 +522,8 @@ static bool stands_before_event(struct evr_ring_reader *reader) {
 bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget) {
   for (;;) {
     if (is_pending(reader)) {
-      reader->order_ns = evr_metadata_ns(reader->blocks.meta, reader->pending[reader->pending_at].when);
+      reader->order_ns = evr_metadata_ns(reader->blocks.meta,
+                                         reader->pending[reader->pending_at].when);
       return true;
     }
     if (reader->at < reader->end) {

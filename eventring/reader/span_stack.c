@@ -1,10 +1,9 @@
 /* span_stack.c: the spans open in one ring, as a reader knows them.
  *
- * The rules are those of openspans.c, with more room: a begin that finds no room
- * is hidden; an end first looks among the spans begun after the hidden ones, then
- * takes away a hidden one (whose begin is not known), then looks at those begun
- * before. It looks at no more than 64 spans, so that a file full of ends that
- * match nothing costs no more than its length.
+ * The rules are those of format.h (Open spans), with more room. Spans that began after
+ * hidden ones are known here, where a header has no place for them: an end looks among
+ * these first. It looks at no more than 64 spans, so that a file full of ends that match
+ * nothing costs no more than its length.
  */
 #include "reader/span_stack.h"
 

@@ -42,7 +42,8 @@ static void rule_begin(struct evr_open_spans *open, unsigned id, uint64_t ticks)
 static void by_the_rules(struct evr_open_spans *open, const uint64_t *words, size_t count) {
   uint64_t base = BASE;
   for (size_t at = 0; at < count; at += 1 + word_length(words[at])) {
-    if (word_kind(words[at]) == FORMAT_WORD_META) base = words[at + 1];
+    if (word_kind(words[at]) == FORMAT_WORD_META && word_id(words[at]) == FORMAT_META_REBASE)
+      base = words[at + 1];
     if (word_kind(words[at]) == EVENTRING_BEGIN)
       rule_begin(open, word_id(words[at]), word_ticks(words[at], base));
     if (word_kind(words[at]) == EVENTRING_END) rule_end(open, word_id(words[at]));
@@ -126,9 +127,10 @@ static void looks_at_nothing_before(void **state) {
 
 /* ---- Anything ----------------------------------------------------------------------------- */
 
-/* A base far from the last one, that the times after it refer to. */
-static size_t fill_rebase(uint64_t *words, size_t at) {
-  words[at] = word_at(FORMAT_WORD_META, FORMAT_META_REBASE, 1, 0);
+/* A base far from the last one, that the times after it refer to; or a remark that we don't
+   know and pass over. */
+static size_t fill_remark(uint64_t *words, size_t at) {
+  words[at] = word_at(FORMAT_WORD_META, FORMAT_META_REBASE + draw(2), 1, 0);
   words[at + 1] = BASE + draw(1000) * FORMAT_TIME_SPAN;
   return at + 2;
 }
@@ -158,7 +160,7 @@ static void agrees_on_anything(void **state) {
   for (int round = 0; round < 3000; round++) {
     size_t count = 0;
     while (count < WORDS - 10)
-      count = draw(8) ? fill_stretch(words, count) : fill_rebase(words, count);
+      count = draw(8) ? fill_stretch(words, count) : fill_remark(words, count);
     check(&open, words, count);
     evr_open_apply(&open, words, count, BASE); /* the next begins with what this left */
     if (round % 10 == 9) open = none;

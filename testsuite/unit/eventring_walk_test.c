@@ -62,6 +62,42 @@ static uint32_t fill_block(void) {
   return at;
 }
 
+/* ---- Events and remarks ------------------------------------------------------------- */
+
+static void put_word(unsigned kind, unsigned id, unsigned length, uint64_t ticks) {
+  block.words[block.have++] =
+      EVENTRING_TAIL(kind, id, length) | ticks << EVENTRING_WORD_TIME_SHIFT;
+}
+
+static void expect_event(struct evr_block_walk *walk, unsigned id, uint64_t base) {
+  uint64_t word = evr_block_next_event(walk);
+  assert_int_equal(word_id(word), id);
+  assert_int_equal(walk->base, base);
+}
+
+/* A rebase is told to who walks; other remarks, and a rebase without a base, are not. */
+static void passes_over_remarks(void **state) {
+  (void)state;
+  fill_header();
+  ((struct format_block *)block.words)->base_ticks = 1000;
+  block.have = FIRST;
+  put_word(FORMAT_WORD_META, FORMAT_META_REBASE + 1, 1, 0);
+  block.words[block.have++] = 77;
+  put_word(EVENTRING_COUNTER, 20, 1, 1001);
+  block.words[block.have++] = 7; /* the payload is no remark */
+  put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 1, 0);
+  block.words[block.have++] = 5000;
+  put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 0, 0);
+  put_word(EVENTRING_EVENT, 21, 0, 5001);
+  put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 0, 0);
+  struct evr_block_walk walk = evr_block_walk(&block);
+  expect_event(&walk, 20, 1000);
+  expect_event(&walk, 21, 5000);
+  assert_int_equal(evr_block_next_event(&walk), 0);
+  assert_int_equal(walk.at, block.have);
+  assert_int_equal(evr_block_events(&block), 2);
+}
+
 /* ---- Tests --------------------------------------------------------------------------- */
 
 static void accepts_what_is_whole(void **state) {
@@ -104,6 +140,7 @@ int main(void) {
       cmocka_unit_test(accepts_what_is_whole),
       cmocka_unit_test(ends_anywhere),
       cmocka_unit_test(sees_each_odd_word),
+      cmocka_unit_test(passes_over_remarks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
