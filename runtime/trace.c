@@ -22,7 +22,7 @@
 #define PAYLOAD_LIFECYCLE EVENTRING_INT
 
 #define EVENTRING_DEF_REASONED_SPAN EVENTRING_DEF_SPAN
-#define EVENTRING_DEF_NAME EVENTRING_DEF_EVENT
+#define EVENTRING_DEF_NAME EVENTRING_DEF_INSTANT
 
 static const struct eventring_def catalogue[] = {
 #define EVENT(id, name, kind, class, unit, doc) \

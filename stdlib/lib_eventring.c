@@ -262,25 +262,25 @@ static int event(lua_State *L) {
   luaL_checkstring(L, 1);
   enum eventring_payload payload = payload_of(L, 2);
   if (!user_events_on(L)) return 0;
-  lua_Integer entry = lookup(L, EVENT_IDS, EVENTRING_DEF_EVENT, payload);
+  lua_Integer entry = lookup(L, EVENT_IDS, EVENTRING_DEF_INSTANT, payload);
   struct eventring_domain *d = domain_of(L);
   unsigned id = entry_id(entry);
   size_t size;
   switch (entry_payload(entry)) {
     case EVENTRING_NONE:
       if (payload != EVENTRING_NONE) kind_changed(L);
-      eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, id);
+      eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, id);
       break;
     case EVENTRING_INT:
-      eventring_event_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, integer_value(L));
+      eventring_instant_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, integer_value(L));
       break;
     case EVENTRING_DOUBLE:
-      eventring_event_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, double_value(L));
+      eventring_instant_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, double_value(L));
       break;
     default:
       if (payload == EVENTRING_NONE) kind_changed(L);
       const char *bytes = lua_tolstring(L, 2, &size);
-      eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, bytes, size);
+      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, bytes, size);
   }
   return 0;
 }

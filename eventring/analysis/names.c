@@ -17,7 +17,7 @@ const char *ring_name(uint8_t ring) {
 const char *kind_name(uint8_t kind) {
   static const char *const names[] = {
       [EVENTRING_BEGIN] = "begin",     [EVENTRING_END] = "end",
-      [EVENTRING_COUNTER] = "counter", [EVENTRING_EVENT] = "event",
+      [EVENTRING_COUNTER] = "counter", [EVENTRING_INSTANT] = "event",
       [EVENTRING_LIFECYCLE] = "lifecycle"};
   return NAME_IN(names, kind);
 }
@@ -25,7 +25,7 @@ const char *kind_name(uint8_t kind) {
 const char *def_kind_name(uint8_t kind) {
   static const char *const names[] = {
       [EVENTRING_DEF_SPAN] = "span",   [EVENTRING_DEF_COUNTER] = "counter",
-      [EVENTRING_DEF_EVENT] = "event", [EVENTRING_DEF_LIFECYCLE] = "lifecycle"};
+      [EVENTRING_DEF_INSTANT] = "event", [EVENTRING_DEF_LIFECYCLE] = "lifecycle"};
   return NAME_IN(names, kind);
 }
 

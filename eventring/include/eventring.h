@@ -120,7 +120,7 @@ const char *eventring_strerror(int code);
 enum eventring_def_kind {
   EVENTRING_DEF_SPAN = 1,  /* begin and end share the definition's id */
   EVENTRING_DEF_COUNTER,   /* a value at a time; payload INT, UINT or DOUBLE */
-  EVENTRING_DEF_EVENT,     /* a point in time, with or without a payload */
+  EVENTRING_DEF_INSTANT,   /* a point in time, with or without a payload */
   EVENTRING_DEF_LIFECYCLE  /* start, stop, pause, domains ...; payload INT */
 };
 
@@ -129,7 +129,7 @@ enum eventring_kind {
   EVENTRING_BEGIN = 1,
   EVENTRING_END = 2,
   EVENTRING_COUNTER = 3,
-  EVENTRING_EVENT = 4,
+  EVENTRING_INSTANT = 4,
   EVENTRING_LIFECYCLE = 5
   /* 6 is reserved: delivered raw; 7 never reaches a consumer */
 };

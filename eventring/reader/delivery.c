@@ -27,12 +27,12 @@
 /* The kind of definition that each kind of event refers to. */
 static const uint8_t def_kind_of[8] = {
     [EVENTRING_BEGIN] = EVENTRING_DEF_SPAN, [EVENTRING_END] = EVENTRING_DEF_SPAN,
-    [EVENTRING_COUNTER] = EVENTRING_DEF_COUNTER, [EVENTRING_EVENT] = EVENTRING_DEF_EVENT,
+    [EVENTRING_COUNTER] = EVENTRING_DEF_COUNTER, [EVENTRING_INSTANT] = EVENTRING_DEF_INSTANT,
     [EVENTRING_LIFECYCLE] = EVENTRING_DEF_LIFECYCLE};
 /* The other way round: begin for spans. */
 static const uint8_t kind_of_def[] = {
     [EVENTRING_DEF_SPAN] = EVENTRING_BEGIN, [EVENTRING_DEF_COUNTER] = EVENTRING_COUNTER,
-    [EVENTRING_DEF_EVENT] = EVENTRING_EVENT, [EVENTRING_DEF_LIFECYCLE] = EVENTRING_LIFECYCLE};
+    [EVENTRING_DEF_INSTANT] = EVENTRING_INSTANT, [EVENTRING_DEF_LIFECYCLE] = EVENTRING_LIFECYCLE};
 
 /* ---- Identity --------------------------------------------------------------------- */
 

@@ -130,7 +130,7 @@ static char sign_of(uint8_t kind) {
     case EVENTRING_BEGIN: return '>';
     case EVENTRING_END: return '<';
     case EVENTRING_COUNTER: return '=';
-    case EVENTRING_EVENT: return '!';
+    case EVENTRING_INSTANT: return '!';
     case EVENTRING_LIFECYCLE: return '*';
     default: return '?';
   }

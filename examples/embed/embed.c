@@ -50,7 +50,7 @@ static const struct eventring_def catalogue[] = {
     {.name = "job_size", .unit = "bytes", .doc = "of the job that was stored",
      .kind = EVENTRING_DEF_COUNTER, .event_class = CLASS_JOBS,
      .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT},
-    {.name = "worker_done", .kind = EVENTRING_DEF_EVENT, .event_class = CLASS_JOBS,
+    {.name = "worker_done", .kind = EVENTRING_DEF_INSTANT, .event_class = CLASS_JOBS,
      .ring = EVENTRING_RUNTIME, .payload = EVENTRING_STRING}};
 
 #define BEGIN(d, class, id) \
@@ -125,7 +125,7 @@ static void *work(void *context) {
     do_job(worker, domain, i);
     if (pause_us) nanosleep(&pause, NULL);
   }
-  eventring_event_bytes(domain, EVENTRING_RUNTIME, (enum eventring_class)CLASS_JOBS,
+  eventring_instant_bytes(domain, EVENTRING_RUNTIME, (enum eventring_class)CLASS_JOBS,
                         WORKER_DONE, name, strlen(name));
   eventring_domain_stop(domain);
   return NULL;

@@ -220,7 +220,7 @@ unsigned user_span_id, counter_id, event_id, int_event_id, double_event_id, stri
 
 static unsigned register_event(const char *name, enum eventring_payload payload) {
   struct eventring_error error = {0};
-  int id = eventring_register_user(EVENTRING_DEF_EVENT, name, strlen(name), payload, &error);
+  int id = eventring_register_user(EVENTRING_DEF_INSTANT, name, strlen(name), payload, &error);
   if (id >= 0) return (unsigned)id;
   fprintf(stderr, "eventring_bench: %s\n", error.text);
   exit(1);

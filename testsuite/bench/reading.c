@@ -91,17 +91,17 @@ static void write_counter(eventring_domain *d) {
   eventring_user_counter(d, counter_id, 42);
 }
 static void write_event(eventring_domain *d) {
-  eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, event_id);
+  eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, event_id);
 }
 static void write_int(eventring_domain *d) {
-  eventring_event_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, int_event_id, 42);
+  eventring_instant_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, int_event_id, 42);
 }
 static void write_double(eventring_domain *d) {
-  eventring_event_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, double_event_id, 4.2);
+  eventring_instant_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, double_event_id, 4.2);
 }
 static void write_string(eventring_domain *d) {
   static const char text[] = "seventeen letters";
-  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, string_event_id, text,
+  eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, string_event_id, text,
                         sizeof text - 1);
 }
 

@@ -350,7 +350,8 @@ static void *change_things(void *argument) {
     sleep_us(50);
     eventring_resume();
     eventring_set_classes(i % 3 ? UINT32_MAX : EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC));
-    (void)eventring_register_user(EVENTRING_DEF_EVENT, (const char *)&(char){(char)('a' + i % 26)},
+    (void)eventring_register_user(EVENTRING_DEF_INSTANT,
+                                  (const char *)&(char){(char)('a' + i % 26)},
                                   1, EVENTRING_NONE, NULL);
     sleep_us(500);
     if (i % 40 == 39 && restarts < 6) {

@@ -113,7 +113,7 @@ static void heir(void) {
 static void child_part(eventring_domain *d, enum way way) {
   CHECK(eventring_forked() && eventring_state() == EVENTRING_STOPPED);
   for (int i = 0; i < 100; i++) eventring_user_counter(d, count_id, -1);
-  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id, "child", 5);
+  eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id, "child", 5);
   if (way == FORK_EXEC) {
     become_heir();
     _exit(1);
@@ -232,7 +232,7 @@ static void *keep_busy(void *argument) {
     eventring_user_end(d, 100);
     if (i % 1000) continue; /* the mutex is taken now and then, too */
     snprintf(name, sizeof name, "%p %d", argument, i / 1000 % 100);
-    eventring_register_user(EVENTRING_DEF_EVENT, name, strlen(name), EVENTRING_NONE, NULL);
+    eventring_register_user(EVENTRING_DEF_INSTANT, name, strlen(name), EVENTRING_NONE, NULL);
   }
   eventring_domain_stop(d);
   return NULL;
@@ -291,7 +291,7 @@ static void smallest(void) {
     /* a deep stack of open spans leaves the least room in a block */
     if (i < 200) eventring_user_begin(d, 100);
     memset(text, 'a' + i % 26, sizeof text);
-    eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id, text,
+    eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, text_id, text,
                           sizeof text);
     eventring_user_counter(d, count_id, i);
     if (i % 17 == 0) CHECK(eventring_poll(cursor, &callbacks, &p, 0) >= 0);
@@ -311,7 +311,7 @@ static void full(void) {
   start(EVENTRING_MIN_WSIZE, false);
   for (int i = 0;; i++) {
     int size = snprintf(name, sizeof name, "name %d", i);
-    id = eventring_register_user(EVENTRING_DEF_EVENT, name, (size_t)size,
+    id = eventring_register_user(EVENTRING_DEF_INSTANT, name, (size_t)size,
                                  EVENTRING_NONE, &error);
     if (id < 0) break;
     CHECK(id < EVENTRING_MAX_EVENTS && !taken[id]);
@@ -338,12 +338,12 @@ static void twice(void) {
   start(EVENTRING_MIN_WSIZE, false);
   eventring_domain *d = eventring_domain_start("twice", NULL);
   int counter = register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_INT);
-  int event = register_as("count", EVENTRING_DEF_EVENT, EVENTRING_NONE);
+  int event = register_as("count", EVENTRING_DEF_INSTANT, EVENTRING_NONE);
   CHECK(counter == (int)count_id); /* the same again */
   CHECK(event >= 0 && event != counter); /* of another kind: another one */
   CHECK(register_as("count", EVENTRING_DEF_COUNTER, EVENTRING_DOUBLE) == EVENTRING_E_CONFLICT);
   eventring_user_counter(d, (unsigned)counter, 1);
-  eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)event);
+  eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)event);
   CHECK(eventring_open_self(&cursor, 0, NULL) == EVENTRING_OK);
   CHECK(eventring_poll(cursor, &callbacks, &seen, 0) > 0 && seen == 1);
   CHECK(strcmp(eventring_cursor_def(cursor, (unsigned)event)->name, "count") == 0);
@@ -465,7 +465,7 @@ int main(int argc, char **argv) {
       {"chained-handler", chained_handler}, {"cut-control", cut_control}};
   count_id = (unsigned)eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5,
                                                EVENTRING_INT, NULL);
-  text_id = (unsigned)eventring_register_user(EVENTRING_DEF_EVENT, "text", 4,
+  text_id = (unsigned)eventring_register_user(EVENTRING_DEF_INSTANT, "text", 4,
                                               EVENTRING_STRING, NULL);
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
     if (argc > 1 && strcmp(argv[1], modes[i].name) == 0) {

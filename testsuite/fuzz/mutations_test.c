@@ -253,13 +253,14 @@ static void make_file(const char *directory, const char *name, unsigned rounds) 
   REQUIRE(eventring_start(&config, NULL) == EVENTRING_OK);
   int span = eventring_register_user(EVENTRING_DEF_SPAN, "span", 4, EVENTRING_NONE, NULL);
   int count = eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5, EVENTRING_INT, NULL);
-  int text = eventring_register_user(EVENTRING_DEF_EVENT, "text", 4, EVENTRING_STRING, NULL);
+  int text = eventring_register_user(EVENTRING_DEF_INSTANT, "text", 4, EVENTRING_STRING, NULL);
   eventring_domain *d = eventring_domain_start("one", NULL);
   for (unsigned i = 0; i < rounds; i++) {
     eventring_user_begin(d, (unsigned)span);
     eventring_user_counter(d, (unsigned)count, i);
     if (i % 5 == 0)
-      eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)text, "some text", 9);
+      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)text,
+                              "some text", 9);
     if (i % 9) eventring_user_end(d, (unsigned)span);
     if (i % 50 == 20) eventring_pause(), eventring_resume();
   }

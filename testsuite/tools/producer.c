@@ -83,8 +83,8 @@ static void register_all(void) {
   parse = user(EVENTRING_DEF_SPAN, "parse", EVENTRING_NONE);
   flood = user(EVENTRING_DEF_SPAN, "flood", EVENTRING_NONE);
   load = user(EVENTRING_DEF_COUNTER, "load", EVENTRING_DOUBLE);
-  tick = user(EVENTRING_DEF_EVENT, "tick", EVENTRING_NONE);
-  note = user(EVENTRING_DEF_EVENT, "note", EVENTRING_STRING);
+  tick = user(EVENTRING_DEF_INSTANT, "tick", EVENTRING_NONE);
+  note = user(EVENTRING_DEF_INSTANT, "note", EVENTRING_STRING);
 }
 
 /* ---- What is wanted ------------------------------------------------------ */
@@ -171,8 +171,8 @@ static void use(eventring_domain *d) {
   }
   eventring_counter_double(d, EVENTRING_USER, EVENTRING_CLASS_USER,
                            (unsigned)load, 0.5);
-  eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)tick);
-  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)note,
+  eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)tick);
+  eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)note,
                         text, sizeof text - 1);
 }
 

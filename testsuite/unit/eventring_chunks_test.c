@@ -350,7 +350,7 @@ static void no_first_block(void **state) {
   evr_lane_close(&lanes, EVENTRING_USER);
   static struct stream stream;
   open_stream(&stream, EVENTRING_USER);
-  emit(&stream, EVENTRING_EVENT, 7, 0);
+  emit(&stream, EVENTRING_INSTANT, 7, 0);
   evr_lane_close(&lanes, EVENTRING_USER);
   assert_int_equal(stream.chunks->source.events, 1);
   free_chunks(stream.chunks);

@@ -41,9 +41,9 @@ static UNUSED void register_test_events(void) {
   static const struct eventring_def defs[] = {
       DEF("outer", SPAN, GC, RUNTIME, INT),   DEF("inner", SPAN, GC, RUNTIME, NONE),
       DEF("flood", SPAN, USER, USER, NONE),   DEF("count", COUNTER, USER, USER, INT),
-      DEF("rate", COUNTER, GC, RUNTIME, DOUBLE), DEF("point", EVENT, USER, USER, NONE),
-      DEF("text", EVENT, USER, USER, STRING), DEF("data", EVENT, USER, USER, BYTES),
-      DEF("size", EVENT, USER, USER, UINT),   DEF("life", LIFECYCLE, LIFECYCLE, RUNTIME, INT),
+      DEF("rate", COUNTER, GC, RUNTIME, DOUBLE), DEF("point", INSTANT, USER, USER, NONE),
+      DEF("text", INSTANT, USER, USER, STRING), DEF("data", INSTANT, USER, USER, BYTES),
+      DEF("size", INSTANT, USER, USER, UINT), DEF("life", LIFECYCLE, LIFECYCLE, RUNTIME, INT),
       DEF("call", SPAN, CALLS, USER, NONE)};
 #undef DEF
   unsigned first = 0;

@@ -33,7 +33,7 @@ static void write_sample(void) {
     eventring_user_begin(d, T_FLOOD);
     eventring_user_counter(d, T_COUNT, i);
     if (i % 5 == 0)
-      eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "text", 4);
+      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "text", 4);
     eventring_user_end(d, T_FLOOD);
     if (i % 9 == 0) eventring_user_begin(d, T_FLOOD);
   }

@@ -31,11 +31,11 @@ static void emit_each_kind(void) {
   eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
   eventring_lifecycle(d, EVENTRING_RUNTIME, T_LIFE, -7);
   eventring_user_counter(d, T_COUNT, INT64_MAX);
-  eventring_event(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_POINT);
-  eventring_event_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_SIZE, -1);
-  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "grüße", 7);
-  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, "\0\1\0", 3);
-  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, "", 0);
+  eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_POINT);
+  eventring_instant_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_SIZE, -1);
+  eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "grüße", 7);
+  eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, "\0\1\0", 3);
+  eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, "", 0);
 }
 
 static void check_event(const struct seen *s, unsigned kind, unsigned id,
@@ -68,16 +68,16 @@ static void check_each_kind(eventring_cursor *cursor) {
   assert_true(s[5].event.value.i == -7);
   check_event(&s[6], EVENTRING_COUNTER, T_COUNT, EVENTRING_INT, 0);
   assert_true(s[6].event.value.i == INT64_MAX);
-  check_event(&s[7], EVENTRING_EVENT, T_POINT, EVENTRING_NONE, 0);
-  check_event(&s[8], EVENTRING_EVENT, T_SIZE, EVENTRING_UINT, 0);
+  check_event(&s[7], EVENTRING_INSTANT, T_POINT, EVENTRING_NONE, 0);
+  check_event(&s[8], EVENTRING_INSTANT, T_SIZE, EVENTRING_UINT, 0);
   assert_true(s[8].event.value.u == UINT64_MAX);
-  check_event(&s[9], EVENTRING_EVENT, T_TEXT, EVENTRING_STRING, 0);
+  check_event(&s[9], EVENTRING_INSTANT, T_TEXT, EVENTRING_STRING, 0);
   assert_int_equal(s[9].event.size, 7);
   assert_memory_equal(s[9].bytes, "grüße", 7);
-  check_event(&s[10], EVENTRING_EVENT, T_DATA, EVENTRING_BYTES, 0);
+  check_event(&s[10], EVENTRING_INSTANT, T_DATA, EVENTRING_BYTES, 0);
   assert_int_equal(s[10].event.size, 3);
   assert_memory_equal(s[10].bytes, "\0\1\0", 3);
-  check_event(&s[11], EVENTRING_EVENT, T_DATA, EVENTRING_BYTES, 0);
+  check_event(&s[11], EVENTRING_INSTANT, T_DATA, EVENTRING_BYTES, 0);
   assert_int_equal(s[11].event.size, 0);
   for (int i = 1; i < 6; i++) assert_true(s[i].event.ns >= s[i - 1].event.ns);
   assert_string_equal(s[9].event.name, "text");
@@ -152,7 +152,7 @@ static void payload_at_and_beyond_its_limit(void **state) {
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
   struct log log = {0};
   for (size_t size = 0; size <= sizeof bytes; size++) {
-    eventring_event_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, bytes,
+    eventring_instant_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, bytes,
                           size);
     assert_int_equal(poll_log(cursor, &log, 0), 1);
     struct seen *s = &log.seen[log.count - 1];
@@ -169,8 +169,8 @@ static void payload_that_the_catalogue_denies_is_raw(void **state) {
   (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
   struct log log = {0};
-  eventring_event_int(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, 5);
-  eventring_event_int(domain, EVENTRING_USER, EVENTRING_CLASS_USER, 8000, 6);
+  eventring_instant_int(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, 5);
+  eventring_instant_int(domain, EVENTRING_USER, EVENTRING_CLASS_USER, 8000, 6);
   poll_log(cursor, &log, 0);
   assert_int_equal(log.count, 2);
   for (int i = 0; i < 2; i++) {
@@ -244,7 +244,7 @@ static void check_end(struct open_spans *open, const struct eventring_event *eve
 static void emit_nested(unsigned *stack, size_t *depth) {
   unsigned sort = draw(50), id = draw(2) ? T_FLOOD : T_CALL;
   if (sort == 0) eventring_user_counter(domain, T_COUNT, -1);
-  else if (sort == 1) eventring_event_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER,
+  else if (sort == 1) eventring_instant_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER,
                                             T_TEXT, "text", 4);
   else if (sort == 2) eventring_user_end(domain, id);
   else if (*depth < 40 && (!*depth || draw(2)))
@@ -260,7 +260,7 @@ static void check_nested(struct open_spans *open, const struct log *log) {
     else if (event->kind == EVENTRING_END) check_end(open, event);
     if (event->kind <= EVENTRING_END) assert_true(event->payload == EVENTRING_NONE && !event->size);
     if (event->kind == EVENTRING_COUNTER) assert_true(event->value.i == -1 && !event->begin_ns);
-    if (event->kind == EVENTRING_EVENT) assert_memory_equal(log->seen[i].bytes, "text", 4);
+    if (event->kind == EVENTRING_INSTANT) assert_memory_equal(log->seen[i].bytes, "text", 4);
   }
 }
 
@@ -459,11 +459,11 @@ static void registering(void **state) {
   assert_int_equal(eventring_register(&def, &error), EVENTRING_E_NAME);
   char name[EVENTRING_MAX_NAME + 1];
   memset(name, 'x', sizeof name);
-  assert_int_equal(eventring_register_user(EVENTRING_DEF_EVENT, name, sizeof name,
+  assert_int_equal(eventring_register_user(EVENTRING_DEF_INSTANT, name, sizeof name,
                                            EVENTRING_NONE, &error), EVENTRING_E_NAME);
-  assert_true(eventring_register_user(EVENTRING_DEF_EVENT, name, sizeof name - 1,
+  assert_true(eventring_register_user(EVENTRING_DEF_INSTANT, name, sizeof name - 1,
                                       EVENTRING_NONE, &error) > 0);
-  assert_int_equal(eventring_register_user(EVENTRING_DEF_EVENT, "a\0b", 3,
+  assert_int_equal(eventring_register_user(EVENTRING_DEF_INSTANT, "a\0b", 3,
                                            EVENTRING_NONE, &error), EVENTRING_E_NAME);
   assert_int_equal(eventring_register(NULL, &error), EVENTRING_E_ARGUMENT);
   struct log log = {0};
@@ -482,18 +482,18 @@ static void full_catalogue(void **state) {
   int id = 0, last = 0;
   for (int i = 0; i <= EVENTRING_MAX_EVENTS; i++) {
     int size = snprintf(name, sizeof name, "event %d", i);
-    id = eventring_register_user(EVENTRING_DEF_EVENT, name, (size_t)size,
+    id = eventring_register_user(EVENTRING_DEF_INSTANT, name, (size_t)size,
                                  EVENTRING_NONE, &error);
     if (id < 0) break;
     last = id;
   }
   assert_int_equal(id, EVENTRING_E_FULL);
   assert_int_equal(last, EVENTRING_MAX_EVENTS - 1);
-  assert_true(eventring_register_user(EVENTRING_DEF_EVENT, "event 0", 7, EVENTRING_NONE,
+  assert_true(eventring_register_user(EVENTRING_DEF_INSTANT, "event 0", 7, EVENTRING_NONE,
                                       &error) > 0); /* what is there is found */
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
   struct log log = {0};
-  eventring_event(domain, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)last);
+  eventring_instant(domain, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)last);
   poll_log(cursor, &log, 0);
   snprintf(name, sizeof name, "event %d", last);
   assert_non_null(eventring_cursor_def(cursor, EVENTRING_MAX_EVENTS - 1));

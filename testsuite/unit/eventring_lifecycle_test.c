@@ -37,7 +37,7 @@ static void nothing_without_start(void **state) {
   assert_int_equal(eventring_stop(), EVENTRING_OK);
   eventring_domain *d = start_domain("early");
   eventring_user_begin(d, T_FLOOD);
-  eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "x", 1);
+  eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "x", 1);
   assert_int_equal(eventring_domain_slot(d), -1);
   eventring_domain_stop(d);
   assert_false(exists(file_name()));

@@ -274,7 +274,7 @@ static void largest_payload_in_smallest_ring(void **state) {
   struct log log = {0};
   for (int i = 0; i < 64; i++) eventring_user_begin(domain, T_FLOOD); /* a full stack */
   for (int i = 0; i < 100; i++)
-    eventring_event_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, bytes,
+    eventring_instant_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_DATA, bytes,
                           sizeof bytes);
   while (poll_log(cursor, &log, 0) > 0) {}
   struct eventring_ring_info info;

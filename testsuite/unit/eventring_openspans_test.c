@@ -138,7 +138,7 @@ static size_t fill_remark(uint64_t *words, size_t at) {
 /* Stretches of pairs, of nested and of interleaved spans, of events with payload. */
 static size_t fill_stretch(uint64_t *words, size_t at) {
   static const unsigned kinds[] = {EVENTRING_BEGIN, EVENTRING_END, EVENTRING_COUNTER,
-                                   EVENTRING_EVENT, EVENTRING_LIFECYCLE};
+                                   EVENTRING_INSTANT, EVENTRING_LIFECYCLE};
   unsigned sort = draw(4), length = draw(150), id = draw(30);
   for (unsigned i = 0; i < length && at < WORDS; i++) {
     unsigned kind = sort == 0   ? kinds[i % 2]

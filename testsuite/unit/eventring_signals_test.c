@@ -44,7 +44,7 @@ static uint64_t write_under_signals(eventring_domain *d) {
     for (int i = 0; i < 500; i++, written += 4) {
       eventring_user_begin(d, T_FLOOD);
       eventring_user_counter(d, T_COUNT, -1);
-      eventring_event_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, text,
+      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, text,
                             (size_t)(i * 7 % 300));
       eventring_user_end(d, T_FLOOD);
     }

@@ -88,7 +88,7 @@ static void passes_over_remarks(void **state) {
   put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 1, 0);
   block.words[block.have++] = 5000;
   put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 0, 0);
-  put_word(EVENTRING_EVENT, 21, 0, 5001);
+  put_word(EVENTRING_INSTANT, 21, 0, 5001);
   put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 0, 0);
   struct evr_block_walk walk = evr_block_walk(&block);
   expect_event(&walk, 20, 1000);

@@ -257,7 +257,8 @@ static void its_owner_writes_anything(void) {
   static const struct eventring_callbacks callbacks = {.event = use_event};
   pthread_t thread;
   uint64_t sum = 0;
-  for (int i = 0; i < 2000; i++) eventring_event_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "a text", 6);
+  for (int i = 0; i < 2000; i++)
+    eventring_instant_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "a text", 6);
   eventring_domain_stop(domain);
   domain = NULL;
   eventring_stop_preserve(true);

@@ -195,39 +195,39 @@ static inline void eventring_counter_double(eventring_domain *domain,
                     eventring_double_bits(value));
 }
 
-/* A point in time: without payload, with an integer, a double, a string. */
-static inline void eventring_event(eventring_domain *domain,
+/* An instant, a point in time: without payload, with an integer, a double, a string. */
+static inline void eventring_instant(eventring_domain *domain,
                                    enum eventring_ring ring,
                                    enum eventring_class event_class,
                                    unsigned id) {
   if (eventring_enabled(domain, ring, event_class))
-    eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_EVENT, id, 0));
+    eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_INSTANT, id, 0));
 }
-static inline void eventring_event_int(eventring_domain *domain,
+static inline void eventring_instant_int(eventring_domain *domain,
                                        enum eventring_ring ring,
                                        enum eventring_class event_class,
                                        unsigned id, int64_t value) {
   if (eventring_enabled(domain, ring, event_class))
-    eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_EVENT, id, 1),
+    eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_INSTANT, id, 1),
                     (uint64_t)value);
 }
-static inline void eventring_event_double(eventring_domain *domain,
+static inline void eventring_instant_double(eventring_domain *domain,
                                           enum eventring_ring ring,
                                           enum eventring_class event_class,
                                           unsigned id, double value) {
   if (eventring_enabled(domain, ring, event_class))
-    eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_EVENT, id, 1),
+    eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_INSTANT, id, 1),
                     eventring_double_bits(value));
 }
 /* String or bytes (as the definition says); more than EVENTRING_MAX_PAYLOAD
    bytes are cut and the event is marked. */
-static inline void eventring_event_bytes(eventring_domain *domain,
+static inline void eventring_instant_bytes(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
                                          unsigned id, const void *bytes,
                                          size_t size) {
   if (eventring_enabled(domain, ring, event_class))
-    eventring_emit_bytes(domain, ring, EVENTRING_TAIL(EVENTRING_EVENT, id, 0),
+    eventring_emit_bytes(domain, ring, EVENTRING_TAIL(EVENTRING_INSTANT, id, 0),
                          bytes, size);
 }
 
