@@ -16,6 +16,9 @@
 #include "lauxlib.h"
 #include "lualib.h"
 #include "domain.h"
+#include "domain_lib.h"
+#include "isolate.h"
+#include "safe_point.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -556,6 +559,28 @@ static int cursor_poll(lua_State *L) {
   return 1;
 }
 
+/* In one call of the library; a cancelled domain ends within that time. */
+#define LONGEST_WAIT 50000000 /* ns */
+
+/* cursor:wait(seconds) -> boolean: blocks until a poll has something to do, true, or
+ * until the time is up, false. True at once when the recording has ended. A domain that
+ * is cancelled, and SIGINT, end it with their error. */
+static int cursor_wait(lua_State *L) {
+  Cursor *c = check_cursor(L);
+  luaL_checknumber(L, 2);
+  uint64_t deadline = domain_lib_deadline(L, 2);
+  int status = c->head != c->tail; /* left by a callback that raised */
+  while (status == 0 || status == EVENTRING_E_INTERRUPTED) {
+    uint64_t now = isolate_now(), left = deadline > now ? deadline - now : 0;
+    status = eventring_wait(open_handle_of(L, c), left < LONGEST_WAIT ? left : LONGEST_WAIT);
+    if (status == 0 && left <= LONGEST_WAIT) break;
+    vm_safe_point(L);
+  }
+  if (status < 0) return luaL_error(L, "%s", eventring_strerror(status));
+  lua_pushboolean(L, status);
+  return 1;
+}
+
 static void release_cursor(Cursor *c) {
   if (c->handle != NULL) eventring_close(c->handle);
   c->handle = NULL;
@@ -650,7 +675,8 @@ static int cursor(lua_State *L) {
 /* ---- opening -------------------------------------------------------------------------- */
 
 static const luaL_Reg cursor_methods[] = {
-  {"close", cursor_close}, {"finished", cursor_finished}, {"info", cursor_info}, {NULL, NULL}};
+  {"close", cursor_close}, {"finished", cursor_finished}, {"info", cursor_info},
+  {"wait", cursor_wait}, {NULL, NULL}};
 
 static const luaL_Reg cursor_meta[] = {
   {"__gc", cursor_close}, {"__close", cursor_close}, {"__tostring", cursor_tostring}, {NULL, NULL}};

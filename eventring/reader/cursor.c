@@ -243,8 +243,16 @@ int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callba
   c->busy = true;
   int status = poll_all(c, &sink);
   c->busy = false;
+  c->pace.delivered = sink.delivered;
+  c->pace.unfinished = sink.stopped;
   if (status != EVENTRING_OK) return status;
   return sink.delivered > INT_MAX ? INT_MAX : (int)sink.delivered;
+}
+
+bool evr_cursor_has_news(eventring_cursor *c) {
+  struct evr_sink sink = {.budget = DAMAGE_BUDGET};
+  if (evr_metadata_liveness(&c->meta) != EVENTRING_LIVE) return true;
+  return set_limits(c, &sink) != EVENTRING_OK || c->actives || c->meta.damage.code;
 }
 
 const struct eventring_error *eventring_cursor_error(const eventring_cursor *c) {

@@ -13,6 +13,7 @@
  *   ring_reader.c  one ring: losses, open spans, limits
  *   delivery.c     one ring: the events of a block, handed to the callbacks
  *   cursor.c       all rings: opening, polling, merging, closing
+ *   wait.c         sleeping until there is something to poll
  *
  * and on top of these inspect.c (what a cursor knows), snapshot.c (copies), locate.c
  * (finding files), remote.c (control of who records), remove.c (dead files).
@@ -38,6 +39,14 @@ struct evr_watch {
   uint64_t head;
 };
 
+/* When wait.c looks for news. */
+struct evr_pace {
+  uint64_t ns;        /* from one look to the next; 0: not set yet */
+  uint64_t looked;    /* when it looked last */
+  uint64_t delivered; /* by the last poll */
+  bool unfinished;    /* that ended before it had delivered all */
+};
+
 struct eventring_cursor {
   struct evr_metadata meta;
   struct evr_definitions definitions;
@@ -50,8 +59,12 @@ struct eventring_cursor {
   struct evr_ring_reader *active[EVR_ALL_RINGS]; /* of this poll: with something to deliver */
   unsigned actives;
   uint64_t opened_head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
+  struct evr_pace pace;
   struct eventring_error error;
 };
+/* Has a poll something to do: events, damage to report, the producer's end? Looks at the
+   rings as a poll does, and calls nobody back. */
+bool evr_cursor_has_news(eventring_cursor *cursor);
 /* Opens a cursor on a source, which it owns from here on (also on failure). */
 int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
                     const char *path, unsigned flags,

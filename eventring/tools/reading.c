@@ -52,39 +52,12 @@ void complain_of_control(const struct eventring_info *info) {
              info->liveness == EVENTRING_LIVE ? "; the process will ignore it" : "");
 }
 
-/* ---- Pace ---------------------------------------------------------------- */
-
-enum { FASTEST_US = 50, FIRST_US = 500, SLOWEST_US = 5000 };
-
-struct pace {
-  uint64_t ring_words;
-  unsigned us;
-};
-
-static void pace_start(struct pace *pace, eventring_cursor *cursor) {
-  struct eventring_info info;
-  pace->us = FIRST_US;
-  pace->ring_words = 1 << EVENTRING_MIN_WSIZE;
-  if (eventring_cursor_info(cursor, &info) == 0 && info.wsize < 32)
-    pace->ring_words = (uint64_t)1 << info.wsize;
-}
-
-/* The pause after a poll that delivered so many events. */
-static unsigned pace_after(struct pace *pace, uint64_t events) {
-  if (events > pace->ring_words / 8)
-    pace->us = pace->us / 2 > FASTEST_US ? pace->us / 2 : FASTEST_US;
-  else if (events < pace->ring_words / 32 && pace->us < SLOWEST_US)
-    pace->us += pace->us / 4;
-  return events > pace->ring_words / 2 ? 0 : pace->us;
-}
-
 /* ---- Reading ------------------------------------------------------------- */
 
 /* State of one reader_run. */
 struct progress {
   struct reader *reader;
   const struct reading *reading;
-  struct pace pace;
   uint64_t began;
   char last_error[sizeof((struct eventring_error *)0)->text];
   bool failing;   /* the last poll failed */
@@ -136,15 +109,17 @@ static bool time_is_up(const struct progress *progress) {
   return limit > 0 && now_ns() - progress->began >= limit;
 }
 
-static void pause_for(const struct progress *progress, unsigned us) {
-  uint64_t ns = (uint64_t)us * 1000, limit = progress->reading->limit_ns;
+enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 }; /* signals and the COMMAND are seen to */
+
+/* Until there is something to poll, or to see to. */
+static void wait_for_news(const struct progress *progress) {
+  uint64_t ns = LONGEST_WAIT_NS, limit = progress->reading->limit_ns;
   if (limit > 0) {
     uint64_t spent = now_ns() - progress->began;
     uint64_t left = limit > spent ? limit - spent : 0;
     if (ns > left) ns = left;
   }
-  struct timespec time = {.tv_nsec = (long)ns};
-  if (ns > 0) nanosleep(&time, NULL);
+  eventring_wait(progress->reader->cursor, ns); /* when a signal ends it, that is seen to */
 }
 
 static void read_on(struct progress *progress) {
@@ -158,7 +133,7 @@ static void read_on(struct progress *progress) {
     if (!progress->reading->follow || eventring_finished(reader->cursor) ||
         nobody_left(progress, events))
       return;
-    pause_for(progress, pace_after(&progress->pace, events));
+    wait_for_news(progress);
   }
 }
 
@@ -175,7 +150,6 @@ void reader_run(struct reader *reader, const struct reading *reading) {
   bool heeds = reading->follow && !reader->launched;
   stopped = 0;
   if (heeds) heed_signals(true);
-  pace_start(&progress.pace, reader->cursor);
   read_on(&progress);
   if (heeds) heed_signals(false);
 }

@@ -14,8 +14,12 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_block_cursor_test \
 	testsuite/unit/eventring_window_test \
 	testsuite/unit/eventring_signals_test \
-	testsuite/unit/eventring_threads_test
+	testsuite/unit/eventring_threads_test \
+	testsuite/unit/eventring_wait_test
 
+testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_wait_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_wait_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_events_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)

@@ -1,0 +1,249 @@
+/* eventring_wait: sleeps while there is nothing, wakes for whatever a poll has to do,
+ * through each way of reading, and costs next to nothing. */
+#include "eventring_common.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define MS ((uint64_t)1000000)
+#define SOON (5000 * MS) /* a loaded machine; most waits end within 10 ms */
+
+enum { DOMAINS = 8 };
+
+static uint64_t clock_ns(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void nap(uint64_t ns) {
+  struct timespec time = {.tv_nsec = (long)ns};
+  nanosleep(&time, NULL);
+}
+
+static void write_point(eventring_domain *domain) {
+  eventring_instant(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_POINT);
+}
+
+static void poll_all(eventring_cursor *cursor) {
+  while (eventring_poll(cursor, NULL, NULL, 0) > 0) {}
+}
+
+/* The three ways of reading: by number. */
+static eventring_cursor *open_way(int way) {
+  if (way == 0) return open_self(0);
+  return open_file(own_path(), way == 1 ? 0 : EVENTRING_OPEN_UNMAPPED);
+}
+
+static int setup(void **state) {
+  start_recorder(EVENTRING_MIN_WSIZE);
+  *state = start_domain("main");
+  write_point(*state);
+  return 0;
+}
+
+static int teardown(void **state) {
+  eventring_domain_stop(*state);
+  eventring_stop();
+  return 0;
+}
+
+static void sleeps_while_nothing_comes(void **state) {
+  (void)state;
+  for (int way = 0; way < 3; way++) {
+    eventring_cursor *cursor = open_way(way);
+    assert_int_equal(eventring_wait(cursor, SOON), 1); /* what is there already */
+    poll_all(cursor);
+    assert_int_equal(eventring_wait(cursor, 0), 0);
+    uint64_t began = clock_ns(CLOCK_MONOTONIC);
+    uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    assert_int_equal(eventring_wait(cursor, 300 * MS), 0);
+    assert_true(clock_ns(CLOCK_MONOTONIC) - began >= 300 * MS);
+    assert_true(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu < 30 * MS);
+    eventring_close(cursor);
+  }
+}
+
+struct writer {
+  eventring_domain *domain;
+  volatile bool ready, go;
+};
+
+/* Writes one event of its domain after a while. */
+static void *write_later(void *context) {
+  struct writer *writer = context;
+  writer->domain = start_domain("writer");
+  writer->ready = true;
+  while (!writer->go) nap(MS);
+  nap(30 * MS);
+  write_point(writer->domain);
+  while (writer->go) nap(MS);
+  eventring_domain_stop(writer->domain);
+  return NULL;
+}
+
+static void wakes_for_any_domain(void **state) {
+  (void)state;
+  struct writer writers[DOMAINS] = {0};
+  pthread_t threads[DOMAINS];
+  for (int i = 0; i < DOMAINS; i++) {
+    pthread_create(&threads[i], NULL, write_later, &writers[i]);
+    while (!writers[i].ready) nap(MS);
+  }
+  eventring_cursor *cursor[3];
+  for (int way = 0; way < 3; way++) poll_all(cursor[way] = open_way(way));
+  for (int i = 0; i < DOMAINS; i++) {
+    writers[i].go = true;
+    for (int way = 0; way < 3; way++) {
+      struct log log = {0};
+      assert_int_equal(eventring_wait(cursor[way], SOON), 1);
+      assert_int_equal(poll_log(cursor[way], &log, 0), 1);
+      assert_int_equal(log.seen[0].event.id, T_POINT);
+      assert_int_equal(eventring_wait(cursor[way], 0), 0);
+      clear_log(&log);
+    }
+  }
+  for (int i = 0; i < DOMAINS; i++) writers[i].go = false;
+  for (int i = 0; i < DOMAINS; i++) pthread_join(threads[i], NULL);
+  for (int way = 0; way < 3; way++) eventring_close(cursor[way]);
+}
+
+static void wakes_for_a_new_domain(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_way(1);
+  poll_all(cursor);
+  struct writer writer = {.go = true};
+  pthread_t thread;
+  pthread_create(&thread, NULL, write_later, &writer);
+  assert_int_equal(eventring_wait(cursor, SOON), 1);
+  assert_true(eventring_poll(cursor, NULL, NULL, 0) > 0);
+  writer.go = false;
+  pthread_join(thread, NULL);
+  eventring_close(cursor);
+}
+
+static void goes_on_after_an_unfinished_poll(void **state) {
+  eventring_cursor *cursor = open_way(1);
+  poll_all(cursor);
+  for (int i = 0; i < 3; i++) write_point(*state);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(eventring_wait(cursor, 0), 1);
+    assert_int_equal(eventring_poll(cursor, NULL, NULL, 1), 1);
+  }
+  assert_int_equal(eventring_poll(cursor, NULL, NULL, 1), 0);
+  assert_int_equal(eventring_wait(cursor, 0), 0);
+  eventring_close(cursor);
+}
+
+static int wait_inside(void *context, const struct eventring_event *event) {
+  (void)event;
+  assert_int_equal(eventring_wait(context, 0), EVENTRING_E_BUSY);
+  return 0;
+}
+
+static void is_refused_in_a_callback(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_way(0);
+  struct eventring_callbacks callbacks = {.event = wait_inside};
+  assert_true(eventring_poll(cursor, &callbacks, cursor, 0) > 0);
+  assert_int_equal(eventring_wait(NULL, 0), EVENTRING_E_ARGUMENT);
+  eventring_close(cursor);
+}
+
+static void heed_nothing(int number) { (void)number; }
+
+static void ends_with_a_signal(void **state) {
+  (void)state;
+  eventring_cursor *cursor = open_way(1);
+  poll_all(cursor);
+  struct sigaction action = {.sa_handler = heed_nothing, .sa_flags = SA_RESTART};
+  sigaction(SIGALRM, &action, NULL);
+  /* again and again: one that comes between two sleeps is not noticed */
+  struct itimerval timer = {{0, 20000}, {0, 20000}}, off = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &timer, NULL);
+  assert_int_equal(eventring_wait(cursor, EVENTRING_FOREVER), EVENTRING_E_INTERRUPTED);
+  setitimer(ITIMER_REAL, &off, NULL);
+  signal(SIGALRM, SIG_DFL);
+  assert_string_equal(eventring_strerror(EVENTRING_E_INTERRUPTED), "interrupted by a signal");
+  eventring_close(cursor);
+}
+
+/* A child that records, and ends as asked; its path. */
+static pid_t start_child(bool orderly, char *path, size_t size) {
+  int told[2];
+  assert_int_equal(pipe(told), 0);
+  pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    start_recorder(EVENTRING_MIN_WSIZE);
+    write_point(start_domain("child"));
+    dprintf(told[1], "%s", own_path());
+    close(told[1]);
+    nap(100 * MS);
+    if (orderly) eventring_stop();
+    _exit(0);
+  }
+  close(told[1]);
+  ssize_t length = read(told[0], path, size - 1);
+  assert_true(length > 0);
+  path[length] = 0;
+  close(told[0]);
+  return pid;
+}
+
+static void ends_with_the_producer(void **state) {
+  (void)state;
+  for (int orderly = 0; orderly < 2; orderly++) {
+    char path[4096];
+    int n, waits = 0;
+    pid_t pid = start_child(orderly, path, sizeof path);
+    eventring_cursor *cursor = open_file(path, 0);
+    while ((n = eventring_poll(cursor, NULL, NULL, 0)) >= 0 &&
+           !eventring_finished(cursor) && eventring_wait(cursor, SOON) > 0)
+      waits++;
+    assert_true(n >= 0 && waits > 0);
+    assert_true(eventring_finished(cursor));
+    assert_int_equal(eventring_cursor_liveness(cursor),
+                     orderly ? EVENTRING_ENDED : EVENTRING_DEAD);
+    assert_int_equal(eventring_wait(cursor, EVENTRING_FOREVER), 1);
+    eventring_close(cursor);
+    waitpid(pid, NULL, 0);
+    unlink(path);
+  }
+}
+
+/* More than a ring's worth at a time: whoever waits between polls keeps up, where the
+   writer leaves it the processor. */
+static void keeps_up_with_bursts(void **state) {
+  eventring_cursor *cursor = open_way(1);
+  poll_all(cursor);
+  uint64_t delivered = 0;
+  for (int burst = 0; burst < 50; burst++) {
+    for (int i = 0; i < 700; i++) write_point(*state);
+    assert_int_equal(eventring_wait(cursor, SOON), 1);
+    int n = eventring_poll(cursor, NULL, NULL, 0);
+    assert_true(n > 0);
+    delivered += (uint64_t)n;
+  }
+  assert_int_equal(delivered, 50 * 700);
+  eventring_close(cursor);
+}
+
+int main(void) {
+  register_test_events();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(sleeps_while_nothing_comes, setup, teardown),
+      cmocka_unit_test_setup_teardown(wakes_for_any_domain, setup, teardown),
+      cmocka_unit_test_setup_teardown(wakes_for_a_new_domain, setup, teardown),
+      cmocka_unit_test_setup_teardown(goes_on_after_an_unfinished_poll, setup, teardown),
+      cmocka_unit_test_setup_teardown(is_refused_in_a_callback, setup, teardown),
+      cmocka_unit_test_setup_teardown(ends_with_a_signal, setup, teardown),
+      cmocka_unit_test_setup_teardown(keeps_up_with_bursts, setup, teardown),
+      cmocka_unit_test(ends_with_the_producer)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
