@@ -41,6 +41,7 @@ const uint32_t *trace_start_word = &nothing_wanted;
 
 static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned waiting; /* domains that stand by */
+static pthread_mutex_t begin_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `begun` */
 
 static void set_start_word(const uint32_t *word) { __atomic_store_n(&trace_start_word, word, __ATOMIC_RELAXED); }
 
@@ -55,6 +56,7 @@ static void forget_waiting(void) {
 /* In a forked child, before its program goes on: it has no recording. */
 static void forget_after_fork(void) {
   pthread_mutex_init(&waiting_mutex, NULL);
+  pthread_mutex_init(&begin_mutex, NULL);
   forget_waiting();
 }
 
@@ -96,6 +98,7 @@ static void define_classes(void) {
 static void register_catalogue(void) {
   unsigned first = 0;
   pthread_atfork(NULL, NULL, forget_after_fork);
+  atexit(trace_stop); /* before that of isolate.c, so that domains end first */
   define_classes();
   registration_status = eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
   /* the probes' ids are constants that count from the host's first */
@@ -123,13 +126,28 @@ static int configure(struct eventring_config *config, struct eventring_error *er
   return status;
 }
 
-int trace_start_from_env(const char *program, struct eventring_error *error) {
+static int start_from_env(struct eventring_error *error) {
   struct eventring_config config;
-  snprintf(program_name, sizeof program_name, "%s", program != NULL ? program : "");
   int status = configure(&config, error);
   if (status != 0 || config.start == EVENTRING_START_OFF) return status;
   status = ensure_catalogue(error);
   return status != 0 ? status : eventring_start(&config, error);
+}
+
+static bool begun;
+
+/* A recorder that cannot start is worth a warning, and no reason not to run: no failure
+ * to trace ever stops the program. */
+void trace_begin(const char *program, const char *teller) {
+  struct eventring_error error;
+  pthread_mutex_lock(&begin_mutex);
+  if (!begun) {
+    begun = true;
+    snprintf(program_name, sizeof program_name, "%s", program != NULL ? program : "");
+    if (start_from_env(&error) != 0)
+      fprintf(stderr, "%s: warning: not recording: %s\n", teller, error.text);
+  }
+  pthread_mutex_unlock(&begin_mutex);
 }
 
 int trace_start(struct eventring_error *error) {
@@ -150,6 +168,7 @@ void trace_stop_in_handler(void) { eventring_end_in_handler(); }
 
 void trace_domain_start(Domain *d, const char *name) {
   struct eventring_error error;
+  trace_begin(NULL, "saros");
   ensure_catalogue(NULL);
   error.code = EVENTRING_OK;
   d->trace = eventring_domain_start(name, &error);

@@ -64,10 +64,12 @@ static inline void trace_collection(Domain *d) { eventring_domain_check(d->trace
 
 /* ---- the recorder (trace.c) -------------------------------------------------- */
 
-/* Starts the recorder as the SAROS_EVENTRING_* variables say (DESIGN: names).
- * 0: as asked for (also when off); else a negative code of eventring.h with its
- * text in *error, and the program runs untraced. Once, before the first domain. */
-int trace_start_from_env(const char *program, struct eventring_error *error);
+/* Starts the recorder as the SAROS_EVENTRING_* variables say; it stops when the process
+ * exits. Only the first call in a process does anything: the program's own, before its
+ * first domain, else that of the first domain (a program that embeds the runtime).
+ * `program`: its name in the recording, NULL: that of the executable. `teller` stands
+ * before the warning on stderr when it cannot start; the program then runs untraced. */
+void trace_begin(const char *program, const char *teller);
 /* Starts it from the program (the environment still gives directory and sizes). */
 int trace_start(struct eventring_error *error);
 /* Orderly end of the recording; harmless when there is none. */

@@ -435,16 +435,8 @@ static int run_in_new_state(CommandLine *line) {
 
 /* ------------------------------------------------------------- recorder -- */
 
-/* A recorder that cannot start is worth a warning, and no reason not to run:
- * no failure to trace ever stops the program. */
 static void start_recorder(const CommandLine *line) {
-  struct eventring_error error;
-  const char *program = line->script < line->argc ? line->argv[line->script]
-                                                  : line->name;
-  atexit(trace_stop);
-  if (trace_start_from_env(program, &error) != 0)
-    fprintf(stderr, "%s: warning: not recording: %s\n", line->name,
-            error.text);
+  trace_begin(line->script < line->argc ? line->argv[line->script] : line->name, line->name);
 }
 
 static void check_hash_seed(const CommandLine *line) {

@@ -14,6 +14,27 @@ export LUA_CPATH="./?.so"
 is "module in the interpreter" "|||||||" "$("$saros" -e "print((dofile '$sources/_use_counter.lua'))" 2>&1)"
 is "module in the program" "|||||||-host" "$(./host "$sources/_use_counter.lua" 2>&1)"
 
+# The program obeys the environment variables of the recorder.
+export EVENTRING=$(find "$PWD/root" -path '*/bin/eventring')
+export LD_LIBRARY_PATH=$(dirname "$(find "$PWD/root" -name libeventring.so)")
+recordings() { ls -- *.eventring 2>/dev/null | wc -l; }
+is "recordings without a variable" 0 "$(recordings)"
+is "recorded, not kept" "|||||||-host" "$(SAROS_EVENTRING_START=1 ./host "$sources/_use_counter.lua" 2>&1)"
+is "recordings not kept" 0 "$(recordings)"
+is "recorded" "|||||||-host" "$(SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 ./host "$sources/_use_counter.lua" 2>&1)"
+is "recordings" 1 "$(recordings)"
+"$EVENTRING" show --json ./*.eventring >show.json || fail "show: $?"
+is "program and end" '["host","ended"]' "$(query show.json '[.program, .liveness]')"
+"$EVENTRING" stats --json ./*.eventring >stats.json || fail "stats: $?"
+is "collections" true "$(query stats.json '[.spans[] | select(.name == "major") | .count] | add >= 1')"
+rm -f -- *.eventring
+is "standing by" "|||||||-host" "$(SAROS_EVENTRING_START=standby SAROS_EVENTRING_PRESERVE=1 ./host "$sources/_use_counter.lua" 2>&1)"
+is "its control page" 1 "$(recordings)"
+rm -f -- *.eventring
+text=$(SAROS_EVENTRING_START=maybe ./host "$sources/_use_counter.lua" 2>&1)
+has "a bad value" "saros: warning: not recording: SAROS_EVENTRING_START" "$text"
+has "and the program runs" "|||||||-host" "$text"
+
 if command -v g++ >/dev/null; then
   g++ -x c++ -std=c++11 $strict -Wpedantic $(pkg-config --cflags saros) -o host_cc "$sources/_host.c" -x none $(pkg-config --libs saros) >cc.txt 2>&1 || { cat cc.txt; fail "the program in C++: $?"; }
   is "module in the C++ program" "|||||||-host" "$(./host_cc "$sources/_use_counter.lua" 2>&1)"
