@@ -3,7 +3,7 @@
 # format: the layout of a file and what both sides need. producer and reader know it and
 # not each other; self.c knows both. tools know the public headers and analysis only.
 eventring_sources = \
-	eventring/format/format.h eventring/format/atomics.h \
+	eventring/format/format.h eventring/format/atomics.h eventring/format/sized.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h eventring/format/guard.c \
 	eventring/format/process.h eventring/format/process.c eventring/format/memory.h \
@@ -14,7 +14,7 @@ eventring_sources = \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c eventring/producer/producer.h eventring/producer/producer.c \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
 	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
-	eventring/producer/config.c eventring/producer/state.c eventring/producer/lend.c \
+	eventring/producer/config.h eventring/producer/config.c eventring/producer/state.c eventring/producer/lend.c \
 	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h eventring/reader/source.c \
 	eventring/reader/block.h eventring/reader/block.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \

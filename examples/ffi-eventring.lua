@@ -13,7 +13,7 @@ local eventring = require "eventring"
 -- From eventring.h
 ffi.cdef [[
 typedef struct eventring_cursor eventring_cursor;
-struct eventring_error { int code; int sys_errno; char text[400]; };
+struct eventring_error { int code; int sys_errno; char text[400]; char reserved[104]; };
 enum { EVENTRING_OPEN_MERGED = 1, EVENTRING_SYNTHETIC = 1, EVENTRING_TORN = 2, EVENTRING_LOST_BEFORE = 1 };
 struct eventring_def;
 struct eventring_event {
@@ -36,7 +36,8 @@ struct eventring_callbacks {
 };
 int eventring_open_pid(eventring_cursor **cursor, int pid, unsigned flags, struct eventring_error *error);
 int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned flags, struct eventring_error *error);
-int eventring_poll(eventring_cursor *cursor, const struct eventring_callbacks *callbacks, void *context, uint64_t max);
+int eventring_poll_sized(eventring_cursor *cursor, const struct eventring_callbacks *callbacks, size_t callbacks_size,
+                         void *context, uint64_t max);
 const struct eventring_error *eventring_cursor_error(const eventring_cursor *cursor);
 int eventring_close(eventring_cursor *cursor);
 ]]
@@ -82,7 +83,7 @@ local function read_by_c()
     if loss.flags & ffi.C.EVENTRING_LOST_BEFORE == 0 then lost = lost + loss.count end
     return 0
   end)
-  local delivered = lib.eventring_poll(cursor[0], callbacks, nil, 0)
+  local delivered = lib.eventring_poll_sized(cursor[0], callbacks, ffi.sizeof(callbacks), nil, 0)
   if delivered < 0 then stop(lib.eventring_cursor_error(cursor[0])) end
   callbacks.event:free()
   callbacks.lost:free()

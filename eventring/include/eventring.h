@@ -16,6 +16,14 @@
  *  - Times are nanoseconds of CLOCK_MONOTONIC of the recorded machine, in 64
  *    bits. All readers of one file convert one event to one same time.
  *
+ *  - Structures grow at their end only. A function that takes one of the caller's is an
+ *    inline wrapper here, which tells the library the size that the program was compiled
+ *    with (the functions ..._sized, for bindings of other languages): the library touches
+ *    no more than that, so a program goes on working with later minor versions.
+ *    Structures that the library hands out by pointer (events, losses, definitions, files
+ *    found) may be longer than the program knows; it may copy what it knows of one.
+ *    struct eventring_error has one size for good.
+ *
  * Usable from C11 and C++11 with gcc or clang.
  */
 #ifndef EVENTRING_H
@@ -100,6 +108,7 @@ struct eventring_error {
   int sys_errno;  /* errno of the system call that failed, else 0 */
   char text[400]; /* one line without newline: what failed, its subject (path,
                      variable, ...) and why; always terminated */
+  char reserved[104];
 };
 
 /* Can a program that was compiled with a header of version `compiled_for` use the
@@ -206,6 +215,8 @@ enum eventring_start_mode {
                                  when started from inside or outside */
 };
 
+/* Members beyond `struct_size` (the program is older than the library) have their
+   defaults. */
 struct eventring_config {
   size_t struct_size;     /* both set by eventring_config_init: what the program */
   unsigned version;       /* was compiled for */
@@ -353,15 +364,25 @@ struct eventring_def {
    strings are copied. Before or after start; what is registered stays for the
    life of the process. Errors: E_FULL, E_NAME, E_ARGUMENT, E_CONFLICT (a name
    of the same kind exists already), E_MEMORY, E_SPACE. Any thread. */
-int eventring_register_table(const struct eventring_def *defs, size_t count,
-                             unsigned *first, struct eventring_error *error);
+int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
+                                   size_t count, unsigned *first,
+                                   struct eventring_error *error);
+static inline int eventring_register_table(const struct eventring_def *defs, size_t count,
+                                           unsigned *first,
+                                           struct eventring_error *error) {
+  return eventring_register_table_sized(defs, sizeof *defs, count, first, error);
+}
 
 /* Registers one definition; returns its id. Registering the same name and kind
    again returns the same id when class, ring and payload agree, else
    E_CONFLICT; unit and doc of the first stay. Other errors as above. Any
    thread; takes a lock: keep the id. */
-int eventring_register(const struct eventring_def *def,
-                       struct eventring_error *error);
+int eventring_register_sized(const struct eventring_def *def, size_t def_size,
+                             struct eventring_error *error);
+static inline int eventring_register(const struct eventring_def *def,
+                                     struct eventring_error *error) {
+  return eventring_register_sized(def, sizeof *def, error);
+}
 
 /* A user event of class USER in the user ring, registered by kind and name:
    what eventring_register does with these fields. `size` bytes of name. */
@@ -531,9 +552,14 @@ struct eventring_callbacks {
    INT_MAX at most), or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM,
    E_MEMORY (text: eventring_cursor_error). After an error of the file the cursor
    may be polled again; it goes on where that is possible. */
-int eventring_poll(eventring_cursor *cursor,
-                   const struct eventring_callbacks *callbacks, void *context,
-                   uint64_t max);
+int eventring_poll_sized(eventring_cursor *cursor,
+                         const struct eventring_callbacks *callbacks,
+                         size_t callbacks_size, void *context, uint64_t max);
+static inline int eventring_poll(eventring_cursor *cursor,
+                                 const struct eventring_callbacks *callbacks,
+                                 void *context, uint64_t max) {
+  return eventring_poll_sized(cursor, callbacks, sizeof *callbacks, context, max);
+}
 
 #define EVENTRING_FOREVER UINT64_MAX
 
@@ -609,7 +635,12 @@ struct eventring_info {
                               will ignore it */
   uint64_t control_rejected; /* malformed ones that the producer has ignored */
 };
-int eventring_cursor_info(eventring_cursor *cursor, struct eventring_info *info);
+int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
+                                size_t info_size);
+static inline int eventring_cursor_info(eventring_cursor *cursor,
+                                        struct eventring_info *info) {
+  return eventring_cursor_info_sized(cursor, info, sizeof *info);
+}
 /* Name of a class in this file, or NULL. Valid as long as the cursor. */
 const char *eventring_cursor_class(const eventring_cursor *cursor,
                                    unsigned index);
@@ -628,8 +659,12 @@ struct eventring_domain_info {
   uint64_t stop_ns;     /* 0 while alive */
 };
 /* Slot 0..127; E_NOT_FOUND when it was never used. */
-int eventring_cursor_domain(eventring_cursor *cursor, unsigned slot,
-                            struct eventring_domain_info *info);
+int eventring_cursor_domain_sized(eventring_cursor *cursor, unsigned slot,
+                                  struct eventring_domain_info *info, size_t info_size);
+static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slot,
+                                          struct eventring_domain_info *info) {
+  return eventring_cursor_domain_sized(cursor, slot, info, sizeof *info);
+}
 
 struct eventring_ring_info {
   uint64_t emitted;   /* events written into the ring so far */
@@ -644,15 +679,24 @@ struct eventring_ring_info {
   uint64_t lost;
   uint64_t torn;      /* spans delivered as torn */
 };
-int eventring_cursor_ring(eventring_cursor *cursor, unsigned slot,
-                          enum eventring_ring ring,
-                          struct eventring_ring_info *info);
+int eventring_cursor_ring_sized(eventring_cursor *cursor, unsigned slot,
+                                enum eventring_ring ring,
+                                struct eventring_ring_info *info, size_t info_size);
+static inline int eventring_cursor_ring(eventring_cursor *cursor, unsigned slot,
+                                        enum eventring_ring ring,
+                                        struct eventring_ring_info *info) {
+  return eventring_cursor_ring_sized(cursor, slot, ring, info, sizeof *info);
+}
 
 struct eventring_totals { /* sums over all rings */
   uint64_t missed, delivered, lost, torn;
 };
-void eventring_cursor_totals(const eventring_cursor *cursor,
-                             struct eventring_totals *totals);
+void eventring_cursor_totals_sized(const eventring_cursor *cursor,
+                                   struct eventring_totals *totals, size_t totals_size);
+static inline void eventring_cursor_totals(const eventring_cursor *cursor,
+                                           struct eventring_totals *totals) {
+  eventring_cursor_totals_sized(cursor, totals, sizeof *totals);
+}
 
 /* ---- Files: find, copy, remove, control -------------------------------- */
 

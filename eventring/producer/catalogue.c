@@ -13,6 +13,7 @@
 
 #include "format/atomics.h"
 #include "format/error.h"
+#include "format/sized.h"
 #include "producer/classes.h"
 
 enum {
@@ -184,23 +185,25 @@ static int define_builtins_locked(struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
-int evr_catalogue_define_locked(const struct eventring_def *defs, size_t count,
-                                struct eventring_error *error) {
+int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
+                                size_t count, struct eventring_error *error) {
   int status = define_builtins_locked(error);
   if (status == EVENTRING_OK) status = ensure_room(count, error);
   if (status != EVENTRING_OK) return status;
   unsigned base = defined;
   for (size_t i = 0; i < count; i++) {
-    size_t size = defs[i].name ? strlen(defs[i].name) : 0;
-    status = check(&defs[i], size, error);
-    if (status == EVENTRING_OK && *find(defs[i].kind, defs[i].name, size))
+    struct eventring_def def;
+    evr_copy_sized(&def, sizeof def, (const char *)defs + i * def_size, def_size);
+    size_t size = def.name ? strlen(def.name) : 0;
+    status = check(&def, size, error);
+    if (status == EVENTRING_OK && *find(def.kind, def.name, size))
       status = evr_fail(error, EVENTRING_E_CONFLICT, 0,
-                        "event \"%s\" is defined already", defs[i].name);
+                        "event \"%s\" is defined already", def.name);
     if (status != EVENTRING_OK) {
       evr_catalogue_retract_locked(i);
       return status;
     }
-    append_locked(&defs[i], size);
+    append_locked(&def, size);
   }
   return (int)base;
 }

@@ -6,10 +6,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Defines `count` events at consecutive ids, all or none; returns the first id, or why
+/* Defines `count` events, of `def_size` bytes each (format/sized.h), at consecutive ids, all or none; returns the first id, or why
    not. */
-int evr_catalogue_define_locked(const struct eventring_def *defs, size_t count,
-                                struct eventring_error *error);
+int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
+                                size_t count, struct eventring_error *error);
 /* Takes the last `count` definitions back, which no recording has. */
 void evr_catalogue_retract_locked(size_t count);
 /* Id of the definition of this kind and name; EVENTRING_E_NOT_FOUND, without a text, when

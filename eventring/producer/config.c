@@ -1,4 +1,5 @@
 /* config.c: settings, from defaults and from the environment. */
+#include "producer/config.h"
 #include "producer/classes.h"
 #include "format/control.h"
 #include "format/error.h"
@@ -19,6 +20,20 @@ void eventring_config_init_for(struct eventring_config *config, size_t struct_si
   };
   memset(config, 0, struct_size);
   memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+}
+
+/* The members that every version has. */
+enum { LEAST_SIZE = offsetof(struct eventring_config, directory) };
+
+int evr_config_take(struct eventring_config *full, const struct eventring_config *config,
+                    struct eventring_error *error) {
+  if (!config) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no configuration");
+  if (config->struct_size < LEAST_SIZE || config->struct_size > sizeof *config)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "configuration not made by eventring_config_init");
+  eventring_config_init_for(full, sizeof *full, config->version);
+  memcpy(full, config, config->struct_size);
+  return EVENTRING_OK;
 }
 
 struct variable {
@@ -139,18 +154,17 @@ int eventring_config_from_env(struct eventring_config *config,
       {"PRESERVE", parse_preserve}, {"WSIZE", parse_wsize},
       {"CLASSES", parse_classes},
   };
-  if (!config || config->struct_size != sizeof *config)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
-                    "configuration not made by eventring_config_init");
+  struct eventring_config full;
+  int status = evr_config_take(&full, config, error);
+  if (status != EVENTRING_OK) return status;
   if (!prefix || strlen(prefix) > 100)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no prefix, or too long a one");
-  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+  for (size_t i = 0; status == EVENTRING_OK && i < sizeof settings / sizeof settings[0];
+       i++) {
     struct variable v = look_up(prefix, settings[i].suffix);
-    int status = v.value ? settings[i].parse(config, &v, error) : EVENTRING_OK;
-    if (status != EVENTRING_OK) {
-      config->start = EVENTRING_START_OFF;
-      return status;
-    }
+    if (v.value) status = settings[i].parse(&full, &v, error);
   }
-  return EVENTRING_OK;
+  if (status != EVENTRING_OK) full.start = EVENTRING_START_OFF;
+  memcpy(config, &full, config->struct_size);
+  return status;
 }

@@ -2,13 +2,14 @@
 #include <string.h>
 
 #include "format/error.h"
+#include "format/sized.h"
 #include "producer/catalogue.h"
 #include "producer/producer.h"
 
 /* All or none: what the recording that goes on has no room for is not defined. */
-static int define_and_publish_locked(const struct eventring_def *defs, size_t count,
-                                     struct eventring_error *error) {
-  int first = evr_catalogue_define_locked(defs, count, error);
+static int define_and_publish_locked(const struct eventring_def *defs, size_t def_size,
+                                     size_t count, struct eventring_error *error) {
+  int first = evr_catalogue_define_locked(defs, def_size, count, error);
   if (first < 0 || !evr_producer.recording) return first;
   int status = evr_catalogue_publish_locked(evr_producer.recording, error);
   if (status == EVENTRING_OK) return first;
@@ -16,25 +17,28 @@ static int define_and_publish_locked(const struct eventring_def *defs, size_t co
   return status;
 }
 
-int eventring_register_table(const struct eventring_def *defs, size_t count,
-                             unsigned *first, struct eventring_error *error) {
+int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
+                                   size_t count, unsigned *first,
+                                   struct eventring_error *error) {
   if (!defs && count)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definitions");
   evr_lock();
-  int result = define_and_publish_locked(defs, count, error);
+  int result = define_and_publish_locked(defs, def_size, count, error);
   evr_unlock();
   if (result < 0) return result;
   if (first) *first = (unsigned)result;
   return EVENTRING_OK;
 }
 
-int eventring_register(const struct eventring_def *def,
-                       struct eventring_error *error) {
-  if (!def || !def->name)
+int eventring_register_sized(const struct eventring_def *def, size_t def_size,
+                             struct eventring_error *error) {
+  struct eventring_def full;
+  if (def) evr_copy_sized(&full, sizeof full, def, def_size);
+  if (!def || !full.name)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definition or no name");
   evr_lock();
-  int result = evr_catalogue_find_locked(def, error);
-  if (result == EVENTRING_E_NOT_FOUND) result = define_and_publish_locked(def, 1, error);
+  int result = evr_catalogue_find_locked(&full, error);
+  if (result == EVENTRING_E_NOT_FOUND) result = define_and_publish_locked(&full, sizeof full, 1, error);
   evr_unlock();
   return result;
 }

@@ -10,6 +10,7 @@
 #include "format/guard.h"
 #include "producer/catalogue.h"
 #include "producer/classes.h"
+#include "producer/config.h"
 #include "producer/domains.h"
 #include "producer/producer.h"
 
@@ -41,12 +42,6 @@ bool eventring_forked(void) { return evr_producer.forked; }
 
 static int check_config(const struct eventring_config *config,
                         struct eventring_error *error) {
-  if (!config) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no configuration");
-  int status = eventring_check_version(config->version, error);
-  if (status != EVENTRING_OK) return status;
-  if (config->struct_size != sizeof *config)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
-                    "configuration not made by eventring_config_init");
   if (config->wsize < EVENTRING_MIN_WSIZE || config->wsize > EVENTRING_MAX_WSIZE)
     return evr_fail(error, EVENTRING_E_CONFIG, 0,
                     "ring size %u is out of range: must be %d to %d",
@@ -121,16 +116,19 @@ static void warn_of_loss(struct evr_listener listener) {
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  struct eventring_config full;
   if (config && config->start == EVENTRING_START_OFF) return EVENTRING_OK;
-  int status = check_config(config, error);
+  int status = config ? eventring_check_version(config->version, error) : EVENTRING_OK;
+  if (status == EVENTRING_OK) status = evr_config_take(&full, config, error);
+  if (status == EVENTRING_OK) status = check_config(&full, error);
   if (status != EVENTRING_OK) return status;
   pthread_once(&once, install_handlers);
   /* for good: probes may store into a recording that has ended */
-  evr_guard_start(config->leave_sigbus);
+  evr_guard_start(full.leave_sigbus);
   evr_lock();
   struct evr_listener former = evr_producer.listener;
   bool lost = end_lost_locked();
-  status = begin_locked(config, error);
+  status = begin_locked(&full, error);
   evr_unlock();
   if (lost) warn_of_loss(former);
   /* a domain that a start finds in the calling thread is recorded at once */

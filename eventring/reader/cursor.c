@@ -14,6 +14,7 @@
  */
 #include "reader/cursor.h"
 #include "format/atomics.h"
+#include "format/sized.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -231,13 +232,14 @@ static int pass_over_loss(void *context, const struct eventring_loss *loss) {
   return 0;
 }
 
-int eventring_poll(eventring_cursor *c, const struct eventring_callbacks *callbacks,
-                   void *context, uint64_t max) {
+int eventring_poll_sized(eventring_cursor *c, const struct eventring_callbacks *callbacks,
+                         size_t callbacks_size, void *context, uint64_t max) {
   if (!c) return EVENTRING_E_ARGUMENT;
   if (c->busy) return EVENTRING_E_BUSY;
   struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
                           .budget = DAMAGE_BUDGET};
-  if (callbacks) sink.callbacks = *callbacks;
+  if (callbacks)
+    evr_copy_sized(&sink.callbacks, sizeof sink.callbacks, callbacks, callbacks_size);
   if (!sink.callbacks.event) sink.callbacks.event = pass_over_event;
   if (!sink.callbacks.lost) sink.callbacks.lost = pass_over_loss;
   c->busy = true;

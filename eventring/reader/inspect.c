@@ -2,6 +2,7 @@
 #include "reader/cursor.h"
 #include "format/control.h"
 #include "format/process.h"
+#include "format/sized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void fill_clock(const struct evr_metadata *meta, struct eventring_info *i
   info->clock_hz = 1e9 * (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT) / (double)multiplier;
 }
 
-int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
+static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   struct evr_metadata *meta = &c->meta;
   const struct format_header *h = &meta->header;
   uint32_t named = evr_named_classes(h->classes);
@@ -63,6 +64,14 @@ int eventring_cursor_info(eventring_cursor *c, struct eventring_info *info) {
   return EVENTRING_OK;
 }
 
+int eventring_cursor_info_sized(eventring_cursor *c, struct eventring_info *info,
+                                size_t info_size) {
+  struct eventring_info full;
+  int status = fill_info(c, &full);
+  if (status == EVENTRING_OK) evr_copy_sized(info, info_size, &full, sizeof full);
+  return status;
+}
+
 const char *eventring_cursor_class(const eventring_cursor *c, unsigned index) {
   if (index >= EVENTRING_MAX_CLASSES || !c->meta.header.classes[index][0])
     return NULL;
@@ -74,19 +83,20 @@ const struct eventring_def *eventring_cursor_def(const eventring_cursor *c,
   return evr_definition_of(&c->definitions, id);
 }
 
-int eventring_cursor_domain(eventring_cursor *c, unsigned slot,
-                            struct eventring_domain_info *info) {
+int eventring_cursor_domain_sized(eventring_cursor *c, unsigned slot,
+                                  struct eventring_domain_info *info, size_t info_size) {
   struct format_domain d;
   if (slot >= EVENTRING_MAX_DOMAINS) return EVENTRING_E_ARGUMENT;
   int status = evr_metadata_domain(&c->meta, slot, &d, &c->error);
   if (status != EVENTRING_OK) return status;
   if (!d.incarnation) return EVENTRING_E_NOT_FOUND;
-  *info = (struct eventring_domain_info){
+  struct eventring_domain_info full = {
       .slot = slot, .incarnation = d.incarnation, .tid = d.tid,
       .alive = d.state == FORMAT_SLOT_ALIVE,
       .start_ns = evr_metadata_ns(&c->meta, d.start_ticks),
       .stop_ns = d.stop_ticks ? evr_metadata_ns(&c->meta, d.stop_ticks) : 0};
-  memcpy(info->name, d.name, sizeof info->name);
+  memcpy(full.name, d.name, sizeof full.name);
+  evr_copy_sized(info, info_size, &full, sizeof full);
   return EVENTRING_OK;
 }
 
@@ -127,18 +137,8 @@ static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
   info->available = info->emitted > blocks.position ? info->emitted - blocks.position : 0;
 }
 
-int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
-                          enum eventring_ring ring,
-                          struct eventring_ring_info *info) {
-  if (slot >= EVENTRING_MAX_DOMAINS || (unsigned)ring >= EVENTRING_RINGS)
-    return EVENTRING_E_ARGUMENT;
-  int status = evr_metadata_refresh(&c->meta, &c->error);
-  if (status != EVENTRING_OK) return status;
-  if (slot >= c->meta.status.laid_out) return EVENTRING_E_NOT_FOUND;
-  *info = (struct eventring_ring_info){0};
-  fill_extent(&c->meta, slot, ring, info);
-  const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];
-  if (!reader) return EVENTRING_OK;
+/* Of this cursor: what it has read. */
+static void fill_read(const struct evr_ring_reader *reader, struct eventring_ring_info *info) {
   info->missed = reader->missed;
   info->delivered = reader->delivered + reader->in_run;
   info->lost = reader->lost;
@@ -146,18 +146,34 @@ int eventring_cursor_ring(eventring_cursor *c, unsigned slot,
   /* a ring that goes round faster than its newest block can be copied */
   uint64_t accounted = info->missed + info->delivered + info->lost;
   if (info->emitted < accounted) info->emitted = accounted;
+}
+
+int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
+                                enum eventring_ring ring,
+                                struct eventring_ring_info *info, size_t info_size) {
+  if (slot >= EVENTRING_MAX_DOMAINS || (unsigned)ring >= EVENTRING_RINGS)
+    return EVENTRING_E_ARGUMENT;
+  int status = evr_metadata_refresh(&c->meta, &c->error);
+  if (status != EVENTRING_OK) return status;
+  if (slot >= c->meta.status.laid_out) return EVENTRING_E_NOT_FOUND;
+  struct eventring_ring_info full = {0};
+  fill_extent(&c->meta, slot, ring, &full);
+  const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];
+  if (reader) fill_read(reader, &full);
+  evr_copy_sized(info, info_size, &full, sizeof full);
   return EVENTRING_OK;
 }
 
-void eventring_cursor_totals(const eventring_cursor *c,
-                             struct eventring_totals *totals) {
-  *totals = (struct eventring_totals){0};
+void eventring_cursor_totals_sized(const eventring_cursor *c,
+                                   struct eventring_totals *totals, size_t totals_size) {
+  struct eventring_totals full = {0};
   for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++) {
-    totals->missed += c->reader[i]->missed;
-    totals->delivered += c->reader[i]->delivered + c->reader[i]->in_run;
-    totals->lost += c->reader[i]->lost;
-    totals->torn += c->reader[i]->torn;
+    full.missed += c->reader[i]->missed;
+    full.delivered += c->reader[i]->delivered + c->reader[i]->in_run;
+    full.lost += c->reader[i]->lost;
+    full.torn += c->reader[i]->torn;
   }
+  evr_copy_sized(totals, totals_size, &full, sizeof full);
 }
 
 int eventring_open_spans(eventring_cursor *c,

@@ -783,6 +783,23 @@ static void classes_of_the_host(void **state) {
   eventring_stop();
 }
 
+/* A table of definitions that a newer header made longer, and a shorter one. */
+static void sizes_of_definitions(void **state) {
+  (void)state;
+  const struct { struct eventring_def def; uint64_t more[2]; } table[] = {
+      {{.name = "sized 0", .kind = EVENTRING_DEF_INSTANT, .payload = EVENTRING_INT}, {7, 7}},
+      {{.name = "sized 1", .kind = EVENTRING_DEF_SPAN}, {7, 7}}};
+  const size_t up_to_class = offsetof(struct eventring_def, ring);
+  unsigned first;
+  assert_int_equal(eventring_register_table_sized(&table[0].def, sizeof table[0], 2, &first, NULL), 0);
+  assert_int_equal(eventring_register(&table[0].def, NULL), (int)first);
+  assert_int_equal(eventring_register(&table[1].def, NULL), (int)first + 1);
+  assert_int_equal(eventring_register_sized(&table[1].def, up_to_class, NULL), (int)first + 1);
+  /* without the member, the payload is none */
+  assert_int_equal(eventring_register_sized(&table[0].def, up_to_class, NULL), EVENTRING_E_CONFLICT);
+  assert_int_equal(sizeof(struct eventring_error), 512); /* for good */
+}
+
 static void errors_have_texts(void **state) {
   (void)state;
   for (int code = 0; code >= -23; code--)
@@ -811,10 +828,14 @@ static void versions(void **state) {
   memset(bytes, 7, sizeof bytes);
   eventring_config_init_for((struct eventring_config *)bytes, 24, EVENTRING_VERSION);
   assert_int_equal(bytes[24], 7);
-  eventring_config_init_for(&config, sizeof config - 8, EVENTRING_VERSION);
-  config.start = EVENTRING_START_ON;
-  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_ARGUMENT);
-  assert_int_equal(eventring_config_from_env(&config, "T", &error), EVENTRING_E_ARGUMENT);
+  const size_t no_sizes[] = {0, sizeof(size_t), sizeof config + 8};
+  for (size_t i = 0; i < sizeof no_sizes / sizeof *no_sizes; i++) {
+    eventring_config_init(&config);
+    config.struct_size = no_sizes[i];
+    config.start = EVENTRING_START_ON;
+    assert_int_equal(eventring_start(&config, &error), EVENTRING_E_ARGUMENT);
+    assert_int_equal(eventring_config_from_env(&config, "T", &error), EVENTRING_E_ARGUMENT);
+  }
 }
 
 /* What is written into the control page from outside. */
@@ -913,6 +934,7 @@ int main(void) {
       cmocka_unit_test(own_pid),
       cmocka_unit_test(snapshots),
       cmocka_unit_test(classes_of_the_host),
+      cmocka_unit_test(sizes_of_definitions), cmocka_unit_test(versions),
       cmocka_unit_test(errors_have_texts), cmocka_unit_test(versions),
       cmocka_unit_test(control_words), cmocka_unit_test(no_first_touch),
   };

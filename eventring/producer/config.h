@@ -1,0 +1,17 @@
+/* config.h: the settings of a recording, inside the library. */
+#ifndef EVENTRING_CONFIG_H
+#define EVENTRING_CONFIG_H
+
+#include "eventring.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Copies the settings of a program, which may be older than the library: what its
+   structure ends before gets the default. E_ARGUMENT when it was not made by
+   eventring_config_init. */
+int evr_config_take(struct eventring_config *full, const struct eventring_config *config,
+                    struct eventring_error *error);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_CONFIG_H */
