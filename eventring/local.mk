@@ -43,24 +43,30 @@ noinst_LIBRARIES += libeventring_host.a
 libeventring_host_a_SOURCES = $(eventring_sources)
 libeventring_host_a_CFLAGS = $(AM_CFLAGS)
 
-# The command. Argument parsing and printing only; all reading is the library's.
-bin_PROGRAMS += eventring/eventring
-eventring_eventring_SOURCES = \
+# What tools compute from events and how they write it, on the public headers alone. A
+# tool links it and decides what an error means.
+noinst_LIBRARIES += libanalysis.a
+libanalysis_a_SOURCES = \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
 	eventring/analysis/json.c eventring/analysis/json.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
+	eventring/analysis/saturating.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
-	eventring/analysis/units.c eventring/analysis/units.h \
+	eventring/analysis/units.c eventring/analysis/units.h
+
+# The command. Argument parsing and printing only; all reading is the library's.
+bin_PROGRAMS += eventring/eventring
+eventring_eventring_SOURCES = \
 	eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
 	eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c eventring/tools/places.h \
-	eventring/tools/reading.c eventring/tools/reading.h eventring/tools/table.c eventring/tools/table.h \
-	eventring/tools/tally_json.c eventring/tools/tally_text.c eventring/tools/tool.c eventring/tools/tool.h
-eventring_eventring_LDADD = $(LINK_EVENTRING) $(PROGRAM_LIBS)
+	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c eventring/tools/text_table.h \
+	eventring/tools/tally_print.h eventring/tools/tally_json.c eventring/tools/tally_text.c eventring/tools/tool.c eventring/tools/tool.h
+eventring_eventring_LDADD = libanalysis.a $(LINK_EVENTRING) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer
@@ -69,11 +75,14 @@ testsuite_tools_producer_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_producer_LDADD = $(LINK_EVENTRING)
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/tools/tally_test
-testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c \
-	eventring/analysis/gc_clock.c eventring/analysis/histogram.c \
-	eventring/tools/tool.c eventring/analysis/units.c
+testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
 testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
-testsuite_tools_tally_test_LDADD = $(CMOCKA_LIBS)
+testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
+check_PROGRAMS += testsuite/tools/analysis_test
+testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c testsuite/unit/eventring_common.h
+testsuite_tools_analysis_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_tools_analysis_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+testsuite_tools_analysis_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 endif
 
 pkgconfigdir = $(libdir)/pkgconfig

@@ -1,5 +1,5 @@
-/* gc_clock.h: how long one ring of one domain was watched, and how much of that
- * was spent in the collector.
+/* gc_clock.h: how long one ring of one domain was watched, and how much of that was
+ * spent in the collector.
  *
  * Time in the collector is the time under top-level spans of class gc: those
  * that no other span of class gc encloses. Watched time consists of stretches:
@@ -11,13 +11,20 @@
  * counts as watched.)
  *
  * Invariant: in_gc <= watched, unless the file's times run backwards.
+ *
+ * Units: nanoseconds of the recording's clock. Errors: none. Threads: a clock is used by
+ * one thread at a time.
  */
-#ifndef EVENTRING_TOOL_GC_CLOCK_H
-#define EVENTRING_TOOL_GC_CLOCK_H
+#ifndef EVENTRING_ANALYSIS_GC_CLOCK_H
+#define EVENTRING_ANALYSIS_GC_CLOCK_H
 
-#include "tools/tool.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-struct gc_clock {
+#include "eventring.h"
+
+/* A zeroed struct is a clock that has not seen anything. */
+struct eva_gc_clock {
   uint64_t watched; /* ns in closed stretches */
   uint64_t in_gc;   /* ns of these under spans of class gc */
   bool running;     /* in a stretch: from .. last so far */
@@ -28,9 +35,10 @@ struct gc_clock {
   uint32_t open_depth;  /* its depth */
 };
 
-void gc_clock_event(struct gc_clock *clock, const struct eventring_event *event);
-void gc_clock_lost(struct gc_clock *clock, const struct eventring_loss *loss);
-/* Ends the stretch, at `end` when that is later than the last event. */
-void gc_clock_stop(struct gc_clock *clock, uint64_t end);
+/* Takes the next event or loss of the ring, in the order of delivery. */
+void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event);
+void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss);
+/* Ends the stretch, at `end` (ns) when that is later than the last event. */
+void eva_gc_clock_stop(struct eva_gc_clock *clock, uint64_t end);
 
 #endif

@@ -1,83 +1,88 @@
 /* histogram.c: how often which duration, in little memory. */
 #include "analysis/histogram.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
-#include "tools/tool.h"
+#include "analysis/saturating.h"
+#include "eventring.h"
 
 /* Octave 0 holds 0..127 one by one, octave n > 0 the values whose highest bit
    is 6 + n in buckets of 2^(n-1). */
 static unsigned octave_of(uint64_t value) {
-  if (value < HISTOGRAM_BUCKETS) return 0;
+  if (value < EVA_HISTOGRAM_BUCKETS) return 0;
   unsigned highest = 63 - (unsigned)__builtin_clzll(value);
-  return highest - HISTOGRAM_BITS + 1;
+  return highest - EVA_HISTOGRAM_BITS + 1;
 }
 
 static unsigned bucket_of(uint64_t value, unsigned octave) {
   if (octave == 0) return (unsigned)value;
-  return (unsigned)(value >> (octave - 1)) & (HISTOGRAM_BUCKETS - 1);
+  return (unsigned)(value >> (octave - 1)) & (EVA_HISTOGRAM_BUCKETS - 1);
 }
 
 static uint64_t middle_of(unsigned octave, unsigned bucket) {
   if (octave == 0) return bucket;
-  uint64_t lowest = (uint64_t)(HISTOGRAM_BUCKETS + bucket) << (octave - 1);
+  uint64_t lowest = (uint64_t)(EVA_HISTOGRAM_BUCKETS + bucket) << (octave - 1);
   return lowest + (((uint64_t)1 << (octave - 1)) >> 1);
 }
 
-static uint64_t *octave(struct histogram *histogram, unsigned number) {
+/* Sees to it that an octave is there; false when there is no memory for it. */
+static bool has_octave(struct eva_histogram *histogram, unsigned number) {
   uint64_t **place = &histogram->octaves[number];
-  if (!*place) *place = need_zeroed(HISTOGRAM_BUCKETS, sizeof **place);
-  return *place;
+  if (!*place) *place = calloc(EVA_HISTOGRAM_BUCKETS, sizeof **place);
+  return *place != NULL;
 }
 
-void histogram_add(struct histogram *histogram, uint64_t value) {
+int eva_histogram_add(struct eva_histogram *histogram, uint64_t value) {
   unsigned number = octave_of(value);
-  octave(histogram, number)[bucket_of(value, number)]++;
+  if (!has_octave(histogram, number)) return EVENTRING_E_MEMORY;
+  histogram->octaves[number][bucket_of(value, number)]++;
   if (histogram->count == 0 || value < histogram->min) histogram->min = value;
   if (value > histogram->max) histogram->max = value;
   histogram->count++;
-  histogram->total = saturating_add(histogram->total, value);
+  histogram->total = eva_add(histogram->total, value);
+  return EVENTRING_OK;
 }
 
-void histogram_merge(struct histogram *into, const struct histogram *from) {
-  if (from->count == 0) return;
+int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from) {
+  if (from->count == 0) return EVENTRING_OK;
+  for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++)
+    if (from->octaves[i] && !has_octave(into, i)) return EVENTRING_E_MEMORY;
   if (into->count == 0 || from->min < into->min) into->min = from->min;
   if (from->max > into->max) into->max = from->max;
   into->count += from->count;
-  into->total = saturating_add(into->total, from->total);
-  for (unsigned i = 0; i < HISTOGRAM_OCTAVES; i++) {
-    if (!from->octaves[i]) continue;
-    uint64_t *buckets = octave(into, i);
-    for (unsigned j = 0; j < HISTOGRAM_BUCKETS; j++)
-      buckets[j] += from->octaves[i][j];
-  }
+  into->total = eva_add(into->total, from->total);
+  for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++)
+    for (unsigned j = 0; from->octaves[i] && j < EVA_HISTOGRAM_BUCKETS; j++)
+      into->octaves[i][j] += from->octaves[i][j];
+  return EVENTRING_OK;
 }
 
-static uint64_t within(const struct histogram *histogram, uint64_t value) {
+static uint64_t within(const struct eva_histogram *histogram, uint64_t value) {
   if (value < histogram->min) return histogram->min;
   return value > histogram->max ? histogram->max : value;
 }
 
-uint64_t histogram_quantile(const struct histogram *histogram,
+uint64_t eva_histogram_quantile(const struct eva_histogram *histogram,
                             uint32_t per_100000) {
   if (histogram->count == 0) return 0;
   unsigned __int128 scaled = (unsigned __int128)histogram->count * per_100000;
   uint64_t rank = (uint64_t)((scaled + 99999) / 100000), seen = 0;
   if (rank == 0) return histogram->min;
   if (rank >= histogram->count) return histogram->max;
-  for (unsigned i = 0; i < HISTOGRAM_OCTAVES; i++)
-    for (unsigned j = 0; histogram->octaves[i] && j < HISTOGRAM_BUCKETS; j++) {
+  for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++)
+    for (unsigned j = 0; histogram->octaves[i] && j < EVA_HISTOGRAM_BUCKETS; j++) {
       seen += histogram->octaves[i][j];
       if (seen >= rank) return within(histogram, middle_of(i, j));
     }
   return histogram->max;
 }
 
-uint64_t histogram_mean(const struct histogram *histogram) {
+uint64_t eva_histogram_mean(const struct eva_histogram *histogram) {
   return histogram->count ? histogram->total / histogram->count : 0;
 }
 
-void histogram_free(struct histogram *histogram) {
-  for (unsigned i = 0; i < HISTOGRAM_OCTAVES; i++) free(histogram->octaves[i]);
-  *histogram = (struct histogram){0};
+void eva_histogram_free(struct eva_histogram *histogram) {
+  for (unsigned i = 0; i < EVA_HISTOGRAM_OCTAVES; i++) free(histogram->octaves[i]);
+  *histogram = (struct eva_histogram){0};
 }

@@ -4,38 +4,43 @@
  * values below 256 have a bucket of their own. Count, minimum, maximum and
  * total are exact. A quantile is the middle of the bucket that holds the value
  * of that rank, drawn into [min, max]: it differs from that value by at most
- * half a bucket, 1/256 of it, that is less than 0.4 % (0 below 256 ns). The
+ * half a bucket, 1/256 of it, that is less than 0.4 % (0 below 256). The
  * value of rank q is the smallest one that at least q * count values do not
  * exceed.
  *
- * Octaves are allocated when first used: 1 KiB each, 57 KiB at most.
+ * Units: those of the values, any. Memory: octaves are allocated when first used, 1 KiB
+ * each, at most 57 KiB. Errors: EVENTRING_E_MEMORY, and the histogram is as it was.
+ * Threads: a histogram is used by one thread at a time; several may read one.
  */
-#ifndef EVENTRING_TOOL_HISTOGRAM_H
-#define EVENTRING_TOOL_HISTOGRAM_H
+#ifndef EVENTRING_ANALYSIS_HISTOGRAM_H
+#define EVENTRING_ANALYSIS_HISTOGRAM_H
 
 #include <stdint.h>
 
 enum {
-  HISTOGRAM_BITS = 7,
-  HISTOGRAM_BUCKETS = 1 << HISTOGRAM_BITS, /* of an octave */
-  HISTOGRAM_OCTAVES = 64 - HISTOGRAM_BITS + 1
-};
-
-struct histogram {
-  uint64_t count;
-  uint64_t total; /* stays at UINT64_MAX rather than wrap */
-  uint64_t min, max; /* of count > 0 */
-  uint64_t *octaves[HISTOGRAM_OCTAVES]; /* NULL: none there */
+  EVA_HISTOGRAM_BITS = 7,
+  EVA_HISTOGRAM_BUCKETS = 1 << EVA_HISTOGRAM_BITS, /* of an octave */
+  EVA_HISTOGRAM_OCTAVES = 64 - EVA_HISTOGRAM_BITS + 1
 };
 
 /* A zeroed struct is an empty histogram. */
-void histogram_add(struct histogram *histogram, uint64_t value);
-void histogram_merge(struct histogram *into, const struct histogram *from);
-/* The quantile is given in 1/100000: 50000 is the median, 99900 p99.9. Result
-   0 when empty. */
-uint64_t histogram_quantile(const struct histogram *histogram,
-                            uint32_t per_100000);
-uint64_t histogram_mean(const struct histogram *histogram);
-void histogram_free(struct histogram *histogram);
+struct eva_histogram {
+  uint64_t count;
+  uint64_t total; /* stays at UINT64_MAX rather than wrap */
+  uint64_t min, max; /* of count > 0 */
+  uint64_t *octaves[EVA_HISTOGRAM_OCTAVES]; /* NULL: none there */
+};
+
+/* Adds a value, or all values of another histogram. 0 or EVENTRING_E_MEMORY. */
+int eva_histogram_add(struct eva_histogram *histogram, uint64_t value);
+int eva_histogram_merge(struct eva_histogram *into, const struct eva_histogram *from);
+/* The quantile is given in 1/100000, 0 to 100000: 50000 is the median, 99900 p99.9.
+   Returns 0 for an empty histogram. */
+uint64_t eva_histogram_quantile(const struct eva_histogram *histogram,
+                                uint32_t per_100000);
+/* The mean, rounded down; 0 for an empty histogram. */
+uint64_t eva_histogram_mean(const struct eva_histogram *histogram);
+/* Frees what it holds and makes it empty. */
+void eva_histogram_free(struct eva_histogram *histogram);
 
 #endif

@@ -25,18 +25,18 @@ static void put_number(FILE *out, uint64_t value, bool negative) {
   put_bytes(out, from, (size_t)(digits + sizeof digits - from));
 }
 
-void json_start(struct json *json, FILE *out) {
-  *json = (struct json){.out = out};
+void eva_json_start(struct eva_json *json, FILE *out) {
+  *json = (struct eva_json){.out = out};
 }
 
-void json_line(struct json *json) {
+void eva_json_line(struct eva_json *json) {
   assert(json->depth == 0);
   put_char(json->out, '\n');
   json->filled = 0;
 }
 
 /* Before a value: the comma, unless a key has just put it. */
-static void before_value(struct json *json) {
+static void before_value(struct eva_json *json) {
   uint64_t bit = (uint64_t)1 << json->depth;
   if (!json->after_key && json->depth > 0 && json->filled & bit)
     put_char(json->out, ',');
@@ -44,7 +44,7 @@ static void before_value(struct json *json) {
   json->after_key = false;
 }
 
-static void open_container(struct json *json, char bracket) {
+static void open_container(struct eva_json *json, char bracket) {
   before_value(json);
   assert(json->depth < 63);
   json->depth++;
@@ -52,16 +52,16 @@ static void open_container(struct json *json, char bracket) {
   put_char(json->out, bracket);
 }
 
-static void close_container(struct json *json, char bracket) {
+static void close_container(struct eva_json *json, char bracket) {
   assert(json->depth > 0 && !json->after_key);
   json->depth--;
   put_char(json->out, bracket);
 }
 
-void json_open_object(struct json *json) { open_container(json, '{'); }
-void json_close_object(struct json *json) { close_container(json, '}'); }
-void json_open_array(struct json *json) { open_container(json, '['); }
-void json_close_array(struct json *json) { close_container(json, ']'); }
+void eva_json_open_object(struct eva_json *json) { open_container(json, '{'); }
+void eva_json_close_object(struct eva_json *json) { close_container(json, '}'); }
+void eva_json_open_array(struct eva_json *json) { open_container(json, '['); }
+void eva_json_close_array(struct eva_json *json) { close_container(json, ']'); }
 
 static size_t plain_length(const unsigned char *text, size_t size) {
   size_t length = 0;
@@ -73,7 +73,7 @@ static size_t plain_length(const unsigned char *text, size_t size) {
 
 /* One character that is not plain; returns its length. */
 static size_t write_special(FILE *out, const unsigned char *text, size_t size) {
-  size_t length = utf8_length(text, size);
+  size_t length = eva_utf8_length(text, size);
   if (length > 1)
     put_bytes(out, text, length);
   else if (length == 0)
@@ -99,23 +99,23 @@ static void write_text(FILE *out, const void *text, size_t size) {
   put_char(out, '"');
 }
 
-void json_key(struct json *json, const char *key) {
+void eva_json_key(struct eva_json *json, const char *key) {
   before_value(json);
   write_text(json->out, key, strlen(key));
   put_char(json->out, ':');
   json->after_key = true;
 }
 
-void json_text(struct json *json, const void *text, size_t size) {
+void eva_json_text(struct eva_json *json, const void *text, size_t size) {
   before_value(json);
   write_text(json->out, text, size);
 }
 
-void json_string(struct json *json, const char *text) {
-  json_text(json, text, strlen(text));
+void eva_json_string(struct eva_json *json, const char *text) {
+  eva_json_text(json, text, strlen(text));
 }
 
-void json_hex(struct json *json, const void *bytes, size_t size) {
+void eva_json_hex(struct eva_json *json, const void *bytes, size_t size) {
   const unsigned char *from = bytes;
   before_value(json);
   fputc('"', json->out);
@@ -123,20 +123,20 @@ void json_hex(struct json *json, const void *bytes, size_t size) {
   fputc('"', json->out);
 }
 
-void json_uint(struct json *json, uint64_t value) {
+void eva_json_uint(struct eva_json *json, uint64_t value) {
   before_value(json);
   put_number(json->out, value, false);
 }
 
-void json_int(struct json *json, int64_t value) {
+void eva_json_int(struct eva_json *json, int64_t value) {
   before_value(json);
   put_number(json->out, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0);
 }
 
-void json_double(struct json *json, double value) {
+void eva_json_double(struct eva_json *json, double value) {
   char digits[32];
-  if (isnan(value)) { json_string(json, "nan"); return; }
-  if (isinf(value)) { json_string(json, value < 0 ? "-inf" : "inf"); return; }
+  if (isnan(value)) { eva_json_string(json, "nan"); return; }
+  if (isinf(value)) { eva_json_string(json, value < 0 ? "-inf" : "inf"); return; }
   before_value(json);
   snprintf(digits, sizeof digits, "%.15g", value);
   if (strtod(digits, NULL) != value)
@@ -144,37 +144,37 @@ void json_double(struct json *json, double value) {
   fputs(digits, json->out);
 }
 
-void json_bool(struct json *json, bool value) {
+void eva_json_bool(struct eva_json *json, bool value) {
   before_value(json);
   fputs(value ? "true" : "false", json->out);
 }
 
-void json_null(struct json *json) {
+void eva_json_null(struct eva_json *json) {
   before_value(json);
   fputs("null", json->out);
 }
 
-void json_string_at(struct json *json, const char *key, const char *text) {
-  json_key(json, key);
-  json_string(json, text);
+void eva_json_string_at(struct eva_json *json, const char *key, const char *text) {
+  eva_json_key(json, key);
+  eva_json_string(json, text);
 }
 
-void json_uint_at(struct json *json, const char *key, uint64_t value) {
-  json_key(json, key);
-  json_uint(json, value);
+void eva_json_uint_at(struct eva_json *json, const char *key, uint64_t value) {
+  eva_json_key(json, key);
+  eva_json_uint(json, value);
 }
 
-void json_int_at(struct json *json, const char *key, int64_t value) {
-  json_key(json, key);
-  json_int(json, value);
+void eva_json_int_at(struct eva_json *json, const char *key, int64_t value) {
+  eva_json_key(json, key);
+  eva_json_int(json, value);
 }
 
-void json_double_at(struct json *json, const char *key, double value) {
-  json_key(json, key);
-  json_double(json, value);
+void eva_json_double_at(struct eva_json *json, const char *key, double value) {
+  eva_json_key(json, key);
+  eva_json_double(json, value);
 }
 
-void json_bool_at(struct json *json, const char *key, bool value) {
-  json_key(json, key);
-  json_bool(json, value);
+void eva_json_bool_at(struct eva_json *json, const char *key, bool value) {
+  eva_json_key(json, key);
+  eva_json_bool(json, value);
 }

@@ -1,50 +1,56 @@
 /* json.h: a streaming JSON writer (RFC 8259): nothing is held in memory.
  *
  * It puts the commas; the caller closes what it opens. In an object each value
- * is preceded by its json_key. Nesting at most 63 deep.
+ * is preceded by its eva_json_key. Nesting at most 63 deep.
+ *
+ * Errors: those of the stream, which keeps them (ferror). Locale: LC_NUMERIC must be "C",
+ * as it is in a program that has not set it. Threads: one at a time for a
+ * writer and its stream, which is written to without its lock.
  */
-#ifndef EVENTRING_TOOL_JSON_H
-#define EVENTRING_TOOL_JSON_H
+#ifndef EVENTRING_ANALYSIS_JSON_H
+#define EVENTRING_ANALYSIS_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-struct json {
+struct eva_json {
   FILE *out;
   uint64_t filled; /* bit n: the container n deep has a member already */
   unsigned depth;
   bool after_key;
 };
 
-void json_start(struct json *json, FILE *out);
+/* Begins to write to a stream, which the caller opens and closes. */
+void eva_json_start(struct eva_json *json, FILE *out);
 /* Ends a top-level value with a newline; the next may follow. */
-void json_line(struct json *json);
+void eva_json_line(struct eva_json *json);
 
-void json_open_object(struct json *json);
-void json_close_object(struct json *json);
-void json_open_array(struct json *json);
-void json_close_array(struct json *json);
-void json_key(struct json *json, const char *key);
+void eva_json_open_object(struct eva_json *json);
+void eva_json_close_object(struct eva_json *json);
+void eva_json_open_array(struct eva_json *json);
+void eva_json_close_array(struct eva_json *json);
+void eva_json_key(struct eva_json *json, const char *key);
 
-void json_string(struct json *json, const char *text);
-/* Bytes that are not UTF-8 become U+FFFD. */
-void json_text(struct json *json, const void *text, size_t size);
-void json_hex(struct json *json, const void *bytes, size_t size);
-void json_uint(struct json *json, uint64_t value);
-void json_int(struct json *json, int64_t value);
+/* Text; bytes that are not UTF-8 become U+FFFD. `size`: bytes. */
+void eva_json_string(struct eva_json *json, const char *text);
+void eva_json_text(struct eva_json *json, const void *text, size_t size);
+/* A string of two hexadecimal digits a byte. */
+void eva_json_hex(struct eva_json *json, const void *bytes, size_t size);
+void eva_json_uint(struct eva_json *json, uint64_t value);
+void eva_json_int(struct eva_json *json, int64_t value);
 /* With all digits that it takes to read the same value back; what JSON cannot
    write is one of the strings "nan", "inf", "-inf". */
-void json_double(struct json *json, double value);
-void json_bool(struct json *json, bool value);
-void json_null(struct json *json);
+void eva_json_double(struct eva_json *json, double value);
+void eva_json_bool(struct eva_json *json, bool value);
+void eva_json_null(struct eva_json *json);
 
 /* A member of an object: key and value. */
-void json_string_at(struct json *json, const char *key, const char *text);
-void json_uint_at(struct json *json, const char *key, uint64_t value);
-void json_int_at(struct json *json, const char *key, int64_t value);
-void json_double_at(struct json *json, const char *key, double value);
-void json_bool_at(struct json *json, const char *key, bool value);
+void eva_json_string_at(struct eva_json *json, const char *key, const char *text);
+void eva_json_uint_at(struct eva_json *json, const char *key, uint64_t value);
+void eva_json_int_at(struct eva_json *json, const char *key, int64_t value);
+void eva_json_double_at(struct eva_json *json, const char *key, double value);
+void eva_json_bool_at(struct eva_json *json, const char *key, bool value);
 
 #endif

@@ -8,13 +8,13 @@ static const char *name_in(const char *const *names, size_t count,
 #define NAME_IN(names, value) \
   name_in(names, sizeof(names) / sizeof((names)[0]), (unsigned)(value))
 
-const char *ring_name(uint8_t ring) {
+const char *eva_ring_name(uint8_t ring) {
   static const char *const names[] = {
       [EVENTRING_RUNTIME] = "runtime", [EVENTRING_USER] = "user"};
   return NAME_IN(names, ring);
 }
 
-const char *kind_name(uint8_t kind) {
+const char *eva_kind_name(uint8_t kind) {
   static const char *const names[] = {
       [EVENTRING_BEGIN] = "begin",     [EVENTRING_END] = "end",
       [EVENTRING_COUNTER] = "counter", [EVENTRING_INSTANT] = "event",
@@ -22,14 +22,14 @@ const char *kind_name(uint8_t kind) {
   return NAME_IN(names, kind);
 }
 
-const char *def_kind_name(uint8_t kind) {
+const char *eva_def_kind_name(uint8_t kind) {
   static const char *const names[] = {
       [EVENTRING_DEF_SPAN] = "span",   [EVENTRING_DEF_COUNTER] = "counter",
       [EVENTRING_DEF_INSTANT] = "event", [EVENTRING_DEF_LIFECYCLE] = "lifecycle"};
   return NAME_IN(names, kind);
 }
 
-const char *payload_name(uint8_t payload) {
+const char *eva_payload_name(uint8_t payload) {
   static const char *const names[] = {
       [EVENTRING_NONE] = "none",     [EVENTRING_INT] = "int",
       [EVENTRING_UINT] = "uint",     [EVENTRING_DOUBLE] = "double",
@@ -38,14 +38,14 @@ const char *payload_name(uint8_t payload) {
   return NAME_IN(names, payload);
 }
 
-const char *liveness_name(enum eventring_liveness liveness) {
+const char *eva_liveness_name(enum eventring_liveness liveness) {
   static const char *const names[] = {
       [EVENTRING_LIVE] = "live", [EVENTRING_ENDED] = "ended",
       [EVENTRING_DEAD] = "dead", [EVENTRING_SAVED] = "saved"};
   return NAME_IN(names, liveness);
 }
 
-const char *state_name(enum eventring_state state) {
+const char *eva_state_name(enum eventring_state state) {
   static const char *const names[] = {
       [EVENTRING_STOPPED] = "stopped", [EVENTRING_STANDBY] = "standby",
       [EVENTRING_RUNNING] = "running", [EVENTRING_PAUSED] = "paused"};

@@ -1,6 +1,6 @@
 /* tally.h: statistics over the events of one recording.
  *
- * Feed it what a cursor delivers (tally_callbacks), then tally_finish once.
+ * Feed it what a cursor delivers (eva_tally_callbacks), then eva_tally_finish once.
  * Everything is kept per domain (slot) and definition:
  *  - a span counts when its end is delivered and its begin is known; a torn
  *    one (begin or end lost) counts as torn only and never has a duration; one
@@ -10,22 +10,24 @@
  * Words allocated and promoted are the sums of the counters of class gc that
  * are called "allocated_words" and "promoted_words" (doc/eventring.md asks this
  * of hosts); a file that has no such counter has no such figures.
+ *
+ * Units: times are nanoseconds, of the recording's clock where they are moments. Errors:
+ * EVENTRING_E_MEMORY; from then on nothing more is counted, `status` says so, and what
+ * the tally holds is of no use but to be freed. Threads: a tally is used by one thread at
+ * a time, that of its cursor.
  */
-#ifndef EVENTRING_TOOL_TALLY_H
-#define EVENTRING_TOOL_TALLY_H
-
-#include <stdio.h>
+#ifndef EVENTRING_ANALYSIS_TALLY_H
+#define EVENTRING_ANALYSIS_TALLY_H
 
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
-#include "tools/tool.h"
 
-struct tally_span {
-  struct histogram durations; /* ns, of spans whose begin and end are known */
+struct eva_tally_span {
+  struct eva_histogram durations; /* ns, of spans whose begin and end are known */
   uint64_t torn, open;
 };
 
-struct tally_counter {
+struct eva_tally_counter {
   uint64_t samples;
   bool is_double;       /* which of the following are meant */
   int64_t sum, min, max, last; /* sum: stays at the end of the range */
@@ -33,64 +35,64 @@ struct tally_counter {
 };
 
 /* How a definition was seen in a domain. */
-struct tally_entry {
+struct eva_tally_entry {
   uint16_t id;
   uint8_t ring, event_class;
   const char *name, *unit; /* valid as long as the cursor */
-  struct tally_span *span;       /* NULL: no such event seen */
-  struct tally_counter *counter;
+  struct eva_tally_span *span;       /* NULL: no such event seen */
+  struct eva_tally_counter *counter;
   uint64_t events, lifecycle;
 };
 
-struct tally_ring {
+struct eva_tally_ring {
   bool seen;    /* the domain has such a ring */
   struct eventring_ring_info info;
 };
 
-struct tally_domain {
+struct eva_tally_domain {
   bool used;
   struct eventring_domain_info info; /* slot 0 .. */
-  struct tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
-  struct gc_clock clocks[EVENTRING_RINGS];
-  struct tally_ring rings[EVENTRING_RINGS];
-  /* set by tally_finish */
+  struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
+  struct eva_gc_clock clocks[EVENTRING_RINGS];
+  struct eva_tally_ring rings[EVENTRING_RINGS];
+  /* set by eva_tally_finish */
   uint64_t watched, in_gc;
   int64_t allocated, promoted; /* -1: no counter tells */
 };
 
-struct tally {
-  struct tally_domain domains[EVENTRING_MAX_DOMAINS];
-  struct tally_domain all; /* the sums over the domains; set by tally_finish */
+struct eva_tally {
+  struct eva_tally_domain domains[EVENTRING_MAX_DOMAINS];
+  struct eva_tally_domain all; /* the sums over the domains; set by eva_tally_finish */
   unsigned domains_used;
   struct eventring_info info;
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events seen */
+  int status; /* 0, or the error that ended counting */
 };
 
-struct tally *tally_new(void);
-void tally_free(struct tally *tally);
+/* NULL when there is no memory. */
+struct eva_tally *eva_tally_new(void);
+/* NULL is allowed. */
+void eva_tally_free(struct eva_tally *tally);
 
-/* For eventring_poll, with the tally as context. */
-extern const struct eventring_callbacks tally_callbacks;
+/* For eventring_poll, with the tally as context. After an error they end each poll. */
+extern const struct eventring_callbacks eva_tally_callbacks;
 
 /* Ends watching: takes the open spans, the rings and domains from the cursor,
    closes the clocks and adds up. The cursor must stay open as long as the
-   tally is used. */
-void tally_finish(struct tally *tally, eventring_cursor *cursor);
+   tally is used. Returns `status`. */
+int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor);
 
 /* Calls `visit` for each entry of a domain in the order of the catalogue. */
-void tally_each(const struct tally_domain *domain,
-                void (*visit)(void *context, const struct tally_entry *entry),
+void eva_tally_each(const struct eva_tally_domain *domain,
+                void (*visit)(void *context, const struct eva_tally_entry *entry),
                 void *context);
 
 /* The quantiles that are shown. X(title, key, per 100000) */
-#define TALLY_QUANTILES(X) \
+#define EVA_TALLY_QUANTILES(X) \
   X("p50", "p50_ns", 50000) \
   X("p90", "p90_ns", 90000) \
   X("p99", "p99_ns", 99000) \
   X("p99.9", "p999_ns", 99900)
-
-void tally_print_text(const struct tally *tally, FILE *out);
-void tally_print_json(const struct tally *tally, FILE *out);
 
 #endif

@@ -14,14 +14,14 @@ static const char *microseconds(void) {
 /* Four significant digits of value, which is below 1000 (or the last unit). */
 static char *scaled(char *figure, double value, const char *unit) {
   int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
-  snprintf(figure, FIGURE, "%.*f %s", decimals, value, unit);
+  snprintf(figure, EVA_FIGURE, "%.*f %s", decimals, value, unit);
   return figure;
 }
 
-char *duration_text(char *figure, uint64_t ns) {
+char *eva_duration_text(char *figure, uint64_t ns) {
   double value = (double)ns;
   if (ns < 1000) {
-    snprintf(figure, FIGURE, "%u ns", (unsigned)ns);
+    snprintf(figure, EVA_FIGURE, "%u ns", (unsigned)ns);
     return figure;
   }
   if (value < 999950) return scaled(figure, value / 1e3, microseconds());
@@ -29,7 +29,7 @@ char *duration_text(char *figure, uint64_t ns) {
   return scaled(figure, value / 1e9, "s");
 }
 
-char *count_text(char *figure, uint64_t count) {
+char *eva_count_text(char *figure, uint64_t count) {
   char digits[24];
   int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
   char *to = figure;
@@ -41,57 +41,57 @@ char *count_text(char *figure, uint64_t count) {
   return figure;
 }
 
-char *signed_text(char *figure, int64_t value) {
-  if (value >= 0) return count_text(figure, (uint64_t)value);
+char *eva_signed_text(char *figure, int64_t value) {
+  if (value >= 0) return eva_count_text(figure, (uint64_t)value);
   figure[0] = '-';
-  count_text(figure + 1, -(uint64_t)value);
+  eva_count_text(figure + 1, -(uint64_t)value);
   return figure;
 }
 
-char *double_text(char *figure, double value) {
-  snprintf(figure, FIGURE, "%.6g", value);
+char *eva_double_text(char *figure, double value) {
+  snprintf(figure, EVA_FIGURE, "%.6g", value);
   return figure;
 }
 
-char *bytes_text(char *figure, uint64_t bytes) {
+char *eva_bytes_text(char *figure, uint64_t bytes) {
   static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) {
-    snprintf(figure, FIGURE, "%u B", (unsigned)bytes);
+    snprintf(figure, EVA_FIGURE, "%u B", (unsigned)bytes);
     return figure;
   }
   double value = (double)bytes / 1024;
   size_t unit = 0;
   for (; value >= 1023.95 && unit < 5; unit++) value /= 1024;
-  snprintf(figure, FIGURE, "%.4g %s", value, units[unit]);
+  snprintf(figure, EVA_FIGURE, "%.4g %s", value, units[unit]);
   return figure;
 }
 
-char *percent_text(char *figure, uint64_t part, uint64_t whole) {
+char *eva_percent_text(char *figure, uint64_t part, uint64_t whole) {
   if (whole == 0)
-    snprintf(figure, FIGURE, "-");
+    snprintf(figure, EVA_FIGURE, "-");
   else
-    snprintf(figure, FIGURE, "%.2f %%", 100.0 * (double)part / (double)whole);
+    snprintf(figure, EVA_FIGURE, "%.2f %%", 100.0 * (double)part / (double)whole);
   return figure;
 }
 
-char *seconds_text(char *figure, int64_t ns) {
+char *eva_seconds_text(char *figure, int64_t ns) {
   uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-  snprintf(figure, FIGURE, "%s%llu.%09llu", ns < 0 ? "-" : "",
+  snprintf(figure, EVA_FIGURE, "%s%llu.%09llu", ns < 0 ? "-" : "",
            (unsigned long long)(size / 1000000000),
            (unsigned long long)(size % 1000000000));
   return figure;
 }
 
-char *wall_text(char *figure, int64_t ns) {
+char *eva_wall_text(char *figure, int64_t ns) {
   int64_t seconds = ns / 1000000000, rest = ns % 1000000000;
   if (rest < 0) rest += 1000000000, seconds--;
   time_t time = (time_t)seconds;
   struct tm parts;
   if (!localtime_r(&time, &parts) ||
-      strftime(figure, FIGURE, "%Y-%m-%d %H:%M:%S", &parts) == 0)
-    return seconds_text(figure, ns);
+      strftime(figure, EVA_FIGURE, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+    return eva_seconds_text(figure, ns);
   size_t length = strlen(figure);
-  snprintf(figure + length, FIGURE - length, ".%03d", (int)(rest / 1000000));
+  snprintf(figure + length, EVA_FIGURE - length, ".%03d", (int)(rest / 1000000));
   return figure;
 }
 
@@ -103,7 +103,7 @@ static size_t utf8_expected(unsigned char first) {
   return 0;
 }
 
-size_t utf8_length(const unsigned char *text, size_t size) {
+size_t eva_utf8_length(const unsigned char *text, size_t size) {
   size_t length = utf8_expected(text[0]);
   if (length == 0 || length > size) return 0;
   for (size_t i = 1; i < length; i++)
@@ -124,11 +124,11 @@ static int must_be_escaped(const unsigned char *text, size_t length) {
   return length == 2 && text[0] == 0xC2 && text[1] < 0xA0;
 }
 
-char *printable(char *safe, size_t room, const void *text, size_t size) {
+char *eva_printable(char *safe, size_t room, const void *text, size_t size) {
   const unsigned char *from = text;
   size_t at = 0;
   while (size > 0) {
-    size_t length = utf8_length(from, size);
+    size_t length = eva_utf8_length(from, size);
     int escape = must_be_escaped(from, length);
     if (length == 0) length = 1;
     size_t needed = escape ? 4 * length : length;

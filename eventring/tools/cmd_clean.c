@@ -28,7 +28,7 @@ struct cleaning {
 static void show_path(const char *verb, const char *path) {
   size_t size = strlen(path);
   char *safe = need_zeroed(size, 5);
-  printf("%s %s\n", verb, printable(safe, size * 5, path, size));
+  printf("%s %s\n", verb, eva_printable(safe, size * 5, path, size));
   free(safe);
 }
 
@@ -102,7 +102,7 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
 
 static int clean(struct cleaning *cleaning) {
   const struct places *places = cleaning->places;
-  char figure[FIGURE];
+  char figure[EVA_FIGURE];
   for (size_t i = 0; i < places->file_count; i++)
     clean_named(cleaning, places->files[i]);
   if (places->count > 0) {
@@ -115,7 +115,7 @@ static int clean(struct cleaning *cleaning) {
   }
   printf("%u file%s%s, %s\n", cleaning->removed, cleaning->removed == 1 ? "" : "s",
          cleaning->dry_run ? " would go" : " removed",
-         bytes_text(figure, cleaning->bytes));
+         eva_bytes_text(figure, cleaning->bytes));
   return cleaning->failed ? STATUS_WRONG : STATUS_OK;
 }
 

@@ -12,7 +12,7 @@
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "options.h"
-#include "reading.h"
+#include "follow.h"
 
 struct request {
   bool pause, resume, status, json;
@@ -154,7 +154,7 @@ static int copy(eventring_cursor *cursor, const char *path) {
 
 static void status_text(eventring_cursor *cursor, const struct eventring_info *info) {
   printf("process  %ld, %s\nprogram  %s\nstate    %s%s\n", (long)info->pid,
-         liveness_name(info->liveness), info->program, state_name(info->state),
+         eva_liveness_name(info->liveness), info->program, eva_state_name(info->state),
          info->liveness == EVENTRING_DEAD ? " when it died" : "");
   for (int on = 1; on >= 0; on--) {
     printf(on ? "on      " : "off     ");
@@ -168,26 +168,26 @@ static void status_text(eventring_cursor *cursor, const struct eventring_info *i
 }
 
 static void status_json(eventring_cursor *cursor, const struct eventring_info *info) {
-  struct json json;
-  json_start(&json, stdout);
-  json_open_object(&json);
-  json_int_at(&json, "pid", info->pid);
-  json_string_at(&json, "program", info->program);
-  json_string_at(&json, "path", info->path);
-  json_string_at(&json, "liveness", liveness_name(info->liveness));
-  json_string_at(&json, "state", state_name(info->state));
-  json_uint_at(&json, "domains_laid_out", info->domains_laid_out);
-  json_key(&json, "classes");
-  json_open_object(&json);
+  struct eva_json json;
+  eva_json_start(&json, stdout);
+  eva_json_open_object(&json);
+  eva_json_int_at(&json, "pid", info->pid);
+  eva_json_string_at(&json, "program", info->program);
+  eva_json_string_at(&json, "path", info->path);
+  eva_json_string_at(&json, "liveness", eva_liveness_name(info->liveness));
+  eva_json_string_at(&json, "state", eva_state_name(info->state));
+  eva_json_uint_at(&json, "domains_laid_out", info->domains_laid_out);
+  eva_json_key(&json, "classes");
+  eva_json_open_object(&json);
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_cursor_class(cursor, i);
-    if (name) json_bool_at(&json, name, info->classes >> i & 1);
+    if (name) eva_json_bool_at(&json, name, info->classes >> i & 1);
   }
-  json_close_object(&json);
-  json_bool_at(&json, "control_malformed", info->control_malformed);
-  json_uint_at(&json, "control_rejected", info->control_rejected);
-  json_close_object(&json);
-  json_line(&json);
+  eva_json_close_object(&json);
+  eva_json_bool_at(&json, "control_malformed", info->control_malformed);
+  eva_json_uint_at(&json, "control_rejected", info->control_rejected);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
 }
 
 static int tell_status(eventring_cursor *cursor, bool json) {

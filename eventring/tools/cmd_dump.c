@@ -6,7 +6,7 @@
 
 #include "dump_format.h"
 #include "options.h"
-#include "reading.h"
+#include "follow.h"
 
 /* Which events are wanted; NULL, -1 and 0 stand for all. */
 struct filter {

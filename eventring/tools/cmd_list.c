@@ -5,48 +5,48 @@
 #include "analysis/names.h"
 #include "options.h"
 #include "places.h"
-#include "table.h"
+#include "text_table.h"
 #include "analysis/units.h"
 
 /* How each recording found is shown. */
 struct listing {
   struct table *table; /* text */
-  struct json *json;   /* or JSON */
+  struct eva_json *json;   /* or JSON */
 };
 
 static void add_row(struct table *table, const struct eventring_found *found) {
-  char figure[FIGURE];
+  char figure[EVA_FIGURE];
   bool sound = found->status == 0;
   snprintf(figure, sizeof figure, "%ld", (long)found->pid);
   table_cell(table, found->pid > 0 ? figure : "-");
-  table_cell(table, sound ? liveness_name(found->liveness) : "unreadable");
+  table_cell(table, sound ? eva_liveness_name(found->liveness) : "unreadable");
   table_cell(table, sound && found->liveness == EVENTRING_LIVE
-                        ? state_name(found->state) : "-");
-  table_cell(table, sound ? wall_text(figure, found->start_wall_ns) : "-");
-  table_cell(table, bytes_text(figure, found->disk_size));
+                        ? eva_state_name(found->state) : "-");
+  table_cell(table, sound ? eva_wall_text(figure, found->start_wall_ns) : "-");
+  table_cell(table, eva_bytes_text(figure, found->disk_size));
   table_cell(table, sound ? found->program : "-");
   table_cell(table, found->path);
   table_cell(table, sound ? "" : found->status_text);
 }
 
-static void put_object(struct json *json, const struct eventring_found *found) {
+static void put_object(struct eva_json *json, const struct eventring_found *found) {
   bool sound = found->status == 0;
-  json_open_object(json);
-  json_string_at(json, "path", found->path);
-  json_int_at(json, "pid", found->pid);
+  eva_json_open_object(json);
+  eva_json_string_at(json, "path", found->path);
+  eva_json_int_at(json, "pid", found->pid);
   if (sound) {
-    json_string_at(json, "liveness", liveness_name(found->liveness));
-    json_string_at(json, "state", state_name(found->state));
-    json_string_at(json, "program", found->program);
-    json_uint_at(json, "start_ns", found->start_ns);
-    json_int_at(json, "start_wall_ns", found->start_wall_ns);
+    eva_json_string_at(json, "liveness", eva_liveness_name(found->liveness));
+    eva_json_string_at(json, "state", eva_state_name(found->state));
+    eva_json_string_at(json, "program", found->program);
+    eva_json_uint_at(json, "start_ns", found->start_ns);
+    eva_json_int_at(json, "start_wall_ns", found->start_wall_ns);
   } else {
-    json_string_at(json, "error", found->status_text);
+    eva_json_string_at(json, "error", found->status_text);
   }
-  json_uint_at(json, "file_size", found->file_size);
-  json_uint_at(json, "disk_size", found->disk_size);
-  json_close_object(json);
-  json_line(json);
+  eva_json_uint_at(json, "file_size", found->file_size);
+  eva_json_uint_at(json, "disk_size", found->disk_size);
+  eva_json_close_object(json);
+  eva_json_line(json);
 }
 
 static int show_found(void *context, const struct eventring_found *found) {
@@ -59,10 +59,10 @@ static int show_found(void *context, const struct eventring_found *found) {
 }
 
 static int list(const struct places *places, bool as_json) {
-  struct json json;
+  struct eva_json json;
   TABLE(table, "pid", "<life", "<state", "<started", "on disk", "<program",
         "<file", "<");
-  json_start(&json, stdout);
+  eva_json_start(&json, stdout);
   struct listing listing = {&table, as_json ? &json : NULL};
   int found = eventring_discover(places->directories, places->count, show_found,
                                  &listing);

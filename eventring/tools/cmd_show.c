@@ -6,8 +6,8 @@
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "options.h"
-#include "reading.h"
-#include "table.h"
+#include "follow.h"
+#include "text_table.h"
 #include "analysis/units.h"
 
 /* ---- Text ---------------------------------------------------------------- */
@@ -15,39 +15,39 @@
 static void line(const char *label, const char *text) {
   size_t size = strlen(text), room = 4 * size + 1;
   char *safe = need_zeroed(room, 1);
-  printf("%-12s %s\n", label, printable(safe, room, text, size));
+  printf("%-12s %s\n", label, eva_printable(safe, room, text, size));
   free(safe);
 }
 
 static void print_state(const struct eventring_info *info) {
-  char text[128], start[FIGURE], length[FIGURE];
-  snprintf(text, sizeof text, "%s, %s", liveness_name(info->liveness),
-           state_name(info->state));
+  char text[128], start[EVA_FIGURE], length[EVA_FIGURE];
+  snprintf(text, sizeof text, "%s, %s", eva_liveness_name(info->liveness),
+           eva_state_name(info->state));
   line("state", text);
   snprintf(text, sizeof text, "%s (monotonic %s s)",
-           wall_text(start, info->start_wall_ns),
-           seconds_text(length, (int64_t)info->start_ns));
+           eva_wall_text(start, info->start_wall_ns),
+           eva_seconds_text(length, (int64_t)info->start_ns));
   line("started", text);
   if (info->end_ns > info->start_ns) {
     snprintf(text, sizeof text, "%s later",
-             duration_text(length, info->end_ns - info->start_ns));
+             eva_duration_text(length, info->end_ns - info->start_ns));
     line("ended", text);
   }
 }
 
 static void print_layout(const struct eventring_info *info) {
-  char text[192], a[FIGURE], b[FIGURE];
+  char text[192], a[EVA_FIGURE], b[EVA_FIGURE];
   snprintf(text, sizeof text, "%s, %.6g MHz", info->clock, info->clock_hz / 1e6);
   line("clock", text);
   snprintf(text, sizeof text, "%u blocks of %u words (wsize %u), %s each",
            info->blocks, info->block_words, info->wsize,
-           bytes_text(a, (uint64_t)info->blocks * info->block_words * 8));
+           eva_bytes_text(a, (uint64_t)info->blocks * info->block_words * 8));
   line("rings", text);
   snprintf(text, sizeof text, "%u of %u have rings", info->domains_laid_out,
            info->max_domains);
   line("domains", text);
-  snprintf(text, sizeof text, "%s, %s on disk", bytes_text(a, info->file_size),
-           bytes_text(b, info->disk_size));
+  snprintf(text, sizeof text, "%s, %s on disk", eva_bytes_text(a, info->file_size),
+           eva_bytes_text(b, info->disk_size));
   line("size", text);
 }
 
@@ -68,7 +68,7 @@ static void print_header(eventring_cursor *cursor,
     char safe[4 * EVENTRING_MAX_CLASS_NAME + 1];
     if (name)
       printf(" %s%s", info->classes >> i & 1 ? "" : "-",
-             printable(safe, sizeof safe, name, strlen(name)));
+             eva_printable(safe, sizeof safe, name, strlen(name)));
   }
   printf("   (- is off)\n");
 }
@@ -80,10 +80,10 @@ static void catalogue_row(struct table *table, eventring_cursor *cursor,
   snprintf(text, sizeof text, "%u", def->id);
   table_cell(table, text);
   table_cell(table, def->name);
-  table_cell(table, def_kind_name(def->kind));
+  table_cell(table, eva_def_kind_name(def->kind));
   table_cell(table, class_name ? class_name : "?");
-  table_cell(table, ring_name(def->ring));
-  table_cell(table, payload_name(def->payload));
+  table_cell(table, eva_ring_name(def->ring));
+  table_cell(table, eva_payload_name(def->payload));
   table_cell(table, def->unit ? def->unit : "");
   table_cell(table, def->doc ? def->doc : "");
 }
@@ -102,8 +102,8 @@ static void print_catalogue(eventring_cursor *cursor) {
 /* Moments are shown in seconds since the start of the recording. */
 static void cell_moment(struct table *table, const struct eventring_info *info,
                         uint64_t ns) {
-  char figure[FIGURE];
-  table_cell(table, ns == 0 ? "-" : seconds_text(figure,
+  char figure[EVA_FIGURE];
+  table_cell(table, ns == 0 ? "-" : eva_seconds_text(figure,
                                         (int64_t)(ns - info->start_ns)));
 }
 
@@ -124,16 +124,16 @@ static void domain_row(struct table *table, const struct eventring_info *info,
 static void ring_row(struct table *table, const struct eventring_info *info,
                      unsigned slot, enum eventring_ring ring,
                      const struct eventring_ring_info *figures) {
-  char text[16], figure[FIGURE];
+  char text[16], figure[EVA_FIGURE];
   snprintf(text, sizeof text, "%u", slot);
   table_cell(table, text);
-  table_cell(table, ring_name((uint8_t)ring));
-  table_cell(table, count_text(figure, figures->emitted));
-  table_cell(table, count_text(figure, figures->available));
-  table_cell(table, count_text(figure, figures->emitted > figures->available
+  table_cell(table, eva_ring_name((uint8_t)ring));
+  table_cell(table, eva_count_text(figure, figures->emitted));
+  table_cell(table, eva_count_text(figure, figures->available));
+  table_cell(table, eva_count_text(figure, figures->emitted > figures->available
                                            ? figures->emitted - figures->available
                                            : 0));
-  table_cell(table, count_text(figure, figures->blocks_written));
+  table_cell(table, eva_count_text(figure, figures->blocks_written));
   cell_moment(table, info, figures->oldest_ns);
   cell_moment(table, info, figures->newest_ns);
 }
@@ -168,120 +168,120 @@ static void show_text(eventring_cursor *cursor,
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-static void put_header(struct json *json, const struct eventring_info *info) {
-  json_string_at(json, "path", info->path);
-  json_string_at(json, "program", info->program);
-  json_int_at(json, "pid", info->pid);
-  json_uint_at(json, "process_start", info->process_start);
-  json_string_at(json, "liveness", liveness_name(info->liveness));
-  json_string_at(json, "state", state_name(info->state));
-  json_uint_at(json, "version", info->version);
-  json_uint_at(json, "start_ns", info->start_ns);
-  json_int_at(json, "start_wall_ns", info->start_wall_ns);
-  json_uint_at(json, "end_ns", info->end_ns);
-  json_string_at(json, "clock", info->clock);
-  json_double_at(json, "clock_hz", info->clock_hz);
-  json_uint_at(json, "wsize", info->wsize);
-  json_uint_at(json, "blocks", info->blocks);
-  json_uint_at(json, "block_words", info->block_words);
-  json_uint_at(json, "max_domains", info->max_domains);
-  json_uint_at(json, "domains_laid_out", info->domains_laid_out);
-  json_uint_at(json, "file_size", info->file_size);
-  json_uint_at(json, "disk_size", info->disk_size);
-  json_bool_at(json, "control_malformed", info->control_malformed);
-  json_uint_at(json, "control_rejected", info->control_rejected);
+static void put_header(struct eva_json *json, const struct eventring_info *info) {
+  eva_json_string_at(json, "path", info->path);
+  eva_json_string_at(json, "program", info->program);
+  eva_json_int_at(json, "pid", info->pid);
+  eva_json_uint_at(json, "process_start", info->process_start);
+  eva_json_string_at(json, "liveness", eva_liveness_name(info->liveness));
+  eva_json_string_at(json, "state", eva_state_name(info->state));
+  eva_json_uint_at(json, "version", info->version);
+  eva_json_uint_at(json, "start_ns", info->start_ns);
+  eva_json_int_at(json, "start_wall_ns", info->start_wall_ns);
+  eva_json_uint_at(json, "end_ns", info->end_ns);
+  eva_json_string_at(json, "clock", info->clock);
+  eva_json_double_at(json, "clock_hz", info->clock_hz);
+  eva_json_uint_at(json, "wsize", info->wsize);
+  eva_json_uint_at(json, "blocks", info->blocks);
+  eva_json_uint_at(json, "block_words", info->block_words);
+  eva_json_uint_at(json, "max_domains", info->max_domains);
+  eva_json_uint_at(json, "domains_laid_out", info->domains_laid_out);
+  eva_json_uint_at(json, "file_size", info->file_size);
+  eva_json_uint_at(json, "disk_size", info->disk_size);
+  eva_json_bool_at(json, "control_malformed", info->control_malformed);
+  eva_json_uint_at(json, "control_rejected", info->control_rejected);
 }
 
-static void put_classes(struct json *json, eventring_cursor *cursor,
+static void put_classes(struct eva_json *json, eventring_cursor *cursor,
                         const struct eventring_info *info) {
-  json_key(json, "classes");
-  json_open_array(json);
+  eva_json_key(json, "classes");
+  eva_json_open_array(json);
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_cursor_class(cursor, i);
     if (!name) continue;
-    json_open_object(json);
-    json_uint_at(json, "index", i);
-    json_string_at(json, "name", name);
-    json_bool_at(json, "on", info->classes >> i & 1);
-    json_close_object(json);
+    eva_json_open_object(json);
+    eva_json_uint_at(json, "index", i);
+    eva_json_string_at(json, "name", name);
+    eva_json_bool_at(json, "on", info->classes >> i & 1);
+    eva_json_close_object(json);
   }
-  json_close_array(json);
+  eva_json_close_array(json);
 }
 
-static void put_def(struct json *json, eventring_cursor *cursor,
+static void put_def(struct eva_json *json, eventring_cursor *cursor,
                     const struct eventring_def *def) {
   const char *class_name = eventring_cursor_class(cursor, def->event_class);
-  json_open_object(json);
-  json_uint_at(json, "id", def->id);
-  json_string_at(json, "name", def->name);
-  json_string_at(json, "kind", def_kind_name(def->kind));
-  json_string_at(json, "class", class_name ? class_name : "?");
-  json_string_at(json, "ring", ring_name(def->ring));
-  json_string_at(json, "payload", payload_name(def->payload));
-  json_string_at(json, "unit", def->unit ? def->unit : "");
-  json_string_at(json, "doc", def->doc ? def->doc : "");
-  json_close_object(json);
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "id", def->id);
+  eva_json_string_at(json, "name", def->name);
+  eva_json_string_at(json, "kind", eva_def_kind_name(def->kind));
+  eva_json_string_at(json, "class", class_name ? class_name : "?");
+  eva_json_string_at(json, "ring", eva_ring_name(def->ring));
+  eva_json_string_at(json, "payload", eva_payload_name(def->payload));
+  eva_json_string_at(json, "unit", def->unit ? def->unit : "");
+  eva_json_string_at(json, "doc", def->doc ? def->doc : "");
+  eva_json_close_object(json);
 }
 
-static void put_catalogue(struct json *json, eventring_cursor *cursor) {
-  json_key(json, "catalogue");
-  json_open_array(json);
+static void put_catalogue(struct eva_json *json, eventring_cursor *cursor) {
+  eva_json_key(json, "catalogue");
+  eva_json_open_array(json);
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) {
     const struct eventring_def *def = eventring_cursor_def(cursor, id);
     if (def) put_def(json, cursor, def);
   }
-  json_close_array(json);
+  eva_json_close_array(json);
 }
 
-static void put_ring(struct json *json, eventring_cursor *cursor, unsigned slot,
+static void put_ring(struct eva_json *json, eventring_cursor *cursor, unsigned slot,
                      enum eventring_ring ring) {
   struct eventring_ring_info figures;
   if (eventring_cursor_ring(cursor, slot, ring, &figures) < 0) return;
-  json_key(json, ring_name((uint8_t)ring));
-  json_open_object(json);
-  json_uint_at(json, "emitted", figures.emitted);
-  json_uint_at(json, "available", figures.available);
-  json_uint_at(json, "blocks_written", figures.blocks_written);
-  json_uint_at(json, "oldest_ns", figures.oldest_ns);
-  json_uint_at(json, "newest_ns", figures.newest_ns);
-  json_close_object(json);
+  eva_json_key(json, eva_ring_name((uint8_t)ring));
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "emitted", figures.emitted);
+  eva_json_uint_at(json, "available", figures.available);
+  eva_json_uint_at(json, "blocks_written", figures.blocks_written);
+  eva_json_uint_at(json, "oldest_ns", figures.oldest_ns);
+  eva_json_uint_at(json, "newest_ns", figures.newest_ns);
+  eva_json_close_object(json);
 }
 
-static void put_domain(struct json *json, eventring_cursor *cursor,
+static void put_domain(struct eva_json *json, eventring_cursor *cursor,
                        unsigned slot) {
   struct eventring_domain_info domain;
   if (eventring_cursor_domain(cursor, slot, &domain) < 0) return;
-  json_open_object(json);
-  json_uint_at(json, "domain", slot);
-  json_string_at(json, "name", domain.name);
-  json_uint_at(json, "incarnation", domain.incarnation);
-  json_bool_at(json, "alive", domain.alive);
-  json_int_at(json, "tid", domain.tid);
-  json_uint_at(json, "start_ns", domain.start_ns);
-  json_uint_at(json, "stop_ns", domain.stop_ns);
-  json_key(json, "rings");
-  json_open_object(json);
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "domain", slot);
+  eva_json_string_at(json, "name", domain.name);
+  eva_json_uint_at(json, "incarnation", domain.incarnation);
+  eva_json_bool_at(json, "alive", domain.alive);
+  eva_json_int_at(json, "tid", domain.tid);
+  eva_json_uint_at(json, "start_ns", domain.start_ns);
+  eva_json_uint_at(json, "stop_ns", domain.stop_ns);
+  eva_json_key(json, "rings");
+  eva_json_open_object(json);
   for (int ring = 0; ring < EVENTRING_RINGS; ring++)
     put_ring(json, cursor, slot, (enum eventring_ring)ring);
-  json_close_object(json);
-  json_close_object(json);
+  eva_json_close_object(json);
+  eva_json_close_object(json);
 }
 
 static void show_json(eventring_cursor *cursor,
                       const struct eventring_info *info) {
-  struct json json;
-  json_start(&json, stdout);
-  json_open_object(&json);
+  struct eva_json json;
+  eva_json_start(&json, stdout);
+  eva_json_open_object(&json);
   put_header(&json, info);
   put_classes(&json, cursor, info);
   put_catalogue(&json, cursor);
-  json_key(&json, "domains");
-  json_open_array(&json);
+  eva_json_key(&json, "domains");
+  eva_json_open_array(&json);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     put_domain(&json, cursor, slot);
-  json_close_array(&json);
-  json_close_object(&json);
-  json_line(&json);
+  eva_json_close_array(&json);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
 }
 
 /* ---- The command --------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "options.h"
-#include "reading.h"
+#include "follow.h"
 
 int command_snapshot(const struct command *self, int count, char **words) {
   const char *output = NULL;

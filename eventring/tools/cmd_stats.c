@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "options.h"
-#include "reading.h"
-#include "analysis/tally.h"
+#include "follow.h"
+#include "tally_print.h"
 
 struct stats_options {
   bool json, from_now;
@@ -49,21 +49,30 @@ static int close_output(FILE *out, const char *path) {
   return failed ? STATUS_WRONG : STATUS_OK;
 }
 
+/* Out of memory: the figures would be wrong. */
+static void check_tally(void *context) {
+  const struct eva_tally *tally = context;
+  if (tally->status != EVENTRING_OK) no_memory();
+}
+
 static void watch(struct reader *reader, const struct stats_options *options,
                   FILE *out) {
-  struct tally *tally = tally_new();
+  struct eva_tally *tally = eva_tally_new();
   struct eventring_info info;
-  const struct reading reading = {.callbacks = &tally_callbacks,
+  if (!tally) no_memory();
+  const struct reading reading = {.callbacks = &eva_tally_callbacks,
                                   .context = tally,
                                   .follow = true,
-                                  .limit_ns = options->limit_ns};
+                                  .limit_ns = options->limit_ns,
+                                  .after_poll = check_tally};
   reader_run(reader, &reading);
-  tally_finish(tally, reader->cursor);
+  eva_tally_finish(tally, reader->cursor);
+  check_tally(tally);
   if (options->json)
     tally_print_json(tally, out);
   else
     tally_print_text(tally, out);
-  tally_free(tally);
+  eva_tally_free(tally);
   if (eventring_cursor_info(reader->cursor, &info) == 0) complain_of_control(&info);
 }
 

@@ -21,17 +21,17 @@
 enum { DEEPEST_INDENT = 40 };
 
 static void print_time(const struct dump_format *format, uint64_t ns) {
-  char figure[FIGURE];
+  char figure[EVA_FIGURE];
   int64_t since = (int64_t)(ns - format->start_ns);
   switch (format->time) {
     case DUMP_SINCE_START:
-      fprintf(format->out, "%16s", seconds_text(figure, since));
+      fprintf(format->out, "%16s", eva_seconds_text(figure, since));
       break;
     case DUMP_MONOTONIC: fprintf(format->out, "%20" PRIu64, ns); break;
     case DUMP_WALL: {
       int64_t wall = (int64_t)((uint64_t)format->start_wall_ns + (uint64_t)since);
       int64_t rest = wall % 1000000;
-      fprintf(format->out, "%s%06d", wall_text(figure, wall),
+      fprintf(format->out, "%s%06d", eva_wall_text(figure, wall),
               (int)(rest < 0 ? rest + 1000000 : rest));
       break;
     }
@@ -42,7 +42,7 @@ static void print_place(const struct dump_format *format, uint64_t ns,
                         uint32_t domain, uint8_t ring, uint32_t depth) {
   print_time(format, ns);
   unsigned indent = 2 * (depth < DEEPEST_INDENT ? depth : DEEPEST_INDENT);
-  fprintf(format->out, " %3" PRIu32 " %-7s %*s", domain, ring_name(ring),
+  fprintf(format->out, " %3" PRIu32 " %-7s %*s", domain, eva_ring_name(ring),
           (int)indent, "");
 }
 
@@ -55,7 +55,7 @@ static void print_foreign(FILE *out, const void *text, size_t size) {
     /* not in the middle of a UTF-8 sequence */
     while (part < size && part > 252 && ((unsigned char)from[part] & 0xC0) == 0x80)
       part--;
-    fputs(printable(safe, sizeof safe, from, part), out);
+    fputs(eva_printable(safe, sizeof safe, from, part), out);
     from += part, size -= part;
   }
 }
@@ -106,10 +106,10 @@ static void print_value(const struct dump_format *format,
 }
 
 static void print_duration(FILE *out, const struct eventring_event *event) {
-  char figure[FIGURE];
+  char figure[EVA_FIGURE];
   if (event->kind != EVENTRING_END) return;
   if (event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN))
-    fprintf(out, "  %s", duration_text(figure, event->ns > event->begin_ns
+    fprintf(out, "  %s", eva_duration_text(figure, event->ns > event->begin_ns
                                             ? event->ns - event->begin_ns : 0));
   else
     fputs(event->flags & EVENTRING_SYNTHETIC ? "  (torn: its end was not recorded)"
@@ -149,9 +149,9 @@ static void print_event(const struct dump_format *format,
 
 static void print_loss(const struct dump_format *format,
                        const struct eventring_loss *loss) {
-  char figure[FIGURE];
+  char figure[EVA_FIGURE];
   print_place(format, loss->ns, loss->domain, loss->ring, 0);
-  fprintf(format->out, "# %s events lost%s\n", count_text(figure, loss->count),
+  fprintf(format->out, "# %s events lost%s\n", eva_count_text(figure, loss->count),
           loss->flags & EVENTRING_LOST_BEFORE
               ? " (overwritten before reading began)" : "");
 }
@@ -169,88 +169,88 @@ static void print_open_span(const struct dump_format *format,
 static bool is_utf8(const void *text, size_t size) {
   const unsigned char *from = text;
   while (size > 0) {
-    size_t length = utf8_length(from, size);
+    size_t length = eva_utf8_length(from, size);
     if (length == 0) return false;
     from += length, size -= length;
   }
   return true;
 }
 
-static void put_value(const struct dump_format *format, struct json *json,
+static void put_value(const struct dump_format *format, struct eva_json *json,
                       const struct eventring_event *event) {
   const struct eventring_def *named = named_value(format, event);
-  if (named) json_string_at(json, "value_name", named->name);
+  if (named) eva_json_string_at(json, "value_name", named->name);
   switch (event->payload) {
     case EVENTRING_NONE: return;
-    case EVENTRING_INT: json_int_at(json, "value", event->value.i); return;
-    case EVENTRING_UINT: json_uint_at(json, "value", event->value.u); return;
-    case EVENTRING_DOUBLE: json_double_at(json, "value", event->value.d); return;
+    case EVENTRING_INT: eva_json_int_at(json, "value", event->value.i); return;
+    case EVENTRING_UINT: eva_json_uint_at(json, "value", event->value.u); return;
+    case EVENTRING_DOUBLE: eva_json_double_at(json, "value", event->value.d); return;
     case EVENTRING_STRING:
       if (!is_utf8(event->bytes, event->size)) break;
-      json_key(json, "value");
-      json_text(json, event->bytes, event->size);
+      eva_json_key(json, "value");
+      eva_json_text(json, event->bytes, event->size);
       return;
     default: break;
   }
-  json_key(json, "hex");
-  json_hex(json, event->bytes, event->size);
+  eva_json_key(json, "hex");
+  eva_json_hex(json, event->bytes, event->size);
 }
 
-static void put_flag(struct json *json, const struct eventring_event *event,
+static void put_flag(struct eva_json *json, const struct eventring_event *event,
                      uint16_t flag, const char *key) {
-  if (event->flags & flag) json_bool_at(json, key, true);
+  if (event->flags & flag) eva_json_bool_at(json, key, true);
 }
 
-static void put_place(struct json *json, uint64_t ns, uint32_t domain,
+static void put_place(struct eva_json *json, uint64_t ns, uint32_t domain,
                       uint32_t incarnation, uint8_t ring) {
-  json_open_object(json);
-  json_uint_at(json, "ns", ns);
-  json_uint_at(json, "domain", domain);
-  json_uint_at(json, "incarnation", incarnation);
-  json_string_at(json, "ring", ring_name(ring));
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "ns", ns);
+  eva_json_uint_at(json, "domain", domain);
+  eva_json_uint_at(json, "incarnation", incarnation);
+  eva_json_string_at(json, "ring", eva_ring_name(ring));
 }
 
-static void put_duration(struct json *json, const struct eventring_event *event) {
+static void put_duration(struct eva_json *json, const struct eventring_event *event) {
   if (event->kind != EVENTRING_END || !(event->flags & EVENTRING_MATCHED) ||
       event->flags & EVENTRING_TORN)
     return;
-  json_uint_at(json, "begin_ns", event->begin_ns);
-  json_uint_at(json, "duration_ns",
+  eva_json_uint_at(json, "begin_ns", event->begin_ns);
+  eva_json_uint_at(json, "duration_ns",
                event->ns > event->begin_ns ? event->ns - event->begin_ns : 0);
 }
 
 static void put_event(const struct dump_format *format, const char *kind,
                       const struct eventring_event *event) {
-  struct json json;
+  struct eva_json json;
   const char *class_name =
       eventring_cursor_class(format->cursor, event->event_class);
-  json_start(&json, format->out);
+  eva_json_start(&json, format->out);
   put_place(&json, event->ns, event->domain, event->incarnation, event->ring);
-  json_string_at(&json, "kind", kind);
-  json_string_at(&json, "name", event->name);
-  json_uint_at(&json, "id", event->id);
-  json_string_at(&json, "class", class_name ? class_name : "?");
-  json_uint_at(&json, "depth", event->depth);
+  eva_json_string_at(&json, "kind", kind);
+  eva_json_string_at(&json, "name", event->name);
+  eva_json_uint_at(&json, "id", event->id);
+  eva_json_string_at(&json, "class", class_name ? class_name : "?");
+  eva_json_uint_at(&json, "depth", event->depth);
   put_value(format, &json, event);
   put_duration(&json, event);
   put_flag(&json, event, EVENTRING_SYNTHETIC, "synthetic");
   put_flag(&json, event, EVENTRING_TORN, "torn");
   put_flag(&json, event, EVENTRING_TRUNCATED, "truncated");
   put_flag(&json, event, EVENTRING_UNKNOWN, "unknown");
-  json_close_object(&json);
-  json_line(&json);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
 }
 
 static void put_loss(const struct dump_format *format,
                      const struct eventring_loss *loss) {
-  struct json json;
-  json_start(&json, format->out);
+  struct eva_json json;
+  eva_json_start(&json, format->out);
   put_place(&json, loss->ns, loss->domain, loss->incarnation, loss->ring);
-  json_string_at(&json, "kind", "lost");
-  json_uint_at(&json, "count", loss->count);
-  json_bool_at(&json, "before", loss->flags & EVENTRING_LOST_BEFORE);
-  json_close_object(&json);
-  json_line(&json);
+  eva_json_string_at(&json, "kind", "lost");
+  eva_json_uint_at(&json, "count", loss->count);
+  eva_json_bool_at(&json, "before", loss->flags & EVENTRING_LOST_BEFORE);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
 }
 
 /* ---- Either -------------------------------------------------------------- */
@@ -258,7 +258,7 @@ static void put_loss(const struct dump_format *format,
 void dump_event(const struct dump_format *format,
                 const struct eventring_event *event) {
   if (format->json)
-    put_event(format, kind_name(event->kind), event);
+    put_event(format, eva_kind_name(event->kind), event);
   else
     print_event(format, event);
 }

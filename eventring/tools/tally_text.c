@@ -1,8 +1,8 @@
 /* tally_text.c: statistics as tables for people. */
 #include <string.h>
 
-#include "table.h"
-#include "analysis/tally.h"
+#include "text_table.h"
+#include "tally_print.h"
 #include "analysis/units.h"
 
 /* What a table's rows are written with: one domain after another. */
@@ -12,13 +12,13 @@ struct section {
 };
 
 static void cell_count(struct table *table, uint64_t count) {
-  char figure[FIGURE];
-  table_cell(table, count_text(figure, count));
+  char figure[EVA_FIGURE];
+  table_cell(table, eva_count_text(figure, count));
 }
 
 static void cell_duration(struct table *table, uint64_t ns) {
-  char figure[FIGURE];
-  table_cell(table, duration_text(figure, ns));
+  char figure[EVA_FIGURE];
+  table_cell(table, eva_duration_text(figure, ns));
 }
 
 /* A count that is mostly 0 and matters when it is not. */
@@ -31,17 +31,17 @@ static void cell_exception(struct table *table, uint64_t count) {
 
 /* Fills a table with what `visit` makes of each entry: domain by domain, and
    of all together where there are several. */
-static void fill(const struct tally *tally, struct table *table,
-                 void (*visit)(void *, const struct tally_entry *)) {
+static void fill(const struct eva_tally *tally, struct table *table,
+                 void (*visit)(void *, const struct eva_tally_entry *)) {
   char name[16];
   struct section section = {table, name};
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     if (!tally->domains[slot].used) continue;
     snprintf(name, sizeof name, "%u", slot);
-    tally_each(&tally->domains[slot], visit, &section);
+    eva_tally_each(&tally->domains[slot], visit, &section);
   }
   section.domain = "all";
-  if (tally->domains_used > 1) tally_each(&tally->all, visit, &section);
+  if (tally->domains_used > 1) eva_tally_each(&tally->all, visit, &section);
 }
 
 static void finish(const char *title, struct table *table, FILE *out) {
@@ -61,80 +61,80 @@ static const char *liveness_text(enum eventring_liveness liveness) {
   return "unknown";
 }
 
-static void print_head(const struct tally *tally, FILE *out) {
-  char figure[FIGURE], path[4 * sizeof tally->info.path + 1];
+static void print_head(const struct eva_tally *tally, FILE *out) {
+  char figure[EVA_FIGURE], path[4 * sizeof tally->info.path + 1];
   char program[4 * sizeof tally->info.program + 1];
   const struct eventring_info *info = &tally->info;
-  printable(path, sizeof path, info->path, strlen(info->path));
-  printable(program, sizeof program, info->program, strlen(info->program));
+  eva_printable(path, sizeof path, info->path, strlen(info->path));
+  eva_printable(program, sizeof program, info->program, strlen(info->program));
   fprintf(out, "%s, process %ld, %s\n%s\n", program, (long)info->pid,
           liveness_text(info->liveness), path);
   if (tally->last_ns > tally->first_ns)
     fprintf(out, "events over %s\n",
-            duration_text(figure, tally->last_ns - tally->first_ns));
+            eva_duration_text(figure, tally->last_ns - tally->first_ns));
   if (info->state == EVENTRING_PAUSED || info->state == EVENTRING_STANDBY)
     fprintf(out, "recording is %s\n", info->state == EVENTRING_PAUSED
                                           ? "paused" : "not started (standby)");
 }
 
-static void span_row(void *context, const struct tally_entry *entry) {
+static void span_row(void *context, const struct eva_tally_entry *entry) {
   const struct section *section = context;
   struct table *table = section->table;
   if (!entry->span) return;
-  const struct histogram *durations = &entry->span->durations;
+  const struct eva_histogram *durations = &entry->span->durations;
   table_cell(table, section->domain);
   table_cell(table, entry->name);
   cell_count(table, durations->count);
   cell_duration(table, durations->total);
-  cell_duration(table, histogram_mean(durations));
+  cell_duration(table, eva_histogram_mean(durations));
   cell_duration(table, durations->min);
-#define CELL(title, key, q) cell_duration(table, histogram_quantile(durations, q));
-  TALLY_QUANTILES(CELL)
+#define CELL(title, key, q) cell_duration(table, eva_histogram_quantile(durations, q));
+  EVA_TALLY_QUANTILES(CELL)
 #undef CELL
   cell_duration(table, durations->max);
   cell_exception(table, entry->span->torn);
   cell_exception(table, entry->span->open);
 }
 
-static void print_spans(const struct tally *tally, FILE *out) {
+static void print_spans(const struct eva_tally *tally, FILE *out) {
 #define TITLE(title, key, q) title,
   TABLE(table, "domain", "<span", "count", "total", "mean", "min",
-        TALLY_QUANTILES(TITLE) "max", "torn", "open");
+        EVA_TALLY_QUANTILES(TITLE) "max", "torn", "open");
 #undef TITLE
   fill(tally, &table, span_row);
   finish("Spans", &table, out);
 }
 
 static void words_cell(struct table *table, int64_t words) {
-  char figure[FIGURE];
-  table_cell(table, words < 0 ? "-" : signed_text(figure, words));
+  char figure[EVA_FIGURE];
+  table_cell(table, words < 0 ? "-" : eva_signed_text(figure, words));
 }
 
 static void gc_row(struct table *table, const char *name, const char *label,
-                   const struct tally_domain *domain) {
-  char figure[FIGURE];
+                   const struct eva_tally_domain *domain) {
+  char figure[EVA_FIGURE];
   table_cell(table, name);
   table_cell(table, label);
   cell_duration(table, domain->watched);
   cell_duration(table, domain->in_gc);
-  table_cell(table, percent_text(figure, domain->in_gc, domain->watched));
+  table_cell(table, eva_percent_text(figure, domain->in_gc, domain->watched));
   words_cell(table, domain->allocated);
   words_cell(table, domain->promoted);
 }
 
 static void domain_row(struct table *table, const char *name, const char *label,
-                       const struct tally_domain *domain) {
+                       const struct eva_tally_domain *domain) {
   table_cell(table, name);
   table_cell(table, label);
   cell_duration(table, domain->watched);
 }
 
-static void fill_domains(const struct tally *tally, struct table *table,
+static void fill_domains(const struct eva_tally *tally, struct table *table,
                          void (*row)(struct table *, const char *, const char *,
-                                     const struct tally_domain *)) {
+                                     const struct eva_tally_domain *)) {
   char name[16], label[EVENTRING_MAX_DOMAIN_NAME + 32];
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    const struct tally_domain *domain = &tally->domains[slot];
+    const struct eva_tally_domain *domain = &tally->domains[slot];
     if (!domain->used) continue;
     snprintf(name, sizeof name, "%u", slot);
     snprintf(label, sizeof label,
@@ -146,12 +146,12 @@ static void fill_domains(const struct tally *tally, struct table *table,
 }
 
 /* A host need not have a collector. */
-static bool has_collector(const struct tally *tally) {
-  const struct tally_domain *all = &tally->all;
+static bool has_collector(const struct eva_tally *tally) {
+  const struct eva_tally_domain *all = &tally->all;
   return all->in_gc > 0 || all->allocated >= 0 || all->promoted >= 0;
 }
 
-static void print_domains(const struct tally *tally, FILE *out) {
+static void print_domains(const struct eva_tally *tally, FILE *out) {
   if (has_collector(tally)) {
     TABLE(table, "domain", "<name", "watched", "in GC", "share",
           "words allocated", "words promoted");
@@ -164,19 +164,19 @@ static void print_domains(const struct tally *tally, FILE *out) {
   }
 }
 
-static void counter_row(void *context, const struct tally_entry *entry) {
+static void counter_row(void *context, const struct eva_tally_entry *entry) {
   const struct section *section = context;
   struct table *table = section->table;
-  const struct tally_counter *counter = entry->counter;
-  char figure[FIGURE];
+  const struct eva_tally_counter *counter = entry->counter;
+  char figure[EVA_FIGURE];
   if (!counter || counter->samples == 0) return;
   table_cell(table, section->domain);
   table_cell(table, entry->name);
   table_cell(table, entry->unit);
   cell_count(table, counter->samples);
 #define CELL(field) \
-  table_cell(table, counter->is_double ? double_text(figure, counter->d##field) \
-                                       : signed_text(figure, counter->field))
+  table_cell(table, counter->is_double ? eva_double_text(figure, counter->d##field) \
+                                       : eva_signed_text(figure, counter->field))
   CELL(sum);
   CELL(min);
   CELL(max);
@@ -187,14 +187,14 @@ static void counter_row(void *context, const struct tally_entry *entry) {
 #undef CELL
 }
 
-static void print_counters(const struct tally *tally, FILE *out) {
+static void print_counters(const struct eva_tally *tally, FILE *out) {
   TABLE(table, "domain", "<counter", "<unit", "samples", "sum", "min", "max",
         "last");
   fill(tally, &table, counter_row);
   finish("Counters", &table, out);
 }
 
-static void event_row(void *context, const struct tally_entry *entry) {
+static void event_row(void *context, const struct eva_tally_entry *entry) {
   const struct section *section = context;
   if (entry->events + entry->lifecycle == 0) return;
   table_cell(section->table, section->domain);
@@ -202,13 +202,13 @@ static void event_row(void *context, const struct tally_entry *entry) {
   cell_count(section->table, entry->events + entry->lifecycle);
 }
 
-static void print_events(const struct tally *tally, FILE *out) {
+static void print_events(const struct eva_tally *tally, FILE *out) {
   TABLE(table, "domain", "<event", "count");
   fill(tally, &table, event_row);
   finish("Events", &table, out);
 }
 
-static void ring_row(struct table *table, const struct tally_domain *domain,
+static void ring_row(struct table *table, const struct eva_tally_domain *domain,
                      int ring) {
   const struct eventring_ring_info *info = &domain->rings[ring].info;
   char name[16];
@@ -222,7 +222,7 @@ static void ring_row(struct table *table, const struct tally_domain *domain,
   cell_exception(table, info->torn);
 }
 
-static void print_rings(const struct tally *tally, FILE *out) {
+static void print_rings(const struct eva_tally *tally, FILE *out) {
   TABLE(table, "domain", "<ring", "emitted", "delivered", "missed", "lost", "torn");
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
@@ -232,7 +232,7 @@ static void print_rings(const struct tally *tally, FILE *out) {
          &table, out);
 }
 
-void tally_print_text(const struct tally *tally, FILE *out) {
+void tally_print_text(const struct eva_tally *tally, FILE *out) {
   print_head(tally, out);
   print_domains(tally, out);
   print_spans(tally, out);

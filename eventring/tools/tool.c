@@ -21,13 +21,17 @@ void complain(const char *format, ...) {
   if ((size_t)length >= sizeof text) length = sizeof text - 1;
   fflush(stdout);
   fprintf(stderr, "eventring: %s\n",
-          printable(safe, sizeof safe, text, (size_t)length));
+          eva_printable(safe, sizeof safe, text, (size_t)length));
+}
+
+void no_memory(void) {
+  complain("out of memory");
+  exit(STATUS_WRONG);
 }
 
 static void *need(void *memory) {
-  if (memory) return memory;
-  complain("out of memory");
-  exit(STATUS_WRONG);
+  if (!memory) no_memory();
+  return memory;
 }
 
 void *need_zeroed(size_t count, size_t size) {

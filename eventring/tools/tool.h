@@ -2,14 +2,16 @@
  *
  * The command is built on eventring.h alone: it knows nothing of the format.
  *
- *   main.c        picks the subcommand (commands.def); tool.c: messages, memory
+ *   eventring.c   picks the subcommand (commands.def); tool.c: messages, memory
  *   options.c     parses its words
  *   cmd_*.c       one subcommand each: options, then the work
- *   reader.c      opens a PID, a FILE or a COMMAND and reads it to its end
+ *   follow.c      opens a PID, a FILE or a COMMAND and reads it to its end
  *   launch.c      starts a COMMAND that records itself
- *   tally.c       statistics over what a reader delivers (histogram.c,
- *                 gc_clock.c), shown by tally_text.c and tally_json.c
- *   table.c units.c json.c   how things are written
+ *   tally_text.c tally_json.c   show what ../analysis/tally.c counted
+ *   text_table.c  aligned tables
+ *
+ * What more than one tool needs to compute or to write (statistics, units, JSON, names)
+ * is libanalysis.a, ../analysis/.
  */
 #ifndef EVENTRING_TOOL_H
 #define EVENTRING_TOOL_H
@@ -43,16 +45,11 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
    for the message at the end; 0: nobody saw it. */
 extern int output_errno;
 
-/* calloc, realloc and strdup that end the command with status 1 when there is
-   no memory. */
+/* Ends the command with status 1 when there is no memory; calloc, realloc and strdup that do
+   so. */
+void no_memory(void) __attribute__((noreturn));
 void *need_zeroed(size_t count, size_t size);
 void *need_resized(void *memory, size_t count, size_t size);
 char *need_copy(const char *text);
-
-/* Adds, staying at the greatest value instead of wrapping. */
-static inline uint64_t saturating_add(uint64_t a, uint64_t b) {
-  uint64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 #endif

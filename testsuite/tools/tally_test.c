@@ -38,54 +38,54 @@ static void quantiles_are_within_their_bound(void **state) {
   static uint64_t values[COUNT];
   (void)state;
   for (unsigned bits = 1; bits <= 64; bits++) {
-    struct histogram histogram = {0};
+    struct eva_histogram histogram = {0};
     for (size_t i = 0; i < COUNT; i++) {
       values[i] = random_word() >> (64 - bits) >> random_word() % 8;
-      histogram_add(&histogram, values[i]);
+      eva_histogram_add(&histogram, values[i]);
     }
     qsort(values, COUNT, sizeof *values, ascending);
     assert_int_equal(histogram.min, values[0]);
     assert_int_equal(histogram.max, values[COUNT - 1]);
     for (uint32_t q = 0; q <= 100000; q += 100) {
       uint64_t truth = true_quantile(values, COUNT, q);
-      uint64_t told = histogram_quantile(&histogram, q);
+      uint64_t told = eva_histogram_quantile(&histogram, q);
       uint64_t error = told > truth ? told - truth : truth - told;
       assert_true(error <= truth / 256);
     }
-    histogram_free(&histogram);
+    eva_histogram_free(&histogram);
   }
 }
 
 static void merged_is_added(void **state) {
-  struct histogram all = {0}, part[2] = {{0}, {0}};
+  struct eva_histogram all = {0}, part[2] = {{0}, {0}};
   (void)state;
   for (int i = 0; i < 1000; i++) {
     uint64_t value = random_word() >> 20;
-    histogram_add(&all, value);
-    histogram_add(&part[i % 2], value);
+    eva_histogram_add(&all, value);
+    eva_histogram_add(&part[i % 2], value);
   }
-  histogram_merge(&part[0], &part[1]);
+  eva_histogram_merge(&part[0], &part[1]);
   assert_int_equal(part[0].count, all.count);
   assert_int_equal(part[0].total, all.total);
   assert_int_equal(part[0].min, all.min);
   assert_int_equal(part[0].max, all.max);
   for (uint32_t q = 0; q <= 100000; q += 1000)
-    assert_int_equal(histogram_quantile(&part[0], q), histogram_quantile(&all, q));
-  histogram_free(&all);
-  histogram_free(&part[0]);
-  histogram_free(&part[1]);
+    assert_int_equal(eva_histogram_quantile(&part[0], q), eva_histogram_quantile(&all, q));
+  eva_histogram_free(&all);
+  eva_histogram_free(&part[0]);
+  eva_histogram_free(&part[1]);
 }
 
 static void an_empty_one_is_zero(void **state) {
-  struct histogram histogram = {0};
+  struct eva_histogram histogram = {0};
   (void)state;
-  assert_int_equal(histogram_quantile(&histogram, 50000), 0);
-  assert_int_equal(histogram_mean(&histogram), 0);
+  assert_int_equal(eva_histogram_quantile(&histogram, 50000), 0);
+  assert_int_equal(eva_histogram_mean(&histogram), 0);
 }
 
 /* ---- Clock --------------------------------------------------------------- */
 
-static struct gc_clock clock_;
+static struct eva_gc_clock clock_;
 static uint64_t begun[8];
 static uint32_t depth;
 
@@ -94,7 +94,7 @@ static void feed(uint8_t kind, uint8_t event_class, uint64_t ns, uint16_t flags)
                                   .event_class = event_class, .incarnation = 1};
   if (kind == EVENTRING_BEGIN) begun[depth] = ns, event.depth = depth++;
   if (kind == EVENTRING_END) event.depth = --depth, event.begin_ns = begun[depth];
-  gc_clock_event(&clock_, &event);
+  eva_gc_clock_event(&clock_, &event);
 }
 
 static void begin(uint8_t event_class, uint64_t ns) {
@@ -107,7 +107,7 @@ static void end(uint8_t event_class, uint64_t ns) {
 
 static void lose(uint64_t ns) {
   struct eventring_loss loss = {.ns = ns, .incarnation = 1, .count = 1};
-  gc_clock_lost(&clock_, &loss);
+  eva_gc_clock_lost(&clock_, &loss);
 }
 
 static void expect(uint64_t watched, uint64_t in_gc) {
@@ -117,7 +117,7 @@ static void expect(uint64_t watched, uint64_t in_gc) {
 
 static int fresh(void **state) {
   (void)state;
-  clock_ = (struct gc_clock){0};
+  clock_ = (struct eva_gc_clock){0};
   depth = 0;
   return 0;
 }
@@ -134,7 +134,7 @@ static void nested_spans_count_once(void **state) {
   begin(GC, 210); /* top level: what encloses it is not gc */
   end(GC, 220);
   end(LOAD, 300);
-  gc_clock_stop(&clock_, 400);
+  eva_gc_clock_stop(&clock_, 400);
   expect(300, 60);
 }
 
@@ -145,7 +145,7 @@ static void a_gap_belongs_to_neither(void **state) {
   lose(1000);
   begin(GC, 1100);
   end(GC, 1150);
-  gc_clock_stop(&clock_, 1200);
+  eva_gc_clock_stop(&clock_, 1200);
   expect(100 + 200, 50);
 }
 
@@ -156,7 +156,7 @@ static void a_collection_across_a_gap_counts_where_it_was_seen(void **state) {
   lose(1000); /* the outer one goes on, as the reader knows from the block */
   end(GC, 1010);
   end(GC, 1030);
-  gc_clock_stop(&clock_, 1100);
+  eva_gc_clock_stop(&clock_, 1100);
   expect(50 + 100, 50 + 30);
 }
 
@@ -168,7 +168,7 @@ static void a_torn_collection_counts_up_to_the_gap(void **state) {
   feed(EVENTRING_END, GC, 1000, EVENTRING_TORN | EVENTRING_SYNTHETIC);
   feed(EVENTRING_END, GC, 1000, EVENTRING_TORN | EVENTRING_SYNTHETIC);
   begin(LOAD, 1050);
-  gc_clock_stop(&clock_, 1100);
+  eva_gc_clock_stop(&clock_, 1100);
   expect(50 + 100, 50);
 }
 
@@ -179,7 +179,7 @@ static void open_before_and_open_after(void **state) {
   end(GC, 1010);
   end(GC, 1100);
   begin(GC, 1200);
-  gc_clock_stop(&clock_, 1500);
+  eva_gc_clock_stop(&clock_, 1500);
   expect(500, 100 + 300);
 }
 
@@ -188,30 +188,30 @@ static void a_pause_is_not_watched(void **state) {
   begin(LOAD, 100);
   struct eventring_event pause = {.ns = 200, .kind = EVENTRING_LIFECYCLE,
                                   .id = EVENTRING_ID_PAUSE, .incarnation = 1};
-  gc_clock_event(&clock_, &pause);
+  eva_gc_clock_event(&clock_, &pause);
   begin(GC, 1000);
   end(GC, 1010);
-  gc_clock_stop(&clock_, 1100);
+  eva_gc_clock_stop(&clock_, 1100);
   expect(200, 10);
 }
 
 /* ---- Figures ------------------------------------------------------------- */
 
 static void figures_read_well(void **state) {
-  char figure[FIGURE];
+  char figure[EVA_FIGURE];
   (void)state;
-  assert_string_equal(duration_text(figure, 999), "999 ns");
-  assert_string_equal(duration_text(figure, 1234567), "1.235 ms");
-  assert_string_equal(duration_text(figure, 12345678), "12.35 ms");
-  assert_string_equal(duration_text(figure, 999949999), "999.9 ms");
-  assert_string_equal(duration_text(figure, 999999999), "1.000 s");
-  assert_string_equal(duration_text(figure, 12345000000000), "12345 s");
-  assert_string_equal(count_text(figure, 0), "0");
-  assert_string_equal(count_text(figure, 1234567), "1,234,567");
-  assert_string_equal(count_text(figure, UINT64_MAX), "18,446,744,073,709,551,615");
-  assert_string_equal(signed_text(figure, INT64_MIN), "-9,223,372,036,854,775,808");
-  assert_string_equal(bytes_text(figure, 1024 * 1024 * 5 / 4), "1.25 MiB");
-  assert_string_equal(seconds_text(figure, -1), "-0.000000001");
+  assert_string_equal(eva_duration_text(figure, 999), "999 ns");
+  assert_string_equal(eva_duration_text(figure, 1234567), "1.235 ms");
+  assert_string_equal(eva_duration_text(figure, 12345678), "12.35 ms");
+  assert_string_equal(eva_duration_text(figure, 999949999), "999.9 ms");
+  assert_string_equal(eva_duration_text(figure, 999999999), "1.000 s");
+  assert_string_equal(eva_duration_text(figure, 12345000000000), "12345 s");
+  assert_string_equal(eva_count_text(figure, 0), "0");
+  assert_string_equal(eva_count_text(figure, 1234567), "1,234,567");
+  assert_string_equal(eva_count_text(figure, UINT64_MAX), "18,446,744,073,709,551,615");
+  assert_string_equal(eva_signed_text(figure, INT64_MIN), "-9,223,372,036,854,775,808");
+  assert_string_equal(eva_bytes_text(figure, 1024 * 1024 * 5 / 4), "1.25 MiB");
+  assert_string_equal(eva_seconds_text(figure, -1), "-0.000000001");
 }
 
 static void foreign_text_is_made_safe(void **state) {
@@ -219,9 +219,9 @@ static void foreign_text_is_made_safe(void **state) {
   char safe[4 * sizeof foreign];
   (void)state;
   assert_string_equal(
-      printable(safe, sizeof safe, foreign, sizeof foreign - 1),
+      eva_printable(safe, sizeof safe, foreign, sizeof foreign - 1),
       "a\\x1B[2J\\x0A\\x5C\xC3\xA9\\xC2\\x9B\\xED\\xA0\\x80\\xFF");
-  assert_string_equal(printable(safe, 4, "\xC3\xA9\xC3\xA9", 4), "\xC3\xA9");
+  assert_string_equal(eva_printable(safe, 4, "\xC3\xA9\xC3\xA9", 4), "\xC3\xA9");
 }
 
 int main(void) {

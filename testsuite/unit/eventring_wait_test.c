@@ -2,9 +2,9 @@
  * through each way of reading, and costs next to nothing. */
 #include "eventring_common.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -71,7 +71,7 @@ static void sleeps_while_nothing_comes(void **state) {
 
 struct writer {
   eventring_domain *domain;
-  volatile bool ready, go;
+  atomic_bool ready, go;
 };
 
 /* Writes one event of its domain after a while. */

@@ -1,5 +1,5 @@
-/* reading.c: reads a recording to its end. */
-#include "reading.h"
+/* follow.c: reads a recording to its end. */
+#include "follow.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* table.c: an aligned table for people. */
-#include "table.h"
+/* text_table.c: an aligned table for people. */
+#include "text_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ void table_cell(struct table *table, const char *text) {
   }
   size_t size = strlen(text), room = 4 * size + 1;
   char *cell = need_zeroed(room, 1);
-  table->cells[table->used++] = printable(cell, room, text, size);
+  table->cells[table->used++] = eva_printable(cell, room, text, size);
 }
 
 /* Characters, not bytes: a byte that continues a UTF-8 sequence has no width. */

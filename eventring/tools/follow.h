@@ -1,10 +1,6 @@
-/* reading.h: reads the recording of a PID, of a FILE or of a COMMAND to its end.
+/* follow.h: reads the recording of a PID, of a FILE or of a COMMAND to its end.
  *
- * Keeping up. A ring holds a known number of words and an event takes at least
- * one of them, so the events that a poll delivers say how much of a ring went by
- * since the last one: polls come faster when it was more than an eighth of a
- * ring, slower (up to 5 ms) when it was less than a thirty-second, and without
- * any pause when it was more than half.
+ * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *
  * Errors of the file are told once each; reading goes on where the library can,
  * and ends when two polls in succession failed without an event between them.

@@ -1,4 +1,4 @@
-/* table.h: an aligned table for people.
+/* text_table.h: an aligned table for people.
  *
  * Columns are as wide as their widest cell; a column whose title begins with
  * '<' is aligned to the left, the others to the right. Nothing is shown of a
@@ -18,7 +18,7 @@ struct table {
 };
 
 void table_init(struct table *table, const char *const *titles, size_t columns);
-/* Adds a cell behind the last one; the text is copied and made printable. */
+/* Adds a cell behind the last one; the text is copied and made eva_printable. */
 void table_cell(struct table *table, const char *text);
 /* Writes the table, each line indented, and frees it. */
 void table_print(struct table *table, FILE *out, int indent);

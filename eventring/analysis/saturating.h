@@ -1,0 +1,22 @@
+/* saturating.h: sums that stay at the end of their range instead of wrapping, so that a
+ * hostile file makes a figure large and not wrong.
+ *
+ * Pure functions: no errors, any thread.
+ */
+#ifndef EVENTRING_ANALYSIS_SATURATING_H
+#define EVENTRING_ANALYSIS_SATURATING_H
+
+#include <stdint.h>
+
+static inline uint64_t eva_add(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline int64_t eva_add_signed(int64_t a, int64_t b) {
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b < 0 ? INT64_MIN : INT64_MAX;
+}
+
+#endif
