@@ -14,6 +14,14 @@ foreign=$(nm -D --defined-only -P "$library/libeventring.so" | awk '$2 != "A" {p
 is "foreign symbols" "" "$foreign"
 is "version of pkg-config" "$("$command" --version | awk '{print $2}')" "$(pkg-config --modversion eventring)"
 
+# the version of the header, the license and the news
+header=$(find root -name eventring.h)
+part() { sed -n "s/^#define EVENTRING_VERSION_$1 //p" "$header"; }
+is "version of the header" "$(pkg-config --modversion eventring)" "$(part MAJOR).$(part MINOR).$(part PATCH)"
+for file in LICENSE NEWS; do
+  [ -s "$(find root -path "*/doc/*/$file")" ] || fail "$file is not installed"
+done
+
 # the example
 mkdir embed
 cp "$SRCDIR"/examples/embed/{Makefile,embed.c} embed/
