@@ -258,7 +258,10 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
 
 static void destroy(struct evr_recording *r) {
   uint64_t stride = format_domain_stride(r->header.wsize);
-  for (unsigned i = 0; i < r->laid_out; i++) evr_space_unmap(r->slot[i].map, stride);
+  for (unsigned i = 0; i < r->laid_out; i++) {
+    evr_space_unmap(r->slot[i].map, stride);
+    free(r->slot[i].ring);
+  }
   evr_space_unmap(r->front, FORMAT_RINGS_OFFSET);
   if (r->fd >= 0) close(r->fd);
   if (r->directory >= 0) close(r->directory);

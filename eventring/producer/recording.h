@@ -38,7 +38,7 @@ struct evr_slot { /* guarded by the mutex */
                      changes once set (release): cursors read it */
   struct evr_domain *owner;
   uint32_t incarnation;
-  struct evr_ring ring[EVENTRING_RINGS];
+  struct evr_ring *ring; /* EVENTRING_RINGS; NULL: not laid out */
 };
 
 struct evr_recording {

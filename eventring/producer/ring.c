@@ -12,6 +12,7 @@
 #include "producer/ring.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "format/error.h"
@@ -66,10 +67,10 @@ static int next_place(struct evr_block_source *source, struct evr_place *place,
 
 /* ---- Laying out ---------------------------------------------------------------------- */
 
-static void make_ring(struct evr_recording *r, unsigned slot, unsigned index,
-                      uint8_t *map) {
+static struct evr_ring make_ring(const struct evr_recording *r, unsigned slot,
+                                 unsigned index, uint8_t *map) {
   uint64_t at = index * r->header.ring_bytes;
-  r->slot[slot].ring[index] = (struct evr_ring){
+  return (struct evr_ring){
       .source = {.next_place = next_place, .head = &evr_domain_entry(r, slot)->head[index]},
       .recording = r,
       .base = map + at,
@@ -96,9 +97,9 @@ static int extend(const struct evr_recording *r, uint64_t end) {
   return failure;
 }
 
-int evr_ring_lay_out_locked(struct evr_recording *r, unsigned slot,
-                            struct eventring_error *error) {
-  if (r->slot[slot].map) return EVENTRING_OK;
+/* Maps the part of the file that has the rings of a slot. */
+static int map_rings(struct evr_recording *r, unsigned slot, uint8_t **map,
+                     struct eventring_error *error) {
   uint64_t bytes = r->header.domain_stride;
   uint64_t offset = FORMAT_RINGS_OFFSET + slot * bytes;
   if (!evr_space_leaves_room(bytes))
@@ -107,13 +108,29 @@ int evr_ring_lay_out_locked(struct evr_recording *r, unsigned slot,
                     "address space leaves too little for them", r->path);
   int failure = slot < r->laid_out ? 0 : extend(r, offset + bytes);
   if (failure) return no_room(r, failure, error);
-  uint8_t *map = evr_space_map(r->fd, offset, bytes, r);
-  if (!map)
+  *map = evr_space_map(r->fd, offset, bytes, r);
+  if (!*map)
     return evr_fail(error, EVENTRING_E_LIMIT, errno,
                     "cannot map the rings of a domain in %.250s", r->path);
-  for (unsigned i = 0; i < EVENTRING_RINGS; i++) make_ring(r, slot, i, map);
+  return EVENTRING_OK;
+}
+
+int evr_ring_lay_out_locked(struct evr_recording *r, unsigned slot,
+                            struct eventring_error *error) {
+  struct evr_slot *s = &r->slot[slot];
+  if (s->map) return EVENTRING_OK;
+  struct evr_ring *ring = malloc(EVENTRING_RINGS * sizeof *ring);
+  if (!ring) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a domain");
+  uint8_t *map;
+  int status = map_rings(r, slot, &map, error);
+  if (status != EVENTRING_OK) {
+    free(ring);
+    return status;
+  }
+  for (unsigned i = 0; i < EVENTRING_RINGS; i++) ring[i] = make_ring(r, slot, i, map);
+  s->ring = ring;
   /* release: pairs with the acquire load by cursors of this process */
-  __atomic_store_n(&r->slot[slot].map, map, __ATOMIC_RELEASE);
+  __atomic_store_n(&s->map, map, __ATOMIC_RELEASE);
   if (slot >= r->laid_out) {
     r->laid_out = slot + 1;
     __atomic_store_n(&evr_status(r)->laid_out, slot + 1, __ATOMIC_RELEASE);
