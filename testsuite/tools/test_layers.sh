@@ -48,12 +48,12 @@ holds
 plant_include eventring/reader/window.c '"../producer/producer.h"' eventring/producer/producer.h
 plant_include eventring/reader/window.c '"producer/producer.h"' eventring/producer/producer.h
 plant_include eventring/reader/window.c '<producer/producer.h>' eventring/producer/producer.h
-plant_include eventring/producer/file.c '"reader/cursor.h"' eventring/reader/cursor.h
+plant_include eventring/producer/recording.c '"reader/cursor.h"' eventring/reader/cursor.h
 plant_include eventring/format/error.c '"reader/cursor.h"' eventring/reader/cursor.h
 plant_include eventring/include/eventring.h '"../format/format.h"' eventring/format/format.h
 plant_include eventring/analysis/units.c '"format/format.h"' eventring/format/format.h
 plant_include eventring/analysis/units.c '"tools/options.h"' eventring/tools/options.h
-plant_include eventring/tools/table.c '"format/error.h"' eventring/format/error.h
+plant_include eventring/tools/text_table.c '"format/error.h"' eventring/format/error.h
 plant_include include/lauxlib.h '"../runtime/str.h"' runtime/str.h
 plant_include runtime/str.c '"../eventring/format/clock.h"' eventring/format/clock.h
 plant_include runtime/str.c '"../vm/call.h"' vm/call.h
@@ -63,11 +63,11 @@ plant_include stdlib/lib_os.c '"../vm/program.h"' vm/program.h
 
 plant_call eventring/format libeventring_host_a evr_source_close eventring/reader/source.c
 plant_call eventring/producer libeventring_host_a evr_source_close eventring/reader/source.c
-plant_call eventring/reader libeventring_host_a evr_lock eventring/producer/state.c
+plant_call eventring/reader libeventring_host_a evr_lock eventring/producer/lock.c
 plant_call eventring/reader libeventring_host_a eventring_state eventring/producer/state.c
 plant_call eventring/reader libeventring_host_a eventring_open_self eventring/self.c
-plant_call eventring/analysis eventring evr_fail eventring/format/error.c
-plant_call eventring/tools eventring evr_lock eventring/producer/state.c
+plant_call eventring/analysis libanalysis_a evr_fail eventring/format/error.c
+plant_call eventring/tools eventring evr_lock eventring/producer/lock.c
 plant_call runtime libruntime_a evr_fail eventring/format/error.c
 plant_call runtime libruntime_a luaL_openlibs stdlib/init.c
 plant_call vm libvm_a luaL_openlibs stdlib/init.c
