@@ -1,6 +1,7 @@
 /* The C API: stack positions, conversions, tables, userdata, formats, chunks,
  * debug information, as a C program that embeds the runtime sees them. */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -594,6 +595,31 @@ static void not_closable(void **state) {
   assert_string_equal(lua_tostring(L, -1), "variable '(C temporary)' got a non-closable value");
 }
 
+static void *make_recorded_state(void *unused) {
+  (void)unused;
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  assert_int_equal(luaL_dostring(L, "ring = require 'eventring'; assert(ring.start())"
+                                    "ring.counter('moved', 1)"), LUA_OK);
+  return L;
+}
+
+/* A state that goes on after its first thread has ended is recorded as before. */
+static void another_thread(void **state) {
+  (void)state;
+  pthread_t thread;
+  void *made;
+  assert_int_equal(pthread_create(&thread, NULL, make_recorded_state, NULL), 0);
+  assert_int_equal(pthread_join(thread, &made), 0);
+  lua_State *L = made;
+  const char *text = "ring.counter('moved', 2); local sum, c = 0, assert(ring.cursor())"
+                     "c:poll { user_counter = function(_, _, _, v) sum = sum + v end }"
+                     "c:close(); ring.stop(); return sum";
+  if (luaL_dostring(L, text) != LUA_OK) fail_msg("%s", lua_tostring(L, -1));
+  assert_int_equal(lua_tointeger(L, -1), 3);
+  lua_close(L);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(positions), cmocka_unit_test(conversions),   cmocka_unit_test(closures),
@@ -603,6 +629,7 @@ int main(void) {
       cmocka_unit_test(arguments_of_a_resume), cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
       cmocka_unit_test(closing_c_frames), cmocka_unit_test(continuations), cmocka_unit_test(panic),
       cmocka_unit_test(not_closable), cmocka_unit_test(room_of_a_hook),
+      cmocka_unit_test(another_thread),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);
 }
