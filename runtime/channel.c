@@ -38,6 +38,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "message.h"
+
 typedef struct Port {
   const Isolate *isolate; /* compared, never followed */
   uint32_t handles;

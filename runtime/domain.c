@@ -4,6 +4,8 @@
  * the intern table's buckets, the collector's own arrays and large
  * allocations. The registry is filled by the vm.
  */
+#include "domain.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -11,8 +13,9 @@
 
 #include "func.h"
 #include "isolate.h"
-#include "str.h"
 #include "table.h"
+#include "thread.h"
+#include "throw.h"
 #include "trace.h"
 
 static const char *const metamethod_names[META_COUNT] = {

@@ -31,12 +31,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "func.h"
 #include "gc_trace.h"
+#include "heap.h"
 #include "mappings.h"
 #include "str.h"
-#include "stress.h"
-#include "trace.h"
+#include "thread.h"
+#include "throw.h"
 
 #define FINALIZERS_AT_ONCE 32
 #define SLICES_AT_ONCE 8 /* for one large allocation: some 2 ms */

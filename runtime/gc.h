@@ -374,8 +374,8 @@ void gc_clear_node(Node *n);
 
 /* ---- strings --------------------------------------------------------------------- */
 
-/* A new short string was put into the intern table. */
-ALWAYS_INLINE void gc_note_interned(Domain *d, String *s); /* gc_inline.h */
+/* A new short string was put into the intern table: gc_note_interned (gc_inline.h) where it has no
+ * room. */
 void gc_note_interned_slow(Domain *d, String *s);
 void gc_resurrect_string(Domain *d, String *s);
 

@@ -12,6 +12,11 @@
  */
 #include "gc_trace.h"
 
+#include "gc.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "thread.h"
+
 #define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
 #define SLOT_DEBT 8       /* and for each slot that the thread has used: it may unwind and use them again */
 #define REMEMBERED_DEBT 160 /* and that an object or card in the remembered set is: two cache misses or more */

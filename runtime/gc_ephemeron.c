@@ -34,10 +34,13 @@
  * The index grows by linear hashing, as the intern table does (str.c): with each entry by
  * one bucket at most. When memory is short, the chains get longer.
  */
+#include "gc_trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc_trace.h"
+#include "gc.h"
+#include "gc_inline.h"
 
 #define LOAD 2          /* entries a bucket, above which one is added */
 #define ENTRY_WORK 96   /* work of following one */

@@ -29,10 +29,16 @@
  * are not live at the end of the cycle (Gc.revived_bytes), and when they are stated to be gone, the
  * goals that were set above them come down.
  */
+#include "gc_trace.h"
+
 #include <malloc.h>
 #include <stdatomic.h>
 
-#include "gc_trace.h"
+#include "gc.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "thread.h"
+#include "throw.h"
 
 #define MOST_BYTES ((size_t)1 << 46) /* of one owner */
 #define MOST_IN_ALL ((size_t)1 << 60) /* what is stated need not be true, but sums must not wrap */

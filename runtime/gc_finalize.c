@@ -21,10 +21,14 @@
  * Gc.found, which becomes the queue when that is empty, and at domain_close, where nothing can
  * be put off, the objects that are left become the queue where they are.
  */
+#include "gc_trace.h"
+
 #include <string.h>
 
-#include "gc_trace.h"
-#include "trace.h"
+#include "gc.h"
+#include "known_names.h"
+#include "thread.h"
+#include "throw.h"
 
 #define PREFETCH_AHEAD 16 /* objects: each header is likely to be a cache miss */
 #define REVIVE_WORK 96    /* work of making one grey again */

@@ -1,12 +1,13 @@
-/* runtime/gc_inline.h: fast paths of heap and collector; included by domain.h,
- * whose types they need. */
+/* runtime/gc_inline.h: fast paths of heap and collector: allocation, gc_check, write barriers. */
 #ifndef SAROS_RUNTIME_GC_INLINE_H
 #define SAROS_RUNTIME_GC_INLINE_H
 
-#ifndef SAROS_RUNTIME_DOMAIN_H
-#error "include domain.h instead"
-#endif
+#include "domain.h"
+#include "thread.h"
 
+/* Allocates `size` bytes (multiple of 8) for an object; never collects; raises
+ * LUA_ERRMEM.  The caller sets the header with object_init before anything else
+ * can allocate, and every field that a trace reads before the next gc_check. */
 ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
 #ifdef SAROS_STRESS
   return heap_alloc_slow(L, size);

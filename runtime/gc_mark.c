@@ -22,7 +22,9 @@
  * OBJECT_WORK for each object, since a small one costs a cache miss.
  */
 #include "gc_trace.h"
-#include "trace.h"
+
+#include "gc.h"
+#include "heap.h"
 
 #define VALUES_AT_ONCE 8192 /* weak values that are looked at in an undivided step */
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */

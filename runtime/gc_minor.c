@@ -35,10 +35,13 @@
  * Steps and spans: minor { minor_roots, minor_remembered, minor_promote {
  * weak, finalizers }, minor_reclaim }.
  */
+#include "gc_trace.h"
+
 #include <string.h>
 
-#include "gc_trace.h"
-#include "trace.h"
+#include "gc.h"
+#include "heap.h"
+#include "thread.h"
 
 #define REMEMBERED_WORK 64 /* bytes that an object or a card is worth, beside those that are scanned */
 #define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)

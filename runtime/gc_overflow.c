@@ -49,8 +49,11 @@
  * have one, each of which was reachable after the last minor collection, and each
  * cycle's end of marking has a minor collection in it.
  */
-#include "func.h"
 #include "gc_trace.h"
+
+#include "gc.h"
+#include "heap.h"
+#include "thread.h"
 
 #define WORD_BITS 64
 #define WORDS (sizeof((Chunk *)0)->overflow / sizeof(uint64_t))

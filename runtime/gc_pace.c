@@ -42,6 +42,10 @@
  */
 #include "gc_trace.h"
 
+#include "gc.h"
+#include "gc_inline.h"
+#include "heap.h"
+
 #define NURSERY_MIN ((size_t)64 << 10)
 #define NURSERY_MAX ((size_t)64 << 20)
 #define SLICES_PER_NURSERY 8

@@ -7,6 +7,11 @@
  */
 #include "gc_trace.h"
 
+#include "gc.h"
+#include "heap.h"
+#include "known_names.h"
+#include "thread.h"
+
 /* ---- extents ----------------------------------------------------------------- */
 
 size_t gc_object_extent(const GCObject *o, char **base) {

@@ -11,6 +11,9 @@
  * Work is counted in Gc.slice_work, in units comparable to bytes marked.
  */
 #include "gc_trace.h"
+
+#include "gc.h"
+#include "heap.h"
 #include "str.h"
 
 #define WORK_BUCKET 64

@@ -36,8 +36,11 @@
  *
  * Frames beyond the current one are kept for reuse, a few of them.
  */
-#include "func.h"
 #include "gc_trace.h"
+
+#include "gc.h"
+#include "heap.h"
+#include "thread.h"
 
 #define FRAME_WORK 32    /* of looking at a frame */
 #define NIL_WORK 2       /* and of setting a slot to nil, which is a store to the next address */

@@ -16,6 +16,8 @@
 #define SAROS_RUNTIME_GC_TRACE_H
 
 #include "domain.h"
+#include "gc.h"
+#include "heap.h"
 #include "stress.h"
 #include "table.h"
 #include "trace.h"

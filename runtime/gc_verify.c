@@ -8,12 +8,18 @@
  * It may be called whenever no collection is in the middle of something: after
  * each phase of a slice and after each minor collection.
  */
+#include "gc_trace.h"
+
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gc_trace.h"
+#include "gc.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "known_names.h"
 #include "str.h"
+#include "thread.h"
 
 typedef struct Visit {
   const GCObject *object, *parent;

@@ -30,9 +30,11 @@
  * Strings are values, not objects, as far as weak tables go: never removed.
  */
 #include "gc_trace.h"
-#include "str.h"
 
 #include <string.h>
+
+#include "gc.h"
+#include "known_names.h"
 
 #define PIECE 256      /* slots or nodes looked through at once */
 #define ENTRY_WORK 32  /* work of looking at one */

@@ -62,9 +62,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "domain.h"
+#include "gc.h"
+#include "gc_inline.h"
 #include "heap_internal.h"
 #include "mappings.h"
 #include "stress.h"
+#include "thread.h"
+#include "throw.h"
 
 #define HUGE_FROM_BLOCKS (8 * HEAP_CHUNK_BLOCKS) /* of a heap: it grows by huge pages from then on */
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */

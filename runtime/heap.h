@@ -7,7 +7,7 @@
  * is allocated on its own behind a LargeHeader: in an extent, or, when it is huge,
  * in a mapping of its own.
  *
- * The inline fast path (heap_alloc) is in gc_inline.h, which domain.h includes.
+ * The inline fast path (heap_alloc) is in gc_inline.h.
  */
 #ifndef SAROS_RUNTIME_HEAP_H
 #define SAROS_RUNTIME_HEAP_H
@@ -175,10 +175,6 @@ void *heap_alloc_aligned(lua_State *L, size_t size);
  * the next ones, rather than holes of a line less. */
 void *heap_alloc_on_line(lua_State *L, size_t size);
 #define HEAP_LINED_LEAST ((size_t)512)
-/* Allocates `size` bytes (multiple of 8) for an object; never collects; raises
- * LUA_ERRMEM.  The caller sets the header with object_init before anything else
- * can allocate, and every field that a trace reads before the next gc_check. */
-ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size); /* gc_inline.h */
 /* Header of a new object. */
 ALWAYS_INLINE void object_init(lua_State *L, void *object, uint8_t type) {
   (void)L;

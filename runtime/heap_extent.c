@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "heap_internal.h"
+#include "heap.h"
 #include "mappings.h"
 
 #if defined(__SANITIZE_ADDRESS__)

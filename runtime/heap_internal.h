@@ -2,7 +2,6 @@
 #ifndef SAROS_RUNTIME_HEAP_INTERNAL_H
 #define SAROS_RUNTIME_HEAP_INTERNAL_H
 
-#include "domain.h"
 #include "heap.h"
 
 /* ---- lists of blocks ------------------------------------------------------- */

@@ -32,6 +32,7 @@
 #include <sys/mman.h>
 
 #include "domain.h"
+#include "gc_inline.h"
 #include "heap.h"
 #include "mappings.h"
 

@@ -10,10 +10,12 @@
  *
  * Chunks come first, then extents (heap_extent.c), in the same way.
  */
+#include "heap_internal.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
-#include "heap_internal.h"
+#include "heap.h"
 #include "mappings.h"
 
 #define TRIM_LOOK 4096      /* bytes given back that looking at a chunk costs as much as */

@@ -30,10 +30,7 @@
  *
  * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
  */
-#include "isolate_internal.h"
-#include "channel.h"
-#include "mappings.h"
-#include "trace.h"
+#include "isolate.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -43,6 +40,13 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "channel.h"
+#include "isolate_internal.h"
+#include "mappings.h"
+#include "thread.h"
+#include "throw.h"
+#include "trace.h"
 
 #define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
 /* ThreadSanitizer holds signals back from a thread until that calls libc, which a program that

@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "isolate.h"
+
 #define SPIN_LEAST 500     /* ns */
 #define WAKING_MOST 400000 /* ns: who slept longer did not wait for processors to wake up */
 #define PROBE_RAREST 64    /* waits from one probe that failed to the next one, at most */

@@ -8,7 +8,7 @@
  * Integers and floats.  An integer compares with a float by exact value: never
  * by rounding the integer first when that could lose bits.
  */
-#include "str.h"
+#include "number.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "func.h"
+#include "domain.h"
+#include "str.h"
+#include "throw.h"
 
 #define TWO_63 9223372036854775808.0 /* 2^63: first float above all integers */
 #define EXACT_LIMIT (INT64_C(1) << 53) /* all integers up to it are floats too */

@@ -33,10 +33,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "func.h"
+#include "domain.h"
 #include "gc.h"
+#include "gc_inline.h"
 #include "heap.h"
+#include "number.h"
 #include "stress.h"
+#include "thread.h"
+#include "throw.h"
 
 #ifdef SAROS_STRESS /* buckets come and go all the time */
 #define INTERN_MIN_BUCKETS 4

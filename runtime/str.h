@@ -4,7 +4,7 @@
 
 #include <stdarg.h>
 
-#include "domain.h"
+#include "object.h"
 
 String *string_new(lua_State *L, const char *s, size_t len);
 String *string_from_c(lua_State *L, const char *s);
@@ -17,6 +17,47 @@ int string_compare(const String *a, const String *b); /* strcoll order, embedded
 size_t string_print(char *out, size_t size, const char *fmt, va_list args);
 /* The same; the result is pushed on the stack. */
 String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- the intern table of a domain ------------------------------------------------- */
+
+/* The intern table grows and shrinks bucket by bucket (linear hashing; design in
+ * str.c): no moment in which all of it is rehashed. */
+#define STRING_SEGMENT_BITS 9
+#define STRING_SEGMENT (1u << STRING_SEGMENT_BITS)
+typedef struct StringTable {
+  StringLink **segments; /* directory of segments of STRING_SEGMENT buckets each */
+  uint32_t directory;  /* room in it */
+  uint32_t size;       /* buckets in use: mask / 2 < size <= mask + 1 */
+  uint32_t mask;       /* a power of two less one */
+  uint32_t used;       /* strings */
+} StringTable;
+
+ALWAYS_INLINE StringLink *string_bucket(const StringTable *table, uint32_t index) {
+  return &table->segments[index >> STRING_SEGMENT_BITS][index & (STRING_SEGMENT - 1)];
+}
+/* The bucket that a hash belongs to at the present size. */
+ALWAYS_INLINE uint32_t string_bucket_index(const StringTable *table, uint32_t hash) {
+  uint32_t index = hash & table->mask;
+  return index < table->size ? index : index & table->mask >> 1;
+}
+
+#define STRING_ADDRESS_BITS 48 /* of a StringLink; more than user addresses have on Linux, unless asked for */
+
+ALWAYS_INLINE String *string_at(StringLink link) {
+  return (String *)(uintptr_t)(link & ((UINT64_C(1) << STRING_ADDRESS_BITS) - 1));
+}
+/* Which bit of a link says that a string with such a hash may follow. Of the hash, it takes what
+ * the index of a bucket does not. */
+ALWAYS_INLINE uint32_t string_filter_bit(uint32_t hash) { return STRING_ADDRESS_BITS | hash >> 28; }
+ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) { return link >> string_filter_bit(hash) & 1; }
+/* Puts the string before the rest of its chain; answers the link to it. */
+ALWAYS_INLINE StringLink string_chain(String *s, StringLink rest) {
+  StringLink address = (uintptr_t)s, known = rest >> STRING_ADDRESS_BITS << STRING_ADDRESS_BITS;
+  rt_assert(address >> STRING_ADDRESS_BITS == 0);
+  s->u.next = rest;
+  return (known | address) | UINT64_C(1) << string_filter_bit(s->hash);
+}
+
 void string_table_init(lua_State *L);
 void string_table_free(Domain *d);
 /* A chain in the opposite order. */
@@ -24,30 +65,5 @@ StringLink string_chain_reversed(StringLink chain);
 /* Takes up to `most` buckets away when the table is far larger than its use; true
  * when it is not any more. */
 bool string_table_trim(Domain *d, uint32_t most);
-
-/* Numbers and strings (number.c) */
-#define NUMBER_TEXT_MAX 64
-/* Parses a numeral as the language does; answers bytes consumed + 1 (the NUL), or 0. */
-size_t number_parse(const char *s, TValue *result);
-size_t number_to_text(const TValue *number, char *buffer); /* NUMBER_TEXT_MAX bytes; answers the length */
-/* "%.*g" and "%.*e" into NUMBER_TEXT_MAX bytes, without a NUL; their length, or 0: nothing was
- * written, for the number is not of moderate size, or the precision too large. */
-size_t number_to_general(char *out, double n, int precision);
-size_t number_to_exponential(char *out, double n, int precision);
-String *number_to_string(lua_State *L, const TValue *number);
-typedef enum FloatToInt { FLOAT_EXACT, FLOAT_FLOOR, FLOAT_CEIL } FloatToInt;
-bool number_float_to_int(double n, int64_t *result, FloatToInt mode);
-/* With coercion of strings: false if not convertible. */
-bool number_to_int(const TValue *o, int64_t *result, FloatToInt mode);
-bool number_to_float(const TValue *o, double *result);
-/* Arithmetic on integers and floats with the language's semantics. Division by zero raises. */
-int64_t number_int_div(lua_State *L, int64_t a, int64_t b);
-int64_t number_int_mod(lua_State *L, int64_t a, int64_t b);
-double number_float_mod(double a, double b);
-int64_t number_shift_left(int64_t a, int64_t b);
-/* Raw arithmetic: op is LUA_OPADD...; false when the operands are no numbers (or have no integer representation for bitwise operators). */
-bool number_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result);
-bool number_less(const TValue *a, const TValue *b);       /* both numbers */
-bool number_less_equal(const TValue *a, const TValue *b);
 
 #endif

@@ -47,11 +47,19 @@
  * overflow", raised before the table was changed.
  */
 #include "table.h"
-#include "str.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+
+#include "gc.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "known_names.h"
+#include "number.h"
+#include "str.h"
+#include "thread.h"
+#include "throw.h"
 
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30

@@ -11,7 +11,8 @@
 #define SAROS_STDLIB_ARGUMENTS_H
 
 #include "api.h"
-#include "call.h"
+#include "gc_inline.h"
+#include "meta.h"
 #include "lauxlib.h"
 
 /* ---- arguments -------------------------------------------------------------- */

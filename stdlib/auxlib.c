@@ -15,8 +15,11 @@
 #include <string.h>
 
 #include "arguments.h"
-#include "lua.h"
+#include "gc_inline.h"
 #include "lauxlib.h"
+#include "lua.h"
+#include "meta.h"
+#include "number.h"
 #include "stress.h"
 
 /* ------------------------------------------------------------ arguments -- */

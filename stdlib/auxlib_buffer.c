@@ -15,9 +15,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lua.h"
-#include "lauxlib.h"
 #include "api.h"
+#include "gc.h"
+#include "gc_inline.h"
+#include "lauxlib.h"
+#include "lua.h"
+#include "thread.h"
 
 #define BOX_TYPE "_UBOX*"
 

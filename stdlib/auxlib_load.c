@@ -15,9 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api_chunk.h"
 #include "call.h"
-#include "lua.h"
 #include "lauxlib.h"
+#include "lua.h"
 
 /* What the reader of a file has at hand. */
 typedef struct FileSource {

@@ -14,8 +14,11 @@
 #include <sys/wait.h>
 
 #include "arguments.h"
-#include "lua.h"
+#include "domain.h"
 #include "lauxlib.h"
+#include "lua.h"
+#include "table.h"
+#include "thread.h"
 
 /* ------------------------------------------------- names of functions -- */
 

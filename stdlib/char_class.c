@@ -12,13 +12,12 @@
  * ones in force are dropped instead of published.
  */
 #include "char_class.h"
+#include "stress.h"
 
 #include <ctype.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "stress.h"
 
 static _Atomic(const CharClasses *) current;
 

@@ -1,8 +1,8 @@
 /* init.c - opens the standard libraries. */
 #define LUA_LIB
 
-#include "lua.h"
 #include "lauxlib.h"
+#include "lua.h"
 #include "lualib.h"
 
 static void add_own_modules(lua_State *L) {

@@ -4,15 +4,15 @@
  * succeeded; what it pushes when it fails is of no interest. */
 #define LUA_LIB
 
+#include "arguments.h"
 #include "io_file.h"
+#include "object.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-
-#include "arguments.h"
 
 /* Longest numeral that is read. */
 enum { NUMERAL_MAX = 200 };

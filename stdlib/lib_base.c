@@ -11,10 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api_chunk.h"
 #include "arguments.h"
-#include "lua.h"
+#include "gc_inline.h"
 #include "lauxlib.h"
+#include "lua.h"
 #include "lualib.h"
+#include "meta.h"
+#include "number.h"
+#include "primitives.h"
+#include "thread.h"
 #include "vm/primitives.h"
 
 /* --------------------------------------------------------------- output -- */

@@ -11,7 +11,12 @@
  * That they have become less the collector sees when it marks the handle.
  */
 #include "channel.h"
+#include "domain.h"
 #include "domain_lib.h"
+#include "gc.h"
+#include "isolate.h"
+#include "message.h"
+#include "thread.h"
 #include "trace.h"
 #include "transfer.h"
 

@@ -7,9 +7,10 @@
  */
 #define LUA_LIB
 
-#include "lua.h"
 #include "lauxlib.h"
+#include "lua.h"
 #include "lualib.h"
+#include "primitives.h"
 #include "vm/primitives.h"
 
 static lua_State *check_thread(lua_State *L) {

@@ -13,9 +13,10 @@
 #include <string.h>
 
 #include "arguments.h"
-#include "lua.h"
 #include "lauxlib.h"
+#include "lua.h"
 #include "lualib.h"
+#include "thread.h"
 
 /* -------------------------------------------------- the thread asked about -- */
 

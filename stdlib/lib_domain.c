@@ -9,9 +9,14 @@
  * A handle is a userdata with a counted pointer to the Isolate (runtime/isolate.h). The
  * outcome can be decoded once; the handle keeps it (user value 1) for further joins.
  */
+#include "domain.h"
 #include "domain_lib.h"
+#include "gc.h"
+#include "isolate.h"
 #include "lualib.h"
+#include "message.h"
 #include "retry.h"
+#include "thread.h"
 #include "trace.h"
 #include "transfer.h"
 

@@ -12,13 +12,14 @@
  * anything, and a poll ends even when they cause events: it delivers what had
  * been there when it was called.
  */
-#include "lua.h"
-#include "lauxlib.h"
-#include "lualib.h"
 #include "domain.h"
 #include "domain_lib.h"
 #include "isolate.h"
 #include "safe_point.h"
+#include "lauxlib.h"
+#include "lua.h"
+#include "lualib.h"
+#include "thread.h"
 #include "trace.h"
 
 #include <errno.h>

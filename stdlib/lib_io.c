@@ -21,10 +21,12 @@
 
 #include "arguments.h"
 #include "io_file.h"
-#include "lua.h"
 #include "lauxlib.h"
-#include "retry.h"
+#include "lua.h"
 #include "lualib.h"
+#include "number.h"
+#include "retry.h"
+#include "thread.h"
 
 /* The registry's names for the default files. */
 #define DEFAULT_INPUT NAME_IO_INPUT

@@ -14,6 +14,7 @@
 #include "lua.h"
 #include "lualib.h"
 #include "math_random.h"
+#include "meta.h"
 
 #define PI 3.141592653589793238462643383279502884
 

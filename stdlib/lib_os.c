@@ -12,12 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "char_class.h"
 #include "isolate.h"
-#include "arguments.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "thread.h"
 
 #define BASE_YEAR 1900 /* of struct tm */
 

@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #include "arguments.h"
-#include "lua.h"
 #include "lauxlib.h"
-#include "retry.h"
+#include "lua.h"
 #include "lualib.h"
 #include "require_span.h"
+#include "retry.h"
+#include "thread.h"
 
 /* Prefix of the function that opens a C module. */
 #define OPEN_PREFIX "luaopen_"

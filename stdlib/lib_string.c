@@ -15,11 +15,13 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "number.h"
 #include "safe_point.h"
 #include "string_format.h"
 #include "string_match.h"
 #include "string_pack.h"
 #include "string_position.h"
+#include "thread.h"
 
 /* Longest string that string.rep makes: that of PUC-Lua, so that a mistake is
  * an error at once rather than gigabytes. */

@@ -42,8 +42,8 @@ lua_Integer table_length(lua_State *L, int arg, bool plain) {
 
 /* t[to] = t[from] */
 static inline void copy_element(lua_State *L, bool plain, lua_Integer from, lua_Integer to) {
-  table_get(L, 1, plain, from);
-  table_set(L, 1, plain, to);
+  element_get(L, 1, plain, from);
+  element_set(L, 1, plain, to);
 }
 
 /* Of `left` elements, how many move at once. */
@@ -86,14 +86,14 @@ static void insert_at(lua_State *L, bool plain, lua_Integer size, lua_Integer po
   luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)size + 1, 2,
                 "position out of bounds");
   if (luaL_intop(+, size, 1) > position) shift_up(L, plain, position, size);
-  table_set(L, 1, plain, position);
+  element_set(L, 1, plain, position);
 }
 
 static int tablib_insert(lua_State *L) {
   bool plain = table_check(L, 1, ACCESS_READ | ACCESS_WRITE | ACCESS_LENGTH);
   lua_Integer size = table_length(L, 1, plain);
   switch (lua_gettop(L)) {
-    case 2: table_set(L, 1, plain, luaL_intop(+, size, 1)); return 0;
+    case 2: element_set(L, 1, plain, luaL_intop(+, size, 1)); return 0;
     case 3: insert_at(L, plain, size, luaL_checkinteger(L, 2)); return 0;
     default: return luaL_error(L, "wrong number of arguments to 'insert'");
   }
@@ -106,14 +106,14 @@ static int tablib_remove(lua_State *L) {
   if (position != size)
     luaL_argcheck(L, (lua_Unsigned)position - 1 <= (lua_Unsigned)size, 2,
                   "position out of bounds");
-  int type = table_get(L, 1, plain, position);
+  int type = element_get(L, 1, plain, position);
   if (plain && type == LUA_TNIL && position >= size) return 1; /* there is nothing to erase */
   if (position < size) {
     shift_down(L, plain, position + 1, size);
     position = size;
   }
   lua_pushnil(L);
-  table_set(L, 1, plain, position);
+  element_set(L, 1, plain, position);
   return 1;
 }
 
@@ -136,8 +136,8 @@ static bool must_go_backward(lua_State *L, const Move *m) {
 }
 
 static inline void move_element(lua_State *L, Move *m, lua_Integer i) {
-  table_get(L, 1, m->source_plain, m->first + i);
-  table_set(L, m->target, m->target_plain, m->to + i);
+  element_get(L, 1, m->source_plain, m->first + i);
+  element_set(L, m->target, m->target_plain, m->to + i);
   vm_work(L, &m->work_left, ELEMENT_WORK);
 }
 
@@ -208,8 +208,8 @@ static int tablib_unpack(lua_State *L) {
   lua_Unsigned count = (lua_Unsigned)last - (lua_Unsigned)first; /* less one */
   if (count >= INT_MAX || (++count > LUA_MINSTACK / 2 && !lua_checkstack(L, (int)count)))
     return luaL_error(L, "too many results to unpack");
-  for (lua_Integer i = first; i < last; i++) table_get(L, 1, plain, i);
-  table_get(L, 1, plain, last);
+  for (lua_Integer i = first; i < last; i++) element_get(L, 1, plain, i);
+  element_get(L, 1, plain, last);
   return (int)count;
 }
 

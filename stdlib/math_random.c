@@ -5,13 +5,13 @@
  * seed gives the same numbers here as there.  Its state is a userdata, the
  * upvalue of both functions: each Lua state has its own.
  */
+#include "arguments.h"
 #include "math_random.h"
+#include "thread.h"
 
 #include <stdint.h>
 #include <sys/random.h>
 #include <time.h>
-
-#include "arguments.h"
 
 #define DISCARDED_AFTER_SEEDING 16
 

@@ -4,6 +4,11 @@
  * letter admits.  Integers, strings, characters and the usual %f are laid out
  * here; other floats go to snprintf, with the checked text of the conversion.
  */
+#include "arguments.h"
+#include "char_class.h"
+#include "integer_text.h"
+#include "lauxlib.h"
+#include "number.h"
 #include "string_format.h"
 
 #include <langinfo.h>
@@ -13,11 +18,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "arguments.h"
-#include "char_class.h"
-#include "integer_text.h"
-#include "lauxlib.h"
 
 /* Longest conversion that may be written, '%' and letter included. */
 #define SPEC_TEXT_MAX 22

@@ -6,16 +6,16 @@
  * pattern goes into a userdata.  Subject and pattern stay where they are as long as the Lua stack,
  * or the iterator, refers to them.
  */
-#include "string_match.h"
-
-#include <string.h>
-
 #include "arguments.h"
 #include "lauxlib.h"
 #include "pattern.h"
 #include "pattern_cache.h"
 #include "safe_point.h"
+#include "string_match.h"
 #include "string_position.h"
+#include "thread.h"
+
+#include <string.h>
 
 static const CharClasses *require_classes(lua_State *L) {
   const CharClasses *classes = char_classes();

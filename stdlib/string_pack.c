@@ -9,15 +9,14 @@
  * the order wanted; those of the machine's own sizes take the compiler's loads
  * and stores.
  */
+#include "lauxlib.h"
 #include "string_pack.h"
+#include "string_position.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "lauxlib.h"
-#include "string_position.h"
 
 #define INTEGER_SIZE_MAX 16
 #define LUA_INTEGER_SIZE ((int)sizeof(lua_Integer))

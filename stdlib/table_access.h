@@ -18,19 +18,17 @@ bool table_check(lua_State *L, int arg, unsigned access);
 /* Length by the border or by `__len`. */
 lua_Integer table_length(lua_State *L, int arg, bool plain);
 
-#ifndef TABLE_ACCESS_WITHOUT_ELEMENTS
-static inline int table_get(lua_State *L, int arg, bool plain, lua_Integer i) {
+static inline int element_get(lua_State *L, int arg, bool plain, lua_Integer i) {
   return plain ? lua_rawgeti(L, arg, i) : lua_geti(L, arg, i);
 }
 
 /* Pops the value that it stores. */
-static inline void table_set(lua_State *L, int arg, bool plain, lua_Integer i) {
+static inline void element_set(lua_State *L, int arg, bool plain, lua_Integer i) {
   if (plain)
     lua_rawseti(L, arg, i);
   else
     lua_seti(L, arg, i);
 }
-#endif
 
 int tablib_concat(lua_State *L); /* table_concat.c */
 int tablib_sort(lua_State *L);   /* table_sort.c */

@@ -5,11 +5,11 @@
  * go through a buffer, one by one.
  */
 #include "arguments.h"
+#include "gc_inline.h"
 #include "integer_text.h"
 #include "safe_point.h"
-
-#define TABLE_ACCESS_WITHOUT_ELEMENTS /* table_get and table_set are the runtime's here */
 #include "table_access.h"
+
 
 /* ---- into the result -------------------------------------------------------- */
 

@@ -67,8 +67,8 @@ struct Sorter {
 static bool before_by_function(Sorter *s, uint32_t a, uint32_t b) {
   lua_State *L = s->L;
   lua_pushvalue(L, ORDER_INDEX);
-  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)a + 1);
-  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)b + 1);
+  element_get(L, TABLE_INDEX, s->plain, (lua_Integer)a + 1);
+  element_get(L, TABLE_INDEX, s->plain, (lua_Integer)b + 1);
   lua_call(L, 2, 1);
   bool result = lua_toboolean(L, -1);
   lua_pop(L, 1);
@@ -77,8 +77,8 @@ static bool before_by_function(Sorter *s, uint32_t a, uint32_t b) {
 
 static bool before_by_operator(Sorter *s, uint32_t a, uint32_t b) {
   lua_State *L = s->L;
-  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)a + 1);
-  table_get(L, TABLE_INDEX, s->plain, (lua_Integer)b + 1);
+  element_get(L, TABLE_INDEX, s->plain, (lua_Integer)a + 1);
+  element_get(L, TABLE_INDEX, s->plain, (lua_Integer)b + 1);
   bool result = lua_compare(L, -2, -1, LUA_OPLT);
   lua_pop(L, 2);
   return result;
@@ -137,17 +137,17 @@ static void permute(Sorter *s) {
   lua_State *L = s->L;
   for (uint32_t start = 0; start < s->count; start++) {
     if (s->order[start] == start) continue;
-    table_get(L, TABLE_INDEX, s->plain, (lua_Integer)start + 1);
+    element_get(L, TABLE_INDEX, s->plain, (lua_Integer)start + 1);
     uint32_t place = start;
     while (s->order[place] != start) {
       uint32_t from = s->order[place];
-      table_get(L, TABLE_INDEX, s->plain, (lua_Integer)from + 1);
-      table_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
+      element_get(L, TABLE_INDEX, s->plain, (lua_Integer)from + 1);
+      element_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
       s->order[place] = place;
       place = from;
     }
     s->order[place] = place;
-    table_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
+    element_set(L, TABLE_INDEX, s->plain, (lua_Integer)place + 1);
   }
 }
 

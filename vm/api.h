@@ -1,4 +1,4 @@
-/* vm/api.h: what the files of the C API share (api_*.c, debug.c): how an index
+/* vm/api.h: what the files of the C API share (api_*.c): how an index
  * names a slot, and what a push has to look after.
  *
  * Positive indices count from the running function's slot, negative ones from
@@ -14,9 +14,8 @@
 #define SAROS_VM_API_H
 
 #include "domain.h"
-#include "func.h"
-#include "str.h"
 #include "table.h"
+#include "thread.h"
 
 /* Registry, upvalues. */
 TValue *api_pseudo_slot(lua_State *L, int idx);

@@ -5,14 +5,18 @@
  * buffer, which runs none.  The buffer is freed whatever happens in either.  A chunk that
  * is one block of memory already (vm_load_block, vm_load_string) is not copied.
  */
-#include "api.h"
+#include "api_chunk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api.h"
 #include "call.h"
 #include "compiler.h"
+#include "gc_inline.h"
 #include "stress.h"
+#include "thread.h"
+#include "throw.h"
 #include "trace.h"
 
 typedef struct Load {

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "call.h"
+#include "gc_inline.h"
+#include "number.h"
+#include "throw.h"
 
 typedef struct Text {
   lua_State *L;

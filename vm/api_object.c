@@ -4,6 +4,12 @@
 #include <string.h>
 
 #include "call.h"
+#include "func.h"
+#include "gc.h"
+#include "gc_inline.h"
+#include "known_names.h"
+#include "meta.h"
+#include "thread.h"
 
 /* ---- userdata ------------------------------------------------------------------ */
 

@@ -3,7 +3,13 @@
 
 #include <string.h>
 
-#include "interp.h"
+#include "call.h"
+#include "func.h"
+#include "gc_inline.h"
+#include "meta.h"
+#include "number.h"
+#include "primitives.h"
+#include "thread.h"
 
 TValue *api_pseudo_slot(lua_State *L, int idx) {
   if (idx == LUA_REGISTRYINDEX) return &L->domain->registry;

@@ -1,8 +1,18 @@
-/* vm/api_state.c: C API: the collector, warnings and other things of the whole state. */
+/* vm/api_state.c: C API: beginning and end of a state, the collector, warnings and other things
+ * of the whole state. */
 #include <limits.h>
-#include "api.h"
+#include <string.h>
 
 #include "call.h"
+#include "coroutine.h"
+#include "debug_error.h"
+#include "debuginfo.h"
+#include "domain.h"
+#include "execute.h"
+#include "gc.h"
+#include "str.h"
+#include "table.h"
+#include "thread.h"
 
 lua_Number lua_version(lua_State *L) {
   (void)L;
@@ -106,4 +116,95 @@ int lua_setcstacklimit(lua_State *L, unsigned int limit) {
   (void)L;
   (void)limit;
   return MAX_C_CALLS;
+}
+
+/* ---- what the runtime needs from here ------------------------------------------------ */
+
+static void warn_finalizer_error(lua_State *L) {
+  const TValue *error = L->top - 1;
+  const char *text = is_string(error) ? as_string(error)->data : "error object is not a string";
+  lua_warning(L, "error in ", 1);
+  lua_warning(L, "__gc", 1);
+  lua_warning(L, " (", 1);
+  lua_warning(L, text, 1);
+  lua_warning(L, ")", 0);
+}
+
+static void call_finalizer(lua_State *L) {
+  uint8_t allow_hook = L->allow_hook;
+  CallRequest r = {L->top - 2, 0};
+  L->allow_hook = 0;
+  L->ci->status |= CALL_FINALIZER;
+  int status = vm_protect(L, vm_call_request, &r, stack_save(L, r.func), 0);
+  L->ci->status &= ~(uint32_t)CALL_FINALIZER;
+  L->allow_hook = allow_hook;
+  if (status != LUA_OK) {
+    warn_finalizer_error(L);
+    L->top--;
+  }
+}
+
+/* Pushes a message with the current position, calls the handler and throws. */
+static void raise_message(lua_State *L, const char *msg) {
+  CallInfo *ci = L->ci;
+  if (is_lua_frame(ci)) {
+    char where[LUA_IDSIZE];
+    const String *source = frame_closure(ci)->p->source;
+    if (source != NULL) chunk_id(where, source->data, string_len(source));
+    else strcpy(where, "?");
+    string_format(L, "%s:%d: %s", where, frame_current_line(ci), msg);
+  } else {
+    string_format(L, "%s", msg);
+  }
+  error_with_handler(L);
+}
+
+/* In the handler of a signal. */
+static void interrupt(lua_State *L) { L->dispatch = vm_dispatch_hooked; }
+
+static void make_registry(lua_State *L, void *ud) {
+  (void)ud;
+  Table *registry = table_new(L, LUA_RIDX_LAST, 0);
+  set_table(&L->domain->registry, registry);
+  TValue v;
+  set_thread(&v, L);
+  table_set_int(L, registry, LUA_RIDX_MAINTHREAD, &v);
+  set_table(&v, table_new(L, 0, 0));
+  table_set_int(L, registry, LUA_RIDX_GLOBALS, &v);
+}
+
+/* ---- beginning and end --------------------------------------------------------------- */
+
+LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
+  vm_dispatch_init();
+  lua_State *L = domain_new();
+  if (L == NULL) return NULL;
+  Domain *d = L->domain;
+  d->allocf = f;
+  d->alloc_ud = ud;
+  d->hooks.call_finalizer = call_finalizer;
+  d->hooks.raise_message = raise_message;
+  d->hooks.interrupt = interrupt;
+  d->hooks.reset_thread = vm_reset_thread;
+  L->dispatch = vm_dispatch_normal;
+  if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {
+    domain_close(L);
+    return NULL;
+  }
+  return L;
+}
+
+LUA_API void lua_close(lua_State *L) {
+  L = L->domain->main_thread;
+  L->ci = &L->base_ci;
+  const ptrdiff_t level = stack_save(L, L->stack + 1);
+  while (vm_try_close(L, level, LUA_OK) != LUA_OK) L->ci = &L->base_ci; /* each pending variable is tried once */
+  L->top = L->stack + 1;
+  domain_close(L);
+}
+
+LUA_API lua_CFunction lua_atpanic(lua_State *L, lua_CFunction panic) {
+  lua_CFunction old = L->domain->panic;
+  L->domain->panic = panic;
+  return old;
 }

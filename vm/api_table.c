@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#include "call.h"
+#include "gc_inline.h"
+#include "meta.h"
+#include "thread.h"
 
 /* ---- reading ----------------------------------------------------------------- */
 

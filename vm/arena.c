@@ -5,10 +5,13 @@
  * fault it in anew.
  */
 #include "arena.h"
-#include "stress.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "stress.h"
+#include "thread.h"
+#include "throw.h"
 
 #ifdef SAROS_STRESS
 #define FIRST_CHUNK 16 /* so that there are many: AddressSanitizer sees their ends */

@@ -18,18 +18,21 @@
  *
  * While an error travels, its value is on top of the stack of d->current.
  */
-#include "interp.h"
-#include "debuginfo.h"
-#include "func.h"
-#include "gc.h"
-#include "opinfo.h"
-#include "safe_point.h"
-#include "str.h"
-#include "table.h"
-#include "trace.h"
+#include "call.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "coroutine.h"
+#include "debug_error.h"
+#include "debuginfo.h"
+#include "execute.h"
+#include "gc_inline.h"
+#include "hook.h"
+#include "known_names.h"
+#include "meta.h"
+#include "str.h"
+#include "throw.h"
 
 /* ---- frames -------------------------------------------------------------------- */
 
@@ -265,10 +268,9 @@ void vm_call(lua_State *L, TValue *func, int nresults) {
   d->ncalls--;
 }
 
-void vm_call_noyield(lua_State *L, TValue *func, int nresults) {
-  L->ncalls_nonyieldable++;
-  vm_call(L, func, nresults);
-  L->ncalls_nonyieldable--;
+void vm_call_request(lua_State *L, void *ud) {
+  const CallRequest *r = ud;
+  vm_call_noyield(L, r->func, r->nresults);
 }
 
 /* ---- protected calls from C ------------------------------------------------------------ */
@@ -310,13 +312,17 @@ TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable) {
   return stack_restore(L, off);
 }
 
+int vm_try_close(lua_State *L, ptrdiff_t level, int status) {
+  struct CloseRequest r = {level, status};
+  return vm_protect_raw(L, close_all, &r);
+}
+
 /* Closes what is pending down to `level` after an error; an error in a __close
  * takes the place of the former one. Leaves the final error at `level`, top above it. */
 static int close_protected(lua_State *L, ptrdiff_t level, int status, CallInfo *ci, uint8_t allow_hook) {
   push_error_value(L, status);
   for (;;) {
-    struct CloseRequest r = {level, status};
-    int again = vm_protect_raw(L, close_all, &r);
+    int again = vm_try_close(L, level, status);
     L->ci = ci;
     L->allow_hook = allow_hook;
     if (again == LUA_OK) break;
@@ -346,71 +352,7 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
   return status;
 }
 
-/* ---- API ------------------------------------------------------------------------------------ */
-
-static bool yieldable(const lua_State *L) { return L->run != NULL && L->ncalls_nonyieldable == 0; }
-
-static void grow_frame_top(lua_State *L, int nresults) {
-  if (nresults == LUA_MULTRET && L->ci->top < L->top) L->ci->top = L->top;
-}
-
-LUA_API void lua_callk(lua_State *L, int nargs, int nresults, lua_KContext ctx, lua_KFunction k) {
-  TValue *func = L->top - (nargs + 1);
-  if (k != NULL && yieldable(L)) {
-    L->ci->u.c.k = k;
-    L->ci->u.c.ctx = ctx;
-    vm_call(L, func, nresults);
-  } else {
-    vm_call_noyield(L, func, nresults);
-  }
-  grow_frame_top(L, nresults);
-}
-
-struct CallRequest { TValue *func; int nresults; };
-
-static void call_body(lua_State *L, void *ud) {
-  struct CallRequest *r = ud;
-  vm_call_noyield(L, r->func, r->nresults);
-}
-
-/* The protected call is the frame itself: an error is caught by the Run that
- * runs the calling C function, which then goes on in k. */
-static int pcall_in_frame(lua_State *L, struct CallRequest *r, ptrdiff_t errfunc, lua_KContext ctx, lua_KFunction k) {
-  CallInfo *ci = L->ci;
-  ci->u.c.k = k;
-  ci->u.c.ctx = ctx;
-  ci->u2.func_index = (uint32_t)(r->func - L->stack);
-  ci->u.c.old_errfunc = L->errfunc;
-  L->errfunc = errfunc;
-  ci->status = (ci->status & ~(uint32_t)CALL_ALLOWHOOK) | CALL_PROTECTED_C | (L->allow_hook ? CALL_ALLOWHOOK : 0);
-  vm_call(L, r->func, r->nresults);
-  ci->status &= ~(uint32_t)CALL_PROTECTED_C;
-  L->errfunc = ci->u.c.old_errfunc;
-  return LUA_OK;
-}
-
-LUA_API int lua_pcallk(lua_State *L, int nargs, int nresults, int msgh, lua_KContext ctx, lua_KFunction k) {
-  ptrdiff_t errfunc = 0;
-  if (msgh != 0) errfunc = stack_save(L, msgh > 0 ? L->ci->func + msgh : L->top + msgh);
-  struct CallRequest r = {L->top - (nargs + 1), nresults};
-  int status = k != NULL && yieldable(L)
-                   ? pcall_in_frame(L, &r, errfunc, ctx, k)
-                   : vm_protect(L, call_body, &r, stack_save(L, r.func), errfunc);
-  grow_frame_top(L, nresults);
-  return status;
-}
-
-LUA_API int lua_error(lua_State *L) {
-  TValue *top = L->top - 1;
-  if (is_short_string(top) && as_string(top) == L->domain->memory_error) error_memory(L);
-  error_with_handler(L);
-}
-
-LUA_API void lua_toclose(lua_State *L, int idx) {
-  TValue *slot = idx > 0 ? L->ci->func + idx : L->top + idx;
-  vm_new_tbc(L, slot);
-  L->ci->status |= CALL_TOCLOSE;
-}
+/* ---- C functions that close variables ------------------------------------------------ */
 
 /* A handler may yield: then the C activation that closes is gone, and the frame,
  * marked CALL_CLOSING, comes back here from the loop for what is still pending. */
@@ -423,134 +365,11 @@ int vm_close_c_frame(lua_State *L, int nresults) {
   return nresults;
 }
 
-LUA_API void lua_closeslot(lua_State *L, int idx) {
-  TValue *level = idx > 0 ? L->ci->func + idx : L->top + idx;
-  level = vm_close(L, level, LUA_OK, false);
-  set_nil(level);
-}
-
-LUA_API lua_CFunction lua_atpanic(lua_State *L, lua_CFunction panic) {
-  lua_CFunction old = L->domain->panic;
-  L->domain->panic = panic;
-  return old;
-}
-
-/* ---- finalizers ------------------------------------------------------------------------------- */
-
-static void warn_finalizer_error(lua_State *L) {
-  const TValue *error = L->top - 1;
-  const char *text = is_string(error) ? as_string(error)->data : "error object is not a string";
-  lua_warning(L, "error in ", 1);
-  lua_warning(L, "__gc", 1);
-  lua_warning(L, " (", 1);
-  lua_warning(L, text, 1);
-  lua_warning(L, ")", 0);
-}
-
-static void call_finalizer(lua_State *L) {
-  uint8_t allow_hook = L->allow_hook;
-  struct CallRequest r = {L->top - 2, 0};
-  L->allow_hook = 0;
-  L->ci->status |= CALL_FINALIZER;
-  int status = vm_protect(L, call_body, &r, stack_save(L, r.func), 0);
-  L->ci->status &= ~(uint32_t)CALL_FINALIZER;
-  L->allow_hook = allow_hook;
-  if (status != LUA_OK) {
-    warn_finalizer_error(L);
-    L->top--;
-  }
-}
-
-/* ---- states ---------------------------------------------------------------------------------------- */
-
-/* Pushes a message with the current position, calls the handler and throws. */
-static void raise_message(lua_State *L, const char *msg) {
-  CallInfo *ci = L->ci;
-  if (is_lua_frame(ci)) {
-    char where[LUA_IDSIZE];
-    const String *source = frame_closure(ci)->p->source;
-    if (source != NULL) chunk_id(where, source->data, string_len(source));
-    else strcpy(where, "?");
-    string_format(L, "%s:%d: %s", where, frame_current_line(ci), msg);
-  } else {
-    string_format(L, "%s", msg);
-  }
-  error_with_handler(L);
-}
-
-/* In the handler of a signal. */
-static void interrupt(lua_State *L) { L->dispatch = vm_dispatch_hooked; }
-
-static void make_registry(lua_State *L, void *ud) {
-  (void)ud;
-  Table *registry = table_new(L, LUA_RIDX_LAST, 0);
-  set_table(&L->domain->registry, registry);
-  TValue v;
-  set_thread(&v, L);
-  table_set_int(L, registry, LUA_RIDX_MAINTHREAD, &v);
-  set_table(&v, table_new(L, 0, 0));
-  table_set_int(L, registry, LUA_RIDX_GLOBALS, &v);
-}
-
-LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
-  vm_dispatch_init();
-  lua_State *L = domain_new();
-  if (L == NULL) return NULL;
-  Domain *d = L->domain;
-  d->allocf = f;
-  d->alloc_ud = ud;
-  d->hooks.call_finalizer = call_finalizer;
-  d->hooks.raise_message = raise_message;
-  d->hooks.interrupt = interrupt;
-  d->hooks.reset_thread = vm_reset_thread;
-  L->dispatch = vm_dispatch_normal;
-  if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {
-    domain_close(L);
-    return NULL;
-  }
-  return L;
-}
-
-LUA_API void lua_close(lua_State *L) {
-  L = L->domain->main_thread;
-  L->ci = &L->base_ci;
-  struct CloseRequest r = {stack_save(L, L->stack + 1), LUA_OK};
-  while (vm_protect_raw(L, close_all, &r) != LUA_OK) L->ci = &L->base_ci; /* each pending variable is tried once */
-  L->top = L->stack + 1;
-  domain_close(L);
-}
+/* ---- which handlers are in force ----------------------------------------------------- */
 
 /* A signal handler may come in between (interrupt): the look at what is asked comes last. */
 void vm_update_dispatch(lua_State *L) {
   L->dispatch = L->hook_mask != 0 ? vm_dispatch_hooked : vm_dispatch_normal;
   atomic_signal_fence(memory_order_seq_cst);
   if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_hooked;
-}
-
-#define CALL_STEPS 64 /* what a call is worth: it may be an operand of another one, but may last */
-
-/* Is a message on its way from the function that took it to the variable or the table that
- * it is for (isolate_hand_over)? A step is an instruction that is about to run. */
-static bool is_handing_over(const lua_State *L) {
-  Isolate *i = L->domain->isolate;
-  uint32_t step = 1;
-  if (i->handing_over == 0) return false;
-  switch (is_lua_frame(L->ci) ? op_base(L->ci->u.lua.pc[-1]) : OP_LOOP) {
-    case OP_LOOP: case OP_FORLOOP: case OP_TFORCALL: step = i->handing_over; break;
-    case OP_CALL: case OP_TAILCALL: step = CALL_STEPS; break;
-    default: break;
-  }
-  i->handing_over -= step < i->handing_over ? step : i->handing_over;
-  return i->handing_over > 0;
-}
-
-/* Not inside hooks and finalizers, whose errors would be lost: they end soon. */
-void vm_take_up(lua_State *L) {
-  if (L->allow_hook && isolate_asked(L->domain->isolate) != 0 && !is_handing_over(L)) isolate_take_up(L);
-}
-
-void vm_safe_point(lua_State *L) {
-  trace_safe_point(L->domain);
-  if (vm_is_asked(L->domain)) vm_take_up(L);
-  if (gc_is_wanted(L->domain)) gc_step(L);
 }

@@ -10,10 +10,11 @@
  */
 #include "check_instruction.h"
 
-#ifdef SAROS_DEBUG
-
-#include "func.h"
+#include "opcodes.h"
 #include "opinfo.h"
+#include "thread.h"
+
+#ifdef SAROS_DEBUG
 
 /* ---- values ---------------------------------------------------------------------- */
 

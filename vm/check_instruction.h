@@ -3,7 +3,7 @@
 #ifndef SAROS_VM_CHECK_INSTRUCTION_H
 #define SAROS_VM_CHECK_INSTRUCTION_H
 
-#include "domain.h"
+#include "object.h"
 
 /* Asserts that the frame L->ci may run the instruction at pc, its registers being at base
  * and its constants at k. */

@@ -42,9 +42,15 @@
 #include <string.h>
 
 #include "compiler.h"
+#include "domain.h"
 #include "func.h"
+#include "gc.h"
+#include "heap.h"
+#include "opcodes.h"
 #include "opinfo.h"
 #include "str.h"
+#include "thread.h"
+#include "throw.h"
 #include "verifier.h"
 
 #define CHUNK_VERSION 0x54

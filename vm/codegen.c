@@ -24,6 +24,8 @@
 
 #include <string.h>
 
+#include "arena.h"
+#include "compile.h"
 #include "opinfo.h"
 #include "scope.h"
 

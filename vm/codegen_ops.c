@@ -10,8 +10,8 @@
  * ADDK, so that metamethods and messages see the operator that was written.
  */
 #include "codegen.h"
-
-#include "str.h"
+#include "compile.h"
+#include "number.h"
 
 _Static_assert(BINARY_ADD == LUA_OPADD && BINARY_SUB == LUA_OPSUB && BINARY_MUL == LUA_OPMUL && BINARY_MOD == LUA_OPMOD &&
                BINARY_POW == LUA_OPPOW && BINARY_DIV == LUA_OPDIV && BINARY_IDIV == LUA_OPIDIV && BINARY_BAND == LUA_OPBAND &&

@@ -14,13 +14,19 @@
 
 #include <string.h>
 
+#include "arena.h"
 #include "call.h"
 #include "codegen.h"
 #include "compiler.h"
+#include "domain.h"
 #include "func.h"
+#include "gc.h"
+#include "heap.h"
+#include "opinfo.h"
 #include "scope.h"
 #include "str.h"
-#include "opinfo.h"
+#include "thread.h"
+#include "throw.h"
 #include "verifier.h"
 
 /* ---- errors ------------------------------------------------------------------- */

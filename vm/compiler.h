@@ -2,7 +2,7 @@
 #ifndef SAROS_VM_COMPILER_H
 #define SAROS_VM_COMPILER_H
 
-#include "domain.h"
+#include "object.h"
 
 /* Compiles `size` bytes of source. Pushes the main closure (one upvalue, _ENV,
  * allocated but not set: the caller stores globals into it). Raises LUA_ERRSYNTAX

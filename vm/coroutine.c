@@ -7,13 +7,15 @@
  * A suspended coroutine's current frame is the native frame that yielded; the
  * values passed to the next resume become that frame's results.
  */
-#include "interp.h"
-#include "debuginfo.h"
-#include "func.h"
-#include "gc.h"
-#include "str.h"
+#include "coroutine.h"
 
-#define MAX_RESUMES 190 /* coroutines nested */
+#include "call.h"
+#include "domain.h"
+#include "gc.h"
+#include "known_names.h"
+#include "str.h"
+#include "thread.h"
+#include "throw.h"
 
 void vm_finish_coroutine(lua_State *co) {
   vm_set_current(co->domain, co->resumer);
@@ -21,8 +23,7 @@ void vm_finish_coroutine(lua_State *co) {
   co->run = NULL;
 }
 
-/* NULL, or why the coroutine cannot be resumed. */
-static String *resume_obstacle(const lua_State *co, int nargs) {
+String *vm_resume_obstacle(const lua_State *co, int nargs) {
   String *const *names = co->domain->names;
   if (co->status == LUA_OK) {
     if (co->run != NULL || co->ci != &co->base_ci) return names[NAME_NOT_SUSPENDED];
@@ -34,7 +35,7 @@ static String *resume_obstacle(const lua_State *co, int nargs) {
 }
 
 bool vm_can_resume(lua_State *L, lua_State *co, int nargs) {
-  if (co == L || L->resume_depth >= MAX_RESUMES || resume_obstacle(co, 0) != NULL) return false;
+  if (co == L || L->resume_depth >= MAX_RESUMES || vm_resume_obstacle(co, 0) != NULL) return false;
   return co->stack_last - co->top > nargs;
 }
 
@@ -61,60 +62,6 @@ TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
   *total = (int)(to - first) + n;
   return first;
 }
-
-static int refuse(lua_State *L, String *message, int nargs) {
-  L->top -= nargs;
-  set_string(L->top, message);
-  L->top++;
-  return LUA_ERRRUN;
-}
-
-LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) {
-  String *obstacle = resume_obstacle(L, nargs);
-  *nresults = 1;
-  if (obstacle != NULL) return refuse(L, obstacle, nargs);
-  uint32_t depth = from != NULL ? from->resume_depth : 0;
-  if (depth >= MAX_RESUMES || L->domain->ncalls >= MAX_C_CALLS - 5) return refuse(L, string_from_c(L, "C stack overflow"), nargs);
-  L->domain->ncalls++;
-  L->resumer = from;
-  L->resume_depth = depth + 1;
-  L->ncalls_nonyieldable = 0;
-  if (L->status == LUA_OK) L->errfunc = 0; /* one that yielded is still inside its handler's call */
-  L->npcalls = 0;
-  gc_thread_resumed(L, L);
-  int status = vm_run_resume(L, L->top - nargs);
-  L->run = NULL;
-  L->resumer = NULL;
-  L->domain->ncalls--;
-  if (status != LUA_OK && status != LUA_YIELD) { /* the caller may pop the error: lua_closethread needs it once more */
-    value_copy(L->top, L->top - 1);
-    L->ci->top = ++L->top; /* within EXTRA_STACK */
-  }
-  *nresults = status == LUA_YIELD ? L->ci->u2.nyield
-              : status == LUA_OK  ? (int)(L->top - (L->ci->func + 1))
-                                  : 1;
-  return status;
-}
-
-LUA_API int lua_yieldk(lua_State *L, int nresults, lua_KContext ctx, lua_KFunction k) {
-  if (unlikely(L->run == NULL || L->ncalls_nonyieldable != 0)) {
-    if (L != L->domain->main_thread) error_run(L, "attempt to yield across a C-call boundary");
-    error_run(L, "attempt to yield from outside a coroutine");
-  }
-  CallInfo *ci = L->ci;
-  L->status = LUA_YIELD;
-  ci->u2.nyield = nresults;
-  if (is_lua_frame(ci)) return 0; /* inside a hook: the yield happens when it returns */
-  ci->u.c.k = k;
-  ci->u.c.ctx = ctx;
-  error_throw(L, LUA_YIELD);
-}
-
-LUA_API int lua_isyieldable(lua_State *L) {
-  return L != L->domain->main_thread && L->ncalls_nonyieldable == 0;
-}
-
-LUA_API int lua_status(lua_State *L) { return L->status; }
 
 struct ResetRequest { int status; };
 
@@ -159,10 +106,3 @@ int vm_reset_thread(lua_State *L, int status) {
   stack_shrink(L);
   return status;
 }
-
-LUA_API int lua_closethread(lua_State *L, lua_State *from) {
-  L->resume_depth = from != NULL ? from->resume_depth : 0;
-  return vm_reset_thread(L, L->status == LUA_YIELD ? LUA_OK : L->status);
-}
-
-LUA_API int lua_resetthread(lua_State *L) { return lua_closethread(L, NULL); }

@@ -6,14 +6,19 @@
  * operands must be passed by their own address, not as copies, for a name to
  * be found; without one the message is shorter, not wrong.
  */
-#include "api.h"
+#include "debug_error.h"
 
 #include <string.h>
 
 #include "call.h"
 #include "debuginfo.h"
-#include "opinfo.h"
+#include "meta.h"
+#include "number.h"
 #include "opcodes.h"
+#include "opinfo.h"
+#include "thread.h"
+#include "throw.h"
+#include "varinfo.h"
 
 /* ---- finding the variable ----------------------------------------------------- */
 

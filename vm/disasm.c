@@ -3,8 +3,9 @@
 
 #include <inttypes.h>
 
+#include "number.h"
+#include "opcodes.h"
 #include "opinfo.h"
-#include "str.h"
 
 #define LONGEST_SHOWN 40 /* bytes of a string constant */
 

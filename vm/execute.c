@@ -47,19 +47,31 @@
  * frame. Registers that are not live may hold old values: each collection marks or clears
  * every slot, so they are never dangling.
  */
-#include "interp.h"
-#include "check_instruction.h"
-#include "compiler.h"
-#include "debuginfo.h"
-#include "func.h"
-#include "gc.h"
-#include "opinfo.h"
-#include "str.h"
-#include "table.h"
-#include "trace.h"
+#include "execute.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "call.h"
+#include "check_instruction.h"
+#include "coroutine.h"
+#include "debug_error.h"
+#include "domain.h"
+#include "func.h"
+#include "gc.h"
+#include "gc_inline.h"
+#include "hook.h"
+#include "known_names.h"
+#include "meta.h"
+#include "number.h"
+#include "opcodes.h"
+#include "opinfo.h"
+#include "primitives.h"
+#include "safe_point.h"
+#include "str.h"
+#include "table.h"
+#include "thread.h"
+#include "trace.h"
 
 #define MAX_PCALLS 1000
 #define LOOP_CHECK 32 /* rounds of a loop that counts them from one safe point to the next; a power of two */

@@ -21,7 +21,9 @@
 #include <string.h>
 
 #include "debuginfo.h"
+#include "number.h"
 #include "str.h"
+#include "throw.h"
 
 #define END (-1)
 

@@ -4,11 +4,11 @@
 noinst_LIBRARIES += libvm.a
 libvm_a_SOURCES =
 libvm_a_CFLAGS = $(AM_CFLAGS) $(VM_OPT_CFLAGS) $(PGO_CFLAGS)
-libvm_a_SOURCES += vm/api.h vm/api_stack.c vm/api_table.c vm/api_object.c vm/api_format.c vm/api_chunk.c vm/api_state.c
-libvm_a_SOURCES += vm/call.h vm/safe_point.h vm/interp.h vm/opcodes.h vm/opcodes.def vm/primitives.h vm/execute.c vm/meta.c vm/call.c vm/coroutine.c vm/primitives.c
-libvm_a_SOURCES += vm/debuginfo.h vm/debug.c vm/debug_error.c
+libvm_a_SOURCES += vm/api.h vm/api_stack.c vm/api_table.c vm/api_object.c vm/api_format.c vm/api_chunk.h vm/api_chunk.c vm/api_call.c vm/api_coroutine.c vm/api_debug.c vm/api_state.c
+libvm_a_SOURCES += vm/call.h vm/call.c vm/safe_point.h vm/safe_point.c vm/opcodes.h vm/opcodes.def vm/execute.h vm/execute.c vm/meta.h vm/meta.c vm/coroutine.h vm/coroutine.c vm/primitives.h vm/primitives.c
+libvm_a_SOURCES += vm/debuginfo.h vm/debuginfo.c vm/debug_error.h vm/debug_error.c vm/hook.h vm/hook.c
 libvm_a_SOURCES += vm/compiler.h vm/tokens.def vm/arena.h vm/arena.c vm/lexer.h vm/lexer.c vm/compile.h vm/compile.c vm/scope.h vm/scope.c
-libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opcode_columns.h vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c vm/varinfo.c vm/verifier.h vm/verifier.c vm/verifier_plan.h vm/verifier_plan.c vm/check_instruction.h vm/check_instruction.c vm/chunk.c
+libvm_a_SOURCES += vm/parser.h vm/parser.c vm/statements.c vm/codegen.h vm/codegen.c vm/codegen_ops.c vm/opcode_columns.h vm/opinfo.h vm/opinfo.c vm/disasm.h vm/disasm.c vm/varinfo.h vm/varinfo.c vm/verifier.h vm/verifier.c vm/verifier_plan.h vm/verifier_plan.c vm/check_instruction.h vm/check_instruction.c vm/chunk.c
 libvm_a_SOURCES += vm/transfer.h vm/transfer_encode.c vm/transfer_decode.c
 
 bin_PROGRAMS += saros

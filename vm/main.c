@@ -35,6 +35,7 @@
 #include "domain.h"
 #include "isolate.h"
 #include "program.h"
+#include "thread.h"
 #include "trace.h"
 
 #ifndef PACKAGE_VERSION

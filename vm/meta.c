@@ -7,14 +7,20 @@
  *
  * EXTRA_STACK slots above L->top are always there, so pushing needs no check.
  */
-#include "interp.h"
-#include "debuginfo.h"
-#include "func.h"
-#include "gc.h"
-#include "str.h"
-#include "table.h"
+#include "meta.h"
 
 #include <string.h>
+
+#include "call.h"
+#include "debug_error.h"
+#include "debuginfo.h"
+#include "func.h"
+#include "gc_inline.h"
+#include "known_names.h"
+#include "number.h"
+#include "str.h"
+#include "table.h"
+#include "throw.h"
 
 #define MAX_META_CHAIN 2000 /* steps of __index / __newindex before a cycle is assumed */
 #define MAX_TABLES 100 /* of such a chain, before what looks for cycles goes on */

@@ -7,6 +7,7 @@
 #include "parser.h"
 
 #include "codegen.h"
+#include "compile.h"
 #include "scope.h"
 #include "str.h"
 

@@ -1,10 +1,8 @@
 /* vm/primitives.c: the primitives' values, and coroutine.wrap. */
 #include "primitives.h"
-#include "interp.h"
-#include "debuginfo.h"
-#include "func.h"
-#include "gc.h"
-#include "str.h"
+
+#include "thread.h"
+#include "throw.h"
 
 Primitive vm_primitives[PRIM_COUNT] = {
   [PRIM_PCALL] = {"pcall", PRIM_PCALL, NULL},

@@ -7,7 +7,15 @@
 #ifndef SAROS_VM_SAFE_POINT_H
 #define SAROS_VM_SAFE_POINT_H
 
-#include "call.h"
+#include "domain.h"
+#include "isolate.h"
+
+/* Is something asked of the domain (runtime/isolate.h)? */
+ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
+  return atomic_load_explicit(&d->isolate->attention, memory_order_relaxed) != 0;
+}
+/* Does it: raises, or goes on. The frame's pc and L->top are those of a call. */
+void vm_take_up(lua_State *L);
 
 #define SAFE_POINT_WORK ((ptrdiff_t)1 << 18)
 #define ELEMENT_WORK 20

@@ -21,7 +21,9 @@
 
 #include <string.h>
 
+#include "arena.h"
 #include "codegen.h"
+#include "compile.h"
 #include "str.h"
 
 /* ---- variables ----------------------------------------------------------------- */

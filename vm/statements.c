@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codegen.h"
+#include "compile.h"
 #include "parser.h"
 #include "scope.h"
 #include "str.h"

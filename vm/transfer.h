@@ -2,7 +2,7 @@
 #ifndef SAROS_VM_TRANSFER_H
 #define SAROS_VM_TRANSFER_H
 
-#include "domain.h"
+#include "object.h"
 #include "message.h"
 
 /* What stands in a message. A value is a token with what follows it:

@@ -7,13 +7,20 @@
  * these points, but a cancel waits until the message has been handed over (isolate_mask).
  * The message was written by this program: its contents are asserted, not checked.
  */
+#include "api.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
-#include "channel.h"
 #include "call.h"
 #include "compiler.h"
+#include "func.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "isolate.h"
+#include "message.h"
+#include "thread.h"
+#include "throw.h"
 #include "transfer.h"
 
 #ifdef SAROS_STRESS

@@ -33,12 +33,16 @@
 #include <string.h>
 
 #include "channel.h"
-#include "call.h"
 #include "compiler.h"
-#include "func.h"
-#include "interp.h"
-#include "str.h"
+#include "domain.h"
+#include "gc.h"
+#include "heap.h"
+#include "known_names.h"
+#include "message.h"
+#include "meta.h"
 #include "table.h"
+#include "thread.h"
+#include "throw.h"
 #include "transfer.h"
 
 #define STAGED_BYTES 320

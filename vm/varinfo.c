@@ -7,11 +7,16 @@
  * before it is searched for such a jump.  What that instruction reads is the name.  Only strings of the prototype are handed out, so the names
  * live as long as it does.
  */
+#include "varinfo.h"
+
 #include <string.h>
 
-#include "debuginfo.h"
+#include "domain.h"
 #include "func.h"
+#include "known_names.h"
+#include "opcodes.h"
 #include "opinfo.h"
+#include "thread.h"
 
 /* ---- which instruction set a register ------------------------------------------ */
 

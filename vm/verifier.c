@@ -47,8 +47,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
+#include "opcodes.h"
 #include "opinfo.h"
-#include "str.h"
 #include "stress.h"
 #include "verifier_plan.h"
 

@@ -3,6 +3,7 @@
 
 #include "opcode_columns.h"
 #include "opcodes.h"
+#include "opinfo.h"
 
 #define JUMPS(op, flags) \
   (((flags) & OPFLAG_T) || (op) == OP_JMP || (op) == OP_LOOP || (op) == OP_LFALSESKIP || (op) == OP_FORPREP || \

@@ -8,6 +8,7 @@
  * Pointers and arrays: + and - with an integer, the difference of two, comparison by
  * address. Everything else is asked of ffi.metatype's metamethods. */
 #include "ffi_core.h"
+#include "number.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,13 +14,13 @@
  * function pointer "ffi:(pointer)".
  */
 #include "ffi_call.h"
+#include "table.h"
+#include "trace.h"
 
 #include <alloca.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "trace.h"
 
 #define ARGUMENT_ALIGN 16
 #define MAX_ARGUMENTS 250

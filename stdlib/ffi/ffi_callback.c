@@ -15,15 +15,16 @@
  * touches nothing but those two words and the flag Ffi.foreign: it answers zero, says so on stderr,
  * and the next C call of the domain raises an error when it returns.
  */
+#include "call.h"
 #include "ffi_call.h"
+#include "table.h"
+#include "throw.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "call.h"
-#include "trace.h"
 
 struct Callback {
   ffi_closure *closure;

@@ -4,8 +4,11 @@
  * metamethods of ffi.metatype are looked up behind the built-in ones. Only __close
  * needs a metatable of the type's own, a copy with that field: its presence is what
  * the language asks for. */
-#include "ffi_core.h"
 #include "call.h"
+#include "ffi_core.h"
+#include "meta.h"
+#include "number.h"
+#include "throw.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* stdlib/ffi/ffi_convert.c: one value between Lua and C memory. The rules are doc/FFI.md's
  * section "Conversions". Memory may be unaligned (packed structs), so it is always
  * reached with memcpy. */
-#include "ffi_core.h"
 #include "call.h"
+#include "ffi_core.h"
+#include "meta.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -44,7 +44,7 @@
 
 #include <pthread.h>
 
-#include "domain.h"
+#include "gc_inline.h"
 #include "func.h"
 #include "lauxlib.h"
 #include "str.h"

@@ -1,5 +1,6 @@
 /* stdlib/ffi/ffi_declarator.c: declarators: pointers, arrays, functions around a name. */
 #include "ffi_parser.h"
+#include "str.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * comments; `$`, for which a parameter stands; what is left of the preprocessor
  * (line markers are skipped, #pragma pack is obeyed). */
 #include "ffi_lexer.h"
+#include "object.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* stdlib/ffi/ffi_parser.c: declarations of a text, its types and constants (interface and
  * design: ffi_parser.h). */
+#include "call.h"
 #include "ffi_parser.h"
+#include "throw.h"
 
 #include <string.h>
-
-#include "call.h"
 
 /* ---- what the parts share --------------------------------------------------------- */
 

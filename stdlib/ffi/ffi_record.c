@@ -1,5 +1,6 @@
 /* stdlib/ffi/ffi_record.c: declarations of structs and unions. */
 #include "ffi_parser.h"
+#include "str.h"
 
 #include <string.h>
 

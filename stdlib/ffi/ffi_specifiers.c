@@ -1,6 +1,7 @@
 /* stdlib/ffi/ffi_specifiers.c: what a declaration begins with: basic types, qualifiers,
  * storage classes, attributes, enums, names of types. */
 #include "ffi_parser.h"
+#include "object.h"
 
 #include <string.h>
 

@@ -2,12 +2,11 @@
  *
  * Where a function takes a type (`ct`), it may be a string with its C name, a ctype
  * object, or a cdata, which stands for its own type. */
+#include "ffi_core.h"
+#include "ffi_parser.h"
 #include "lualib.h"
 
 #include <string.h>
-
-#include "ffi_core.h"
-#include "ffi_parser.h"
 
 #define REGISTRY_KEY "saros.ffi"
 #define PARSED_MOST 2000 /* texts of types that are remembered */

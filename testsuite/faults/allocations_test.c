@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "domain.h"
+#include "thread.h"
 #include "lauxlib.h"
 #include "lualib.h"
 #include "stress.h"

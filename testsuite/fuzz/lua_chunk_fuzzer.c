@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "domain.h"
+#include "thread.h"
 #include "lauxlib.h"
 #include "lua_harness.h"
 #include "lua_mutate.h"

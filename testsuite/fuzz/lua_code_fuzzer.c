@@ -21,6 +21,8 @@
 
 #include "call.h"
 #include "domain.h"
+#include "thread.h"
+#include "gc_inline.h"
 #include "gc_trace.h"
 #include "lauxlib.h"
 #include "lua_harness.h"

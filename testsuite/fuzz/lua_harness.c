@@ -22,6 +22,8 @@
 #include <time.h>
 
 #include "domain.h"
+#include "thread.h"
+#include "gc_inline.h"
 #include "gc_trace.h"
 #include "lauxlib.h"
 #include "lualib.h"

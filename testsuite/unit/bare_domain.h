@@ -3,6 +3,8 @@
 #ifndef SAROS_TESTSUITE_BARE_DOMAIN_H
 #define SAROS_TESTSUITE_BARE_DOMAIN_H
 #include "func.h"
+#include "domain.h"
+#include "gc_inline.h"
 #include "gc_trace.h"
 #include "table.h"
 

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "channel.h"
-#include "func.h"
+#include "domain.h"
+#include "thread.h"
 
 #define MANY 300
 

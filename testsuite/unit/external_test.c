@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "gc_inline.h"
 #include "gc_trace.h"
 #include "lauxlib.h"
 #include "lua.h"

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "draw.h"
+#include "number.h"
 #include "str.h"
 
 static TValue integer(int64_t i) {

@@ -1,16 +1,19 @@
-/* runtime/error.c: raising errors.
+/* runtime/throw.c: raising errors.
  *
- * All errors leave through error_throw. The innermost ErrorJump (domain.h)
+ * All errors leave through error_throw. The innermost ErrorJump (throw.h)
  * catches it; who sets one up restores the state that it saved. Without one the
  * panic function of the domain is called and the process ends.
  */
+#include "throw.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "func.h"
+#include "domain.h"
 #include "str.h"
+#include "thread.h"
 
 /* The value must lie on the stack for the panic function. */
 static void push_status_message(lua_State *L, int status) {

@@ -1,0 +1,83 @@
+/* runtime/frame.h: one activation of a function (CallInfo). Frames are made by thread.c and
+ * filled by the interpreter. */
+#ifndef SAROS_RUNTIME_FRAME_H
+#define SAROS_RUNTIME_FRAME_H
+
+#include "object.h"
+
+/* Bits of CallInfo.status: CALL_STATUS(name, meaning) */
+#define CALL_STATUSES(CALL_STATUS) \
+  CALL_STATUS(C, "a C function (or a native frame), not a Lua function") \
+  CALL_STATUS(FRESH, "the interpreter loop was entered from C for this frame: leave it on return") \
+  CALL_STATUS(HOOKED, "running a debug hook") \
+  CALL_STATUS(TAIL, "was tail-called") \
+  CALL_STATUS(PROTECTED_C, "C frame of lua_pcallk with a continuation (yieldable pcall)") \
+  CALL_STATUS(FINALIZER, "running a finalizer") \
+  CALL_STATUS(TRANSFER, "hook has transfer information") \
+  CALL_STATUS(CLOSING, "the function (Lua's or C's) closes to-be-closed variables on a return") \
+  CALL_STATUS(PCALL, "native frame of pcall/xpcall run inside the loop") \
+  CALL_STATUS(RESUME, "native frame of coroutine.resume / wrap run inside the loop") \
+  CALL_STATUS(YIELD, "native frame of a yield") \
+  CALL_STATUS(BASE, "first frame of a coroutine") \
+  CALL_STATUS(ALLOWHOOK, "original value of allow_hook, saved by pcall") \
+  CALL_STATUS(WRAP, "with CALL_RESUME: errors propagate") \
+  CALL_STATUS(SPECIAL, "on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction for a metamethod, or this frame's func was shifted (varargs)") \
+  CALL_STATUS(UNWIND, "CALL_PCALL frame that closes variables after an error") \
+  CALL_STATUS(TOCLOSE, "C frame with pending to-be-closed slots") \
+  CALL_STATUS(VARARG, "func was shifted up over the extra arguments") \
+  CALL_STATUS(SCANNED, "not active since a minor collection scanned the stack (gc_thread.c); whoever activates a frame sets its status anew") \
+  CALL_STATUS(HOOK_YIELDED, "a hook of this Lua frame yielded: its instruction is traced no second time") \
+  CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its answer counts the other way round")
+
+enum {
+#define CALL_STATUS(name, meaning) CALL_BIT_##name,
+  CALL_STATUSES(CALL_STATUS)
+#undef CALL_STATUS
+  CALL_BITS
+};
+enum {
+#define CALL_STATUS(name, meaning) CALL_##name = 1 << CALL_BIT_##name,
+  CALL_STATUSES(CALL_STATUS)
+#undef CALL_STATUS
+};
+_Static_assert(CALL_BITS <= 24, "the status in which a frame recovers follows");
+
+/* Error status with which a CALL_PROTECTED_C frame recovers, in bits 24-27. */
+#define CALL_RECOVERED_MASK 0x0f000000u
+#define CALL_RECOVERED(status) ((int)((status) >> 24 & 0xf))
+#define CALL_SET_RECOVERED(err) ((uint32_t)(err) << 24)
+
+/* One activation.  Frames form a doubly linked list that is kept for reuse;
+ * each is a heap part owned by the thread. */
+struct CallInfo {
+  TValue *func;  /* the function's slot; registers start at func + 1 */
+  TValue *top;   /* limit of the registers (Lua) or of what a C function may push */
+  CallInfo *prev, *next;
+  union {
+    struct {                   /* Lua functions */
+      const Instruction *pc;   /* next instruction to run */
+      const TValue *k;         /* constants of the function */
+      uint32_t nextra;         /* number of extra (vararg) arguments */
+    } lua;
+    struct {                   /* C functions and native frames */
+      lua_KFunction k;         /* continuation, or NULL */
+      lua_KContext ctx;
+      ptrdiff_t old_errfunc;
+    } c;
+  } u;
+  union {
+    uint32_t func_index;  /* yieldable pcall: stack index of the called function */
+    uint32_t npcalls;     /* CALL_PCALL: pcalls in progress below it */
+    int32_t nyield;       /* values yielded */
+    int32_t nres;         /* values being returned while closing variables */
+    struct { uint16_t first, count; } transfer; /* call/return hooks */
+  } u2;
+  int32_t nresults;  /* results wanted by the caller, -1: all */
+  uint32_t status;   /* CALL_* */
+  uint32_t depth;    /* place in the list, base_ci being 0 */
+};
+
+#define is_lua_frame(ci) (!((ci)->status & CALL_C))
+#define frame_closure(ci) as_lua_closure((ci)->func)
+
+#endif

@@ -1,0 +1,206 @@
+/* runtime/thread.c: threads, their stacks and frames.
+ *
+ * A stack is one part: stack_last - stack slots in use by right, EXTRA_STACK
+ * more for those who push without asking. It moves when it grows or shrinks;
+ * whatever points into it (frames, open upvalues, top, the list of variables
+ * to be closed) is corrected here and nowhere else.
+ *
+ * Frames are parts in a list that only grows at its end; the collector cuts it
+ * when far more are kept than are in use.
+ */
+#include "thread.h"
+
+#include <string.h>
+
+#include "domain.h"
+#include "gc.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "stress.h"
+#include "throw.h"
+
+#define ERROR_STACK 200 /* slots beyond the limit, for handling the overflow */
+#define MAX_STACK STACK_LIMIT
+#ifdef SAROS_STRESS
+#define SHRINK_FROM BASIC_STACK_SIZE
+#else
+#define SHRINK_FROM 1024 /* slots: smaller stacks are not worth moving */
+#endif
+
+/* ---- stacks ------------------------------------------------------------------------ */
+
+static void correct_pointers(lua_State *L, ptrdiff_t shift) {
+#define CORRECT(p) ((p) = (TValue *)((char *)(p) + shift))
+  CORRECT(L->top);
+  if (L->tbc_list != NULL) CORRECT(L->tbc_list);
+  for (UpValue *uv = L->open_upvalues; uv != NULL; uv = uv->u.open.next) CORRECT(uv->v);
+  for (CallInfo *ci = L->ci; ci != NULL; ci = ci->prev) {
+    CORRECT(ci->func);
+    CORRECT(ci->top);
+  }
+#undef CORRECT
+}
+
+static size_t stack_bytes(ptrdiff_t slots) { return (size_t)(slots + EXTRA_STACK) * sizeof(TValue); }
+
+/* In a stress build a new part each time. */
+static TValue *reallocate_stack(lua_State *L, ptrdiff_t old, ptrdiff_t slots) {
+#ifdef SAROS_STRESS
+  TValue *to = heap_try_alloc_part(L->domain, stack_bytes(slots));
+  if (to == NULL) return NULL;
+  memcpy(to, L->stack, stack_bytes(old < slots ? old : slots));
+  heap_free_part(L, L->stack, stack_bytes(old));
+  return to;
+#else
+  return heap_try_grow_part(L, L->stack, stack_bytes(old), stack_bytes(slots));
+#endif
+}
+
+/* Gives the thread a stack of so many slots; false when memory is short. */
+static bool resize_stack(lua_State *L, ptrdiff_t slots) {
+  ptrdiff_t old = L->stack_end - L->stack, window = L->stack_last - L->stack;
+  TValue *from = L->stack, *to = reallocate_stack(L, old, slots);
+  if (to == NULL) return false;
+  if (!heap_part_is_zeroed(to, stack_bytes(slots)))
+    for (ptrdiff_t i = old + EXTRA_STACK; i < slots + EXTRA_STACK; i++) set_nil(&to[i]);
+  L->stack = to;
+  L->stack_end = to + slots;
+  L->stack_last = to + (window < slots ? window : slots);
+  if (to != from) correct_pointers(L, (char *)to - (char *)from);
+  gc_part_changed(L, L);
+  return true;
+}
+
+/* Lets the thread use n slots from top on, and some more, if the stack has as many. */
+static bool widen_window(lua_State *L, ptrdiff_t n) {
+  if (L->stack_end - L->top <= n) return false;
+  TValue *last = L->stack_end - L->top > n + STACK_WINDOW ? L->top + n + STACK_WINDOW : L->stack_end;
+  if (last > L->stack_last) {
+    gc_stack_widened(L, (size_t)(last - L->stack_last));
+    L->stack_last = last;
+  }
+  return true;
+}
+
+void stack_narrow_window(lua_State *L, TValue *used) {
+  L->stack_last = L->stack_end - used > STACK_WINDOW ? used + STACK_WINDOW : L->stack_end;
+}
+
+static ptrdiff_t slots_in_use(const lua_State *L) {
+  const TValue *limit = L->top;
+  for (const CallInfo *ci = L->ci; ci != NULL; ci = ci->prev)
+    if (ci->top > limit) limit = ci->top;
+  return limit - L->stack;
+}
+
+/* Twice the size, or what is needed; 0 when that is beyond the limit. The first step is a
+ * shorter one: most coroutines need no second. */
+static ptrdiff_t next_size(const lua_State *L, int n) {
+  ptrdiff_t needed = L->top - L->stack + n, size = L->stack_end - L->stack;
+  size = size < CALLING_STACK_SIZE ? CALLING_STACK_SIZE : 2 * size;
+  if (needed >= MAX_STACK) return 0;
+  if (size < needed + 1) size = needed + 1;
+  return size < MAX_STACK ? size : MAX_STACK;
+}
+
+bool stack_try_grow(lua_State *L, int n) {
+  if (widen_window(L, n)) return true;
+  if (L->stack_end - L->stack > MAX_STACK) return false;
+  ptrdiff_t size = next_size(L, n);
+  return size != 0 && resize_stack(L, size) && widen_window(L, n);
+}
+
+#ifdef SAROS_STRESS
+/* Large stacks move each so many times only: what is copied a call stays bounded. */
+static void move_stack(lua_State *L) {
+  static _Thread_local uint32_t turn;
+  ptrdiff_t slots = L->stack_end - L->stack;
+  if (slots > 2000 && ++turn % (uint32_t)(slots / 500) != 0) return;
+  stress_pause();
+  resize_stack(L, slots); /* when memory is short it stays where it is */
+  stress_resume();
+}
+#endif
+
+void stack_grow(lua_State *L, int n) {
+#ifdef SAROS_STRESS
+  if (L->stack_last - L->top > n) {
+    move_stack(L);
+    return;
+  }
+#endif
+  if (widen_window(L, n)) return;
+  if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR); /* overflow while handling one */
+  ptrdiff_t size = next_size(L, n);
+  if (!resize_stack(L, size != 0 ? size : MAX_STACK + ERROR_STACK)) error_memory(L);
+  widen_window(L, n);
+  if (size == 0) error_run(L, "stack overflow");
+}
+
+void stack_shrink(lua_State *L) {
+  ptrdiff_t size = L->stack_end - L->stack;
+  if (size <= SHRINK_FROM) return;
+  /* A lower bound first: walking all frames at each caught error would make
+   * the unwinding of nested pcalls quadratic. */
+  ptrdiff_t at_least = L->ci->top - L->stack;
+  if (at_least > MAX_STACK - ERROR_STACK || (at_least >= size / 4 && size <= MAX_STACK)) return;
+  ptrdiff_t used = slots_in_use(L);
+  if (used > MAX_STACK - ERROR_STACK) return; /* still handling the overflow */
+  if (used >= size / 4 && size <= MAX_STACK) return;
+  ptrdiff_t wanted = used * 2 > BASIC_STACK_SIZE ? used * 2 : BASIC_STACK_SIZE;
+  if (wanted > MAX_STACK) wanted = MAX_STACK;
+  if (wanted < size) resize_stack(L, wanted); /* when memory is short it stays as it is */
+}
+
+CallInfo *callinfo_extend(lua_State *L) {
+  CallInfo *ci = heap_alloc_part(L, sizeof *ci);
+  memset(ci, 0, sizeof *ci);
+  ci->prev = L->ci;
+  L->ci->next = ci;
+  ci->depth = L->ci->depth + 1;
+  L->nci++;
+  gc_part_changed(L, L);
+  return ci;
+}
+
+/* ---- threads -------------------------------------------------------------------------- */
+
+size_t thread_bytes(void) { return heap_round(LUA_EXTRASPACE + sizeof(lua_State)); }
+
+/* An empty thread in `memory` of thread_bytes(), without a stack. */
+lua_State *thread_prepare(Domain *d, void *memory) {
+  memset(memory, 0, thread_bytes());
+  lua_State *L = (lua_State *)((char *)memory + LUA_EXTRASPACE);
+  object_init(L, L, LUA_TTHREAD);
+  L->domain = d;
+  L->ci = &L->base_ci;
+  L->base_ci.status = CALL_C | CALL_BASE;
+  L->status = LUA_OK;
+  L->allow_hook = 1;
+  return L;
+}
+
+/* False when memory is short: a thread without a stack is sound, but of no use. */
+bool thread_make_stack(lua_State *L) {
+  TValue *stack = heap_try_alloc_part(L->domain, stack_bytes(BASIC_STACK_SIZE));
+  if (stack == NULL) return false;
+  for (int i = 0; i < BASIC_STACK_SIZE + EXTRA_STACK; i++) set_nil(&stack[i]);
+  L->stack = stack;
+  L->stack_last = L->stack_end = stack + BASIC_STACK_SIZE;
+  L->top = stack + 1; /* slot of the base frame's function */
+  L->base_ci.func = stack;
+  L->base_ci.top = L->top + LUA_MINSTACK;
+  return true;
+}
+
+lua_State *thread_new(lua_State *L) {
+  Domain *d = L->domain;
+  lua_State *co = thread_prepare(d, heap_alloc(L, thread_bytes()));
+  if (!thread_make_stack(co)) error_memory(L);
+  co->dispatch = L->dispatch;
+  co->hook_mask = L->hook_mask;
+  co->hook = L->hook;
+  co->base_hook_count = co->hook_count = L->base_hook_count;
+  memcpy((char *)co - LUA_EXTRASPACE, (char *)d->main_thread - LUA_EXTRASPACE, LUA_EXTRASPACE);
+  return co;
+}

@@ -1,0 +1,90 @@
+/* runtime/thread.h: a thread of a domain (a coroutine: lua_State), its stack and its frames
+ * (design: top of thread.c).
+ *
+ * Only the OS thread that runs a domain touches its lua_States.
+ */
+#ifndef SAROS_RUNTIME_THREAD_H
+#define SAROS_RUNTIME_THREAD_H
+
+#include "frame.h"
+#include "object.h"
+
+/* Slots of a new thread: what its host may push without asking (LUA_MINSTACK), and the function.
+ * A Lua function that calls functions of Lua and yields has room enough. */
+#define BASIC_STACK_SIZE 24
+#define CALLING_STACK_SIZE 40 /* of one that has grown: functions of C need LUA_MINSTACK more */
+#define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
+/* Slots that a stack may grow to. (LUAI_MAXSTACK itself is part of the ABI.) */
+#ifdef SAROS_STRESS
+#define STACK_LIMIT 40000
+#define STACK_WINDOW 16
+#else
+#define STACK_LIMIT LUAI_MAXSTACK
+#define STACK_WINDOW 1024    /* slots beyond those in use that stack_last is away, at least */
+#endif
+#define MAX_C_CALLS 200      /* nested C calls, parser levels and resumes */
+
+/* A thread (coroutine).  LUA_EXTRASPACE bytes lie before it. */
+struct lua_State {
+  GCHEADER;
+  uint8_t status;        /* LUA_OK, LUA_YIELD or an error: the coroutine's own */
+  uint8_t allow_hook;
+  uint32_t hook_mask;
+  TValue *top;           /* first free slot */
+  Domain *domain;
+  CallInfo *ci;          /* current activation */
+  TValue *stack_last;    /* up to where the stack is used without asking, EXTRA_STACK slots more
+                            not counted; all beyond is nil. In a large stack that is less than
+                            stack_end: so a collection need not look at the rest */
+  TValue *stack_end;     /* limit of the stack: EXTRA_STACK slots follow */
+  TValue *stack;
+  UpValue *open_upvalues;
+  TValue *tbc_list;      /* highest slot with a pending to-be-closed variable; `extra` of each holds the distance to the one below */
+  lua_State *resumer;    /* who resumed this coroutine; NULL when not running */
+  const void *const *dispatch; /* table of the interpreter's handlers in force (hooks on or off); volatile in effect: reread at every back-edge */
+  ptrdiff_t errfunc;     /* stack offset of the message handler in force; 0: none */
+  lua_Hook hook;
+  int base_hook_count, hook_count;
+  uint32_t ncalls_nonyieldable; /* C calls in progress that cannot be yielded across */
+  uint32_t npcalls;      /* nested pcall frames run in the loop */
+  uint32_t nci;          /* frames in the list */
+  uint32_t unscanned;    /* slot from which on a piece of a minor collection has left some; 0: it has not */
+  uint32_t reach;        /* slots that C frames may use without asking (gc_thread.c) */
+  uint32_t resume_depth; /* coroutines nested below this one, itself included */
+  struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */
+  int old_pc;            /* last instruction traced by a line hook */
+  lua_State *next_remembered; /* in Gc.remembered_threads */
+  CallInfo base_ci;      /* the frame of the C host */
+};
+
+/* ---- threads and stacks (thread.c) ---------------------------------------------- */
+
+/* A thread of the same domain, which nothing refers to yet. May raise. */
+lua_State *thread_new(lua_State *L);
+
+/* Making a thread in steps, as domain_new does it for the main thread */
+size_t thread_bytes(void);                            /* of the object with what precedes it */
+lua_State *thread_prepare(Domain *d, void *memory);   /* without a stack */
+bool thread_make_stack(lua_State *L);
+
+/* Stack of a thread */
+void stack_grow(lua_State *L, int n);  /* room for n more; raises "stack overflow"; see stack_lacks */
+bool stack_try_grow(lua_State *L, int n); /* the same without raising: false beyond the limit or out of memory */
+/* For the collector: makes stack_last follow the highest slot that may be used without asking. */
+void stack_narrow_window(lua_State *L, TValue *used);
+void stack_shrink(lua_State *L);       /* when far more is allocated than in use */
+CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating it */
+#define stack_save(L, p) ((char *)(p) - (char *)(L)->stack)
+#define stack_restore(L, off) ((TValue *)((char *)(L)->stack + (off)))
+/* May n more values be pushed? If not, and each time in a stress build, stack_grow is to
+ * be called: the stack moves. */
+#ifdef SAROS_STRESS
+#define stack_lacks(L, n) ((void)(n), true)
+#define stack_ends_before(L, limit) ((void)(limit), true)
+#else
+#define stack_lacks(L, n) unlikely((L)->stack_last - (L)->top <= (n))
+#define stack_ends_before(L, limit) unlikely((limit) >= (L)->stack_last) /* the same for slots up to limit */
+#endif
+#define stack_check(L, n) do { if (stack_lacks(L, n)) stack_grow(L, n); } while (0)
+
+#endif

@@ -1,0 +1,117 @@
+/* vm/debuginfo.c: what a frame runs: lines, names of chunks, functions and variables.
+ *
+ * A frame's pc points behind the word of the instruction that it runs, so the
+ * current instruction is the word before it; a frame that has just been
+ * entered counts as being at its first.
+ */
+#include "debuginfo.h"
+
+#include <string.h>
+
+#include "func.h"
+#include "thread.h"
+#include "varinfo.h"
+
+/* ---- where a frame stands ------------------------------------------------------------ */
+
+int frame_pc(const CallInfo *ci) {
+  ptrdiff_t pc = ci->u.lua.pc - frame_closure(ci)->p->code - 1;
+  return pc > 0 ? (int)pc : 0;
+}
+
+int prototype_line(const Prototype *p, int pc) {
+  return (uint32_t)pc < p->nlines ? (int)p->lines[pc] : -1;
+}
+
+int frame_current_line(CallInfo *ci) {
+  return is_lua_frame(ci) ? prototype_line(frame_closure(ci)->p, frame_pc(ci)) : -1;
+}
+
+/* ---- names of chunks ----------------------------------------------------------------- */
+
+#define ELLIPSIS "..."
+
+static char *append(char *out, const char *s, size_t len) {
+  memcpy(out, s, len);
+  return out + len;
+}
+
+/* "=name": as it stands, cut at its end. */
+static void literal_id(char *out, const char *name, size_t len) {
+  if (len > LUA_IDSIZE - 1) len = LUA_IDSIZE - 1;
+  *append(out, name, len) = '\0';
+}
+
+/* "@file": cut at its start, where a path says least. */
+static void file_id(char *out, const char *name, size_t len) {
+  size_t room = LUA_IDSIZE - 1;
+  if (len > room) {
+    room -= strlen(ELLIPSIS);
+    out = append(out, ELLIPSIS, strlen(ELLIPSIS));
+    name += len - room;
+    len = room;
+  }
+  *append(out, name, len) = '\0';
+}
+
+/* Source text: its first line, between quotes. */
+static void text_id(char *out, const char *text, size_t len) {
+  static const char before[] = "[string \"", after[] = "\"]";
+  size_t room = LUA_IDSIZE - sizeof before - strlen(ELLIPSIS) - strlen(after);
+  const char *line_end = memchr(text, '\n', len);
+  out = append(out, before, strlen(before));
+  if (line_end == NULL && len < room + 1) {
+    out = append(out, text, len);
+  } else {
+    if (line_end != NULL) len = (size_t)(line_end - text);
+    if (len > room) len = room;
+    out = append(out, text, len);
+    out = append(out, ELLIPSIS, strlen(ELLIPSIS));
+  }
+  memcpy(out, after, sizeof after);
+}
+
+const char *chunk_id(char *out, const char *source, size_t len) {
+  switch (*source) {
+    case '=': literal_id(out, source + 1, len - 1); break;
+    case '@': file_id(out, source + 1, len - 1); break;
+    default: text_id(out, source, len); break;
+  }
+  return out;
+}
+
+/* ---- functions and variables --------------------------------------------------------- */
+
+const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name) {
+  if (caller->status & CALL_HOOKED) {
+    *name = "?";
+    return "hook";
+  }
+  if (caller->status & CALL_FINALIZER) {
+    *name = "__gc";
+    return "metamethod";
+  }
+  if (!is_lua_frame(caller)) return NULL;
+  return varinfo_of_call(L, frame_closure(caller)->p, frame_pc(caller), name);
+}
+
+/* Extra argument n = -1, -2, ... of a vararg function: they lie below the frame's function. */
+static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
+  if (!frame_closure(ci)->p->is_vararg) return NULL;
+  int extra = (int)ci->u.lua.nextra;
+  if (n < -extra) return NULL;
+  *slot = ci->func - extra - (n + 1);
+  return "(vararg)";
+}
+
+const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
+  TValue *base = ci->func + 1;
+  const TValue *limit = ci == L->ci ? L->top : ci->next->func; /* whatever a chunk says of its variables */
+  const char *name = NULL;
+  if (n < 0 && is_lua_frame(ci)) return find_vararg(ci, n, slot);
+  if (n <= 0 || limit - base < n) return NULL;
+  if (is_lua_frame(ci)) name = local_name(frame_closure(ci)->p, n, (uint32_t)frame_pc(ci));
+  if (name == NULL) name = is_lua_frame(ci) ? "(temporary)" : "(C temporary)";
+  *slot = base + (n - 1);
+  return name;
+}

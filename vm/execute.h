@@ -1,0 +1,34 @@
+/* vm/execute.h: the interpreter loop, for calls and coroutines. */
+#ifndef SAROS_VM_EXECUTE_H
+#define SAROS_VM_EXECUTE_H
+
+#include "throw.h"
+
+/* One activation of vm_execute on the C stack, and the point to which errors
+ * in it unwind.  Frames of several coroutines can belong to one Run: a
+ * coroutine resumed from guest code runs in the loop of its resumer. */
+typedef struct Run {
+  ErrorJump jump;      /* first: d->error_jump points to it */
+  lua_State *L;        /* the thread it was entered for */
+  CallInfo *boundary;  /* frame of L below the one it was entered for: unwinding stops there */
+  bool is_resume;      /* entered by lua_resume: yields and errors of L end it */
+  uint32_t nonyieldable; /* of L when entered */
+  uint32_t ncalls;     /* of the domain when entered */
+} Run;
+
+typedef enum Entry {
+  ENTER_CALL,   /* call the function at `first` with the arguments above it, as a frame with CALL_FRESH */
+  ENTER_RESUME, /* L was suspended: the values from `first` to the top are passed in */
+  ENTER_DONE,   /* L->ci, a native frame, is complete with the values from `first` to the top */
+  ENTER_UNWIND, /* L->ci, a CALL_PCALL or CALL_PROTECTED_C frame, catches the error on top of the stack */
+} Entry;
+
+/* Runs until the fresh frame returns (LUA_OK: results placed) or, when
+ * run->is_resume, until run->L yields (LUA_YIELD). */
+int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults);
+
+extern const void *const *vm_dispatch_normal; /* handler tables, set by vm_dispatch_init */
+extern const void *const *vm_dispatch_hooked;
+void vm_dispatch_init(void);
+
+#endif

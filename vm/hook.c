@@ -1,0 +1,102 @@
+/* vm/hook.c: hooks.
+ *
+ * While a thread has a hook its interpreter runs through the hooked
+ * dispatch table (vm_update_dispatch).  Line and count events come from
+ * debug_trace_instruction, before each instruction; the others from the places
+ * that call and return.  A hook that yields leaves the frame at the instruction
+ * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not
+ * called again for it.
+ */
+#include "hook.h"
+
+#include "debuginfo.h"
+#include "opcodes.h"
+#include "opinfo.h"
+#include "thread.h"
+#include "throw.h"
+
+static uint32_t mask_of_event(int event) {
+  return event == LUA_HOOKTAILCALL ? LUA_MASKCALL : 1u << event;
+}
+
+/* Calls the hook for an event of the current frame, if it is wanted. The stack
+ * below L->top and the registers of a Lua frame stay as they are; hooks are off
+ * while it runs. */
+void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfer) {
+  lua_Hook hook = L->hook;
+  if (hook == NULL || !L->allow_hook || !(L->hook_mask & mask_of_event(event))) return;
+  CallInfo *ci = L->ci;
+  ptrdiff_t top = stack_save(L, L->top), ci_top = stack_save(L, ci->top);
+  uint32_t mark = CALL_HOOKED;
+  lua_Debug ar;
+  ar.event = event;
+  ar.currentline = line;
+  ar.i_ci = ci;
+  if (ntransfer != 0) {
+    mark |= CALL_TRANSFER;
+    ci->u2.transfer.first = (uint16_t)first_transfer;
+    ci->u2.transfer.count = (uint16_t)ntransfer;
+  }
+  if (is_lua_frame(ci) && L->top < ci->top) L->top = ci->top; /* all registers are live */
+  stack_check(L, LUA_MINSTACK);
+  if (ci->top < L->top + LUA_MINSTACK) ci->top = L->top + LUA_MINSTACK;
+  L->allow_hook = 0;
+  ci->status |= mark;
+  hook(L, &ar);
+  L->allow_hook = 1;
+  ci->top = stack_restore(L, ci_top);
+  L->top = stack_restore(L, top);
+  ci->status &= ~mark;
+}
+
+/* Is the instruction at pc, for hooks, still part of the one at old_pc? */
+static bool continues_step(const Prototype *p, int old_pc, int pc) {
+  switch (op_base(p->code[pc])) {
+    case OP_LOOP: /* a test that jumps to it goes on at the start of the loop */
+      return (op_info[INS_OP(p->code[old_pc])].flags & OPFLAG_T) && pc != old_pc + 2;
+    case OP_TFORCALL: return op_base(p->code[old_pc]) == OP_TFORPREP;
+    case OP_CLOSE: case OP_RETURN: return pc == old_pc; /* once more, after a __close */
+    default: return false;
+  }
+}
+
+/* The program came to a new line, or back to the start of a line. */
+static void trace_line(lua_State *L, const Prototype *p, int pc) {
+  int old_pc = (uint32_t)L->old_pc < p->ncode ? L->old_pc : 0;
+  if (continues_step(p, old_pc, pc)) return;
+  if (pc <= old_pc || prototype_line(p, pc) != prototype_line(p, old_pc)) vm_hook(L, LUA_HOOKLINE, prototype_line(p, pc), 0, 0);
+  L->old_pc = pc;
+}
+
+/* The thread stays at this instruction, which runs when it is resumed; until then
+ * the frame's pc is behind it, as ever. */
+_Noreturn static void yield_from_hook(lua_State *L, const Instruction *pc, bool counted) {
+  if (counted) L->hook_count = 1; /* the count event is due again */
+  L->ci->u.lua.pc = pc + 1;
+  L->ci->status |= CALL_HOOK_YIELDED;
+  error_throw(L, LUA_YIELD);
+}
+
+static NOINLINE void trace_events(lua_State *L, const Instruction *pc, int mask, bool counted) {
+  CallInfo *ci = L->ci;
+  const Prototype *p = frame_closure(ci)->p;
+  if (counted) L->hook_count = L->base_hook_count;
+  if (ci->status & CALL_HOOK_YIELDED) {
+    ci->status &= ~(uint32_t)CALL_HOOK_YIELDED;
+    return;
+  }
+  if (counted) vm_hook(L, LUA_HOOKCOUNT, -1, 0, 0);
+  if (mask & LUA_MASKLINE) trace_line(L, p, (int)(pc - p->code));
+  if (unlikely(L->status == LUA_YIELD)) yield_from_hook(L, pc, counted);
+}
+
+void debug_trace_instruction(lua_State *L, const Instruction *pc) {
+  if (INS_OP(*pc) == OP_VARARGPREP) { /* part of the call: what follows begins a line */
+    L->old_pc = 1;
+    return;
+  }
+  int mask = L->hook_mask; /* what a hook asks for holds from the next instruction on */
+  bool counted = (mask & LUA_MASKCOUNT) && --L->hook_count == 0;
+  if (!counted && !(mask & LUA_MASKLINE)) return;
+  trace_events(L, pc, mask, counted);
+}

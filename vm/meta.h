@@ -1,0 +1,68 @@
+/* vm/meta.h: operators, with coercions and metamethods. */
+#ifndef SAROS_VM_META_H
+#define SAROS_VM_META_H
+
+#include "domain.h"
+#include "thread.h"
+
+void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result_slot);   /* result_slot is a stack slot; kept across stack moves */
+void vm_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
+bool vm_equal(lua_State *L, const TValue *a, const TValue *b);   /* L NULL: raw equality */
+bool vm_less(lua_State *L, const TValue *a, const TValue *b);
+bool vm_less_equal(lua_State *L, const TValue *a, const TValue *b);
+void vm_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result_slot); /* LUA_OPADD.. with coercions and metamethods */
+void vm_concat(lua_State *L, int n);                    /* the n values on top become one */
+void vm_length(lua_State *L, const TValue *o, TValue *result_slot);
+const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e);  /* metamethod or &table_absent */
+ALWAYS_INLINE Table *metatable_of(lua_State *L, const TValue *o) {
+  switch (o->tag) {
+    case TAG_TABLE: return as_table(o)->metatable;
+    case TAG_USERDATA: return as_userdata(o)->metatable;
+    default: return L->domain->metatables[tag_type(o->tag)];
+  }
+}
+const char *type_name_of(lua_State *L, const TValue *o);  /* honours __name */
+extern const char *const type_names[]; /* "nil", ...; index by type, "no value" at -1 through type_name() */
+const char *type_name(int type);
+
+
+/* ---- for the interpreter and for calls ------------------------------------------ */
+
+/* Pushes a metamethod with its arguments; the slot of the function. */
+ALWAYS_INLINE TValue *meta_push_call(lua_State *L, const TValue *f, const TValue *a, const TValue *b) {
+  TValue *func = L->top;
+  value_copy(func, f);
+  value_copy(func + 1, a);
+  value_copy(func + 2, b);
+  L->top = func + 3;
+  return func;
+}
+ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValue *a, const TValue *b,
+                                      const TValue *c) {
+  TValue *func = meta_push_call(L, f, a, b);
+  value_copy(L->top++, c);
+  return func;
+}
+
+/* Each completes the operation and answers NULL, or pushes a metamethod with
+ * its arguments on L->top and answers the slot of the function: the caller
+ * calls it. */
+TValue *meta_prepare_get(lua_State *L, const TValue *t, const TValue *key, TValue *result);
+TValue *meta_prepare_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
+/* The same for a table that a lookup has been done in already: it does not have the key; what
+ * the lookup ended at was `slot`. */
+TValue *meta_get_absent(lua_State *L, const TValue *t, const TValue *key, TValue *result);
+TValue *meta_set_at(lua_State *L, const TValue *t, const TValue *key, const TValue *slot,
+                    const TValue *value);
+TValue *meta_prepare_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result);
+TValue *meta_prepare_length(lua_State *L, const TValue *o, TValue *result);
+TValue *meta_prepare_less(lua_State *L, const TValue *a, const TValue *b, bool *result);
+TValue *meta_prepare_less_equal(lua_State *L, const TValue *a, const TValue *b, bool *result);
+TValue *meta_prepare_equal(lua_State *L, const TValue *a, const TValue *b, bool *result);
+/* Concatenates the `total` values on top into one, as far as it goes without a
+ * metamethod; NULL when one is left. */
+TValue *meta_prepare_concat(lua_State *L, int total);
+/* Closes upvalues down to level; next pending __close, pushed, or NULL. err: value passed to it or NULL. */
+TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err);
+
+#endif

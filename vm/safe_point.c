@@ -1,0 +1,36 @@
+/* vm/safe_point.c: what is asked of a domain is done. */
+#include "safe_point.h"
+
+#include "gc.h"
+#include "gc_inline.h"
+#include "opinfo.h"
+#include "thread.h"
+#include "trace.h"
+
+#define CALL_STEPS 64 /* what a call is worth: it may be an operand of another one, but may last */
+
+/* Is a message on its way from the function that took it to the variable or the table that
+ * it is for (isolate_hand_over)? A step is an instruction that is about to run. */
+static bool is_handing_over(const lua_State *L) {
+  Isolate *i = L->domain->isolate;
+  uint32_t step = 1;
+  if (i->handing_over == 0) return false;
+  switch (is_lua_frame(L->ci) ? op_base(L->ci->u.lua.pc[-1]) : OP_LOOP) {
+    case OP_LOOP: case OP_FORLOOP: case OP_TFORCALL: step = i->handing_over; break;
+    case OP_CALL: case OP_TAILCALL: step = CALL_STEPS; break;
+    default: break;
+  }
+  i->handing_over -= step < i->handing_over ? step : i->handing_over;
+  return i->handing_over > 0;
+}
+
+/* Not inside hooks and finalizers, whose errors would be lost: they end soon. */
+void vm_take_up(lua_State *L) {
+  if (L->allow_hook && isolate_asked(L->domain->isolate) != 0 && !is_handing_over(L)) isolate_take_up(L);
+}
+
+void vm_safe_point(lua_State *L) {
+  trace_safe_point(L->domain);
+  if (vm_is_asked(L->domain)) vm_take_up(L);
+  if (gc_is_wanted(L->domain)) gc_step(L);
+}
