@@ -58,6 +58,10 @@ struct Domain {
   struct Isolate *isolate; /* what others see of the domain; not NULL once it is complete */
   bool trace_waits;        /* the recorder stood by when the domain began, and was not started since (runtime/trace.c) */
   uint32_t id;
+  /* Calls (vm/watch.c) */
+  uint32_t watch;          /* number of the last watch of calls */
+  struct CallWatcher *watcher; /* NULL: nobody watches them */
+  lua_State *watched;      /* the thread that the watcher knows to run */
 };
 
 /* Everything from heap to main thread; NULL when memory is short. */

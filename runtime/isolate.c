@@ -216,7 +216,7 @@ static void on_wake_signal(int number) {
   Isolate *i = own;
   Domain *d = i != NULL ? i->domain : NULL;
   if (d == NULL || d->current == NULL || d->hooks.interrupt == NULL) return;
-  if (atomic_load_explicit(&i->attention, memory_order_relaxed) != 0) d->hooks.interrupt(d->current);
+  if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_ASKED) d->hooks.interrupt(d->current);
 }
 
 void isolate_ask_in_handler(Isolate *i, uint32_t what) {
@@ -272,7 +272,7 @@ void isolate_unmask(Isolate *i) {
 }
 
 void isolate_hand_over(Isolate *i) {
-  i->put_off = atomic_load(&i->attention) == 0 ? 0 : i->put_off + 1;
+  i->put_off = (atomic_load(&i->attention) & ATTENTION_ASKED) == 0 ? 0 : i->put_off + 1;
   i->handing_over = HAND_OVER_STEPS;
 }
 
@@ -282,7 +282,7 @@ void isolate_begin_message(lua_State *L) {
 }
 
 static uint32_t unmasked(const Isolate *i) {
-  return i->masks > 0 ? ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : ~0u;
+  return i->masks > 0 ? ATTENTION_ASKED & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : ATTENTION_ASKED;
 }
 
 uint32_t isolate_asked(const Isolate *i) { return atomic_load(&i->attention) & unmasked(i); }

@@ -17,11 +17,16 @@
 typedef enum IsolateStatus { ISOLATE_RUNNING, ISOLATE_DONE, ISOLATE_FAILED } IsolateStatus;
 
 /* Isolate.attention: what is asked of a domain; taken up at its next safe point. */
-#define ATTENTION_CANCEL 1u   /* raise "cancelled" */
-#define ATTENTION_DEADLOCK 2u /* to one that waits: all domains do */
-#define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
+#define ATTENTION_CANCEL 1u    /* raise "cancelled" */
+#define ATTENTION_DEADLOCK 2u  /* to one that waits: all domains do */
 #define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
+#define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
 #define ATTENTION_END 16u      /* raise "cancelled" from now on at every safe point: the program ends */
+#define ATTENTION_ASKED 31u    /* all that others ask */
+/* A note of the domain's own thread: the domain's calls are watched, or were, so whoever lets
+ * another coroutine run has to look after it (vm/watch.h). It shares the word so that this costs
+ * nothing where there is none. */
+#define ATTENTION_WATCHED 32u
 
 /* Isolate.park: the state of its thread as wakers see it; a futex word. */
 typedef enum Park {

@@ -29,7 +29,8 @@ struct lua_State {
   GCHEADER;
   uint8_t status;        /* LUA_OK, LUA_YIELD or an error: the coroutine's own */
   uint8_t allow_hook;
-  uint32_t hook_mask;
+  uint8_t hook_mask;     /* what lua_sethook set */
+  uint8_t instrumented;  /* who watches this thread, 0: nobody (vm/watch.h) */
   TValue *top;           /* first free slot */
   Domain *domain;
   CallInfo *ci;          /* current activation */
@@ -41,7 +42,7 @@ struct lua_State {
   UpValue *open_upvalues;
   TValue *tbc_list;      /* highest slot with a pending to-be-closed variable; `extra` of each holds the distance to the one below */
   lua_State *resumer;    /* who resumed this coroutine; NULL when not running */
-  const void *const *dispatch; /* table of the interpreter's handlers in force (hooks on or off); volatile in effect: reread at every back-edge */
+  const void *const *dispatch; /* table of the interpreter's handlers in force (vm/watch.h); volatile in effect: reread at every back-edge */
   ptrdiff_t errfunc;     /* stack offset of the message handler in force; 0: none */
   lua_Hook hook;
   int base_hook_count, hook_count;
@@ -53,6 +54,7 @@ struct lua_State {
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */
   int old_pc;            /* last instruction traced by a line hook */
+  uint32_t watch;        /* Domain.watch when its frames were last made known to the watcher of calls */
   lua_State *next_remembered; /* in Gc.remembered_threads */
   CallInfo base_ci;      /* the frame of the C host */
 };

@@ -29,7 +29,7 @@ include testsuite/model/local.mk
 include testsuite/ffi/local.mk
 
 if HAVE_CMOCKA
-check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test testsuite/unit/heap_test testsuite/unit/mappings_test \
+check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test testsuite/unit/watch_test testsuite/unit/heap_test testsuite/unit/mappings_test \
   testsuite/unit/channel_test testsuite/unit/external_test testsuite/unit/table_test
 testsuite_unit_number_test_SOURCES = testsuite/unit/number_test.c
 testsuite_unit_number_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
@@ -49,6 +49,9 @@ testsuite_unit_mappings_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
 testsuite_unit_api_test_SOURCES = testsuite/unit/api_test.c
 testsuite_unit_api_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_api_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
+testsuite_unit_watch_test_SOURCES = testsuite/unit/watch_test.c
+testsuite_unit_watch_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
+testsuite_unit_watch_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
 testsuite_unit_external_test_SOURCES = testsuite/unit/external_test.c
 testsuite_unit_external_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_external_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)

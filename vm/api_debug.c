@@ -13,6 +13,7 @@
 #include "gc.h"
 #include "gc_inline.h"
 #include "thread.h"
+#include "watch.h"
 
 /* ---- frames -------------------------------------------------------------------------- */
 
@@ -226,10 +227,10 @@ void lua_sethook(lua_State *L, lua_Hook func, int mask, int count) {
   }
   L->hook = func;
   L->base_hook_count = L->hook_count = count;
-  L->hook_mask = (uint32_t)mask;
+  L->hook_mask = (uint8_t)mask;
   vm_update_dispatch(L);
 }
 
 lua_Hook lua_gethook(lua_State *L) { return L->hook; }
-int lua_gethookmask(lua_State *L) { return (int)L->hook_mask; }
+int lua_gethookmask(lua_State *L) { return L->hook_mask; }
 int lua_gethookcount(lua_State *L) { return L->base_hook_count; }

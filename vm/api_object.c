@@ -10,6 +10,7 @@
 #include "known_names.h"
 #include "meta.h"
 #include "thread.h"
+#include "watch.h"
 
 /* ---- userdata ------------------------------------------------------------------ */
 

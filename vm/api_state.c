@@ -160,7 +160,7 @@ static void raise_message(lua_State *L, const char *msg) {
 }
 
 /* In the handler of a signal. */
-static void interrupt(lua_State *L) { L->dispatch = vm_dispatch_hooked; }
+static void interrupt(lua_State *L) { L->dispatch = vm_dispatch_each; }
 
 static void make_registry(lua_State *L, void *ud) {
   (void)ud;

@@ -28,11 +28,11 @@
 #include "debuginfo.h"
 #include "execute.h"
 #include "gc_inline.h"
-#include "hook.h"
 #include "known_names.h"
 #include "meta.h"
 #include "str.h"
 #include "throw.h"
+#include "watch.h"
 
 /* ---- frames -------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32
   }
   CallInfo *ci = vm_push_native(L, func, nresults, status);
   ci->top = L->top + LUA_MINSTACK;
-  if (unlikely(L->hook_mask & LUA_MASKCALL)) vm_hook(L, LUA_HOOKCALL, -1, 1, (int)(L->top - func) - 1);
+  if (unlikely(L->instrumented != 0)) vm_call_entered(L);
   return f(L);
 }
 
@@ -255,7 +255,7 @@ static void call_c_from_c(lua_State *L, TValue *func, lua_CFunction f, int nresu
   int n = vm_enter_c(L, func, f, nresults, CALL_FRESH);
   CallInfo *ci = L->ci;
   if (unlikely(ci->status & CALL_TOCLOSE)) n = vm_close_c_frame(L, n);
-  if (unlikely(L->hook_mask & LUA_MASKRET)) vm_hook(L, LUA_HOOKRET, -1, (int)(L->top - n - ci->func), n);
+  if (unlikely(L->instrumented != 0)) vm_call_left(L, L->top - n, n);
   L->ci = ci->prev;
   vm_move_results(L, ci->func, L->top - n, n, nresults);
 }
@@ -363,13 +363,4 @@ int vm_close_c_frame(lua_State *L, int nresults) {
   vm_close(L, ci->func + 1, LUA_OK, true);
   ci->status &= ~(uint32_t)CALL_CLOSING;
   return nresults;
-}
-
-/* ---- which handlers are in force ----------------------------------------------------- */
-
-/* A signal handler may come in between (interrupt): the look at what is asked comes last. */
-void vm_update_dispatch(lua_State *L) {
-  L->dispatch = L->hook_mask != 0 ? vm_dispatch_hooked : vm_dispatch_normal;
-  atomic_signal_fence(memory_order_seq_cst);
-  if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_hooked;
 }

@@ -36,18 +36,6 @@ TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable);
 int vm_try_close(lua_State *L, ptrdiff_t level, int status);
 void vm_new_tbc(lua_State *L, TValue *level); /* marks a slot; raises when the value has no __close */
 
-/* Installs the dispatch table that fits L->hook_mask, and what is asked of the domain; call
- * after changing it. */
-void vm_update_dispatch(lua_State *L);
-
-/* Another thread (coroutine) of the domain runs from now on. A request that arrives just
- * then may have been noted in the former one: this looks after it has become known which runs. */
-ALWAYS_INLINE void vm_set_current(Domain *d, lua_State *L) {
-  d->current = L;
-  atomic_signal_fence(memory_order_seq_cst); /* pairs with the handler, which reads d->current */
-  if (unlikely(L != NULL && vm_is_asked(d))) vm_update_dispatch(L);
-}
-
 /* ---- for the interpreter -------------------------------------------------------- */
 
 /* Pushes the frame of a C function, calls it, answers the number of its results

@@ -16,6 +16,7 @@
 #include "str.h"
 #include "thread.h"
 #include "throw.h"
+#include "watch.h"
 
 void vm_finish_coroutine(lua_State *co) {
   vm_set_current(co->domain, co->resumer);

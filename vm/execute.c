@@ -5,10 +5,13 @@
  * stack at most uses).  base and k are derived from the frame, which keeps the constants of its
  * function (u.lua.k) so that a return finds them at once; base, k and pc are reloaded whenever
  * the frame changes or the stack may have moved.  `dispatch` is the handler table in force
- * (plain, or one in which each entry goes through the hooks): it is reread from L at returns,
- * at safe points and after whatever may run other code, so that a hook set from elsewhere takes
- * effect at once and costs nothing while there is none.  (A call of a Lua function in place
- * need not: nothing but itself has run since.)
+ * (watch.c): it is reread from L at returns, at safe points and after whatever may run other
+ * code, so that a hook set from elsewhere takes effect at once and costs nothing while there
+ * is none.  (A call of a Lua function in place need not: nothing but itself has run since.)
+ *
+ * Watching.  L->instrumented says who watches the thread (watch.h); the general ways into and
+ * out of a call test it and tell vm_call_entered and vm_call_left. The fast handlers of calls
+ * and returns do not: while it is not 0, `dispatch` is a table without them.
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
  * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages
@@ -18,8 +21,8 @@
  *
  * Safe points.  SAFE_POINT stands at every back-edge and tail call: there a program that
  * runs for long looks at what came from elsewhere. What reaches the domain's own thread
- * (a request of isolate.h, a hook set by a handler of a signal) has put the hooked table
- * into L->dispatch, and op_hook sees to it before the next instruction; the recorder is
+ * (a request of isolate.h, a hook set by a handler of a signal) has put another table
+ * into L->dispatch, and op_each sees to it before the next instruction; the recorder is
  * started by a word of its file (runtime/trace.h). No results are open there and all
  * registers are below L->ci->top. Loops that count their rounds have a safe point each
  * 32nd time, and where they begin, so that loops of few rounds within each other have
@@ -72,12 +75,15 @@
 #include "table.h"
 #include "thread.h"
 #include "trace.h"
+#include "watch.h"
 
 #define MAX_PCALLS 1000
 #define LOOP_CHECK 32 /* rounds of a loop that counts them from one safe point to the next; a power of two */
 
 const void *const *vm_dispatch_normal;
-const void *const *vm_dispatch_hooked;
+static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT];
+const void *const *const vm_dispatch_calls = dispatch_calls;
+const void *const *const vm_dispatch_each = dispatch_each;
 
 /* Those variables of the loop that seldom change, in registers that calls preserve.
  * Left alone, gcc 12 moves them between registers and stack slots at the end of
@@ -91,6 +97,26 @@ const void *const *vm_dispatch_hooked;
 
 void vm_dispatch_init(void) {
   if (vm_dispatch_normal == NULL) vm_execute(NULL, NULL, ENTER_CALL, NULL, 0);
+}
+
+/* Handlers that only tables for watched threads name. */
+typedef struct Ways { const void *each, *call, *tail_call, *return0, *return1; } Ways;
+
+/* In dispatch_calls, a pair whose second instruction calls or returns is taken apart. */
+static void make_tables(const void *const *normal, const Ways *ways) {
+  memcpy(dispatch_calls, normal, sizeof dispatch_calls);
+  dispatch_calls[OP_CALL] = ways->call;
+  dispatch_calls[OP_TAILCALL] = ways->tail_call;
+  dispatch_calls[OP_RETURN0] = ways->return0;
+  dispatch_calls[OP_RETURN1] = ways->return1;
+#define OP(name, format, flags, uses, sets, text)
+#define FUSED(base, next, format, flags, uses, sets) \
+  if (dispatch_calls[OP_##next] != normal[OP_##next]) \
+    dispatch_calls[OP_##base##_##next] = normal[OP_##base];
+#include "opcodes.def"
+#undef OP
+  for (int op = 0; op < OP_COUNT; op++) dispatch_each[op] = ways->each;
+  vm_dispatch_normal = normal;
 }
 
 /* ---- helpers out of line --------------------------------------------------- */
@@ -604,7 +630,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     pc = p->code; \
     TValue *end = base + p->nparams; \
     while (unlikely(L->top < end)) { set_nil(L->top); L->top++; } \
-    if (unlikely(dispatch != normal)) goto call_hook; \
+    if (unlikely(dispatch != normal)) goto tell_entry; /* it may be instrumented; a test of a register */ \
     NEXT; \
   } while (0)
 
@@ -655,7 +681,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #include "opcodes.def"
 #undef OP
   };
-  static const void *hooked[OP_COUNT];
 
   IN_REGISTER(lua_State *L, "r12") = thread;
   TValue *base;
@@ -673,9 +698,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   TValue *first;
 
   if (L == NULL) { /* vm_dispatch_init */
-    for (int op = 0; op < OP_COUNT; op++) hooked[op] = &&op_hook;
-    vm_dispatch_hooked = hooked;
-    vm_dispatch_normal = normal;
+    static const Ways ways = {&&op_each, &&watched_call, &&watched_tail_call, &&watched_return0, &&watched_return1};
+    make_tables(normal, &ways);
     return 0;
   }
 
@@ -1082,7 +1106,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(TFORCALL): {
     TValue *ra = RA;
-    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) && dispatch == normal)) {
+    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) && L->instrumented == 0)) {
       Table *t = as_table(ra + 1);
       if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
         /* the position is kept in the control variable's scratch: no search for the key */
@@ -1151,7 +1175,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     adjust_varargs(L, L->ci, (int)ARG_A);
     RELOAD;
     NEXT;
-  CASE(CALL): { /* of a Lua function with the arguments counted, where there is room; hooks go to `call` */
+  CASE(CALL): { /* of a Lua function with the arguments counted, where there is room, unwatched */
     func = RA;
     if (unlikely(!is_lua_closure(func))) goto call;
     const Prototype *p = as_lua_closure(func)->p;
@@ -1194,7 +1218,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       case TAG_C_FUNCTION: goto call_c;
       case TAG_C_CLOSURE: {
         CClosure *cc = as_c_closure(func);
-        if (cc->f == vm_wrap_call && likely(dispatch == normal) && vm_can_resume(L, as_thread(&cc->upvalues[0]), (int)(L->top - func) - 1)) {
+        if (cc->f == vm_wrap_call && likely(!(L->instrumented & INSTRUMENT_HOOKS)) && vm_can_resume(L, as_thread(&cc->upvalues[0]), (int)(L->top - func) - 1)) {
           extra |= CALL_RESUME | CALL_WRAP;
           goto resume;
         }
@@ -1210,19 +1234,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   call_lua:
     ENTER_LUA(func, extra);
 
-  call_hook: /* of the Lua function that L->ci has just entered */
-    ci = L->ci;
-    ci->u.lua.pc = pc + 1; /* as if in the first instruction */
-    ci->u.lua.nextra = 0;
-    L->old_pc = 0;
-    vm_hook(L, LUA_HOOKCALL, -1, 1, frame_closure(ci)->p->nparams);
-    base = ci->func + 1;
+  tell_entry: /* of the Lua function of L->ci, which has just been called */
+    vm_call_entered(L);
+    base = L->ci->func + 1;
     dispatch = L->dispatch;
     NEXT;
 
   call_c: { /* light C function; as vm_enter_c does it, in place */
     lua_CFunction f = func->v.f;
-    if (stack_lacks(L, LUA_MINSTACK) || unlikely(dispatch != normal)) {
+    if (stack_lacks(L, LUA_MINSTACK) || unlikely(L->instrumented != 0)) {
       n = vm_enter_c(L, func, f, nresults, extra);
       goto c_done;
     }
@@ -1240,8 +1260,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     CallInfo *frame = L->ci;
     first = L->top - n;
     if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 ||
-                 L->hook_mask != 0)) {
-      if (L->hook_mask != 0 || !is_metamethod(frame)) goto frame_done;
+                 L->instrumented != 0)) {
+      if (L->instrumented != 0 || !is_metamethod(frame)) goto frame_done;
       if (n == 0) set_nil(first);
       goto metamethod_done;
     }
@@ -1303,14 +1323,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     ci->u.lua.k = k = p->k;
     pc = p->code;
     SAFE_POINT;
-    if (unlikely(dispatch != normal)) {
-      ci->u.lua.pc = pc + 1;
-      ci->u.lua.nextra = 0;
-      L->old_pc = 0;
-      vm_hook(L, LUA_HOOKTAILCALL, -1, 1, p->nparams);
-      base = ci->func + 1;
-      dispatch = L->dispatch;
-    }
+    if (unlikely(L->instrumented != 0)) goto tell_entry;
     NEXT;
   }
 
@@ -1420,12 +1433,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   return_values: /* of the Lua frame L->ci: n values from first */
     ci = L->ci;
-    if (unlikely(dispatch != normal && L->hook_mask != 0)) {
-      ptrdiff_t off = stack_save(L, first);
+    if (unlikely(L->instrumented != 0)) {
       ci->u.lua.pc = pc;
       L->top = first + n;
-      vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
-      first = stack_restore(L, off);
+      first = vm_call_left(L, first, n);
     }
     if (ci->status & CALL_VARARG) ci->func = frame_result_slot(ci);
     goto place_results;
@@ -1436,11 +1447,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       n = vm_close_c_frame(L, n);
       first = L->top - n;
     }
-    if (unlikely(L->hook_mask != 0) && !(ci->status & (CALL_RESUME | CALL_PCALL | CALL_YIELD))) {
-      ptrdiff_t off = stack_save(L, first);
-      vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
-      first = stack_restore(L, off);
-    }
+    if (unlikely(L->instrumented != 0)) first = vm_call_left(L, first, n);
   place_results: {
     uint32_t status = ci->status;
     TValue *res = ci->func;
@@ -1448,8 +1455,6 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     ci = ci->prev;
     L->ci = ci;
     vm_move_results(L, res, first, n, wanted);
-    if (unlikely(L->hook_mask != 0) && is_lua_frame(ci))
-      L->old_pc = (int)(ci->u.lua.pc - frame_closure(ci)->p->code) - 1;
     if (status & CALL_FRESH) return LUA_OK;
     if (!(status & CALL_SPECIAL)) goto resume_lua;
     if (is_lua_frame(ci)) goto resume_meta;
@@ -1543,7 +1548,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   call_primitive: {
     const Primitive *prim = func->v.prim;
     n = (int)(L->top - func) - 1;
-    if (likely(dispatch == normal)) switch (prim->id) {
+    if (likely(!(L->instrumented & INSTRUMENT_HOOKS))) switch (prim->id) {
       case PRIM_PCALL:
         if (n < 1) break;
         ci = push_pcall(L, func, nresults, extra);
@@ -1935,11 +1940,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #include "opcodes.def"
 #undef OP
 
-  op_hook: /* each instruction while hooks are on, or when something is asked of the domain or due */
-    if (L->hook_mask == LUA_MASKCOUNT && L->hook_count > 1 && op_base(pc[-1]) != OP_VARARGPREP &&
+  op_each: /* each instruction while hooks want it, or when something is asked of the domain or due */
+    if (L->instrumented == LUA_MASKCOUNT && L->hook_count > 1 && op_base(pc[-1]) != OP_VARARGPREP &&
         !vm_is_asked(L->domain) && !gc_is_wanted(L->domain)) {
       L->hook_count--; /* as debug_trace_instruction does */
-      goto hooked_instruction;
+      goto single_instruction;
     }
     if (vm_is_asked(L->domain)) {
       TValue *top = L->top; /* the instruction may take what lies below it */
@@ -1948,21 +1953,21 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       L->top = top;
     }
     if (unlikely(gc_is_wanted(L->domain)) && !takes_open_values(pc[-1])) GC_CHECK;
-    if (L->hook_mask == 0) vm_update_dispatch(L);
     ci = L->ci;
-    if (L->hook_mask & (LUA_MASKLINE | LUA_MASKCOUNT)) {
+    if (L->instrumented & INSTRUMENT_STEPS) {
       ci->u.lua.pc = pc;
       if (!takes_open_values(pc[-1])) L->top = ci->top;
       debug_trace_instruction(L, pc - 1);
       base = ci->func + 1;
+    } else {
+      vm_update_dispatch(L);
     }
     dispatch = L->dispatch;
-  hooked_instruction:
-    switch (op_base(pc[-1])) { /* hooks see single instructions, and these where they are looked at */
-      case OP_CALL: goto call;
-      case OP_TAILCALL: goto tail_call;
-      case OP_RETURN0: first = RA; n = 0; goto return_values;
-      case OP_RETURN1: first = RA; n = 1; goto return_values;
-      default: goto *normal[op_base(pc[-1])];
-    }
+  single_instruction: /* pairs are taken apart: their first instruction runs */
+    goto *dispatch_calls[op_base(pc[-1])];
+
+  watched_call: goto call;
+  watched_tail_call: goto tail_call;
+  watched_return0: first = RA; n = 0; goto return_values;
+  watched_return1: first = RA; n = 1; goto return_values;
 }

@@ -27,8 +27,10 @@ typedef enum Entry {
  * run->is_resume, until run->L yields (LUA_YIELD). */
 int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults);
 
-extern const void *const *vm_dispatch_normal; /* handler tables, set by vm_dispatch_init */
-extern const void *const *vm_dispatch_hooked;
+/* Handler tables (watch.h says which one is in force), set by vm_dispatch_init. */
+extern const void *const *vm_dispatch_normal;
+extern const void *const *const vm_dispatch_calls; /* calls and returns take the ways that tell of them */
+extern const void *const *const vm_dispatch_each;  /* so do they, and each instruction is looked at before */
 void vm_dispatch_init(void);
 
 #endif

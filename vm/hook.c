@@ -1,9 +1,8 @@
 /* vm/hook.c: hooks.
  *
- * While a thread has a hook its interpreter runs through the hooked
- * dispatch table (vm_update_dispatch).  Line and count events come from
- * debug_trace_instruction, before each instruction; the others from the places
- * that call and return.  A hook that yields leaves the frame at the instruction
+ * A hook is one of those who watch a thread (watch.c).  Line and count events come from
+ * debug_trace_instruction, before each instruction; the others from the one way into a call
+ * and the one out of it.  A hook that yields leaves the frame at the instruction
  * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not
  * called again for it.
  */

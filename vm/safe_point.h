@@ -12,7 +12,7 @@
 
 /* Is something asked of the domain (runtime/isolate.h)? */
 ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
-  return atomic_load_explicit(&d->isolate->attention, memory_order_relaxed) != 0;
+  return atomic_load_explicit(&d->isolate->attention, memory_order_relaxed) & ATTENTION_ASKED;
 }
 /* Does it: raises, or goes on. The frame's pc and L->top are those of a call. */
 void vm_take_up(lua_State *L);

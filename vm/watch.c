@@ -1,0 +1,207 @@
+/* vm/watch.c: the instrumented state of the interpreter.
+ *
+ * Two kinds watch what a thread does: its hook (hook.c), and the watcher of calls of its
+ * domain (watch.h). lua_State.instrumented says which of them there are; 0 is the plain
+ * state, which does nothing for watching. Everything follows from that word:
+ *
+ *   - the table of handlers. Plain: the normal ones. With single steps (line and count
+ *     hooks): one that looks at each instruction before it runs. Else: one in which calls
+ *     and returns take their general ways, and all else the normal ones.
+ *   - those general ways, and what calls from C, test it: vm_call_entered and
+ *     vm_call_left are the only way into and out of a call for whoever watches. A pcall,
+ *     resume or yield that runs in the loop is an ordinary call of C for hooks, as in the
+ *     reference; for a watcher it stays in the loop, so that nothing depends on whether
+ *     it is there.
+ *
+ * The same table of single steps is in force for a moment when something is asked of the
+ * domain or a collection is wanted: that is no watching, and is not in the word.
+ *
+ * Frames that the watcher knows are marked (CALL_WATCHED); they are the lowest ones of
+ * their thread. So nobody who pushes or drops frames has to tell:
+ *
+ *   - Native frames are pushed in silence. Whatever comes next enters them first
+ *     (enter_frames): the call of another function, a switch to another thread, or their
+ *     own end.
+ *   - An error drops frames in silence: L->ci is a lower one then. Every place that lands
+ *     an error calls vm_set_current, before a new frame can take the place of one that
+ *     was dropped, and that makes the frames leave (leave_dropped). Those of a coroutine
+ *     that died stay for tracebacks; they leave as another thread runs.
+ *   - Frames that were there before are entered when their thread is first seen to run.
+ *     What it has of marks of an earlier watch is taken away then; Domain.watch counts
+ *     watches for that.
+ *
+ * vm_set_current has one test for all this, that for requests: ATTENTION_WATCHED is in
+ * the same word, from the first watch of a domain on. (It stays: threads that did not run
+ * at the end of a watch still have its table, until they are looked after.)
+ */
+#include "watch.h"
+
+#include "execute.h"
+#include "gc_inline.h"
+#include "hook.h"
+
+/* ---- the state ---------------------------------------------------------------------- */
+
+static const void *const *handlers_for(uint8_t instrumented) {
+  if (instrumented == 0) return vm_dispatch_normal;
+  return instrumented & INSTRUMENT_STEPS ? vm_dispatch_each : vm_dispatch_calls;
+}
+
+/* A handler of a signal may come in between, and set a hook or ask for something
+ * (interrupt): so the mask is looked at again, and the look at what is asked comes last. */
+void vm_update_dispatch(lua_State *L) {
+  const volatile uint8_t *hook_mask = &L->hook_mask;
+  uint8_t mask;
+  do {
+    mask = *hook_mask;
+    L->instrumented = mask | (L->domain->watcher != NULL ? INSTRUMENT_CALLS : 0);
+    L->dispatch = handlers_for(L->instrumented);
+    atomic_signal_fence(memory_order_seq_cst);
+  } while (*hook_mask != mask);
+  if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_each;
+}
+
+/* ---- the watcher of calls ------------------------------------------------------------- */
+
+static void report_entry(lua_State *L, CallInfo *frame, CallEntry how) {
+  CallWatcher *watcher = L->domain->watcher;
+  frame->status |= CALL_WATCHED;
+  watcher->entered(watcher, L, frame, how);
+}
+
+static void report_exit(lua_State *L, CallInfo *frame, CallExit how) {
+  CallWatcher *watcher = L->domain->watcher;
+  frame->status &= ~(uint32_t)CALL_WATCHED;
+  watcher->left(watcher, L, frame, how);
+}
+
+/* Those frames of L that the watcher does not know, from the lowest. */
+static void enter_frames(lua_State *L, CallEntry how) {
+  CallInfo *known = L->ci;
+  while (known != &L->base_ci && !(known->status & CALL_WATCHED)) known = known->prev;
+  while (known != L->ci) report_entry(L, known = known->next, how);
+}
+
+/* Those above `last` that it knows, from the highest. */
+static void leave_frames(lua_State *L, CallInfo *last, CallExit how) {
+  CallInfo *frame = last;
+  while (frame->next != NULL && (frame->next->status & CALL_WATCHED)) frame = frame->next;
+  for (; frame != last; frame = frame->prev) report_exit(L, frame, how);
+}
+
+static void leave_dropped(lua_State *L) { leave_frames(L, L->ci, EXIT_UNWOUND); }
+
+/* The first time in this watch that L is seen. */
+static void meet_thread(lua_State *L) {
+  if (L->watch == L->domain->watch) return;
+  L->watch = L->domain->watch;
+  for (CallInfo *frame = L->base_ci.next; frame != NULL; frame = frame->next)
+    frame->status &= ~(uint32_t)CALL_WATCHED;
+  enter_frames(L, ENTRY_OPEN);
+}
+
+static bool has_died(const lua_State *L) { return L->status > LUA_YIELD; }
+
+static void leave_thread(lua_State *L) {
+  leave_dropped(L);
+  if (has_died(L)) leave_frames(L, &L->base_ci, EXIT_UNWOUND);
+  else enter_frames(L, ENTRY_CALL);
+}
+
+static void switch_to(lua_State *L) {
+  Domain *d = L->domain;
+  lua_State *from = d->watched;
+  leave_thread(from);
+  d->watched = L;
+  d->watcher->switched(d->watcher, from, L);
+  meet_thread(L);
+  leave_dropped(L);
+}
+
+void vm_look_after_current(lua_State *L) {
+  Domain *d = L->domain;
+  vm_update_dispatch(L);
+  if (d->watcher == NULL) return;
+  if (L != d->watched) switch_to(L);
+  else leave_dropped(L);
+}
+
+bool watch_calls(lua_State *L, CallWatcher *watcher) {
+  Domain *d = L->domain;
+  rt_assert(d->current == L);
+  if (d->watcher != NULL) return false;
+  d->watch++;
+  d->watcher = watcher;
+  d->watched = L;
+  atomic_fetch_or_explicit(&d->isolate->attention, ATTENTION_WATCHED, memory_order_relaxed);
+  for (lua_State *waits = L; waits != NULL; waits = waits->resumer) {
+    vm_update_dispatch(waits);
+    meet_thread(waits);
+  }
+  return true;
+}
+
+void watch_calls_end(lua_State *L) {
+  Domain *d = L->domain;
+  rt_assert(d->current == L);
+  if (d->watcher == NULL) return;
+  enter_frames(L, ENTRY_CALL);
+  for (lua_State *waits = L; waits != NULL; waits = waits->resumer)
+    if (waits->watch == d->watch) leave_frames(waits, &waits->base_ci, EXIT_STOP);
+  d->watcher = NULL;
+  for (lua_State *waits = L; waits != NULL; waits = waits->resumer) vm_update_dispatch(waits);
+}
+
+/* ---- into and out of a call
+ * -------------------------------------------------------------- */
+
+static void watch_entry(lua_State *L) {
+  if (L->ci->status & CALL_WATCHED) {
+    report_exit(L, L->ci, EXIT_TAIL);
+    report_entry(L, L->ci, ENTRY_TAIL);
+  } else {
+    enter_frames(L, ENTRY_CALL);
+  }
+}
+
+static bool is_watched(const lua_State *L) {
+  return (L->instrumented & INSTRUMENT_CALLS) && L->domain->watcher != NULL;
+}
+
+void vm_call_entered(lua_State *L) {
+  CallInfo *ci = L->ci;
+  if (is_watched(L)) watch_entry(L);
+  if (!is_lua_frame(ci)) {
+    vm_hook(L, LUA_HOOKCALL, -1, 1, (int)(L->top - ci->func) - 1);
+    return;
+  }
+  const Prototype *p = frame_closure(ci)->p;
+  ci->u.lua.pc = p->code + 1; /* as if in the first instruction */
+  ci->u.lua.nextra = 0;
+  L->old_pc = 0;
+  vm_hook(L, ci->status & CALL_TAIL ? LUA_HOOKTAILCALL : LUA_HOOKCALL, -1, 1, p->nparams);
+}
+
+/* The return event; the caller's line hook goes on from where it was. */
+static TValue *hook_return(lua_State *L, TValue *first, int n) {
+  CallInfo *ci = L->ci, *caller = ci->prev;
+  if (!(ci->status & (CALL_RESUME | CALL_PCALL | CALL_YIELD))) {
+    ptrdiff_t off = stack_save(L, first);
+    vm_hook(L, LUA_HOOKRET, -1, (int)(first - ci->func), n);
+    first = stack_restore(L, off);
+  }
+  if (is_lua_frame(caller)) {
+    const Instruction *code = frame_closure(caller)->p->code;
+    L->old_pc = (int)(caller->u.lua.pc - code) - 1;
+  }
+  return first;
+}
+
+TValue *vm_call_left(lua_State *L, TValue *first, int n) {
+  if (L->hook_mask != 0) first = hook_return(L, first, n);
+  if (is_watched(L)) {
+    enter_frames(L, ENTRY_CALL); /* a native one may have called nobody */
+    report_exit(L, L->ci, EXIT_RETURN);
+  }
+  return first;
+}

@@ -1,0 +1,82 @@
+/* vm/watch.h: who watches the interpreter (design: top of watch.c). */
+#ifndef SAROS_VM_WATCH_H
+#define SAROS_VM_WATCH_H
+
+#include "domain.h"
+#include "safe_point.h"
+#include "thread.h"
+
+/* ---- watchers of calls ------------------------------------------------------------ */
+
+typedef enum CallEntry {
+  ENTRY_CALL, /* the function was called */
+  ENTRY_TAIL, /* tail-called: it takes the frame of the one that has just left */
+  ENTRY_OPEN  /* it ran already when its thread was first seen in this watch */
+} CallEntry;
+
+typedef enum CallExit {
+  EXIT_RETURN,  /* the function returns */
+  EXIT_TAIL,    /* it ends in a tail call */
+  EXIT_UNWOUND, /* the frame is gone, by an error, or as its coroutine or the state was closed */
+  EXIT_STOP     /* the watch ends, the function goes on */
+} CallExit;
+
+/* What a watcher of the calls of a domain does. Entries and exits nest exactly in each
+ * thread: frame->depth - 1 is the number of frames that the thread has below this one,
+ * all of them entered and not left. An entry has no exit if its coroutine never runs
+ * again. Which function it is, an entry alone can tell (frame->func): at the exit
+ * something else may lie in its slot.
+ *
+ * What has a frame counts as a call: functions of Lua and C, pcall, coroutine.resume,
+ * functions of coroutine.wrap, and coroutine.yield, which lasts until its coroutine goes
+ * on. `next` and the iterator of ipairs are called like others while somebody watches.
+ *
+ * All are called on the domain's own thread, in the middle of instructions: they may look
+ * at values and frames, but must not call the API, allocate in the heap, raise or
+ * collect. */
+typedef struct CallWatcher {
+  void (*entered)(struct CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallEntry how);
+  void (*left)(struct CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallExit how);
+  /* Another thread runs from now on. All entries and exits until the next one are in it. */
+  void (*switched)(struct CallWatcher *watcher, lua_State *from, lua_State *to);
+} CallWatcher;
+
+/* Begins a watch of the domain whose thread L runs: the frames of L and of those that
+ * wait for it are entered as open; those of other coroutines when they run next. false:
+ * there is a watcher already. From a function of C, or the host. */
+bool watch_calls(lua_State *L, CallWatcher *watcher);
+/* Ends it: the frames of L and of those that wait for it leave. Likewise. */
+void watch_calls_end(lua_State *L);
+
+/* ---- for the interpreter ----------------------------------------------------------- */
+
+/* Bits of lua_State.instrumented. */
+#define INSTRUMENT_HOOKS 15u  /* the hook wants these events: LUA_MASKCALL ... LUA_MASKCOUNT */
+#define INSTRUMENT_STEPS (LUA_MASKLINE | LUA_MASKCOUNT) /* of them, those of single instructions */
+#define INSTRUMENT_CALLS 16u  /* the domain has a watcher of calls */
+
+/* The function of the frame L->ci, which has its arguments up to L->top, begins. With
+ * CALL_TAIL it has taken the frame over. The stack may move. */
+void vm_call_entered(lua_State *L);
+/* The frame L->ci ends with n values from `first` on, which lie below L->top; answers
+ * where they are then, as the stack may move. The frame of a Lua function has its pc. */
+TValue *vm_call_left(lua_State *L, TValue *first, int n);
+
+/* Derives L->instrumented and L->dispatch anew; to be called after a change of what they
+ * depend on. */
+void vm_update_dispatch(lua_State *L);
+
+/* Something is asked of the domain, or its calls are watched: L, which runs from now on,
+ * is brought up to date. */
+void vm_look_after_current(lua_State *L) COLD;
+/* Another thread (coroutine) of the domain runs from now on, or the same one goes on in
+ * an outer frame. A request that arrives just then may have been noted in the former one:
+ * this looks after it has become known which runs. */
+ALWAYS_INLINE void vm_set_current(Domain *d, lua_State *L) {
+  d->current = L;
+  atomic_signal_fence(memory_order_seq_cst); /* pairs with the handler, which reads d->current */
+  const uint32_t attention = atomic_load_explicit(&d->isolate->attention, memory_order_relaxed);
+  if (unlikely(L != NULL && attention != 0)) vm_look_after_current(L);
+}
+
+#endif
