@@ -41,7 +41,7 @@
 #include "message.h"
 
 typedef struct Port {
-  const Isolate *isolate; /* compared, never followed */
+  const Peer *peer; /* compared, never followed */
   uint32_t handles;
 } Port;
 
@@ -107,7 +107,7 @@ static void unlink_all_locked(Channel *c) {
   else all.first = c->next;
 }
 
-Channel *channel_new(Isolate *self, uint32_t capacity) {
+Channel *channel_new(Peer *self, uint32_t capacity) {
   static _Atomic uint32_t next_id = 1;
   Channel *c = calloc(1, sizeof *c);
   if (c == NULL) return NULL;
@@ -157,13 +157,13 @@ static void free_channel(Channel *c) {
   free(c);
 }
 
-static Port *find_port(Channel *c, const Isolate *self) {
+static Port *find_port(Channel *c, const Peer *self) {
   for (uint32_t i = 0; i < c->nports; i++)
-    if (c->ports[i].isolate == self) return &c->ports[i];
+    if (c->ports[i].peer == self) return &c->ports[i];
   return NULL;
 }
 
-static Port *add_port_locked(Channel *c, const Isolate *self) {
+static Port *add_port_locked(Channel *c, const Peer *self) {
   if (c->nports == c->ports_room) {
     uint32_t room = c->ports_room > 0 ? c->ports_room * 2 : 2;
     Port *ports = realloc(c->ports, room * sizeof *ports);
@@ -172,11 +172,11 @@ static Port *add_port_locked(Channel *c, const Isolate *self) {
     c->ports_room = room;
   }
   Port *port = &c->ports[c->nports++];
-  *port = (Port){.isolate = self};
+  *port = (Port){.peer = self};
   return port;
 }
 
-static bool hold_locked(Channel *c, const Isolate *self) {
+static bool hold_locked(Channel *c, const Peer *self) {
   Port *port = find_port(c, self);
   if (port == NULL) port = add_port_locked(c, self);
   if (port != NULL) port->handles++;
@@ -184,7 +184,7 @@ static bool hold_locked(Channel *c, const Isolate *self) {
 }
 
 /* The first port: not during a search. */
-static bool hold_first(Channel *c, const Isolate *self) {
+static bool hold_first(Channel *c, const Peer *self) {
   pthread_mutex_lock(&all.lock);
   lock(c);
   bool held = hold_locked(c, self);
@@ -193,7 +193,7 @@ static bool hold_first(Channel *c, const Isolate *self) {
   return held;
 }
 
-bool channel_hold(Channel *c, Isolate *self) {
+bool channel_hold(Channel *c, Peer *self) {
   lock(c);
   bool first = c->nports == 0, held = !first && hold_locked(c, self);
   unlock(c);
@@ -290,7 +290,7 @@ static void lock_to_let_go(Channel *c) {
   lock(c);
 }
 
-void channel_let_go(Channel *c, Isolate *self) {
+void channel_let_go(Channel *c, Peer *self) {
   lock_to_let_go(c);
   Port *port = find_port(c, self);
   if (--port->handles == 0) *port = c->ports[--c->nports];
@@ -309,7 +309,7 @@ void channel_unlock_all(void) {
   pthread_mutex_unlock(&all.lock);
 }
 
-static void forget_others(Channel *c, const Isolate *self) {
+static void forget_others(Channel *c, const Peer *self) {
   const Port *port = find_port(c, self);
   if (port != NULL) c->ports[0] = *port;
   c->nports = port != NULL;
@@ -317,7 +317,7 @@ static void forget_others(Channel *c, const Isolate *self) {
 }
 
 /* What only they held is freed, but for what was on its way to them. */
-void channel_forget_others(const Isolate *self) {
+void channel_forget_others(const Peer *self) {
   for (Channel *c = all.first, *next; c != NULL; c = next) {
     next = c->next;
     forget_others(c, self);
@@ -394,7 +394,7 @@ static bool is_orphaned(const Channel *c) { return c->nports <= 1 && c->in_fligh
 
 /* ---- sending and receiving ------------------------------------------------------------- */
 
-/* One try; CHANNEL_TIMEOUT: it would have to wait. *wake: for isolate_wake. */
+/* One try; CHANNEL_TIMEOUT: it would have to wait. *wake: for peer_wake. */
 static ChannelResult try_send_locked(Channel *c, Message *m, _Atomic uint32_t **wake) {
   if (c->closed) return CHANNEL_CLOSED;
   if (!has_room(c) || !put_locked(c, m)) return CHANNEL_TIMEOUT;
@@ -417,14 +417,14 @@ static _Atomic uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_
 
 /* What is asked of the domain comes first: it would be an error later, in what closes its
  * variables after this one. */
-static ChannelResult leave_orphaned(Isolate *self) {
-  if (isolate_asked(self) != 0) return CHANNEL_ATTENTION;
+static ChannelResult leave_orphaned(Peer *self) {
+  if (peer_asked(self) != 0) return CHANNEL_ATTENTION;
   self->abandoned = true;
   return CHANNEL_ORPHANED;
 }
 
 /* Before it waits: may it? */
-static ChannelResult reason_to_leave(const Channel *c, Isolate *self, uint64_t deadline) {
+static ChannelResult reason_to_leave(const Channel *c, Peer *self, uint64_t deadline) {
   if (deadline == 0) return CHANNEL_TIMEOUT;
   return is_orphaned(c) ? leave_orphaned(self) : CHANNEL_OK;
 }
@@ -433,8 +433,8 @@ static ChannelResult result_of_wait(WaitResult waited) {
   return waited == WAIT_ATTENTION ? CHANNEL_ATTENTION : waited == WAIT_TIMEOUT ? CHANNEL_TIMEOUT : CHANNEL_OK;
 }
 
-ChannelResult channel_send(Channel *c, Isolate *self, Message *m, uint64_t deadline) {
-  Waiter w = {.isolate = self};
+ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline) {
+  Waiter w = {.peer = self};
   ChannelResult waited = CHANNEL_OK;
   for (bool again = false;; again = true) {
     _Atomic uint32_t *wake = NULL, *other = NULL;
@@ -444,17 +444,17 @@ ChannelResult channel_send(Channel *c, Isolate *self, Message *m, uint64_t deadl
     if (result == CHANNEL_TIMEOUT) {
       result = waited != CHANNEL_OK ? waited : reason_to_leave(c, self, deadline);
       if (result == CHANNEL_OK) {
-        isolate_prepare(self, WAIT_SEND, c->id);
+        peer_prepare(self, WAIT_SEND, c->id);
         waiter_enqueue(&c->senders, &w);
         unlock(c);
-        waited = result_of_wait(isolate_wait(self, deadline));
+        waited = result_of_wait(peer_wait(self, deadline));
         continue;
       }
     }
     unlock(c);
-    isolate_wake(wake);
-    isolate_wake(other);
-    if (again && result != CHANNEL_ATTENTION) isolate_end_wait(self);
+    peer_wake(wake);
+    peer_wake(other);
+    if (again && result != CHANNEL_ATTENTION) peer_end_wait(self);
     return result;
   }
 }
@@ -465,8 +465,8 @@ static _Atomic uint32_t *enqueue_receiver_locked(Channel *c, Waiter *w) {
   return c->capacity == 0 && has_room(c) ? waiter_notify_first(&c->senders) : NULL;
 }
 
-ChannelResult channel_receive(Channel *c, Isolate *self, Message **m, uint64_t deadline) {
-  Waiter w = {.isolate = self};
+ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t deadline) {
+  Waiter w = {.peer = self};
   ChannelResult waited = CHANNEL_OK;
   for (bool again = false;; again = true) {
     _Atomic uint32_t *wake = NULL;
@@ -476,17 +476,17 @@ ChannelResult channel_receive(Channel *c, Isolate *self, Message **m, uint64_t d
     if (result == CHANNEL_TIMEOUT) {
       result = waited != CHANNEL_OK ? waited : reason_to_leave(c, self, deadline);
       if (result == CHANNEL_OK) {
-        isolate_prepare(self, WAIT_RECEIVE, c->id);
+        peer_prepare(self, WAIT_RECEIVE, c->id);
         wake = enqueue_receiver_locked(c, &w);
         unlock(c);
-        isolate_wake(wake);
-        waited = result_of_wait(isolate_wait(self, deadline));
+        peer_wake(wake);
+        waited = result_of_wait(peer_wait(self, deadline));
         continue;
       }
     }
     unlock(c);
-    isolate_wake(wake);
-    if (again && result != CHANNEL_ATTENTION) isolate_end_wait(self);
+    peer_wake(wake);
+    if (again && result != CHANNEL_ATTENTION) peer_end_wait(self);
     return result;
   }
 }
@@ -497,7 +497,7 @@ typedef struct Selection {
   Channel **channels;
   Waiter *waiters;
   uint32_t n, orphaned;
-  Isolate *self;
+  Peer *self;
   Message **message;
   bool again;     /* the waiters were queued */
   bool prepared;
@@ -510,12 +510,12 @@ static void leave_selected(const Selection *s, uint32_t i) {
   lock(c);
   _Atomic uint32_t *wake = leave_locked(&c->receivers, &s->waiters[i], c->count > 0);
   unlock(c);
-  isolate_wake(wake);
+  peer_wake(wake);
 }
 
 static void enter_selected_locked(Selection *s, uint32_t i, _Atomic uint32_t **wake) {
   Channel *c = s->channels[i];
-  if (!s->prepared) isolate_prepare(s->self, WAIT_SELECT, s->channels[0]->id);
+  if (!s->prepared) peer_prepare(s->self, WAIT_SELECT, s->channels[0]->id);
   s->prepared = true;
   s->orphaned += is_orphaned(c);
   *wake = enqueue_receiver_locked(c, &s->waiters[i]);
@@ -530,7 +530,7 @@ static ChannelResult try_selected(Selection *s, uint32_t i) {
   ChannelResult result = try_receive_locked(c, s->message, &wake);
   if (result == CHANNEL_TIMEOUT && s->may_wait) enter_selected_locked(s, i, &wake);
   unlock(c);
-  isolate_wake(wake);
+  peer_wake(wake);
   return result;
 }
 
@@ -552,11 +552,11 @@ static void leave_all(const Selection *s) {
   for (uint32_t i = 0; i < s->n; i++) leave_selected(s, i);
 }
 
-ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Isolate *self, Message **m,
+ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self, Message **m,
                              uint32_t *index, uint64_t deadline) {
   Selection s = {.channels = channels, .waiters = waiters, .n = n, .self = self, .message = m};
   ChannelResult waited = deadline == 0 ? CHANNEL_TIMEOUT : CHANNEL_OK, result;
-  for (uint32_t i = 0; i < n; i++) waiters[i] = (Waiter){.isolate = self};
+  for (uint32_t i = 0; i < n; i++) waiters[i] = (Waiter){.peer = self};
   for (;;) {
     s.may_wait = waited == CHANNEL_OK;
     result = try_all(&s, index);
@@ -567,9 +567,9 @@ ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Is
       result = leave_orphaned(self);
       break;
     }
-    waited = result_of_wait(isolate_wait(self, deadline));
+    waited = result_of_wait(peer_wait(self, deadline));
   }
   if (result == CHANNEL_TIMEOUT) result = waited;
-  if (s.again && result != CHANNEL_ATTENTION) isolate_end_wait(self);
+  if (s.again && result != CHANNEL_ATTENTION) peer_end_wait(self);
   return result;
 }

@@ -4,7 +4,7 @@
 #ifndef SAROS_RUNTIME_CHANNEL_H
 #define SAROS_RUNTIME_CHANNEL_H
 
-#include "isolate.h"
+#include "peer.h"
 
 typedef struct Channel Channel;
 
@@ -13,19 +13,19 @@ typedef enum ChannelResult {
   CHANNEL_CLOSED,
   CHANNEL_ORPHANED,  /* would wait, but no other domain holds the channel any more */
   CHANNEL_TIMEOUT,   /* or, with the deadline 0, full or empty */
-  CHANNEL_ATTENTION  /* something is asked of the domain: isolate_take_up */
+  CHANNEL_ATTENTION  /* something is asked of the domain: peer_take_up */
 } ChannelResult;
 
 /* Any number from 0 on. The caller has the first handle. NULL: no memory. */
-Channel *channel_new(Isolate *self, uint32_t capacity);
+Channel *channel_new(Peer *self, uint32_t capacity);
 uint32_t channel_id(const Channel *c);
 uint32_t channel_capacity(const Channel *c);
 uint32_t channel_waiting(Channel *c); /* messages in it at this moment */
 bool channel_is_closed(Channel *c);
 
 /* Each handle that a domain has; false: no memory. */
-bool channel_hold(Channel *c, Isolate *self);
-void channel_let_go(Channel *c, Isolate *self);
+bool channel_hold(Channel *c, Peer *self);
+void channel_let_go(Channel *c, Peer *self);
 /* What a message holds. */
 void channel_hold_in_flight(Channel *c);
 void channel_drop_in_flight(Channel *c);
@@ -36,16 +36,16 @@ void channel_find_cycles(void);
  * nobody waits (gives back what channel_lock_all took). */
 void channel_lock_all(void);
 void channel_unlock_all(void);
-void channel_forget_others(const Isolate *self);
+void channel_forget_others(const Peer *self);
 /* Channels that exist, of all domains. */
 uint32_t channel_count(void);
 
 /* Passes the message on; it is the caller's still unless CHANNEL_OK is answered. */
-ChannelResult channel_send(Channel *c, Isolate *self, Message *m, uint64_t deadline);
-ChannelResult channel_receive(Channel *c, Isolate *self, Message **m, uint64_t deadline);
+ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline);
+ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t deadline);
 /* The first of these that has a message, in turn; *index tells which, also of one
  * that is closed and empty (CHANNEL_CLOSED). waiters: room for n. */
-ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Isolate *self, Message **m,
+ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self, Message **m,
                              uint32_t *index, uint64_t deadline);
 /* No more can be sent; what is in it can still be received. Any number of times. */
 void channel_close(Channel *c);

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "func.h"
-#include "isolate.h"
+#include "peer.h"
 #include "table.h"
 #include "thread.h"
 #include "throw.h"
@@ -60,9 +60,9 @@ static void make_strings(lua_State *L) {
 }
 
 static void free_domain(Domain *d) {
-  isolate_forget_domain(d->isolate);
+  peer_forget_domain(d->peer);
   trace_domain_stop(d);
-  isolate_detach(d->isolate);
+  peer_detach(d->peer);
   string_table_free(d);
   free(d->compile_spare);
   gc_close(d);
@@ -85,16 +85,16 @@ lua_State *domain_new(void) {
   if (d == NULL) return NULL;
   d->seed = (uint32_t)random_seed(d);
   table_set_secret(random_seed(d));
-  d->isolate = isolate_attach(d);
-  if (d->isolate == NULL) {
+  d->peer = peer_attach(d);
+  if (d->peer == NULL) {
     free(d);
     return NULL;
   }
-  d->id = d->isolate->id;
-  trace_domain_start(d, d->isolate->name);
-  if (d->isolate->spawned) TRACE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
+  d->id = d->peer->id;
+  trace_domain_start(d, d->peer->name);
+  if (d->peer->spawned) TRACE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
   heap_init(&d->heap);
-  heap_set_limit(&d->heap, d->isolate->memory_limit);
+  heap_set_limit(&d->heap, d->peer->memory_limit);
   void *memory = gc_init(d) ? heap_try_alloc(d, thread_bytes()) : NULL;
   lua_State *L = memory != NULL ? thread_prepare(d, memory) : NULL;
   if (L == NULL || !thread_make_stack(L)) {
@@ -114,7 +114,7 @@ lua_State *domain_new(void) {
 void domain_close(lua_State *L) {
   Domain *d = L->domain;
   gc_trace_memory(d);
-  isolate_trace_end(d->isolate);
+  peer_trace_end(d->peer);
   L = d->main_thread;
   d->current = L;
   upvalue_close(L, L->stack);

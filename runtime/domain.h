@@ -20,7 +20,7 @@ typedef enum HashSeed { HASH_SEED_RANDOM, HASH_SEED_FIXED, HASH_SEED_INVALID } H
 HashSeed domain_fixed_seed(uint64_t *seed);
 
 struct Channel;
-struct Isolate;
+struct Peer;
 
 /* What passing values to other domains needs; filled by the library of domains. The
  * tables are in the registry, too. */
@@ -55,7 +55,7 @@ struct Domain {
   RuntimeHooks hooks;
   struct eventring_domain *trace; /* its rings; not NULL between trace_domain_start and _stop (trace.h) */
   Sharing sharing;
-  struct Isolate *isolate; /* what others see of the domain; not NULL once it is complete */
+  struct Peer *peer; /* what others see of the domain; not NULL once it is complete */
   bool trace_waits;        /* the recorder stood by when the domain began, and was not started since (runtime/trace.c) */
   uint32_t id;
   /* Calls (vm/watch.c) */

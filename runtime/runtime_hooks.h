@@ -17,7 +17,7 @@ typedef struct RuntimeHooks {
    * until there is such userdata. */
   bool (*cdata_get)(const Userdata *u, const TValue *key, TValue *result);
   bool (*cdata_set)(const Userdata *u, const TValue *key, const TValue *value);
-  /* Makes the interpreter look at what is asked of the domain (isolate.h) before the next
+  /* Makes the interpreter look at what is asked of the domain (peer.h) before the next
    * instruction of L, the domain's running thread. Async-signal-safe. */
   void (*interrupt)(lua_State *L);
   /* Before the panic function: closes the variables pending on the thread, whose

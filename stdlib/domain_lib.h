@@ -3,9 +3,9 @@
 #ifndef SAROS_STDLIB_DOMAIN_LIB_H
 #define SAROS_STDLIB_DOMAIN_LIB_H
 
-#include "lua.h"
 #include "lauxlib.h"
-#include "isolate.h"
+#include "lua.h"
+#include "peer.h"
 
 /* Makes the types that values sent between domains may need, once a domain; before
  * anything is decoded in it. */
@@ -21,7 +21,7 @@ int pool_lib_pool(lua_State *L);
 /* The optional number of seconds at an index as a deadline of the runtime's clock: nil
  * is none, what is not above zero 0. */
 uint64_t domain_lib_deadline(lua_State *L, int index);
-/* The isolate of the running domain. */
-#define domain_lib_self(L) ((L)->domain->isolate)
+/* The peer of the running domain. */
+#define domain_lib_self(L) ((L)->domain->peer)
 
 #endif

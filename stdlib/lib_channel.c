@@ -14,7 +14,7 @@
 #include "domain.h"
 #include "domain_lib.h"
 #include "gc.h"
-#include "isolate.h"
+#include "peer.h"
 #include "message.h"
 #include "thread.h"
 #include "trace.h"
@@ -122,7 +122,7 @@ static void check_result(lua_State *L, ChannelResult result) {
   switch (result) {
     case CHANNEL_CLOSED: luaL_error(L, "channel is closed"); break;
     case CHANNEL_ORPHANED: luaL_error(L, "channel is orphaned: no other domain holds it"); break;
-    case CHANNEL_ATTENTION: isolate_take_up(L); break;
+    case CHANNEL_ATTENTION: peer_take_up(L); break;
     case CHANNEL_OK: case CHANNEL_TIMEOUT: break;
   }
 }
@@ -151,14 +151,14 @@ static void weigh(lua_State *L, Message *m) {
 
 /* Sends the value at index 2. */
 static ChannelResult send_value(lua_State *L, Channel *c, uint64_t deadline) {
-  isolate_begin_message(L);
+  peer_begin_message(L);
   lua_pushvalue(L, 2);
   Message *m = transfer_encode(L, 1, "arg", false);
   lua_pop(L, 1);
   weigh(L, m);
   ChannelResult result = channel_send(c, domain_lib_self(L), m, 0);
   if (result == CHANNEL_TIMEOUT && deadline != 0) result = wait_to_send(L, c, m, deadline);
-  if (result == CHANNEL_OK) isolate_hand_over(domain_lib_self(L));
+  if (result == CHANNEL_OK) peer_hand_over(domain_lib_self(L));
   else message_free(m);
   check_result(L, result);
   return result;
@@ -189,8 +189,8 @@ static int channel_try_send(lua_State *L) {
 /* ---- receiving ---------------------------------------------------------------------------------- */
 
 static ChannelResult receive_message(lua_State *L, Channel *c, Message **m, uint64_t deadline) {
-  Isolate *self = domain_lib_self(L);
-  isolate_begin_message(L);
+  Peer *self = domain_lib_self(L);
+  peer_begin_message(L);
   ChannelResult result = channel_receive(c, self, m, 0);
   if (result != CHANNEL_TIMEOUT || deadline == 0) return result;
   begin_waiting(L, WAITING_RECEIVE);
@@ -266,8 +266,8 @@ static void read_choice(lua_State *L, Choice *choice) {
 }
 
 static ChannelResult select_once(lua_State *L, Choice *s, uint64_t deadline) {
-  Isolate *self = domain_lib_self(L);
-  isolate_begin_message(L);
+  Peer *self = domain_lib_self(L);
+  peer_begin_message(L);
   ChannelResult result = channel_select(s->channels, s->waiters, s->n, self, &s->message, &s->index, 0);
   if (result != CHANNEL_TIMEOUT || deadline == 0) return result;
   begin_waiting(L, WAITING_SELECT);

@@ -6,13 +6,13 @@
  * state is closed, and only then are those who wait told: a domain that was joined has
  * given back all that it had.
  *
- * A handle is a userdata with a counted pointer to the Isolate (runtime/isolate.h). The
+ * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The
  * outcome can be decoded once; the handle keeps it (user value 1) for further joins.
  */
 #include "domain.h"
 #include "domain_lib.h"
 #include "gc.h"
-#include "isolate.h"
+#include "peer.h"
 #include "lualib.h"
 #include "message.h"
 #include "retry.h"
@@ -90,7 +90,7 @@ uint64_t domain_lib_deadline(lua_State *L, int index) {
   lua_Number seconds = luaL_checknumber(L, index);
   if (!(seconds > 0)) return 0;
   if (seconds > 1e9) return NO_DEADLINE - 1;
-  return isolate_now() + (uint64_t)(seconds * 1e9);
+  return peer_now() + (uint64_t)(seconds * 1e9);
 }
 
 /* ---- the life of a domain ------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ static const char description_key;
 static int describe_error(lua_State *L) {
   lua_settop(L, 1);
   luaL_tolstring(L, 1, NULL);
-  lua_pushfstring(L, "%s\nin domain %d (%s)", lua_tostring(L, 2), (int)L->domain->id, L->domain->isolate->name);
+  lua_pushfstring(L, "%s\nin domain %d (%s)", lua_tostring(L, 2), (int)L->domain->id, L->domain->peer->name);
   luaL_traceback(L, L, lua_tostring(L, -1), 1);
   lua_createtable(L, 2, 0);
   lua_pushvalue(L, 1);
@@ -165,13 +165,13 @@ static int describe_error(lua_State *L) {
 }
 
 typedef struct Outcome {
-  IsolateStatus status;
+  PeerStatus status;
   Message *message;
   char *failure;
 } Outcome;
 
 static Outcome failed(Message *m, const char *text) {
-  return (Outcome){ISOLATE_FAILED, m, strdup(text)}; /* NULL, without memory, is told as such */
+  return (Outcome){PEER_FAILED, m, strdup(text)}; /* NULL, without memory, is told as such */
 }
 
 /* What describe_error made of the error on top; NULL: nothing. Stays on the stack, below
@@ -198,7 +198,7 @@ static Outcome outcome_of_error(lua_State *L) {
 static Outcome outcome_of_results(lua_State *L, int n) {
   char why[512];
   Message *m = transfer_try_encode(L, n, "result", false, why, sizeof why);
-  return m != NULL ? (Outcome){ISOLATE_DONE, m, NULL} : failed(NULL, why);
+  return m != NULL ? (Outcome){PEER_DONE, m, NULL} : failed(NULL, why);
 }
 
 static Outcome run_domain(lua_State *L, Birth *b) {
@@ -213,15 +213,15 @@ static Outcome run_domain(lua_State *L, Birth *b) {
 }
 
 /* The body of the thread. */
-static void live(Isolate *isolate, void *birth) {
+static void live(Peer *peer, void *birth) {
   lua_State *L = luaL_newstate();
-  Outcome outcome = {ISOLATE_FAILED, NULL, NULL};
+  Outcome outcome = {PEER_FAILED, NULL, NULL};
   if (L != NULL) {
     outcome = run_domain(L, birth);
     lua_close(L);
   }
   free_birth(birth);
-  isolate_finish(isolate, outcome.status, outcome.message, outcome.failure);
+  peer_finish(peer, outcome.status, outcome.message, outcome.failure);
 }
 
 /* ---- spawning -------------------------------------------------------------------------------- */
@@ -280,8 +280,8 @@ static char *copy_string(lua_State *L, int index) {
   return lua_type(L, index) == LUA_TSTRING ? strdup(lua_tostring(L, index)) : NULL;
 }
 
-static Isolate **new_handle(lua_State *L) {
-  Isolate **h = lua_newuserdatauv(L, sizeof *h, 1);
+static Peer **new_handle(lua_State *L) {
+  Peer **h = lua_newuserdatauv(L, sizeof *h, 1);
   *h = NULL;
   luaL_setmetatable(L, HANDLE_TYPE);
   return h;
@@ -327,30 +327,30 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file
 
 /* When there is no room for another domain: a channel that is garbage may be what others wait at
  * for ever. Once it is collected they are told so, and end. */
-static SpawnResult spawn_or_collect(lua_State *L, Isolate **isolate, Options options, Birth *b) {
-  SpawnResult result = isolate_spawn(isolate, options.name, options.memory, live, b);
+static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, Birth *b) {
+  SpawnResult result = peer_spawn(peer, options.name, options.memory, live, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
-  uint64_t finalizers = L->domain->gc.stats.finalizers, deadline = isolate_now() + ENDS_PATIENCE_MS * UINT64_C(1000000);
+  uint64_t finalizers = L->domain->gc.stats.finalizers, deadline = peer_now() + ENDS_PATIENCE_MS * UINT64_C(1000000);
   if (!collect_for_retry(L, EAGAIN)) return result;
   bool others_may_end = L->domain->gc.stats.finalizers != finalizers;
   do {
-    result = isolate_spawn(isolate, options.name, options.memory, live, b);
-  } while (result != SPAWN_OK && result != SPAWN_ENDING && others_may_end && isolate_await_end(deadline));
+    result = peer_spawn(peer, options.name, options.memory, live, b);
+  } while (result != SPAWN_OK && result != SPAWN_ENDING && others_may_end && peer_await_end(deadline));
   return result;
 }
 
 /* Pushes the handle of a new domain. */
 static int start(lua_State *L, int prepared, Options options, Message *m, const char *file) {
   Birth *b = new_birth(L, prepared, m, file);
-  Isolate *isolate;
-  SpawnResult result = spawn_or_collect(L, &isolate, options, b);
+  Peer *peer;
+  SpawnResult result = spawn_or_collect(L, &peer, options, b);
   if (result != SPAWN_OK) {
     free_birth(b);
     return luaL_error(L, "%s", spawn_errors[result]);
   }
-  *(Isolate **)lua_touserdata(L, prepared + AT_HANDLE) = isolate;
+  *(Peer **)lua_touserdata(L, prepared + AT_HANDLE) = peer;
   lua_settop(L, prepared + AT_HANDLE);
-  isolate_hand_over(domain_lib_self(L));
+  peer_hand_over(domain_lib_self(L));
   return 1;
 }
 
@@ -378,20 +378,20 @@ static int spawn_file(lua_State *L) {
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
-static Isolate *check_handle(lua_State *L, int index) {
-  Isolate **h = luaL_checkudata(L, index, HANDLE_TYPE);
+static Peer *check_handle(lua_State *L, int index) {
+  Peer **h = luaL_checkudata(L, index, HANDLE_TYPE);
   if (*h == NULL) luaL_argerror(L, index, "handle was given up, or its domain never started");
   return *h;
 }
 
 /* The first join of all decodes the outcome; pushes it as a list with its length `n`, or
  * the error in the field `error`. */
-static void take_outcome(lua_State *L, Isolate *i) {
+static void take_outcome(lua_State *L, Peer *i) {
   if (atomic_exchange(&i->joined, true)) luaL_error(L, "domain was joined by another one");
   Message *m = i->outcome;
   i->outcome = NULL;
   int base = lua_gettop(L), n = 0;
-  bool is_error = atomic_load(&i->status) == ISOLATE_FAILED;
+  bool is_error = atomic_load(&i->status) == PEER_FAILED;
   if (m != NULL) { /* `i` is not used from here on: a finalizer may give the handle up */
     n = transfer_decode(L, m);
   } else if (is_error) {
@@ -423,11 +423,11 @@ static int give_outcome(lua_State *L) {
   return n;
 }
 
-static WaitResult wait_for_end(lua_State *L, Isolate *i, uint64_t deadline) {
+static WaitResult wait_for_end(lua_State *L, Peer *i, uint64_t deadline) {
   TRACE_BEGIN(L->domain, DOMAIN_JOIN);
-  WaitResult result = isolate_join(domain_lib_self(L), i, deadline);
+  WaitResult result = peer_join(domain_lib_self(L), i, deadline);
   TRACE_END(L->domain, DOMAIN_JOIN);
-  if (result == WAIT_ATTENTION) isolate_take_up(L);
+  if (result == WAIT_ATTENTION) peer_take_up(L);
   return result;
 }
 
@@ -435,7 +435,7 @@ static WaitResult wait_for_end(lua_State *L, Isolate *i, uint64_t deadline) {
  * with the traceback there, or, when it is no string, the error itself. After the time:
  * nil, "timeout". A second join gives the same again. */
 static int handle_join(lua_State *L) {
-  Isolate *i = check_handle(L, 1);
+  Peer *i = check_handle(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 2);
   if (i == domain_lib_self(L)) return luaL_error(L, "a domain cannot join itself");
   lua_settop(L, 1);
@@ -455,15 +455,15 @@ static int handle_join(lua_State *L) {
 
 /* handle:cancel(): raises an error in the domain at its next safe point. */
 static int handle_cancel(lua_State *L) {
-  isolate_cancel(check_handle(L, 1));
+  peer_cancel(check_handle(L, 1));
   return 0;
 }
 
-static const char *status_text(Isolate *i) {
-  switch ((IsolateStatus)atomic_load_explicit(&i->status, memory_order_acquire)) {
-    case ISOLATE_DONE: return "done";
-    case ISOLATE_FAILED: return i->was_cancelled ? "cancelled" : "failed";
-    case ISOLATE_RUNNING: break;
+static const char *status_text(Peer *i) {
+  switch ((PeerStatus)atomic_load_explicit(&i->status, memory_order_acquire)) {
+    case PEER_DONE: return "done";
+    case PEER_FAILED: return i->was_cancelled ? "cancelled" : "failed";
+    case PEER_RUNNING: break;
   }
   return atomic_load_explicit(&i->wait_kind, memory_order_relaxed) != WAIT_NOTHING ? "waiting" : "running";
 }
@@ -471,7 +471,7 @@ static const char *status_text(Isolate *i) {
 /* Fields status ("running", "waiting", "done", "failed", "cancelled"), id, name; methods in
  * upvalue 1. */
 static int handle_index(lua_State *L) {
-  Isolate *i = check_handle(L, 1);
+  Peer *i = check_handle(L, 1);
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (strcmp(key, "status") == 0) lua_pushstring(L, status_text(i));
   else if (strcmp(key, "id") == 0) lua_pushinteger(L, i->id);
@@ -481,14 +481,14 @@ static int handle_index(lua_State *L) {
 }
 
 static int handle_collect(lua_State *L) {
-  Isolate **h = luaL_checkudata(L, 1, HANDLE_TYPE);
-  if (*h != NULL) isolate_release(*h);
+  Peer **h = luaL_checkudata(L, 1, HANDLE_TYPE);
+  if (*h != NULL) peer_release(*h);
   *h = NULL;
   return 0;
 }
 
 static int handle_tostring(lua_State *L) {
-  Isolate *i = check_handle(L, 1);
+  Peer *i = check_handle(L, 1);
   lua_pushfstring(L, "domain %d (%s)", (int)i->id, i->name);
   return 1;
 }
@@ -497,48 +497,48 @@ static int handle_tostring(lua_State *L) {
 
 /* domain.self() -> handle of the running domain */
 static int self(lua_State *L) {
-  Isolate **h = new_handle(L);
+  Peer **h = new_handle(L);
   *h = domain_lib_self(L);
-  isolate_hold(*h);
+  peer_hold(*h);
   return 1;
 }
 
 /* domain.count() -> number of domains that run, this one included */
 static int count(lua_State *L) {
-  lua_pushinteger(L, isolate_count());
+  lua_pushinteger(L, peer_count());
   return 1;
 }
 
 /* domain.cpus() -> number of processors that the program may use */
 static int cpus(lua_State *L) {
-  lua_pushinteger(L, isolate_processors());
+  lua_pushinteger(L, peer_processors());
   return 1;
 }
 
 /* domain.now() -> seconds of a clock that never goes back, as a float */
 static int now(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)isolate_now() / 1e9);
+  lua_pushnumber(L, (lua_Number)peer_now() / 1e9);
   return 1;
 }
 
 /* domain.sleep(seconds). A cancelled domain is woken. */
 static int sleep_for(lua_State *L) {
-  Isolate *me = domain_lib_self(L);
+  Peer *me = domain_lib_self(L);
   luaL_checknumber(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 1);
   WaitResult result;
   do { /* again when it was woken for what is masked */
-    isolate_prepare(me, WAIT_SLEEP, 0);
-    result = isolate_wait(me, deadline);
+    peer_prepare(me, WAIT_SLEEP, 0);
+    result = peer_wait(me, deadline);
   } while (result == WAIT_NOTIFIED);
-  if (result == WAIT_ATTENTION) isolate_take_up(L);
-  isolate_end_wait(me);
+  if (result == WAIT_ATTENTION) peer_take_up(L);
+  peer_end_wait(me);
   return 0;
 }
 
 /* __close of the guard of `masked`. */
 static int end_mask(lua_State *L) {
-  isolate_unmask(domain_lib_self(L));
+  peer_unmask(domain_lib_self(L));
   return 0;
 }
 
@@ -550,7 +550,7 @@ static int masked(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_toclose(L, 1);
-  isolate_mask(domain_lib_self(L));
+  peer_mask(domain_lib_self(L));
   lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
   return lua_gettop(L) - 1;
 }

@@ -14,10 +14,10 @@
 
 #include "arguments.h"
 #include "char_class.h"
-#include "isolate.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "peer.h"
 #include "thread.h"
 
 #define BASE_YEAR 1900 /* of struct tm */
@@ -43,10 +43,10 @@ static int os_exit(lua_State *L) {
   else
     status = (int)luaL_optinteger(L, 1, EXIT_SUCCESS);
   if (lua_toboolean(L, 2)) {
-    isolate_begin_end(true);
+    peer_begin_end(true);
     lua_close(L);
   }
-  isolate_end_all(true);
+  peer_end_all(true);
   exit(status);
 }
 

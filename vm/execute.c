@@ -21,7 +21,7 @@
  *
  * Safe points.  SAFE_POINT stands at every back-edge and tail call: there a program that
  * runs for long looks at what came from elsewhere. What reaches the domain's own thread
- * (a request of isolate.h, a hook set by a handler of a signal) has put another table
+ * (a request of peer.h, a hook set by a handler of a signal) has put another table
  * into L->dispatch, and op_each sees to it before the next instruction; the recorder is
  * started by a word of its file (runtime/trace.h). No results are open there and all
  * registers are below L->ci->top. Loops that count their rounds have a safe point each

@@ -28,12 +28,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "lua.h"
-#include "lauxlib.h"
-#include "lualib.h"
 #include "disasm.h"
 #include "domain.h"
-#include "isolate.h"
+#include "lauxlib.h"
+#include "lua.h"
+#include "lualib.h"
+#include "peer.h"
 #include "program.h"
 #include "thread.h"
 #include "trace.h"
@@ -184,7 +184,7 @@ static void make_arg_table(lua_State *L, const CommandLine *line) {
 /* ------------------------------------------------------ protected calls -- */
 
 /* SIGINT becomes an error of whatever Lua code of the main domain runs then, or of
- * what it waits for: a request to the domain (runtime/isolate.h). Other domains'
+ * what it waits for: a request to the domain (runtime/peer.h). Other domains'
  * threads block the signal. */
 
 static Domain *interruptible; /* written before the handler is set */
@@ -200,8 +200,8 @@ static void set_handler(int signal_number, void (*handler)(int)) {
 /* The process ends by this signal, as its parent will see; domains are ended and the
  * recording is closed before. */
 static void on_termination(int signal_number) {
-  isolate_cancel_all_in_handler();
-  isolate_wait_in_handler(TERMINATION_PATIENCE);
+  peer_cancel_all_in_handler();
+  peer_wait_in_handler(TERMINATION_PATIENCE);
   trace_stop_in_handler();
   signal(signal_number, SIG_DFL);
   raise(signal_number); /* delivered when the handler has returned */
@@ -220,7 +220,7 @@ static void set_termination_handlers(void) {
 /* A second SIGINT ends the process. */
 static void on_interrupt(int signal_number) {
   set_handler(signal_number, on_termination);
-  isolate_ask_in_handler(interruptible->isolate, ATTENTION_INTERRUPT);
+  peer_ask_in_handler(interruptible->peer, ATTENTION_INTERRUPT);
 }
 
 /* Message handler: adds a traceback to a string; other values become the text
@@ -245,7 +245,7 @@ int program_call(lua_State *L, int nargs, int nresults) {
   set_handler(SIGINT, on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
   set_handler(SIGINT, on_termination);
-  isolate_withdraw(interruptible->isolate, ATTENTION_INTERRUPT); /* it came too late for this call */
+  peer_withdraw(interruptible->peer, ATTENTION_INTERRUPT); /* it came too late for this call */
   lua_remove(L, handler);
   return status;
 }
@@ -428,9 +428,9 @@ static int run_in_new_state(CommandLine *line) {
   int status = lua_pcall(L, 1, 1, 0);
   bool ok = status == LUA_OK && lua_toboolean(L, -1);
   program_report(L, line->name, status);
-  isolate_begin_end(!ok);
+  peer_begin_end(!ok);
   lua_close(L);
-  isolate_end_all(!ok); /* a program that failed does not wait for what others are at */
+  peer_end_all(!ok); /* a program that failed does not wait for what others are at */
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -10,9 +10,9 @@
 #define CALL_STEPS 64 /* what a call is worth: it may be an operand of another one, but may last */
 
 /* Is a message on its way from the function that took it to the variable or the table that
- * it is for (isolate_hand_over)? A step is an instruction that is about to run. */
+ * it is for (peer_hand_over)? A step is an instruction that is about to run. */
 static bool is_handing_over(const lua_State *L) {
-  Isolate *i = L->domain->isolate;
+  Peer *i = L->domain->peer;
   uint32_t step = 1;
   if (i->handing_over == 0) return false;
   switch (is_lua_frame(L->ci) ? op_base(L->ci->u.lua.pc[-1]) : OP_LOOP) {
@@ -26,7 +26,7 @@ static bool is_handing_over(const lua_State *L) {
 
 /* Not inside hooks and finalizers, whose errors would be lost: they end soon. */
 void vm_take_up(lua_State *L) {
-  if (L->allow_hook && isolate_asked(L->domain->isolate) != 0 && !is_handing_over(L)) isolate_take_up(L);
+  if (L->allow_hook && peer_asked(L->domain->peer) != 0 && !is_handing_over(L)) peer_take_up(L);
 }
 
 void vm_safe_point(lua_State *L) {

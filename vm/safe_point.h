@@ -8,11 +8,11 @@
 #define SAROS_VM_SAFE_POINT_H
 
 #include "domain.h"
-#include "isolate.h"
+#include "peer.h"
 
-/* Is something asked of the domain (runtime/isolate.h)? */
+/* Is something asked of the domain (runtime/peer.h)? */
 ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
-  return atomic_load_explicit(&d->isolate->attention, memory_order_relaxed) & ATTENTION_ASKED;
+  return atomic_load_explicit(&d->peer->attention, memory_order_relaxed) & ATTENTION_ASKED;
 }
 /* Does it: raises, or goes on. The frame's pc and L->top are those of a call. */
 void vm_take_up(lua_State *L);

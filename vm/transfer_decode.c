@@ -4,7 +4,7 @@
  * Then the objects. While a small message becomes objects nothing collects, so none of them needs
  * an anchor. A large one has safe points after each body and within long ones; its objects are in
  * a table on the stack until all are complete, since what they are in may be weak. Finalizers may run at
- * these points, but a cancel waits until the message has been handed over (isolate_mask).
+ * these points, but a cancel waits until the message has been handed over (peer_mask).
  * The message was written by this program: its contents are asserted, not checked.
  */
 #include "api.h"
@@ -17,8 +17,8 @@
 #include "func.h"
 #include "gc_inline.h"
 #include "heap.h"
-#include "isolate.h"
 #include "message.h"
+#include "peer.h"
 #include "thread.h"
 #include "throw.h"
 #include "transfer.h"
@@ -325,12 +325,12 @@ static void decode(lua_State *L, void *decoder) {
 int transfer_decode(lua_State *L, Message *m) {
   Decoder d = {.L = L, .message = m, .cursor = m->bytes};
   int n = (int)m->nvalues;
-  Isolate *isolate = L->domain->isolate;
-  isolate_mask(isolate); /* the modules that are loaded: nobody else has the message any more */
+  Peer *peer = L->domain->peer;
+  peer_mask(peer); /* the modules that are loaded: nobody else has the message any more */
   L->ncalls_nonyieldable++;
   int status = vm_protect(L, decode, &d, stack_save(L, L->top), L->errfunc);
   L->ncalls_nonyieldable--;
-  isolate_unmask(isolate);
+  peer_unmask(peer);
   free(d.objects);
   message_free(m);
   if (status != LUA_OK) lua_error(L);

@@ -133,7 +133,7 @@ bool watch_calls(lua_State *L, CallWatcher *watcher) {
   d->watch++;
   d->watcher = watcher;
   d->watched = L;
-  atomic_fetch_or_explicit(&d->isolate->attention, ATTENTION_WATCHED, memory_order_relaxed);
+  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_WATCHED, memory_order_relaxed);
   for (lua_State *waits = L; waits != NULL; waits = waits->resumer) {
     vm_update_dispatch(waits);
     meet_thread(waits);

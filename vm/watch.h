@@ -75,7 +75,7 @@ void vm_look_after_current(lua_State *L) COLD;
 ALWAYS_INLINE void vm_set_current(Domain *d, lua_State *L) {
   d->current = L;
   atomic_signal_fence(memory_order_seq_cst); /* pairs with the handler, which reads d->current */
-  const uint32_t attention = atomic_load_explicit(&d->isolate->attention, memory_order_relaxed);
+  const uint32_t attention = atomic_load_explicit(&d->peer->attention, memory_order_relaxed);
   if (unlikely(L != NULL && attention != 0)) vm_look_after_current(L);
 }
 

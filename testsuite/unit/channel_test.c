@@ -14,13 +14,13 @@
 #define MANY 300
 
 static lua_State *L;
-static Isolate *self;
+static Peer *self;
 
 static int set_up(void **state) {
   (void)state;
   L = domain_new();
   if (L == NULL) return -1;
-  self = L->domain->isolate;
+  self = L->domain->peer;
   return channel_count() == 0 ? 0 : -1;
 }
 

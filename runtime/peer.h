@@ -1,22 +1,22 @@
-/* runtime/isolate.h: the part of a domain that other domains may touch: who it
+/* runtime/peer.h: a peer, the part of a domain that other domains may touch: who it
  * is, whether it runs, how it is woken, stopped and waited for (design: top of
- * isolate.c). Everything else of a domain is its own thread's.
+ * peer.c). Everything else of a domain is its own thread's.
  */
-#ifndef SAROS_RUNTIME_ISOLATE_H
-#define SAROS_RUNTIME_ISOLATE_H
+#ifndef SAROS_RUNTIME_PEER_H
+#define SAROS_RUNTIME_PEER_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include "domain.h"
 #include "message.h"
 
-#define ISOLATE_MAX 128      /* domains at once, the main one included */
-#define ISOLATE_NAME_MAX 47  /* bytes of a name: what a recording holds */
+#define PEER_MAX 128     /* domains at once, the main one included */
+#define PEER_NAME_MAX 47 /* bytes of a name; recordings keep EVENTRING_MAX_DOMAIN_NAME of them */
 #define NO_DEADLINE UINT64_MAX
 
-typedef enum IsolateStatus { ISOLATE_RUNNING, ISOLATE_DONE, ISOLATE_FAILED } IsolateStatus;
+typedef enum PeerStatus { PEER_RUNNING, PEER_DONE, PEER_FAILED } PeerStatus;
 
-/* Isolate.attention: what is asked of a domain; taken up at its next safe point. */
+/* Peer.attention: what is asked of a domain; taken up at its next safe point. */
 #define ATTENTION_CANCEL 1u    /* raise "cancelled" */
 #define ATTENTION_DEADLOCK 2u  /* to one that waits: all domains do */
 #define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
@@ -28,7 +28,7 @@ typedef enum IsolateStatus { ISOLATE_RUNNING, ISOLATE_DONE, ISOLATE_FAILED } Iso
  * nothing where there is none. */
 #define ATTENTION_WATCHED 32u
 
-/* Isolate.park: the state of its thread as wakers see it; a futex word. */
+/* Peer.park: the state of its thread as wakers see it; a futex word. */
 typedef enum Park {
   PARK_RUNNING,
   PARK_WAITING,  /* about to sleep, or spinning */
@@ -40,12 +40,12 @@ typedef enum Park {
 /* What a domain waits for; for messages about a deadlock. */
 typedef enum WaitKind { WAIT_NOTHING, WAIT_SEND, WAIT_RECEIVE, WAIT_SELECT, WAIT_JOIN, WAIT_SLEEP } WaitKind;
 
-typedef struct Isolate Isolate;
+typedef struct Peer Peer;
 
 /* A place in a queue of waiting domains. Guarded by the lock of the queue's owner. */
 typedef struct Waiter {
   struct Waiter *next, *prev;
-  Isolate *isolate;
+  Peer *peer;
   bool queued;   /* in the queue; whoever wakes it takes it out */
   bool notified; /* woken through this place */
 } Waiter;
@@ -54,10 +54,10 @@ typedef struct WaitQueue {
   Waiter *first, *last;
 } WaitQueue;
 
-struct Isolate {
+struct Peer {
   uint32_t id;                       /* of its domain; never used again */
-  char name[ISOLATE_NAME_MAX + 1];   /* constant */
-  bool spawned;                      /* by isolate_spawn; else its thread is the host's */
+  char name[PEER_NAME_MAX + 1];   /* constant */
+  bool spawned;                      /* by peer_spawn; else its thread is the host's */
   int slot;                          /* in the table of spawned ones; under the registry's lock */
   _Atomic uint32_t references;       /* its thread, handles */
   _Atomic uint32_t attention;        /* ATTENTION_* */
@@ -66,7 +66,7 @@ struct Isolate {
   _Atomic uint32_t wait_id;          /* of the channel or domain waited for */
   _Atomic int tid;                   /* of its thread; 0 before and after */
   size_t memory_limit;               /* bytes of heap, 0: none; constant */
-  Isolate *next, *prev;              /* of all; under the registry's lock */
+  Peer *next, *prev;              /* of all; under the registry's lock */
   /* Own thread */
   Domain *domain;
   uint32_t spin;                     /* ns that a wait spins before it sleeps */
@@ -74,113 +74,113 @@ struct Isolate {
   bool abandoned;                    /* an error was raised in it because nobody was left to wait for */
   bool was_cancelled;                /* the error of a cancellation was raised in it */
   uint32_t masks;                    /* parts it is in that cancelling and SIGINT wait for */
-  uint32_t handing_over;             /* steps that they wait, too (isolate_hand_over) */
+  uint32_t handing_over;             /* steps that they wait, too (peer_hand_over) */
   uint32_t put_off;                  /* messages that it took while they waited */
   /* The end: written by its thread before `status` (release), read after it (acquire) */
-  _Atomic uint32_t status;           /* IsolateStatus */
+  _Atomic uint32_t status;           /* PeerStatus */
   Message *outcome;                  /* its results, or its error; NULL: could not be told */
   char *failure;                     /* text of the error with its traceback, malloc'ed; NULL: done */
   bool elsewhere;                    /* in a forked child: it is in the process that forked */
   _Atomic bool joined;               /* somebody was told of the end */
   pthread_mutex_t lock;              /* of joiners */
   WaitQueue joiners;
-  void (*body)(Isolate *isolate, void *argument); /* what its thread runs */
+  void (*body)(Peer *peer, void *argument); /* what its thread runs */
   void *argument;
 };
 
-/* ---- identity (isolate.c) -------------------------------------------------------- */
+/* ---- identity (peer.c) -------------------------------------------------------- */
 
-/* For domain_new: the isolate of the domain that begins in this thread: the one
+/* For domain_new: the peer of the domain that begins in this thread: the one
  * its thread was spawned for, or a new one for a host's thread. NULL: no memory. */
-Isolate *isolate_attach(Domain *d);
+Peer *peer_attach(Domain *d);
 /* Records the end of a spawned domain. Own thread. */
-void isolate_trace_end(Isolate *isolate);
+void peer_trace_end(Peer *peer);
 /* The domain is about to be freed: a signal that comes from now on finds none. */
-void isolate_forget_domain(Isolate *isolate);
+void peer_forget_domain(Peer *peer);
 /* For the end of the domain: nobody is to wait for it or wake it any more. */
-void isolate_detach(Isolate *isolate);
-void isolate_hold(Isolate *isolate);
-void isolate_release(Isolate *isolate);
+void peer_detach(Peer *peer);
+void peer_hold(Peer *peer);
+void peer_release(Peer *peer);
 /* Domains that run, spawned ones and those of the host. */
-uint32_t isolate_count(void);
+uint32_t peer_count(void);
 /* Processors that this process may use. */
-int isolate_processors(void);
+int peer_processors(void);
 
 /* ---- threads ------------------------------------------------------------------------ */
 
 typedef enum SpawnResult { SPAWN_OK, SPAWN_TOO_MANY, SPAWN_NO_MEMORY, SPAWN_NO_THREAD, SPAWN_ENDING } SpawnResult;
 
-/* Starts a thread that runs body(isolate, argument) and gives its isolate with a
+/* Starts a thread that runs body(peer, argument) and gives its peer with a
  * reference for the caller. The body makes the domain and tells the outcome with
- * isolate_finish. */
-SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limit,
-                          void (*body)(Isolate *, void *), void *argument);
+ * peer_finish. */
+SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
+                          void (*body)(Peer *, void *), void *argument);
 /* Waits a moment for a domain to end; false: the deadline has passed. */
-bool isolate_await_end(uint64_t deadline);
+bool peer_await_end(uint64_t deadline);
 /* From the body: the end is told to those who wait for it. Takes over outcome and failure. */
-void isolate_finish(Isolate *isolate, IsolateStatus status, Message *outcome, char *failure);
+void peer_finish(Peer *peer, PeerStatus status, Message *outcome, char *failure);
 /* Asks the domain to raise an error at its next safe point, and wakes it when it waits. */
-void isolate_cancel(Isolate *isolate);
+void peer_cancel(Peer *peer);
 /* For a handler of a signal: asks the domain whose thread runs it for that. */
-void isolate_ask_in_handler(Isolate *isolate, uint32_t what);
+void peer_ask_in_handler(Peer *peer, uint32_t what);
 /* Takes back what was asked and not done yet. Own thread. */
-void isolate_withdraw(Isolate *isolate, uint32_t what);
+void peer_withdraw(Peer *peer, uint32_t what);
 /* Cancels, in a handler of a signal, all spawned domains. */
-void isolate_cancel_all_in_handler(void);
+void peer_cancel_all_in_handler(void);
 /* The program ends: no domain can be spawned from now on. Waits until all (but the caller's)
  * have ended; with `cancel`, cancels them again and again, for at most a second, and has the
  * host's ones stand still. Any thread, before it calls exit; of several only one returns. */
-void isolate_end_all(bool cancel);
-/* Comes first where the domain of the caller is closed before isolate_end_all, with the same
+void peer_end_all(bool cancel);
+/* Comes first where the domain of the caller is closed before peer_end_all, with the same
  * `cancel`. From then on it is no error to be told of that a domain waits for what nobody
  * sends any more. With `cancel` the others have ended on return: were they cancelled after the
  * domain was closed, they would fail of missing it, and be cancelled while they close their
  * variables for that. */
-void isolate_begin_end(bool cancel);
+void peer_begin_end(bool cancel);
 /* Waits, in a handler of a signal, at most so many milliseconds for them. */
-bool isolate_wait_in_handler(int milliseconds);
-/* Is the program ending: were isolate_end_all or isolate_cancel_all_in_handler called? */
-bool isolate_program_ends(void);
+bool peer_wait_in_handler(int milliseconds);
+/* Is the program ending: were peer_end_all or peer_cancel_all_in_handler called? */
+bool peer_program_ends(void);
 
 /* ---- waiting --------------------------------------------------------------------------- */
 
 /* Nanoseconds of the monotonic clock, as deadlines count. */
-uint64_t isolate_now(void);
+uint64_t peer_now(void);
 
 typedef enum WaitResult { WAIT_NOTIFIED, WAIT_TIMEOUT, WAIT_ATTENTION } WaitResult;
 
-/* A wait is: isolate_prepare; put Waiters into queues, under the locks of their
- * owners, and see under those locks that there is nothing to wait for; isolate_wait
+/* A wait is: peer_prepare; put Waiters into queues, under the locks of their
+ * owners, and see under those locks that there is nothing to wait for; peer_wait
  * without any lock; take the Waiters out. Own thread. */
-void isolate_prepare(Isolate *isolate, WaitKind kind, uint32_t id);
-WaitResult isolate_wait(Isolate *isolate, uint64_t deadline);
-void isolate_end_wait(Isolate *isolate); /* also after a wait that was not needed */
+void peer_prepare(Peer *peer, WaitKind kind, uint32_t id);
+WaitResult peer_wait(Peer *peer, uint64_t deadline);
+void peer_end_wait(Peer *peer); /* also after a wait that was not needed */
 
 void waiter_enqueue(WaitQueue *queue, Waiter *waiter);
 void waiter_remove(WaitQueue *queue, Waiter *waiter); /* harmless when it is not queued */
-/* Takes the first out and notifies it. The answer, unless NULL, is for isolate_wake,
+/* Takes the first out and notifies it. The answer, unless NULL, is for peer_wake,
  * which may be called after the lock was given back. */
 _Atomic uint32_t *waiter_notify_first(WaitQueue *queue);
 void waiter_notify_all(WaitQueue *queue);
-void isolate_wake(_Atomic uint32_t *park);
+void peer_wake(_Atomic uint32_t *park);
 
 /* What is asked of the domain and not put off by a mask. Own thread. */
-uint32_t isolate_asked(const Isolate *isolate);
+uint32_t peer_asked(const Peer *peer);
 /* What is asked of the domain that waits or runs: takes the flags away and raises
  * the error, if there is one to raise. Own thread. */
-void isolate_take_up(lua_State *L);
+void peer_take_up(lua_State *L);
 /* Until it is unmasked as often, a cancellation or SIGINT waits, and no wait ends for it. The
  * end of the program and a deadlock come through. Own thread. */
-void isolate_mask(Isolate *isolate);
-void isolate_unmask(Isolate *isolate);
+void peer_mask(Peer *peer);
+void peer_unmask(Peer *peer);
 /* The function that runs has taken or delivered a message: it must not be lost to an error
  * before the program has it, or knows. So the interpreter raises nothing for some steps
  * (vm_take_up). Own thread. */
-void isolate_hand_over(Isolate *isolate);
+void peer_hand_over(Peer *peer);
 /* Before a message is taken or delivered: takes up what is asked, unless another one is
  * being handed over; and that not for ever. Own thread. */
-void isolate_begin_message(lua_State *L);
+void peer_begin_message(lua_State *L);
 /* Waits for the end of another domain. */
-WaitResult isolate_join(Isolate *self, Isolate *other, uint64_t deadline);
+WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline);
 
 #endif

@@ -1,18 +1,18 @@
-/* runtime/isolate.c: domains as others see them: threads, deadlock, stopping, forks.
+/* runtime/peer.c: domains as others see them: threads, deadlock, stopping, forks.
  *
  * Data
- *   Isolate   one a domain, malloc'ed, counted: its thread and each handle hold one
+ *   Peer      one a domain, malloc'ed, counted: its thread and each handle hold one
  *             reference. It outlives the domain until the last handle is gone.
- *   registry  list of all isolates, table of the spawned ones that run; one lock.
+ *   registry  list of all peers, table of the spawned ones that run; one lock.
  *             A signal handler reads the table without it: its entries are atomic, and
- *             an isolate is out of the table before it can be freed. (One that was
+ *             a peer is out of the table before it can be freed. (One that was
  *             read just before is freed at the earliest when the program has joined
  *             it; the handler runs while the program's main thread does not.)
  *
- * Waiting: isolate_wait.c.
+ * Waiting: peer_wait.c.
  *
  * All domains wait
- *   `isolate_waits` counts domains (high half: alive) and those in BLOCKED (low half).
+ *   `peer_waits` counts domains (high half: alive) and those in BLOCKED (low half).
  *   Whoever finds the halves equal after a step to BLOCKED, or after its end, looks,
  *   under the lock, whether indeed every park word says BLOCKED: nobody is left who could
  *   change that but the one who looks. Then the host's domain (or, when it has
@@ -28,9 +28,9 @@
  * A forked child has the domain of the thread that forked, and no other: those have failed
  * there, and hold no channel.
  *
- * Failure: no memory or no thread is an answer; nothing here raises but isolate_take_up.
+ * Failure: no memory or no thread is an answer; nothing here raises but peer_take_up.
  */
-#include "isolate.h"
+#include "peer.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -42,8 +42,8 @@
 #include <unistd.h>
 
 #include "channel.h"
-#include "isolate_internal.h"
 #include "mappings.h"
+#include "peer_internal.h"
 #include "thread.h"
 #include "throw.h"
 #include "trace.h"
@@ -72,10 +72,10 @@
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t ended;                    /* a spawned domain's thread is about to end */
-  Isolate *all;                            /* also those that have ended, until they are freed */
-  _Atomic(Isolate *) spawned[ISOLATE_MAX]; /* written under the lock */
+  Peer *all;                            /* also those that have ended, until they are freed */
+  _Atomic(Peer *) spawned[PEER_MAX]; /* written under the lock */
   _Atomic uint32_t running;                /* spawned ones in the table */
-  _Atomic uint32_t threads;                /* that isolate_spawn started and that have not ended */
+  _Atomic uint32_t threads;                /* that peer_spawn started and that have not ended */
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
   _Atomic bool closing;                    /* the main script has ended: no more is to be had of main */
@@ -84,17 +84,17 @@ static struct {
   uint64_t cancelled_at;                   /* when the program's end first cancelled all, ns; 0: not yet */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-_Alignas(64) _Atomic uint64_t isolate_waits; /* who spins reads it all the time */
+_Alignas(64) _Atomic uint64_t peer_waits; /* who spins reads it all the time */
 
-static __thread Isolate *own; /* of the domain that this thread was spawned for, or of the host's last one */
+static __thread Peer *own; /* of the domain that this thread was spawned for, or of the host's last one */
 
 static void lock_registry(void) { pthread_mutex_lock(&registry.lock); }
 static void unlock_registry(void) { pthread_mutex_unlock(&registry.lock); }
 
 /* ---- life ------------------------------------------------------------------------------- */
 
-static Isolate *new_isolate(const char *name) {
-  Isolate *i = calloc(1, sizeof *i);
+static Peer *new_peer(const char *name) {
+  Peer *i = calloc(1, sizeof *i);
   if (i == NULL) return NULL;
   pthread_mutex_init(&i->lock, NULL);
   i->id = atomic_fetch_add_explicit(&registry.next_id, 1, memory_order_relaxed);
@@ -107,24 +107,24 @@ static Isolate *new_isolate(const char *name) {
   return i;
 }
 
-static void link_locked(Isolate *i) {
+static void link_locked(Peer *i) {
   i->next = registry.all;
   if (i->next != NULL) i->next->prev = i;
   registry.all = i;
 }
 
-static void unlink_locked(Isolate *i) {
+static void unlink_locked(Peer *i) {
   if (i->next != NULL) i->next->prev = i->prev;
   if (i->prev != NULL) i->prev->next = i->next;
   else if (registry.all == i) registry.all = i->next;
 }
 
-static bool is_over(void) { return atomic_load(&registry.closing) || isolate_program_ends(); }
+static bool is_over(void) { return atomic_load(&registry.closing) || peer_program_ends(); }
 
 /* An error that nobody was told of. What the end of the program itself has brought about
  * is none, nor is that of a domain that was cancelled. */
-static void warn_of_lost_error(Isolate *i) {
-  if (atomic_load_explicit(&i->status, memory_order_acquire) != ISOLATE_FAILED) return;
+static void warn_of_lost_error(Peer *i) {
+  if (atomic_load_explicit(&i->status, memory_order_acquire) != PEER_FAILED) return;
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
   if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
   fflush(stdout);
@@ -132,7 +132,7 @@ static void warn_of_lost_error(Isolate *i) {
           i->failure != NULL ? i->failure : "not enough memory");
 }
 
-static void free_isolate(Isolate *i) {
+static void free_peer(Peer *i) {
   lock_registry();
   unlink_locked(i);
   unlock_registry();
@@ -143,44 +143,44 @@ static void free_isolate(Isolate *i) {
   free(i);
 }
 
-void isolate_hold(Isolate *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
+void peer_hold(Peer *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
 
 /* acq_rel: who frees it sees all that others did with it. */
-void isolate_release(Isolate *i) {
-  if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_isolate(i);
+void peer_release(Peer *i) {
+  if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_peer(i);
 }
 
-uint32_t isolate_count(void) {
+uint32_t peer_count(void) {
   return atomic_load_explicit(&registry.running, memory_order_relaxed) +
          atomic_load_explicit(&registry.hosts, memory_order_relaxed);
 }
 
-bool isolate_program_ends(void) { return atomic_load_explicit(&registry.ending, memory_order_relaxed); }
+bool peer_program_ends(void) { return atomic_load_explicit(&registry.ending, memory_order_relaxed); }
 
 /* ---- all domains wait ---------------------------------------------------------------------- */
 
-static bool is_alive(const Isolate *i) { return atomic_load(&i->tid) != 0; }
+static bool is_alive(const Peer *i) { return atomic_load(&i->tid) != 0; }
 
 static bool all_blocked_locked(void) {
-  for (Isolate *i = registry.all; i != NULL; i = i->next)
+  for (Peer *i = registry.all; i != NULL; i = i->next)
     if (is_alive(i) && atomic_load(&i->park) != PARK_BLOCKED) return false;
   return true;
 }
 
-static void ask(Isolate *i, uint32_t what) {
-  atomic_fetch_or(&i->attention, what); /* before park: pairs with isolate_wait */
+static void ask(Peer *i, uint32_t what) {
+  atomic_fetch_or(&i->attention, what); /* before park: pairs with peer_wait */
   uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
-  if (before == PARK_BLOCKED) atomic_fetch_sub(&isolate_waits, 1);
-  if (before == PARK_BLOCKED || before == PARK_SLEEPING) isolate_wake(&i->park);
+  if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);
+  if (before == PARK_BLOCKED || before == PARK_SLEEPING) peer_wake(&i->park);
 }
 
 static void tell_of_deadlock_locked(void) {
   bool hosts = atomic_load_explicit(&registry.hosts, memory_order_relaxed) > 0;
-  for (Isolate *i = registry.all; i != NULL; i = i->next)
+  for (Peer *i = registry.all; i != NULL; i = i->next)
     if (is_alive(i) && !(hosts && i->spawned)) ask(i, ATTENTION_DEADLOCK);
 }
 
-void isolate_look_for_deadlock(uint64_t now) {
+void peer_look_for_deadlock(uint64_t now) {
   if ((uint32_t)now != (uint32_t)(now >> 32) || now == 0) return;
   lock_registry();
   if (all_blocked_locked()) tell_of_deadlock_locked();
@@ -197,7 +197,7 @@ static const char *const wait_texts[] = {
 static void describe_waits(char *text, size_t size) {
   size_t used = (size_t)snprintf(text, size, "deadlock: all domains wait for each other");
   lock_registry();
-  for (Isolate *i = registry.all; i != NULL && used < size; i = i->next) {
+  for (Peer *i = registry.all; i != NULL && used < size; i = i->next) {
     uint32_t kind = atomic_load_explicit(&i->wait_kind, memory_order_relaxed);
     if (!is_alive(i) || kind == WAIT_NOTHING) continue;
     int n = snprintf(text + used, size - used, "\n\tdomain %u (%s) %s %u", i->id, i->name, wait_texts[kind],
@@ -213,18 +213,18 @@ static bool is_spawned_thread(void) { return own != NULL && own->spawned; }
 
 static void on_wake_signal(int number) {
   (void)number;
-  Isolate *i = own;
+  Peer *i = own;
   Domain *d = i != NULL ? i->domain : NULL;
   if (d == NULL || d->current == NULL || d->hooks.interrupt == NULL) return;
   if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_ASKED) d->hooks.interrupt(d->current);
 }
 
-void isolate_ask_in_handler(Isolate *i, uint32_t what) {
+void peer_ask_in_handler(Peer *i, uint32_t what) {
   ask(i, what);
   i->domain->hooks.interrupt(i->domain->current);
 }
 
-void isolate_withdraw(Isolate *i, uint32_t what) { atomic_fetch_and(&i->attention, ~what); }
+void peer_withdraw(Peer *i, uint32_t what) { atomic_fetch_and(&i->attention, ~what); }
 
 static void install_handler(void) {
   struct sigaction action = {.sa_handler = on_wake_signal, .sa_flags = SA_RESTART};
@@ -235,7 +235,7 @@ static void install_handler(void) {
 /* Async-signal-safe. The thread may have ended: then its number means nothing, or,
  * used again, a thread that finds nothing asked of it. No signal to itself: there may be no
  * handler yet. */
-static void request(Isolate *i, uint32_t what) {
+static void request(Peer *i, uint32_t what) {
   ask(i, what);
   if (i == own) {
     on_wake_signal(WAKE_SIGNAL);
@@ -245,7 +245,7 @@ static void request(Isolate *i, uint32_t what) {
   if (tid != 0) syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL);
 }
 
-void isolate_cancel(Isolate *i) { request(i, ATTENTION_CANCEL); }
+void peer_cancel(Peer *i) { request(i, ATTENTION_CANCEL); }
 
 static void end_thread(void) {
   lock_registry();
@@ -257,7 +257,7 @@ static void end_thread(void) {
 /* Until the process ends, which another thread sees to; counts as ended. */
 _Noreturn static void stand_still(void) {
   if (own != NULL && own->domain != NULL) {
-    isolate_trace_end(own);
+    peer_trace_end(own);
     trace_domain_stop(own->domain);
   }
   if (is_spawned_thread()) end_thread();
@@ -265,36 +265,36 @@ _Noreturn static void stand_still(void) {
   for (;;) pause();
 }
 
-void isolate_mask(Isolate *i) { i->masks++; }
+void peer_mask(Peer *i) { i->masks++; }
 
-void isolate_unmask(Isolate *i) {
-  if (--i->masks == 0) isolate_hand_over(i); /* what the part returns */
+void peer_unmask(Peer *i) {
+  if (--i->masks == 0) peer_hand_over(i); /* what the part returns */
 }
 
-void isolate_hand_over(Isolate *i) {
+void peer_hand_over(Peer *i) {
   i->put_off = (atomic_load(&i->attention) & ATTENTION_ASKED) == 0 ? 0 : i->put_off + 1;
   i->handing_over = HAND_OVER_STEPS;
 }
 
-void isolate_begin_message(lua_State *L) {
-  const Isolate *i = L->domain->isolate;
-  if (L->allow_hook && isolate_asked(i) != 0 && (i->handing_over == 0 || i->put_off >= PUT_OFF_MOST)) isolate_take_up(L);
+void peer_begin_message(lua_State *L) {
+  const Peer *i = L->domain->peer;
+  if (L->allow_hook && peer_asked(i) != 0 && (i->handing_over == 0 || i->put_off >= PUT_OFF_MOST)) peer_take_up(L);
 }
 
-static uint32_t unmasked(const Isolate *i) {
+static uint32_t unmasked(const Peer *i) {
   return i->masks > 0 ? ATTENTION_ASKED & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : ATTENTION_ASKED;
 }
 
-uint32_t isolate_asked(const Isolate *i) { return atomic_load(&i->attention) & unmasked(i); }
+uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked(i); }
 
-void isolate_take_up(lua_State *L) {
-  Isolate *i = L->domain->isolate;
+void peer_take_up(lua_State *L) {
+  Peer *i = L->domain->peer;
   uint32_t taken = unmasked(i);
   uint32_t asked = atomic_fetch_and(&i->attention, ~taken | ATTENTION_END) & taken;
   i->handing_over = i->put_off = 0;
   char text[2000];
   if (asked & ATTENTION_DEADLOCK) describe_waits(text, sizeof text);
-  isolate_end_wait(i);
+  peer_end_wait(i);
   if (asked & (ATTENTION_CANCEL | ATTENTION_END)) {
     i->was_cancelled = true;
     error_run(L, "domain was cancelled");
@@ -311,26 +311,26 @@ void isolate_take_up(lua_State *L) {
 static bool all_ended(void) { return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread(); }
 
 static void ask_spawned(uint32_t what) {
-  for (int s = 0; s < ISOLATE_MAX; s++) {
-    Isolate *i = atomic_load(&registry.spawned[s]);
+  for (int s = 0; s < PEER_MAX; s++) {
+    Peer *i = atomic_load(&registry.spawned[s]);
     if (i != NULL && i != own) request(i, what);
   }
 }
 
 /* The host's domains, when another one ends the program. */
 static void stop_hosts_locked(void) {
-  for (Isolate *i = registry.all; i != NULL; i = i->next)
+  for (Peer *i = registry.all; i != NULL; i = i->next)
     if (!i->spawned && i != own && is_alive(i)) request(i, ATTENTION_STOP);
 }
 
 static bool hosts_stopped(void) { return !is_spawned_thread() || atomic_load(&registry.hosts) == 0; }
 
-void isolate_cancel_all_in_handler(void) {
+void peer_cancel_all_in_handler(void) {
   atomic_store(&registry.ending, true);
   ask_spawned(ATTENTION_CANCEL);
 }
 
-bool isolate_wait_in_handler(int milliseconds) {
+bool peer_wait_in_handler(int milliseconds) {
   for (int n = 0; n < milliseconds; n++) {
     if (all_ended()) return true;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -349,7 +349,7 @@ static void wait_for_end_locked(int milliseconds) {
 }
 
 static void report_lost_errors_locked(void) {
-  for (Isolate *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
+  for (Peer *i = registry.all; i != NULL; i = i->next) warn_of_lost_error(i);
 }
 
 /* Handlers of variables to be closed have some time; then nothing can catch the error
@@ -358,11 +358,11 @@ static void cancel_all(void) {
   lock_registry();
   atomic_store(&registry.ending, true);
   if (registry.cancelled_at == 0) {
-    registry.cancelled_at = isolate_now();
+    registry.cancelled_at = peer_now();
     ask_spawned(ATTENTION_CANCEL);
   }
   for (;;) {
-    uint64_t took = isolate_now() - registry.cancelled_at;
+    uint64_t took = peer_now() - registry.cancelled_at;
     if ((all_ended() && hosts_stopped()) || took >= END_PATIENCE_MS * NS_PER_MS) break;
     if (took >= END_GRACE_MS * NS_PER_MS) ask_spawned(ATTENTION_END);
     if (is_spawned_thread()) stop_hosts_locked();
@@ -371,11 +371,11 @@ static void cancel_all(void) {
   unlock_registry();
 }
 
-bool isolate_await_end(uint64_t deadline) {
+bool peer_await_end(uint64_t deadline) {
   lock_registry();
   wait_for_end_locked(END_LOOK_MS);
   unlock_registry();
-  return isolate_now() < deadline;
+  return peer_now() < deadline;
 }
 
 static void wait_for_all(void) {
@@ -391,18 +391,18 @@ static void claim_exit(void) {
   if (!atomic_compare_exchange_strong(&registry.exiting, &who, mine) && who != mine) stand_still();
 }
 
-void isolate_begin_end(bool cancel) {
+void peer_begin_end(bool cancel) {
   atomic_store(&registry.closing, true);
   if (!cancel) return;
   claim_exit();
   cancel_all();
 }
 
-void isolate_end_all(bool cancel) {
+void peer_end_all(bool cancel) {
   if (!cancel) wait_for_all();
   claim_exit();
   if (cancel) cancel_all();
-  if (is_spawned_thread() && own->domain != NULL) isolate_trace_end(own); /* it ends with the process */
+  if (is_spawned_thread() && own->domain != NULL) peer_trace_end(own); /* it ends with the process */
   lock_registry();
   report_lost_errors_locked();
   unlock_registry();
@@ -410,24 +410,24 @@ void isolate_end_all(bool cancel) {
 
 /* ---- threads --------------------------------------------------------------------------------------- */
 
-static void begin_life(Isolate *i) {
+static void begin_life(Peer *i) {
   own = i;
-  atomic_fetch_add(&isolate_waits, ALIVE);
+  atomic_fetch_add(&peer_waits, ALIVE);
   atomic_store(&i->tid, (int)syscall(SYS_gettid));
 }
 
-static void end_life(Isolate *i) {
+static void end_life(Peer *i) {
   atomic_store(&i->tid, 0);
   if (own == i) own = NULL;
-  isolate_look_for_deadlock(atomic_fetch_sub(&isolate_waits, ALIVE) - ALIVE);
+  peer_look_for_deadlock(atomic_fetch_sub(&peer_waits, ALIVE) - ALIVE);
 }
 
-Isolate *isolate_attach(Domain *d) {
+Peer *peer_attach(Domain *d) {
   if (own != NULL && own->spawned && own->domain == NULL) {
     own->domain = d;
     return own;
   }
-  Isolate *i = new_isolate(NULL);
+  Peer *i = new_peer(NULL);
   if (i == NULL) return NULL;
   lock_registry();
   link_locked(i);
@@ -438,27 +438,27 @@ Isolate *isolate_attach(Domain *d) {
   return i;
 }
 
-void isolate_trace_end(Isolate *i) {
+void peer_trace_end(Peer *i) {
   if (i->spawned) TRACE_LIFECYCLE(i->domain, DOMAIN_TERMINATE, i->id);
 }
 
-void isolate_forget_domain(Isolate *i) {
+void peer_forget_domain(Peer *i) {
   i->domain = NULL;
   atomic_signal_fence(memory_order_seq_cst); /* pairs with on_wake_signal, which may come in between */
 }
 
-void isolate_detach(Isolate *i) {
-  if (i->spawned) return; /* isolate_finish does it */
+void peer_detach(Peer *i) {
+  if (i->spawned) return; /* peer_finish does it */
   channel_find_cycles();
   atomic_fetch_sub_explicit(&registry.hosts, 1, memory_order_relaxed);
   end_life(i);
-  isolate_release(i);
+  peer_release(i);
 }
 
-/* True when the isolate got a slot. */
-static bool take_slot_locked(Isolate *i) {
-  if (isolate_count() >= ISOLATE_MAX) return false;
-  for (int s = 0; s < ISOLATE_MAX && i->slot < 0; s++)
+/* True when the peer got a slot. */
+static bool take_slot_locked(Peer *i) {
+  if (peer_count() >= PEER_MAX) return false;
+  for (int s = 0; s < PEER_MAX && i->slot < 0; s++)
     if (atomic_load_explicit(&registry.spawned[s], memory_order_relaxed) == NULL) i->slot = s;
   if (i->slot < 0) return false;
   atomic_store(&registry.spawned[i->slot], i);
@@ -466,7 +466,7 @@ static bool take_slot_locked(Isolate *i) {
   return true;
 }
 
-static void free_slot(Isolate *i) {
+static void free_slot(Peer *i) {
   lock_registry();
   atomic_store(&registry.spawned[i->slot], NULL);
   i->slot = -1;
@@ -475,7 +475,7 @@ static void free_slot(Isolate *i) {
 }
 
 /* The slot is free before anybody can know that the domain has ended. */
-void isolate_finish(Isolate *i, IsolateStatus status, Message *outcome, char *failure) {
+void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   i->outcome = outcome;
   i->failure = failure;
   channel_find_cycles();
@@ -487,12 +487,12 @@ void isolate_finish(Isolate *i, IsolateStatus status, Message *outcome, char *fa
 }
 
 static void *run_thread(void *argument) {
-  Isolate *i = argument;
+  Peer *i = argument;
   own = i;
   atomic_store(&i->tid, (int)syscall(SYS_gettid));
   i->body(i, i->argument);
   end_life(i);
-  isolate_release(i);
+  peer_release(i);
   end_thread();
   return NULL;
 }
@@ -506,7 +506,7 @@ static void block_signals(sigset_t *before) {
   pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
-static int start_thread(Isolate *i) {
+static int start_thread(Peer *i) {
   pthread_attr_t attributes;
   pthread_t thread;
   sigset_t before;
@@ -520,7 +520,7 @@ static int start_thread(Isolate *i) {
   return failure;
 }
 
-static void end_at_exit(void) { isolate_end_all(true); }
+static void end_at_exit(void) { peer_end_all(true); }
 
 /* ---- fork ------------------------------------------------------------------------------------------ */
 
@@ -528,51 +528,51 @@ static void end_at_exit(void) { isolate_end_all(true); }
  * moment, but only the thread that forked. */
 static void lock_for_fork(void) {
   lock_registry();
-  for (Isolate *i = registry.all; i != NULL; i = i->next) pthread_mutex_lock(&i->lock);
+  for (Peer *i = registry.all; i != NULL; i = i->next) pthread_mutex_lock(&i->lock);
   channel_lock_all();
   mapping_lock();
 }
 
-static void unlock_isolates(void) {
-  for (Isolate *i = registry.all; i != NULL; i = i->next) pthread_mutex_unlock(&i->lock);
+static void unlock_peers(void) {
+  for (Peer *i = registry.all; i != NULL; i = i->next) pthread_mutex_unlock(&i->lock);
 }
 
 static void unlock_after_fork(void) {
   mapping_unlock();
   channel_unlock_all();
-  unlock_isolates();
+  unlock_peers();
   unlock_registry();
 }
 
 /* Its end is told to whoever asks for it; it is no error that somebody has to hear of. */
-static void stay_in_parent(Isolate *i) {
+static void stay_in_parent(Peer *i) {
   atomic_store(&i->tid, 0);
   atomic_store(&i->park, PARK_RUNNING); /* it does not count as blocked */
   i->joiners = (WaitQueue){0};
-  if (atomic_load(&i->status) != ISOLATE_RUNNING) return;
+  if (atomic_load(&i->status) != PEER_RUNNING) return;
   i->failure = strdup("the domain stayed in the process that forked");
   i->elsewhere = true;
-  atomic_store(&i->status, ISOLATE_FAILED);
+  atomic_store(&i->status, PEER_FAILED);
 }
 
 /* Their heaps and stacks stay allocated, for nobody. */
 static void forget_others_locked(void) {
-  for (Isolate *i = registry.all; i != NULL; i = i->next)
+  for (Peer *i = registry.all; i != NULL; i = i->next)
     if (i != own) stay_in_parent(i);
-  for (int s = 0; s < ISOLATE_MAX; s++)
+  for (int s = 0; s < PEER_MAX; s++)
     if (own == NULL || s != own->slot) atomic_store(&registry.spawned[s], NULL);
 }
 
 static void begin_in_child(void) {
   bool mine = own != NULL, spawned = is_spawned_thread();
   mapping_unlock();
-  unlock_isolates();
+  unlock_peers();
   forget_others_locked();
   if (mine) atomic_store(&own->tid, (int)syscall(SYS_gettid));
   atomic_store(&registry.running, spawned);
   atomic_store(&registry.threads, spawned);
   atomic_store(&registry.hosts, mine && !spawned);
-  atomic_store(&isolate_waits, mine ? ALIVE : 0);
+  atomic_store(&peer_waits, mine ? ALIVE : 0);
   pthread_cond_init(&registry.ended, NULL);
   unlock_registry();
   channel_forget_others(own);
@@ -584,19 +584,19 @@ static void prepare_to_spawn(void) {
   pthread_atfork(lock_for_fork, unlock_after_fork, begin_in_child);
 }
 
-static SpawnResult enter_registry(Isolate *i) {
+static SpawnResult enter_registry(Peer *i) {
   lock_registry();
-  SpawnResult result = isolate_program_ends() ? SPAWN_ENDING : take_slot_locked(i) ? SPAWN_OK : SPAWN_TOO_MANY;
+  SpawnResult result = peer_program_ends() ? SPAWN_ENDING : take_slot_locked(i) ? SPAWN_OK : SPAWN_TOO_MANY;
   if (result == SPAWN_OK) link_locked(i);
   unlock_registry();
   return result;
 }
 
-SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limit,
-                          void (*body)(Isolate *, void *), void *argument) {
+SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
+                          void (*body)(Peer *, void *), void *argument) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare_to_spawn);
-  Isolate *i = new_isolate(name);
+  Peer *i = new_peer(name);
   if (i == NULL) return SPAWN_NO_MEMORY;
   i->spawned = true;
   i->memory_limit = memory_limit;
@@ -604,8 +604,8 @@ SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limi
   i->argument = argument;
   SpawnResult entered = enter_registry(i);
   if (entered == SPAWN_OK) {
-    isolate_hold(i); /* the thread's */
-    atomic_fetch_add(&isolate_waits, ALIVE);
+    peer_hold(i); /* the thread's */
+    atomic_fetch_add(&peer_waits, ALIVE);
     atomic_fetch_add(&registry.threads, 1);
     if (start_thread(i) == 0) {
       *result = i;
@@ -615,18 +615,18 @@ SpawnResult isolate_spawn(Isolate **result, const char *name, size_t memory_limi
     free_slot(i);
     end_life(i);
     end_thread();
-    isolate_release(i);
+    peer_release(i);
   }
-  isolate_release(i);
+  peer_release(i);
   return entered;
 }
 
 /* ---- joining --------------------------------------------------------------------------------------- */
 
-static bool has_ended(Isolate *i) { return atomic_load_explicit(&i->status, memory_order_acquire) != ISOLATE_RUNNING; }
+static bool has_ended(Peer *i) { return atomic_load_explicit(&i->status, memory_order_acquire) != PEER_RUNNING; }
 
 /* Enters the queue of joiners, unless it has ended. */
-static bool enter_joiners(Isolate *other, Waiter *w) {
+static bool enter_joiners(Peer *other, Waiter *w) {
   pthread_mutex_lock(&other->lock);
   bool waits_for_it = !has_ended(other);
   if (waits_for_it) waiter_enqueue(&other->joiners, w);
@@ -634,19 +634,19 @@ static bool enter_joiners(Isolate *other, Waiter *w) {
   return waits_for_it;
 }
 
-WaitResult isolate_join(Isolate *self, Isolate *other, uint64_t deadline) {
+WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline) {
   if (has_ended(other)) return WAIT_NOTIFIED;
-  Waiter w = {.isolate = self};
+  Waiter w = {.peer = self};
   WaitResult result = WAIT_NOTIFIED;
   do { /* again when it was woken for what is masked */
-    isolate_prepare(self, WAIT_JOIN, other->id);
+    peer_prepare(self, WAIT_JOIN, other->id);
     if (!enter_joiners(other, &w)) break;
-    result = isolate_wait(self, deadline);
+    result = peer_wait(self, deadline);
     pthread_mutex_lock(&other->lock);
     waiter_remove(&other->joiners, &w);
     pthread_mutex_unlock(&other->lock);
   } while (result == WAIT_NOTIFIED && !has_ended(other));
   if (has_ended(other)) result = WAIT_NOTIFIED;
-  if (result != WAIT_ATTENTION) isolate_end_wait(self);
+  if (result != WAIT_ATTENTION) peer_end_wait(self);
   return result;
 }

@@ -1,4 +1,4 @@
-/* runtime/isolate_wait.c: how a domain waits, and is woken.
+/* runtime/peer_wait.c: how a domain waits, and is woken.
  *
  * A domain waits on a word of its own, `park`, in spinning and then in the kernel.
  * Wakers find it through the Waiters that it has put into queues (of a channel's
@@ -26,7 +26,7 @@
  *   Nobody spins while more domains than there are processors are not asleep: the one
  *   who answers may need this processor. Those who spin count as awake.
  */
-#include "isolate_internal.h"
+#include "peer_internal.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -34,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "isolate.h"
+#include "peer.h"
 
 #define SPIN_LEAST 500     /* ns */
 #define WAKING_MOST 400000 /* ns: who slept longer did not wait for processors to wake up */
@@ -42,13 +42,13 @@
 
 /* ---- clocks and processors ----------------------------------------------------------- */
 
-uint64_t isolate_now(void) {
+uint64_t peer_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-int isolate_processors(void) {
+int peer_processors(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
   long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -60,7 +60,7 @@ static uint32_t processors(void) {
   static _Atomic uint32_t found; /* relaxed: every thread finds the same */
   uint32_t n = atomic_load_explicit(&found, memory_order_relaxed);
   if (n == 0) {
-    n = (uint32_t)isolate_processors();
+    n = (uint32_t)peer_processors();
     atomic_store_explicit(&found, n, memory_order_relaxed);
   }
   return n;
@@ -80,51 +80,51 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const s
   return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-void isolate_wake(_Atomic uint32_t *park) {
+void peer_wake(_Atomic uint32_t *park) {
   if (park != NULL) futex(park, FUTEX_WAKE, 1, NULL);
 }
 
-void isolate_prepare(Isolate *i, WaitKind kind, uint32_t id) {
+void peer_prepare(Peer *i, WaitKind kind, uint32_t id) {
   atomic_store_explicit(&i->wait_kind, kind, memory_order_relaxed);
   atomic_store_explicit(&i->wait_id, id, memory_order_relaxed);
   atomic_store(&i->park, PARK_WAITING);
 }
 
-void isolate_end_wait(Isolate *i) {
+void peer_end_wait(Peer *i) {
   atomic_store_explicit(&i->wait_kind, WAIT_NOTHING, memory_order_relaxed);
   atomic_store(&i->park, PARK_RUNNING);
 }
 
-static bool is_notified(const Isolate *i) {
+static bool is_notified(const Peer *i) {
   return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
 }
 
 /* Those who spin count as awake. */
 static bool is_crowded(void) {
-  uint64_t now = atomic_load_explicit(&isolate_waits, memory_order_relaxed);
+  uint64_t now = atomic_load_explicit(&peer_waits, memory_order_relaxed);
   return (uint32_t)(now >> 32) - (uint32_t)now > processors();
 }
 
 /* True when it was notified meanwhile. */
-static bool spin(Isolate *i, uint64_t until) {
+static bool spin(Peer *i, uint64_t until) {
   do {
     for (int n = 0; n < 8; n++) {
       if (is_notified(i)) return true;
       relax_processor();
     }
-  } while (isolate_now() < until && !is_crowded());
+  } while (peer_now() < until && !is_crowded());
   return is_notified(i);
 }
 
-static uint32_t spin_time(const Isolate *i) { return processors() > 1 && !is_crowded() ? i->spin : 0; }
+static uint32_t spin_time(const Peer *i) { return processors() > 1 && !is_crowded() ? i->spin : 0; }
 
-static void learn_from_success(Isolate *i) {
+static void learn_from_success(Peer *i) {
   i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
   i->probe_in = i->probe_every = 1;
 }
 
 /* `slept`: ns, after spinning in vain. */
-static void learn_from_sleep(Isolate *i, uint64_t slept) {
+static void learn_from_sleep(Peer *i, uint64_t slept) {
   i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
   if (slept > WAKING_MOST || --i->probe_in > 0) return;
   i->probe_every = i->probe_every < PROBE_RAREST ? i->probe_every * 2 : PROBE_RAREST;
@@ -133,13 +133,13 @@ static void learn_from_sleep(Isolate *i, uint64_t slept) {
   if (probe > i->spin) i->spin = probe;
 }
 
-static void sleep_until(Isolate *i, uint32_t state, uint64_t deadline) {
+static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
   while (atomic_load_explicit(&i->park, memory_order_acquire) == state) {
     if (deadline == NO_DEADLINE) {
       futex(&i->park, FUTEX_WAIT, state, NULL);
       continue;
     }
-    uint64_t now = isolate_now();
+    uint64_t now = peer_now();
     if (now >= deadline) return;
     uint64_t left = deadline - now;
     struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
@@ -148,46 +148,46 @@ static void sleep_until(Isolate *i, uint32_t state, uint64_t deadline) {
 }
 
 /* The step from WAITING to `state`; false: it was notified. */
-static bool begin_sleep(Isolate *i, uint32_t state) {
+static bool begin_sleep(Peer *i, uint32_t state) {
   uint32_t expected = PARK_WAITING;
   return atomic_compare_exchange_strong(&i->park, &expected, state);
 }
 
-static void sleep_blocked(Isolate *i) {
-  atomic_fetch_add(&isolate_waits, 1); /* first: whoever notifies a blocked one takes it back */
+static void sleep_blocked(Peer *i) {
+  atomic_fetch_add(&peer_waits, 1); /* first: whoever notifies a blocked one takes it back */
   if (!begin_sleep(i, PARK_BLOCKED)) {
-    atomic_fetch_sub(&isolate_waits, 1);
+    atomic_fetch_sub(&peer_waits, 1);
     return;
   }
-  isolate_look_for_deadlock(atomic_load(&isolate_waits));
+  peer_look_for_deadlock(atomic_load(&peer_waits));
   sleep_until(i, PARK_BLOCKED, NO_DEADLINE);
 }
 
-static void wait_in_kernel(Isolate *i, uint64_t deadline) {
+static void wait_in_kernel(Peer *i, uint64_t deadline) {
   if (deadline == NO_DEADLINE) sleep_blocked(i);
   else if (begin_sleep(i, PARK_SLEEPING)) sleep_until(i, PARK_SLEEPING, deadline);
 }
 
-static void spin_or_sleep(Isolate *i, uint64_t deadline) {
+static void spin_or_sleep(Peer *i, uint64_t deadline) {
   uint32_t most = spin_time(i);
   if (most == 0) {
     wait_in_kernel(i, deadline);
     return;
   }
-  uint64_t until = isolate_now() + most;
+  uint64_t until = peer_now() + most;
   if (spin(i, until < deadline ? until : deadline)) {
     learn_from_success(i);
     return;
   }
-  uint64_t tired = isolate_now();
+  uint64_t tired = peer_now();
   wait_in_kernel(i, deadline);
-  learn_from_sleep(i, isolate_now() - tired);
+  learn_from_sleep(i, peer_now() - tired);
 }
 
-WaitResult isolate_wait(Isolate *i, uint64_t deadline) {
-  if (isolate_asked(i) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
+WaitResult peer_wait(Peer *i, uint64_t deadline) {
+  if (peer_asked(i) != 0) return WAIT_ATTENTION; /* after park: pairs with ask */
   spin_or_sleep(i, deadline);
-  if (isolate_asked(i) != 0) return WAIT_ATTENTION;
+  if (peer_asked(i) != 0) return WAIT_ATTENTION;
   return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
 }
 
@@ -215,14 +215,14 @@ void waiter_remove(WaitQueue *queue, Waiter *w) {
 _Atomic uint32_t *waiter_notify_first(WaitQueue *queue) {
   Waiter *w = queue->first;
   if (w == NULL) return NULL;
-  Isolate *i = w->isolate;
+  Peer *i = w->peer;
   waiter_remove(queue, w);
   w->notified = true;
   uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
-  if (before == PARK_BLOCKED) atomic_fetch_sub(&isolate_waits, 1);
+  if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);
   return before == PARK_BLOCKED || before == PARK_SLEEPING ? &i->park : NULL;
 }
 
 void waiter_notify_all(WaitQueue *queue) {
-  while (queue->first != NULL) isolate_wake(waiter_notify_first(queue));
+  while (queue->first != NULL) peer_wake(waiter_notify_first(queue));
 }
