@@ -13,10 +13,10 @@
 
 #include "func.h"
 #include "peer.h"
+#include "probes.h"
 #include "table.h"
 #include "thread.h"
 #include "throw.h"
-#include "trace.h"
 
 static const char *const metamethod_names[META_COUNT] = {
 #define METAMETHOD(id, name) name,
@@ -61,7 +61,7 @@ static void make_strings(lua_State *L) {
 
 static void free_domain(Domain *d) {
   peer_forget_domain(d->peer);
-  trace_domain_stop(d);
+  probes_domain_stop(d);
   peer_detach(d->peer);
   string_table_free(d);
   free(d->compile_spare);
@@ -91,8 +91,8 @@ lua_State *domain_new(void) {
     return NULL;
   }
   d->id = d->peer->id;
-  trace_domain_start(d, d->peer->name);
-  if (d->peer->spawned) TRACE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
+  probes_domain_start(d, d->peer->name);
+  if (d->peer->spawned) PROBE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
   heap_init(&d->heap);
   heap_set_limit(&d->heap, d->peer->memory_limit);
   void *memory = gc_init(d) ? heap_try_alloc(d, thread_bytes()) : NULL;
@@ -113,8 +113,8 @@ lua_State *domain_new(void) {
 
 void domain_close(lua_State *L) {
   Domain *d = L->domain;
-  gc_trace_memory(d);
-  peer_trace_end(d->peer);
+  gc_record_memory(d);
+  peer_record_end(d->peer);
   L = d->main_thread;
   d->current = L;
   upvalue_close(L, L->stack);

@@ -53,10 +53,10 @@ struct Domain {
   void *alloc_ud;
   void *compile_spare;     /* memory kept for the next compilation (vm/arena.c), or NULL */
   RuntimeHooks hooks;
-  struct eventring_domain *trace; /* its rings; not NULL between trace_domain_start and _stop (trace.h) */
+  struct eventring_domain *rings; /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
   Sharing sharing;
   struct Peer *peer; /* what others see of the domain; not NULL once it is complete */
-  bool trace_waits;        /* the recorder stood by when the domain began, and was not started since (runtime/trace.c) */
+  bool rings_wait;        /* the recorder stood by when the domain began, and was not started since (runtime/probes.c) */
   uint32_t id;
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */

@@ -116,16 +116,16 @@ static bool shrink_records(Gc *gc, size_t most) {
 static GcPhase phase_idle(Domain *d) {
   Gc *gc = &d->gc;
   gc->cycle++;
-  TRACE_LIFECYCLE(d, MAJOR_BEGIN, gc->cycle);
+  PROBE_LIFECYCLE(d, MAJOR_BEGIN, gc->cycle);
   gc_pace_begin_cycle(d);
   gc_start_marking(d);
   return GC_PHASE_MARK;
 }
 
 static GcPhase phase_mark(Domain *d, size_t work) {
-  TRACE_BEGIN(d, MARK);
+  PROBE_BEGIN(d, MARK);
   bool done = gc_mark_some(d, work);
-  TRACE_END(d, MARK);
+  PROBE_END(d, MARK);
   return done ? GC_PHASE_ATOMIC : GC_PHASE_MARK;
 }
 
@@ -133,36 +133,36 @@ static GcPhase phase_mark(Domain *d, size_t work) {
 static GcPhase phase_undivided(Domain *d, size_t work) {
   size_t most = work == SIZE_MAX ? SIZE_MAX : SEPARATE_AT_ONCE;
   GcPhase next = d->gc.phase == GC_PHASE_ATOMIC ? gc_mark_atomic(d, most) : gc_mark_separate(d, most);
-  if (next == GC_PHASE_CLEAR) TRACE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
+  if (next == GC_PHASE_CLEAR) PROBE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
   return next;
 }
 
 static GcPhase phase_clear(Domain *d, size_t work) {
   size_t before = d->gc.slice_work;
-  TRACE_BEGIN(d, WEAK);
+  PROBE_BEGIN(d, WEAK);
   bool done = gc_clear_some_tables(d, work);
   size_t used = d->gc.slice_work - before;
   if (done) done = gc_clear_some_keys(d, work > used ? work - used : 0);
-  TRACE_END(d, WEAK);
+  PROBE_END(d, WEAK);
   if (!done) return GC_PHASE_CLEAR;
   gc_start_sweeping(d);
   return GC_PHASE_SWEEP_STRINGS;
 }
 
 static GcPhase phase_revive(Domain *d, size_t work) {
-  TRACE_BEGIN(d, MARK);
+  PROBE_BEGIN(d, MARK);
   GcPhase next = gc_mark_revive(d, work);
-  TRACE_END(d, MARK);
+  PROBE_END(d, MARK);
   return next;
 }
 
 static GcPhase phase_sweep(Domain *d, size_t work) {
   GcPhase phase = d->gc.phase;
-  TRACE_BEGIN(d, SWEEP);
+  PROBE_BEGIN(d, SWEEP);
   bool done = phase == GC_PHASE_SWEEP_STRINGS ? gc_sweep_strings(d, work)
               : phase == GC_PHASE_SWEEP_LARGE ? gc_sweep_large(d, work)
                                               : gc_sweep_blocks(d, work);
-  TRACE_END(d, SWEEP);
+  PROBE_END(d, SWEEP);
   return done ? phase + 1 : phase;
 }
 
@@ -170,13 +170,13 @@ static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_byt
 
 /* What a domain takes: its heap with what is free in it, what its objects hold outside, its rings,
  * its code (part of the heap). */
-void gc_trace_memory(Domain *d) {
+void gc_record_memory(Domain *d) {
   const Heap *h = &d->heap;
   size_t large = h->young_large_bytes + h->old_large_bytes - h->external_bytes;
-  TRACE_COUNTER(d, MEMORY_HEAP, ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + large);
-  TRACE_COUNTER(d, MEMORY_EXTERNAL, h->external_bytes + h->buffer_bytes);
-  TRACE_COUNTER(d, MEMORY_CODE, d->gc.code + d->gc.young_code);
-  TRACE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->trace));
+  PROBE_COUNTER(d, MEMORY_HEAP, ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + large);
+  PROBE_COUNTER(d, MEMORY_EXTERNAL, h->external_bytes + h->buffer_bytes);
+  PROBE_COUNTER(d, MEMORY_CODE, d->gc.code + d->gc.young_code);
+  PROBE_COUNTER(d, MEMORY_RINGS, eventring_domain_bytes(d->rings));
 }
 
 /* Memory for as much as may be allocated until the next cycle is kept. */
@@ -199,8 +199,8 @@ static GcPhase phase_trim(Domain *d, size_t work) {
   if (!done && !gc_pace_cycle_is_due(d)) return GC_PHASE_TRIM;
   heap_keep_spare(&d->heap);
   gc->stats.majors++;
-  gc_trace_memory(d);
-  TRACE_LIFECYCLE(d, MAJOR_END, gc->cycle);
+  gc_record_memory(d);
+  PROBE_LIFECYCLE(d, MAJOR_END, gc->cycle);
   return GC_PHASE_IDLE;
 }
 
@@ -233,7 +233,7 @@ static bool slice_over(const Gc *gc, size_t work) {
 
 static void slice(Domain *d, size_t work, EventId reason) {
   Gc *gc = &d->gc;
-  TRACE_BEGIN_REASON(d, MAJOR_SLICE, reason);
+  PROBE_BEGIN_REASON(d, MAJOR_SLICE, reason);
   gc->slice_work = 0;
   do {
     bool alone = undivided(gc);
@@ -242,7 +242,7 @@ static void slice(Domain *d, size_t work, EventId reason) {
   } while (!slice_over(gc, work));
   gc->stats.slices++;
   gc_pace_slice_done(d);
-  TRACE_END(d, MAJOR_SLICE);
+  PROBE_END(d, MAJOR_SLICE);
 }
 
 static void finish_cycle(Domain *d, EventId reason) {
@@ -250,7 +250,7 @@ static void finish_cycle(Domain *d, EventId reason) {
 }
 
 static void full_cycle(Domain *d, EventId reason) {
-  TRACE_BEGIN_REASON(d, MAJOR, reason);
+  PROBE_BEGIN_REASON(d, MAJOR, reason);
   if (d->gc.minor_begun) gc_minor(d, reason);
   finish_cycle(d, reason);
   gc_minor(d, reason); /* what is promoted while a cycle marks survives it */
@@ -262,7 +262,7 @@ static void full_cycle(Domain *d, EventId reason) {
   mapping_drop_all();
   heap_keep_spare(&d->heap);
   gc_trim_buffers(d);
-  TRACE_END(d, MAJOR);
+  PROBE_END(d, MAJOR);
 }
 
 /* ---- collecting ------------------------------------------------------------------------- */
@@ -351,13 +351,13 @@ static int64_t thread_cpu_ns(void) {
 static void slice_counted(Domain *d, size_t work, EventId reason) {
   d->gc.step_work = 0;
   slice(d, work, reason);
-  TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
+  PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
 static void collect_young_counted(Domain *d) {
   d->gc.step_work = 0;
   collect_young(d);
-  TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
+  PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
 /* The pieces of a minor collection and the slices that belong to one large allocation, which took
@@ -374,18 +374,18 @@ static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
 }
 
 static void do_step_measured(Domain *d) {
-  bool timed = eventring_enabled(d->trace, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
+  bool timed = eventring_enabled(d->rings, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
   bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
   int64_t before = timed ? thread_cpu_ns() : 0;
   size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
   size_t debt = heap_debt(&d->heap) - d->gc.debt_before;
   d->gc.step_work = 0;
   do_step(d);
-  if (!emergency) TRACE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
+  if (!emergency) PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
   do_what_is_overdue(d, excess, debt);
   if (d->gc.minor_begun) d->gc.debt_before = heap_debt(&d->heap);
   gc_pace_verify(d);
-  if (timed) TRACE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
+  if (timed) PROBE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
 }
 
 /* The slots of a running function of C are scanned as a whole, by each minor collection. One that

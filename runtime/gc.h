@@ -316,7 +316,7 @@ void gc_pace_set_goals(Domain *d);
 /* The prototype is complete. */
 void gc_note_code(Domain *d, const Prototype *p);
 /* Records what memory the domain takes (events of class domain). */
-void gc_trace_memory(Domain *d);
+void gc_record_memory(Domain *d);
 
 bool gc_init(Domain *d); /* false: no memory */
 void gc_close(Domain *d);

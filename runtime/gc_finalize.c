@@ -86,10 +86,10 @@ void gc_keep_young_finalizable(Domain *d) {
 size_t gc_separate_young(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->finalizable_old == gc->finalizable.n) return 0;
-  TRACE_BEGIN(d, FINALIZERS);
+  PROBE_BEGIN(d, FINALIZERS);
   size_t revived = queue_dead_young(d);
   gc->finalizable_old = gc->finalizable.n; /* nothing in it is young after a minor trace */
-  TRACE_END(d, FINALIZERS);
+  PROBE_END(d, FINALIZERS);
   return revived;
 }
 
@@ -114,7 +114,7 @@ size_t gc_sift_finalizable(Domain *d) {
   Gc *gc = &d->gc;
   size_t n = 0;
   if (gc->sifted_from >= gc->finalizable_old) return 0;
-  TRACE_BEGIN(d, FINALIZERS);
+  PROBE_BEGIN(d, FINALIZERS);
   for (; gc->sifted_from < gc->finalizable_old && n < SIFT_PIECE; n++) {
     void **at = &gc->finalizable.items[gc->sifted_from++];
     GCObject *o = *at;
@@ -122,7 +122,7 @@ size_t gc_sift_finalizable(Domain *d) {
     *at = NULL;
     if (o != NULL) sift(d, o);
   }
-  TRACE_END(d, FINALIZERS);
+  PROBE_END(d, FINALIZERS);
   return n * OBJECT_WORK;
 }
 
@@ -138,7 +138,7 @@ bool gc_separate_some(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   GcCandidates *c = &gc->candidates;
   if (c->n == 0) return true;
-  TRACE_BEGIN(d, FINALIZERS);
+  PROBE_BEGIN(d, FINALIZERS);
   size_t n = c->n < most ? c->n : most;
   gc->step_work += n * OBJECT_WORK;
   for (; n > 0; n--) {
@@ -149,7 +149,7 @@ bool gc_separate_some(Domain *d, size_t most) {
     if (dead) visit(d, last.object, SCAN_MAJOR);
     gc->finalizable.items[last.place] = last.object;
   }
-  TRACE_END(d, FINALIZERS);
+  PROBE_END(d, FINALIZERS);
   return c->n == 0;
 }
 
@@ -218,7 +218,7 @@ void gc_run_finalizers(lua_State *L, size_t most) {
   gc->running = 1;
   for (; gc->finalizers.n > 0 && most > 0; most--) call_one(L, next_in_queue(L->domain));
   gc->running = 0;
-  TRACE_LIFECYCLE(L->domain, FINALIZERS_RUN, gc->stats.finalizers - before);
+  PROBE_LIFECYCLE(L->domain, FINALIZERS_RUN, gc->stats.finalizers - before);
 }
 
 /* Candidates go back to their places, then the objects that are left become the queue. */

@@ -132,9 +132,9 @@ static void end_marking(Domain *d) {
 static bool clear_values(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   size_t before = gc->step_work;
-  TRACE_BEGIN(d, WEAK);
+  PROBE_BEGIN(d, WEAK);
   bool done = gc_clear_some_values(d, most == SIZE_MAX ? SIZE_MAX : VALUES_AT_ONCE);
-  TRACE_END(d, WEAK);
+  PROBE_END(d, WEAK);
   gc->slice_work += gc->step_work - before; /* the next such step has a slice to itself */
   return done;
 }
@@ -154,18 +154,18 @@ static GcPhase separate(Domain *d, size_t most) {
 
 GcPhase gc_mark_atomic(Domain *d, size_t most) {
   GcPhase next = GC_PHASE_MARK;
-  TRACE_BEGIN(d, MARK_ATOMIC);
+  PROBE_BEGIN(d, MARK_ATOMIC);
   if (reach_exactly(d, most != SIZE_MAX)) next = separate(d, most);
-  TRACE_END(d, MARK_ATOMIC);
+  PROBE_END(d, MARK_ATOMIC);
   return next;
 }
 
 /* The program ran since the last step. It may have got hold of a dead object, as a key of a
  * weak table, which is alive then. */
 GcPhase gc_mark_separate(Domain *d, size_t most) {
-  TRACE_BEGIN(d, MARK_ATOMIC);
+  PROBE_BEGIN(d, MARK_ATOMIC);
   GcPhase next = reach_exactly(d, most != SIZE_MAX) ? separate(d, most) : GC_PHASE_REVIVE;
-  TRACE_END(d, MARK_ATOMIC);
+  PROBE_END(d, MARK_ATOMIC);
   return next;
 }
 

@@ -284,37 +284,37 @@ static void remember_running(Domain *d) {
 /* ---- the collection ----------------------------------------------------------------- */
 
 static void trace_roots(Domain *d) {
-  TRACE_BEGIN(d, MINOR_ROOTS);
+  PROBE_BEGIN(d, MINOR_ROOTS);
   gc_scan_roots_minor(d);
   if (d->gc.mode == GC_MODE_INCREMENTAL) gc_keep_young_finalizable(d); /* the end of a cycle decides (gc.c) */
-  TRACE_END(d, MINOR_ROOTS);
+  PROBE_END(d, MINOR_ROOTS);
 }
 
 static void trace_remembered(Domain *d) {
-  TRACE_BEGIN(d, MINOR_REMEMBERED);
-  TRACE_COUNTER(d, REMEMBERED_SET, d->gc.remembered.n + d->gc.remembered_threads_n + d->gc.cards.n);
+  PROBE_BEGIN(d, MINOR_REMEMBERED);
+  PROBE_COUNTER(d, REMEMBERED_SET, d->gc.remembered.n + d->gc.remembered_threads_n + d->gc.cards.n);
   scan_remembered(d);
   scan_cards(d);
-  TRACE_END(d, MINOR_REMEMBERED);
+  PROBE_END(d, MINOR_REMEMBERED);
 }
 
 static bool settle_first(Domain *d, GcWeakMark *done) {
-  TRACE_BEGIN(d, WEAK);
+  PROBE_BEGIN(d, WEAK);
   bool settled = gc_settle_ephemerons_minor(d);
   if (settled) gc_clear_weak_values_minor(d, done);
-  TRACE_END(d, WEAK);
+  PROBE_END(d, WEAK);
   return settled;
 }
 
 static bool settle_last(Domain *d, GcWeakMark *done) {
-  TRACE_BEGIN(d, WEAK);
+  PROBE_BEGIN(d, WEAK);
   bool settled = gc_settle_ephemerons_minor(d);
   if (settled) {
     gc_clear_weak_keys_minor(d);
     gc_clear_weak_values_minor(d, done);
     gc_forget_weak_minor(d);
   }
-  TRACE_END(d, WEAK);
+  PROBE_END(d, WEAK);
   return settled;
 }
 
@@ -350,15 +350,15 @@ static bool end_fits(Domain *d) {
 /* True when all that is reachable was promoted, and what the language wants done with the dead
  * was done. */
 static bool promote_reachable(Domain *d) {
-  TRACE_BEGIN(d, MINOR_PROMOTE);
+  PROBE_BEGIN(d, MINOR_PROMOTE);
   bool done = gc_drain_some(d) && d->gc.remembered.n + d->gc.cards.n == 0 && !d->gc.minor_thread_left && end_fits(d);
   if (done) done = settle_weak(d);
-  TRACE_END(d, MINOR_PROMOTE);
+  PROBE_END(d, MINOR_PROMOTE);
   return done;
 }
 
 static void reclaim(Domain *d) {
-  TRACE_BEGIN(d, MINOR_RECLAIM);
+  PROBE_BEGIN(d, MINOR_RECLAIM);
   d->heap.allocated_bytes += heap_taken(&d->heap);
   gc_drop_young_strings(d);
   heap_reclaim_young(&d->heap);
@@ -366,7 +366,7 @@ static void reclaim(Domain *d) {
   d->gc.minor_begun = d->gc.minor_ends = 0;
   d->gc.debt_before = 0;
   d->gc.stats.minors++;
-  TRACE_END(d, MINOR_RECLAIM);
+  PROBE_END(d, MINOR_RECLAIM);
 }
 
 static void count_promoted(Domain *d, size_t before) {
@@ -379,13 +379,13 @@ static void count_promoted(Domain *d, size_t before) {
   gc->code_bytes[SCAN_MAJOR] += gc->code_bytes[SCAN_MINOR];
   /* Blocks swept since the last piece lowered `before`, never in between. */
   gc->stats.promoted_bytes += heap_old_bytes(&d->heap) - before;
-  TRACE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(&d->heap) - before) / 8);
+  PROBE_COUNTER(d, PROMOTED_WORDS, (heap_old_bytes(&d->heap) - before) / 8);
 }
 
 static void begin_piece(Domain *d) {
   Gc *gc = &d->gc;
   heap_retire(&d->heap);
-  TRACE_COUNTER(d, ALLOCATED_WORDS, (heap_asked(&d->heap) - gc->stats.asked_bytes) / 8);
+  PROBE_COUNTER(d, ALLOCATED_WORDS, (heap_asked(&d->heap) - gc->stats.asked_bytes) / 8);
   gc->stats.asked_bytes = heap_asked(&d->heap);
   gc->object_bytes[SCAN_MINOR] = gc->part_bytes[SCAN_MINOR] = gc->code_bytes[SCAN_MINOR] = 0;
   gc->minor_thread_left = 0;
@@ -418,8 +418,8 @@ static bool trace_piece(Domain *d) {
 
 bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   Heap *h = &d->heap;
-  trace_collection(d);
-  TRACE_BEGIN_REASON(d, MINOR, reason);
+  probes_collection(d);
+  PROBE_BEGIN_REASON(d, MINOR, reason);
   size_t before = heap_old_bytes(h);
   d->gc.minor_from = d->gc.step_work;
   d->gc.minor_most = most;
@@ -430,8 +430,8 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   else if (d->gc.thread_pieces < UINT8_MAX) d->gc.thread_pieces++;
   remember_running(d);
   count_promoted(d, before);
-  TRACE_COUNTER(d, HEAP_WORDS, gc_count(d) / 8);
-  TRACE_END(d, MINOR);
+  PROBE_COUNTER(d, HEAP_WORDS, gc_count(d) / 8);
+  PROBE_END(d, MINOR);
   if (d->gc.verify) gc_verify(d, "minor collection");
   return done;
 }

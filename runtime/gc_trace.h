@@ -20,7 +20,7 @@
 #include "heap.h"
 #include "stress.h"
 #include "table.h"
-#include "trace.h"
+#include "probes.h"
 
 typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 

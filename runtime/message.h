@@ -1,6 +1,6 @@
 /* runtime/message.h: a value on its way between domains.
  *
- * The bytes are written by vm/transfer.c, the only one that can read them. A
+ * The bytes are written by vm/transfer_encode.c; only vm/transfer_decode.c can read them. A
  * message has one owner at a time: the sender, a channel, the receiver. Besides
  * its bytes it owns
  *   - a reference to each channel named in it, which counts as held by nobody

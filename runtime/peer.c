@@ -44,9 +44,9 @@
 #include "channel.h"
 #include "mappings.h"
 #include "peer_internal.h"
+#include "probes.h"
 #include "thread.h"
 #include "throw.h"
-#include "trace.h"
 
 #define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
 /* ThreadSanitizer holds signals back from a thread until that calls libc, which a program that
@@ -257,8 +257,8 @@ static void end_thread(void) {
 /* Until the process ends, which another thread sees to; counts as ended. */
 _Noreturn static void stand_still(void) {
   if (own != NULL && own->domain != NULL) {
-    peer_trace_end(own);
-    trace_domain_stop(own->domain);
+    peer_record_end(own);
+    probes_domain_stop(own->domain);
   }
   if (is_spawned_thread()) end_thread();
   else atomic_fetch_sub(&registry.hosts, 1);
@@ -402,7 +402,7 @@ void peer_end_all(bool cancel) {
   if (!cancel) wait_for_all();
   claim_exit();
   if (cancel) cancel_all();
-  if (is_spawned_thread() && own->domain != NULL) peer_trace_end(own); /* it ends with the process */
+  if (is_spawned_thread() && own->domain != NULL) peer_record_end(own); /* it ends with the process */
   lock_registry();
   report_lost_errors_locked();
   unlock_registry();
@@ -438,8 +438,8 @@ Peer *peer_attach(Domain *d) {
   return i;
 }
 
-void peer_trace_end(Peer *i) {
-  if (i->spawned) TRACE_LIFECYCLE(i->domain, DOMAIN_TERMINATE, i->id);
+void peer_record_end(Peer *i) {
+  if (i->spawned) PROBE_LIFECYCLE(i->domain, DOMAIN_TERMINATE, i->id);
 }
 
 void peer_forget_domain(Peer *i) {

@@ -94,7 +94,7 @@ struct Peer {
  * its thread was spawned for, or a new one for a host's thread. NULL: no memory. */
 Peer *peer_attach(Domain *d);
 /* Records the end of a spawned domain. Own thread. */
-void peer_trace_end(Peer *peer);
+void peer_record_end(Peer *peer);
 /* The domain is about to be freed: a signal that comes from now on finds none. */
 void peer_forget_domain(Peer *peer);
 /* For the end of the domain: nobody is to wait for it or wake it any more. */

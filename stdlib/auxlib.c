@@ -2,7 +2,7 @@
  * libraries, new states.
  *
  * Its other parts: auxlib_buffer.c (strings under construction),
- * auxlib_load.c (chunks from files and memory), auxlib_trace.c (tracebacks
+ * auxlib_load.c (chunks from files and memory), auxlib_traceback.c (tracebacks
  * and every error that names a function).
  *
  * All of it keeps the stack as the reference manual promises for each function.  Its functions raise errors

@@ -17,7 +17,7 @@
 #include "peer.h"
 #include "message.h"
 #include "thread.h"
-#include "trace.h"
+#include "probes.h"
 #include "transfer.h"
 
 #include <stdlib.h>
@@ -38,17 +38,17 @@ typedef enum Waiting { WAITING_SEND, WAITING_RECEIVE, WAITING_SELECT } Waiting;
 
 static void begin_waiting(lua_State *L, Waiting what) {
   switch (what) {
-    case WAITING_SEND: TRACE_BEGIN(L->domain, CHANNEL_SEND); break;
-    case WAITING_RECEIVE: TRACE_BEGIN(L->domain, CHANNEL_RECEIVE); break;
-    case WAITING_SELECT: TRACE_BEGIN(L->domain, CHANNEL_SELECT); break;
+    case WAITING_SEND: PROBE_BEGIN(L->domain, CHANNEL_SEND); break;
+    case WAITING_RECEIVE: PROBE_BEGIN(L->domain, CHANNEL_RECEIVE); break;
+    case WAITING_SELECT: PROBE_BEGIN(L->domain, CHANNEL_SELECT); break;
   }
 }
 
 static void end_waiting(lua_State *L, Waiting what) {
   switch (what) {
-    case WAITING_SEND: TRACE_END(L->domain, CHANNEL_SEND); break;
-    case WAITING_RECEIVE: TRACE_END(L->domain, CHANNEL_RECEIVE); break;
-    case WAITING_SELECT: TRACE_END(L->domain, CHANNEL_SELECT); break;
+    case WAITING_SEND: PROBE_END(L->domain, CHANNEL_SEND); break;
+    case WAITING_RECEIVE: PROBE_END(L->domain, CHANNEL_RECEIVE); break;
+    case WAITING_SELECT: PROBE_END(L->domain, CHANNEL_SELECT); break;
   }
 }
 

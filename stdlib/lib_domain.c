@@ -17,7 +17,7 @@
 #include "message.h"
 #include "retry.h"
 #include "thread.h"
-#include "trace.h"
+#include "probes.h"
 #include "transfer.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static int run_birth(lua_State *L) {
   b->message = NULL;
   int n = transfer_decode(L, m);
   if (b->file != NULL) set_arg(L, b->file, n);
-  gc_trace_memory(L->domain);
+  gc_record_memory(L->domain);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
 }
@@ -424,9 +424,9 @@ static int give_outcome(lua_State *L) {
 }
 
 static WaitResult wait_for_end(lua_State *L, Peer *i, uint64_t deadline) {
-  TRACE_BEGIN(L->domain, DOMAIN_JOIN);
+  PROBE_BEGIN(L->domain, DOMAIN_JOIN);
   WaitResult result = peer_join(domain_lib_self(L), i, deadline);
-  TRACE_END(L->domain, DOMAIN_JOIN);
+  PROBE_END(L->domain, DOMAIN_JOIN);
   if (result == WAIT_ATTENTION) peer_take_up(L);
   return result;
 }

@@ -20,7 +20,7 @@
 #include "lua.h"
 #include "lualib.h"
 #include "thread.h"
-#include "trace.h"
+#include "probes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,7 +31,7 @@
 
 /* ---- the recorder ------------------------------------------------------------ */
 
-static struct eventring_domain *domain_of(lua_State *L) { return L->domain->trace; }
+static struct eventring_domain *domain_of(lua_State *L) { return L->domain->rings; }
 
 static int fail(lua_State *L, const struct eventring_error *error) {
   lua_pushnil(L);
@@ -51,7 +51,7 @@ static int start(lua_State *L) {
   struct eventring_error error;
   enum eventring_state state = eventring_state();
   if (state == EVENTRING_STOPPED || state == EVENTRING_STANDBY) {
-    if (trace_start(&error) != 0) return fail(L, &error);
+    if (probes_start(&error) != 0) return fail(L, &error);
     eventring_domain_check(domain_of(L));
   }
   lua_pushboolean(L, 1);
@@ -60,7 +60,7 @@ static int start(lua_State *L) {
 
 /* eventring.stop(): orderly end of the recording. */
 static int stop(lua_State *L) {
-  trace_stop();
+  probes_stop();
   eventring_domain_check(domain_of(L));
   return 0;
 }

@@ -339,7 +339,7 @@ static void run_loader(lua_State *L, const char *name) {
 }
 
 static int end_require_span(lua_State *L) {
-  trace_require_end(L);
+  require_span_end(L);
   return 0;
 }
 
@@ -359,7 +359,7 @@ static void open_require_span(lua_State *L) {
     lua_setfield(L, LUA_REGISTRYINDEX, L->domain->names[NAME_REQUIRE_SPAN]->data);
   }
   lua_toclose(L, -1);
-  trace_require_begin(L);
+  require_span_begin(L);
 }
 
 /* The stack: name, table of loaded modules, the span's guard; then what

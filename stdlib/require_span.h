@@ -9,7 +9,7 @@
 
 /* Begin and end the span on the domain of L; on the thread of that domain.
  * They nest. */
-void trace_require_begin(lua_State *L);
-void trace_require_end(lua_State *L);
+void require_span_begin(lua_State *L);
+void require_span_end(lua_State *L);
 
 #endif

@@ -14,10 +14,10 @@
 #include "call.h"
 #include "compiler.h"
 #include "gc_inline.h"
+#include "probes.h"
 #include "stress.h"
 #include "thread.h"
 #include "throw.h"
-#include "trace.h"
 
 typedef struct Load {
   lua_Reader reader;
@@ -92,14 +92,14 @@ static int protect(lua_State *L, ProtectedFunction f, Load *load) {
 }
 
 static int run_load(lua_State *L, Load *load) {
-  TRACE_BEGIN(L->domain, PARSE);
+  PROBE_BEGIN(L->domain, PARSE);
   int status = load->reader != NULL ? protect(L, drain_reader, load) : LUA_OK;
   if (status == LUA_OK) {
-    TRACE_BEGIN(L->domain, COMPILE);
+    PROBE_BEGIN(L->domain, COMPILE);
     status = protect(L, compile, load);
-    TRACE_END(L->domain, COMPILE);
+    PROBE_END(L->domain, COMPILE);
   }
-  TRACE_END(L->domain, PARSE);
+  PROBE_END(L->domain, PARSE);
   free(load->buffer);
   api_note_write(L);
   gc_check(L);

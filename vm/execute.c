@@ -23,7 +23,7 @@
  * runs for long looks at what came from elsewhere. What reaches the domain's own thread
  * (a request of peer.h, a hook set by a handler of a signal) has put another table
  * into L->dispatch, and op_each sees to it before the next instruction; the recorder is
- * started by a word of its file (runtime/trace.h). No results are open there and all
+ * started by a word of its file (runtime/probes.h). No results are open there and all
  * registers are below L->ci->top. Loops that count their rounds have a safe point each
  * 32nd time, and where they begin, so that loops of few rounds within each other have
  * them as well. (At every call it would cost 2 % of a program that only calls: calls and
@@ -70,11 +70,11 @@
 #include "opcodes.h"
 #include "opinfo.h"
 #include "primitives.h"
+#include "probes.h"
 #include "safe_point.h"
 #include "str.h"
 #include "table.h"
 #include "thread.h"
-#include "trace.h"
 #include "watch.h"
 
 #define MAX_PCALLS 1000
@@ -530,7 +530,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #endif
 #define GC_CHECK_BELOW(limit) GC_CHECK_IF(L->domain->gc.pending, limit) /* where something new is made */
 #define GC_CHECK GC_CHECK_IF(L->domain->gc.pending == GC_DUE, L->ci->top)
-#define SAFE_POINT do { dispatch = L->dispatch; trace_safe_point(L->domain); } while (0)
+#define SAFE_POINT do { dispatch = L->dispatch; probes_safe_point(L->domain); } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
 #define TAKE_JUMP do { pc += jump_offset(*pc); pc++; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */

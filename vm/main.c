@@ -34,9 +34,9 @@
 #include "lua.h"
 #include "lualib.h"
 #include "peer.h"
+#include "probes.h"
 #include "program.h"
 #include "thread.h"
-#include "trace.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0.1.0"
@@ -202,7 +202,7 @@ static void set_handler(int signal_number, void (*handler)(int)) {
 static void on_termination(int signal_number) {
   peer_cancel_all_in_handler();
   peer_wait_in_handler(TERMINATION_PATIENCE);
-  trace_stop_in_handler();
+  probes_stop_in_handler();
   signal(signal_number, SIG_DFL);
   raise(signal_number); /* delivered when the handler has returned */
 }
@@ -437,7 +437,7 @@ static int run_in_new_state(CommandLine *line) {
 /* ------------------------------------------------------------- recorder -- */
 
 static void start_recorder(const CommandLine *line) {
-  trace_begin(line->script < line->argc ? line->argv[line->script] : line->name, line->name);
+  probes_begin(line->script < line->argc ? line->argv[line->script] : line->name, line->name);
 }
 
 static void check_hash_seed(const CommandLine *line) {
@@ -475,6 +475,6 @@ int main(int argc, char **argv) {
   set_termination_handlers();
   start_recorder(&line);
   int status = run_in_new_state(&line);
-  trace_stop();
+  probes_stop();
   return status;
 }

@@ -4,8 +4,8 @@
 #include "gc.h"
 #include "gc_inline.h"
 #include "opinfo.h"
+#include "probes.h"
 #include "thread.h"
-#include "trace.h"
 
 #define CALL_STEPS 64 /* what a call is worth: it may be an operand of another one, but may last */
 
@@ -30,7 +30,7 @@ void vm_take_up(lua_State *L) {
 }
 
 void vm_safe_point(lua_State *L) {
-  trace_safe_point(L->domain);
+  probes_safe_point(L->domain);
   if (vm_is_asked(L->domain)) vm_take_up(L);
   if (gc_is_wanted(L->domain)) gc_step(L);
 }

@@ -15,7 +15,7 @@
  */
 #include "ffi_call.h"
 #include "table.h"
-#include "trace.h"
+#include "probes.h"
 
 #include <alloca.h>
 #include <errno.h>
@@ -129,7 +129,7 @@ static unsigned register_span(const char *name) {
   struct eventring_def def = {.name = text, .doc = "A call of a C function", .kind = EVENTRING_DEF_SPAN,
                               .event_class = EVENTRING_CLASS_FFI, .ring = EVENTRING_USER, .payload = EVENTRING_NONE};
   int id = eventring_register(&def, &error);
-  return id < 0 ? TRACE_ID(FFI_CALL) : (unsigned)id; /* a full catalogue: one name for all */
+  return id < 0 ? PROBE_ID(FFI_CALL) : (unsigned)id; /* a full catalogue: one name for all */
 }
 
 /* The id of the span of a call, kept in the symbol; nameless functions have one. */
@@ -140,7 +140,7 @@ static COLD unsigned span_of(const Call *call) {
 }
 
 /* A span with a name of its own is the program's; ffi_call is the runtime's. */
-#define span_ring(id) ((id) == TRACE_ID(FFI_CALL) ? EVENTRING_RUNTIME : EVENTRING_USER)
+#define span_ring(id) ((id) == PROBE_ID(FFI_CALL) ? EVENTRING_RUNTIME : EVENTRING_USER)
 
 /* ---- arguments ------------------------------------------------------------------------------------------ */
 
@@ -238,7 +238,7 @@ static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) 
 /* Runs the C function. Lua's stack may move in it (callbacks). */
 static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, void **values) {
   Ffi *ffi = call->function->ffi;
-  struct eventring_domain *trace = L->domain->trace;
+  struct eventring_domain *trace = L->domain->rings;
   bool traced = eventring_enabled(trace, EVENTRING_USER, EVENTRING_CLASS_FFI);
   unsigned span = traced ? span_of(call) : 0;
   if (unlikely(traced)) eventring_begin(trace, span_ring(span), EVENTRING_CLASS_FFI, span);

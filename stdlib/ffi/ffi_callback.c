@@ -19,7 +19,7 @@
 #include "ffi_call.h"
 #include "table.h"
 #include "throw.h"
-#include "trace.h"
+#include "probes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -121,13 +121,13 @@ static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
   ffi->in_call = false;
   ffi->saved_errno = errno;
   cb->running++;
-  TRACE_BEGIN(L->domain, FFI_CALLBACK);
+  PROBE_BEGIN(L->domain, FFI_CALLBACK);
   Invocation v = {cb, result, arguments};
   if (unlikely(vm_protect(L, run_guest, &v, stack_save(L, L->top), 0) != LUA_OK)) {
     clear_result(cb, result);
     remember_error(L, ffi);
   }
-  TRACE_END(L->domain, FFI_CALLBACK);
+  PROBE_END(L->domain, FFI_CALLBACK);
   if (--cb->running == 0 && cb->freed) release(cb);
   errno = ffi->saved_errno;
   ffi->in_call = true;

@@ -1,4 +1,4 @@
-/* auxlib_trace.c - tracebacks, positions, and errors that name a function.
+/* auxlib_traceback.c - tracebacks, positions, and errors that name a function.
  *
  * A function has no name of its own.  What a message calls it comes from one
  * of two places: the loaded modules, when one of their fields is the function

@@ -1,5 +1,5 @@
-/* runtime/trace.c: the catalogue of the runtime and the life of the recorder. */
-#include "trace.h"
+/* runtime/probes.c: the catalogue of the runtime and the life of the recorder. */
+#include "probes.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -37,13 +37,13 @@ static const struct eventring_def catalogue[] = {
  * which outlasts the recording in this process until all domains but those of the
  * thread that stops it are gone, but not a fork. */
 static const uint32_t nothing_wanted = 0;
-const uint32_t *trace_start_word = &nothing_wanted;
+const uint32_t *probes_start_word = &nothing_wanted;
 
 static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned waiting; /* domains that stand by */
 static pthread_mutex_t begin_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `begun` */
 
-static void set_start_word(const uint32_t *word) { __atomic_store_n(&trace_start_word, word, __ATOMIC_RELAXED); }
+static void set_start_word(const uint32_t *word) { __atomic_store_n(&probes_start_word, word, __ATOMIC_RELAXED); }
 
 /* Nobody waits any more. */
 static void forget_waiting(void) {
@@ -62,25 +62,25 @@ static void forget_after_fork(void) {
 
 static void begin_to_wait(Domain *d) {
   pthread_mutex_lock(&waiting_mutex);
-  if (!d->trace_waits) waiting++;
-  d->trace_waits = true;
+  if (!d->rings_wait) waiting++;
+  d->rings_wait = true;
   /* little-endian: the low half comes first */
-  set_start_word((const uint32_t *)d->trace->lane[EVENTRING_RUNTIME].gate);
+  set_start_word((const uint32_t *)d->rings->lane[EVENTRING_RUNTIME].gate);
   pthread_mutex_unlock(&waiting_mutex);
 }
 
 static void end_waiting(Domain *d) {
   pthread_mutex_lock(&waiting_mutex);
-  if (d->trace_waits && waiting > 0 && --waiting == 0) set_start_word(&nothing_wanted);
-  d->trace_waits = false;
+  if (d->rings_wait && waiting > 0 && --waiting == 0) set_start_word(&nothing_wanted);
+  d->rings_wait = false;
   pthread_mutex_unlock(&waiting_mutex);
 }
 
 /* Until the last waiting domain has come by, those that came first come here again
  * and again; that costs them a call each time. */
-void trace_take_up(Domain *d) {
-  if (!d->trace_waits) return;
-  eventring_domain_check(d->trace);
+void probes_take_up(Domain *d) {
+  if (!d->rings_wait) return;
+  eventring_domain_check(d->rings);
   end_waiting(d);
 }
 
@@ -98,7 +98,7 @@ static void define_classes(void) {
 static void register_catalogue(void) {
   unsigned first = 0;
   pthread_atfork(NULL, NULL, forget_after_fork);
-  atexit(trace_stop); /* before that of isolate.c, so that domains end first */
+  atexit(probes_stop); /* before that of peer.c, so that domains end first */
   define_classes();
   registration_status = eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
   /* the probes' ids are constants that count from the host's first */
@@ -138,7 +138,7 @@ static bool begun;
 
 /* A recorder that cannot start is worth a warning, and no reason not to run: no failure
  * to trace ever stops the program. */
-void trace_begin(const char *program, const char *teller) {
+void probes_begin(const char *program, const char *teller) {
   struct eventring_error error;
   pthread_mutex_lock(&begin_mutex);
   if (!begun) {
@@ -150,7 +150,7 @@ void trace_begin(const char *program, const char *teller) {
   pthread_mutex_unlock(&begin_mutex);
 }
 
-int trace_start(struct eventring_error *error) {
+int probes_start(struct eventring_error *error) {
   struct eventring_config config;
   int status = configure(&config, error);
   if (status != 0) return status;
@@ -160,26 +160,26 @@ int trace_start(struct eventring_error *error) {
   return eventring_start(&config, error);
 }
 
-void trace_stop(void) {
+void probes_stop(void) {
   forget_waiting();
   eventring_stop();
 }
-void trace_stop_in_handler(void) { eventring_end_in_handler(); }
+void probes_stop_in_handler(void) { eventring_end_in_handler(); }
 
-void trace_domain_start(Domain *d, const char *name) {
+void probes_domain_start(Domain *d, const char *name) {
   struct eventring_error error;
-  trace_begin(NULL, "saros");
+  probes_begin(NULL, "saros");
   ensure_catalogue(NULL);
   error.code = EVENTRING_OK;
-  d->trace = eventring_domain_start(name, &error);
+  d->rings = eventring_domain_start(name, &error);
   /* while something is recorded, the library has said it */
   if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED) warn(NULL, &error);
-  eventring_domain_unbind(d->trace); /* a state may go on in another thread; it ends in lua_close */
+  eventring_domain_unbind(d->rings); /* a state may go on in another thread; it ends in lua_close */
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }
 
-void trace_domain_stop(Domain *d) {
+void probes_domain_stop(Domain *d) {
   end_waiting(d);
-  if (d->trace != NULL) eventring_domain_stop(d->trace);
-  d->trace = NULL;
+  if (d->rings != NULL) eventring_domain_stop(d->rings);
+  d->rings = NULL;
 }

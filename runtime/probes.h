@@ -1,0 +1,87 @@
+/* runtime/probes.h: how the runtime records its own events (events.def) into
+ * the rings of a domain, and when the process records at all.
+ *
+ * The ids of events.def follow the library's own in every catalogue, in order.
+ */
+#ifndef SAROS_RUNTIME_PROBES_H
+#define SAROS_RUNTIME_PROBES_H
+
+#include "domain.h"
+#include "eventring/probe.h"
+
+typedef enum EventId {
+#define EVENT(id, name, kind, class, unit, doc) EV_##id,
+#include "events.def"
+#undef EVENT
+  EVENT_COUNT
+} EventId;
+
+/* Classes of our own, named before the recorder starts; off by default. */
+#define EVENTRING_CLASS_FFI ((enum eventring_class)EVENTRING_CLASS_HOST)
+#define EVENTRING_CLASS_GC_DETAIL ((enum eventring_class)(EVENTRING_CLASS_HOST + 1))
+
+/* EV_CLASS_x: class of event x, a constant, so that a probe tests one known bit. */
+enum {
+#define EVENT(id, name, kind, class, unit, doc) EV_CLASS_##id = EVENTRING_CLASS_##class,
+#include "events.def"
+#undef EVENT
+};
+
+#define PROBE_CLASS(id) ((enum eventring_class)EV_CLASS_##id)
+#define PROBE_ID(id) ((unsigned)EVENTRING_ID_HOST + EV_##id)
+
+/* Probes; d is the running domain. Spans of one domain nest. */
+#define PROBE_BEGIN(d, id) \
+  eventring_begin((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id))
+#define PROBE_BEGIN_INT(d, id, value) \
+  eventring_begin_int((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id), \
+      (int64_t)(value))
+/* Why a REASONED_SPAN runs: EV_REASON_x. */
+#define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, EVENTRING_ID_HOST + (reason))
+#define PROBE_END(d, id) \
+  eventring_end((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id))
+#define PROBE_COUNTER(d, id, value) \
+  eventring_counter((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id), (int64_t)(value))
+#define PROBE_LIFECYCLE(d, id, value) \
+  eventring_lifecycle((d)->rings, EVENTRING_RUNTIME, PROBE_ID(id), (int64_t)(value))
+
+/* ---- safe points ---------------------------------------------------------------
+ *
+ * Where a domain takes up what was asked of the recorder from elsewhere: the start
+ * of what stands by. Every probe is one (so is every collection); for programs that
+ * run none, the interpreter has more at each back-edge of a loop and each tail call. While a
+ * domain waits, the word is the low half of the control word, which whoever starts the
+ * recording makes nonzero; else it is a word of ours that stays 0. */
+extern const uint32_t *probes_start_word;
+void probes_take_up(Domain *d) __attribute__((cold, noinline));
+
+static inline void probes_safe_point(Domain *d) {
+  const uint32_t *word = __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED);
+  if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_take_up(d);
+}
+
+/* Once in each minor collection: takes up what was asked from elsewhere, and puts a
+ * malformed control word right also where no block of events gets full. */
+static inline void probes_collection(Domain *d) { eventring_domain_check(d->rings); }
+
+/* ---- recording (probes.c) ---------------------------------------------------- */
+
+/* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); it stops when
+ * the process exits. Only the first call in a process does anything: the program's own,
+ * before its first domain, else that of the first domain (a program that embeds the
+ * runtime). `program`: its name in the recording, NULL: that of the executable. `teller`
+ * stands before the warning on stderr when it cannot start; the program then runs without
+ * recording. */
+void probes_begin(const char *program, const char *teller);
+/* Starts it from the program (the environment still gives directory and sizes). */
+int probes_start(struct eventring_error *error);
+/* Orderly end of the recording; harmless when there is none. */
+void probes_stop(void);
+/* The same from a signal handler that is about to end the process. */
+void probes_stop_in_handler(void);
+
+/* Makes the calling thread the owner of the domain's rings. */
+void probes_domain_start(Domain *d, const char *name);
+void probes_domain_stop(Domain *d);
+
+#endif
