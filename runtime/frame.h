@@ -26,7 +26,7 @@
   CALL_STATUS(TOCLOSE, "C frame with pending to-be-closed slots") \
   CALL_STATUS(VARARG, "func was shifted up over the extra arguments") \
   CALL_STATUS(SCANNED, "not active since a minor collection scanned the stack (gc_thread.c); whoever activates a frame sets its status anew") \
-  CALL_STATUS(HOOK_YIELDED, "a hook of this Lua frame yielded: its instruction is traced no second time") \
+  CALL_STATUS(HOOK_YIELDED, "a hook of this Lua frame yielded: its instruction is shown to hooks no second time") \
   CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its answer counts the other way round") \
   CALL_STATUS(WATCHED, "its entry was reported to the watcher of calls, its end was not (vm/watch.c)")
 

@@ -5,7 +5,7 @@
  * Non-moving, generational by sticky marks, with an incremental major cycle.
  * Invariants and rules for its users: gc.h. The heap: heap.c. The parts:
  *
- *   gc_minor.c     minor collections: trace and promote what is young
+ *   gc_minor.c     minor collections: mark and promote what is young
  *   gc_mark.c      marking of the major cycle     gc_scan.c  what objects refer to
  *   gc_sweep.c     strings, large ones, blocks    gc_weak.c  weak tables
  *   gc_finalize.c  __gc                           gc_barrier.c  remembered set
@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "gc_trace.h"
+#include "gc_internal.h"
 #include "heap.h"
 #include "mappings.h"
 #include "str.h"
@@ -49,7 +49,7 @@
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
 #define LEAST_MINOR_KIB 64              /* the same in generational mode */
-#define LEAST_RECORDS 64                /* an array has room for; Gc.trace and Gc.grey from the beginning */
+#define LEAST_RECORDS 64                /* an array has room for; Gc.promoted and Gc.grey from the beginning */
 
 /* ---- growing arrays ------------------------------------------------------------- */
 
@@ -81,7 +81,7 @@ NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t i
 }
 
 #define RECORDS(RECORD) \
-  RECORD(trace) RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) RECORD(new_interned) \
+  RECORD(promoted) RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) RECORD(new_interned) \
   RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) RECORD(clearing) \
   RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) RECORD(minor_weak.all) \
   RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) RECORD(noted_weak.all) \
@@ -531,7 +531,7 @@ bool gc_init(Domain *d) {
   const char *verify = getenv("SAROS_VERIFY");
   gc->verify = verify != NULL && verify[0] == '1';
 #endif
-  return GC_TRY_ROOM(&gc->trace) && GC_TRY_ROOM(&gc->grey);
+  return GC_TRY_ROOM(&gc->promoted) && GC_TRY_ROOM(&gc->grey);
 }
 
 void gc_close(Domain *d) {

@@ -3,7 +3,7 @@
  * The invariants of an object's `gc` bits
  *
  *   GC_YOUNG  allocated since the last minor collection. A minor collection
- *             traces young objects only; a survivor is old at once.
+ *             marks young objects only; a survivor is old at once.
  *   GC_CLEAN  old and not in the remembered set. A clean object refers to no
  *             young object (its large parts: except on marked cards), and,
  *             once scanned by the major cycle that marks, to no white one.
@@ -26,7 +26,7 @@
  *   3. A store of a value into an object that may be old is followed (or
  *      preceded) by gc_barrier, gc_barrier_table or gc_barrier_object, with no
  *      gc_check between the two.
- *   4. The parts of a prototype are traced up to its counts: whoever builds one
+ *   4. The parts of a prototype are marked up to its counts: whoever builds one
  *      keeps the counts equal to the allocated sizes, and unused entries
  *      initialized, whenever something may collect.
  *   5. Whoever writes to the stack of a thread that does not run, and whoever
@@ -78,7 +78,7 @@ typedef struct GcCards {
   size_t n, capacity;
 } GcCards;
 
-/* An object with much in it that a trace is scanning piece by piece. */
+/* An object with much in it that a marking is scanning piece by piece. */
 typedef struct GcPartial {
   GCObject *object;
   uint32_t first;     /* slot of the array part or of the stack, or element, to go on from */
@@ -95,7 +95,7 @@ typedef struct GcPartials {
   size_t n, capacity;
 } GcPartials;
 
-/* An object with a finalizer that the major trace had not reached when it looked. Its
+/* An object with a finalizer that the major marking had not reached when it looked. Its
  * place in Gc.finalizable is empty for it. */
 typedef struct GcCandidate {
   GCObject *object;
@@ -107,7 +107,7 @@ typedef struct GcCandidates {
   size_t n, capacity;
 } GcCandidates;
 
-/* Slots of a weak table that a trace has met and not followed. */
+/* Slots of a weak table that a marking has met and not followed. */
 typedef struct GcWeakRange {
   Table *table;
   uint32_t from, to; /* slots or nodes [from, to), as far as the part reaches */
@@ -126,10 +126,10 @@ typedef struct GcWeakLists {
   GcWeakRanges all;        /* both weak */
 } GcWeakLists;
 
-/* How far the lists of a minor trace have been cleared of dead values. */
+/* How far the lists of a minor marking have been cleared of dead values. */
 typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
 
-/* An entry of a table that is weak in both, whose key the major trace had not reached when it
+/* An entry of a table that is weak in both, whose key the major marking had not reached when it
  * looked. */
 typedef struct GcWeakEntry {
   Table *table;
@@ -142,7 +142,7 @@ typedef struct GcWeakEntries {
   size_t n, capacity;
 } GcWeakEntries;
 
-/* What the major trace has left for its end. Ephemerons: gc_ephemeron.c. */
+/* What the major marking has left for its end. Ephemerons: gc_ephemeron.c. */
 typedef struct GcWeakLeft {
   GcWeakRanges values;   /* single slots and nodes: the value had not been reached, the key had */
   GcWeakEntries entries; /* the key had not */
@@ -151,7 +151,7 @@ typedef struct GcWeakLeft {
   bool first_done;       /* all that was left before objects with finalizers were revived */
 } GcWeakLeft;
 
-/* An ephemeron whose key a trace has not reached. */
+/* An ephemeron whose key a marking has not reached. */
 typedef struct GcEphemeron {
   Table *table;   /* NULL: done with */
   GCObject *key;
@@ -179,7 +179,7 @@ typedef struct GcGoal {
   size_t paced; /* at the last slice */
 } GcGoal;
 
-/* Figures since the domain began; for traces and tests. */
+/* Figures since the domain began; for recordings and tests. */
 typedef struct GcStats {
   uint64_t minors, majors, slices, finalizers;
   uint64_t promoted_bytes; /* by minor collections */
@@ -241,12 +241,12 @@ typedef struct Gc {
   size_t owed_kib;         /* of steps that the program asked for, below LEAST_STEP_KIB */
   size_t stay_most;        /* bytes of large strings that may yet stay young in this minor collection */
   size_t minor_most;       /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
-  /* Traces */
+  /* Markings */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
-  GcVector trace;      /* minor: promoted, not yet scanned */
+  GcVector promoted;   /* minor: promoted, not yet scanned */
   GcVector grey;       /* major: marked, not yet scanned */
   GcPartials partial;  /* major: objects of which pieces are yet to be scanned */
-  GcPartials minor_partial; /* the same for the minor trace */
+  GcPartials minor_partial; /* the same for the minor marking */
   GcVector remembered; /* old objects that were written to */
   lua_State *remembered_threads; /* and threads, linked by next_remembered */
   size_t remembered_threads_n;
@@ -254,7 +254,7 @@ typedef struct Gc {
   GcVector new_interned; /* short strings made since the last minor */
   GcVector finalizable;  /* objects with finalizers in order of registration; NULL: none any more */
   size_t finalizable_old;     /* the first so many are old */
-  size_t sifted_from, sifted_to; /* the first so many were looked at by the major trace and are kept
+  size_t sifted_from, sifted_to; /* the first so many were looked at by the major marking and are kept
                                     in the first so many places */
   GcCandidates candidates;
   GcVector found;             /* dead ones of this major cycle, to be revived; before them those of earlier ones
@@ -267,13 +267,13 @@ typedef struct Gc {
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLeft weak_left;
   size_t minor_ephemerons_settled; /* so many of minor_weak.ephemerons */
-  GcVector clearing;      /* tables in which the major trace has met a weak key that it had not reached */
+  GcVector clearing;      /* tables in which the major marking has met a weak key that it had not reached */
   uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */
   /* What found no room in these (gc_overflow.c) */
-  uint8_t overflow_minor, overflow_major; /* an object with its bit set may wait for that trace */
+  uint8_t overflow_minor, overflow_major; /* an object with its bit set may wait for that marking */
   uint8_t overflow_large;                 /* one of them may be large */
   uint8_t interned_lost;                  /* new_interned is not complete */
-  struct Chunk *overflow_chunk;           /* where the major trace's pass over the bits stands; NULL: none */
+  struct Chunk *overflow_chunk;           /* where the major marking's pass over the bits stands; NULL: none */
   uint32_t overflow_word;                 /* and where in it */
   /* Sweep */
   uint32_t sweep_bucket;

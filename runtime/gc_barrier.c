@@ -10,7 +10,7 @@
  * being logged is noted in LargeHeader.logged; losing that note with the part
  * merely logs it twice.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include "gc.h"
 #include "gc_inline.h"
@@ -108,7 +108,7 @@ NOINLINE void gc_remember_slot(Domain *d, Table *t, const void *slot) {
  * that was grown kept its cards, and what was put into a new large node part
  * went through gc_barrier_reinserted: young objects are on marked cards. But
  * values that have moved (from node to node, or between the two parts) may be where the major
- * trace has been already: then it scans the table again, piece by piece. */
+ * marking has been already: then it scans the table again, piece by piece. */
 void gc_table_resized(lua_State *L, Table *t, bool moved) {
   Domain *d = L->domain;
   if (is_young(t)) return;
@@ -119,7 +119,7 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
   if (moved && is_marking(d) && is_marked(d, t) && large_part(t) != NULL) gc_regrey(d, (GCObject *)t);
 }
 
-/* What the major trace has only noted of a weak table is followed when it is so no longer. */
+/* What the major marking has only noted of a weak table is followed when it is so no longer. */
 void gc_set_metatable(lua_State *L, Table *t, Table *mt) {
   Domain *d = L->domain;
   Weakness before = t->metatable != NULL ? gc_weakness(d, t) : WEAK_NONE;

@@ -5,36 +5,36 @@
  * with the square of a chain's length. So those that wait are indexed by their keys:
  *
  *   wait      the entry is put into GcEphemerons, its key gets GC_AWAITED;
- *   trigger   a trace that reaches an object with that bit (gc_promote,
+ *   trigger   a marking that reaches an object with that bit (gc_promote,
  *             gc_make_grey) takes the bit away and puts the object on `reached`;
  *   follow    the values of the key's entries are visited.
  *
  * Each is done once for an entry: the time is linear, and can be spent in pieces. Only an entry
- * whose value the trace may have to follow waits: a number, or an object that was reached
+ * whose value the marking may have to follow waits: a number, or an object that was reached
  * already, is no reason to make a record. An entry that is met again while it waits, because its
  * table was written to, does not wait twice (as long as it is found among the first
  * LOOK_BACK of its key's).
  *
- * What has a dead key when a trace has ended is cleared. A minor collection does that at once, for
- * the slots that it noted. The major trace notes each table in which it has met a key that was
+ * What has a dead key when a marking has ended is cleared. A minor collection does that at once, for
+ * the slots that it noted. The major marking notes each table in which it has met a key that was
  * not reached (Gc.clearing, once: TABLE_CLEARING) and walks through its nodes in slices
  * (GC_PHASE_CLEAR). In the meantime the program goes on with tables that have dead keys, whose
  * memory is still there. It cannot look for one, having no reference to it, but come by one in a
  * traversal: so that passes over them (gc_node_is_dead). No dead key gets to where the walk has
  * been: a rehash drops them, and an insertion that would move one to another node clears it
- * instead (table.c). If the table ceases to be weak in that time, a minor trace leaves them
+ * instead (table.c). If the table ceases to be weak in that time, a minor marking leaves them
  * alone, and the entries go all the same.
  *
- * There is one index for each kind of trace. The bit tells of both: a key that waits
- * for a minor trace is young, one that waits for the major trace is old and white.
+ * There is one index for each kind of marking. The bit tells of both: a key that waits
+ * for a minor marking is young, one that waits for the major marking is old and white.
  *
- * The program may change tables while the major trace waits, so an entry is the table
+ * The program may change tables while the major marking waits, so an entry is the table
  * and the key, and the node merely where it was; what is stored anew is noted anew.
  *
  * The index grows by linear hashing, as the intern table does (str.c): with each entry by
  * one bucket at most. When memory is short, the chains get longer.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +181,7 @@ Node *gc_node_of(Table *t, const GCObject *o, uint32_t at) {
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
   if (!(n->tag & TAG_COLLECTED)) return;
   if (kind == SCAN_MAJOR) visit(d, n->v.gc, SCAN_MAJOR);
-  else if (is_young(n->v.gc)) visit(d, n->v.gc, SCAN_MINOR); /* the major trace decides on others */
+  else if (is_young(n->v.gc)) visit(d, n->v.gc, SCAN_MINOR); /* the major marking decides on others */
 }
 
 /* It stays in its chain when that is not at hand. */

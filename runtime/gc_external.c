@@ -29,7 +29,7 @@
  * are not live at the end of the cycle (Gc.revived_bytes), and when they are stated to be gone, the
  * goals that were set above them come down.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include <malloc.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
  * it may be registered anew.
  *
  * Gc.finalizable: the first finalizable_old objects are old; a minor collection
- * looks at the others only. The major trace, when nothing else is grey, goes through the old
+ * looks at the others only. The major marking, when nothing else is grey, goes through the old
  * ones in pieces and notes those that it has not reached as candidates; only these
  * are looked at in the undivided steps that follow, a bounded number in each. The dead
  * are in Gc.found until all that they refer to is marked, in slices. Their places stay empty
@@ -21,7 +21,7 @@
  * Gc.found, which becomes the queue when that is empty, and at domain_close, where nothing can
  * be put off, the objects that are left become the queue where they are.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include <string.h>
 
@@ -88,12 +88,12 @@ size_t gc_separate_young(Domain *d) {
   if (gc->finalizable_old == gc->finalizable.n) return 0;
   PROBE_BEGIN(d, FINALIZERS);
   size_t revived = queue_dead_young(d);
-  gc->finalizable_old = gc->finalizable.n; /* nothing in it is young after a minor trace */
+  gc->finalizable_old = gc->finalizable.n; /* nothing in it is young after a minor marking */
   PROBE_END(d, FINALIZERS);
   return revived;
 }
 
-/* ---- the major trace ------------------------------------------------------------ */
+/* ---- the major marking ------------------------------------------------------------ */
 
 void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 

@@ -7,7 +7,7 @@
 
 /* Allocates `size` bytes (multiple of 8) for an object; never collects; raises
  * LUA_ERRMEM.  The caller sets the header with object_init before anything else
- * can allocate, and every field that a trace reads before the next gc_check. */
+ * can allocate, and every field that a marking reads before the next gc_check. */
 ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
 #ifdef SAROS_STRESS
   return heap_alloc_slow(L, size);
@@ -95,7 +95,7 @@ ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, co
 }
 
 /* A node of the table got the contents of another one. Matters where cards are
- * marked rather than the table logged, and where the major trace has looked at
+ * marked rather than the table logged, and where the major marking has looked at
  * one of the two places already. */
 ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
   Domain *d = L->domain;

@@ -1,13 +1,13 @@
 /* runtime/gc_mark.c: marking of the major cycle.
  *
- * Incremental update: the trace starts from the roots, goes on in slices, and
+ * Incremental update: the marking starts from the roots, goes on in slices, and
  * ends with one undivided step. Between slices the program may hide a white
  * object in a black one only through the write barrier, which logs the black one;
  * the next minor collection turns grey what it refers to. Stacks have no
  * barrier, but threads that ran are in the remembered set.
  *
  * Each undivided step begins with a minor collection. After it nothing is young
- * and all that was logged has been followed; what is left to trace is what
+ * and all that was logged has been followed; what is left to mark is what
  * that found. If that is much, which the program had moved out of sight until then, the step
  * ends there and is tried again after further slices. Then weak tables and finalizers are
  * settled. When objects with finalizers have died, that takes more than one such step: they
@@ -15,13 +15,13 @@
  * are looked at.
  *
  * Large tables, prototypes and deep threads are put on Gc.partial and scanned GC_PIECE slots at a time, the
- * objects found being traced before the next piece; so the grey stack stays
+ * objects found being scanned before the next piece; so the grey stack stays
  * small and a slice short.
  *
  * Work is measured in bytes of the objects and parts scanned; with
  * OBJECT_WORK for each object, since a small one costs a cache miss.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include "gc.h"
 #include "heap.h"
@@ -39,7 +39,7 @@ ALWAYS_INLINE void mark_short_string(Domain *d, String *s) {
   d->gc.marked_strings++;
 }
 
-/* When marking is over, what is white is dead. A minor trace that meets it all the same, in
+/* When marking is over, what is white is dead. A minor marking that meets it all the same, in
  * a table that was an ephemeron table when it was marked and has yet to be cleared, leaves it
  * alone; strings are brought back (gc_resurrect_string). */
 void gc_make_grey(Domain *d, GCObject *o) {

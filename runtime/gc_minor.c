@@ -1,6 +1,6 @@
 /* runtime/gc_minor.c: minor collections.
  *
- * A minor collection traces what was allocated since the last one: from the
+ * A minor collection marks what was allocated since the last one: from the
  * roots and the remembered set through young objects only.  What it reaches is
  * promoted at once; everything else that is young is dead, and its lines, never
  * marked, are free again.  Its cost is that of the survivors, of the running
@@ -18,7 +18,7 @@
  * reclaimed, no weak reference is cleared, and what is young stays young: to promote early what
  * can be reached is all that a piece does.
  *
- *   What is promoted but not scanned waits on Gc.trace and Gc.minor_partial. It is clean, though it
+ *   What is promoted but not scanned waits on Gc.promoted and Gc.minor_partial. It is clean, though it
  *   may refer to young objects; that is made good before anything is reclaimed. Stores into it
  *   go through the barrier like any other. Records that a piece has no time for stay, as do
  *   slots of threads (gc_thread.c).
@@ -35,7 +35,7 @@
  * Steps and spans: minor { minor_roots, minor_remembered, minor_promote {
  * weak, finalizers }, minor_reclaim }.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include <string.h>
 
@@ -95,17 +95,17 @@ void gc_promote(Domain *d, GCObject *o) {
   GC_PUSH_TRACE(d, o);
 }
 
-void gc_drain_trace(Domain *d) {
-  GcVector *trace = &d->gc.trace;
+void gc_drain_promoted(Domain *d) {
+  GcVector *promoted = &d->gc.promoted;
   for (;;) {
-    while (trace->n > 0) gc_scan_minor(d, trace->items[--trace->n]);
+    while (promoted->n > 0) gc_scan_minor(d, promoted->items[--promoted->n]);
     if (d->gc.minor_partial.n == 0) return;
     gc_scan_piece_minor(d);
   }
 }
 
 void gc_drain_minor(Domain *d) {
-  gc_drain_trace(d);
+  gc_drain_promoted(d);
   while (unlikely(d->gc.overflow_minor)) gc_scan_overflowed(d);
 }
 
@@ -114,11 +114,11 @@ void gc_drain_minor(Domain *d) {
 #define DRAINED_AT_ONCE 32 /* objects, between two looks at the work */
 
 bool gc_drain_some(Domain *d) {
-  GcVector *trace = &d->gc.trace;
-  while (trace->n > 0 || d->gc.minor_partial.n > 0) {
+  GcVector *promoted = &d->gc.promoted;
+  while (promoted->n > 0 || d->gc.minor_partial.n > 0) {
     if (gc_piece_is_over(&d->gc)) return false;
-    for (int i = 0; i < DRAINED_AT_ONCE && trace->n > 0; i++) gc_scan_minor(d, trace->items[--trace->n]);
-    if (trace->n == 0 && d->gc.minor_partial.n > 0) gc_scan_piece_minor(d);
+    for (int i = 0; i < DRAINED_AT_ONCE && promoted->n > 0; i++) gc_scan_minor(d, promoted->items[--promoted->n]);
+    if (promoted->n == 0 && d->gc.minor_partial.n > 0) gc_scan_piece_minor(d);
   }
   if (unlikely(d->gc.overflow_minor)) gc_drain_minor(d);
   return true;
@@ -283,14 +283,14 @@ static void remember_running(Domain *d) {
 
 /* ---- the collection ----------------------------------------------------------------- */
 
-static void trace_roots(Domain *d) {
+static void mark_roots(Domain *d) {
   PROBE_BEGIN(d, MINOR_ROOTS);
   gc_scan_roots_minor(d);
   if (d->gc.mode == GC_MODE_INCREMENTAL) gc_keep_young_finalizable(d); /* the end of a cycle decides (gc.c) */
   PROBE_END(d, MINOR_ROOTS);
 }
 
-static void trace_remembered(Domain *d) {
+static void mark_remembered(Domain *d) {
   PROBE_BEGIN(d, MINOR_REMEMBERED);
   PROBE_COUNTER(d, REMEMBERED_SET, d->gc.remembered.n + d->gc.remembered_threads_n + d->gc.cards.n);
   scan_remembered(d);
@@ -400,7 +400,7 @@ static void go_on(Domain *d) {
 
 /* What earlier pieces have left comes first, so each piece promotes something if there is
  * anything. */
-static bool trace_piece(Domain *d) {
+static bool mark_piece(Domain *d) {
   Gc *gc = &d->gc;
   if (gc->minor_begun) {
     if (!gc_drain_some(d)) return false;
@@ -409,9 +409,9 @@ static bool trace_piece(Domain *d) {
     gc->stay_most = gc->nursery_bytes;
   }
   gc->minor_begun = 1;
-  trace_roots(d);
+  mark_roots(d);
   go_on(d);
-  trace_remembered(d);
+  mark_remembered(d);
   go_on(d);
   return promote_reachable(d);
 }
@@ -424,7 +424,7 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   d->gc.minor_from = d->gc.step_work;
   d->gc.minor_most = most;
   begin_piece(d);
-  bool done = trace_piece(d);
+  bool done = mark_piece(d);
   if (done) reclaim(d);
   if (!d->gc.minor_thread_left) d->gc.thread_pieces = 0;
   else if (d->gc.thread_pieces < UINT8_MAX) d->gc.thread_pieces++;

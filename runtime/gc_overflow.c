@@ -1,15 +1,15 @@
 /* runtime/gc_overflow.c: what the collector does when its own records find no room.
  *
- * No trace, barrier or table needs memory that it does not have. Each record that cannot be
+ * No marking, barrier or table needs memory that it does not have. Each record that cannot be
  * made is replaced by something that needs none and costs time or exactness instead:
  *
- *   mark stacks (Gc.trace, Gc.grey),     a bit for the object, see below
+ *   mark stacks (Gc.promoted, Gc.grey),     a bit for the object, see below
  *   remembered set
  *   Gc.remembered_threads                is a list through the threads themselves
  *   Gc.partial                           the object is scanned at once (gc_scan.c, gc_thread.c)
  *   Gc.cards                             the part is scanned whole (LargeHeader.fresh is 2)
  *   Gc.new_interned                      the whole intern table is looked through (gc_sweep.c)
- *   weak slots, ephemerons that wait     this trace follows them as strong references
+ *   weak slots, ephemerons that wait     this marking follows them as strong references
  *   GcEphemerons.reached                 all entries that wait are looked through
  *   Gc.candidates, Gc.found              the object lives until a later cycle
  *   Gc.finalizers                        the dead stay in Gc.found until the queue is empty
@@ -21,23 +21,23 @@
  * long as no bit is set; for a large object LargeHeader.logged is that bit. It means: this object
  * is to be scanned. There are three reasons, which share the bit:
  *
- *   promoted  a minor trace has promoted it and has yet to scan it;
+ *   promoted  a minor marking has promoted it and has yet to scan it;
  *   logged    the barrier has logged it, and the next minor collection has to scan it;
- *   grey      a major trace has marked it (or has to scan it anew) and has yet to scan it.
+ *   grey      a major marking has marked it (or has to scan it anew) and has yet to scan it.
  *
  * Gc.overflow_minor says that there may be one with one of the first two reasons,
  * Gc.overflow_major that there may be one with the last.
  *
- * A minor collection takes the bits of all objects away and scans them by the minor trace, in
+ * A minor collection takes the bits of all objects away and scans them by the minor marking, in
  * passes over the chunks, until no new object was promoted in a pass. That is right for each
  * reason: a promoted or logged object needs just that and is clean then; to scan an object
- * that needs it not does no harm. A grey one is as good as scanned by the major trace, too,
- * because the minor one turns what is white grey, unless the minor trace leaves a part of it
+ * that needs it not does no harm. A grey one is as good as scanned by the major marking, too,
+ * because the minor one turns what is white grey, unless the minor marking leaves a part of it
  * out: large parts of tables, and slots below the watermark of a thread (scans_all). These go to
  * Gc.grey, or have their bit set again for being grey. So after a minor collection each bit that is
  * set is that of a clean object, or of a thread, that is grey; and outside of marking none is.
  *
- * The major trace moves objects with the bit to Gc.grey, which has room for 64 from the
+ * The major marking moves objects with the bit to Gc.grey, which has room for 64 from the
  * beginning, when that is empty. It passes over those that are not marked and over those that
  * are logged: they are the next minor collection's (Gc.overflow_minor), with which each undivided
  * step at the end of marking begins. After that one all can be moved. So marking does end.
@@ -49,7 +49,7 @@
  * have one, each of which was reachable after the last minor collection, and each
  * cycle's end of marking has a minor collection in it.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include "gc.h"
 #include "heap.h"
@@ -97,11 +97,11 @@ static GCObject *object_at(Chunk *c, size_t word, uint64_t bits) {
   return (GCObject *)((char *)c + (word * WORD_BITS + (size_t)__builtin_ctzll(bits)) * HEAP_GRANULE);
 }
 
-/* ---- the minor trace ---------------------------------------------------------------- */
+/* ---- the minor marking ---------------------------------------------------------------- */
 
 static bool has_large_part(const Table *t) { return heap_is_large(array_bytes(t)) || heap_is_large(node_bytes(t)); }
 
-/* Does the minor trace follow all references of an old object? */
+/* Does the minor marking follow all references of an old object? */
 static bool scans_all(const GCObject *o) {
   return o->type != LUA_TTHREAD && (o->type != LUA_TTABLE || !has_large_part((const Table *)o));
 }
@@ -111,7 +111,7 @@ static void scan_minor(Domain *d, GCObject *o) {
   gc_rescan(d, o);
   if (o->type != LUA_TTHREAD) o->gc |= GC_CLEAN;
   if (is_marking(d) && is_marked(d, o) && !scans_all(o)) GC_PUSH_GREY(d, o);
-  gc_drain_trace(d);
+  gc_drain_promoted(d);
 }
 
 static void scan_chunk_minor(Domain *d, Chunk *c) {
@@ -145,7 +145,7 @@ void gc_scan_overflowed(Domain *d) {
   scan_large_minor(d);
 }
 
-/* ---- the major trace ------------------------------------------------------------------ */
+/* ---- the major marking ------------------------------------------------------------------ */
 
 static bool is_logged_table(const Table *t) {
   return (heap_is_large(array_bytes(t)) && heap_large_of(t->array)->logged) ||

@@ -40,7 +40,7 @@
  * for each eighth of a nursery (sixteenth when it is late), and for a large allocation twice
  * its size, within 8 times MOST_SLICE.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include "gc.h"
 #include "gc_inline.h"

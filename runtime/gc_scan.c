@@ -1,11 +1,11 @@
-/* runtime/gc_scan.c: what an object refers to, type by type (see gc_trace.h).
+/* runtime/gc_scan.c: what an object refers to, type by type (see gc_internal.h).
  *
- * Tables of which a part is large are scanned by the minor trace only where
+ * Tables of which a part is large are scanned by the minor marking only where
  * their cards are marked, or whole when the part is fresh. What has many elements (parts of
- * tables, prototypes, userdata) is scanned piece by piece by both traces: it is noted in
+ * tables, prototypes, userdata) is scanned piece by piece by both markings: it is noted in
  * Gc.minor_partial or Gc.partial, and gc_scan_piece does the next GC_PIECE elements.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include "gc.h"
 #include "heap.h"
@@ -40,7 +40,7 @@ size_t gc_object_extent(const GCObject *o, char **base) {
 
 typedef enum ToScan { SCAN_NOTHING, SCAN_SMALL, SCAN_FRESH } ToScan;
 
-/* Does the minor trace scan a part that is not only looked at where cards are marked? Yes if it is
+/* Does the minor marking scan a part that is not only looked at where cards are marked? Yes if it is
  * small, or if it has not seen it. */
 ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
   if (likely(!heap_is_large(size))) return size > 0 ? SCAN_SMALL : SCAN_NOTHING;
@@ -276,7 +276,7 @@ ALWAYS_INLINE size_t scan_piece(Domain *d, GcPartials *all, ScanKind kind) {
     case LUA_TTABLE: done = (bytes = scan_table_piece(d, p, kind)) == 0; break;
     case TYPE_PROTO: done = (bytes = scan_prototype_piece(d, p, kind)) == 0; break;
     case LUA_TUSERDATA: done = (bytes = scan_userdata_piece(d, p, kind)) == 0; break;
-    default: done = gc_scan_thread_piece(d, p, &bytes); /* by the major trace only */
+    default: done = gc_scan_thread_piece(d, p, &bytes); /* by the major marking only */
   }
   rt_assert(p == &all->items[all->n - 1]);
   if (done) all->n--;
@@ -290,7 +290,7 @@ void gc_scan_piece_minor(Domain *d) {
 }
 size_t gc_scan_piece_major(Domain *d) { return scan_piece(d, &d->gc.partial, SCAN_MAJOR); }
 
-/* ---- both traces ------------------------------------------------------------------------- */
+/* ---- both markings ------------------------------------------------------------------------- */
 
 ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
   switch (o->type) {
@@ -313,7 +313,7 @@ size_t gc_scan_minor(Domain *d, GCObject *o) { return scan(d, o, SCAN_MINOR); }
 size_t gc_scan_major(Domain *d, GCObject *o) { return scan(d, o, SCAN_MAJOR); }
 
 /* A running thread and those that wait for it. Their memory was counted when they were
- * promoted or marked. The major trace comes to them as to any grey object. */
+ * promoted or marked. The major marking comes to them as to any grey object. */
 ALWAYS_INLINE void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
   for (; co != NULL; co = co->resumer) {
     VISIT(d, co, kind);

@@ -1,4 +1,4 @@
-/* runtime/gc_sweep.c: taking back what a trace did not reach.
+/* runtime/gc_sweep.c: taking back what a marking did not reach.
  *
  * Objects are not looked at one by one: a block is swept by clearing the bytes of
  * the lines that were not marked in this cycle. Two things must be unlinked
@@ -10,7 +10,7 @@
  *
  * Work is counted in Gc.slice_work, in units comparable to bytes marked.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include "gc.h"
 #include "heap.h"

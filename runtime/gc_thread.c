@@ -29,14 +29,14 @@
  *   may use without asking.
  *
  * A minor scan while a major cycle marks leaves the slots below the watermark to the
- * major trace, which goes through the whole thread in pieces: slots upwards, frames
+ * major marking, which goes through the whole thread in pieces: slots upwards, frames
  * downwards from the current one, open upvalues downwards. What gets into the
  * part that it has passed is in the active frames, which the minor scans see; the
  * undivided step begins with one.
  *
  * Frames beyond the current one are kept for reuse, a few of them.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include "gc.h"
 #include "heap.h"
@@ -50,7 +50,7 @@
 #define SLOTS_AT_ONCE 16384 /* scanned at least by a piece of a minor collection */
 #define MOST_PIECES 64      /* a program that always changes more than that is not followed any longer */
 #define NIL_AT_ONCE 65536   /* and set to nil */
-#define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major trace */
+#define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major marking */
 #define VERIFIED_SLOTS 256
 
 ALWAYS_INLINE size_t all_slots(const lua_State *co) { return (size_t)(co->stack_end + EXTRA_STACK - co->stack); }
@@ -61,7 +61,7 @@ static void mark_frame(Domain *d, CallInfo *ci, ScanKind kind) {
   mark_part(d, ci, sizeof *ci, kind);
 }
 
-/* The major trace must not go on in frames that are cut off. */
+/* The major marking must not go on in frames that are cut off. */
 static void restart_partial(Domain *d, const lua_State *co) {
   for (size_t i = 0; i < d->gc.partial.n; i++) {
     GcPartial *p = &d->gc.partial.items[i];
@@ -109,7 +109,7 @@ void gc_frame_changed(lua_State *L, CallInfo *ci) {
   gc_thread_resumed(L, L);
 }
 
-/* ---- the minor trace --------------------------------------------------------------- */
+/* ---- the minor marking --------------------------------------------------------------- */
 
 /* The next piece goes on with the thread. */
 static void leave_rest(Domain *d, lua_State *co) {
@@ -219,7 +219,7 @@ size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   return work;
 }
 
-/* ---- the major trace ----------------------------------------------------------------- */
+/* ---- the major marking ----------------------------------------------------------------- */
 
 static size_t scan_slots_piece(Domain *d, lua_State *co, GcPartial *p) {
   size_t from = p->first, n = (size_t)(co->top - co->stack);
@@ -244,7 +244,7 @@ static size_t scan_upvalues_piece(Domain *d, const lua_State *co, GcPartial *p) 
   size_t n = 0;
   if (uv == NULL || !upvalue_is_open(uv)) uv = co->open_upvalues;
   for (; uv != NULL && (n < PIECE_SLOTS || is_young(uv)); n++, uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MAJOR);
-  if (uv != NULL) visit(d, (GCObject *)uv, SCAN_MAJOR); /* it must be there when the trace goes on */
+  if (uv != NULL) visit(d, (GCObject *)uv, SCAN_MAJOR); /* it must be there when the marking goes on */
   p->at.upvalue = uv;
   return n * sizeof(UpValue);
 }

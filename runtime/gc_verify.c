@@ -8,7 +8,7 @@
  * It may be called whenever no collection is in the middle of something: after
  * each phase of a slice and after each minor collection.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -163,8 +163,8 @@ static bool in_lists(const GcWeakLists *lists, const GCObject *o) {
   return in_ranges(&lists->values, o) || in_ranges(&lists->ephemerons, o) || in_ranges(&lists->all, o);
 }
 
-/* A table that was weak when a trace came to it may be strong by now. What was noted of it then
- * is settled, or cleared, all the same at the end of the trace. */
+/* A table that was weak when a marking came to it may be strong by now. What was noted of it then
+ * is settled, or cleared, all the same at the end of the marking. */
 static bool was_weak_minor(const Gc *gc, const GCObject *o) {
   return o != NULL && o->type == LUA_TTABLE && gc->minor_begun && in_lists(&gc->minor_weak, o);
 }
@@ -328,10 +328,10 @@ static void check_external(Verifier *v, const Userdata *u) {
 /* Promoted by a minor collection that is under way, which has not scanned it yet, or not all of it. */
 static bool is_to_be_scanned(const Gc *gc, const GCObject *o) {
   if (!gc->minor_begun) return false;
-  if (gc->trace.n + gc->minor_partial.n > 1000) return true;
+  if (gc->promoted.n + gc->minor_partial.n > 1000) return true;
   for (size_t i = 0; i < gc->minor_partial.n; i++)
     if (gc->minor_partial.items[i].object == o) return true;
-  return in_vector(&gc->trace, o);
+  return in_vector(&gc->promoted, o);
 }
 
 static void look_at(Verifier *v, const GCObject *o) {

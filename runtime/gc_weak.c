@@ -1,8 +1,8 @@
 /* runtime/gc_weak.c: weak tables.
  *
- * A trace that meets a weak table follows its strong references and notes the
+ * A marking that meets a weak table follows its strong references and notes the
  * slots of the others (GcWeakRange: whole parts, or single cards of large ones)
- * in one of three lists, each kind of trace in lists of its own. At its end:
+ * in one of three lists, each kind of marking in lists of its own. At its end:
  *
  *   settle       the value of an ephemeron is followed once its key is alive; those whose
  *                key is not reached yet wait for it (gc_ephemeron.c);
@@ -14,22 +14,22 @@
  *                that are weak in both one by one: a traversal passes over them
  *                (gc_node_is_dead), and they are found by their keys if they have moved.
  *
- * The major trace looks through what it has noted while it still marks, piece by
+ * The major marking looks through what it has noted while it still marks, piece by
  * piece, when nothing else is grey: entries whose key and value are marked by
  * then are done with, since marks stay; the others are left for its end (Gc.weak_left),
  * one by one. What is stored into a weak table after that, or moved in it, is noted anew, by
  * the minor collection that finds the table or its card logged; ephemerons that this leaves are
- * settled for the major trace at its end.
+ * settled for the major marking at its end.
  *
  * A minor collection holds young objects that it did not reach for dead, the
- * major trace those that are not marked. During the latter a minor one
+ * major marking those that are not marked. During the latter a minor one
  * follows an ephemeron's value only when it is young: for old ones the major
- * trace decides, which is told of the table (settle_left), since the minor one may have
+ * marking decides, which is told of the table (settle_left), since the minor one may have
  * just promoted it black.
  *
  * Strings are values, not objects, as far as weak tables go: never removed.
  */
-#include "gc_trace.h"
+#include "gc_internal.h"
 
 #include <string.h>
 
@@ -106,7 +106,7 @@ static void visit_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
   }
 }
 
-/* There is no room to note the slots: to this trace they are strong. */
+/* There is no room to note the slots: to this marking they are strong. */
 static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t n;
   if (r->node) {
@@ -118,7 +118,7 @@ static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind
   }
 }
 
-/* The nodes of the table that the major trace looks through at present were put elsewhere. */
+/* The nodes of the table that the major marking looks through at present were put elsewhere. */
 static bool start_anew(GcWeakRanges *list, const Table *t, ScanKind kind) {
   if (kind == SCAN_MINOR || list->n == 0 || list->items[list->n - 1].table != t) return false;
   list->items[list->n - 1].from = 0;
@@ -145,14 +145,14 @@ static bool note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   return (w == WEAK_KEYS && start_anew(list, r.table, kind)) || GC_TRY_PUSH(list, r);
 }
 
-/* A table that has just been promoted black is not met by the major trace; one
+/* A table that has just been promoted black is not met by the major marking; one
  * that was written to may have been looked through already. Ephemerons are settled for the
- * major trace at the end of the minor one, when most of the new ones have died. */
+ * major marking at the end of the minor one, when most of the new ones have died. */
 static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
   return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) || note(d, w, r, SCAN_MAJOR);
 }
 
-/* By the major trace, in pieces. */
+/* By the major marking, in pieces. */
 static bool scan_slots_later(Domain *d, Table *t, uint32_t n) {
   return n > GC_PIECE && GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
 }
@@ -169,11 +169,11 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
   } else {
     range_nodes(&range, &n);
     if (n == 0) return;
-    /* The major trace comes to the keys when it looks through what is noted: there may be very many. */
+    /* The major marking comes to the keys when it looks through what is noted: there may be very many. */
     if (w == WEAK_VALUES && kind == SCAN_MINOR) visit_keys(d, &range, kind);
   }
   bool noted = note(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
-  if (unlikely(!noted)) follow_range(d, &range, kind); /* the minor trace makes the old grey: that serves the major one, too */
+  if (unlikely(!noted)) follow_range(d, &range, kind); /* the minor marking makes the old grey: that serves the major one, too */
 }
 
 /* ---- looking through while marking -------------------------------------------------- */
@@ -273,7 +273,7 @@ size_t gc_settle_weak_piece(Domain *d) {
   return 0;
 }
 
-/* ---- fresh parts of the minor trace --------------------------------------------------- */
+/* ---- fresh parts of the minor marking --------------------------------------------------- */
 
 #define is_young_value(tag, o) (((tag) & TAG_COLLECTED) && is_young(o))
 
@@ -287,7 +287,7 @@ static void scan_fresh_slot(Domain *d, Weakness w, Table *t, uint32_t i) {
   if (is_young_value(v->tag, v->v.gc)) note_single(d, w, t, i, 0);
 }
 
-/* The major trace does not come to a table that was promoted black. */
+/* The major marking does not come to a table that was promoted black. */
 static void settle_for_major(Domain *d, Table *t, uint32_t i) {
   if (is_marking(d) && is_marked(d, t)) d->gc.step_work += settle_node(d, t, i, WEAK_KEYS);
 }
@@ -426,7 +426,7 @@ void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done) {
   done->all = clear_values(d, &lists->all, done->all, SIZE_MAX, SCAN_MINOR);
 }
 
-/* What is left in a table that the major trace has come to is settled for that. */
+/* What is left in a table that the major marking has come to is settled for that. */
 static void settle_left(Domain *d, const GcWeakRange *r) {
   uint32_t count;
   if (!is_marking(d) || !is_marked(d, r->table)) return;
@@ -452,7 +452,7 @@ void gc_forget_weak_minor(Domain *d) {
   gc_forget_awaited(d, SCAN_MINOR);
 }
 
-/* ---- clearing at the end of the major trace ------------------------------------------- */
+/* ---- clearing at the end of the major marking ------------------------------------------- */
 
 /* Where the entry was, empty if it was removed; NULL when that is another one's place now. */
 static Node *place_of(const GcWeakEntry *entry) {
@@ -475,7 +475,7 @@ static void prefetch_value(const GcWeakEntries *list, size_t i) {
   if (entry->node < table_node_count(entry->table)) __builtin_prefetch(entry->table->node[entry->node].v.p);
 }
 
-/* While the trace goes on, an entry that has got another place was noted anew. One that may stay
+/* While the marking goes on, an entry that has got another place was noted anew. One that may stay
  * keeps its strings. */
 static void clear_entry_value(Domain *d, const GcWeakEntry *entry) {
   Node *n = place_of(entry);

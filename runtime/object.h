@@ -257,7 +257,7 @@ struct Prototype {
   uint8_t pad;
   uint32_t ncode, nconstants, nprotos, nlocals, nlines;
   uint32_t line_defined, last_line_defined; /* 0 for a main chunk */
-  uint32_t function_id; /* number of the prototype for traces and profiles; 0 until asked for */
+  uint32_t function_id; /* number of the prototype for recordings and profiles; 0 until asked for */
   Instruction *code;
   TValue *k;
   Prototype **p;

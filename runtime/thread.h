@@ -53,7 +53,7 @@ struct lua_State {
   uint32_t reach;        /* slots that C frames may use without asking (gc_thread.c) */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */
-  int old_pc;            /* last instruction traced by a line hook */
+  int old_pc;            /* last instruction that a line hook saw */
   uint32_t watch;        /* Domain.watch when its frames were last made known to the watcher of calls */
   lua_State *next_remembered; /* in Gc.remembered_threads */
   CallInfo base_ci;      /* the frame of the C host */

@@ -24,7 +24,7 @@
 #include "domain.h"
 #include "thread.h"
 #include "gc_inline.h"
-#include "gc_trace.h"
+#include "gc_internal.h"
 #include "lauxlib.h"
 #include "lualib.h"
 

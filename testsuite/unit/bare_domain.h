@@ -5,7 +5,7 @@
 #include "func.h"
 #include "domain.h"
 #include "gc_inline.h"
-#include "gc_trace.h"
+#include "gc_internal.h"
 #include "table.h"
 
 /* *state: its lua_State. 0, or -1 when there is no memory. */

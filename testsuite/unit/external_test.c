@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "gc_inline.h"
-#include "gc_trace.h"
+#include "gc_internal.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"

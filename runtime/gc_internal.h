@@ -1,9 +1,9 @@
-/* runtime/gc_trace.h: tracing, shared by the parts of the collector (gc_*.c).
+/* runtime/gc_internal.h: marking, shared by the parts of the collector (gc_*.c).
  *
- * One scanner serves both traces; each is instantiated with a constant kind:
+ * One scanner serves both markings; each is instantiated with a constant kind:
  *
  *   SCAN_MINOR  a young object met is promoted: old, clean, of the colour that
- *               means marked, its lines marked, on Gc.trace until it is scanned.
+ *               means marked, its lines marked, on Gc.promoted until it is scanned.
  *               An old white one (only while a major cycle marks) turns grey.
  *   SCAN_MAJOR  a white object met turns grey: marked, its lines marked, on
  *               Gc.grey until it is scanned. A young one is left to the minor
@@ -12,8 +12,8 @@
  * Scanning an object marks the lines of its parts, since they are found
  * through it alone.
  */
-#ifndef SAROS_RUNTIME_GC_TRACE_H
-#define SAROS_RUNTIME_GC_TRACE_H
+#ifndef SAROS_RUNTIME_GC_INTERNAL_H
+#define SAROS_RUNTIME_GC_INTERNAL_H
 
 #include "domain.h"
 #include "gc.h"
@@ -39,8 +39,8 @@ bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size)
                                      gc_vector_extend_patiently(&(v)->items, &(v)->capacity, sizeof *(v)->items))) && \
    ((v)->items[(v)->n++] = (__VA_ARGS__), true))
 
-/* An object is to be scanned by this trace. */
-#define GC_PUSH_TRACE(d, o) (GC_TRY_PUSH(&(d)->gc.trace, o) ? (void)0 : gc_overflow_minor(d, o))
+/* An object is to be scanned by this marking. */
+#define GC_PUSH_TRACE(d, o) (GC_TRY_PUSH(&(d)->gc.promoted, o) ? (void)0 : gc_overflow_minor(d, o))
 #define GC_PUSH_GREY(d, o) (GC_TRY_PUSH(&(d)->gc.grey, o) ? (void)0 : gc_overflow_major(d, o))
 
 #define OBJECT_WORK 32 /* work of looking at an object, beyond its bytes */
@@ -56,7 +56,7 @@ bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size)
 #define is_marked(d, o) ((((o)->gc ^ (d)->gc.mark_sense) & GC_MARK) == 0)
 #define is_marking(d) ((d)->gc.marking_mask != 0)
 
-/* Dead as far as the trace of this kind can tell once it is complete. */
+/* Dead as far as the marking of this kind can tell once it is complete. */
 ALWAYS_INLINE bool is_dead(Domain *d, const GCObject *o, ScanKind kind) {
   return kind == SCAN_MINOR ? is_young(o) : !is_young(o) && !is_marked(d, o);
 }
@@ -160,7 +160,7 @@ size_t gc_scan_thread_major(Domain *d, lua_State *co);
 bool gc_scan_thread_piece(Domain *d, GcPartial *p, size_t *work);
 /* Marks what the userdata holds outside the heap, which is something. */
 void gc_mark_external(Domain *d, Userdata *u, ScanKind kind);
-/* What every trace begins with; the running threads among them. */
+/* What every marking begins with; the running threads among them. */
 void gc_scan_roots_minor(Domain *d);
 void gc_scan_roots_major(Domain *d);
 
@@ -172,15 +172,15 @@ Weakness gc_weakness(Domain *d, const Table *t);
 /* Follows the strong references among these slots of a weak table and notes the
  * others for later. from..to as in GcWeakRange. */
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
-/* The same for a piece of a part that the minor trace has not seen: notes only the entries that
+/* The same for a piece of a part that the minor marking has not seen: notes only the entries that
  * may have to go. */
 void gc_scan_weak_fresh(Domain *d, Weakness w, GcWeakRange range);
 /* The program ran since a piece of this minor collection: tables may have become strong. */
 void gc_check_weak_minor(Domain *d);
-/* Follows all that a minor trace has yet to follow, the values of ephemerons included; false: the
+/* Follows all that a minor marking has yet to follow, the values of ephemerons included; false: the
  * piece is over before. */
 bool gc_settle_ephemerons_minor(Domain *d);
-/* Steps at the end of a minor trace; the first may be followed by more tracing. *done goes on to
+/* Steps at the end of a minor marking; the first may be followed by more marking. *done goes on to
  * where it came. */
 void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done);
 void gc_clear_weak_keys_minor(Domain *d);
@@ -190,7 +190,7 @@ void gc_forget_weak_minor(Domain *d);
 bool gc_clear_some_values(Domain *d, size_t most);
 bool gc_clear_some_keys(Domain *d, size_t work);
 void gc_forget_weak_major(Domain *d);
-/* Looks through some of what the major trace has noted; answers how many bytes,
+/* Looks through some of what the major marking has noted; answers how many bytes,
  * 0 when there is none. */
 size_t gc_settle_weak_piece(Domain *d);
 ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
@@ -228,11 +228,11 @@ ALWAYS_INLINE size_t gc_work_done(const Gc *gc) {
 }
 ALWAYS_INLINE bool gc_piece_is_over(const Gc *gc) { return gc_work_done(gc) >= gc->minor_most; }
 bool gc_drain_some(Domain *d);            /* false: the piece is over before all is done */
-void gc_drain_trace(Domain *d);           /* what is on Gc.trace alone */
+void gc_drain_promoted(Domain *d);           /* what is on Gc.promoted alone */
 void gc_rescan(Domain *d, GCObject *o);   /* an old object */
 void gc_remember_thread(Domain *d, lua_State *co); /* gc_barrier.c */
 /* Objects for which a record had no room (gc_overflow.c): notes one; scans all by the minor
- * trace; moves some of those that are grey to Gc.grey, when it is empty (answers the work, 0 when
+ * marking; moves some of those that are grey to Gc.grey, when it is empty (answers the work, 0 when
  * there are none). */
 void gc_overflow_minor(Domain *d, GCObject *o);
 void gc_overflow_major(Domain *d, GCObject *o);
@@ -255,7 +255,7 @@ void gc_regrey(Domain *d, GCObject *o);
  * dead among them to Gc.finalizers and resurrects them, answering how many. */
 void gc_keep_young_finalizable(Domain *d);
 size_t gc_separate_young(Domain *d);
-/* The major trace: looks for objects that it has not reached, some at a time (answers the
+/* The major marking: looks for objects that it has not reached, some at a time (answers the
  * work, 0 when there are no more); separates so many that are dead from those that are
  * not (true: all); makes the dead grey again, some at a time; queues them. */
 void gc_sift_start(Domain *d);
