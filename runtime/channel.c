@@ -210,7 +210,7 @@ static void each_named(Channel *c, void (*f)(Channel *named, Channel **list), Ch
   }
 }
 
-static void look_at(Channel *c) {
+static void look_at_channel(Channel *c) {
   lock(c);
   c->portless = c->nports == 0;
   c->outside = c->in_flight;
@@ -224,7 +224,7 @@ static void count_inside(Channel *named, Channel **list) {
   if (named->portless) named->outside--;
 }
 
-static void reach(Channel *c, Channel **list) {
+static void reach_channel(Channel *c, Channel **list) {
   if (!c->portless || c->reached) return;
   c->reached = true;
   c->next_reached = *list;
@@ -234,15 +234,15 @@ static void reach(Channel *c, Channel **list) {
 /* Afterwards, those without port that were not reached are dead. */
 static void search_all_locked(void) {
   Channel *list = NULL;
-  for (Channel *c = all.first; c != NULL; c = c->next) look_at(c);
+  for (Channel *c = all.first; c != NULL; c = c->next) look_at_channel(c);
   for (Channel *c = all.first; c != NULL; c = c->next)
     if (c->portless) each_named(c, count_inside, NULL);
   for (Channel *c = all.first; c != NULL; c = c->next)
-    if (c->outside > 0) reach(c, &list);
+    if (c->outside > 0) reach_channel(c, &list);
   while (list != NULL) {
     Channel *c = list;
     list = c->next_reached;
-    each_named(c, reach, &list);
+    each_named(c, reach_channel, &list);
   }
 }
 

@@ -71,7 +71,7 @@ static void free_domain(Domain *d) {
 }
 
 /* What may raise, in a protected frame of its own. */
-static bool complete(lua_State *L) {
+static bool complete_domain(lua_State *L) {
   Domain *d = L->domain;
   ErrorJump jump = {.prev = NULL, .status = LUA_OK};
   d->error_jump = &jump;
@@ -102,7 +102,7 @@ lua_State *domain_new(void) {
     return NULL;
   }
   d->main_thread = d->current = L;
-  if (!complete(L)) {
+  if (!complete_domain(L)) {
     free_domain(d);
     return NULL;
   }

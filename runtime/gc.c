@@ -267,12 +267,12 @@ static void full_cycle(Domain *d, EventId reason) {
 
 /* ---- collecting ------------------------------------------------------------------------- */
 
-static void enter(lua_State *L) {
+static void gc_enter(lua_State *L) {
   L->domain->gc.running = 1;
   L->domain->gc.caller = L;
 }
 
-static void leave(lua_State *L) {
+static void gc_leave(lua_State *L) {
   L->domain->gc.running = 0;
   L->domain->gc.caller = NULL;
   gc_set_trigger(L->domain);
@@ -414,9 +414,9 @@ static bool collect_what_is_due(lua_State *L) {
     return false;
   }
   bool emergency = gc->emergency;
-  enter(L);
+  gc_enter(L);
   do_step_measured(d);
-  leave(L);
+  gc_leave(L);
   stack_shrink(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   gc_set_trigger(d);
@@ -432,9 +432,9 @@ NOINLINE void gc_recover(lua_State *L) { collect_what_is_due(L); }
 void gc_full(lua_State *L) {
   Domain *d = L->domain;
   if (d->gc.running) return;
-  enter(L);
+  gc_enter(L);
   full_cycle(d, EV_REASON_COLLECT);
-  leave(L);
+  gc_leave(L);
   stack_shrink(L);
   gc_run_finalizers(L, SIZE_MAX);
 }
@@ -450,10 +450,10 @@ void gc_collect_for(lua_State *L, size_t size, bool growing) {
   bool due = !gc->stopped && debt >= gc->nursery_bytes && !waits_for_return(L);
   bool fits = heap_could_take(&d->heap, size);
   if (!due && fits) return;
-  enter(L);
+  gc_enter(L);
   if (fits) do_step_measured(d);
   else full_cycle(d, EV_REASON_EMERGENCY);
-  leave(L);
+  gc_leave(L);
 }
 
 /* The bytes of steps that are too small to be worth a minor collection each add up. */
@@ -472,11 +472,11 @@ bool gc_step_by(lua_State *L, size_t kib) {
   gc->owed_kib = 0;
   size_t work = gc_pace_step(d, kib);
   uint64_t majors = gc->stats.majors;
-  enter(L);
+  gc_enter(L);
   gc_minor(d, EV_REASON_STEP);
   for (size_t done = 0; done < work && gc->stats.majors == majors; done += gc->slice_work + 1024)
     slice(d, work - done, EV_REASON_STEP);
-  leave(L);
+  gc_leave(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   return gc->stats.majors != majors;
 }

@@ -48,7 +48,7 @@ void gc_register_finalizer(lua_State *L, GCObject *o) {
 
 /* ---- minor collections ------------------------------------------------------- */
 
-static void reverse(void **items, size_t n) {
+static void reverse_vector(void **items, size_t n) {
   for (size_t i = 0; i + 1 < n; i++) {
     void *o = items[--n];
     items[n] = items[i];
@@ -72,7 +72,7 @@ static size_t queue_dead_young(Domain *d) {
     all->items[kept++] = o;
   }
   all->n = kept;
-  reverse(queue->items + first, queue->n - first);
+  reverse_vector(queue->items + first, queue->n - first);
   for (size_t i = first; i < queue->n; i++) visit(d, queue->items[i], SCAN_MINOR);
   return revived;
 }
@@ -163,7 +163,7 @@ bool gc_revive_some(Domain *d, size_t most) {
   return gc->revived == gc->found.n;
 }
 
-static void exchange(GcVector *a, GcVector *b) {
+static void exchange_objects(GcVector *a, GcVector *b) {
   GcVector c = *a;
   *a = *b;
   *b = c;
@@ -173,7 +173,7 @@ static void exchange(GcVector *a, GcVector *b) {
 void gc_queue_found(Domain *d) {
   Gc *gc = &d->gc;
   GcVector *queue = &gc->finalizers, *found = &gc->found;
-  if (queue->n == 0) exchange(queue, found);
+  if (queue->n == 0) exchange_objects(queue, found);
   size_t moved = 0;
   while (moved < found->n && GC_TRY_PUSH(queue, found->items[moved])) moved++;
   found->n -= moved;
@@ -233,8 +233,8 @@ static void queue_all(Domain *d) {
   for (size_t i = 0; i < all->n; i++)
     if (all->items[i] != NULL) all->items[n++] = all->items[i];
   all->n = n;
-  reverse(all->items, n);
-  exchange(all, &gc->finalizers);
+  reverse_vector(all->items, n);
+  exchange_objects(all, &gc->finalizers);
   gc->finalizable_old = gc->sifted_from = gc->sifted_to = 0;
 }
 

@@ -292,7 +292,7 @@ size_t gc_scan_piece_major(Domain *d) { return scan_piece(d, &d->gc.partial, SCA
 
 /* ---- both markings ------------------------------------------------------------------------- */
 
-ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
+ALWAYS_INLINE size_t scan_object(Domain *d, GCObject *o, ScanKind kind) {
   switch (o->type) {
     case LUA_TTABLE:
       if (kind == SCAN_MAJOR) return scan_table_major(d, (Table *)o);
@@ -309,8 +309,8 @@ ALWAYS_INLINE size_t scan(Domain *d, GCObject *o, ScanKind kind) {
   }
 }
 
-size_t gc_scan_minor(Domain *d, GCObject *o) { return scan(d, o, SCAN_MINOR); }
-size_t gc_scan_major(Domain *d, GCObject *o) { return scan(d, o, SCAN_MAJOR); }
+size_t gc_scan_minor(Domain *d, GCObject *o) { return scan_object(d, o, SCAN_MINOR); }
+size_t gc_scan_major(Domain *d, GCObject *o) { return scan_object(d, o, SCAN_MAJOR); }
 
 /* A running thread and those that wait for it. Their memory was counted when they were
  * promoted or marked. The major marking comes to them as to any grey object. */

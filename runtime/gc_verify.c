@@ -56,7 +56,7 @@ _Noreturn static void broken(const Verifier *v, const char *rule, const void *ob
 
 /* ---- the set of visited objects ---------------------------------------------------- */
 
-static size_t slot_of(const Verifier *v, const GCObject *o) {
+static size_t verified_slot(const Verifier *v, const GCObject *o) {
   size_t i = ((uintptr_t)o >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 20;
   while (v->set[i & (v->size - 1)] != NULL && v->set[i & (v->size - 1)] != o) i++;
   return i & (v->size - 1);
@@ -73,12 +73,12 @@ static void grow_set(Verifier *v) {
   v->size *= 2;
   v->set = must(calloc(v->size, sizeof *v->set));
   for (size_t i = 0; i < size; i++)
-    if (old[i] != NULL) v->set[slot_of(v, old[i])] = old[i];
+    if (old[i] != NULL) v->set[verified_slot(v, old[i])] = old[i];
   free(old);
 }
 
-static bool add(Verifier *v, const GCObject *o) {
-  size_t i = slot_of(v, o);
+static bool verify_add(Verifier *v, const GCObject *o) {
+  size_t i = verified_slot(v, o);
   if (v->set[i] != NULL) return false;
   v->set[i] = o;
   if (++v->used * 2 > v->size) grow_set(v);
@@ -125,7 +125,7 @@ static void check_part(Verifier *v, const void *p, size_t size, const GCObject *
 
 /* ---- references ------------------------------------------------------------------------- */
 
-static void check_header(Verifier *v, const GCObject *o) {
+static void verify_header(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
   char *base;
   switch (o->type) {
@@ -140,11 +140,11 @@ static void check_header(Verifier *v, const GCObject *o) {
     RULE(v, is_marked(d, o), "outside marking a reachable old object has the colour of the living", o);
 }
 
-static void reach(Verifier *v, const void *object) {
+static void verify_reach(Verifier *v, const void *object) {
   const GCObject *o = object;
   if (o == NULL) return;
-  if (add(v, o)) {
-    check_header(v, o);
+  if (verify_add(v, o)) {
+    verify_header(v, o);
     if (v->n == v->capacity) {
       v->capacity = v->capacity ? v->capacity * 2 : 1024;
       v->stack = must(realloc(v->stack, v->capacity * sizeof *v->stack));
@@ -181,7 +181,7 @@ static bool was_weak_major(const Gc *gc, const GCObject *o) {
 static void refer(Verifier *v, const void *object) {
   const GCObject *o = object;
   if (o == NULL) return;
-  reach(v, o);
+  verify_reach(v, o);
   const Gc *gc = &v->d->gc;
   if (v->parent_clean)
     RULE(v, !is_young(o) || was_weak_minor(gc, v->parent), "a clean object refers to no young one", o);
@@ -219,9 +219,9 @@ static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w,
   bool strong_value = w == WEAK_NONE || tag_type(n->tag) == LUA_TSTRING;
   if (w != WEAK_NONE) v->parent_black = false; /* settled at the end of marking */
   if (strong_key) refer_value(v, &key);
-  else if (is_collected(&key)) check_header(v, key.v.gc);
+  else if (is_collected(&key)) verify_header(v, key.v.gc);
   if (strong_value) refer_value(v, node_value(n));
-  else if (n->tag & TAG_COLLECTED) check_header(v, n->v.gc);
+  else if (n->tag & TAG_COLLECTED) verify_header(v, n->v.gc);
 }
 
 static void look_at_table(Verifier *v, const Table *t) {
@@ -240,7 +240,7 @@ static void look_at_table(Verifier *v, const Table *t) {
     v->parent_clean = clean && !on_marked_card(t->array, asize, &t->array[i]);
     v->parent_black = black && w == WEAK_NONE;
     if (!(w & WEAK_VALUES) || is_string(&t->array[i])) refer_value(v, &t->array[i]);
-    else if (is_collected(&t->array[i])) check_header(v, t->array[i].v.gc);
+    else if (is_collected(&t->array[i])) verify_header(v, t->array[i].v.gc);
   }
   for (uint32_t i = 0; i < table_node_count(t); i++) {
     v->parent_black = black;
@@ -334,7 +334,7 @@ static bool is_to_be_scanned(const Gc *gc, const GCObject *o) {
   return in_vector(&gc->promoted, o);
 }
 
-static void look_at(Verifier *v, const GCObject *o) {
+static void verify_look_at(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
   v->parent = o;
   v->parent_clean = (o->gc & GC_CLEAN) && !is_to_be_scanned(&d->gc, o);
@@ -433,7 +433,8 @@ static void check_strings(Verifier *v) {
       link = s->u.next;
       RULE(v, s->type == TYPE_SHORT_STRING, "the intern table holds short strings", s);
       RULE(v, string_bucket_index(table, s->hash) == i, "a string is in its chain", s);
-      if (v->d->gc.phase != GC_PHASE_CLEAR && v->d->gc.phase != GC_PHASE_SWEEP_STRINGS) check_header(v, (const GCObject *)s);
+      if (v->d->gc.phase != GC_PHASE_CLEAR && v->d->gc.phase != GC_PHASE_SWEEP_STRINGS)
+        verify_header(v, (const GCObject *)s);
     }
   }
   RULE(v, n == table->used, "the intern table knows its size", NULL);
@@ -441,16 +442,17 @@ static void check_strings(Verifier *v) {
 
 static void reach_roots(Verifier *v) {
   Domain *d = v->d;
-  if (is_collected(&d->registry)) reach(v, d->registry.v.gc);
-  for (int i = 0; i < LUA_NUMTYPES; i++) reach(v, d->metatables[i]);
-  for (int i = 0; i < META_COUNT; i++) reach(v, d->meta_names[i]);
-  for (int i = 0; i < NAME_COUNT; i++) reach(v, d->names[i]);
-  for (size_t i = d->gc.finalizers_first; i < d->gc.finalizers.n; i++) reach(v, d->gc.finalizers.items[i]);
-  for (size_t i = 0; i < d->gc.revived; i++) reach(v, d->gc.found.items[i]);
-  reach(v, d->memory_error);
-  reach(v, d->main_thread);
-  reach(v, d->current);
-  reach(v, d->gc.caller);
+  if (is_collected(&d->registry)) verify_reach(v, d->registry.v.gc);
+  for (int i = 0; i < LUA_NUMTYPES; i++) verify_reach(v, d->metatables[i]);
+  for (int i = 0; i < META_COUNT; i++) verify_reach(v, d->meta_names[i]);
+  for (int i = 0; i < NAME_COUNT; i++) verify_reach(v, d->names[i]);
+  for (size_t i = d->gc.finalizers_first; i < d->gc.finalizers.n; i++)
+    verify_reach(v, d->gc.finalizers.items[i]);
+  for (size_t i = 0; i < d->gc.revived; i++) verify_reach(v, d->gc.found.items[i]);
+  verify_reach(v, d->memory_error);
+  verify_reach(v, d->main_thread);
+  verify_reach(v, d->current);
+  verify_reach(v, d->gc.caller);
 }
 
 /* A slot with an open upvalue may have been written through that, which is logged then. */
@@ -473,7 +475,7 @@ void gc_verify(Domain *d, const char *when) {
   reach_roots(&v);
   while (v.n > 0) {
     Visit next = v.stack[--v.n];
-    look_at(&v, next.object);
+    verify_look_at(&v, next.object);
   }
   free(v.set);
   free(v.stack);

@@ -139,7 +139,7 @@ static bool extends_last(GcWeakRanges *list, const GcWeakRange *r) {
   return true;
 }
 
-static bool note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
+static bool note_range(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   GcWeakRanges *list = list_of(kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak, w);
   if (extends_last(list, &r)) return true;
   return (w == WEAK_KEYS && start_anew(list, r.table, kind)) || GC_TRY_PUSH(list, r);
@@ -149,7 +149,7 @@ static bool note(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
  * that was written to may have been looked through already. Ephemerons are settled for the
  * major marking at the end of the minor one, when most of the new ones have died. */
 static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
-  return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) || note(d, w, r, SCAN_MAJOR);
+  return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) || note_range(d, w, r, SCAN_MAJOR);
 }
 
 /* By the major marking, in pieces. */
@@ -172,7 +172,7 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
     /* The major marking comes to the keys when it looks through what is noted: there may be very many. */
     if (w == WEAK_VALUES && kind == SCAN_MINOR) visit_keys(d, &range, kind);
   }
-  bool noted = note(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
+  bool noted = note_range(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
   if (unlikely(!noted)) follow_range(d, &range, kind); /* the minor marking makes the old grey: that serves the major one, too */
 }
 
@@ -279,7 +279,7 @@ size_t gc_settle_weak_piece(Domain *d) {
 
 static void note_single(Domain *d, Weakness w, Table *t, uint32_t i, uint32_t node) {
   GcWeakRange r = {t, i, i + 1, node};
-  if (!note(d, w, r, SCAN_MINOR)) follow_range(d, &r, SCAN_MINOR);
+  if (!note_range(d, w, r, SCAN_MINOR)) follow_range(d, &r, SCAN_MINOR);
 }
 
 static void scan_fresh_slot(Domain *d, Weakness w, Table *t, uint32_t i) {

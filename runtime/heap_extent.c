@@ -252,7 +252,7 @@ static uint64_t releasable(const Extent *e, uint32_t word, bool now) {
   return any_in_page(want) & ~any_in_page(keep);
 }
 
-static size_t release(Heap *h, Extent *e, uint32_t i, uint32_t n) {
+static size_t release_extent(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   size_t idle = 0;
   if (e->huge) mapping_refuse_huge(e, EXTENT_SIZE);
   e->huge = false;
@@ -303,7 +303,7 @@ size_t extent_trim(Heap *h, bool now) {
   bool ripe = now || e->period != h->idle_mark; /* `idle` is of an earlier period */
   for (uint32_t n; ripe && e->trimmed < GRANULES && done < TRIM_AT_ONCE; e->trimmed += n) {
     e->trimmed = next_releasable(e, e->trimmed, now, &n);
-    if (n > 0) done += release(h, e, e->trimmed, n);
+    if (n > 0) done += release_extent(h, e, e->trimmed, n);
   }
   if (ripe && e->trimmed < GRANULES) return done;
   e->trimmed = 0;
@@ -323,7 +323,7 @@ void extent_give_back(Heap *h, size_t most) {
   size_t done = 0;
   for (Extent *e = h->extents; e != NULL && done < most; e = e->next)
     for (uint32_t i = 0, n; done < most && (i = next_releasable(e, i, true, &n)) < GRANULES; i += n)
-      done += release(h, e, i, n);
+      done += release_extent(h, e, i, n);
 }
 
 void extent_close(Heap *h) {

@@ -600,7 +600,7 @@ ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
   return n == 0;
 }
 
-static void append(lua_State *L, Table *t, const TValue *value) {
+static void append_slot(lua_State *L, Table *t, const TValue *value) {
   uint32_t n = t->array_size, narray = n < 1u << MAX_ARRAY_BITS ? 1u << log2_ceil(n + 1) : UINT32_MAX;
   t->array = grow_array(L, t, narray);
   t->array_size = narray;
@@ -642,7 +642,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
   if (unlikely(is_nil(key) || is_float(key))) key = stored_form(L, key, &as_int);
   if (is_nil(value)) return; /* an absent key stays absent */
   if (!has_hash(t) && is_next_item(t, key)) {
-    append(L, t, value);
+    append_slot(L, t, value);
     return;
   }
   if (unlikely(wants_scattering(t)) || stress_wants_rehash(L, t)) {
@@ -659,7 +659,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
     double_fields(L, t);
     n = place_key(L, t, key->tag, key->v, &moved);
   } else if (unlikely(n == NULL) && is_next_item(t, key) && is_full_of_fields(t)) {
-    append(L, t, value);
+    append_slot(L, t, value);
     return;
   } else if (unlikely(n == NULL)) {
     rehash(L, t, key);

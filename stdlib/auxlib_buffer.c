@@ -114,7 +114,7 @@ static void move_into_box(luaL_Buffer *B, int slot, size_t size) {
   B->size = size;
 }
 
-static NOINLINE char *grow(luaL_Buffer *B, size_t extra, int slot) {
+static NOINLINE char *buffer_grow(luaL_Buffer *B, size_t extra, int slot) {
   size_t size = grown_size(B, extra);
   if (is_boxed(B)) {
     B->b = resize_box(B->L, slot, size);
@@ -126,14 +126,14 @@ static NOINLINE char *grow(luaL_Buffer *B, size_t extra, int slot) {
 }
 
 /* Address for `extra` more bytes; the buffer's slot is at index `slot`. */
-static inline char *reserve(luaL_Buffer *B, size_t extra, int slot) {
-  return l_likely(B->size - B->n >= extra) ? B->b + B->n : grow(B, extra, slot);
+static inline char *buffer_reserve(luaL_Buffer *B, size_t extra, int slot) {
+  return l_likely(B->size - B->n >= extra) ? B->b + B->n : buffer_grow(B, extra, slot);
 }
 
-static inline void append(luaL_Buffer *B, const char *s, size_t len, int slot) {
+static inline void buffer_append(luaL_Buffer *B, const char *s, size_t len, int slot) {
   if (len == 0)
     return; /* `s` may be NULL then, which memcpy must not see */
-  memcpy(reserve(B, len, slot), s, len);
+  memcpy(buffer_reserve(B, len, slot), s, len);
   B->n += len;
 }
 
@@ -147,19 +147,19 @@ void luaL_buffinit(lua_State *L, luaL_Buffer *B) {
 
 char *luaL_buffinitsize(lua_State *L, luaL_Buffer *B, size_t sz) {
   luaL_buffinit(L, B);
-  return reserve(B, sz, -1);
+  return buffer_reserve(B, sz, -1);
 }
 
 char *luaL_prepbuffsize(luaL_Buffer *B, size_t sz) {
-  return reserve(B, sz, -1);
+  return buffer_reserve(B, sz, -1);
 }
 
 void luaL_addlstring(luaL_Buffer *B, const char *s, size_t l) {
-  append(B, s, l, -1);
+  buffer_append(B, s, l, -1);
 }
 
 void luaL_addstring(luaL_Buffer *B, const char *s) {
-  append(B, s, strlen(s), -1);
+  buffer_append(B, s, strlen(s), -1);
 }
 
 /* The value lies above the buffer's slot, and keeps `text` alive there. */
@@ -167,7 +167,7 @@ void luaL_addvalue(luaL_Buffer *B) {
   lua_State *L = B->L;
   size_t len;
   const char *text = lua_tolstring(L, -1, &len);
-  append(B, text, len, -2);
+  buffer_append(B, text, len, -2);
   L->top--; /* a string, which is not to be closed */
 }
 

@@ -297,7 +297,7 @@ static const char *const spawn_errors[] = {
 enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT };
 
 /* Below the values from `first` on. */
-static void prepare(lua_State *L, int first) {
+static void prepare_spawn(lua_State *L, int first) {
   new_handle(L);
   push_package_field(L, "path");
   push_package_field(L, "cpath");
@@ -340,7 +340,7 @@ static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, 
 }
 
 /* Pushes the handle of a new domain. */
-static int start(lua_State *L, int prepared, Options options, Message *m, const char *file) {
+static int start_domain(lua_State *L, int prepared, Options options, Message *m, const char *file) {
   Birth *b = new_birth(L, prepared, m, file);
   Peer *peer;
   SpawnResult result = spawn_or_collect(L, &peer, options, b);
@@ -360,9 +360,9 @@ static int spawn(lua_State *L) {
   int first;
   Options options = read_options(L, &first);
   luaL_checktype(L, first, LUA_TFUNCTION);
-  prepare(L, first);
+  prepare_spawn(L, first);
   Message *m = transfer_encode(L, lua_gettop(L) - first - PREPARED + 1, "arg", true);
-  return start(L, first, options, m, NULL);
+  return start_domain(L, first, options, m, NULL);
 }
 
 /* domain.spawn_file([options,] path, ...) -> handle. Runs the file as a script with those
@@ -371,9 +371,9 @@ static int spawn_file(lua_State *L) {
   int first;
   Options options = read_options(L, &first);
   const char *file = luaL_checkstring(L, first);
-  prepare(L, first + 1);
+  prepare_spawn(L, first + 1);
   Message *m = transfer_encode(L, lua_gettop(L) - first - PREPARED, "arg", false);
-  return start(L, first + 1, options, m, file);
+  return start_domain(L, first + 1, options, m, file);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------ */

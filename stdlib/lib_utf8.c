@@ -54,7 +54,7 @@ static inline int announced_length(unsigned char first) {
 
 /* Decodes the character at `s`, which ends with a 0 at the latest at its end.
  * Its length, or 0 if it is not valid. */
-static inline int decode(const char *s, uint32_t *code, bool strict) {
+static inline int decode_utf8(const char *s, uint32_t *code, bool strict) {
   unsigned char first = (unsigned char)*s;
   *code = first;
   if (first < 0x80) return 1;
@@ -95,7 +95,7 @@ static int utf8_len(lua_State *L) {
   lua_Integer count = 0;
   for (; at <= last; count++) {
     uint32_t code;
-    int bytes = decode(s + at - 1, &code, strict);
+    int bytes = decode_utf8(s + at - 1, &code, strict);
     if (bytes == 0) {
       luaL_pushfail(L);
       lua_pushinteger(L, at);
@@ -122,7 +122,7 @@ static int utf8_codepoint(lua_State *L) {
   int count = 0;
   for (const char *p = s + first - 1, *end = s + last; p < end; count++) {
     uint32_t code;
-    int bytes = decode(p, &code, strict);
+    int bytes = decode_utf8(p, &code, strict);
     if (bytes == 0) return luaL_error(L, "invalid UTF-8 code");
     lua_pushinteger(L, code);
     p += bytes;
@@ -201,7 +201,7 @@ static int next_code(lua_State *L, bool strict) {
     while (is_continuation(s[at])) at++; /* behind the former character */
   if (at >= length) return 0;
   uint32_t code;
-  int bytes = decode(s + at, &code, strict);
+  int bytes = decode_utf8(s + at, &code, strict);
   if (bytes == 0 || is_continuation(s[at + (lua_Unsigned)bytes]))
     return luaL_error(L, "invalid UTF-8 code");
   lua_pushinteger(L, (lua_Integer)at + 1);

@@ -62,7 +62,7 @@ static PatternNode *emit(Compiler *c, PatternOp op) {
   return node;
 }
 
-static void fail(Compiler *c, PatternError error, unsigned char culprit) {
+static void pattern_error(Compiler *c, PatternError error, unsigned char culprit) {
   PatternNode *node = emit(c, PATTERN_ERROR);
   node->index = (uint8_t)error;
   node->culprit = culprit;
@@ -132,7 +132,7 @@ static const ByteSet *read_set(Compiler *c) {
   elements += negated;
   const char *end = set_end(elements, c->end);
   if (end == NULL) {
-    fail(c, PATTERN_UNCLOSED_SET, 0);
+    pattern_error(c, PATTERN_UNCLOSED_SET, 0);
     return NULL;
   }
   ByteSet *set = c->next_set++;
@@ -145,7 +145,7 @@ static const ByteSet *read_set(Compiler *c) {
 
 static void read_escaped(Compiler *c, PatternNode *single) {
   if (c->end - c->p < 2) {
-    fail(c, PATTERN_ENDS_WITH_ESCAPE, 0);
+    pattern_error(c, PATTERN_ENDS_WITH_ESCAPE, 0);
     return;
   }
   single->byte = (uint8_t)c->p[1];
@@ -196,7 +196,7 @@ static void compile_single(Compiler *c) {
 
 static void compile_open(Compiler *c) {
   if (c->captures == PATTERN_CAPTURE_MAX) {
-    fail(c, PATTERN_TOO_MANY_CAPTURES, 0);
+    pattern_error(c, PATTERN_TOO_MANY_CAPTURES, 0);
     return;
   }
   bool is_position = peek(c, 1) == ')';
@@ -212,7 +212,7 @@ static void compile_open(Compiler *c) {
 
 static void compile_close(Compiler *c) {
   if (c->open_count == 0) {
-    fail(c, PATTERN_UNOPENED_CAPTURE, 0);
+    pattern_error(c, PATTERN_UNOPENED_CAPTURE, 0);
     return;
   }
   int capture = c->open[--c->open_count];
@@ -224,7 +224,7 @@ static void compile_close(Compiler *c) {
 static void compile_backref(Compiler *c) {
   int number = c->p[1] - '0';
   if (number == 0 || !((c->closed >> (number - 1)) & 1)) {
-    fail(c, PATTERN_BAD_BACKREF, (unsigned char)number);
+    pattern_error(c, PATTERN_BAD_BACKREF, (unsigned char)number);
     return;
   }
   emit(c, PATTERN_BACKREF)->index = (uint8_t)(number - 1);
@@ -233,7 +233,7 @@ static void compile_backref(Compiler *c) {
 
 static void compile_balance(Compiler *c) {
   if (c->end - c->p < 4) {
-    fail(c, PATTERN_BALANCE_WITHOUT_ARGUMENTS, 0);
+    pattern_error(c, PATTERN_BALANCE_WITHOUT_ARGUMENTS, 0);
     return;
   }
   PatternNode *node = emit(c, PATTERN_BALANCE);
@@ -244,7 +244,7 @@ static void compile_balance(Compiler *c) {
 
 static void compile_frontier(Compiler *c) {
   if (peek(c, 2) != '[') {
-    fail(c, PATTERN_FRONTIER_WITHOUT_SET, 0);
+    pattern_error(c, PATTERN_FRONTIER_WITHOUT_SET, 0);
     return;
   }
   c->p += 2;

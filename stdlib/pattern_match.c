@@ -104,11 +104,11 @@ static const char *find_begin(const PatternNode *next, const char *s, const char
 
 /* ---- repetitions ------------------------------------------------------------ */
 
-static void enter(Match *m) {
+static void enter_choice(Match *m) {
   if (m->depth-- == 0) luaL_error(m->L, "pattern too complex");
 }
 
-static const char *leave(Match *m, const char *result) {
+static const char *leave_choice(Match *m, const char *result) {
   m->depth++;
   return result;
 }
@@ -117,21 +117,21 @@ static const char *leave(Match *m, const char *result) {
 static const char *give_back(Match *m, const char *least, const char *most,
                              const PatternNode *rest) {
   const PatternNode *next = next_byte_node(rest);
-  enter(m);
+  enter_choice(m);
   note_work(m, (size_t)(most - least));
   for (const char *s = most; s > least; s--) {
     if (!may_begin(next, s, m->end)) continue;
     const char *result = attempt(m, s, rest);
-    if (result != NULL) return leave(m, result);
+    if (result != NULL) return leave_choice(m, result);
   }
-  return leave(m, NULL);
+  return leave_choice(m, NULL);
 }
 
 /* Tries the rest from `s` on, taking one more byte each time. */
 static const char *take_more(Match *m, const char *s, const PatternNode *node) {
   const PatternNode *rest = node + 1, *next = next_byte_node(rest);
   bool can_jump = next != NULL && node->single == PATTERN_ANY;
-  enter(m);
+  enter_choice(m);
   for (;; s++) {
     if (can_jump) {
       const char *from = s;
@@ -142,11 +142,11 @@ static const char *take_more(Match *m, const char *s, const PatternNode *node) {
     note_work(m, 1);
     if (may_begin(next, s, m->end)) {
       const char *result = attempt(m, s, rest);
-      if (result != NULL) return leave(m, result);
+      if (result != NULL) return leave_choice(m, result);
     }
     if (!single_matches(node, s, m->end)) break;
   }
-  return leave(m, NULL);
+  return leave_choice(m, NULL);
 }
 
 /* ---- special items ---------------------------------------------------------- */

@@ -25,7 +25,7 @@ static const CharClasses *require_classes(lua_State *L) {
 
 /* Compiles a pattern for a function that may run guest code meanwhile.  Pushes a
  * userdata if the pattern is long; a short one goes into `storage`. */
-static void prepare(lua_State *L, AnchoredPattern *p, void *storage, const char *text,
+static void prepare_match(lua_State *L, AnchoredPattern *p, void *storage, const char *text,
                     size_t length) {
   if (length > PATTERN_SMALL_LENGTH)
     storage = lua_newuserdatauv(L, pattern_storage_size(length), 0);
@@ -38,7 +38,7 @@ static const AnchoredPattern *prepare_cached(lua_State *L, AnchoredPattern *loca
   if (length <= PATTERN_SMALL_LENGTH)
     return pattern_cache_get(userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[0])),
                              text, length, require_classes(L));
-  prepare(L, local, NULL, text, length);
+  prepare_match(L, local, NULL, text, length);
   return local;
 }
 
@@ -306,7 +306,7 @@ static int strlib_gsub(lua_State *L) {
   _Alignas(PatternNode) char storage[PATTERN_SMALL_STORAGE];
   Match m;
   luaL_Buffer b;
-  prepare(L, &pattern, storage, p, lp);
+  prepare_match(L, &pattern, storage, p, lp);
   pattern_begin(&m, L, &pattern.pattern, s, ls);
   luaL_buffinit(L, &b);
   const char *rest = s, *last = NULL; /* what is still to copy; end of the last match */

@@ -30,7 +30,7 @@ typedef struct Load {
   size_t size, capacity;
 } Load;
 
-static void append(lua_State *L, Load *load, const char *piece, size_t size) {
+static void append_piece(lua_State *L, Load *load, const char *piece, size_t size) {
   if (load->capacity - load->size < size) {
     size_t capacity = load->capacity > 0 ? load->capacity : 1024;
     if (size > (size_t)PTRDIFF_MAX / 2) error_memory(L);
@@ -50,7 +50,7 @@ static void drain_reader(lua_State *L, void *ud) {
     size_t size;
     const char *piece = load->reader(L, load->reader_data, &size);
     if (piece == NULL || size == 0) return;
-    append(L, load, piece, size);
+    append_piece(L, load, piece, size);
   }
 }
 

@@ -93,7 +93,8 @@ static void push_active_lines(lua_State *L, const Prototype *p) {
 }
 
 /* Fills in what option asks for; false when there is no such option. */
-static bool describe(lua_State *L, char option, lua_Debug *ar, const TValue *func, CallInfo *ci) {
+static bool describe_option(lua_State *L, char option, lua_Debug *ar, const TValue *func,
+                            CallInfo *ci) {
   const Prototype *p = prototype_of(func);
   switch (option) {
     case 'S': describe_source(ar, p); return true;
@@ -120,7 +121,7 @@ int lua_getinfo(lua_State *L, const char *what, lua_Debug *ar) {
   }
   int known = 1;
   for (const char *option = what; *option != '\0'; option++)
-    if (!describe(L, *option, ar, &func, ci)) known = 0;
+    if (!describe_option(L, *option, ar, &func, ci)) known = 0;
   if (strchr(what, 'f') != NULL) api_push_value(L, &func);
   if (strchr(what, 'L') != NULL) {
     push_active_lines(L, prototype_of(&func));

@@ -48,7 +48,7 @@ void lua_settop(lua_State *L, int idx) {
 
 void lua_pushvalue(lua_State *L, int idx) { api_push_value(L, api_slot(L, idx)); }
 
-static void reverse(TValue *from, TValue *to) {
+static void reverse_slots(TValue *from, TValue *to) {
   for (; from < to; from++, to--) {
     TValue value;
     value_copy(&value, from);
@@ -73,9 +73,9 @@ void lua_rotate(lua_State *L, int idx, int n) {
     return;
   }
   TValue *middle = n >= 0 ? last - n : first - n - 1; /* end of the part that moves up */
-  reverse(first, middle);
-  reverse(middle + 1, last);
-  reverse(first, last);
+  reverse_slots(first, middle);
+  reverse_slots(middle + 1, last);
+  reverse_slots(first, last);
 }
 
 void lua_copy(lua_State *L, int fromidx, int toidx) {

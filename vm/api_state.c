@@ -24,7 +24,7 @@ lua_Number lua_version(lua_State *L) {
 static int public_mode(GcMode mode) { return mode == GC_MODE_GENERATIONAL ? LUA_GCGEN : LUA_GCINC; }
 
 /* Stores a parameter and answers its former value. */
-static int exchange(int *parameter, int value) {
+static int exchange_parameter(int *parameter, int value) {
   int former = *parameter;
   *parameter = value;
   return former;
@@ -63,11 +63,11 @@ static int control_collector(lua_State *L, int what, va_list args) {
       return gc_step_by(L, kib > 0 ? (size_t)kib : 0);
     }
     case LUA_GCSETPAUSE: {
-      int former = exchange(&d->gc.pause, va_arg(args, int));
+      int former = exchange_parameter(&d->gc.pause, va_arg(args, int));
       gc_pace_set_goals(d);
       return former;
     }
-    case LUA_GCSETSTEPMUL: return exchange(&d->gc.stepmul, va_arg(args, int));
+    case LUA_GCSETSTEPMUL: return exchange_parameter(&d->gc.stepmul, va_arg(args, int));
     case LUA_GCISRUNNING: return gc_is_running(d);
     case LUA_GCGEN: return set_generational(L, args);
     case LUA_GCINC: return set_incremental(L, args);

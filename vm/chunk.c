@@ -98,7 +98,7 @@ static void flush_staged(Dump *d) {
   d->used = 0;
 }
 
-static void put(Dump *d, const void *data, size_t size) {
+static void chunk_put(Dump *d, const void *data, size_t size) {
   if (size > sizeof d->staged - d->used) flush_staged(d);
   if (size > sizeof d->staged) {
     if (d->status == 0) d->status = d->writer(d->L, data, size, d->ud);
@@ -114,44 +114,44 @@ ALWAYS_INLINE char *room_for(Dump *d, size_t most) {
   return d->staged + d->used;
 }
 
-ALWAYS_INLINE void put_byte(Dump *d, uint8_t byte) {
+ALWAYS_INLINE void chunk_put_byte(Dump *d, uint8_t byte) {
   *room_for(d, 1) = (char)byte;
   d->used++;
 }
 
 #define MOST_COUNT_BYTES 10
 
-static void put_count(Dump *d, uint64_t count) {
+static void chunk_put_count(Dump *d, uint64_t count) {
   char *start = room_for(d, MOST_COUNT_BYTES), *p = start;
   for (; count >= 0x80; count >>= 7) *p++ = (char)(count | 0x80);
   *p++ = (char)count;
   d->used += (size_t)(p - start);
 }
 
-static void put_string(Dump *d, const String *s) {
-  put_count(d, s ? (uint64_t)string_len(s) + 1 : 0);
-  if (s) put(d, s->data, string_len(s));
+static void chunk_put_string(Dump *d, const String *s) {
+  chunk_put_count(d, s ? (uint64_t)string_len(s) + 1 : 0);
+  if (s) chunk_put(d, s->data, string_len(s));
 }
 
 static void put_header(Dump *d) {
   int64_t i = CHUNK_INTEGER;
   double n = CHUNK_NUMBER;
   uint32_t fingerprint = instruction_fingerprint();
-  put(d, LUA_SIGNATURE, sizeof LUA_SIGNATURE - 1);
-  put_byte(d, CHUNK_VERSION);
-  put_byte(d, CHUNK_FORMAT);
-  put(d, CHUNK_MARK, sizeof CHUNK_MARK - 1);
-  put_byte(d, sizeof(Instruction));
-  put_byte(d, sizeof i);
-  put_byte(d, sizeof n);
-  put(d, &i, sizeof i);
-  put(d, &n, sizeof n);
-  put(d, &fingerprint, sizeof fingerprint);
+  chunk_put(d, LUA_SIGNATURE, sizeof LUA_SIGNATURE - 1);
+  chunk_put_byte(d, CHUNK_VERSION);
+  chunk_put_byte(d, CHUNK_FORMAT);
+  chunk_put(d, CHUNK_MARK, sizeof CHUNK_MARK - 1);
+  chunk_put_byte(d, sizeof(Instruction));
+  chunk_put_byte(d, sizeof i);
+  chunk_put_byte(d, sizeof n);
+  chunk_put(d, &i, sizeof i);
+  chunk_put(d, &n, sizeof n);
+  chunk_put(d, &fingerprint, sizeof fingerprint);
 }
 
 /* Without what the interpreter has cached in the aux words of fields, and in opcodes. */
 static void put_code(Dump *d, const Prototype *p) {
-  put_count(d, p->ncode);
+  chunk_put_count(d, p->ncode);
   for (uint32_t pc = 0; pc < p->ncode; pc++) {
     Instruction i = p->code[pc];
     const OpInfo *info = &op_info[INS_OP(i)];
@@ -168,71 +168,72 @@ static void put_code(Dump *d, const Prototype *p) {
 }
 
 static void put_constants(Dump *d, const Prototype *p) {
-  put_count(d, p->nconstants);
+  chunk_put_count(d, p->nconstants);
   for (uint32_t i = 0; i < p->nconstants; i++) {
     const TValue *k = &p->k[i];
     uint8_t tag = is_string(k) ? LUA_TSTRING : k->tag;
-    put_byte(d, k->extra ? tag | LEFT_CONSTANT : tag);
-    if (is_number(k)) put(d, &k->v, sizeof k->v);
-    else if (is_string(k)) put_string(d, as_string(k));
+    chunk_put_byte(d, k->extra ? tag | LEFT_CONSTANT : tag);
+    if (is_number(k)) chunk_put(d, &k->v, sizeof k->v);
+    else if (is_string(k)) chunk_put_string(d, as_string(k));
   }
 }
 
-static void put_upvalues(Dump *d, const Prototype *p) {
-  put_count(d, p->nupvalues);
+static void chunk_put_upvalues(Dump *d, const Prototype *p) {
+  chunk_put_count(d, p->nupvalues);
   for (uint32_t i = 0; i < p->nupvalues; i++) {
-    put_byte(d, p->upvalues[i].in_stack);
-    put_byte(d, p->upvalues[i].index);
-    put_byte(d, p->upvalues[i].kind);
+    chunk_put_byte(d, p->upvalues[i].in_stack);
+    chunk_put_byte(d, p->upvalues[i].index);
+    chunk_put_byte(d, p->upvalues[i].kind);
   }
 }
 
 static void put_lines(Dump *d, const Prototype *p) {
   int64_t before = 0;
-  put_count(d, p->nlines);
+  chunk_put_count(d, p->nlines);
   for (uint32_t i = 0, end; i < p->nlines; i = end) {
     int64_t difference = (int64_t)p->lines[i] - before;
     before = p->lines[i];
     for (end = i + 1; end < p->nlines && p->lines[end] == p->lines[i]; end++) continue;
-    put_count(d, end - i);
-    put_count(d, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
+    chunk_put_count(d, end - i);
+    chunk_put_count(d, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
   }
 }
 
 static void put_names(Dump *d, const Prototype *p) {
   bool named = p->has_names && !d->strip;
-  put_byte(d, named);
+  chunk_put_byte(d, named);
   if (!named) return;
   put_lines(d, p);
-  put_count(d, p->nlocals);
+  chunk_put_count(d, p->nlocals);
   for (uint32_t i = 0; i < p->nlocals; i++) {
-    put_string(d, p->locals[i].name);
-    put_count(d, p->locals[i].start_pc);
-    put_count(d, p->locals[i].end_pc - p->locals[i].start_pc);
+    chunk_put_string(d, p->locals[i].name);
+    chunk_put_count(d, p->locals[i].start_pc);
+    chunk_put_count(d, p->locals[i].end_pc - p->locals[i].start_pc);
   }
-  for (uint32_t i = 0; i < p->nupvalues; i++) put_string(d, p->upvalues[i].name);
+  for (uint32_t i = 0; i < p->nupvalues; i++) chunk_put_string(d, p->upvalues[i].name);
 }
 
-static void put_function(Dump *d, const Prototype *p, const String *outer_source) {
-  put_string(d, d->strip || p->source == outer_source ? NULL : p->source);
-  put_count(d, p->line_defined);
-  put_count(d, p->last_line_defined);
-  put_byte(d, p->nparams);
-  put_byte(d, p->is_vararg);
-  put_byte(d, p->max_stack);
+static void chunk_put_function(Dump *d, const Prototype *p, const String *outer_source) {
+  chunk_put_string(d, d->strip || p->source == outer_source ? NULL : p->source);
+  chunk_put_count(d, p->line_defined);
+  chunk_put_count(d, p->last_line_defined);
+  chunk_put_byte(d, p->nparams);
+  chunk_put_byte(d, p->is_vararg);
+  chunk_put_byte(d, p->max_stack);
   put_code(d, p);
   put_constants(d, p);
-  put_upvalues(d, p);
-  put_count(d, p->nprotos);
-  for (uint32_t i = 0; i < p->nprotos && d->status == 0; i++) put_function(d, p->p[i], p->source);
+  chunk_put_upvalues(d, p);
+  chunk_put_count(d, p->nprotos);
+  for (uint32_t i = 0; i < p->nprotos && d->status == 0; i++)
+    chunk_put_function(d, p->p[i], p->source);
   put_names(d, p);
 }
 
 int chunk_dump(lua_State *L, const Prototype *p, lua_Writer writer, void *ud, int strip) {
   Dump d = {.L = L, .writer = writer, .ud = ud, .strip = strip != 0};
   put_header(&d);
-  put_byte(&d, p->nupvalues);
-  put_function(&d, p, NULL);
+  chunk_put_byte(&d, p->nupvalues);
+  chunk_put_function(&d, p, NULL);
   flush_staged(&d);
   return d.status;
 }
@@ -256,22 +257,22 @@ static size_t left(const Undump *u) {
   return (size_t)(u->end - u->cursor);
 }
 
-static const char *get(Undump *u, size_t size) {
+static const char *chunk_get(Undump *u, size_t size) {
   if (size > left(u)) error_format(u, "truncated chunk");
   const char *data = u->cursor;
   u->cursor += size;
   return data;
 }
 
-static uint8_t get_byte(Undump *u) {
-  return (uint8_t)*get(u, 1);
+static uint8_t chunk_get_byte(Undump *u) {
+  return (uint8_t)*chunk_get(u, 1);
 }
 
-static uint64_t get_count(Undump *u) {
+static uint64_t chunk_get_count(Undump *u) {
   uint64_t count = 0;
   if (likely(u->cursor < u->end && (uint8_t)*u->cursor < 0x80)) return (uint8_t)*u->cursor++;
   for (int shift = 0;; shift += 7) {
-    uint8_t byte = get_byte(u);
+    uint8_t byte = chunk_get_byte(u);
     if (shift > 56) error_format(u, "integer overflow");
     count |= (uint64_t)(byte & 0x7f) << shift;
     if (!(byte & 0x80)) return count;
@@ -279,7 +280,7 @@ static uint64_t get_count(Undump *u) {
 }
 
 static uint32_t get_number(Undump *u) {
-  uint64_t count = get_count(u);
+  uint64_t count = chunk_get_count(u);
   if (count > INT32_MAX) error_format(u, "integer overflow");
   return (uint32_t)count;
 }
@@ -292,14 +293,14 @@ static uint32_t get_length(Undump *u, size_t least) {
 }
 
 static String *get_string(Undump *u) {
-  uint64_t count = get_count(u);
+  uint64_t count = chunk_get_count(u);
   if (count == 0) return NULL;
   if (count - 1 > left(u)) error_format(u, "truncated chunk");
-  return string_new(u->L, get(u, (size_t)count - 1), (size_t)count - 1);
+  return string_new(u->L, chunk_get(u, (size_t)count - 1), (size_t)count - 1);
 }
 
 static void check_bytes(Undump *u, const void *expected, size_t size, const char *why) {
-  if (memcmp(get(u, size), expected, size) != 0) error_format(u, why);
+  if (memcmp(chunk_get(u, size), expected, size) != 0) error_format(u, why);
 }
 
 static void check_byte(Undump *u, uint8_t expected, const char *why) {
@@ -328,16 +329,16 @@ static void get_code(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, sizeof(Instruction));
   p->code = heap_alloc_part(u->L, n * sizeof(Instruction));
   p->ncode = n;
-  if (n) memcpy(p->code, get(u, n * sizeof(Instruction)), n * sizeof(Instruction));
+  if (n) memcpy(p->code, chunk_get(u, n * sizeof(Instruction)), n * sizeof(Instruction));
 }
 
 static void get_constant(Undump *u, TValue *k) {
-  uint8_t tag = get_byte(u);
+  uint8_t tag = chunk_get_byte(u);
   k->tag = tag & ~LEFT_CONSTANT;
   k->extra = tag & LEFT_CONSTANT ? CONSTANT_ON_LEFT : 0;
   switch (k->tag) {
     case TAG_NIL: case TAG_FALSE: case TAG_TRUE: break;
-    case TAG_INT: case TAG_FLOAT: memcpy(&k->v, get(u, sizeof k->v), sizeof k->v); break;
+    case TAG_INT: case TAG_FLOAT: memcpy(&k->v, chunk_get(u, sizeof k->v), sizeof k->v); break;
     case LUA_TSTRING: {
       k->tag = TAG_NIL;
       String *s = get_string(u);
@@ -357,28 +358,28 @@ static void get_constants(Undump *u, Prototype *p) {
   for (uint32_t i = 0; i < n; i++) get_constant(u, &p->k[i]);
 }
 
-static void get_upvalues(Undump *u, Prototype *p) {
+static void chunk_get_upvalues(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, 3);
   if (n > UINT8_MAX) error_format(u, "too many upvalues");
   p->upvalues = heap_alloc_part(u->L, n * sizeof(UpvalueDesc));
   p->nupvalues = (uint8_t)n;
   for (uint32_t i = 0; i < n; i++) {
     UpvalueDesc desc = {.name = NULL};
-    desc.in_stack = get_byte(u);
-    desc.index = get_byte(u);
-    desc.kind = get_byte(u);
+    desc.in_stack = chunk_get_byte(u);
+    desc.index = chunk_get_byte(u);
+    desc.kind = chunk_get_byte(u);
     p->upvalues[i] = desc;
   }
 }
 
-static Prototype *get_function(Undump *u, String *outer_source);
+static Prototype *chunk_get_function(Undump *u, String *outer_source);
 
 static void get_functions(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, 1);
   p->p = heap_alloc_part(u->L, n * sizeof *p->p);
   if (n) memset(p->p, 0, n * sizeof *p->p);
   p->nprotos = n;
-  for (uint32_t i = 0; i < n; i++) p->p[i] = get_function(u, p->source);
+  for (uint32_t i = 0; i < n; i++) p->p[i] = chunk_get_function(u, p->source);
 }
 
 static void get_lines(Undump *u, Prototype *p) {
@@ -389,7 +390,7 @@ static void get_lines(Undump *u, Prototype *p) {
   p->nlines = n;
   for (uint32_t i = 0; i < n;) {
     uint32_t end = i + get_number(u);
-    uint64_t zigzag = get_count(u);
+    uint64_t zigzag = chunk_get_count(u);
     if (end <= i || end > n) error_format(u, "wrong number of lines");
     line += zigzag >> 1 ^ (0 - (zigzag & 1));
     while (i < end) p->lines[i++] = (uint32_t)(line & INT32_MAX);
@@ -409,7 +410,7 @@ static void get_locals(Undump *u, Prototype *p) {
 }
 
 static void get_names(Undump *u, Prototype *p) {
-  p->has_names = get_byte(u);
+  p->has_names = chunk_get_byte(u);
   if (!p->has_names) return;
   get_lines(u, p);
   get_locals(u, p);
@@ -426,19 +427,19 @@ static void verify(Undump *u, const Prototype *p) {
   if (error) error_format(u, error);
 }
 
-static Prototype *get_function(Undump *u, String *outer_source) {
+static Prototype *chunk_get_function(Undump *u, String *outer_source) {
   if (++u->nesting > MAX_NESTING) error_format(u, "functions nested too deeply");
   Prototype *p = prototype_new(u->L); /* with all lengths 0 */
   p->source = get_string(u);
   if (p->source == NULL) p->source = outer_source;
   p->line_defined = get_number(u);
   p->last_line_defined = get_number(u);
-  p->nparams = get_byte(u);
-  p->is_vararg = get_byte(u);
-  p->max_stack = get_byte(u);
+  p->nparams = chunk_get_byte(u);
+  p->is_vararg = chunk_get_byte(u);
+  p->max_stack = chunk_get_byte(u);
   get_code(u, p);
   get_constants(u, p);
-  get_upvalues(u, p);
+  chunk_get_upvalues(u, p);
   get_functions(u, p);
   get_names(u, p);
   verify(u, p);
@@ -457,8 +458,8 @@ static const char *display_name(const char *name) {
 LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name, bool is_sound) {
   Undump u = {.L = L, .cursor = data, .end = data + size, .name = display_name(name), .is_sound = is_sound};
   check_header(&u);
-  uint8_t nupvalues = get_byte(&u);
-  Prototype *p = get_function(&u, NULL);
+  uint8_t nupvalues = chunk_get_byte(&u);
+  Prototype *p = chunk_get_function(&u, NULL);
   if (p->nupvalues != nupvalues) error_format(&u, "wrong number of upvalues");
   LuaClosure *closure = lua_closure_new(L, p);
   for (uint32_t i = 0; i < nupvalues; i++) closure->upvalues[i] = upvalue_new_closed(L);

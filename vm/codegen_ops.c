@@ -214,7 +214,7 @@ static void equality(FuncState *fs, Expr *left, Expr *right, bool condition) {
 }
 
 /* left < right or left <= right. */
-static void order(FuncState *fs, bool or_equal, Expr *left, Expr *right) {
+static void code_order(FuncState *fs, bool or_equal, Expr *left, Expr *right) {
   if (is_small_integer(right)) {
     int number = (int)right->u.i, reg = expr_to_any(fs, left);
     finish_comparison(fs, left, right, or_equal ? OP_LEI : OP_LTI, reg, number + 128, true);
@@ -248,9 +248,9 @@ void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
     case BINARY_EQ: case BINARY_NE: equality(fs, left, right, op == BINARY_EQ); break;
     case BINARY_GT: case BINARY_GE: /* a > b is b < a */
       swap(left, right);
-      order(fs, op == BINARY_GE, left, right);
+      code_order(fs, op == BINARY_GE, left, right);
       break;
-    case BINARY_LT: case BINARY_LE: order(fs, op == BINARY_LE, left, right); break;
+    case BINARY_LT: case BINARY_LE: code_order(fs, op == BINARY_LE, left, right); break;
     default: arithmetic(fs, op, left, right, line);
   }
 }

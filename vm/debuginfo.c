@@ -31,7 +31,7 @@ int frame_current_line(CallInfo *ci) {
 
 #define ELLIPSIS "..."
 
-static char *append(char *out, const char *s, size_t len) {
+static char *append_id(char *out, const char *s, size_t len) {
   memcpy(out, s, len);
   return out + len;
 }
@@ -39,7 +39,7 @@ static char *append(char *out, const char *s, size_t len) {
 /* "=name": as it stands, cut at its end. */
 static void literal_id(char *out, const char *name, size_t len) {
   if (len > LUA_IDSIZE - 1) len = LUA_IDSIZE - 1;
-  *append(out, name, len) = '\0';
+  *append_id(out, name, len) = '\0';
 }
 
 /* "@file": cut at its start, where a path says least. */
@@ -47,11 +47,11 @@ static void file_id(char *out, const char *name, size_t len) {
   size_t room = LUA_IDSIZE - 1;
   if (len > room) {
     room -= strlen(ELLIPSIS);
-    out = append(out, ELLIPSIS, strlen(ELLIPSIS));
+    out = append_id(out, ELLIPSIS, strlen(ELLIPSIS));
     name += len - room;
     len = room;
   }
-  *append(out, name, len) = '\0';
+  *append_id(out, name, len) = '\0';
 }
 
 /* Source text: its first line, between quotes. */
@@ -59,14 +59,14 @@ static void text_id(char *out, const char *text, size_t len) {
   static const char before[] = "[string \"", after[] = "\"]";
   size_t room = LUA_IDSIZE - sizeof before - strlen(ELLIPSIS) - strlen(after);
   const char *line_end = memchr(text, '\n', len);
-  out = append(out, before, strlen(before));
+  out = append_id(out, before, strlen(before));
   if (line_end == NULL && len < room + 1) {
-    out = append(out, text, len);
+    out = append_id(out, text, len);
   } else {
     if (line_end != NULL) len = (size_t)(line_end - text);
     if (len > room) len = room;
-    out = append(out, text, len);
-    out = append(out, ELLIPSIS, strlen(ELLIPSIS));
+    out = append_id(out, text, len);
+    out = append_id(out, ELLIPSIS, strlen(ELLIPSIS));
   }
   memcpy(out, after, sizeof after);
 }

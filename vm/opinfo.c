@@ -33,7 +33,7 @@ const uint8_t op_finish[OP_COUNT] = {
 };
 
 /* What a run's length is when it is open, or comes out negative. */
-static RegisterRun run(Instruction i, int first, int n, int top) {
+static RegisterRun register_run(Instruction i, int first, int n, int top) {
   bool open = (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
   if (open) n = top - first;
   return (RegisterRun){first, n > 0 ? n : 0};
@@ -47,9 +47,9 @@ int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOS
   if (operands & RB) runs[n++] = (RegisterRun){b, 1};
   if (operands & RC) runs[n++] = (RegisterRun){c, 1};
   if (!(operands & (A_B | A_B0 | A1_B | A_B1 | A_C0 | A4_C))) return n;
-  if (operands & A_B) runs[n++] = run(i, a, b, top);
-  if (operands & A_B0) runs[n++] = run(i, a, b - 1, top);
-  if (operands & A1_B) runs[n++] = run(i, a + 1, b, top);
+  if (operands & A_B) runs[n++] = register_run(i, a, b, top);
+  if (operands & A_B0) runs[n++] = register_run(i, a, b - 1, top);
+  if (operands & A1_B) runs[n++] = register_run(i, a + 1, b, top);
   if (operands & A_B1) runs[n++] = (RegisterRun){a, b + 1};
   if (operands & A_C0) runs[n++] = (RegisterRun){a, c > 0 ? c - 1 : 0};
   if (operands & A4_C) runs[n++] = (RegisterRun){a + 4, c};

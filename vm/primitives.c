@@ -13,7 +13,7 @@ Primitive vm_primitives[PRIM_COUNT] = {
   [PRIM_IPAIRS_STEP] = {"ipairs iterator", PRIM_IPAIRS_STEP, NULL},
 };
 
-static void push(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
+static void push_primitive(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
   Primitive *p = &vm_primitives[id];
   /* every domain sets the same: then no store, so that none takes the line from the others */
   if (__atomic_load_n(&p->fallback, __ATOMIC_RELAXED) != fallback)
@@ -22,12 +22,24 @@ static void push(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
   L->top++;
 }
 
-void vm_push_pcall(lua_State *L, lua_CFunction fallback) { push(L, PRIM_PCALL, fallback); }
-void vm_push_xpcall(lua_State *L, lua_CFunction fallback) { push(L, PRIM_XPCALL, fallback); }
-void vm_push_resume(lua_State *L, lua_CFunction fallback) { push(L, PRIM_RESUME, fallback); }
-void vm_push_yield(lua_State *L, lua_CFunction fallback) { push(L, PRIM_YIELD, fallback); }
-void vm_push_next(lua_State *L, lua_CFunction fallback) { push(L, PRIM_NEXT, fallback); }
-void vm_push_ipairs_step(lua_State *L, lua_CFunction fallback) { push(L, PRIM_IPAIRS_STEP, fallback); }
+void vm_push_pcall(lua_State *L, lua_CFunction fallback) {
+  push_primitive(L, PRIM_PCALL, fallback);
+}
+void vm_push_xpcall(lua_State *L, lua_CFunction fallback) {
+  push_primitive(L, PRIM_XPCALL, fallback);
+}
+void vm_push_resume(lua_State *L, lua_CFunction fallback) {
+  push_primitive(L, PRIM_RESUME, fallback);
+}
+void vm_push_yield(lua_State *L, lua_CFunction fallback) {
+  push_primitive(L, PRIM_YIELD, fallback);
+}
+void vm_push_next(lua_State *L, lua_CFunction fallback) {
+  push_primitive(L, PRIM_NEXT, fallback);
+}
+void vm_push_ipairs_step(lua_State *L, lua_CFunction fallback) {
+  push_primitive(L, PRIM_IPAIRS_STEP, fallback);
+}
 
 void vm_push_wrap(lua_State *L) {
   lua_pushcclosure(L, vm_wrap_call, 1);

@@ -71,7 +71,7 @@ static bool continues(const Search *search, const char *name) {
 
 /* Adds the word that ends with `name`.  Memory that there is not makes one
  * offer less. */
-static void add(Search *search, const char *name) {
+static void add_completion(Search *search, const char *name) {
   if (search->count + 1 >= search->capacity) { /* one place is for the end mark */
     size_t capacity = search->capacity * 2 + 16;
     char **larger = realloc(search->found, capacity * sizeof *larger);
@@ -135,7 +135,7 @@ static void add_fields(lua_State *L, Search *search) {
       const char *name = lua_tolstring(L, -2, &length);
       if (is_name(name, length) && continues(search, name) &&
           (!search->methods || is_callable(L, -1)))
-        add(search, name);
+        add_completion(search, name);
     }
     lua_pop(L, 1);
   }
@@ -205,6 +205,6 @@ char **repl_complete(lua_State *L, const char *word) {
   if (search.name == word)
     for (size_t i = 0; i < RESERVED_WORDS; i++)
       if (continues(&search, reserved_words[i]))
-        add(&search, reserved_words[i]);
+        add_completion(&search, reserved_words[i]);
   return finish_list(&search);
 }

@@ -221,7 +221,7 @@ static char *next_offer(const char *word, int first) {
 }
 
 /* Tab: at the start of a line it indents. */
-static char **complete(const char *word, int start, int end) {
+static char **complete_line(const char *word, int start, int end) {
   (void)end;
   *edit.rl_attempted_completion_over = 1; /* no names of files */
   if (strspn(*edit.rl_line_buffer, " \t") >= (size_t)start && word[0] == '\0') {
@@ -356,7 +356,7 @@ void repl_edit_start(lua_State *L) {
   *edit.rl_readline_name = "saros";
   *edit.rl_getc_function = read_key;
   *edit.rl_completer_word_break_characters = WORD_BREAKS;
-  *edit.rl_attempted_completion_function = complete;
+  *edit.rl_attempted_completion_function = complete_line;
   *edit.rl_completion_append_character = '\0';
   typed = choose_locale();
   locale_t usual = enter_locale();

@@ -42,24 +42,24 @@ typedef struct Decoder {
 
 /* ---- bytes ---------------------------------------------------------------------------- */
 
-static uint8_t get_byte(Decoder *d) { return (uint8_t)*d->cursor++; }
+static uint8_t decode_byte(Decoder *d) { return (uint8_t)*d->cursor++; }
 
-static uint64_t get_count(Decoder *d) {
+static uint64_t decode_count(Decoder *d) {
   uint64_t n = 0;
   for (int shift = 0;; shift += 7) {
-    uint8_t byte = get_byte(d);
+    uint8_t byte = decode_byte(d);
     n |= (uint64_t)(byte & 0x7f) << shift;
     if (!(byte & 0x80)) return n;
   }
 }
 
-static void get(Decoder *d, void *to, size_t size) {
+static void decode_bytes(Decoder *d, void *to, size_t size) {
   memcpy(to, d->cursor, size);
   d->cursor += size;
 }
 
 static String *get_text(Decoder *d) {
-  size_t size = get_count(d);
+  size_t size = decode_count(d);
   String *s = string_new(d->L, d->cursor, size);
   d->cursor += size;
   return s;
@@ -83,7 +83,7 @@ static void add_object(Decoder *d, void *object) {
   gc_barrier_table(d->L, d->anchor, slot, slot);
 }
 
-static GCObject *object_at(const Decoder *d, uint64_t i) {
+static GCObject *decoded_object(const Decoder *d, uint64_t i) {
   return d->anchor != NULL ? d->anchor->array[i].v.gc : d->objects[i];
 }
 
@@ -92,7 +92,7 @@ static void safe_point(Decoder *d) {
 }
 
 static String *get_large(Decoder *d) {
-  LargeHeader **large = &d->message->large[get_count(d)];
+  LargeHeader **large = &d->message->large[decode_count(d)];
   String *s = heap_large_adopt(d->L->domain, *large);
   if (s == NULL) error_memory(d->L);
   *large = NULL;
@@ -104,14 +104,14 @@ static String *get_large(Decoder *d) {
 }
 
 /* The prototype's first function is the one that loading its code makes. */
-static LuaClosure *get_function(Decoder *d) {
-  if (get_byte(d) == 1) {
-    LuaClosure *f = lua_closure_new(d->L, (Prototype *)object_at(d, get_count(d)));
+static LuaClosure *decode_function(Decoder *d) {
+  if (decode_byte(d) == 1) {
+    LuaClosure *f = lua_closure_new(d->L, (Prototype *)decoded_object(d, decode_count(d)));
     add_object(d, f);
     return f;
   }
   uint32_t size;
-  get(d, &size, sizeof size);
+  decode_bytes(d, &size, sizeof size);
   LuaClosure *f = chunk_undump(d->L, d->cursor, size, "=message", true); /* transfer_encode.c dumped it */
   d->L->top--;
   d->cursor += size;
@@ -123,7 +123,7 @@ static LuaClosure *get_function(Decoder *d) {
 static const TValue *reference(Decoder *d, uint64_t i) { return table_get_int(d->references, (int64_t)i + 1); }
 
 static void get_member(Decoder *d, TValue *v) {
-  const TValue *module = reference(d, d->message->nchannels + get_count(d));
+  const TValue *module = reference(d, d->message->nchannels + decode_count(d));
   String *name = get_text(d);
   TValue key;
   set_string(&key, name);
@@ -134,33 +134,33 @@ static void get_member(Decoder *d, TValue *v) {
 
 static void *get_pointer(Decoder *d) {
   void *p;
-  get(d, &p, sizeof p);
+  decode_bytes(d, &p, sizeof p);
   return p;
 }
 
-static void put_string(TValue *v, String *s) { set_string(v, s); } /* (a macro that uses s twice) */
+static void decode_put_string(TValue *v, String *s) { set_string(v, s); } /* (a macro that uses s twice) */
 
 static void get_value(Decoder *d, TValue *v) {
   lua_State *L = d->L;
-  Token token = get_byte(d);
+  Token token = decode_byte(d);
   switch (token) {
     case TOKEN_NIL: set_nil(v); break;
     case TOKEN_FALSE: case TOKEN_TRUE: set_bool(v, token == TOKEN_TRUE); break;
     case TOKEN_INT: {
-      uint64_t n = get_count(d);
+      uint64_t n = decode_count(d);
       set_int(v, (int64_t)(n >> 1 ^ (0 - (n & 1))));
       break;
     }
-    case TOKEN_FLOAT: get(d, &v->v.n, sizeof v->v.n); v->tag = TAG_FLOAT; break;
-    case TOKEN_SHORT: put_string(v, get_text(d)); break;
-    case TOKEN_LONG: put_string(v, get_text(d)); add_object(d, v->v.gc); break;
-    case TOKEN_LARGE: put_string(v, get_large(d)); add_object(d, v->v.gc); break;
+    case TOKEN_FLOAT: decode_bytes(d, &v->v.n, sizeof v->v.n); v->tag = TAG_FLOAT; break;
+    case TOKEN_SHORT: decode_put_string(v, get_text(d)); break;
+    case TOKEN_LONG: decode_put_string(v, get_text(d)); add_object(d, v->v.gc); break;
+    case TOKEN_LARGE: decode_put_string(v, get_large(d)); add_object(d, v->v.gc); break;
     case TOKEN_TABLE: set_table(v, table_new(L, 0, 0)); add_object(d, v->v.gc); break;
-    case TOKEN_FUNCTION: set_lua_closure(v, get_function(d)); break;
-    case TOKEN_OBJECT: set_known(v, object_at(d, get_count(d))); break;
+    case TOKEN_FUNCTION: set_lua_closure(v, decode_function(d)); break;
+    case TOKEN_OBJECT: set_known(v, decoded_object(d, decode_count(d))); break;
     case TOKEN_GLOBALS: value_copy(v, table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS)); break;
-    case TOKEN_CHANNEL: value_copy(v, reference(d, get_count(d))); break;
-    case TOKEN_MODULE: value_copy(v, reference(d, d->message->nchannels + get_count(d))); break;
+    case TOKEN_CHANNEL: value_copy(v, reference(d, decode_count(d))); break;
+    case TOKEN_MODULE: value_copy(v, reference(d, d->message->nchannels + decode_count(d))); break;
     case TOKEN_MEMBER: get_member(d, v); break;
     case TOKEN_NATIVE: v->v.p = get_pointer(d); v->tag = TAG_C_FUNCTION; break;
     case TOKEN_PRIMITIVE: v->v.p = get_pointer(d); v->tag = TAG_PRIMITIVE; break;
@@ -211,12 +211,12 @@ static Table *get_metatable(Decoder *d) {
 /* Count of array values, those values, count of pairs: the size of the hash part comes
  * after the array, so it is found by a second resize. */
 static void get_table(Decoder *d, Table *t) {
-  uint32_t narray = (uint32_t)get_count(d);
+  uint32_t narray = (uint32_t)decode_count(d);
   if (narray > 0) {
     table_resize(d->L, t, narray, 0);
     get_array(d, t, narray);
   }
-  uint32_t npairs = (uint32_t)get_count(d);
+  uint32_t npairs = (uint32_t)decode_count(d);
   if (npairs > 0) {
     table_resize(d->L, t, narray, npairs);
     get_pairs(d, t, npairs);
@@ -225,10 +225,10 @@ static void get_table(Decoder *d, Table *t) {
   if (t->metatable != NULL) gc_barrier_object(d->L, t, t->metatable);
 }
 
-static void get_upvalues(Decoder *d, LuaClosure *f) {
+static void decode_upvalues(Decoder *d, LuaClosure *f) {
   for (int i = 0; i < f->nupvalues; i++) {
-    if (get_byte(d) == TOKEN_OBJECT) {
-      f->upvalues[i] = (UpValue *)object_at(d, get_count(d));
+    if (decode_byte(d) == TOKEN_OBJECT) {
+      f->upvalues[i] = (UpValue *)decoded_object(d, decode_count(d));
     } else {
       f->upvalues[i] = upvalue_new_closed(d->L);
       add_object(d, f->upvalues[i]);
@@ -245,7 +245,7 @@ static void get_upvalue(Decoder *d, UpValue *uv) {
 static void get_body(Decoder *d, GCObject *o) {
   switch (o->type) {
     case LUA_TTABLE: get_table(d, (Table *)o); break;
-    case TYPE_LUA_CLOSURE: get_upvalues(d, (LuaClosure *)o); break;
+    case TYPE_LUA_CLOSURE: decode_upvalues(d, (LuaClosure *)o); break;
     case TYPE_UPVALUE: get_upvalue(d, (UpValue *)o); break;
     default: break;
   }
@@ -256,7 +256,7 @@ static void get_body(Decoder *d, GCObject *o) {
 /* Pushes the module whose name is next. */
 static void load_module(Decoder *names) {
   lua_State *L = names->L;
-  size_t size = get_count(names);
+  size_t size = decode_count(names);
   lua_getglobal(L, "require");
   lua_pushlstring(L, names->cursor, size);
   names->cursor += size;
@@ -299,7 +299,7 @@ static void move_down(lua_State *L, uint32_t n, int below) {
   L->top -= below;
 }
 
-static void decode(lua_State *L, void *decoder) {
+static void decode_message(lua_State *L, void *decoder) {
   Decoder *d = decoder;
   Message *m = d->message;
   stack_check(L, (int)m->nvalues + 5);
@@ -316,7 +316,7 @@ static void decode(lua_State *L, void *decoder) {
     first = stack_restore(L, at) - i;
   }
   for (uint32_t i = 0; i < d->nobjects; i++) {
-    get_body(d, object_at(d, i));
+    get_body(d, decoded_object(d, i));
     safe_point(d);
   }
   move_down(L, m->nvalues, (d->references != NULL) + (d->anchor != NULL));
@@ -328,7 +328,7 @@ int transfer_decode(lua_State *L, Message *m) {
   Peer *peer = L->domain->peer;
   peer_mask(peer); /* the modules that are loaded: nobody else has the message any more */
   L->ncalls_nonyieldable++;
-  int status = vm_protect(L, decode, &d, stack_save(L, L->top), L->errfunc);
+  int status = vm_protect(L, decode_message, &d, stack_save(L, L->top), L->errfunc);
   L->ncalls_nonyieldable--;
   peer_unmask(peer);
   free(d.objects);

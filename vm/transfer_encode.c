@@ -24,7 +24,7 @@
  * A large string is copied once, into a block that the receiver's heap takes over.
  *
  * Nothing here raises or allocates in the heap until all memory of the encoder is
- * freed: what goes wrong is noted (fail) and everything then ends quickly.
+ * freed: what goes wrong is noted (encode_fail) and everything then ends quickly.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -87,7 +87,7 @@ typedef struct Encoder {
 
 static bool has_failed(const Encoder *e) { return e->failed != NULL || e->no_memory; }
 
-static void fail(Encoder *e, const char *what) {
+static void encode_fail(Encoder *e, const char *what) {
   if (has_failed(e)) return;
   e->failed = what;
   e->failed_at = e->here;
@@ -96,7 +96,8 @@ static void fail(Encoder *e, const char *what) {
 /* ---- growing memory --------------------------------------------------------------- */
 
 /* Room for one more of `size` bytes; the first room may be in the encoder itself. */
-static bool grow(Encoder *e, void *array, const void *own, uint32_t used, uint32_t *room, size_t size) {
+static bool encode_grow(Encoder *e, void *array, const void *own, uint32_t used, uint32_t *room,
+                        size_t size) {
   void *old = *(void **)array;
   uint32_t wanted = *room > 0 ? *room * 2 : 4;
   void *grown = realloc(old == own ? NULL : old, wanted * size);
@@ -110,7 +111,7 @@ static bool grow(Encoder *e, void *array, const void *own, uint32_t used, uint32
   return true;
 }
 
-static bool push(Encoder *e, GcVector *v, const void *item) {
+static bool encode_push(Encoder *e, GcVector *v, const void *item) {
   if (v->n == v->capacity) {
     size_t capacity = v->capacity > 0 ? v->capacity * 2 : 4;
     void **items = realloc(v->items, capacity * sizeof *items);
@@ -126,7 +127,7 @@ static bool push(Encoder *e, GcVector *v, const void *item) {
 }
 
 /* Room for `size` more bytes of data. */
-static bool reserve(Encoder *e, size_t size) {
+static bool encode_reserve(Encoder *e, size_t size) {
   if (size <= e->room - e->used) return true;
   size_t room = e->room * 2;
   while (room - e->used < size) room *= 2;
@@ -143,37 +144,37 @@ static bool reserve(Encoder *e, size_t size) {
 
 /* ---- bytes ---------------------------------------------------------------------------- */
 
-static void put(Encoder *e, const void *bytes, size_t size) {
-  if (!reserve(e, size)) return;
+static void encode_bytes(Encoder *e, const void *bytes, size_t size) {
+  if (!encode_reserve(e, size)) return;
   memcpy(e->data + e->used, bytes, size);
   e->used += size;
 }
 
-static void put_byte(Encoder *e, uint8_t byte) {
-  if (unlikely(e->used == e->room) && !reserve(e, 1)) return;
+static void encode_byte(Encoder *e, uint8_t byte) {
+  if (unlikely(e->used == e->room) && !encode_reserve(e, 1)) return;
   e->data[e->used++] = (char)byte;
 }
 
-static void put_count(Encoder *e, uint64_t n) {
-  for (; n >= 0x80; n >>= 7) put_byte(e, (uint8_t)(n | 0x80));
-  put_byte(e, (uint8_t)n);
+static void encode_count(Encoder *e, uint64_t n) {
+  for (; n >= 0x80; n >>= 7) encode_byte(e, (uint8_t)(n | 0x80));
+  encode_byte(e, (uint8_t)n);
 }
 
 static void put_text(Encoder *e, const char *text, size_t size) {
-  put_count(e, size);
-  put(e, text, size);
+  encode_count(e, size);
+  encode_bytes(e, text, size);
 }
 
 static void put_string_text(Encoder *e, const String *s) { put_text(e, s->data, string_len(s)); }
 
 /* ---- objects ---------------------------------------------------------------------------- */
 
-static uint32_t hash_of(const void *p, uint32_t size) {
+static uint32_t address_hash(const void *p, uint32_t size) {
   return (uint32_t)(((uintptr_t)p >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (size - 1);
 }
 
 static void enter_hash(Encoder *e, uint32_t item) {
-  uint32_t at = hash_of(e->items[item].object, e->hash_size);
+  uint32_t at = address_hash(e->items[item].object, e->hash_size);
   while (e->hash[at] != 0) at = (at + 1) & (e->hash_size - 1);
   e->hash[at] = item + 1;
 }
@@ -201,13 +202,16 @@ static int64_t find_item(const Encoder *e, const void *object) {
       if (e->items[i].object == object) return i;
     return -1;
   }
-  for (uint32_t at = hash_of(object, e->hash_size); e->hash[at] != 0; at = (at + 1) & (e->hash_size - 1))
+  uint32_t at = address_hash(object, e->hash_size);
+  for (; e->hash[at] != 0; at = (at + 1) & (e->hash_size - 1))
     if (e->items[e->hash[at] - 1].object == object) return e->hash[at] - 1;
   return -1;
 }
 
 static void add_item(Encoder *e, const void *object) {
-  if (e->nitems == e->items_room && !grow(e, &e->items, e->few, e->nitems, &e->items_room, sizeof(Item))) return;
+  if (e->nitems == e->items_room &&
+      !encode_grow(e, &e->items, e->few, e->nitems, &e->items_room, sizeof(Item)))
+    return;
   if (!grow_hash(e)) return;
   e->items[e->nitems] = (Item){(const GCObject *)object, e->here};
   if (e->hash != NULL) enter_hash(e, e->nitems);
@@ -219,11 +223,11 @@ static void add_item(Encoder *e, const void *object) {
 static bool put_known(Encoder *e, const void *object, Token token) {
   int64_t item = find_item(e, object);
   if (item >= 0) {
-    put_byte(e, TOKEN_OBJECT);
-    put_count(e, (uint64_t)item);
+    encode_byte(e, TOKEN_OBJECT);
+    encode_count(e, (uint64_t)item);
     return true;
   }
-  put_byte(e, token);
+  encode_byte(e, token);
   add_item(e, object);
   return false;
 }
@@ -236,7 +240,7 @@ static Table *globals_of(lua_State *L) {
 }
 
 /* The pair at position `at` or behind; answers where to go on, 0 at the end. */
-static uint32_t next_pair(const Encoder *e, Table *t, uint32_t at, TValue *pair) {
+static uint32_t encode_next_pair(const Encoder *e, Table *t, uint32_t at, TValue *pair) {
   return table_iterate(e->L->domain, t, at, &pair[0], &pair[1]);
 }
 
@@ -245,7 +249,7 @@ static const String *module_name(const Encoder *e, const void *object) {
   Table *loaded = e->L->domain->sharing.loaded;
   TValue pair[2];
   if (loaded == NULL) return NULL;
-  for (uint32_t at = next_pair(e, loaded, 0, pair); at != 0; at = next_pair(e, loaded, at, pair))
+  for (uint32_t at = 0; (at = encode_next_pair(e, loaded, at, pair)) != 0;)
     if (is_collected(&pair[1]) && pair[1].v.gc == object && is_string(&pair[0])) return as_string(&pair[0]);
   return NULL;
 }
@@ -253,7 +257,7 @@ static const String *module_name(const Encoder *e, const void *object) {
 static uint64_t module_number(Encoder *e, const String *name) {
   for (size_t i = 0; i < e->modules.n; i++)
     if (e->modules.items[i] == name) return i;
-  push(e, &e->modules, name);
+  encode_push(e, &e->modules, name);
   return e->modules.n - 1;
 }
 
@@ -262,27 +266,27 @@ static void note_modules(Encoder *e) {
   TValue pair[2];
   e->modules_known = true;
   if (loaded == NULL) return;
-  for (uint32_t at = next_pair(e, loaded, 0, pair); at != 0; at = next_pair(e, loaded, at, pair)) {
-    uint32_t bit = hash_of(pair[1].v.p, MODULE_BITS);
+  for (uint32_t at = 0; (at = encode_next_pair(e, loaded, at, pair)) != 0;) {
+    uint32_t bit = address_hash(pair[1].v.p, MODULE_BITS);
     e->module_bits[bit / 64] |= UINT64_C(1) << bit % 64;
   }
 }
 
 static bool put_module(Encoder *e, const void *object) {
   if (!e->modules_known) note_modules(e);
-  uint32_t bit = hash_of(object, MODULE_BITS);
+  uint32_t bit = address_hash(object, MODULE_BITS);
   if (!(e->module_bits[bit / 64] >> bit % 64 & 1)) return false;
   const String *name = module_name(e, object);
   if (name == NULL) return false;
-  put_byte(e, TOKEN_MODULE);
-  put_count(e, module_number(e, name));
+  encode_byte(e, TOKEN_MODULE);
+  encode_count(e, module_number(e, name));
   return true;
 }
 
 /* The field of the table that holds the function, or NULL. */
 static const String *member_name(const Encoder *e, Table *t, const void *function) {
   TValue pair[2];
-  for (uint32_t at = next_pair(e, t, 0, pair); at != 0; at = next_pair(e, t, at, pair))
+  for (uint32_t at = 0; (at = encode_next_pair(e, t, at, pair)) != 0;)
     if (pair[1].tag == TAG_C_CLOSURE && pair[1].v.gc == function && is_string(&pair[0])) return as_string(&pair[0]);
   return NULL;
 }
@@ -291,11 +295,11 @@ static bool put_member(Encoder *e, const void *function) {
   Table *loaded = e->L->domain->sharing.loaded;
   TValue pair[2];
   if (loaded == NULL) return false;
-  for (uint32_t at = next_pair(e, loaded, 0, pair); at != 0; at = next_pair(e, loaded, at, pair)) {
+  for (uint32_t at = 0; (at = encode_next_pair(e, loaded, at, pair)) != 0;) {
     const String *name = is_table(&pair[1]) && is_string(&pair[0]) ? member_name(e, as_table(&pair[1]), function) : NULL;
     if (name == NULL) continue;
-    put_byte(e, TOKEN_MEMBER);
-    put_count(e, module_number(e, as_string(&pair[0])));
+    encode_byte(e, TOKEN_MEMBER);
+    encode_count(e, module_number(e, as_string(&pair[0])));
     put_string_text(e, name);
     return true;
   }
@@ -311,11 +315,11 @@ static bool is_native(lua_CFunction f) {
 
 static void put_native(Encoder *e, lua_CFunction f) {
   if (!is_native(f)) {
-    fail(e, "function of a C module");
+    encode_fail(e, "function of a C module");
     return;
   }
-  put_byte(e, TOKEN_NATIVE);
-  put(e, &f, sizeof f);
+  encode_byte(e, TOKEN_NATIVE);
+  encode_bytes(e, &f, sizeof f);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -324,12 +328,12 @@ static void put_large(Encoder *e, const String *s) {
   size_t size = heap_round(offsetof(String, data) + string_len(s) + 1);
   LargeHeader *large = heap_large_detached(size);
   if (large == NULL) e->no_memory = true;
-  if (large == NULL || !push(e, &e->large, large)) {
+  if (large == NULL || !encode_push(e, &e->large, large)) {
     heap_large_discard(large);
     return;
   }
   memcpy(large + 1, s, offsetof(String, data) + string_len(s) + 1);
-  put_count(e, e->large.n - 1);
+  encode_count(e, e->large.n - 1);
 }
 
 static void put_long_string(Encoder *e, const String *s) {
@@ -341,21 +345,21 @@ static void put_long_string(Encoder *e, const String *s) {
 
 static int append_code(lua_State *L, const void *bytes, size_t size, void *encoder) {
   (void)L;
-  put(encoder, bytes, size);
+  encode_bytes(encoder, bytes, size);
   return has_failed(encoder);
 }
 
 static void put_prototype(Encoder *e, const Prototype *p) {
   int64_t item = find_item(e, p);
-  put_byte(e, item >= 0);
+  encode_byte(e, item >= 0);
   if (item >= 0) {
-    put_count(e, (uint64_t)item);
+    encode_count(e, (uint64_t)item);
     return;
   }
   add_item(e, p);
   uint32_t size = 0;
   size_t at = e->used;
-  put(e, &size, sizeof size);
+  encode_bytes(e, &size, sizeof size);
   chunk_dump(e->L, p, append_code, e, 0);
   if (has_failed(e)) return;
   size = (uint32_t)(e->used - at - sizeof size);
@@ -363,60 +367,63 @@ static void put_prototype(Encoder *e, const Prototype *p) {
 }
 
 static void put_table(Encoder *e, const Table *t) {
-  if (t == globals_of(e->L)) put_byte(e, TOKEN_GLOBALS);
+  if (t == globals_of(e->L)) encode_byte(e, TOKEN_GLOBALS);
   else if (!put_module(e, t)) put_known(e, t, TOKEN_TABLE);
 }
 
-static void put_function(Encoder *e, const LuaClosure *f) {
+static void encode_function(Encoder *e, const LuaClosure *f) {
   if (!put_module(e, f) && !put_known(e, f, TOKEN_FUNCTION)) put_prototype(e, f->p);
 }
 
 static void put_userdata(Encoder *e, const Userdata *u) {
   if (u->metatable == NULL || u->metatable != e->L->domain->sharing.channel_metatable) {
-    fail(e, "userdata");
+    encode_fail(e, "userdata");
     return;
   }
   Channel *c = *(Channel **)userdata_payload(u);
   if (c == NULL) {
-    fail(e, "channel that was given up");
+    encode_fail(e, "channel that was given up");
     return;
   }
   size_t i = 0;
   while (i < e->channels.n && e->channels.items[i] != c) i++;
   if (i == e->channels.n) {
-    if (!push(e, &e->channels, c)) return;
+    if (!encode_push(e, &e->channels, c)) return;
     channel_hold_in_flight(c);
   }
-  put_byte(e, TOKEN_CHANNEL);
-  put_count(e, i);
+  encode_byte(e, TOKEN_CHANNEL);
+  encode_count(e, i);
 }
 
 static void put_c_closure(Encoder *e, const CClosure *f) {
-  if (!put_module(e, f) && !put_member(e, f)) fail(e, "C function with upvalues");
+  if (!put_module(e, f) && !put_member(e, f)) encode_fail(e, "C function with upvalues");
 }
 
 static void put_int(Encoder *e, int64_t i) {
-  put_byte(e, TOKEN_INT);
-  put_count(e, (uint64_t)i << 1 ^ (uint64_t)(i >> 63));
+  encode_byte(e, TOKEN_INT);
+  encode_count(e, (uint64_t)i << 1 ^ (uint64_t)(i >> 63));
 }
 
 static void put_value(Encoder *e, const TValue *v) {
   switch (v->tag) {
-    case TAG_NIL: put_byte(e, TOKEN_NIL); break;
-    case TAG_FALSE: put_byte(e, TOKEN_FALSE); break;
-    case TAG_TRUE: put_byte(e, TOKEN_TRUE); break;
+    case TAG_NIL: encode_byte(e, TOKEN_NIL); break;
+    case TAG_FALSE: encode_byte(e, TOKEN_FALSE); break;
+    case TAG_TRUE: encode_byte(e, TOKEN_TRUE); break;
     case TAG_INT: put_int(e, v->v.i); break;
-    case TAG_FLOAT: put_byte(e, TOKEN_FLOAT); put(e, &v->v.n, sizeof v->v.n); break;
-    case TAG_SHORT_STRING: put_byte(e, TOKEN_SHORT); put_string_text(e, as_string(v)); break;
+    case TAG_FLOAT: encode_byte(e, TOKEN_FLOAT); encode_bytes(e, &v->v.n, sizeof v->v.n); break;
+    case TAG_SHORT_STRING: encode_byte(e, TOKEN_SHORT); put_string_text(e, as_string(v)); break;
     case TAG_LONG_STRING: put_long_string(e, as_string(v)); break;
     case TAG_TABLE: put_table(e, as_table(v)); break;
-    case TAG_LUA_CLOSURE: put_function(e, as_lua_closure(v)); break;
+    case TAG_LUA_CLOSURE: encode_function(e, as_lua_closure(v)); break;
     case TAG_C_FUNCTION: put_native(e, v->v.f); break;
     case TAG_C_CLOSURE: put_c_closure(e, as_c_closure(v)); break;
-    case TAG_PRIMITIVE: put_byte(e, TOKEN_PRIMITIVE); put(e, &v->v.p, sizeof v->v.p); break;
+    case TAG_PRIMITIVE:
+      encode_byte(e, TOKEN_PRIMITIVE);
+      encode_bytes(e, &v->v.p, sizeof v->v.p);
+      break;
     case TAG_USERDATA: put_userdata(e, as_userdata(v)); break;
-    case TAG_THREAD: fail(e, "coroutine"); break;
-    default: fail(e, "light userdata"); break;
+    case TAG_THREAD: encode_fail(e, "coroutine"); break;
+    default: encode_fail(e, "light userdata"); break;
   }
 }
 
@@ -432,7 +439,7 @@ static void put_array(Encoder *e, uint32_t item, const Table *t) {
   uint32_t n = t->array_size;
   TValue key = {.tag = TAG_NIL};
   while (n > 0 && is_nil(&t->array[n - 1])) n--;
-  put_count(e, n);
+  encode_count(e, n);
   for (uint32_t i = 0; i < n && !has_failed(e); i++) {
     set_int(&key, (int64_t)i + 1);
     step_to(e, item, STEP_FIELD, &key);
@@ -443,7 +450,7 @@ static void put_array(Encoder *e, uint32_t item, const Table *t) {
 static void put_pairs(Encoder *e, uint32_t item, const Table *t) {
   uint32_t nodes = table_node_count(t), n = 0;
   for (uint32_t i = 0; i < nodes; i++) n += t->node[i].tag != TAG_NIL;
-  put_count(e, n);
+  encode_count(e, n);
   for (uint32_t i = 0; i < nodes && !has_failed(e); i++) {
     const Node *node = &t->node[i];
     if (node->tag == TAG_NIL) continue;
@@ -459,23 +466,23 @@ static void put_metatable(Encoder *e, uint32_t item, Table *mt) {
   TValue v = {.tag = TAG_NIL};
   step_to(e, item, STEP_METATABLE, &v);
   if (mt == NULL) {
-    put_byte(e, TOKEN_NIL);
+    encode_byte(e, TOKEN_NIL);
     return;
   }
   set_table(&v, mt);
   Table *agreed = e->L->domain->sharing.metatables;
   const TValue *name = agreed != NULL ? table_get(agreed, &v) : &table_absent;
   if (is_string(name)) {
-    put_byte(e, TOKEN_AGREED);
+    encode_byte(e, TOKEN_AGREED);
     put_string_text(e, as_string(name));
   } else if (!is_nil(table_get_str(mt, e->L->domain->meta_names[META_GC]))) {
-    fail(e, "table with a finalizer");
+    encode_fail(e, "table with a finalizer");
   } else {
     put_value(e, &v);
   }
 }
 
-static void put_upvalues(Encoder *e, uint32_t item, const LuaClosure *f) {
+static void encode_upvalues(Encoder *e, uint32_t item, const LuaClosure *f) {
   for (int i = 0; i < f->nupvalues; i++) {
     TValue name = {.tag = TAG_NIL};
     if (f->p->upvalues[i].name != NULL) set_string(&name, f->p->upvalues[i].name);
@@ -494,7 +501,7 @@ static void put_body(Encoder *e, uint32_t i) {
       if (!has_failed(e)) put_metatable(e, i, t->metatable);
       break;
     }
-    case TYPE_LUA_CLOSURE: put_upvalues(e, i, (const LuaClosure *)item.object); break;
+    case TYPE_LUA_CLOSURE: encode_upvalues(e, i, (const LuaClosure *)item.object); break;
     case TYPE_UPVALUE:
       e->here = item.origin; /* an upvalue is no step of its own */
       put_value(e, ((const UpValue *)item.object)->v);
@@ -575,7 +582,7 @@ static void begin(Encoder *e, lua_State *L, int n, const char *root, bool functi
   e->items_room = FEW_ITEMS;
 }
 
-static void release(Encoder *e) {
+static void encode_release(Encoder *e) {
   for (size_t i = 0; i < e->channels.n; i++) channel_drop_in_flight(e->channels.items[i]);
   for (size_t i = 0; i < e->large.n; i++) heap_large_discard(e->large.items[i]);
   free(e->channels.items);
@@ -628,7 +635,7 @@ Message *transfer_try_encode(lua_State *L, int n, const char *root, bool functio
     describe_path(&e, path, sizeof path);
     snprintf(text, size, "%s: cannot send a %s", path, e.failed);
   }
-  release(&e);
+  encode_release(&e);
   return m;
 }
 

@@ -98,12 +98,12 @@ typedef struct Verifier {
   const char *error;    /* the first one found */
 } Verifier;
 
-static void fail(Verifier *v, const char *what) {
+static void reject_code(Verifier *v, const char *what) {
   if (v->error == NULL) v->error = what;
 }
 
 static void require(Verifier *v, bool condition, const char *what) {
-  if (unlikely(!condition)) fail(v, what);
+  if (unlikely(!condition)) reject_code(v, what);
 }
 
 /* ---- form: operands ------------------------------------------------------------ */
@@ -120,13 +120,13 @@ static bool constant_fits(OpCode op, const TValue *k) {
 }
 
 static void check_constant(Verifier *v, OpCode op, uint32_t index) {
-  if (index >= v->p->nconstants) fail(v, "constant out of range");
+  if (index >= v->p->nconstants) reject_code(v, "constant out of range");
   else require(v, constant_fits(op, &v->p->k[index]), "constant of the wrong kind");
 }
 
 static void check_key(Verifier *v, OpCode op, uint32_t index, uint32_t aux) {
   if (index >= v->p->nconstants) {
-    fail(v, "constant out of range");
+    reject_code(v, "constant out of range");
   } else if (op != OP_LOADKX) {
     require(v, is_short_string(&v->p->k[index]), "constant of the wrong kind");
     require(v, AUX_SLOT(aux) == 0, "cache not empty");
@@ -234,7 +234,7 @@ static bool find_starts(Verifier *v) {
   while (pc < p->ncode) {
     const OpPlan *plan = &verifier_plans[INS_OP(p->code[pc])];
     if (plan->length == 0) {
-      fail(v, "unknown instruction");
+      reject_code(v, "unknown instruction");
       return false;
     }
     v->marks[pc] = WORD_START;
@@ -592,7 +592,7 @@ static uint32_t pop_pending(Verifier *v) {
 }
 
 /* Intersects the state of a target with the current one. */
-static void merge(Verifier *v, uint32_t target) {
+static void merge_states(Verifier *v, uint32_t target) {
   uint64_t *known = &v->states[v->state_of[target] * v->state_words], lost = 0;
   if (!(v->marks[target] & WORD_REACHED)) {
     v->marks[target] |= WORD_REACHED;
@@ -615,19 +615,19 @@ static void run_sets(Verifier *v, Instruction i, uint32_t pc) {
     run_losses(v, i);
     run_writes(v, i, true);
     run_gains(v, i);
-    if (target >= 0) merge(v, (uint32_t)target);
+    if (target >= 0) merge_states(v, (uint32_t)target);
     return;
   }
   run_writes(v, i, false);
   if (sets & OPERAND_ON_NEXT) {
-    merge(v, (uint32_t)target);
+    merge_states(v, (uint32_t)target);
     run_writes(v, i, true);
     run_gains(v, i);
   } else {
     State next = v->now;
     run_writes(v, i, true);
     run_gains(v, i);
-    merge(v, (uint32_t)target);
+    merge_states(v, (uint32_t)target);
     v->now = next;
     run_losses(v, i);
   }
@@ -688,11 +688,11 @@ static uint32_t run_plain(Verifier *v, uint32_t pc) {
 /* The path has come to pc: does it go on there? */
 static bool is_open_path(Verifier *v, uint32_t pc) {
   if (pc >= v->p->ncode) {
-    fail(v, "code without end");
+    reject_code(v, "code without end");
     return false;
   }
   if (!(v->marks[pc] & WORD_TARGET)) return true;
-  merge(v, pc);
+  merge_states(v, pc);
   return false;
 }
 
@@ -701,9 +701,9 @@ static void run_test(Verifier *v, const OpPlan *plan, Instruction i, uint32_t pc
   reads_set(v, bit_if(plan->reads_a, INS_A(i)) | bit_if(plan->reads_b, INS_B(i)));
   require(v, (v->steps_left -= 2) >= 0, "too complicated");
   if (v->error) return;
-  merge(v, pc + 2);
-  if (v->marks[pc + 1] & WORD_TARGET) merge(v, pc + 1);
-  else merge(v, (uint32_t)op_jump_target(v->p->code[pc + 1], pc + 1));
+  merge_states(v, pc + 2);
+  if (v->marks[pc + 1] & WORD_TARGET) merge_states(v, pc + 1);
+  else merge_states(v, (uint32_t)op_jump_target(v->p->code[pc + 1], pc + 1));
 }
 
 /* Runs from pc, with the state v->now, up to a target or the end of the path. */
@@ -762,7 +762,7 @@ static void check_paths(Verifier *v) {
   v->steps_left = (int64_t)p->ncode * STEPS_PER_WORD + STEPS_AT_LEAST;
   closes(v, 0);
   writes(v, 0, p->nparams);
-  if (v->marks[0] & WORD_TARGET) merge(v, 0);
+  if (v->marks[0] & WORD_TARGET) merge_states(v, 0);
   else run_path(v, 0);
   while (v->error == NULL && v->npending > 0) {
     uint32_t pc = pop_pending(v);
@@ -780,7 +780,7 @@ static void check_active_locals(Verifier *v) {
   if (p->ncode <= SMALL_CODE) memset(small, 0, (p->ncode + 1) * sizeof *small);
   else change = calloc((size_t)p->ncode + 1, sizeof *change);
   if (change == NULL) {
-    fail(v, verify_no_memory);
+    reject_code(v, verify_no_memory);
     return;
   }
   for (uint32_t n = 0; n < p->nlocals; n++) {
@@ -828,12 +828,12 @@ const char *verify_prototype(const Prototype *p) {
   v->ngroups = (p->max_stack + 63) / 64;
   v->few_registers = p->max_stack < 64;
   v->state_words = (size_t)v->ngroups * FACT_COUNT;
-  if (v->marks == NULL) fail(v, verify_no_memory);
+  if (v->marks == NULL) reject_code(v, verify_no_memory);
   if (v->error == NULL) check_header(v);
   if (v->error == NULL) check_form(v);
   if (v->error == NULL) {
     if (init_states(v)) check_paths(v);
-    else fail(v, verify_no_memory);
+    else reject_code(v, verify_no_memory);
   }
   free(v->states);
   free(v->pending);

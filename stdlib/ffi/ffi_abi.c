@@ -48,18 +48,18 @@ static void note_integer(Parts *parts, size_t offset, size_t size) {
   for (size_t word = offset / 8; word <= (offset + size - 1) / 8 && word < 2; word++) parts->integer[word] = 1;
 }
 
-static void look_at(Parts *parts, const CType *t, size_t offset) {
+static void look_at_type(Parts *parts, const CType *t, size_t offset) {
   if (t->kind == CKIND_ARRAY) {
     size_t n = t->count == COUNT_UNKNOWN ? 0 : t->count;
     if (n > 16) n = 16; /* beyond what registers hold, more of the same changes nothing */
-    for (size_t i = 0; i < n; i++) look_at(parts, t->element, offset + i * t->element->size);
+    for (size_t i = 0; i < n; i++) look_at_type(parts, t->element, offset + i * t->element->size);
   } else if (t->kind == CKIND_RECORD) {
     const Record *r = t->record;
     for (uint32_t i = 0; i < r->nfields; i++) {
       const Field *f = &r->fields[i];
       if (f->is_const || (f->is_bits && f->bits == 0)) continue;
       if (f->is_bits) note_integer(parts, offset + f->offset + f->shift / 8, (f->shift % 8 + f->bits + 7u) / 8);
-      else look_at(parts, f->type, offset + f->offset);
+      else look_at_type(parts, f->type, offset + f->offset);
     }
     return;
   }
@@ -113,9 +113,9 @@ static ffi_type *in_memory(lua_State *L, const CType *t) {
   return repeat(L, t, part, 1);
 }
 
-static ffi_type *describe(lua_State *L, const CType *t) {
+static ffi_type *describe_abi(lua_State *L, const CType *t) {
   Parts parts = {.uniform = true};
-  look_at(&parts, t, 0);
+  look_at_type(&parts, t, 0);
 #ifdef __x86_64__
   if (t->size <= 16 && (parts.unaligned || (parts.long_double && !parts.uniform))) return in_memory(L, t);
 #endif
@@ -137,7 +137,7 @@ void *abi_type(lua_State *L, CType *t, const char **why) {
     *why = t->size == 0 ? "a struct without members cannot be passed by value" : "a struct of more than 64 KiB cannot be passed by value";
     return NULL;
   }
-  if (t->record->abi == NULL) t->record->abi = describe(L, t);
+  if (t->record->abi == NULL) t->record->abi = describe_abi(L, t);
   return t->record->abi;
 }
 
@@ -147,7 +147,7 @@ void *abi_result_type(lua_State *L, CType *t, const char **why) {
 #ifdef __x86_64__
   if (t->kind == CKIND_RECORD && t->size == 16) {
     Parts parts = {.uniform = true};
-    look_at(&parts, t, 0);
+    look_at_type(&parts, t, 0);
     if (parts.uniform && parts.long_double) return &ffi_type_longdouble;
   }
 #endif

@@ -23,7 +23,7 @@ typedef struct Operand {
   char *address;
 } Operand;
 
-static Operand operand(const TValue *o) {
+static Operand arith_operand(const TValue *o) {
   Operand result = {.kind = OPERAND_OTHER};
   const Cdata *cd = cdata_of(o);
   char *p;
@@ -55,8 +55,8 @@ static void enum_operand(const TValue *string, const TValue *other, Operand *res
 
 static void operands(lua_State *L, Operand *a, Operand *b) {
   const TValue *x = argument(L, 1), *y = argument(L, 2);
-  *a = operand(x);
-  *b = operand(y);
+  *a = arith_operand(x);
+  *b = arith_operand(y);
   enum_operand(x, y, a);
   enum_operand(y, x, b);
 }
@@ -223,7 +223,7 @@ static int compare_addresses(lua_State *L, const Operand *a, const Operand *b) {
   return (a->address > b->address) - (a->address < b->address);
 }
 
-static int order(lua_State *L, const char *event, bool or_equal) {
+static int cdata_order(lua_State *L, const char *event, bool or_equal) {
   Operand a, b;
   int result;
   operands(L, &a, &b);
@@ -234,8 +234,8 @@ static int order(lua_State *L, const char *event, bool or_equal) {
   return 1;
 }
 
-static int cdata_lt(lua_State *L) { return order(L, "__lt", false); }
-static int cdata_le(lua_State *L) { return order(L, "__le", true); }
+static int cdata_lt(lua_State *L) { return cdata_order(L, "__lt", false); }
+static int cdata_le(lua_State *L) { return cdata_order(L, "__le", true); }
 
 /* The address that a value stands for in a test of equality. */
 static bool address_for_equality(const TValue *o, const Operand *operand, char **address) {

@@ -104,7 +104,7 @@ static void clear_result(const Callback *cb, void *result) {
   if (size > 0) memset(result, 0, size < sizeof(ffi_arg) ? sizeof(ffi_arg) : size);
 }
 
-static void release(Callback *cb);
+static void release_callback(Callback *cb);
 
 /* What the closure runs. */
 static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
@@ -128,7 +128,7 @@ static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
     remember_error(L, ffi);
   }
   PROBE_END(L->domain, FFI_CALLBACK);
-  if (--cb->running == 0 && cb->freed) release(cb);
+  if (--cb->running == 0 && cb->freed) release_callback(cb);
   errno = ffi->saved_errno;
   ffi->in_call = true;
 }
@@ -234,7 +234,7 @@ Callback *callback_find(Ffi *ffi, void *code) {
   return found->tag == TAG_LIGHTUSERDATA ? found->v.p : NULL;
 }
 
-static void release(Callback *cb) {
+static void release_callback(Callback *cb) {
   *cb->link = cb->next;
   if (cb->next != NULL) cb->next->link = cb->link;
   ffi_closure_free(cb->closure);
@@ -243,7 +243,7 @@ static void release(Callback *cb) {
 
 /* Only the collector's and the type table's memory is needed no more. */
 void callback_close(Ffi *ffi) {
-  while (ffi->all_callbacks != NULL) release(ffi->all_callbacks);
+  while (ffi->all_callbacks != NULL) release_callback(ffi->all_callbacks);
 }
 
 /* ---- methods -------------------------------------------------------------------------------- */
@@ -270,7 +270,7 @@ int callback_free(lua_State *L) {
   register_code(L, cb, false);
   memset(cd->address, 0, sizeof(void *));
   if (cb->running > 0) cb->freed = true;
-  else release(cb);
+  else release_callback(cb);
   return 0;
 }
 

@@ -12,7 +12,7 @@ void cparser_enter(CParser *c) {
   if (++c->depth > MAX_DEPTH) clexer_error(&c->x, "nested too deeply");
 }
 
-static void note(CParser *c, Table *table, String *name, CType *record) {
+static void note_parsed(CParser *c, Table *table, String *name, CType *record) {
   Undo *u = ffi_memory(c->x.L, c->x.ffi, sizeof *u);
   *u = (Undo){c->undo, table, name, record};
   c->undo = u;
@@ -20,11 +20,11 @@ static void note(CParser *c, Table *table, String *name, CType *record) {
 
 void cparser_define(CParser *c, Table *table, String *name, void *what) {
   ffi_keep_string(c->x.L, c->x.ffi, name);
-  note(c, table, name, NULL);
+  note_parsed(c, table, name, NULL);
   ffi_define(c->x.L, table, name, what);
 }
 
-void cparser_note_record(CParser *c, CType *record) { note(c, NULL, NULL, record); }
+void cparser_note_record(CParser *c, CType *record) { note_parsed(c, NULL, NULL, record); }
 
 /* Takes back what an erroneous text declared. */
 static void undo_all(CParser *c) {
@@ -208,7 +208,7 @@ static void parse(lua_State *L, void *argument) {
   if (c->x.parameter <= c->x.last_parameter) clexer_error(&c->x, "more parameters than '$'");
 }
 
-static void run(lua_State *L, Request *r) {
+static void run_parser(lua_State *L, Request *r) {
   r->parser.undo = NULL;
   r->parser.depth = 0;
   r->parser.x.L = L;
@@ -222,18 +222,18 @@ static void run(lua_State *L, Request *r) {
 
 void cparser_declarations(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last) {
   Request r = {.ffi = ffi, .text = text, .size = size, .parameter = parameter, .last = last, .want = WANT_DECLARATIONS};
-  run(L, &r);
+  run_parser(L, &r);
 }
 
 CType *cparser_type(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last) {
   Request r = {.ffi = ffi, .text = text, .size = size, .parameter = parameter, .last = last, .want = WANT_TYPE};
-  run(L, &r);
+  run_parser(L, &r);
   return r.type;
 }
 
 int64_t cparser_constant(lua_State *L, Ffi *ffi, const char *text, size_t size, CType **type) {
   Request r = {.ffi = ffi, .text = text, .size = size, .parameter = 1, .want = WANT_CONSTANT};
-  run(L, &r);
+  run_parser(L, &r);
   *type = r.type;
   return r.value;
 }

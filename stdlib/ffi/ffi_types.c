@@ -281,7 +281,7 @@ static void prepend(Text *text, const char *s) {
   memcpy(text->bytes + text->head, s, n);
 }
 
-static void append(Text *text, const char *s) {
+static void append_text(Text *text, const char *s) {
   size_t n = strlen(s);
   if (n > sizeof text->bytes - text->tail) return;
   memcpy(text->bytes + text->tail, s, n);
@@ -308,15 +308,15 @@ static void write_name(Text *text, const CType *t, unsigned depth) {
         was_pointer = true;
         continue;
       case CKIND_ARRAY:
-        if (was_pointer) prepend(text, "("), append(text, ")");
+        if (was_pointer) prepend(text, "("), append_text(text, ")");
         if (t->flags & CTYPE_VLA) snprintf(number, sizeof number, "[?]");
         else if (t->count == COUNT_UNKNOWN) snprintf(number, sizeof number, "[]");
         else snprintf(number, sizeof number, "[%zu]", t->count);
-        append(text, number);
+        append_text(text, number);
         was_pointer = false;
         continue;
       case CKIND_FUNCTION:
-        if (was_pointer) prepend(text, "("), append(text, ")");
+        if (was_pointer) prepend(text, "("), append_text(text, ")");
         write_parameters(text, t->signature, depth);
         was_pointer = false;
         continue;
@@ -330,21 +330,21 @@ static void write_name(Text *text, const CType *t, unsigned depth) {
 }
 
 static void write_parameters(Text *text, const Signature *s, unsigned depth) {
-  append(text, "(");
+  append_text(text, "(");
   for (uint32_t i = 0; i < s->nparams; i++) {
-    if (i > 0) append(text, ", ");
+    if (i > 0) append_text(text, ", ");
     if (depth >= 3) {
-      append(text, "?");
+      append_text(text, "?");
       continue;
     }
     Text inner = {.head = CTYPE_NAME_MAX, .tail = CTYPE_NAME_MAX};
     write_name(&inner, s->params[i], depth + 1);
     if (inner.tail < sizeof inner.bytes) inner.bytes[inner.tail] = '\0';
     else inner.bytes[sizeof inner.bytes - 1] = '\0';
-    append(text, inner.bytes + inner.head);
+    append_text(text, inner.bytes + inner.head);
   }
-  if (s->variadic) append(text, s->nparams > 0 ? ", ..." : "...");
-  append(text, ")");
+  if (s->variadic) append_text(text, s->nparams > 0 ? ", ..." : "...");
+  append_text(text, ")");
 }
 
 const char *ctype_name(const CType *t, char *buffer) {
