@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Documents for people (doc/README.md lists them), and the manual pages made of them.
 
 EXTRA_DIST += doc

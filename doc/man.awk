@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Makes a manual page of a document of this folder:
 #
 #   awk -v page=eventring -v section=1 -v what="one line" -v version=0.1.0 -f man.awk X.md

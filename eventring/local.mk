@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libeventring: knows nothing of Lua; libc and pthread only.
 
 # format: the layout of a file and what both sides need. producer and reader know it and

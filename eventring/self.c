@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* self.c: a cursor on the recording of this process. The one place that knows the
  * producer and the reader. */
 #include "producer/producer.h"

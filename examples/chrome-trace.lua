@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Writes a Chrome trace (JSON) of a run; it opens in https://ui.perfetto.dev and
 -- in chrome://tracing.
 --

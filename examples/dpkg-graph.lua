@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Which installed packages are the heaviest, with all that they pull in?
 --
 --   saros dpkg-graph.lua [--repeat N] [--seconds S] [--top N] [STATUS-FILE]

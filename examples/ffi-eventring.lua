@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Attaches to a recorded process through the C API of libeventring, with guest
 -- functions as its callbacks, and compares with what the module `eventring` reads.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The C library through the module ffi: sorting, files, names of hosts.
 --
 --   saros ffi-libc.lua [FILE [HOST]]        (default: this program, localhost)

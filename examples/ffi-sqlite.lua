@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- SQLite through the module ffi: an index of the words of text files.
 --
 --   saros ffi-sqlite.lua FILE...

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- zlib through the module ffi: compresses files in memory and back.
 --
 --   saros ffi-zlib.lua FILE...

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A service that watches its own garbage collector and sheds load.
 --
 --   saros gc-events.lua [--seconds S]

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Prints the pause of each minor collection and of each major slice.
 --
 --   saros gc-pauses.lua [--seconds S]                 of itself, at work

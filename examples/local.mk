@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Programs that do real work; see the top of each.
 
 exampledir = $(pkgdatadir)/examples

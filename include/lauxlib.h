@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lauxlib.h - the auxiliary library of Lua 5.4 (reference manual, chapter 5).
  *
  * Everything here is written in terms of lua.h alone, in auxlib.c: it has no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua.h - the C API of Lua 5.4 as Saros offers it.
  *
  * Names, types, constants and the public fields of lua_Debug are those of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* luaconf.h - the figures and types of Saros's Lua that C modules can see.
  *
  * Saros keeps the C ABI of Lua 5.4 as it is built on 64-bit systems: every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lualib.h - the standard libraries and how a host opens them. */
 #ifndef lualib_h
 #define lualib_h

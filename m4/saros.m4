@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: MIT
 dnl Macros of this project's configure.ac.
 
 dnl SAROS_MISSING(DEBIAN-PACKAGE, CONSEQUENCE)

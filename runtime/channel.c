@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/channel.c: channels.
  *
  * A channel is a ring of messages with a lock, a queue of domains that wait to

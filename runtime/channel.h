@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/channel.h: channels, through which domains pass messages (design: top
  * of channel.c).
  */

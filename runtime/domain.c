@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/domain.c: birth and end of a domain.
  *
  * A domain is one malloc'ed Domain; everything else of it is in its heap, but

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/domain.h: the state of a domain: heap, collector, globals, rings; its birth and end.
  *
  * Only the OS thread that runs a domain touches its Domain.

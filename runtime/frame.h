@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/frame.h: one activation of a function (CallInfo). Frames are made by thread.c and
  * filled by the interpreter. */
 #ifndef SAROS_RUNTIME_FRAME_H

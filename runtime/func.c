@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/func.c: prototypes, closures, upvalues, userdata.
  *
  * An open upvalue refers to its thread, the thread lists its open upvalues with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/func.h: prototypes, closures, upvalues, userdata. */
 #ifndef SAROS_RUNTIME_FUNC_H
 #define SAROS_RUNTIME_FUNC_H

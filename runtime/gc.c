@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc.c: the collector's state machine and its pacing.
  *
  * Overview

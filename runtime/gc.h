@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc.h: interface of the collector (design and state machine: gc.c).
  *
  * The invariants of an object's `gc` bits

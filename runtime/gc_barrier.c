@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_barrier.c: slow half of the write barrier (fast half: gc_inline.h).
  *
  * The barrier logs objects: a clean object that comes to refer to a young one,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_ephemeron.c: ephemerons whose key has not been reached yet.
  *
  * The value of an ephemeron is followed once its key is alive, which may make another

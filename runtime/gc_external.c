@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_external.c: memory outside the heap that userdata hold.
  *
  * A buffer of C, a handle of a library, what ffi.gc is to free: the collector cannot see such

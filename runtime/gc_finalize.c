@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_finalize.c: finalizers (__gc).
  *
  * An object is registered when it gets a metatable with __gc (GC_FINALIZE says

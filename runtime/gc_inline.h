@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_inline.h: fast paths of heap and collector: allocation, gc_check, write barriers. */
 #ifndef SAROS_RUNTIME_GC_INLINE_H
 #define SAROS_RUNTIME_GC_INLINE_H

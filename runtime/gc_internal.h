@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_internal.h: marking, shared by the parts of the collector (gc_*.c).
  *
  * One scanner serves both markings; each is instantiated with a constant kind:

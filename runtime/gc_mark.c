@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_mark.c: marking of the major cycle.
  *
  * Incremental update: the marking starts from the roots, goes on in slices, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_minor.c: minor collections.
  *
  * A minor collection marks what was allocated since the last one: from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_overflow.c: what the collector does when its own records find no room.
  *
  * No marking, barrier or table needs memory that it does not have. Each record that cannot be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_pace.c: when the collector works, and how much at a time.
  *
  * Debt is what allocation took since the last minor collection, with a share for what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_scan.c: what an object refers to, type by type (see gc_internal.h).
  *
  * Tables of which a part is large are scanned by the minor marking only where

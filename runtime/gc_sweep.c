@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_sweep.c: taking back what a marking did not reach.
  *
  * Objects are not looked at one by one: a block is swept by clearing the bytes of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_thread.c: what a thread refers to.
  *
  * A stack has no write barrier: a thread that runs, or that was written to, is in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_verify.c: the heap's invariants as a program.
  *
  * Walks everything that is reachable, with a set of visited addresses of its own

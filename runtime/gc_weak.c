@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/gc_weak.c: weak tables.
  *
  * A marking that meets a weak table follows its strong references and notes the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/heap.c: the mark-region heap of a domain.
  *
  * Design

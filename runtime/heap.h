@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/heap.h: interface of the mark-region heap (design: top of heap.c).
  *
  * Memory comes in chunks of 1 MiB; a chunk is 32 blocks of 32 KiB; a block is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/heap_extent.c: memory of large allocations that are not huge.
  *
  * An extent is up to 8 MiB of granules of 256 bytes, aligned to 8 MiB; the first ones of a domain are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/heap_internal.h: blocks and their lists, shared by the files of the heap. */
 #ifndef SAROS_RUNTIME_HEAP_INTERNAL_H
 #define SAROS_RUNTIME_HEAP_INTERNAL_H

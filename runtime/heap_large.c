@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/heap_large.c: large allocations, each on its own behind a LargeHeader.
  *
  * Young and old ones are in a list each. Large parts have a byte a card of 128

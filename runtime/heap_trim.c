@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/heap_trim.c: giving free memory back to the system.
  *
  * Each major cycle ends with a walk over the chunks that notes which blocks are free. It

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/known_names.h: the strings that each domain has at hand: names of metamethods
  * (metamethods.def), and of types and for messages (names.def). */
 #ifndef SAROS_RUNTIME_KNOWN_NAMES_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Values, heap, collector, domains. Uses eventring only.
 
 noinst_LIBRARIES += libruntime.a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/mappings.c: mappings kept for their next use (design: mappings.h).
  *
  * In debug builds they cannot be accessed while they are kept: what still points there

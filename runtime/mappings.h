@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/mappings.h: memory straight from the system, and mappings kept for their next use.
  *
  * Mapping memory and giving it back is dear when other domains run: each page is

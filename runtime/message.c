@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/message.c: life of messages (message.h). */
 #include "message.h"
 

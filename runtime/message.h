@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/message.h: a value on its way between domains.
  *
  * The bytes are written by vm/transfer_encode.c; only vm/transfer_decode.c can read them. A

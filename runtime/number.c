@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/number.c: numbers as text, conversions, arithmetic and order.
  *
  * Text.  Numerals are read with '.' whatever the locale, and with the locale's

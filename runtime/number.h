@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/number.h: numbers: text, conversions, arithmetic. */
 #ifndef SAROS_RUNTIME_NUMBER_H
 #define SAROS_RUNTIME_NUMBER_H

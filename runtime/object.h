@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/object.h: values and heap objects.
  *
  * A value (TValue) is 16 bytes: an 8-byte payload, a one-byte tag and four

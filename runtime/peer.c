@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/peer.c: domains as others see them: threads, deadlock, stopping, forks.
  *
  * Data

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/peer.h: a peer, the part of a domain that other domains may touch: who it
  * is, whether it runs, how it is woken, stopped and waited for (design: top of
  * peer.c). Everything else of a domain is its own thread's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/peer_internal.h: what peer.c and peer_wait.c share. */
 #ifndef SAROS_RUNTIME_PEER_INTERNAL_H
 #define SAROS_RUNTIME_PEER_INTERNAL_H

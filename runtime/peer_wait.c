@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/peer_wait.c: how a domain waits, and is woken.
  *
  * A domain waits on a word of its own, `park`, in spinning and then in the kernel.

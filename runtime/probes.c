@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/probes.c: the catalogue of the runtime and the life of the recorder. */
 #include "probes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/probes.h: how the runtime records its own events (events.def) into
  * the rings of a domain, and when the process records at all.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/runtime_hooks.h: what goes up from the runtime to the layers above it. */
 #ifndef SAROS_RUNTIME_RUNTIME_HOOKS_H
 #define SAROS_RUNTIME_RUNTIME_HOOKS_H

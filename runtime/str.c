@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/str.c: strings.
  *
  * Strings of at most SHORT_STRING_MAX bytes are interned: a domain has one of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/str.h: strings; those of at most SHORT_STRING_MAX bytes are interned. */
 #ifndef SAROS_RUNTIME_STR_H
 #define SAROS_RUNTIME_STR_H

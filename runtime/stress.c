@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/stress.c: the switches of a stress build (design: stress.h). */
 #include "stress.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/stress.h: what a build with --enable-stress makes happen on purpose
  * (SAROS_STRESS). In other builds nothing of it is left.
  *

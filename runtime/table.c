@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/table.c: Lua tables.
  *
  * Design

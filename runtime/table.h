@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/table.h: Lua tables (design: top of table.c). */
 #ifndef SAROS_RUNTIME_TABLE_H
 #define SAROS_RUNTIME_TABLE_H

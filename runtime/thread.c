@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/thread.c: threads, their stacks and frames.
  *
  * A stack is one part: stack_last - stack slots in use by right, EXTRA_STACK

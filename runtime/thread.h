@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/thread.h: a thread of a domain (a coroutine: lua_State), its stack and its frames
  * (design: top of thread.c).
  *

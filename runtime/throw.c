@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/throw.c: raising errors.
  *
  * All errors leave through error_throw. The innermost ErrorJump (throw.h)

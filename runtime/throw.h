@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime/throw.h: the one way to raise an error. */
 #ifndef SAROS_RUNTIME_THROW_H
 #define SAROS_RUNTIME_THROW_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by quickstart and runtests: gets a Debian machine and a build
 # directory ready. Expects `top`, the source tree.
 

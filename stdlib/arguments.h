@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/arguments.h: arguments and results of the library's functions, in place.
  *
  * A call of a small function is mostly calls of the C API: these do the same

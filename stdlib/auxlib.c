@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* auxlib.c - the auxiliary library: arguments, metatables, references,
  * libraries, new states.
  *

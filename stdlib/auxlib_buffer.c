@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* auxlib_buffer.c - luaL_Buffer: strings under construction.
  *
  * A buffer starts in the array inside luaL_Buffer.  When that is full, the

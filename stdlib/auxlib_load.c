@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* auxlib_load.c - chunks from files and from memory.
  *
  * A file is read in pieces.  Before the first one, a UTF-8 byte order mark

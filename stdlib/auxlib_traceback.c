@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* auxlib_traceback.c - tracebacks, positions, and errors that name a function.
  *
  * A function has no name of its own.  What a message calls it comes from one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/char_class.c: tables of character classes.
  *
  * The C library's isalpha and its kin depend on the locale, which belongs to

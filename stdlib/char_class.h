@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/char_class.h: what each byte is (letter, digit, ...) in the current
  * locale, as bitmaps that pattern matching can combine. */
 #ifndef SAROS_STDLIB_CHAR_CLASS_H

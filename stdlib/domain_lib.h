@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/domain_lib.h: what the parts of the module `domain` share: lib_domain.c,
  * lib_channel.c, lib_pool.c. */
 #ifndef SAROS_STDLIB_DOMAIN_LIB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* init.c - opens the standard libraries. */
 #define LUA_LIB
 

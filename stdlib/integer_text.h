@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/integer_text.h: integers in decimal. */
 #ifndef SAROS_STDLIB_INTEGER_TEXT_H
 #define SAROS_STDLIB_INTEGER_TEXT_H

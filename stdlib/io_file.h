@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/io_file.h: handles of files, for the parts of the io library. */
 #ifndef SAROS_STDLIB_IO_FILE_H
 #define SAROS_STDLIB_IO_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/io_read.c: reading one item of a file, for io.read, file:read and lines.
  *
  * Each of the read_ functions pushes what it read and gives whether it

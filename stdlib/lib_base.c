@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lib_base.c - the basic functions: print, pairs, load, pcall, ...
  *
  * Some of them are also run by the interpreter itself, in its own loop (see

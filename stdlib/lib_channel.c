@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_channel.c: channels of the module `domain` (doc/DOMAINS.md).
  *
  * A handle is a userdata with a pointer to the channel (runtime/channel.h). A domain has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lib_coroutine.c - coroutines.
  *
  * resume, yield and the functions that wrap makes are also run by the

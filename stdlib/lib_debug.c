@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lib_debug.c - the debug library.
  *
  * Most functions may be given a thread as their first argument: they then

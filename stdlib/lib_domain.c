@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_domain.c: the module `domain`: spawning, joining, handles (doc/DOMAINS.md).
  *
  * A domain is born in its own thread (live): state, libraries, the function and its

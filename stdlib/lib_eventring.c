@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_eventring.c: the guest module `eventring`.
  *
  * Producing: names are registered with the library once and kept in tables of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lib_io.c - files.
  *
  * A file is a userdata luaL_Stream (lauxlib.h): a C stream, and the function

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_math.c: the math library, but for random numbers (math_random.c).
  *
  * Functions that round give an integer when the result fits one, else a float.

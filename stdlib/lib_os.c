@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_os.c: the os library.
  *
  * The locale and the environment belong to the process: os.setlocale in one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lib_package.c - modules: require and the package table.
  *
  * require asks each function of package.searchers in turn for a loader, and

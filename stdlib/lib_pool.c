@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_pool.c: domain.pool, a parallel map over a list (doc/DOMAINS.md).
  *
  * Written in Lua upon spawn and channels, and loaded when it is first called, so that

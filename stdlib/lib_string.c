@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_string.c: the string library.
  *
  * Here are the functions on bytes and whole strings, string.dump, and the

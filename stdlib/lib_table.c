@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_table.c: the table library, but for sort (table_sort.c). */
 #include <limits.h>
 

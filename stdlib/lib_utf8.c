@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/lib_utf8.c: the utf8 library.
  *
  * A code point is encoded in the original UTF-8: up to six bytes for values

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The standard library, one library a file. Uses vm and everything below.
 
 noinst_LIBRARIES += libstdlib.a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/math_random.c: math.random and math.randomseed.
  *
  * The generator is xoshiro256** by Blackman and Vigna (public domain; see

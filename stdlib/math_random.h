@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/math_random.h: math.random and math.randomseed. */
 #ifndef SAROS_STDLIB_MATH_RANDOM_H
 #define SAROS_STDLIB_MATH_RANDOM_H

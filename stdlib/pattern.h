@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/pattern.h: Lua's patterns, compiled and matched.  See pattern_compile.c
  * for the form of a compiled pattern, pattern_match.c for the matching. */
 #ifndef SAROS_STDLIB_PATTERN_H

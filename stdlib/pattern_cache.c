@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_cache.c: patterns lately used, compiled.
  *
  * Purpose.  A program has few patterns and uses each often; compiling one takes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_cache.h: patterns lately used, compiled. */
 #ifndef SAROS_STDLIB_PATTERN_CACHE_H
 #define SAROS_STDLIB_PATTERN_CACHE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_compile.c: from the text of a pattern to nodes.
  *
  * Purpose.  The text is read once per call (once per loop for gmatch), so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_match.c: matching compiled patterns.
  *
  * match_from walks the nodes.  It recurs only where a repetition may have to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* require_span.c - the span that `require` records of itself. */
 #include "require_span.h"
 #include "thread.h"

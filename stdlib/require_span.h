@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* require_span.h - the span that `require` records of itself.
  *
  * They stand apart from lib_package.c because they look into the state for its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/retry.h: when the system has no more descriptors, memory or processes. */
 #ifndef SAROS_STDLIB_RETRY_H
 #define SAROS_STDLIB_RETRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/string_format.c: string.format.
  *
  * A conversion is read once into a Spec; its flags are checked against what its

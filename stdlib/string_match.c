@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/string_match.c: string.find, match, gmatch and gsub.
  *
  * Patterns are compiled (pattern.h).  find and match, which run no guest code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/string_match.h: the functions of the string library that take patterns. */
 #ifndef SAROS_STDLIB_STRING_MATCH_H
 #define SAROS_STDLIB_STRING_MATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/string_pack.c: string.pack, packsize and unpack.
  *
  * A format is a sequence of options.  Reader walks it; next_item gives one

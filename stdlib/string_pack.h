@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/string_pack.h: string.pack, packsize and unpack. */
 #ifndef SAROS_STDLIB_STRING_PACK_H
 #define SAROS_STDLIB_STRING_PACK_H

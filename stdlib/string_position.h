@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/string_position.h: positions in strings as the guest gives them:
  * from 1, or negative from the end. */
 #ifndef SAROS_STDLIB_STRING_POSITION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/table_access.h: how the table library reaches the elements of what it
  * is given.  A table without a metatable is plain: it is read and written raw.
  * Anything else goes through metamethods. */

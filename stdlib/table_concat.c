@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/table_concat.c: table.concat.
  *
  * Where all elements are strings and integers in the array part of a plain table, which is most

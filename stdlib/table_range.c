@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/table_range.c: see table_range.h. Apart from lib_table.c, which has functions of the same
  * names as the runtime's. */
 #include "api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/table_range.h: elements of tables that move together. */
 #ifndef SAROS_STDLIB_TABLE_RANGE_H
 #define SAROS_STDLIB_TABLE_RANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/table_sort.c: table.sort.
  *
  * Purpose.  Few comparisons, since each may call a guest function; no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by scripts: checks that say what they expected, and waiting for another
 # process. A check that fails is told, and the script goes on to its `finish`.
 failures=0

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Proves the arrows of HACKING.md, folder by folder.
 #
 #   testsuite/check-layers.sh SOURCE-DIR BUILD-DIR

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Tests and benches. The runner finds guest suites and scripts by itself (see
 # its top); unit programs are listed here or in the local.mk of their folder:
 #

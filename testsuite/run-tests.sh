@@ -22,6 +22,7 @@
 # and leaves its output in BUILDDIR/testsuite/log/NAME.log. `--only` keeps the
 # tests whose name matches one of the shell patterns (or contains the word).
 # The status of the runner is 1 when a test failed, 2 on wrong usage.
+# SPDX-License-Identifier: MIT
 
 set -u
 

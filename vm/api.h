@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api.h: what the files of the C API share (api_*.c): how an index
  * names a slot, and what a push has to look after.
  *

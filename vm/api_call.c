@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_call.c: C API: calls, errors and to-be-closed variables (call.c does the work). */
 #include "call.h"
 #include "debug_error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_chunk.c: C API: loading and dumping chunks.
  *
  * lua_load works in two protected steps: first it drains the reader, which may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_chunk.h: loading chunks, for the layers above. */
 #ifndef SAROS_VM_API_CHUNK_H
 #define SAROS_VM_API_CHUNK_H

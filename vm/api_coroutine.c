@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_coroutine.c: C API: coroutines (design: top of coroutine.c). */
 #include "call.h"
 #include "coroutine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_debug.c: C API: frames, functions, locals, upvalues, hooks.
  *
  * lua_Debug.i_ci is the frame itself: frames are reused but never moved, and the

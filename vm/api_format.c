@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_format.c: C API: lua_pushfstring.
  *
  * A format has the conversions %s %d %I %f %p %c %U %% and nothing else: no

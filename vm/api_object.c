@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_object.c: C API: userdata, metatables, threads. */
 #include "api.h"
 

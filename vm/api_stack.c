@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_stack.c: C API: the stack, values to C and from C, operators. */
 #include "api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_state.c: C API: beginning and end of a state, the collector, warnings and other things
  * of the whole state. */
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/api_table.c: C API: access to tables, with and without metamethods. */
 #include "api.h"
 

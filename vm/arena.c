@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/arena.c: chunks of doubling size, cut from front to back.
  *
  * The domain keeps the largest of its last compilation for the next one (Domain.compile_spare), zeroed,

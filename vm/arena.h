@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/arena.h: scratch memory of one compilation, freed as a whole. */
 #ifndef SAROS_VM_ARENA_H
 #define SAROS_VM_ARENA_H

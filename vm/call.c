@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/call.c: calls from C, protected calls, and where errors land.
  *
  * The interpreter loop runs inside a Run: one C activation of vm_execute with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/call.h: calls, errors, coroutines (design: top of call.c). */
 #ifndef SAROS_VM_CALL_H
 #define SAROS_VM_CALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/check_instruction.c: the facts that the verifier shows, asserted at run time.
  *
  * Builds with asserts call this before each instruction. It goes by the same columns of

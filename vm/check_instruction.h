@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/check_instruction.h: the facts that the verifier shows, asserted where they are relied
  * on. Builds with asserts only. */
 #ifndef SAROS_VM_CHECK_INSTRUCTION_H

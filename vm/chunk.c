@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/chunk.c: precompiled (binary) chunks.
  *
  * A chunk is a header and the main function.  Numbers of fixed width are in

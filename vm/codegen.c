@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/codegen.c: emitting instructions; expressions to registers.
  *
  * Code is made in one pass, while the parser reads.  An expression that was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/codegen.h: emitting instructions and turning expressions into code
  * (design: top of codegen.c).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/codegen_ops.c: operators; folding of constants.
  *
  * The parser calls op_left between an operator and its right operand, op_binary

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/compile.c: compilation of a chunk, from the call to the closure.
  *
  * One pass: the parser (parser.c, statements.c) pulls tokens from the lexer,

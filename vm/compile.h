@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/compile.h: the state of one compilation, shared by the parser, the scope
  * analysis and the code generator (design: top of compile.c).
  */

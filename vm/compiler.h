@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/compiler.h: from source text (or a binary chunk) to a closure. */
 #ifndef SAROS_VM_COMPILER_H
 #define SAROS_VM_COMPILER_H

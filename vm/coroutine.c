@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/coroutine.c: resuming, yielding and ending coroutines.
  *
  * From guest code a coroutine is resumed inside the interpreter loop of its

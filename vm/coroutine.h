@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/coroutine.h: what the interpreter and the C API need to resume and end coroutines. */
 #ifndef SAROS_VM_COROUTINE_H
 #define SAROS_VM_COROUTINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/debug_error.c: errors of operators, which name the variable at fault.
  *
  * The operand's address tells where it lies: in an upvalue of the running

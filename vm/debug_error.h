@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/debug_error.h: errors of operators, with the names of variables. */
 #ifndef SAROS_VM_DEBUG_ERROR_H
 #define SAROS_VM_DEBUG_ERROR_H

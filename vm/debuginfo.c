@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/debuginfo.c: what a frame runs: lines, names of chunks, functions and variables.
  *
  * A frame's pc points behind the word of the instruction that it runs, so the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/debuginfo.h: what a frame runs: lines, names of chunks, functions and variables. */
 #ifndef SAROS_VM_DEBUGINFO_H
 #define SAROS_VM_DEBUGINFO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/disasm.c: bytecode as text.  What operands are comes from opcodes.def. */
 #include "disasm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/disasm.h: bytecode as text, for people and tests. */
 #ifndef SAROS_VM_DISASM_H
 #define SAROS_VM_DISASM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/execute.c: the interpreter loop.  One function by nature, hence its length.
  *
  * State.  L, own, ci, base, k and pc are locals.  `own` is the running frame, the same as ci,

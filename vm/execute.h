@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/execute.h: the interpreter loop, for calls and coroutines. */
 #ifndef SAROS_VM_EXECUTE_H
 #define SAROS_VM_EXECUTE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/hook.c: hooks.
  *
  * A hook is one of those who watch a thread (watch.c).  Line and count events come from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/hook.h: hooks (lua_sethook; design: top of hook.c). */
 #ifndef SAROS_VM_HOOK_H
 #define SAROS_VM_HOOK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/lexer.c: from source text to tokens.
  *
  * The whole source is in memory, so the lexer works on a cursor and an end and

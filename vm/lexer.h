@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/lexer.h: from source text to tokens (design: top of lexer.c). */
 #ifndef SAROS_VM_LEXER_H
 #define SAROS_VM_LEXER_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Compiler, interpreter, C API. Uses runtime and eventring; main.c, the
 # program, stands above all libraries.
 

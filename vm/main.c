@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/main.c - the `saros` command: the stand-alone interpreter.
  *
  * Takes the options of the stand-alone Lua 5.4 interpreter (reference manual,

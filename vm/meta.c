@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/meta.c: operators that may need a metamethod.
  *
  * Each operator exists once, as meta_prepare_*: it completes the operation

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/meta.h: operators, with coercions and metamethods. */
 #ifndef SAROS_VM_META_H
 #define SAROS_VM_META_H

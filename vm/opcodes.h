@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/opcodes.h: the instruction set as an enum, with field access (opcodes.def says what each does). */
 #ifndef SAROS_VM_OPCODES_H
 #define SAROS_VM_OPCODES_H

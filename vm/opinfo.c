@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/opinfo.c: the table that opinfo.h declares, derived from opcodes.def. */
 #include "opinfo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/opinfo.h: what opcodes.def says of each instruction, as a table. */
 #ifndef SAROS_VM_OPINFO_H
 #define SAROS_VM_OPINFO_H

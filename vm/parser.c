@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/parser.c: expressions, table constructors, function bodies.
  *
  * Recursive descent, one token ahead (two where a table constructor must tell

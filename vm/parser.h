@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/parser.h: what the two halves of the parser share: expressions (parser.c)
  * and statements (statements.c). */
 #ifndef SAROS_VM_PARSER_H

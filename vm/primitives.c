@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/primitives.c: the primitives' values, and coroutine.wrap. */
 #include "primitives.h"
 

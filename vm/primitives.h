@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/primitives.h: functions of the standard library that the interpreter runs
  * in its own loop (calls that do not grow the C stack, iteration without calls). */
 #ifndef SAROS_VM_PRIMITIVES_H

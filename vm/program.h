@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/program.h - what the parts of the `saros` command share (main.c and
  * repl*.c).  No library includes this. */
 #ifndef SAROS_VM_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/repl.c - the interactive part of the `saros` command.
  *
  * A line is first tried as an expression ("return LINE"), whose values are

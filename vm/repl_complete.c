@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/repl_complete.c - which names can follow what was typed at the prompt.
  *
  * A word is a chain of names, "a.b.c" or "a.b:c".  All but the last name lead

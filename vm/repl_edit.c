@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/repl_edit.c - lines for the prompt: edited, completed and remembered.
  *
  * At a terminal, libedit reads the lines where the program is built for it and it is

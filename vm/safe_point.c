@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/safe_point.c: what is asked of a domain is done. */
 #include "safe_point.h"
 

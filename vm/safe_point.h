@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/safe_point.h: safe points of functions of C that run for long.
  *
  * Such a function counts its work, in units of about a nanosecond: a byte looked at, 20

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/scope.c: variables, blocks, labels.
  *
  * CompileState.vars is a stack of the variables of all functions being

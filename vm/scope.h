@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/scope.h: variables, blocks, labels (design: top of scope.c). */
 #ifndef SAROS_VM_SCOPE_H
 #define SAROS_VM_SCOPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/statements.c: statements, and the chunk as a whole.
  *
  * After each statement the temporaries are gone: free_reg is the number of

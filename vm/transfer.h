@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/transfer.h: values into messages and back (design: top of transfer_encode.c). */
 #ifndef SAROS_VM_TRANSFER_H
 #define SAROS_VM_TRANSFER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/transfer_decode.c: messages into values (format and design: transfer_encode.c).
  *
  * First everything that runs guest code: handles of channels and modules, gathered in a table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/transfer_encode.c: values into messages. (And back: transfer_decode.c.)
  *
  * What is sent is a graph. It is written breadth first: values refer to objects

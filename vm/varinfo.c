@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/varinfo.c: names for values, found in the bytecode.
  *
  * An error message wants to name the variable that a value came from.  The

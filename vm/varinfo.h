@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/varinfo.h: names of variables, from the bytecode. */
 #ifndef SAROS_VM_VARINFO_H
 #define SAROS_VM_VARINFO_H

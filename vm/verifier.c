@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/verifier.c: proves that bytecode cannot harm the interpreter.
  *
  * The interpreter trusts its code: it never checks an index, and some

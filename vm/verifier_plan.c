@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/verifier_plan.c: the table that verifier_plan.h declares, derived from opcodes.def. */
 #include "verifier_plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/verifier_plan.h: what the verifier sees to with each opcode. */
 #ifndef SAROS_VM_VERIFIER_PLAN_H
 #define SAROS_VM_VERIFIER_PLAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/watch.c: the instrumented state of the interpreter.
  *
  * Two kinds watch what a thread does: its hook (hook.c), and the watcher of calls of its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vm/watch.h: who watches the interpreter (design: top of watch.c). */
 #ifndef SAROS_VM_WATCH_H
 #define SAROS_VM_WATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gc_clock.c: watched time and time in the collector of one ring. */
 #include "analysis/gc_clock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gc_clock.h: how long one ring of one domain was watched, and how much of that was
  * spent in the collector.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* histogram.c: how often which duration, in little memory. */
 #include "analysis/histogram.h"
 

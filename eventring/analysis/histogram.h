@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* histogram.h: how often which duration, in little memory.
  *
  * Log-linear: each octave [2^k, 2^(k+1)) is divided into 128 equal buckets;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json.c: a streaming JSON writer. */
 #include "analysis/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json.h: a streaming JSON writer (RFC 8259): nothing is held in memory.
  *
  * It puts the commas; the caller closes what it opens. In an object each value

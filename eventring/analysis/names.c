@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* names.c: the words for the library's enumerations. */
 #include "analysis/names.h"
 

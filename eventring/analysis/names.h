@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* names.h: the words for the library's enumerations, the same in tables and in JSON. An
  * instant is called "event", as the guest's function that writes one.
  *

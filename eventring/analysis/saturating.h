@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* saturating.h: sums that stay at the end of their range instead of wrapping, so that a
  * hostile file makes a figure large and not wrong.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tally.c: statistics over the events of one recording. */
 #include "analysis/tally.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tally.h: statistics over the events of one recording.
  *
  * Feed it what a cursor delivers (eva_tally_callbacks), then eva_tally_finish once.

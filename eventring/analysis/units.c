@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* units.c: figures and foreign text as people read them. */
 #include "analysis/units.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* units.h: figures and foreign text as people read them.
  *
  * The unit of a parameter is its name. Errors: none; what cannot be said otherwise (a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* atomics.h: fences, and stores into memory that other processes read. */
 #ifndef EVENTRING_ATOMICS_H
 #define EVENTRING_ATOMICS_H

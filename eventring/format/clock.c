@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clock.c: the clock of a recording.
  *
  * Probes read the cheapest clock that can be trusted, raw: the time stamp

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clock.h: the clock of a recording, and its conversion to nanoseconds. */
 #ifndef EVENTRING_CLOCK_H
 #define EVENTRING_CLOCK_H

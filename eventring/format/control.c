@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* control.c: the control page, changed by the recording process and by tools.
  *
  * The gate is one 64-bit word: in its low half the classes in force, which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* control.h: the control page. */
 #ifndef EVENTRING_CONTROL_H
 #define EVENTRING_CONTROL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* error.c: error codes, their texts, and the version. */
 #include "format/error.h"
 

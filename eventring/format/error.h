@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* error.h: filling struct eventring_error. */
 #ifndef EVENTRING_ERROR_H
 #define EVENTRING_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* format.h: the layout of an .eventring file, version 1.
  *
  * doc/FORMAT.md is the specification; this header is the same in C, with every

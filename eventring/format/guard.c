@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guard.c: the mappings of a recording outlive their file.
  *
  * Whoever may write to the file of a recording may also cut it short, or punch

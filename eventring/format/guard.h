@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guard.h: mappings that outlive their file. */
 #ifndef EVENTRING_GUARD_H
 #define EVENTRING_GUARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.h: the memory of a recording that goes on in this process, as the side that
  * records lends it to the side that reads. Neither knows the other: who knows both fills
  * this in (self.c). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process.c: what tells a live producer from a dead one.
  *
  * A producer holds a write lock on its file (an open-file-description lock: it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process.h: tells a live producer from a dead one. */
 #ifndef EVENTRING_PROCESS_H
 #define EVENTRING_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sized.h: structures that the library shares with a program whose header is older.
  *
  * Members are only ever added at the end. Each public function that takes a structure of

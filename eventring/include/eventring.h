@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring.h: flight-recorder rings of span, counter and other events.
  *
  * A program (the *host*: a language runtime, or any program with threads)

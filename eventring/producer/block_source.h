@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block_source.h: where the next block of a lane comes from.
  *
  * The writer (lane.c) knows how a block is made, filled and finished. Where in memory it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* catalogue.c: the event definitions of this process and their copy in the file.
  *
  * Definitions are kept for the life of the process, in the order of their ids,

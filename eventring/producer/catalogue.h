@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* catalogue.h: the event definitions of this process: see catalogue.c. */
 #ifndef EVENTRING_CATALOGUE_H
 #define EVENTRING_CATALOGUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* classes.c: the classes of this process: their names, and which are on by default. */
 #include "producer/classes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* classes.h: the classes of this process. */
 #ifndef EVENTRING_CLASSES_H
 #define EVENTRING_CLASSES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* config.c: settings, from defaults and from the environment. */
 #include "producer/config.h"
 #include "producer/classes.h"

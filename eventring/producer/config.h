@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* config.h: the settings of a recording, inside the library. */
 #ifndef EVENTRING_CONFIG_H
 #define EVENTRING_CONFIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* domains.c: the life of a domain (see domains.h). */
 #include "producer/domains.h"
 

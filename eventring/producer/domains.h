@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* domains.h: the domains of this process: their life, and the probes' way out of line.
  *
  * A domain belongs to the thread that started it. Its gates say how it stands:

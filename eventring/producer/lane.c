@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lane.c: the slow path of a probe: block transitions.
  *
  * A lane writes blocks of 512 words, numbered from 1, one after the other, each at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lane.h: the lanes of a domain: writing events into blocks.
  *
  * A lane is written by the thread that owns the domain only, with two exceptions that any

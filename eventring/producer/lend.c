@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lend.c: the recording of this process, lent to who reads it in the same process.
  *
  * The loan is a reference: what was lent stays mapped, however the recording ends, until

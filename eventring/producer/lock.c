@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock.c: the producer's mutex. */
 #include "producer/lock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock.h: the producer's mutex.
  *
  * It guards all that the producer keeps for the whole process: the recording that goes

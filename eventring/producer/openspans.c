@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* openspans.c: the stack of open spans that a block header carries.
  *
  * The probes don't keep it. When a block is full its writer walks the block

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* openspans.h: the open spans that a block header lists. */
 #ifndef EVENTRING_OPENSPANS_H
 #define EVENTRING_OPENSPANS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* producer.c: what the producing side keeps for the whole process. */
 #include "producer/producer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* producer.h: the producer: what the producing side keeps for the whole process.
  *
  * It has at most one *recording* that goes on: a file with its mappings. Only what starts

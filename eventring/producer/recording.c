@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording.c: the file of a recording: created, mapped, calibrated, ended.
  *
  * Safety rules of this file:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording.h: the recording: a file with its mappings.
  *
  * Recordings are counted: the producer, each domain attached and each cursor of the own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* register.c: the host's definitions, into the catalogue and into the recording. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ring.c: the rings of a recording: a block source for each ring of each slot.
  *
  * A ring is N places for blocks; block number s (from 1) lies at place (s - 1) mod N. In

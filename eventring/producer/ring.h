@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ring.h: the rings of a recording: see ring.c. */
 #ifndef EVENTRING_RING_H
 #define EVENTRING_RING_H

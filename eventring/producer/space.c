@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* space.c: disk space and mapped pages for a recording (see space.h). */
 #include "producer/space.h"
 

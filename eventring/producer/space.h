@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* space.h: disk space and mapped pages for a recording.
  *
  * No page is touched through a mapping before its disk space is reserved, so that a full

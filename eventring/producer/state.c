@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* state.c: the states of the producer: started, standing by, paused, stopped, forked. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* thread_exit.c: what is to be done when a thread ends.
  *
  * The order in which the C library calls the destructors of different keys is not

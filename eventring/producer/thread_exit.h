@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* thread_exit.h: what is to be done when a thread ends. */
 #ifndef EVENTRING_THREAD_EXIT_H
 #define EVENTRING_THREAD_EXIT_H

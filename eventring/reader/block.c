@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block.c: copies of blocks that their producer may be overwriting.
  *
  * The reader's steps (the producer's, W1 .. W6, stand in producer/ring.c):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block.h: copies of blocks. */
 #ifndef EVENTRING_BLOCK_H
 #define EVENTRING_BLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block_cursor.c: from block to block of one ring.
  *
  * Invariants

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block_cursor.h: from block to block of one ring.
  *
  * A block cursor knows where it stands, copies the next block that can be read, whole and

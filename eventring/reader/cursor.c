@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cursor.c: all rings of a file, polled.
  *
  * A poll first notes how far each ring has come (its limit), then reads anew what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cursor.h: all rings of a file, for those who open, poll and ask.
  *
  * The reader, from the bytes up; each file has a header that says what it offers:

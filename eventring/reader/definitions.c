@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* definitions.c: the catalogue of a file, read and checked. */
 #include "reader/definitions.h"
 

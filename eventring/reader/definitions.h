@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* definitions.h: what events refer to. */
 #ifndef EVENTRING_DEFINITIONS_H
 #define EVENTRING_DEFINITIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* delivery.c: the events of the block that a ring reader holds, handed to the callbacks.
  *
  * A ring reader looks for what comes next (a queued loss or synthetic event, else an event

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* delivery.h: the events of a block, handed to the callbacks. */
 #ifndef EVENTRING_DELIVERY_H
 #define EVENTRING_DELIVERY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inspect.c: answers about a file and about what a cursor has read of it. */
 #include "reader/cursor.h"
 #include "format/control.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* locate.c: finding recordings: by path, by pid, by directory.
  *
  * A process records into a file that it maps for writing: /proc/PID/maps names it,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* locate.h: files by pid, by path, by directory. */
 #ifndef EVENTRING_LOCATE_H
 #define EVENTRING_LOCATE_H

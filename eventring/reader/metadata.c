@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* metadata.c: what a file says of itself, read and checked.
  *
  * A field is used only after the check here has passed. What is wrong with the

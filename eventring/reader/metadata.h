@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* metadata.h: what a file says of itself. What its events refer to is definitions.h's. */
 #ifndef EVENTRING_METADATA_H
 #define EVENTRING_METADATA_H

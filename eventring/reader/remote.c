@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* remote.c: controlling the recording of another process.
  *
  * The control page is mapped for writing only for the moment of the change, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* remove.c: removing a dead recording.
  *
  * What is looked at is what goes, whatever others rename meanwhile: the directory is held

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ring_reader.c: the reader of one ring: what a change of blocks means.
  *
  * Data: a block cursor, which holds a copy of the block that is read and whose position

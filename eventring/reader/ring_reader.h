@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ring_reader.h: the reader of one ring. */
 #ifndef EVENTRING_RING_READER_H
 #define EVENTRING_RING_READER_H

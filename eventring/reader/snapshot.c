@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* snapshot.c: copying a recording.
  *
  * The copy has the layout of the original and says FORMAT_SNAPSHOT. First the

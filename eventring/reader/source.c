@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* source.c: copies of bytes, out of a mapping or of a file with pread.
  *
  * A mapping is memory that a recording of this process has lent (format/memory.h), or a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* source.h: bytes of a file, or of memory that a recording of this process has lent. */
 #ifndef EVENTRING_SOURCE_H
 #define EVENTRING_SOURCE_H

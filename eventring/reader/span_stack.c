@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span_stack.c: the spans open in one ring, as a reader knows them.
  *
  * The rules are those of format.h (Open spans), with more room. Spans that began after

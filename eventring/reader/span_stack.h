@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span_stack.h: the spans open in one ring, as a reader knows them. */
 #ifndef EVENTRING_SPAN_STACK_H
 #define EVENTRING_SPAN_STACK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wait.c: sleeps until a poll has something to do.
  *
  * The producer makes no system call, so nothing wakes a reader: it sleeps, looks, and

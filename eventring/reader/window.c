@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* window.c: a file mapped for reading.
  *
  * What pread costs, 1 ns an event and a call for each ring that is asked whether it

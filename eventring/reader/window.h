@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* window.h: a file mapped for reading. */
 #ifndef EVENTRING_WINDOW_H
 #define EVENTRING_WINDOW_H

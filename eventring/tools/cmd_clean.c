@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_clean.c: `eventring clean`: removes what dead processes left behind.
  *
  * Only what the library calls dead goes: a regular file of ours, named

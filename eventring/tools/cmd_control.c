@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_control.c: `eventring control`: changes what a live process records.
  *
  * All of it through the control page that the process and this command map: the

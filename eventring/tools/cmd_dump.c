@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_dump.c: `eventring dump`: the events of a recording, one a line, in the
  * order of their times; at the end the spans that are still open. */
 #include <errno.h>

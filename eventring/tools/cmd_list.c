@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_list.c: `eventring list`: what is recorded on this machine. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_show.c: `eventring show`: what a recording says of itself. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_snapshot.c: `eventring snapshot`: a consistent copy of a recording. */
 #include <stdio.h>
 

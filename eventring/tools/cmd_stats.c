@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_stats.c: `eventring stats`: figures over a recording. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dump_format.c: one event as a line of text or of JSON. */
 #include "dump_format.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dump_format.h: one event as a line of text or of JSON. */
 #ifndef EVENTRING_TOOL_DUMP_FORMAT_H
 #define EVENTRING_TOOL_DUMP_FORMAT_H

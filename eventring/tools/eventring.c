@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c: the `eventring` command: picks the subcommand. */
 #include <errno.h>
 #include <locale.h>

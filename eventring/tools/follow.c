@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* follow.c: reads a recording to its end. */
 #include "follow.h"
 

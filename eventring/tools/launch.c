@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.c: runs a COMMAND that records itself. */
 #include "launch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.h: runs a COMMAND that records itself, and gets at its recording.
  *
  * The command gets these in its environment (PREFIX is SAROS_EVENTRING unless

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* options.c: the words of a subcommand. */
 #include "options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* options.h: the words of a subcommand, by a table that is also its help. */
 #ifndef EVENTRING_TOOL_OPTIONS_H
 #define EVENTRING_TOOL_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* places.c: where to look for the files of dead processes. */
 #include "places.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* places.h: where to look for the files of dead processes: the directories (and
    files) given, or else the current one and that of SAROS_EVENTRING_PREFIX. */
 #ifndef EVENTRING_TOOL_PLACES_H

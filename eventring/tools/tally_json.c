@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tally_json.c: statistics as one JSON object; doc/eventring.md describes it. */
 #include "analysis/json.h"
 #include "analysis/names.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tally_print.h: statistics as text (tally_text.c) and as JSON (tally_json.c). */
 #ifndef EVENTRING_TOOL_TALLY_PRINT_H
 #define EVENTRING_TOOL_TALLY_PRINT_H

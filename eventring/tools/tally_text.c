@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tally_text.c: statistics as tables for people. */
 #include <string.h>
 

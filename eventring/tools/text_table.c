@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text_table.c: an aligned table for people. */
 #include "text_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text_table.h: an aligned table for people.
  *
  * Columns are as wide as their widest cell; a column whose title begins with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tool.c: what every part of the command shares: messages and memory. */
 #include "tool.h"
 

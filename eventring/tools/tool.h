@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tool.h: what every part of the `eventring` command shares.
  *
  * The command is built on eventring.h alone: it knows nothing of the format.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* embed.c: a C program that records what it does, with libeventring.
  *
  *   embed [--workers N] [--jobs N] [--pause-us N]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_abi.c: types as libffi sees them.
  *
  * libffi knows structs of scalars only. Unions, bit-fields, packed structs and arrays

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_arith.c: operators on cdata.
  *
  * Numbers: with an operand of type uint64_t (or unsigned long long), the other one is

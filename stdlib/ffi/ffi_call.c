@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_call.c: calls of C functions.
  *
  * The arguments are converted into a buffer on the C stack as the plan of the function

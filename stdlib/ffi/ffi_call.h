@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_call.h: how a function type is called (ffi_call.c, ffi_callback.c). */
 #ifndef SAROS_STDLIB_FFI_CALL_H
 #define SAROS_STDLIB_FFI_CALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_callback.c: guest functions that C calls through a pointer.
  *
  * A Callback is a libffi closure with what it needs to find the guest function. It

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_cdata.c: cdata objects and access to their parts (design: ffi_core.h).
  *
  * All cdata share one metatable, so that an access finds its way by the type alone;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_convert.c: one value between Lua and C memory. The rules are doc/FFI.md's
  * section "Conversions". Memory may be unaligned (packed structs), so it is always
  * reached with memcpy. */

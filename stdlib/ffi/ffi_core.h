@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_core.h: the data of the foreign function interface (doc/FFI.md).
  *
  * Files

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_declarator.c: declarators: pointers, arrays, functions around a name. */
 #include "ffi_parser.h"
 #include "str.h"

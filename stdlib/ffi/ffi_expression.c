@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_expression.c: constant expressions of C, with C's types: int, unsigned,
  * long and long long, and the conversions between them. */
 #include "ffi_parser.h"

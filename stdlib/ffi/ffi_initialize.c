@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_initialize.c: initializers, from arguments, tables, strings and other
  * cdata. The rules are doc/FFI.md's section "Initializers". */
 #include "ffi_core.h"

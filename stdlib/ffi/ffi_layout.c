@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_layout.c: sizes and offsets of structs and unions, as gcc lays them out
  * on 64-bit Linux.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_lexer.h: tokens of C declarations. */
 #ifndef SAROS_STDLIB_FFI_LEXER_H
 #define SAROS_STDLIB_FFI_LEXER_H

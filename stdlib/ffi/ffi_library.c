@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_library.c: symbols of libraries: ffi.C and what ffi.load answers.
  *
  * A library is a userdata whose metatable's __index is a table of what was found so far

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_parser.c: declarations of a text, its types and constants (interface and
  * design: ffi_parser.h). */
 #include "call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_parser.h: C declarations.
  *
  * For the rest of the library:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_record.c: declarations of structs and unions. */
 #include "ffi_parser.h"
 #include "str.h"

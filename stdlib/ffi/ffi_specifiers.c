@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_specifiers.c: what a declaration begins with: basic types, qualifiers,
  * storage classes, attributes, enums, names of types. */
 #include "ffi_parser.h"

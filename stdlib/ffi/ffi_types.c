@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_types.c: the type table of the foreign function interface: making and
  * interning types, and how their names read (design: ffi_core.h). */
 #include "ffi_core.h"

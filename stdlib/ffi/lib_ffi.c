@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/lib_ffi.c: the guest module `ffi` (doc/FFI.md; design: ffi_core.h).
  *
  * Where a function takes a type (`ct`), it may be a string with its C name, a ctype

@@ -1,5 +1,6 @@
 # What the scripts here that compare saros with a reference have in common; sourced by them.
 # The options are those of the script, set before: each variable of `options` is one.
+# SPDX-License-Identifier: MIT
 
 # parse_options WORD...: sets the variables, and wanted to what is left
 parse_options() {

@@ -22,6 +22,7 @@
 # SAROS_EVENTRING_START=1 ("on"). Prints for each program the minimum and the
 # median in milliseconds and the ratios to the reference, then the geometric
 # means of the ratios (of minima and of medians), and of "on" to "off".
+# SPDX-License-Identifier: MIT
 
 set -u -o pipefail
 

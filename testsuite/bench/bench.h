@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench.h: what the parts of eventring_bench share: samples, rows, loops.
  *
  * Each part measures its loops alternated, in rounds, and reports rows. A row is a

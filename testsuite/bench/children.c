@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* children.c: loops that run in another program, round by round in turn with our
  * pair of clock reads: guest programs (guest.lua, by saros), and the same loop with
  * LTTng-UST's tracepoints (lttng_loop.c, in a session that lttng.sh makes).

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What domains cost: spawning, memory, messages, and what they take from each other.
 --
 --   saros testsuite/bench/domain_bench.lua [spawn|memory|messages|pair|pauses]...

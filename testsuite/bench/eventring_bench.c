@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_bench.c: what recording and reading cost, beside a pair of bare clock
  * reads and the bars that the project has set itself.
  *

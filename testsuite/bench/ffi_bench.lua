@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What the module ffi costs: calls, members, callbacks, qsort with a guest comparator.
 --
 --   saros ffi_bench.lua LIBFIXTURE [--quick]

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What producing and consuming cost a guest program; run by children.c, which says how
 -- the two talk. Times are processor time.
 local eventring = require "eventring"

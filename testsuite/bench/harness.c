@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* harness.c: samples, and their presentation as text or JSON. See bench.h. */
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testsuite/bench/hashes.c: how well functions spread families of integer keys over tables of
  * 2^2 to 2^16 nodes (make bench-hashes [LOAD=0.7]; doc/TABLES.md has what came out). For each
  * family and function:

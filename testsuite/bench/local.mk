@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Benches. `make bench` runs all of them: what the recorder costs, and the interpreter.
 
 CLEANFILES += $(bench_programs)

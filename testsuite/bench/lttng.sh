@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Runs a program in an LTTng session of its own: lttng.sh snapshot|stream PROGRAM
 #
 # The session daemon is started here, with a home in a temporary folder, and ended here

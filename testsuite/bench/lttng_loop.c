@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lttng_loop.c: the loop of an enabled span with LTTng-UST's tracepoints; started by
  * lttng.sh, spoken to by children.c. Built only where lttng-ust is installed. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES

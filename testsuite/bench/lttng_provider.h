@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lttng_provider.h: the tracepoints that lttng_loop.c compares with: the begin and the
  * end of a span, without payload, and one that no session enables. Included several
  * times, as the library wants it. */

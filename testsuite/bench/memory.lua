@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- testsuite/bench/memory.lua: shapes of many equal things that are alive at once, to compare
 -- what each takes with other interpreters (memory.sh).
 --

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Compares what the shapes of memory.lua take under saros and a reference: worst first.
 #
 #   testsuite/bench/memory.sh --saros=PROGRAM [--reference=lua5.4] [--rounds=1] [--bar=1.05]

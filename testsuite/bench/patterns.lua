@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- testsuite/bench/patterns.lua: small patterns of what programs do, in families, to be
 -- compared one by one with other interpreters (patterns.sh).
 --

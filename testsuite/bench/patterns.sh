@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Times the patterns of patterns.lua under saros and a reference, in turn, and compares the
 # least times of each: worst first, then the geometric mean of each family.
 #

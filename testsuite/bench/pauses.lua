@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Measures the pauses of one program: builds a structure, then makes steps for a
 -- while and takes the CPU time of each.
 --

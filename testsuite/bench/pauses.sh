@@ -21,6 +21,7 @@
 # same order; the least of what each of them took in the N runs is its own cost, and the
 # longest of these least times is printed, beside the longest of each run. A step that did not
 # do the same work in all runs (strings hash differently in each) counts with the longest.
+# SPDX-License-Identifier: MIT
 
 set -u
 saros= eventring= rounds=5 seconds=20 replays=0 only= scenarios=()

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* probes.c: every kind of probe, one thread, nobody reads. */
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reading.c: what a consumer pays: events, idle polls, opening. The rings are full and
  * nobody writes; own rings through the mapping, the same as a file as a foreign
  * process reads it. */

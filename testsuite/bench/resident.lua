@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- testsuite/bench/resident.lua: this process's memory (Linux), for the benches of memory.
 
 -- The kernel counts pages for each processor apart and adds them up now and then; what is in

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Forty shapes of services: what each keeps, replaces and drops is what programs that run
 -- for weeks do. services.sh runs them in turn under saros and lua5.4 and compares memory
 -- and time.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Runs the forty shapes of services of services.lua under saros and a reference, in turn,
 # so many rounds; compares memory and time, worst first, and holds them to bars.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* starting.c: what it costs to start the recorder: the calls themselves, and whole
  * programs that do next to nothing, with and without it in turn, from their start
  * to their end as their parent sees it. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The bench runs, in all its parts, and what it reports is of the right kind and order.
 # (How fast things are is for people to look at, on a machine that is quiet.)
 . "$TESTSUITE/tools/_tools.sh"

@@ -7,6 +7,7 @@
 #
 # --luajit: also `luajit -joff`, which gets the programs with the operators on
 # integers spelled as it knows them (its numbers are floats, so it does less there).
+# SPDX-License-Identifier: MIT
 
 set -u
 saros= reference=lua5.4 runs=5 luajit=no names=() contestants=() commands=()

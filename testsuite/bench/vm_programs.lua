@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The project's own set of small programs for the interpreter and collector.
 --
 --   lua vm_programs.lua NAME      runs one, prints its CPU time in seconds

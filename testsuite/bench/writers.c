@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* writers.c: the enabled span with one and two producing threads, the ring on a disk
  * file and on /dev/shm, and nobody, somebody now and then, or somebody all the time
  * reading: through the mapping from a thread, and through the file from a process.

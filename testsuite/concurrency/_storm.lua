@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Thousands of domains that begin and end, pass messages, close channels, fail, are
 -- cancelled, while two domains attach to the recording, read and detach.
 --

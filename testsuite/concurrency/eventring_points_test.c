@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_points_test.c: forces the races of the block transition.
  *
  *   eventring_points_test [ROUNDS]       (default 4)

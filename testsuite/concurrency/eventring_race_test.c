@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_race_test.c: writers that wrap round the smallest rings while readers read
  * them, domains that come and go, pauses, restarts. Meant to run under
  * ThreadSanitizer too.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The race test that stops at named steps: the library is compiled into it with
 # test points.
 check_PROGRAMS += testsuite/concurrency/eventring_points_test

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Thousands of domains begin and end, channels are closed at random moments, while two
 # readers within the process and two outside attach, read and detach: nothing crashes,
 # every domain's end is told, and every event is accounted for to the unit.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A C module: objects with state, a continuation, a buffer. */
 #include <lauxlib.h>
 #include <lua.h>

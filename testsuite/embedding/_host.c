@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program that embeds the interpreter, also for C++. Functions of its own whose
  * names are those of internal ones must not be mistaken for them. */
 #ifdef __cplusplus

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 local counter = require "counter"
 local c = counter.new(3)
 assert(c:add(4) == 7 and tostring(c) == "|||||||")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What `make install` installs is enough to build C modules, and programs that embed the
 # interpreter, in C and C++; the installed program runs the modules.
 . "$TESTSUITE/tools/_installed.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by the tests of what may go wrong around a recording. A program that is
 # traced must do what it does untraced, whatever happens to the recording.
 . "$TESTSUITE/trace/_trace.sh"

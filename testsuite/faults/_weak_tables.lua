@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Fills memory with tables of which the collector keeps a record each while it marks, keeps it
 -- from collecting before there is none left, and goes on.
 collectgarbage("stop")

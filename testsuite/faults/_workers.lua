@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Many domains that want more memory together than there is: each ends, with its result or with
 -- an error.
 local domain = require "domain"

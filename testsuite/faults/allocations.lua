@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What allocations_test.c runs while allocations fail: a little of everything that
 -- allocates. Answers always the same text when nothing fails.
 return function()

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* allocations_test.c: each allocation of a guest program fails in turn; records of the
  * collector find no room.
  *

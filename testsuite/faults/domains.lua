@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Several domains at once, for allocations_test.c: returns "done" or the error of whoever ran out
 -- of memory first. Whatever fails, each domain ends, and nobody waits for ever.
 local domain = require "domain"

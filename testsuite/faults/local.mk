@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the tests of this folder record with.
 
 check_PROGRAMS += testsuite/faults/victim

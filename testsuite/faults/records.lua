@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A program that makes the collector note something of each kind, and that knows what must be
 -- alive. allocations_test.c runs it while records find no room (runtime/gc_overflow.c).
 local size = tonumber((...)) or 120

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # RLIMIT_AS: wherever the limit falls, a program that would run untraced runs. (What it
 # needs varies with the random layout of memory, and its heap takes larger pieces where
 # it may, so that it can fail with more and run with less: it must run untraced with the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # RLIMIT_AS: domains do not take for arenas of malloc the addresses that the heap needs.
 . "$TESTSUITE/faults/_faults.sh"
 export SAROS_EVENTRING_START=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A directory that cannot be used: one warning that names it, the program runs on.
 . "$TESTSUITE/faults/_faults.sh"
 

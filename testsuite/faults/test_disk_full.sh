@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A disk that is full, or becomes so: one warning, the program runs on, no file.
 . "$TESTSUITE/faults/_faults.sh"
 [ "$(id -u)" -eq 0 ] || { echo "only root can mount a tiny file system"; exit 77; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # However a program of several domains ends, all of them end first: the file is ended in
 # order, with the end of each domain in it, and the status is right.
 . "$TESTSUITE/faults/_faults.sh"

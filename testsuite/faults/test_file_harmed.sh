@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the owner of the file may do to it while it is recorded into: the program
 # runs on and ends as it would, a reader ends with a status of its own.
 . "$TESTSUITE/faults/_faults.sh"

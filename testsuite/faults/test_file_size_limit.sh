@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # RLIMIT_FSIZE: never SIGXFSZ; one warning, the program runs on, no file.
 . "$TESTSUITE/faults/_faults.sh"
 limited() { (ulimit -f "$1"; shift; exec "$@"); }

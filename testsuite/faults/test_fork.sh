@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A process of several domains forks: in the child only the domain that forked goes on. It
 # can collect, send, wait, spawn, end; what belonged to others is an error, never a hang,
 # however busy they were. And domains start commands.

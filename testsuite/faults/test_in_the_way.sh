@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What already is where the file should go: links are never followed, a stale file
 # of a dead process with our pid is replaced and nothing of it is ever shown.
 . "$TESTSUITE/faults/_faults.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The collector has not even memory for its own records: that costs time, and the program ends
 # with the errors that it catches, never by the collector.
 . "$TESTSUITE/faults/_faults.sh"

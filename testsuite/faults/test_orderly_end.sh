@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # However a program ends in an orderly way, an attached reader gets the last
 # event, no file is left unless it is to be preserved, and the status is right.
 . "$TESTSUITE/faults/_faults.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Another user's recording is refused in clean words; a set-user-id program does
 # not take its settings from its caller's environment.
 . "$TESTSUITE/faults/_faults.sh"

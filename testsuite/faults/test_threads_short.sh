@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # RLIMIT_NPROC: when the system has no more threads, domains that wait at channels which are
 # garbage end, and spawn succeeds; where nothing is garbage it is an error.
 . "$TESTSUITE/faults/_faults.sh"

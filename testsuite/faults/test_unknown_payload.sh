@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A payload kind that the reader does not know, as of a later version: delivered raw.
 . "$TESTSUITE/faults/_faults.sh"
 SAROS_EVENTRING_PRESERVE=1 "$SAROS" -e 'require "eventring".counter("strange", 77)' || fail "status $?"

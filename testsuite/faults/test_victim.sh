@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What a program with threads may do to itself while it records: forks of all
 # kinds, the largest payloads in the smallest rings, a full catalogue, SIGBUS
 # handlers of its own.

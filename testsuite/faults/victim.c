@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* victim.c: a program with a few threads as domains that does to itself what the
  * tests in this folder want to see survived. Needs no virtual machine.
  *

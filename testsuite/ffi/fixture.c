@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testsuite/ffi/fixture.c: the C side of the tests of module ffi (testsuite/lua/ffi).
  *
  * Layouts: each struct below is compiled here and given to the tests as text, so that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the tests of module ffi (testsuite/lua/ffi) call. Not through libtool, which
 # makes no shared libraries in builds configured without them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The bench of module ffi runs, in all its parts.
 "$SAROS" -e 'os.exit(pcall(require, "ffi"))' || { echo "built without libffi"; exit 77; }
 "$SAROS" "$TESTSUITE/bench/ffi_bench.lua" "$BUILDDIR/testsuite/ffi/libfixture.so" --quick >out.txt 2>&1 || { cat out.txt; exit 1; }

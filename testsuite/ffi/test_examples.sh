@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The examples of module ffi: sqlite3, zlib, libc, libeventring.
 . "$TESTSUITE/_checks.sh"
 has() { grep -qF -- "$1" out.txt || { fail "no '$1' in"; cat out.txt; }; }

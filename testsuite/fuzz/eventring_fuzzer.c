@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_fuzzer.c: libFuzzer's way into everything that opens a trace.
  * `make fuzz FUZZ_SECONDS=n`; the input is a packed file (trace_input.h). */
 #include <stdio.h>

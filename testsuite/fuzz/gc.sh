@@ -15,6 +15,7 @@
 # --bars are the bounds that are held besides that of results: of memory, and of steps.
 # --scale multiplies all sizes (builds that are slow: 0.02).
 # Exit status 1 when a program failed, 2 on wrong usage.
+# SPDX-License-Identifier: MIT
 
 set -u
 saros= eventring= seed= seconds=60 count= failures=20 scale=1 bars=memory,steps kinds=plain,record,verify,plain,domains

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Random messages between domains, for gc.sh: graphs and large strings go to workers, which
 -- check and change them, make garbage, and send them back.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A generator of random numbers for the programs of gc_program.lua: the same numbers in
 -- every interpreter. It is seeded anew for each operation, so that a program of which the
 -- end is cut off, or some operations are left out, draws the same for the others.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A graph of real objects, and beside it a model in plain data that knows what is alive.
 --
 -- Each object has a number. The model has a node of each number: its kind and, by slot, the

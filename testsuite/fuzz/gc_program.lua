@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A random program that knows what must be alive; gc.sh runs many of them.
 --
 --   gc_program.lua SEED [OPERATIONS]

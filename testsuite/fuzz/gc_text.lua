@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Strings of which the content follows from length and salt, made in many ways.
 -- A specification is the string "LENGTH,SALT".
 

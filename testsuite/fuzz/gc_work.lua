@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Pieces of work that check themselves and leave nothing behind, for gc_program.lua: each is a
 -- function of a size that returns a number which is the same in every interpreter, and
 -- an estimate of the bytes that it held at most.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Hostile trace files: deterministic mutations and a fuzzer. Both build the library
 # anew with AddressSanitizer, whatever this build is.
 

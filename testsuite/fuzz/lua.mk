@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Hostile guests: fuzzers of source text, binary chunks, code that the verifier accepts,
 # patterns, formats, numerals and (with libffi) C declarations.
 # All of Saros is built anew for them with clang, libFuzzer, AddressSanitizer and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_chunk_fuzzer.c: binary chunks that were tampered with, loaded and, when the
  * verifier lets them pass, run.
  *

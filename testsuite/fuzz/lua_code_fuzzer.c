@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_code_fuzzer.c: functions that the compiler never makes and the verifier accepts.
  *
  * The input is a source text, a zero byte, and edits of eight bytes each. The text is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_declaration_fuzzer.c: C declarations of any form for the module ffi, and objects
  * of what they declare.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_format_fuzzer.c: string.format, pack, packsize and unpack, compared with the
  * reference interpreter where there is one.
  *

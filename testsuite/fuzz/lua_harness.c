@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_harness.c: bounds for guest code of unknown making.
  *
  * What a fuzzer runs must come to an end, in little memory, and must not leave the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_harness.h: a Lua state in which a fuzzer runs guest code that it knows
  * nothing about (design: lua_harness.c). */
 #ifndef SAROS_FUZZ_LUA_HARNESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_input.h: takes an input apart. What is not there reads as zero or empty. */
 #ifndef SAROS_FUZZ_LUA_INPUT_H
 #define SAROS_FUZZ_LUA_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_mutate.c: a text is taken for a sequence of words, numbers, blanks and other
  * characters; runs of them are removed, doubled, moved, or replaced by a word of the
  * vocabulary: the tokens of the language (tokens.def), names of library functions,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_mutate.h: mutations of source text by whole tokens. */
 #ifndef SAROS_FUZZ_LUA_MUTATE_H
 #define SAROS_FUZZ_LUA_MUTATE_H

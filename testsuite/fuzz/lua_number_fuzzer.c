@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_number_fuzzer.c: numerals, in strings (tonumber, arithmetic) and in source text.
  *
  * tonumber is compared with the reference interpreter where there is one; the lexer with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_pattern_fuzzer.c: string.find, match, gsub and gmatch with any pattern on any
  * subject, compared with the reference interpreter where there is one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_reference.c: a reference interpreter as a process beside this one.
  *
  * It reads, for each call, the function's name and its arguments, and answers the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_reference.h: asks the reference interpreter the same question. */
 #ifndef SAROS_FUZZ_LUA_REFERENCE_H
 #define SAROS_FUZZ_LUA_REFERENCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lua_source_fuzzer.c: source text, compiled and run. (Builds with asserts verify
  * all that the code generator makes.)
  *

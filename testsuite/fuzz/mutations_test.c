@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mutations_test.c: reads thousands of damaged traces, always the same ones.
  *
  *   mutations_test [COUNT [SEED]]     (default 1500, less in slow builds)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Random programs, run by $(LUA_REFERENCE) and by this build; what they log must be the
 # same (testsuite/fuzz/programs; differences.lua there lists what may differ, and why).
 #

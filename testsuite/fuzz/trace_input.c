@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_input.c: see trace_input.h. */
 #include "trace_input.h"
 

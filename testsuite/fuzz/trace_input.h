@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_input.h: a trace file as fuzzing wants it, and everything done with it.
  *
  * A recording of the smallest rings is 2 MiB of holes around a few pages. Packed it

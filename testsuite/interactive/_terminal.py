@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The prompt of `saros`, typed at through a pseudo-terminal.
 
 Usage: _terminal.py SAROS (in an empty directory). Each step sends keys and waits

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The prompt at a terminal: editing, completion, history, interruption.
 set -u
 command -v python3 >/dev/null || { echo "python3 is missing (Debian package: python3)"; exit 77; }

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Binary chunks made by hand (the format: top of vm/chunk.c), for what the compiler never
 -- makes. Names and formats of the instructions are read from vm/opcodes.def.
 --

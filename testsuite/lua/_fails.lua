@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- fails(text, f, ...): f raises an error that says this text.
 return function(text, f, ...)
   local ok, message = pcall(f, ...)

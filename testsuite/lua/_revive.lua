@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- revive(make): what make() returns, after its finalizer: that of a table that refers to it
 -- runs later.
 return function(make)

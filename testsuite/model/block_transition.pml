@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block_transition.pml: a ring's block transition, one writer and two readers.
  *
  * The steps are those of the C code: W1 .. W6 in eventring/producer/ring.c, R0 .. R5 in

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Checks testsuite/model/block_transition.pml with spin: all states of the writer with
 # each reader and with both; then that each mutation fails, or holds for the reason
 # given here.

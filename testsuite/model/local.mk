@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # make check-model: the block transition, by spin, all states of two readers; some
 # minutes and 3 GB. (The tests test_model_*.sh are its brief form.)
 check-model:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by the tests in this folder: runs Debian's pure-Lua programs, unchanged,
 # with saros and with lua5.4, and compares what they print.
 #

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A command line as tools have them, parsed by the module argparse; prints the result.
 
 local argparse = require "argparse"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- arguments.lua: every function of the standard library with wrong and odd arguments: each
 -- of a list of values alone, each pair of them, and some longer lists chosen by a fixed
 -- generator. One line each, for comparison with the reference.

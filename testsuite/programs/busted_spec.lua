@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 describe("a suite", function()
   local log = {}
   setup(function() log[#log + 1] = "setup" end)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- c_modules.lua NAME: what a module compiled for Debian's lua5.4 does here.
 
 local use = {}

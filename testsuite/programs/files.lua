@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- files.lua: what the libraries io, os and package, and the loaders, say when the system
 -- refuses: full devices, closed files, directories, missing programs. One line each, for
 -- comparison with the reference.

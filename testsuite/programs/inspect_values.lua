@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Prints values of every shape with the module inspect.
 
 local inspect = require "inspect"

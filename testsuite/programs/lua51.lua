@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The two functions of Lua 5.1 that Debian's markdown.lua calls and Lua 5.4 no
 -- longer has, so that it runs unchanged: unpack, and setfenv for a function or
 -- for the caller.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A suite in lua-unit's way of testing; some tests fail on purpose.
 
 local lu = require "luaunit"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- messages.lua: what the interpreter says of wrong programs, one line each, for
 -- comparison with the reference.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A tour of the Penlight modules that need no C; prints what they give.
 --   penlight_tour.lua PART
 

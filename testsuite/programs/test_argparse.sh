@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's lua-argparse: parsing, usage, help, errors, generated completions.
 . "$TESTSUITE/programs/_compare.sh"
 need "$modules/5.4/argparse.lua" lua-argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's lua-busted (with luassert, say, mediator, cliargs, lua-term, lua-system) runs a suite.
 . "$TESTSUITE/programs/_compare.sh"
 need /usr/bin/busted lua-busted

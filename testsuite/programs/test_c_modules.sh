@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Modules in C that Debian compiled for lua5.4 run here unchanged: those installed
 # of lpeg, cjson, lfs, luasql, lxp, socket, rex, yaml, zlib, openssl, cqueues, luv.
 . "$TESTSUITE/programs/_compare.sh"

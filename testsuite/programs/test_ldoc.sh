@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's lua-ldoc documents Penlight; both interpreters write the same pages.
 . "$TESTSUITE/programs/_compare.sh"
 need /usr/bin/ldoc lua-ldoc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's lua-check, a static analyser, at work on itself and on Penlight.
 . "$TESTSUITE/programs/_compare.sh"
 need /usr/bin/luacheck lua-check

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's luarocks builds and installs a rock, with its parts in Lua and in C, without a network.
 . "$TESTSUITE/programs/_compare.sh"
 need /usr/bin/luarocks luarocks

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's lua-unit: its documented example suites in each of its output formats
 # (many of their tests fail on purpose: the messages are what is compared), and a
 # suite of our own that uses its assertions.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's lua-markdown over real documents: those of this tree and of the packages
 # that are installed.
 . "$TESTSUITE/programs/_compare.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Error messages: of wrong programs, of the standard library's functions given wrong
 # arguments, and of what the system refuses.
 . "$TESTSUITE/programs/_compare.sh"

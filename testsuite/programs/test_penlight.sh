@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Debian's lua-penlight: the modules that need no C.
 . "$TESTSUITE/programs/_compare.sh"
 need "$modules/5.4/pl/utils.lua" lua-penlight

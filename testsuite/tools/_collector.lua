@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Runs thousands of collections and counts them by its own callbacks. Prints a
 -- line `PHASE COUNT` for each phase, counting the spans that ended before it was
 -- done, and `done NS`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The headers as C++11 sees them: every kind of declaration and each probe is used.
 #include <eventring.h>
 #include <eventring/probe.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by the tests of what `make install` installs: installs into ./root, where
 # pkg-config finds it from then on.
 . "$TESTSUITE/tools/_tools.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program compiled with an older header, whose structures end earlier: it gets what it
  * knows, and nothing behind its structures is touched. test_older_header.sh makes the
  * header. With an argument it prints what the structures take. */

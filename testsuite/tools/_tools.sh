@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by the tests of the `eventring` command: the producer, and checks that
 # say what they expected. Each test runs in an empty directory of its own.
 . "$TESTSUITE/_checks.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libanalysis: the JSON writer, the words, the sums, and the tally of a recording of
  * several domains; each allocation of the tally and of the histogram fails once. */
 #include "../unit/eventring_common.h"

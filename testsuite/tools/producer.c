@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* producer.c: a program that records known numbers of events.
  *
  * The tests of the `eventring` command compare what it shows with what this

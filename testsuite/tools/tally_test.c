@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The statistics of the `eventring` command on made-up events: quantiles, and the
  * clock of time in the collector across losses, pauses and torn spans. */
 #include <setjmp.h>

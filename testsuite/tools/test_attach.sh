@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Attached to a process: until it ends, with its last event; for --seconds; by
 # pid and by file; without disturbing it.
 . "$TESTSUITE/tools/_tools.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What is asked about is wrong: status 1, a message that names it, nothing shown.
 . "$TESTSUITE/tools/_tools.sh"
 

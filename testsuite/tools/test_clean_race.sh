@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # clean removes the file that it looked at, whatever a directory's name means by then; and
 # other users' files only when told to.
 . "$TESTSUITE/tools/_tools.sh"

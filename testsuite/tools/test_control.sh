@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # eventring control: pause, resume, classes, copies, status of a live process,
 # through the control page alone; what is wrong is told and changes nothing.
 . "$TESTSUITE/tools/_tools.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One run seen three ways agrees exactly: stats of the file, stats of the process
 # from its first event to its last, dump of the file; and with what was written.
 . "$TESTSUITE/tools/_tools.sh"

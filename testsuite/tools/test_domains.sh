@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Domains in a recording: memory by domain, waiting as spans, slots used again and the
 # events of those that have ended.
 . "$TESTSUITE/tools/_tools.sh"

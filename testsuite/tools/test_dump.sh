@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # dump: filters, --last, times; hostile text cannot reach the terminal.
 . "$TESTSUITE/tools/_tools.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What `make install` installs is enough to embed the library: the example is built
 # against it through pkg-config, run, watched, and counted exactly; the headers are
 # C++; the manual pages are there.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # `-- PROGRAM`: status passed on, files cleared up, or kept when wanted.
 . "$TESTSUITE/tools/_tools.sh"
 export TMPDIR=$PWD/tmp

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # check-layers.sh fails for a planted violation of each kind, and names it. The tree is a
 # copy of the sources and of the build's objects; each plant is taken away again.
 . "$TESTSUITE/_checks.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # list and clean: who is alive, who is dead, and nothing of the living is touched.
 . "$TESTSUITE/tools/_tools.sh"
 

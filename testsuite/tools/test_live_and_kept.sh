@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One run of saros with thousands of collections, seen by its own callbacks, by
 # `stats` attached from outside while it runs, and by `dump` of the file kept
 # afterwards: the same spans per phase, to the unit.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Under loss: emitted = missed + delivered + lost to the unit, per ring; the
 # runtime ring is not touched by a flood in the other; torn spans are marked.
 . "$TESTSUITE/tools/_tools.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A few hundred damaged files: every command ends by itself, soon, with 0 or 1,
 # and says why when it is 1. (Under AddressSanitizer a finding is another status.)
 . "$TESTSUITE/tools/_tools.sh"

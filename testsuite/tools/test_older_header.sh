@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A program that was compiled with an older header, whose structures end earlier, works
 # with this library, which touches nothing behind them.
 . "$TESTSUITE/tools/_installed.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Quantiles against those of the sorted durations: within 0.4 %.
 . "$TESTSUITE/tools/_tools.sh"
 

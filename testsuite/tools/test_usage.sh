@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Wrong usage is status 2 with a message that names what is wrong; help is 0.
 . "$TESTSUITE/tools/_tools.sh"
 

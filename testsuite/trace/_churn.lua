@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Allocates without end. A sentinel dies at each collection and writes how many
 -- it has seen to the file `seen`, outside of any buffer.
 local seen, file = 0, assert(io.open("seen", "wb"))

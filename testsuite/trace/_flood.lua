@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Floods the user ring; collects now and then, so that the runtime ring gets events
 -- but does not go round. Prints how many user events and collections there were.
 local eventring = require "eventring"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Programs that pile up work for one step of the collector, most of them without allocating
 -- while they do. _steps_bounded.sh runs them and shows the greatest pause_work of each.
 --

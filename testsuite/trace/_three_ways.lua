@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Counts its own spans by phase while it collects thousands of times, and
 -- prints "phase count" lines; see test_three_ways.sh.
 local eventring = require "eventring"

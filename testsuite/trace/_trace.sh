@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Sourced by the tests of traced guest programs.
 . "$TESTSUITE/_checks.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A malformed control word that turns all probes off: nobody writes an event, so no block
 # gets full. A minor collection puts it right, and the recording goes on.
 . "$TESTSUITE/trace/_trace.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # kill -9 at random moments of an allocating program: the file reads every time,
 # its spans match, and its last event is no older than the last collection: the
 # program notes by itself, outside the recording, how many collections it saw.

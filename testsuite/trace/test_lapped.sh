@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A reader that is lapped: smallest ring, a flood of user events. Emitted =
 # delivered + lost to the unit, no span matched with a stranger. The runtime's ring
 # does not go round here, so whatever the reader's speed: nothing of it is lost.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Giant structures: no single step of the collector does more work than doc/COLLECTOR.md
 # says, whatever the structure. Durations are not asserted; testsuite/bench/pauses.sh
 # shows them. Each structure holds more than the bound, so that one that were

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Why collections run: the reason that their begin events carry, by name, as the tools
 # and the guest's callbacks show it.
 . "$TESTSUITE/trace/_trace.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A minor collection and the slices are pauses of their own: where nothing large is allocated
 # eight slices come between two minor collections, and one more where a cycle begins.
 . "$TESTSUITE/trace/_trace.sh"

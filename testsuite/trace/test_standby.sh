@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # SAROS_EVENTRING_START=standby: a control page and no rings, until the recording is
 # started from outside, from within, or not at all. Also in a loop that neither
 # allocates nor calls.

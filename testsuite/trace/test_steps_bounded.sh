@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # No single step of the collector does more work than doc/COLLECTOR.md says, whatever a program
 # piles up for it: the rows of _steps_bounded.lua. test_pause_work.sh does the same for giant
 # structures.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One run seen three ways agrees exactly: by callbacks inside the program, by
 # `eventring stats` attached from outside, by `eventring dump` of the file kept.
 . "$TESTSUITE/trace/_trace.sh"

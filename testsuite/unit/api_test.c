@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C API: stack positions, conversions, tables, userdata, formats, chunks,
  * debug information, as a C program that embeds the runtime sees them. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testsuite/unit/channel_test.c: who holds channels, and when they are freed: by their
  * counts, and when they lie in each other. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* draw.h: the same random numbers in each run (Marsaglia's xorshift, 64 bits). */
 #ifndef DRAW_H
 #define DRAW_H

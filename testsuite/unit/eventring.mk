@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Unit programs of libeventring, and its race test (which also runs under
 # ThreadSanitizer).
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The writer (lane.c) with a source that is no ring: chunks, fresh runs of blocks that are
  * never used again, as a stream will have them. It is linked without rings, files, domains
  * and clock, so it needs nothing of them. What it wrote is checked by a walk of its own

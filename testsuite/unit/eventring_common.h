@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_common.h: what the unit programs of libeventring share. */
 #ifndef EVENTRING_COMMON_H
 #define EVENTRING_COMMON_H

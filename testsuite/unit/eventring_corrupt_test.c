@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_corrupt_test.c: hostile and damaged files: an error that says so, never a
    crash, never a hang.
  *

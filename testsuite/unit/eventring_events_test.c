@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_events_test.c: what is written is what is read: each kind of payload, the
    catalogue, names and classes, introspection, times, merging. */
 #include "eventring_common.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_lifecycle_test.c: start, stop, standby, domains, fork, settings, everything
    that can be in the way of a file, discovery, snapshots, control from outside. Long, as a list of small tests of one module. */
 #include "eventring_common.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_loss_test.c: wrapped rings, lapped and late readers, pauses: what is lost
    is counted to the unit, and no end is matched with a stranger's begin. */
 #include "eventring_common.h"

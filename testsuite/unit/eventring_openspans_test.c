@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The stack of open spans that a full block leaves (openspans.c), whose walk passes
  * over runs of begin-end pairs at once, against the plain rules, word by word. */
 #include <setjmp.h>

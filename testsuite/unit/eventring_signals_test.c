@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of its
    thread anywhere: with a domain of its own nothing is lost but what it is told of; with
    the domain of the thread, which is not allowed, nothing is written outside the ring. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_threads_test.c: domains and the ends of their threads. */
 #include "eventring_common.h"
 

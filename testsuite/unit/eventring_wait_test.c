@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eventring_wait: sleeps while there is nothing, wakes for whatever a poll has to do,
  * through each way of reading, and costs next to nothing. */
 #include "eventring_common.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The check of a block's structure (block.c), which passes over runs of events of one
  * word, of events alike and of mixed ones in ways of their own, against the plain rule. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testsuite/unit/external_test.c: lua_external_memory: what small userdata hold outside the heap
  * makes collections due and bounds what can be held at once, by whoever it is given back. */
 #include <setjmp.h>

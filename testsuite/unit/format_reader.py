@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """format_reader.py FILE: prints the events of an .eventring file that does not
 change any more, one a line, ring by ring:
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testsuite/unit/heap_test.c: the heap and the collector without the vm: what
  * the allocator promises, what each collection keeps and gives back. Each test
  * has a domain of its own and ends with the heap verifier. */

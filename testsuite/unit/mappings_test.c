@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testsuite/unit/mappings_test.c: mappings that are kept for their next use, and who gets them. */
 #include <pthread.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers: text in both directions, conversions, arithmetic, order.
  * Everything tested here works without a domain. */
 #include <float.h>

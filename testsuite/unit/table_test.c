@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testsuite/unit/table_test.c: where keys lie in the hash part of a table. Links and rehashes
  * are counted, nothing is timed. */
 #include <setjmp.h>

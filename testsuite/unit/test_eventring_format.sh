@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # doc/FORMAT.md is enough to write a reader from: one in another language, written
 # from that page, sees the very events that `eventring dump` shows.
 for tool in python3 jq; do

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The watch of calls (vm/watch.h): a watcher that records each thread's stack of calls, and
  * demands at every entry and exit that it is the interpreter's. The guests go through all ways
  * into and out of a call. */

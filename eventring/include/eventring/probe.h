@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* probe.h: the inline probes of libeventring.
  *
  * A probe writes one event into a ring of the calling thread's own domain:

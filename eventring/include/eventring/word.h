@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* word.h: the bits of an event word, for probes and for those who read them.
  * doc/FORMAT.md has the meaning of each field. */
 #ifndef EVENTRING_WORD_H

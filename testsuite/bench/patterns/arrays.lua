@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Queues and arrays: integer keys from 1, or a window of them that moves.
 local api = ...
 local family, pattern, generator = api.family, api.pattern, api.generator

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The functions of the base library.
 local api = ...
 local family, pattern, code = api.family, api.pattern, api.code

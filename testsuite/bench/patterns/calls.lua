@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Calls, closures, varargs, recursion.
 local api = ...
 local family, pattern, code = api.family, api.pattern, api.code

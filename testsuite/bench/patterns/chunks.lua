@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The same hot code in a small function and at the end of a main chunk of 1,000 statements.
 local api = ...
 local family, code = api.family, api.code

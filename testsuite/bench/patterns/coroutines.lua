@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Coroutines: made, resumed, suspended, closed.
 local api = ...
 local family, pattern, code = api.family, api.pattern, api.code

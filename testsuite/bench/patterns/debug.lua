@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The debug library; hooks.
 local api = ...
 local family, code = api.family, api.code

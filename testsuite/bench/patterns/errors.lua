@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Errors that are raised, caught, handled and traced.
 local api = ...
 local family, code = api.family, api.code

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Files: reading in all formats, writing, lines; the standard streams.
 local api = ...
 local family, pattern, code = api.family, api.pattern, api.code

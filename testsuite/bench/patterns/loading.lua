@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- load, dump, require, and the compiler on chunks of all sizes.
 local api = ...
 local family, pattern, code = api.family, api.pattern, api.code

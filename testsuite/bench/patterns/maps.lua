@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Hash parts: integers, sets, maps whose keys come and go, records.
 local api = ...
 local family, pattern, generator = api.family, api.pattern, api.generator

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- find, match, gmatch and gsub.
 local api = ...
 local family, code = api.family, api.code

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Allocation: short-lived and long-lived objects, weak tables, finalizers.
 local api = ...
 local family, code = api.family, api.code

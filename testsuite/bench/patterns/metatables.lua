@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Each metamethod as a function and, where it may be one, as a table; objects and proxies.
 local api = ...
 local family, code = api.family, api.code

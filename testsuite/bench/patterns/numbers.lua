@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Arithmetic, bits, comparisons, math.
 local api = ...
 local family, code = api.family, api.code

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The string library without patterns; concatenation; conversions; utf8.
 local api = ...
 local family, code = api.family, api.code

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The table library, and what walks over tables.
 local api = ...
 local family, pattern, code, generator = api.family, api.pattern, api.code, api.generator

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What all parts of the generator share: the random source, the names in scope, nodes.
 --
 -- A variable has a kind, what it most likely holds; the program may well hold something

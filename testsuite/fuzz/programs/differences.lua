@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What differs on purpose between Saros and the lua5.4 it is compared with, in one
 -- place. doc/LUA.md says the same to users. Each rule has its reason.
 

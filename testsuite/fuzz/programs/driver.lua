@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What runs in the process under test: `lua driver.lua BATCH`.
 --
 -- A batch is a file of programs, each behind a line `--== NAME MODE`. Each runs in an

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Random expressions of a kind (builder.lua names the kinds). They may fail at run time;
 -- statements.lua puts pcall around pieces.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Random programs, run by a reference (lua5.4) and by builds of Saros; what they log must
 -- be the same. Run by the reference:
 --

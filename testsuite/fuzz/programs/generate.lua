@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A random program that ends and logs what it does: generate(seed) returns its tree and
 -- the mode to run it in (driver.lua). The same seed gives the same program.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Constants at the edges of what numbers, strings and instructions can hold.
 
 local Literals = {}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Makes a program smaller as long as something holds of it (holds(text): two builds
 -- still differ). First by its tree: statements go, in halves and one by one; statements
 -- give way to the blocks in them, expressions to those in them or to constants. Then

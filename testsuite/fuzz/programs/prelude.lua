@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The environment of a generated program, made anew for each: the library, the log, and
 -- helpers whose one-letter names keep programs short.
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A generator of random numbers that is the same in every implementation of Lua 5.4:
 -- splitmix64. A seed gives the same program for ever, whoever runs the generator.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Random statements and functions. Loops are bounded by their form; a function uses up
 -- fuel (T) when it is entered, and so does every loop that goes back by a condition.
 

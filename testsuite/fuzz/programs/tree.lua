@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The tree of a generated program, its text, and the places where it can shrink.
 --
 -- A node is { tag = TAG, part, part, ... }; a part is a string or a node. Tags:

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Units about the compiler and about code as data: large functions, deep nesting,
 -- dump and load, syntax errors, the debug library.
 

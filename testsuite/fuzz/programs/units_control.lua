@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Units about control: closures, goto, varargs, order of evaluation, to-be-closed
 -- variables, coroutines, errors, calls.
 

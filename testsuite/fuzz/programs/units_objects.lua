@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Units about tables and metatables: field accesses of one line on tables of many
 -- shapes, metamethods of every event, classes, table functions on proxies.
 

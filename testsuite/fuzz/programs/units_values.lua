@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Units about values: one line of code that meets operands of every kind in turn (the
 -- interpreter rewrites instructions and caches places), edges of numbers and strings,
 -- constants against variables, loops at the ends of the integers.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Cancelling: an error at the next safe point, wherever the domain is.
 local domain = require "domain"
 

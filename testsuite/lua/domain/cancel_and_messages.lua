@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A cancellation loses no message: it is raised before one is taken, or after the program has
 -- it; and a send that raises has not delivered.
 local domain = require "domain"

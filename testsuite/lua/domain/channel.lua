@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Channels: order, capacity, several senders and receivers, closing, orphans, time limits.
 local domain = require "domain"
 

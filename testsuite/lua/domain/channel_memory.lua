@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Messages that nobody has received hang from the sender's handle: channels that are dropped with
 -- them are collected in time, and what has been received counts no more.
 local domain = require "domain"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A program all of whose domains wait says so.
 local domain = require "domain"
 local a, b = domain.channel(), domain.channel()

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Wrong arguments of the module `domain`: the exact messages.
 local domain = require "domain"
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A channel or a handle that was given up (its own finalizer ran, then another object's
 -- finalizer brought it back; or somebody called the finalizer) is good for nothing: any use
 -- is an error.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A domain that waits uses no processor time: what it spins is bounded, and it stops
 -- trying where that does not help.
 local domain = require "domain"

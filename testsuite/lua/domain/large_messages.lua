@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A large message is made in pieces, between which the collector works and finalizers run. What it
 -- is made of stays, although much of it is in weak tables first; a cancel waits.
 local domain = require "domain"

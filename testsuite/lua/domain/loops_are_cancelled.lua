@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Loops over pairs, next and ipairs, and loops of few rounds within each other, had no safe
 -- point: a request waited for their end. Each worker repeats a loop, and counts; what it has
 -- counted when it is cancelled is not what the complete loop counts, time and again.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- domain.masked: a part that cancelling and SIGINT wait for.
 local domain = require "domain"
 local fails = require "_fails"

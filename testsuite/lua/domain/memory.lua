@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The limit of a domain's memory: an error in that domain alone.
 local domain = require "domain"
 local limit = 8 << 20

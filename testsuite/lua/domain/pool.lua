@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- domain.pool: a parallel map over a list.
 local domain = require "domain"
 

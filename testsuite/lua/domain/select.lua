@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- domain.select over several channels.
 local domain = require "domain"
 local a, b, c = domain.channel(), domain.channel(), domain.channel(0)

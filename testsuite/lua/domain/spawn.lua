@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Domains: spawning, joining, identity, errors, the limit of 128.
 local domain = require "domain"
 

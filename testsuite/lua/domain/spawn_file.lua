@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- domain.spawn_file: a script as a domain.
 local domain = require "domain"
 local name = os.tmpname()

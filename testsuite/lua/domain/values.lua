@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What can be sent between domains, and what happens to it.
 local domain = require "domain"
 

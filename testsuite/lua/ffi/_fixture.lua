@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Module ffi and the library of testsuite/ffi/fixture.c; skips where there is no ffi.
 local found, ffi = pcall(require, "ffi")
 if not found then

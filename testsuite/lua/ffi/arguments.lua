@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What passes for a C reference, a FILE and a long double, and what is refused: never a
 -- crash inside the C function.
 local ffi = require "_fixture".ffi

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Finalizers of objects older than the module run after all others when the domain ends:
 -- callbacks and C functions are still there for them.
 local function finalizes(f) return setmetatable({}, {__gc = f}) end

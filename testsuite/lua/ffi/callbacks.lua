@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Guest functions that C calls.
 local fixture = require "_fixture"
 local ffi, lib, fails = fixture.ffi, fixture.lib, fixture.fails

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Every initializer, assignment and cast of one function makes a callback of its own: one
 -- that is freed, or set to another function, leaves the others as they are.
 local fixture = require "_fixture"

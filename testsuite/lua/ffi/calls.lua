@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Calls of C functions: arguments and results of every kind.
 local fixture = require "_fixture"
 local ffi, lib, fails = fixture.ffi, fixture.lib, fixture.fails

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What declarations may say, and how their errors read.
 local fixture = require "_fixture"
 local ffi, fails = fixture.ffi, fixture.fails

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Each domain has types, declarations, errno and callbacks of its own.
 local fixture = require "_fixture"
 local ffi, lib = fixture.ffi, fixture.lib

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- ffi.gc(cdata, f, bytes): memory of C that hangs from small cdata is collected in time, and
 -- counted.
 local fixture = require "_fixture"

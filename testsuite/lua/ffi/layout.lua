@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Structs are laid out as the C compiler does it.
 local fixture = require "_fixture"
 local ffi, lib = fixture.ffi, fixture.lib

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Objects: initializers, access, conversions, what keeps memory alive.
 local fixture = require "_fixture"
 local ffi, fails = fixture.ffi, fixture.fails

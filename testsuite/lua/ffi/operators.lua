@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Arithmetic and comparison of numbers; metatypes.
 local fixture = require "_fixture"
 local ffi, fails = fixture.ffi, fixture.fails

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Calls and callbacks are spans of the class "ffi", which is off by default.
 local fixture = require "_fixture"
 local ffi, lib = fixture.ffi, fixture.lib

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Survivors that hold memory outside the heap are promoted by a minor collection in several
 -- pieces: between two of them there are some that it has not come to yet.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Large strings that only variables of running functions hold stay young. Whatever else comes to
 -- refer to them, from wherever, whenever collections happen: they are what they were.
 

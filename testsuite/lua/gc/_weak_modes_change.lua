@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A table ceases to be weak, or is weak otherwise, while a cycle marks and a minor collection is
 -- divided: what is alive elsewhere stays, and what is left in it is whole. (With SAROS_VERIFY=1,
 -- debug builds look at the heap after each step.)

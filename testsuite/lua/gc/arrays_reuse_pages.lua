@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Arrays of some megabytes that are grown and dropped again and again use the pages of those
 -- that died before: the kernel hands out few fresh ones (minor faults, proc(5)).
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Tables whose keys come and go, at every number of live keys up to a few powers of two: their hash
 -- parts have an annex (runtime/table.c) and are made anew in place. What is in them is compared with
 -- lists of the keys and values, while the collector runs.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- collectgarbage("count") tells the truth: what it grows by is what the process's
 -- resident memory grows by, within a third and 6 MB: a nursery, lines that are
 -- partly used, the intern table, which is not part of the heap.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Ephemerons: in a table with weak keys, a value is reachable only through its key.
 
 -- A dead value may linger in a register that nothing uses any more: make room

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Files that are left open hold memory of the C library: they are collected in time, not when the
 -- descriptors are used up.
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)

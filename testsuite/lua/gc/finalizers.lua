@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Finalizers: when, in which order, resurrection, errors, at the end of the program.
 
 -- A dead value may linger in a register that nothing uses any more: make room

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A heap that grew by huge pages gives all of it back, and takes it again: what is resident after a
 -- full collection does not grow from round to round.
 -- In builds that are slow, memory is kept for other reasons too: it runs, and that is all.

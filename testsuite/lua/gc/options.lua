@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- collectgarbage: every option, its results, modes; memory comes back.
 
 local function fails(expected, f, ...)

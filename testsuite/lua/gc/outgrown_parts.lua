@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A growing table leaves its small parts behind, between objects that live on. The next table
 -- takes them; until that was so, each record here kept twice the memory it needed.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Weak tables: values, keys, both; what counts as collectable; resurrection.
 
 -- A dead value may linger in a register that nothing uses any more: make room

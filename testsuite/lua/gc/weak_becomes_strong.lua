@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A weak table that loses its metatable, or gets one that is not weak, while a cycle marks keeps
 -- the entries that it has at that moment.
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Tables that are weak in keys and values: entries whose keys are dead are removed in slices, those
 -- whose values are dead in bounded steps. Meanwhile the program traverses such tables, stores into
 -- them so that they grow, and makes them strong; from the first moment that an entry with a dead

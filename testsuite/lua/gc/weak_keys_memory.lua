@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A memo table with weak keys, of which every tenth survives for a while: memory is that of what
 -- is alive, whatever the collector notes of the table, and goes when that is dropped.
 if (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 then os.exit(true) end

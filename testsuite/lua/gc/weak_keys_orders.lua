@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Tables with weak keys that are written to, grow, shrink and change their mode between all kinds
 -- of calls of the collector, in orders by chance: what has a living key stays, with its value;
 -- in the end all else is gone.

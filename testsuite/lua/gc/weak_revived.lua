@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Weak tables that are found only through a dead object with a finalizer: what they hold that is
 -- dead is removed in bounded steps, before the finalizer runs. Meanwhile the program may get at them.
 

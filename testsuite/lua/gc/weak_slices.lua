@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- However many entries of weak tables die together, no step of the collector looks at more than a
 -- bounded number of them. Seen by the events of the program itself: the most work that one step
 -- did, and how many spans the removal was spread over. What the bound is: doc/COLLECTOR.md.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Objects in two tables, weak in both. Between two steps that clear the values of one, the program
 -- takes what is still there: the other table, which comes later, still has it, and its key there,
 -- a string that nobody else has, is whole too.

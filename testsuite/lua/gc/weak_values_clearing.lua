@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Entries whose values are dead are removed in slices, when there are many. Meanwhile the program
 -- takes values out: those are alive, and whole; so is what is stored anew.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Multiple assignment, scopes, and the adjustment of lists of values.
 
 local function three() return 1, 2, 3 end

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Attributes <const> and <close>.
 
 local function refused(source, expected)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Calls: tail calls, deep recursion, methods, loading of chunks.
 
 do -- proper tail calls take no stack

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Closures, shared upvalues, recursion through upvalues.
 
 do -- two closures share one variable

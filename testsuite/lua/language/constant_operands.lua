@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Constants in instructions: metamethods and messages see the operands as written.
 
 local log

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- if, while, repeat, both kinds of for, break.
 
 do -- if

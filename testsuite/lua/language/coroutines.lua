@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Coroutines: transfer of values, states, errors, yields across everything.
 
 local yield, wrap, create, resume, status = coroutine.yield, coroutine.wrap, coroutine.create, coroutine.resume, coroutine.status

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Error messages: positions, names of variables, error values, handlers, levels.
 
 local function fails(expected, source, ...)

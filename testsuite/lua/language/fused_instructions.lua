@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Pairs of instructions under one opcode (opcodes.def, FUSED) do what the two do one after
 -- the other, whatever the operands are. While a hook counts, each instruction runs alone:
 -- results, errors with their names and lines, and calls of metamethods must be the same.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- goto and labels.
 
 local function refused(source, expected)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Tokens: comments, strings and their escapes, numerals, names.
 
 -- Comments of all kinds

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Decimals of more digits than a float has: rounded once, ties to even, whatever stands behind.
 local expected = {
   ["9007199254740993.0"] = 0x1p+53,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What an instruction makes of what a metamethod returns: none, one or several values, from Lua
 -- functions of each kind, from C functions, after a yield, under hooks.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Every metamethod, with the operands in both orders and mixed types.
 
 local function fails(expected, f, ...)

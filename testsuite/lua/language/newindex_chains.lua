@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Stores through chains of `__newindex` tables, for fields and other keys.
 
 local function chain(n, last)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Integers and floats: which operation gives which, wrap-around, division,
 -- modulo, bits, conversions to and from strings.
 

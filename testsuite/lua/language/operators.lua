@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Operators: precedence, associativity, comparison, concatenation, length.
 
 do -- precedence and associativity

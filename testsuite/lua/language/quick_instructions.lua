@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Instructions that the interpreter specialises as it goes (opcodes.def, QUICK) mean
 -- the same before and after, whatever operands come next, and are not dumped.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Every kind of syntax error, with its exact message: a chunk, then what load says.
 
 local cases = {

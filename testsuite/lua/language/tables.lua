@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Tables as the language sees them: keys, holes, growth, next, removal while
 -- traversing, length.
 

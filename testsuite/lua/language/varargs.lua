@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Varargs, select, table.pack and unpack, argument lists.
 
 local function id(...) return ... end

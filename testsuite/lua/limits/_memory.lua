@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Run with a bound on the address space (test_memory.sh): want of memory is an error that
 -- can be caught, the program goes on, and garbage is never the cause of one.
 

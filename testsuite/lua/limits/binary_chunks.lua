@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Binary chunks: what was dumped loads; what was cut or changed is refused, or at
 -- worst runs: never does it crash.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Limits of the compiler are errors with a message, and what is below them works.
 
 local function refused(source, expected)

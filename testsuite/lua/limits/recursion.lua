@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Recursion through every construct that can recur: an error that says so, with a
 -- traceback that is not endless, and a program that goes on.
 

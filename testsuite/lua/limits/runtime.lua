@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Limits at run time: stacks, C calls, strings, memory. Each is an error that can be
 -- caught, and the program goes on.
 

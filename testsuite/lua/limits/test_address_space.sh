@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # RLIMIT_AS: a program that runs with little address space runs with more, too. (A reserve
 # that was taken at the start where there was room for it left none for the first chunk of the
 # heap.) The layout of memory is random, and so is what exactly is needed: half a MiB more

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # With few descriptors a program that leaves files open goes on: what is garbage is collected.
 . "$TESTSUITE/_checks.sh"
 

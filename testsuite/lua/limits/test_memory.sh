@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Memory runs out, and the program goes on (_memory.lua), to its orderly end, whichever
 # bound is met.
 [ "${TEST_SLOWNESS:-1}" -eq 1 ] || { echo "a bound on the address space is for the plain build"; exit 77; }

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Userdata of all sizes between others of odd sizes: the payload is aligned to
 -- 16 bytes wherever it lands (a debug build asserts it; elsewhere code that
 -- relies on it would crash). Files and the buffers of the libraries are userdata.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The verifier's work is bounded by the size of the chunk: code made to lose one fact at a
 -- time is run a few times only, or refused, and what the compiler makes is never.
 local chunk = require "_chunk"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The state that functions of the library keep in their upvalues can be looked at, not replaced.
 
 local iterator = ("a b c"):gmatch "%a"

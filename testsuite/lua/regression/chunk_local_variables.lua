@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Names of local variables in a chunk do not lead beyond the registers of the function.
 local chunk = require "_chunk"
 local op, refused = chunk.op, chunk.refused

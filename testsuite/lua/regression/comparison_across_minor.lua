@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A comparison by a metamethod in a frame that a minor collection had scanned took the
 -- wrong branch: the mark of the scan and that of a negated __lt were one bit.
 local mt = {}

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Objects with finalizers that die over and over: memory must not grow with the number of
 -- those that ever died. Two things did: what was alive for its finalizer only counted as live
 -- when the next cycle's goal was set, so each cycle came later than the one before; and the

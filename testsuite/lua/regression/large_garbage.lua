@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Allocations of the size of a nursery left no room for slices of the major cycle between
 -- minor collections, and what they promoted was never collected.
 if tonumber(os.getenv "TEST_SLOWNESS" or 1) > 10 then

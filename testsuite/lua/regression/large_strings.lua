@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A string longer than the largest small object was cut out of a long enough hole
 -- of the small-object heap, and was later taken for a large one.
 

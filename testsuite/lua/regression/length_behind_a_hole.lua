@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Of the borders of a table with a nil at its start, `#` answers the one that the reference
 -- does, where that follows from the sizes of the parts: programs insert nil in front, and
 -- count arguments so. (It answered 0 for an array whose length had not been asked for before.)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- An error in long code without names of variables is raised in time that is proportional to its
 -- length, whatever words it is made of: here, both words of each instruction look like the first
 -- of two, for some index of the key "x" among the constants.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A map that is cancelled at any instruction leaves a pool that works or is closed, and nothing in
 -- it of the map that ended.
 local domain = require "domain"

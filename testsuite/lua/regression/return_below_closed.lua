@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A function that returns variables from registers below one that is to be closed called
 -- __close with another object, or closed one variable twice and another not at all: the
 -- handler and its arguments were put where the variable was.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A tail call of a value with __call is a proper tail call: it takes no stack.
 local c = setmetatable({}, {__call = function(self, n) if n == 0 then return "called" end return self(n - 1) end})
 assert(c(2000000) == "called")

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Extra arguments were reclaimed while they were in use: a frame that a minor collection had
 -- scanned became that of a vararg function, whose slot is above them.
 local rounds = tonumber(os.getenv "TEST_SLOWNESS" or 1) > 1 and 50 or 500

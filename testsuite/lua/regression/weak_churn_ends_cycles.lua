@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A program that goes on storing into a large weak table must not keep a major cycle from
 -- ending: each stored entry was charged to a slice as if it were 256, so marking fell behind
 -- for ever and what had died was never given back.

@@ -19,3 +19,4 @@ local function calls_nil()
 end
 _, message = pcall(load(string.dump(calls_nil, true)))
 assert(message == "?:-1: attempt to call a nil value", message)
+-- SPDX-License-Identifier: MIT

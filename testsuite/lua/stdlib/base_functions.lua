@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Basic functions: conversions, raw access, selection, errors, protected calls.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- load, loadfile, dofile; collectgarbage's options.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The coroutine library: results, statuses and messages.
 
 local function fails(expected, f, ...)

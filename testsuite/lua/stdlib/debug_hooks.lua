@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- debug: hooks and tracebacks.
 
 -- call and return

@@ -157,3 +157,4 @@ do
   coroutine.resume(co)
   assert(debug.getinfo(co, 0, "S").what == "C" and debug.getlocal(co, 0, 1) == nil)
 end
+-- SPDX-License-Identifier: MIT

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The classes of events: seen and switched by the program itself.
 local eventring = require "eventring"
 

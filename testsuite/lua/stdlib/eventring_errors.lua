@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Wrong arguments of the module `eventring`: the exact messages, the same whether the
 -- program is recorded or not, but for what only the recorder can refuse.
 local eventring = require "eventring"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What is written comes back: values of each kind, and numbers of another kind than the
 -- first, which must not end a program only because it is recorded.
 local eventring = require "eventring"

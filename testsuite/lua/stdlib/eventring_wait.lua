@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- cursor:wait(seconds): true when a poll has something to do, false when the time is up;
 -- cancelling ends it.
 local eventring = require "eventring"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- string.format: what each conversion prints.
 
 local format = string.format

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- string.format: what it refuses, and how.
 
 local function fails(expected, ...)

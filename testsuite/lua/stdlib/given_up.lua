@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Files and cursors after their own finalizer, called by somebody or run before another
 -- object's finalizer brought them back: any use is an error.
 local eventring = require "eventring"

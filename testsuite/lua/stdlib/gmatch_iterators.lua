@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Iterators of gmatch: each goes on by itself, whatever they share and however many
 -- patterns are in use meanwhile.
 local function rest(f)

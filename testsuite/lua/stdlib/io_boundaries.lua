@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Lines, all, and counts of characters, where what is read ends at, before and behind the ends
 -- of the buffers that it passes through, compared with what string functions find.
 local path = os.tmpname()

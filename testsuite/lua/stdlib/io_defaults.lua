@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Default files, io.lines and file:lines, pipes.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The io library: opening, reading, writing, seeking, closing.
 
 local function fails(expected, f, ...)

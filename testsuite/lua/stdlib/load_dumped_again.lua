@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A string that string.dump has made, or that was loaded before, is not verified again. One with
 -- other bytes is, however it was made from it.
 local function f(a, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The command's interactive part, without a terminal; interruption.
 
 local program = os.getenv("SAROS") or arg[-1]

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The command itself: options, `arg`, the environment, exit statuses, messages.
 
 local program = os.getenv("SAROS") or arg[-1]

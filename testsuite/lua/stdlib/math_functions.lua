@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- math: rounding, conversion, comparison, functions of floats.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- math.random: the sequences of Lua 5.4, ranges and seeds.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- os: files, environment, locale, other processes, exit.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- os: date, time, clock, difftime.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- string.pack, packsize, unpack: what they refuse, and how.
 
 local function fails(expected, f, ...)

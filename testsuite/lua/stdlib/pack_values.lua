@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- string.pack, packsize, unpack: layouts and round trips.
 
 local pack, unpack, packsize = string.pack, string.unpack, string.packsize

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Modules compiled for Lua 5.4, as Debian packages them, load unchanged
 -- (packages lua-lpeg, lua-cjson, lua-filesystem).
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- package and require.
 
 local function fails(expected, f, ...)

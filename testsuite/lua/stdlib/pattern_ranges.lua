@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Ranges in sets: with bounds at the ends of words of 64 bytes, and empty ones.
 local bounds = {0, 1, 33, 62, 63, 64, 65, 100, 127, 128, 190, 191, 192, 254, 255}
 for _, low in ipairs(bounds) do

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Patterns that are malformed, or too much.
 
 local function fails(pattern, expected, subject)

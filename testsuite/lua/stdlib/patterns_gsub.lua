@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Patterns: gsub with each kind of replacement, gmatch.
 
 local function fails(expected, f, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Patterns: find and match, every item, repetition and anchor.
 
 local function check(s, pattern, ...)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- pcall, xpcall, next, ipairs, resume, wrap and yield where the interpreter doesn't run
 -- them in its own loop: called by functions of C, and while hooks are on.
 

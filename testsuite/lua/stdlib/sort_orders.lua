@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- table.sort: all kinds of elements and orders, each compared with its definition.
 
 local function fails(expected, f, ...)

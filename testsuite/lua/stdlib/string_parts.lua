@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Bytes, parts and whole strings: len, sub, byte, char, rep, reverse, case.
 
 local function fails(expected, f, ...)

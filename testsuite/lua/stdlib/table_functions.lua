@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- table: insert, remove, move, concat, pack, unpack on plain tables.
 
 local function fails(expected, f, ...)

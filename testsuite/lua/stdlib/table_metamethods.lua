@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- table and sort on what only acts as a table: metamethods are honoured, in
 -- values with a metatable and in tables with one.
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # SAROS_HASH_SEED makes the order of pairs, which follows the hashes, the same in each run.
 order='local t = {} for i = 1, 64 do t["key" .. i] = i end for k in pairs(t) do io.write(k, " ") end'
 one=$(SAROS_HASH_SEED=1 "$SAROS" -e "$order") || exit 1

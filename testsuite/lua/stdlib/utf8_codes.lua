@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The utf8 library, strict and lax.
 
 local function fails(expected, f, ...)
