@@ -22,29 +22,43 @@
 
 static _Atomic(const CharClasses *) current;
 
-static void classify(CharClasses *classes, int c) {
-  const int is_member[CLASS_COUNT] = {
-      [CLASS_ALPHA] = isalpha(c),       [CLASS_CONTROL] = iscntrl(c), [CLASS_DIGIT] = isdigit(c),
-      [CLASS_GRAPHIC] = isgraph(c),     [CLASS_LOWER] = islower(c),   [CLASS_UPPER] = isupper(c),
-      [CLASS_PUNCTUATION] = ispunct(c), [CLASS_SPACE] = isspace(c),   [CLASS_ALNUM] = isalnum(c),
-      [CLASS_HEX] = isxdigit(c),        [CLASS_ZERO] = c == 0,
-  };
-  for (int class = 0; class < CLASS_COUNT; class++)
-    byte_set_add(is_member[class] ? &classes->members[class] : &classes->others[class],
-                 (unsigned char)c);
-  classes->lower[c] = (unsigned char)tolower(c);
-  classes->upper[c] = (unsigned char)toupper(c);
-  classes->quoted[c] = c == '"' || c == '\\' || iscntrl(c);
+/* Word `at` of all sets. (64 bytes at a time, so that the bits gather in registers.) */
+static void classify(CharClasses *classes, int at) {
+  uint64_t members[CLASS_COUNT] = {0};
+  for (int bit = 0; bit < 64; bit++) {
+    int c = at * 64 + bit;
+#define GATHER(class, test) members[class] |= (uint64_t)((test) != 0) << bit
+    GATHER(CLASS_ALPHA, isalpha(c));
+    GATHER(CLASS_CONTROL, iscntrl(c));
+    GATHER(CLASS_DIGIT, isdigit(c));
+    GATHER(CLASS_GRAPHIC, isgraph(c));
+    GATHER(CLASS_LOWER, islower(c));
+    GATHER(CLASS_PUNCTUATION, ispunct(c));
+    GATHER(CLASS_SPACE, isspace(c));
+    GATHER(CLASS_UPPER, isupper(c));
+    GATHER(CLASS_ALNUM, isalnum(c));
+    GATHER(CLASS_HEX, isxdigit(c));
+    GATHER(CLASS_ZERO, c == 0);
+#undef GATHER
+  }
+  for (int class = 0; class < CLASS_COUNT; class++) {
+    classes->members[class].words[at] = members[class];
+    classes->others[class].words[at] = ~members[class];
+  }
 }
 
 static CharClasses *build(void) {
   CharClasses *classes = stress_allocation_fails() ? NULL : calloc(1, sizeof *classes);
   if (classes == NULL) return NULL;
+  for (int at = 0; at < 4; at++) classify(classes, at);
   classes->ascii_case = true;
   for (int c = 0; c < 256; c++) {
-    classify(classes, c);
     bool is_upper = c >= 'A' && c <= 'Z', is_lower = c >= 'a' && c <= 'z';
-    classes->ascii_case &= classes->lower[c] == (is_upper ? c + 32 : c) && classes->upper[c] == (is_lower ? c - 32 : c);
+    classes->lower[c] = (unsigned char)tolower(c);
+    classes->upper[c] = (unsigned char)toupper(c);
+    classes->quoted[c] = c == '"' || c == '\\' || iscntrl(c);
+    classes->ascii_case &= classes->lower[c] == (is_upper ? c + 32 : c) &&
+                           classes->upper[c] == (is_lower ? c - 32 : c);
   }
   return classes;
 }
