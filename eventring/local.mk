@@ -8,8 +8,14 @@ eventring_sources = \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h eventring/format/guard.c \
 	eventring/format/process.h eventring/format/process.c eventring/format/memory.h \
+	eventring/format/checksum.h eventring/format/checksum.c eventring/format/cpu.h \
+	eventring/format/text.h eventring/format/text.c \
 	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h eventring/producer/classes.c \
-	eventring/producer/openspans.h eventring/producer/openspans.c eventring/producer/block_source.h \
+	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \
+	eventring/producer/open_spans.h eventring/producer/open_spans.c eventring/producer/block_source.h \
+	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h eventring/producer/records.c \
+	eventring/producer/calibration.c eventring/producer/gate.c eventring/producer/place.c \
+	eventring/producer/file_name.h eventring/producer/file_name.c \
 	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h eventring/producer/space.c \
 	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h eventring/producer/ring.c \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c eventring/producer/producer.h eventring/producer/producer.c \
@@ -19,6 +25,7 @@ eventring_sources = \
 	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h eventring/reader/source.c \
 	eventring/reader/block.h eventring/reader/block.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \
+	eventring/reader/record_scan.h eventring/reader/record_scan.c \
 	eventring/reader/definitions.h eventring/reader/definitions.c \
 	eventring/reader/block_cursor.h eventring/reader/block_cursor.c \
 	eventring/reader/span_stack.h eventring/reader/span_stack.c \
@@ -51,9 +58,12 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
 	eventring/analysis/json.c eventring/analysis/json.h \
+	eventring/analysis/links.c eventring/analysis/links.h \
+	eventring/analysis/lives.c eventring/analysis/lives.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
 	eventring/analysis/saturating.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
+	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
 	eventring/analysis/units.c eventring/analysis/units.h
 
 # The command. Argument parsing and printing only; all reading is the library's.

@@ -79,7 +79,7 @@ static int resume_recording(lua_State *L) { return report(L, eventring_resume())
 /* eventring.classes() -> table: class name -> is it recorded (also while paused); or
  * nil and a message when nothing is recorded. */
 static int classes(lua_State *L) {
-  uint32_t wanted;
+  uint64_t wanted;
   int status = eventring_get_classes(&wanted);
   if (status < 0) return fail_code(L, status);
   lua_createtable(L, 0, 16);
@@ -95,7 +95,7 @@ static int classes(lua_State *L) {
 static int switch_class(lua_State *L, bool on) {
   int class = eventring_class_by_name(luaL_checkstring(L, 1));
   if (class < 0) return luaL_argerror(L, 1, lua_pushfstring(L, "no class '%s'", lua_tostring(L, 1)));
-  uint32_t bit = EVENTRING_CLASS_BIT(class);
+  uint64_t bit = EVENTRING_CLASS_BIT(class);
   return report(L, on ? eventring_enable_classes(bit) : eventring_disable_classes(bit));
 }
 

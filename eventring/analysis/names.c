@@ -9,25 +9,41 @@ static const char *name_in(const char *const *names, size_t count,
 #define NAME_IN(names, value) \
   name_in(names, sizeof(names) / sizeof((names)[0]), (unsigned)(value))
 
-const char *eva_ring_name(uint8_t ring) {
-  static const char *const names[] = {
-      [EVENTRING_RUNTIME] = "runtime", [EVENTRING_USER] = "user"};
-  return NAME_IN(names, ring);
+const char *eva_ring_name(const eventring_cursor *cursor, uint8_t ring) {
+  static const char *const numbered[EVENTRING_RINGS] = {
+      "ring0", "ring1", "ring2", "ring3", "ring4", "ring5", "ring6", "ring7"};
+  const char *name = cursor ? eventring_cursor_ring_name(cursor, ring) : NULL;
+  return name ? name : NAME_IN(numbered, ring);
 }
 
 const char *eva_kind_name(uint8_t kind) {
   static const char *const names[] = {
       [EVENTRING_BEGIN] = "begin",     [EVENTRING_END] = "end",
       [EVENTRING_COUNTER] = "counter", [EVENTRING_INSTANT] = "event",
-      [EVENTRING_LIFECYCLE] = "lifecycle"};
+      [EVENTRING_LIFECYCLE] = "lifecycle", [EVENTRING_LINKED] = "linked"};
   return NAME_IN(names, kind);
+}
+
+const char *eva_role_name(uint8_t role) {
+  static const char *const names[] = {[EVENTRING_ROLE_BEGIN] = "begin",
+                                      [EVENTRING_ROLE_END] = "end",
+                                      [EVENTRING_ROLE_STEP] = "step"};
+  return NAME_IN(names, role);
 }
 
 const char *eva_def_kind_name(uint8_t kind) {
   static const char *const names[] = {
       [EVENTRING_DEF_SPAN] = "span",   [EVENTRING_DEF_COUNTER] = "counter",
-      [EVENTRING_DEF_INSTANT] = "event", [EVENTRING_DEF_LIFECYCLE] = "lifecycle"};
+      [EVENTRING_DEF_INSTANT] = "event", [EVENTRING_DEF_LIFECYCLE] = "lifecycle",
+      [EVENTRING_DEF_ASYNC] = "async",   [EVENTRING_DEF_FLOW] = "flow"};
   return NAME_IN(names, kind);
+}
+
+const char *eva_measure_name(uint8_t measure) {
+  static const char *const names[] = {
+      [EVENTRING_MEASURE_NONE] = "none", [EVENTRING_LEVEL] = "level",
+      [EVENTRING_DIFFERENCE] = "difference", [EVENTRING_RATE] = "rate"};
+  return NAME_IN(names, measure);
 }
 
 const char *eva_payload_name(uint8_t payload) {
@@ -35,7 +51,8 @@ const char *eva_payload_name(uint8_t payload) {
       [EVENTRING_NONE] = "none",     [EVENTRING_INT] = "int",
       [EVENTRING_UINT] = "uint",     [EVENTRING_DOUBLE] = "double",
       [EVENTRING_STRING] = "string", [EVENTRING_BYTES] = "bytes",
-      [EVENTRING_RAW] = "raw"};
+      [EVENTRING_VALUES] = "values", [EVENTRING_STRING_ID] = "string_id",
+      [EVENTRING_STACK_ID] = "stack_id", [EVENTRING_RAW] = "raw"};
   return NAME_IN(names, payload);
 }
 

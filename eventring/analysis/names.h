@@ -2,8 +2,9 @@
 /* names.h: the words for the library's enumerations, the same in tables and in JSON. An
  * instant is called "event", as the guest's function that writes one.
  *
- * Values that the library does not have give "?". The strings are constants. Errors:
- * none. Any thread.
+ * Values that the library does not have give "?". The strings are constants, and names out
+ * of the file valid as long as the cursor. Errors: none. Any thread, that of the cursor
+ * where there is one.
  */
 #ifndef EVENTRING_ANALYSIS_NAMES_H
 #define EVENTRING_ANALYSIS_NAMES_H
@@ -12,9 +13,12 @@
 
 #include "eventring.h"
 
-const char *eva_ring_name(uint8_t ring);         /* "runtime", "user" */
+/* The name that the file gives the ring; "ring4" when it gives none (or cursor is NULL). */
+const char *eva_ring_name(const eventring_cursor *cursor, uint8_t ring);
 const char *eva_kind_name(uint8_t kind);         /* "begin", "end", "counter", ... */
+const char *eva_role_name(uint8_t role);         /* "begin", "end", "step" */
 const char *eva_def_kind_name(uint8_t kind);     /* "span", "counter", ... */
+const char *eva_measure_name(uint8_t measure);   /* "none", "level", ... */
 const char *eva_payload_name(uint8_t payload);   /* "none", "int", ... */
 const char *eva_liveness_name(enum eventring_liveness liveness); /* "live", ... */
 const char *eva_state_name(enum eventring_state state);          /* "running", ... */

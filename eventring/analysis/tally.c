@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/lives.h"
+#include "analysis/names.h"
 #include "analysis/saturating.h"
 
 struct eva_tally *eva_tally_new(void) { return calloc(1, sizeof(struct eva_tally)); }
@@ -19,7 +21,7 @@ static struct eva_tally_domain *domain_at(struct eva_tally *tally, uint32_t slot
   return domain;
 }
 
-/* The three below are NULL when there is no memory. */
+/* Those below are NULL when there is no memory. */
 
 static struct eva_tally_entry *entry_at(struct eva_tally_domain *domain, uint16_t id) {
   size_t place = id % EVENTRING_MAX_EVENTS;
@@ -31,9 +33,13 @@ static struct eva_tally_entry *entry_at(struct eva_tally_domain *domain, uint16_
   return domain->entries[place];
 }
 
+static struct eva_tally_span *span_at(struct eva_tally_span **span) {
+  if (!*span) *span = calloc(1, sizeof **span);
+  return *span;
+}
+
 static struct eva_tally_span *span_of(struct eva_tally_entry *entry) {
-  if (!entry->span) entry->span = calloc(1, sizeof *entry->span);
-  return entry->span;
+  return span_at(&entry->span);
 }
 
 static struct eva_tally_counter *counter_of(struct eva_tally_entry *entry) {
@@ -43,9 +49,26 @@ static struct eva_tally_counter *counter_of(struct eva_tally_entry *entry) {
 
 /* ---- One event ----------------------------------------------------------- */
 
+enum eva_words eva_tally_words(const struct eva_tally_entry *entry) {
+  if (!entry->counter || entry->event_class != EVENTRING_CLASS_GC) return EVA_NO_WORDS;
+  if (strcmp(entry->name, "allocated_words") == 0) return EVA_ALLOCATED_WORDS;
+  if (strcmp(entry->name, "promoted_words") == 0) return EVA_PROMOTED_WORDS;
+  return EVA_NO_WORDS;
+}
+
+bool eva_tally_has_sum(const struct eva_tally_entry *entry) {
+  return entry->measure == EVENTRING_DIFFERENCE || entry->measure == EVENTRING_MEASURE_NONE;
+}
+
+double eva_tally_mean(const struct eva_tally_counter *counter) {
+  if (counter->samples == 0) return 0;
+  return (counter->is_double ? counter->dsum : (double)counter->sum) / (double)counter->samples;
+}
+
 static void describe(struct eva_tally_entry *entry,
                      const struct eventring_event *event) {
   if (entry->name) return;
+  entry->measure = event->def ? event->def->measure : EVENTRING_MEASURE_NONE;
   entry->id = event->id;
   entry->ring = event->ring;
   entry->event_class = event->event_class;
@@ -55,9 +78,11 @@ static void describe(struct eva_tally_entry *entry,
 
 static int add_end(struct eva_tally_span *span, const struct eventring_event *event) {
   if (!span) return EVENTRING_E_MEMORY;
-  if (!(event->flags & EVENTRING_TORN) && event->flags & EVENTRING_MATCHED)
+  if (!(event->flags & EVENTRING_TORN) && event->flags & EVENTRING_MATCHED) {
+    span->suspended = eva_add(span->suspended, event->suspended_ns);
     return eva_histogram_add(&span->durations, event->ns > event->begin_ns
                                                    ? event->ns - event->begin_ns : 0);
+  }
   span->torn++;
   return EVENTRING_OK;
 }
@@ -133,21 +158,112 @@ static void name_entries(struct eva_tally_domain *domain,
   }
 }
 
-static int count_event(struct eva_tally_domain *domain,
+/* ---- Async spans ---------------------------------------------------------- */
+
+static bool is_async_end(const struct eventring_event *event) {
+  return event->kind == EVENTRING_LINKED && event->def &&
+         event->def->kind == EVENTRING_DEF_ASYNC &&
+         (event->role == EVENTRING_ROLE_BEGIN || event->role == EVENTRING_ROLE_END);
+}
+
+/* The figures of an async span in the domain of `point`; NULL: no memory. (That domain need
+   not have had an event of the definition delivered yet, so all are described here.) */
+static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
+                                       const struct eva_link_point *point,
+                                       const struct eva_tally_entry *like) {
+  struct eva_tally_entry *entry = entry_at(domain_at(tally, point->domain), id);
+  if (!entry) return NULL;
+  if (!entry->name) {
+    entry->id = like->id, entry->ring = like->ring, entry->event_class = like->event_class;
+    entry->name = like->name, entry->unit = like->unit;
+  }
+  return span_at(&entry->async);
+}
+
+static int add_async(struct eva_tally *tally, const struct eva_tally_entry *entry,
+                     const struct eventring_event *event) {
+  struct eva_link_outcome outcome;
+  int status = eva_links_take(&tally->links, event, &outcome);
+  if (status != EVENTRING_OK) return status;
+  if (outcome.torn.there) {
+    struct eva_tally_span *span = async_of(tally, event->id, &outcome.torn, entry);
+    if (!span) return EVENTRING_E_MEMORY;
+    span->torn++;
+  }
+  if (!outcome.paired) return EVENTRING_OK;
+  struct eva_tally_span *span = async_of(tally, event->id, &outcome.begin, entry);
+  if (!span) return EVENTRING_E_MEMORY;
+  return eva_histogram_add(&span->durations, outcome.end.ns - outcome.begin.ns);
+}
+
+/* At the end: one that still waits. */
+static void leave_async(void *context, const struct eva_link *link) {
+  struct eva_tally *tally = context;
+  const struct eva_link_point *points[] = {&link->begin, &link->end};
+  for (int i = 0; i < 2; i++) {
+    if (!points[i]->there) continue;
+    struct eva_tally_domain *domain = domain_at(tally, points[i]->domain);
+    struct eva_tally_entry *entry = entry_at(domain, link->id);
+    struct eva_tally_span *span = entry ? span_at(&entry->async) : NULL;
+    if (!span) tally->status = EVENTRING_E_MEMORY;
+    else if (i == 0) span->open++;
+    else span->torn++;
+  }
+}
+
+/* ---- The callbacks --------------------------------------------------------- */
+
+static int add_to_life(struct eva_tally_domain *domain, const struct eva_tally_entry *entry,
+                       const struct eventring_event *event) {
+  enum eva_words words = event->kind == EVENTRING_COUNTER ? eva_tally_words(entry)
+                                                          : EVA_NO_WORDS;
+  struct eva_life *life = eva_lives_at(&domain->lives, event->incarnation);
+  if (!life) return EVENTRING_E_MEMORY;
+  if (words == EVA_NO_WORDS || event->payload != EVENTRING_INT) return EVENTRING_OK;
+  eva_add_words(words == EVA_ALLOCATED_WORDS ? &life->allocated : &life->promoted,
+                event->value.i);
+  return EVENTRING_OK;
+}
+
+static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
                        const struct eventring_event *event) {
   struct eva_tally_entry *entry = entry_at(domain, event->id);
   if (!entry) return EVENTRING_E_MEMORY;
   describe(entry, event);
-  int status = add_event(entry, event);
+  int status = is_async_end(event) ? add_async(tally, entry, event) : add_event(entry, event);
+  if (status == EVENTRING_OK) status = add_to_life(domain, entry, event);
   return status == EVENTRING_OK ? add_named(domain, event) : status;
+}
+
+/* Writes what the clock of a ring has counted down to the domain that it ran for, and sets
+   it back. */
+static int credit_clock(struct eva_tally_domain *domain, unsigned ring) {
+  struct eva_gc_clock *clock = &domain->clocks[ring];
+  struct eva_life *life = eva_lives_at(&domain->lives, clock->incarnation);
+  if (!life) return EVENTRING_E_MEMORY;
+  uint64_t *watched = &life->watched[ring == EVENTRING_RUNTIME ? 0 : 1];
+  if (clock->watched > *watched) *watched = clock->watched;
+  life->in_gc = eva_add(life->in_gc, clock->in_gc);
+  *clock = (struct eva_gc_clock){0};
+  return EVENTRING_OK;
+}
+
+/* The clock of a ring for this incarnation: that of the one before ends here. */
+static int turn_clock(struct eva_tally_domain *domain, unsigned ring, uint32_t incarnation) {
+  struct eva_gc_clock *clock = &domain->clocks[ring];
+  if (clock->incarnation == 0 || clock->incarnation == incarnation) return EVENTRING_OK;
+  eva_gc_clock_stop(clock, 0);
+  return credit_clock(domain, ring);
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
   if (tally->status != EVENTRING_OK) return tally->status;
   struct eva_tally_domain *domain = domain_at(tally, event->domain);
-  tally->status = count_event(domain, event);
-  eva_gc_clock_event(&domain->clocks[event->ring % EVENTRING_RINGS], event);
+  unsigned ring = event->ring % EVENTRING_RINGS;
+  tally->status = turn_clock(domain, ring, event->incarnation);
+  if (tally->status == EVENTRING_OK) tally->status = count_event(tally, domain, event);
+  eva_gc_clock_event(&domain->clocks[ring], event);
   if (!(event->flags & EVENTRING_SYNTHETIC)) {
     if (tally->first_ns == 0 || event->ns < tally->first_ns)
       tally->first_ns = event->ns;
@@ -159,7 +275,10 @@ static int on_event(void *context, const struct eventring_event *event) {
 static int on_lost(void *context, const struct eventring_loss *loss) {
   struct eva_tally *tally = context;
   struct eva_tally_domain *domain = domain_at(tally, loss->domain);
-  eva_gc_clock_lost(&domain->clocks[loss->ring % EVENTRING_RINGS], loss);
+  unsigned ring = loss->ring % EVENTRING_RINGS;
+  if (tally->status == EVENTRING_OK)
+    tally->status = turn_clock(domain, ring, loss->incarnation);
+  eva_gc_clock_lost(&domain->clocks[ring], loss);
   return tally->status;
 }
 
@@ -185,6 +304,18 @@ static uint64_t end_of_watching(const struct eva_tally *tally) {
   return tally->last_ns;
 }
 
+/* What a list of lives is taken with. */
+struct taking {
+  struct eva_tally *tally;
+  struct eva_tally_domain *domain;
+};
+
+static void take_life(void *context, const struct eventring_domain_info *info) {
+  const struct taking *taking = context;
+  if (eva_lives_describe(&taking->domain->lives, info) < 0)
+    taking->tally->status = EVENTRING_E_MEMORY;
+}
+
 static void take_domain(struct eva_tally *tally, eventring_cursor *cursor,
                         unsigned slot) {
   struct eventring_domain_info info;
@@ -195,9 +326,10 @@ static void take_domain(struct eva_tally *tally, eventring_cursor *cursor,
     domain->rings[ring].seen =
         eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring,
                               &domain->rings[ring].info) >= 0;
+  eva_each_life(cursor, slot, take_life, &(struct taking){tally, domain});
 }
 
-/* A domain is watched while either ring is; what counts is the ring that holds
+/* A domain is watched while any ring is; what counts is the ring that holds
    the collector's spans, the runtime ring in any host that obeys the header. */
 static void stop_clocks(struct eva_tally *tally, struct eva_tally_domain *domain) {
   uint64_t end = end_of_watching(tally);
@@ -206,32 +338,30 @@ static void stop_clocks(struct eva_tally *tally, struct eva_tally_domain *domain
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
     struct eva_gc_clock *clock = &domain->clocks[ring];
     bool newest = clock->incarnation == domain->info.incarnation;
+    if (clock->incarnation == 0) continue;
     eva_gc_clock_stop(clock, newest ? end : 0);
-    domain->in_gc = eva_add(domain->in_gc, clock->in_gc);
+    if (credit_clock(domain, (unsigned)ring) < 0) tally->status = EVENTRING_E_MEMORY;
   }
-  domain->watched = domain->clocks[EVENTRING_RUNTIME].watched;
-  if (domain->watched == 0)
-    domain->watched = domain->clocks[EVENTRING_USER].watched;
-}
-
-static void add_words(int64_t *words, const struct eva_tally_entry *entry,
-                      const char *name) {
-  if (!entry->counter || entry->event_class != EVENTRING_CLASS_GC ||
-      strcmp(entry->name, name) != 0)
-    return;
-  *words = eva_add_signed(*words < 0 ? 0 : *words, entry->counter->sum);
+  eva_lives_join(&domain->lives);
+  for (size_t i = 0; i < domain->lives.count; i++) {
+    domain->in_gc = eva_add(domain->in_gc, domain->lives.life[i].in_gc);
+    domain->watched = eva_add(domain->watched, eva_life_watched(&domain->lives.life[i]));
+  }
 }
 
 static void sum_words(void *context, const struct eva_tally_entry *entry) {
   struct eva_tally_domain *domain = context;
-  add_words(&domain->allocated, entry, "allocated_words");
-  add_words(&domain->promoted, entry, "promoted_words");
+  enum eva_words words = eva_tally_words(entry);
+  if (words == EVA_ALLOCATED_WORDS) eva_add_words(&domain->allocated, entry->counter->sum);
+  if (words == EVA_PROMOTED_WORDS) eva_add_words(&domain->promoted, entry->counter->sum);
 }
 
-static int merge_span(struct eva_tally_entry *into, const struct eva_tally_span *from) {
-  struct eva_tally_span *span = span_of(into);
+static int merge_span(struct eva_tally_span **into, const struct eva_tally_span *from) {
+  if (!from) return EVENTRING_OK;
+  struct eva_tally_span *span = span_at(into);
   if (!span) return EVENTRING_E_MEMORY;
   span->torn += from->torn;
+  span->suspended = eva_add(span->suspended, from->suspended);
   span->open += from->open;
   return eva_histogram_merge(&span->durations, &from->durations);
 }
@@ -260,10 +390,12 @@ static int merge_entry(struct eva_tally_domain *all, const struct eva_tally_entr
     into->id = from->id, into->ring = from->ring;
     into->event_class = from->event_class;
     into->name = from->name, into->unit = from->unit;
+    into->measure = from->measure;
   }
   into->events += from->events;
   into->lifecycle += from->lifecycle;
-  int status = from->span ? merge_span(into, from->span) : EVENTRING_OK;
+  int status = merge_span(&into->span, from->span);
+  if (status == EVENTRING_OK) status = merge_span(&into->async, from->async);
   if (status != EVENTRING_OK || !from->counter) return status;
   return merge_counter(into, from->counter);
 }
@@ -284,6 +416,9 @@ static void merge_domain(struct eva_tally *tally, const struct eva_tally_domain 
 int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {
   int status = eventring_open_spans(cursor, on_open_span, tally);
   if (tally->status == EVENTRING_OK) tally->status = status;
+  eva_links_each(&tally->links, leave_async, tally);
+  for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
+    tally->ring_names[ring] = eva_ring_name(cursor, (uint8_t)ring);
   eventring_cursor_info(cursor, &tally->info);
   eventring_cursor_totals(cursor, &tally->totals);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
@@ -309,16 +444,22 @@ void eva_tally_each(const struct eva_tally_domain *domain,
     if (domain->entries[id]) visit(context, domain->entries[id]);
 }
 
+static void free_span(struct eva_tally_span *span) {
+  if (span) eva_histogram_free(&span->durations);
+  free(span);
+}
+
 static void free_domain(struct eva_tally_domain *domain) {
   for (size_t id = 0; domain->entries && id < EVENTRING_MAX_EVENTS; id++) {
     struct eva_tally_entry *entry = domain->entries[id];
     if (!entry) continue;
-    if (entry->span) eva_histogram_free(&entry->span->durations);
-    free(entry->span);
+    free_span(entry->span);
+    free_span(entry->async);
     free(entry->counter);
     free(entry);
   }
   free(domain->entries);
+  eva_lives_free(&domain->lives);
 }
 
 void eva_tally_free(struct eva_tally *tally) {
@@ -326,5 +467,6 @@ void eva_tally_free(struct eva_tally *tally) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     free_domain(&tally->domains[slot]);
   free_domain(&tally->all);
+  eva_links_free(&tally->links);
   free(tally);
 }

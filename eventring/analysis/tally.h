@@ -6,8 +6,14 @@
  *  - a span counts when its end is delivered and its begin is known; a torn
  *    one (begin or end lost) counts as torn only and never has a duration; one
  *    whose end has not come when watching ends counts as open;
- *  - counters: samples, sum, least, greatest, last;
- *  - events and lifecycle events: how many.
+ *  - an async span counts in the domain that began it; one that lacks its begin, or its
+ *    end when another one of the same link began, counts as torn, and as open when its end
+ *    has not come by the end (its end may also have been lost);
+ *  - counters: samples, sum, least, greatest, last; the sum means something when the
+ *    definition's measure is a difference, or not said;
+ *  - events, lifecycle events and the points of flows: how many.
+ * How long each of the domains of a slot was watched, and its figures of the collector, are
+ * kept by incarnation too (lives).
  * Words allocated and promoted are the sums of the counters of class gc that
  * are called "allocated_words" and "promoted_words" (doc/eventring.md asks this
  * of hosts); a file that has no such counter has no such figures.
@@ -22,10 +28,13 @@
 
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
+#include "analysis/links.h"
+#include "analysis/tally_lives.h"
 
 struct eva_tally_span {
   struct eva_histogram durations; /* ns, of spans whose begin and end are known */
   uint64_t torn, open;
+  uint64_t suspended; /* ns for which their contexts stood still, of these durations */
 };
 
 struct eva_tally_counter {
@@ -39,11 +48,17 @@ struct eva_tally_counter {
 struct eva_tally_entry {
   uint16_t id;
   uint8_t ring, event_class;
+  uint8_t measure; /* enum eventring_measure */
   const char *name, *unit; /* valid as long as the cursor */
   struct eva_tally_span *span;       /* NULL: no such event seen */
+  struct eva_tally_span *async;
   struct eva_tally_counter *counter;
   uint64_t events, lifecycle;
 };
+
+/* Which of the host's counters it is by its name: those that the heading names. */
+enum eva_words { EVA_NO_WORDS, EVA_ALLOCATED_WORDS, EVA_PROMOTED_WORDS };
+enum eva_words eva_tally_words(const struct eva_tally_entry *entry);
 
 struct eva_tally_ring {
   bool seen;    /* the domain has such a ring */
@@ -52,7 +67,8 @@ struct eva_tally_ring {
 
 struct eva_tally_domain {
   bool used;
-  struct eventring_domain_info info; /* slot 0 .. */
+  struct eventring_domain_info info; /* slot 0 ..; of the newest domain in it */
+  struct eva_lives lives; /* of all; ascending once finished */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   struct eva_gc_clock clocks[EVENTRING_RINGS];
   struct eva_tally_ring rings[EVENTRING_RINGS];
@@ -68,6 +84,8 @@ struct eva_tally {
   struct eventring_info info;
   struct eventring_totals totals;
   uint64_t first_ns, last_ns; /* of the events seen */
+  const char *ring_names[EVENTRING_RINGS]; /* valid as long as the cursor */
+  struct eva_links links; /* async spans that wait for their other end */
   int status; /* 0, or the error that ended counting */
 };
 
@@ -88,6 +106,11 @@ int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor);
 void eva_tally_each(const struct eva_tally_domain *domain,
                 void (*visit)(void *context, const struct eva_tally_entry *entry),
                 void *context);
+
+/* Of the values of a counter; 0 when there is none. */
+double eva_tally_mean(const struct eva_tally_counter *counter);
+/* Does the sum of the counter's values mean something? */
+bool eva_tally_has_sum(const struct eva_tally_entry *entry);
 
 /* The quantiles that are shown. X(title, key, per 100000) */
 #define EVA_TALLY_QUANTILES(X) \

@@ -52,6 +52,16 @@ static inline void evr_store_words(void *to, const void *from, size_t bytes) {
   }
 }
 
+/* Stores zeros to 64-bit words, each a relaxed store. The string instruction stores
+   quadwords, in any order among themselves, before what follows it. */
+static inline void evr_store_zeros(uint64_t *words, size_t count) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
+  __asm__ __volatile__("rep stosq" : "+D"(words), "+c"(count) : "a"(0ull) : "memory");
+#else
+  for (size_t i = 0; i < count; i++) __atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
+#endif
+}
+
 #pragma GCC visibility pop
 
 #endif /* EVENTRING_ATOMICS_H */

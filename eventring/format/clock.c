@@ -13,7 +13,9 @@
  * (as long as the start itself took) and is refined while the program runs.
  * A refinement must not change what has been converted before, nor jump: it
  * adds a segment that begins a little in the future, where the former segment
- * ends (struct format_segment).
+ * ends, and has the rate that brings it in line with the clock at the next refinement.
+ * These become rarer, down to one an hour, and never end: temperature and the
+ * adjustments of CLOCK_MONOTONIC change its rate.
  *
  * Not covered: a machine whose counter restarts from zero when it resumes from
  * sleep although it calls it invariant. Events after that have wrong times.
@@ -151,22 +153,50 @@ uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to) {
                     (to.ticks - from.ticks));
 }
 
-uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks) {
-  const struct format_segment *s = &conversion->segment[conversion->segments - 1];
-  while (s > conversion->segment && ticks < s->from_ticks) s--;
-  if (ticks < s->from_ticks) return s->from_ns; /* before the recording began */
-  return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
-                                 s->multiplier >> FORMAT_CLOCK_SHIFT);
+/* ---- Conversion --------------------------------------------------------------------- */
+
+uint32_t evr_segment_at(const struct evr_conversion *conversion, uint64_t ticks) {
+  uint32_t low = 0, high = conversion->segments; /* that of `low` does not begin after */
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (conversion->segment[middle].from_ticks <= ticks) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
-bool evr_conversion_valid(const struct evr_conversion *conversion) {
-  if (conversion->segments < 1 || conversion->segments > FORMAT_CLOCK_SEGMENTS)
-    return false;
-  for (uint32_t i = 0; i < conversion->segments; i++) {
-    const struct format_segment *s = &conversion->segment[i];
-    if (s->multiplier == 0 || s->multiplier >> 56) return false;
-    if (i > 0 && (s->from_ticks <= s[-1].from_ticks || s->from_ns < s[-1].from_ns))
-      return false;
-  }
-  return true;
+uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks) {
+  const struct format_segment *s = &conversion->segment[evr_segment_at(conversion, ticks)];
+  return ticks < s->from_ticks ? s->from_ns : evr_segment_ns(s, ticks);
+}
+
+bool evr_segment_valid(const struct format_segment *s, const struct format_segment *before) {
+  return s->multiplier != 0 && !(s->multiplier >> 56) &&
+         (!before || (s->from_ticks > before->from_ticks && s->from_ns >= before->from_ns));
+}
+
+/* What the clock will say at `ticks`, if it goes on as between `then` and `now`. */
+static uint64_t extrapolated_ns(uint64_t multiplier, struct evr_pair now, uint64_t ticks) {
+  return now.ns + (uint64_t)((unsigned __int128)(ticks - now.ticks) * multiplier >>
+                             FORMAT_CLOCK_SHIFT);
+}
+
+bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
+                       struct evr_pair now, uint64_t lead, uint64_t interval,
+                       struct format_segment next[2]) {
+  uint64_t rate = evr_clock_measured(then, now), begin = now.ticks + lead;
+  if (!rate) return false;
+  if (begin <= last->from_ticks) begin = last->from_ticks + 1;
+  uint64_t from_ns = evr_segment_ns(last, begin);
+  uint64_t target = extrapolated_ns(rate, now, begin + interval);
+  uint64_t multiplier = 1; /* ahead by more than the interval: as slow as possible */
+  if (target > from_ns)
+    multiplier = (uint64_t)(((unsigned __int128)(target - from_ns) << FORMAT_CLOCK_SHIFT) /
+                            interval);
+  next[0] = (struct format_segment){.from_ticks = begin, .from_ns = from_ns,
+                                    .multiplier = multiplier ? multiplier : 1};
+  next[1] = (struct format_segment){.from_ticks = begin + interval,
+                                    .from_ns = evr_segment_ns(&next[0], begin + interval),
+                                    .multiplier = rate};
+  return evr_segment_valid(&next[0], last) && evr_segment_valid(&next[1], &next[0]);
 }

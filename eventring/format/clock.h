@@ -23,13 +23,29 @@ uint64_t evr_clock_nominal(enum format_clock kind);
 /* The same measured between two moments. */
 uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to);
 
+/* Straight pieces that join (doc/FORMAT.md, section 5, kind 7), ordered by from_ticks. */
 struct evr_conversion {
-  uint32_t segments; /* 1 .. FORMAT_CLOCK_SEGMENTS */
-  struct format_segment segment[FORMAT_CLOCK_SEGMENTS];
+  const struct format_segment *segment;
+  uint32_t segments; /* at least 1 */
 };
+/* Nanoseconds by one segment, of ticks that are not before it. */
+static inline uint64_t evr_segment_ns(const struct format_segment *s, uint64_t ticks) {
+  return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) * s->multiplier >>
+                                 FORMAT_CLOCK_SHIFT);
+}
+/* Index of the last segment that does not begin after `ticks`; 0 for earlier ticks. */
+uint32_t evr_segment_at(const struct evr_conversion *conversion, uint64_t ticks);
 uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks);
-/* "Valid if and only if" of doc/FORMAT.md. */
-bool evr_conversion_valid(const struct evr_conversion *conversion);
+/* May this segment follow `before` (NULL: be the first)? "Valid if and only if" of
+   doc/FORMAT.md. */
+bool evr_segment_valid(const struct format_segment *s, const struct format_segment *before);
+/* Two segments that follow `last`: the first begins `lead` ticks after `now`, or later if
+   `last` does, and brings the conversion in line with the clock `interval` ticks later; from
+   there on the second goes on at the rate between `then` and `now`. False: the readings
+   give no rate. */
+bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
+                       struct evr_pair now, uint64_t lead, uint64_t interval,
+                       struct format_segment next[2]);
 
 #pragma GCC visibility pop
 

@@ -1,114 +1,131 @@
 /* SPDX-License-Identifier: MIT */
 /* control.c: the control page, changed by the recording process and by tools.
  *
- * The gate is one 64-bit word: in its low half the classes in force, which
- * probes test, in its high half the classes wanted. Pausing clears the low
- * half; resuming copies the high half down. Everyone changes it by
- * compare-and-exchange.
+ * Two words say what is recorded. `wanted` has the classes that are to be recorded while
+ * the recording runs, and in bit 0 whether it runs; everyone changes it by
+ * compare-and-exchange. `gate`, which probes test, follows from it (format_gate). Whoever
+ * has changed `wanted` brings the gate in line: it stores what follows and looks again,
+ * until nothing has changed in between. All these accesses are sequentially consistent:
+ * of two who change `wanted` at the same time, the one that stores the gate last has seen
+ * both changes, or looks again.
  *
- * A gate is well formed when its low half is 0 or equals the high half, and the
- * high half has some class and only classes that have a name (class lifecycle is
- * always among them when we write it). Any process of the user may have stored
- * anything, so the producer looks at the gate where it is slow anyhow (at block
- * transitions and safe points): a malformed one is replaced by the last well-formed
- * one that it saw, and counted in the status page for readers to tell. Until then
- * probes may be on or off as the garbage says; no value can do more than that.
+ * Any process of the user may store anything here, or die between its two steps. So the
+ * producer looks at both words where it is slow anyhow (at block transitions and
+ * safepoints): it replaces a `wanted` that is not valid by the last valid one that it saw,
+ * counts that in the status page, and brings the gate in line. Until then probes may be on
+ * or off as the garbage says; no value can do more than that.
  *
- * What a probe does not write while its class is off is gone, and a reader must
- * not take an end that comes after the gap for the end of a begin before it (of
- * another span of the same id, perhaps). So whoever switches classes on first
- * appends the time and these classes to the log of the page. Events that were
- * suppressed happened before the gate opened, hence before any event that is
- * recorded again; a reader that tears all spans of these classes begun before
- * the logged time can not mismatch any.
+ * What a probe does not write while its class is off is gone, and a reader must not take
+ * an end that comes after the gap for the end of a begin before it (of another span of the
+ * same id, perhaps). So whoever switches classes on first appends the time and these
+ * classes to the log of the page, and afterwards the time at which the gate was open. A
+ * probe that tested the gate before it was closed may still write its begin between these
+ * two times, and its end may be suppressed. So a reader that comes to an event later than
+ * the first time tears all spans of these classes that began before the second one; it
+ * cannot mismatch any then (testsuite/model/control_page.pml). A changer that dies between
+ * the two leaves an entry without a second time: no span of these classes is matched until
+ * 64 more entries have pushed it out.
  */
 #include "format/control.h"
 
 #include "format/atomics.h"
 #include "format/clock.h"
 
-static void log_switch(struct format_control *control, enum format_clock clock,
-                       uint32_t classes) {
+static struct format_switch *log_switch(struct format_control *control,
+                                        enum format_clock clock, uint64_t classes) {
   uint32_t n = __atomic_fetch_add(&control->switches, 1, __ATOMIC_ACQ_REL);
   struct format_switch *entry = &control->log[n % FORMAT_LOG_ENTRIES];
-  __atomic_store_n(&entry->what, 0, __ATOMIC_RELAXED);
-  /* release fence: whoever sees the new ticks sees the entry invalid or new;
+  __atomic_store_n(&entry->number, 0, __ATOMIC_RELAXED);
+  /* release fence: whoever sees the new ticks or classes sees the entry invalid or new;
      pairs with the acquire fence in evr_control_entry */
   evr_fence_release();
   __atomic_store_n(&entry->ticks, evr_clock_ticks(clock), __ATOMIC_RELAXED);
-  __atomic_store_n(&entry->what, (uint64_t)(n + 1) << 32 | classes,
-                   __ATOMIC_RELEASE);
+  __atomic_store_n(&entry->classes, classes, __ATOMIC_RELAXED);
+  __atomic_store_n(&entry->until, UINT64_MAX, __ATOMIC_RELAXED);
+  __atomic_store_n(&entry->number, (uint64_t)n + 1, __ATOMIC_RELEASE);
+  return entry;
 }
 
-bool evr_gate_valid(uint64_t gate, uint32_t named) {
-  uint32_t wanted = (uint32_t)(gate >> 32), force = (uint32_t)gate;
-  return wanted && !(wanted & ~named) && (!force || force == wanted);
+/* Says when the change that an entry announces had been made, or that it was not. */
+static void complete_switch(struct format_switch *entry, enum format_clock clock, bool made) {
+  if (!made) __atomic_store_n(&entry->classes, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&entry->until, evr_clock_ticks(clock), __ATOMIC_RELEASE);
 }
 
-static uint64_t changed(uint64_t gate, uint32_t named, enum evr_gate_change change,
-                        uint32_t classes) {
-  uint32_t wanted = (uint32_t)(gate >> 32);
-  bool paused = (uint32_t)gate == 0;
+/* Attempts: a process that changes the page all the time must not hold anyone up. */
+enum { ATTEMPTS = 16 };
+
+bool evr_control_settle(struct format_control *control, enum format_clock clock) {
+  bool changed = false;
+  for (int i = 0; i < ATTEMPTS; i++) {
+    uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_SEQ_CST);
+    uint64_t next = format_gate(__atomic_load_n(&control->wanted, __ATOMIC_SEQ_CST));
+    if (gate == next) return changed;
+    changed = true;
+    struct format_switch *entry = NULL;
+    /* the log entry comes before the first event let through */
+    if (next & ~gate) entry = log_switch(control, clock, next & ~gate);
+    bool made = __atomic_compare_exchange_n(&control->gate, &gate, next, false,
+                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (entry) complete_switch(entry, clock, made);
+  }
+  return changed;
+}
+
+bool evr_wanted_valid(uint64_t wanted, uint64_t named) { return !(wanted & ~named); }
+
+static uint64_t changed_classes(uint64_t wanted, enum evr_gate_change change,
+                                uint64_t classes) {
+  enum { RUNS = 1 }; /* bit 0 is not a class here */
   switch (change) {
   case EVR_PAUSE:
-    paused = true;
-    break;
+    return wanted & ~(uint64_t)RUNS;
   case EVR_RESUME:
-    paused = false;
-    break;
+    return wanted | RUNS;
   case EVR_SET:
-    wanted = classes;
-    break;
+    return (classes & ~(uint64_t)RUNS) | (wanted & RUNS);
   case EVR_ADD:
-    wanted |= classes;
-    break;
+    return wanted | (classes & ~(uint64_t)RUNS);
   case EVR_REMOVE:
-    wanted &= ~classes;
-    break;
+    return wanted & ~(classes & ~(uint64_t)RUNS);
   }
-  /* never 0: a recording with nothing on must not look paused */
-  wanted = (wanted & named) | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
-  return (uint64_t)wanted << 32 | (paused ? 0 : wanted);
+  return wanted;
 }
 
-/* Exchanges the gate; false, and *gate is what it is now, when another was
-   quicker. */
-static bool exchange(struct format_control *control, enum format_clock clock,
-                     uint64_t *gate, uint64_t next) {
-  uint32_t switched_on = (uint32_t)next & ~(uint32_t)*gate;
-  if (switched_on) log_switch(control, clock, switched_on);
-  /* release: the log entry comes before the first event let through */
-  return __atomic_compare_exchange_n(&control->gate, gate, next, false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-uint64_t evr_control_change(struct format_control *control,
-                            enum format_clock clock, uint32_t named,
-                            enum evr_gate_change change, uint32_t classes) {
-  uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_RELAXED);
-  while (!exchange(control, clock, &gate, changed(gate, named, change, classes)))
-    continue;
-  return gate;
+uint64_t evr_control_change(struct format_control *control, enum format_clock clock,
+                            uint64_t named, enum evr_gate_change change, uint64_t classes) {
+  uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED), next;
+  do
+    next = changed_classes(wanted, change, classes) & named;
+  while (!__atomic_compare_exchange_n(&control->wanted, &wanted, next, false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+  evr_control_settle(control, clock);
+  return wanted;
 }
 
 bool evr_control_repair(struct format_control *control, enum format_clock clock,
                         uint64_t bad, uint64_t good) {
-  return exchange(control, clock, &bad, good);
+  bool done = __atomic_compare_exchange_n(&control->wanted, &bad, good, false,
+                                          __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  evr_control_settle(control, clock);
+  return done;
 }
 
 bool evr_control_entry(const struct format_control *control, uint32_t n,
                        struct format_switch *entry) {
   const struct format_switch *from = &control->log[n % FORMAT_LOG_ENTRIES];
-  entry->what = __atomic_load_n(&from->what, __ATOMIC_ACQUIRE);
-  if (entry->what >> 32 != (uint32_t)(n + 1)) return false;
+  entry->number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
+  if (entry->number != (uint64_t)n + 1) return false;
   entry->ticks = __atomic_load_n(&from->ticks, __ATOMIC_RELAXED);
+  entry->until = __atomic_load_n(&from->until, __ATOMIC_ACQUIRE);
+  entry->classes = __atomic_load_n(&from->classes, __ATOMIC_RELAXED);
   evr_fence_acquire();
-  return __atomic_load_n(&from->what, __ATOMIC_RELAXED) == entry->what;
+  return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == entry->number;
 }
 
-uint32_t evr_named_classes(
+uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]) {
-  uint32_t classes = 0;
+  uint64_t classes = 0;
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
     if (names[i][0]) classes |= EVENTRING_CLASS_BIT(i);
   return classes;

@@ -10,22 +10,23 @@
 #pragma GCC visibility push(hidden)
 
 enum evr_gate_change { EVR_PAUSE, EVR_RESUME, EVR_SET, EVR_ADD, EVR_REMOVE };
-/* Changes the gate word and logs what goes on; lock-free, any process. Classes
-   that are not `named` are ignored. Returns the gate before. */
-uint64_t evr_control_change(struct format_control *control,
-                            enum format_clock clock, uint32_t named,
-                            enum evr_gate_change change, uint32_t classes);
-/* Is the gate well formed, in a file whose named classes are these? */
-bool evr_gate_valid(uint64_t gate, uint32_t named);
-/* Replaces a malformed gate; false when it has changed already. */
+
+/* Changes the classes wanted, then the gate; logs what is switched on. Lock-free, any
+   process. Classes that are not `named` are ignored. Returns the word `wanted` before. */
+uint64_t evr_control_change(struct format_control *control, enum format_clock clock,
+                            uint64_t named, enum evr_gate_change change, uint64_t classes);
+/* Brings the gate in line with the classes wanted. True if it was not. Any process. */
+bool evr_control_settle(struct format_control *control, enum format_clock clock);
+/* Does the word `wanted` have bits of classes with a name only? */
+bool evr_wanted_valid(uint64_t wanted, uint64_t named);
+/* Replaces a word `wanted` that is not valid; false when it has changed already. */
 bool evr_control_repair(struct format_control *control, enum format_clock clock,
                         uint64_t bad, uint64_t good);
 /* Reads entry n of the log; false when it is not (or no longer) there. */
 bool evr_control_entry(const struct format_control *control, uint32_t n,
                        struct format_switch *entry);
-
 /* The classes that have a name in a header's table of them. */
-uint32_t evr_named_classes(
+uint64_t evr_named_classes(
     const char names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1]);
 
 #pragma GCC visibility pop

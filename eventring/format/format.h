@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* format.h: the layout of an .eventring file, version 1.
+/* format.h: the layout of an .eventring file, version 2.
  *
  * doc/FORMAT.md is the specification; this header is the same in C, with every
  * offset asserted. All integers are little-endian and naturally aligned.
@@ -8,10 +8,9 @@
  *   0       4096      file header: written once, then constant
  *   4096    4096      status page: written by the producer while it runs
  *   8192    4096      control page: written by the producer and by tools
- *   12288   16384     domain table: 128 entries of 128 bytes
- *   65536   2 MiB     catalogue: 512 blocks of 16 definitions
- *   2162688 ...       rings: for slot i at rings_offset + i * domain_stride the
- *                     runtime ring, then the user ring
+ *   12288   32768     domain table: 128 entries of 256 bytes
+ *   65536   ...       blocks of 4096 bytes, claimed in ascending order: runs of blocks
+ *                     that are rings of events, and blocks of records
  *
  * Struct members that more than one thread or process touches are accessed with
  * __atomic builtins only; each says who writes it.
@@ -27,7 +26,7 @@
 
 #define FORMAT_MAGIC "\x89" "EVRING\n"
 enum {
-  FORMAT_VERSION = 1,
+  FORMAT_VERSION = 2,
   FORMAT_BYTE_ORDER = 0x01020304,
 
   FORMAT_HEADER_OFFSET = 0,
@@ -35,22 +34,20 @@ enum {
   FORMAT_CONTROL_OFFSET = 8192,
   FORMAT_DOMAINS_OFFSET = 12288,
   FORMAT_FRONT_BYTES = 65536, /* all of the above, mapped as one piece */
-  FORMAT_CATALOGUE_OFFSET = 65536,
+  FORMAT_BLOCKS_OFFSET = 65536,
 
   FORMAT_BLOCK_BYTES = 4096,
   FORMAT_BLOCK_WORDS = 512,
   FORMAT_BLOCK_HEADER_WORDS = 8,
   FORMAT_PAYLOAD_WORDS = 127, /* most words that may follow an event word */
-  FORMAT_MAX_OPEN = 64,       /* open spans kept in a block's header */
-  FORMAT_OPEN_WORDS = 2,      /* words of each */
+  FORMAT_MAX_OPEN = 64,       /* open spans listed in a block's header */
+  FORMAT_OPEN_WORDS = 4,      /* words of each */
+  FORMAT_END_SEARCH = 64,     /* innermost spans of a context that an end may close */
 
-  FORMAT_DEFINITIONS_PER_BLOCK = 16,
-  FORMAT_CATALOGUE_BLOCKS = EVENTRING_MAX_EVENTS / FORMAT_DEFINITIONS_PER_BLOCK,
-  FORMAT_CATALOGUE_BYTES = FORMAT_CATALOGUE_BLOCKS * FORMAT_BLOCK_BYTES,
-  FORMAT_RINGS_OFFSET = FORMAT_CATALOGUE_OFFSET + FORMAT_CATALOGUE_BYTES,
-  FORMAT_STRIDE_UNIT = 65536, /* rings of a slot start on such a boundary */
+  FORMAT_MIN_RING_BLOCKS = 4,
+  FORMAT_MAX_RING_BLOCKS = 32768,
+  FORMAT_MAX_BLOCKS = 1 << 30, /* blocks of a file: 4 TiB */
 
-  FORMAT_CLOCK_SEGMENTS = 4,
   FORMAT_CLOCK_SHIFT = 40,
   FORMAT_LOG_ENTRIES = 64
 };
@@ -58,7 +55,7 @@ enum {
 /* How the blocks are laid out in the file. */
 enum format_layout {
   FORMAT_FLIGHT_RECORDER = 1, /* rings, reused in a circle by a producer */
-  FORMAT_STREAM = 2,          /* blocks appended (not written by version 1) */
+  FORMAT_STREAM = 2,          /* reserved: blocks appended */
   FORMAT_SNAPSHOT = 3         /* a copy of a flight recorder, not changing */
 };
 
@@ -68,23 +65,44 @@ enum format_clock {
   FORMAT_CLOCK_CNTVCT = 3     /* virtual counter of arm64 */
 };
 
-enum format_block_kind {
-  FORMAT_BLOCK_EVENTS = 1,
-  FORMAT_BLOCK_CATALOGUE = 2
-  /* Reserved: 3 strings, 4 prototypes, 5 call stacks, 6 call trie, 7 allocation
-     profile, 8 live samples, 9 loss, 10 index, 11 end of file. A reader passes
-     over the kinds that it doesn't know. */
+/* Kinds of blocks: X(NAME, kind, budget in blocks, what happens when it is used up:
+   DROPPED or OLDEST_GOES). Kinds 10 to 15 are reserved: call tries, allocation profiles,
+   live samples, introspection tables, index, end of file. */
+#define FORMAT_RECORD_KINDS(X) \
+  X(DEFINITIONS, 2, 640, DROPPED) \
+  X(STRINGS, 3, 1024, DROPPED) \
+  X(FUNCTIONS, 4, 2048, DROPPED) \
+  X(STACKS, 5, 4096, DROPPED) \
+  X(LIVES, 6, 64, OLDEST_GOES) \
+  X(CLOCK, 7, 128, DROPPED) \
+  X(SWITCHES, 8, 16, OLDEST_GOES) \
+  X(LOSSES, 9, 16, OLDEST_GOES)
+
+enum format_kind {
+  FORMAT_EVENTS = 1,
+#define FORMAT_KIND(name, kind, budget, full) FORMAT_##name = kind,
+  FORMAT_RECORD_KINDS(FORMAT_KIND)
+#undef FORMAT_KIND
+  FORMAT_KINDS = 64 /* that the status page counts */
 };
 
 /* Word kind 7: not an event but a remark to the reader; the id tells which. */
-enum { FORMAT_WORD_META = 7 };
-enum { FORMAT_META_REBASE = 0 /* 1 payload word: the new base of the block */ };
+enum { FORMAT_WORD_REMARK = 7 };
+enum format_remark {
+  FORMAT_REMARK_REBASE = 0,      /* payload: the new base */
+  FORMAT_REMARK_CONTEXT = 1,     /* payload: the context of what follows */
+  FORMAT_REMARK_SUSPEND = 2,     /* payload: none (the present context) or a context */
+  FORMAT_REMARK_RESUME = 3,      /* the same */
+  FORMAT_REMARK_INCARNATION = 4  /* payload: none (the next one) or an incarnation */
+};
 
 /* A ring's head beyond this is nonsense (thousands of years of blocks). */
 #define FORMAT_MAX_SEQUENCE ((uint64_t)1 << 56)
 
 /* Bit 63 of the first payload word of a string or bytes event. */
 #define FORMAT_BYTES_TRUNCATED ((uint64_t)1 << 63)
+/* Bit 63 of the suspended time in the list of open spans. */
+#define FORMAT_OPEN_SUSPENDED ((uint64_t)1 << 63)
 
 /* These structures lie over memory that is also read and written as 64-bit words:
    the compiler must not assume that the two never meet. */
@@ -101,25 +119,21 @@ struct format_header {
   uint32_t layout;
   uint32_t max_domains;
   uint32_t rings_per_domain;
-  uint32_t wsize;
-  uint64_t ring_bytes;
-  uint64_t domain_stride;
-  uint64_t rings_offset;
-  uint64_t catalogue_offset;
-  uint32_t catalogue_blocks;
-  uint32_t definition_bytes;
+  uint32_t domain_bytes;
   uint64_t status_offset;
   uint64_t control_offset;
   uint64_t domains_offset;
+  uint64_t blocks_offset;
   int32_t pid;
   uint32_t clock;
   uint64_t process_start;
   uint64_t start_ticks;
   uint64_t start_ns;
   int64_t start_wall_ns;
-  uint64_t reserved[3];
+  uint32_t wsize;
+  uint32_t reserved[13];
   char program[EVENTRING_MAX_PROGRAM + 1];
-  uint64_t reserved2[8];
+  char rings[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
   char classes[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
 } FORMAT_ALIAS;
 
@@ -132,86 +146,117 @@ FORMAT_AT(format_header, block_bytes, 20);
 FORMAT_AT(format_header, layout, 24);
 FORMAT_AT(format_header, max_domains, 28);
 FORMAT_AT(format_header, rings_per_domain, 32);
-FORMAT_AT(format_header, wsize, 36);
-FORMAT_AT(format_header, ring_bytes, 40);
-FORMAT_AT(format_header, domain_stride, 48);
-FORMAT_AT(format_header, rings_offset, 56);
-FORMAT_AT(format_header, catalogue_offset, 64);
-FORMAT_AT(format_header, catalogue_blocks, 72);
-FORMAT_AT(format_header, definition_bytes, 76);
-FORMAT_AT(format_header, status_offset, 80);
-FORMAT_AT(format_header, control_offset, 88);
-FORMAT_AT(format_header, domains_offset, 96);
-FORMAT_AT(format_header, pid, 104);
-FORMAT_AT(format_header, clock, 108);
-FORMAT_AT(format_header, process_start, 112);
-FORMAT_AT(format_header, start_ticks, 120);
-FORMAT_AT(format_header, start_ns, 128);
-FORMAT_AT(format_header, start_wall_ns, 136);
+FORMAT_AT(format_header, domain_bytes, 36);
+FORMAT_AT(format_header, status_offset, 40);
+FORMAT_AT(format_header, control_offset, 48);
+FORMAT_AT(format_header, domains_offset, 56);
+FORMAT_AT(format_header, blocks_offset, 64);
+FORMAT_AT(format_header, pid, 72);
+FORMAT_AT(format_header, clock, 76);
+FORMAT_AT(format_header, process_start, 80);
+FORMAT_AT(format_header, start_ticks, 88);
+FORMAT_AT(format_header, start_ns, 96);
+FORMAT_AT(format_header, start_wall_ns, 104);
+FORMAT_AT(format_header, wsize, 112);
 FORMAT_AT(format_header, program, 168);
-FORMAT_AT(format_header, classes, 488);
-_Static_assert(sizeof(struct format_header) == 1000, "format_header");
+FORMAT_AT(format_header, rings, 424);
+FORMAT_AT(format_header, classes, 552);
+_Static_assert(sizeof(struct format_header) == 1576, "format_header");
 
 /* ---- Status page ------------------------------------------------------- */
 
-/* Ticks become nanoseconds by straight pieces that join: for the last segment
-   whose from_ticks is not after the ticks,
-     ns = from_ns + ((ticks - from_ticks) * multiplier >> 40)
-   computed in 128 bits. A segment, once counted, never changes, and it is
-   published long before its from_ticks is reached: all readers convert alike. */
-struct format_segment {
-  uint64_t from_ticks;
-  uint64_t from_ns;
-  uint64_t multiplier; /* nanoseconds per tick, times 2^40 */
-  uint64_t reserved;
-} FORMAT_ALIAS;
-
 enum format_state {
-  FORMAT_RECORDING = 1, /* or standing by: no domain laid out, gate closed */
+  FORMAT_RECORDING = 1, /* or standing by: no domain has rings, gate closed */
   FORMAT_ENDED = 2
 };
 
-struct format_status { /* written by the producer under its lock */
-  uint32_t state;        /* enum format_state; release */
-  uint32_t laid_out;     /* slots 0 .. laid_out-1 have rings; release */
-  uint32_t definitions;  /* definitions in the catalogue; release */
-  uint32_t segments;     /* 1 .. FORMAT_CLOCK_SEGMENTS; release */
-  uint64_t end_ticks;    /* valid when ended */
-  uint64_t rejected;     /* malformed control words put right (fetch_add) */
-  struct format_segment segment[FORMAT_CLOCK_SEGMENTS];
+struct format_count { /* of the records of one kind */
+  uint64_t records; /* release */
+  uint64_t dropped;
 } FORMAT_ALIAS;
-FORMAT_AT(format_status, laid_out, 4);
-FORMAT_AT(format_status, definitions, 8);
-FORMAT_AT(format_status, segments, 12);
+
+struct format_status { /* written by the producer under its lock */
+  uint32_t state;      /* enum format_state; release */
+  uint32_t slots;      /* slots 0 .. slots-1 have been used; release */
+  uint64_t claimed;    /* blocks 0 .. claimed-1 are claimed; release */
+  uint64_t end_ticks;  /* valid when ended */
+  uint64_t rejected;   /* malformed control words put right (fetch_add) */
+  uint64_t obeys;      /* bit n: the producer acts on control word n */
+  uint32_t end_reason; /* valid when ended: enum format_end_reason */
+  uint32_t end_detail;
+  uint64_t reserved[58];
+  struct format_count kind[FORMAT_KINDS];
+} FORMAT_ALIAS;
+FORMAT_AT(format_status, slots, 4);
+FORMAT_AT(format_status, claimed, 8);
 FORMAT_AT(format_status, end_ticks, 16);
 FORMAT_AT(format_status, rejected, 24);
-FORMAT_AT(format_status, segment, 32);
-_Static_assert(sizeof(struct format_status) == 160, "format_status");
+FORMAT_AT(format_status, obeys, 32);
+FORMAT_AT(format_status, end_reason, 40);
+FORMAT_AT(format_status, kind, 512);
+_Static_assert(sizeof(struct format_status) == 1536, "format_status");
+
+enum format_end_reason {
+  FORMAT_END_NOT_SAID = 0,
+  FORMAT_END_STOPPED = 1,
+  FORMAT_END_EXIT = 2,  /* detail: the exit status */
+  FORMAT_END_SIGNAL = 3 /* detail: its number */
+};
 
 /* ---- Control page ------------------------------------------------------ */
 
 /* A log of the moments at which classes were switched on (again). A span of
    such a class that began before has a part that was not recorded. */
 struct format_switch {
+  uint64_t number; /* of this entry + 1, stored last, with release; 0: being written */
   uint64_t ticks;
-  uint64_t what; /* low half: classes switched on; high half: number of this
-                    entry + 1 (32 bits), stored last, with release */
+  uint64_t classes; /* switched on; 0: it came to nothing */
+  uint64_t until;   /* ticks after the gate was changed; UINT64_MAX: not yet */
 } FORMAT_ALIAS;
 
+/* Control words: bits of format_status.obeys. */
+enum format_control_word {
+  FORMAT_WORD_WANTED = 0,
+  FORMAT_WORD_SAMPLE_RATE = 1,
+  FORMAT_WORD_CALL_PROFILE = 2,
+  FORMAT_WORD_SNAPSHOTS = 3,
+  FORMAT_WORD_KEEP = 4
+};
+
 struct format_control { /* written by the producer and by tools, atomically */
-  uint64_t gate;     /* low half: classes in force (what probes test); high
-                        half: classes wanted. They differ while paused. */
-  uint32_t switches; /* number of the next entry of the log (fetch_add) */
-  uint32_t reserved[13];
+  uint64_t gate;         /* classes in force (what probes test); follows from: */
+  uint64_t wanted;       /* classes wanted; bit 0: the recording runs */
+  uint64_t sample_rate;  /* an IEEE 754 double */
+  uint32_t call_profile;
+  uint32_t snapshots;
+  uint64_t keep_ns;
+  uint32_t switches;     /* number of the next entry of the log (fetch_add) */
+  uint32_t reserved;
+  uint64_t reserved2[122];
   struct format_switch log[FORMAT_LOG_ENTRIES]; /* entry n at n % 64 */
 } FORMAT_ALIAS;
-FORMAT_AT(format_control, switches, 8);
-FORMAT_AT(format_control, log, 64);
-_Static_assert(sizeof(struct format_control) == 1088, "format_control");
+FORMAT_AT(format_control, wanted, 8);
+FORMAT_AT(format_control, sample_rate, 16);
+FORMAT_AT(format_control, call_profile, 24);
+FORMAT_AT(format_control, snapshots, 28);
+FORMAT_AT(format_control, keep_ns, 32);
+FORMAT_AT(format_control, switches, 40);
+FORMAT_AT(format_control, log, 1024);
+_Static_assert(sizeof(struct format_control) == 3072, "format_control");
+
+/* What follows from the classes wanted. */
+static inline uint64_t format_gate(uint64_t wanted) { return wanted & 1 ? wanted : 0; }
 
 /* ---- Domain table ------------------------------------------------------ */
 
 enum format_slot_state { FORMAT_SLOT_FREE = 0, FORMAT_SLOT_ALIVE = 1 };
+
+struct format_ring {
+  uint64_t head;   /* sequence of the newest block, 0: none yet; written by the owner of
+                      the slot; release */
+  uint32_t first;  /* where its run of blocks begins; written once, before the first head */
+  uint32_t blocks; /* of the run, a power of 2; 0: not made; the same */
+} FORMAT_ALIAS;
 
 struct format_domain { /* written by the owner of the slot */
   uint32_t version;     /* odd while the fields up to `name` change */
@@ -221,85 +266,111 @@ struct format_domain { /* written by the owner of the slot */
   uint64_t start_ticks;
   uint64_t stop_ticks;  /* 0 while alive */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  uint64_t head[EVENTRING_RINGS]; /* sequence number of the newest block of each
-                                     ring, 0: none yet; release */
   uint64_t reserved[6];
+  struct format_ring ring[EVENTRING_RINGS];
 } FORMAT_ALIAS;
 FORMAT_AT(format_domain, start_ticks, 16);
 FORMAT_AT(format_domain, stop_ticks, 24);
 FORMAT_AT(format_domain, name, 32);
-FORMAT_AT(format_domain, head, 64);
-_Static_assert(sizeof(struct format_domain) == 128, "format_domain");
+FORMAT_AT(format_domain, ring, 128);
+_Static_assert(sizeof(struct format_domain) == 256, "format_domain");
+_Static_assert(FORMAT_DOMAINS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format_domain) <=
+                   FORMAT_FRONT_BYTES, "front");
 
 /* ---- Blocks ------------------------------------------------------------ */
 
-struct format_block { /* written by the owner of the ring */
-  uint64_t sequence;      /* 1, 2, ...; 0: invalid, being rewritten */
-  uint32_t kind;          /* enum format_block_kind */
-  uint16_t domain;
-  uint16_t ring;
-  uint32_t incarnation;
-  uint16_t open;          /* entries of the stack of open spans that follow */
-  uint16_t reserved;
-  uint32_t open_hidden;   /* open spans inside these that are not listed */
-  uint32_t committed;     /* words of the block, header included, when it is
-                             complete; 0 while it is being filled; release */
-  uint64_t base_ticks;    /* of the times of its events */
-  uint64_t events_before; /* events in this ring before this block */
-  uint64_t reserved2[2];
+/* What the headers of all blocks have in common. */
+struct format_block { /* written by the owner of the ring, or under the lock */
+  uint64_t sequence;   /* in its ring or of its kind: 1, 2, ...; 0: not valid; release */
+  uint16_t kind;       /* enum format_kind */
+  uint16_t domain;     /* events: slot */
+  uint8_t ring;        /* events */
+  uint8_t reserved;
+  uint16_t open;       /* events: entries of the list of open spans that follows */
+  uint64_t before;     /* events or records written before this block */
+  uint64_t base_ticks; /* events: that times refer to */
+  uint64_t context;    /* events: of those that follow */
+  uint32_t incarnation;/* events: of those that follow */
+  uint32_t open_hidden;/* events: open spans that are not listed */
+  uint32_t committed;  /* words of the block, header included, when it is finished; 0
+                          while it is being filled; stored with the checksum; release */
+  uint32_t checksum;
+  uint64_t reserved2;
 } FORMAT_ALIAS;
 FORMAT_AT(format_block, kind, 8);
-FORMAT_AT(format_block, domain, 12);
-FORMAT_AT(format_block, ring, 14);
-FORMAT_AT(format_block, incarnation, 16);
-FORMAT_AT(format_block, open, 20);
-FORMAT_AT(format_block, open_hidden, 24);
-FORMAT_AT(format_block, committed, 28);
-FORMAT_AT(format_block, base_ticks, 32);
-FORMAT_AT(format_block, events_before, 40);
+FORMAT_AT(format_block, domain, 10);
+FORMAT_AT(format_block, ring, 12);
+FORMAT_AT(format_block, open, 14);
+FORMAT_AT(format_block, before, 16);
+FORMAT_AT(format_block, base_ticks, 24);
+FORMAT_AT(format_block, context, 32);
+FORMAT_AT(format_block, incarnation, 40);
+FORMAT_AT(format_block, open_hidden, 44);
+FORMAT_AT(format_block, committed, 48);
+FORMAT_AT(format_block, checksum, 52);
 _Static_assert(sizeof(struct format_block) == 8 * FORMAT_BLOCK_HEADER_WORDS,
                "format_block");
+enum { FORMAT_SEAL_WORD = 6 /* of the header: committed, and the checksum above it */ };
 
-/* Open spans. One entry of the stack in a header: an event word of kind BEGIN and length
-   0 with the time bits zero, then the ticks of the begin. Who writes headers
-   (producer/openspans.c) and who reads events (reader/span_stack.c) keep such a stack by
-   the same rules:
-    - a begin is pushed; when there is no room (in a header: or while any is hidden) it is
-      only counted, as hidden;
-    - an end closes the innermost span of its id among those that began after the hidden
-      ones. If there is none, it closes a hidden one, and if nothing is hidden, the
-      innermost span of its id;
-    - other spans stay: those of interleaving coroutines need not nest;
-    - an end that finds none is ignored by who writes, and torn for who reads. */
+/* One entry of the list of open spans. */
+struct format_open {
+  uint64_t tail;      /* event word of kind BEGIN, length and time 0 */
+  uint64_t ticks;     /* of the begin */
+  uint64_t context;
+  uint64_t suspended; /* ticks up to base_ticks; FORMAT_OPEN_SUSPENDED: it is so then */
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_open) == 8 * FORMAT_OPEN_WORDS, "format_open");
 
-struct format_definition {
-  uint16_t id;
-  uint8_t kind;
+/* ---- Records ------------------------------------------------------------ */
+
+/* The first word of a record: words, type and number. */
+static inline uint64_t format_record(unsigned words, unsigned type, uint32_t number) {
+  return words | (uint64_t)type << 16 | (uint64_t)number << 32;
+}
+static inline unsigned record_words(uint64_t first) { return first & 0xffff; }
+static inline unsigned record_type(uint64_t first) { return first >> 16 & 0xffff; }
+static inline uint32_t record_number(uint64_t first) { return first >> 32; }
+
+/* Types of records; those of kinds that have one type only are 1. */
+enum format_life { FORMAT_LIFE_START = 1, FORMAT_LIFE_STOP = 2, FORMAT_LIFE_RENAME = 3 };
+
+struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps */
+  uint64_t first;
+  uint8_t kind;    /* enum eventring_def_kind */
   uint8_t event_class;
   uint8_t ring;
   uint8_t payload;
-  uint16_t reserved;
-  char name[EVENTRING_MAX_NAME + 1];
-  char unit[EVENTRING_MAX_UNIT + 1];
-  char doc[EVENTRING_MAX_DOC + 1];
-  uint64_t reserved2;
+  uint8_t measure; /* enum eventring_measure, of counters */
+  uint8_t reserved[3];
+  uint64_t since_ticks; /* when it was registered */
+  uint16_t name_bytes, unit_bytes, doc_bytes, fields_bytes;
 } FORMAT_ALIAS;
-FORMAT_AT(format_definition, name, 8);
-FORMAT_AT(format_definition, unit, 104);
-FORMAT_AT(format_definition, doc, 120);
-_Static_assert(sizeof(struct format_definition) == 240, "format_definition");
+_Static_assert(sizeof(struct format_definition) == 32, "format_definition");
 
-struct format_catalogue_block { /* written by the producer under its lock */
-  uint64_t sequence; /* 1, 2, ... */
-  uint32_t kind;     /* FORMAT_BLOCK_CATALOGUE */
-  uint32_t reserved[13];
-  struct format_definition definition[FORMAT_DEFINITIONS_PER_BLOCK];
-  uint8_t unused[FORMAT_BLOCK_BYTES - 64 -
-                 FORMAT_DEFINITIONS_PER_BLOCK * sizeof(struct format_definition)];
+struct format_life_record { /* kind LIVES; the name follows but for STOP */
+  uint64_t first;       /* number: the slot */
+  uint32_t incarnation;
+  int32_t tid;          /* START */
+  uint64_t ticks;
+  uint64_t name_bytes;  /* not there for STOP */
 } FORMAT_ALIAS;
-FORMAT_AT(format_catalogue_block, definition, 64);
-_Static_assert(sizeof(struct format_catalogue_block) == FORMAT_BLOCK_BYTES,
-               "format_catalogue_block");
+
+struct format_segment { /* kind CLOCK */
+  uint64_t first;
+  uint64_t from_ticks;
+  uint64_t from_ns;
+  uint64_t multiplier; /* nanoseconds per tick, times 2^40 */
+} FORMAT_ALIAS;
+
+struct format_switch_record { /* kind SWITCHES */
+  uint64_t first;
+  uint64_t ticks;
+  uint64_t switched_on;
+  uint64_t gate; /* from then on */
+} FORMAT_ALIAS;
+
+/* Words that a text takes in a record. */
+static inline unsigned format_text_words(size_t bytes) { return (unsigned)((bytes + 7) / 8); }
 
 /* ---- Event words ------------------------------------------------------- */
 
@@ -309,9 +380,10 @@ _Static_assert(EVENTRING_WORD_ID_SHIFT + EVENTRING_WORD_ID_BITS ==
 _Static_assert(EVENTRING_MAX_EVENTS == 1 << EVENTRING_WORD_ID_BITS, "word");
 _Static_assert(FORMAT_PAYLOAD_WORDS == (1 << EVENTRING_WORD_LENGTH_BITS) - 1, "word");
 _Static_assert(EVENTRING_MAX_PAYLOAD == 8 * (FORMAT_PAYLOAD_WORDS - 1), "word");
-/* The largest event fits in a block whatever its stack. */
+/* The largest event fits in a block whatever its list of open spans, with the remarks
+   that may come before it: rebase, incarnation, context. */
 _Static_assert(FORMAT_BLOCK_HEADER_WORDS + FORMAT_MAX_OPEN * FORMAT_OPEN_WORDS +
-                       2 + 1 + FORMAT_PAYLOAD_WORDS <= FORMAT_BLOCK_WORDS, "block");
+                       6 + 1 + FORMAT_PAYLOAD_WORDS <= FORMAT_BLOCK_WORDS, "block");
 
 /* The length bits of an event word; and with those of its kind. */
 #define FORMAT_LENGTH_MASK ((uint64_t)FORMAT_PAYLOAD_WORDS << EVENTRING_WORD_LENGTH_SHIFT)
@@ -332,27 +404,52 @@ static inline uint64_t word_ticks(uint64_t word, uint64_t base) {
   return base + (uint64_t)((int64_t)behind >> EVENTRING_WORD_TIME_SHIFT);
 }
 /* Is it an event, and not a remark to the reader? */
-static inline int word_is_event(uint64_t word) { return word_kind(word) != FORMAT_WORD_META; }
-/* The base of the times after a remark, which begins at `words` and may reach up to `end`;
-   `base` is that before it. A remark that is no rebase, or is cut off, changes nothing. */
-static inline uint64_t format_remark_base(const uint64_t *words, const uint64_t *end,
-                                          uint64_t base) {
-  return word_id(*words) == FORMAT_META_REBASE && word_length(*words) >= 1 && end - words >= 2
-             ? words[1] : base;
+static inline int word_is_event(uint64_t word) { return word_kind(word) != FORMAT_WORD_REMARK; }
+
+/* What remarks tell of the events that follow. */
+struct format_position {
+  uint64_t base;        /* that their times refer to */
+  uint64_t context;
+  uint32_t incarnation;
+};
+/* Applies a remark, which begins at `words` and may reach up to `end`. A remark that is not
+   known, or is cut off, changes nothing. The context that a suspend or a resume is about
+   is the result; else 0 without meaning. */
+static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t *end,
+                                           struct format_position *position) {
+  int payload = word_length(*words) >= 1 && end - words >= 2;
+  uint64_t value = payload ? words[1] : position->context;
+  switch (word_id(*words)) {
+  case FORMAT_REMARK_REBASE:
+    if (payload) position->base = value;
+    break;
+  case FORMAT_REMARK_CONTEXT:
+    if (payload) position->context = value;
+    break;
+  case FORMAT_REMARK_SUSPEND:
+    return value;
+  case FORMAT_REMARK_RESUME:
+    position->context = value;
+    return value;
+  case FORMAT_REMARK_INCARNATION:
+    position->incarnation = payload ? (uint32_t)value : position->incarnation + 1;
+    position->context = 0;
+    break;
+  default:
+    break;
+  }
+  return 0;
 }
 /* Ticks from a base on for which word_ticks is exact. */
 #define FORMAT_TIME_SPAN (((uint64_t)1 << (EVENTRING_WORD_TIME_BITS - 1)) - 1)
 
-/* Geometry of a ring of 2^wsize words. */
-static inline uint64_t format_ring_bytes(unsigned wsize) {
-  return (uint64_t)8 << wsize;
+/* Offset in the file of a block. */
+static inline uint64_t format_block_offset(uint64_t block) {
+  return FORMAT_BLOCKS_OFFSET + block * FORMAT_BLOCK_BYTES;
 }
-static inline uint64_t format_domain_stride(unsigned wsize) {
-  uint64_t bytes = format_ring_bytes(wsize) * EVENTRING_RINGS;
-  return (bytes + FORMAT_STRIDE_UNIT - 1) / FORMAT_STRIDE_UNIT * FORMAT_STRIDE_UNIT;
-}
+/* Blocks of a ring of 2^wsize words. */
 static inline uint32_t format_ring_blocks(unsigned wsize) {
-  return (uint32_t)(format_ring_bytes(wsize) / FORMAT_BLOCK_BYTES);
+  return (uint32_t)(((uint64_t)8 << wsize) / FORMAT_BLOCK_BYTES);
 }
 
 #endif /* EVENTRING_FORMAT_H */

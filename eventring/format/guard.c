@@ -45,7 +45,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-enum { RANGES = 2048, BUSY = 1 };
+enum { RANGES = 4096, BUSY = 1 };
 
 static struct range {
   uintptr_t start;

@@ -51,13 +51,15 @@ extern "C" {
 
 #define EVENTRING_MAX_DOMAINS 128  /* domains recorded at once */
 #define EVENTRING_MAX_EVENTS 8192  /* event definitions in one catalogue */
-#define EVENTRING_MAX_CLASSES 32   /* bits of the class mask */
+#define EVENTRING_MAX_CLASSES 64   /* bits of the class mask */
 #define EVENTRING_MAX_NAME 95      /* bytes of an event's name */
-#define EVENTRING_MAX_UNIT 15      /* bytes of a unit */
-#define EVENTRING_MAX_DOC 111      /* bytes of a description */
+#define EVENTRING_MAX_UNIT 23      /* bytes of a unit */
+#define EVENTRING_MAX_DOC 119      /* bytes of a description */
+#define EVENTRING_MAX_FIELDS 119   /* bytes of the names of a payload's values */
+#define EVENTRING_MAX_VALUES 15    /* values of one payload */
 #define EVENTRING_MAX_CLASS_NAME 15
 #define EVENTRING_MAX_PROGRAM 255  /* bytes of the host program's name kept */
-#define EVENTRING_MAX_DOMAIN_NAME 31
+#define EVENTRING_MAX_DOMAIN_NAME 47
 #define EVENTRING_MAX_PAYLOAD 1008 /* bytes of a string or bytes payload; a
                                       longer one is cut and marked */
 #define EVENTRING_MIN_WSIZE 11     /* log2 of the words in a ring: 16 KiB */
@@ -131,8 +133,20 @@ const char *eventring_strerror(int code);
 enum eventring_def_kind {
   EVENTRING_DEF_SPAN = 1,  /* begin and end share the definition's id */
   EVENTRING_DEF_COUNTER,   /* a value at a time; payload INT, UINT or DOUBLE */
-  EVENTRING_DEF_INSTANT,   /* a point in time, with or without a payload */
-  EVENTRING_DEF_LIFECYCLE  /* start, stop, pause, domains ...; payload INT */
+  EVENTRING_DEF_INSTANT,     /* a point in time, with or without a payload */
+  EVENTRING_DEF_LIFECYCLE, /* start, stop, pause, domains ...; payload INT */
+  EVENTRING_DEF_ASYNC,     /* a span that may begin and end in different domains and
+                              contexts; both have the same link */
+  EVENTRING_DEF_FLOW       /* from a point through others to an end: those of one flow
+                              have the same link */
+};
+
+/* What the value of a counter is. */
+enum eventring_measure {
+  EVENTRING_MEASURE_NONE = 0,  /* not said */
+  EVENTRING_LEVEL = 1,         /* how much there is: queue length, bytes in use */
+  EVENTRING_DIFFERENCE = 2,    /* what was added since the value before */
+  EVENTRING_RATE = 3           /* so much a unit of time */
 };
 
 /* What a delivered event is. */
@@ -141,8 +155,16 @@ enum eventring_kind {
   EVENTRING_END = 2,
   EVENTRING_COUNTER = 3,
   EVENTRING_INSTANT = 4,
-  EVENTRING_LIFECYCLE = 5
-  /* 6 is reserved: delivered raw; 7 never reaches a consumer */
+  EVENTRING_LIFECYCLE = 5,
+  EVENTRING_LINKED = 6 /* of an async span or a flow: `role` says which end */
+  /* 7 never reaches a consumer */
+};
+
+/* What an event of kind LINKED is. */
+enum eventring_role {
+  EVENTRING_ROLE_BEGIN = 1, /* an async span begins, a flow starts */
+  EVENTRING_ROLE_END = 2,
+  EVENTRING_ROLE_STEP = 3
 };
 
 /* How the payload of an event is to be understood. */
@@ -153,18 +175,26 @@ enum eventring_payload {
   EVENTRING_DOUBLE = 3, /* IEEE 754 double */
   EVENTRING_STRING = 4, /* bytes, meant as UTF-8 text */
   EVENTRING_BYTES = 5,  /* bytes */
-  EVENTRING_RAW = 255   /* not known to this reader: the words themselves */
+  EVENTRING_VALUES = 6, /* several of the kinds above */
+  EVENTRING_STRING_ID = 7, /* id of a string of the recording */
+  EVENTRING_STACK_ID = 8,  /* id of a call stack of the recording */
+  EVENTRING_RAW = 255   /* not what the definition says, or of a kind that this reader does
+                           not know: the words themselves */
 };
 
-/* The two rings of a domain. */
+/* The rings of a domain. An event of one never overwrites those of another. A ring
+   that nothing is written into takes no space. */
 enum eventring_ring {
-  EVENTRING_RUNTIME = 0, /* the host's own rare and vital events */
-  EVENTRING_USER = 1,    /* events of users, calls, samples: floods */
-  EVENTRING_RINGS = 2
+  EVENTRING_RUNTIME = 0,   /* the host's own rare and vital events */
+  EVENTRING_USER = 1,      /* events of the program that runs */
+  EVENTRING_ALLOC = 2,     /* samples of allocations */
+  EVENTRING_CALLS = 3,     /* calls */
+  EVENTRING_RING_HOST = 4, /* first of the host's own */
+  EVENTRING_RINGS = 8
 };
 
 /* Classes: the bits of the mask that probes test. Those below are the same in
-   every host; 16..31 are the host's own, named with eventring_define_class. */
+   every host; 16..63 are the host's own, named with eventring_define_class. */
 enum eventring_class {
   EVENTRING_CLASS_LIFECYCLE = 0, /* "lifecycle" */
   EVENTRING_CLASS_GC = 1,        /* "gc" */
@@ -176,7 +206,7 @@ enum eventring_class {
   EVENTRING_CLASS_IO = 7,        /* "io" */
   EVENTRING_CLASS_HOST = 16      /* first of the host's own */
 };
-#define EVENTRING_CLASS_BIT(c) ((uint32_t)1 << (c))
+#define EVENTRING_CLASS_BIT(c) ((uint64_t)1 << (c))
 
 /* Ids that the library itself defines in every catalogue (kind LIFECYCLE,
    class LIFECYCLE, runtime ring, payload INT). */
@@ -187,6 +217,8 @@ enum eventring_builtin_id {
   EVENTRING_ID_RESUME = 3,         /* "resume"; data: class mask after */
   EVENTRING_ID_DOMAIN_START = 4,   /* "domain_start"; data: incarnation */
   EVENTRING_ID_DOMAIN_STOP = 5,    /* "domain_stop"; data: incarnation */
+  EVENTRING_ID_OTHER = 6,          /* "(other)", of kind EVENT: stands for events whose
+                                      name found no room or was never registered */
   EVENTRING_ID_HOST = 16           /* id of the first definition of the host */
 };
 
@@ -227,7 +259,7 @@ struct eventring_config {
                              the executable */
   unsigned wsize;         /* log2 of the 64-bit words in each ring */
   bool preserve;          /* keep the file at an orderly stop */
-  uint32_t classes;       /* class mask at start; EVENTRING_CLASSES_DEFAULT:
+  uint64_t classes;       /* class mask at start; EVENTRING_CLASSES_DEFAULT:
                              the classes that are on by default */
   /* Called (on whichever thread meets it, at most once for each domain) when
      a domain cannot be recorded, as when the disk is full (also when
@@ -239,6 +271,14 @@ struct eventring_config {
   void *warn_context;
   bool leave_sigbus; /* do not set a handler of SIGBUS: see
                         eventring_repair_fault */
+  /* Template of the file's name; NULL or empty: "%p", the pid. %n stands for the program's
+     name, %t for the time in seconds since 1970, %h for the host's name and %% for a %.
+     EVENTRING_SUFFIX is appended where it is missing. No slash, no control characters, at
+     most 210 bytes. A further copy of the library in the process has ".2" and so on before
+     the suffix. What a dead process left in the place is renamed to
+     <name>-<seconds since 1970 of its start>.eventring; a name that a live process uses is
+     EVENTRING_E_EXISTS. */
+  const char *name;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 
@@ -253,7 +293,7 @@ static inline void eventring_config_init(struct eventring_config *config) {
 
 /* Overrides *config from the environment variables <prefix>_START (empty or
    "0": off; "1": on; "standby"), <prefix>_PREFIX (directory), <prefix>_PRESERVE
-   (empty, "0" or "1"), <prefix>_WSIZE (EVENTRING_MIN_WSIZE ..
+   (empty, "0" or "1"), <prefix>_NAME (template), <prefix>_WSIZE (EVENTRING_MIN_WSIZE ..
    EVENTRING_MAX_WSIZE), <prefix>_CLASSES (comma-separated class names that are
    to be on, "all", "none", or each with + or - before it to change the
    defaults). `prefix` is for instance "SAROS_EVENTRING". Strings are not
@@ -265,18 +305,22 @@ int eventring_config_from_env(struct eventring_config *config,
                               const char *prefix,
                               struct eventring_error *error);
 
-/* Starts the recorder as config->start says (OFF: does nothing, returns 0).
-   From STANDBY, a second call with ON starts recording in the same file. A
-   recorder that is already on: EVENTRING_E_STATE. After eventring_stop it may
-   be started again (a new file). Errors: E_LIBRARY (compiled for another version,
+/* Starts recording as config->start says (OFF: does nothing, returns 0). From STANDBY, a
+   second call with ON starts recording in the same file. A process that records already
+   goes on as it does: the caller has joined, and the result is EVENTRING_JOINED. So several
+   hosts in one process, such as two language runtimes, need not know of each other; starts
+   and stops are counted, and the last stop ends the recording. After the end it may be
+   started again (a new file). Errors: E_LIBRARY (compiled for another version,
    see eventring_check_version), E_CONFIG (a field out of range),
    E_DIRECTORY, E_PERMISSION, E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM.
    Any thread. */
+enum { EVENTRING_JOINED = 1 };
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 
 /* Orderly end: marks the file ended so that attached readers deliver the last
-   event and then see the end, and removes it unless preserved. Domains stay
+   event and then see the end, and removes it unless preserved. While other hosts have
+   joined, it only takes back one start, and the result is EVENTRING_JOINED. Domains stay
    valid and record nothing until a next start; events that other threads
    write at this very moment may be missing. Stopping what is not started is
    no error. Any thread. */
@@ -322,14 +366,14 @@ size_t eventring_path(char *buffer, size_t size);
 /* The class mask wanted (also while paused), and its change. Bits of classes
    without a name are ignored, and class lifecycle stays on. E_STATE when stopped.
    Any thread. */
-int eventring_get_classes(uint32_t *classes);
-int eventring_set_classes(uint32_t classes);
+int eventring_get_classes(uint64_t *classes);
+int eventring_set_classes(uint64_t classes);
 /* The same for some classes, without touching the others that another thread or a
    tool may be switching at this moment. */
-int eventring_enable_classes(uint32_t classes);
-int eventring_disable_classes(uint32_t classes);
+int eventring_enable_classes(uint64_t classes);
+int eventring_disable_classes(uint64_t classes);
 
-/* Names a class of the host (index EVENTRING_CLASS_HOST .. 31) and says
+/* Names a class of the host (index EVENTRING_CLASS_HOST .. 63) and says
    whether it is on by default. Before eventring_start; names are compared as
    bytes; at most EVENTRING_MAX_CLASS_NAME long. */
 int eventring_define_class(unsigned index, const char *name, bool on);
@@ -353,18 +397,23 @@ struct eventring_def {
   const char *unit;   /* of the payload: "ns", "words", ...; NULL: none */
   const char *doc;    /* one sentence; NULL: none; longer ones are cut */
   uint8_t kind;       /* enum eventring_def_kind */
-  uint8_t event_class;/* class index, 0..31 */
+  uint8_t event_class;/* class index, 0..63 */
   uint8_t ring;       /* enum eventring_ring: where the host writes it */
   uint8_t payload;    /* enum eventring_payload; of a span: of its begin */
   uint16_t id;        /* set by the library; ignored on registering */
+  uint8_t measure;    /* enum eventring_measure; of a counter */
+  const char *fields; /* payload VALUES: the names of the values, separated by commas;
+                         NULL: none */
 };
 
 /* Registers `count` definitions at consecutive ids, all or none; *first gets
    the first id. The first table registered in a process starts at
    EVENTRING_ID_HOST, so that a host with one table may use constants. The
    strings are copied. Before or after start; what is registered stays for the
-   life of the process. Errors: E_FULL, E_NAME, E_ARGUMENT, E_CONFLICT (a name
-   of the same kind exists already), E_MEMORY, E_SPACE. Any thread. */
+   life of the process. `first` may be NULL only for a host that relies on constants: then it
+   is E_CONFLICT when another host has registered events before. Errors: E_FULL, E_NAME,
+   E_ARGUMENT, E_CONFLICT (a name of the same kind exists already), E_MEMORY, E_SPACE. Any
+   thread. */
 int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
                                    size_t count, unsigned *first,
                                    struct eventring_error *error);
@@ -376,8 +425,9 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
 
 /* Registers one definition; returns its id. Registering the same name and kind
    again returns the same id when class, ring and payload agree, else
-   E_CONFLICT; unit and doc of the first stay. Other errors as above. Any
-   thread; takes a lock: keep the id. */
+   E_CONFLICT; unit and doc of the first stay. When all ids are taken it returns
+   EVENTRING_ID_OTHER, which is counted. Errors: E_NAME, E_ARGUMENT, E_CONFLICT, E_MEMORY,
+   E_SPACE. Any thread; takes a lock: keep the id. */
 int eventring_register_sized(const struct eventring_def *def, size_t def_size,
                              struct eventring_error *error);
 static inline int eventring_register(const struct eventring_def *def,
@@ -390,6 +440,10 @@ static inline int eventring_register(const struct eventring_def *def,
 int eventring_register_user(enum eventring_def_kind kind, const char *name,
                             size_t size, enum eventring_payload payload,
                             struct eventring_error *error);
+
+/* Is this a name for an event: 1 to EVENTRING_MAX_NAME bytes of UTF-8 without control
+   characters? 0, or E_NAME. Any thread. */
+int eventring_check_name(const char *name, size_t size, struct eventring_error *error);
 
 /* -- Domains ------------------------------------------------------------- */
 
@@ -416,6 +470,10 @@ void eventring_domain_stop(eventring_domain *domain);
    it. For the recorder's start and stop it stays a domain of the thread that started it.
    Owner. */
 void eventring_domain_unbind(eventring_domain *domain);
+/* Gives a domain another name (cut to EVENTRING_MAX_DOMAIN_NAME bytes); the former one
+   stays in the recording with the times. 0, E_NAME (not UTF-8, or a control character) or
+   E_ARGUMENT. Any thread, while the domain is not stopped. */
+int eventring_domain_rename(eventring_domain *domain, const char *name);
 /* Slot of a domain in the file, 0..127; -1 when it is not being recorded.
    Owner. */
 int eventring_domain_slot(const eventring_domain *domain);
@@ -496,8 +554,8 @@ enum {
                               no duration can be told */
   EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */
   EVENTRING_TRUNCATED = 8, /* payload was longer than EVENTRING_MAX_PAYLOAD */
-  EVENTRING_UNKNOWN = 16   /* id not in the catalogue, or a payload that is not
-                              what the catalogue says: name "?", payload RAW */
+  EVENTRING_UNKNOWN = 16   /* no definition of this id, or only a later one: the name is
+                              "(other)" */
 };
 
 struct eventring_event {
@@ -512,8 +570,8 @@ struct eventring_event {
   uint8_t event_class;
   uint8_t payload;      /* enum eventring_payload of this very event */
   uint16_t flags;
-  uint32_t depth;       /* spans open in this ring around it (of a begin or an
-                           end: around that span) */
+  uint32_t depth;       /* spans of its context that are open in this ring around it (of a
+                           begin or an end: around that span) */
   const char *name;     /* valid as long as the cursor; never NULL */
   const struct eventring_def *def; /* NULL when UNKNOWN */
   union {
@@ -521,10 +579,32 @@ struct eventring_event {
     uint64_t u; /* UINT */
     double d;   /* DOUBLE */
   } value;
-  const void *bytes;    /* STRING, BYTES, RAW: valid during the callback; not
+  const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback; not
                            terminated */
   size_t size;          /* bytes there */
+  uint64_t context;     /* of the event; 0: none */
+  uint64_t suspended_ns; /* of an end with MATCHED: for how long its context was suspended
+                            since the begin */
+  uint64_t link;        /* LINKED: what events of one async span or flow have in common */
+  uint8_t role;         /* LINKED: enum eventring_role; else 0 */
 };
+
+/* One of the values of a payload VALUES. */
+struct eventring_value {
+  uint8_t payload; /* enum eventring_payload: INT to BYTES */
+  union {
+    int64_t i;
+    uint64_t u;
+    double d;
+  } value;
+  const void *bytes; /* STRING, BYTES: as in an event */
+  size_t size;
+};
+/* Takes the payload of an event apart: its values, at most `room`; returns how many there
+   are (one for payloads that are no VALUES, none for NONE and RAW). To be called within the
+   callback. */
+size_t eventring_event_values(const struct eventring_event *event,
+                              struct eventring_value *values, size_t room);
 
 enum { EVENTRING_LOST_BEFORE = 1 /* overwritten before this cursor was opened */ };
 
@@ -616,8 +696,8 @@ struct eventring_info {
   uint64_t process_start;  /* clock ticks after boot, as in /proc/PID/stat */
   enum eventring_liveness liveness;
   enum eventring_state state;
-  uint32_t classes;        /* wanted mask */
-  uint32_t classes_known;  /* classes that have a name */
+  uint64_t classes;        /* wanted mask */
+  uint64_t classes_known;  /* classes that have a name */
   uint64_t start_ns;       /* monotonic time of the start of the recording */
   int64_t start_wall_ns;   /* the same moment, nanoseconds since the epoch */
   uint64_t end_ns;         /* of an ended recording, else 0 */
@@ -635,6 +715,11 @@ struct eventring_info {
   bool control_malformed;  /* it is none that this library writes: the producer
                               will ignore it */
   uint64_t control_rejected; /* malformed ones that the producer has ignored */
+  uint64_t blocks_claimed;   /* of the file */
+  uint64_t unknown_blocks;   /* of kinds that this reader does not know; passed over */
+  uint64_t unknown_records;  /* of types that it does not know */
+  uint64_t names_dropped;    /* definitions that found no room: their events are "(other)" */
+  uint64_t lives_dropped;    /* lives of domains that were overwritten by later ones */
 };
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
                                 size_t info_size);
@@ -667,6 +752,18 @@ static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slo
   return eventring_cursor_domain_sized(cursor, slot, info, sizeof *info);
 }
 
+/* The same of an earlier domain of the slot, by its incarnation: E_NOT_FOUND when there was
+   none or its record is gone (of some thousands the latest are kept). */
+int eventring_cursor_life_sized(eventring_cursor *cursor, unsigned slot, uint32_t incarnation,
+                                struct eventring_domain_info *info, size_t info_size);
+static inline int eventring_cursor_life(eventring_cursor *cursor, unsigned slot,
+                                        uint32_t incarnation,
+                                        struct eventring_domain_info *info) {
+  return eventring_cursor_life_sized(cursor, slot, incarnation, info, sizeof *info);
+}
+/* Name of a ring in this file, or NULL. Valid as long as the cursor. */
+const char *eventring_cursor_ring_name(const eventring_cursor *cursor, unsigned ring);
+
 struct eventring_ring_info {
   uint64_t emitted;   /* events written into the ring so far */
   uint64_t available; /* of these, still there to be read */
@@ -679,6 +776,7 @@ struct eventring_ring_info {
   uint64_t delivered;
   uint64_t lost;
   uint64_t torn;      /* spans delivered as torn */
+  uint32_t blocks;    /* of the ring */
 };
 int eventring_cursor_ring_sized(eventring_cursor *cursor, unsigned slot,
                                 enum eventring_ring ring,
@@ -759,9 +857,9 @@ enum eventring_control {
    name in the recording (nothing is changed); E_STATE: no live process records
    into it; E_PERMISSION, E_NOT_FOUND, E_SYSTEM, and the errors of opening. */
 int eventring_control(const char *path, enum eventring_control what,
-                      uint32_t classes, struct eventring_error *error);
+                      uint64_t classes, struct eventring_error *error);
 int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
-                             uint32_t classes, struct eventring_error *error);
+                             uint64_t classes, struct eventring_error *error);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -12,23 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/atomics.h"
 #include "format/error.h"
 #include "format/sized.h"
+#include "format/text.h"
 #include "producer/classes.h"
 
 enum {
-  CHUNK = 256, /* definitions: 16 blocks, 64 KiB of the file */
+  CHUNK = 64,
   CHUNKS = EVENTRING_MAX_EVENTS / CHUNK,
   HASH_FIRST = 512 /* entries at first; a power of two */
 };
 
-static struct format_definition *chunks[CHUNKS];
-static uint32_t defined;             /* ids 0 .. defined-1 are taken */
+struct definition {
+  uint8_t kind, event_class, ring, payload, measure; /* kind 0: no event has this id */
+  char name[EVENTRING_MAX_NAME + 1];
+  char unit[EVENTRING_MAX_UNIT + 1];
+  char doc[EVENTRING_MAX_DOC + 1];
+  char fields[EVENTRING_MAX_FIELDS + 1];
+};
+
+static struct definition *chunks[CHUNKS];
+static uint32_t defined;     /* ids 0 .. defined-1 are taken */
 static uint16_t *hash_table; /* id + 1, or 0 */
 static uint32_t hash_size;   /* a power of two; at most half of it is used */
 
-static struct format_definition *definition(unsigned id) {
+static struct definition *definition(unsigned id) {
   return &chunks[id / CHUNK][id % CHUNK];
 }
 
@@ -44,7 +52,7 @@ static uint32_t hash_of(unsigned kind, const char *name, size_t size) {
 static uint16_t *find(unsigned kind, const char *name, size_t size) {
   uint32_t at = hash_of(kind, name, size) % hash_size;
   for (; hash_table[at]; at = (at + 1) % hash_size) {
-    const struct format_definition *d = definition(hash_table[at] - 1u);
+    const struct definition *d = definition(hash_table[at] - 1u);
     if (d->kind == kind && strlen(d->name) == size && !memcmp(d->name, name, size))
       break;
   }
@@ -53,7 +61,7 @@ static uint16_t *find(unsigned kind, const char *name, size_t size) {
 
 static void fill_hash(void) {
   for (unsigned id = 0; id < defined; id++) {
-    const struct format_definition *d = definition(id);
+    const struct definition *d = definition(id);
     if (d->kind) *find(d->kind, d->name, strlen(d->name)) = (uint16_t)(id + 1);
   }
 }
@@ -74,41 +82,48 @@ static bool grow_hash(size_t count) {
 
 /* ---- Definition ------------------------------------------------------------ */
 
-static int check(const struct eventring_def *def, size_t size,
-                 struct eventring_error *error) {
-  if (size < 1 || size > EVENTRING_MAX_NAME)
-    return evr_fail(error, EVENTRING_E_NAME, 0,
-                    "event name \"%.100s\" must have 1 to %d bytes",
-                    def->name ? def->name : "", EVENTRING_MAX_NAME);
-  for (size_t i = 0; i < size; i++)
-    if ((uint8_t)def->name[i] < 32 || def->name[i] == 127)
-      return evr_fail(error, EVENTRING_E_NAME, 0,
-                      "an event name holds a control character");
-  if (def->kind < EVENTRING_DEF_SPAN || def->kind > EVENTRING_DEF_LIFECYCLE ||
-      def->event_class >= EVENTRING_MAX_CLASSES || def->ring >= EVENTRING_RINGS ||
-      def->payload > EVENTRING_BYTES)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
-                    "event \"%s\": kind, class, ring or payload out of range",
-                    def->name);
-  if (def->unit && strlen(def->unit) > EVENTRING_MAX_UNIT)
-    return evr_fail(error, EVENTRING_E_NAME, 0,
-                    "event \"%s\": unit longer than %d bytes", def->name,
-                    EVENTRING_MAX_UNIT);
-  return EVENTRING_OK;
+static int check_text(const char *what, const char *text, size_t size,
+                      struct eventring_error *error) {
+  switch (evr_text_check(text, size)) {
+  case EVR_TEXT_NOT_UTF8:
+    return evr_fail(error, EVENTRING_E_NAME, 0, "%s is not valid UTF-8", what);
+  case EVR_TEXT_CONTROL:
+    return evr_fail(error, EVENTRING_E_NAME, 0, "%s holds a control character", what);
+  default:
+    return EVENTRING_OK;
+  }
 }
 
-static bool agrees(const struct format_definition *d,
-                   const struct eventring_def *def) {
+int eventring_check_name(const char *name, size_t size, struct eventring_error *error) {
+  if (!name || size < 1 || size > EVENTRING_MAX_NAME)
+    return evr_fail(error, EVENTRING_E_NAME, 0, "an event name must have 1 to %d bytes",
+                    EVENTRING_MAX_NAME);
+  return check_text("an event name", name, size, error);
+}
+
+static int check_unit(const struct eventring_def *def, struct eventring_error *error) {
+  size_t size = def->unit ? strlen(def->unit) : 0;
+  if (size > EVENTRING_MAX_UNIT)
+    return evr_fail(error, EVENTRING_E_NAME, 0, "event \"%s\": unit longer than %d bytes",
+                    def->name, EVENTRING_MAX_UNIT);
+  return size ? check_text("a unit", def->unit, size, error) : EVENTRING_OK;
+}
+
+static int check(const struct eventring_def *def, size_t size, struct eventring_error *error) {
+  int status = eventring_check_name(def->name, size, error);
+  if (status != EVENTRING_OK) return status;
+  if (def->kind < EVENTRING_DEF_SPAN || def->kind > EVENTRING_DEF_FLOW ||
+      def->event_class >= EVENTRING_MAX_CLASSES || def->ring >= EVENTRING_RINGS ||
+      def->payload > EVENTRING_STACK_ID || def->measure > EVENTRING_RATE)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "event \"%s\": kind, class, ring, payload or measure out of range",
+                    def->name);
+  return check_unit(def, error);
+}
+
+static bool agrees(const struct definition *d, const struct eventring_def *def) {
   return d->event_class == def->event_class && d->ring == def->ring &&
          d->payload == def->payload;
-}
-
-/* Copies at most `room` - 1 bytes, not cutting a UTF-8 sequence. */
-static void copy_text(char *to, size_t room, const char *from) {
-  size_t size = from ? strlen(from) : 0;
-  if (size >= room)
-    for (size = room - 1; size && ((uint8_t)from[size] & 0xc0) == 0x80;) size--;
-  if (size) memcpy(to, from, size);
 }
 
 static int ensure_room(size_t count, struct eventring_error *error) {
@@ -124,29 +139,23 @@ static int ensure_room(size_t count, struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
-/* The next definition, of no kind as yet; there is room. */
-static struct format_definition *append_gap_locked(void) {
-  struct format_definition *d = definition(defined);
-  memset(d, 0, sizeof *d);
-  d->id = (uint16_t)defined++;
-  return d;
-}
-
 static unsigned append_locked(const struct eventring_def *def, size_t size) {
-  struct format_definition *d = append_gap_locked();
-  d->kind = def->kind;
-  d->event_class = def->event_class;
-  d->ring = def->ring;
-  d->payload = def->payload;
+  unsigned id = defined++;
+  struct definition *d = definition(id);
+  *d = (struct definition){.kind = def->kind, .event_class = def->event_class,
+                           .ring = def->ring, .payload = def->payload,
+                           .measure = def->measure};
   memcpy(d->name, def->name, size);
-  copy_text(d->unit, sizeof d->unit, def->unit);
-  copy_text(d->doc, sizeof d->doc, def->doc);
-  *find(def->kind, def->name, size) = (uint16_t)(d->id + 1);
-  __atomic_store_n(&evr_class_of[d->id], def->event_class, __ATOMIC_RELAXED);
-  return d->id;
+  evr_text_copy(d->unit, sizeof d->unit, def->unit);
+  evr_text_copy(d->doc, sizeof d->doc, def->doc);
+  evr_text_copy(d->fields, sizeof d->fields, def->fields);
+  *find(def->kind, def->name, size) = (uint16_t)(id + 1);
+  __atomic_store_n(&evr_class_of[id], def->event_class, __ATOMIC_RELAXED);
+  return id;
 }
 
-void evr_catalogue_retract_locked(size_t count) {
+/* Takes the last `count` definitions back. */
+static void retract_locked(size_t count) {
   while (count--) {
     defined--;
     definition(defined)->kind = 0;
@@ -172,6 +181,10 @@ static const struct eventring_def builtin[] = {
         BUILTIN("domain_start", "incarnation", "a domain is recorded from here on"),
     [EVENTRING_ID_DOMAIN_STOP] =
         BUILTIN("domain_stop", "incarnation", "a domain ends"),
+    [EVENTRING_ID_OTHER] =
+        {.name = "(other)", .doc = "an event whose name found no room or was not registered",
+         .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_USER,
+         .ring = EVENTRING_USER},
 #undef BUILTIN
 };
 
@@ -182,8 +195,16 @@ static int define_builtins_locked(struct eventring_error *error) {
   if (status != EVENTRING_OK) return status;
   for (size_t i = 0; i < sizeof builtin / sizeof builtin[0]; i++)
     append_locked(&builtin[i], strlen(builtin[i].name));
-  while (defined < EVENTRING_ID_HOST) append_gap_locked();
+  while (defined < EVENTRING_ID_HOST) definition(defined++)->kind = 0;
   return EVENTRING_OK;
+}
+
+int evr_catalogue_check_base_locked(bool told, struct eventring_error *error) {
+  int status = define_builtins_locked(error);
+  if (status != EVENTRING_OK || told || defined == EVENTRING_ID_HOST) return status;
+  return evr_fail(error, EVENTRING_E_CONFLICT, 0,
+                  "events are defined already: the first id is not %d, and must be asked for",
+                  EVENTRING_ID_HOST);
 }
 
 int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
@@ -201,7 +222,7 @@ int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_siz
       status = evr_fail(error, EVENTRING_E_CONFLICT, 0,
                         "event \"%s\" is defined already", def.name);
     if (status != EVENTRING_OK) {
-      evr_catalogue_retract_locked(i);
+      retract_locked(i);
       return status;
     }
     append_locked(&def, size);
@@ -225,50 +246,44 @@ int evr_catalogue_find_locked(const struct eventring_def *def,
 
 /* ---- The copy in the file ---------------------------------------------------- */
 
-static struct format_catalogue_block *file_block(const struct evr_recording *r,
-                                                 unsigned block) {
-  return (struct format_catalogue_block *)r->catalogue + block;
+enum { RECORD_WORDS = sizeof(struct format_definition) / 8 +
+                      (EVENTRING_MAX_NAME + EVENTRING_MAX_UNIT + EVENTRING_MAX_DOC +
+                       EVENTRING_MAX_FIELDS + 7) / 8 };
+
+static size_t add_text(char *texts, size_t at, const char *text, uint16_t *bytes) {
+  size_t size = strlen(text);
+  memcpy(texts + at, text, size);
+  *bytes = (uint16_t)size;
+  return at + size;
 }
 
-/* Makes the blocks of all that is defined ready, with some to spare. */
-static int allocate_blocks(struct evr_recording *r, struct eventring_error *error) {
-  enum { STEP = 2 };
-  uint32_t from = r->catalogue_blocks;
-  uint32_t to = (defined / FORMAT_DEFINITIONS_PER_BLOCK / STEP + 1) * STEP;
-  if (to > FORMAT_CATALOGUE_BLOCKS) to = FORMAT_CATALOGUE_BLOCKS;
-  if (to <= from) return EVENTRING_OK;
-  uint64_t at = from * (uint64_t)FORMAT_BLOCK_BYTES;
-  int failure = evr_recording_make_ready(r, r->catalogue + at,
-                                         FORMAT_CATALOGUE_OFFSET + at,
-                                         (to - from) * (uint64_t)FORMAT_BLOCK_BYTES);
-  if (failure)
-    return evr_fail(error, evr_code_of_errno(failure), failure,
-                    "%s: no room for the catalogue", r->path);
-  r->catalogue_blocks = to;
+static void append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
+  const struct definition *d = definition(id);
+  uint64_t words[RECORD_WORDS] = {0};
+  struct format_definition record = {
+      .first = format_record(0, 1, id), .kind = d->kind, .event_class = d->event_class,
+      .ring = d->ring, .payload = d->payload, .measure = d->measure,
+      .since_ticks = since_ticks};
+  char *texts = (char *)words + sizeof record;
+  size_t size = add_text(texts, 0, d->name, &record.name_bytes);
+  size = add_text(texts, size, d->unit, &record.unit_bytes);
+  size = add_text(texts, size, d->doc, &record.doc_bytes);
+  size = add_text(texts, size, d->fields, &record.fields_bytes);
+  memcpy(words, &record, sizeof record);
+  evr_records_append_locked(&r->records, FORMAT_DEFINITIONS, words,
+                            (unsigned)(sizeof record / 8) + format_text_words(size));
+}
+
+int evr_catalogue_publish_locked(struct evr_recording *r, struct eventring_error *error) {
+  int status = define_builtins_locked(error);
+  if (status != EVENTRING_OK) return status;
+  /* before the first event of the recording, or before the host has the id */
+  uint64_t since = r->shown ? evr_clock_ticks(r->clock) : 0;
+  for (; r->published < defined; r->published++)
+    if (definition(r->published)->kind) append_record(r, r->published, since);
   return EVENTRING_OK;
 }
 
-int evr_catalogue_publish_locked(struct evr_recording *r,
-                                 struct eventring_error *error) {
-  int status = define_builtins_locked(error);
-  struct format_status *published = evr_status(r);
-  uint32_t id = __atomic_load_n(&published->definitions, __ATOMIC_RELAXED);
-  if (id > defined) return status; /* someone wrote into the file: leave it */
-  if (status == EVENTRING_OK) status = allocate_blocks(r, error);
-  for (; status == EVENTRING_OK && id < defined; id++) {
-    unsigned block = id / FORMAT_DEFINITIONS_PER_BLOCK;
-    struct format_catalogue_block *b = file_block(r, block);
-    if (id % FORMAT_DEFINITIONS_PER_BLOCK == 0) {
-      uint64_t head[2] = {block + 1, FORMAT_BLOCK_CATALOGUE}; /* sequence, kind */
-      evr_store_words(b, head, sizeof head);
-    }
-    evr_store_words(&b->definition[id % FORMAT_DEFINITIONS_PER_BLOCK], definition(id),
-                    sizeof *definition(id));
-  }
-  /* release: pairs with the acquire load of the count by readers, who look at
-     no definition beyond it. After a failure nothing new counts: the caller may
-     take the definitions back. */
-  if (status == EVENTRING_OK)
-    __atomic_store_n(&published->definitions, id, __ATOMIC_RELEASE);
-  return status;
+void evr_catalogue_drop_locked(struct evr_recording *r) {
+  evr_records_drop_locked(&r->records, FORMAT_DEFINITIONS);
 }

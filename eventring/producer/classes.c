@@ -4,12 +4,14 @@
 
 #include <string.h>
 
+#include "format/text.h"
+
 /* Defined before the recorder starts (eventring_define_class); indices 0..7 are
    the standard ones. */
 char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1] = {
     "lifecycle", "gc", "domain", "user", "load", "calls", "alloc", "io"};
 
-static uint32_t default_classes =
+static uint64_t default_classes =
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE) |
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC) |
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_DOMAIN) |
@@ -17,7 +19,11 @@ static uint32_t default_classes =
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_LOAD) |
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_IO);
 
-uint32_t evr_default_classes(void) { return default_classes; }
+uint64_t evr_default_classes(void) { return default_classes; }
+
+const char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1] = {
+    [EVENTRING_RUNTIME] = "runtime", [EVENTRING_USER] = "user",
+    [EVENTRING_ALLOC] = "alloc", [EVENTRING_CALLS] = "calls"};
 
 uint8_t evr_class_of[EVENTRING_MAX_EVENTS] = {
     [0 ... EVENTRING_MAX_EVENTS - 1] = EVENTRING_CLASS_USER};
@@ -43,12 +49,14 @@ int evr_class_define(unsigned index, const char *name, bool on) {
   if (index < EVENTRING_CLASS_HOST || index >= EVENTRING_MAX_CLASSES)
     return EVENTRING_E_ARGUMENT;
   size_t size = name ? strlen(name) : 0;
-  if (size < 1 || size > EVENTRING_MAX_CLASS_NAME) return EVENTRING_E_NAME;
+  if (size < 1 || size > EVENTRING_MAX_CLASS_NAME ||
+      evr_text_check(name, size) != EVR_TEXT_OK)
+    return EVENTRING_E_NAME;
   int existing = evr_class_by_bytes(name, size);
   if (existing >= 0 && existing != (int)index) return EVENTRING_E_CONFLICT;
   memset(evr_class_names[index], 0, sizeof evr_class_names[index]);
   memcpy(evr_class_names[index], name, size);
-  uint32_t bit = EVENTRING_CLASS_BIT(index);
+  uint64_t bit = EVENTRING_CLASS_BIT(index);
   default_classes = on ? default_classes | bit : default_classes & ~bit;
   return EVENTRING_OK;
 }

@@ -12,10 +12,12 @@
 #pragma GCC visibility push(hidden)
 
 extern char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
+/* Names of the rings. */
+extern const char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
 /* Class of each id of an event (USER while the id is not defined). An entry is written
    before the id is handed out. */
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
-uint32_t evr_default_classes(void);
+uint64_t evr_default_classes(void);
 /* Names a class of the host, before anything is recorded: eventring_define_class. */
 int evr_class_define(unsigned index, const char *name, bool on);
 /* Index of the class of this name, or EVENTRING_E_NOT_FOUND. */

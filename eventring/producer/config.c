@@ -2,6 +2,7 @@
 /* config.c: settings, from defaults and from the environment. */
 #include "producer/config.h"
 #include "producer/classes.h"
+#include "producer/file_name.h"
 #include "format/control.h"
 #include "format/error.h"
 
@@ -104,8 +105,20 @@ static int parse_directory(struct eventring_config *config,
   return EVENTRING_OK;
 }
 
+static int parse_name(struct eventring_config *config, const struct variable *v,
+                      struct eventring_error *error) {
+  char name[EVR_MOST_NAME];
+  const struct evr_naming naming = {v->value, "program", 1, 1};
+  if (evr_file_name(name, &naming, NULL) != EVENTRING_OK)
+    return bad(v, error, "a file name of at most 210 bytes without slash, in which %p stands "
+                         "for the pid, %n for the program, %t for the time, %h for the host, "
+                         "%% for a %");
+  config->name = v->value;
+  return EVENTRING_OK;
+}
+
 static int bad_class(const struct variable *v, struct eventring_error *error) {
-  char text[320] = "a comma-separated list, each with + or - before it to change the "
+  char text[1200] = "a comma-separated list, each with + or - before it to change the "
                    "defaults, of all, none";
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_class_name(i);
@@ -122,14 +135,14 @@ static int parse_classes(struct eventring_config *config,
                          struct eventring_error *error) {
   const char *at = v->value;
   if (!*at) return EVENTRING_OK;
-  uint32_t all = evr_named_classes(evr_class_names);
-  uint32_t classes = *at == '+' || *at == '-' ? evr_default_classes() : 0;
+  uint64_t all = evr_named_classes(evr_class_names);
+  uint64_t classes = *at == '+' || *at == '-' ? evr_default_classes() : 0;
   while (*at) {
     bool remove = *at == '-';
     if (*at == '+' || *at == '-') at++;
     size_t size = strcspn(at, ",");
     int index = evr_class_by_bytes(at, size);
-    uint32_t bits = index >= 0 ? EVENTRING_CLASS_BIT(index) : 0;
+    uint64_t bits = index >= 0 ? EVENTRING_CLASS_BIT(index) : 0;
     if (size == 3 && memcmp(at, "all", 3) == 0)
       bits = all;
     else if (!(size == 4 && memcmp(at, "none", 4) == 0) && index < 0)
@@ -153,7 +166,7 @@ int eventring_config_from_env(struct eventring_config *config,
   } settings[] = {
       {"START", parse_start},     {"PREFIX", parse_directory},
       {"PRESERVE", parse_preserve}, {"WSIZE", parse_wsize},
-      {"CLASSES", parse_classes},
+      {"CLASSES", parse_classes},   {"NAME", parse_name},
   };
   struct eventring_config full;
   int status = evr_config_take(&full, config, error);

@@ -10,6 +10,7 @@
 
 #include "format/atomics.h"
 #include "format/error.h"
+#include "format/text.h"
 #include "producer/producer.h"
 #include "producer/ring.h"
 #include "producer/thread_exit.h"
@@ -19,7 +20,8 @@ static const uint64_t closed_gate = 0;
 /* What a host gets when there is no memory for a domain: probes only ever read
    its gates. */
 static struct evr_domain inert_domain = {
-    .lanes.hot.lane = {{.gate = &closed_gate}, {.gate = &closed_gate}}};
+    .failed = true,
+    .lanes.hot.lane = {[0 ... EVENTRING_RINGS - 1] = {.gate = &closed_gate}}};
 
 /* Last domain started by this thread. Another may have stopped it: see own_domain. */
 static __thread struct evr_domain *self;
@@ -51,26 +53,34 @@ static int free_slot_locked(const struct evr_recording *r) {
   return -1;
 }
 
-/* The version is odd while the fields change: a seqlock (as in lane.c). */
-static void write_entry(struct evr_domain *d, bool alive) {
-  struct format_domain *e = evr_domain_entry(d->recording, (unsigned)d->slot);
-  uint64_t now = evr_clock_ticks(d->recording->clock);
+static void store_name(struct format_domain *e, const char *name) {
+  uint64_t words[sizeof e->name / 8];
+  memcpy(words, name, sizeof words);
+  evr_store_words(e->name, words, sizeof words);
+}
+
+/* The version is odd while the fields change: a seqlock (as in lane.c). A life is a start, a
+   stop or a new name. */
+static void write_entry_locked(struct evr_domain *d, enum format_life life) {
+  struct evr_recording *r = d->recording;
+  struct format_domain *e = evr_domain_entry(r, (unsigned)d->slot);
+  uint64_t now = evr_clock_ticks(r->clock);
   uint32_t version = __atomic_load_n(&e->version, __ATOMIC_RELAXED) | 1;
   __atomic_store_n(&e->version, version, __ATOMIC_RELAXED);
   evr_fence_release();
-  if (alive) {
-    uint64_t name[sizeof e->name / 8];
-    memcpy(name, d->name, sizeof name);
-    for (size_t i = 0; i < sizeof name / 8; i++)
-      __atomic_store_n((uint64_t *)e->name + i, name[i], __ATOMIC_RELAXED);
+  if (life != FORMAT_LIFE_STOP) store_name(e, d->name);
+  if (life == FORMAT_LIFE_START) {
     __atomic_store_n(&e->start_ticks, now, __ATOMIC_RELAXED);
     __atomic_store_n(&e->tid, d->tid, __ATOMIC_RELAXED);
     __atomic_store_n(&e->incarnation, d->lanes.incarnation, __ATOMIC_RELAXED);
   }
+  bool alive = life != FORMAT_LIFE_STOP;
   __atomic_store_n(&e->stop_ticks, alive ? 0 : now, __ATOMIC_RELAXED);
-  __atomic_store_n(&e->state, alive ? FORMAT_SLOT_ALIVE : FORMAT_SLOT_FREE,
-                   __ATOMIC_RELAXED);
+  __atomic_store_n(&e->state, alive ? FORMAT_SLOT_ALIVE : FORMAT_SLOT_FREE, __ATOMIC_RELAXED);
   __atomic_store_n(&e->version, version + 1, __ATOMIC_RELEASE);
+  if (!r->ended)
+    evr_records_life_locked(&r->records, life, (unsigned)d->slot, d->lanes.incarnation, d->tid,
+                            now, d->name);
 }
 
 /* Owner, or who knows that the owner's thread is gone. */
@@ -79,8 +89,9 @@ static void detach_locked(struct evr_domain *d) {
   set_gate(d, &closed_gate);
   for (int ring = 0; ring < EVENTRING_RINGS; ring++)
     evr_lane_close(&d->lanes, (enum eventring_ring)ring);
-  write_entry(d, false);
+  write_entry_locked(d, FORMAT_LIFE_STOP);
   r->slot[d->slot].owner = NULL;
+  if (r->ended) evr_ring_finish_slot_locked(r, (unsigned)d->slot);
   d->recording = NULL;
   d->slot = -1;
   evr_recording_release_locked(r);
@@ -130,7 +141,7 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
     return evr_fail(error, EVENTRING_E_FULL, 0,
                     "domain \"%s\" is not recorded: %d are already", d->name,
                     EVENTRING_MAX_DOMAINS);
-  int status = evr_ring_lay_out_locked(r, (unsigned)slot, error);
+  int status = evr_recording_use_slot_locked(r, (unsigned)slot, error);
   if (status != EVENTRING_OK) return status;
   r->slot[slot].owner = d;
   d->lanes.incarnation = ++r->slot[slot].incarnation;
@@ -146,21 +157,6 @@ static void give_up_locked(struct evr_domain *d) {
   if (d->recording) detach_locked(d);
 }
 
-static int open_lanes_locked(struct evr_domain *d, struct eventring_error *error) {
-  struct evr_recording *r = d->recording;
-  struct evr_slot *slot = &r->slot[d->slot];
-  d->lanes.control = evr_control(r);
-  d->lanes.recalibrate_at = &r->recalibrate_at;
-  d->lanes.clock = r->clock;
-  d->lanes.slot = (uint16_t)d->slot;
-  d->lanes.incarnation = d->lanes.incarnation;
-  int status = EVENTRING_OK;
-  for (int ring = 0; status == EVENTRING_OK && ring < EVENTRING_RINGS; ring++)
-    status = evr_lane_open(&d->lanes, (enum eventring_ring)ring,
-                           &slot->ring[ring].source, error);
-  return status;
-}
-
 static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
   struct evr_recording *r = evr_producer.recording;
   int status = take_slot_locked(d, r, error);
@@ -169,24 +165,25 @@ static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
     set_gate(d, &closed_gate);
     return status;
   }
-  write_entry(d, true);
-  status = open_lanes_locked(d, error);
-  if (status != EVENTRING_OK) {
-    give_up_locked(d);
-    return status;
-  }
+  d->lanes.control = evr_control(r);
+  d->lanes.recalibrate_at = &r->recalibrate_at;
+  d->lanes.clock = r->clock;
+  d->lanes.slot = (uint16_t)d->slot;
+  write_entry_locked(d, FORMAT_LIFE_START);
   set_gate(d, &evr_control(r)->gate);
   return EVENTRING_OK;
 }
 
 /* ---- Writing ------------------------------------------------------------------------- */
 
-/* Ends the recording of a domain, whose host is told why. Without the mutex. */
-static __attribute__((cold, noinline)) void give_up(struct evr_domain *d,
-                                                    const struct eventring_error *error) {
+/* Ends the recording of a domain. Without the mutex. */
+static __attribute__((cold, noinline)) void give_up(struct evr_domain *d) {
   evr_lock();
   give_up_locked(d);
   evr_unlock();
+}
+
+static void warn_of(const struct eventring_error *error) {
   evr_producer_warn(evr_producer_listener(), error);
 }
 
@@ -199,38 +196,94 @@ static void recalibrate(struct evr_recording *r, uint64_t ticks) {
   evr_unlock();
 }
 
-/* Writes an event into an attached domain. When its ring can not grow the event is dropped
-   and the domain recorded no further. Between evr_lane_begin_writing and _end_writing. */
-static inline __attribute__((always_inline)) void
-write_event(struct evr_domain *d, enum eventring_ring ring, uint64_t tail, uint64_t ticks,
-            const uint64_t *payload, size_t words) {
-  struct eventring_error error;
-  recalibrate(d->recording, ticks);
-  int status = evr_lane_write(&d->lanes, ring, tail, ticks, payload, words, &error);
-  if (__builtin_expect(status == EVENTRING_OK, 1)) return;
-  if (status == EVR_NEW_BLOCK) evr_recording_check_gate(d->recording);
-  else give_up(d, &error);
+/* The ring of a lane is made when something is first written into it. */
+static __attribute__((cold, noinline)) int open_lane(struct evr_domain *d,
+                                                     enum eventring_ring ring,
+                                                     struct eventring_error *error) {
+  evr_lock();
+  struct evr_writer *writer =
+      evr_ring_writer_locked(d->recording, (unsigned)d->slot, ring, error);
+  evr_unlock();
+  return writer ? evr_lane_open(&d->lanes, ring, writer, error) : error->code;
 }
 
-/* Writes one of the library's own lifecycle events. */
-static void emit_builtin(struct evr_domain *d, enum eventring_builtin_id id,
-                         int64_t data) {
+/* What is to be written: an event, or a remark on contexts. */
+struct entry {
+  uint64_t tail, ticks;
+  const uint64_t *payload;
+  size_t words;
+  enum { ENTRY_EVENT, ENTRY_CONTEXT, ENTRY_SUSPEND, ENTRY_RESUME } what;
+};
+
+static inline __attribute__((always_inline)) int
+write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct entry *entry,
+                struct eventring_error *error) {
+  switch (entry->what) {
+  case ENTRY_CONTEXT:
+    return evr_lane_set_context(&d->lanes, ring, *entry->payload, entry->ticks, error);
+  case ENTRY_SUSPEND:
+    return evr_lane_switch_context(&d->lanes, ring, FORMAT_REMARK_SUSPEND, *entry->payload,
+                                   entry->ticks, error);
+  case ENTRY_RESUME:
+    return evr_lane_switch_context(&d->lanes, ring, FORMAT_REMARK_RESUME, *entry->payload,
+                                   entry->ticks, error);
+  default:
+    return evr_lane_write(&d->lanes, ring, entry->tail, entry->ticks, entry->payload,
+                          entry->words, error);
+  }
+}
+
+/* Writes into an attached domain. When its ring cannot be made, or cannot grow, the event is
+   dropped and the domain recorded no further; the host is to be told the error. Between
+   evr_lane_begin_writing and _end_writing. */
+static inline __attribute__((always_inline)) int
+write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
+            struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  recalibrate(d->recording, entry->ticks);
+  if (__builtin_expect(!d->lanes.writer[ring], 0)) {
+    status = open_lane(d, ring, error);
+    /* a span that begins does not last as long as the making of its ring */
+    entry->ticks = evr_clock_ticks(d->recording->clock);
+  }
+  if (__builtin_expect(status == EVENTRING_OK, 1))
+    status = write_into_lane(d, ring, entry, error);
+  if (__builtin_expect(status == EVENTRING_OK, 1)) return status;
+  if (status == EVR_NEW_BLOCK) evr_recording_check_gate(d->recording);
+  else give_up(d);
+  return status;
+}
+
+/* Writes one of the library's own lifecycle events. Below 0: what the host is to be told. */
+static int write_builtin(struct evr_domain *d, enum eventring_builtin_id id, int64_t data,
+                         struct eventring_error *error) {
   const enum eventring_ring ring = EVENTRING_RUNTIME;
   uint64_t payload = (uint64_t)data;
   if (!d->recording ||
       !eventring_enabled(&d->lanes.hot, ring, EVENTRING_CLASS_LIFECYCLE))
-    return;
+    return EVENTRING_OK;
   bool outermost = evr_lane_begin_writing(&d->lanes, ring);
-  write_event(d, ring, EVENTRING_TAIL(EVENTRING_LIFECYCLE, id, 1),
-              evr_clock_ticks(d->recording->clock), &payload, 1);
+  struct entry entry = {.tail = EVENTRING_TAIL(EVENTRING_LIFECYCLE, id, 1),
+                        .ticks = evr_clock_ticks(d->recording->clock),
+                        .payload = &payload, .words = 1};
+  int status = write_entry(d, ring, &entry, error);
   evr_lane_end_writing(&d->lanes, ring, outermost);
+  return status;
+}
+
+static void emit_builtin(struct evr_domain *d, enum eventring_builtin_id id, int64_t data) {
+  struct eventring_error error;
+  if (write_builtin(d, id, data, &error) < 0) warn_of(&error);
 }
 
 /* ---- Attaching: the owner, without the mutex ------------------------------------------- */
 
-static void announce(struct evr_domain *d, bool first) {
-  if (first) emit_builtin(d, EVENTRING_ID_RECORDER_START, getpid());
-  emit_builtin(d, EVENTRING_ID_DOMAIN_START, d->lanes.incarnation);
+static int announce(struct evr_domain *d, bool first, struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  if (first) status = write_builtin(d, EVENTRING_ID_RECORDER_START, getpid(), error);
+  if (status >= 0)
+    status = write_builtin(d, EVENTRING_ID_DOMAIN_START, d->lanes.incarnation, error);
+  return status < 0 ? status : EVENTRING_OK;
 }
 
 /* Attaches, and says so in the ring. */
@@ -249,8 +302,7 @@ static int attach_and_announce(struct evr_domain *d, struct eventring_error *err
     evr_fail(error, status, 0, "nothing is being recorded");
   }
   evr_unlock();
-  if (status == EVENTRING_OK) announce(d, first);
-  return status;
+  return status == EVENTRING_OK ? announce(d, first, error) : status;
 }
 
 static void let_go(struct evr_domain *d) {
@@ -269,7 +321,7 @@ static bool settle(struct evr_domain *d) {
   if (d->recording) return true;
   int status = attach_and_announce(d, &error);
   if (status == EVENTRING_OK) return d->recording != NULL;
-  if (status != EVENTRING_E_STATE) evr_producer_warn(evr_producer_listener(), &error);
+  if (status != EVENTRING_E_STATE) warn_of(&error);
   return false;
 }
 
@@ -278,27 +330,64 @@ static bool settle(struct evr_domain *d) {
 /* Is this probe called by a handler of a signal that has interrupted what it needs? */
 static bool must_drop(const struct evr_domain *d) { return d->lanes.writing || evr_locking; }
 
-static inline void emit(struct evr_domain *d, enum eventring_ring ring, uint64_t tail,
-                        uint64_t ticks, const uint64_t *payload, size_t words) {
-  if (__builtin_expect(must_drop(d), 0)) {
-    evr_lane_drop(&d->lanes, ring);
-    return;
-  }
+static inline __attribute__((always_inline)) void
+emit_entry(struct evr_domain *d, enum eventring_ring ring, struct entry entry) {
   bool outermost = evr_lane_begin_writing(&d->lanes, ring), attached = true;
   if (__builtin_expect(!d->recording, 0) ||
       __builtin_expect(__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE), 0)) {
     attached = settle(d);
     /* after the event that says that the domain starts */
-    if (attached) ticks = evr_clock_ticks(d->recording->clock);
+    if (attached) entry.ticks = evr_clock_ticks(d->recording->clock);
   }
-  if (attached) write_event(d, ring, tail, ticks, payload, words);
+  struct eventring_error error;
+  int status = attached ? write_entry(d, ring, &entry, &error) : EVENTRING_OK;
   evr_lane_end_writing(&d->lanes, ring, outermost);
+  if (__builtin_expect(status < 0, 0)) warn_of(&error);
+}
+
+static inline void emit(struct evr_domain *d, enum eventring_ring ring, uint64_t tail,
+                        uint64_t ticks, const uint64_t *payload, size_t words) {
+  if (__builtin_expect(must_drop(d), 0)) evr_lane_drop(&d->lanes, ring);
+  else emit_entry(d, ring, (struct entry){.tail = tail, .ticks = ticks, .payload = payload,
+                                          .words = words});
 }
 
 void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
                          uint64_t tail, uint64_t ticks, const uint64_t *payload,
                          size_t words) {
   emit((struct evr_domain *)domain, ring, tail, ticks, payload, words);
+}
+
+void eventring_emit_words(eventring_domain *domain, enum eventring_ring ring, uint64_t tail,
+                          const uint64_t *words, size_t count) {
+  if (count > FORMAT_PAYLOAD_WORDS) count = FORMAT_PAYLOAD_WORDS;
+  tail |= (uint64_t)count << EVENTRING_WORD_LENGTH_SHIFT;
+  emit((struct evr_domain *)domain, ring, tail, eventring_ticks(), words, count);
+}
+
+/* A handler of a signal that cannot write leaves the context as it is: its events are
+   dropped as well. */
+static void emit_remark(eventring_domain *domain, enum eventring_ring ring, int what,
+                        uint64_t context) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (must_drop(d)) return;
+  emit_entry(d, ring, (struct entry){.ticks = eventring_ticks(), .payload = &context,
+                                     .words = 1, .what = what});
+}
+
+void eventring_enter_context(eventring_domain *domain, enum eventring_ring ring,
+                             uint64_t context) {
+  emit_remark(domain, ring, ENTRY_CONTEXT, context);
+}
+
+void eventring_leave_context(eventring_domain *domain, enum eventring_ring ring,
+                             uint64_t context) {
+  emit_remark(domain, ring, ENTRY_SUSPEND, context);
+}
+
+void eventring_continue_context(eventring_domain *domain, enum eventring_ring ring,
+                                uint64_t context) {
+  emit_remark(domain, ring, ENTRY_RESUME, context);
 }
 
 void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
@@ -323,7 +412,7 @@ static struct evr_domain *new_domain(const char *name) {
   d->slot = -1;
   d->owner = pthread_self();
   d->tid = (int32_t)syscall(SYS_gettid);
-  if (name) memcpy(d->name, name, strnlen(name, sizeof d->name - 1));
+  evr_text_copy(d->name, sizeof d->name, name);
   return d;
 }
 
@@ -366,8 +455,7 @@ static bool add_to_list(struct evr_domain *d) {
   evr_producer.domains = d;
   struct evr_recording *r = evr_producer.recording;
   if (r) set_gate(d, &evr_control(r)->gate);
-  bool running = r && (uint32_t)__atomic_load_n(&evr_control(r)->gate,
-                                                __ATOMIC_RELAXED) != 0;
+  bool running = r && __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) != 0;
   evr_unlock();
   return running;
 }
@@ -384,7 +472,7 @@ eventring_domain *eventring_domain_start(const char *name,
     evr_fail(&failure, EVENTRING_E_MEMORY, 0, "no memory for a domain");
   }
   if (failure.code != EVENTRING_OK && failure.code != EVENTRING_E_STATE)
-    evr_producer_warn(evr_producer_listener(), &failure);
+    warn_of(&failure);
   if (error) *error = failure;
   return d ? &d->lanes.hot : &inert_domain.lanes.hot;
 }
@@ -410,6 +498,19 @@ void eventring_domain_stop(eventring_domain *domain) {
   free(d);
 }
 
+int eventring_domain_rename(eventring_domain *domain, const char *name) {
+  struct evr_domain *d = (struct evr_domain *)domain;
+  if (!d || !name) return EVENTRING_E_ARGUMENT;
+  if (evr_text_check(name, strlen(name)) != EVR_TEXT_OK) return EVENTRING_E_NAME;
+  if (d == &inert_domain) return EVENTRING_OK;
+  evr_lock();
+  memset(d->name, 0, sizeof d->name);
+  evr_text_copy(d->name, sizeof d->name, name);
+  if (d->recording) write_entry_locked(d, FORMAT_LIFE_RENAME);
+  evr_unlock();
+  return EVENTRING_OK;
+}
+
 int eventring_domain_slot(const eventring_domain *domain) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
   return d && d->recording ? d->slot : -1;
@@ -420,7 +521,7 @@ void eventring_domain_check(eventring_domain *domain) {
   if (!d || d == &inert_domain) return;
   const uint64_t *gate = __atomic_load_n(&d->lanes.hot.lane[0].gate, __ATOMIC_RELAXED);
   bool attention = __atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE);
-  bool may_attach = !d->recording && (uint32_t)__atomic_load_n(gate, __ATOMIC_RELAXED);
+  bool may_attach = !d->recording && __atomic_load_n(gate, __ATOMIC_RELAXED);
   if (attention) let_go(d);
   else if (may_attach) settle(d);
   if (d->recording) evr_recording_check_gate(d->recording);
@@ -428,14 +529,16 @@ void eventring_domain_check(eventring_domain *domain) {
 
 uint64_t eventring_domain_bytes(const eventring_domain *domain) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
-  return d && d->recording ? d->recording->header.domain_stride : 0;
+  return d && d->recording ? evr_ring_bytes(d->recording, (unsigned)d->slot) : 0;
 }
 
 uint64_t eventring_domain_emitted(const eventring_domain *domain,
                                   enum eventring_ring ring) {
   const struct evr_domain *d = (const struct evr_domain *)domain;
   if (!d || !d->recording || ring >= EVENTRING_RINGS) return 0;
-  return evr_lane_emitted(&d->lanes, ring);
+  if (d->lanes.writer[ring]) return evr_lane_emitted(&d->lanes, ring);
+  const struct evr_writer *writer = d->recording->slot[d->slot].ring[ring].writer;
+  return writer ? evr_writer_emitted(writer) : 0;
 }
 
 /* ---- All domains, and the calling thread's --------------------------------------------- */
@@ -474,7 +577,7 @@ void evr_domains_after_fork(void) {
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
     for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
       d->lanes.hot.lane[ring] = (struct eventring_lane){.gate = &closed_gate};
-      d->lanes.writer[ring] = (struct evr_writer){0};
+      d->lanes.writer[ring] = NULL;
     }
     if (d->recording) evr_recording_release_locked(d->recording);
     d->recording = NULL;

@@ -26,8 +26,8 @@
  * first zero sees exactly what was committed. Nothing is stored into a block
  * with ordinary stores while readers may look at it.
  *
- * Before W1 the finished block gets its committed length (release), and the
- * stack of open spans is brought up to date by walking it (finish_block).
+ * Before W1 the finished block gets its committed length and its checksum (release), and
+ * the open spans are brought up to date by walking it (finish_block).
  *
  * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
  * same domain, though it should have one of its own (eventring.h). Events may
@@ -53,6 +53,7 @@
 #include "producer/lane.h"
 
 #include "format/atomics.h"
+#include "format/checksum.h"
 #include "format/clock.h"
 #include "format/control.h"
 #include "producer/classes.h"
@@ -93,7 +94,7 @@ static __attribute__((cold, noinline)) void find_position(struct eventring_lane 
   lane->extra = 0;
   while (at < w->end && (word = __atomic_load_n(at, __ATOMIC_RELAXED)) != 0) {
     size_t words = 1 + (word >> EVENTRING_WORD_LENGTH_SHIFT & 127);
-    lane->extra += words - ((word & 7) != FORMAT_WORD_META);
+    lane->extra += words - (size_t)word_is_event(word);
     at += words;
   }
   lane->next = at < w->end ? at : w->end;
@@ -102,49 +103,54 @@ static __attribute__((cold, noinline)) void find_position(struct eventring_lane 
 /* ---- Open spans ------------------------------------------------------------------ */
 
 /* Forgets open spans of classes that were off in the meantime (control.c). */
-static void apply_switches(struct evr_lanes *l, struct evr_writer *w) {
-  const struct format_control *control = l->control;
+static void apply_switches(struct evr_writer *w, const struct format_control *control) {
   uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
-  if (now == w->switches_seen) return;
+  if (__builtin_expect(now == w->switches_seen, 1)) return;
   uint32_t from = w->switches_seen;
   if (now - from > FORMAT_LOG_ENTRIES) from = now - FORMAT_LOG_ENTRIES;
+  uint32_t seen = now;
   for (; from != now; from++) {
     struct format_switch entry;
-    if (evr_control_entry(control, from, &entry))
-      evr_open_tear(&w->open, evr_class_of, (uint32_t)entry.what, entry.ticks);
+    bool there = evr_control_entry(control, from, &entry);
+    if (there) evr_open_tear(&w->open, evr_class_of, entry.classes, entry.until);
+    /* what is not complete is looked at again */
+    if ((!there || entry.until == UINT64_MAX) && seen == now) seen = from;
   }
-  w->switches_seen = now;
+  w->switches_seen = seen;
 }
 
 /* ---- Transition -------------------------------------------------------------------- */
 
-/* The source counts its events; its length and with it the whole block is final. */
-static void finish_block(struct evr_lanes *l, enum eventring_ring r) {
-  struct eventring_lane *lane = lane_of(l, r);
-  struct evr_writer *w = &l->writer[r];
+/* The source counts its events; its length and checksum, and with them the whole block,
+   are final. `next` is where its events end. */
+static void finish_block(struct evr_writer *w, uint64_t *next, uint64_t events,
+                         const struct format_control *control) {
   if (!w->end) return;
-  evr_open_apply(&w->open, w->first, (size_t)(lane->next - w->first), w->block_ticks);
-  apply_switches(l, w);
-  uint64_t dropped = __atomic_load_n(&w->dropped, __ATOMIC_RELAXED);
-  w->source->events += events_in_block(lane, w) + dropped - w->dropped_seen;
-  w->dropped_seen = dropped;
+  evr_open_apply(&w->open, w->first, (size_t)(next - w->first), w->block_ticks);
+  apply_switches(w, control);
+  w->source->events += events + w->dropped;
+  w->dropped = 0;
   uint64_t *words = w->end - FORMAT_BLOCK_WORDS;
-  struct format_block *block = (struct format_block *)words;
+  uint32_t committed = (uint32_t)(next - words);
   /* release: whoever sees the length sees the words */
-  __atomic_store_n(&block->committed, (uint32_t)(lane->next - words), __ATOMIC_RELEASE);
+  __atomic_store_n(&words[FORMAT_SEAL_WORD], evr_seal(committed, evr_checksum(words, committed)),
+                   __ATOMIC_RELEASE);
+}
+
+static uint64_t take_dropped(struct evr_lanes *l, enum eventring_ring r) {
+  uint64_t dropped = __atomic_load_n(&l->dropped[r], __ATOMIC_RELAXED);
+  uint64_t news = dropped - l->dropped_seen[r];
+  l->dropped_seen[r] = dropped;
+  return news;
+}
+
+static void finish_present(struct evr_lanes *l, enum eventring_ring r) {
+  struct evr_writer *w = l->writer[r];
+  w->dropped += take_dropped(l, r);
+  finish_block(w, lane_of(l, r)->next, events_in_block(lane_of(l, r), w), l->control);
 }
 
 #define STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
-
-/* Stores zeros to 64-bit words, each a relaxed store. The string instruction
-   stores quadwords, in any order among themselves, before what follows it. */
-static void store_zeros(uint64_t *words, size_t count) {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
-  __asm__ __volatile__("rep stosq" : "+D"(words), "+c"(count) : "a"(0ull) : "memory");
-#else
-  for (size_t i = 0; i < count; i++) STORE(words[i], 0);
-#endif
-}
 
 /* W1 and W2, and the zeros of W3 */
 static void clear_place(struct format_block *block) {
@@ -153,28 +159,28 @@ static void clear_place(struct format_block *block) {
   evr_testpoint(W2);
   evr_fence_release();                                     /* W2 */
   evr_testpoint(W3);
-  store_zeros((uint64_t *)block + 1, FORMAT_BLOCK_WORDS - 1);
+  evr_store_zeros((uint64_t *)block + 1, FORMAT_BLOCK_WORDS - 1);
 }
 
 /* W3, into words that are zero. Returns where the events begin. */
 static uint64_t *fill_block(const struct evr_lanes *l, enum eventring_ring r,
                             struct format_block *block) {
-  const struct evr_writer *w = &l->writer[r];
-  uint64_t *words = (uint64_t *)block + FORMAT_BLOCK_HEADER_WORDS;
-  STORE(block->kind, FORMAT_BLOCK_EVENTS);
+  const struct evr_writer *w = l->writer[r];
+  struct format_open list[FORMAT_MAX_OPEN];
+  uint32_t hidden;
+  unsigned open = evr_open_list(&w->open, w->block_ticks, list, &hidden);
+  STORE(block->kind, FORMAT_EVENTS);
   STORE(block->domain, l->slot);
-  STORE(block->ring, (uint16_t)r);
-  STORE(block->incarnation, l->incarnation);
-  STORE(block->open, (uint16_t)w->open.count);
-  STORE(block->open_hidden, w->open.hidden);
+  STORE(block->ring, (uint8_t)r);
+  STORE(block->open, (uint16_t)open);
+  STORE(block->before, w->source->events);
   STORE(block->base_ticks, w->block_ticks);
-  STORE(block->events_before, w->source->events);
-  for (uint32_t i = 0; i < w->open.count; i++) {
-    STORE(words[0], w->open.span[i].tail);
-    STORE(words[1], w->open.span[i].ticks);
-    words += FORMAT_OPEN_WORDS;
-  }
-  return words;
+  STORE(block->context, w->open.context);
+  STORE(block->incarnation, w->incarnation);
+  STORE(block->open_hidden, hidden);
+  uint64_t *words = (uint64_t *)block + FORMAT_BLOCK_HEADER_WORDS;
+  evr_store_words(words, list, open * sizeof list[0]);
+  return words + open * FORMAT_OPEN_WORDS;
 }
 
 /* W4 and W5 */
@@ -190,11 +196,14 @@ static void publish_block(struct evr_block_source *source, struct format_block *
 static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks,
                       struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
-  struct evr_writer *w = &l->writer[r];
+  struct evr_writer *w = l->writer[r];
   struct evr_place place;
   int status = w->source->next_place(w->source, &place, error);
   if (status != EVENTRING_OK) return status;
-  finish_block(l, r);
+  finish_present(l, r);
+  if (w->incarnation != l->incarnation) evr_open_clear(&w->open);
+  w->incarnation = l->incarnation;
+  w->open.context = lane->context;
   w->base_ticks = w->block_ticks = ticks;
   if (place.used) clear_place(place.block);
   w->first = fill_block(l, r, place.block);
@@ -209,8 +218,8 @@ static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks
 /* ---- Writing ------------------------------------------------------------------------- */
 
 /* W6 */
-static void put(struct eventring_lane *lane, uint64_t word, const uint64_t *payload,
-                size_t words) {
+static void put_event(struct eventring_lane *lane, uint64_t word, const uint64_t *payload,
+                      size_t words) {
   uint64_t *next = lane->next;
   for (size_t i = 0; i < words; i++) STORE(next[1 + i], payload[i]);
   evr_testpoint(W6);
@@ -219,7 +228,15 @@ static void put(struct eventring_lane *lane, uint64_t word, const uint64_t *payl
   lane->extra += words;
 }
 
-static bool ambiguous(const struct evr_writer *w, uint64_t ticks) {
+/* A remark is no event. */
+static void put_remark(struct eventring_lane *lane, enum format_remark remark, uint64_t ticks,
+                       const uint64_t *payload, size_t words) {
+  uint64_t tail = EVENTRING_TAIL(FORMAT_WORD_REMARK, remark, words);
+  put_event(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
+  lane->extra++;
+}
+
+static bool is_ambiguous(const struct evr_writer *w, uint64_t ticks) {
   return ticks - (w->base_ticks - FORMAT_TIME_SPAN) > 2 * FORMAT_TIME_SPAN;
 }
 
@@ -228,66 +245,132 @@ static bool ambiguous(const struct evr_writer *w, uint64_t ticks) {
 static int make_room(struct evr_lanes *l, enum eventring_ring r, size_t words,
                      uint64_t ticks, struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
-  struct evr_writer *w = &l->writer[r];
-  bool rebase = w->end && ambiguous(w, ticks);
+  struct evr_writer *w = l->writer[r];
+  bool rebase = w->end && is_ambiguous(w, ticks);
   size_t needed = words + (rebase ? 2 : 0);
   if (!w->end || (size_t)(w->end - lane->next) < needed) {
     return next_block(l, r, ticks, error);
   } else if (rebase) {
-    put(lane, EVENTRING_TAIL(FORMAT_WORD_META, FORMAT_META_REBASE, 1), &ticks, 1);
-    lane->extra++; /* not an event at all */
+    put_remark(lane, FORMAT_REMARK_REBASE, ticks, &ticks, 1);
     w->base_ticks = ticks;
   }
   return EVENTRING_OK;
+}
+
+/* Makes room as well, after a handler of a signal may have moved the position. */
+static int prepare(struct evr_lanes *l, enum eventring_ring r, size_t words, uint64_t *ticks,
+                   struct eventring_error *error) {
+  struct evr_writer *w = l->writer[r];
+  if (l->clock == FORMAT_CLOCK_MONOTONIC) *ticks = evr_clock_ticks(l->clock);
+  if (is_stale(lane_of(l, r), w)) find_position(lane_of(l, r), w);
+  if (w->careful) w->careful--;
+  return make_room(l, r, words, *ticks, error);
 }
 
 int evr_lane_write(struct evr_lanes *l, enum eventring_ring r, uint64_t tail,
                    uint64_t ticks, const uint64_t *payload, size_t words,
                    struct eventring_error *error) {
   struct eventring_lane *lane = lane_of(l, r);
-  struct evr_writer *w = &l->writer[r];
-  if (l->clock == FORMAT_CLOCK_MONOTONIC) ticks = evr_clock_ticks(l->clock);
-  if (is_stale(lane, w)) find_position(lane, w);
-  if (w->careful) w->careful--;
-  int status = make_room(l, r, 1 + words, ticks, error);
+  int status = prepare(l, r, 1 + words, &ticks, error);
   if (status < 0) return status;
   /* a span that begins does not last as long as the change of blocks before it */
   if (status == EVR_NEW_BLOCK && (tail & 7) == EVENTRING_BEGIN)
     ticks = evr_clock_ticks(l->clock);
-  put(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
-  lane->expires = expiry(l, w);
+  put_event(lane, ticks << EVENTRING_WORD_TIME_SHIFT | tail, payload, words);
+  lane->expires = expiry(l, l->writer[r]);
+  return status;
+}
+
+int evr_lane_set_context(struct evr_lanes *l, enum eventring_ring r, uint64_t context,
+                         uint64_t ticks, struct eventring_error *error) {
+  struct eventring_lane *lane = lane_of(l, r);
+  if (lane->context == context) return EVENTRING_OK;
+  int status = prepare(l, r, 2, &ticks, error);
+  if (status < 0) return status;
+  put_remark(lane, FORMAT_REMARK_CONTEXT, ticks, &context, 1);
+  lane->context = context;
+  lane->expires = expiry(l, l->writer[r]);
+  return status;
+}
+
+int evr_lane_switch_context(struct evr_lanes *l, enum eventring_ring r,
+                            enum format_remark remark, uint64_t context, uint64_t ticks,
+                            struct eventring_error *error) {
+  struct eventring_lane *lane = lane_of(l, r);
+  size_t words = context == lane->context ? 0 : 1;
+  int status = prepare(l, r, 1 + words, &ticks, error);
+  if (status < 0) return status;
+  put_remark(lane, remark, ticks, &context, words);
+  if (remark == FORMAT_REMARK_RESUME) lane->context = context;
+  lane->expires = expiry(l, l->writer[r]);
   return status;
 }
 
 uint64_t evr_lane_emitted(const struct evr_lanes *l, enum eventring_ring r) {
-  const struct evr_writer *w = &l->writer[r];
-  return w->source ? w->source->events + events_in_block(&l->hot.lane[r], w) : 0;
+  const struct evr_writer *w = l->writer[r];
+  return w ? w->source->events + events_in_block(&l->hot.lane[r], w) : 0;
+}
+
+uint64_t evr_writer_emitted(const struct evr_writer *w) {
+  return w->source->events + (w->end ? (uint64_t)(w->next - w->first) - w->extra : 0);
 }
 
 /* ---- Opening and closing ---------------------------------------------------------------- */
 
-int evr_lane_open(struct evr_lanes *l, enum eventring_ring r,
-                  struct evr_block_source *source, struct eventring_error *error) {
-  struct evr_writer *w = &l->writer[r];
-  *w = (struct evr_writer){.source = source};
-  w->switches_seen = __atomic_load_n(&l->control->switches, __ATOMIC_ACQUIRE);
+/* Says to which incarnation the events belong that follow in the present block. */
+static int change_incarnation(struct evr_lanes *l, enum eventring_ring r,
+                              struct eventring_error *error) {
+  struct evr_writer *w = l->writer[r];
+  uint64_t ticks = evr_clock_ticks(l->clock), incarnation = l->incarnation;
+  size_t words = l->incarnation == w->incarnation + 1 ? 0 : 1;
+  int status = make_room(l, r, 1 + words, ticks, error);
+  if (status != EVENTRING_OK) return status; /* a new block says it in its header */
+  put_remark(lane_of(l, r), FORMAT_REMARK_INCARNATION, ticks, &incarnation, words);
+  w->incarnation = l->incarnation;
+  return EVENTRING_OK;
+}
+
+static int enter_ring(struct evr_lanes *l, enum eventring_ring r,
+                      struct eventring_error *error) {
+  struct evr_writer *w = l->writer[r];
+  if (!w->end) return next_block(l, r, evr_clock_ticks(l->clock), error);
+  if (w->incarnation == l->incarnation) return EVENTRING_OK;
+  return change_incarnation(l, r, error);
+}
+
+int evr_lane_open(struct evr_lanes *l, enum eventring_ring r, struct evr_writer *w,
+                  struct eventring_error *error) {
+  struct eventring_lane *lane = lane_of(l, r);
+  if (!w->end) w->switches_seen = __atomic_load_n(&l->control->switches, __ATOMIC_ACQUIRE);
+  l->writer[r] = w;
+  lane->next = w->next;
+  lane->extra = w->extra;
+  lane->context = 0;
   bool outermost = evr_lane_begin_writing(l, r);
-  int status = next_block(l, r, evr_clock_ticks(l->clock), error);
-  if (status < 0) w->source = NULL;
-  else lane_of(l, r)->expires = expiry(l, w);
+  int status = enter_ring(l, r, error);
+  if (status < 0) l->writer[r] = NULL;
+  else lane->expires = expiry(l, w);
   evr_lane_end_writing(l, r, outermost);
   return status < 0 ? status : EVENTRING_OK;
 }
 
 void evr_lane_close(struct evr_lanes *l, enum eventring_ring r) {
   struct eventring_lane *lane = lane_of(l, r);
-  struct evr_writer *w = &l->writer[r];
-  if (!w->source) return;
+  struct evr_writer *w = l->writer[r];
+  if (!w) return;
   __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
-  finish_block(l, r);
+  if (is_stale(lane, w)) find_position(lane, w);
+  w->dropped += take_dropped(l, r);
+  w->next = lane->next;
+  w->extra = lane->extra;
   lane->next = NULL;
   lane->extra = 0;
   lane->expires = 0;
-  w->source = NULL;
+  l->writer[r] = NULL;
+}
+
+void evr_writer_finish(struct evr_writer *w, const struct format_control *control) {
+  if (!w->end) return;
+  finish_block(w, w->next, (uint64_t)(w->next - w->first) - w->extra, control);
   w->end = w->first = NULL;
 }

@@ -16,28 +16,34 @@
 #include "eventring/probe.h"
 #include "format/format.h"
 #include "producer/block_source.h"
-#include "producer/openspans.h"
+#include "producer/open_spans.h"
 
 #pragma GCC visibility push(hidden)
 
-/* What the owner keeps of a lane beyond what its probes see. */
+/* One ring as its writer knows it. It outlasts the domain: the next one of the slot goes on
+   in the present block. While a lane is open on it, it is the owner's. It is large and
+   begins as zeros; pages that are not used are not touched. */
 struct evr_writer {
   struct evr_block_source *source;
   uint64_t *end;          /* of the present block: what limit is when no one
                              wants attention; NULL: no block yet */
   uint64_t *first;        /* its first event word */
+  uint64_t *next;         /* where the next word goes, and */
+  uint64_t extra;         /* what the lane has of it, while no lane is open */
   uint64_t base_ticks;    /* that times in the block refer to from here on */
   uint64_t block_ticks;   /* the same as the block's header has it */
+  uint32_t incarnation;   /* of the events last written */
   uint32_t switches_seen; /* entries of the control log that `open` knows */
   uint32_t careful;       /* events that are still to take the slow path (lane.c, Signals) */
-  uint64_t dropped;       /* events of handlers of signals that had no place (lane.c) */
-  uint64_t dropped_seen;  /* of these, those that are counted in the source */
+  uint64_t dropped;       /* events that had no place, of domains that are gone */
   struct evr_open_spans open; /* at the start of the present block */
 };
 
 struct evr_lanes {
   struct eventring_domain hot; /* first: this is what the host has */
-  struct evr_writer writer[EVENTRING_RINGS];
+  struct evr_writer *writer[EVENTRING_RINGS]; /* NULL: the lane is not open */
+  uint64_t dropped[EVENTRING_RINGS]; /* events of handlers of signals that had no place */
+  uint64_t dropped_seen[EVENTRING_RINGS]; /* of these, those that are counted */
   /* set by who opens the lanes, for as long as they are open: */
   const struct format_control *control; /* switches of classes */
   const uint64_t *recalibrate_at; /* ticks; atomic: events from then on take the slow path */
@@ -48,13 +54,16 @@ struct evr_lanes {
   bool writing;         /* the slow path is at work (lane.c, Signals) */
 };
 
-/* Takes the first block of a lane from the source. On failure the lane stays closed.
-   Owner. */
+/* Opens a lane on a ring: in its present block after a remark with the incarnation, or in a
+   first one from its source. On failure the lane stays closed. Owner. */
 int evr_lane_open(struct evr_lanes *lanes, enum eventring_ring ring,
-                  struct evr_block_source *source, struct eventring_error *error);
-/* Finishes the present block, if the lane is open; nothing is written afterwards.
-   Owner. */
+                  struct evr_writer *writer, struct eventring_error *error);
+/* Leaves the ring, if the lane is open, in its present block. Owner, or for a domain that
+   has stopped under the mutex. */
 void evr_lane_close(struct evr_lanes *lanes, enum eventring_ring ring);
+/* Finishes the present block of a ring that no lane is open on; nothing is written
+   afterwards. */
+void evr_writer_finish(struct evr_writer *writer, const struct format_control *control);
 /* Writes an event into an open lane: EVENTRING_OK, EVR_NEW_BLOCK when that began a block,
    or why the source has no further block. The event is lost then. Between
    evr_lane_begin_writing and evr_lane_end_writing. Owner. */
@@ -62,9 +71,18 @@ enum { EVR_NEW_BLOCK = 1 };
 int evr_lane_write(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t tail,
                    uint64_t ticks, const uint64_t *payload, size_t words,
                    struct eventring_error *error);
-/* Events written through the lane's source so far. Owner. */
+/* Makes `context` that of the events that follow. The same results. */
+int evr_lane_set_context(struct evr_lanes *lanes, enum eventring_ring ring, uint64_t context,
+                         uint64_t ticks, struct eventring_error *error);
+/* Notes that a context is left (FORMAT_REMARK_SUSPEND) or goes on (_RESUME). The same
+   results. */
+int evr_lane_switch_context(struct evr_lanes *lanes, enum eventring_ring ring,
+                            enum format_remark remark, uint64_t context, uint64_t ticks,
+                            struct eventring_error *error);
+/* Events written so far into the ring that a lane is open on, owner; and into one that no
+   lane is open on. */
 uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring ring);
-
+uint64_t evr_writer_emitted(const struct evr_writer *writer);
 
 /* Lets probes write up to the end of the block, unless someone asks for
    attention. The store of limit comes before the load of attention: the compiler
@@ -75,8 +93,9 @@ uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring rin
 static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   struct eventring_lane *lane = &lanes->hot.lane[ring];
-  if (lanes->writer[ring].careful) return; /* it is NULL */
-  __atomic_store_n(&lane->limit, lanes->writer[ring].end, __ATOMIC_RELAXED);
+  const struct evr_writer *writer = lanes->writer[ring];
+  if (!writer || writer->careful) return; /* it is NULL */
+  __atomic_store_n(&lane->limit, writer->end, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   if (__atomic_load_n(&lanes->attention, __ATOMIC_RELAXED))
     __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
@@ -103,7 +122,7 @@ static inline void evr_lane_end_writing(struct evr_lanes *lanes, enum eventring_
 
 /* Counts an event that a handler of a signal could not write. */
 static inline void evr_lane_drop(struct evr_lanes *lanes, enum eventring_ring ring) {
-  lanes->writer[ring].dropped++;
+  lanes->dropped[ring]++;
 }
 
 #pragma GCC visibility pop

@@ -29,8 +29,5 @@ bool evr_lock_soon(void) {
   return false;
 }
 
-void evr_lock_renew(void) {
-  pthread_mutex_init(&mutex, NULL);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  evr_locking = false;
-}
+/* The forking thread has taken it, and is the one that the child has. */
+void evr_lock_renew(void) { evr_unlock(); }

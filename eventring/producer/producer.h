@@ -21,6 +21,7 @@ struct evr_listener { /* of the host, for what it can not be told by a result */
 
 struct evr_producer { /* guarded by the mutex */
   struct evr_recording *recording; /* that goes on, or NULL */
+  unsigned joined; /* starts of other hosts that joined it, less their stops */
   struct evr_domain *domains;
   struct evr_domain *ended_domains; /* of threads that exit; not stopped by the host */
   struct evr_recording *ended[8]; /* kept mapped while another thread's probe may

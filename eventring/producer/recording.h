@@ -20,26 +20,30 @@
 #include "format/control.h"
 #include "format/format.h"
 #include "producer/block_source.h"
+#include "producer/extents.h"
+#include "producer/records.h"
 
 #pragma GCC visibility push(hidden)
 
 struct evr_recording;
+struct evr_writer;
 
 struct evr_ring { /* one ring of a slot; the owner's while there is one */
   struct evr_block_source source; /* first */
-  const struct evr_recording *recording;
-  uint8_t *base;   /* first place */
-  uint64_t offset; /* of the first place in the file */
+  struct evr_writer *writer;      /* NULL: the ring is not made */
+  struct evr_recording *recording;
+  const struct evr_extent *extent;
+  uint32_t at;     /* its first place in the extent */
   uint32_t blocks; /* places; a power of two */
   uint32_t ready;  /* of these, may be written to */
 };
 
 struct evr_slot { /* guarded by the mutex */
-  uint8_t *map;   /* its rings, domain_stride bytes; NULL: not laid out. Never
-                     changes once set (release): cursors read it */
   struct evr_domain *owner;
   uint32_t incarnation;
-  struct evr_ring *ring; /* EVENTRING_RINGS; NULL: not laid out */
+  const struct evr_extent *extent; /* that the next ring may be carved from, or NULL */
+  uint32_t used;                   /* blocks of it that belong to rings */
+  struct evr_ring ring[EVENTRING_RINGS];
 };
 
 struct evr_recording {
@@ -48,23 +52,29 @@ struct evr_recording {
   int directory;       /* its directory; -1 in a forked child */
   dev_t device;
   ino_t inode;
-  char name[32];
+  char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */
   bool preserve;
+  bool shown;     /* readers find it */
   bool ended;
   bool announced; /* the event recorder_start is written */
-  uint8_t *front;     /* mapped up to the rings: header, status, control, domains */
-  uint8_t *catalogue; /* and catalogue, which is filled lazily */
-  uint32_t catalogue_blocks;  /* of these, ready to be written */
+  uint8_t *front; /* header, status, control page, domain table */
   struct format_header header; /* private copy */
   enum format_clock clock;
-  struct evr_pair origin;           /* of the calibration */
-  struct evr_conversion conversion; /* private truth of the status page */
-  uint64_t recalibrate_at;          /* ticks; atomic; UINT64_MAX: never again */
-  uint64_t gate;                    /* atomic; the last well-formed one seen */
-  unsigned laid_out;
+  struct evr_pair origin;            /* the first readings of the clocks ... */
+  struct evr_pair calibrated;        /* ... and those of the last calibration */
+  struct format_segment segment[3];  /* private: the last three of the conversion */
+  unsigned calibrations;
+  uint64_t recalibrate_at;           /* ticks; atomic; UINT64_MAX: never again */
+  uint64_t gate, wanted;             /* atomic; the last valid ones seen */
+  unsigned slots;                    /* that have been used */
+  uint32_t published;                /* definitions that were appended */
+  const struct evr_extent *record_extent; /* blocks of records are taken from here */
+  uint32_t record_at;
+  struct evr_records records;
+  struct evr_extents extents;
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 
@@ -79,35 +89,63 @@ static inline struct format_domain *evr_domain_entry(const struct evr_recording 
   return (struct format_domain *)(r->front + FORMAT_DOMAINS_OFFSET) + slot;
 }
 
-/* Creates the file and its front part. Readers find no recording there until it is shown;
+/* Creates the file and its front. Readers find no recording there until it is shown;
    what they are to find then is filled in before. */
 int evr_recording_create(struct evr_recording **recording,
                          const struct eventring_config *config,
                          struct eventring_error *error);
-/* Sets the clock and the gate, and shows the recording to readers. */
+/* Sets the gate, and shows the recording to readers. */
 void evr_recording_show(struct evr_recording *recording,
                         const struct eventring_config *config);
 /* Takes away what was created and never shown. */
 void evr_recording_discard(struct evr_recording *recording);
-/* Marks the file ended; takes it away unless preserved. */
-void evr_recording_end_locked(struct evr_recording *recording);
+/* Marks the file ended; takes it away unless preserved. What the blocks hold is complete
+   but for those that domains of other threads are writing to. Async-signal-safe with
+   `in_handler`: then blocks stay unfinished. */
+void evr_recording_end_locked(struct evr_recording *recording, enum format_end_reason reason,
+                              bool in_handler);
 /* Has its file been cut short or overwritten? Nothing is recorded any more. */
 bool evr_recording_is_lost(const struct evr_recording *recording);
 /* In a forked child: lets go of the file. */
 void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
 void evr_recording_release_locked(struct evr_recording *recording);
-/* Adds a clock segment when it is time to. */
+/* Makes sure that a slot has its entry in the domain table. */
+int evr_recording_use_slot_locked(struct evr_recording *recording, unsigned slot,
+                                  struct eventring_error *error);
+/* Where these bytes of the file are mapped; NULL: nowhere. Any thread that holds it. */
+const uint64_t *evr_recording_words(const struct evr_recording *recording, uint64_t offset,
+                                    size_t size);
+
+/* ---- calibration.c ------------------------------------------------------------------ */
+
+/* The first clock segment. */
+void evr_recording_calibrate_first(struct evr_recording *recording);
+/* Adds clock segments when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
-/* Reserves disk space and makes the pages mapped at `map` present and writable; 0
-   or an errno. */
-int evr_recording_make_ready(const struct evr_recording *recording, uint8_t *map,
-                             uint64_t offset, uint64_t bytes);
-/* Puts the gate right when it is malformed. Any thread that holds the recording. */
+/* Nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
+uint64_t evr_recording_now_locked(struct evr_recording *recording);
+
+/* ---- gate.c ------------------------------------------------------------------------------ */
+
+/* Sets the classes wanted at the start. */
+void evr_recording_open_gate(struct evr_recording *recording,
+                             const struct eventring_config *config);
+/* Puts the control page right where it is not valid, and notes what was switched. Any
+   thread that holds the recording, without the mutex. */
 void evr_recording_check_gate(struct evr_recording *recording);
-/* Changes the gate; returns the one before. */
+/* Changes the classes wanted; returns them before. */
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
-                                          enum evr_gate_change change, uint32_t classes);
+                                          enum evr_gate_change change, uint64_t classes);
+
+/* ---- place.c ------------------------------------------------------------------------------ */
+
+/* Creates the file of a recording, locked; a dead recording in its place is renamed. */
+int evr_recording_create_file(struct evr_recording *recording,
+                              const struct eventring_config *config,
+                              struct eventring_error *error);
+/* Unlinks the file if its name still means it. */
+void evr_recording_unlink(const struct evr_recording *recording);
 
 #pragma GCC visibility pop
 

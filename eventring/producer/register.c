@@ -7,15 +7,22 @@
 #include "producer/catalogue.h"
 #include "producer/producer.h"
 
-/* All or none: what the recording that goes on has no room for is not defined. */
+/* All or none. */
 static int define_and_publish_locked(const struct eventring_def *defs, size_t def_size,
                                      size_t count, struct eventring_error *error) {
   int first = evr_catalogue_define_locked(defs, def_size, count, error);
   if (first < 0 || !evr_producer.recording) return first;
   int status = evr_catalogue_publish_locked(evr_producer.recording, error);
-  if (status == EVENTRING_OK) return first;
-  evr_catalogue_retract_locked(count);
-  return status;
+  return status == EVENTRING_OK ? first : status;
+}
+
+/* A name for which there is no room becomes EVENTRING_ID_OTHER: the program goes on. */
+static int define_or_other_locked(const struct eventring_def *def,
+                                  struct eventring_error *error) {
+  int id = define_and_publish_locked(def, sizeof *def, 1, error);
+  if (id != EVENTRING_E_FULL) return id;
+  if (evr_producer.recording) evr_catalogue_drop_locked(evr_producer.recording);
+  return EVENTRING_ID_OTHER;
 }
 
 int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
@@ -24,7 +31,8 @@ int eventring_register_table_sized(const struct eventring_def *defs, size_t def_
   if (!defs && count)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definitions");
   evr_lock();
-  int result = define_and_publish_locked(defs, def_size, count, error);
+  int result = evr_catalogue_check_base_locked(first != NULL, error);
+  if (result == EVENTRING_OK) result = define_and_publish_locked(defs, def_size, count, error);
   evr_unlock();
   if (result < 0) return result;
   if (first) *first = (unsigned)result;
@@ -39,7 +47,7 @@ int eventring_register_sized(const struct eventring_def *def, size_t def_size,
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no definition or no name");
   evr_lock();
   int result = evr_catalogue_find_locked(&full, error);
-  if (result == EVENTRING_E_NOT_FOUND) result = define_and_publish_locked(&full, sizeof full, 1, error);
+  if (result == EVENTRING_E_NOT_FOUND) result = define_or_other_locked(&full, error);
   evr_unlock();
   return result;
 }
@@ -48,12 +56,8 @@ int eventring_register_user(enum eventring_def_kind kind, const char *name,
                             size_t size, enum eventring_payload payload,
                             struct eventring_error *error) {
   char copy[EVENTRING_MAX_NAME + 1];
-  if (!name || size < 1 || size > EVENTRING_MAX_NAME)
-    return evr_fail(error, EVENTRING_E_NAME, 0,
-                    "an event name must have 1 to %d bytes", EVENTRING_MAX_NAME);
-  if (memchr(name, 0, size))
-    return evr_fail(error, EVENTRING_E_NAME, 0,
-                    "an event name holds a control character");
+  int status = eventring_check_name(name, size, error);
+  if (status != EVENTRING_OK) return status;
   memcpy(copy, name, size);
   copy[size] = 0;
   struct eventring_def def = {

@@ -7,9 +7,19 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Makes sure that a slot has rings. No place of them is ready yet. */
-int evr_ring_lay_out_locked(struct evr_recording *recording, unsigned slot,
-                            struct eventring_error *error);
+/* The writer of a ring, which is made if the slot does not have it. NULL, with *error: there
+   is no room. */
+struct evr_writer *evr_ring_writer_locked(struct evr_recording *recording, unsigned slot,
+                                          enum eventring_ring ring,
+                                          struct eventring_error *error);
+/* Bytes of the rings that a slot has. */
+uint64_t evr_ring_bytes(const struct evr_recording *recording, unsigned slot);
+/* Finishes the present blocks of the rings of a slot, which no lane is open on. */
+void evr_ring_finish_slot_locked(struct evr_recording *recording, unsigned slot);
+/* The same of all slots that have no domain. */
+void evr_ring_finish_free_slots_locked(struct evr_recording *recording);
+/* Frees what is not in the file. */
+void evr_ring_free_all(struct evr_recording *recording);
 
 #pragma GCC visibility pop
 

@@ -74,11 +74,14 @@ static uint64_t address_space_used(void) {
   return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+enum { LEAST_ROOM = 4 << 20 }; /* what a program may still need before it does anything */
+
 bool evr_space_leaves_room(uint64_t bytes) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
   uint64_t used = address_space_used();
-  return limit.rlim_cur > used && (limit.rlim_cur - used) / 4 >= bytes;
+  uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+  return left >= LEAST_ROOM && left / 4 >= bytes;
 }
 
 uint8_t *evr_space_map(int fd, uint64_t offset, uint64_t bytes, const void *together) {
@@ -95,3 +98,11 @@ void evr_space_unmap(uint8_t *map, uint64_t bytes) {
   evr_guard_remove(map);
   munmap(map, bytes);
 }
+
+void *evr_space_zeroed(size_t bytes) {
+  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return map == MAP_FAILED ? NULL : map;
+}
+
+void evr_space_free(void *memory, size_t bytes) { munmap(memory, bytes); }

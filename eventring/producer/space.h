@@ -26,12 +26,18 @@ int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes);
 /* Makes pages present and writable, whose disk space is reserved. */
 void evr_space_touch_ahead(uint8_t *map, size_t bytes);
 /* Under a limit on address space at most a quarter of what is left goes into the
-   recording: it must not take from the program what that needs to run. */
+   recording, and nothing when less than 4 MiB are left: it must not take from the program
+   what that needs to run. */
 bool evr_space_leaves_room(uint64_t bytes);
 /* Maps a part of the file; NULL, with errno. Guarded: were the file cut short, anonymous
    memory takes the place of all mappings that are given the same `together` (guard.c). */
 uint8_t *evr_space_map(int fd, uint64_t offset, uint64_t bytes, const void *together);
 void evr_space_unmap(uint8_t *map, uint64_t bytes);
+
+/* Private memory, zeroed, whose pages take nothing before they are touched: for structures
+   that are large and little used. NULL: none. */
+void *evr_space_zeroed(size_t bytes);
+void evr_space_free(void *memory, size_t bytes);
 
 #pragma GCC visibility pop
 

@@ -30,7 +30,8 @@ static void after_fork_in_child(void) {
   evr_lock_renew();
 }
 
-static void at_exit(void) { eventring_stop(); }
+static int stop(const bool *preserve, enum format_end_reason reason);
+static void at_exit(void) { stop(NULL, FORMAT_END_EXIT); }
 
 static void install_handlers(void) {
   pthread_atfork(evr_lock, evr_unlock, after_fork_in_child);
@@ -50,17 +51,16 @@ static int check_config(const struct eventring_config *config,
   return EVENTRING_OK;
 }
 
-static void end_locked(struct evr_recording *r) {
+static void end_locked(struct evr_recording *r, enum format_end_reason reason) {
   evr_domains_dismiss_locked(r);
-  evr_recording_end_locked(r);
+  evr_recording_end_locked(r, reason, false);
   evr_producer.recording = NULL;
   evr_producer.ended[evr_producer.ended_count++] = r;
   evr_domains_drop_ended_locked();
 }
 
 static bool is_standing_by_locked(const struct evr_recording *r) {
-  return r->laid_out == 0 &&
-         (uint32_t)__atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) == 0;
+  return r->slots == 0 && __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) == 0;
 }
 
 /* Readers find it when it has all definitions. */
@@ -82,9 +82,10 @@ static int begin_locked(const struct eventring_config *config,
     evr_recording_change_gate_locked(r, EVR_RESUME, 0);
     return EVENTRING_OK;
   }
-  if (r)
-    return evr_fail(error, EVENTRING_E_STATE, 0, "already recording to %.300s",
-                    r->path);
+  if (r) {
+    evr_producer.joined++;
+    return EVENTRING_JOINED;
+  }
   if (evr_producer.ended_count ==
       sizeof evr_producer.ended / sizeof evr_producer.ended[0])
     return evr_fail(error, EVENTRING_E_STATE, 0,
@@ -92,6 +93,7 @@ static int begin_locked(const struct eventring_config *config,
   int status = make_recording_locked(&r, config, error);
   if (status != EVENTRING_OK) return status;
   evr_producer.recording = r;
+  evr_producer.joined = 0;
   evr_producer.forked = false;
   evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
   evr_domains_admit_locked(r);
@@ -102,7 +104,7 @@ static int begin_locked(const struct eventring_config *config,
 static bool end_lost_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   if (!r || !evr_recording_is_lost(r)) return false;
-  end_locked(r);
+  end_locked(r, FORMAT_END_NOT_SAID);
   return true;
 }
 
@@ -133,13 +135,23 @@ int eventring_start(const struct eventring_config *config,
   evr_unlock();
   if (lost) warn_of_loss(former);
   /* a domain that a start finds in the calling thread is recorded at once */
-  if (status == EVENTRING_OK) evr_domain_take_up_own();
+  if (status >= EVENTRING_OK) evr_domain_take_up_own();
   return status;
 }
 
-static int stop(const bool *preserve) {
+/* Takes back one start of several: true if there is another one. */
+static bool leave_recording(void) {
+  evr_lock();
+  bool others = evr_producer.recording && evr_producer.joined;
+  if (others) evr_producer.joined--;
+  evr_unlock();
+  return others;
+}
+
+static int stop(const bool *preserve, enum format_end_reason reason) {
   if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED)))
     return EVENTRING_E_STATE;
+  if (reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
   bool lost = false;
   evr_lock();
@@ -148,15 +160,15 @@ static int stop(const bool *preserve) {
   if (r) {
     lost = evr_recording_is_lost(r);
     if (preserve) r->preserve = *preserve;
-    end_locked(r);
+    end_locked(r, reason);
   }
   evr_unlock();
   if (lost) warn_of_loss(listener);
   return EVENTRING_OK;
 }
 
-int eventring_stop(void) { return stop(NULL); }
-int eventring_stop_preserve(bool preserve) { return stop(&preserve); }
+int eventring_stop(void) { return stop(NULL, FORMAT_END_STOPPED); }
+int eventring_stop_preserve(bool preserve) { return stop(&preserve, FORMAT_END_STOPPED); }
 
 /* With the mutex or without it, a recording that goes on is not freed. */
 void eventring_end_in_handler(void) {
@@ -166,9 +178,10 @@ void eventring_end_in_handler(void) {
   bool locked = evr_lock_soon();
   r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);
   if (r && !r->ended) {
-    uint64_t wanted = __atomic_load_n(&r->gate, __ATOMIC_RELAXED) >> 32;
-    __atomic_store_n(&evr_control(r)->gate, wanted << 32, __ATOMIC_RELAXED);
-    evr_recording_end_locked(r);
+    uint64_t wanted = __atomic_load_n(&r->wanted, __ATOMIC_RELAXED);
+    __atomic_store_n(&evr_control(r)->wanted, wanted & ~(uint64_t)1, __ATOMIC_RELAXED);
+    __atomic_store_n(&evr_control(r)->gate, 0, __ATOMIC_RELAXED);
+    evr_recording_end_locked(r, FORMAT_END_SIGNAL, true);
   }
   if (locked) evr_unlock();
   errno = saved;
@@ -176,7 +189,7 @@ void eventring_end_in_handler(void) {
 
 /* ---- Pause, classes, state --------------------------------------------------------- */
 
-static int change_gate(enum evr_gate_change change, uint32_t classes,
+static int change_gate(enum evr_gate_change change, uint64_t classes,
                        uint64_t *before) {
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
@@ -188,9 +201,9 @@ static int change_gate(enum evr_gate_change change, uint32_t classes,
 int eventring_pause(void) {
   uint64_t before = 0;
   if (eventring_state() == EVENTRING_RUNNING) {
-    uint32_t classes = 0;
+    uint64_t classes = 0;
     eventring_get_classes(&classes);
-    evr_domain_emit_own(EVENTRING_ID_PAUSE, classes);
+    evr_domain_emit_own(EVENTRING_ID_PAUSE, (int64_t)classes);
   }
   return change_gate(EVR_PAUSE, 0, &before);
 }
@@ -198,34 +211,33 @@ int eventring_pause(void) {
 int eventring_resume(void) {
   uint64_t before = 0;
   int status = change_gate(EVR_RESUME, 0, &before);
-  if (status != EVENTRING_OK || (uint32_t)before == (uint32_t)(before >> 32))
-    return status;
+  if (status != EVENTRING_OK || before & 1) return status;
   evr_domain_take_up_own();
-  evr_domain_emit_own(EVENTRING_ID_RESUME, (int64_t)(before >> 32));
+  evr_domain_emit_own(EVENTRING_ID_RESUME, (int64_t)(before | 1));
   return EVENTRING_OK;
 }
 
-int eventring_set_classes(uint32_t classes) {
+int eventring_set_classes(uint64_t classes) {
   uint64_t before;
   return change_gate(EVR_SET, classes, &before);
 }
 
-int eventring_enable_classes(uint32_t classes) {
+int eventring_enable_classes(uint64_t classes) {
   uint64_t before;
   return change_gate(EVR_ADD, classes, &before);
 }
 
-int eventring_disable_classes(uint32_t classes) {
+int eventring_disable_classes(uint64_t classes) {
   uint64_t before;
   return change_gate(EVR_REMOVE, classes, &before);
 }
 
-int eventring_get_classes(uint32_t *classes) {
+int eventring_get_classes(uint64_t *classes) {
   if (!classes) return EVENTRING_E_ARGUMENT;
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
-  if (r)
-    *classes = (uint32_t)(__atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED) >> 32);
+  if (r) /* class lifecycle is always wanted */
+    *classes = __atomic_load_n(&evr_control(r)->wanted, __ATOMIC_RELAXED) | 1;
   evr_unlock();
   return r ? EVENTRING_OK : EVENTRING_E_STATE;
 }
@@ -235,7 +247,7 @@ static enum eventring_state state_locked(void) {
   if (!r || evr_recording_is_lost(r)) return EVENTRING_STOPPED;
   if (is_standing_by_locked(r)) return EVENTRING_STANDBY;
   uint64_t gate = __atomic_load_n(&evr_control(r)->gate, __ATOMIC_RELAXED);
-  return (uint32_t)gate ? EVENTRING_RUNNING : EVENTRING_PAUSED;
+  return gate ? EVENTRING_RUNNING : EVENTRING_PAUSED;
 }
 
 enum eventring_state eventring_state(void) {
@@ -266,15 +278,9 @@ size_t eventring_path(char *buffer, size_t size) {
 }
 
 uint64_t eventring_now(void) {
-  struct evr_conversion conversion = {0};
-  uint64_t ticks = 0;
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
-  if (r) {
-    evr_recording_recalibrate_locked(r);
-    conversion = r->conversion;
-    ticks = evr_clock_ticks(r->clock);
-  }
+  uint64_t ns = r ? evr_recording_now_locked(r) : evr_monotonic_ns();
   evr_unlock();
-  return conversion.segments ? evr_to_ns(&conversion, ticks) : evr_monotonic_ns();
+  return ns;
 }

@@ -40,6 +40,7 @@
 #include <sys/uio.h>
 
 #include "format/atomics.h"
+#include "format/checksum.h"
 
 /* evr_copy_words of many words. The string instruction loads quadwords, in any order among
    themselves, after what precedes it and before what follows (as in ring.c). */
@@ -128,18 +129,25 @@ static uint32_t walk_events(const uint64_t *words, uint32_t at, uint32_t bound, 
   return at;
 }
 
+/* Does what a block says of its length and checksum hold for words that end at `have`? While
+   it is being filled it says nothing. */
+static bool seal_is_right(const uint64_t *words, uint64_t seal, uint32_t have, bool complete) {
+  if (!(uint32_t)seal) return !complete;
+  return seal == evr_seal(have, evr_checksum(words, have));
+}
+
 /* The structure of a block whose copy is known to be of one piece. */
 static bool is_valid(const struct evr_block *block, unsigned slot, unsigned ring,
-                     bool complete) {
+                     uint64_t start_ticks, bool complete) {
   const struct format_block *h = evr_block_header(block);
   bool sound = true;
-  return h->kind == FORMAT_BLOCK_EVENTS && h->domain == slot && h->ring == ring &&
-         h->incarnation > 0 && h->open <= FORMAT_MAX_OPEN &&
-         h->events_before / FORMAT_BLOCK_WORDS < h->sequence &&
-         (h->committed == 0 ? !complete : h->committed == block->have) &&
-         block->have <= FORMAT_BLOCK_WORDS && block->have >= evr_block_first(block) &&
+  return h->kind == FORMAT_EVENTS && h->domain == slot && h->ring == ring &&
+         h->incarnation > 0 && h->open <= FORMAT_MAX_OPEN && h->before < FORMAT_MAX_SEQUENCE &&
+         h->base_ticks >= start_ticks && block->have <= FORMAT_BLOCK_WORDS &&
+         block->have >= evr_block_first(block) &&
          walk_events(block->words, evr_block_first(block), block->have, &sound) ==
-             block->have && sound;
+             block->have && sound &&
+         seal_is_right(block->words, block->words[FORMAT_SEAL_WORD], block->have, complete);
 }
 
 /* R2 and R3 through the mapping, from words[at] on, of a block that may grow.
@@ -225,17 +233,17 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
 
 enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
                              uint64_t sequence, unsigned slot, unsigned ring,
-                             bool complete, struct evr_block *block,
-                             struct eventring_error *error) {
+                             uint64_t start_ticks, bool complete, bool over,
+                             struct evr_block *block, struct eventring_error *error) {
   enum evr_read status = EVR_READ_GONE;
   bool mapped = evr_source_mapped(source);
   if (mapped) status = mapped_block(source, offset, sequence, complete, block);
   if (!mapped || !evr_source_mapped(source)) /* or no longer: what is there is zeros */
     status = file_block(source, offset, sequence, complete, block, error);
   if (status != EVR_READ_OK) return status;
-  struct format_block *h = (struct format_block *)block->words;
-  if (!complete) h->committed = 0; /* perhaps just being stored: not needed */
-  return is_valid(block, slot, ring, complete) ? EVR_READ_OK : EVR_READ_CORRUPT;
+  /* of a block that is being filled the seal may be seen before the last event */
+  if (!complete && !over) block->words[FORMAT_SEAL_WORD] = 0;
+  return is_valid(block, slot, ring, start_ticks, complete) ? EVR_READ_OK : EVR_READ_CORRUPT;
 }
 
 /* ---- What was added to a block ------------------------------------------------------ */
@@ -247,14 +255,15 @@ static enum evr_read mapped_more(const struct evr_source *source, uint64_t offse
   if (!from) return EVR_READ_GONE;
   evr_testpoint(R2);
   *have = copy_committed(block->words, from, block->have);
-  uint32_t committed = __atomic_load_n(
-      &((const struct format_block *)from)->committed, __ATOMIC_RELAXED); /* R3 */
+  uint64_t seal = __atomic_load_n(&from[FORMAT_SEAL_WORD], __ATOMIC_RELAXED); /* R3 */
   evr_testpoint(R4);
   evr_fence_acquire();                               /* R4 */
   evr_testpoint(R5);
   if (__atomic_load_n(from, __ATOMIC_RELAXED) != sequence)               /* R5 */
     return EVR_READ_GONE;
-  return complete && committed != *have ? EVR_READ_CORRUPT : EVR_READ_OK;
+  if (complete && *have <= FORMAT_BLOCK_WORDS && !seal_is_right(block->words, seal, *have, true))
+    return EVR_READ_CORRUPT;
+  return EVR_READ_OK;
 }
 
 static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
@@ -263,7 +272,7 @@ static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
                                struct eventring_error *error) {
   uint64_t *to = block->words + block->have, again;
   uint64_t at = offset + block->have * sizeof *to;
-  struct format_block header;
+  uint64_t seal = 0;
   bool sound = true;
   evr_testpoint(R2);
   if (evr_source_read_file(source, at, to, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to,
@@ -278,7 +287,8 @@ static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
     evr_fence_acquire();                             /* R4 */
   }
   if (complete) {
-    if (evr_source_read_file(source, offset, &header, sizeof header, error) != 0)
+    if (evr_source_read_file(source, offset + FORMAT_SEAL_WORD * sizeof seal, &seal,
+                             sizeof seal, error) != 0)
       return EVR_READ_FAILED;                                            /* R3 */
     evr_fence_acquire();                             /* R4 */
   }
@@ -286,8 +296,9 @@ static enum evr_read file_more(const struct evr_source *source, uint64_t offset,
   if (evr_source_read_file(source, offset, &again, sizeof again, error) != 0)
     return EVR_READ_FAILED;
   if (again != sequence) return EVR_READ_GONE;                           /* R5 */
-  return !sound || (complete && header.committed != *have) ? EVR_READ_CORRUPT
-                                                           : EVR_READ_OK;
+  if (!sound || (complete && !seal_is_right(block->words, seal, *have, true)))
+    return EVR_READ_CORRUPT;
+  return EVR_READ_OK;
 }
 
 enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offset,
@@ -332,8 +343,69 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
 }
 
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
-                     unsigned ring) {
-  return block->words[0] == sequence && is_valid(block, slot, ring, true);
+                     unsigned ring, uint64_t start_ticks) {
+  return block->words[0] == sequence && is_valid(block, slot, ring, start_ticks, true);
+}
+
+/* ---- Blocks of records ------------------------------------------------------------------ */
+
+/* Where the records end that begin within words[.. bound-1]; beyond the block when they
+   make no sense. */
+static uint32_t walk_records(const uint64_t *words, uint32_t bound) {
+  uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
+  while (at < bound && words[at]) {
+    if (!record_words(words[at])) return FORMAT_BLOCK_WORDS + 1;
+    at += record_words(words[at]);
+  }
+  return at;
+}
+
+static uint32_t mapped_records(const uint64_t *from, uint64_t *to) {
+  uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
+  uint64_t sequence = __atomic_load_n(from, __ATOMIC_ACQUIRE);           /* R1 */
+  evr_copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
+  while (at < FORMAT_BLOCK_WORDS) {
+    uint64_t first = __atomic_load_n(&from[at], __ATOMIC_ACQUIRE);       /* R2 */
+    if (!first) break;
+    to[at] = first;
+    uint32_t next = at + record_words(first);
+    if (next == at || next > FORMAT_BLOCK_WORDS) {
+      at = FORMAT_BLOCK_WORDS + 1;
+      break;
+    }
+    evr_copy_words(to + at + 1, from + at + 1, next - at - 1);           /* R3 */
+    at = next;
+  }
+  evr_fence_acquire();                                                   /* R4 */
+  return sequence && __atomic_load_n(from, __ATOMIC_RELAXED) == sequence ? at : 0; /* R5 */
+}
+
+static int file_records(const struct evr_source *source, uint64_t offset, uint64_t *words,
+                        uint32_t *end, struct eventring_error *error) {
+  uint64_t again;
+  int status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error);
+  uint64_t sequence = words[0];
+  if (status != EVENTRING_OK || !sequence) return status;
+  uint32_t at = walk_records(words, FORMAT_BLOCK_WORDS);                 /* R2 */
+  evr_fence_acquire();
+  status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error); /* R3 */
+  evr_fence_acquire();                                                   /* R4 */
+  if (status == EVENTRING_OK)
+    status = evr_source_read_file(source, offset, &again, sizeof again, error);
+  if (status == EVENTRING_OK && again == sequence) *end = at;            /* R5 */
+  return status;
+}
+
+int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,
+                     uint32_t *end, struct eventring_error *error) {
+  const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
+  *end = 0;
+  if (from && evr_source_mapped(source)) {
+    *end = mapped_records(from, words);
+    if (evr_source_mapped(source)) return EVENTRING_OK;
+  }
+  *end = 0;
+  return file_records(source, offset, words, end, error);
 }
 
 /* ---- How far a block has come ---------------------------------------------------------- */

@@ -28,13 +28,13 @@ static inline uint32_t evr_block_first(const struct evr_block *block) {
 }
 
 /* Copies block `sequence`, which lies at `offset`, and checks its structure
-   (header against slot and ring, lengths of events). The caller has seen, with
+   (header against slot, ring and start of the recording, lengths of events, checksum). The caller has seen, with
    acquire, that the ring's head is `sequence` or more; `complete`: that it is
-   more. `*block` is undefined unless the result is OK. */
+   more. `over`: nobody writes into the file any more. `*block` is undefined unless the result is OK. */
 enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
                              uint64_t sequence, unsigned slot, unsigned ring,
-                             bool complete, struct evr_block *block,
-                             struct eventring_error *error);
+                             uint64_t start_ticks, bool complete, bool over,
+                             struct evr_block *block, struct eventring_error *error);
 /* Copies what was added to a block since it was copied and found valid; checks that.
    `*block` stays as it was unless the result is OK. */
 enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offset,
@@ -52,7 +52,12 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
                          uint32_t ring_blocks, struct evr_block *block,
                          unsigned count);
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
-                     unsigned ring);
+                     unsigned ring, uint64_t start_ticks);
+
+/* Copies block number `block` of the file, which holds records or nothing yet, into words,
+   as far as it is committed: where that ends, 0 when there is no block. */
+int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,
+                     uint32_t *end, struct eventring_error *error);
 
 /* Words that are committed in block `sequence`, 0 when it is gone. */
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
@@ -65,15 +70,20 @@ const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
 bool evr_block_has_more(const struct evr_source *source, uint64_t offset,
                         uint32_t have);
 
+/* What holds for the first event of a block, until a remark says otherwise. */
+static inline struct format_position evr_block_start(const struct evr_block *block) {
+  const struct format_block *h = evr_block_header(block);
+  return (struct format_position){h->base_ticks, h->context, h->incarnation};
+}
+
 /* A walk over the events of a block. */
 struct evr_block_walk {
   const struct evr_block *block;
-  uint32_t at;   /* the word after what was passed over */
-  uint64_t base; /* that the time of the last event refers to */
+  uint32_t at; /* the word after what was passed over */
+  struct format_position position; /* of the last event */
 };
 static inline struct evr_block_walk evr_block_walk(const struct evr_block *block) {
-  return (struct evr_block_walk){block, evr_block_first(block),
-                                 evr_block_header(block)->base_ticks};
+  return (struct evr_block_walk){block, evr_block_first(block), evr_block_start(block)};
 }
 /* Word of the next event, 0 at the end. Remarks are passed over. */
 static inline uint64_t evr_block_next_event(struct evr_block_walk *walk) {
@@ -82,7 +92,7 @@ static inline uint64_t evr_block_next_event(struct evr_block_walk *walk) {
     const uint64_t *words = block->words + walk->at;
     walk->at += 1 + word_length(*words);
     if (word_is_event(*words)) return *words;
-    walk->base = format_remark_base(words, block->words + walk->at, walk->base);
+    format_apply_remark(words, block->words + walk->at, &walk->position);
   }
   return 0;
 }

@@ -29,6 +29,10 @@ uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor) {
   return evr_metadata_head(cursor->meta, cursor->slot, cursor->ring);
 }
 
+static uint32_t blocks_of(const struct evr_block_cursor *cursor) {
+  return evr_metadata_blocks(cursor->meta, cursor->slot, cursor->ring);
+}
+
 static struct evr_location place_of(const struct evr_block_cursor *cursor, uint64_t sequence) {
   return evr_metadata_place(cursor->meta, cursor->slot, cursor->ring, sequence);
 }
@@ -44,7 +48,7 @@ static bool is_ahead(const struct evr_block_cursor *cursor, uint64_t sequence) {
 static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
   const struct evr_metadata *meta = cursor->meta;
   struct evr_location place = place_of(cursor, sequence);
-  uint64_t count = meta->blocks / 4;
+  uint64_t count = blocks_of(cursor) / 4;
   if (count > cursor->room_count) count = cursor->room_count;
   if (count > head - sequence) count = head - sequence;
   if (count > place.row) count = place.row;
@@ -53,7 +57,7 @@ static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   cursor->ahead = sequence;
   cursor->ahead_count = evr_blocks_copy(
       &meta->source, place.offset, sequence,
-      evr_metadata_head_offset(cursor->slot, cursor->ring), meta->blocks, cursor->rooms,
+      evr_metadata_head_offset(cursor->slot, cursor->ring), blocks_of(cursor), cursor->rooms,
       (unsigned)count);
   return cursor->ahead_count > 0;
 }
@@ -63,13 +67,15 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
                                 uint64_t head, struct eventring_error *error) {
   if (is_ahead(cursor, sequence) || read_ahead(cursor, sequence, head)) {
     cursor->held = &cursor->rooms[sequence - cursor->ahead];
-    if (evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring))
+    if (evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring,
+                        cursor->meta->header.start_ticks))
       return EVR_READ_OK;
     cursor->ahead_count = 0; /* alone it is looked at more closely */
   }
   cursor->held = cursor->rooms;
   return evr_block_copy(&cursor->meta->source, place_of(cursor, sequence).offset, sequence,
-                        cursor->slot, cursor->ring, sequence < head, cursor->held, error);
+                        cursor->slot, cursor->ring, cursor->meta->header.start_ticks,
+                        sequence < head, cursor->meta->over, cursor->held, error);
 }
 
 /* ---- Failures ---------------------------------------------------------------------- */
@@ -81,7 +87,8 @@ static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence
   struct evr_metadata *meta = cursor->meta;
   evr_fence_acquire(); /* that load was perhaps a relaxed one */
   return meta->header.layout == FORMAT_SNAPSHOT ||
-         evr_metadata_head(meta, cursor->slot, cursor->ring) - sequence >= meta->blocks - 1;
+         evr_metadata_head(meta, cursor->slot, cursor->ring) - sequence >=
+             blocks_of(cursor) - 1;
 }
 
 /* A block that the head vouches for could not be read, or not to its end. */
@@ -114,7 +121,7 @@ static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint6
 
 /* Counts what lies between the position and the block just copied. */
 static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool complete) {
-  uint64_t before = evr_block_header(cursor->held)->events_before;
+  uint64_t before = evr_block_header(cursor->held)->before;
   cursor->sequence = sequence;
   cursor->next = sequence + 1;
   cursor->complete = complete;
@@ -128,7 +135,7 @@ static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool 
 
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
   uint64_t head = evr_block_cursor_head(cursor);
-  uint64_t oldest = evr_metadata_oldest(cursor->meta, head);
+  uint64_t oldest = evr_metadata_oldest(blocks_of(cursor), head);
   if (cursor->next < oldest && !is_ahead(cursor, cursor->next)) cursor->next = oldest;
   while (*budget && cursor->next <= head) {
     uint64_t sequence = cursor->next, seen = head;
@@ -137,7 +144,7 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
       return true;
     }
     head = evr_block_cursor_head(cursor);
-    uint64_t safe = evr_metadata_oldest(cursor->meta, head) + cursor->distance;
+    uint64_t safe = evr_metadata_oldest(blocks_of(cursor), head) + cursor->distance;
     cursor->next = sequence + 1;
     if (head != seen && cursor->next < safe) cursor->next = safe;
   }
@@ -176,7 +183,7 @@ uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t
 
 void evr_block_cursor_check_end(const struct evr_block_cursor *cursor) {
   uint64_t sequence = cursor->sequence;
-  if (!sequence || sequence != cursor->meta->head[cursor->slot][cursor->ring]) return;
+  if (!sequence || sequence != cursor->meta->ring[cursor->slot][cursor->ring].head) return;
   if (evr_block_cursor_length(cursor, sequence) != cursor->held->have)
     note_failure(cursor, sequence, EVR_READ_GONE, NULL);
 }

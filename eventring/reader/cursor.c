@@ -27,16 +27,24 @@ enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll looks at */ };
 
 /* ---- Readers ------------------------------------------------------------------------ */
 
-/* Makes readers for the rings of the slots laid out since. */
-static int make_readers(eventring_cursor *c, struct eventring_error *error) {
-  for (unsigned i = 0; i < c->meta.status.laid_out * EVENTRING_RINGS; i++) {
-    unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS;
-    if (!c->reader[i] &&
-        !(c->reader[i] = evr_ring_reader_new(&c->meta, &c->definitions, slot, ring,
-                                             c->opened_head[slot][ring])))
-      return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
-  }
+static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *error) {
+  unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS, at = c->made_count;
+  c->reader[i] = evr_ring_reader_new(&c->meta, &c->definitions, slot, ring,
+                                     c->opened_head[slot][ring]);
+  if (!c->reader[i]) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
+  for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) c->made[at] = c->made[at - 1];
+  c->made[at] = (uint16_t)i;
   return EVENTRING_OK;
+}
+
+/* Makes readers for the rings made since. */
+static int make_readers(eventring_cursor *c, struct eventring_error *error) {
+  const struct format_ring *ring = &c->meta.ring[0][0];
+  int status = EVENTRING_OK;
+  for (unsigned i = 0; i < c->meta.status.slots * EVENTRING_RINGS; i++)
+    if (ring[i].blocks && !c->reader[i] && status == EVENTRING_OK)
+      status = make_reader(c, i, error);
+  return status;
 }
 
 /* Readers stand at the present; others take their first position when they are first
@@ -45,8 +53,8 @@ static int join_now(eventring_cursor *c, struct eventring_error *error) {
   unsigned budget = DAMAGE_BUDGET;
   int status = make_readers(c, error);
   if (status != EVENTRING_OK) return status;
-  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
-    evr_ring_reader_join_now(c->reader[i], &budget);
+  for (unsigned n = 0; n < c->made_count; n++)
+    evr_ring_reader_join_now(c->reader[c->made[n]], &budget);
   return EVENTRING_OK;
 }
 
@@ -74,7 +82,8 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
   int status = evr_metadata_open(&c->meta, !(flags & EVENTRING_OPEN_UNMAPPED), &cause);
   if (status == EVENTRING_OK)
     status = evr_definitions_catch_up(&c->definitions, &c->meta, &cause);
-  memcpy(c->opened_head, c->meta.head, sizeof c->opened_head);
+  for (unsigned i = 0; i < EVR_ALL_RINGS; i++)
+    (&c->opened_head[0][0])[i] = (&c->meta.ring[0][0])[i].head;
   if (status == EVENTRING_OK && flags & EVENTRING_OPEN_NOW) status = join_now(c, &cause);
   if (status != EVENTRING_OK) {
     destroy_cursor(c);
@@ -114,17 +123,18 @@ static void set_limit(eventring_cursor *c, unsigned i, uint64_t head,
 
 /* What events refer to is read anew when there are events, or news of it. */
 static int catch_up(eventring_cursor *c) {
-  if (!c->actives && c->definitions.count == c->meta.status.definitions)
+  if (!c->actives && !evr_record_scan_has_news(&c->definitions.scan, &c->meta))
     return EVENTRING_OK;
   return evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
 }
 
 static void set_all_limits(eventring_cursor *c, bool mapped, struct evr_sink *sink) {
-  unsigned rings = c->meta.status.laid_out * EVENTRING_RINGS;
-  const uint64_t *head = &c->meta.head[0][0];
+  const struct format_ring *ring = &c->meta.ring[0][0];
   c->actives = 0;
-  for (unsigned i = 0; i < rings; i++)
-    if (!mapped || !is_quiet(&c->watch[i], head[i])) set_limit(c, i, head[i], sink);
+  for (unsigned n = 0; n < c->made_count; n++) {
+    unsigned i = c->made[n];
+    if (!mapped || !is_quiet(&c->watch[i], ring[i].head)) set_limit(c, i, ring[i].head, sink);
+  }
 }
 
 static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
@@ -205,14 +215,15 @@ static void check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;
   if (!c->meta.damage.code) evr_metadata_check_size(&c->meta, &c->meta.damage);
-  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
-    evr_block_cursor_check_end(&c->reader[i]->blocks);
+  for (unsigned n = 0; n < c->made_count; n++)
+    evr_block_cursor_check_end(&c->reader[c->made[n]]->blocks);
 }
 
 static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   /* asked before the limits are set: what a dead producer has written is all
      within them */
   bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
+  c->meta.over = over;
   int status = set_limits(c, sink);
   if (status != EVENTRING_OK) {
     c->finished = over;

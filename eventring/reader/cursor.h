@@ -55,7 +55,10 @@ struct eventring_cursor {
   bool busy;     /* a poll is in progress */
   bool finished;
   bool end_checked; /* all was looked at once more, after the end */
-  struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * 2 + ring; NULL: nothing there yet */
+  struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL: the
+                                                    ring is not made yet */
+  uint16_t made[EVR_ALL_RINGS]; /* indices of those that are, ascending */
+  unsigned made_count;
   struct evr_watch watch[EVR_ALL_RINGS];
   struct evr_ring_reader *active[EVR_ALL_RINGS]; /* of this poll: with something to deliver */
   unsigned actives;

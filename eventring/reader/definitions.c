@@ -1,72 +1,187 @@
 /* SPDX-License-Identifier: MIT */
-/* definitions.c: the catalogue of a file, read and checked. */
+/* definitions.c: the records of a file that its events refer to, read and checked. */
 #include "reader/definitions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static bool definition_is_valid(const struct format_definition *d, unsigned id) {
-  return d->id == id && d->kind <= EVENTRING_DEF_LIFECYCLE &&
-         d->event_class < EVENTRING_MAX_CLASSES && d->ring < EVENTRING_RINGS &&
-         d->name[sizeof d->name - 1] == 0 && (d->kind == 0 || d->name[0]);
+#include "format/text.h"
+
+struct take { /* what taking a record needs */
+  struct evr_definitions *definitions;
+  struct evr_metadata *meta;
+};
+
+/* ---- Definitions ------------------------------------------------------------------------ */
+
+static bool definition_is_valid(const struct format_definition *d, unsigned words) {
+  size_t bytes = (size_t)d->name_bytes + d->unit_bytes + d->doc_bytes + d->fields_bytes;
+  return record_number(d->first) < EVENTRING_MAX_EVENTS && d->kind >= EVENTRING_DEF_SPAN &&
+         d->kind <= EVENTRING_DEF_FLOW && d->event_class < EVENTRING_MAX_CLASSES &&
+         d->ring < EVENTRING_RINGS && d->name_bytes >= 1 &&
+         d->name_bytes <= EVENTRING_MAX_NAME && d->unit_bytes <= EVENTRING_MAX_UNIT &&
+         d->doc_bytes <= EVENTRING_MAX_DOC && d->fields_bytes <= EVENTRING_MAX_FIELDS &&
+         bytes <= (words - sizeof *d / 8) * 8;
 }
 
-static void take_definition(struct evr_definitions *definitions, unsigned id,
-                            const struct format_definition *from,
-                            struct eventring_error *damage) {
-  struct evr_definition *to =
-      &definitions->chunk[id / EVR_DEFINITION_CHUNK][id % EVR_DEFINITION_CHUNK];
-  to->text = *from;
-  if (!definition_is_valid(from, id)) {
-    evr_note_damage(damage, "definition %u of the catalogue is not valid", id);
-    return;
+/* Copies a text of the record and makes it harmless; where the next one begins. */
+static const char *take_text(char *to, const char *from, size_t bytes) {
+  memcpy(to, from, bytes);
+  to[bytes] = 0;
+  evr_text_clean(to, bytes + 1);
+  return from + bytes;
+}
+
+static struct evr_definition *definition_place(struct evr_definitions *definitions,
+                                               unsigned id) {
+  struct evr_definition **chunk = &definitions->chunk[id / EVR_DEFINITION_CHUNK];
+  if (!*chunk) *chunk = calloc(EVR_DEFINITION_CHUNK, sizeof **chunk);
+  return *chunk ? *chunk + id % EVR_DEFINITION_CHUNK : NULL;
+}
+
+static int take_definition(const struct take *take, const uint64_t *record, unsigned words,
+                           struct eventring_error *error) {
+  struct evr_definitions *definitions = take->definitions;
+  struct format_definition d;
+  if (words >= sizeof d / 8) memcpy(&d, record, sizeof d);
+  if (words < sizeof d / 8 || !definition_is_valid(&d, words)) {
+    evr_note_damage(&take->meta->damage, "a definition of id %u is not valid",
+                    record_number(*record));
+    return EVENTRING_OK;
   }
-  if (from->kind == 0) return; /* a gap */
-  evr_clean_text(to->text.name, sizeof to->text.name);
-  evr_clean_text(to->text.unit, sizeof to->text.unit);
-  evr_clean_text(to->text.doc, sizeof to->text.doc);
+  unsigned id = record_number(d.first);
+  if (definitions->definition[id]) return EVENTRING_OK; /* the first one holds */
+  struct evr_definition *to = definition_place(definitions, id);
+  if (!to) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the definitions");
+  const char *text = (const char *)record + sizeof d;
+  text = take_text(to->name, text, d.name_bytes);
+  text = take_text(to->unit, text, d.unit_bytes);
+  text = take_text(to->doc, text, d.doc_bytes);
+  take_text(to->fields, text, d.fields_bytes);
   to->def = (struct eventring_def){
-      .name = to->text.name, .unit = to->text.unit, .doc = to->text.doc,
-      .kind = from->kind, .event_class = from->event_class, .ring = from->ring,
-      .payload = from->payload, .id = (uint16_t)id};
+      .name = to->name, .unit = to->unit, .doc = to->doc, .fields = to->fields,
+      .kind = d.kind, .event_class = d.event_class, .ring = d.ring, .payload = d.payload,
+      .measure = d.measure, .id = (uint16_t)id};
+  to->since_ticks = d.since_ticks;
+  if (d.since_ticks > definitions->newest_since_ticks)
+    definitions->newest_since_ticks = d.since_ticks;
   evr_definition_prepare(to);
   definitions->definition[id] = to;
+  definitions->count++;
+  return EVENTRING_OK;
 }
 
-static int make_chunk(struct evr_definitions *definitions, unsigned id,
-                      struct eventring_error *error) {
-  struct evr_definition **chunk = &definitions->chunk[id / EVR_DEFINITION_CHUNK];
-  if (*chunk || (*chunk = calloc(EVR_DEFINITION_CHUNK, sizeof **chunk))) return EVENTRING_OK;
-  return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the catalogue");
+/* ---- Lives ------------------------------------------------------------------------------- */
+
+static struct evr_life *life_at(const struct evr_definitions *definitions, uint32_t n) {
+  return &definitions->lives[(definitions->lives_first + n) % EVR_MAX_LIVES];
 }
 
-static int read_definitions(struct evr_definitions *definitions, struct evr_metadata *meta,
-                            struct eventring_error *error) {
-  struct format_catalogue_block block;
-  for (unsigned id = definitions->count; id < meta->status.definitions;) {
-    unsigned number = id / FORMAT_DEFINITIONS_PER_BLOCK;
-    int status = evr_source_read(
-        &meta->source, FORMAT_CATALOGUE_OFFSET + number * (uint64_t)sizeof block,
-        &block, sizeof block, error);
-    if (status == EVENTRING_OK) status = make_chunk(definitions, id, error);
-    if (status != EVENTRING_OK) return status;
-    if (block.sequence != number + 1 || block.kind != FORMAT_BLOCK_CATALOGUE)
-      evr_note_damage(&meta->damage, "block %u of the catalogue is not valid", number + 1);
-    do
-      take_definition(definitions, id, &block.definition[id % FORMAT_DEFINITIONS_PER_BLOCK],
-                      &meta->damage);
-    while (++id % FORMAT_DEFINITIONS_PER_BLOCK && id < meta->status.definitions);
-    definitions->count = id;
+/* From the latest on: what is looked for began not long ago, mostly. */
+const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
+                                            unsigned slot, uint32_t incarnation) {
+  for (uint32_t n = definitions->lives_count; n-- > 0;) {
+    const struct evr_life *life = life_at(definitions, n);
+    if (life->slot == slot && life->incarnation == incarnation) return life;
   }
+  return NULL;
+}
+
+/* NULL: no memory. */
+static struct evr_life *add_life(struct evr_definitions *definitions) {
+  if (definitions->lives_count == definitions->lives_room &&
+      definitions->lives_room < EVR_MAX_LIVES) {
+    uint32_t room = definitions->lives_room ? 2 * definitions->lives_room : 16;
+    struct evr_life *grown = realloc(definitions->lives, room * sizeof *grown);
+    if (!grown) return NULL;
+    definitions->lives = grown;
+    definitions->lives_room = room;
+  }
+  if (definitions->lives_count == EVR_MAX_LIVES) {
+    definitions->lives_first = (definitions->lives_first + 1) % EVR_MAX_LIVES;
+    definitions->lives_count--;
+  }
+  return life_at(definitions, definitions->lives_count++);
+}
+
+static void name_life(struct evr_life *life, const uint64_t *record, unsigned words) {
+  uint64_t bytes = words >= 4 ? record[3] : 0;
+  if (bytes > EVENTRING_MAX_DOMAIN_NAME || bytes > (words - 4) * 8) return;
+  take_text(life->name, (const char *)(record + 4), bytes);
+}
+
+static int take_life(const struct take *take, const uint64_t *record, unsigned words,
+                     struct eventring_error *error) {
+  struct evr_definitions *definitions = take->definitions;
+  unsigned type = record_type(*record), slot = record_number(*record);
+  if (words < 3 || slot >= EVENTRING_MAX_DOMAINS) {
+    evr_note_damage(&take->meta->damage, "a life of domain %u is not valid", slot);
+    return EVENTRING_OK;
+  }
+  uint32_t incarnation = (uint32_t)record[1];
+  struct evr_life *life = (struct evr_life *)evr_definitions_life(definitions, slot, incarnation);
+  if (type == FORMAT_LIFE_STOP) {
+    if (life) life->stop_ticks = record[2];
+    return EVENTRING_OK;
+  }
+  if (!life) {
+    life = add_life(definitions);
+    if (!life) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the domains");
+    *life = (struct evr_life){.slot = slot, .incarnation = incarnation};
+  }
+  if (type == FORMAT_LIFE_START) {
+    life->tid = (int32_t)(record[1] >> 32);
+    life->start_ticks = record[2];
+  }
+  name_life(life, record, words);
+  return EVENTRING_OK;
+}
+
+/* ---- All of them --------------------------------------------------------------------------- */
+
+/* A segment that cannot follow is passed over: times are off, and all else is sound. */
+static int take_segment(const struct take *take, const uint64_t *record, unsigned words,
+                        struct eventring_error *error) {
+  struct format_segment segment;
+  struct eventring_error cause = {0};
+  if (words < sizeof segment / 8) return EVENTRING_OK;
+  memcpy(&segment, record, sizeof segment);
+  int status = evr_metadata_add_segment(take->meta, &segment, &cause);
+  if (status != EVENTRING_E_CORRUPT) {
+    if (status != EVENTRING_OK) *error = cause;
+    return status;
+  }
+  evr_note_damage(&take->meta->damage, "%s", cause.text);
+  return EVENTRING_OK;
+}
+
+static int take_record(void *context, enum format_kind kind, const uint64_t *record,
+                       unsigned words, struct eventring_error *error) {
+  const struct take *take = context;
+  unsigned type = record_type(*record);
+  if (kind == FORMAT_DEFINITIONS && type == 1) return take_definition(take, record, words, error);
+  if (kind == FORMAT_CLOCK && type == 1) return take_segment(take, record, words, error);
+  if (kind == FORMAT_LIVES && type >= FORMAT_LIFE_START && type <= FORMAT_LIFE_RENAME)
+    return take_life(take, record, words, error);
+  if (type != 1) take->definitions->unknown++;
   return EVENTRING_OK;
 }
 
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,
                              struct eventring_error *error) {
+  struct take take = {definitions, meta};
+  struct eventring_error own;
   int status = evr_metadata_catch_up(meta, error);
-  return status == EVENTRING_OK ? read_definitions(definitions, meta, error) : status;
+  if (status == EVENTRING_OK)
+    status = evr_record_scan(&definitions->scan, meta, take_record, &take, error ? error : &own);
+  if (status == EVENTRING_OK && !meta->conversion.segments)
+    status = evr_fail(error, EVENTRING_E_CORRUPT, 0, "there is no clock segment");
+  return status;
 }
 
 void evr_definitions_free(struct evr_definitions *definitions) {
   for (size_t i = 0; i < EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK; i++)
     free(definitions->chunk[i]);
+  free(definitions->lives);
+  evr_record_scan_free(&definitions->scan);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* definitions.h: what events refer to. */
+/* definitions.h: what events refer to: definitions, lives of domains, the conversion of
+ * times. */
 #ifndef EVENTRING_DEFINITIONS_H
 #define EVENTRING_DEFINITIONS_H
 
-#include "reader/metadata.h"
+#include "reader/record_scan.h"
 
 #pragma GCC visibility push(hidden)
 
 struct evr_definition {
-  struct eventring_def def; /* points into text */
+  struct eventring_def def; /* points into the texts */
   /* For delivery.c, made by evr_definition_prepare: what its events have in common, */
   struct {
     const char *name;
@@ -19,21 +20,39 @@ struct evr_definition {
      event with a number; what that adds to the tags. */
   uint32_t plain;
   uint64_t plain_tags;
-  struct format_definition text;
+  uint64_t since_ticks; /* no earlier event is of this definition */
+  char name[EVENTRING_MAX_NAME + 1];
+  char unit[EVENTRING_MAX_UNIT + 1];
+  char doc[EVENTRING_MAX_DOC + 1];
+  char fields[EVENTRING_MAX_FIELDS + 1];
 };
 /* Fills in what delivery.c needs. */
 void evr_definition_prepare(struct evr_definition *definition);
 
 enum { EVR_DEFINITION_CHUNK = 64 };
 
-struct evr_definitions {
-  uint32_t count; /* read so far */
-  struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
-  const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
+struct evr_life { /* of a domain */
+  uint32_t slot, incarnation;
+  int32_t tid;
+  uint64_t start_ticks, stop_ticks; /* 0: not known, or not yet */
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
 };
 
-/* Reads anew what events refer to: definitions, control log, conversion of times. To be
-   called after the events were seen: what they need was written before them. */
+enum { EVR_MAX_LIVES = 16384 /* kept; of more the oldest are forgotten */ };
+
+struct evr_definitions {
+  struct evr_record_scan scan;
+  uint32_t count;              /* definitions that were read */
+  uint64_t newest_since_ticks; /* events from here on may be of any of them */
+  uint64_t unknown;            /* records of types that this reader does not know */
+  struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
+  const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
+  struct evr_life *lives;      /* in the order of their starts, from lives_first on, */
+  uint32_t lives_count, lives_room, lives_first; /* round the end */
+};
+
+/* Reads anew what events refer to: records, control log. To be called after the events were
+   seen: what they need was written before them. */
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,
                              struct eventring_error *error);
 void evr_definitions_free(struct evr_definitions *definitions);
@@ -44,6 +63,9 @@ evr_definition_of(const struct evr_definitions *definitions, unsigned id) {
       id < EVENTRING_MAX_EVENTS ? definitions->definition[id] : NULL;
   return d ? &d->def : NULL;
 }
+/* NULL when it is not known (any more). */
+const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
+                                            unsigned slot, uint32_t incarnation);
 
 #pragma GCC visibility pop
 

@@ -27,10 +27,10 @@ bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget);
    is something left, and order_ns is set. */
 bool evr_ring_reader_drain(struct evr_ring_reader *reader, uint64_t until,
                            struct evr_sink *sink);
-/* A synthetic begin for entry `index` of the stack. */
-void evr_ring_reader_open_span(const
-                               struct evr_ring_reader *reader,
-                               uint32_t index, struct eventring_event *event);
+/* A synthetic begin for entry `index` of a stack. */
+void evr_ring_reader_open_span(const struct evr_ring_reader *reader,
+                               const struct evr_span_stack *stack, uint32_t index,
+                               struct eventring_event *event);
 
 #pragma GCC visibility pop
 

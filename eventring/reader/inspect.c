@@ -12,10 +12,9 @@
 /* ---- The file ------------------------------------------------------------------------ */
 
 static enum eventring_state state_of(const struct evr_metadata *meta) {
-  uint32_t force = (uint32_t)meta->control.gate;
   if (meta->status.state == FORMAT_ENDED) return EVENTRING_STOPPED;
-  if (!force && meta->status.laid_out == 0) return EVENTRING_STANDBY;
-  return force ? EVENTRING_RUNNING : EVENTRING_PAUSED;
+  if (meta->control.gate) return EVENTRING_RUNNING;
+  return meta->status.slots == 0 ? EVENTRING_STANDBY : EVENTRING_PAUSED;
 }
 
 static void fill_sizes(const struct evr_metadata *meta, struct eventring_info *info) {
@@ -39,20 +38,24 @@ static void fill_clock(const struct evr_metadata *meta, struct eventring_info *i
 static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   struct evr_metadata *meta = &c->meta;
   const struct format_header *h = &meta->header;
-  uint32_t named = evr_named_classes(h->classes);
   int status = evr_definitions_catch_up(&c->definitions, meta, &c->error);
   if (status != EVENTRING_OK) return status;
+  uint64_t named = evr_named_classes(h->classes), wanted = meta->control.wanted;
   *info = (struct eventring_info){
       .version = h->version, .pid = h->pid,
       .liveness = evr_metadata_liveness(meta), .state = state_of(meta),
-      .classes = (uint32_t)(meta->control.gate >> 32),
-      .classes_known = named, .control_word = meta->control.gate,
-      .control_malformed = !evr_gate_valid(meta->control.gate, named),
+      .classes = wanted | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE),
+      .classes_known = named, .control_word = wanted,
+      .control_malformed = !evr_wanted_valid(wanted, named) ||
+                           meta->control.gate != format_gate(wanted),
       .control_rejected = meta->status.rejected, .start_ns = h->start_ns,
       .start_wall_ns = h->start_wall_ns, .wsize = h->wsize,
-      .blocks = meta->blocks, .block_words = FORMAT_BLOCK_WORDS,
+      .blocks = format_ring_blocks(h->wsize), .block_words = FORMAT_BLOCK_WORDS,
       .events = c->definitions.count, .max_domains = EVENTRING_MAX_DOMAINS,
-      .domains_laid_out = meta->status.laid_out};
+      .domains_laid_out = meta->status.slots, .blocks_claimed = meta->status.claimed,
+      .unknown_blocks = c->definitions.scan.unknown, .unknown_records = c->definitions.unknown,
+      .names_dropped = meta->status.kind[FORMAT_DEFINITIONS].dropped,
+      .lives_dropped = meta->status.kind[FORMAT_LIVES].dropped};
   if (meta->status.state == FORMAT_ENDED)
     info->end_ns = evr_metadata_ns(meta, meta->status.end_ticks);
   memcpy(info->path, meta->path, sizeof info->path);
@@ -101,6 +104,27 @@ int eventring_cursor_domain_sized(eventring_cursor *c, unsigned slot,
   return EVENTRING_OK;
 }
 
+int eventring_cursor_life_sized(eventring_cursor *c, unsigned slot, uint32_t incarnation,
+                                struct eventring_domain_info *info, size_t info_size) {
+  if (slot >= EVENTRING_MAX_DOMAINS) return EVENTRING_E_ARGUMENT;
+  int status = evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
+  if (status != EVENTRING_OK) return status;
+  const struct evr_life *life = evr_definitions_life(&c->definitions, slot, incarnation);
+  if (!life) return EVENTRING_E_NOT_FOUND;
+  struct eventring_domain_info full = {
+      .slot = slot, .incarnation = incarnation, .tid = life->tid, .alive = !life->stop_ticks,
+      .start_ns = evr_metadata_ns(&c->meta, life->start_ticks),
+      .stop_ns = life->stop_ticks ? evr_metadata_ns(&c->meta, life->stop_ticks) : 0};
+  memcpy(full.name, life->name, sizeof full.name);
+  evr_copy_sized(info, info_size, &full, sizeof full);
+  return EVENTRING_OK;
+}
+
+const char *eventring_cursor_ring_name(const eventring_cursor *c, unsigned ring) {
+  if (ring >= EVENTRING_RINGS || !c->meta.header.rings[ring][0]) return NULL;
+  return c->meta.header.rings[ring];
+}
+
 /* ---- Rings ----------------------------------------------------------------------------- */
 
 enum { TRIES = 8 /* at a block that may be overwritten before it is copied */ };
@@ -108,8 +132,9 @@ enum { TRIES = 8 /* at a block that may be overwritten before it is copied */ };
 /* Time of the last event of a block. */
 static uint64_t newest_ticks(const struct evr_block *block) {
   struct evr_block_walk walk = evr_block_walk(block);
-  uint64_t ticks = walk.base, word;
-  while ((word = evr_block_next_event(&walk)) != 0) ticks = word_ticks(word, walk.base);
+  uint64_t ticks = walk.position.base, word;
+  while ((word = evr_block_next_event(&walk)) != 0)
+    ticks = word_ticks(word, walk.position.base);
   return ticks;
 }
 
@@ -130,7 +155,7 @@ static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
   info->blocks_written = newest;
   info->emitted = blocks.position + evr_block_events(&block);
   info->newest_ns = evr_metadata_ns(meta, newest_ticks(&block));
-  blocks.next = evr_metadata_oldest(meta, newest);
+  blocks.next = evr_metadata_oldest(evr_metadata_blocks(meta, slot, ring), newest);
   blocks.position = 0;
   tries = TRIES;
   if (!evr_block_cursor_next(&blocks, &tries) || blocks.sequence > newest) return;
@@ -156,8 +181,8 @@ int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
     return EVENTRING_E_ARGUMENT;
   int status = evr_metadata_refresh(&c->meta, &c->error);
   if (status != EVENTRING_OK) return status;
-  if (slot >= c->meta.status.laid_out) return EVENTRING_E_NOT_FOUND;
-  struct eventring_ring_info full = {0};
+  if (!evr_metadata_blocks(&c->meta, slot, ring)) return EVENTRING_E_NOT_FOUND;
+  struct eventring_ring_info full = {.blocks = evr_metadata_blocks(&c->meta, slot, ring)};
   fill_extent(&c->meta, slot, ring, &full);
   const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];
   if (reader) fill_read(reader, &full);
@@ -168,13 +193,30 @@ int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
 void eventring_cursor_totals_sized(const eventring_cursor *c,
                                    struct eventring_totals *totals, size_t totals_size) {
   struct eventring_totals full = {0};
-  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++) {
-    full.missed += c->reader[i]->missed;
-    full.delivered += c->reader[i]->delivered + c->reader[i]->in_run;
-    full.lost += c->reader[i]->lost;
-    full.torn += c->reader[i]->torn;
+  for (unsigned n = 0; n < c->made_count; n++) {
+    const struct evr_ring_reader *reader = c->reader[c->made[n]];
+    full.missed += reader->missed;
+    full.delivered += reader->delivered + reader->in_run;
+    full.lost += reader->lost;
+    full.torn += reader->torn;
   }
   evr_copy_sized(totals, totals_size, &full, sizeof full);
+}
+
+/* Of one ring. Not 0: the callback ended it. */
+static int tell_open_spans(const struct evr_ring_reader *reader,
+                           int (*callback)(void *context,
+                                           const struct eventring_event *event),
+                           void *context) {
+  struct evr_span_stack *stack = NULL;
+  while ((stack = evr_spans_next(&reader->spans, stack)) != NULL)
+    for (uint32_t i = 0; i < stack->count; i++) {
+      struct eventring_event event;
+      evr_ring_reader_open_span(reader, stack, i, &event);
+      int stop = callback(context, &event);
+      if (stop) return stop;
+    }
+  return 0;
 }
 
 int eventring_open_spans(eventring_cursor *c,
@@ -182,12 +224,9 @@ int eventring_open_spans(eventring_cursor *c,
                                          const struct eventring_event *event),
                          void *context) {
   if (c->busy) return EVENTRING_E_BUSY;
-  for (unsigned i = 0; i < EVR_ALL_RINGS && c->reader[i]; i++)
-    for (uint32_t k = 0; k < c->reader[i]->stack.count; k++) {
-      struct eventring_event event;
-      evr_ring_reader_open_span(c->reader[i], k, &event);
-      int stop = callback(context, &event);
-      if (stop) return stop;
-    }
+  for (unsigned n = 0; n < c->made_count; n++) {
+    int stop = tell_open_spans(c->reader[c->made[n]], callback, context);
+    if (stop) return stop;
+  }
   return EVENTRING_OK;
 }

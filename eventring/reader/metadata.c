@@ -9,6 +9,7 @@
 #include "format/atomics.h"
 #include "format/control.h"
 #include "format/process.h"
+#include "format/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,12 +24,6 @@ void evr_note_damage(struct eventring_error *damage, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(damage->text, sizeof damage->text, format, arguments);
   va_end(arguments);
-}
-
-void evr_clean_text(char *text, size_t room) {
-  text[room - 1] = 0;
-  for (char *c = text; *c; c++)
-    if ((uint8_t)*c < 32 || *c == 127) *c = '?';
 }
 
 /* ---- Header ----------------------------------------------------------------------- */
@@ -50,24 +45,17 @@ static int check_identity(const struct format_header *h,
   return EVENTRING_OK;
 }
 
-/* Version 1 has one geometry; only the size of the rings varies. */
 static bool geometry_is_valid(const struct format_header *h) {
-  return h->front_bytes == FORMAT_FRONT_BYTES &&
-         h->block_bytes == FORMAT_BLOCK_BYTES &&
+  return h->front_bytes == FORMAT_FRONT_BYTES && h->block_bytes == FORMAT_BLOCK_BYTES &&
          (h->layout == FORMAT_FLIGHT_RECORDER || h->layout == FORMAT_SNAPSHOT) &&
-         h->max_domains == EVENTRING_MAX_DOMAINS &&
-         h->rings_per_domain == EVENTRING_RINGS &&
-         h->wsize >= EVENTRING_MIN_WSIZE && h->wsize <= EVENTRING_MAX_WSIZE &&
-         h->ring_bytes == format_ring_bytes(h->wsize) &&
-         h->domain_stride == format_domain_stride(h->wsize) &&
-         h->rings_offset == FORMAT_RINGS_OFFSET &&
-         h->catalogue_offset == FORMAT_CATALOGUE_OFFSET &&
-         h->catalogue_blocks == FORMAT_CATALOGUE_BLOCKS &&
-         h->definition_bytes == sizeof(struct format_definition) &&
+         h->max_domains == EVENTRING_MAX_DOMAINS && h->rings_per_domain == EVENTRING_RINGS &&
+         h->domain_bytes == sizeof(struct format_domain) &&
          h->status_offset == FORMAT_STATUS_OFFSET &&
          h->control_offset == FORMAT_CONTROL_OFFSET &&
          h->domains_offset == FORMAT_DOMAINS_OFFSET &&
-         h->clock >= FORMAT_CLOCK_MONOTONIC && h->clock <= FORMAT_CLOCK_CNTVCT;
+         h->blocks_offset == FORMAT_BLOCKS_OFFSET && h->wsize >= EVENTRING_MIN_WSIZE &&
+         h->wsize <= EVENTRING_MAX_WSIZE && h->clock >= FORMAT_CLOCK_MONOTONIC &&
+         h->clock <= FORMAT_CLOCK_CNTVCT;
 }
 
 static int read_header(struct evr_metadata *meta, struct eventring_error *error) {
@@ -88,70 +76,91 @@ static int read_header(struct evr_metadata *meta, struct eventring_error *error)
     return evr_fail(error, EVENTRING_E_CORRUPT, 0,
                     "the header's sizes and offsets are not those of version %d",
                     FORMAT_VERSION);
-  evr_clean_text(h->program, sizeof h->program);
+  evr_text_clean(h->program, sizeof h->program);
+  for (int i = 0; i < EVENTRING_RINGS; i++) evr_text_clean(h->rings[i], sizeof h->rings[i]);
   for (int i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    evr_clean_text(h->classes[i], sizeof h->classes[i]);
-  meta->blocks = format_ring_blocks(h->wsize);
+    evr_text_clean(h->classes[i], sizeof h->classes[i]);
   return EVENTRING_OK;
 }
 
 /* ---- Status, control, domains ------------------------------------------------------- */
 
-static int check_status(struct evr_metadata *meta, struct format_status *s,
-                        struct eventring_error *error) {
-  struct evr_conversion conversion = {.segments = s->segments};
-  memcpy(conversion.segment, s->segment, sizeof conversion.segment);
+static bool status_is_valid(const struct evr_metadata *meta, const struct format_status *s) {
   if ((s->state != FORMAT_RECORDING && s->state != FORMAT_ENDED) ||
-      s->laid_out > EVENTRING_MAX_DOMAINS || s->laid_out < meta->status.laid_out ||
-      s->definitions > EVENTRING_MAX_EVENTS ||
-      s->definitions < meta->status.definitions ||
-      s->segments < meta->conversion.segments || !evr_conversion_valid(&conversion))
-    return evr_fail(error, EVENTRING_E_CORRUPT, 0,
-                    "the status page holds impossible values");
-  meta->conversion = conversion;
+      s->slots > EVENTRING_MAX_DOMAINS || s->slots < meta->status.slots ||
+      s->claimed > FORMAT_MAX_BLOCKS || s->claimed < meta->status.claimed)
+    return false;
+  for (int kind = 0; kind < FORMAT_KINDS; kind++)
+    if (s->kind[kind].records < meta->status.kind[kind].records) return false;
+  return true;
+}
+
+/* Do the blocks that are claimed fit into the file? */
+static int check_size(const struct evr_metadata *meta, uint64_t claimed,
+                      struct eventring_error *error) {
+  struct stat st;
+  if (evr_source_lent(&meta->source)) return EVENTRING_OK;
+  if (fstat(meta->source.fd, &st) != 0 || (uint64_t)st.st_size < format_block_offset(claimed))
+    return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
+                    "the file is shorter than its %llu blocks need",
+                    (unsigned long long)claimed);
+  return EVENTRING_OK;
+}
+
+int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error) {
+  return check_size(meta, meta->status.claimed, error);
+}
+
+static int read_status(struct evr_metadata *meta, struct eventring_error *error) {
+  struct format_status now;
+  int status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &now, sizeof now, error);
+  /* pairs with the producer's release stores into this page: what is counted
+     here is there to be read */
+  evr_fence_acquire();
+  if (status == EVENTRING_OK && !status_is_valid(meta, &now))
+    status = evr_fail(error, EVENTRING_E_CORRUPT, 0,
+                      "the status page holds impossible values");
+  if (status == EVENTRING_OK && now.claimed != meta->status.claimed)
+    status = check_size(meta, now.claimed, error);
+  if (status == EVENTRING_OK) meta->status = now;
+  return status;
+}
+
+/* ---- Conversion of times ------------------------------------------------------------- */
+
+int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segment *segment,
+                             struct eventring_error *error) {
+  struct evr_conversion *c = &meta->conversion;
+  const struct format_segment *last = c->segments ? &c->segment[c->segments - 1] : NULL;
+  if (!evr_segment_valid(segment, last))
+    return evr_fail(error, EVENTRING_E_CORRUPT, 0, "clock segment %u is not valid",
+                    c->segments);
+  if (c->segments == meta->segment_room) {
+    uint32_t room = meta->segment_room ? 2 * meta->segment_room : 8;
+    struct format_segment *grown = realloc(meta->segments, room * sizeof *grown);
+    if (!grown) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the clock");
+    meta->segments = grown;
+    meta->segment_room = room;
+  }
+  meta->segments[c->segments++] = *segment;
+  c->segment = meta->segments;
   meta->segment_end = 0;
   return EVENTRING_OK;
 }
 
 void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks) {
   const struct evr_conversion *c = &meta->conversion;
-  uint32_t i = c->segments - 1;
-  while (i > 0 && ticks < c->segment[i].from_ticks) i--;
+  uint32_t i = evr_segment_at(c, ticks);
   meta->segment = c->segment[i];
   meta->segment_end = i + 1 < c->segments ? c->segment[i + 1].from_ticks : UINT64_MAX;
 }
 
-/* Do the rings that are said to be there fit into the file? */
-static int check_size(const struct evr_metadata *meta, uint32_t laid_out,
-                      struct eventring_error *error) {
-  struct stat st;
-  uint64_t end = FORMAT_RINGS_OFFSET + laid_out * meta->header.domain_stride;
-  if (evr_source_lent(&meta->source) || !laid_out) return EVENTRING_OK;
-  if (fstat(meta->source.fd, &st) != 0 || (uint64_t)st.st_size < end)
-    return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
-                    "the file is shorter than its %u domains need", laid_out);
-  return EVENTRING_OK;
-}
+/* ---- Rings -------------------------------------------------------------------------------- */
 
-int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error) {
-  return check_size(meta, meta->status.laid_out, error);
-}
-
-static int read_status(struct evr_metadata *meta, struct eventring_error *error) {
-  struct format_status now = meta->status;
-  size_t front = offsetof(struct format_status, segment);
-  int status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &now, front, error);
-  /* pairs with the producer's release stores into this page: what is counted
-     here is there to be read */
-  evr_fence_acquire();
-  if (status == EVENTRING_OK && now.segments != meta->conversion.segments)
-    status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET + front, now.segment,
-                             sizeof now.segment, error);
-  if (status == EVENTRING_OK) status = check_status(meta, &now, error);
-  if (status == EVENTRING_OK && now.laid_out != meta->status.laid_out)
-    status = check_size(meta, now.laid_out, error);
-  if (status == EVENTRING_OK) meta->status = now;
-  return status;
+static bool ring_is_valid(const struct evr_metadata *meta, const struct format_ring *ring) {
+  return ring->blocks >= FORMAT_MIN_RING_BLOCKS && ring->blocks <= FORMAT_MAX_RING_BLOCKS &&
+         !(ring->blocks & (ring->blocks - 1)) &&
+         (uint64_t)ring->first + ring->blocks <= meta->status.claimed;
 }
 
 /* A head that no producer can have reached is damage, and so is one that goes back: what
@@ -159,7 +168,7 @@ static int read_status(struct evr_metadata *meta, struct eventring_error *error)
    read.) */
 static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                       uint64_t head) {
-  uint64_t *known = &meta->head[slot][ring];
+  uint64_t *known = &meta->ring[slot][ring].head;
   if (__builtin_expect(head > FORMAT_MAX_SEQUENCE || head < *known, 0))
     evr_note_damage(&meta->damage, "domain %u, ring %u: block number %llu is out of range",
                     slot, ring, (unsigned long long)head);
@@ -167,20 +176,59 @@ static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
     *known = head;
 }
 
-uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring) {
-  return FORMAT_DOMAINS_OFFSET + slot * sizeof(struct format_domain) +
-         offsetof(struct format_domain, head) + ring * sizeof(uint64_t);
+/* A ring that has a first block lies somewhere, for good. */
+static void take_ring(struct evr_metadata *meta, unsigned slot, unsigned index,
+                      const struct format_ring *ring) {
+  struct format_ring *known = &meta->ring[slot][index];
+  if (__builtin_expect(!known->blocks, 0)) {
+    if (!ring->head) return;
+    if (!ring_is_valid(meta, ring)) {
+      evr_note_damage(&meta->damage, "domain %u, ring %u: its place is not valid", slot,
+                      index);
+      return;
+    }
+    known->first = ring->first;
+    known->blocks = ring->blocks;
+  }
+  take_head(meta, slot, index, ring->head);
 }
 
-static int read_heads(struct evr_metadata *meta, struct eventring_error *error) {
-  uint64_t head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
-  unsigned count = meta->status.laid_out;
-  int status = evr_source_heads(&meta->source, count, head, error);
+uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring) {
+  return FORMAT_DOMAINS_OFFSET + slot * sizeof(struct format_domain) +
+         offsetof(struct format_domain, ring) + ring * sizeof(struct format_ring);
+}
+
+/* Was a ring made of blocks that were claimed after the status page was read? */
+static bool is_beyond(const struct evr_metadata *meta, unsigned count,
+                      struct format_ring ring[][EVENTRING_RINGS]) {
+  for (unsigned i = 0; i < count * EVENTRING_RINGS; i++) {
+    const struct format_ring *r = &ring[0][0] + i;
+    if (__builtin_expect(!(&meta->ring[0][0])[i].blocks, 0) && r->head &&
+        (uint64_t)r->first + r->blocks > meta->status.claimed)
+      return true;
+  }
+  return false;
+}
+
+static int read_rings(struct evr_metadata *meta, struct eventring_error *error) {
+  struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
+  unsigned count = meta->status.slots;
+  int status = evr_source_rings(&meta->source, count, ring, error);
   evr_fence_acquire(); /* R0 */
+  if (status == EVENTRING_OK && is_beyond(meta, count, ring))
+    status = read_status(meta, error); /* they were claimed before the head was stored */
   for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
-    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++)
-      take_head(meta, slot, ring, head[slot][ring]);
+    for (unsigned i = 0; i < EVENTRING_RINGS; i++) take_ring(meta, slot, i, &ring[slot][i]);
   return status;
+}
+
+const struct format_ring *evr_metadata_ring_at(const struct evr_metadata *meta,
+                                               uint64_t block) {
+  for (unsigned i = 0; i < meta->status.slots * EVENTRING_RINGS; i++) {
+    const struct format_ring *ring = &meta->ring[0][0] + i;
+    if (block - ring->first < ring->blocks && block >= ring->first) return ring;
+  }
+  return NULL;
 }
 
 /* Few attempts: a producer that died in the middle left it as it is. */
@@ -199,38 +247,52 @@ int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
     if (status != EVENTRING_OK) return status;
     if (!(before & 1) && (uint32_t)before == (uint32_t)after) break;
   }
-  evr_clean_text(d->name, sizeof d->name);
+  evr_text_clean(d->name, sizeof d->name);
   return EVENTRING_OK;
 }
 
 /* ---- Control page --------------------------------------------------------------------- */
 
 static bool is_written(const struct format_control *control, uint32_t n) {
-  return control->log[n % FORMAT_LOG_ENTRIES].what >> 32 == (uint32_t)(n + 1);
+  return control->log[n % FORMAT_LOG_ENTRIES].number == (uint64_t)n + 1;
 }
 
-/* The log is read only when something was added. An entry still being written is
-   left for the next time: its gate is not open yet. */
+/* Entries are counted up to the first that is still being written: it is looked for again
+   the next time. What 64 later ones have pushed out is given up. */
+static uint32_t count_written(const struct format_control *c, uint32_t from) {
+  if (c->switches - from > FORMAT_LOG_ENTRIES) from = c->switches - FORMAT_LOG_ENTRIES;
+  while (from != c->switches && is_written(c, from)) from++;
+  return from;
+}
+
+static uint32_t first_open(const struct format_control *c, uint32_t from, uint32_t end) {
+  if (end - from > FORMAT_LOG_ENTRIES) from = end - FORMAT_LOG_ENTRIES;
+  while (from != end && c->log[from % FORMAT_LOG_ENTRIES].until != UINT64_MAX) from++;
+  return from;
+}
+
+/* The log is read only when something was added, or is to be completed. */
 static int read_control(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_control *c = &meta->control;
   size_t front = offsetof(struct format_control, log);
   int status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET, c, front, error);
-  if (status != EVENTRING_OK || c->switches == meta->switches) return status;
+  if (status != EVENTRING_OK ||
+      (c->switches == meta->switches && meta->switches_open == meta->switches))
+    return status;
   evr_fence_acquire();
   status = evr_source_read(&meta->source, FORMAT_CONTROL_OFFSET + front, c->log,
                            sizeof c->log, error);
-  uint32_t n = c->switches;
-  for (int i = 0; i < FORMAT_LOG_ENTRIES && n != meta->switches; i++, n--)
-    if (is_written(c, n - 1)) break;
-  if (n != meta->switches && is_written(c, n - 1)) meta->switches = n;
-  return status;
+  if (status != EVENTRING_OK) return status;
+  meta->switches = count_written(c, meta->switches);
+  meta->switches_open = first_open(c, meta->switches_open, meta->switches);
+  return EVENTRING_OK;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
   int status = read_status(meta, error);
-  return status == EVENTRING_OK ? read_heads(meta, error) : status;
+  return status == EVENTRING_OK ? read_rings(meta, error) : status;
 }
 
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error) {
@@ -238,35 +300,46 @@ int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *err
   return status == EVENTRING_OK ? read_control(meta, error) : status;
 }
 
+/* Bytes of the largest file that a producer makes with rings of this size. */
+static uint64_t most_bytes(const struct format_header *h) {
+  uint64_t blocks = 0;
+#define ADD_BUDGET(name, kind, budget, full) blocks += (budget) + 16;
+  FORMAT_RECORD_KINDS(ADD_BUDGET)
+#undef ADD_BUDGET
+  uint64_t rings = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS;
+  return format_block_offset(blocks + rings * (format_ring_blocks(h->wsize) + 16));
+}
+
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error) {
   int status = read_header(meta, error);
   if (status == EVENTRING_OK && !evr_source_lent(&meta->source) && map)
-    evr_window_open(&meta->source.window, meta->source.fd,
-                    FORMAT_RINGS_OFFSET +
-                        EVENTRING_MAX_DOMAINS * meta->header.domain_stride);
+    evr_window_open(&meta->source.window, meta->source.fd, most_bytes(&meta->header));
   if (status == EVENTRING_OK) status = evr_metadata_refresh(meta, error);
   if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, error);
   return status;
 }
 
-void evr_metadata_close(struct evr_metadata *meta) { evr_source_close(&meta->source); }
+void evr_metadata_close(struct evr_metadata *meta) {
+  evr_source_close(&meta->source);
+  free(meta->segments);
+}
 
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
-                                    unsigned ring, uint64_t sequence) {
-  uint64_t place = (sequence - 1) & (meta->blocks - 1); /* a power of two */
-  return (struct evr_location){
-      .offset = FORMAT_RINGS_OFFSET + slot * meta->header.domain_stride +
-                ring * meta->header.ring_bytes + place * FORMAT_BLOCK_BYTES,
-      .row = meta->blocks - (uint32_t)place};
+                                       unsigned ring, uint64_t sequence) {
+  const struct format_ring *r = &meta->ring[slot][ring];
+  uint32_t place = (uint32_t)((sequence - 1) & (r->blocks - 1)); /* a power of two */
+  return (struct evr_location){.offset = format_block_offset((uint64_t)r->first + place),
+                               .row = r->blocks - place};
 }
 
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
   uint64_t head;
+  if (!evr_metadata_blocks(meta, slot, ring)) return 0;
   if (evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head,
                       NULL) == EVENTRING_OK)
     take_head(meta, slot, ring, head);
   evr_fence_acquire(); /* R0 */
-  return meta->head[slot][ring];
+  return meta->ring[slot][ring].head;
 }
 
 /* Without locks on its file system a process is known by pid and start time. */

@@ -12,16 +12,19 @@ struct evr_metadata {
   struct evr_source source;
   char path[1024];
   struct format_header header; /* as read once, checked, strings terminated */
-  uint32_t blocks;             /* of a ring */
   struct format_status status; /* as of the last refresh, checked */
   struct evr_conversion conversion;
+  struct format_segment *segments; /* its segments, and */
+  uint32_t segment_room;           /* room for so many */
   struct format_segment segment; /* the last one used ... */
   uint64_t segment_end;          /* ... and the ticks at which the next begins; 0:
                                     none is known */
   struct format_control control; /* as of the last refresh */
-  uint32_t switches; /* entries 0 .. switches-1 of its log are written (or were
-                        given up by who began to write them) */
-  uint64_t head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read */
+  uint32_t switches; /* entries 0 .. switches-1 of its log are written */
+  uint32_t switches_open; /* number of the first of them whose `until` was not known */
+  bool over;         /* nobody writes into the file any more */
+  struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read,
+                        checked; no blocks: there is none */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
@@ -30,10 +33,14 @@ struct evr_metadata {
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error);
 /* Reads anew how far the producers have come. */
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
-/* Is the file as long as its rings need? */
+/* Is the file as long as its blocks need? */
 int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error);
-/* Reads anew the control log and the conversion of times. */
+/* Reads anew the status page and the control log. */
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error);
+/* Adds a segment to the conversion of times. E_CORRUPT when it cannot follow the last one,
+   E_MEMORY. */
+int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segment *segment,
+                             struct eventring_error *error);
 void evr_metadata_close(struct evr_metadata *meta);
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta);
 struct evr_location { /* of a block in the file */
@@ -43,10 +50,17 @@ struct evr_location { /* of a block in the file */
 /* Where block `sequence` of a ring lies. */
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
                                     unsigned ring, uint64_t sequence);
-/* The oldest block that a ring can still hold when `head` is its newest. */
-static inline uint64_t evr_metadata_oldest(const struct evr_metadata *meta, uint64_t head) {
-  return head >= meta->blocks ? head - meta->blocks + 1 : 1;
+/* Places of a ring; 0: there is no such ring yet. */
+static inline uint32_t evr_metadata_blocks(const struct evr_metadata *meta, unsigned slot,
+                                           unsigned ring) {
+  return meta->ring[slot][ring].blocks;
 }
+/* The oldest block that a ring of so many places can still hold when `head` is its newest. */
+static inline uint64_t evr_metadata_oldest(uint32_t blocks, uint64_t head) {
+  return head >= blocks ? head - blocks + 1 : 1;
+}
+/* The ring in whose run this block of the file lies; NULL: none. */
+const struct format_ring *evr_metadata_ring_at(const struct evr_metadata *meta, uint64_t block);
 /* One entry of the domain table, of one piece. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
                         struct format_domain *domain, struct eventring_error *error);
@@ -67,8 +81,6 @@ static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t 
   return s->from_ns + (uint64_t)((unsigned __int128)(ticks - s->from_ticks) *
                                  s->multiplier >> FORMAT_CLOCK_SHIFT);
 }
-/* Terminates a text field and makes it printable. */
-void evr_clean_text(char *text, size_t room);
 /* Remembers damage unless some is remembered already. */
 void evr_note_damage(struct eventring_error *damage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -23,14 +23,14 @@ static const enum evr_gate_change changes[] = {
     [EVENTRING_CONTROL_ENABLE] = EVR_ADD, [EVENTRING_CONTROL_DISABLE] = EVR_REMOVE};
 
 static int check_request(const struct evr_metadata *meta, enum eventring_control what,
-                         uint32_t classes, struct eventring_error *error) {
+                         uint64_t classes, struct eventring_error *error) {
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
-  uint32_t unknown = classes & ~evr_named_classes(meta->header.classes);
+  uint64_t unknown = classes & ~evr_named_classes(meta->header.classes);
   if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_DISABLE)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (lists && unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
-                    "class %d has no name in this recording", __builtin_ctz(unknown));
+                    "class %d has no name in this recording", __builtin_ctzll(unknown));
   if (evr_metadata_liveness(meta) != EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "%.300s: no live process records into it", meta->path);
@@ -40,7 +40,7 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
 enum { PAGE_BYTES = FORMAT_DOMAINS_OFFSET - FORMAT_CONTROL_OFFSET };
 
 static int change_guarded(const struct evr_metadata *meta, void *page,
-                          enum eventring_control what, uint32_t classes,
+                          enum eventring_control what, uint64_t classes,
                           struct eventring_error *error) {
   if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
     return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
@@ -54,7 +54,7 @@ static int change_guarded(const struct evr_metadata *meta, void *page,
 
 /* `fd` is open for writing. */
 static int change_control(const struct evr_metadata *meta, int fd, enum eventring_control what,
-                          uint32_t classes, struct eventring_error *error) {
+                          uint64_t classes, struct eventring_error *error) {
   char byte;
   void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                     FORMAT_CONTROL_OFFSET);
@@ -79,7 +79,7 @@ static int reopen_for_writing(const struct evr_metadata *meta, int *fd,
 }
 
 int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,
-                             uint32_t classes, struct eventring_error *error) {
+                             uint64_t classes, struct eventring_error *error) {
   int fd;
   if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
   const struct evr_metadata *meta = &cursor->meta;
@@ -92,7 +92,7 @@ int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control wh
 }
 
 int eventring_control(const char *path, enum eventring_control what,
-                      uint32_t classes, struct eventring_error *error) {
+                      uint64_t classes, struct eventring_error *error) {
   eventring_cursor *cursor;
   int status = eventring_open_path(&cursor, path, 0, error);
   if (status != EVENTRING_OK) return status;

@@ -27,7 +27,8 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
   struct evr_ring_reader *reader = calloc(1, sizeof *reader);
   if (!reader) return NULL;
   evr_block_cursor_init(&reader->blocks, meta, slot, ring, &meta->damage);
-  reader->blocks.distance = meta->blocks / 4;
+  reader->blocks.distance = evr_metadata_blocks(meta, slot, ring) / 4;
+  evr_spans_init(&reader->spans);
   reader->definitions = definitions;
   reader->opened_head = opened_head;
   return reader;
@@ -35,7 +36,7 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
 
 void evr_ring_reader_free(struct evr_ring_reader *reader) {
   if (!reader) return;
-  free(reader->stack.span);
+  evr_spans_free(&reader->spans);
   free(reader->pending);
   free(reader->blocks.rooms);
   free(reader);
@@ -59,121 +60,193 @@ static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pen
 
 /* (Out of memory: the synthetic event is left out, its span is counted.) */
 static void queue_end(struct evr_ring_reader *reader, const struct evr_span *span,
-                      uint32_t depth) {
+                      uint64_t context, uint32_t depth) {
   reader->torn++;
   queue_pending(reader, (struct evr_pending){.kind = EVENTRING_END,
                                              .flags = EVENTRING_SYNTHETIC | EVENTRING_TORN,
                                              .id = (uint16_t)span->id, .depth = depth,
-                                             .incarnation = reader->incarnation,
-                                             .when = reader->now, .value = span->ticks});
+                                             .incarnation = reader->position.incarnation,
+                                             .context = context, .when = reader->now,
+                                             .value = span->ticks});
 }
 
-static void queue_begin(struct evr_ring_reader *reader, unsigned id, uint64_t ticks,
-                        uint32_t depth) {
-  uint32_t incarnation = evr_block_header(reader->blocks.held)->incarnation;
+static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *span,
+                        uint64_t context, uint32_t depth) {
   queue_pending(reader, (struct evr_pending){.kind = EVENTRING_BEGIN,
-                                             .incarnation = incarnation, .when = reader->now,
+                                             .incarnation = reader->position.incarnation,
+                                             .context = context, .when = reader->now,
                                              .flags = EVENTRING_SYNTHETIC,
-                                             .id = (uint16_t)id, .depth = depth,
-                                             .value = ticks});
+                                             .id = (uint16_t)span->id, .depth = depth,
+                                             .value = span->ticks});
 }
 
-uint32_t evr_ring_reader_depth(const struct evr_ring_reader *reader, uint32_t index) {
-  return index + (index >= reader->stack.mark ? reader->stack.hidden : 0);
+static void tear_span(struct evr_ring_reader *reader, struct evr_span_stack *stack,
+                      uint32_t index) {
+  if (reader->now < stack->span[index].ticks) reader->now = stack->span[index].ticks;
+  queue_end(reader, &stack->span[index], stack->context, index);
+  evr_spans_remove(&reader->spans, stack, index);
 }
 
-static void tear_span(struct evr_ring_reader *reader, uint32_t index) {
-  if (reader->now < reader->stack.span[index].ticks)
-    reader->now = reader->stack.span[index].ticks;
-  queue_end(reader, &reader->stack.span[index], evr_ring_reader_depth(reader, index));
-  evr_span_remove(&reader->stack, index);
+static void tear_all(struct evr_ring_reader *reader) {
+  struct evr_span_stack *stack = NULL;
+  while ((stack = evr_spans_next(&reader->spans, stack)) != NULL)
+    for (uint32_t i = stack->count; i-- > 0;) tear_span(reader, stack, i);
+  evr_spans_clear(&reader->spans);
+}
+
+/* ---- Remarks ------------------------------------------------------------------------ */
+
+void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *words) {
+  const uint64_t *end = reader->blocks.held->words + reader->blocks.held->have;
+  struct format_position position = reader->position;
+  uint64_t ticks = word_ticks(*words, position.base);
+  uint64_t context = format_apply_remark(words, end, &position);
+  switch (word_id(*words)) {
+  case FORMAT_REMARK_SUSPEND:
+    evr_spans_suspend(&reader->spans, context, ticks);
+    break;
+  case FORMAT_REMARK_RESUME:
+    evr_spans_resume(&reader->spans, context, ticks);
+    break;
+  case FORMAT_REMARK_INCARNATION:
+    reader->now = ticks;
+    tear_all(reader); /* while the position is still that of the former one */
+    break;
+  case FORMAT_REMARK_REBASE:
+  case FORMAT_REMARK_CONTEXT:
+    break;
+  default:
+    reader->remarks_unknown++;
+    break;
+  }
+  reader->position = position;
+  evr_spans_enter(&reader->spans, position.context);
 }
 
 /* ---- Classes switched off and on again (control.c) -------------------------------- */
 
-static void tear_classes(struct evr_ring_reader *reader, uint32_t classes, uint64_t ticks) {
-  for (uint32_t i = reader->stack.count; i-- > 0;) {
-    const struct evr_span *span = &reader->stack.span[i];
-    const struct eventring_def *def = evr_definition_of(reader->definitions, span->id);
-    if (span->ticks < ticks && (!def || classes >> def->event_class & 1))
-      tear_span(reader, i);
-  }
+static void tear_classes(struct evr_ring_reader *reader, uint64_t classes, uint64_t ticks) {
+  struct evr_span_stack *stack = NULL;
+  while ((stack = evr_spans_next(&reader->spans, stack)) != NULL)
+    for (uint32_t i = stack->count; i-- > 0;) {
+      const struct evr_span *span = &stack->span[i];
+      const struct eventring_def *def = evr_definition_of(reader->definitions, span->id);
+      if (span->ticks < ticks && (!def || classes >> def->event_class & 1))
+        tear_span(reader, stack, i);
+    }
 }
 
 /* Entry n of the log as last read; false when it is not there. */
 static bool read_logged_switch(const struct evr_metadata *meta, uint32_t n,
                                struct format_switch *entry) {
   *entry = meta->control.log[n % FORMAT_LOG_ENTRIES];
-  return entry->what >> 32 == (uint32_t)(n + 1);
+  return entry->number == (uint64_t)n + 1;
 }
 
-/* Notes too when the next is due. */
+/* Some entries are gone: any class may have been off before the oldest that is there. */
+static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks) {
+  const struct evr_metadata *meta = reader->blocks.meta;
+  uint32_t first = meta->switches - FORMAT_LOG_ENTRIES;
+  struct format_switch entry;
+  uint64_t until = read_logged_switch(meta, first, &entry) ? entry.ticks : ticks;
+  reader->switch_due = until;
+  if (until > ticks) return false;
+  reader->now = until;
+  tear_classes(reader, UINT64_MAX, until);
+  reader->switches = first;
+  return true;
+}
+
+/* Notes too when the next is due. An entry holds for all events up to its second time. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;
   struct format_switch entry;
-  uint32_t now = meta->switches;
   reader->switch_due = 0;
-  if (now - reader->switches > FORMAT_LOG_ENTRIES) {
-    /* some entries are gone: any class may have been off before the oldest */
-    uint32_t first = now - FORMAT_LOG_ENTRIES;
-    uint64_t until = read_logged_switch(meta, first, &entry) ? entry.ticks : ticks;
-    reader->switch_due = until;
-    if (until > ticks) return;
-    reader->now = until;
-    tear_classes(reader, UINT32_MAX, until);
-    reader->switches = first;
-  }
-  for (; reader->switches != now; reader->switches++) {
+  if (meta->switches - reader->switches > FORMAT_LOG_ENTRIES &&
+      !pass_missed_switches(reader, ticks))
+    return;
+  for (; reader->switches != meta->switches; reader->switches++) {
     if (!read_logged_switch(meta, reader->switches, &entry)) continue;
     reader->switch_due = entry.ticks;
     if (entry.ticks > ticks) return;
     reader->now = entry.ticks;
-    tear_classes(reader, (uint32_t)entry.what, entry.ticks);
+    tear_classes(reader, entry.classes, entry.until);
+    if (entry.until > ticks) return;
   }
 }
 
 /* ---- Taking up a block ------------------------------------------------------------ */
 
-static bool is_listed(const struct evr_block *block, const struct evr_span *span) {
-  const uint64_t *entry = block->words + FORMAT_BLOCK_HEADER_WORDS;
-  for (uint32_t i = 0; i < evr_block_header(block)->open; i++, entry += 2)
-    if (word_id(entry[0]) == span->id && entry[1] == span->ticks) return true;
+static const struct format_open *list_of(const struct evr_block *block) {
+  return (const struct format_open *)(block->words + FORMAT_BLOCK_HEADER_WORDS);
+}
+
+static bool is_listed(const struct evr_block *block, const struct evr_span_stack *stack,
+                      const struct evr_span *span) {
+  const struct format_open *entry = list_of(block);
+  for (uint32_t i = 0; i < evr_block_header(block)->open; i++, entry++)
+    if (word_id(entry->tail) == span->id && entry->ticks == span->ticks &&
+        entry->context == stack->context)
+      return true;
   return false;
 }
 
-static bool is_open(const struct evr_span *spans, uint32_t count, unsigned id,
-                    uint64_t ticks) {
-  for (uint32_t i = 0; i < count; i++)
-    if (spans[i].id == id && spans[i].ticks == ticks) return true;
+static bool is_open(const struct evr_span_stacks *stacks, const struct format_open *entry) {
+  const struct evr_span_stack *stack = evr_spans_of(stacks, entry->context);
+  for (uint32_t i = stack ? stack->count : 0; i-- > 0;)
+    if (stack->span[i].id == word_id(entry->tail) && stack->span[i].ticks == entry->ticks)
+      return true;
   return false;
 }
 
-static void push_span(struct evr_ring_reader *reader, unsigned id, uint64_t ticks) {
-  evr_span_push(&reader->stack,
-                (struct evr_span){
-                    .ticks = ticks, .ns = evr_metadata_ns(reader->blocks.meta, ticks), .id = id});
+/* Puts an entry of a header's list onto the stack of its context. The first one, which is
+   the outermost, has been suspended with its context the longest. */
+static struct evr_span push_listed(struct evr_ring_reader *reader,
+                                   const struct format_open *entry, uint64_t base) {
+  struct evr_span_stacks *spans = &reader->spans;
+  uint64_t suspended = entry->suspended & ~FORMAT_OPEN_SUSPENDED;
+  evr_spans_enter(spans, entry->context);
+  struct evr_span_stack *stack = spans->present;
+  if (!stack->count) stack->suspended = suspended;
+  if (entry->suspended & FORMAT_OPEN_SUSPENDED) stack->since = base;
+  struct evr_span span = {
+      .ticks = entry->ticks, .ns = evr_metadata_ns(reader->blocks.meta, entry->ticks),
+      .id = word_id(entry->tail),
+      .suspended = stack->suspended > suspended ? stack->suspended - suspended : 0};
+  evr_spans_push(spans, span);
+  return span;
 }
 
-/* Makes the stack that of the block's header; queues the difference. */
-static void adopt_stack(struct evr_ring_reader *reader) {
+/* Makes the open spans those of the block's header; queues the difference. */
+static void adopt_list(struct evr_ring_reader *reader) {
   const struct evr_block *block = reader->blocks.held;
   const struct format_block *h = evr_block_header(block);
-  const uint64_t *entry = block->words + FORMAT_BLOCK_HEADER_WORDS;
-  for (uint32_t i = reader->stack.count; i-- > 0;)
-    if (!is_listed(block, &reader->stack.span[i])) tear_span(reader, i);
-  struct evr_span kept[FORMAT_MAX_OPEN];
-  uint32_t kept_count = reader->stack.count < FORMAT_MAX_OPEN ? reader->stack.count
-                                                              : FORMAT_MAX_OPEN;
-  if (kept_count) memcpy(kept, reader->stack.span, kept_count * sizeof kept[0]);
-  evr_span_clear(&reader->stack);
-  for (uint32_t i = 0; i < h->open; i++, entry += FORMAT_OPEN_WORDS) {
-    unsigned id = word_id(entry[0]);
-    push_span(reader, id, entry[1]);
-    if (!is_open(kept, kept_count, id, entry[1])) queue_begin(reader, id, entry[1], i);
+  const struct format_open *entry = list_of(block);
+  bool known[FORMAT_MAX_OPEN];
+  for (struct evr_span_stack *stack = NULL;
+       (stack = evr_spans_next(&reader->spans, stack)) != NULL;)
+    for (uint32_t i = stack->count; i-- > 0;)
+      if (!is_listed(block, stack, &stack->span[i])) tear_span(reader, stack, i);
+  for (uint32_t i = 0; i < h->open; i++) known[i] = is_open(&reader->spans, &entry[i]);
+  evr_spans_clear(&reader->spans);
+  reader->position = evr_block_start(block);
+  for (uint32_t i = 0; i < h->open; i++) {
+    struct evr_span span = push_listed(reader, &entry[i], h->base_ticks);
+    uint32_t depth = reader->spans.present->count;
+    if (!known[i]) queue_begin(reader, &span, entry[i].context, depth ? depth - 1 : 0);
   }
-  reader->stack.hidden = h->open_hidden;
-  reader->stack.mark = reader->stack.count;
+  reader->spans.hidden += h->open_hidden;
+  evr_spans_enter(&reader->spans, h->context);
   evr_ring_reader_switch(reader, h->base_ticks);
+}
+
+static void queue_gap(struct evr_ring_reader *reader, bool before) {
+  uint64_t gap = reader->blocks.gap;
+  uint32_t incarnation = evr_block_header(reader->blocks.held)->incarnation;
+  *(before ? &reader->missed : &reader->lost) += gap;
+  queue_pending(reader, (struct evr_pending){.kind = 0, .value = gap,
+                                             .incarnation = incarnation, .when = reader->now,
+                                             .flags = before ? EVENTRING_LOST_BEFORE : 0});
 }
 
 /* Goes on in the block just taken up. `before`: what lies between was written before the
@@ -183,17 +256,12 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   const struct format_block *h = evr_block_header(blocks->held);
   bool jumped = !reader->joined || blocks->gap != 0 || blocks->backwards;
   reader->at = evr_block_first(blocks->held);
-  reader->base = reader->now = h->base_ticks;
+  reader->now = h->base_ticks;
   evr_ring_reader_survey(reader);
-  if (blocks->gap) {
-    *(before ? &reader->missed : &reader->lost) += blocks->gap;
-    queue_pending(reader, (struct evr_pending){.kind = 0, .value = blocks->gap,
-                                               .incarnation = h->incarnation,
-                                               .when = reader->now,
-                                               .flags = before ? EVENTRING_LOST_BEFORE : 0});
-  }
-  if (jumped || h->incarnation != reader->incarnation) adopt_stack(reader);
-  reader->incarnation = h->incarnation;
+  if (blocks->gap) queue_gap(reader, before);
+  if (jumped || h->incarnation != reader->position.incarnation) adopt_list(reader);
+  reader->position = evr_block_start(blocks->held);
+  evr_spans_enter(&reader->spans, h->context);
   reader->joined = true;
 }
 
@@ -218,31 +286,41 @@ static bool next_block(struct evr_ring_reader *reader, bool before, unsigned *bu
 
 /* ---- Joining ------------------------------------------------------------------------ */
 
-/* Applies all events of the block to the stack and passes over them. */
-static void skip_to_end(struct evr_ring_reader *reader) {
-  struct evr_block_walk walk = {reader->blocks.held, reader->at, reader->base};
+static void apply_event(struct evr_ring_reader *reader, uint64_t word) {
+  struct evr_span_stacks *spans = &reader->spans;
+  uint64_t ticks = word_ticks(word, reader->position.base);
   struct evr_span begin;
-  uint64_t word;
-  for (; (word = evr_block_next_event(&walk)) != 0; reader->blocks.position++) {
-    if (word_kind(word) == EVENTRING_BEGIN)
-      push_span(reader, word_id(word), word_ticks(word, walk.base));
-    else if (word_kind(word) == EVENTRING_END)
-      evr_span_pop(&reader->stack, word_id(word), &begin);
+  if (spans->present->since) evr_spans_resume(spans, spans->present->context, ticks);
+  if (word_kind(word) == EVENTRING_BEGIN)
+    evr_spans_push(spans, (struct evr_span){
+                              .ticks = ticks, .ns = evr_metadata_ns(reader->blocks.meta, ticks),
+                              .id = word_id(word), .suspended = spans->present->suspended});
+  else if (word_kind(word) == EVENTRING_END)
+    evr_spans_pop(spans, word_id(word), &begin);
+}
+
+/* Applies all events of the block to the open spans and passes over them. */
+static void skip_to_end(struct evr_ring_reader *reader) {
+  const struct evr_block *block = reader->blocks.held;
+  for (; reader->at < block->have; reader->at += 1 + word_length(block->words[reader->at])) {
+    const uint64_t *words = block->words + reader->at;
+    if (word_is_event(*words)) apply_event(reader, *words);
+    else evr_ring_reader_remark(reader, words);
+    reader->blocks.position += (uint64_t)word_is_event(*words);
   }
-  reader->at = walk.at;
-  reader->base = walk.base;
 }
 
 /* Makes the present the start: what was is missed, what is open is begun. */
 static void start_now(struct evr_ring_reader *reader) {
+  skip_to_end(reader);
   reader->pending_at = reader->pending_count = 0;
   reader->torn = 0;
-  skip_to_end(reader);
   reader->missed = reader->blocks.position;
   reader->lost = 0;
-  for (uint32_t i = 0; i < reader->stack.count; i++)
-    queue_begin(reader, reader->stack.span[i].id, reader->stack.span[i].ticks,
-                evr_ring_reader_depth(reader, i));
+  for (struct evr_span_stack *stack = NULL;
+       (stack = evr_spans_next(&reader->spans, stack)) != NULL;)
+    for (uint32_t i = 0; i < stack->count; i++)
+      queue_begin(reader, &stack->span[i], stack->context, i);
 }
 
 static void note_no_block(struct evr_ring_reader *reader) {
@@ -258,11 +336,15 @@ void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget) 
   else note_no_block(reader);
 }
 
+static uint32_t blocks_of(const struct evr_ring_reader *reader) {
+  return evr_metadata_blocks(reader->blocks.meta, reader->blocks.slot, reader->blocks.ring);
+}
+
 /* Before the oldest event. What lies before it was overwritten before the cursor was
    opened if the ring had gone round by then. */
 static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.next > reader->limit_sequence) return; /* all of it was unreadable */
-  if (!next_block(reader, reader->opened_head > reader->blocks.meta->blocks, budget))
+  if (!next_block(reader, reader->opened_head > blocks_of(reader), budget))
     note_no_block(reader);
 }
 
@@ -287,7 +369,7 @@ static void set_end(struct evr_ring_reader *reader) {
 
 bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget) {
   struct evr_block_cursor *blocks = &reader->blocks;
-  uint64_t head = blocks->meta->head[blocks->slot][blocks->ring];
+  uint64_t head = blocks->meta->ring[blocks->slot][blocks->ring].head;
   reader->limit_moved = false;
   reader->limit_sequence = head;
   reader->limit_at = 0;

@@ -15,6 +15,7 @@ struct evr_pending { /* to be delivered before the next event of the block */
   uint16_t id;
   uint32_t depth;
   uint32_t incarnation;
+  uint64_t context;
   uint64_t when;     /* ticks */
   uint64_t value;    /* of a loss: its count; of a begin: its ticks */
 };
@@ -24,7 +25,8 @@ struct evr_ring_reader {
   struct evr_definitions *definitions;
   uint32_t at;              /* next word to interpret of the block held ... */
   uint32_t end;             /* ... and where this poll ends in it */
-  uint64_t base;            /* that times refer to */
+  struct format_position position; /* of the events from there on: base of their times,
+                               context, incarnation */
   uint64_t tags;            /* of all events of the ring (delivery.c) */
   uint64_t order_ns;        /* what comes next: its place in a merged order */
   uint64_t missed, delivered, lost, torn;
@@ -34,13 +36,13 @@ struct evr_ring_reader {
   bool nested;              /* the spans of the block held seem to be (delivery.c) */
   bool joined;              /* has had a first position */
   bool limit_moved;         /* by a jump; at most once in a poll */
-  uint32_t incarnation;
+  uint64_t remarks_unknown;
   uint32_t switches;        /* entries of the control log taken into account */
   uint64_t switch_due;      /* ticks before which the next is of no interest */
   uint64_t now;             /* ticks at which what is queued is found out */
   uint64_t limit_sequence;  /* this poll ends at this word of this block */
   uint32_t limit_at;
-  struct evr_span_stack stack;
+  struct evr_span_stacks spans;
   struct evr_pending *pending;
   uint32_t pending_count, pending_room, pending_at;
   struct eventring_event event; /* delivered last; filled anew each time */
@@ -60,8 +62,8 @@ bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget);
 bool evr_ring_reader_go_on(struct evr_ring_reader *reader, unsigned *budget);
 /* Applies what was switched up to `ticks` (control.c). */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks);
-/* How deep entry `index` of the stack lies. */
-uint32_t evr_ring_reader_depth(const struct evr_ring_reader *reader, uint32_t index);
+/* Applies a remark of the block held, which begins at `words`. */
+void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *words);
 
 #pragma GCC visibility pop
 

@@ -4,10 +4,12 @@
  * The copy has the layout of the original and says FORMAT_SNAPSHOT. First the
  * blocks are copied, each as a reader sees it: all of it or nothing (a hole,
  * whose sequence reads 0: not valid). The head of each ring is what it was when
- * its copying began. Then come catalogue, control log and clock: what the blocks
- * refer to was there before them. Domains that appear in the meantime are not in
- * the copy. */
+ * its copying began. Then come records and control log: what the blocks of events
+ * refer to was there before them. Each block lies where it lay. Rings and records for
+ * which blocks are claimed in the meantime are not in the copy. */
 #include "reader/cursor.h"
+
+#include "format/checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +61,7 @@ static void append_block(struct copy *copy, const struct evr_block *block) {
   uint64_t *to = copy->batch + copy->batch_count++ * (size_t)FORMAT_BLOCK_WORDS;
   memcpy(to, block->words, block->have * sizeof *to);
   memset(to + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to);
-  ((struct format_block *)to)->committed = block->have;
+  to[FORMAT_SEAL_WORD] = evr_seal(block->have, evr_checksum(to, block->have));
 }
 
 static int keep_block(struct copy *copy) {
@@ -96,43 +98,55 @@ static int copy_ring(struct copy *copy, unsigned slot, unsigned ring, uint64_t *
   return damage.code;
 }
 
+/* ---- Records ------------------------------------------------------------------------ */
+
+/* A block that was being filled is complete in the copy as far as it went, as above. */
+static int copy_record_block(struct copy *copy, uint64_t block) {
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  uint32_t end;
+  uint64_t offset = format_block_offset(block);
+  int status = evr_records_copy(&copy->meta->source, offset, words, &end, copy->error);
+  if (status != EVENTRING_OK || !end || end > FORMAT_BLOCK_WORDS) return status;
+  if (((struct format_block *)words)->kind == FORMAT_EVENTS) return EVENTRING_OK;
+  memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
+  words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  return write_part(copy, offset, words, sizeof words);
+}
+
+/* All claimed blocks that are in no ring. */
+static int copy_records(struct copy *copy, uint64_t claimed) {
+  int status = EVENTRING_OK;
+  for (uint64_t block = 0; status == EVENTRING_OK && block < claimed;) {
+    const struct format_ring *ring = evr_metadata_ring_at(copy->meta, block);
+    if (!ring) status = copy_record_block(copy, block);
+    block = ring ? (uint64_t)ring->first + ring->blocks : block + 1;
+  }
+  return status;
+}
+
 /* ---- The front ---------------------------------------------------------------------- */
 
-static int copy_domains(struct copy *copy, unsigned laid_out) {
+/* The entry of a domain, with its rings as far as they were copied. */
+static int copy_domain(struct copy *copy, unsigned slot) {
+  struct format_ring ring[EVENTRING_RINGS] = {{0}};
+  struct format_domain d;
   int status = EVENTRING_OK;
-  for (unsigned i = 0; status == EVENTRING_OK && i < laid_out; i++) {
-    uint64_t head[EVENTRING_RINGS];
-    struct format_domain d;
-    status = copy_ring(copy, i, EVENTRING_RUNTIME, &head[0]);
-    if (status == EVENTRING_OK) status = copy_ring(copy, i, EVENTRING_USER, &head[1]);
-    if (status == EVENTRING_OK)
-      status = evr_metadata_domain(copy->meta, i, &d, copy->error);
-    if (status != EVENTRING_OK) break;
-    memcpy(d.head, head, sizeof head);
-    status = write_part(copy, FORMAT_DOMAINS_OFFSET + i * sizeof d, &d, sizeof d);
-  }
-  return status;
+  for (unsigned i = 0; status == EVENTRING_OK && i < EVENTRING_RINGS; i++)
+    if (evr_metadata_blocks(copy->meta, slot, i)) {
+      ring[i] = copy->meta->ring[slot][i];
+      status = copy_ring(copy, slot, i, &ring[i].head);
+    }
+  if (status == EVENTRING_OK) status = evr_metadata_domain(copy->meta, slot, &d, copy->error);
+  if (status != EVENTRING_OK) return status;
+  memcpy(d.ring, ring, sizeof ring);
+  return write_part(copy, FORMAT_DOMAINS_OFFSET + slot * sizeof d, &d, sizeof d);
 }
 
-static int copy_catalogue(struct copy *copy) {
-  struct format_catalogue_block block;
-  unsigned count = copy->meta->status.definitions;
-  int status = EVENTRING_OK;
-  for (unsigned i = 0; status == EVENTRING_OK && i < count;
-       i += FORMAT_DEFINITIONS_PER_BLOCK) {
-    uint64_t offset = FORMAT_CATALOGUE_OFFSET +
-                      i / FORMAT_DEFINITIONS_PER_BLOCK * (uint64_t)sizeof block;
-    status = evr_source_read(&copy->meta->source, offset, &block, sizeof block,
-                             copy->error);
-    if (status == EVENTRING_OK) status = write_part(copy, offset, &block, sizeof block);
-  }
-  return status;
-}
-
-static int copy_front(struct copy *copy, unsigned laid_out) {
+static int copy_front(struct copy *copy, unsigned slots, uint64_t claimed) {
   struct evr_metadata *meta = copy->meta;
   struct format_status s = meta->status;
-  s.laid_out = laid_out;
+  s.slots = slots;
+  s.claimed = claimed;
   int status = write_part(copy, FORMAT_STATUS_OFFSET, &s, sizeof s);
   if (status == EVENTRING_OK)
     status = write_part(copy, FORMAT_CONTROL_OFFSET, &meta->control, sizeof meta->control);
@@ -144,15 +158,16 @@ static int copy_front(struct copy *copy, unsigned laid_out) {
 static int copy_all(struct copy *copy) {
   struct evr_metadata *meta = copy->meta;
   int status = evr_metadata_refresh(meta, copy->error);
-  unsigned laid_out = meta->status.laid_out;
-  uint64_t size = FORMAT_RINGS_OFFSET + laid_out * meta->header.domain_stride;
-  if (status == EVENTRING_OK && ftruncate(copy->fd, (off_t)size) != 0)
-    status = evr_fail(copy->error, evr_code_of_errno(errno), errno,
-                      "cannot write %.300s", copy->path);
-  if (status == EVENTRING_OK) status = copy_domains(copy, laid_out);
+  unsigned slots = meta->status.slots;
+  uint64_t claimed = meta->status.claimed;
+  if (status == EVENTRING_OK && ftruncate(copy->fd, (off_t)format_block_offset(claimed)) != 0)
+    status = evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot write %.300s",
+                      copy->path);
+  for (unsigned slot = 0; status == EVENTRING_OK && slot < slots; slot++)
+    status = copy_domain(copy, slot);
   if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, copy->error);
-  if (status == EVENTRING_OK) status = copy_catalogue(copy);
-  return status == EVENTRING_OK ? copy_front(copy, laid_out) : status;
+  if (status == EVENTRING_OK) status = copy_records(copy, claimed);
+  return status == EVENTRING_OK ? copy_front(copy, slots, claimed) : status;
 }
 
 static int write_snapshot(struct copy *copy) {

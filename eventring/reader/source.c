@@ -66,24 +66,26 @@ int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
   return evr_source_read_file(source, offset, to, size, error);
 }
 
-static void copy_heads(const uint64_t *table, unsigned count,
-                       uint64_t (*heads)[EVENTRING_RINGS]) {
+static void copy_rings(const uint64_t *table, unsigned count,
+                       struct format_ring (*rings)[EVENTRING_RINGS]) {
   const struct format_domain *entry = (const struct format_domain *)table;
   for (unsigned slot = 0; slot < count; slot++)
-    evr_copy_words(heads[slot], entry[slot].head, EVENTRING_RINGS);
+    evr_copy_words((uint64_t *)rings[slot], (const uint64_t *)entry[slot].ring,
+                   sizeof rings[slot] / 8);
 }
 
 /* Out of a file the whole table, in one call. */
-int evr_source_heads(const struct evr_source *source, unsigned count,
-                     uint64_t (*heads)[EVENTRING_RINGS], struct eventring_error *error) {
+int evr_source_rings(const struct evr_source *source, unsigned count,
+                     struct format_ring (*rings)[EVENTRING_RINGS],
+                     struct eventring_error *error) {
   struct format_domain table[EVENTRING_MAX_DOMAINS];
   size_t size = count * sizeof table[0];
   if (evr_source_mapped(source)) {
-    copy_heads(evr_source_words(source, FORMAT_DOMAINS_OFFSET, size), count, heads);
+    copy_rings(evr_source_words(source, FORMAT_DOMAINS_OFFSET, size), count, rings);
     if (evr_source_mapped(source)) return EVENTRING_OK;
   }
   int status = evr_source_read_file(source, FORMAT_DOMAINS_OFFSET, table, size, error);
   for (unsigned slot = 0; status == EVENTRING_OK && slot < count; slot++)
-    memcpy(heads[slot], table[slot].head, sizeof heads[slot]);
+    memcpy(rings[slot], table[slot].ring, sizeof rings[slot]);
   return status;
 }

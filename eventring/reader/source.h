@@ -45,9 +45,10 @@ static inline void evr_copy_words(uint64_t *to, const uint64_t *from, size_t cou
    E_SYSTEM. */
 int evr_source_read(const struct evr_source *source, uint64_t offset, void *to,
                     size_t size, struct eventring_error *error);
-/* The heads of the rings of the first `count` slots. */
-int evr_source_heads(const struct evr_source *source, unsigned count,
-                     uint64_t (*heads)[EVENTRING_RINGS], struct eventring_error *error);
+/* The rings of the first `count` slots: the last part of their entries. */
+int evr_source_rings(const struct evr_source *source, unsigned count,
+                     struct format_ring (*rings)[EVENTRING_RINGS],
+                     struct eventring_error *error);
 
 #pragma GCC visibility pop
 

@@ -1,21 +1,129 @@
 /* SPDX-License-Identifier: MIT */
 /* span_stack.c: the spans open in one ring, as a reader knows them.
  *
- * The rules are those of format.h (Open spans), with more room. Spans that began after
- * hidden ones are known here, where a header has no place for them: an end looks among
- * these first. It looks at no more than 64 spans, so that a file full of ends that match
- * nothing costs no more than its length.
+ * The rules are those of doc/FORMAT.md, section 9, which who writes headers follows too
+ * (producer/open_spans.c). Each context has a stack of its own; a hash table finds it when
+ * the context changes. Stacks without spans are given back as soon as another context is
+ * entered, so that a file cannot make us keep more than MAX_SPANS of them. An end looks at
+ * no more than FORMAT_END_SEARCH spans: a file full of ends that match nothing costs no more
+ * than its length.
  */
 #include "reader/span_stack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SPANS = 16384, SEARCH = 64 };
+#include "format/format.h"
 
-static bool grow_span_stack(struct evr_span_stack *stack) {
-  if (stack->count >= MAX_SPANS) return false;
-  uint32_t room = stack->room ? 2 * stack->room : 16;
+enum { MAX_SPANS = 65536, FIRST_BUCKETS = 16 };
+
+/* ---- Stacks by context ---------------------------------------------------------------- */
+
+static struct evr_span_stack **bucket_of(const struct evr_span_stacks *stacks,
+                                         uint64_t context) {
+  uint64_t hash = context * 0x9e3779b97f4a7c15u;
+  return &stacks->bucket[(hash >> 32) & (stacks->buckets - 1)];
+}
+
+void evr_spans_init(struct evr_span_stacks *stacks) {
+  stacks->present = &stacks->first;
+  stacks->homeless.context = UINT64_MAX;
+}
+
+struct evr_span_stack *evr_spans_of(const struct evr_span_stacks *stacks, uint64_t context) {
+  if (!context) return (struct evr_span_stack *)&stacks->first;
+  if (!stacks->buckets) return NULL;
+  struct evr_span_stack *stack = *bucket_of(stacks, context);
+  while (stack && stack->context != context) stack = stack->next;
+  return stack;
+}
+
+static bool grow_buckets(struct evr_span_stacks *stacks) {
+  uint32_t old_count = stacks->buckets, count = old_count ? 2 * old_count : FIRST_BUCKETS;
+  struct evr_span_stack **old = stacks->bucket;
+  struct evr_span_stack **table = calloc(count, sizeof *table);
+  if (!table) return false;
+  stacks->bucket = table;
+  stacks->buckets = count;
+  for (uint32_t i = 0; i < old_count; i++)
+    for (struct evr_span_stack *stack = old[i], *next; stack; stack = next) {
+      struct evr_span_stack **bucket = bucket_of(stacks, stack->context);
+      next = stack->next;
+      stack->next = *bucket;
+      *bucket = stack;
+    }
+  free(old);
+  return true;
+}
+
+/* NULL: no memory. */
+static struct evr_span_stack *add_stack(struct evr_span_stacks *stacks, uint64_t context) {
+  if (stacks->stacks >= stacks->buckets && !grow_buckets(stacks) && !stacks->buckets)
+    return NULL;
+  struct evr_span_stack *stack = calloc(1, sizeof *stack);
+  if (!stack) return NULL;
+  struct evr_span_stack **bucket = bucket_of(stacks, context);
+  stack->context = context;
+  stack->next = *bucket;
+  *bucket = stack;
+  stacks->stacks++;
+  return stack;
+}
+
+static void drop_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
+  struct evr_span_stack **link = bucket_of(stacks, stack->context);
+  while (*link != stack) link = &(*link)->next;
+  *link = stack->next;
+  stacks->stacks--;
+  free(stack->span);
+  free(stack);
+}
+
+static void leave_present(struct evr_span_stacks *stacks) {
+  struct evr_span_stack *stack = stacks->present;
+  stacks->present = &stacks->first;
+  if (stack == &stacks->homeless) return;
+  if (stack != &stacks->first && !stack->count) drop_stack(stacks, stack);
+}
+
+void evr_spans_enter_slow(struct evr_span_stacks *stacks, uint64_t context) {
+  leave_present(stacks);
+  struct evr_span_stack *stack = evr_spans_of(stacks, context);
+  if (!stack) stack = add_stack(stacks, context);
+  if (!stack) stack = &stacks->homeless;
+  stacks->present = stack;
+}
+
+struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
+                                      const struct evr_span_stack *stack) {
+  if (!stack) return (struct evr_span_stack *)&stacks->first;
+  if (stack != &stacks->first && stack->next) return stack->next;
+  uint32_t at = 0;
+  if (stack != &stacks->first)
+    at = (uint32_t)(bucket_of(stacks, stack->context) - stacks->bucket) + 1;
+  while (at < stacks->buckets && !stacks->bucket[at]) at++;
+  return at < stacks->buckets ? stacks->bucket[at] : NULL;
+}
+
+/* ---- Suspension -------------------------------------------------------------------------- */
+
+void evr_spans_suspend(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks) {
+  struct evr_span_stack *stack = evr_spans_of(stacks, context);
+  if (stack && stack->count && !stack->since) stack->since = ticks;
+}
+
+void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks) {
+  struct evr_span_stack *stack = evr_spans_of(stacks, context);
+  if (!stack || !stack->since) return;
+  if (ticks > stack->since) stack->suspended += ticks - stack->since;
+  stack->since = 0;
+}
+
+/* ---- Spans --------------------------------------------------------------------------------- */
+
+static bool grow_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
+  if (stacks->spans >= MAX_SPANS || stack == &stacks->homeless) return false;
+  uint32_t room = stack->room ? 2 * stack->room : 4;
   struct evr_span *span = realloc(stack->span, room * sizeof *span);
   if (!span) return false;
   stack->span = span;
@@ -23,44 +131,47 @@ static bool grow_span_stack(struct evr_span_stack *stack) {
   return true;
 }
 
-void evr_span_push_slow(struct evr_span_stack *stack, struct evr_span span) {
-  if (grow_span_stack(stack)) {
-    stack->span[stack->count++] = span;
+void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span) {
+  struct evr_span_stack *stack = stacks->present;
+  if (stack->count == stack->room && !grow_stack(stacks, stack)) {
+    stacks->hidden++;
     return;
   }
-  if (!stack->hidden) stack->mark = stack->count;
-  if (stack->mark == stack->count) stack->hidden++;
+  stack->span[stack->count++] = span;
+  stacks->spans++;
 }
 
-void evr_span_remove(struct evr_span_stack *stack, uint32_t index) {
+void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *stack,
+                      uint32_t index) {
+  stacks->spans--;
   stack->count--;
-  if (stack->hidden && index < stack->mark) stack->mark--;
   memmove(&stack->span[index], &stack->span[index + 1],
           (stack->count - index) * sizeof stack->span[0]);
 }
 
-/* Innermost span of this id in span[low .. high-1], or -1. */
-static int64_t find_span(const struct evr_span_stack *stack, unsigned id, uint32_t low,
-                         uint32_t high) {
-  for (uint32_t i = high, left = SEARCH; i > low && left > 0; left--)
-    if (stack->span[--i].id == id) return i;
-  return -1;
+bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin) {
+  struct evr_span_stack *stack = stacks->present;
+  for (uint32_t i = stack->count, left = FORMAT_END_SEARCH; i > 0 && left > 0; left--)
+    if (stack->span[--i].id == id) {
+      *begin = stack->span[i];
+      evr_spans_remove(stacks, stack, i);
+      return true;
+    }
+  if (stacks->hidden) stacks->hidden--;
+  return false;
 }
 
-bool evr_span_pop_slow(struct evr_span_stack *stack, unsigned id,
-                       struct evr_span *begin) {
-  uint32_t low = stack->hidden ? stack->mark : 0;
-  int64_t at = find_span(stack, id, low, stack->count);
-  if (at < 0 && stack->hidden) {
-    stack->hidden--;
-    return false;
-  }
-  if (at < 0) return false;
-  *begin = stack->span[at];
-  evr_span_remove(stack, (uint32_t)at);
-  return true;
+void evr_spans_clear(struct evr_span_stacks *stacks) {
+  stacks->present = &stacks->first;
+  for (uint32_t i = 0; i < stacks->buckets; i++)
+    while (stacks->bucket[i]) drop_stack(stacks, stacks->bucket[i]);
+  stacks->first.count = 0;
+  stacks->first.suspended = stacks->first.since = 0;
+  stacks->spans = stacks->hidden = 0;
 }
 
-void evr_span_clear(struct evr_span_stack *stack) {
-  stack->count = stack->hidden = stack->mark = 0;
+void evr_spans_free(struct evr_span_stacks *stacks) {
+  evr_spans_clear(stacks);
+  free(stacks->first.span);
+  free(stacks->bucket);
 }

@@ -11,36 +11,53 @@
 struct evr_span {
   uint64_t ticks;
   uint64_t ns;
+  uint64_t suspended; /* ticks: of its context, before it began */
   uint32_t id;
 };
-struct evr_span_stack {
-  struct evr_span *span;
+
+struct evr_span_stack { /* of one context */
+  struct evr_span *span; /* outermost first */
   uint32_t count, room;
-  uint32_t hidden; /* open spans of which only the number is known ... */
-  uint32_t mark;   /* ... they lie between span[mark-1] and span[mark] */
+  uint64_t context;
+  uint64_t suspended; /* ticks, since it was first heard of */
+  uint64_t since;     /* ticks at which it was suspended; 0: it is not */
+  struct evr_span_stack *next; /* in its bucket */
 };
-void evr_span_push_slow(struct evr_span_stack *stack, struct evr_span span);
-bool evr_span_pop_slow(struct evr_span_stack *stack, unsigned id,
-                       struct evr_span *begin);
-static inline void evr_span_push(struct evr_span_stack *stack, struct evr_span span) {
-  if (__builtin_expect(stack->count == stack->room, 0))
-    evr_span_push_slow(stack, span);
-  else
-    stack->span[stack->count++] = span;
+
+struct evr_span_stacks { /* of one ring; zeroed, it is to be initialised */
+  struct evr_span_stack *present;  /* of the events that follow; never NULL */
+  struct evr_span_stack **bucket;  /* all others that have spans, and the present one */
+  uint32_t buckets;                /* a power of 2, or 0 */
+  uint32_t stacks, spans;          /* in all */
+  uint32_t hidden;                 /* open spans of which only the number is known */
+  struct evr_span_stack first;     /* of context 0 */
+  struct evr_span_stack homeless;  /* present when there is no memory: takes no span */
+};
+
+void evr_spans_init(struct evr_span_stacks *stacks);
+void evr_spans_free(struct evr_span_stacks *stacks);
+/* Makes the stack of a context the present one. */
+void evr_spans_enter_slow(struct evr_span_stacks *stacks, uint64_t context);
+static inline void evr_spans_enter(struct evr_span_stacks *stacks, uint64_t context) {
+  if (stacks->present->context != context) evr_spans_enter_slow(stacks, context);
 }
-/* Closes a span by an end of this id: true when its begin is known, which is
+/* A context is left, or goes on. */
+void evr_spans_suspend(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
+void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
+/* Begins and ends a span of the present context. pop: true when the begin is known, which is
    then in *begin. */
-static inline bool evr_span_pop(struct evr_span_stack *stack, unsigned id,
-                                struct evr_span *begin) {
-  uint32_t top = stack->count;
-  if (__builtin_expect(stack->hidden || !top || stack->span[top - 1].id != id, 0))
-    return evr_span_pop_slow(stack, id, begin);
-  *begin = stack->span[top - 1];
-  stack->count = top - 1;
-  return true;
-}
-void evr_span_remove(struct evr_span_stack *stack, uint32_t index);
-void evr_span_clear(struct evr_span_stack *stack);
+void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span);
+bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin);
+void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *stack,
+                      uint32_t index);
+/* Forgets all; the present context is 0. */
+void evr_spans_clear(struct evr_span_stacks *stacks);
+/* The stack of a context, NULL when it has none. */
+struct evr_span_stack *evr_spans_of(const struct evr_span_stacks *stacks, uint64_t context);
+/* All stacks, one after the other, in no order: the first for NULL, NULL after the last. A
+   stack may lose spans on the way. */
+struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
+                                      const struct evr_span_stack *stack);
 
 #pragma GCC visibility pop
 

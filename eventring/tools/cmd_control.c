@@ -18,7 +18,7 @@
 struct request {
   bool pause, resume, status, json;
   char *enable, *disable;       /* comma-separated names, or NULL */
-  uint32_t enabled, disabled;   /* the classes that they name */
+  uint64_t enabled, disabled;   /* the classes that they name */
   const char *snapshot;         /* the copy to make, or NULL */
 };
 
@@ -62,7 +62,7 @@ static int check_words(const struct command *self, const struct request *request
 /* ---- Classes ------------------------------------------------------------- */
 
 /* The class of this name: its bit, 0 when there is none. */
-static uint32_t class_bit(eventring_cursor *cursor, const char *name, size_t size) {
+static uint64_t class_bit(eventring_cursor *cursor, const char *name, size_t size) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *known = eventring_cursor_class(cursor, i);
     if (known && strlen(known) == size && memcmp(known, name, size) == 0)
@@ -82,11 +82,11 @@ static void complain_of_class(eventring_cursor *cursor, const char *name, size_t
   complain("no class `%.*s' in this recording; it has%s", (int)size, name, known);
 }
 
-static int read_classes(eventring_cursor *cursor, const char *list, uint32_t *classes) {
+static int read_classes(eventring_cursor *cursor, const char *list, uint64_t *classes) {
   struct eventring_info info;
   for (const char *at = list; at && *at;) {
     size_t size = strcspn(at, ",");
-    uint32_t bit = class_bit(cursor, at, size);
+    uint64_t bit = class_bit(cursor, at, size);
     if (!bit && size == 3 && memcmp(at, "all", 3) == 0 &&
         eventring_cursor_info(cursor, &info) == 0)
       bit = info.classes_known;
@@ -102,7 +102,7 @@ static int read_classes(eventring_cursor *cursor, const char *list, uint32_t *cl
 
 /* What cannot be done is refused before anything is changed. */
 static int check_classes(eventring_cursor *cursor, struct request *request) {
-  uint32_t always = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
+  uint64_t always = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
   int status = read_classes(cursor, request->enable, &request->enabled);
   if (status == STATUS_OK)
     status = read_classes(cursor, request->disable, &request->disabled);
@@ -111,10 +111,10 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
     complain("class `lifecycle' is always recorded");
     return STATUS_WRONG;
   }
-  uint32_t both = request->enabled & request->disabled & ~always;
+  uint64_t both = request->enabled & request->disabled & ~always;
   if (both) {
     complain("class `%s' cannot be both enabled and disabled",
-             eventring_cursor_class(cursor, (unsigned)__builtin_ctz(both)));
+             eventring_cursor_class(cursor, (unsigned)__builtin_ctzll(both)));
     return STATUS_WRONG;
   }
   return STATUS_OK;
@@ -123,7 +123,7 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
 /* ---- What is done -------------------------------------------------------- */
 
 static int ask(eventring_cursor *cursor, bool wanted, enum eventring_control what,
-               uint32_t classes) {
+               uint64_t classes) {
   struct eventring_error error;
   if (!wanted || eventring_cursor_control(cursor, what, classes, &error) == 0)
     return STATUS_OK;

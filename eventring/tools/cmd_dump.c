@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/names.h"
 #include "dump_format.h"
 #include "options.h"
 #include "follow.h"
@@ -12,6 +13,7 @@
 /* Which events are wanted; NULL, -1 and 0 stand for all. */
 struct filter {
   const char *name, *class_name, *ring;
+  int ring_index; /* of `ring` */
   int64_t domain;
   uint64_t last_ns; /* only the last so many nanoseconds of the recording */
   uint64_t since;   /* worked out of it */
@@ -45,9 +47,6 @@ static int check_options(const struct command *self,
   struct filter *filter = &options->filter;
   if (time && !parse_time(time, &options->format.time))
     return usage_error(self, "`--time %s': not start, monotonic or wall", time);
-  if (filter->ring && strcmp(filter->ring, "runtime") != 0 &&
-      strcmp(filter->ring, "user") != 0)
-    return usage_error(self, "`--ring %s': not runtime or user", filter->ring);
   if (domain != UINT64_MAX && domain >= EVENTRING_MAX_DOMAINS)
     return usage_error(self, "`--domain %llu': not 0 to %d",
                        (unsigned long long)domain, EVENTRING_MAX_DOMAINS - 1);
@@ -74,7 +73,8 @@ static int read_words(const struct command *self, int count, char **words,
       {"last", 'l', OPTION_SECONDS, &filter->last_ns, "N",
        "only the last N seconds of what is recorded"},
       {"domain", 'd', OPTION_COUNT, &domain, "N", "only domain N"},
-      {"ring", 'r', OPTION_TEXT, &filter->ring, "RING", "only runtime or user"},
+      {"ring", 'r', OPTION_TEXT, &filter->ring, "RING",
+       "only this ring: runtime, user, ..., as show names them"},
       {"class", 'c', OPTION_TEXT, &filter->class_name, "NAME",
        "only events of this class"},
       {"name", 0, OPTION_TEXT, &filter->name, "NAME", "only events of this name"},
@@ -92,9 +92,24 @@ static int read_words(const struct command *self, int count, char **words,
 static bool wants_place(const struct filter *filter, uint32_t domain,
                         uint8_t ring, uint64_t ns) {
   if (filter->domain >= 0 && domain != (uint32_t)filter->domain) return false;
-  if (filter->ring &&
-      (filter->ring[0] == 'u') != (ring == EVENTRING_USER)) return false;
+  if (filter->ring_index >= 0 && ring != filter->ring_index) return false;
   return ns >= filter->since;
+}
+
+/* Looks the name of the ring up; false after saying that there is none such. */
+static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
+  char known[EVENTRING_RINGS * 24] = "";
+  filter->ring_index = -1;
+  if (!filter->ring) return true;
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
+    const char *name = eva_ring_name(cursor, (uint8_t)ring);
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, " %s", name);
+    if (strcmp(name, filter->ring) == 0) filter->ring_index = ring;
+  }
+  if (filter->ring_index < 0)
+    complain("no ring `%s' in this recording; it has%s", filter->ring, known);
+  return filter->ring_index >= 0;
 }
 
 static bool wants(const struct dump_options *options,
@@ -153,17 +168,22 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   return go_on(options);
 }
 
+/* Domains may have got other names meanwhile. */
 static void after_poll(void *context) {
   const struct dump_options *options = context;
+  memset(options->format.domains, 0,
+         EVENTRING_MAX_DOMAINS * sizeof *options->format.domains);
   fflush(options->format.out);
 }
 
 static void dump(struct reader *reader, struct dump_options *options) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
   struct eventring_info info = {0};
   eventring_cursor_info(reader->cursor, &info);
   options->format.out = stdout;
   options->format.cursor = reader->cursor;
+  options->format.domains = domains;
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
   if (options->filter.last_ns > 0) {
@@ -193,6 +213,7 @@ int command_dump(const struct command *self, int count, char **words) {
                        EVENTRING_OPEN_MERGED |
                            (options.from_now ? EVENTRING_OPEN_NOW : 0));
   if (status >= 0) return status;
+  if (!find_ring(&options.filter, reader.cursor)) return reader_close(&reader, STATUS_WRONG);
   dump(&reader, &options);
   return reader_close(&reader, STATUS_OK);
 }

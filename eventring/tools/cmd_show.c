@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/json.h"
+#include "analysis/lives.h"
 #include "analysis/names.h"
 #include "options.h"
 #include "follow.h"
@@ -40,7 +41,7 @@ static void print_layout(const struct eventring_info *info) {
   char text[192], a[EVA_FIGURE], b[EVA_FIGURE];
   snprintf(text, sizeof text, "%s, %.6g MHz", info->clock, info->clock_hz / 1e6);
   line("clock", text);
-  snprintf(text, sizeof text, "%u blocks of %u words (wsize %u), %s each",
+  snprintf(text, sizeof text, "%u blocks of %u words (wsize %u), %s each that is used",
            info->blocks, info->block_words, info->wsize,
            eva_bytes_text(a, (uint64_t)info->blocks * info->block_words * 8));
   line("rings", text);
@@ -50,6 +51,24 @@ static void print_layout(const struct eventring_info *info) {
   snprintf(text, sizeof text, "%s, %s on disk", eva_bytes_text(a, info->file_size),
            eva_bytes_text(b, info->disk_size));
   line("size", text);
+  snprintf(text, sizeof text, "%s claimed", eva_count_text(a, info->blocks_claimed));
+  line("blocks", text);
+}
+
+/* What is missing of the records, and what this program does not know; mostly nothing. */
+static void print_exceptions(const struct eventring_info *info) {
+  char text[160], a[EVA_FIGURE], b[EVA_FIGURE];
+  if (info->names_dropped || info->lives_dropped) {
+    snprintf(text, sizeof text, "%s definitions (their events are \"(other)\"), %s records of "
+             "domains", eva_count_text(a, info->names_dropped),
+             eva_count_text(b, info->lives_dropped));
+    line("dropped", text);
+  }
+  if (info->unknown_blocks || info->unknown_records) {
+    snprintf(text, sizeof text, "%s blocks, %s records of kinds that this version does not know",
+             eva_count_text(a, info->unknown_blocks), eva_count_text(b, info->unknown_records));
+    line("passed over", text);
+  }
 }
 
 static void print_header(eventring_cursor *cursor,
@@ -63,6 +82,7 @@ static void print_header(eventring_cursor *cursor,
   snprintf(text, sizeof text, "%u", info->version);
   line("format", text);
   print_layout(info);
+  print_exceptions(info);
   printf("%-12s", "classes");
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_cursor_class(cursor, i);
@@ -74,6 +94,15 @@ static void print_header(eventring_cursor *cursor,
   printf("   (- is off)\n");
 }
 
+/* Its kind; of several values also their names; of a counter also what it measures. */
+static void cell_payload(struct table *table, const struct eventring_def *def) {
+  char text[EVENTRING_MAX_FIELDS + 32];
+  const char *more = def->measure ? eva_measure_name(def->measure) : def->fields;
+  bool has_more = more && more[0];
+  snprintf(text, sizeof text, has_more ? "%s (%s)" : "%s", eva_payload_name(def->payload), more);
+  table_cell(table, text);
+}
+
 static void catalogue_row(struct table *table, eventring_cursor *cursor,
                           const struct eventring_def *def) {
   char text[16];
@@ -83,8 +112,8 @@ static void catalogue_row(struct table *table, eventring_cursor *cursor,
   table_cell(table, def->name);
   table_cell(table, eva_def_kind_name(def->kind));
   table_cell(table, class_name ? class_name : "?");
-  table_cell(table, eva_ring_name(def->ring));
-  table_cell(table, eva_payload_name(def->payload));
+  table_cell(table, eva_ring_name(cursor, def->ring));
+  cell_payload(table, def);
   table_cell(table, def->unit ? def->unit : "");
   table_cell(table, def->doc ? def->doc : "");
 }
@@ -108,8 +137,15 @@ static void cell_moment(struct table *table, const struct eventring_info *info,
                                         (int64_t)(ns - info->start_ns)));
 }
 
-static void domain_row(struct table *table, const struct eventring_info *info,
-                       const struct eventring_domain_info *domain) {
+/* What the rows of the domains are written with. */
+struct domain_list {
+  struct table *table;
+  const struct eventring_info *info;
+};
+
+static void domain_row(void *context, const struct eventring_domain_info *domain) {
+  const struct domain_list *list = context;
+  struct table *table = list->table;
   char text[16];
   snprintf(text, sizeof text, "%u", domain->slot);
   table_cell(table, text);
@@ -118,17 +154,18 @@ static void domain_row(struct table *table, const struct eventring_info *info,
   table_cell(table, text);
   snprintf(text, sizeof text, "%ld", (long)domain->tid);
   table_cell(table, text);
-  cell_moment(table, info, domain->start_ns);
-  cell_moment(table, info, domain->stop_ns);
+  cell_moment(table, list->info, domain->start_ns);
+  cell_moment(table, list->info, domain->stop_ns);
 }
 
-static void ring_row(struct table *table, const struct eventring_info *info,
+static void ring_row(struct table *table, eventring_cursor *cursor,
+                     const struct eventring_info *info,
                      unsigned slot, enum eventring_ring ring,
                      const struct eventring_ring_info *figures) {
   char text[16], figure[EVA_FIGURE];
   snprintf(text, sizeof text, "%u", slot);
   table_cell(table, text);
-  table_cell(table, eva_ring_name((uint8_t)ring));
+  table_cell(table, eva_ring_name(cursor, (uint8_t)ring));
   table_cell(table, eva_count_text(figure, figures->emitted));
   table_cell(table, eva_count_text(figure, figures->available));
   table_cell(table, eva_count_text(figure, figures->emitted > figures->available
@@ -141,18 +178,16 @@ static void ring_row(struct table *table, const struct eventring_info *info,
 
 static void print_domains(eventring_cursor *cursor,
                           const struct eventring_info *info) {
-  TABLE(domains, "domain", "<name", "users", "thread", "from s", "to s");
+  TABLE(domains, "domain", "<name", "turn", "thread", "from s", "to s");
   TABLE(rings, "domain", "<ring", "emitted", "still there", "overwritten",
         "blocks", "oldest s", "newest s");
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    struct eventring_domain_info domain;
     struct eventring_ring_info figures;
-    if (eventring_cursor_domain(cursor, slot, &domain) < 0) continue;
-    domain_row(&domains, info, &domain);
+    eva_each_life(cursor, slot, domain_row, &(struct domain_list){&domains, info});
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
       if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring,
                                 &figures) >= 0)
-        ring_row(&rings, info, slot, (enum eventring_ring)ring, &figures);
+        ring_row(&rings, cursor, info, slot, (enum eventring_ring)ring, &figures);
   }
   printf("\nDomains\n");
   table_print(&domains, stdout, 2);
@@ -191,6 +226,11 @@ static void put_header(struct eva_json *json, const struct eventring_info *info)
   eva_json_uint_at(json, "disk_size", info->disk_size);
   eva_json_bool_at(json, "control_malformed", info->control_malformed);
   eva_json_uint_at(json, "control_rejected", info->control_rejected);
+  eva_json_uint_at(json, "blocks_claimed", info->blocks_claimed);
+  eva_json_uint_at(json, "names_dropped", info->names_dropped);
+  eva_json_uint_at(json, "lives_dropped", info->lives_dropped);
+  eva_json_uint_at(json, "unknown_blocks", info->unknown_blocks);
+  eva_json_uint_at(json, "unknown_records", info->unknown_records);
 }
 
 static void put_classes(struct eva_json *json, eventring_cursor *cursor,
@@ -217,10 +257,13 @@ static void put_def(struct eva_json *json, eventring_cursor *cursor,
   eva_json_string_at(json, "name", def->name);
   eva_json_string_at(json, "kind", eva_def_kind_name(def->kind));
   eva_json_string_at(json, "class", class_name ? class_name : "?");
-  eva_json_string_at(json, "ring", eva_ring_name(def->ring));
+  eva_json_string_at(json, "ring", eva_ring_name(cursor, def->ring));
   eva_json_string_at(json, "payload", eva_payload_name(def->payload));
   eva_json_string_at(json, "unit", def->unit ? def->unit : "");
   eva_json_string_at(json, "doc", def->doc ? def->doc : "");
+  if (def->kind == EVENTRING_DEF_COUNTER)
+    eva_json_string_at(json, "measure", eva_measure_name(def->measure));
+  if (def->fields && def->fields[0]) eva_json_string_at(json, "fields", def->fields);
   eva_json_close_object(json);
 }
 
@@ -238,13 +281,25 @@ static void put_ring(struct eva_json *json, eventring_cursor *cursor, unsigned s
                      enum eventring_ring ring) {
   struct eventring_ring_info figures;
   if (eventring_cursor_ring(cursor, slot, ring, &figures) < 0) return;
-  eva_json_key(json, eva_ring_name((uint8_t)ring));
+  eva_json_key(json, eva_ring_name(cursor, (uint8_t)ring));
   eva_json_open_object(json);
   eva_json_uint_at(json, "emitted", figures.emitted);
   eva_json_uint_at(json, "available", figures.available);
   eva_json_uint_at(json, "blocks_written", figures.blocks_written);
   eva_json_uint_at(json, "oldest_ns", figures.oldest_ns);
   eva_json_uint_at(json, "newest_ns", figures.newest_ns);
+  eva_json_close_object(json);
+}
+
+static void put_life(void *context, const struct eventring_domain_info *life) {
+  struct eva_json *json = context;
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "incarnation", life->incarnation);
+  eva_json_string_at(json, "name", life->name);
+  eva_json_bool_at(json, "alive", life->alive);
+  eva_json_int_at(json, "tid", life->tid);
+  eva_json_uint_at(json, "start_ns", life->start_ns);
+  eva_json_uint_at(json, "stop_ns", life->stop_ns);
   eva_json_close_object(json);
 }
 
@@ -260,6 +315,10 @@ static void put_domain(struct eva_json *json, eventring_cursor *cursor,
   eva_json_int_at(json, "tid", domain.tid);
   eva_json_uint_at(json, "start_ns", domain.start_ns);
   eva_json_uint_at(json, "stop_ns", domain.stop_ns);
+  eva_json_key(json, "lives");
+  eva_json_open_array(json);
+  eva_each_life(cursor, slot, put_life, json);
+  eva_json_close_array(json);
   eva_json_key(json, "rings");
   eva_json_open_object(json);
   for (int ring = 0; ring < EVENTRING_RINGS; ring++)

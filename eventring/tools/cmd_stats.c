@@ -86,7 +86,7 @@ int command_stats(const struct command *self, int count, char **words) {
   FILE *out = open_output(options.output);
   if (!out) return STATUS_WRONG;
   status = reader_open(&reader, &operands, options.prefix,
-                       options.from_now ? EVENTRING_OPEN_NOW : 0);
+                       EVENTRING_OPEN_MERGED | (options.from_now ? EVENTRING_OPEN_NOW : 0));
   if (status >= 0) {
     close_output(out, options.output);
     return status;

@@ -12,12 +12,13 @@
 
 /* ---- Text ----------------------------------------------------------------
  *
- *      0.001234567  0 runtime    > minor  = 3
- *      0.001240000  0 runtime    < minor  5.433 µs
+ *      0.001234567   0 main     runtime > minor = 3
+ *      0.001240000   0 main     runtime < minor  5.433 µs
  *
- * time, domain, ring, then the event, indented by the spans around it: `>`
+ * time, domain and its name, ring, then the event, indented by the spans around it: `>`
  * begins and `<` ends a span, `=` is a counter, `!` an event, `*` a lifecycle
- * event. */
+ * event; `{` begins and `}` ends an async span or a flow, `~` is a step of it, `#7` its
+ * link. */
 
 enum { DEEPEST_INDENT = 40 };
 
@@ -39,12 +40,18 @@ static void print_time(const struct dump_format *format, uint64_t ns) {
   }
 }
 
-static void print_place(const struct dump_format *format, uint64_t ns,
-                        uint32_t domain, uint8_t ring, uint32_t depth) {
-  print_time(format, ns);
-  unsigned indent = 2 * (depth < DEEPEST_INDENT ? depth : DEEPEST_INDENT);
-  fprintf(format->out, " %3" PRIu32 " %-7s %*s", domain, eva_ring_name(ring),
-          (int)indent, "");
+/* The name of the domain that an event is of, "" when the recording has none. */
+static const char *domain_name(const struct dump_format *format, uint32_t slot,
+                               uint32_t incarnation) {
+  struct dump_domain *domain = &format->domains[slot % EVENTRING_MAX_DOMAINS];
+  struct eventring_domain_info info;
+  if (domain->incarnation == incarnation) return domain->name;
+  *domain = (struct dump_domain){.incarnation = incarnation};
+  if (eventring_cursor_life(format->cursor, slot, incarnation, &info) == 0 ||
+      (eventring_cursor_domain(format->cursor, slot, &info) == 0 &&
+       info.incarnation == incarnation))
+    memcpy(domain->name, info.name, sizeof domain->name);
+  return domain->name;
 }
 
 /* Foreign text of any length. */
@@ -59,6 +66,24 @@ static void print_foreign(FILE *out, const void *text, size_t size) {
     fputs(eva_printable(safe, sizeof safe, from, part), out);
     from += part, size -= part;
   }
+}
+
+/* Foreign text, and spaces up to a width. */
+static void print_padded(FILE *out, const char *text, size_t width) {
+  size_t size = strlen(text);
+  print_foreign(out, text, size);
+  for (; size < width; size++) fputc(' ', out);
+}
+
+static void print_place(const struct dump_format *format, uint64_t ns, uint32_t domain,
+                        uint32_t incarnation, uint8_t ring, uint32_t depth) {
+  print_time(format, ns);
+  unsigned indent = 2 * (depth < DEEPEST_INDENT ? depth : DEEPEST_INDENT);
+  fprintf(format->out, " %3" PRIu32 " ", domain);
+  print_padded(format->out, domain_name(format, domain, incarnation), 8);
+  fputc(' ', format->out);
+  print_padded(format->out, eva_ring_name(format->cursor, ring), 7);
+  fprintf(format->out, " %*s", (int)indent, "");
 }
 
 static void print_hex(FILE *out, const void *bytes, size_t size) {
@@ -76,6 +101,54 @@ static const struct eventring_def *named_value(const struct dump_format *format,
   return eventring_cursor_def(format->cursor, (uint32_t)event->value.u);
 }
 
+static void print_string(FILE *out, const void *text, size_t size) {
+  fputc('"', out);
+  print_foreign(out, text, size);
+  fputc('"', out);
+}
+
+static void print_one_value(FILE *out, const struct eventring_value *value) {
+  switch (value->payload) {
+    case EVENTRING_INT: fprintf(out, "%" PRId64, value->value.i); break;
+    case EVENTRING_UINT: fprintf(out, "%" PRIu64, value->value.u); break;
+    case EVENTRING_DOUBLE: fprintf(out, "%.15g", value->value.d); break;
+    case EVENTRING_STRING: print_string(out, value->bytes, value->size); break;
+    default:
+      fputs("0x", out);
+      print_hex(out, value->bytes, value->size);
+      break;
+  }
+}
+
+/* The name of the next value out of the definition's `fields`, and its size; 0: it has
+   none. *fields moves on. */
+static size_t next_field(const char **fields, const char **name) {
+  *name = *fields;
+  size_t size = strcspn(*fields, ",");
+  *fields += size + ((*fields)[size] == ',');
+  return size;
+}
+
+static const char *fields_of(const struct eventring_event *event) {
+  return event->def && event->def->fields ? event->def->fields : "";
+}
+
+/* `(a = 1, b = "x")`, or without names `(1, "x")`. */
+static void print_values(FILE *out, const struct eventring_event *event) {
+  struct eventring_value values[EVENTRING_MAX_VALUES];
+  size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
+  const char *fields = fields_of(event), *name;
+  fputs(" = (", out);
+  for (size_t i = 0; i < count; i++) {
+    size_t size = next_field(&fields, &name);
+    if (i > 0) fputs(", ", out);
+    print_foreign(out, name, size);
+    if (size > 0) fputs(" = ", out);
+    print_one_value(out, &values[i]);
+  }
+  fputc(')', out);
+}
+
 static void print_value(const struct dump_format *format,
                         const struct eventring_event *event) {
   FILE *out = format->out;
@@ -91,10 +164,12 @@ static void print_value(const struct dump_format *format,
     case EVENTRING_UINT: fprintf(out, " = %" PRIu64, event->value.u); break;
     case EVENTRING_DOUBLE: fprintf(out, " = %.15g", event->value.d); break;
     case EVENTRING_STRING:
-      fputs(" = \"", out);
-      print_foreign(out, event->bytes, event->size);
-      fputc('"', out);
+      fputs(" = ", out);
+      print_string(out, event->bytes, event->size);
       break;
+    case EVENTRING_STRING_ID: fprintf(out, " = string %" PRIu64, event->value.u); break;
+    case EVENTRING_STACK_ID: fprintf(out, " = stack %" PRIu64, event->value.u); break;
+    case EVENTRING_VALUES: print_values(out, event); break;
     default:
       fputs(" = 0x", out);
       print_hex(out, event->bytes, event->size);
@@ -116,9 +191,12 @@ static void print_duration(FILE *out, const struct eventring_event *event) {
     fputs(event->flags & EVENTRING_SYNTHETIC ? "  (torn: its end was not recorded)"
                                              : "  (torn: its begin is unknown)",
           out);
+  if (event->suspended_ns > 0)
+    fprintf(out, "  (suspended %s)", eva_duration_text(figure, event->suspended_ns));
 }
 
 static void print_remarks(FILE *out, const struct eventring_event *event) {
+  if (event->context) fprintf(out, "  (context %" PRIu64 ")", event->context);
   if (event->kind == EVENTRING_BEGIN && event->flags & EVENTRING_SYNTHETIC)
     fputs("  (open already)", out);
   if (event->flags & EVENTRING_TRUNCATED) fputs("  (cut)", out);
@@ -126,22 +204,33 @@ static void print_remarks(FILE *out, const struct eventring_event *event) {
     fprintf(out, "  (unknown event %u)", event->id);
 }
 
-static char sign_of(uint8_t kind) {
-  switch (kind) {
+static char sign_of_role(uint8_t role) {
+  switch (role) {
+    case EVENTRING_ROLE_BEGIN: return '{';
+    case EVENTRING_ROLE_END: return '}';
+    case EVENTRING_ROLE_STEP: return '~';
+    default: return '?';
+  }
+}
+
+static char sign_of(const struct eventring_event *event) {
+  switch (event->kind) {
     case EVENTRING_BEGIN: return '>';
     case EVENTRING_END: return '<';
     case EVENTRING_COUNTER: return '=';
     case EVENTRING_INSTANT: return '!';
     case EVENTRING_LIFECYCLE: return '*';
+    case EVENTRING_LINKED: return sign_of_role(event->role);
     default: return '?';
   }
 }
 
 static void print_event(const struct dump_format *format,
                         const struct eventring_event *event) {
-  print_place(format, event->ns, event->domain, event->ring, event->depth);
-  fprintf(format->out, "%c ", sign_of(event->kind));
+  print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
+  fprintf(format->out, "%c ", sign_of(event));
   print_foreign(format->out, event->name, strlen(event->name));
+  if (event->kind == EVENTRING_LINKED) fprintf(format->out, " #%" PRIu64, event->link);
   print_value(format, event);
   print_duration(format->out, event);
   print_remarks(format->out, event);
@@ -151,7 +240,7 @@ static void print_event(const struct dump_format *format,
 static void print_loss(const struct dump_format *format,
                        const struct eventring_loss *loss) {
   char figure[EVA_FIGURE];
-  print_place(format, loss->ns, loss->domain, loss->ring, 0);
+  print_place(format, loss->ns, loss->domain, loss->incarnation, loss->ring, 0);
   fprintf(format->out, "# %s events lost%s\n", eva_count_text(figure, loss->count),
           loss->flags & EVENTRING_LOST_BEFORE
               ? " (overwritten before reading began)" : "");
@@ -159,10 +248,12 @@ static void print_loss(const struct dump_format *format,
 
 static void print_open_span(const struct dump_format *format,
                             const struct eventring_event *event) {
-  print_place(format, event->ns, event->domain, event->ring, event->depth);
+  print_place(format, event->ns, event->domain, event->incarnation, event->ring, event->depth);
   fputs("| ", format->out);
   print_foreign(format->out, event->name, strlen(event->name));
-  fputs("  (open since then)\n", format->out);
+  fputs("  (open since then)", format->out);
+  if (event->context) fprintf(format->out, "  (context %" PRIu64 ")", event->context);
+  fputc('\n', format->out);
 }
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -177,6 +268,46 @@ static bool is_utf8(const void *text, size_t size) {
   return true;
 }
 
+/* Of bytes, and of what is no text: an object, so that it cannot be taken for one. */
+static void put_hex(struct eva_json *json, const void *bytes, size_t size) {
+  eva_json_open_object(json);
+  eva_json_key(json, "hex");
+  eva_json_hex(json, bytes, size);
+  eva_json_close_object(json);
+}
+
+static void put_one_value(struct eva_json *json, const struct eventring_value *value) {
+  bool is_text = value->payload == EVENTRING_STRING && is_utf8(value->bytes, value->size);
+  switch (value->payload) {
+    case EVENTRING_INT: eva_json_int(json, value->value.i); break;
+    case EVENTRING_UINT: eva_json_uint(json, value->value.u); break;
+    case EVENTRING_DOUBLE: eva_json_double(json, value->value.d); break;
+    default:
+      if (is_text) eva_json_text(json, value->bytes, value->size);
+      else put_hex(json, value->bytes, value->size);
+      break;
+  }
+}
+
+/* With names an object, where a value without one has its number, from 1; else an array. */
+static void put_values(struct eva_json *json, const struct eventring_event *event) {
+  struct eventring_value values[EVENTRING_MAX_VALUES];
+  size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
+  const char *fields = fields_of(event), *name;
+  bool named = fields[0] != '\0';
+  eva_json_key(json, "value");
+  (named ? eva_json_open_object : eva_json_open_array)(json);
+  for (size_t i = 0; i < count; i++) {
+    char key[EVENTRING_MAX_FIELDS + 1];
+    size_t size = next_field(&fields, &name);
+    if (size > 0) snprintf(key, sizeof key, "%.*s", (int)size, name);
+    else snprintf(key, sizeof key, "%zu", i + 1);
+    if (named) eva_json_key(json, key);
+    put_one_value(json, &values[i]);
+  }
+  (named ? eva_json_close_object : eva_json_close_array)(json);
+}
+
 static void put_value(const struct dump_format *format, struct eva_json *json,
                       const struct eventring_event *event) {
   const struct eventring_def *named = named_value(format, event);
@@ -186,6 +317,9 @@ static void put_value(const struct dump_format *format, struct eva_json *json,
     case EVENTRING_INT: eva_json_int_at(json, "value", event->value.i); return;
     case EVENTRING_UINT: eva_json_uint_at(json, "value", event->value.u); return;
     case EVENTRING_DOUBLE: eva_json_double_at(json, "value", event->value.d); return;
+    case EVENTRING_STRING_ID: eva_json_uint_at(json, "string_id", event->value.u); return;
+    case EVENTRING_STACK_ID: eva_json_uint_at(json, "stack_id", event->value.u); return;
+    case EVENTRING_VALUES: put_values(json, event); return;
     case EVENTRING_STRING:
       if (!is_utf8(event->bytes, event->size)) break;
       eva_json_key(json, "value");
@@ -202,13 +336,15 @@ static void put_flag(struct eva_json *json, const struct eventring_event *event,
   if (event->flags & flag) eva_json_bool_at(json, key, true);
 }
 
-static void put_place(struct eva_json *json, uint64_t ns, uint32_t domain,
-                      uint32_t incarnation, uint8_t ring) {
+static void put_place(const struct dump_format *format, struct eva_json *json, uint64_t ns,
+                      uint32_t domain, uint32_t incarnation, uint8_t ring) {
+  const char *name = domain_name(format, domain, incarnation);
   eva_json_open_object(json);
   eva_json_uint_at(json, "ns", ns);
   eva_json_uint_at(json, "domain", domain);
   eva_json_uint_at(json, "incarnation", incarnation);
-  eva_json_string_at(json, "ring", eva_ring_name(ring));
+  if (name[0]) eva_json_string_at(json, "domain_name", name);
+  eva_json_string_at(json, "ring", eva_ring_name(format->cursor, ring));
 }
 
 static void put_duration(struct eva_json *json, const struct eventring_event *event) {
@@ -218,6 +354,14 @@ static void put_duration(struct eva_json *json, const struct eventring_event *ev
   eva_json_uint_at(json, "begin_ns", event->begin_ns);
   eva_json_uint_at(json, "duration_ns",
                event->ns > event->begin_ns ? event->ns - event->begin_ns : 0);
+  if (event->suspended_ns > 0)
+    eva_json_uint_at(json, "suspended_ns", event->suspended_ns);
+}
+
+static void put_link(struct eva_json *json, const struct eventring_event *event) {
+  if (event->kind != EVENTRING_LINKED) return;
+  eva_json_string_at(json, "role", eva_role_name(event->role));
+  eva_json_uint_at(json, "link", event->link);
 }
 
 static void put_event(const struct dump_format *format, const char *kind,
@@ -226,12 +370,14 @@ static void put_event(const struct dump_format *format, const char *kind,
   const char *class_name =
       eventring_cursor_class(format->cursor, event->event_class);
   eva_json_start(&json, format->out);
-  put_place(&json, event->ns, event->domain, event->incarnation, event->ring);
+  put_place(format, &json, event->ns, event->domain, event->incarnation, event->ring);
   eva_json_string_at(&json, "kind", kind);
   eva_json_string_at(&json, "name", event->name);
   eva_json_uint_at(&json, "id", event->id);
   eva_json_string_at(&json, "class", class_name ? class_name : "?");
   eva_json_uint_at(&json, "depth", event->depth);
+  if (event->context) eva_json_uint_at(&json, "context", event->context);
+  put_link(&json, event);
   put_value(format, &json, event);
   put_duration(&json, event);
   put_flag(&json, event, EVENTRING_SYNTHETIC, "synthetic");
@@ -246,7 +392,7 @@ static void put_loss(const struct dump_format *format,
                      const struct eventring_loss *loss) {
   struct eva_json json;
   eva_json_start(&json, format->out);
-  put_place(&json, loss->ns, loss->domain, loss->incarnation, loss->ring);
+  put_place(format, &json, loss->ns, loss->domain, loss->incarnation, loss->ring);
   eva_json_string_at(&json, "kind", "lost");
   eva_json_uint_at(&json, "count", loss->count);
   eva_json_bool_at(&json, "before", loss->flags & EVENTRING_LOST_BEFORE);

@@ -13,13 +13,20 @@ enum dump_time {
   DUMP_WALL         /* date and time of day */
 };
 
+/* The domain that a slot was last seen with. */
+struct dump_domain {
+  uint32_t incarnation; /* 0: not known yet */
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+};
+
 struct dump_format {
   FILE *out;
   bool json;
   enum dump_time time;
   uint64_t start_ns;     /* of the recording */
   int64_t start_wall_ns;
-  eventring_cursor *cursor; /* for the names of classes and of values */
+  eventring_cursor *cursor; /* for the names of classes, rings, domains and of values */
+  struct dump_domain *domains; /* of each slot, zeroed to begin with */
 };
 
 void dump_event(const struct dump_format *format,

@@ -47,10 +47,14 @@ void complain_of_control(const struct eventring_info *info) {
   if (info->control_rejected)
     complain("process %ld ignored %llu malformed control words", (long)info->pid,
              (unsigned long long)info->control_rejected);
-  if (info->control_malformed)
-    complain("the control word %#llx is malformed%s",
+  bool live = info->liveness == EVENTRING_LIVE;
+  if (info->control_word & ~info->classes_known)
+    complain("the control word %#llx is malformed%s", (unsigned long long)info->control_word,
+             live ? "; the process will ignore it" : "");
+  else if (info->control_malformed)
+    complain("the gate does not agree with the control word %#llx%s",
              (unsigned long long)info->control_word,
-             info->liveness == EVENTRING_LIVE ? "; the process will ignore it" : "");
+             live ? "; the process will put it right" : "");
 }
 
 /* ---- Reading ------------------------------------------------------------- */

@@ -27,7 +27,8 @@ int reader_open_target(struct reader *reader, const char *pid_or_file,
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
-/* Says on standard error that control words were, or will be, ignored. */
+/* Says on standard error that control words were, or will be, ignored, or that the gate is
+   not what they ask for. */
 void complain_of_control(const struct eventring_info *info);
 
 struct reading {

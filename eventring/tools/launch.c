@@ -81,6 +81,7 @@ static void become(char **command, const struct launch *launch,
   set(prefix, "START", "1");
   set(prefix, "PREFIX", launch->directory);
   set(prefix, "PRESERVE", "1");
+  set(prefix, "NAME", ""); /* of each process another */
   execvp(command[0], command);
   int error = errno;
   ssize_t written = write(report, &error, sizeof error);

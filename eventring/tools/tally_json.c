@@ -7,6 +7,7 @@
 /* What the members of a list are written with. */
 struct section {
   struct eva_json *json;
+  const struct eva_tally *tally;
   const struct eva_tally_domain *domain;
   bool total; /* the sums over all domains */
 };
@@ -18,19 +19,19 @@ static void put_identity(const struct section *section,
   if (!section->total) eva_json_uint_at(json, "domain", section->domain->info.slot);
   eva_json_string_at(json, "name", entry->name);
   eva_json_uint_at(json, "id", entry->id);
-  eva_json_string_at(json, "ring", eva_ring_name(entry->ring));
+  eva_json_string_at(json, "ring", section->tally->ring_names[entry->ring % EVENTRING_RINGS]);
 }
 
-static void put_span(void *context, const struct eva_tally_entry *entry) {
-  const struct section *section = context;
+static void put_durations(const struct section *section, const struct eva_tally_entry *entry,
+                          const struct eva_tally_span *span) {
   struct eva_json *json = section->json;
-  if (!entry->span) return;
-  const struct eva_histogram *durations = &entry->span->durations;
+  if (!span) return;
+  const struct eva_histogram *durations = &span->durations;
   put_identity(section, entry);
   eva_json_bool_at(json, "gc", entry->event_class == EVENTRING_CLASS_GC);
   eva_json_uint_at(json, "count", durations->count);
-  eva_json_uint_at(json, "torn", entry->span->torn);
-  eva_json_uint_at(json, "open", entry->span->open);
+  eva_json_uint_at(json, "torn", span->torn);
+  eva_json_uint_at(json, "open", span->open);
   eva_json_uint_at(json, "total_ns", durations->total);
   eva_json_uint_at(json, "mean_ns", eva_histogram_mean(durations));
   eva_json_uint_at(json, "min_ns", durations->min);
@@ -39,7 +40,16 @@ static void put_span(void *context, const struct eva_tally_entry *entry) {
   EVA_TALLY_QUANTILES(FIELD)
 #undef FIELD
   eva_json_uint_at(json, "max_ns", durations->max);
+  eva_json_uint_at(json, "suspended_ns", span->suspended);
   eva_json_close_object(json);
+}
+
+static void put_span(void *context, const struct eva_tally_entry *entry) {
+  put_durations(context, entry, entry->span);
+}
+
+static void put_async(void *context, const struct eva_tally_entry *entry) {
+  put_durations(context, entry, entry->async);
 }
 
 static void put_counter(void *context, const struct eva_tally_entry *entry) {
@@ -49,13 +59,15 @@ static void put_counter(void *context, const struct eva_tally_entry *entry) {
   if (!counter || counter->samples == 0) return;
   put_identity(section, entry);
   eva_json_string_at(json, "unit", entry->unit);
+  eva_json_string_at(json, "measure", eva_measure_name(entry->measure));
   eva_json_uint_at(json, "samples", counter->samples);
 #define FIELD(key, field) \
   if (counter->is_double) \
     eva_json_double_at(json, key, counter->d##field); \
   else \
     eva_json_int_at(json, key, counter->field)
-  FIELD("sum", sum);
+  if (eva_tally_has_sum(entry)) { FIELD("sum", sum); }
+  eva_json_double_at(json, "mean", eva_tally_mean(counter));
   FIELD("min", min);
   FIELD("max", max);
   if (!section->total) { FIELD("last", last); }
@@ -77,7 +89,7 @@ static void put_list(struct eva_json *json, const struct eva_tally *tally,
                      void (*visit)(void *, const struct eva_tally_entry *)) {
   eva_json_key(json, key);
   eva_json_open_array(json);
-  struct section section = {json, &tally->all, total};
+  struct section section = {json, tally, &tally->all, total};
   if (total) eva_tally_each(&tally->all, visit, &section);
   for (unsigned slot = 0; !total && slot < EVENTRING_MAX_DOMAINS; slot++) {
     section.domain = &tally->domains[slot];
@@ -94,20 +106,45 @@ static void put_words(struct eva_json *json, const char *key, int64_t words) {
     eva_json_int(json, words);
 }
 
-static void put_gc(struct eva_json *json, const struct eva_tally_domain *domain) {
-  eva_json_uint_at(json, "watched_ns", domain->watched);
-  eva_json_uint_at(json, "gc_ns", domain->in_gc);
-  eva_json_double_at(json, "gc_share", domain->watched ? (double)domain->in_gc /
-                                       (double)domain->watched : 0);
-  put_words(json, "allocated_words", domain->allocated);
-  put_words(json, "promoted_words", domain->promoted);
+static void put_gc(struct eva_json *json, uint64_t watched, uint64_t in_gc, int64_t allocated,
+                   int64_t promoted) {
+  eva_json_uint_at(json, "watched_ns", watched);
+  eva_json_uint_at(json, "gc_ns", in_gc);
+  eva_json_double_at(json, "gc_share", watched ? (double)in_gc / (double)watched : 0);
+  put_words(json, "allocated_words", allocated);
+  put_words(json, "promoted_words", promoted);
 }
 
-static void put_ring(struct eva_json *json, const struct eva_tally_domain *domain,
-                     int ring) {
+static void put_gc_of(struct eva_json *json, const struct eva_tally_domain *domain) {
+  put_gc(json, domain->watched, domain->in_gc, domain->allocated, domain->promoted);
+}
+
+static void put_life(struct eva_json *json, const struct eva_life *life) {
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "incarnation", life->incarnation);
+  eva_json_string_at(json, "name", eva_life_name(life));
+  if (life->info) {
+    eva_json_bool_at(json, "alive", life->info->alive);
+    eva_json_int_at(json, "tid", life->info->tid);
+    eva_json_uint_at(json, "start_ns", life->info->start_ns);
+    eva_json_uint_at(json, "stop_ns", life->info->stop_ns);
+  }
+  put_gc(json, eva_life_watched(life), life->in_gc, life->allocated, life->promoted);
+  eva_json_close_object(json);
+}
+
+static void put_lives(struct eva_json *json, const struct eva_lives *lives) {
+  eva_json_key(json, "lives");
+  eva_json_open_array(json);
+  for (size_t i = 0; i < lives->count; i++) put_life(json, &lives->life[i]);
+  eva_json_close_array(json);
+}
+
+static void put_ring(struct eva_json *json, const struct eva_tally *tally,
+                     const struct eva_tally_domain *domain, int ring) {
   const struct eventring_ring_info *info = &domain->rings[ring].info;
   if (!domain->rings[ring].seen) return;
-  eva_json_key(json, eva_ring_name((uint8_t)ring));
+  eva_json_key(json, tally->ring_names[ring]);
   eva_json_open_object(json);
   eva_json_uint_at(json, "emitted", info->emitted);
   eva_json_uint_at(json, "delivered", info->delivered);
@@ -117,16 +154,18 @@ static void put_ring(struct eva_json *json, const struct eva_tally_domain *domai
   eva_json_close_object(json);
 }
 
-static void put_domain(struct eva_json *json, const struct eva_tally_domain *domain) {
+static void put_domain(struct eva_json *json, const struct eva_tally *tally,
+                       const struct eva_tally_domain *domain) {
   eva_json_open_object(json);
   eva_json_uint_at(json, "domain", domain->info.slot);
   eva_json_string_at(json, "name", domain->info.name);
   eva_json_uint_at(json, "incarnation", domain->info.incarnation);
   eva_json_bool_at(json, "alive", domain->info.alive);
-  put_gc(json, domain);
+  put_gc_of(json, domain);
+  put_lives(json, &domain->lives);
   eva_json_key(json, "rings");
   eva_json_open_object(json);
-  for (int ring = 0; ring < EVENTRING_RINGS; ring++) put_ring(json, domain, ring);
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++) put_ring(json, tally, domain, ring);
   eva_json_close_object(json);
   eva_json_close_object(json);
 }
@@ -135,7 +174,7 @@ static void put_domains(struct eva_json *json, const struct eva_tally *tally) {
   eva_json_key(json, "domains");
   eva_json_open_array(json);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    if (tally->domains[slot].used) put_domain(json, &tally->domains[slot]);
+    if (tally->domains[slot].used) put_domain(json, tally, &tally->domains[slot]);
   eva_json_close_array(json);
 }
 
@@ -153,12 +192,13 @@ static void put_head(struct eva_json *json, const struct eva_tally *tally) {
 static void put_total(struct eva_json *json, const struct eva_tally *tally) {
   eva_json_key(json, "total");
   eva_json_open_object(json);
-  put_gc(json, &tally->all);
+  put_gc_of(json, &tally->all);
   eva_json_uint_at(json, "delivered", tally->totals.delivered);
   eva_json_uint_at(json, "missed", tally->totals.missed);
   eva_json_uint_at(json, "lost", tally->totals.lost);
   eva_json_uint_at(json, "torn", tally->totals.torn);
   put_list(json, tally, "spans", true, put_span);
+  put_list(json, tally, "async_spans", true, put_async);
   put_list(json, tally, "counters", true, put_counter);
   put_list(json, tally, "events", true, put_event);
   eva_json_close_object(json);
@@ -171,6 +211,7 @@ void tally_print_json(const struct eva_tally *tally, FILE *out) {
   put_head(&json, tally);
   put_domains(&json, tally);
   put_list(&json, tally, "spans", false, put_span);
+  put_list(&json, tally, "async_spans", false, put_async);
   put_list(&json, tally, "counters", false, put_counter);
   put_list(&json, tally, "events", false, put_event);
   put_total(&json, tally);

@@ -78,11 +78,11 @@ static void print_head(const struct eva_tally *tally, FILE *out) {
                                           ? "paused" : "not started (standby)");
 }
 
-static void span_row(void *context, const struct eva_tally_entry *entry) {
-  const struct section *section = context;
+static void duration_row(const struct section *section, const struct eva_tally_entry *entry,
+                         const struct eva_tally_span *span) {
   struct table *table = section->table;
-  if (!entry->span) return;
-  const struct eva_histogram *durations = &entry->span->durations;
+  if (!span) return;
+  const struct eva_histogram *durations = &span->durations;
   table_cell(table, section->domain);
   table_cell(table, entry->name);
   cell_count(table, durations->count);
@@ -93,17 +93,26 @@ static void span_row(void *context, const struct eva_tally_entry *entry) {
   EVA_TALLY_QUANTILES(CELL)
 #undef CELL
   cell_duration(table, durations->max);
-  cell_exception(table, entry->span->torn);
-  cell_exception(table, entry->span->open);
+  cell_exception(table, span->torn);
+  cell_exception(table, span->open);
 }
 
-static void print_spans(const struct eva_tally *tally, FILE *out) {
+static void span_row(void *context, const struct eva_tally_entry *entry) {
+  duration_row(context, entry, entry->span);
+}
+
+static void async_row(void *context, const struct eva_tally_entry *entry) {
+  duration_row(context, entry, entry->async);
+}
+
+static void print_durations(const struct eva_tally *tally, const char *title,
+                            void (*row)(void *, const struct eva_tally_entry *), FILE *out) {
 #define TITLE(title, key, q) title,
   TABLE(table, "domain", "<span", "count", "total", "mean", "min",
         EVA_TALLY_QUANTILES(TITLE) "max", "torn", "open");
 #undef TITLE
-  fill(tally, &table, span_row);
-  finish("Spans", &table, out);
+  fill(tally, &table, row);
+  finish(title, &table, out);
 }
 
 static void words_cell(struct table *table, int64_t words) {
@@ -111,39 +120,75 @@ static void words_cell(struct table *table, int64_t words) {
   table_cell(table, words < 0 ? "-" : eva_signed_text(figure, words));
 }
 
+/* What one row shows: one domain, several of one name that used a slot in turn, or all. */
+struct domain_figures {
+  uint64_t watched, in_gc;
+  int64_t allocated, promoted; /* -1: not told */
+};
+
 static void gc_row(struct table *table, const char *name, const char *label,
-                   const struct eva_tally_domain *domain) {
+                   const struct domain_figures *figures) {
   char figure[EVA_FIGURE];
   table_cell(table, name);
   table_cell(table, label);
-  cell_duration(table, domain->watched);
-  cell_duration(table, domain->in_gc);
-  table_cell(table, eva_percent_text(figure, domain->in_gc, domain->watched));
-  words_cell(table, domain->allocated);
-  words_cell(table, domain->promoted);
+  cell_duration(table, figures->watched);
+  cell_duration(table, figures->in_gc);
+  table_cell(table, eva_percent_text(figure, figures->in_gc, figures->watched));
+  words_cell(table, figures->allocated);
+  words_cell(table, figures->promoted);
 }
 
 static void domain_row(struct table *table, const char *name, const char *label,
-                       const struct eva_tally_domain *domain) {
+                       const struct domain_figures *figures) {
   table_cell(table, name);
   table_cell(table, label);
-  cell_duration(table, domain->watched);
+  cell_duration(table, figures->watched);
+}
+
+typedef void domain_row_writer(struct table *table, const char *name, const char *label,
+                               const struct domain_figures *figures);
+
+/* Adds up lives [first, ...) while they have the same name; returns where the next begins. */
+static size_t add_lives(const struct eva_lives *lives, size_t first,
+                        struct domain_figures *figures) {
+  size_t i = first;
+  const char *name = eva_life_name(&lives->life[first]);
+  *figures = (struct domain_figures){.allocated = -1, .promoted = -1};
+  for (; i < lives->count && strcmp(eva_life_name(&lives->life[i]), name) == 0; i++) {
+    const struct eva_life *life = &lives->life[i];
+    figures->watched += eva_life_watched(life);
+    figures->in_gc += life->in_gc;
+    if (life->allocated >= 0) eva_add_words(&figures->allocated, life->allocated);
+    if (life->promoted >= 0) eva_add_words(&figures->promoted, life->promoted);
+  }
+  return i;
+}
+
+static void fill_slot(const struct eva_tally_domain *domain, struct table *table,
+                      domain_row_writer *row) {
+  char name[16], label[EVENTRING_MAX_DOMAIN_NAME + 32];
+  const struct eva_lives *lives = &domain->lives;
+  struct domain_figures figures;
+  snprintf(name, sizeof name, "%u", domain->info.slot);
+  for (size_t i = 0, next; i < lives->count; i = next) {
+    next = add_lives(lives, i, &figures);
+    snprintf(label, sizeof label, next - i > 1 ? "%s (%zu in turn)" : "%s",
+             eva_life_name(&lives->life[i]), next - i);
+    row(table, name, label, &figures);
+  }
 }
 
 static void fill_domains(const struct eva_tally *tally, struct table *table,
-                         void (*row)(struct table *, const char *, const char *,
-                                     const struct eva_tally_domain *)) {
-  char name[16], label[EVENTRING_MAX_DOMAIN_NAME + 32];
+                         domain_row_writer *row) {
+  const struct eva_tally_domain *all = &tally->all;
+  size_t rows = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    const struct eva_tally_domain *domain = &tally->domains[slot];
-    if (!domain->used) continue;
-    snprintf(name, sizeof name, "%u", slot);
-    snprintf(label, sizeof label,
-             domain->info.incarnation > 1 ? "%s (%u in turn)" : "%s",
-             domain->info.name, domain->info.incarnation);
-    row(table, name, label, domain);
+    if (tally->domains[slot].used) fill_slot(&tally->domains[slot], table, row);
+    rows += tally->domains[slot].lives.count;
   }
-  if (tally->domains_used > 1) row(table, "all", "", &tally->all);
+  if (rows > 1)
+    row(table, "all", "", &(struct domain_figures){all->watched, all->in_gc, all->allocated,
+                                                   all->promoted});
 }
 
 /* A host need not have a collector. */
@@ -171,6 +216,7 @@ static void counter_row(void *context, const struct eva_tally_entry *entry) {
   const struct eva_tally_counter *counter = entry->counter;
   char figure[EVA_FIGURE];
   if (!counter || counter->samples == 0) return;
+  bool is_sum = entry->measure == EVENTRING_DIFFERENCE;
   table_cell(table, section->domain);
   table_cell(table, entry->name);
   table_cell(table, entry->unit);
@@ -178,18 +224,17 @@ static void counter_row(void *context, const struct eva_tally_entry *entry) {
 #define CELL(field) \
   table_cell(table, counter->is_double ? eva_double_text(figure, counter->d##field) \
                                        : eva_signed_text(figure, counter->field))
-  CELL(sum);
+  if (is_sum) CELL(sum); else table_cell(table, "-");
+  table_cell(table, eva_double_text(figure, eva_tally_mean(counter)));
   CELL(min);
   CELL(max);
-  if (section->domain[0] == 'a')
-    table_cell(table, "-"); /* there is no last one of several domains */
-  else
-    CELL(last);
+  /* there is no last one of several domains */
+  if (is_sum || section->domain[0] == 'a') table_cell(table, "-"); else CELL(last);
 #undef CELL
 }
 
 static void print_counters(const struct eva_tally *tally, FILE *out) {
-  TABLE(table, "domain", "<counter", "<unit", "samples", "sum", "min", "max",
+  TABLE(table, "domain", "<counter", "<unit", "samples", "sum", "mean", "min", "max",
         "last");
   fill(tally, &table, counter_row);
   finish("Counters", &table, out);
@@ -209,13 +254,13 @@ static void print_events(const struct eva_tally *tally, FILE *out) {
   finish("Events", &table, out);
 }
 
-static void ring_row(struct table *table, const struct eva_tally_domain *domain,
-                     int ring) {
+static void ring_row(struct table *table, const struct eva_tally *tally,
+                     const struct eva_tally_domain *domain, int ring) {
   const struct eventring_ring_info *info = &domain->rings[ring].info;
   char name[16];
   snprintf(name, sizeof name, "%u", domain->info.slot);
   table_cell(table, name);
-  table_cell(table, ring == EVENTRING_RUNTIME ? "runtime" : "user");
+  table_cell(table, tally->ring_names[ring]);
   cell_count(table, info->emitted);
   cell_count(table, info->delivered);
   cell_exception(table, info->missed);
@@ -228,7 +273,7 @@ static void print_rings(const struct eva_tally *tally, FILE *out) {
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
       if (tally->domains[slot].used && tally->domains[slot].rings[ring].seen)
-        ring_row(&table, &tally->domains[slot], ring);
+        ring_row(&table, tally, &tally->domains[slot], ring);
   finish("Rings (missed: overwritten before reading began; lost: while reading)",
          &table, out);
 }
@@ -236,7 +281,9 @@ static void print_rings(const struct eva_tally *tally, FILE *out) {
 void tally_print_text(const struct eva_tally *tally, FILE *out) {
   print_head(tally, out);
   print_domains(tally, out);
-  print_spans(tally, out);
+  print_durations(tally, "Spans", span_row, out);
+  print_durations(tally, "Async spans (from begin to end, wherever that is; by the domain of "
+                         "the begin)", async_row, out);
   print_counters(tally, out);
   print_events(tally, out);
   print_rings(tally, out);

@@ -175,6 +175,13 @@ static void check_emitted(eventring_cursor *cursor, uint64_t *before) {
   *before = info.emitted;
 }
 
+static void check_status(int status, const struct reader *r, eventring_cursor *cursor) {
+  if (status >= 0) return;
+  fprintf(stderr, "writer held at %d, reader (way %d) at %d: %s\n", writer_step, r->way, reader_step,
+          eventring_cursor_error(cursor)->text);
+  abort();
+}
+
 static void *read_events(void *argument) {
   static const struct eventring_callbacks callbacks = {check_event, check_loss};
   struct reader *r = argument;
@@ -185,7 +192,7 @@ static void *read_events(void *argument) {
   pthread_barrier_wait(&barrier);
   while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
     has_been_held = false;
-    CHECK(eventring_poll(cursor, &callbacks, r, 0) >= 0);
+    check_status(eventring_poll(cursor, &callbacks, r, 0), r, cursor);
     has_been_held = false;
     check_emitted(cursor, &emitted);
     one_more(&polls);
@@ -235,6 +242,14 @@ static void write_numbers(eventring_domain *d, int64_t count) {
   }
 }
 
+/* Where a block of the user ring of slot 0 lies. */
+static off_t block_offset(int fd, uint64_t sequence) {
+  struct format_ring ring;
+  off_t at = FORMAT_DOMAINS_OFFSET + (off_t)offsetof(struct format_domain, ring[EVENTRING_USER]);
+  CHECK(pread(fd, &ring, sizeof ring, at) == sizeof ring && sequence <= ring.blocks);
+  return (off_t)format_block_offset(ring.first + sequence - 1);
+}
+
 /* Blocks are read ahead; one that then has another number is no damage. */
 static void number_away(void) {
   static const struct eventring_callbacks callbacks = {check_event, check_loss};
@@ -250,8 +265,7 @@ static void number_away(void) {
   write_numbers(d, NUMBERS);
   eventring_path(path, sizeof path);
   absent.fd = open(path, O_RDWR);
-  absent.offset = (off_t)(FORMAT_RINGS_OFFSET + format_ring_bytes(WSIZE) +
-                            (BLOCK - 1) * FORMAT_BLOCK_BYTES);
+  absent.offset = block_offset(absent.fd, BLOCK);
   eventring_cursor *cursor = open_cursor(CALLS);
   absent.sequence = BLOCK;
   CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 3 * NUMBERS);

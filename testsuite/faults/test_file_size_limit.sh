@@ -3,7 +3,8 @@
 . "$TESTSUITE/faults/_faults.sh"
 limited() { (ulimit -f "$1"; shift; exec "$@"); }
 
-for kib in 1 4 60 64 68 100 2112 2300 2600; do
+# the front, blocks of records, and then the first ring has no room
+for kib in 1 4 60 64 68 100 200 300; do
   untraced "at most $kib KiB" limited $kib "$SAROS" program.lua
   no_file_in "at most $kib KiB" .
 done
@@ -13,6 +14,11 @@ warning=$(limited 0 "$SAROS" program.lua 2>&1 >/dev/null)
 is "nothing at all: lines on standard error" 1 "$(wc -l <<<"$warning")"
 has "nothing at all: warning" "warning: " "$warning"
 no_file_in "nothing at all" .
-undisturbed "at most 3000 KiB" limited 3000 "$SAROS" program.lua
+# the second one: what the first has is recorded
+sed '1i require("eventring").event("once")' program.lua >user.lua
+SAROS_EVENTRING_PRESERVE=1 untraced "at most 500 KiB" limited 500 "$SAROS" user.lua
+is "rings within 500 KiB" '["runtime"]' "$("$EVENTRING" show --json ./*.eventring | jq -c '.domains[0].rings | keys')"
+rm -f -- *.eventring
+undisturbed "at most 3000 KiB" limited 3000 "$SAROS" user.lua
 is "at most 3000 KiB: warnings" "" "$(cat errors.txt)"
 finish

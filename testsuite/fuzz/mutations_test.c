@@ -8,7 +8,8 @@
  * rings of the smallest size) and damages each in turn in one of six ways. No
  * crash, no read that takes 2 s, and what is damage of the structure is an error:
  * a header whose magic, version, byte order, sizes or offsets are others; a file
- * that is shorter than its rings.
+ * that is shorter than its blocks. Checksums are made right again for most others, so that
+ * what lies behind them is reached.
  * `make check-mutations` runs 20,000 under AddressSanitizer.
  */
 #include <dirent.h>
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/checksum.h"
 #include "format/format.h"
 #include "eventring/probe.h"
 #include "trace_input.h"
@@ -87,7 +89,7 @@ static uint64_t some_page(const uint8_t *packed, size_t size, uint64_t first) {
 static bool damage_header(uint8_t *packed, size_t *size) {
   static const struct { uint16_t offset, bytes; } fields[] = {
       {0, 8}, {8, 4}, {12, 4}, {16, 4}, {20, 4}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 8},
-      {48, 8}, {56, 8}, {64, 8}, {72, 4}, {76, 4}, {80, 8}, {88, 8}, {96, 8}};
+      {48, 8}, {56, 8}, {64, 8}};
   size_t i = below(sizeof fields / sizeof fields[0]);
   uint64_t value = extreme(), before = 0;
   memcpy(&before, place(packed, *size, fields[i].offset), fields[i].bytes);
@@ -97,44 +99,72 @@ static bool damage_header(uint8_t *packed, size_t *size) {
   return value != before;
 }
 
-/* Lengths: committed, open, and of the events themselves. */
+enum { FIRST_BLOCK = FORMAT_BLOCKS_OFFSET };
+
+static uint64_t some_block(const uint8_t *packed, size_t size) {
+  return some_page(packed, size, FIRST_BLOCK);
+}
+
+/* Makes the checksums right for what the blocks say of their lengths, so that a reader is not
+   saved by them. */
+static void seal_blocks(uint8_t *packed, size_t size) {
+  for (size_t at = 4; at + 4 + INPUT_PAGE <= size; at += 4 + INPUT_PAGE) {
+    uint64_t words[FORMAT_BLOCK_WORDS];
+    uint32_t number;
+    memcpy(&number, packed + at, 4);
+    memcpy(words, packed + at + 4, sizeof words);
+    uint32_t committed = (uint32_t)words[FORMAT_SEAL_WORD];
+    if ((uint64_t)number * INPUT_PAGE < FIRST_BLOCK || committed < FORMAT_BLOCK_HEADER_WORDS ||
+        committed > FORMAT_BLOCK_WORDS)
+      continue;
+    words[FORMAT_SEAL_WORD] = evr_seal(committed, evr_checksum(words, committed));
+    memcpy(packed + at + 4, words, sizeof words);
+  }
+}
+
+/* Lengths: committed, open, and of the events and records themselves. */
 static bool damage_lengths(uint8_t *packed, size_t *size) {
-  uint64_t block = some_page(packed, *size, FORMAT_RINGS_OFFSET);
+  uint64_t block = some_block(packed, *size);
   for (uint64_t n = 1 + below(4); n; n--)
-    switch (below(4)) {
-    case 0: store(packed, *size, block + 28, extreme(), 4); break;
-    case 1: store(packed, *size, block + 20, extreme(), 2); break;
+    switch (below(5)) {
+    case 0: store(packed, *size, block + 48, extreme(), 4); break;
+    case 1: store(packed, *size, block + 14, extreme(), 2); break;
+    case 2: store(packed, *size, block + 64 + 8 * below(100), extreme(), 2); break;
     default: {
       uint8_t *word = place(packed, *size, block + 64 + 8 * below(504));
       word[0] ^= (uint8_t)(below(32) << 3);
       word[1] ^= (uint8_t)below(4);
     }
     }
+  seal_blocks(packed, *size);
   return false; /* events may still be sound */
 }
 
-/* Ids and kinds: of events, definitions, blocks. */
+/* Ids and kinds: of events, records, blocks. */
 static bool damage_ids(uint8_t *packed, size_t *size) {
-  uint64_t page = some_page(packed, *size, FORMAT_CATALOGUE_OFFSET);
-  bool catalogue = page < FORMAT_RINGS_OFFSET;
-  for (uint64_t n = 1 + below(4); n; n--) {
-    uint64_t at = catalogue ? 64 + 240 * below(16) + 2 * below(3)
-                            : below(3) ? 64 + 8 * below(504) : 8 + 4 * below(3);
-    store(packed, *size, page + at, extreme(), catalogue ? 2 : below(2) ? 2 : 4);
-  }
+  uint64_t block = some_block(packed, *size);
+  for (uint64_t n = 1 + below(4); n; n--)
+    switch (below(4)) {
+    case 0: store(packed, *size, block + 8 + 2 * below(4), extreme(), 2); break;
+    case 1: store(packed, *size, block + 64 + 8 * below(20), extreme(), below(2) ? 2 : 4); break;
+    default: store(packed, *size, block + 64 + 8 * below(504), extreme(), 1 + below(8)); break;
+    }
+  seal_blocks(packed, *size);
   return false;
 }
 
-/* Counts: status, heads, sequence numbers, events before, the control log. */
+/* Counts and places: status, rings, sequence numbers, events before, the control page. */
 static bool damage_counts(uint8_t *packed, size_t *size) {
   for (uint64_t n = 1 + below(3); n; n--)
-    switch (below(5)) {
+    switch (below(6)) {
     case 0: store(packed, *size, FORMAT_STATUS_OFFSET + 4 * below(40), extreme(), 4); break;
-    case 1: store(packed, *size, FORMAT_DOMAINS_OFFSET + 128 * below(3) + 64 + 8 * below(2), extreme(), 8); break;
-    case 2: store(packed, *size, FORMAT_CONTROL_OFFSET + 8 * below(136), extreme(), 8); break;
-    case 3: store(packed, *size, some_page(packed, *size, FORMAT_RINGS_OFFSET), extreme(), 8); break;
-    default: store(packed, *size, some_page(packed, *size, FORMAT_RINGS_OFFSET) + 24 + 8 * below(4), extreme(), 8); break;
+    case 1: store(packed, *size, FORMAT_STATUS_OFFSET + 512 + 8 * below(20), extreme(), 8); break;
+    case 2: store(packed, *size, FORMAT_DOMAINS_OFFSET + 256 * below(2) + 128 + 4 * below(32), extreme(), 4); break;
+    case 3: store(packed, *size, FORMAT_CONTROL_OFFSET + 8 * below(2) + (below(2) ? 0 : 8 * below(384)), extreme(), 8); break;
+    case 4: store(packed, *size, some_block(packed, *size), extreme(), 8); break;
+    default: store(packed, *size, some_block(packed, *size) + 16 + 8 * below(4), extreme(), 8); break;
     }
+  if (below(2)) seal_blocks(packed, *size);
   return false;
 }
 
@@ -144,7 +174,7 @@ static bool cut_short(uint8_t *packed, size_t *size) {
   memcpy(&length, packed, 4);
   shorter = (uint32_t)(below(4) ? below(length) : below(16) * INPUT_PAGE + below(16) * 8);
   memcpy(packed, &shorter, 4);
-  return shorter < FORMAT_RINGS_OFFSET + FORMAT_STRIDE_UNIT; /* the first rings */
+  return shorter < length; /* all of its blocks are claimed */
 }
 
 static bool random_bytes(uint8_t *packed, size_t *size) {
@@ -242,6 +272,13 @@ static int run_all(unsigned count) {
 
 /* ---- The corpus ---------------------------------------------------------------------------- */
 
+/* Short-lived ones, which share blocks. */
+static void use_another_domain(unsigned span) {
+  eventring_domain *other = eventring_domain_start("another", NULL);
+  eventring_user_begin(other, span);
+  eventring_domain_stop(other);
+}
+
 static void make_file(const char *directory, const char *name, unsigned rounds) {
   struct eventring_config config;
   char path[4096], to[4200];
@@ -255,6 +292,7 @@ static void make_file(const char *directory, const char *name, unsigned rounds) 
   int span = eventring_register_user(EVENTRING_DEF_SPAN, "span", 4, EVENTRING_NONE, NULL);
   int count = eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5, EVENTRING_INT, NULL);
   int text = eventring_register_user(EVENTRING_DEF_INSTANT, "text", 4, EVENTRING_STRING, NULL);
+  int flow = eventring_register_user(EVENTRING_DEF_FLOW, "flow", 4, EVENTRING_NONE, NULL);
   eventring_domain *d = eventring_domain_start("one", NULL);
   for (unsigned i = 0; i < rounds; i++) {
     eventring_user_begin(d, (unsigned)span);
@@ -264,6 +302,12 @@ static void make_file(const char *directory, const char *name, unsigned rounds) 
                               "some text", 9);
     if (i % 9) eventring_user_end(d, (unsigned)span);
     if (i % 50 == 20) eventring_pause(), eventring_resume();
+    if (i % 7 == 3) eventring_suspend(d, EVENTRING_USER, EVENTRING_CLASS_USER, 1 + i % 3);
+    eventring_set_context(d, EVENTRING_USER, i / 5 % 4);
+    if (i % 11 == 0)
+      eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)flow, i,
+                       1 + i % 3);
+    if (i % 13 == 0) use_another_domain((unsigned)span);
   }
   eventring_path(path, sizeof path);
   eventring_domain_stop(d);

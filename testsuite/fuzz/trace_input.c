@@ -81,6 +81,16 @@ uint8_t *input_pack(const char *path, size_t *size) {
 
 static uint64_t sink; /* what is read must be used, or it is not read */
 
+static void use_values(const struct eventring_event *event) {
+  struct eventring_value values[EVENTRING_MAX_VALUES];
+  size_t count = eventring_event_values(event, values, EVENTRING_MAX_VALUES);
+  REQUIRE(count <= EVENTRING_MAX_VALUES);
+  for (size_t n = 0; n < count; n++) {
+    REQUIRE(values[n].size <= EVENTRING_MAX_PAYLOAD);
+    for (size_t i = 0; i < values[n].size; i++) sink += ((const uint8_t *)values[n].bytes)[i];
+  }
+}
+
 static int use_event(void *context, const struct eventring_event *event) {
   (void)context;
   for (size_t i = 0; i < event->size; i++) sink += ((const uint8_t *)event->bytes)[i];
@@ -88,7 +98,10 @@ static int use_event(void *context, const struct eventring_event *event) {
   REQUIRE(event->domain < EVENTRING_MAX_DOMAINS && event->ring < EVENTRING_RINGS);
   REQUIRE(event->id < EVENTRING_MAX_EVENTS);
   REQUIRE(event->size <= EVENTRING_MAX_PAYLOAD + 8);
-  if (event->def) sink += strlen(event->def->name) + strlen(event->def->unit);
+  for (size_t i = 0; i < event->size; i++) sink += ((const uint8_t *)event->bytes)[i];
+  if (event->def) sink += strlen(event->def->name) + strlen(event->def->unit) +
+                          strlen(event->def->fields);
+  use_values(event);
   if (event->flags & EVENTRING_MATCHED) REQUIRE(event->ns >= event->begin_ns);
   return 0;
 }
@@ -123,8 +136,15 @@ static void ask_for_everything(eventring_cursor *cursor) {
     struct eventring_ring_info ring;
     if (eventring_cursor_domain(cursor, slot, &domain) == EVENTRING_OK)
       sink += strlen(domain.name);
-    if (eventring_cursor_ring(cursor, slot, EVENTRING_RUNTIME, &ring) != EVENTRING_OK) break;
-    eventring_cursor_ring(cursor, slot, EVENTRING_USER, &ring);
+    if (eventring_cursor_life(cursor, slot, 1, &domain) == EVENTRING_OK)
+      sink += strlen(domain.name);
+    for (unsigned r = 0; r < EVENTRING_RINGS; r++)
+      if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)r, &ring) == EVENTRING_OK)
+        sink += ring.emitted;
+  }
+  for (unsigned r = 0; r < EVENTRING_RINGS; r++) {
+    const char *name = eventring_cursor_ring_name(cursor, r);
+    if (name) sink += strlen(name);
   }
   for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id += 1 + id / 64) {
     const struct eventring_def *def = eventring_cursor_def(cursor, id);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* block_transition.pml: a ring's block transition, one writer and two readers.
  *
- * The steps are those of the C code: W1 .. W6 in eventring/producer/ring.c, R0 .. R5 in
+ * The steps are those of the C code: W1 .. W6 in eventring/producer/lane.c, R0 .. R5 in
  * eventring/reader/block.c (R0 in metadata.c), may_be_gone in block_cursor.c.
  * Checked over wrap-around: the ring has two places, the writer goes through BLOCKS
- * blocks and reuses each place.
+ * blocks and reuses each place. W1, W2 and the zeros are left out at a place that was
+ * never used.
+ *
+ * What the words of a block say (to which context and incarnation its events belong) is
+ * not of this model but of shared_blocks.pml, which relies on what is proved here.
  *
  * Memory. Promela's is sequentially consistent, so what C11 allows beyond is
  * modelled as reordering:
@@ -16,8 +20,11 @@
  * That is more than x86-64 does and what arm64 may do.
  *
  * A place has five words that stand for all: the sequence number (SEQ), the header
- * (HDR: events_before, base, open spans), a payload word (PAY), the event word that
- * announces it (WORD), and the committed length (COM). Block s writes the value s.
+ * (HDR: before, base, context, incarnation, open spans), a payload word (PAY), the event
+ * word (or remark) that announces it (WORD), and the word of the committed length and the
+ * checksum (SEAL). Block s writes the value s. The seal of block s is s, too, for its
+ * checksum covers the sequence number and all that the block holds: to a complete block it
+ * is right if and only if all words are of that block.
  *
  * Properties
  *   whole   what a reader accepts as block s is of block s only, an event that is
@@ -26,7 +33,7 @@
  *   exact   a block that the head vouches for is not there only when the writer has
  *           begun to reuse its place: nothing is counted as lost that is not;
  *   sound   no block is called damaged, as none is: neither one that R5 accepts, whose
- *           length must be where the words end, nor one that is gone, for the head,
+ *           seal must be right if it is complete, nor one that is gone, for the head,
  *           loaded then, shows that its place is about to be reused (may_be_gone).
  *
  * Readers try again and again, at any moment. They keep nothing from one attempt to
@@ -47,15 +54,17 @@
  *   -DNO_R3                the file's second copy is missing
  *   -DNO_R4_OF_MORE        a fence is missing, where what was added is copied
  *   -DNO_FENCE_WHEN_GONE   the one of may_be_gone
- *   -DLENGTH_AFTER_R5      the length of a block that was held is looked at too late
- *   -DW1_RELAXED -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DCOMMIT_RELAXED
+ *   -DSEAL_AFTER_R5        the seal of a block that was held is looked at too late
+ *   -DSEAL_OF_UNFINISHED   one that is there is compared though the head has not moved
+ *   -DNO_W1 -DNO_ZEROS     left out at a place that was used
+ *   -DW1_RELAXED -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DSEAL_RELAXED
  *   -DR0_RELAXED -DR1_RELAXED -DR2_RELAXED
  *   -DW1_AFTER_W3 -DW3_AFTER_W4 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD
- *   -DCOMMIT_AFTER_W5
+ *   -DSEAL_AFTER_W1 -DSEAL_AFTER_W5 -DSEAL_BEFORE_W6
  *                          two steps are swapped
  *   -DREACHED_REUSE        fails when a block is accepted from a place that was
- *   -DREACHED_GONE         reused, when one is found gone, when the length of one that
- *   -DREACHED_LENGTH       was held is compared: the proof that the properties are not
+ *   -DREACHED_GONE         reused, when one is found gone, when the seal of one that
+ *   -DREACHED_SEAL         was held is compared: the proof that the properties are not
  *                          true of nothing
  */
 
@@ -83,7 +92,7 @@
 #define HDR(p) (5 * (p) + 1)
 #define WORD(p) (5 * (p) + 2)
 #define PAY(p) (5 * (p) + 3)
-#define COM(p) (5 * (p) + 4)
+#define SEAL(p) (5 * (p) + 4)
 #define HEAD (5 * PLACES)
 
 byte memory[5 * PLACES + 1];
@@ -153,7 +162,7 @@ end:
   od
 }
 
-/* ---- The writer: next_block, put, complete_block in producer/ring.c ----------------------- */
+/* ---- The writer: next_block, put_event, finish_block in producer/lane.c ----------------------- */
 
 inline invalidate() {
 #ifdef W1_RELAXED
@@ -163,10 +172,18 @@ inline invalidate() {
 #endif
 }
 
-inline fill() { /* zeros, then the header */
+inline clear() {
   store_relaxed(WORD(PLACE(s)), 0);
   store_relaxed(PAY(PLACE(s)), 0);
-  store_relaxed(COM(PLACE(s)), 0);
+  store_relaxed(SEAL(PLACE(s)), 0)
+}
+
+#define USED (s > PLACES) /* the place of s; else its words are 0, and no reader takes it */
+
+inline fill() { /* zeros, then the header */
+#ifndef NO_ZEROS
+  if :: USED -> clear() :: else fi;
+#endif
   store_relaxed(HDR(PLACE(s)), s)
 }
 
@@ -194,22 +211,36 @@ inline announce() {
 #endif
 }
 
+/* The committed length and the checksum of block x, in one word. */
+inline seal(x, value) {
+#ifdef SEAL_RELAXED
+  store_relaxed(SEAL(PLACE(x)), value)
+#else
+  store_release(SEAL(PLACE(x)), value)
+#endif
+}
+
+inline seal_before() { if :: s > 1 -> seal(s - 1, s - 1) :: else fi }
+
 active proctype writer() {
   byte s = 1;
   do
   :: s <= BLOCKS ->
      begun = s;
-#ifndef W1_AFTER_W3
-     invalidate();                      /* W1 */
+#if !defined(W1_AFTER_W3) && !defined(NO_W1)
+     if :: USED -> invalidate() :: else fi; /* W1 */
+#endif
+#ifdef SEAL_AFTER_W1
+     seal_before();
 #endif
 #ifndef NO_W2
-     release_fence();                   /* W2 */
+     if :: USED -> release_fence() :: else fi; /* W2 */
 #endif
 #if !defined(W3_AFTER_W4) && !defined(W3_AFTER_W5)
      fill();                            /* W3 */
 #endif
 #ifdef W1_AFTER_W3
-     invalidate();
+     if :: USED -> invalidate() :: else fi;
 #endif
 #ifndef W4_AFTER_W5
      validate();                        /* W4 */
@@ -218,14 +249,17 @@ active proctype writer() {
      fill();
 #endif
      publish();                         /* W5 */
-#ifdef COMMIT_AFTER_W5
-     if :: s > 1 -> store_release(COM(PLACE(s - 1)), 1) :: else fi;
+#ifdef SEAL_AFTER_W5
+     seal_before();
 #endif
 #ifdef W3_AFTER_W5
      fill();
 #endif
 #ifdef W4_AFTER_W5
      validate();
+#endif
+#ifdef SEAL_BEFORE_W6 /* then it is that of other words */
+     seal(s, s + BLOCKS);
 #endif
 #ifdef WORD_BEFORE_PAYLOAD
      announce();
@@ -234,11 +268,8 @@ active proctype writer() {
      store_relaxed(PAY(PLACE(s)), s);   /* W6 */
      announce();
 #endif
-#ifdef COMMIT_AFTER_W5
-#elif defined(COMMIT_RELAXED)
-     store_relaxed(COM(PLACE(s)), 1);
-#else
-     store_release(COM(PLACE(s)), 1);   /* complete_block: before the next W1 */
+#if !defined(SEAL_AFTER_W5) && !defined(SEAL_AFTER_W1) && !defined(SEAL_BEFORE_W6)
+     seal(s, s);                        /* finish_block: before the next W1 */
 #endif
      s++
   :: else -> break
@@ -248,7 +279,7 @@ active proctype writer() {
 /* ---- Readers ------------------------------------------------------------------------ */
 
 #define LOAD_HEADER 1
-#define LOAD_COMMITTED 2
+#define LOAD_SEAL 2
 #define LOAD_WORD 4
 #define LOAD_PAYLOAD 8
 #define LOAD_SEQUENCE 16
@@ -271,8 +302,14 @@ active proctype writer() {
 #else
 #define MAY_BE_GONE NEAR /* as early as can be: together with the number */
 #endif
-#if defined(LENGTH_AFTER_R5) || defined(REACHED_LENGTH) || defined(NO_R4_OF_MORE)
+#if defined(SEAL_AFTER_R5) || defined(REACHED_SEAL) || defined(NO_R4_OF_MORE)
 #define MUTANT_STATE , again /* this is evr_source_more */
+#endif
+#ifdef SEAL_OF_UNFINISHED
+#define MUTANT_STATE , sealed
+#define SEAL_ALWAYS true
+#else
+#define SEAL_ALWAYS false
 #endif
 #ifndef MUTANT_STATE
 #define MUTANT_STATE
@@ -309,7 +346,16 @@ inline judge() {
   if :: SPOILT -> left = left & (LOAD_SEQUENCE | LOAD_HEAD) :: else fi
 }
 inline take_header() { torn = torn || memory[HDR(PLACE(s))] != s; judge() }
-inline take_committed() { torn = torn || memory[COM(PLACE(s))] != 1; judge() }
+/* The seal counts only when the block is complete: another one may have been stored
+   before, and be seen before, an event that was not seen yet (SEAL_OF_UNFINISHED). */
+inline take_seal() {
+#ifdef SEAL_OF_UNFINISHED
+  sealed = memory[SEAL(PLACE(s))] != 0;
+  torn = torn || (complete && !sealed);
+#endif
+  torn = torn || (complete && memory[SEAL(PLACE(s))] != s);
+  judge()
+}
 inline take_word() {
   seen = memory[WORD(PLACE(s))] != 0;
   torn = torn || (seen && memory[WORD(PLACE(s))] != s) || (complete && !seen);
@@ -320,7 +366,7 @@ inline take_word() {
 inline take_payload() { stale = memory[PAY(PLACE(s))] != s; judge() }
 
 /* The sequence number is another one: the block must have been overwritten, and the
-   head, looked at after that, say so: else note_failure (block_cursor.c) calls it damage. */
+   head, looked at after that, say so: else note_failure (ring_reader.c) calls it damage. */
 inline gone(about_to_be_reused) {
 #ifdef REACHED_GONE
   assert(false);
@@ -334,8 +380,11 @@ inline accept() {
 #ifdef REACHED_REUSE
   assert(s <= PLACES);
 #endif
-#ifdef REACHED_LENGTH
+#ifdef REACHED_SEAL
   assert(!(again && complete));
+#endif
+#ifdef SEAL_OF_UNFINISHED
+  assert(!sealed || seen);
 #endif
   assert(!SPOILT)
 }
@@ -344,8 +393,10 @@ inline forget() {
   s = 0; left = 0; complete = false; torn = false; seen = false;
 #if defined(NO_FENCE_WHEN_GONE)
   near = false;
-#elif defined(LENGTH_AFTER_R5) || defined(REACHED_LENGTH) || defined(NO_R4_OF_MORE)
+#elif defined(SEAL_AFTER_R5) || defined(REACHED_SEAL) || defined(NO_R4_OF_MORE)
   again = false;
+#elif defined(SEAL_OF_UNFINISHED)
+  sealed = false;
 #endif
   stale = false
 }
@@ -368,35 +419,35 @@ inline look_again() {
   :: memory[SEQ(PLACE(s))] == s -> accept()
 #endif
   fi
-#ifndef LENGTH_AFTER_R5
+#ifndef SEAL_AFTER_R5
   ;
   hold()
 #endif
 }
 
-#ifdef LENGTH_AFTER_R5
+#ifdef SEAL_AFTER_R5
 inline compare_late() {
-  if :: again && complete -> take_committed(); accept() :: else fi;
+  if :: again && complete -> take_seal(); accept() :: else fi;
   hold()
 }
 #endif
 
 /* evr_source_more, at that poll: what was added to the block. When it is complete by
-   now, as far as the head tells, its length is compared too. */
+   now, as far as the head tells, its seal is compared too. */
 inline take_up_again(added) {
   if
   :: !seen -> left = added
   :: memory[HEAD] > s ->
      complete = true;
      if :: !seen -> left = LOAD_WORD | LOAD_PAYLOAD :: else fi;
-#ifndef LENGTH_AFTER_R5
-     left = left | LOAD_COMMITTED
+#ifndef SEAL_AFTER_R5
+     left = left | LOAD_SEAL
 #endif
   fi;
 #ifdef NO_R4_HERE /* of a file's block that grows R5 comes with the second call */
   if :: complete || (left & LOAD_PAYLOAD) -> left = left | LOAD_SEQUENCE :: else fi;
 #endif
-#if defined(LENGTH_AFTER_R5) || defined(REACHED_LENGTH) || defined(NO_R4_OF_MORE)
+#if defined(SEAL_AFTER_R5) || defined(REACHED_SEAL) || defined(NO_R4_OF_MORE)
   again = true;
 #endif
   goto more
@@ -412,7 +463,7 @@ end:
   :: atomic {
        choose_block();                                           /* R0 */
        left = left | LOAD_HEADER | LOAD_WORD | LOAD_PAYLOAD;
-       if :: complete -> left = left | LOAD_COMMITTED :: else fi;
+       if :: complete || SEAL_ALWAYS -> left = left | LOAD_SEAL :: else fi;
 #if defined(NO_R4) || defined(R1_RELAXED)
        left = left | LOAD_SEQUENCE;
 #endif
@@ -428,7 +479,7 @@ end:
 more:
      do
      :: LOAD(LOAD_HEADER, true, take_header())                   /* R3 */
-     :: LOAD(LOAD_COMMITTED, true, take_committed())
+     :: LOAD(LOAD_SEAL, true, take_seal())
      :: LOAD(LOAD_WORD, true, take_word())                       /* R2, acquire */
 #ifdef R2_RELAXED
      :: LOAD(LOAD_PAYLOAD, true, take_payload())
@@ -452,7 +503,7 @@ more:
      near = NEAR;
 #endif
      atomic { look_again() };                                    /* R5 */
-#ifdef LENGTH_AFTER_R5
+#ifdef SEAL_AFTER_R5
      atomic { compare_late() };
 #endif
 end_held:
@@ -465,7 +516,7 @@ end_held:
 /* file_block: with pread, whose loads within one call come in any order. What is
    not complete, and has an event, is copied a second time; of the first call then
    only counts that it was seen. file_more does the same with what was added (and
-   does not look at the header again, but for the length). */
+   does not look at the header again, but for the seal). */
 active [FILE] proctype file_reader() {
   READER_STATE;
 end:
@@ -473,7 +524,8 @@ end:
   :: atomic {
        choose_block();                                           /* R0 */
        left = left | LOAD_SEQUENCE | LOAD_HEADER | LOAD_WORD;
-       if :: complete -> left = left | LOAD_PAYLOAD | LOAD_COMMITTED :: else fi;
+       if :: complete -> left = left | LOAD_PAYLOAD | LOAD_SEAL :: else fi;
+       if :: SEAL_ALWAYS -> left = left | LOAD_SEAL :: else fi;
 #ifdef NO_R3
        left = left | LOAD_PAYLOAD;
 #endif
@@ -489,7 +541,7 @@ more:
              :: else -> gone(MAY_BE_GONE); forget(); goto end
              fi)
      :: LOAD(LOAD_HEADER, true, take_header())
-     :: LOAD(LOAD_COMMITTED, true, take_committed())
+     :: LOAD(LOAD_SEAL, true, take_seal())
      :: LOAD(LOAD_WORD, true, take_word())                       /* R2 */
      :: LOAD(LOAD_PAYLOAD, true, take_payload())
 #ifdef R0_RELAXED
@@ -524,7 +576,7 @@ more:
      near = NEAR;
 #endif
      atomic { look_again() };                                    /* R5 */
-#ifdef LENGTH_AFTER_R5
+#ifdef SEAL_AFTER_R5
      atomic { compare_late() };
 #endif
 end_held:
@@ -543,7 +595,7 @@ end:
        memory[HEAD] > 1 -> s = memory[HEAD] - 1;
        if :: true :: s > 1 -> s-- fi;
        complete = true;
-       left = LOAD_SEQUENCE | LOAD_HEADER | LOAD_COMMITTED | LOAD_WORD | LOAD_PAYLOAD;
+       left = LOAD_SEQUENCE | LOAD_HEADER | LOAD_SEAL | LOAD_WORD | LOAD_PAYLOAD;
 #ifdef NO_R4
        left = left | LOAD_HEAD;
 #endif
@@ -556,7 +608,7 @@ end:
              if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
 #endif
      :: LOAD(LOAD_HEADER, true, take_header())
-     :: LOAD(LOAD_COMMITTED, true, take_committed())
+     :: LOAD(LOAD_SEAL, true, take_seal())
      :: LOAD(LOAD_WORD, true, take_word())
      :: LOAD(LOAD_PAYLOAD, true, take_payload())
 #ifdef NO_R4

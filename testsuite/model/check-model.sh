@@ -1,14 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Checks testsuite/model/block_transition.pml with spin: all states of the writer with
-# each reader and with both; then that each mutation fails, or holds for the reason
-# given here.
+# Checks the models with spin: all states; then that each mutation fails, or holds for the
+# reason given here.
+#   block_transition.pml  the writer of a ring with each reader and with both
+#   shared_blocks.pml     contexts, and domains that share blocks
+#   control_page.pml      the words wanted and gate, and the log of classes switched on
 #
-#   check-model.sh [--brief-states | --mutations=READERS] SRCDIR
+#   check-model.sh [--brief-states | --mutations=READERS | --shared | --control] SRCDIR
 #
-# --brief-states: the states alone, both readers over one block less, and no two of a
-# kind; --mutations: these alone, of the readers named (of mapping, file, ahead, with
-# commas). Each takes some 15 s of processor time.
+# --brief-states: the states of the block transition alone, both readers over one block less,
+# and no two of a kind; --mutations: its mutations alone, of the readers named (of mapping,
+# file, ahead, with commas); --shared, --control: one of the other two, states in brief and
+# mutations. Each takes some 15 to 30 s of processor time.
 # Exit status 77, and the reason, without spin or a C compiler.
 set -u
 part=all readers=mapping,file,ahead
@@ -16,7 +19,8 @@ case ${1-} in
 --mutations=*) part=mutations readers=${1#*=}; shift ;;
 --*) part=${1#--}; shift ;;
 esac
-model=$(realpath "${1:-$(dirname "$0")/../..}/testsuite/model/block_transition.pml")
+models=$(realpath "${1:-$(dirname "$0")/../..}/testsuite/model")
+model=$models/block_transition.pml
 command -v spin >/dev/null || { echo "spin is missing (Debian package: spin)"; exit 77; }
 compiler=${CC:-$(command -v gcc || command -v cc || command -v clang)}
 [ -n "$compiler" ] || { echo "no C compiler (Debian package: gcc)"; exit 77; }
@@ -24,6 +28,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/saros-model.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failures=0
+reduction= # -DNOREDUCE where a process may be stopped
 
 # search OPTIMISATION SPIN-OPTIONS...: sets `errors` and `states`; a search that left
 # something out, or did not come to an end, has no number of errors
@@ -32,7 +37,7 @@ search() {
   shift
   rm -f pan* ./*.trail out.txt
   spin -a "$@" "$model" >spin.txt 2>&1 &&
-    $compiler $optimisation -w -DSAFETY -DCOLLAPSE -o pan pan.c >>spin.txt 2>&1 &&
+    $compiler $optimisation $reduction -w -DSAFETY -DCOLLAPSE -o pan pan.c >>spin.txt 2>&1 &&
     ./pan -m1000000 >out.txt 2>&1
   errors=$(sed -n 's/.*errors: *//p' out.txt 2>/dev/null)
   states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' out.txt 2>/dev/null)
@@ -103,7 +108,7 @@ check_states() {
 check_mutations() {
   fails -DREACHED_REUSE mapping file ahead
   fails -DREACHED_GONE mapping file
-  fails -DREACHED_LENGTH mapping file
+  fails -DREACHED_SEAL mapping file
   for fence in -DNO_W2 -DNO_R4 -DNO_R5; do fails $fence mapping file ahead; done
   for look in -DR0_RELAXED -DR0_RELAXED+-DR1_RELAXED -DW5_RELAXED -DW6_RELAXED; do
     fails $look mapping file
@@ -111,9 +116,13 @@ check_mutations() {
   for swap in -DW1_AFTER_W3 -DW3_AFTER_W5 -DW4_AFTER_W5 -DWORD_BEFORE_PAYLOAD; do
     fails $swap mapping file
   done
-  fails -DCOMMIT_AFTER_W5 mapping file ahead
+  fails -DSEAL_AFTER_W5 mapping file ahead
+  fails -DSEAL_BEFORE_W6 mapping file ahead
+  fails -DNO_W1 mapping file
+  fails -DNO_ZEROS mapping file
+  fails -DSEAL_OF_UNFINISHED mapping file
   fails -DNO_R4_OF_MORE mapping file
-  fails -DLENGTH_AFTER_R5 mapping file
+  fails -DSEAL_AFTER_R5 mapping file
   fails -DNO_FENCE_WHEN_GONE mapping file
   fails -DR2_RELAXED mapping # a file has the second call instead:
   fails -DNO_R3 file
@@ -122,12 +131,75 @@ check_mutations() {
   fails -DNO_SEQUENCE+-DW1_RELAXED ahead
   # One of two that do the same may go: who looks at a block has seen the head.
   holds -DW4_RELAXED "W5 does it" mapping file ahead
-  holds -DCOMMIT_RELAXED "the next W5 does it" mapping file
+  holds -DSEAL_RELAXED "the next W5 does it" mapping file
+  holds -DSEAL_AFTER_W1 "the next W5 comes after it" mapping file ahead
   holds -DNO_SEQUENCE "W1 shows the head that precedes it" ahead
   holds -DNO_R1 "R0 and R5 do it" mapping
   holds -DW3_AFTER_W4 "W5 comes after both" mapping file
 }
 
-[ $part = mutations ] || check_states
-[ $part = brief-states ] || check_mutations
+# ---- Contexts and shared blocks ----
+
+check_shared() {
+  local mutation
+  model=$models/shared_blocks.pml
+  all_states "two domains, blocks of 3 words" -DDOMAINS=2 -DBLOCKS=2
+  all_states "two domains, 3 blocks of 2 words" -DDOMAINS=2 -DROOM=2
+  [ $part = shared ] || all_states "three domains" -DBLOCKS=2
+  for mutation in NO_CONTEXT_IN_HEADER NO_INCARNATION_IN_HEADER OPEN_OF_CONTEXT_ONLY NO_WALK \
+    SPANS_OUTLIVE NO_INCARNATION_REMARK HEADER_PATCHED ALWAYS_NEXT REMARK_AFTER_EVENT \
+    CONTEXT_OUTLIVES REMARK_COUNTED COUNT_NOT_HANDED_OVER NO_MUTEX REACHED_SHARED \
+    REACHED_SKIPPED REACHED_OTHER; do
+    search -O0 -DBLOCKS=2 -D$mutation
+    must "shared blocks with -D$mutation must fail" 1
+  done
+}
+
+# ---- The control page ----
+
+control_fails() { # MUTATION SPIN-OPTIONS...
+  local mutation=$1
+  search -O1 "$@"
+  must "control page with $mutation must fail" 1
+}
+
+check_gate() {
+  local mutation
+  all_states "wanted and gate, two changers" -DSPAN=0
+  all_states "wanted and gate, garbage and one changer" -DSPAN=0 -DGARBAGE=1 -DCHANGERS=1
+  for mutation in NO_SECOND_LOOK WANTED_STORED GATE_STORED GATE_BEFORE_WANTED; do
+    control_fails -D$mutation -DSPAN=0
+  done
+  control_fails -DNO_REPAIR -DSPAN=0 -DGARBAGE=1 -DCHANGERS=1
+  reduction=-DNOREDUCE
+  all_states "wanted and gate, one changer dies" -DSPAN=0 -DDEATH=1
+  control_fails -DNO_SAFEPOINT -DSPAN=0 -DDEATH=1
+  control_fails -DREACHED_SETTLE -DSPAN=0 -DDEATH=1
+  reduction=
+}
+
+check_log() {
+  local mutation
+  [ $part = control ] || all_states "log, held up at any place" -DPAUSES
+  all_states "log with one time, nobody is held up" -DPAUSES -DONE_TIME -DPROMPT
+  for mutation in NO_LOG LOG_AFTER_GATE TICKS_BEFORE_GATE LOG_BEFORE_EVENTS HOLES_PASSED \
+    REACHED_TORN REACHED_MATCH; do
+    control_fails -D$mutation -DPAUSES -DONE_TIME -DPROMPT
+  done
+  control_fails -DONE_TIME -DPAUSES
+}
+
+check_control() {
+  model=$models/control_page.pml
+  check_gate
+  check_log
+}
+
+case $part in
+shared) check_shared ;;
+control) check_control ;;
+brief-states) check_states ;;
+mutations) check_mutations ;;
+*) check_states; check_mutations; check_shared; check_control ;;
+esac
 [ $failures -eq 0 ] || { echo "$failures failed"; exit 1; }

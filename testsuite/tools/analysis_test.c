@@ -112,14 +112,21 @@ static void numbers_are_exact(void **state) {
 
 static void values_have_words(void **state) {
   (void)state;
-  assert_string_equal(eva_ring_name(EVENTRING_USER), "user");
-  assert_string_equal(eva_ring_name(200), "?");
+  assert_string_equal(eva_ring_name(NULL, EVENTRING_USER), "ring1");
+  assert_string_equal(eva_ring_name(NULL, 200), "?");
   assert_string_equal(eva_kind_name(EVENTRING_INSTANT), "event");
   assert_string_equal(eva_kind_name(0), "?");
-  assert_string_equal(eva_kind_name(6), "?");
+  assert_string_equal(eva_kind_name(EVENTRING_LINKED), "linked");
+  assert_string_equal(eva_kind_name(7), "?");
+  assert_string_equal(eva_role_name(EVENTRING_ROLE_STEP), "step");
+  assert_string_equal(eva_role_name(4), "?");
+  assert_string_equal(eva_measure_name(EVENTRING_DIFFERENCE), "difference");
+  assert_string_equal(eva_measure_name(4), "?");
   assert_string_equal(eva_def_kind_name(EVENTRING_DEF_LIFECYCLE), "lifecycle");
+  assert_string_equal(eva_def_kind_name(EVENTRING_DEF_ASYNC), "async");
   assert_string_equal(eva_def_kind_name(0), "?");
   assert_string_equal(eva_payload_name(EVENTRING_RAW), "raw");
+  assert_string_equal(eva_payload_name(EVENTRING_VALUES), "values");
   assert_string_equal(eva_payload_name(100), "?");
   assert_string_equal(eva_liveness_name(EVENTRING_SAVED), "saved");
   assert_string_equal(eva_liveness_name(0), "?");
@@ -149,8 +156,17 @@ static void sequences_of_utf8(void **state) {
 
 /* ---- The tally ------------------------------------------------------------------------------ */
 
+static int transfer; /* async span, from the first domain to the second */
+
+static void hand_over(eventring_domain *d, uint64_t link, enum eventring_role role) {
+  eventring_linked(d, EVENTRING_USER, EVENTRING_CLASS_USER, (unsigned)transfer, link, role);
+}
+
 static int setup(void **state) {
+  transfer = eventring_register_user(EVENTRING_DEF_ASYNC, "transfer", 8, EVENTRING_NONE, NULL);
+  assert_true(transfer > 0);
   start_recorder(EVENTRING_DEFAULT_WSIZE);
+  eventring_domain_stop(start_domain("before"));
   eventring_domain **domains = __real_calloc(2, sizeof *domains);
   domains[0] = start_domain("first");
   domains[1] = start_domain("second");
@@ -167,6 +183,8 @@ static int setup(void **state) {
     }
     eventring_lifecycle(d, EVENTRING_RUNTIME, T_LIFE, 1);
   }
+  for (uint64_t link = 0; link < 5; link++) hand_over(domains[0], link, EVENTRING_ROLE_BEGIN);
+  for (uint64_t link = 1; link < 7; link++) hand_over(domains[1], link, EVENTRING_ROLE_END);
   return 0;
 }
 
@@ -204,6 +222,22 @@ static void expect_domain(const struct eva_tally_domain *domain, unsigned domain
   assert_true(domain->allocated == -1 && domain->promoted == -1);
 }
 
+static void expect_async(const struct eva_tally_domain *domain, uint64_t count, uint64_t open,
+                         uint64_t torn) {
+  const struct eva_tally_span *span = entry_of(domain, (unsigned)transfer)->async;
+  assert_non_null(span);
+  assert_true(span->durations.count == count && span->open == open && span->torn == torn);
+  assert_null(entry_of(domain, (unsigned)transfer)->span);
+}
+
+static void expect_lives(const struct eva_tally_domain *domain) {
+  assert_int_equal(domain->lives.count, 2);
+  const struct eva_life *life = domain->lives.life;
+  assert_string_equal(eva_life_name(&life[0]), "before");
+  assert_string_equal(eva_life_name(&life[1]), "first");
+  assert_true(life[0].in_gc == 0 && life[1].in_gc == domain->in_gc);
+}
+
 static void counts_visited(void *context, const struct eva_tally_entry *entry) {
   unsigned *last = context;
   assert_true(entry->id >= *last); /* in the order of the catalogue */
@@ -224,9 +258,13 @@ static void domains_are_counted_and_summed(void **state) {
   assert_true(tally->first_ns > 0 && tally->last_ns >= tally->first_ns);
   assert_true(tally->domains[0].rings[EVENTRING_USER].seen);
   assert_int_equal(tally->totals.lost, 0);
+  expect_async(&tally->domains[0], 4, 1, 0);
+  expect_async(&tally->domains[1], 0, 0, 2);
+  expect_async(&tally->all, 4, 1, 2);
+  expect_lives(&tally->domains[0]);
   unsigned last = 0;
   eva_tally_each(&tally->all, counts_visited, &last);
-  assert_int_equal(last, T_LIFE);
+  assert_int_equal(last, transfer);
   eva_tally_free(tally);
   eva_tally_free(NULL);
   eventring_close(cursor);

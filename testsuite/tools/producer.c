@@ -13,7 +13,14 @@
  *                  lifecycle event cycle
  *   user ring      --users times request { parse {} }, then the counter load
  *                  (a double), the events tick and note (a string)
- * 14 events each round in all with one user. At the end, on request: --flood N
+ * 14 events each round in all with one user. With --extras there are also, each round,
+ *   user ring      in context 1 the span coroutine, which is suspended for --work-us
+ *                  while context 2 writes the span other; the async span transfer, link
+ *                  100 * domain + round, which the next domain ends in its round of that
+ *                  number (with one domain: itself), the flow message with a step; and the
+ *                  events sized and unnamed, which have several values
+ *                and with --stray, at the end, one begin and one end of transfer alone
+ * At the end, on request: --flood N
  * spans `flood` as fast as can be, --open leaves the spans serve { minor_roots
  * open, --die is killed by itself. With --report it prints, for each domain and
  * ring, how many events it had written, the domain's own last one not counted.
@@ -40,10 +47,10 @@ enum id {
 #define SPAN(text, in_class) \
   {.name = text, .kind = EVENTRING_DEF_SPAN, .event_class = in_class, \
    .ring = EVENTRING_RUNTIME}
-#define COUNTER(text, meaning) \
+#define COUNTER(text, meaning, what) \
   {.name = text, .unit = "words", .doc = meaning, \
    .kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_GC, \
-   .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT}
+   .ring = EVENTRING_RUNTIME, .payload = EVENTRING_INT, .measure = what}
 
 static const struct eventring_def catalogue[] = {
     SPAN("minor", EVENTRING_CLASS_GC),
@@ -51,15 +58,17 @@ static const struct eventring_def catalogue[] = {
     SPAN("minor_promote", EVENTRING_CLASS_GC),
     SPAN("major_slice", EVENTRING_CLASS_GC),
     SPAN("mark", EVENTRING_CLASS_GC),
-    COUNTER("allocated_words", "Allocated since the last minor collection"),
-    COUNTER("promoted_words", "Promoted by this minor collection"),
-    COUNTER("live_words", "Alive"),
+    COUNTER("allocated_words", "Allocated since the last minor collection",
+            EVENTRING_DIFFERENCE),
+    COUNTER("promoted_words", "Promoted by this minor collection", EVENTRING_DIFFERENCE),
+    COUNTER("live_words", "Alive", EVENTRING_LEVEL),
     {.name = "cycle", .kind = EVENTRING_DEF_LIFECYCLE,
      .event_class = EVENTRING_CLASS_LIFECYCLE, .ring = EVENTRING_RUNTIME,
      .payload = EVENTRING_INT},
     SPAN("serve", EVENTRING_CLASS_LOAD)};
 
 static int request, parse, flood, load, tick, note;
+static int coroutine, other, transfer, message, sized, unnamed;
 
 static void die(const char *what, const struct eventring_error *error) {
   fprintf(stderr, "producer: %s: %s\n", what, error->text);
@@ -72,6 +81,26 @@ static int user(enum eventring_def_kind kind, const char *name,
   int id = eventring_register_user(kind, name, strlen(name), payload, &error);
   if (id < 0) die(name, &error);
   return id;
+}
+
+/* An event of several values; `fields` names them, or is NULL. */
+static int values(const char *name, const char *fields) {
+  struct eventring_error error;
+  struct eventring_def def = {
+      .name = name, .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_USER,
+      .ring = EVENTRING_USER, .payload = EVENTRING_VALUES, .fields = fields};
+  int id = eventring_register(&def, &error);
+  if (id < 0) die(name, &error);
+  return id;
+}
+
+static void register_extras(void) {
+  coroutine = user(EVENTRING_DEF_SPAN, "coroutine", EVENTRING_NONE);
+  other = user(EVENTRING_DEF_SPAN, "other", EVENTRING_NONE);
+  transfer = user(EVENTRING_DEF_ASYNC, "transfer", EVENTRING_NONE);
+  message = user(EVENTRING_DEF_FLOW, "message", EVENTRING_NONE);
+  sized = values("sized", "int,uint,double,text");
+  unnamed = values("unnamed", NULL);
 }
 
 static void register_all(void) {
@@ -92,7 +121,7 @@ static void register_all(void) {
 
 static struct {
   long domains, rounds, users, flood, pause_us, work_us, hold_ms, status;
-  int open, die, report;
+  int open, die, report, extras, stray;
   const char *prefix;
 } wanted = {.domains = 1, .rounds = 10, .users = 1, .prefix = "SAROS_EVENTRING"};
 
@@ -102,7 +131,8 @@ static const struct { const char *name; long *number; int *flag; } options[] = {
     {"--pause-us", &wanted.pause_us, NULL}, {"--work-us", &wanted.work_us, NULL},
     {"--hold-ms", &wanted.hold_ms, NULL}, {"--status", &wanted.status, NULL},
     {"--open", NULL, &wanted.open},       {"--die", NULL, &wanted.die},
-    {"--report", NULL, &wanted.report}};
+    {"--report", NULL, &wanted.report}, {"--extras", NULL, &wanted.extras},
+    {"--stray", NULL, &wanted.stray}};
 
 static void read_words(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
@@ -122,6 +152,8 @@ static void read_words(int argc, char **argv) {
 }
 
 /* ---- One domain ---------------------------------------------------------- */
+
+static pthread_barrier_t all_have_begun; /* the async spans of the round */
 
 static void rest_us(long us) {
   struct timespec time = {us / 1000000, us % 1000000 * 1000};
@@ -177,15 +209,67 @@ static void use(eventring_domain *d) {
                         text, sizeof text - 1);
 }
 
-static void record(eventring_domain *d) {
+#define IN_USER(d) d, EVENTRING_USER, EVENTRING_CLASS_USER
+
+/* Context 1 has a span open while it is suspended, and context 2 one of its own. */
+static void use_contexts(eventring_domain *d) {
+  eventring_set_context(d, EVENTRING_USER, 1);
+  eventring_user_begin(d, (unsigned)coroutine);
+  eventring_suspend(IN_USER(d), 1);
+  eventring_set_context(d, EVENTRING_USER, 2);
+  eventring_user_begin(d, (unsigned)other);
+  work_us(wanted.work_us);
+  eventring_user_end(d, (unsigned)other);
+  eventring_resume_context(IN_USER(d), 1);
+  eventring_user_end(d, (unsigned)coroutine);
+  eventring_set_context(d, EVENTRING_USER, 0);
+}
+
+static void use_links(eventring_domain *d, long domain, long round) {
+  uint64_t own = (uint64_t)(100 * domain + round);
+  uint64_t theirs = (uint64_t)(100 * ((domain + 1) % wanted.domains) + round);
+  eventring_linked(IN_USER(d), (unsigned)transfer, own, EVENTRING_ROLE_BEGIN);
+  work_us(wanted.work_us);
+  eventring_linked(IN_USER(d), (unsigned)message, own, EVENTRING_ROLE_BEGIN);
+  eventring_linked(IN_USER(d), (unsigned)message, own, EVENTRING_ROLE_STEP);
+  eventring_linked(IN_USER(d), (unsigned)message, own, EVENTRING_ROLE_END);
+  pthread_barrier_wait(&all_have_begun);
+  eventring_linked(IN_USER(d), (unsigned)transfer, theirs, EVENTRING_ROLE_END);
+}
+
+/* -7, 2^63, 0.25 and the text "ab": doc/FORMAT.md, payloads. */
+static void use_values(eventring_domain *d) {
+  uint64_t words[] = {4 | EVENTRING_INT << 4 | EVENTRING_UINT << 8 | EVENTRING_DOUBLE << 12 |
+                          EVENTRING_STRING << 16,
+                      (uint64_t)-7, (uint64_t)1 << 63, eventring_double_bits(0.25), 2,
+                      'a' | 'b' << 8};
+  uint64_t bytes[] = {2 | EVENTRING_BYTES << 4 | EVENTRING_INT << 8, 1, 0xfe, 5};
+  if (!eventring_enabled(IN_USER(d))) return;
+  eventring_emit_words(d, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_INSTANT, sized, 0), words,
+                       sizeof words / 8);
+  eventring_emit_words(d, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_INSTANT, unnamed, 0), bytes,
+                       sizeof bytes / 8);
+}
+
+static void record(eventring_domain *d, long domain) {
   for (long round = 0; round < wanted.rounds; round++) {
     collect(d, round);
     use(d);
+    if (wanted.extras) {
+      use_contexts(d);
+      use_links(d, domain, round);
+      use_values(d);
+    }
     rest_us(wanted.pause_us);
   }
   for (long i = 0; i < wanted.flood; i++) {
     eventring_user_begin(d, (unsigned)flood);
     eventring_user_end(d, (unsigned)flood);
+  }
+  if (wanted.stray) {
+    uint64_t own = (uint64_t)(1000 + domain);
+    eventring_linked(IN_USER(d), (unsigned)transfer, own, EVENTRING_ROLE_END);
+    eventring_linked(IN_USER(d), (unsigned)transfer, own, EVENTRING_ROLE_BEGIN);
   }
   if (!wanted.open) return;
   eventring_begin(d, EVENTRING_RUNTIME, EVENTRING_CLASS_LOAD, SERVE);
@@ -207,7 +291,7 @@ static void *run_domain(void *context) {
   snprintf(name, sizeof name, "worker %ld", *(long *)context);
   eventring_domain *d = eventring_domain_start(name, &error);
   if (error.code != 0) fprintf(stderr, "producer: %s\n", error.text);
-  record(d);
+  record(d, *(long *)context);
   report(d);
   rest_us(wanted.hold_ms * 1000);
   if (wanted.die) kill(getpid(), SIGKILL);
@@ -220,6 +304,7 @@ static void *run_domain(void *context) {
 static void run_all(void) {
   pthread_t threads[EVENTRING_MAX_DOMAINS];
   long numbers[EVENTRING_MAX_DOMAINS];
+  if (pthread_barrier_init(&all_have_begun, NULL, (unsigned)wanted.domains) != 0) abort();
   for (long i = 0; i < wanted.domains; i++) {
     numbers[i] = i;
     if (pthread_create(&threads[i], NULL, run_domain, &numbers[i]) != 0) abort();
@@ -254,6 +339,7 @@ int main(int argc, char **argv) {
   struct eventring_error error;
   read_words(argc, argv);
   register_all();
+  if (wanted.extras) register_extras();
   eventring_config_init(&config);
   if (eventring_config_from_env(&config, wanted.prefix, &error) < 0)
     die("environment", &error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The statistics of the `eventring` command on made-up events: quantiles, and the
- * clock of time in the collector across losses, pauses and torn spans. */
+/* The statistics of the `eventring` command on made-up events: quantiles, the clock of
+ * time in the collector across losses, pauses and torn spans, the two ends of async spans,
+ * and the domains that a slot had in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,8 @@
 
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
+#include "analysis/links.h"
+#include "analysis/tally_lives.h"
 #include "analysis/units.h"
 
 /* ---- Histogram ----------------------------------------------------------- */
@@ -196,6 +199,104 @@ static void a_pause_is_not_watched(void **state) {
   expect(200, 10);
 }
 
+/* ---- Async spans ----------------------------------------------------------- */
+
+static struct eva_links links;
+
+static int no_links(void **state) {
+  (void)state;
+  eva_links_free(&links);
+  return 0;
+}
+
+static struct eva_link_outcome take(uint8_t role, uint16_t id, uint64_t link, uint64_t ns) {
+  struct eva_link_outcome outcome;
+  struct eventring_event event = {.kind = EVENTRING_LINKED, .role = role, .id = id,
+                                  .link = link, .ns = ns, .domain = (uint32_t)ns % 7};
+  assert_int_equal(eva_links_take(&links, &event, &outcome), 0);
+  return outcome;
+}
+
+enum { B = EVENTRING_ROLE_BEGIN, E = EVENTRING_ROLE_END };
+
+static void expect_pair(struct eva_link_outcome outcome, uint64_t begin, uint64_t end) {
+  assert_true(outcome.paired && !outcome.torn.there);
+  assert_true(outcome.begin.ns == begin && outcome.begin.domain == begin % 7);
+  assert_true(outcome.end.ns == end && outcome.end.domain == end % 7);
+}
+
+static void expect_waits(struct eva_link_outcome outcome) {
+  assert_false(outcome.paired || outcome.torn.there);
+}
+
+static void either_end_may_come_first(void **state) {
+  (void)state;
+  expect_waits(take(B, 20, 1, 100));
+  expect_waits(take(B, 20, 2, 110));
+  expect_waits(take(B, 21, 1, 120)); /* the same link of another definition */
+  expect_pair(take(E, 20, 1, 130), 100, 130);
+  expect_pair(take(E, 21, 1, 140), 120, 140);
+  expect_waits(take(E, 20, 1, 250)); /* the link again, and out of order */
+  expect_pair(take(B, 20, 1, 200), 200, 250);
+  expect_pair(take(E, 20, 2, 300), 110, 300);
+  assert_int_equal(links.used, 0);
+}
+
+static void what_is_taken_twice_is_torn(void **state) {
+  (void)state;
+  expect_waits(take(B, 20, 1, 100));
+  struct eva_link_outcome second = take(B, 20, 1, 200);
+  assert_true(!second.paired && second.torn.there && second.torn.ns == 100);
+  expect_waits(take(E, 20, 1, 150)); /* before the begin: of the one that is torn */
+  struct eva_link_outcome third = take(E, 20, 1, 160);
+  assert_true(!third.paired && third.torn.there && third.torn.ns == 150);
+  expect_pair(take(E, 20, 1, 300), 200, 300);
+}
+
+static void counts_waiting(void *context, const struct eva_link *link) {
+  assert_true(link->begin.there != link->end.there);
+  ++*(size_t *)context;
+}
+
+static void many_wait(void **state) {
+  enum { COUNT = 10000 };
+  size_t waiting = 0;
+  (void)state;
+  for (uint64_t i = 0; i < COUNT; i++) expect_waits(take(i % 2 ? B : E, 20, i << 32, 1000 + i));
+  eva_links_each(&links, counts_waiting, &waiting);
+  assert_int_equal(waiting, COUNT);
+  for (uint64_t i = 1; i < COUNT; i += 2)
+    expect_pair(take(E, 20, i << 32, 20000 + i), 1000 + i, 20000 + i);
+  assert_int_equal(links.used, COUNT / 2);
+}
+
+/* ---- Domains in turn --------------------------------------------------------- */
+
+static void lives_are_joined_by_incarnation(void **state) {
+  struct eva_lives lives = {0};
+  struct eventring_domain_info info = {.incarnation = 7, .name = "seventh"};
+  (void)state;
+  for (unsigned ring = 0; ring < 3; ring++)
+    for (uint32_t n = 1; n <= 100; n++) {
+      struct eva_life *life = eva_lives_at(&lives, n);
+      life->in_gc += n;
+      if (ring == 0) life->watched[0] = 10 * n;
+      else life->watched[1] = 5 * ring;
+      if (ring == 1 && n % 2) eva_add_words(&life->allocated, n);
+    }
+  assert_int_equal(eva_lives_describe(&lives, &info), 0);
+  eva_lives_join(&lives);
+  assert_int_equal(lives.count, 100);
+  for (uint32_t n = 1; n <= 100; n++) {
+    const struct eva_life *life = &lives.life[n - 1];
+    assert_true(life->incarnation == n && life->in_gc == 3 * n && life->watched[1] == 10);
+    assert_int_equal(eva_life_watched(life), 10 * n);
+    assert_int_equal(life->allocated, n % 2 ? (int)n : -1);
+    assert_string_equal(eva_life_name(life), n == 7 ? "seventh" : "");
+  }
+  eva_lives_free(&lives);
+}
+
 /* ---- Figures ------------------------------------------------------------- */
 
 static void figures_read_well(void **state) {
@@ -236,6 +337,10 @@ int main(void) {
       cmocka_unit_test_setup(a_torn_collection_counts_up_to_the_gap, fresh),
       cmocka_unit_test_setup(open_before_and_open_after, fresh),
       cmocka_unit_test_setup(a_pause_is_not_watched, fresh),
+      cmocka_unit_test_teardown(either_end_may_come_first, no_links),
+      cmocka_unit_test_teardown(what_is_taken_twice_is_torn, no_links),
+      cmocka_unit_test_teardown(many_wait, no_links),
+      cmocka_unit_test(lives_are_joined_by_incarnation),
       cmocka_unit_test(figures_read_well),
       cmocka_unit_test(foreign_text_is_made_safe)};
   return cmocka_run_group_tests(tests, NULL, NULL);

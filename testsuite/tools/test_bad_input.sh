@@ -50,6 +50,8 @@ ends 127 "no-such-program" "$EVENTRING" stats -- no-such-program
 ends 126 "sound.eventring" "$EVENTRING" stats -- ./sound.eventring
 ends 1 "recorded nothing" "$EVENTRING" stats -- true
 
+ends 1 "no ring \`r' in this recording; it has runtime user" "$EVENTRING" dump --ring r "$file"
+
 # Outputs
 ends 1 "sound.eventring" "$EVENTRING" snapshot -o sound.eventring "$file"
 ends 1 "no/such/copy" "$EVENTRING" snapshot -o no/such/copy "$file"

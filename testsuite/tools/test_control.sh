@@ -84,12 +84,13 @@ ends 0 "" control copy.eventring --status
 has "a copy" "saved" "$(cat stdout.txt)"
 
 # malformed control words: told, ignored by the process, and counted
-poke() { # the eight bytes of the gate
-  printf "$1" | dd of="$(echo "$PWD"/[0-9]*.eventring)" bs=1 seek=8192 conv=notrunc status=none
+poke() { # eight bytes at an offset of the control page: 0 the gate, 8 what is wanted
+  printf "$2" | dd of="$(echo "$PWD"/[0-9]*.eventring)" bs=1 seek=$((8192 + $1)) conv=notrunc status=none
 }
 control "$pid" --enable all >/dev/null
 stats_errors() { "$EVENTRING" stats --seconds 0.05 "$pid" 2>&1 >/dev/null; }
-poke '\377\000\000\000\377\377\377\377' # bits of classes without a name, halves differ
+garbage='\377\000\000\000\377\377\377\377' # bits of classes without a name
+poke 8 $garbage
 is_rejected() { [ "$(status_of .control_rejected 2>/dev/null)" = 1 ]; }
 until_so is_rejected
 is "ignored" '[1,false,"running"]' "$(status_of '[.control_rejected, .control_malformed, .state]' 2>/dev/null)"
@@ -98,12 +99,24 @@ has "stats tells" "ignored 1 malformed control words" "$(stats_errors)"
 has "show tells" "ignored 1 malformed" "$("$EVENTRING" show "$pid" 2>&1 >/dev/null)"
 has "control tells" "ignored 1 malformed" "$(control "$pid" --status 2>&1 >/dev/null)"
 kill -STOP "$pid"
-poke '\000\000\000\000\000\000\000\000'
-has "will be ignored" "control word 0 is malformed; the process will ignore it" "$(control "$pid" --status 2>&1 >/dev/null)"
+poke 8 $garbage
+has "will be ignored" "control word 0xffffffff000000ff is malformed; the process will ignore it" "$(control "$pid" --status 2>&1 >/dev/null)"
 control "$pid" --enable gc,user,lifecycle --resume || fail "resume after garbage: $?"
 is "put right by us" '[1,false]' "$(status_of '[.control_rejected, .control_malformed]' 2>/dev/null)"
 kill -CONT "$pid"
 goes_on "after garbage"
+
+# the gate of a tool that died between its two steps, or garbage: it follows what is wanted
+kill -STOP "$pid"
+poke 0 '\000\000\000\000\000\000\000\000'
+has "will be put right" "the gate does not agree with the control word 0xff; the process will put it right" "$(control "$pid" --status 2>&1 >/dev/null)"
+control "$pid" --enable gc || fail "a change that changes nothing: $?"
+is "put right by the change" '[1,false]' "$(status_of '[.control_rejected, .control_malformed]' 2>/dev/null)"
+poke 0 $garbage
+kill -CONT "$pid"
+is_in_line() { [ "$(status_of .control_malformed 2>/dev/null)" = false ]; }
+until_so is_in_line || fail "the gate is not put right"
+goes_on "after garbage in the gate"
 
 # gone
 kill "$pid"

@@ -35,6 +35,16 @@ is "incarnations" "1 2 3 4" "$(jq -r 'select(.name == "domain_start" and .domain
 is "spawned" "1 2 3 4" "$(jq -r 'select(.name == "domain_spawn") | .value' dump.json | xargs)"
 is "ended" "1 2 3 4" "$(jq -r 'select(.name == "domain_terminate") | .value' dump.json | xargs)"
 
+# each under its own name, also those whose slot another one has now
+is "names in dump" "turn 1,turn 2,turn 3" "$(jq -r 'select(.name == "turn") | .domain_name' dump.json | xargs -d '\n' | sed 's/ turn/,turn/g')"
+is "names in stats" '["turn 1","turn 2","turn 3","sender"]' "$(jq -c '.domains[1].lives | map(.name)' stats.json)"
+is "their shares" true "$(jq '.domains[1] | (.lives | map(.gc_ns) | add) == .gc_ns and (.lives | map(.allocated_words) | add) == .allocated_words' stats.json)"
+is "names in show" '["turn 1","turn 2","turn 3","sender"]' "$("$EVENTRING" show --json "$file" | jq -c '.domains[1].lives | map(.name)')"
+for name in "turn 1" "turn 3" sender; do
+  has "$name in stats" "  1  $name " "$(cat stats.txt)"
+  has "$name in show" "  1  $name " "$("$EVENTRING" show "$file")"
+done
+
 # memory of each domain, from the counters of the catalogue
 for counter in memory_heap memory_code memory_rings; do
   grep -q " $counter  *bytes" stats.txt || fail "no $counter in the statistics"

@@ -11,17 +11,21 @@ dead=$(cat dead.pid)
 SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 "$PRODUCER" --rounds 3 >/dev/null
 ended=$(ls files | grep -v -e "^$live" -e "^$dead")
 "$EVENTRING" snapshot -o files/copy.eventring "$live" || fail "snapshot: $?"
+# the recording of one that died, found in its place by a later process with its pid
+(sh -c "cp files/$dead.eventring files/\$\$.eventring; echo \$\$ >heir.pid; exec env SAROS_EVENTRING_START=1 \"$PRODUCER\" --rounds 1") >/dev/null
+heir=$(basename files/"$(cat heir.pid)"-*.eventring)
 echo "no recording" >files/text.eventring
 
 "$EVENTRING" list --json >list.json || fail "list: $?"
 state() { jq -r "select(.path | endswith(\"/$1\")) | .liveness // .error" list.json; }
 is "the living" live "$(state $live.eventring)"
 is "the dead" dead "$(state $dead.eventring)"
+is "the dead one, renamed" dead "$(state "$heir")"
 is "the ended" ended "$(state "$ended")"
 is "the copy" saved "$(state copy.eventring)"
 has "the foreign file" "not an eventring file" "$(state text.eventring)"
 "$EVENTRING" list >list.txt || fail "list as text: $?"
-is "lines" 6 "$(grep -c -e "$PWD/files" -e '^ *pid' list.txt)"
+is "lines" 7 "$(grep -c -e "$PWD/files" -e '^ *pid' list.txt)"
 
 # found without knowing the directory
 is "found by what it maps" live \
@@ -30,10 +34,12 @@ is "found by what it maps" live \
 before=$(ls files)
 "$EVENTRING" clean --dry-run >out.txt || fail "clean --dry-run: $?"
 has "would remove" "$dead.eventring" "$(cat out.txt)"
+has "would remove" "$heir" "$(cat out.txt)"
 is "nothing is gone" "$before" "$(ls files)"
 "$EVENTRING" clean >out.txt || fail "clean: $?"
 [ -e files/$dead.eventring ] && fail "the dead one's file is there"
-is "all others are there" "$(echo "$before" | grep -v "^$dead")" "$(ls files)"
+[ -e "files/$heir" ] && fail "the renamed file is there"
+is "all others are there" "$(echo "$before" | grep -v -e "^$dead" -e "^$heir")" "$(ls files)"
 ends 1 "alive" "$EVENTRING" clean files/$live.eventring
 ends 1 "saved copy" "$EVENTRING" clean files/copy.eventring
 ends 1 "text.eventring" "$EVENTRING" clean files/text.eventring

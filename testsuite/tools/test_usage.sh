@@ -23,7 +23,7 @@ ends 2 "cannot launch" "$EVENTRING" list -- true
 ends 2 "no -o FILE" "$EVENTRING" snapshot 1
 ends 2 "not 0 to 127" "$EVENTRING" dump --domain 128 1
 ends 2 "not a whole number" "$EVENTRING" dump --domain x 1
-ends 2 "not runtime or user" "$EVENTRING" dump --ring r 1
+ends 2 "needs an argument: RING" "$EVENTRING" dump --ring
 ends 2 "not start, monotonic or wall" "$EVENTRING" dump --time now 1
 ends 2 "no option" "$EVENTRING" clean --force
 

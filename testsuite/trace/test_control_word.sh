@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# A malformed control word that turns all probes off: nobody writes an event, so no block
-# gets full. A minor collection puts it right, and the recording goes on.
+# A gate that turns all probes off though the recording is to run, as of a tool that died
+# before it had brought it in line, and a malformed control word beside it: nobody writes an
+# event, so no block gets full. A minor collection puts both right, and the recording goes on.
 . "$TESTSUITE/trace/_trace.sh"
 
 [ "$TEST_SLOWNESS" -eq 1 ] || { echo "collects at other times in this build"; exit 77; }
@@ -17,6 +18,8 @@ await $pid
 status() { "$EVENTRING" control --json --status "$pid" 2>/dev/null | jq -c '[.control_rejected, .control_malformed, .state]'; }
 is "before" '[0,false,"running"]' "$(status)"
 dd if=/dev/zero of=$pid.eventring bs=8 seek=1024 count=1 conv=notrunc status=none # the gate
+is "the gate" '[0,true,"paused"]' "$(status)"
+printf '\377\377\377\377' | dd of=$pid.eventring bs=1 seek=8204 conv=notrunc status=none # wanted
 sleep 0.2
 is "without a collection" '[0,true,"paused"]' "$(status)"
 touch go

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "draw.h"
+#include "format/checksum.h"
 #include "format/clock.h"
 #include "producer/lane.h"
 
@@ -23,7 +24,9 @@ enum {
   MAX_WORDS = 40,     /* of payload */
   MAX_CHUNK = 16,     /* blocks */
   MAX_BLOCKS = 20000,
-  MARGIN = 512        /* words before and behind a chunk, that stay zero */
+  MARGIN = 512,       /* words before and behind a chunk, that stay zero */
+  STREAMS = 2,        /* rings 0 and 1 */
+  DEEPEST = 4096      /* spans open at once */
 };
 
 /* ---- The clock -------------------------------------------------------------------- */
@@ -103,6 +106,7 @@ static uint64_t payload_word(const struct emitted *e, unsigned i) {
 struct stream {
   enum eventring_ring ring;
   struct chunks *chunks;
+  struct evr_writer *writer;
   struct emitted *event;
   size_t count, refused;
   unsigned rebases; /* seen by the walk */
@@ -169,27 +173,23 @@ static void emit_something(struct stream *s) {
 
 /* ---- The walk -------------------------------------------------------------------------- */
 
-/* The open spans as FORMAT.md says a header lists them. */
+/* The open spans by the rules of FORMAT.md, section 9. */
 struct open {
-  unsigned count, hidden;
-  uint64_t tail[FORMAT_MAX_OPEN], ticks[FORMAT_MAX_OPEN];
+  unsigned count;
+  uint64_t tail[DEEPEST], ticks[DEEPEST];
 };
 
 static unsigned id_of(uint64_t tail) { return (unsigned)(tail >> 10) & 0x1fff; }
 
 static void apply(struct open *open, const struct emitted *e) {
-  unsigned kind = e->tail & 7, at;
-  if (kind == EVENTRING_BEGIN && (open->hidden || open->count == FORMAT_MAX_OPEN)) {
-    open->hidden++;
-  } else if (kind == EVENTRING_BEGIN) {
+  unsigned kind = e->tail & 7, at = open->count, left = FORMAT_END_SEARCH;
+  if (kind == EVENTRING_BEGIN) {
+    assert_true(open->count < DEEPEST);
     open->tail[open->count] = EVENTRING_TAIL(EVENTRING_BEGIN, id_of(e->tail), 0);
     open->ticks[open->count++] = e->ticks;
-  } else if (kind == EVENTRING_END && open->hidden) {
-    open->hidden--;
   } else if (kind == EVENTRING_END) {
-    for (at = open->count; at > 0 && id_of(open->tail[at - 1]) != id_of(e->tail); at--)
-      continue;
-    if (at == 0) return;
+    for (; at > 0 && left > 0 && id_of(open->tail[at - 1]) != id_of(e->tail); at--) left--;
+    if (at == 0 || left == 0) return;
     for (; at < open->count; at++) {
       open->tail[at - 1] = open->tail[at];
       open->ticks[at - 1] = open->ticks[at];
@@ -203,18 +203,23 @@ static unsigned check_header(const uint64_t *words, const struct stream *s,
                              uint64_t sequence, size_t events, const struct open *open) {
   const struct format_block *h = (const struct format_block *)words;
   assert_int_equal(h->sequence, sequence);
-  assert_int_equal(h->kind, FORMAT_BLOCK_EVENTS);
+  unsigned listed = open->count < FORMAT_MAX_OPEN ? open->count : FORMAT_MAX_OPEN;
+  unsigned hidden = open->count - listed;
+  assert_int_equal(h->kind, FORMAT_EVENTS);
   assert_int_equal(h->domain, SLOT);
   assert_int_equal(h->ring, s->ring);
   assert_int_equal(h->incarnation, INCARNATION);
-  assert_int_equal(h->events_before, events);
-  assert_int_equal(h->open, open->count);
-  assert_int_equal(h->open_hidden, open->hidden);
+  assert_int_equal(h->before, events);
+  assert_int_equal(h->context, 0);
+  assert_int_equal(h->open, listed);
+  assert_int_equal(h->open_hidden, hidden);
+  assert_int_equal(h->checksum, evr_checksum(words, h->committed));
   if (events) assert_int_equal(h->base_ticks, s->event[events].ticks);
   const uint64_t *entry = words + FORMAT_BLOCK_HEADER_WORDS;
-  for (unsigned i = 0; i < open->count; i++, entry += 2) {
+  for (unsigned i = hidden; i < open->count; i++, entry += FORMAT_OPEN_WORDS) {
     assert_int_equal(entry[0], open->tail[i]);
     assert_int_equal(entry[1], open->ticks[i]);
+    assert_int_equal(entry[2] | entry[3], 0); /* no context, not suspended */
   }
   return (unsigned)(entry - words);
 }
@@ -243,8 +248,8 @@ static size_t check_block(const uint64_t *words, struct stream *s, uint64_t sequ
   uint64_t base = h->base_ticks;
   while (at < h->committed) {
     unsigned length = words[at] >> 3 & 127;
-    if ((words[at] & 7) == FORMAT_WORD_META) {
-      assert_int_equal(words[at] & 0x7fffff, EVENTRING_TAIL(FORMAT_WORD_META, 0, 1));
+    if ((words[at] & 7) == FORMAT_WORD_REMARK) {
+      assert_int_equal(words[at] & 0x7fffff, EVENTRING_TAIL(FORMAT_WORD_REMARK, 0, 1));
       base = words[at + 1];
       s->rebases++;
     } else {
@@ -277,91 +282,169 @@ static void check_stream(struct stream *s) {
 
 static void open_stream(struct stream *s, enum eventring_ring ring) {
   *s = (struct stream){.ring = ring, .chunks = calloc(1, sizeof *s->chunks),
+                       .writer = calloc(1, sizeof *s->writer),
                        .event = calloc(EVENTS, sizeof *s->event)};
-  assert_true(s->chunks && s->event);
+  assert_true(s->chunks && s->writer && s->event);
   s->chunks->source.next_place = next_of_chunk;
+  s->writer->source = &s->chunks->source;
   if (ring == EVENTRING_USER) s->chunks->source.head = &s->chunks->head;
   struct eventring_error error;
-  assert_int_equal(evr_lane_open(&lanes, ring, &s->chunks->source, &error), EVENTRING_OK);
+  assert_int_equal(evr_lane_open(&lanes, ring, s->writer, &error), EVENTRING_OK);
 }
 
-/* Lanes are closed and opened again in between, as by a next domain of the slot. */
+/* Leaves the lane; the last block is complete then. */
+static void close_stream(struct stream *s) {
+  evr_lane_close(&lanes, s->ring);
+  evr_writer_finish(s->writer, lanes.control);
+}
+
+static void free_stream(struct stream *s) {
+  free_chunks(s->chunks);
+  free(s->writer);
+  free(s->event);
+}
+
+/* The lane is closed and opened again, as by a next domain of the slot. */
 static void reopen(struct stream *s) {
   struct eventring_error error;
   evr_lane_close(&lanes, s->ring);
   assert_int_equal(evr_lane_emitted(&lanes, s->ring), 0);
-  assert_int_equal(evr_lane_open(&lanes, s->ring, &s->chunks->source, &error),
-                   EVENTRING_OK);
+  lanes.incarnation++;
+  assert_int_equal(evr_lane_open(&lanes, s->ring, s->writer, &error), EVENTRING_OK);
+}
+
+static const struct format_control control; /* no class is ever switched */
+
+static void open_lanes(void) {
+  static const uint64_t never = UINT64_MAX;
+  lanes = (struct evr_lanes){.control = &control, .recalibrate_at = &never,
+                             .clock = FORMAT_CLOCK_TSC, .slot = SLOT,
+                             .incarnation = INCARNATION};
 }
 
 static void blocks_of_chunks(void **state) {
   (void)state;
-  static const struct format_control control; /* no class is ever switched */
-  static const uint64_t never = UINT64_MAX;
-  static struct stream stream[EVENTRING_RINGS];
-  lanes = (struct evr_lanes){.control = &control, .recalibrate_at = &never,
-                             .clock = FORMAT_CLOCK_TSC, .slot = SLOT,
-                             .incarnation = INCARNATION};
-  for (int r = 0; r < EVENTRING_RINGS; r++) open_stream(&stream[r], r);
+  static struct stream stream[STREAMS];
+  open_lanes();
+  for (int r = 0; r < STREAMS; r++) open_stream(&stream[r], r);
   while (stream[0].count + 4 < EVENTS && stream[1].count + 4 < EVENTS) {
-    struct stream *s = &stream[draw(EVENTRING_RINGS)];
+    struct stream *s = &stream[draw(STREAMS)];
     if (draw(500) == 0) s->chunks->fails = draw(8) == 0;
     emit_something(s);
     assert_int_equal(evr_lane_emitted(&lanes, s->ring), s->count);
   }
-  for (int r = 0; r < EVENTRING_RINGS; r++) {
-    evr_lane_close(&lanes, r);
+  for (int r = 0; r < STREAMS; r++) {
+    close_stream(&stream[r]);
     check_stream(&stream[r]);
-    free_chunks(stream[r].chunks);
-    free(stream[r].event);
+    free_stream(&stream[r]);
   }
 }
 
-/* What the source counts goes on; the stack of open spans begins anew. */
+/* ---- Domains that share blocks --------------------------------------------------------- */
+
+struct shared { /* what the walk over shared blocks finds */
+  size_t events;
+  unsigned remarks;
+  struct format_position position;
+};
+
+/* Event n belongs to incarnation INCARNATION + n / EACH. */
+enum { EACH = 3, DOMAINS = 500 };
+
+static void check_shared_block(const uint64_t *words, uint64_t sequence, struct shared *shared) {
+  const struct format_block *h = (const struct format_block *)words;
+  unsigned at = FORMAT_BLOCK_HEADER_WORDS + h->open * FORMAT_OPEN_WORDS;
+  assert_int_equal(h->sequence, sequence);
+  assert_int_equal(h->before, shared->events);
+  assert_int_equal(h->checksum, evr_checksum(words, h->committed));
+  /* open are those of its own domain at most */
+  assert_int_equal(h->open + h->open_hidden,
+                   h->incarnation == shared->position.incarnation ? shared->events % EACH : 0);
+  shared->position = (struct format_position){h->base_ticks, h->context, h->incarnation};
+  for (; at < h->committed; at += 1 + word_length(words[at])) {
+    if (!word_is_event(words[at])) {
+      assert_int_equal(word_id(words[at]), FORMAT_REMARK_INCARNATION);
+      format_apply_remark(words + at, words + h->committed, &shared->position);
+      shared->remarks++;
+      continue;
+    }
+    assert_int_equal(shared->position.incarnation, INCARNATION + shared->events / EACH);
+    assert_int_equal(word_id(words[at]), shared->events % 8000);
+    shared->events++;
+  }
+}
+
+/* Each domain goes on in the present block, after a remark that says so. What the source
+   counts goes on; spans of the domain before are forgotten. */
 static void lanes_one_after_the_other(void **state) {
   (void)state;
   static struct stream stream;
+  struct shared shared = {.position.incarnation = INCARNATION};
+  open_lanes();
   open_stream(&stream, EVENTRING_USER);
   struct chunks *c = stream.chunks;
-  for (unsigned i = 1; i <= 100; i++) {
-    emit(&stream, EVENTRING_BEGIN, 7, 0);
-    assert_int_equal(evr_lane_emitted(&lanes, EVENTRING_USER), i);
-    assert_int_equal(c->source.sequence, i);
-    reopen(&stream);
-    const struct format_block *h = (const struct format_block *)c->block[i];
-    assert_int_equal(h->events_before, i);
-    assert_int_equal(h->open, 0);
+  for (unsigned n = 0; n < EACH * DOMAINS; n++) {
+    if (n && n % EACH == 0) reopen(&stream);
+    emit(&stream, EVENTRING_BEGIN, n % 8000, 0);
+    assert_int_equal(evr_lane_emitted(&lanes, EVENTRING_USER), n + 1);
   }
-  evr_lane_close(&lanes, EVENTRING_USER);
-  evr_lane_close(&lanes, EVENTRING_USER); /* once more does nothing */
-  assert_int_equal(c->source.events, 100);
-  free_chunks(c);
-  free(stream.event);
+  evr_lane_close(&lanes, EVENTRING_USER); /* once more does nothing: */
+  close_stream(&stream);
+  assert_int_equal(c->source.events, EACH * DOMAINS);
+  for (uint64_t i = 0; i < c->source.sequence; i++)
+    check_shared_block(c->block[i], i + 1, &shared);
+  assert_int_equal(shared.events, EACH * DOMAINS);
+  assert_true(shared.remarks > DOMAINS - 1 - c->source.sequence && shared.remarks < DOMAINS);
+  assert_true(c->source.sequence <= 2 + (EACH + 1) * DOMAINS / 440);
+  free_stream(&stream);
 }
+
+/* Incarnations that wrote nothing here leave a gap in the numbers. */
+static void an_incarnation_that_is_not_the_next(void **state) {
+  (void)state;
+  static struct stream stream;
+  open_lanes();
+  open_stream(&stream, EVENTRING_USER);
+  emit(&stream, EVENTRING_INSTANT, 1, 0);
+  lanes.incarnation += 41;
+  reopen(&stream);
+  emit(&stream, EVENTRING_INSTANT, 2, 0);
+  close_stream(&stream);
+  const uint64_t *words = stream.chunks->block[0] + FORMAT_BLOCK_HEADER_WORDS;
+  assert_int_equal(word_id(words[0]), 1);
+  assert_int_equal(words[1] & FORMAT_TAIL_MASK,
+                   EVENTRING_TAIL(FORMAT_WORD_REMARK, FORMAT_REMARK_INCARNATION, 1));
+  assert_int_equal(words[2], INCARNATION + 42);
+  assert_int_equal(word_id(words[3]), 2);
+  free_stream(&stream);
+}
+
+/* ---- Nothing to begin with ----------------------------------------------------------------- */
 
 /* A lane that gets no first block stays closed; it can be opened later. */
 static void no_first_block(void **state) {
   (void)state;
   static struct chunks none = {.source.next_place = next_of_chunk, .fails = true};
+  static struct evr_writer writer = {.source = &none.source};
   struct eventring_error error;
-  assert_int_equal(evr_lane_open(&lanes, EVENTRING_USER, &none.source, &error),
-                   EVENTRING_E_SPACE);
+  open_lanes();
+  assert_int_equal(evr_lane_open(&lanes, EVENTRING_USER, &writer, &error), EVENTRING_E_SPACE);
   assert_null(lanes.hot.lane[EVENTRING_USER].limit);
   assert_int_equal(none.source.sequence, 0);
   evr_lane_close(&lanes, EVENTRING_USER);
   static struct stream stream;
   open_stream(&stream, EVENTRING_USER);
   emit(&stream, EVENTRING_INSTANT, 7, 0);
-  evr_lane_close(&lanes, EVENTRING_USER);
+  close_stream(&stream);
   assert_int_equal(stream.chunks->source.events, 1);
-  free_chunks(stream.chunks);
-  free(stream.event);
+  free_stream(&stream);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_of_chunks),
       cmocka_unit_test(lanes_one_after_the_other),
+      cmocka_unit_test(an_incarnation_that_is_not_the_next),
       cmocka_unit_test(no_first_block),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

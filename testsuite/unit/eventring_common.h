@@ -84,6 +84,20 @@ static UNUSED const char *own_path(void) {
   return path;
 }
 
+/* Where block `sequence` of a ring lies in a file, as the domain table says. */
+static UNUSED uint64_t ring_block_offset(const char *path, unsigned slot, unsigned ring,
+                                         uint64_t sequence) {
+  struct format_domain domain;
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  fseek(file, (long)(FORMAT_DOMAINS_OFFSET + slot * sizeof domain), SEEK_SET);
+  assert_int_equal(fread(&domain, sizeof domain, 1, file), 1);
+  fclose(file);
+  const struct format_ring *r = &domain.ring[ring];
+  assert_int_not_equal(r->blocks, 0);
+  return format_block_offset(r->first + (sequence - 1) % r->blocks);
+}
+
 static UNUSED eventring_cursor *open_self(unsigned flags) {
   eventring_cursor *cursor;
   struct eventring_error error = {0};

@@ -6,6 +6,8 @@
  */
 #include "eventring_common.h"
 
+#include "format/checksum.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -106,6 +108,7 @@ static int read_all(const char *path, unsigned flags) {
     struct eventring_ring_info r;
     eventring_cursor_domain(cursor, slot, &d);
     eventring_cursor_ring(cursor, slot, EVENTRING_USER, &r);
+    eventring_cursor_life(cursor, slot, 1 + slot % 2, &d);
   }
   eventring_open_spans(cursor, read_bytes, &sum);
   unlink("copy.eventring");
@@ -140,9 +143,10 @@ static int with_u64(size_t offset, uint64_t value) {
 
 static void header_fields(void **state) {
   (void)state;
-  static const size_t geometry[] = {16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 76, 80, 88, 96, 108};
+  static const size_t geometry[] = {16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 76, 112};
   assert_int_equal(with_bytes(0, "\x89PNG", 4), EVENTRING_E_NOT_EVENTRING);
-  assert_int_equal(with_u32(8, 2), EVENTRING_E_VERSION);
+  assert_int_equal(with_u32(8, 1), EVENTRING_E_VERSION);
+  assert_int_equal(with_u32(8, 3), EVENTRING_E_VERSION);
   assert_int_equal(with_u32(12, 0x04030201), EVENTRING_E_BYTE_ORDER);
   assert_int_equal(with_u32(12, 0), EVENTRING_E_CORRUPT);
   for (size_t i = 0; i < sizeof geometry / sizeof geometry[0]; i++) {
@@ -154,43 +158,211 @@ static void header_fields(void **state) {
 static void status_fields(void **state) {
   (void)state;
   const size_t at = FORMAT_STATUS_OFFSET;
+  uint64_t claimed;
+  memcpy(&claimed, original + at + offsetof(struct format_status, claimed), sizeof claimed);
   assert_int_equal(with_u32(at, 7), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_u32(at, 0), EVENTRING_E_CORRUPT);
   assert_int_equal(with_u32(at + 4, 129), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 4, 128), EVENTRING_E_TRUNCATED);
-  assert_int_equal(with_u32(at + 8, 8193), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 8, 8192), EVENTRING_E_CORRUPT); /* not there */
-  assert_int_equal(with_u32(at + 12, 0), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 12, 5), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u64(at + 48, 0), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u64(at + 48, UINT64_MAX), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_u32(at + 4, 128), EVENTRING_OK); /* no ring in most of them */
+  assert_int_equal(with_u64(at + 8, UINT64_MAX), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_u64(at + 8, claimed + 1), EVENTRING_E_TRUNCATED);
+  assert_int_equal(with_u64(at + 8, 1), EVENTRING_E_CORRUPT); /* where are the rings? */
+  assert_int_equal(with_u64(at + 8, 0), EVENTRING_E_CORRUPT);
 }
+
+/* ---- The places of rings ------------------------------------------------------------- */
+
+static struct format_ring user_ring(void) {
+  struct format_domain domain;
+  memcpy(&domain, original + FORMAT_DOMAINS_OFFSET, sizeof domain);
+  return domain.ring[EVENTRING_USER];
+}
+
+static int with_user_ring(uint64_t head, uint32_t first, uint32_t blocks) {
+  const struct format_ring ring = {.head = head, .first = first, .blocks = blocks};
+  return with_bytes(FORMAT_DOMAINS_OFFSET +
+                        offsetof(struct format_domain, ring[EVENTRING_USER]),
+                    &ring, sizeof ring);
+}
+
+static void ring_places(void **state) {
+  (void)state;
+  const struct format_ring r = user_ring();
+  static const uint32_t sizes[] = {0, 1, 2, 3, 5, 12, 1 << 16, 0x80000000, 0xffffffff};
+  assert_int_equal(with_user_ring(r.head, r.first, r.blocks), EVENTRING_OK);
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    assert_int_equal(with_user_ring(r.head, r.first, sizes[i]), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_user_ring(r.head, 0, r.blocks), EVENTRING_E_CORRUPT); /* records */
+  assert_int_equal(with_user_ring(r.head, 0xfffffffe, r.blocks), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_user_ring(r.head, r.first - 4, r.blocks), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_user_ring(UINT64_MAX, r.first, r.blocks), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_user_ring((uint64_t)1 << 63, r.first, r.blocks), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_user_ring(r.head + 1, r.first, r.blocks), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_user_ring(0, 0, 0), EVENTRING_OK); /* never made */
+}
+
+/* ---- Blocks of events ------------------------------------------------------------------ */
+
+static size_t user_block(uint64_t sequence) {
+  const struct format_ring r = user_ring();
+  return format_block_offset(r.first + (sequence - 1) % r.blocks);
+}
+
+/* Makes the checksum right for what a block says of its length. */
+static void seal(uint8_t *block) {
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  uint32_t committed;
+  memcpy(words, block, sizeof words);
+  committed = (uint32_t)words[FORMAT_SEAL_WORD];
+  if (committed < FORMAT_BLOCK_HEADER_WORDS || committed > FORMAT_BLOCK_WORDS) return;
+  words[FORMAT_SEAL_WORD] = evr_seal(committed, evr_checksum(words, committed));
+  memcpy(block, words, sizeof words);
+}
+
+/* What is found in a block whose checksum is right all the same. */
+static int with_sealed(size_t block, size_t offset, uint64_t value, size_t size) {
+  uint8_t saved[FORMAT_BLOCK_BYTES];
+  memcpy(saved, original + block, sizeof saved);
+  memcpy(original + block + offset, &value, size);
+  seal(original + block);
+  write_file(original, original_size);
+  memcpy(original + block, saved, sizeof saved);
+  return read_all(mutant_path, 0);
+}
+#define WITH(block, field, value) \
+  with_sealed(block, offsetof(struct format_block, field), value, \
+              sizeof(((struct format_block *)0)->field))
 
 static void block_fields(void **state) {
   (void)state;
-  const size_t at = FORMAT_RINGS_OFFSET; /* first block of the runtime ring */
-  assert_int_equal(with_u64(at, 99), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 8, 3), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 12, 5), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 16, 0), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(at + 20, 65), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u64(at + 40, UINT64_MAX), EVENTRING_E_CORRUPT);
-  /* an event that would reach beyond its block, at the very end of one */
-  size_t user = at + (8 << EVENTRING_MIN_WSIZE);
-  assert_int_equal(with_u64(user + 4096 - 8, 4 | 127 << 3), EVENTRING_E_CORRUPT);
+  const uint64_t head = user_ring().head;
+  assert_true(head > 4);
+  for (int newest = 0; newest < 2; newest++) {
+    const size_t at = user_block(newest ? head : head - 1);
+    assert_int_equal(WITH(at, sequence, head), newest ? EVENTRING_OK : EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, sequence, 99999), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, sequence, 0), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, kind, FORMAT_DEFINITIONS), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, domain, 5), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, ring, EVENTRING_RUNTIME), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, incarnation, 0), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, open, 65), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, before, UINT64_MAX), EVENTRING_E_CORRUPT);
+    assert_int_equal(WITH(at, base_ticks, 0), EVENTRING_E_CORRUPT); /* before the start */
+  }
+}
+
+/* Of complete blocks, also where an event of one number is as good as one of another. */
+static void checksums(void **state) {
+  (void)state;
+  const uint64_t head = user_ring().head;
+  for (uint64_t s = head - 3; s <= head; s++) {
+    const size_t at = user_block(s);
+    struct format_block h;
+    memcpy(&h, original + at, sizeof h);
+    assert_true(h.committed > 100);
+    size_t end = at + 8 * (size_t)h.committed;
+    const uint8_t other = original[end - 1] ^ 1;
+    assert_int_equal(with_bytes(end - 1, &other, 1), EVENTRING_E_CORRUPT);
+    assert_int_equal(with_u32(at + 52, h.checksum ^ 1), EVENTRING_E_CORRUPT);
+    assert_int_equal(with_u32(at + 48, h.committed - 1), EVENTRING_E_CORRUPT);
+    assert_int_equal(with_u32(at + 48, 513), EVENTRING_E_CORRUPT);
+    /* of the newest block of a dead process there is none */
+    assert_int_equal(with_u64(at + 48, 0), s == head ? EVENTRING_OK : EVENTRING_E_CORRUPT);
+  }
+}
+
+static void event_words(void **state) {
+  (void)state;
+  const size_t at = user_block(user_ring().head);
+  struct format_block h;
+  memcpy(&h, original + at, sizeof h);
+  size_t first = 64 + h.open * sizeof(struct format_open);
   /* a word in the place of an event that is none */
-  assert_int_equal(with_u64(at + 64, (uint64_t)1 << 40), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u64(FORMAT_DOMAINS_OFFSET + 64, UINT64_MAX), EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u64(FORMAT_DOMAINS_OFFSET + 72, (uint64_t)1 << 63),
+  assert_int_equal(with_sealed(at, first, (uint64_t)1 << 40, 8), EVENTRING_E_CORRUPT);
+  /* an event that would reach beyond its block */
+  assert_int_equal(with_sealed(at, 8 * (h.committed - 1u), 4 | 127 << 3, 8), EVENTRING_E_CORRUPT);
+  /* a remark that nobody knows is passed over; one without its payload says nothing */
+  uint64_t word;
+  memcpy(&word, original + at + first, sizeof word);
+  uint64_t time = word >> EVENTRING_WORD_TIME_SHIFT << EVENTRING_WORD_TIME_SHIFT;
+  unsigned length = word_length(word);
+  for (unsigned id = 0; id < 8; id++)
+    assert_int_equal(with_sealed(at, first, time | EVENTRING_TAIL(FORMAT_WORD_REMARK, id, length), 8),
+                     EVENTRING_OK);
+}
+
+/* ---- Blocks of records --------------------------------------------------------------------- */
+
+/* The first block of a kind. */
+static size_t record_block(enum format_kind kind) {
+  for (size_t at = FORMAT_BLOCKS_OFFSET; at < original_size; at += FORMAT_BLOCK_BYTES) {
+    struct format_block h;
+    memcpy(&h, original + at, sizeof h);
+    if (h.sequence == 1 && h.kind == kind) return at;
+  }
+  fail_msg("no block of kind %d", kind);
+  return 0;
+}
+
+static void definition_fields(void **state) {
+  (void)state;
+  const size_t at = record_block(FORMAT_DEFINITIONS), first = 64;
+#define DEFINED_WITH(field, value) \
+  with_sealed(at, first + offsetof(struct format_definition, field), value, \
+              sizeof(((struct format_definition *)0)->field))
+  assert_int_equal(DEFINED_WITH(first, 0), EVENTRING_E_CORRUPT); /* it is longer */
+  assert_int_equal(DEFINED_WITH(first, (uint64_t)1 << 16), EVENTRING_E_CORRUPT); /* no words */
+  assert_int_equal(DEFINED_WITH(first, format_record(1, 1, 0)), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(first, format_record(65535, 1, 0)), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(kind, 0), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(kind, 7), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(event_class, 64), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(ring, 8), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(payload, 77), EVENTRING_OK); /* not known */
+  assert_int_equal(DEFINED_WITH(name_bytes, 0), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(name_bytes, 96), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(name_bytes, 0xffff), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(unit_bytes, 24), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(doc_bytes, 120), EVENTRING_E_CORRUPT);
+  assert_int_equal(DEFINED_WITH(fields_bytes, 119), EVENTRING_E_CORRUPT); /* it ends before */
+  uint32_t words = record_words(*(const uint64_t *)(original + at + first));
+  assert_int_equal(DEFINED_WITH(first, format_record(words, 1, 8192)), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_u32(at + first + 32, 0x12345678), EVENTRING_E_CORRUPT); /* checksum */
+}
+
+static void clock_and_lives(void **state) {
+  (void)state;
+  const size_t clock = record_block(FORMAT_CLOCK), lives = record_block(FORMAT_LIVES);
+  const size_t multiplier = 64 + offsetof(struct format_segment, multiplier);
+  assert_int_equal(with_sealed(clock, multiplier, 0, 8), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_sealed(clock, multiplier, (uint64_t)1 << 56, 8), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_u64(clock, 0), EVENTRING_E_CORRUPT); /* no conversion of times */
+  const uint64_t life = *(const uint64_t *)(original + lives + 64);
+  assert_int_equal(with_sealed(lives, 64, format_record(record_words(life), 1, 128), 8),
                    EVENTRING_E_CORRUPT);
-  assert_int_equal(with_u32(FORMAT_CATALOGUE_OFFSET + 64 + 16 * 240, 0), EVENTRING_OK);
-  assert_int_equal(with_u32(FORMAT_CATALOGUE_OFFSET + 4096 + 64, 0xffffff), EVENTRING_E_CORRUPT);
+  assert_int_equal(with_sealed(lives, 64 + offsetof(struct format_life_record, name_bytes),
+                               UINT64_MAX, 8), EVENTRING_OK); /* a name less */
+}
+
+/* No value of the control page is damage. */
+static void control_page(void **state) {
+  (void)state;
+  const size_t at = FORMAT_CONTROL_OFFSET;
+  static const uint64_t words[] = {0, 1, 2, 63, 64, 65, 0xffffffff, (uint64_t)1 << 63, UINT64_MAX};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t offset = 0; offset < 48; offset += 8)
+      assert_int_equal(with_u64(at + offset, words[i]), EVENTRING_OK);
+    for (size_t offset = 1024; offset < 1024 + 3 * 32; offset += 8)
+      assert_int_equal(with_u64(at + offset, words[i]), EVENTRING_OK);
+  }
 }
 
 static void cut_short(void **state) {
   (void)state;
   static const size_t sizes[] = {0, 1, 7, 8, 100, 999, 1000, 4096, 5000, 8192, 12287,
-                                 12288, 20000, 65536, 65600, 70000, 2162687, 2162688,
-                                 2162700, 2170000, 2200000};
+                                 12288, 20000, 65535, 65536, 65600, 70000, 131071, 131072,
+                                 140000, 170000};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     if (sizes[i] >= original_size) continue;
     write_file(original, sizes[i]);
@@ -206,7 +378,7 @@ static void cut_short_while_attached(void **state) {
   write_file(original, original_size);
   eventring_cursor *cursor = open_file(mutant_path, 0);
   assert_true(poll_log(cursor, &log, 10) == 10);
-  assert_int_equal(truncate(mutant_path, FORMAT_RINGS_OFFSET), 0);
+  assert_int_equal(truncate(mutant_path, FORMAT_BLOCKS_OFFSET), 0);
   for (int i = 0; i < 10; i++) poll_log(cursor, &log, 0);
   assert_int_equal(truncate(mutant_path, 0), 0);
   int status = poll_log(cursor, &log, 0);
@@ -239,11 +411,13 @@ static void not_a_recording(void **state) {
 
 /* A place where something is. */
 static size_t random_place(const uint8_t *bytes) {
+  const uint64_t blocks = (original_size - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES;
   for (int attempt = 0; attempt < 64; attempt++) {
     size_t at = random64() % original_size & ~(size_t)7;
-    static const size_t from[] = {0, 4096, 8192, 12288, 65536, FORMAT_RINGS_OFFSET,
-                                  FORMAT_RINGS_OFFSET + 16384};
-    if (attempt < 8) at = from[random64() % 7] + (random64() % 512 & ~(uint64_t)7);
+    static const size_t from[] = {0, 4096, 8192, 9216, 12288};
+    if (attempt < 4) at = from[random64() % 5] + (random64() % 512 & ~(uint64_t)7);
+    else if (attempt < 8)
+      at = format_block_offset(random64() % blocks) + (random64() % 512 & ~(uint64_t)7);
     if (at < original_size && (bytes[at] || attempt == 63)) return at;
   }
   return 0;
@@ -263,6 +437,9 @@ static void mutate(uint8_t *bytes, size_t *size) {
     case 5: if (random64() % 8 == 0) *size = random64() % original_size; break;
     }
   }
+  if (random64() % 4) /* that checksums are right must not save a reader */
+    for (size_t at = FORMAT_BLOCKS_OFFSET; at < original_size; at += FORMAT_BLOCK_BYTES)
+      seal(bytes + at);
 }
 
 static void random_mutations(void **state) {
@@ -296,7 +473,10 @@ static void random_mutations(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_sample_is_sound), cmocka_unit_test(header_fields),
-      cmocka_unit_test(status_fields),       cmocka_unit_test(block_fields),
+      cmocka_unit_test(status_fields),       cmocka_unit_test(ring_places),
+      cmocka_unit_test(block_fields),        cmocka_unit_test(checksums),
+      cmocka_unit_test(event_words),         cmocka_unit_test(definition_fields),
+      cmocka_unit_test(clock_and_lives),     cmocka_unit_test(control_page),
       cmocka_unit_test(cut_short),           cmocka_unit_test(cut_short_while_attached),
       cmocka_unit_test(not_a_recording),     cmocka_unit_test(random_mutations),
   };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack of open spans that a full block leaves (openspans.c), whose walk passes
- * over runs of begin-end pairs at once, against the plain rules, word by word. */
+/* The open spans that a full block leaves (open_spans.c), whose walk passes over runs of
+ * begin-end pairs at once (leaf_spans.c), against the rules of FORMAT.md, section 9, word by
+ * word, on a plain list of all spans; and the list of a block's header. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +12,9 @@
 #include <cmocka.h>
 
 #include "draw.h"
-#include "producer/openspans.h"
+#include "producer/open_spans.h"
 
-enum { WORDS = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS, BASE = 1000 };
+enum { WORDS = FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS, BASE = 1000000 };
 
 static uint64_t word_at(unsigned kind, unsigned id, unsigned length, uint64_t ticks) {
   return EVENTRING_TAIL(kind, id, length) | ticks << EVENTRING_WORD_TIME_SHIFT;
@@ -20,44 +22,184 @@ static uint64_t word_at(unsigned kind, unsigned id, unsigned length, uint64_t ti
 
 /* ---- The rules --------------------------------------------------------------------- */
 
-static void rule_end(struct evr_open_spans *open, unsigned id) {
-  if (open->hidden) {
-    open->hidden--;
-    return;
-  }
-  for (uint32_t i = open->count; i-- > 0;) {
-    if (word_id(open->span[i].tail) != id) continue;
-    for (open->count--; i < open->count; i++) open->span[i] = open->span[i + 1];
-    return;
+struct plain_span { /* in the order of their begins */
+  unsigned id;
+  uint64_t ticks, context;
+  uint64_t suspended; /* up to the last resume */
+  uint64_t since;     /* suspended since; 0: it is not */
+};
+
+/* Which spans a producer without room takes for hidden is its choice, as long as it keeps the
+   64 begun last. This one keeps apart those begun since the last remark, all of the present
+   context, and makes room only for those of them that are open at the next remark or at the
+   end of the words. */
+static struct plain {
+  struct plain_span span[EVR_MAX_OPEN];
+  struct plain_span begun[WORDS];
+  uint32_t count, hidden, begun_count;
+  uint64_t context;
+} plain;
+
+static struct evr_open_spans found; /* what is tested */
+
+static void plain_remove(uint32_t i) {
+  for (plain.count--; i < plain.count; i++) plain.span[i] = plain.span[i + 1];
+}
+
+static void plain_suspend(uint64_t context, uint64_t ticks) {
+  for (uint32_t i = 0; i < plain.count; i++)
+    if (plain.span[i].context == context && !plain.span[i].since) plain.span[i].since = ticks;
+}
+
+static void plain_resume(uint64_t context, uint64_t ticks) {
+  for (uint32_t i = 0; i < plain.count; i++) {
+    struct plain_span *s = &plain.span[i];
+    if (s->context != context || !s->since) continue;
+    if (ticks > s->since) s->suspended += ticks - s->since;
+    s->since = 0;
   }
 }
 
-static void rule_begin(struct evr_open_spans *open, unsigned id, uint64_t ticks) {
-  if (open->hidden || open->count == FORMAT_MAX_OPEN)
-    open->hidden++;
-  else
-    open->span[open->count++] =
-        (struct evr_open_span){EVENTRING_TAIL(EVENTRING_BEGIN, id, 0), ticks};
+static void plain_begin(unsigned id, uint64_t ticks) {
+  plain.begun[plain.begun_count++] =
+      (struct plain_span){.id = id, .ticks = ticks, .context = plain.context};
 }
 
-static void by_the_rules(struct evr_open_spans *open, const uint64_t *words, size_t count) {
+static void plain_keep_begun(void) {
+  for (uint32_t i = 0; i < plain.begun_count; i++) {
+    if (plain.count == EVR_MAX_OPEN) {
+      plain_remove(0);
+      plain.hidden++;
+    }
+    plain.span[plain.count++] = plain.begun[i];
+  }
+  plain.begun_count = 0;
+}
+
+static bool plain_end_begun(unsigned id, unsigned *left) {
+  for (uint32_t i = plain.begun_count; *left > 0 && i-- > 0; --*left) {
+    if (plain.begun[i].id != id) continue;
+    for (plain.begun_count--; i < plain.begun_count; i++) plain.begun[i] = plain.begun[i + 1];
+    return true;
+  }
+  return false;
+}
+
+static void plain_end(unsigned id) {
+  unsigned left = 64;
+  if (plain_end_begun(id, &left)) return;
+  for (uint32_t i = plain.count; i-- > 0;) {
+    if (plain.span[i].context != plain.context) continue;
+    if (!left--) break;
+    if (plain.span[i].id != id) continue;
+    plain_remove(i);
+    return;
+  }
+  if (plain.hidden) plain.hidden--;
+}
+
+static uint64_t plain_remark(const uint64_t *words, const uint64_t *end, uint64_t base) {
+  bool payload = word_length(*words) && end - words > 1;
+  uint64_t ticks = word_ticks(*words, base), value = payload ? words[1] : plain.context;
+  switch (word_id(*words)) {
+  case 0:
+    return payload ? value : base;
+  case 1:
+    if (payload) plain.context = value;
+    break;
+  case 2:
+    plain_suspend(value, ticks);
+    break;
+  case 3:
+    plain_resume(value, ticks);
+    plain.context = value;
+    break;
+  case 4:
+    plain.count = plain.hidden = 0;
+    plain.context = 0;
+    break;
+  }
+  return base;
+}
+
+static void by_the_rules(const uint64_t *words, size_t count) {
   uint64_t base = BASE;
-  for (size_t at = 0; at < count; at += 1 + word_length(words[at])) {
-    if (word_kind(words[at]) == FORMAT_WORD_META && word_id(words[at]) == FORMAT_META_REBASE)
-      base = words[at + 1];
-    if (word_kind(words[at]) == EVENTRING_BEGIN)
-      rule_begin(open, word_id(words[at]), word_ticks(words[at], base));
-    if (word_kind(words[at]) == EVENTRING_END) rule_end(open, word_id(words[at]));
+  for (const uint64_t *end = words + count; words < end; words += 1 + word_length(*words)) {
+    if (word_kind(*words) == FORMAT_WORD_REMARK) {
+      plain_keep_begun();
+      base = plain_remark(words, end, base);
+      continue;
+    }
+    uint64_t ticks = word_ticks(*words, base);
+    plain_resume(plain.context, ticks); /* an event of it ends a suspension */
+    if (word_kind(*words) == EVENTRING_BEGIN) plain_begin(word_id(*words), ticks);
+    if (word_kind(*words) == EVENTRING_END) plain_end(word_id(*words));
   }
+  plain_keep_begun();
 }
 
-static void check(const struct evr_open_spans *before, const uint64_t *words, size_t count) {
-  struct evr_open_spans expected = *before, found = *before;
-  by_the_rules(&expected, words, count);
+/* ---- Comparing ----------------------------------------------------------------------- */
+
+static void clear(void) {
+  plain.count = plain.hidden = 0;
+  plain.context = 0;
+  evr_open_clear(&found);
+}
+
+static void compare_spans(void) {
+  assert_int_equal(found.count, plain.count);
+  assert_int_equal(found.hidden, plain.hidden);
+  assert_int_equal(found.context, plain.context);
+  uint16_t i = found.oldest;
+  for (uint32_t n = 0; n < plain.count; n++, i = found.spans[i].newer) {
+    const struct evr_open_span *s = &found.spans[i];
+    const struct evr_open_context *c = &found.contexts[s->context];
+    assert_int_equal(s->tail, EVENTRING_TAIL(EVENTRING_BEGIN, plain.span[n].id, 0));
+    assert_int_equal(s->ticks, plain.span[n].ticks);
+    assert_int_equal(c->id, plain.span[n].context);
+    assert_int_equal(c->suspended - s->suspended, plain.span[n].suspended);
+    assert_int_equal(c->since, plain.span[n].since);
+  }
+  assert_int_equal(i, 0);
+}
+
+static struct format_open plain_entry(const struct plain_span *s, uint64_t ticks) {
+  uint64_t suspended = s->suspended + (s->since && ticks > s->since ? ticks - s->since : 0);
+  return (struct format_open){.tail = EVENTRING_TAIL(EVENTRING_BEGIN, s->id, 0),
+                              .ticks = s->ticks, .context = s->context,
+                              .suspended = suspended | (s->since ? (uint64_t)1 << 63 : 0)};
+}
+
+/* Of the spans of this context, or of all others, those begun last, at most `room`. */
+static unsigned plain_part(bool own, unsigned room, uint64_t ticks, struct format_open *list) {
+  unsigned all = 0, count = 0;
+  for (uint32_t i = 0; i < plain.count; i++)
+    all += (plain.span[i].context == plain.context) == own;
+  for (uint32_t i = 0; i < plain.count; i++)
+    if ((plain.span[i].context == plain.context) == own && all-- <= room)
+      list[count++] = plain_entry(&plain.span[i], ticks);
+  return count;
+}
+
+static void compare_lists(uint64_t ticks) {
+  struct format_open expected[FORMAT_MAX_OPEN], list[FORMAT_MAX_OPEN];
+  uint32_t hidden = 77;
+  unsigned own = plain_part(true, FORMAT_MAX_OPEN, ticks, expected);
+  unsigned count = own + plain_part(false, FORMAT_MAX_OPEN - own, ticks, expected + own);
+  assert_int_equal(evr_open_list(&found, ticks, list, &hidden), count);
+  assert_memory_equal(list, expected, count * sizeof list[0]);
+  assert_int_equal(hidden, plain.count - count + plain.hidden);
+}
+
+static void apply_both(const uint64_t *words, size_t count) {
+  by_the_rules(words, count);
   evr_open_apply(&found, words, count, BASE);
-  assert_int_equal(found.count, expected.count);
-  assert_int_equal(found.hidden, expected.hidden);
-  assert_memory_equal(found.span, expected.span, found.count * sizeof found.span[0]);
+}
+
+static void check(const uint64_t *words, size_t count) {
+  clear();
+  apply_both(words, count);
+  compare_spans();
 }
 
 /* ---- Blocks of pairs ------------------------------------------------------------------ */
@@ -68,14 +210,12 @@ static void fill_pairs(uint64_t *words, size_t count) {
                        0, BASE + i);
 }
 
-static const struct evr_open_spans none;
-
 static void passes_over_pairs(void **state) {
   (void)state;
   uint64_t words[WORDS] = {0};
   for (size_t count = 0; count <= WORDS; count++) {
     fill_pairs(words, count);
-    check(&none, words, count);
+    check(words, count);
   }
 }
 
@@ -89,12 +229,11 @@ static void sees_each_odd_word(void **state) {
       for (unsigned bit = 0; bit < 23; bit++) {
         fill_pairs(words, last);
         words[at] ^= (uint64_t)1 << bit;
-        if (word_kind(words[at]) == FORMAT_WORD_META) continue;
-        check(&none, words, last);
+        check(words, last);
       }
       fill_pairs(words, last);
       words[at] = words[at + 1];
-      check(&none, words, last);
+      check(words, last);
     }
 }
 
@@ -109,7 +248,7 @@ static void sees_each_payload(void **state) {
       words[at + 1] |= (uint64_t)1 << (EVENTRING_WORD_LENGTH_SHIFT + bit);
       size_t last = at + 1 + word_length(words[at]); /* the events of the block end here */
       for (size_t more = 0; more <= WORDS; more += 41)
-        if (last + more <= WORDS) check(&none, words, last + more);
+        if (last + more <= WORDS) check(words, last + more);
     }
 }
 
@@ -119,32 +258,60 @@ static void looks_at_nothing_before(void **state) {
   (void)state;
   uint64_t words[WORDS];
   fill_pairs(words, WORDS);
-  for (size_t from = 1; from < 300; from += 2) {
-    const struct evr_open_spans open = {.count = 1,
-                                        .span = {{words[from - 1] & FORMAT_TAIL_MASK, BASE}}};
-    for (size_t count = 1; from + count <= WORDS; count++) check(&open, words + from, count);
+  for (size_t from = 1; from < 300; from += 2)
+    for (size_t count = 1; from + count <= WORDS; count++) {
+      clear();
+      apply_both(words + from - 1, 1);
+      apply_both(words + from, count);
+      compare_spans();
+    }
+}
+
+/* A context that is suspended goes on with its next event, also when that is a pair. */
+static void a_pair_ends_a_suspension(void **state) {
+  (void)state;
+  uint64_t words[WORDS];
+  for (size_t before = 0; before < 200; before += 2) {
+    fill_pairs(words, before);
+    size_t at = before;
+    words[at++] = word_at(EVENTRING_BEGIN, 9000 % 8192, 0, BASE + 1000);
+    words[at++] = word_at(FORMAT_WORD_REMARK, FORMAT_REMARK_SUSPEND, 0, BASE + 2000);
+    fill_pairs(words + at, 200);
+    for (size_t i = 0; i < 200; i++) words[at + i] += (uint64_t)5000 << EVENTRING_WORD_TIME_SHIFT;
+    check(words, at + 200);
+    assert_int_equal(plain.span[0].suspended, 3000);
+    clear();
+    apply_both(words, at); /* in the block before */
+    apply_both(words + at, 200);
+    compare_spans();
   }
 }
 
 /* ---- Anything ----------------------------------------------------------------------------- */
 
-/* A base far from the last one, that the times after it refer to; or a remark that we don't
-   know and pass over. */
+static unsigned contexts; /* that are drawn from */
+
+/* A base far from the last one, a context, a suspension, at times an incarnation; or a
+   remark that we don't know and pass over. */
 static size_t fill_remark(uint64_t *words, size_t at) {
-  words[at] = word_at(FORMAT_WORD_META, FORMAT_META_REBASE + draw(2), 1, 0);
-  words[at + 1] = BASE + draw(1000) * FORMAT_TIME_SPAN;
-  return at + 2;
+  unsigned id = draw(200) ? draw(4) : 4 + draw(2), length = id == 1 || draw(2);
+  words[at] = word_at(FORMAT_WORD_REMARK, id, length, BASE + at);
+  words[at + 1] = id == FORMAT_REMARK_REBASE ? BASE + draw(1000) * FORMAT_TIME_SPAN
+                                             : draw(contexts);
+  return at + 1 + length;
 }
 
 /* Stretches of pairs, of nested and of interleaved spans, of events with payload. */
-static size_t fill_stretch(uint64_t *words, size_t at) {
+static size_t fill_stretch(uint64_t *words, size_t at, bool deep) {
   static const unsigned kinds[] = {EVENTRING_BEGIN, EVENTRING_END, EVENTRING_COUNTER,
-                                   EVENTRING_INSTANT, EVENTRING_LIFECYCLE};
-  unsigned sort = draw(4), length = draw(150), id = draw(30);
+                                   EVENTRING_INSTANT, EVENTRING_LIFECYCLE, EVENTRING_LINKED};
+  unsigned sort = deep && draw(3) ? 4 : draw(4), length = draw(contexts > 20 ? 8 : 150);
+  unsigned id = draw(30);
   for (unsigned i = 0; i < length && at < WORDS; i++) {
     unsigned kind = sort == 0   ? kinds[i % 2]
                     : sort == 1 ? kinds[i >= length / 2]
-                                : kinds[draw(sort == 2 ? 2 : 5)];
+                    : sort == 4 ? kinds[draw(8) == 0]
+                                : kinds[draw(sort == 2 ? 2 : 6)];
     unsigned payload = kind > EVENTRING_END ? draw(4) : 0;
     if (at + payload >= WORDS) payload = 0;
     words[at] = word_at(kind, sort == 0 ? id : draw(30), payload, BASE + at);
@@ -154,18 +321,67 @@ static size_t fill_stretch(uint64_t *words, size_t at) {
   return at;
 }
 
-static void agrees_on_anything(void **state) {
-  (void)state;
+static uint8_t class_of[EVENTRING_MAX_EVENTS];
+
+static void tear_both(uint64_t classes, uint64_t ticks) {
+  for (uint32_t i = plain.count; i-- > 0;)
+    if (classes >> class_of[plain.span[i].id] & 1 && plain.span[i].ticks < ticks)
+      plain_remove(i);
+  evr_open_tear(&found, class_of, classes, ticks);
+}
+
+/* Block after block; each begins with what the ones before left. */
+static void agree_on_anything(unsigned of_contexts, bool deep, int rounds) {
   static uint64_t words[WORDS];
-  struct evr_open_spans open = none;
-  for (int round = 0; round < 3000; round++) {
+  uint32_t most = 0, hidden = 0;
+  contexts = of_contexts;
+  clear();
+  for (int round = 0; round < rounds; round++) {
     size_t count = 0;
     while (count < WORDS - 10)
-      count = draw(8) ? fill_stretch(words, count) : fill_remark(words, count);
-    check(&open, words, count);
-    evr_open_apply(&open, words, count, BASE); /* the next begins with what this left */
-    if (round % 10 == 9) open = none;
+      count = draw(8) ? fill_stretch(words, count, deep) : fill_remark(words, count);
+    apply_both(words, count);
+    compare_spans();
+    compare_lists(BASE + draw(1000) * (FORMAT_TIME_SPAN / 2));
+    if (plain.count > most) most = plain.count;
+    if (plain.hidden > hidden) hidden = plain.hidden;
+    if (draw(20) == 0) tear_both(random_bits(), BASE + draw(1000) * FORMAT_TIME_SPAN);
+    compare_spans();
+    if (!deep && round % 10 == 9) clear();
   }
+  if (!deep) return;
+  assert_int_equal(most, EVR_MAX_OPEN);
+  assert_true(hidden > 100);
+}
+
+static void agrees_without_contexts(void **state) {
+  (void)state;
+  agree_on_anything(1, false, 3000);
+}
+static void agrees_with_contexts(void **state) {
+  (void)state;
+  agree_on_anything(5, false, 3000);
+  agree_on_anything(1000, false, 1000);
+}
+static void agrees_beyond_what_is_kept(void **state) {
+  (void)state;
+  agree_on_anything(3, true, 500);
+  agree_on_anything(3000, true, 500);
+}
+
+/* A new incarnation, and the list of a block that begins with nothing open. */
+static void clears(void **state) {
+  (void)state;
+  uint64_t words[WORDS];
+  struct format_open list[FORMAT_MAX_OPEN];
+  uint32_t hidden = 77;
+  for (size_t i = 0; i < WORDS; i++) words[i] = word_at(EVENTRING_BEGIN, (unsigned)i, 0, BASE);
+  for (int i = 0; i < 10; i++) apply_both(words, WORDS);
+  assert_true(found.hidden > 1000);
+  evr_open_clear(&found);
+  assert_int_equal(evr_open_list(&found, BASE, list, &hidden), 0);
+  assert_int_equal(hidden, 0);
+  assert_int_equal(found.context, 0);
 }
 
 int main(void) {
@@ -174,7 +390,12 @@ int main(void) {
       cmocka_unit_test(sees_each_odd_word),
       cmocka_unit_test(sees_each_payload),
       cmocka_unit_test(looks_at_nothing_before),
-      cmocka_unit_test(agrees_on_anything),
+      cmocka_unit_test(a_pair_ends_a_suspension),
+      cmocka_unit_test(agrees_without_contexts),
+      cmocka_unit_test(agrees_with_contexts),
+      cmocka_unit_test(agrees_beyond_what_is_kept),
+      cmocka_unit_test(clears),
   };
+  for (unsigned id = 0; id < EVENTRING_MAX_EVENTS; id++) class_of[id] = (uint8_t)(id % 64);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

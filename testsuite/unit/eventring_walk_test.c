@@ -10,9 +10,10 @@
 #include <cmocka.h>
 
 #include "draw.h"
+#include "format/checksum.h"
 #include "reader/block.h"
 
-enum { FIRST = FORMAT_BLOCK_HEADER_WORDS, SLOT = 3, SEQUENCE = 7 };
+enum { FIRST = FORMAT_BLOCK_HEADER_WORDS, SLOT = 3, SEQUENCE = 7, START = 500 };
 
 static struct evr_block block;
 
@@ -24,11 +25,19 @@ static bool by_the_rule(uint32_t have) {
   return at == have;
 }
 
-static void check_up_to(uint32_t have) {
+static bool is_valid(void) {
+  return evr_block_valid(&block, SEQUENCE, SLOT, EVENTRING_USER, START);
+}
+
+static void seal(uint32_t have) {
   block.have = have;
-  ((struct format_block *)block.words)->committed = have;
+  block.words[FORMAT_SEAL_WORD] = evr_seal(have, evr_checksum(block.words, have));
+}
+
+static void check_up_to(uint32_t have) {
+  seal(have);
   bool expected = by_the_rule(have);
-  assert_int_equal(evr_block_valid(&block, SEQUENCE, SLOT, EVENTRING_USER), expected);
+  assert_int_equal(is_valid(), expected);
 }
 
 /* ---- Blocks -------------------------------------------------------------------------- */
@@ -37,7 +46,8 @@ static void fill_header(void) {
   memset(&block, 0, sizeof block);
   struct format_block *h = (struct format_block *)block.words;
   h->sequence = SEQUENCE;
-  h->kind = FORMAT_BLOCK_EVENTS;
+  h->kind = FORMAT_EVENTS;
+  h->base_ticks = START;
   h->domain = SLOT;
   h->ring = EVENTRING_USER;
   h->incarnation = 1;
@@ -73,30 +83,114 @@ static void put_word(unsigned kind, unsigned id, unsigned length, uint64_t ticks
 static void expect_event(struct evr_block_walk *walk, unsigned id, uint64_t base) {
   uint64_t word = evr_block_next_event(walk);
   assert_int_equal(word_id(word), id);
-  assert_int_equal(walk->base, base);
+  assert_int_equal(walk->position.base, base);
 }
 
-/* A rebase is told to who walks; other remarks, and a rebase without a base, are not. */
+/* A rebase is told to who walks; remarks that are not known, and a rebase without a base,
+   are not. */
+enum { UNKNOWN_REMARK = FORMAT_REMARK_INCARNATION + 1 };
+
 static void passes_over_remarks(void **state) {
   (void)state;
   fill_header();
   ((struct format_block *)block.words)->base_ticks = 1000;
   block.have = FIRST;
-  put_word(FORMAT_WORD_META, FORMAT_META_REBASE + 1, 1, 0);
+  put_word(FORMAT_WORD_REMARK, UNKNOWN_REMARK, 1, 0);
   block.words[block.have++] = 77;
   put_word(EVENTRING_COUNTER, 20, 1, 1001);
   block.words[block.have++] = 7; /* the payload is no remark */
-  put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 1, 0);
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_REBASE, 1, 0);
   block.words[block.have++] = 5000;
-  put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 0, 0);
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_REBASE, 0, 0);
   put_word(EVENTRING_INSTANT, 21, 0, 5001);
-  put_word(FORMAT_WORD_META, FORMAT_META_REBASE, 0, 0);
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_REBASE, 0, 0);
   struct evr_block_walk walk = evr_block_walk(&block);
   expect_event(&walk, 20, 1000);
   expect_event(&walk, 21, 5000);
   assert_int_equal(evr_block_next_event(&walk), 0);
   assert_int_equal(walk.at, block.have);
   assert_int_equal(evr_block_events(&block), 2);
+}
+
+static void expect_position(struct evr_block_walk *walk, unsigned id, uint64_t context,
+                            uint32_t incarnation) {
+  assert_int_equal(word_id(evr_block_next_event(walk)), id);
+  assert_int_equal(walk->position.context, context);
+  assert_int_equal(walk->position.incarnation, incarnation);
+}
+
+/* Remarks say what context and what incarnation the events after them belong to. */
+static void remarks_move_the_position(void **state) {
+  (void)state;
+  fill_header();
+  ((struct format_block *)block.words)->context = 11;
+  block.have = FIRST;
+  put_word(EVENTRING_INSTANT, 20, 0, 1000);
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_CONTEXT, 1, 1000);
+  block.words[block.have++] = 12;
+  put_word(EVENTRING_INSTANT, 21, 0, 1000);
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_SUSPEND, 0, 1000); /* of the present one */
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_RESUME, 1, 1000);
+  block.words[block.have++] = 13;
+  put_word(EVENTRING_INSTANT, 22, 0, 1000);
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_INCARNATION, 0, 1000); /* the next one */
+  put_word(EVENTRING_INSTANT, 23, 0, 1000);
+  put_word(FORMAT_WORD_REMARK, FORMAT_REMARK_INCARNATION, 1, 1000);
+  block.words[block.have++] = 900;
+  put_word(EVENTRING_INSTANT, 24, 0, 1000);
+  struct evr_block_walk walk = evr_block_walk(&block);
+  expect_position(&walk, 20, 11, 1);
+  expect_position(&walk, 21, 12, 1);
+  expect_position(&walk, 22, 13, 1);
+  expect_position(&walk, 23, 0, 2);
+  expect_position(&walk, 24, 0, 900);
+  assert_int_equal(evr_block_next_event(&walk), 0);
+}
+
+/* ---- The header and the seal ---------------------------------------------------------- */
+
+static bool valid_with(size_t offset, uint64_t value, size_t bytes) {
+  struct evr_block saved = block;
+  memcpy((uint8_t *)block.words + offset, &value, bytes);
+  seal(block.have);
+  bool valid = is_valid();
+  block = saved;
+  return valid;
+}
+#define VALID_WITH(field, value) \
+  valid_with(offsetof(struct format_block, field), value, sizeof(((struct format_block *)0)->field))
+
+/* Whose seal is right; what the header says is looked at all the same. */
+static void checks_the_header(void **state) {
+  (void)state;
+  uint32_t have = fill_block();
+  seal(have);
+  assert_true(is_valid());
+  assert_true(VALID_WITH(base_ticks, START));
+  assert_false(VALID_WITH(base_ticks, START - 1));
+  assert_false(VALID_WITH(sequence, SEQUENCE + 1));
+  assert_false(VALID_WITH(kind, FORMAT_DEFINITIONS));
+  assert_false(VALID_WITH(domain, SLOT + 1));
+  assert_false(VALID_WITH(ring, EVENTRING_RUNTIME));
+  assert_false(VALID_WITH(incarnation, 0));
+  assert_false(VALID_WITH(open, FORMAT_MAX_OPEN + 1));
+  assert_false(VALID_WITH(before, UINT64_MAX));
+}
+
+/* Each bit of a block counts, and its length. */
+static void checks_the_seal(void **state) {
+  (void)state;
+  uint32_t have = fill_block();
+  seal(have);
+  for (uint32_t at = 0; at < have; at++)
+    for (unsigned bit = 0; bit < 64; bit++) {
+      block.words[at] ^= (uint64_t)1 << bit;
+      assert_false(is_valid());
+      block.words[at] ^= (uint64_t)1 << bit;
+    }
+  assert_true(is_valid());
+  block.words[FORMAT_SEAL_WORD] = 0; /* as if it were being filled */
+  assert_false(is_valid());
 }
 
 /* ---- Tests --------------------------------------------------------------------------- */
@@ -142,6 +236,9 @@ int main(void) {
       cmocka_unit_test(ends_anywhere),
       cmocka_unit_test(sees_each_odd_word),
       cmocka_unit_test(passes_over_remarks),
+      cmocka_unit_test(remarks_move_the_position),
+      cmocka_unit_test(checks_the_header),
+      cmocka_unit_test(checks_the_seal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static char path[4096];
@@ -156,8 +157,8 @@ static void cut_while_attached(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
     cut(0, false, flags, EVENTRING_E_TRUNCATED);
     cut(4096, false, flags, EVENTRING_E_TRUNCATED);
-    cut(FORMAT_RINGS_OFFSET, false, flags, EVENTRING_E_TRUNCATED);
-    cut(FORMAT_RINGS_OFFSET + 4096, false, flags, EVENTRING_E_TRUNCATED);
+    cut(FORMAT_BLOCKS_OFFSET, false, flags, EVENTRING_E_TRUNCATED);
+    cut(FORMAT_BLOCKS_OFFSET + 4096, false, flags, EVENTRING_E_TRUNCATED);
     cut(0, true, flags, EVENTRING_E_CORRUPT);
   }
 }
@@ -171,6 +172,11 @@ static void punch(uint64_t offset, uint64_t bytes) {
   close(fd);
 }
 
+static void punch_user_ring(void) {
+  punch(ring_block_offset(path, 0, EVENTRING_USER, 1),
+        format_ring_blocks(EVENTRING_MIN_WSIZE) * (uint64_t)FORMAT_BLOCK_BYTES);
+}
+
 /* What was read already is taken away: known at the end at the latest. */
 static void holes_in_what_was_read(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
@@ -178,8 +184,7 @@ static void holes_in_what_was_read(void) {
     begin();
     eventring_cursor *cursor = open_file(path, flags);
     read_to_the_end(cursor, &log);
-    uint64_t ring = format_ring_bytes(EVENTRING_MIN_WSIZE);
-    punch(FORMAT_RINGS_OFFSET + ring, ring); /* the user ring */
+    punch_user_ring();
     eventring_domain_stop(domain);
     domain = NULL;
     eventring_stop();
@@ -199,8 +204,7 @@ static void holes_in_what_was_not(void) {
     struct log log = {0};
     begin();
     eventring_cursor *cursor = open_file(path, flags);
-    uint64_t ring = format_ring_bytes(EVENTRING_MIN_WSIZE);
-    punch(FORMAT_RINGS_OFFSET + ring, ring);
+    punch_user_ring();
     assert_int_equal(poll_log(cursor, &log, 0), EVENTRING_E_CORRUPT);
     assert_non_null(strstr(eventring_cursor_error(cursor)->text, "is not there"));
     punch(FORMAT_DOMAINS_OFFSET, 4096);
@@ -215,11 +219,20 @@ static void holes_in_what_was_not(void) {
 
 static bool done; /* atomic */
 
-enum { FRONT = FORMAT_DOMAINS_OFFSET + 4096, RINGS = 65536 };
-static uint8_t front[FRONT], rings[RINGS];
+enum { FRONT = FORMAT_DOMAINS_OFFSET + 4096, MOST_BLOCKS = 64 };
+static uint8_t front[FRONT], blocks[MOST_BLOCKS * FORMAT_BLOCK_BYTES];
+static size_t block_bytes; /* of the file */
 
 static bool copy_parts(int fd, ssize_t (*copy)(int fd, uint8_t *bytes, size_t size, off_t at)) {
-  return copy(fd, front, FRONT, 0) == FRONT && copy(fd, rings, RINGS, FORMAT_RINGS_OFFSET) == RINGS;
+  return copy(fd, front, FRONT, 0) == FRONT &&
+         copy(fd, blocks, block_bytes, FORMAT_BLOCKS_OFFSET) == (ssize_t)block_bytes;
+}
+static bool measure_blocks(int fd) {
+  struct stat st;
+  if (fstat(fd, &st) != 0 || st.st_size < FORMAT_BLOCKS_OFFSET + 8 * FORMAT_BLOCK_BYTES) return false;
+  block_bytes = (size_t)st.st_size - FORMAT_BLOCKS_OFFSET;
+  if (block_bytes > sizeof blocks) block_bytes = sizeof blocks;
+  return true;
 }
 static ssize_t save(int fd, uint8_t *bytes, size_t size, off_t at) { return pread(fd, bytes, size, at); }
 static ssize_t restore(int fd, uint8_t *bytes, size_t size, off_t at) { return pwrite(fd, bytes, size, at); }
@@ -229,16 +242,16 @@ static ssize_t restore(int fd, uint8_t *bytes, size_t size, off_t at) { return p
 static void *do_harm(void *argument) {
   uint64_t seed = (uintptr_t)argument | 1;
   int fd = open(path, O_RDWR);
-  bool good = fd >= 0 && copy_parts(fd, save);
+  bool good = fd >= 0 && measure_blocks(fd) && copy_parts(fd, save);
   while (good && !__atomic_load_n(&done, __ATOMIC_RELAXED)) {
     seed ^= seed << 13;
     seed ^= seed >> 7;
     seed ^= seed << 17;
     uint64_t offset = seed % 8 < 1 ? FORMAT_STATUS_OFFSET + seed / 8 % 12288
-                                   : FORMAT_RINGS_OFFSET + seed / 8 % RINGS;
+                                   : FORMAT_BLOCKS_OFFSET + seed / 8 % block_bytes;
     uint64_t value = seed & 1024 ? seed : seed % 3;
     good = pwrite(fd, &value, sizeof value, (off_t)(offset & ~(uint64_t)7)) > 0;
-    if (seed % 67 == 0) good &= ftruncate(fd, FORMAT_RINGS_OFFSET + 8192) == 0;
+    if (seed % 67 == 0) good &= ftruncate(fd, FORMAT_BLOCKS_OFFSET + 8192) == 0;
     if (seed % 31 == 0) good &= copy_parts(fd, restore);
   }
   if (fd >= 0) close(fd);

@@ -2,15 +2,19 @@
 """format_reader.py FILE: prints the events of an .eventring file that does not
 change any more, one a line, ring by ring:
 
-    ns domain incarnation ring kind name value
+    ns domain incarnation ring kind name context value
 
-Written from doc/FORMAT.md alone, without a look at the C sources: where the two
-disagree, one of them is wrong.
+Written from doc/FORMAT.md alone: where the two disagree, one of them is wrong.
 """
 import struct
 import sys
 
 data = open(sys.argv[1], "rb").read()
+MASK = (1 << 64) - 1
+
+
+def u16(at):
+    return struct.unpack_from("<H", data, at)[0]
 
 
 def u32(at):
@@ -21,89 +25,175 @@ def u64(at):
     return struct.unpack_from("<Q", data, at)[0]
 
 
+def words_of(at, count):
+    return struct.unpack_from("<%dQ" % count, data, at)
+
+
 def text(at, size):
     return data[at:at + size].split(b"\0")[0].decode("utf-8", "replace")
 
 
-# Header, status, catalogue (sections 2, 3, 6)
-assert data[:8] == b"\x89EVRING\n" and u32(8) == 1 and u32(12) == 0x01020304
-wsize, ring_bytes, stride = u32(36), u64(40), u64(48)
-assert ring_bytes == 8 << wsize and stride == -(-2 * ring_bytes // 65536) * 65536
-blocks = ring_bytes // 4096
-laid_out, definitions, segments = u32(4096 + 4), u32(4096 + 8), u32(4096 + 12)
-segment = [struct.unpack_from("<QQQ", data, 4096 + 32 + 32 * i) for i in range(segments)]
+# Header and status page (sections 2 and 3)
+assert data[:8] == b"\x89EVRING\n" and u32(8) == 2 and u32(12) == 0x01020304
+assert (u32(16), u32(20), u32(28), u32(32), u32(36)) == (65536, 4096, 128, 8, 256)
+start_ticks = u64(88)
+ring_names = [text(424 + 16 * i, 16) for i in range(8)]
+slots, claimed = u32(4096 + 4), u64(4096 + 8)
+assert len(data) >= 65536 + 4096 * claimed
+
+
+# Checksum (section 8)
+def checksum(at, count):
+    words = list(words_of(at, count))
+    words[6] = 0
+    a = sum(words) & MASK
+    b = sum((count - i) * w for i, w in enumerate(words)) & MASK
+    c = (a + (b << 21 | b >> 43)) & MASK
+    return (c * 0x9e3779b97f4a7c15 & MASK) >> 32
+
+
+def finished_is_right(at, end):
+    committed = u32(at + 48)
+    if not committed:
+        return True
+    return (committed == (end - at) // 8 and (committed == 512 or u64(end) == 0)
+            and u32(at + 52) == checksum(at, committed))
+
+
+# Domain table (section 6)
+class Ring:
+    def __init__(self, slot, index):
+        at = 12288 + 256 * slot + 128 + 16 * index
+        self.slot, self.index = slot, index
+        self.head, self.first, self.blocks = u64(at), u32(at + 8), u32(at + 12)
+
+    def block(self, sequence):
+        return 65536 + 4096 * (self.first + (sequence - 1) % self.blocks)
+
+
+rings = [Ring(slot, index) for slot in range(slots) for index in range(8)]
+rings = [ring for ring in rings if ring.blocks]
+
+# Records (section 5)
+records = {}
+in_rings = set()
+for ring in rings:
+    in_rings.update(range(ring.first, ring.first + ring.blocks))
+for block in range(claimed):
+    at = 65536 + 4096 * block
+    if block in in_rings or not u64(at):
+        continue
+    kind, place = u16(at + 8), at + 64
+    while place < at + 4096 and u64(place):
+        head = u64(place)
+        size = head & 0xffff
+        assert size and place + 8 * size <= at + 4096
+        records.setdefault(kind, []).append(
+            (u64(at), head >> 16 & 0xffff, head >> 32, place + 8, size - 1))
+        place += 8 * size
+    assert finished_is_right(at, place), "block of records"
+for kind in records:
+    records[kind].sort(key=lambda record: (record[0], record[3]))
+    assert len(records[kind]) + u64(4096 + 512 + 16 * kind + 8) >= u64(4096 + 512 + 16 * kind)
+
+catalogue = {}
+for _, of, number, at, size in records.get(2, ()):
+    if of == 1 and number not in catalogue:
+        bytes_of = struct.unpack_from("<4H", data, at + 16)
+        catalogue[number] = (data[at], data[at + 3], data[at + 24:at + 24 + bytes_of[0]].decode(),
+                             u64(at + 8))
+segments = [words_of(at, 3) for _, of, _, at, _ in records[7] if of == 1]
+lives = len(records.get(6, ()))
 
 
 def to_ns(ticks):
-    for from_ticks, from_ns, multiplier in reversed(segment):
+    for from_ticks, from_ns, multiplier in reversed(segments):
         if ticks >= from_ticks:
             return from_ns + ((ticks - from_ticks) * multiplier >> 40)
-    return segment[0][1]
+    return segments[0][1]
 
 
-catalogue = {}
-for i in range(definitions):
-    at = 65536 + i // 16 * 4096
-    assert u64(at) == i // 16 + 1 and u32(at + 8) == 2
-    at += 64 + i % 16 * 240
-    if data[at + 2]:
-        catalogue[i] = (data[at + 2], data[at + 5], text(at + 8, 96))
-
-
-# Blocks (section 7)
-def valid(at, sequence, head, slot, ring):
-    kind, domain, of_ring, incarnation, opened = struct.unpack_from("<IHHIH", data, at + 8)
-    return (u64(at) == sequence and kind == 1 and domain == slot and of_ring == ring
-            and incarnation and opened <= 64 and u64(at + 40) < 512 * sequence
-            and (sequence == head or u32(at + 28)))
-
-
-def payload_of(form, words):
-    if not words:
-        return ""
+# Event blocks (section 7)
+def value_of(form, words, at):
     if form == 1:
         return struct.unpack("<q", struct.pack("<Q", words[0]))[0]
     if form == 2:
         return words[0]
     if form == 3:
         return struct.unpack("<d", struct.pack("<Q", words[0]))[0]
-    raw = struct.pack("<%dQ" % (len(words) - 1), *words[1:])
-    return raw[:words[0] & ~(1 << 63)].decode("utf-8", "replace")
+    size = words[0] & ~(1 << 63)
+    value = data[at + 8:at + 8 + size]
+    return value.decode("utf-8", "replace") if form == 4 else value.hex()
 
 
-def events(at):
-    """(ticks, kind, id, payload words) of a block"""
-    base, opened = u64(at + 32), struct.unpack_from("<H", data, at + 20)[0]
-    place, end = at + 64 + 16 * opened, at + 4096
-    while place < end and u64(place):
+roles = {1: "begin", 2: "end", 3: "step"}
+
+
+def payload_of(kind, form, words, at):
+    if kind == 6:
+        return "%s of %d" % (roles[words[1]], words[0])
+    if not words:
+        return ""
+    if form == 6:
+        result, place = [], 1
+        for i in range(words[0] & 15):
+            of = words[0] >> 4 + 4 * i & 15
+            result.append(str(value_of(of, words[place:], at + 8 * place)))
+            place += 1 if of <= 3 else 1 + ((words[place] & ~(1 << 63)) + 7) // 8
+        return ",".join(result)
+    return value_of(form if 1 <= form <= 5 else 2, words, at)
+
+
+def events(at, ring):
+    """(ticks, kind, id, payload words, their place, incarnation, context) of a block, and
+    its end"""
+    base, context, incarnation = u64(at + 24), u64(at + 32), u32(at + 40)
+    place, found = at + 64 + 32 * u16(at + 14), []
+    while place < at + 4096 and u64(place):
         word = u64(place)
         kind, length, number = word & 7, word >> 3 & 127, word >> 10 & 8191
-        words = struct.unpack_from("<%dQ" % length, data, place + 8)
-        place += 8 + 8 * length
-        assert place <= end
+        words = words_of(place + 8, length)
         behind = (word >> 23) - base & (1 << 41) - 1
         if behind >> 40:
             behind -= 1 << 41
-        if kind == 7:
-            base = words[0] if number == 0 and length else base
-        else:
-            yield base + behind, kind, number, words
-    assert u32(at + 28) in (0, (place - at) // 8)
+        assert kind and place + 8 + 8 * length <= at + 4096
+        if kind != 7:
+            found.append((base + behind, kind, number, words, place + 8, incarnation, context))
+        elif number == 0:
+            base = words[0]
+        elif number == 1:
+            context = words[0]
+        elif number == 3 and length:
+            context = words[0]
+        elif number == 4:
+            incarnation, context = words[0] if length else incarnation + 1, 0
+        place += 8 + 8 * length
+    return found, place
 
 
-kinds = {1: "begin", 2: "end", 3: "counter", 4: "event", 5: "lifecycle"}
-for slot in range(laid_out):
-    for ring, ring_name in enumerate(("runtime", "user")):
-        head = u64(12288 + 128 * slot + 64 + 8 * ring)
-        count = None
-        for sequence in range(max(1, head - blocks + 1), head + 1):
-            at = 2162688 + slot * stride + ring * ring_bytes + (sequence - 1) % blocks * 4096
-            if not valid(at, sequence, head, slot, ring):
-                continue
-            assert count in (None, u64(at + 40))
-            count = u64(at + 40)
-            for ticks, kind, number, words in events(at):
-                _, form, name = catalogue[number]
-                print(to_ns(ticks), slot, u32(at + 16), ring_name, kinds[kind], name,
-                      payload_of(form, words), sep="\t")
-                count += 1
+def valid(at, sequence, ring):
+    if not (u64(at) == sequence and u16(at + 8) == 1 and u16(at + 10) == ring.slot
+            and data[at + 12] == ring.index and u32(at + 40) and u16(at + 14) <= 64
+            and u64(at + 16) < 512 * sequence and u64(at + 24) >= start_ticks):
+        return False
+    _, end = events(at, ring)
+    return (u32(at + 48) or sequence == ring.head) and finished_is_right(at, end)
+
+
+kinds = {1: "begin", 2: "end", 3: "counter", 4: "event", 5: "lifecycle", 6: "linked"}
+for ring in rings:
+    count = None
+    for sequence in range(max(1, ring.head - ring.blocks + 1), ring.head + 1):
+        at = ring.block(sequence)
+        if not valid(at, sequence, ring):
+            continue
+        assert count is None or count <= u64(at + 16)
+        count = u64(at + 16)
+        found, _ = events(at, ring)
+        for ticks, kind, number, words, place, incarnation, context in found:
+            _, form, name, since = catalogue.get(number, catalogue[6])
+            if ticks < since:
+                _, form, name, since = catalogue[6]
+            print(to_ns(ticks), ring.slot, incarnation, ring_names[ring.index], kinds[kind], name,
+                  context, payload_of(kind, form, words, place), sep="\t")
+        count += len(found)

@@ -62,7 +62,8 @@ struct eventring_lane {
                            ambiguous; 0: take the slow path always */
   uint64_t extra;       /* words written into this block that are not the first
                            word of an event */
-  uint64_t reserved[3];
+  uint64_t context;     /* that events in this ring belong to now; 0: none */
+  uint64_t reserved[2];
 } __attribute__((aligned(64)));
 
 /* The part of a domain that probes touch; the library keeps more behind it. */
@@ -77,6 +78,14 @@ void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
                          size_t words) __attribute__((cold, noinline));
 void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
                           uint64_t tail, const void *bytes, size_t size);
+void eventring_emit_words(eventring_domain *domain, enum eventring_ring ring,
+                          uint64_t tail, const uint64_t *words, size_t count);
+void eventring_enter_context(eventring_domain *domain, enum eventring_ring ring,
+                             uint64_t context) __attribute__((noinline));
+void eventring_leave_context(eventring_domain *domain, enum eventring_ring ring,
+                             uint64_t context);
+void eventring_continue_context(eventring_domain *domain, enum eventring_ring ring,
+                                uint64_t context);
 #pragma GCC visibility pop
 
 /* A clock read as probes do it. */
@@ -239,6 +248,49 @@ static inline void eventring_lifecycle(eventring_domain *domain,
   if (eventring_enabled(domain, ring, EVENTRING_CLASS_LIFECYCLE))
     eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_LIFECYCLE, id, 1),
                     (uint64_t)data);
+}
+
+/* ---- Contexts ----------------------------------------------------------
+ *
+ * A context is a flow of control within a domain, such as a coroutine. Spans match within
+ * their context. The host chooses the ids, from 1 (0 is none), and does not use one again
+ * while the domain lives. A host without contexts calls none of these. */
+
+/* The events that follow in this ring belong to `context`. Called before the probes of a
+   host that has contexts, where their class is recorded (eventring_enabled); costs a
+   comparison while the context stays the same. */
+static inline void eventring_set_context(eventring_domain *domain, enum eventring_ring ring,
+                                         uint64_t context) {
+  if (__builtin_expect(domain->lane[ring].context != context, 0))
+    eventring_enter_context(domain, ring, context);
+}
+
+/* A context that has open spans in this ring is left (a coroutine yields), or goes on: so
+   readers know for how long its spans stood still. */
+static inline void eventring_suspend(eventring_domain *domain, enum eventring_ring ring,
+                                     enum eventring_class event_class, uint64_t context) {
+  if (eventring_enabled(domain, ring, event_class))
+    eventring_leave_context(domain, ring, context);
+}
+static inline void eventring_resume_context(eventring_domain *domain,
+                                            enum eventring_ring ring,
+                                            enum eventring_class event_class,
+                                            uint64_t context) {
+  if (eventring_enabled(domain, ring, event_class))
+    eventring_continue_context(domain, ring, context);
+}
+
+/* ---- Async spans and flows ------------------------------------------------
+ *
+ * Begin and end of an async span, and the points of a flow, have the same definition (kind
+ * ASYNC or FLOW, without payload) and the same link, a number of the host's choice. They
+ * may lie in different contexts and domains. */
+static inline void eventring_linked(eventring_domain *domain, enum eventring_ring ring,
+                                    enum eventring_class event_class, unsigned id,
+                                    uint64_t link, enum eventring_role role) {
+  uint64_t words[2] = {link, (uint64_t)role};
+  if (eventring_enabled(domain, ring, event_class))
+    eventring_emit_words(domain, ring, EVENTRING_TAIL(EVENTRING_LINKED, id, 0), words, 2);
 }
 
 /* User spans, counters and events, of ids from eventring_register_user. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* links.h: finds the end of each async span and its begin, by definition and link.
+ *
+ * They may come from different rings and in either order, for a poll that does not merge
+ * delivers one ring after the other. For each definition and link one begin and one end
+ * wait at most: a second one takes the place of the first, which is torn then (the host
+ * uses a link again after the span has ended, or events were lost).
+ *
+ * Units: nanoseconds. Errors: EVENTRING_E_MEMORY; the event is not taken then. Threads: a
+ * table is used by one thread at a time.
+ */
+#ifndef EVENTRING_ANALYSIS_LINKS_H
+#define EVENTRING_ANALYSIS_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eventring.h"
+
+/* One end of an async span. */
+struct eva_link_point {
+  uint64_t ns;
+  uint32_t domain;
+  bool there;
+};
+
+struct eva_link {
+  struct eva_link *next; /* in its bucket */
+  uint64_t link;
+  uint16_t id;
+  struct eva_link_point begin, end; /* that wait for each other's */
+};
+
+/* A zeroed struct is an empty table. */
+struct eva_links {
+  struct eva_link **buckets;
+  size_t room, used; /* buckets: 0 or a power of 2; spans that wait */
+  uint64_t seed;     /* of the hash: a file cannot choose what collides */
+};
+
+/* What an event has brought about. */
+struct eva_link_outcome {
+  bool paired; /* with `begin` and `end` */
+  struct eva_link_point begin, end;
+  struct eva_link_point torn; /* when there: it was given up */
+};
+
+/* Takes a begin or an end (`role`) of an async span. */
+int eva_links_take(struct eva_links *links, const struct eventring_event *event,
+                   struct eva_link_outcome *outcome);
+/* Calls `visit` for each that still waits. */
+void eva_links_each(const struct eva_links *links,
+                    void (*visit)(void *context, const struct eva_link *link), void *context);
+void eva_links_free(struct eva_links *links);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* checksum.c: the checksum of a finished block.
+ *
+ * Two sums of 64-bit words, the second weighted by position, as in Fletcher's checksum
+ * (J. G. Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), but modulo
+ * 2^64: 16 words are added at once and nothing is multiplied on the way. The weights of
+ * single words follow from sums of each of the 16 columns:
+ *
+ *   word i = 16 k + j, of K rows:  n - i = 16 (K - k) + (n - 16 K - j)
+ *
+ * A column's sum of sums counts row k (K - k) times, its plain sum once. The sums of all
+ * columns are multiplied and added at the end. One sum is rotated before both are added,
+ * so that a change of a high bit, which changes both alike, does not cancel out; the
+ * upper half of a product with an odd constant depends on each bit of the sum.
+ */
+#include "format/checksum.h"
+
+#include "format/cpu.h"
+#include "format/format.h"
+
+enum { COLUMNS = 16 };
+
+struct sums {
+  uint64_t plain, weighted;
+};
+
+/* The sums of the columns of `rows` rows, as sums over `count` words. */
+static struct sums sums_of_columns(const uint64_t *plain, const uint64_t *weighted,
+                                   uint32_t rows, uint32_t count) {
+  struct sums sums = {0, 0};
+  for (uint64_t j = 0; j < COLUMNS; j++) {
+    sums.plain += plain[j];
+    sums.weighted += COLUMNS * weighted[j] + (count - COLUMNS * (uint64_t)rows - j) * plain[j];
+  }
+  return sums;
+}
+
+typedef uint64_t words2 __attribute__((vector_size(16), aligned(8), may_alias));
+
+enum { HALF = COLUMNS / 2 };
+
+/* The first HALF columns: as many sums as fit into the registers. */
+static void sum_half(const uint64_t *words, uint32_t rows, words2 *plain, words2 *weighted) {
+  words2 p0 = {0}, p1 = {0}, p2 = {0}, p3 = {0}, q0 = {0}, q1 = {0}, q2 = {0}, q3 = {0};
+  for (uint32_t k = 0; k < rows; k++, words += COLUMNS) {
+    p0 += *(const words2 *)words;
+    p1 += *(const words2 *)(words + 2);
+    p2 += *(const words2 *)(words + 4);
+    p3 += *(const words2 *)(words + 6);
+    q0 += p0;
+    q1 += p1;
+    q2 += p2;
+    q3 += p3;
+  }
+  plain[0] = p0, plain[1] = p1, plain[2] = p2, plain[3] = p3;
+  weighted[0] = q0, weighted[1] = q1, weighted[2] = q2, weighted[3] = q3;
+}
+
+static struct sums sums_of_rows(const uint64_t *words, uint32_t rows, uint32_t count) {
+  words2 plain[COLUMNS / 2], weighted[COLUMNS / 2];
+  sum_half(words, rows, plain, weighted);
+  sum_half(words + HALF, rows, plain + HALF / 2, weighted + HALF / 2);
+  return sums_of_columns((const uint64_t *)plain, (const uint64_t *)weighted, rows, count);
+}
+
+#if defined(EVR_AVX2)
+typedef uint64_t words4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+__attribute__((target("avx2"))) static struct sums
+sums_of_rows_avx2(const uint64_t *words, uint32_t rows, uint32_t count) {
+  words4 p0 = {0}, p1 = {0}, p2 = {0}, p3 = {0}, q0 = {0}, q1 = {0}, q2 = {0}, q3 = {0};
+  for (uint32_t k = 0; k < rows; k++, words += COLUMNS) {
+    p0 += *(const words4 *)words;
+    p1 += *(const words4 *)(words + 4);
+    p2 += *(const words4 *)(words + 8);
+    p3 += *(const words4 *)(words + 12);
+    q0 += p0;
+    q1 += p1;
+    q2 += p2;
+    q3 += p3;
+  }
+  const words4 plain[] = {p0, p1, p2, p3}, weighted[] = {q0, q1, q2, q3};
+  return sums_of_columns((const uint64_t *)plain, (const uint64_t *)weighted, rows, count);
+}
+#endif
+
+static struct sums sum_rows(const uint64_t *words, uint32_t rows, uint32_t count) {
+#if defined(EVR_AVX2)
+  if (EVR_CPU_HAS(avx2, AVX2)) return sums_of_rows_avx2(words, rows, count);
+#endif
+  return sums_of_rows(words, rows, count);
+}
+
+uint32_t evr_checksum(const uint64_t *words, uint32_t count) {
+  struct sums sums = sum_rows(words, count / COLUMNS, count);
+  for (uint32_t i = count / COLUMNS * COLUMNS; i < count; i++) {
+    sums.plain += words[i];
+    sums.weighted += (count - i) * words[i];
+  }
+  uint64_t seal = words[FORMAT_SEAL_WORD];
+  sums.plain -= seal;
+  sums.weighted -= (count - FORMAT_SEAL_WORD) * seal;
+  uint64_t mixed = sums.plain + (sums.weighted << 21 | sums.weighted >> 43);
+  return (uint32_t)(mixed * 0x9e3779b97f4a7c15u >> 32);
+}

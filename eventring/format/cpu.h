@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu.h: which instructions this processor has.
+ *
+ * What the C library has found out already is free; the compiler's own way asks the
+ * processor at each start of a program, which in a virtual machine takes as long as
+ * starting a recording. */
+#ifndef EVENTRING_CPU_H
+#define EVENTRING_CPU_H
+
+/* A test compiles sources with EVENTRING_PLAIN_RUNS too: as other processors have them. */
+#if defined(__x86_64__) && !defined(EVENTRING_PLAIN_RUNS)
+#define EVR_AVX2 1
+#include <immintrin.h>
+#endif
+
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define EVR_CPU_HAS(compiler, library) CPU_FEATURE_ACTIVE(library)
+#elif defined(__x86_64__)
+#define EVR_CPU_HAS(compiler, library) __builtin_cpu_supports(#compiler)
+#endif
+
+#endif /* EVENTRING_CPU_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* text.h: texts of a recording: names and the like. */
+#ifndef EVENTRING_TEXT_H
+#define EVENTRING_TEXT_H
+
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+enum evr_text { EVR_TEXT_OK, EVR_TEXT_NOT_UTF8, EVR_TEXT_CONTROL };
+
+/* Is it UTF-8 without control characters (code points 0 to 31 and 127 to 159)? */
+enum evr_text evr_text_check(const char *text, size_t size);
+/* Length of the valid UTF-8 sequence at `text`, of which `size` bytes are there; 0: none. */
+size_t evr_text_sequence(const char *text, size_t size);
+/* Copies at most `room` - 1 bytes of a terminated text, not cutting a UTF-8 sequence;
+   returns how many. NULL is an empty text. */
+size_t evr_text_copy(char *to, size_t room, const char *from);
+/* Makes a copy of foreign text harmless: terminates it, and replaces control characters and
+   bytes that are not UTF-8 by '?'. */
+void evr_text_clean(char *text, size_t room);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_TEXT_H */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* calibration.c: the clock segments of a recording (clock.h).
+ *
+ * Starting must be quick, so the first rate is what the processor states, or a rough
+ * measurement over the start. It is refined while the program runs: soon after the start,
+ * then at intervals that double up to MOST_MS. Each refinement adds two segments, the first
+ * of which begins CALIBRATION_LEAD_MS later: what has been converted before does not change.
+ */
+#include <string.h>
+
+#include "format/atomics.h"
+#include "producer/recording.h"
+
+enum {
+  CALIBRATION_LEAD_MS = 100, /* a new clock segment begins this much later */
+  CALIBRATION_MIN_US = 50,   /* least time between the first two readings */
+  MOST_MS = 2 * 3600 * 1000
+};
+
+static void append_segment(struct evr_recording *r, struct format_segment segment) {
+  uint64_t words[sizeof segment / 8];
+  segment.first = format_record(0, 1, 0);
+  memcpy(words, &segment, sizeof segment);
+  evr_records_append_locked(&r->records, FORMAT_CLOCK, words, sizeof words / 8);
+  r->segment[0] = r->segment[1];
+  r->segment[1] = r->segment[2];
+  r->segment[2] = segment;
+}
+
+static uint64_t ticks_of_ms(const struct evr_recording *r, uint64_t ms) {
+  return (uint64_t)(((unsigned __int128)ms * 1000000u << FORMAT_CLOCK_SHIFT) /
+                    r->segment[2].multiplier);
+}
+
+/* From calibration number n (0: the start) to the next. */
+static uint64_t interval_ms(unsigned n) {
+  static const uint32_t first[] = {20, 1000, 10000, 60000};
+  enum { COUNT = sizeof first / sizeof first[0] };
+  if (n < COUNT) return first[n];
+  unsigned doublings = n - COUNT + 1;
+  uint64_t ms = doublings < 8 ? (uint64_t)first[COUNT - 1] << doublings : MOST_MS;
+  return ms < MOST_MS ? ms : MOST_MS;
+}
+
+static void plan_calibration(struct evr_recording *r, struct evr_pair now) {
+  bool done = r->clock == FORMAT_CLOCK_MONOTONIC ||
+              !evr_records_have_room_locked(&r->records, FORMAT_CLOCK, 2,
+                                            sizeof(struct format_segment) / 8);
+  uint64_t at = done ? UINT64_MAX : now.ticks + ticks_of_ms(r, interval_ms(r->calibrations));
+  __atomic_store_n(&r->recalibrate_at, at, __ATOMIC_RELAXED);
+}
+
+void evr_recording_calibrate_first(struct evr_recording *r) {
+  uint64_t multiplier = evr_clock_nominal(r->clock);
+  struct evr_pair now = evr_clock_pair(r->clock);
+  while (!multiplier) {
+    if (now.ns - r->origin.ns >= CALIBRATION_MIN_US * 1000u)
+      multiplier = evr_clock_measured(r->origin, now);
+    now = evr_clock_pair(r->clock);
+  }
+  append_segment(r, (struct format_segment){.from_ticks = r->origin.ticks,
+                                            .from_ns = r->origin.ns,
+                                            .multiplier = multiplier});
+  r->segment[0] = r->segment[1] = r->segment[2];
+  r->calibrated = r->origin;
+  plan_calibration(r, r->origin);
+}
+
+void evr_recording_recalibrate_locked(struct evr_recording *r) {
+  struct format_segment next[2];
+  struct evr_pair now = r->calibrated;
+  if (evr_clock_ticks(r->clock) < r->recalibrate_at) return;
+  for (int attempt = 0; attempt < 4; attempt++) {
+    now = evr_clock_pair(r->clock);
+    uint64_t lead = ticks_of_ms(r, CALIBRATION_LEAD_MS);
+    uint64_t interval = ticks_of_ms(r, interval_ms(r->calibrations + 1));
+    bool found = evr_next_segments(&r->segment[2], r->calibrated, now, lead, interval, next);
+    /* were we held up, the segments would change times already delivered */
+    if (!found || evr_clock_ticks(r->clock) - now.ticks > lead / 2) continue;
+    append_segment(r, next[0]);
+    append_segment(r, next[1]);
+    r->calibrations++;
+    r->calibrated = now;
+    break;
+  }
+  plan_calibration(r, now);
+}
+
+uint64_t evr_recording_now_locked(struct evr_recording *r) {
+  evr_recording_recalibrate_locked(r);
+  const struct evr_conversion conversion = {r->segment, 3};
+  return evr_to_ns(&conversion, evr_clock_ticks(r->clock));
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* extents.c: claiming, mapping and finding blocks (see extents.h). */
+#include "producer/extents.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "format/error.h"
+#include "producer/space.h"
+
+static int no_room(const struct evr_extents *e, int failure, struct eventring_error *error) {
+  return evr_fail(error, evr_code_of_errno(failure), failure,
+                  "no room for more blocks in %.250s", e->path);
+}
+
+static uint32_t claimed_so_far(const struct evr_extents *e) {
+  const struct evr_extent *last = e->count ? &e->extent[e->count - 1] : NULL;
+  return last ? last->first + last->blocks : 0;
+}
+
+/* Lengthens the file. 0 or an errno. */
+static int extend_file(const struct evr_extents *e, uint64_t from, uint64_t bytes) {
+  struct statfs fs;
+  int failure = evr_space_check_file_size(from + bytes);
+  if (!failure && fstatfs(e->fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
+  if (!failure && ftruncate(e->fd, (off_t)(from + bytes)) != 0) failure = errno;
+  if (!failure && !e->in_memory) failure = evr_space_reserve(e->fd, false, from, bytes);
+  return failure;
+}
+
+int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks,
+                             const struct evr_extent **extent, struct eventring_error *error) {
+  uint32_t first = claimed_so_far(e);
+  blocks = (blocks + EVR_EXTENT_UNIT - 1) / EVR_EXTENT_UNIT * EVR_EXTENT_UNIT;
+  uint64_t offset = format_block_offset(first), bytes = blocks * (uint64_t)FORMAT_BLOCK_BYTES;
+  if (e->count == EVR_MAX_EXTENTS || blocks > FORMAT_MAX_BLOCKS - first)
+    return evr_fail(error, EVENTRING_E_FULL, 0, "%.250s has as many blocks as it can", e->path);
+  if (!evr_space_leaves_room(bytes))
+    return evr_fail(error, EVENTRING_E_LIMIT, 0,
+                    "cannot map more blocks of %.250s: the limit on address space leaves too "
+                    "little for them", e->path);
+  int failure = extend_file(e, offset, bytes);
+  if (failure) return no_room(e, failure, error);
+  uint8_t *map = evr_space_map(e->fd, offset, bytes, e->together);
+  if (!map)
+    return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map more blocks of %.250s",
+                    e->path);
+  e->extent[e->count] = (struct evr_extent){.first = first, .blocks = blocks, .map = map};
+  *extent = &e->extent[e->count];
+  /* release: pairs with the acquire loads by cursors of this process, and by readers */
+  __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(e->claimed, (uint64_t)first + blocks, __ATOMIC_RELEASE);
+  return EVENTRING_OK;
+}
+
+int evr_extents_make_ready(const struct evr_extents *e, const struct evr_extent *extent,
+                           uint32_t at, uint32_t count, struct eventring_error *error) {
+  uint64_t bytes = count * (uint64_t)FORMAT_BLOCK_BYTES;
+  uint64_t offset = format_block_offset(extent->first + at);
+  int failure = e->in_memory ? evr_space_reserve(e->fd, true, offset, bytes) : 0;
+  if (failure) return no_room(e, failure, error);
+  evr_space_touch_ahead(extent->map + at * (uint64_t)FORMAT_BLOCK_BYTES, bytes);
+  return EVENTRING_OK;
+}
+
+/* Extents are in the order of their blocks. */
+static const struct evr_extent *extent_of(const struct evr_extents *e, uint64_t block) {
+  uint32_t low = 0, high = __atomic_load_n(&e->count, __ATOMIC_ACQUIRE);
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    const struct evr_extent *extent = &e->extent[middle];
+    if (block < extent->first) high = middle;
+    else if (block >= (uint64_t)extent->first + extent->blocks) low = middle + 1;
+    else return extent;
+  }
+  return NULL;
+}
+
+const uint64_t *evr_extents_words(const struct evr_extents *e, uint64_t offset, size_t size) {
+  uint64_t at = offset - FORMAT_BLOCKS_OFFSET;
+  const struct evr_extent *extent = extent_of(e, at / FORMAT_BLOCK_BYTES);
+  if (!extent) return NULL;
+  at -= extent->first * (uint64_t)FORMAT_BLOCK_BYTES;
+  if (at + size > extent->blocks * (uint64_t)FORMAT_BLOCK_BYTES) return NULL;
+  return (const uint64_t *)(extent->map + at);
+}
+
+void evr_extents_unmap(struct evr_extents *e) {
+  for (uint32_t i = 0; i < e->count; i++)
+    evr_space_unmap(e->extent[i].map, e->extent[i].blocks * (uint64_t)FORMAT_BLOCK_BYTES);
+  e->count = 0;
+}

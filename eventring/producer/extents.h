@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* extents.h: the blocks of a recording, claimed from one counter.
+ *
+ * The producer lengthens the file by *extents*: runs of blocks that are claimed, reserved
+ * and mapped together. Rings and blocks of records are carved out of them. An extent stays
+ * as it is until the recording is destroyed.
+ */
+#ifndef EVENTRING_EXTENTS_H
+#define EVENTRING_EXTENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eventring.h"
+#include "format/format.h"
+
+#pragma GCC visibility push(hidden)
+
+enum {
+  EVR_EXTENT_UNIT = 16, /* blocks: extents are multiples of this, so that each begins at
+                           a page of 64 KiB too */
+  EVR_MAX_EXTENTS = 2048
+};
+
+struct evr_extent {
+  uint32_t first;  /* block of the file */
+  uint32_t blocks;
+  uint8_t *map;
+};
+
+struct evr_extents { /* written under the mutex; read by cursors of this process */
+  int fd;              /* of the file */
+  bool in_memory;      /* it lies on tmpfs */
+  const char *path;    /* for messages */
+  const void *together; /* for evr_space_map */
+  uint64_t *claimed;   /* in the status page: readers find the number of blocks here */
+  uint32_t count;      /* release */
+  struct evr_extent extent[EVR_MAX_EXTENTS];
+};
+
+/* Claims at least `blocks` blocks. On a disk their space is reserved; on tmpfs, where that
+   is most of the price, it is looked for only: evr_extents_make_ready does it. */
+int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks,
+                             const struct evr_extent **extent, struct eventring_error *error);
+/* Makes blocks of an extent, from `at` on, present and writable. Without the mutex. */
+int evr_extents_make_ready(const struct evr_extents *extents, const struct evr_extent *extent,
+                           uint32_t at, uint32_t count, struct eventring_error *error);
+/* Where these bytes of the file, within one extent, are mapped; NULL: nowhere. Any thread
+   that holds the recording. */
+const uint64_t *evr_extents_words(const struct evr_extents *extents, uint64_t offset,
+                                  size_t size);
+void evr_extents_unmap(struct evr_extents *extents);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_EXTENTS_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* file_name.h: the name of a recording's file. */
+#ifndef EVENTRING_FILE_NAME_H
+#define EVENTRING_FILE_NAME_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "eventring.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Bytes of a name with its end; leaves room to rename it to `<name>-<start>-<n>`. */
+enum { EVR_MOST_NAME = NAME_MAX + 1 - 32 };
+
+struct evr_naming {
+  const char *pattern; /* eventring_config.name; NULL or empty: the pid */
+  const char *program; /* for %n */
+  pid_t pid;
+  unsigned copy; /* of the library in this process; from the second on it is in the name */
+};
+
+/* Writes the name, which ends in EVENTRING_SUFFIX, to `name` (EVR_MOST_NAME bytes). E_CONFIG:
+   the pattern is not valid, or what it makes is too long. */
+int evr_file_name(char *name, const struct evr_naming *naming, struct eventring_error *error);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_FILE_NAME_H */

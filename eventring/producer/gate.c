@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* gate.c: the classes that a recording records. */
+#include <string.h>
+
+#include "format/atomics.h"
+#include "producer/classes.h"
+#include "producer/lock.h"
+#include "producer/recording.h"
+
+enum { RUNS = 1 }; /* bit 0 of the word `wanted` */
+
+void evr_recording_open_gate(struct evr_recording *r, const struct eventring_config *config) {
+  uint64_t classes = config->classes == EVENTRING_CLASSES_DEFAULT ? evr_default_classes()
+                                                                  : config->classes;
+  classes &= evr_named_classes(r->header.classes);
+  r->wanted = (classes & ~(uint64_t)RUNS) | (config->start == EVENTRING_START_ON ? RUNS : 0);
+  r->gate = format_gate(r->wanted);
+  struct format_control *control = evr_control(r);
+  __atomic_store_n(&control->wanted, r->wanted, __ATOMIC_RELAXED);
+  __atomic_store_n(&control->gate, r->gate, __ATOMIC_RELAXED);
+}
+
+static void note_switch(struct evr_recording *r, uint64_t before, uint64_t now) {
+  struct format_switch_record record = {
+      .first = format_record(0, 1, 0), .ticks = evr_clock_ticks(r->clock),
+      .switched_on = now & ~before, .gate = now};
+  uint64_t words[sizeof record / 8];
+  memcpy(words, &record, sizeof record);
+  evr_records_append_locked(&r->records, FORMAT_SWITCHES, words, sizeof words / 8);
+}
+
+static void check_gate_locked(struct evr_recording *r) {
+  struct format_control *control = evr_control(r);
+  uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED);
+  if (evr_wanted_valid(wanted, evr_named_classes(r->header.classes)))
+    __atomic_store_n(&r->wanted, wanted, __ATOMIC_RELAXED);
+  else if (evr_control_repair(control, r->clock, wanted, r->wanted))
+    __atomic_fetch_add(&evr_status(r)->rejected, 1, __ATOMIC_RELAXED);
+  evr_control_settle(control, r->clock);
+  uint64_t gate = format_gate(r->wanted), before = r->gate;
+  __atomic_store_n(&r->gate, gate, __ATOMIC_RELAXED);
+  if (gate != before && r->shown && !r->ended) note_switch(r, before, gate);
+}
+
+/* The usual answer takes two loads and no lock. */
+void evr_recording_check_gate(struct evr_recording *r) {
+  const struct format_control *control = evr_control(r);
+  uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_RELAXED);
+  uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED);
+  if (__builtin_expect(gate == __atomic_load_n(&r->gate, __ATOMIC_RELAXED) &&
+                       wanted == __atomic_load_n(&r->wanted, __ATOMIC_RELAXED), 1))
+    return;
+  evr_lock();
+  check_gate_locked(r);
+  evr_unlock();
+}
+
+uint64_t evr_recording_change_gate_locked(struct evr_recording *r,
+                                          enum evr_gate_change change, uint64_t classes) {
+  uint64_t named = evr_named_classes(r->header.classes);
+  uint64_t before = evr_control_change(evr_control(r), r->clock, named, change, classes);
+  check_gate_locked(r);
+  return before;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* open_spans.c: the spans open at a point of a ring.
+ *
+ * Probes do not keep them. When a block is full its writer walks the block once, while
+ * it is in the cache, and so learns which spans are open at the start of the next one,
+ * whose header lists them. doc/FORMAT.md, section 9, has the rules; the reader's stacks
+ * (span_stack.c) follow the same ones.
+ *
+ * The table is bounded. Spans are linked in two ways: within their context, for ends,
+ * and by age, for the header, which prefers the present context and then what began
+ * last. Contexts are found by a hash of their id; one without open spans is not kept, so
+ * a program with a million coroutines has as many entries as have spans open.
+ */
+#include "producer/open_spans.h"
+
+#include <string.h>
+
+#include "producer/leaf_spans.h"
+
+/* ---- Contexts ------------------------------------------------------------------- */
+
+static uint16_t *bucket_of(struct evr_open_spans *open, uint64_t id) {
+  return &open->bucket[(id * 0x9e3779b97f4a7c15u) >> 56];
+}
+_Static_assert(EVR_OPEN_BUCKETS == 1 << (64 - 56), "buckets");
+
+static uint16_t find_context(const struct evr_open_spans *open, uint64_t id) {
+  uint16_t c = *bucket_of((struct evr_open_spans *)open, id);
+  while (c && open->contexts[c].id != id) c = open->contexts[c].next;
+  return c;
+}
+
+/* There is room: no more contexts than spans are kept. */
+static uint16_t add_context(struct evr_open_spans *open, uint64_t id) {
+  uint16_t c = open->contexts_free, *bucket = bucket_of(open, id);
+  if (c) open->contexts_free = open->contexts[c].next;
+  else c = ++open->contexts_used;
+  open->contexts[c] = (struct evr_open_context){.id = id, .next = *bucket};
+  *bucket = c;
+  return c;
+}
+
+static void remove_context(struct evr_open_spans *open, uint16_t c) {
+  uint16_t *link = bucket_of(open, open->contexts[c].id);
+  while (*link != c) link = &open->contexts[*link].next;
+  *link = open->contexts[c].next;
+  open->contexts[c].next = open->contexts_free;
+  open->contexts_free = c;
+}
+
+static uint64_t ticks_between(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
+
+/* Ticks for which a context has been suspended, up to `ticks`. */
+static uint64_t suspended_at(const struct evr_open_context *c, uint64_t ticks) {
+  return c->suspended + (c->since ? ticks_between(c->since, ticks) : 0);
+}
+
+static void suspend_context(struct evr_open_spans *open, uint64_t id, uint64_t ticks) {
+  uint16_t c = find_context(open, id);
+  if (c && !open->contexts[c].since) open->contexts[c].since = ticks;
+}
+
+static void resume_context(struct evr_open_spans *open, uint64_t id, uint64_t ticks) {
+  uint16_t c = find_context(open, id);
+  if (!c) return;
+  open->contexts[c].suspended = suspended_at(&open->contexts[c], ticks);
+  open->contexts[c].since = 0;
+}
+
+/* ---- Spans ----------------------------------------------------------------------- */
+
+static void link_span(struct evr_open_spans *open, uint16_t i, uint16_t c) {
+  struct evr_open_span *span = &open->spans[i];
+  span->context = c;
+  span->above = 0;
+  span->below = open->contexts[c].top;
+  if (span->below) open->spans[span->below].above = i;
+  open->contexts[c].top = i;
+  span->newer = 0;
+  span->older = open->newest;
+  if (span->older) open->spans[span->older].newer = i;
+  else open->oldest = i;
+  open->newest = i;
+}
+
+static void unlink_span(struct evr_open_spans *open, uint16_t i) {
+  struct evr_open_span *spans = open->spans, *span = &spans[i];
+  if (span->above) spans[span->above].below = span->below;
+  else open->contexts[span->context].top = span->below;
+  if (span->below) spans[span->below].above = span->above;
+  if (span->newer) spans[span->newer].older = span->older;
+  else open->newest = span->older;
+  if (span->older) spans[span->older].newer = span->newer;
+  else open->oldest = span->newer;
+}
+
+static void remove_span(struct evr_open_spans *open, uint16_t i) {
+  struct evr_open_span *span = &open->spans[i];
+  unlink_span(open, i);
+  if (!open->contexts[span->context].top) remove_context(open, span->context);
+  span->older = open->spans_free;
+  open->spans_free = i;
+  open->count--;
+}
+
+static uint16_t take_span(struct evr_open_spans *open) {
+  if (open->count == EVR_MAX_OPEN) {
+    remove_span(open, open->oldest);
+    open->hidden++;
+  }
+  uint16_t i = open->spans_free;
+  if (i) open->spans_free = open->spans[i].older;
+  else i = ++open->spans_used;
+  open->count++;
+  return i;
+}
+
+static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks) {
+  uint16_t i = take_span(open), c = find_context(open, open->context);
+  if (!c) c = add_context(open, open->context);
+  struct evr_open_span *span = &open->spans[i];
+  span->tail = EVENTRING_TAIL(EVENTRING_BEGIN, word_id(word), 0);
+  span->ticks = ticks;
+  span->suspended = open->contexts[c].suspended;
+  link_span(open, i, c);
+}
+
+/* Closes the span of the present context that an end of this id is for, among the `depth`
+   innermost. */
+static void close_span(struct evr_open_spans *open, unsigned id, unsigned depth) {
+  uint16_t c = find_context(open, open->context), i = c ? open->contexts[c].top : 0;
+  for (; i && depth > 0; depth--, i = open->spans[i].below)
+    if (word_id(open->spans[i].tail) == id) {
+      remove_span(open, i);
+      return;
+    }
+  if (open->hidden) open->hidden--;
+}
+
+/* ---- The words of a block ------------------------------------------------------------ */
+
+struct begun { /* a span that the block begins */
+  uint64_t word, ticks;
+};
+
+/* A walk over the words of a block. Most spans that a block begins it also ends: those of
+   the present context are kept here, and get into the table when the context changes or
+   the block ends. */
+struct walk {
+  struct evr_open_spans *open;
+  struct format_position position;
+  bool asleep; /* the present context is suspended: its next event ends that */
+  uint32_t count;
+  struct begun begun[FORMAT_BLOCK_WORDS];
+};
+
+static void keep_begun(struct walk *walk) {
+  for (uint32_t i = 0; i < walk->count; i++)
+    open_span(walk->open, walk->begun[i].word, walk->begun[i].ticks);
+  walk->count = 0;
+}
+
+/* An end that is not that of the innermost span. */
+static __attribute__((noinline)) void end_other_span(struct walk *walk, unsigned id) {
+  unsigned depth = FORMAT_END_SEARCH;
+  for (uint32_t i = walk->count; i > 0 && depth > 0; depth--)
+    if (word_id(walk->begun[--i].word) == id) {
+      walk->count--;
+      memmove(&walk->begun[i], &walk->begun[i + 1], (walk->count - i) * sizeof walk->begun[0]);
+      return;
+    }
+  close_span(walk->open, id, depth);
+}
+
+static bool is_suspended(const struct evr_open_spans *open, uint64_t id) {
+  uint16_t c = find_context(open, id);
+  return c && open->contexts[c].since;
+}
+
+static __attribute__((noinline)) void
+apply_remark(struct walk *walk, const uint64_t *words, const uint64_t *end) {
+  struct evr_open_spans *open = walk->open;
+  keep_begun(walk);
+  uint64_t ticks = word_ticks(*words, walk->position.base);
+  uint64_t context = format_apply_remark(words, end, &walk->position);
+  switch (word_id(*words)) {
+  case FORMAT_REMARK_SUSPEND:
+    suspend_context(open, context, ticks);
+    break;
+  case FORMAT_REMARK_RESUME:
+    resume_context(open, context, ticks);
+    break;
+  case FORMAT_REMARK_INCARNATION:
+    evr_open_clear(open);
+    break;
+  default:
+    break;
+  }
+  open->context = walk->position.context;
+  walk->asleep = is_suspended(open, open->context);
+}
+
+static inline void apply_event(struct walk *walk, uint64_t word) {
+  uint64_t ticks = word_ticks(word, walk->position.base);
+  if (__builtin_expect(walk->asleep, 0)) {
+    resume_context(walk->open, walk->open->context, ticks);
+    walk->asleep = false;
+  }
+  if (word_kind(word) == EVENTRING_BEGIN) {
+    walk->begun[walk->count++] = (struct begun){word, ticks};
+  } else if (word_kind(word) == EVENTRING_END) {
+    uint32_t count = walk->count;
+    if (count && word_id(walk->begun[count - 1].word) == word_id(word)) walk->count--;
+    else end_other_span(walk, word_id(word));
+  }
+}
+
+/* What another process may have written over the words stays within the block. */
+void evr_open_apply(struct evr_open_spans *open, const uint64_t *words, size_t count,
+                    uint64_t base) {
+  struct walk walk;
+  const uint64_t *end = words + count;
+  walk.open = open; /* not all of it is to be cleared */
+  walk.count = 0;
+  walk.position = (struct format_position){.base = base, .context = open->context};
+  walk.asleep = is_suspended(open, open->context);
+  if (!walk.asleep) words = evr_pass_leaf_runs(words, end);
+  while (words < end) {
+    if (!walk.asleep) words = evr_pass_leaf_spans(words, end);
+    if (words == end) break;
+    if (word_is_event(*words)) apply_event(&walk, *words);
+    else apply_remark(&walk, words, end);
+    words += 1 + word_length(*words);
+  }
+  keep_begun(&walk);
+}
+
+void evr_open_tear(struct evr_open_spans *open, const uint8_t *class_of, uint64_t classes,
+                   uint64_t ticks) {
+  for (uint16_t i = open->oldest, newer; i; i = newer) {
+    const struct evr_open_span *span = &open->spans[i];
+    newer = span->newer;
+    if (classes >> class_of[word_id(span->tail)] & 1 && span->ticks < ticks)
+      remove_span(open, i);
+  }
+}
+
+void evr_open_clear(struct evr_open_spans *open) {
+  while (open->oldest) remove_span(open, open->oldest);
+  open->hidden = 0;
+  open->context = 0;
+}
+
+/* ---- The list of a header -------------------------------------------------------------- */
+
+static struct format_open entry_of(const struct evr_open_spans *open, uint16_t i,
+                                   uint64_t ticks) {
+  const struct evr_open_span *span = &open->spans[i];
+  const struct evr_open_context *c = &open->contexts[span->context];
+  uint64_t suspended = suspended_at(c, ticks) - span->suspended;
+  return (struct format_open){.tail = span->tail, .ticks = span->ticks, .context = c->id,
+                              .suspended = (suspended & ~FORMAT_OPEN_SUSPENDED) |
+                                           (c->since ? FORMAT_OPEN_SUSPENDED : 0)};
+}
+
+unsigned evr_open_list(const struct evr_open_spans *open, uint64_t ticks,
+                       struct format_open *list, uint32_t *hidden) {
+  uint16_t index[FORMAT_MAX_OPEN], present = find_context(open, open->context);
+  unsigned own = 0, count;
+  uint16_t i = present ? open->contexts[present].top : 0;
+  for (; i && own < FORMAT_MAX_OPEN; i = open->spans[i].below) index[own++] = i;
+  count = own;
+  for (i = own < open->count ? open->newest : 0; i && count < FORMAT_MAX_OPEN;
+       i = open->spans[i].older)
+    if (open->spans[i].context != present) index[count++] = i;
+  /* each part was collected from its inner end */
+  for (unsigned n = 0; n < own; n++) list[n] = entry_of(open, index[own - 1 - n], ticks);
+  for (unsigned n = own; n < count; n++)
+    list[n] = entry_of(open, index[count - 1 - (n - own)], ticks);
+  *hidden = open->count - count + open->hidden;
+  return count;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* place.c: the file of a recording: its name, what is in its place, its end.
+ *
+ * The file is created with O_EXCL|O_NOFOLLOW; what is in its place is never opened for
+ * writing nor followed. A regular file of ours that no live process holds is what a dead
+ * process with our pid left (a container that is started again is pid 1 again): it is
+ * renamed to `<name>-<start>.eventring`, never replaced. At the end the file is unlinked only
+ * when the name still means our inode.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/error.h"
+#include "format/process.h"
+#include "producer/file_name.h"
+#include "producer/recording.h"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+enum { MOST_COPIES = 9 };
+
+static int name_file(struct evr_recording *r, const struct eventring_config *config,
+                     unsigned copy, struct eventring_error *error) {
+  const struct evr_naming naming = {config->name, r->header.program, getpid(), copy};
+  return evr_file_name(r->name, &naming, error);
+}
+
+/* False: too long. */
+static bool join_path(char *path, size_t room, const char *directory, const char *name) {
+  size_t length = strlen(directory), size = strlen(name) + 1;
+  bool slash = directory[1] != 0; /* "/" has it already */
+  if (length + slash + size > room) return false;
+  memcpy(path, directory, length);
+  if (slash) path[length++] = '/';
+  memcpy(path + length, name, size);
+  return true;
+}
+
+/* Opens the directory and makes the absolute path of the file. */
+static int find_place(struct evr_recording *r, const char *directory,
+                      struct eventring_error *error) {
+  char absolute[PATH_MAX];
+  if (!directory || !directory[0]) directory = ".";
+  r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (r->directory < 0) {
+    int code = errno == EACCES ? EVENTRING_E_PERMISSION : EVENTRING_E_DIRECTORY;
+    return evr_fail(error, code, errno, "cannot use the directory \"%.200s\"", directory);
+  }
+  if (!realpath(directory, absolute))
+    return evr_fail(error, EVENTRING_E_DIRECTORY, errno,
+                    "cannot use the directory \"%.200s\"", directory);
+  if (!join_path(r->path, sizeof r->path - 2, absolute, r->name)) /* .2 of a further copy */
+    return evr_fail(error, EVENTRING_E_DIRECTORY, ENAMETOOLONG,
+                    "cannot use the directory \"%.200s\"", directory);
+  return EVENTRING_OK;
+}
+
+/* The name of a further copy, in the same directory. */
+static int name_copy(struct evr_recording *r, const struct eventring_config *config,
+                     unsigned copy, struct eventring_error *error) {
+  size_t directory = strlen(r->path) - strlen(r->name);
+  int status = name_file(r, config, copy, error);
+  if (status != EVENTRING_OK) return status;
+  memcpy(r->path + directory, r->name, strlen(r->name) + 1);
+  return EVENTRING_OK;
+}
+
+/* ---- What is in its place ----------------------------------------------------------- */
+
+static int in_the_way(const struct evr_recording *r, struct eventring_error *error,
+                      const char *what) {
+  return evr_fail(error, EVENTRING_E_EXISTS, 0, "%.300s is %s", r->path, what);
+}
+
+/* Is the recording that holds this file's lock one of this very process? Then another copy of
+   the library makes it. */
+static bool is_of_this_process(int fd) {
+  struct format_header h;
+  return pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
+         memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) == 0 && h.pid == getpid();
+}
+
+/* Start of a dead recording in seconds since the epoch; when it does not say, the time of
+   its last change. */
+static long long start_of(int fd, const struct stat *st) {
+  struct format_header h;
+  if (pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
+      memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) == 0 && h.version == FORMAT_VERSION &&
+      h.start_wall_ns > 0)
+    return h.start_wall_ns / 1000000000;
+  return st->st_mtim.tv_sec;
+}
+
+/* Renames a dead recording. 0 or an errno. */
+static int set_aside(const struct evr_recording *r, long long start) {
+  char name[sizeof r->name + 64];
+  int stem = (int)(strlen(r->name) - strlen(EVENTRING_SUFFIX));
+  for (int n = 1; n < 100; n++) {
+    char again[8] = "";
+    if (n > 1) snprintf(again, sizeof again, "-%d", n);
+    snprintf(name, sizeof name, "%.*s-%lld%s%s", stem, r->name, start, again,
+             EVENTRING_SUFFIX);
+    if (syscall(SYS_renameat2, r->directory, r->name, r->directory, name,
+                RENAME_NOREPLACE) == 0)
+      return 0;
+    if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot do it at once */
+      if (faccessat(r->directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
+      return renameat(r->directory, r->name, r->directory, name) == 0 ? 0 : errno;
+    }
+    if (errno != EEXIST) return errno == ENOENT ? 0 : errno;
+  }
+  return EEXIST;
+}
+
+/* Makes way for the file: renames what a dead process with our pid left behind. TAKEN: it is
+   that of another copy of the library in this process. */
+enum { TAKEN = 1 };
+static int clear_place(struct evr_recording *r, struct eventring_error *error) {
+  struct stat st;
+  if (fstatat(r->directory, r->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? EVENTRING_OK
+                           : evr_fail(error, evr_code_of_errno(errno), errno,
+                                      "cannot look at %.300s", r->path);
+  if (S_ISLNK(st.st_mode)) return in_the_way(r, error, "a symbolic link");
+  if (!S_ISREG(st.st_mode)) return in_the_way(r, error, "not a regular file");
+  if (st.st_uid != geteuid()) return in_the_way(r, error, "another user's file");
+  int fd = openat(r->directory, r->name,
+                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int locked = fd >= 0 ? evr_file_locked(fd) : 0;
+  long long start = fd >= 0 ? start_of(fd, &st) : st.st_mtim.tv_sec;
+  bool taken = locked > 0 && is_of_this_process(fd);
+  if (fd >= 0) close(fd);
+  if (taken) return TAKEN;
+  if (locked > 0) return in_the_way(r, error, "in use by another process");
+  int failure = set_aside(r, start);
+  if (!failure) return EVENTRING_OK;
+  return evr_fail(error, evr_code_of_errno(failure), failure, "cannot rename %.300s",
+                  r->path);
+}
+
+static int create_file(struct evr_recording *r, const struct eventring_config *config,
+                       struct eventring_error *error) {
+  unsigned copy = 1;
+  for (int attempt = 0; attempt < 3 + MOST_COPIES; attempt++) {
+    r->fd = openat(r->directory, r->name,
+                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (r->fd >= 0) break;
+    if (errno != EEXIST) {
+      int code = errno == ENOENT ? EVENTRING_E_DIRECTORY : evr_code_of_errno(errno);
+      return evr_fail(error, code, errno, "cannot create %.300s", r->path);
+    }
+    int status = clear_place(r, error);
+    if (status == TAKEN && copy < MOST_COPIES) status = name_copy(r, config, ++copy, error);
+    if (status < EVENTRING_OK) return status;
+  }
+  if (r->fd < 0) return in_the_way(r, error, "created again and again by another");
+  struct stat st;
+  if (fstat(r->fd, &st) != 0)
+    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
+  r->device = st.st_dev;
+  r->inode = st.st_ino;
+  r->locked = evr_lock_file(r->fd) == 0;
+  return EVENTRING_OK;
+}
+
+int evr_recording_create_file(struct evr_recording *r, const struct eventring_config *config,
+                              struct eventring_error *error) {
+  int status = name_file(r, config, 1, error);
+  if (status == EVENTRING_OK) status = find_place(r, config->directory, error);
+  return status == EVENTRING_OK ? create_file(r, config, error) : status;
+}
+
+void evr_recording_unlink(const struct evr_recording *r) {
+  struct stat st;
+  if (fstatat(r->directory, r->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      st.st_dev == r->device && st.st_ino == r->inode)
+    unlinkat(r->directory, r->name, 0);
+}

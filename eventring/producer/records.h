@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* records.h: blocks of records, which stay while rings turn over. */
+#ifndef EVENTRING_RECORDS_H
+#define EVENTRING_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/format.h"
+
+#pragma GCC visibility push(hidden)
+
+enum {
+  EVR_RECORD_KINDS = 16,    /* kinds of blocks that records are written of are below */
+  EVR_TURNING_BLOCKS = 64   /* largest budget of a kind whose oldest block goes */
+};
+
+struct evr_record_kind {
+  struct format_block *block; /* that is being filled, or NULL */
+  uint32_t at;                /* its next word */
+  uint64_t sequence;          /* its number */
+  uint64_t records, before, dropped; /* in all; before this block; that found no room */
+};
+
+struct evr_turning { /* the blocks of a kind whose oldest block goes */
+  struct format_block *block[EVR_TURNING_BLOCKS];
+  uint16_t records[EVR_TURNING_BLOCKS];
+};
+
+/* Guarded by the producer's mutex. Zeroed but for the first three, it is empty. */
+struct evr_records {
+  struct format_status *status; /* where the numbers of records are published */
+  /* Gives the next block of the file, zeroed and ready to be written; NULL: no room. */
+  struct format_block *(*claim)(void *owner);
+  void *owner;
+  struct evr_record_kind kind[EVR_RECORD_KINDS];
+  struct evr_turning lives, switches, losses;
+};
+
+enum evr_appended {
+  EVR_APPENDED,
+  EVR_DROPPED /* its kind's budget is used up, or there is no room; counted */
+};
+
+/* Appends a record of `words` words, at most FORMAT_BLOCK_WORDS less the header. The low 16
+   bits of its first word are set here. */
+enum evr_appended evr_records_append_locked(struct evr_records *records, enum format_kind kind,
+                                            const uint64_t *record, unsigned words);
+/* Counts one that was not made. */
+void evr_records_drop_locked(struct evr_records *records, enum format_kind kind);
+/* Has this kind room for so many more records of so many words each? */
+bool evr_records_have_room_locked(const struct evr_records *records, enum format_kind kind,
+                                  unsigned count, unsigned words);
+/* Completes the blocks that are being filled. */
+void evr_records_finish_locked(struct evr_records *records);
+
+/* Appends a life of a domain: FORMAT_LIFE_START (tid, name), STOP or RENAME (name). */
+void evr_records_life_locked(struct evr_records *records, enum format_life type, unsigned slot,
+                             uint32_t incarnation, int32_t tid, uint64_t ticks,
+                             const char *name);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_RECORDS_H */

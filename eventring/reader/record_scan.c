@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* record_scan.c: finding and reading blocks of records.
+ *
+ * Nothing in the file points to these blocks: they are all claimed blocks that are in no
+ * ring, and their headers say what they hold. So damage to one costs no other. The scan
+ * keeps a list of them and how far it has read each; the status page's numbers of records
+ * say when to look again. A block of a ring that the domain table does not show yet
+ * looks like one that is not used; it leaves the list when its kind is seen.
+ *
+ * Where blocks of a kind are rewritten, their order in the file is not that of their
+ * records. So a scan looks at the sequences first and reads the blocks in their order. One
+ * that is begun in between is left for the next scan, which the number of records asks for.
+ */
+#include "reader/record_scan.h"
+
+#include <stdlib.h>
+
+#include "format/checksum.h"
+#include "reader/block.h"
+
+static bool is_known(unsigned kind) {
+  switch (kind) {
+#define KNOWN(name, number, budget, full) case FORMAT_##name:
+    FORMAT_RECORD_KINDS(KNOWN)
+#undef KNOWN
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* Does this kind rewrite its oldest block? */
+static bool turns_over(unsigned kind) {
+  return kind == FORMAT_LIVES || kind == FORMAT_SWITCHES || kind == FORMAT_LOSSES;
+}
+
+bool evr_record_scan_has_news(const struct evr_record_scan *scan,
+                              const struct evr_metadata *meta) {
+  if (scan->next < meta->status.claimed) return true;
+  for (int kind = 0; kind < FORMAT_KINDS; kind++)
+    if (scan->seen[kind] != meta->status.kind[kind].records) return true;
+  return false;
+}
+
+static int add_block(struct evr_record_scan *scan, uint64_t block,
+                     struct eventring_error *error) {
+  if (scan->count == scan->room) {
+    uint32_t room = scan->room ? 2 * scan->room : 32;
+    struct evr_record_block *grown = realloc(scan->blocks, room * sizeof *grown);
+    if (!grown) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
+    scan->blocks = grown;
+    scan->room = room;
+  }
+  scan->blocks[scan->count++] = (struct evr_record_block){.block = (uint32_t)block};
+  return EVENTRING_OK;
+}
+
+/* Lists the blocks that were claimed since, but for those of rings. */
+static int list_blocks(struct evr_record_scan *scan, const struct evr_metadata *meta,
+                       struct eventring_error *error) {
+  while (scan->next < meta->status.claimed) {
+    const struct format_ring *ring = evr_metadata_ring_at(meta, scan->next);
+    int status = ring ? EVENTRING_OK : add_block(scan, scan->next, error);
+    if (status != EVENTRING_OK) return status;
+    scan->next = ring ? (uint64_t)ring->first + ring->blocks : scan->next + 1;
+  }
+  return EVENTRING_OK;
+}
+
+static void note_damage(struct evr_metadata *meta, struct evr_record_block *b) {
+  evr_note_damage(&meta->damage, "block %u of the file (kind %u) is not valid", b->block,
+                  b->kind);
+  b->finished = true;
+}
+
+/* What a block is that was not used the last time. */
+static void identify_block(struct evr_record_scan *scan, struct evr_record_block *b,
+                           const struct format_block *h) {
+  b->sequence = h->sequence;
+  b->kind = h->kind;
+  b->at = FORMAT_BLOCK_HEADER_WORDS;
+  b->finished = !is_known(h->kind);
+  if (b->finished && h->kind != FORMAT_EVENTS) scan->unknown++;
+}
+
+static int take_records(struct evr_record_block *b, const uint64_t *words, uint32_t end,
+                        evr_take_record *take, void *context, struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  for (; status == EVENTRING_OK && b->at < end; b->at += record_words(words[b->at]))
+    status = take(context, (enum format_kind)b->kind, words + b->at,
+                  record_words(words[b->at]), error);
+  return status;
+}
+
+static int read_block(struct evr_record_scan *scan, struct evr_metadata *meta,
+                      struct evr_record_block *b, evr_take_record *take, void *context,
+                      struct eventring_error *error) {
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  const struct format_block *h = (const struct format_block *)words;
+  uint32_t end;
+  int status =
+      evr_records_copy(&meta->source, format_block_offset(b->block), words, &end, error);
+  if (status != EVENTRING_OK || !end) return status;
+  if (h->sequence != b->found) return EVENTRING_OK; /* begun since */
+  if (h->sequence != b->sequence) identify_block(scan, b, h);
+  if (b->finished) return EVENTRING_OK;
+  uint64_t seal = words[FORMAT_SEAL_WORD];
+  if (end > FORMAT_BLOCK_WORDS ||
+      ((uint32_t)seal && seal != evr_seal(end, evr_checksum(words, end)))) {
+    note_damage(meta, b);
+    return EVENTRING_OK;
+  }
+  status = take_records(b, words, end, take, context, error);
+  b->finished = (uint32_t)seal != 0;
+  return status;
+}
+
+static bool may_have_news(const struct evr_record_block *b) {
+  return !b->finished || turns_over(b->kind);
+}
+
+static int compare_found(const void *left, const void *right) {
+  const struct evr_record_block *a = left, *b = right;
+  return (a->found > b->found) - (a->found < b->found);
+}
+
+/* Puts the blocks in the order in which they were begun. */
+static int order_blocks(struct evr_record_scan *scan, const struct evr_metadata *meta,
+                        struct eventring_error *error) {
+  for (uint32_t i = 0; i < scan->count; i++) {
+    struct evr_record_block *b = &scan->blocks[i];
+    if (!may_have_news(b)) continue;
+    int status = evr_source_read(&meta->source, format_block_offset(b->block), &b->found,
+                                 sizeof b->found, error);
+    if (status != EVENTRING_OK) return status;
+  }
+  if (scan->count) qsort(scan->blocks, scan->count, sizeof *scan->blocks, compare_found);
+  return EVENTRING_OK;
+}
+
+int evr_record_scan(struct evr_record_scan *scan, struct evr_metadata *meta,
+                    evr_take_record *take, void *context, struct eventring_error *error) {
+  if (!evr_record_scan_has_news(scan, meta)) return EVENTRING_OK;
+  int status = list_blocks(scan, meta, error);
+  if (status == EVENTRING_OK) status = order_blocks(scan, meta, error);
+  for (uint32_t i = 0; status == EVENTRING_OK && i < scan->count; i++) {
+    struct evr_record_block *b = &scan->blocks[i];
+    if (may_have_news(b) && b->found)
+      status = read_block(scan, meta, b, take, context, error);
+  }
+  for (int kind = 0; status == EVENTRING_OK && kind < FORMAT_KINDS; kind++)
+    scan->seen[kind] = meta->status.kind[kind].records;
+  return status;
+}
+
+void evr_record_scan_free(struct evr_record_scan *scan) { free(scan->blocks); }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* record_scan.h: the records of a file: what stays while rings turn over. */
+#ifndef EVENTRING_RECORD_SCAN_H
+#define EVENTRING_RECORD_SCAN_H
+
+#include "reader/metadata.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_record_block { /* a claimed block that is in no ring */
+  uint32_t block;
+  uint16_t kind;     /* 0: not used yet */
+  bool finished;     /* no record is added to it */
+  uint32_t at;       /* next word to look at */
+  uint64_t sequence; /* of what was read of it */
+  uint64_t found;    /* sequence that it has in this scan */
+};
+
+struct evr_record_scan { /* zeroed: nothing was read yet */
+  struct evr_record_block *blocks; /* in no order */
+  uint32_t count, room;
+  uint64_t next; /* first block of the file that is not among them */
+  uint64_t seen[FORMAT_KINDS]; /* numbers of records at the last scan */
+  uint64_t unknown; /* blocks of kinds that this reader does not know */
+};
+
+/* Takes a record of a known kind: `words` words from `record` on. 0 or an error. */
+typedef int evr_take_record(void *context, enum format_kind kind, const uint64_t *record,
+                            unsigned words, struct eventring_error *error);
+
+/* Does the status page, as last read, count records that were not read? */
+bool evr_record_scan_has_news(const struct evr_record_scan *scan,
+                              const struct evr_metadata *meta);
+/* Hands on the records that were added since the last scan, those of one kind in order.
+   Notes damage in meta->damage. Fails with E_MEMORY, and with what reading or `take` fails
+   with. */
+int evr_record_scan(struct evr_record_scan *scan, struct evr_metadata *meta,
+                    evr_take_record *take, void *context, struct eventring_error *error);
+void evr_record_scan_free(struct evr_record_scan *scan);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_RECORD_SCAN_H */

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* What producer and reader share (eventring/format): the checksum against its definition, the
+ * control page, texts, and the conversion of times over simulated hours. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "draw.h"
+#include "format/checksum.h"
+#include "format/clock.h"
+#include "format/control.h"
+#include "format/text.h"
+
+/* ---- Checksum: FORMAT.md, section 8 ---------------------------------------------------- */
+
+static uint32_t by_the_definition(const uint64_t *words, uint32_t n) {
+  uint64_t a = 0, b = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t w = i == 6 ? 0 : words[i]; /* committed and checksum */
+    a += w;
+    b += (n - i) * w;
+  }
+  uint64_t c = a + (b << 21 | b >> 43);
+  return (uint32_t)(c * 0x9e3779b97f4a7c15u >> 32);
+}
+
+static void fill_words(uint64_t *words) {
+  unsigned sort = draw(4);
+  for (unsigned i = 0; i < FORMAT_BLOCK_WORDS; i++)
+    words[i] = sort == 0 ? random_bits() : sort == 1 ? UINT64_MAX : sort == 2 ? i : 0;
+}
+
+static void checksum_is_as_defined(void **state) {
+  (void)state;
+  static uint64_t words[FORMAT_BLOCK_WORDS + 1];
+  for (int round = 0; round < 40; round++)
+    for (uint32_t n = FORMAT_BLOCK_HEADER_WORDS; n <= FORMAT_BLOCK_WORDS; n++) {
+      uint64_t *at = words + round % 2; /* at 16 bytes, or not */
+      if (n % 64 == 8) fill_words(at);
+      assert_int_equal(evr_checksum(at, n), by_the_definition(at, n));
+    }
+}
+
+/* A known value, so that the definition above is that of the files that are there. */
+static void checksum_of_known_words(void **state) {
+  (void)state;
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  for (unsigned i = 0; i < FORMAT_BLOCK_WORDS; i++) words[i] = i * 0x0123456789abcdefu;
+  /* computed with arbitrary precision (Python) from the text of section 8 */
+  assert_int_equal(evr_checksum(words, 8), 0xbaa8321a);
+  assert_int_equal(evr_checksum(words, 100), 0x81c693aa);
+  assert_int_equal(evr_checksum(words, 512), 0x5283a1c7);
+}
+
+/* Words that change places, words behind the end, the seal itself. */
+static void checksum_sees_places(void **state) {
+  (void)state;
+  uint64_t words[FORMAT_BLOCK_WORDS];
+  for (unsigned i = 0; i < FORMAT_BLOCK_WORDS; i++) words[i] = random_bits();
+  uint32_t sum = evr_checksum(words, 400);
+  words[FORMAT_SEAL_WORD] = 17;
+  words[400] = 17;
+  assert_int_equal(evr_checksum(words, 400), sum);
+  for (unsigned i = 0; i + 1 < 400; i++) {
+    if (i == FORMAT_SEAL_WORD || i + 1 == FORMAT_SEAL_WORD) continue;
+    uint64_t word = words[i];
+    words[i] = words[i + 1];
+    words[i + 1] = word;
+    assert_int_not_equal(evr_checksum(words, 400), sum);
+    words[i + 1] = words[i];
+    words[i] = word;
+  }
+}
+
+/* ---- Control page ---------------------------------------------------------------------- */
+
+enum { NAMED = 0xffff };
+
+static struct format_control page;
+
+static void clear_page(uint64_t wanted) {
+  page = (struct format_control){.wanted = wanted, .gate = format_gate(wanted)};
+}
+
+static void gate_follows(void **state) {
+  (void)state;
+  clear_page(0x0b);
+  assert_false(evr_control_settle(&page, FORMAT_CLOCK_MONOTONIC));
+  assert_int_equal(page.switches, 0);
+  assert_int_equal(evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_PAUSE, 0), 0x0b);
+  assert_int_equal(page.wanted, 0x0a);
+  assert_int_equal(page.gate, 0);
+  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_ADD, 0x100 | 1);
+  assert_int_equal(page.wanted, 0x10a); /* bit 0 is no class here */
+  assert_int_equal(page.gate, 0);
+  assert_int_equal(page.switches, 0); /* nothing was switched on so far */
+  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_RESUME, 0);
+  assert_int_equal(page.gate, 0x10b);
+  assert_int_equal(page.switches, 1);
+  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, 0x0b);
+  assert_int_equal(page.gate, 0x101);
+  assert_int_equal(page.switches, 1);
+  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_SET, 0xf0000 | 0x22);
+  assert_int_equal(page.gate, 0x23); /* what has no name is ignored */
+  assert_int_equal(page.switches, 2);
+}
+
+static void entries_have_both_times(void **state) {
+  (void)state;
+  struct format_switch entry;
+  clear_page(1);
+  for (uint32_t n = 0; n < 200; n++) {
+    uint64_t before = evr_monotonic_ns();
+    evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, n % 2 ? EVR_RESUME : EVR_ADD,
+                       n % 2 ? 0 : 1u << (1 + n % 15));
+    uint64_t after = evr_monotonic_ns();
+    evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_PAUSE, 0);
+    evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, NAMED);
+    evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_RESUME, 0);
+    if (n % 2) continue;
+    uint32_t last = page.switches - 2; /* before the one of the resume */
+    assert_true(evr_control_entry(&page, last, &entry));
+    assert_int_equal(entry.number, last + 1);
+    assert_int_equal(entry.classes, 1u << (1 + n % 15));
+    assert_true(before <= entry.ticks && entry.ticks <= entry.until && entry.until <= after);
+  }
+  /* those that were pushed out are not there, nor those to come */
+  assert_true(page.switches > 64);
+  assert_false(evr_control_entry(&page, page.switches - 65, &entry));
+  assert_true(evr_control_entry(&page, page.switches - 64, &entry));
+  assert_false(evr_control_entry(&page, page.switches, &entry));
+}
+
+/* A tool that died after it changed `wanted`, or after it announced the change. */
+static void a_change_is_completed_by_the_next(void **state) {
+  (void)state;
+  clear_page(1);
+  page.wanted = 0x15;
+  assert_true(evr_control_settle(&page, FORMAT_CLOCK_MONOTONIC));
+  assert_int_equal(page.gate, 0x15);
+  assert_int_equal(page.switches, 1);
+  struct format_switch entry;
+  assert_true(evr_control_entry(&page, 0, &entry));
+  assert_int_equal(entry.classes, 0x14);
+  page.gate = UINT64_MAX; /* whatever someone stored there */
+  assert_true(evr_control_settle(&page, FORMAT_CLOCK_MONOTONIC));
+  assert_int_equal(page.gate, 0x15);
+}
+
+static void repairs(void **state) {
+  (void)state;
+  clear_page(1);
+  page.wanted = (uint64_t)1 << 63 | 5;
+  assert_false(evr_wanted_valid(page.wanted, NAMED));
+  assert_true(evr_wanted_valid(0, NAMED) && evr_wanted_valid(NAMED, NAMED));
+  assert_false(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, 7, 1)); /* another by now */
+  assert_true(evr_control_repair(&page, FORMAT_CLOCK_MONOTONIC, (uint64_t)1 << 63 | 5, 9));
+  assert_int_equal(page.wanted, 9);
+  assert_int_equal(page.gate, 9);
+}
+
+enum { CHANGERS = 4, CHANGES = 30000 };
+
+/* Each switches a class of its own, and one that all switch. */
+static void *change_classes(void *argument) {
+  unsigned own = (unsigned)(uintptr_t)argument;
+  for (int i = 0; i < CHANGES; i++) {
+    uint64_t classes = (uint64_t)1 << own | (i % 3 ? 0 : 1 << 9);
+    evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_ADD, classes);
+    if (i % 64 == 1) evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_PAUSE, 0);
+    evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_REMOVE, classes);
+    if (i % 64 == 1) evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_RESUME, 0);
+  }
+  evr_control_change(&page, FORMAT_CLOCK_MONOTONIC, NAMED, EVR_ADD, (uint64_t)1 << own);
+  return NULL;
+}
+
+/* Nobody's change is lost, and when all are done the gate agrees and all entries of the log
+   are complete. */
+static void several_change_at_once(void **state) {
+  (void)state;
+  pthread_t thread[CHANGERS];
+  struct format_switch entry;
+  clear_page(1);
+  for (uintptr_t i = 0; i < CHANGERS; i++)
+    pthread_create(&thread[i], NULL, change_classes, (void *)(i + 1));
+  for (int i = 0; i < CHANGERS; i++) pthread_join(thread[i], NULL);
+  evr_control_settle(&page, FORMAT_CLOCK_MONOTONIC); /* as the producer does */
+  assert_int_equal(page.wanted & ~(uint64_t)1 & ~(uint64_t)(1 << 9), 0x1e);
+  assert_int_equal(page.gate, format_gate(page.wanted));
+  for (uint32_t n = page.switches - 64; n != page.switches; n++) {
+    if (!evr_control_entry(&page, n, &entry)) continue; /* a slow one was overtaken */
+    assert_true(entry.until != UINT64_MAX && entry.until >= entry.ticks);
+    assert_false(entry.classes & ~(uint64_t)NAMED);
+  }
+}
+
+/* ---- Texts -------------------------------------------------------------------------------- */
+
+static void expect_text(const char *text, size_t size, enum evr_text expected) {
+  assert_int_equal(evr_text_check(text, size), expected);
+}
+
+static void texts(void **state) {
+  (void)state;
+  expect_text("", 0, EVR_TEXT_OK);
+  expect_text("plain", 5, EVR_TEXT_OK);
+  expect_text("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, EVR_TEXT_OK);
+  expect_text("\xf4\x8f\xbf\xbf", 4, EVR_TEXT_OK);          /* U+10FFFF */
+  expect_text("\xf4\x90\x80\x80", 4, EVR_TEXT_NOT_UTF8);    /* beyond */
+  expect_text("\xed\x9f\xbf", 3, EVR_TEXT_OK);              /* U+D7FF */
+  expect_text("\xed\xa0\x80", 3, EVR_TEXT_NOT_UTF8);        /* a surrogate */
+  expect_text("\xc1\xbf", 2, EVR_TEXT_NOT_UTF8);            /* longer than needed */
+  expect_text("\xe0\x9f\xbf", 3, EVR_TEXT_NOT_UTF8);
+  expect_text("\xf0\x8f\xbf\xbf", 4, EVR_TEXT_NOT_UTF8);
+  expect_text("\xe2\x82", 2, EVR_TEXT_NOT_UTF8);            /* cut off */
+  expect_text("\x80", 1, EVR_TEXT_NOT_UTF8);
+  expect_text("\xff", 1, EVR_TEXT_NOT_UTF8);
+  for (int c = 0; c < 128; c++) {
+    char byte = (char)c;
+    expect_text(&byte, 1, c < 32 || c == 127 ? EVR_TEXT_CONTROL : EVR_TEXT_OK);
+  }
+  expect_text("\xc2\x80", 2, EVR_TEXT_CONTROL); /* U+0080 */
+  expect_text("\xc2\x9f", 2, EVR_TEXT_CONTROL);
+  expect_text("\xc2\xa0", 2, EVR_TEXT_OK);
+}
+
+static void texts_are_copied_whole(void **state) {
+  (void)state;
+  char to[8];
+  assert_int_equal(evr_text_copy(to, sizeof to, NULL), 0);
+  assert_string_equal(to, "");
+  assert_int_equal(evr_text_copy(to, sizeof to, "1234567"), 7);
+  assert_int_equal(evr_text_copy(to, sizeof to, "12345678"), 7);
+  assert_string_equal(to, "1234567");
+  assert_int_equal(evr_text_copy(to, sizeof to, "12345\xe2\x82\xac"), 5); /* not a third of it */
+  assert_string_equal(to, "12345");
+  assert_int_equal(evr_text_copy(to, sizeof to, "1234\xe2\x82\xac" "5"), 7);
+}
+
+/* Whatever there was, afterwards it is a text, and as long. */
+static void texts_are_cleaned(void **state) {
+  (void)state;
+  char text[] = "a\nb\xc2\x85" "c\xff\xe2\x82" "d\xc3\xa4";
+  evr_text_clean(text, sizeof text);
+  assert_string_equal(text, "a?b??c???d\xc3\xa4");
+  for (int round = 0; round < 20000; round++) {
+    char any[24];
+    for (size_t i = 0; i < sizeof any; i++)
+      any[i] = (char)(draw(3) ? 0x80 + draw(128) : draw(256));
+    size_t size = strnlen(any, sizeof any - 1);
+    evr_text_clean(any, sizeof any);
+    assert_int_equal(strlen(any), size);
+    expect_text(any, size, EVR_TEXT_OK);
+  }
+}
+
+/* ---- Conversion of times over hours --------------------------------------------------------- */
+
+/* A clock of HZ ticks that is off by some ten parts in a million, and drifts. */
+enum { HZ_MILLI = 2499931 }; /* kHz */
+
+static uint64_t true_ticks(uint64_t ns, bool drifts) {
+  double seconds = (double)ns / 1e9;
+  double wander = drifts ? 0.5e-6 * seconds * seconds / 36000 : 0; /* 1 ppm more in 10 hours */
+  return 1000000 + (uint64_t)((long double)ns * HZ_MILLI / 1000000 +
+                              (long double)(wander * HZ_MILLI * 1000));
+}
+
+static struct evr_pair reading(uint64_t ns, bool drifts, unsigned noise) {
+  uint64_t off = noise ? draw(noise) : 0;
+  return (struct evr_pair){.ticks = true_ticks(ns, drifts), .ns = ns + off};
+}
+
+static struct format_segment segments[128];
+
+/* Calibrates as calibration.c does for some hours; how many segments there are. */
+static uint32_t calibrate_for(uint64_t end, bool drifts, unsigned noise) {
+  const uint64_t start = 5000000000, lead = 250000000; /* ticks: 0.1 s */
+  struct evr_pair then = reading(start, drifts, 0);
+  uint32_t count = 1;
+  /* the first rate is off by 200 parts in a million */
+  segments[0] = (struct format_segment){
+      .from_ticks = then.ticks, .from_ns = then.ns,
+      .multiplier = (uint64_t)((double)((uint64_t)1 << 40) * 1e6 / HZ_MILLI * 1.0002)};
+  uint64_t interval = 20000000;
+  for (uint64_t ns = start + interval; ns < end && count + 2 <= 128; ns += interval) {
+    struct evr_pair now = reading(ns, drifts, noise);
+    interval = interval * (interval < 1000000000 ? 50 : 2);
+    if (interval > 7200000000000) interval = 7200000000000;
+    struct format_segment next[2];
+    assert_true(evr_next_segments(&segments[count - 1], then, now, lead,
+                                  (uint64_t)((double)interval * HZ_MILLI / 1e6), next));
+    assert_true(evr_segment_valid(&next[0], &segments[count - 1]));
+    assert_true(evr_segment_valid(&next[1], &next[0]));
+    assert_true(next[0].from_ticks >= now.ticks + lead);
+    segments[count++] = next[0];
+    segments[count++] = next[1];
+    then = now;
+  }
+  return count;
+}
+
+/* Largest difference from the true time from `from` on, in ns. */
+static uint64_t worst_from(const struct evr_conversion *c, uint64_t from, uint64_t to,
+                           bool drifts) {
+  uint64_t worst = 0, last = 0;
+  for (uint64_t ns = from; ns < to; ns += 777777777) {
+    uint64_t told = evr_to_ns(c, true_ticks(ns, drifts));
+    uint64_t off = told > ns ? told - ns : ns - told;
+    assert_true(told >= last);
+    last = told;
+    if (off > worst) worst = off;
+  }
+  return worst;
+}
+
+static void check_joins(const struct evr_conversion *c) {
+  for (uint32_t i = 1; i < c->segments; i++) {
+    const struct format_segment *s = &c->segment[i];
+    assert_int_equal(s->from_ns, evr_segment_ns(s - 1, s->from_ticks));
+    assert_int_equal(evr_to_ns(c, s->from_ticks), s->from_ns);
+    assert_true(evr_to_ns(c, s->from_ticks - 1) <= s->from_ns);
+    assert_int_equal(evr_segment_at(c, s->from_ticks - 1), i - 1);
+    assert_int_equal(evr_segment_at(c, s->from_ticks), i);
+  }
+  assert_int_equal(evr_to_ns(c, 0), c->segment[0].from_ns);
+  assert_true(evr_to_ns(c, UINT64_MAX >> 1) > c->segment[c->segments - 1].from_ns);
+}
+
+static void times_over_hours(void **state) {
+  (void)state;
+  const uint64_t hour = 3600 * (uint64_t)1000000000;
+  static const struct { bool drifts; unsigned noise, most; } clocks[] = {
+      {false, 0, 100}, {false, 100, 2000},
+      {true, 100, 2000000}}; /* 0.2 ppm more in the two hours between calibrations */
+  for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
+    uint32_t count = calibrate_for(10 * hour, clocks[i].drifts, clocks[i].noise);
+    const struct evr_conversion c = {segments, count};
+    check_joins(&c);
+    uint64_t worst = worst_from(&c, 60 * (uint64_t)1000000000, 10 * hour, clocks[i].drifts);
+    printf("clock %zu: %u segments, off by at most %llu ns\n", i, count,
+           (unsigned long long)worst);
+    assert_true(worst <= clocks[i].most);
+  }
+}
+
+static void segments_that_are_not_valid(void **state) {
+  (void)state;
+  const struct format_segment a = {.from_ticks = 100, .from_ns = 50, .multiplier = 1};
+  struct format_segment b = {.from_ticks = 101, .from_ns = 50, .multiplier = ((uint64_t)1 << 56) - 1};
+  assert_true(evr_segment_valid(&a, NULL) && evr_segment_valid(&b, &a));
+  b.multiplier++;
+  assert_false(evr_segment_valid(&b, &a));
+  b.multiplier = 0;
+  assert_false(evr_segment_valid(&b, &a));
+  b = (struct format_segment){.from_ticks = 100, .from_ns = 50, .multiplier = 1};
+  assert_false(evr_segment_valid(&b, &a));
+  b = (struct format_segment){.from_ticks = 101, .from_ns = 49, .multiplier = 1};
+  assert_false(evr_segment_valid(&b, &a));
+  struct format_segment next[2];
+  const struct evr_pair now = {200, 300};
+  assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* no rate */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(checksum_is_as_defined),
+      cmocka_unit_test(checksum_of_known_words),
+      cmocka_unit_test(checksum_sees_places),
+      cmocka_unit_test(gate_follows),
+      cmocka_unit_test(entries_have_both_times),
+      cmocka_unit_test(a_change_is_completed_by_the_next),
+      cmocka_unit_test(repairs),
+      cmocka_unit_test(several_change_at_once),
+      cmocka_unit_test(texts),
+      cmocka_unit_test(texts_are_copied_whole),
+      cmocka_unit_test(texts_are_cleaned),
+      cmocka_unit_test(times_over_hours),
+      cmocka_unit_test(segments_that_are_not_valid),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
