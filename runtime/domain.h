@@ -55,6 +55,7 @@ struct Domain {
   void *compile_spare;     /* memory kept for the next compilation (vm/arena.c), or NULL */
   RuntimeHooks hooks;
   struct eventring_domain *rings; /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
+  uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   Sharing sharing;
   struct Peer *peer; /* what others see of the domain; not NULL once it is complete */
   bool rings_wait;        /* the recorder stood by when the domain began, and was not started since (runtime/probes.c) */

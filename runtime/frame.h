@@ -29,7 +29,8 @@
   CALL_STATUS(SCANNED, "not active since a minor collection scanned the stack (gc_thread.c); whoever activates a frame sets its status anew") \
   CALL_STATUS(HOOK_YIELDED, "a hook of this Lua frame yielded: its instruction is shown to hooks no second time") \
   CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its answer counts the other way round") \
-  CALL_STATUS(WATCHED, "its entry was reported to the watcher of calls, its end was not (vm/watch.c)")
+  CALL_STATUS(WATCHED, "its entry was reported to the watcher of calls, its end was not (vm/watch.c)") \
+  CALL_STATUS(SPANS, "first frame of a coroutine that has open spans in the recording: its end is looked at (vm/contexts.c)")
 
 enum {
 #define CALL_STATUS(name, meaning) CALL_BIT_##name,

@@ -200,7 +200,7 @@ lua_State *thread_new(lua_State *L) {
   if (!thread_make_stack(co)) error_memory(L);
   co->dispatch = L->dispatch;
   co->hook_mask = L->hook_mask;
-  co->instrumented = L->instrumented;
+  co->instrumented = L->instrumented; /* with what is L's own: found out when it matters (vm/contexts.c) */
   co->hook = L->hook;
   co->base_hook_count = co->hook_count = L->base_hook_count;
   memcpy((char *)co - LUA_EXTRASPACE, (char *)d->main_thread - LUA_EXTRASPACE, LUA_EXTRASPACE);

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "contexts.h"
 #include "coroutine.h"
 #include "debug_error.h"
 #include "debuginfo.h"
@@ -57,7 +58,7 @@ int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32
   }
   CallInfo *ci = vm_push_native(L, func, nresults, status);
   ci->top = L->top + LUA_MINSTACK;
-  if (unlikely(L->instrumented != 0)) vm_call_entered(L);
+  if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) vm_call_entered(L);
   return f(L);
 }
 
@@ -163,6 +164,7 @@ static int coroutine_died(Run *run, lua_State *co, int status) {
   CallInfo *waiting = from->ci;
   co->status = (uint8_t)status;
   co->ci->top = co->top;
+  if (co->instrumented & INSTRUMENT_SPANS) context_leave(co);
   vm_finish_coroutine(co);
   from->ncalls_nonyieldable = from == run->L ? run->nonyieldable : 0;
   if (waiting->status & CALL_WRAP) raise_from_wrap(from, co, status);
@@ -183,6 +185,7 @@ static int recover_yield(Run *run, lua_State *L) {
     d->error_jump = run->jump.prev;
     error_throw(L, LUA_YIELD);
   }
+  if (L->instrumented & INSTRUMENT_SPANS) context_leave(L);
   for (CallInfo *ci = L->ci; ci != &L->base_ci; ci = ci->prev)
     if (ci->status & CALL_FRESH) ci->status = (ci->status & ~(uint32_t)CALL_FRESH) | CALL_SPECIAL;
   L->ncalls_nonyieldable = 0;
@@ -211,6 +214,7 @@ static int recover(Run *run, lua_State *caller) {
   if (!run->is_resume) pass_on(run, caller, status);
   L->status = (uint8_t)status;
   L->ci->top = L->top;
+  if (L->instrumented & INSTRUMENT_SPANS) context_leave(L);
   return status;
 }
 
@@ -256,7 +260,7 @@ static void call_c_from_c(lua_State *L, TValue *func, lua_CFunction f, int nresu
   int n = vm_enter_c(L, func, f, nresults, CALL_FRESH);
   CallInfo *ci = L->ci;
   if (unlikely(ci->status & CALL_TOCLOSE)) n = vm_close_c_frame(L, n);
-  if (unlikely(L->instrumented != 0)) vm_call_left(L, L->top - n, n);
+  if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) vm_call_left(L, L->top - n, n);
   L->ci = ci->prev;
   vm_move_results(L, ci->func, L->top - n, n, nresults);
 }

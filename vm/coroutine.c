@@ -11,6 +11,7 @@
 #include "coroutine.h"
 
 #include "call.h"
+#include "contexts.h"
 #include "domain.h"
 #include "gc.h"
 #include "known_names.h"
@@ -90,7 +91,6 @@ static int close_pending(lua_State *L, int status) {
 int vm_reset_thread(lua_State *L, int status) {
   L->ci = &L->base_ci;
   L->base_ci.func = L->stack;
-  set_nil(L->stack);
   L->status = LUA_OK;
   L->run = NULL;
   L->ncalls_nonyieldable = 0;
@@ -98,6 +98,7 @@ int vm_reset_thread(lua_State *L, int status) {
   L->npcalls = 0;
   gc_thread_resumed(L, L);
   status = close_pending(L, status);
+  if (!is_nil(L->stack)) context_finish(L);
   if (status != LUA_OK) {
     value_copy(L->stack + 1, L->top - 1);
     L->top = L->stack + 2;

@@ -58,6 +58,7 @@
 
 #include "call.h"
 #include "check_instruction.h"
+#include "contexts.h"
 #include "coroutine.h"
 #include "debug_error.h"
 #include "domain.h"
@@ -456,6 +457,14 @@ static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) 
   TValue *call = left > 1 ? meta_prepare_concat(L, left) : NULL;
   if (call == NULL) value_copy(stack_restore(L, off), L->top - 1);
   return call;
+}
+
+/* A primitive is called where hooks want to see it, or by a coroutine with open spans: does
+ * it run in the loop all the same? A coroutine that yields so writes that it is left. */
+static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *prim) {
+  if (L->instrumented & INSTRUMENT_HOOKS) return false;
+  if (prim->id == PRIM_YIELD && L->run == run && L->ncalls_nonyieldable == 0) context_leave(L);
+  return true;
 }
 
 /* The frame of a pcall or xpcall that runs in the loop. Their nesting is bounded
@@ -1107,7 +1116,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(TFORCALL): {
     TValue *ra = RA;
-    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) && L->instrumented == 0)) {
+    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) && !(L->instrumented & INSTRUMENT_WATCHED))) {
       Table *t = as_table(ra + 1);
       if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
         /* the position is kept in the control variable's scratch: no search for the key */
@@ -1243,7 +1252,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   call_c: { /* light C function; as vm_enter_c does it, in place */
     lua_CFunction f = func->v.f;
-    if (stack_lacks(L, LUA_MINSTACK) || unlikely(L->instrumented != 0)) {
+    if (stack_lacks(L, LUA_MINSTACK) || unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
       n = vm_enter_c(L, func, f, nresults, extra);
       goto c_done;
     }
@@ -1261,8 +1270,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     CallInfo *frame = L->ci;
     first = L->top - n;
     if (unlikely((frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_TOCLOSE)) != 0 ||
-                 L->instrumented != 0)) {
-      if (L->instrumented != 0 || !is_metamethod(frame)) goto frame_done;
+                 (L->instrumented & INSTRUMENT_WATCHED))) {
+      if ((L->instrumented & INSTRUMENT_WATCHED) || !is_metamethod(frame)) goto frame_done;
       if (n == 0) set_nil(first);
       goto metamethod_done;
     }
@@ -1324,7 +1333,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     ci->u.lua.k = k = p->k;
     pc = p->code;
     SAFE_POINT;
-    if (unlikely(L->instrumented != 0)) goto tell_entry;
+    if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) goto tell_entry;
     NEXT;
   }
 
@@ -1434,7 +1443,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   return_values: /* of the Lua frame L->ci: n values from first */
     ci = L->ci;
-    if (unlikely(L->instrumented != 0)) {
+    if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) {
       ci->u.lua.pc = pc;
       L->top = first + n;
       first = vm_call_left(L, first, n);
@@ -1448,7 +1457,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       n = vm_close_c_frame(L, n);
       first = L->top - n;
     }
-    if (unlikely(L->instrumented != 0)) first = vm_call_left(L, first, n);
+    if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) first = vm_call_left(L, first, n);
   place_results: {
     uint32_t status = ci->status;
     TValue *res = ci->func;
@@ -1473,7 +1482,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   resume_native: /* what the native frame L->ci called has returned; its values are on top */
     ci = L->ci;
     dispatch = L->dispatch;
-    if (ci->status & CALL_UNWIND) goto unwind;
+    if (ci->status & (CALL_UNWIND | CALL_SPANS)) goto unwind_or_finish;
+  resume_unmarked:
     if (ci->status & CALL_CLOSING) { /* a C function that has returned: a __close of its frame yielded */
       n = ci->u2.nres;
       first = L->top - n;
@@ -1514,6 +1524,11 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto frame_done;
   }
 
+  unwind_or_finish: /* the native frame ci */
+    if (ci->status & CALL_UNWIND) goto unwind;
+    context_finish(L); /* the coroutine has ended */
+    goto resume_unmarked;
+
   unwind: { /* ci, a pcall, catches the error on top: first close what is pending above it */
     ci = L->ci;
     dispatch = L->dispatch;
@@ -1549,7 +1564,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   call_primitive: {
     const Primitive *prim = func->v.prim;
     n = (int)(L->top - func) - 1;
-    if (likely(!(L->instrumented & INSTRUMENT_HOOKS))) switch (prim->id) {
+    if (likely(!(L->instrumented & (INSTRUMENT_HOOKS | INSTRUMENT_SPANS))) ||
+        runs_in_loop(L, run, prim)) switch (prim->id) {
       case PRIM_PCALL:
         if (n < 1) break;
         ci = push_pcall(L, func, nresults, extra);

@@ -14,6 +14,9 @@
  *     reference; for a watcher it stays in the loop, so that nothing depends on whether
  *     it is there.
  *
+ * A coroutine that has open spans in the recording is marked in the same word
+ * (contexts.c); that changes no table.
+ *
  * The same table of single steps is in force for a moment when something is asked of the
  * domain or a collection is wanted: that is no watching, and is not in the word.
  *
@@ -37,6 +40,7 @@
  */
 #include "watch.h"
 
+#include "contexts.h"
 #include "execute.h"
 #include "gc_inline.h"
 #include "hook.h"
@@ -44,7 +48,7 @@
 /* ---- the state ---------------------------------------------------------------------- */
 
 static const void *const *handlers_for(uint8_t instrumented) {
-  if (instrumented == 0) return vm_dispatch_normal;
+  if (!(instrumented & (INSTRUMENT_HOOKS | INSTRUMENT_CALLS))) return vm_dispatch_normal;
   return instrumented & INSTRUMENT_STEPS ? vm_dispatch_each : vm_dispatch_calls;
 }
 
@@ -55,7 +59,8 @@ void vm_update_dispatch(lua_State *L) {
   uint8_t mask;
   do {
     mask = *hook_mask;
-    L->instrumented = mask | (L->domain->watcher != NULL ? INSTRUMENT_CALLS : 0);
+    L->instrumented = (uint8_t)(mask | (L->domain->watcher != NULL ? INSTRUMENT_CALLS : 0) |
+                                (L->instrumented & INSTRUMENT_OWN));
     L->dispatch = handlers_for(L->instrumented);
     atomic_signal_fence(memory_order_seq_cst);
   } while (*hook_mask != mask);
@@ -171,6 +176,7 @@ static bool is_watched(const lua_State *L) {
 
 void vm_call_entered(lua_State *L) {
   CallInfo *ci = L->ci;
+  if (L->instrumented & INSTRUMENT_LEFT) context_continue(L);
   if (is_watched(L)) watch_entry(L);
   if (!is_lua_frame(ci)) {
     vm_hook(L, LUA_HOOKCALL, -1, 1, (int)(L->top - ci->func) - 1);
@@ -199,6 +205,7 @@ static TValue *hook_return(lua_State *L, TValue *first, int n) {
 }
 
 TValue *vm_call_left(lua_State *L, TValue *first, int n) {
+  if (L->instrumented & INSTRUMENT_LEFT) context_continue(L);
   if (L->hook_mask != 0) first = hook_return(L, first, n);
   if (is_watched(L)) {
     enter_frames(L, ENTRY_CALL); /* a native one may have called nobody */

@@ -55,6 +55,12 @@ void watch_calls_end(lua_State *L);
 #define INSTRUMENT_HOOKS 15u  /* the hook wants these events: LUA_MASKCALL ... LUA_MASKCOUNT */
 #define INSTRUMENT_STEPS (LUA_MASKLINE | LUA_MASKCOUNT) /* of them, those of single instructions */
 #define INSTRUMENT_CALLS 16u  /* the domain has a watcher of calls */
+/* ... of contexts (vm/contexts.c), which are this thread's own. */
+#define INSTRUMENT_LEFT 32u   /* it was left with open spans: what it does first is looked at */
+#define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are looked at */
+#define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS)
+/* Somebody looks at calls and returns of C. */
+#define INSTRUMENT_WATCHED (INSTRUMENT_HOOKS | INSTRUMENT_CALLS | INSTRUMENT_LEFT)
 
 /* The function of the frame L->ci, which has its arguments up to L->top, begins. With
  * CALL_TAIL it has taken the frame over. The stack may move. */

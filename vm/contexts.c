@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/contexts.c: coroutines as contexts of the recording.
+ *
+ * A domain's main thread is context 0. A coroutine gets an id, the next one of its domain,
+ * with the first event that it records. Ids are not used again.
+ *
+ * Spans match within their context. A coroutine that yields with open spans writes one
+ * remark, and one when it goes on, so that readers know for how long its spans stood
+ * still. One that resumes another one is not left: it waits for it, as a function waits
+ * for one that it calls, and its spans go on. So a span around a loop over a generator
+ * contains what the generator does.
+ *
+ * What it costs. A coroutine without open spans pays nothing for its switches: those that
+ * have some are marked in lua_State.instrumented, which the interpreter tests anyway.
+ *
+ *   INSTRUMENT_SPANS  it has open spans: its yields are looked at. No other instruction
+ *                     becomes slower.
+ *   INSTRUMENT_LEFT   it was left with open spans. Whatever it does first when it goes on
+ *                     leaves a native frame, the one that yielded, and that calls
+ *                     context_continue (vm_call_left). Where a function of C goes on in
+ *                     its continuation, or an instruction in which a hook yielded, the
+ *                     next call or return of C does. An event that comes before it tells
+ *                     readers the same.
+ *   CALL_SPANS        in the status of its first frame: its end is looked at.
+ *
+ * When a coroutine ends or is closed, its open spans end, the innermost first. One that
+ * died of an error is left: whoever closes it closes its variables first, and
+ * eventring.span ends its span there. One that is collected has its spans ended by the
+ * finalizer of its context: their suspended time says how long nobody ran it.
+ *
+ * The context is a userdata in the first slot of the coroutine's stack, that of the
+ * function that its first frame does not have. So the collector needs to know nothing of
+ * it, and a coroutine that records nothing has no room for it.
+ */
+#include "contexts.h"
+
+#include <string.h>
+
+#include "gc.h"
+#include "watch.h"
+
+static const char finalizer_key; /* in the registry: metatable of contexts with a finalizer */
+
+/* ---- contexts ------------------------------------------------------------------------ */
+
+static COLD Context *new_context(lua_State *L) {
+  Context *c = lua_newuserdatauv(L, sizeof *c, 0);
+  memset(c, 0, sizeof *c);
+  c->id = ++L->domain->contexts;
+  value_copy(L->stack, L->top - 1);
+  L->top--;
+  gc_frame_changed(L, &L->base_ci);
+  return c;
+}
+
+Context *context_of_coroutine(lua_State *L) {
+  Context *c = context_find(L);
+  return likely(c != NULL) ? c : new_context(L);
+}
+
+/* ---- open spans ----------------------------------------------------------------------- */
+
+static bool has_spans(const Context *c) { return c->count + c->hidden > 0; }
+
+static void end_open_spans(Domain *d, Context *c) {
+  if (c->count > 0 && eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER)) {
+    eventring_set_context(d->rings, EVENTRING_USER, c->id);
+    for (unsigned i = c->count; i > 0; i--) eventring_user_end(d->rings, c->open[i - 1]);
+  }
+  c->count = 0;
+  c->hidden = 0;
+}
+
+static int finalize_context(lua_State *L) {
+  end_open_spans(L->domain, lua_touserdata(L, 1));
+  return 0;
+}
+
+/* That of L, which has begun its first span. */
+static COLD void give_finalizer(lua_State *L, Context *c) {
+  set_userdata(L->top, as_userdata(L->stack));
+  L->top++;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &finalizer_key) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, finalize_context);
+    lua_setfield(L, -2, "__gc");
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &finalizer_key);
+  }
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+  c->has_finalizer = true;
+}
+
+static void push_span(Context *c, unsigned id) {
+  if (unlikely(c->count == CONTEXT_SPANS)) {
+    memmove(c->open, c->open + 1, (CONTEXT_SPANS - 1) * sizeof c->open[0]);
+    c->count--;
+    c->hidden++;
+  }
+  c->open[c->count++] = (uint16_t)id;
+}
+
+/* As readers do it (doc/FORMAT.md, section 9). */
+static void pop_span(Context *c, unsigned id) {
+  unsigned i = c->count;
+  while (i > 0 && c->open[i - 1] != id) i--;
+  if (i > 0) memmove(c->open + i - 1, c->open + i, (--c->count - (i - 1)) * sizeof c->open[0]);
+  else if (c->hidden > 0) c->hidden--;
+}
+
+static void mark_spans(lua_State *L) {
+  L->instrumented |= INSTRUMENT_SPANS;
+  L->base_ci.status |= CALL_SPANS;
+}
+
+static void unmark_spans(lua_State *L) {
+  L->instrumented &= (uint8_t)~INSTRUMENT_SPANS;
+  L->base_ci.status &= ~(uint32_t)CALL_SPANS;
+}
+
+void context_begin_span(lua_State *L, unsigned id) {
+  Domain *d = L->domain;
+  Context *c = NULL;
+  if (L != d->main_thread) {
+    c = context_of_coroutine(L);
+    if (unlikely(!c->has_finalizer)) give_finalizer(L, c);
+    push_span(c, id);
+    mark_spans(L);
+  }
+  eventring_set_context(d->rings, EVENTRING_USER, c != NULL ? c->id : 0);
+}
+
+void context_forget_span(lua_State *L, unsigned id) {
+  Context *c = context_find(L);
+  if (c == NULL || !has_spans(c)) return;
+  pop_span(c, id);
+  if (!has_spans(c)) unmark_spans(L);
+}
+
+void context_end_span(lua_State *L, unsigned id) {
+  context_enter(L);
+  context_forget_span(L, id);
+}
+
+/* ---- for the interpreter ---------------------------------------------------------------- */
+
+void context_leave(lua_State *co) {
+  Domain *d = co->domain;
+  const Context *c = context_find(co);
+  if (co->instrumented & INSTRUMENT_LEFT) return;
+  if (c == NULL || !has_spans(c)) { /* the mark is that of the thread that made it */
+    unmark_spans(co);
+    return;
+  }
+  co->instrumented |= INSTRUMENT_LEFT;
+  eventring_suspend(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, c->id);
+}
+
+void context_continue(lua_State *co) {
+  Domain *d = co->domain;
+  const Context *c = context_find(co);
+  co->instrumented &= (uint8_t)~INSTRUMENT_LEFT;
+  if (c != NULL && has_spans(c))
+    eventring_resume_context(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, c->id);
+}
+
+void context_finish(lua_State *co) {
+  Context *c = context_find(co);
+  if (c != NULL) end_open_spans(co->domain, c);
+  unmark_spans(co);
+  co->instrumented &= (uint8_t)~INSTRUMENT_LEFT;
+  set_nil(co->stack);
+}
