@@ -32,6 +32,20 @@ typedef struct Sharing {
   void (*push_channel)(lua_State *L, struct Channel *channel); /* this domain's handle; raises */
 } Sharing;
 
+/* Names of events that the guest has used, by the kind of their definition. */
+enum {
+  EVENT_NAMES_SPAN,
+  EVENT_NAMES_COUNTER,
+  EVENT_NAMES_INSTANT,
+  EVENT_NAMES_ASYNC,
+  EVENT_NAME_KINDS
+};
+typedef struct EventNames {
+  Table *table;   /* name -> what the module eventring keeps of it; also in the registry;
+                     NULL: not yet made */
+  uint32_t count; /* names in it */
+} EventNames;
+
 struct Domain {
   Heap heap;
   Gc gc;
@@ -55,6 +69,7 @@ struct Domain {
   void *compile_spare;     /* memory kept for the next compilation (vm/arena.c), or NULL */
   RuntimeHooks hooks;
   struct eventring_domain *rings; /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
+  EventNames event_names[EVENT_NAME_KINDS]; /* module eventring's */
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   Sharing sharing;
   struct Peer *peer; /* what others see of the domain; not NULL once it is complete */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_eventring.c: the guest module `eventring`.
  *
- * Producing: names are registered with the library once and kept in tables of
- * the module (upvalues), name -> id, one table for each kind of event; the hot
- * path is a table lookup and a probe. Nothing is looked up while recording is
- * off.
+ * What writes events is in eventring_write.c; here is the rest: the recorder, and cursors.
  *
- * Consuming: a poll first takes over all that the library delivers into a
+ * A poll first takes over all that the library delivers into a
  * queue of the cursor (the library's callbacks may not be left by an error),
  * then calls the guest's callbacks from the queue. What a callback that raises
  * leaves in the queue is delivered by the next poll. So callbacks may do
@@ -15,6 +12,7 @@
  */
 #include "domain.h"
 #include "domain_lib.h"
+#include "eventring_write.h"
 #include "peer.h"
 #include "safe_point.h"
 #include "lauxlib.h"
@@ -24,7 +22,6 @@
 #include "probes.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,184 +109,6 @@ static int path(lua_State *L) {
   return 1;
 }
 
-/* ---- producing ------------------------------------------------------------------ */
-
-/* Upvalues of the producing functions: tables name -> id * 8 + payload. */
-enum { SPAN_IDS = 1, COUNTER_IDS, EVENT_IDS, GUARD };
-
-static bool user_events_on(lua_State *L) {
-  return eventring_enabled(domain_of(L), EVENTRING_USER, EVENTRING_CLASS_USER);
-}
-
-static enum eventring_payload other_number(enum eventring_payload payload) {
-  return payload == EVENTRING_INT ? EVENTRING_DOUBLE : payload == EVENTRING_DOUBLE ? EVENTRING_INT : payload;
-}
-
-/* Registers the name at stack index 1 and keeps it in the table `ids`. Another domain may
- * have used it before, with the other kind of number: that one holds. */
-static lua_Integer define(lua_State *L, int ids, enum eventring_def_kind kind, enum eventring_payload payload) {
-  struct eventring_error error;
-  size_t size;
-  const char *name = luaL_checklstring(L, 1, &size);
-  int id = eventring_register_user(kind, name, size, payload, &error);
-  if (id == EVENTRING_E_CONFLICT && payload != other_number(payload)) {
-    payload = other_number(payload);
-    id = eventring_register_user(kind, name, size, payload, &error);
-  }
-  if (id < 0) luaL_error(L, "cannot define '%s': %s", name, error.text);
-  lua_Integer entry = (lua_Integer)id * 8 + payload;
-  lua_pushvalue(L, 1);
-  lua_pushinteger(L, entry);
-  lua_rawset(L, lua_upvalueindex(ids));
-  return entry;
-}
-
-static lua_Integer lookup(lua_State *L, int ids, enum eventring_def_kind kind, enum eventring_payload payload) {
-  luaL_checkstring(L, 1);
-  lua_pushvalue(L, 1);
-  if (lua_rawget(L, lua_upvalueindex(ids)) == LUA_TNUMBER) {
-    lua_Integer entry = lua_tointeger(L, -1);
-    lua_pop(L, 1);
-    return entry;
-  }
-  lua_pop(L, 1);
-  return define(L, ids, kind, payload);
-}
-
-#define entry_id(entry) ((unsigned)((entry) >> 3))
-#define entry_payload(entry) ((enum eventring_payload)((entry) & 7))
-
-/* eventring.begin_span(name), eventring.end_span(name): spans of one domain nest. */
-static int begin_span(lua_State *L) {
-  if (!user_events_on(L)) return luaL_checkstring(L, 1), 0;
-  eventring_user_begin(domain_of(L), entry_id(lookup(L, SPAN_IDS, EVENTRING_DEF_SPAN, EVENTRING_NONE)));
-  return 0;
-}
-
-static int end_span(lua_State *L) {
-  if (!user_events_on(L)) return luaL_checkstring(L, 1), 0;
-  eventring_user_end(domain_of(L), entry_id(lookup(L, SPAN_IDS, EVENTRING_DEF_SPAN, EVENTRING_NONE)));
-  return 0;
-}
-
-static int span_returned(lua_State *L, int status, lua_KContext context) {
-  (void)status;
-  return lua_gettop(L) - (int)context;
-}
-
-/* __close of a span's guard: its user value is the id. */
-static int close_guard(lua_State *L) {
-  lua_getiuservalue(L, 1, 1);
-  eventring_user_end(domain_of(L), (unsigned)lua_tointeger(L, -1));
-  return 0;
-}
-
-/* eventring.span(name, f, ...) -> results of f(...). The span ends however f ends. */
-static int span(lua_State *L) {
-  luaL_checkstring(L, 1);
-  luaL_checkany(L, 2);
-  int nargs = lua_gettop(L) - 2;
-  if (!user_events_on(L)) {
-    lua_callk(L, nargs, LUA_MULTRET, 1, span_returned);
-    return span_returned(L, LUA_OK, 1);
-  }
-  unsigned id = entry_id(lookup(L, SPAN_IDS, EVENTRING_DEF_SPAN, EVENTRING_NONE));
-  lua_newuserdatauv(L, 0, 1);
-  lua_pushinteger(L, id);
-  lua_setiuservalue(L, -2, 1);
-  lua_pushvalue(L, lua_upvalueindex(GUARD));
-  lua_setmetatable(L, -2);
-  lua_insert(L, 2); /* name, guard, f, arguments */
-  lua_toclose(L, 2);
-  eventring_user_begin(domain_of(L), id);
-  lua_callk(L, nargs, LUA_MULTRET, 2, span_returned);
-  return span_returned(L, LUA_OK, 2);
-}
-
-static enum eventring_payload payload_of(lua_State *L, int index) {
-  switch (lua_type(L, index)) {
-    case LUA_TNONE: case LUA_TNIL: return EVENTRING_NONE;
-    case LUA_TNUMBER: return lua_isinteger(L, index) ? EVENTRING_INT : EVENTRING_DOUBLE;
-    case LUA_TSTRING: return EVENTRING_STRING;
-    default: luaL_typeerror(L, index, "number or string"); return EVENTRING_NONE;
-  }
-}
-
-_Noreturn static void kind_changed(lua_State *L) {
-  luaL_error(L, "'%s' was first used with another kind of value", lua_tostring(L, 1));
-  __builtin_unreachable();
-}
-
-/* The number at index 2 as an integer. A program that runs unrecorded must not end because
- * it is recorded, so a fraction is rounded; NaN is 0. */
-static int64_t integer_value(lua_State *L) {
-  int ok;
-  if (lua_type(L, 2) != LUA_TNUMBER) kind_changed(L);
-  lua_Integer i = lua_tointegerx(L, 2, &ok);
-  if (ok) return i;
-  double rounded = round(lua_tonumber(L, 2));
-  if (rounded >= 0x1p63) return INT64_MAX;
-  if (rounded < -0x1p63) return INT64_MIN;
-  return isnan(rounded) ? 0 : (int64_t)rounded;
-}
-
-static double double_value(lua_State *L) {
-  if (lua_type(L, 2) != LUA_TNUMBER) kind_changed(L);
-  return lua_tonumber(L, 2);
-}
-
-/* A string that is a numeral becomes the number, as in arithmetic. */
-static void check_number(lua_State *L, int index) {
-  luaL_checknumber(L, index);
-  if (lua_type(L, index) != LUA_TSTRING) return;
-  lua_stringtonumber(L, lua_tostring(L, index));
-  lua_replace(L, index);
-}
-
-/* eventring.counter(name, number): the first value fixes integer or float; where it was an
- * integer, later ones are rounded. */
-static int counter(lua_State *L) {
-  luaL_checkstring(L, 1);
-  check_number(L, 2);
-  if (!user_events_on(L)) return 0;
-  lua_Integer entry = lookup(L, COUNTER_IDS, EVENTRING_DEF_COUNTER, payload_of(L, 2));
-  if (entry_payload(entry) == EVENTRING_INT)
-    eventring_user_counter(domain_of(L), entry_id(entry), integer_value(L));
-  else
-    eventring_counter_double(domain_of(L), EVENTRING_USER, EVENTRING_CLASS_USER, entry_id(entry), double_value(L));
-  return 0;
-}
-
-/* eventring.event(name [, number or string]): the first use fixes the kind of value: none,
- * integer, float or string. Later numbers are converted to it, also to strings; anything
- * else is an error. */
-static int event(lua_State *L) {
-  luaL_checkstring(L, 1);
-  enum eventring_payload payload = payload_of(L, 2);
-  if (!user_events_on(L)) return 0;
-  lua_Integer entry = lookup(L, EVENT_IDS, EVENTRING_DEF_INSTANT, payload);
-  struct eventring_domain *d = domain_of(L);
-  unsigned id = entry_id(entry);
-  size_t size;
-  switch (entry_payload(entry)) {
-    case EVENTRING_NONE:
-      if (payload != EVENTRING_NONE) kind_changed(L);
-      eventring_instant(d, EVENTRING_USER, EVENTRING_CLASS_USER, id);
-      break;
-    case EVENTRING_INT:
-      eventring_instant_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, integer_value(L));
-      break;
-    case EVENTRING_DOUBLE:
-      eventring_instant_double(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, double_value(L));
-      break;
-    default:
-      if (payload == EVENTRING_NONE) kind_changed(L);
-      const char *bytes = lua_tolstring(L, 2, &size);
-      eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, id, bytes, size);
-  }
-  return 0;
-}
-
 /* ---- consuming --------------------------------------------------------------------- */
 
 /* What the guest may subscribe to. CALLBACK(id, name) */
@@ -298,7 +117,8 @@ static int event(lua_State *L) {
   CALLBACK(RUNTIME_COUNTER, "runtime_counter") CALLBACK(LIFECYCLE, "lifecycle") \
   CALLBACK(LOST, "lost_events") \
   CALLBACK(USER_BEGIN, "user_begin") CALLBACK(USER_END, "user_end") \
-  CALLBACK(USER_COUNTER, "user_counter") CALLBACK(USER_EVENT, "user_event")
+  CALLBACK(USER_COUNTER, "user_counter") CALLBACK(USER_EVENT, "user_event") \
+  CALLBACK(ASYNC_BEGIN, "async_begin") CALLBACK(ASYNC_END, "async_end")
 
 typedef enum Callback {
 #define CALLBACK(id, name) CB_##id,
@@ -321,6 +141,8 @@ typedef struct Pending {
   uint32_t domain;
   uint32_t id;
   uint64_t ns;      /* lost events: their number */
+  uint64_t context;
+  uint64_t extra;   /* end of a span: suspended_ns; of an async span: link */
   union {
     int64_t i;
     double d;
@@ -369,6 +191,10 @@ static int callback_of(const struct eventring_event *e) {
     case EVENTRING_END: return user ? CB_USER_END : CB_RUNTIME_END;
     case EVENTRING_COUNTER: return user ? CB_USER_COUNTER : CB_RUNTIME_COUNTER;
     case EVENTRING_LIFECYCLE: return CB_LIFECYCLE;
+    case EVENTRING_LINKED:
+      if (e->def != NULL && e->def->kind == EVENTRING_DEF_FLOW) return CB_COUNT;
+      if (e->role == EVENTRING_ROLE_BEGIN) return CB_ASYNC_BEGIN;
+      return e->role == EVENTRING_ROLE_END ? CB_ASYNC_END : CB_COUNT;
     default: return CB_USER_EVENT;
   }
 }
@@ -376,15 +202,18 @@ static int callback_of(const struct eventring_event *e) {
 static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) {
   p->payload = e->payload;
   switch (e->payload) {
-    case EVENTRING_NONE: break;
     case EVENTRING_INT: case EVENTRING_UINT: p->value.i = e->value.i; break;
+    case EVENTRING_STRING_ID: case EVENTRING_STACK_ID: p->value.i = e->value.i; break;
     case EVENTRING_DOUBLE: p->value.d = e->value.d; break;
-    default:
+    case EVENTRING_STRING: case EVENTRING_BYTES: case EVENTRING_VALUES:
+      c->text_size = (c->text_size + 7) & ~(size_t)7; /* as the words of VALUES want it */
       if (!reserve((void **)&c->text, &c->text_capacity, c->text_size + e->size, 1)) return false;
       memcpy(c->text + c->text_size, e->bytes, e->size);
       p->value.text.offset = (uint32_t)c->text_size;
       p->value.text.size = (uint32_t)e->size;
       c->text_size += e->size;
+      break;
+    default: p->payload = EVENTRING_NONE; /* none, or what has lost its meaning */
   }
   return true;
 }
@@ -406,6 +235,8 @@ static int take_event(void *context, const struct eventring_event *e) {
   p->domain = e->domain;
   p->id = e->id;
   p->ns = e->ns;
+  p->context = e->context;
+  p->extra = e->kind == EVENTRING_LINKED ? e->link : e->suspended_ns;
   if (!queue_value(c, p, e)) {
     c->memory_short = true;
     return 1;
@@ -454,6 +285,34 @@ static bool is_name(lua_State *L, const Cursor *c, const Pending *p) {
   return def != NULL && def->unit != NULL && strcmp(def->unit, EVENTRING_UNIT_ID) == 0;
 }
 
+static void push_one_value(lua_State *L, const struct eventring_value *v) {
+  switch (v->payload) {
+    case EVENTRING_INT: case EVENTRING_UINT: lua_pushinteger(L, v->value.i); break;
+    case EVENTRING_DOUBLE: lua_pushnumber(L, v->value.d); break;
+    default: lua_pushlstring(L, v->bytes, v->size);
+  }
+}
+
+/* One value is itself, several are a table. Making the table may collect, and run a
+ * finalizer that closes the cursor: so the strings are made with the queue at hand. */
+static void push_values(lua_State *L, const Cursor *c, const Pending *p) {
+  struct eventring_value values[EVENTRING_MAX_VALUES];
+  struct eventring_event e = {.payload = EVENTRING_VALUES, .size = p->value.text.size};
+  for (size_t i = 0, n = 1; i < n; i++) {
+    open_handle_of(L, c);
+    e.bytes = c->text + p->value.text.offset;
+    n = eventring_event_values(&e, values, EVENTRING_MAX_VALUES);
+    if (n == 0) lua_pushnil(L);
+    else push_one_value(L, &values[i]);
+    if (n < 2) return;
+    if (i == 0) {
+      lua_createtable(L, (int)n, 0);
+      lua_insert(L, -2);
+    }
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 static void push_value(lua_State *L, Cursor *c, const Pending *p) {
   if (is_name(L, c, p)) {
     push_name(L, c, NAMES_INDEX, (uint32_t)p->value.i);
@@ -461,12 +320,41 @@ static void push_value(lua_State *L, Cursor *c, const Pending *p) {
   }
   switch (p->payload) {
     case EVENTRING_NONE: lua_pushnil(L); break;
-    case EVENTRING_INT: case EVENTRING_UINT: lua_pushinteger(L, p->value.i); break;
     case EVENTRING_DOUBLE: lua_pushnumber(L, p->value.d); break;
-    default:
+    case EVENTRING_VALUES: push_values(L, c, p); break;
+    case EVENTRING_STRING: case EVENTRING_BYTES:
       open_handle_of(L, c);
       lua_pushlstring(L, c->text + p->value.text.offset, p->value.text.size);
+      break;
+    default: lua_pushinteger(L, p->value.i);
   }
+}
+
+/* What a callback gets after domain, time and name; answers how many. */
+static int push_rest(lua_State *L, Cursor *c, const Pending *p) {
+  int top = lua_gettop(L);
+  switch ((Callback)p->callback) {
+    case CB_RUNTIME_END: case CB_LOST: case CB_COUNT: break;
+    case CB_RUNTIME_BEGIN: case CB_RUNTIME_COUNTER: case CB_LIFECYCLE: push_value(L, c, p); break;
+    case CB_USER_BEGIN:
+      lua_pushinteger(L, (lua_Integer)p->context);
+      push_value(L, c, p);
+      break;
+    case CB_USER_END:
+      lua_pushinteger(L, (lua_Integer)p->context);
+      lua_pushinteger(L, (lua_Integer)p->extra);
+      break;
+    case CB_USER_COUNTER: case CB_USER_EVENT:
+      push_value(L, c, p);
+      lua_pushinteger(L, (lua_Integer)p->context);
+      break;
+    case CB_ASYNC_BEGIN: case CB_ASYNC_END:
+      lua_pushinteger(L, (lua_Integer)p->extra);
+      lua_pushinteger(L, (lua_Integer)p->context);
+      if (p->callback == CB_ASYNC_BEGIN) push_value(L, c, p);
+      break;
+  }
+  return lua_gettop(L) - top;
 }
 
 static void call_back(lua_State *L, Cursor *c, Pending p) {
@@ -478,10 +366,7 @@ static void call_back(lua_State *L, Cursor *c, Pending p) {
     return;
   }
   push_name(L, c, NAMES_INDEX, p.id);
-  bool with_value = p.callback == CB_RUNTIME_BEGIN || p.callback == CB_RUNTIME_COUNTER || p.callback == CB_LIFECYCLE ||
-                    p.callback == CB_USER_COUNTER || p.callback == CB_USER_EVENT;
-  if (with_value) push_value(L, c, &p);
-  lua_call(L, with_value ? 4 : 3, 0);
+  lua_call(L, 3 + push_rest(L, c, &p), 0);
 }
 
 static lua_Integer deliver_queue(lua_State *L, Cursor *c, lua_Integer max) {
@@ -500,6 +385,21 @@ static bool is_callable(lua_State *L, int type) {
   if (luaL_getmetafield(L, -1, "__call") == LUA_TNIL) return false;
   lua_pop(L, 1);
   return true;
+}
+
+static int callback_by_name(lua_State *L, int index) {
+  int i = 0;
+  const char *name = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
+  while (i < CB_COUNT && strcmp(name, callback_names[i]) != 0) i++;
+  return i;
+}
+
+/* Raises when the table at index 2 has a field that is none of ours: most likely it is
+ * misspelt, and would never be called. */
+static void check_fields(lua_State *L) {
+  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
+    if (callback_by_name(L, -2) == CB_COUNT)
+      luaL_argerror(L, 2, lua_pushfstring(L, "no callback '%s'", luaL_tolstring(L, -2, NULL)));
 }
 
 /* Returns the set of those that are there. Reading a field may run the guest's code. */
@@ -539,6 +439,7 @@ static int cursor_poll(lua_State *L) {
   lua_Integer max = luaL_optinteger(L, 3, 0);
   luaL_argcheck(L, max >= 0, 3, "must not be negative");
   lua_settop(L, 3);
+  check_fields(L);
   uint32_t wanted = push_callbacks(L);
   check_cursor(L); /* again: see there */
   if (c->polling) return luaL_error(L, "cursor is already being polled");
@@ -644,9 +545,18 @@ static int cursor_tostring(lua_State *L) {
   return 1;
 }
 
+static void check_options(lua_State *L) {
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(name, "pid") != 0 && strcmp(name, "path") != 0)
+      luaL_argerror(L, 1, lua_pushfstring(L, "no option '%s'", luaL_tolstring(L, -2, NULL)));
+  }
+}
+
 static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
   if (lua_isnoneornil(L, 1)) return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);
   luaL_checktype(L, 1, LUA_TTABLE);
+  check_options(L);
   if (lua_getfield(L, 1, "path") != LUA_TNIL) {
     const char *path = lua_tostring(L, -1);
     if (path == NULL) return luaL_argerror(L, 1, "field 'path' is not a string");
@@ -701,17 +611,9 @@ static const luaL_Reg functions[] = {
   {"classes", classes}, {"enable", enable}, {"disable", disable},
   {"path", path}, {"cursor", cursor}, {NULL, NULL}};
 
-static const luaL_Reg producers[] = {
-  {"begin_span", begin_span}, {"end_span", end_span}, {"span", span},
-  {"counter", counter}, {"event", event}, {NULL, NULL}};
-
 int luaopen_eventring(lua_State *L) {
   make_cursor_type(L);
   luaL_newlib(L, functions);
-  for (int i = SPAN_IDS; i <= EVENT_IDS; i++) lua_newtable(L);
-  lua_createtable(L, 0, 1); /* metatable of span's guard */
-  lua_pushcfunction(L, close_guard);
-  lua_setfield(L, -2, "__close");
-  luaL_setfuncs(L, producers, GUARD);
+  eventring_add_writers(L);
   return 1;
 }

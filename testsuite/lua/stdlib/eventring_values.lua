@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What is written comes back: values of each kind, and numbers of another kind than the
--- first, which must not end a program only because it is recorded.
+-- What is written comes back: values of each kind, also of another kind than the first of
+-- the same name, which must not end a program only because it is recorded.
 local eventring = require "eventring"
 local domain = require "domain"
 
@@ -27,6 +27,8 @@ local function write_all()
   eventring.event("text", "a\0b\xff")
   eventring.event("text", "")
   eventring.event("text", 12)
+  eventring.event("text")
+  eventring.event("bare", "no more")
   eventring.event("text", ("x"):rep(5000))
   eventring.event(5, 6)
 end
@@ -44,14 +46,14 @@ cursor:poll { user_counter = note, user_event = note }
 local expected = {
   "whole=1", "whole=2", "whole=3", "whole=-3", "whole=" .. math.maxinteger, "whole=" .. math.mininteger, "whole=0",
   "fraction=0.5", "fraction=3.0", "numeral=12", "numeral=16", "numeral float=10.0",
-  "bare=nil", "bare=nil", "integer=" .. math.mininteger, "integer=8", "float=1.25", "float=2.0",
-  "text=a\0b\xff", "text=", "text=12", "text=" .. ("x"):rep(1008), "5=6",
+  "bare=nil", "bare=nil", "integer=" .. math.mininteger, "integer=7.6", "float=1.25", "float=2",
+  "text=a\0b\xff", "text=", "text=12", "text=nil", "bare=no more", "text=" .. ("x"):rep(984), "5=6",
 }
 for i = 1, math.max(#seen, #expected) do
   assert(seen[i] == expected[i], ("%d: %q instead of %q"):format(i, tostring(seen[i]), tostring(expected[i])))
 end
 
--- The kind of number holds for all domains, whichever was first.
+-- A counter's kind of number holds for all domains, whichever was first.
 domain.spawn(function()
   local eventring = require "eventring"
   eventring.counter("whole", 0.75)
@@ -60,7 +62,41 @@ domain.spawn(function()
 end):join()
 seen = {}
 cursor:poll { user_counter = note, user_event = note }
-assert(table.concat(seen, " ") == "whole=1 fraction=4.0 integer=0", table.concat(seen, " "))
+assert(table.concat(seen, " ") == "whole=1 fraction=4.0 integer=0.25", table.concat(seen, " "))
+
+-- Spans, and async spans, whose ids are integers, or strings that are hashed (FNV-1a).
+seen = {}
+for _, value in ipairs { 1, 2.5, "three", ("x"):rep(2000) } do
+  eventring.begin_span("valued", value)
+  eventring.end_span "valued"
+end
+eventring.begin_span("valued", nil)
+eventring.end_span("valued", "not looked at")
+eventring.async_begin("job", 1)
+eventring.async_begin("job", math.mininteger, ("x"):rep(2000))
+eventring.async_begin("job", "foobar", 0.5)
+eventring.async_begin("job", "", "v")
+coroutine.wrap(function() eventring.async_end("job", "foobar") end)()
+eventring.async_end("job", 2.0, "not looked at")
+cursor:poll {
+  user_begin = function(_, _, name, _, value) seen[#seen + 1] = name .. "=" .. tostring(value) end,
+  async_begin = function(_, _, name, id, context, value)
+    assert(context == 0)
+    seen[#seen + 1] = ("+%s %x=%s"):format(name, id, value)
+  end,
+  async_end = function(_, _, name, id, context, ...)
+    assert(select("#", ...) == 0)
+    seen[#seen + 1] = ("-%s %x %s"):format(name, id, context > 0)
+  end,
+}
+expected = {
+  "valued=1", "valued=2.5", "valued=three", "valued=" .. ("x"):rep(984), "valued=nil",
+  "+job 1=nil", "+job 8000000000000000=" .. ("x"):rep(984), "+job 85944171f73967e8=0.5",
+  "+job cbf29ce484222325=v", "-job 85944171f73967e8 true", "-job 2 false",
+}
+for i = 1, math.max(#seen, #expected) do
+  assert(seen[i] == expected[i], ("%d: %q instead of %q"):format(i, tostring(seen[i]), tostring(expected[i])))
+end
 
 -- Results and errors pass through a span, which ends either way.
 local begun, ended = 0, 0

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* stdlib/eventring_write.c: spans, counters and events of the guest.
+ *
+ * A call with a wrong name or a wrong value raises, whether it is recorded or not; a right
+ * one never does. Names are checked once: Domain.event_names has a table for each kind of
+ * definition, name -> entry. They are registered with the library when they are first
+ * recorded. A program may use any number of names: a table that has got full is thrown
+ * away, and the names are looked up again.
+ *
+ * begin_span and end_span are what costs most where it is used most. So they look at the
+ * frame themselves, and leave all that is rare (a value, a name that is long or not yet
+ * known) to slower functions, which find everything as they found it.
+ *
+ * Spans, events and async spans are defined with payload VALUES: each event says of which
+ * kind its value is, so the kind may differ from event to event. A counter is an integer
+ * or a double, as its first value is; later ones are converted.
+ */
+#include "eventring_write.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "contexts.h"
+#include "domain.h"
+#include "lauxlib.h"
+#include "probes.h"
+#include "table.h"
+#include "thread.h"
+
+/* ---- names ------------------------------------------------------------------------- */
+
+#define NAMES_MAX EVENTRING_MAX_EVENTS /* in one table */
+
+/* What a table has for a name: 0, it was checked; or the definition's id, and above it the
+ * payload that its events get: of spans, events and async spans VALUES, or NONE where
+ * another definition has the name, with another payload. */
+typedef int64_t Entry;
+#define ENTRY_UNKNOWN (-1)
+#define ENTRY_PAYLOAD_SHIFT 16
+#define entry_of(id, payload) ((Entry)(id) | (Entry)(payload) << ENTRY_PAYLOAD_SHIFT)
+#define entry_id(entry) ((unsigned)((entry) & 0xffff))
+#define entry_payload(entry) ((enum eventring_payload)((entry) >> ENTRY_PAYLOAD_SHIFT))
+
+static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
+  [EVENT_NAMES_SPAN] = EVENTRING_DEF_SPAN,
+  [EVENT_NAMES_COUNTER] = EVENTRING_DEF_COUNTER,
+  [EVENT_NAMES_INSTANT] = EVENTRING_DEF_INSTANT,
+  [EVENT_NAMES_ASYNC] = EVENTRING_DEF_ASYNC,
+};
+
+/* The entry of the first argument, if that is to be had at once. */
+ALWAYS_INLINE Entry known_entry(const lua_State *L, int names) {
+  const TValue *name = L->ci->func + 1;
+  Table *t = L->domain->event_names[names].table;
+  if (unlikely(name >= L->top || !is_short_string(name) || t == NULL)) return ENTRY_UNKNOWN;
+  const String *key = as_string(name);
+  const Node *node = &t->node[key->hash & t->node_mask];
+  if (likely(node_holds(node, key))) return node_value(node)->v.i;
+  const TValue *value = table_get_str(t, key);
+  return is_nil(value) ? ENTRY_UNKNOWN : value->v.i;
+}
+
+static void make_names(lua_State *L, int names) {
+  EventNames *n = &L->domain->event_names[names];
+  lua_createtable(L, 0, 0);
+  Table *t = as_table(L->top - 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, n);
+  n->table = t;
+  n->count = 0;
+}
+
+/* Keeps the entry of the first argument, a string. */
+static void keep_entry(lua_State *L, int names, Entry entry, bool is_new) {
+  EventNames *n = &L->domain->event_names[names];
+  TValue value;
+  if (is_new && n->count == NAMES_MAX) make_names(L, names);
+  set_int(&value, entry);
+  table_set(L, n->table, L->ci->func + 1, &value);
+  n->count += is_new;
+}
+
+/* The entry of the first argument. Raises when that is no name. */
+static COLD Entry check_name(lua_State *L, int names) {
+  struct eventring_error error;
+  size_t size;
+  const char *name = luaL_checklstring(L, 1, &size);
+  if (L->domain->event_names[names].table == NULL) make_names(L, names);
+  const TValue *value = table_get(L->domain->event_names[names].table, L->ci->func + 1);
+  if (!is_nil(value)) return value->v.i;
+  if (eventring_check_name(name, size, &error) != EVENTRING_OK) luaL_argerror(L, 1, error.text);
+  keep_entry(L, names, 0, true);
+  return 0;
+}
+
+/* Of a definition that is there already, with a payload other than we want. */
+static Entry find_definition(int names, const char *name, size_t size,
+                             struct eventring_error *error) {
+  const enum eventring_def_kind kind = kind_of_names[names];
+  for (int payload = EVENTRING_NONE; payload <= EVENTRING_STACK_ID; payload++) {
+    int id = eventring_register_user(kind, name, size, payload, error);
+    if (id >= 0)
+      return entry_of(id, names == EVENT_NAMES_COUNTER ? payload : EVENTRING_NONE);
+    if (id != EVENTRING_E_CONFLICT) break;
+  }
+  return entry_of(EVENTRING_ID_OTHER, EVENTRING_NONE);
+}
+
+/* Registers the first argument, a name that was checked. When that fails, the events of
+ * this name are (other). */
+static COLD Entry define(lua_State *L, int names, enum eventring_payload payload) {
+  struct eventring_error error;
+  size_t size;
+  const char *name = lua_tolstring(L, 1, &size);
+  int id = eventring_register_user(kind_of_names[names], name, size, payload, &error);
+  Entry entry = entry_of(EVENTRING_ID_OTHER, EVENTRING_NONE);
+  if (id >= 0) entry = entry_of(id, id == EVENTRING_ID_OTHER ? EVENTRING_NONE : payload);
+  else if (id == EVENTRING_E_CONFLICT) entry = find_definition(names, name, size, &error);
+  keep_entry(L, names, entry, false);
+  return entry;
+}
+
+/* ---- writing ----------------------------------------------------------------------- */
+
+ALWAYS_INLINE bool is_recorded(const Domain *d) {
+  return eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER);
+}
+
+#define MAX_WORDS 127 /* of a payload */
+/* Bytes of a string that is a value: what there is room for in an async span. */
+#define MAX_STRING 984
+#define TRUNCATED ((uint64_t)1 << 63)
+
+static enum eventring_payload kind_of_value(lua_State *L, int index) {
+  switch (lua_type(L, index)) {
+    case LUA_TNONE: case LUA_TNIL: return EVENTRING_NONE;
+    case LUA_TNUMBER: return lua_isinteger(L, index) ? EVENTRING_INT : EVENTRING_DOUBLE;
+    case LUA_TSTRING: return EVENTRING_STRING;
+    default: luaL_typeerror(L, index, "number or string"); return EVENTRING_NONE;
+  }
+}
+
+static size_t encode_string(lua_State *L, int index, uint64_t *words) {
+  size_t size;
+  const char *bytes = lua_tolstring(L, index, &size);
+  size_t kept = size <= MAX_STRING ? size : MAX_STRING, n = 1 + (kept + 7) / 8;
+  words[n - 1] = 0; /* what the last bytes do not fill */
+  words[0] = kept | (kept < size ? TRUNCATED : 0);
+  memcpy(words + 1, bytes, kept);
+  return n;
+}
+
+/* The payload VALUES of one value (doc/FORMAT.md, section 7); answers its words. */
+static size_t encode_value(lua_State *L, int index, uint64_t *words) {
+  enum eventring_payload kind = kind_of_value(L, index);
+  if (kind == EVENTRING_NONE) return 0;
+  words[0] = 1 | (uint64_t)kind << 4;
+  if (kind == EVENTRING_STRING) return 1 + encode_string(L, index, words + 1);
+  if (kind == EVENTRING_INT) words[1] = (uint64_t)lua_tointeger(L, index);
+  else words[1] = eventring_double_bits(lua_tonumber(L, index));
+  return 2;
+}
+
+/* With the value at index (0: none), if the definition has room for it. `head`: words
+ * that come before it. */
+static void write_event(lua_State *L, enum eventring_kind kind, Entry entry, int index,
+                        const uint64_t *head, size_t nhead) {
+  struct eventring_domain *rings = L->domain->rings;
+  uint64_t words[MAX_WORDS], tail = EVENTRING_TAIL(kind, entry_id(entry), 0);
+  for (size_t i = 0; i < nhead; i++) words[i] = head[i];
+  size_t n = nhead;
+  if (index != 0 && entry_payload(entry) == EVENTRING_VALUES)
+    n += encode_value(L, index, words + n);
+  if (n == 0) eventring_emit0(rings, EVENTRING_USER, tail);
+  else eventring_emit_words(rings, EVENTRING_USER, tail, words, n);
+}
+
+/* ---- spans ------------------------------------------------------------------------- */
+
+static COLD int begin_span_slow(lua_State *L) {
+  Entry entry = check_name(L, EVENT_NAMES_SPAN);
+  kind_of_value(L, 2);
+  if (!is_recorded(L->domain)) return 0;
+  if (entry == 0) entry = define(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  context_begin_span(L, entry_id(entry));
+  write_event(L, EVENTRING_BEGIN, entry, 2, NULL, 0);
+  return 0;
+}
+
+static COLD int end_span_slow(lua_State *L) {
+  Entry entry = check_name(L, EVENT_NAMES_SPAN);
+  if (!is_recorded(L->domain)) {
+    context_forget_span(L, entry_id(entry));
+    return 0;
+  }
+  if (entry == 0) entry = define(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  context_end_span(L, entry_id(entry));
+  eventring_emit0(L->domain->rings, EVENTRING_USER,
+                  EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
+  return 0;
+}
+
+/* eventring.begin_span(name [, value]), eventring.end_span(name). An end closes the
+ * innermost open span of that name of the same coroutine. */
+static int begin_span(lua_State *L) {
+  Entry entry = known_entry(L, EVENT_NAMES_SPAN);
+  if (unlikely(entry < 0 || L->top - L->ci->func != 2)) return begin_span_slow(L);
+  Domain *d = L->domain;
+  if (!is_recorded(d)) return 0;
+  if (unlikely(entry == 0)) return begin_span_slow(L);
+  if (likely(L == d->main_thread)) eventring_set_context(d->rings, EVENTRING_USER, 0);
+  else context_begin_span(L, entry_id(entry));
+  eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_BEGIN, entry_id(entry), 0));
+  return 0;
+}
+
+static int end_span(lua_State *L) {
+  Entry entry = known_entry(L, EVENT_NAMES_SPAN);
+  if (unlikely(entry < 0)) return end_span_slow(L);
+  Domain *d = L->domain;
+  if (!is_recorded(d)) {
+    if (unlikely(L->instrumented != 0)) context_forget_span(L, entry_id(entry));
+    return 0;
+  }
+  if (unlikely(entry == 0)) return end_span_slow(L);
+  if (likely(L == d->main_thread)) eventring_set_context(d->rings, EVENTRING_USER, 0);
+  else context_end_span(L, entry_id(entry));
+  eventring_emit0(d->rings, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
+  return 0;
+}
+
+static int span_returned(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  return lua_gettop(L) - (int)context;
+}
+
+/* __close of a span's guard: its user value is the id. */
+static int close_guard(lua_State *L) {
+  lua_getiuservalue(L, 1, 1);
+  unsigned id = (unsigned)lua_tointeger(L, -1);
+  if (is_recorded(L->domain)) {
+    context_end_span(L, id);
+    eventring_user_end(L->domain->rings, id);
+  } else {
+    context_forget_span(L, id);
+  }
+  return 0;
+}
+
+#define GUARD_METATABLE lua_upvalueindex(1)
+
+/* eventring.span(name, f, ...) -> results of f(...). The span ends however f ends. */
+static int span(lua_State *L) {
+  Entry entry = known_entry(L, EVENT_NAMES_SPAN);
+  if (entry < 0) entry = check_name(L, EVENT_NAMES_SPAN);
+  luaL_checkany(L, 2);
+  int nargs = lua_gettop(L) - 2;
+  if (!is_recorded(L->domain)) {
+    lua_callk(L, nargs, LUA_MULTRET, 1, span_returned);
+    return span_returned(L, LUA_OK, 1);
+  }
+  if (entry == 0) entry = define(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  unsigned id = entry_id(entry);
+  lua_newuserdatauv(L, 0, 1);
+  lua_pushinteger(L, id);
+  lua_setiuservalue(L, -2, 1);
+  lua_pushvalue(L, GUARD_METATABLE);
+  lua_setmetatable(L, -2);
+  lua_insert(L, 2); /* name, guard, f, arguments */
+  lua_toclose(L, 2);
+  context_begin_span(L, id);
+  eventring_user_begin(L->domain->rings, id);
+  lua_callk(L, nargs, LUA_MULTRET, 2, span_returned);
+  return span_returned(L, LUA_OK, 2);
+}
+
+/* ---- async spans ------------------------------------------------------------------- */
+
+/* FNV-1a in 64 bits, so that other producers get the same number for the same string. */
+static uint64_t hash_id(const char *bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3;
+  return hash;
+}
+
+static uint64_t check_link(lua_State *L) {
+  size_t size;
+  if (lua_type(L, 2) == LUA_TNUMBER) return (uint64_t)luaL_checkinteger(L, 2);
+  if (lua_type(L, 2) != LUA_TSTRING) luaL_typeerror(L, 2, "integer or string");
+  const char *bytes = lua_tolstring(L, 2, &size);
+  return hash_id(bytes, size);
+}
+
+static void write_linked(lua_State *L, enum eventring_role role, int index_of_value) {
+  Entry entry = known_entry(L, EVENT_NAMES_ASYNC);
+  if (entry < 0) entry = check_name(L, EVENT_NAMES_ASYNC);
+  const uint64_t head[2] = {check_link(L), (uint64_t)role};
+  if (index_of_value != 0) kind_of_value(L, index_of_value);
+  if (!is_recorded(L->domain)) return;
+  if (entry == 0) entry = define(L, EVENT_NAMES_ASYNC, EVENTRING_VALUES);
+  context_enter(L);
+  write_event(L, EVENTRING_LINKED, entry, index_of_value, head, 2);
+}
+
+/* eventring.async_begin(name, id [, value]), eventring.async_end(name, id): a span whose
+ * ends may lie in different coroutines and domains. The id is an integer, or a string,
+ * which is hashed. */
+static int async_begin(lua_State *L) {
+  write_linked(L, EVENTRING_ROLE_BEGIN, 3);
+  return 0;
+}
+
+static int async_end(lua_State *L) {
+  write_linked(L, EVENTRING_ROLE_END, 0);
+  return 0;
+}
+
+/* ---- counters, events -------------------------------------------------------------- */
+
+/* The number at index 2 as an integer. A program that runs unrecorded must not end because
+ * it is recorded, so a fraction is rounded; NaN is 0. */
+static int64_t integer_value(lua_State *L) {
+  int ok;
+  lua_Integer i = lua_tointegerx(L, 2, &ok);
+  if (ok) return i;
+  double rounded = round(lua_tonumber(L, 2));
+  if (rounded >= 0x1p63) return INT64_MAX;
+  if (rounded < -0x1p63) return INT64_MIN;
+  return isnan(rounded) ? 0 : (int64_t)rounded;
+}
+
+/* A string that is a numeral becomes the number, as in arithmetic. */
+static void check_number(lua_State *L, int index) {
+  if (lua_type(L, index) == LUA_TNUMBER) return;
+  luaL_checknumber(L, index);
+  lua_stringtonumber(L, lua_tostring(L, index));
+  lua_replace(L, index);
+}
+
+/* eventring.counter(name, number): the first value fixes integer or float; where it was an
+ * integer, later ones are rounded. */
+static int counter(lua_State *L) {
+  Domain *d = L->domain;
+  Entry entry = known_entry(L, EVENT_NAMES_COUNTER);
+  if (entry < 0) entry = check_name(L, EVENT_NAMES_COUNTER);
+  check_number(L, 2);
+  if (!is_recorded(d)) return 0;
+  if (entry == 0)
+    entry = define(L, EVENT_NAMES_COUNTER, lua_isinteger(L, 2) ? EVENTRING_INT : EVENTRING_DOUBLE);
+  context_enter(L);
+  if (entry_payload(entry) == EVENTRING_DOUBLE)
+    eventring_counter_double(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, entry_id(entry),
+                             lua_tonumber(L, 2));
+  else
+    eventring_user_counter(d->rings, entry_id(entry), integer_value(L));
+  return 0;
+}
+
+/* eventring.event(name [, number or string]) */
+static int event(lua_State *L) {
+  Entry entry = known_entry(L, EVENT_NAMES_INSTANT);
+  if (entry < 0) entry = check_name(L, EVENT_NAMES_INSTANT);
+  kind_of_value(L, 2);
+  if (!is_recorded(L->domain)) return 0;
+  if (entry == 0) entry = define(L, EVENT_NAMES_INSTANT, EVENTRING_VALUES);
+  context_enter(L);
+  write_event(L, EVENTRING_INSTANT, entry, 2, NULL, 0);
+  return 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------- */
+
+static const luaL_Reg writers[] = {
+  {"begin_span", begin_span}, {"end_span", end_span}, {"async_begin", async_begin},
+  {"async_end", async_end}, {"counter", counter}, {"event", event}, {NULL, NULL}};
+
+void eventring_add_writers(lua_State *L) {
+  luaL_setfuncs(L, writers, 0);
+  lua_createtable(L, 0, 1); /* metatable of span's guards */
+  lua_pushcfunction(L, close_guard);
+  lua_setfield(L, -2, "__close");
+  lua_pushcclosure(L, span, 1);
+  lua_setfield(L, -2, "span");
+}
