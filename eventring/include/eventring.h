@@ -412,8 +412,8 @@ struct eventring_def {
    strings are copied. Before or after start; what is registered stays for the
    life of the process. `first` may be NULL only for a host that relies on constants: then it
    is E_CONFLICT when another host has registered events before. Errors: E_FULL, E_NAME,
-   E_ARGUMENT, E_CONFLICT (a name of the same kind exists already), E_MEMORY, E_SPACE. Any
-   thread. */
+   E_ARGUMENT, E_CONFLICT (a name of the same kind and class exists already), E_MEMORY,
+   E_SPACE. Any thread. */
 int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
                                    size_t count, unsigned *first,
                                    struct eventring_error *error);
@@ -423,11 +423,11 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
   return eventring_register_table_sized(defs, sizeof *defs, count, first, error);
 }
 
-/* Registers one definition; returns its id. Registering the same name and kind
-   again returns the same id when class, ring and payload agree, else
-   E_CONFLICT; unit and doc of the first stay. When all ids are taken it returns
-   EVENTRING_ID_OTHER, which is counted. Errors: E_NAME, E_ARGUMENT, E_CONFLICT, E_MEMORY,
-   E_SPACE. Any thread; takes a lock: keep the id. */
+/* Registers one definition; returns its id. Registering the same name, kind and class again
+   returns the same id when ring and payload agree, else E_CONFLICT; unit and doc of the
+   first stay. When all ids are taken it returns EVENTRING_ID_OTHER, which is counted.
+   Errors: E_NAME, E_ARGUMENT, E_CONFLICT, E_MEMORY, E_SPACE. Any thread; takes a lock: keep
+   the id. */
 int eventring_register_sized(const struct eventring_def *def, size_t def_size,
                              struct eventring_error *error);
 static inline int eventring_register(const struct eventring_def *def,

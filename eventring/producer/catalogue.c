@@ -3,7 +3,8 @@
  *
  * Definitions are kept for the life of the process, in the order of their ids,
  * in a table that only grows (chunks that never move, so that cursors may keep
- * pointers). A hash table finds them by kind and name; it grows with them, so that a
+ * pointers). A hash table finds them by kind, class and name (a guest may use the names of
+ * its host's own events, in a class of its own); it grows with them, so that a
  * program that defines little touches little memory. Everything is guarded by the
  * producer's mutex.
  */
@@ -42,18 +43,19 @@ static struct definition *definition(unsigned id) {
 
 /* ---- Look-up -------------------------------------------------------------- */
 
-static uint32_t hash_of(unsigned kind, const char *name, size_t size) {
-  uint32_t hash = 2166136261u ^ kind;
+static uint32_t hash_of(unsigned kind, unsigned event_class, const char *name, size_t size) {
+  uint32_t hash = 2166136261u ^ kind ^ event_class << 8;
   for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)name[i]) * 16777619u;
   return hash ^ hash >> 15;
 }
 
 /* The entry of the hash table where this name is or would go. */
-static uint16_t *find(unsigned kind, const char *name, size_t size) {
-  uint32_t at = hash_of(kind, name, size) % hash_size;
+static uint16_t *find(unsigned kind, unsigned event_class, const char *name, size_t size) {
+  uint32_t at = hash_of(kind, event_class, name, size) % hash_size;
   for (; hash_table[at]; at = (at + 1) % hash_size) {
     const struct definition *d = definition(hash_table[at] - 1u);
-    if (d->kind == kind && strlen(d->name) == size && !memcmp(d->name, name, size))
+    if (d->kind == kind && d->event_class == event_class && strlen(d->name) == size &&
+        !memcmp(d->name, name, size))
       break;
   }
   return &hash_table[at];
@@ -62,7 +64,7 @@ static uint16_t *find(unsigned kind, const char *name, size_t size) {
 static void fill_hash(void) {
   for (unsigned id = 0; id < defined; id++) {
     const struct definition *d = definition(id);
-    if (d->kind) *find(d->kind, d->name, strlen(d->name)) = (uint16_t)(id + 1);
+    if (d->kind) *find(d->kind, d->event_class, d->name, strlen(d->name)) = (uint16_t)(id + 1);
   }
 }
 
@@ -122,8 +124,7 @@ static int check(const struct eventring_def *def, size_t size, struct eventring_
 }
 
 static bool agrees(const struct definition *d, const struct eventring_def *def) {
-  return d->event_class == def->event_class && d->ring == def->ring &&
-         d->payload == def->payload;
+  return d->ring == def->ring && d->payload == def->payload;
 }
 
 static int ensure_room(size_t count, struct eventring_error *error) {
@@ -149,7 +150,7 @@ static unsigned append_locked(const struct eventring_def *def, size_t size) {
   evr_text_copy(d->unit, sizeof d->unit, def->unit);
   evr_text_copy(d->doc, sizeof d->doc, def->doc);
   evr_text_copy(d->fields, sizeof d->fields, def->fields);
-  *find(def->kind, def->name, size) = (uint16_t)(id + 1);
+  *find(def->kind, def->event_class, def->name, size) = (uint16_t)(id + 1);
   __atomic_store_n(&evr_class_of[id], def->event_class, __ATOMIC_RELAXED);
   return id;
 }
@@ -218,7 +219,7 @@ int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_siz
     evr_copy_sized(&def, sizeof def, (const char *)defs + i * def_size, def_size);
     size_t size = def.name ? strlen(def.name) : 0;
     status = check(&def, size, error);
-    if (status == EVENTRING_OK && *find(def.kind, def.name, size))
+    if (status == EVENTRING_OK && *find(def.kind, def.event_class, def.name, size))
       status = evr_fail(error, EVENTRING_E_CONFLICT, 0,
                         "event \"%s\" is defined already", def.name);
     if (status != EVENTRING_OK) {
@@ -236,12 +237,12 @@ int evr_catalogue_find_locked(const struct eventring_def *def,
   size_t size = strlen(def->name);
   if (status == EVENTRING_OK) status = check(def, size, error);
   if (status != EVENTRING_OK) return status;
-  uint16_t *found = find(def->kind, def->name, size);
+  uint16_t *found = find(def->kind, def->event_class, def->name, size);
   if (!*found) return EVENTRING_E_NOT_FOUND;
   if (agrees(definition(*found - 1u), def)) return *found - 1;
   return evr_fail(error, EVENTRING_E_CONFLICT, 0,
-                  "event \"%s\" is defined already, with another class, ring "
-                  "or payload", def->name);
+                  "event \"%s\" is defined already, with another ring or payload",
+                  def->name);
 }
 
 /* ---- The copy in the file ---------------------------------------------------- */

@@ -460,7 +460,11 @@ static void registering(void **state) {
   assert_int_equal(eventring_register(&def, &error), id); /* the same again */
   def.payload = EVENTRING_DOUBLE;
   assert_int_equal(eventring_register(&def, &error), EVENTRING_E_CONFLICT);
-  def.kind = EVENTRING_DEF_SPAN; /* another kind: another name space */
+  def.event_class = EVENTRING_CLASS_IO; /* each class has names of its own, ... */
+  assert_int_equal(eventring_register(&def, &error), id + 1);
+  assert_int_equal(eventring_register(&def, &error), id + 1);
+  def.event_class = EVENTRING_CLASS_USER;
+  def.kind = EVENTRING_DEF_SPAN; /* ... and so has each kind */
   assert_true(eventring_register(&def, &error) > id);
   def.name = "";
   assert_int_equal(eventring_register(&def, &error), EVENTRING_E_NAME);

@@ -101,6 +101,16 @@ expect(closed, shut.finished, shut)
 expect(closed, shut.info, shut)
 do local closed_by_scope <close> = assert(eventring.cursor()) end
 
+-- The guest may use the names of the runtime's own events. (span "parse" raised, while it was
+-- recorded.)
+do
+  local seen = {}
+  cursor:poll {}
+  eventring.span("parse", function() end)
+  cursor:poll { user_begin = function(_, _, name) seen[#seen + 1] = name end }
+  assert(#seen == 1 and seen[1] == "parse")
+end
+
 -- Names beyond the table are (other), and no error; older names stay usable. (The 8193rd
 -- name raised, while it was recorded.)
 cursor:poll {}
