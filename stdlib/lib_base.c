@@ -22,7 +22,6 @@
 #include "number.h"
 #include "primitives.h"
 #include "thread.h"
-#include "vm/primitives.h"
 
 /* --------------------------------------------------------------- output -- */
 

@@ -12,7 +12,6 @@
 #include "lua.h"
 #include "lualib.h"
 #include "primitives.h"
-#include "vm/primitives.h"
 
 static lua_State *check_thread(lua_State *L) {
   lua_State *co = lua_tothread(L, 1);
