@@ -94,7 +94,8 @@ static void print_hex(FILE *out, const void *bytes, size_t size) {
 /* The definition that the value is the id of; NULL: it is none. */
 static const struct eventring_def *named_value(const struct dump_format *format,
                                                const struct eventring_event *event) {
-  if (event->payload != EVENTRING_INT || !event->def || !event->def->unit ||
+  bool integer = event->payload == EVENTRING_INT || event->payload == EVENTRING_UINT;
+  if (!integer || !event->def || !event->def->unit ||
       strcmp(event->def->unit, EVENTRING_UNIT_ID) != 0 || !format->cursor ||
       event->value.u > UINT16_MAX)
     return NULL;
@@ -348,10 +349,11 @@ static void put_place(const struct dump_format *format, struct eva_json *json, u
 }
 
 static void put_duration(struct eva_json *json, const struct eventring_event *event) {
-  if (event->kind != EVENTRING_END || !(event->flags & EVENTRING_MATCHED) ||
-      event->flags & EVENTRING_TORN)
-    return;
-  eva_json_uint_at(json, "begin_ns", event->begin_ns);
+  bool torn = event->flags & EVENTRING_TORN;
+  if (event->kind != EVENTRING_END) return;
+  if (torn ? event->flags & EVENTRING_SYNTHETIC : event->flags & EVENTRING_MATCHED)
+    eva_json_uint_at(json, "begin_ns", event->begin_ns);
+  if (torn || !(event->flags & EVENTRING_MATCHED)) return;
   eva_json_uint_at(json, "duration_ns",
                event->ns > event->begin_ns ? event->ns - event->begin_ns : 0);
   if (event->suspended_ns > 0)
