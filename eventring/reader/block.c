@@ -174,7 +174,16 @@ static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
   evr_testpoint(R3);
   copy_many_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
                   have - FORMAT_BLOCK_HEADER_WORDS);                     /* R3 */
+  /* what lies behind is part of no checksum; the events end there */
+  if (have < FORMAT_BLOCK_WORDS && __atomic_load_n(&from[have], __ATOMIC_RELAXED)) return 0;
   return have;
+}
+
+/* The committed length of a complete block that was copied with all that lies behind; 0: the
+   events do not end there. */
+static uint32_t length_of_whole(const uint64_t *words) {
+  uint32_t have = ((const struct format_block *)words)->committed;
+  return have < FORMAT_BLOCK_WORDS && words[have] ? 0 : have;
 }
 
 static enum evr_read mapped_block(const struct evr_source *source, uint64_t offset,
@@ -214,7 +223,7 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
     return EVR_READ_FAILED;
   if (block->words[0] != sequence) return EVR_READ_GONE;                 /* R1 */
   uint32_t first = first_event(block->words);
-  block->have = complete ? evr_block_header(block)->committed
+  block->have = complete ? length_of_whole(block->words)
                          : walk_events(block->words, first, FORMAT_BLOCK_WORDS,
                                        &sound);                                 /* R2 */
   if (!sound) block->have = FORMAT_BLOCK_WORDS + 1;
@@ -337,8 +346,7 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
   if (evr_source_read_file(source, head_offset, &head, sizeof head, NULL) != 0 ||
       head - sequence >= ring_blocks - 1)                                /* R5 */
     return 0;
-  for (unsigned i = 0; i < count; i++)
-    block[i].have = evr_block_header(&block[i])->committed;
+  for (unsigned i = 0; i < count; i++) block[i].have = length_of_whole(block[i].words);
   return count;
 }
 
@@ -349,18 +357,22 @@ bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned 
 
 /* ---- Blocks of records ------------------------------------------------------------------ */
 
-/* Where the records end that begin within words[.. bound-1]; beyond the block when they
-   make no sense. */
-static uint32_t walk_records(const uint64_t *words, uint32_t bound) {
+/* Where the records end that are whole. Sets *sound to false when another follows that is
+   not. */
+static uint32_t walk_records(const uint64_t *words, bool *sound) {
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
-  while (at < bound && words[at]) {
-    if (!record_words(words[at])) return FORMAT_BLOCK_WORDS + 1;
-    at += record_words(words[at]);
+  while (at < FORMAT_BLOCK_WORDS && words[at]) {
+    uint32_t size = record_words(words[at]);
+    if (!size || at + size > FORMAT_BLOCK_WORDS) {
+      *sound = false;
+      break;
+    }
+    at += size;
   }
   return at;
 }
 
-static uint32_t mapped_records(const uint64_t *from, uint64_t *to) {
+static uint32_t mapped_records(const uint64_t *from, uint64_t *to, bool *sound) {
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
   uint64_t sequence = __atomic_load_n(from, __ATOMIC_ACQUIRE);           /* R1 */
   evr_copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
@@ -370,7 +382,7 @@ static uint32_t mapped_records(const uint64_t *from, uint64_t *to) {
     to[at] = first;
     uint32_t next = at + record_words(first);
     if (next == at || next > FORMAT_BLOCK_WORDS) {
-      at = FORMAT_BLOCK_WORDS + 1;
+      *sound = false;
       break;
     }
     evr_copy_words(to + at + 1, from + at + 1, next - at - 1);           /* R3 */
@@ -381,12 +393,12 @@ static uint32_t mapped_records(const uint64_t *from, uint64_t *to) {
 }
 
 static int file_records(const struct evr_source *source, uint64_t offset, uint64_t *words,
-                        uint32_t *end, struct eventring_error *error) {
+                        uint32_t *end, bool *sound, struct eventring_error *error) {
   uint64_t again;
   int status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error);
   uint64_t sequence = words[0];
   if (status != EVENTRING_OK || !sequence) return status;
-  uint32_t at = walk_records(words, FORMAT_BLOCK_WORDS);                 /* R2 */
+  uint32_t at = walk_records(words, sound);                              /* R2 */
   evr_fence_acquire();
   status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error); /* R3 */
   evr_fence_acquire();                                                   /* R4 */
@@ -396,16 +408,23 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   return status;
 }
 
+bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound) {
+  uint64_t seal = words[FORMAT_SEAL_WORD];
+  return !(uint32_t)seal || (sound && seal == evr_seal(end, evr_checksum(words, end)));
+}
+
 int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,
-                     uint32_t *end, struct eventring_error *error) {
+                     uint32_t *end, bool *sound, struct eventring_error *error) {
   const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
   *end = 0;
+  *sound = true;
   if (from && evr_source_mapped(source)) {
-    *end = mapped_records(from, words);
+    *end = mapped_records(from, words, sound);
     if (evr_source_mapped(source)) return EVENTRING_OK;
   }
   *end = 0;
-  return file_records(source, offset, words, end, error);
+  *sound = true;
+  return file_records(source, offset, words, end, sound, error);
 }
 
 /* ---- How far a block has come ---------------------------------------------------------- */

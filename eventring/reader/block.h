@@ -54,10 +54,14 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
                      unsigned ring, uint64_t start_ticks);
 
-/* Copies block number `block` of the file, which holds records or nothing yet, into words,
-   as far as it is committed: where that ends, 0 when there is no block. */
+/* Copies the block at `offset`, which holds records or nothing yet, into words, as far as its
+   records are whole: *end is where that is, 0 when there is no block. *sound is false when a
+   record follows that is not. Fails with what reading the file fails with. */
 int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,
-                     uint32_t *end, struct eventring_error *error);
+                     uint32_t *end, bool *sound, struct eventring_error *error);
+/* Is the block so copied valid? What stands before a damaged record in a block that is being
+   filled is. */
+bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound);
 
 /* Words that are committed in block `sequence`, 0 when it is gone. */
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,

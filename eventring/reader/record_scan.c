@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 
-#include "format/checksum.h"
 #include "reader/block.h"
 
 static bool is_known(unsigned kind) {
@@ -98,20 +97,17 @@ static int read_block(struct evr_record_scan *scan, struct evr_metadata *meta,
   uint64_t words[FORMAT_BLOCK_WORDS];
   const struct format_block *h = (const struct format_block *)words;
   uint32_t end;
+  bool sound;
   int status =
-      evr_records_copy(&meta->source, format_block_offset(b->block), words, &end, error);
+      evr_records_copy(&meta->source, format_block_offset(b->block), words, &end, &sound, error);
   if (status != EVENTRING_OK || !end) return status;
   if (h->sequence != b->found) return EVENTRING_OK; /* begun since */
   if (h->sequence != b->sequence) identify_block(scan, b, h);
   if (b->finished) return EVENTRING_OK;
-  uint64_t seal = words[FORMAT_SEAL_WORD];
-  if (end > FORMAT_BLOCK_WORDS ||
-      ((uint32_t)seal && seal != evr_seal(end, evr_checksum(words, end)))) {
-    note_damage(meta, b);
-    return EVENTRING_OK;
-  }
-  status = take_records(b, words, end, take, context, error);
-  b->finished = (uint32_t)seal != 0;
+  bool valid = evr_records_valid(words, end, sound);
+  if (!valid || !sound) note_damage(meta, b);
+  if (valid) status = take_records(b, words, end, take, context, error);
+  b->finished = b->finished || h->committed != 0;
   return status;
 }
 
@@ -121,7 +117,8 @@ static bool may_have_news(const struct evr_record_block *b) {
 
 static int compare_found(const void *left, const void *right) {
   const struct evr_record_block *a = left, *b = right;
-  return (a->found > b->found) - (a->found < b->found);
+  if (a->found != b->found) return a->found < b->found ? -1 : 1;
+  return (a->block > b->block) - (a->block < b->block);
 }
 
 /* Puts the blocks in the order in which they were begun. */

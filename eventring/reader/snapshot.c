@@ -100,14 +100,18 @@ static int copy_ring(struct copy *copy, unsigned slot, unsigned ring, uint64_t *
 
 /* ---- Records ------------------------------------------------------------------------ */
 
-/* A block that was being filled is complete in the copy as far as it went, as above. */
+/* A block that was being filled is complete in the copy as far as it went, as above. One that
+   is damaged is left out: it would become valid. */
 static int copy_record_block(struct copy *copy, uint64_t block) {
   uint64_t words[FORMAT_BLOCK_WORDS];
   uint32_t end;
   uint64_t offset = format_block_offset(block);
-  int status = evr_records_copy(&copy->meta->source, offset, words, &end, copy->error);
-  if (status != EVENTRING_OK || !end || end > FORMAT_BLOCK_WORDS) return status;
-  if (((struct format_block *)words)->kind == FORMAT_EVENTS) return EVENTRING_OK;
+  bool sound;
+  int status = evr_records_copy(&copy->meta->source, offset, words, &end, &sound, copy->error);
+  if (status != EVENTRING_OK || !end) return status;
+  if (((struct format_block *)words)->kind == FORMAT_EVENTS ||
+      !evr_records_valid(words, end, sound))
+    return EVENTRING_OK;
   memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
   words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
   return write_part(copy, offset, words, sizeof words);
