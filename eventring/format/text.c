@@ -78,7 +78,10 @@ size_t evr_text_copy(char *to, size_t room, const char *from) {
 
 void evr_text_clean(char *text, size_t room) {
   text[room - 1] = 0;
-  size_t size = strlen(text);
+  evr_text_clean_bytes(text, strlen(text));
+}
+
+void evr_text_clean_bytes(char *text, size_t size) {
   for (size_t at = 0, length; at < size; at += length) {
     length = evr_text_sequence(text + at, size - at);
     bool harmless = length && !is_control((const uint8_t *)text + at, length);

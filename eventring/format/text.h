@@ -19,6 +19,8 @@ size_t evr_text_copy(char *to, size_t room, const char *from);
 /* Makes a copy of foreign text harmless: terminates it, and replaces control characters and
    bytes that are not UTF-8 by '?'. */
 void evr_text_clean(char *text, size_t room);
+/* The same of a text whose length is known: a 0 in it is a control character. */
+void evr_text_clean_bytes(char *text, size_t size);
 
 #pragma GCC visibility pop
 

@@ -28,7 +28,7 @@ static bool definition_is_valid(const struct format_definition *d, unsigned word
 static const char *take_text(char *to, const char *from, size_t bytes) {
   memcpy(to, from, bytes);
   to[bytes] = 0;
-  evr_text_clean(to, bytes + 1);
+  evr_text_clean_bytes(to, bytes);
   return from + bytes;
 }
 
@@ -104,17 +104,18 @@ static struct evr_life *add_life(struct evr_definitions *definitions) {
   return life_at(definitions, definitions->lives_count++);
 }
 
-static void name_life(struct evr_life *life, const uint64_t *record, unsigned words) {
-  uint64_t bytes = words >= 4 ? record[3] : 0;
-  if (bytes > EVENTRING_MAX_DOMAIN_NAME || bytes > (words - 4) * 8) return;
-  take_text(life->name, (const char *)(record + 4), bytes);
+/* Does the record have the words of its type, and its name room in it? */
+static bool life_is_valid(const uint64_t *record, unsigned words) {
+  if (record_number(*record) >= EVENTRING_MAX_DOMAINS || words < 3) return false;
+  if (record_type(*record) == FORMAT_LIFE_STOP) return true;
+  return words >= 4 && record[3] <= EVENTRING_MAX_DOMAIN_NAME && record[3] <= (words - 4) * 8;
 }
 
 static int take_life(const struct take *take, const uint64_t *record, unsigned words,
                      struct eventring_error *error) {
   struct evr_definitions *definitions = take->definitions;
   unsigned type = record_type(*record), slot = record_number(*record);
-  if (words < 3 || slot >= EVENTRING_MAX_DOMAINS) {
+  if (!life_is_valid(record, words)) {
     evr_note_damage(&take->meta->damage, "a life of domain %u is not valid", slot);
     return EVENTRING_OK;
   }
@@ -133,7 +134,7 @@ static int take_life(const struct take *take, const uint64_t *record, unsigned w
     life->tid = (int32_t)(record[1] >> 32);
     life->start_ticks = record[2];
   }
-  name_life(life, record, words);
+  take_text(life->name, (const char *)(record + 4), record[3]);
   return EVENTRING_OK;
 }
 
@@ -142,10 +143,9 @@ static int take_life(const struct take *take, const uint64_t *record, unsigned w
 /* A segment that cannot follow is passed over: times are off, and all else is sound. */
 static int take_segment(const struct take *take, const uint64_t *record, unsigned words,
                         struct eventring_error *error) {
-  struct format_segment segment;
+  struct format_segment segment = {0}; /* which is not valid */
   struct eventring_error cause = {0};
-  if (words < sizeof segment / 8) return EVENTRING_OK;
-  memcpy(&segment, record, sizeof segment);
+  if (words >= sizeof segment / 8) memcpy(&segment, record, sizeof segment);
   int status = evr_metadata_add_segment(take->meta, &segment, &cause);
   if (status != EVENTRING_E_CORRUPT) {
     if (status != EVENTRING_OK) *error = cause;

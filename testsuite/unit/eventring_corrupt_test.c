@@ -342,7 +342,7 @@ static void clock_and_lives(void **state) {
   assert_int_equal(with_sealed(lives, 64, format_record(record_words(life), 1, 128), 8),
                    EVENTRING_E_CORRUPT);
   assert_int_equal(with_sealed(lives, 64 + offsetof(struct format_life_record, name_bytes),
-                               UINT64_MAX, 8), EVENTRING_OK); /* a name less */
+                               UINT64_MAX, 8), EVENTRING_E_CORRUPT); /* a name longer than its record */
 }
 
 /* No value of the control page is damage. */
