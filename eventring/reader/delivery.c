@@ -82,10 +82,18 @@ void evr_definition_prepare(struct evr_definition *d) {
 /* The name of an event that has no definition. */
 static const char other_name[] = "(other)";
 
-/* What a synthetic event of span `id` says of itself. */
-static void fill_synthetic(const struct evr_ring_reader *reader, unsigned id,
+/* The definition that an event refers to. NULL: it has none, or got it later. */
+static const struct evr_definition *definition_at(const struct evr_ring_reader *reader,
+                                                  unsigned id, uint64_t ticks) {
+  const struct evr_definition *d = reader->definitions->definition[id];
+  return d && d->since_ticks <= ticks ? d : NULL;
+}
+
+/* What a synthetic event of span `id`, which began at `ticks`, says of itself. */
+static void fill_synthetic(const struct evr_ring_reader *reader, unsigned id, uint64_t ticks,
                            uint64_t context, struct eventring_event *event) {
-  const struct eventring_def *def = evr_definition_of(reader->definitions, id);
+  const struct evr_definition *d = definition_at(reader, id, ticks);
+  const struct eventring_def *def = d ? &d->def : NULL;
   *event = (struct eventring_event){
       .domain = reader->blocks.slot, .incarnation = reader->position.incarnation,
       .id = (uint16_t)id, .ring = (uint8_t)reader->blocks.ring, .kind = EVENTRING_BEGIN,
@@ -98,7 +106,7 @@ void evr_ring_reader_open_span(const struct evr_ring_reader *reader,
                                const struct evr_span_stack *stack, uint32_t index,
                                struct eventring_event *event) {
   const struct evr_span *span = &stack->span[index];
-  fill_synthetic(reader, span->id, stack->context, event);
+  fill_synthetic(reader, span->id, span->ticks, stack->context, event);
   event->ns = event->begin_ns = evr_metadata_ns(reader->blocks.meta, span->ticks);
   event->depth = index;
 }
@@ -225,13 +233,6 @@ static inline void close_span(struct evr_ring_reader *reader, struct eventring_e
   event->depth = reader->spans.present->count;
 }
 
-/* The definition that an event refers to. NULL: it has none, or got it later. */
-static const struct evr_definition *definition_at(const struct evr_ring_reader *reader,
-                                                  unsigned id, uint64_t ticks) {
-  const struct evr_definition *d = reader->definitions->definition[id];
-  return d && d->since_ticks <= ticks ? d : NULL;
-}
-
 static bool explains(const struct evr_definition *d, unsigned kind) {
   return d->def.kind == def_kind_of[kind] ||
          (kind == EVENTRING_LINKED && d->def.kind == EVENTRING_DEF_FLOW);
@@ -242,7 +243,7 @@ static unsigned take_link(struct eventring_event *event, const uint64_t **payloa
                           unsigned words) {
   if (words < 2) return words;
   event->link = (*payload)[0];
-  event->role = (uint8_t)(*payload)[1];
+  event->role = (*payload)[1] <= UINT8_MAX ? (uint8_t)(*payload)[1] : 0;
   *payload += 2;
   return words - 2;
 }
@@ -599,7 +600,7 @@ static int deliver_loss(struct evr_ring_reader *reader, const struct evr_pending
 static int deliver_synthetic(struct evr_ring_reader *reader,
                              const struct evr_pending *p, struct evr_sink *sink) {
   struct eventring_event *event = &reader->event;
-  fill_synthetic(reader, p->id, p->context, event);
+  fill_synthetic(reader, p->id, p->value, p->context, event);
   event->kind = p->kind;
   event->incarnation = p->incarnation;
   event->flags |= p->flags;

@@ -143,10 +143,21 @@ static bool read_logged_switch(const struct evr_metadata *meta, uint32_t n,
   return entry->number == (uint64_t)n + 1;
 }
 
+/* The oldest entry that can still be there. */
+static uint32_t oldest_switch(const struct evr_metadata *meta) {
+  uint32_t count = meta->control.switches;
+  return count > FORMAT_LOG_ENTRIES ? count - FORMAT_LOG_ENTRIES : 0;
+}
+
+/* Are entries gone that this reader has not taken into account? */
+static bool misses_switches(const struct evr_ring_reader *reader) {
+  return reader->blocks.meta->control.switches - reader->switches > FORMAT_LOG_ENTRIES;
+}
+
 /* Some entries are gone: any class may have been off before the oldest that is there. */
 static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;
-  uint32_t first = meta->switches - FORMAT_LOG_ENTRIES;
+  uint32_t first = oldest_switch(meta);
   struct format_switch entry;
   uint64_t until = read_logged_switch(meta, first, &entry) ? entry.ticks : ticks;
   reader->switch_due = until;
@@ -154,25 +165,38 @@ static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks)
   reader->now = until;
   tear_classes(reader, UINT64_MAX, until);
   reader->switches = first;
+  reader->missed_switches = true;
   return true;
 }
 
-/* Notes too when the next is due. An entry holds for all events up to its second time. */
+/* Notes too when the next is due. An entry holds for all events up to its second time, and
+   each by itself: a changer that died leaves one that holds for good. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;
   struct format_switch entry;
-  reader->switch_due = 0;
-  if (meta->switches - reader->switches > FORMAT_LOG_ENTRIES &&
-      !pass_missed_switches(reader, ticks))
-    return;
-  for (; reader->switches != meta->switches; reader->switches++) {
-    if (!read_logged_switch(meta, reader->switches, &entry)) continue;
-    reader->switch_due = entry.ticks;
-    if (entry.ticks > ticks) return;
-    reader->now = entry.ticks;
-    tear_classes(reader, entry.classes, entry.until);
-    if (entry.until > ticks) return;
+  bool passed = true; /* all entries so far are of the past */
+  if (misses_switches(reader) && !pass_missed_switches(reader, ticks)) return;
+  reader->switch_due = UINT64_MAX;
+  for (uint32_t n = reader->switches; n != meta->switches; n++) {
+    if (read_logged_switch(meta, n, &entry)) {
+      if (entry.ticks <= ticks) {
+        reader->now = entry.ticks;
+        tear_classes(reader, entry.classes, entry.until);
+      }
+      passed = passed && entry.ticks <= ticks && entry.until <= ticks;
+      uint64_t due = entry.ticks <= ticks ? 0 : entry.ticks; /* 0: at the next event again */
+      if (!passed && due < reader->switch_due) reader->switch_due = due;
+    }
+    if (passed) reader->switches = n + 1;
   }
+}
+
+/* The log holds for spans that a header lists as for those that were begun here. */
+static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
+  const struct evr_metadata *meta = reader->blocks.meta;
+  if (!misses_switches(reader))
+    reader->switches = oldest_switch(meta) - reader->missed_switches;
+  if (reader->switches != meta->switches) evr_ring_reader_switch(reader, ticks);
 }
 
 /* ---- Taking up a block ------------------------------------------------------------ */
@@ -211,8 +235,7 @@ static struct evr_span push_listed(struct evr_ring_reader *reader,
   if (entry->suspended & FORMAT_OPEN_SUSPENDED) stack->since = base;
   struct evr_span span = {
       .ticks = entry->ticks, .ns = evr_metadata_ns(reader->blocks.meta, entry->ticks),
-      .id = word_id(entry->tail),
-      .suspended = stack->suspended > suspended ? stack->suspended - suspended : 0};
+      .id = word_id(entry->tail), .suspended = stack->suspended - suspended};
   evr_spans_push(spans, span);
   return span;
 }
@@ -237,7 +260,7 @@ static void adopt_list(struct evr_ring_reader *reader) {
   }
   reader->spans.hidden += h->open_hidden;
   evr_spans_enter(&reader->spans, h->context);
-  evr_ring_reader_switch(reader, h->base_ticks);
+  switch_listed(reader, h->base_ticks);
 }
 
 static void queue_gap(struct evr_ring_reader *reader, bool before) {
@@ -259,7 +282,8 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   reader->now = h->base_ticks;
   evr_ring_reader_survey(reader);
   if (blocks->gap) queue_gap(reader, before);
-  if (jumped || h->incarnation != reader->position.incarnation) adopt_list(reader);
+  if (reader->joined && h->incarnation != reader->position.incarnation) tear_all(reader);
+  if (jumped) adopt_list(reader);
   reader->position = evr_block_start(blocks->held);
   evr_spans_enter(&reader->spans, h->context);
   reader->joined = true;

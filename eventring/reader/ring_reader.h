@@ -38,6 +38,7 @@ struct evr_ring_reader {
   bool limit_moved;         /* by a jump; at most once in a poll */
   uint64_t remarks_unknown;
   uint32_t switches;        /* entries of the control log taken into account */
+  bool missed_switches;     /* some of them were gone */
   uint64_t switch_due;      /* ticks before which the next is of no interest */
   uint64_t now;             /* ticks at which what is queued is found out */
   uint64_t limit_sequence;  /* this poll ends at this word of this block */
