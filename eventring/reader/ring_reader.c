@@ -223,15 +223,23 @@ static bool is_open(const struct evr_span_stacks *stacks, const struct format_op
   return false;
 }
 
-/* Puts an entry of a header's list onto the stack of its context. The first one, which is
-   the outermost, has been suspended with its context the longest. */
+/* The context has been suspended for so long, as far as is known: mostly as long as its
+   first listed span, which is the outermost. */
+static void raise_suspended(struct evr_span_stack *stack, uint64_t suspended) {
+  if (suspended <= stack->suspended) return;
+  for (uint32_t i = 0; i < stack->count; i++)
+    stack->span[i].suspended += suspended - stack->suspended;
+  stack->suspended = suspended;
+}
+
+/* Puts an entry of a header's list onto the stack of its context. */
 static struct evr_span push_listed(struct evr_ring_reader *reader,
                                    const struct format_open *entry, uint64_t base) {
   struct evr_span_stacks *spans = &reader->spans;
   uint64_t suspended = entry->suspended & ~FORMAT_OPEN_SUSPENDED;
   evr_spans_enter(spans, entry->context);
   struct evr_span_stack *stack = spans->present;
-  if (!stack->count) stack->suspended = suspended;
+  raise_suspended(stack, suspended);
   if (entry->suspended & FORMAT_OPEN_SUSPENDED) stack->since = base;
   struct evr_span span = {
       .ticks = entry->ticks, .ns = evr_metadata_ns(reader->blocks.meta, entry->ticks),
