@@ -1,0 +1,728 @@
+# SPDX-License-Identifier: MIT
+"""reader.py FILE: what is in an .eventring file that nobody writes into any more.
+
+Written from doc/FORMAT.md alone, whose sections are named below; where the two disagree, one
+of them is wrong. It prints JSON objects, one a line, with the keys of `eventring dump --json`,
+ring after ring. Within a ring the order is that of the file: events; "lost", where events are
+missing; ends with "torn" and "synthetic", where it becomes known that a span has no end that
+can be known; begins with "synthetic", where a span is found to be open; and last the spans
+that are still "open". Damage and what was passed over are told on standard error.
+
+Exit status: 0; 1 where there is damage; 2 when the file cannot be read at all.
+"""
+import collections
+import json
+import struct
+import sys
+
+BLOCK_WORDS = 512
+BLOCK_BYTES = 4096
+FRONT_BYTES = 65536
+HEADER_WORDS = 8       # of a block
+MOST_OPEN = 64         # spans in the list of a block; and those that an end looks at
+LOG_ENTRIES = 64
+NAMES_OF_KINDS = {1: "begin", 2: "end", 3: "counter", 4: "event", 5: "lifecycle", 6: "linked"}
+NAMES_OF_ROLES = {1: "begin", 2: "end", 3: "step"}
+BEGIN, END, LINKED, REMARK = 1, 2, 6, 7
+KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  # by kind of event
+OTHER = 6              # the id that stands in for unknown events
+EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK = 1, 2, 3, 6, 7
+TOP_BIT = 1 << 63
+
+
+class Refused(Exception):
+    """The file is no recording, or one that this reader does not know."""
+
+
+class Report:
+    """What is told beside the events."""
+
+    def __init__(self):
+        self.is_damaged = False
+        self.passed_over = collections.Counter()
+
+    def damage(self, text):
+        self.is_damaged = True
+        print("damage:", text, file=sys.stderr)
+
+
+# ---- Words and texts (section 1) -------------------------------------------------------------
+
+
+def wrap(number):
+    return number & 0xFFFFFFFFFFFFFFFF
+
+
+def bytes_of(words):
+    return struct.pack("<%dQ" % len(words), *words)
+
+
+def is_control(character):
+    return ord(character) < 32 or 127 <= ord(character) <= 159
+
+
+def clean(raw):
+    """A name as it is shown."""
+    text, at = "", 0
+    while at < len(raw):
+        for length in (1, 2, 3, 4):
+            try:
+                character = raw[at:at + length].decode("utf-8")
+                break
+            except UnicodeDecodeError:
+                character = ""
+        if len(character) != 1:
+            text += "?"
+            at += 1
+        else:
+            text += "?" * length if is_control(character) else character
+            at += length
+    return text
+
+
+def fixed_text(raw):
+    """A text of fixed room, which ends with a 0."""
+    return clean(raw[:-1].split(b"\0", 1)[0])
+
+
+def checksum(words):
+    """Section 8."""
+    count = len(words)
+    taken = [0 if i == 6 else word for i, word in enumerate(words)]
+    a = wrap(sum(taken))
+    b = wrap(sum((count - i) * word for i, word in enumerate(taken)))
+    c = wrap(a + (b << 21 | b >> 43))
+    return wrap(c * 0x9E3779B97F4A7C15) >> 32
+
+
+# ---- The front (sections 2 to 4, 6) ----------------------------------------------------------
+
+
+class Definition:
+    def __init__(self, name, kind, event_class, payload, unit, fields, since):
+        self.name = name
+        self.kind = kind
+        self.event_class = event_class
+        self.payload = payload
+        self.unit = unit
+        self.fields = fields
+        self.since = since
+
+
+Switch = collections.namedtuple("Switch", "ticks classes until")
+Segment = collections.namedtuple("Segment", "from_ticks from_ns multiplier")
+Place = collections.namedtuple("Place", "slot ring head first blocks")
+
+
+class Recording:
+    def __init__(self, path, report):
+        self.report = report
+        with open(path, "rb") as file:
+            self.data = file.read()
+        self.read_header()
+        self.read_status()
+        self.read_log()
+        self.read_places()
+        self.definitions = {}
+        self.strings = {}
+        self.segments = []
+        self.lives = {}
+        self.read_records()
+        if not self.segments:
+            raise Refused("there is no valid clock segment")
+
+    def number(self, form, offset):
+        size = struct.calcsize("<" + form)
+        if offset + size > len(self.data):
+            raise Refused("the file ends before offset %d" % (offset + size))
+        return struct.unpack_from("<" + form, self.data, offset)[0]
+
+    def block(self, index):
+        return struct.unpack_from("<512Q", self.data, FRONT_BYTES + BLOCK_BYTES * index)
+
+    def read_header(self):
+        if self.data[:8] != b"\x89EVRING\n":
+            raise Refused("not a recording")
+        if self.number("I", 12) == 0x04030201:
+            raise Refused("recorded with the other byte order")
+        if self.number("I", 8) != 2:
+            raise Refused("format version %d" % self.number("I", 8))
+        fields = [("I", 12, 0x01020304), ("I", 16, FRONT_BYTES), ("I", 20, BLOCK_BYTES),
+                  ("I", 28, 128), ("I", 32, 8), ("I", 36, 256), ("Q", 40, 4096), ("Q", 48, 8192),
+                  ("Q", 56, 12288), ("Q", 64, FRONT_BYTES)]
+        for form, offset, expected in fields:
+            if self.number(form, offset) != expected:
+                raise Refused("the header's field at %d is not %d" % (offset, expected))
+        self.layout = self.number("I", 24)
+        if self.layout not in (1, 3) or self.number("I", 76) not in (1, 2, 3):
+            raise Refused("unknown layout or clock")
+        if not 11 <= self.number("I", 112) <= 24:
+            raise Refused("wsize is out of range")
+        self.start_ticks = self.number("Q", 88)
+        self.ring_names = [fixed_text(self.data[424 + 16 * i:440 + 16 * i]) for i in range(8)]
+        self.class_names = [fixed_text(self.data[552 + 16 * i:568 + 16 * i]) for i in range(64)]
+
+    def read_status(self):
+        self.slots = self.number("I", 4100)
+        self.claimed = self.number("Q", 4104)
+        if self.number("I", 4096) not in (1, 2) or self.slots > 128:
+            raise Refused("the status page is not valid")
+        if len(self.data) < FRONT_BYTES + BLOCK_BYTES * self.claimed:
+            raise Refused("the file is shorter than its %d blocks need" % self.claimed)
+
+    def read_log(self):
+        """Entries up to the first that is not valid, and whether older ones are gone."""
+        switches = self.number("I", 8192 + 40)
+        oldest = max(0, switches - LOG_ENTRIES)
+        self.log = []
+        for n in range(oldest, switches):
+            at = 8192 + 1024 + 32 * (n % LOG_ENTRIES)
+            number, ticks, classes, until = struct.unpack_from("<4Q", self.data, at)
+            if number != n + 1:
+                break
+            self.log.append(Switch(ticks, classes, until))
+        self.is_log_cut = oldest > 0
+
+    def read_places(self):
+        self.places = []
+        for slot in range(self.slots):
+            for ring in range(8):
+                at = 12288 + 256 * slot + 128 + 16 * ring
+                head, first, blocks = struct.unpack_from("<QII", self.data, at)
+                if head == 0:
+                    continue
+                is_power = blocks & (blocks - 1) == 0 and 4 <= blocks <= 32768
+                if not is_power or first + blocks > self.claimed or head > 1 << 56:
+                    self.report.damage("domain %d, ring %d: its place or head" % (slot, ring))
+                    continue
+                self.places.append(Place(slot, ring, head, first, blocks))
+
+    def table_name(self, slot, incarnation):
+        at = 12288 + 256 * slot
+        if self.number("I", at + 4) != incarnation:
+            return ""
+        return fixed_text(self.data[at + 32:at + 80])
+
+    def domain_name(self, slot, incarnation):
+        if (slot, incarnation) in self.lives:
+            return self.lives[slot, incarnation]
+        return self.table_name(slot, incarnation)
+
+    def ring_name(self, ring):
+        return self.ring_names[ring] or "ring%d" % ring
+
+    def class_name(self, event_class):
+        return self.class_names[event_class] or "?"
+
+    # -- Records (section 5)
+
+    def read_records(self):
+        in_rings = set()
+        for place in self.places:
+            in_rings.update(range(place.first, place.first + place.blocks))
+        by_kind = collections.defaultdict(list)
+        for index in range(self.claimed):
+            if index in in_rings:
+                continue
+            words = self.block(index)
+            if words[0] != 0:
+                by_kind[words[1] & 0xFFFF].append((words[0], index, words))
+        for kind, blocks in by_kind.items():
+            if EVENTS < kind < 10:
+                for sequence, index, words in sorted(blocks):
+                    self.read_record_block(kind, index, words)
+            elif kind != EVENTS:
+                self.report.passed_over["blocks of kind %d" % kind] += len(blocks)
+
+    def read_record_block(self, kind, index, words):
+        at, records, is_sound = HEADER_WORDS, [], True
+        while at < BLOCK_WORDS and words[at]:
+            size = words[at] & 0xFFFF
+            if size == 0 or at + size > BLOCK_WORDS:
+                is_sound = False
+                break
+            records.append(words[at:at + size])
+            at += size
+        committed, expected = words[6] & 0xFFFFFFFF, words[6] >> 32
+        if committed and (not is_sound or committed != at or checksum(words[:at]) != expected):
+            self.report.damage("block %d of the file, of kind %d" % (index, kind))
+            return
+        if not is_sound:
+            self.report.damage("a record in block %d of the file" % index)
+        for record in records:
+            self.take_record(kind, record)
+
+    def take_record(self, kind, record):
+        of_type, number = record[0] >> 16 & 0xFFFF, record[0] >> 32
+        takers = {(DEFINITIONS, 1): self.take_definition, (CLOCK, 1): self.take_segment,
+                  (LIVES, 1): self.take_name_of_life, (LIVES, 2): self.take_end_of_life,
+                  (LIVES, 3): self.take_name_of_life}
+        if (kind, of_type) in takers:
+            takers[kind, of_type](number, record)
+        elif of_type != 1:
+            self.report.passed_over["records of kind %d, type %d" % (kind, of_type)] += 1
+
+    def take_definition(self, number, record):
+        raw = bytes_of(record)
+        if len(record) < 4:
+            self.report.damage("a definition is too short")
+            return
+        kind, event_class, ring, payload = raw[8:12]
+        sizes = struct.unpack_from("<4H", raw, 24)
+        if not (number < 8192 and 1 <= kind <= 6 and event_class < 64 and ring < 8
+                and 1 <= sizes[0] <= 95 and sizes[1] <= 23 and sizes[2] <= 119
+                and sizes[3] <= 119 and 32 + sum(sizes) <= len(raw)):
+            self.report.damage("the definition of id %d" % number)
+            return
+        texts, at = [], 32
+        for size in sizes:
+            texts.append(clean(raw[at:at + size]))
+            at += size
+        name, unit, _, fields = texts
+        definition = Definition(name, kind, event_class, payload, unit, fields, record[2])
+        self.definitions.setdefault(number, definition)
+
+    def take_segment(self, number, record):
+        if len(record) < 4:
+            self.report.damage("a clock segment is too short")
+            return
+        segment = Segment(*record[1:4])
+        is_valid = 0 < segment.multiplier < 1 << 56
+        if self.segments:
+            before = self.segments[-1]
+            is_valid &= (segment.from_ticks > before.from_ticks
+                         and segment.from_ns >= before.from_ns)
+        if is_valid:
+            self.segments.append(segment)
+        else:
+            self.report.damage("a clock segment")
+
+    def take_name_of_life(self, slot, record):
+        size = record[3] if len(record) > 3 else None
+        if size is None or size > 47 or 32 + size > 8 * len(record) or slot >= 128:
+            self.report.damage("a life of domain %d" % slot)
+            return
+        self.lives[slot, record[1] & 0xFFFFFFFF] = clean(bytes_of(record)[32:32 + size])
+
+    def take_end_of_life(self, slot, record):
+        if len(record) < 3 or slot >= 128:
+            self.report.damage("the end of a life of domain %d" % slot)
+
+    def definition(self, id, ticks):
+        """None: an event of that id and time is an (other)."""
+        found = self.definitions.get(id)
+        return found if found and found.since <= ticks else None
+
+    # -- Times (kind 7)
+
+    def segment_at(self, ticks):
+        holding = self.segments[0]
+        for segment in self.segments:
+            if segment.from_ticks <= ticks:
+                holding = segment
+        return holding
+
+    def ns(self, ticks):
+        segment = self.segment_at(ticks)
+        if ticks < segment.from_ticks:
+            return segment.from_ns
+        return wrap(segment.from_ns + ((ticks - segment.from_ticks) * segment.multiplier >> 40))
+
+    def duration_ns(self, ticks, end):
+        return wrap(ticks * self.segment_at(end).multiplier >> 40)
+
+
+# ---- Payloads (section 7) --------------------------------------------------------------------
+
+
+class WrongLength(Exception):
+    """The payload is not what its definition says."""
+
+
+def signed(word):
+    return word - (1 << 64) if word >= TOP_BIT else word
+
+
+def double(word):
+    value = struct.unpack("<d", struct.pack("<Q", word))[0]
+    if value != value:
+        return "nan"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+NUMBERS = {1: signed, 2: lambda word: word, 3: double}
+STRING, BYTES, VALUES, STRING_ID, STACK_ID = 4, 5, 6, 7, 8
+
+
+def take_bytes(words):
+    """The bytes of a string, whether it was cut, and the words behind it."""
+    if not words:
+        raise WrongLength
+    size = words[0] & ~TOP_BIT
+    count = 1 + (size + 7) // 8
+    if size > 1008 or count > len(words):
+        raise WrongLength
+    return bytes_of(words[1:count])[:size], bool(words[0] & TOP_BIT), words[count:]
+
+
+def take_value(form, words):
+    """One of several values and the words behind it."""
+    if form in NUMBERS and words:
+        return NUMBERS[form](words[0]), words[1:]
+    if form not in (STRING, BYTES):
+        raise WrongLength
+    raw, _, rest = take_bytes(words)
+    if form == STRING:
+        try:
+            return raw.decode("utf-8"), rest
+        except UnicodeDecodeError:
+            pass
+    return {"hex": raw.hex()}, rest
+
+
+def decode_values(fields, words):
+    values, rest = [], words[1:]
+    for i in range(words[0] & 15):
+        value, rest = take_value(words[0] >> (4 + 4 * i) & 15, rest)
+        values.append(value)
+    if rest:
+        raise WrongLength
+    if not fields:
+        return {"value": values}
+    names = fields.split(",")
+    named = {}
+    for i, value in enumerate(values):
+        named[names[i] if i < len(names) and names[i] else str(i + 1)] = value
+    return {"value": named}
+
+
+def decode_known(recording, definition, words):
+    form = definition.payload
+    if form in NUMBERS and len(words) == 1:
+        shown = {"value": NUMBERS[form](words[0])}
+        if definition.unit == "id" and form in (1, 2) and words[0] in recording.definitions:
+            shown["value_name"] = recording.definitions[words[0]].name
+        return shown
+    if form in (STRING, BYTES):
+        raw, is_cut, rest = take_bytes(words)
+        if rest:
+            raise WrongLength
+        shown = {"hex": raw.hex()}
+        if form == STRING:
+            try:
+                shown = {"value": raw.decode("utf-8")}
+            except UnicodeDecodeError:
+                pass
+        return {**shown, "truncated": True} if is_cut else shown
+    if form == VALUES:
+        return decode_values(definition.fields, words)
+    if form == STRING_ID and len(words) == 1:
+        return {"string_id": words[0]}
+    if form == STACK_ID and len(words) == 1:
+        return {"stack_id": words[0]}
+    raise WrongLength
+
+
+def decode_payload(recording, definition, kind, words):
+    if not words:
+        return {}
+    if definition and kind != END and definition.kind in KINDS_OF_DEFINITION[kind]:
+        try:
+            return decode_known(recording, definition, words)
+        except WrongLength:
+            pass
+    return {"hex": bytes_of(words).hex()}
+
+
+# ---- Open spans (section 9) ------------------------------------------------------------------
+
+
+class Span:
+    def __init__(self, id, begin, suspended_before):
+        self.id = id
+        self.begin = begin
+        self.suspended_before = suspended_before  # of its context, when it began
+
+
+class Context:
+    def __init__(self):
+        self.spans = []        # outermost first
+        self.suspended = 0     # ticks, so far
+        self.left_at = None    # when it is suspended
+
+    def suspend(self, ticks):
+        if self.spans and self.left_at is None:
+            self.left_at = ticks
+
+    def resume(self, ticks):
+        if self.left_at is not None:
+            self.suspended += max(0, ticks - self.left_at)
+            self.left_at = None
+
+
+# ---- One ring (sections 7, 9, 11) ------------------------------------------------------------
+
+
+class Ring:
+    def __init__(self, recording, place):
+        self.recording = recording
+        self.report = recording.report
+        self.place = place
+        self.items = []
+        self.contexts = collections.defaultdict(Context)
+        self.hidden = 0
+        self.context = 0
+        self.incarnation = None
+        self.events_known = 0
+        self.is_joined = False
+        self.pending_switches = []
+
+    # -- What is printed
+
+    def show(self, kind, ns, id, ticks, context, more):
+        definition = self.recording.definition(id, ticks)
+        item = {"ns": ns, "domain": self.place.slot, "incarnation": self.incarnation,
+                "ring": self.recording.ring_name(self.place.ring), "kind": kind,
+                "name": definition.name if definition else "(other)", "id": id}
+        name = self.recording.domain_name(self.place.slot, self.incarnation)
+        if name:
+            item["domain_name"] = name
+        if definition:
+            item["class"] = self.recording.class_name(definition.event_class)
+        else:
+            item["unknown"] = True
+        if context:
+            item["context"] = context
+        item.update(more)
+        self.items.append(item)
+
+    def show_span(self, kind, span, context, depth, more):
+        begin_ns = self.recording.ns(span.begin)
+        self.show(kind, begin_ns, span.id, span.begin, context, {"depth": depth, **more})
+
+    def tear(self, context, depth):
+        span = self.contexts[context].spans.pop(depth)
+        begin_ns = self.recording.ns(span.begin)
+        self.show_span("end", span, context, depth,
+                       {"torn": True, "synthetic": True, "begin_ns": begin_ns})
+
+    def tear_where(self, is_torn):
+        for context, state in self.contexts.items():
+            for depth in reversed(range(len(state.spans))):
+                if is_torn(context, state.spans[depth]):
+                    self.tear(context, depth)
+
+    # -- Blocks
+
+    def run(self):
+        place = self.place
+        for sequence in range(max(1, place.head - place.blocks + 1), place.head + 1):
+            words = self.recording.block(place.first + (sequence - 1) % place.blocks)
+            end = self.end_of_block(sequence, words)
+            if end:
+                self.read_block(words, end)
+        if not self.is_joined:
+            self.report.damage("domain %d, ring %d: no valid block" % (place.slot, place.ring))
+        for context, state in self.contexts.items():
+            for depth, span in enumerate(state.spans):
+                self.show_span("open", span, context, depth, {"synthetic": True})
+        return self.items
+
+    def end_of_block(self, sequence, words):
+        """Where the event words of a valid block end; None: it is not valid, or not there."""
+        head = self.place.head
+        if words[0] != sequence:
+            is_begun = sequence == head - self.place.blocks + 1
+            is_missing = self.recording.layout == 3
+            if not is_begun and not is_missing:
+                self.damage(sequence, "not there")
+            return None
+        kind, slot = words[1] & 0xFFFF, words[1] >> 16 & 0xFFFF
+        ring, opened = words[1] >> 32 & 0xFF, words[1] >> 48
+        if (kind, slot, ring) != (EVENTS, self.place.slot, self.place.ring):
+            return self.damage(sequence, "kind, domain or ring")
+        if words[5] & 0xFFFFFFFF == 0 or opened > MOST_OPEN or words[2] >= 1 << 56:
+            return self.damage(sequence, "incarnation, open or before")
+        if words[3] < self.recording.start_ticks:
+            return self.damage(sequence, "base_ticks")
+        at = HEADER_WORDS + 4 * opened
+        while at < BLOCK_WORDS and words[at]:
+            if words[at] & 7 == 0:
+                return self.damage(sequence, "an event word of kind 0")
+            at += 1 + (words[at] >> 3 & 127)
+        if at > BLOCK_WORDS:
+            return self.damage(sequence, "an event reaches beyond it")
+        committed, expected = words[6] & 0xFFFFFFFF, words[6] >> 32
+        if (sequence < head or committed) and (
+                committed != at or checksum(words[:at]) != expected):
+            return self.damage(sequence, "committed or checksum")
+        return at
+
+    def damage(self, sequence, what):
+        self.report.damage("domain %d, ring %d, block %d: %s" % (
+            self.place.slot, self.place.ring, sequence, what))
+
+    def read_block(self, words, end):
+        before, base = words[2], words[3]
+        incarnation = words[5] & 0xFFFFFFFF
+        if before > self.events_known:
+            self.items.append({"kind": "lost", "domain": self.place.slot,
+                               "ring": self.recording.ring_name(self.place.ring),
+                               "count": before - self.events_known})
+        elif before < self.events_known:
+            self.report.damage("domain %d: `before` goes back" % self.place.slot)
+        if self.is_joined and incarnation != self.incarnation:
+            self.begin_incarnation()
+        self.incarnation = incarnation
+        if not self.is_joined or before != self.events_known:
+            self.take_over_list(words, base)
+        self.is_joined = True
+        self.events_known = before
+        self.context = words[4]
+        self.read_events(words, HEADER_WORDS + 4 * (words[1] >> 48), end, base)
+
+    def begin_incarnation(self):
+        self.tear_where(lambda context, span: True)
+        self.contexts.clear()
+        self.hidden = 0
+
+    def take_over_list(self, words, base):
+        entries = []
+        for i in range(words[1] >> 48):
+            word, begin, context, suspended = words[8 + 4 * i:12 + 4 * i]
+            entries.append((word >> 10 & 8191, begin, context, suspended))
+        listed = {entry[:3] for entry in entries}
+        self.tear_where(lambda context, span: (span.id, span.begin, context) not in listed)
+        had = {(span.id, span.begin, context)
+               for context, state in self.contexts.items() for span in state.spans}
+        self.contexts.clear()
+        self.hidden = words[5] >> 32
+        for id, begin, context, suspended in entries:
+            state = self.contexts[context]
+            span = Span(id, begin, state.suspended - (suspended & ~TOP_BIT))
+            if suspended & TOP_BIT:
+                state.left_at = base
+            if (id, begin, context) not in had:
+                self.show_span("begin", span, context, len(state.spans), {"synthetic": True})
+            state.spans.append(span)
+        log = self.recording.log
+        self.pending_switches = list(log)
+        if self.recording.is_log_cut:
+            until = log[0].ticks if log else base
+            self.pending_switches.insert(0, Switch(until, wrap(-1), until))
+        self.apply_switches(base)
+
+    # -- Events
+
+    def read_events(self, words, at, end, base):
+        while at < end:
+            word = words[at]
+            kind, count, id = word & 7, word >> 3 & 127, word >> 10 & 8191
+            payload = words[at + 1:at + 1 + count]
+            at += 1 + count
+            distance = (word >> 23) - base & (1 << 41) - 1
+            if distance >> 40:
+                distance -= 1 << 41
+            ticks = wrap(base + distance)
+            if kind != REMARK:
+                self.events_known += 1
+                self.take_event(kind, id, ticks, payload)
+            elif id == 0:
+                base = payload[0] if payload else base
+            else:
+                self.take_remark(id, ticks, payload)
+
+    def take_remark(self, id, ticks, payload):
+        context = payload[0] if payload else self.context
+        if id == 1:
+            self.context = context
+        elif id == 2:
+            self.contexts[context].suspend(ticks)
+        elif id == 3:
+            self.context = context
+            self.contexts[context].resume(ticks)
+        elif id == 4:
+            self.begin_incarnation()
+            next_one = payload[0] if payload else self.incarnation + 1
+            self.incarnation = next_one & 0xFFFFFFFF
+            self.context = 0
+        else:
+            self.report.passed_over["remarks %d" % id] += 1
+
+    def apply_switches(self, ticks):
+        """Section 4, at an event or at a list of open spans."""
+        for switch in list(self.pending_switches):
+            if switch.ticks <= ticks:
+                self.tear_classes(switch)
+                if switch.until <= ticks:
+                    self.pending_switches.remove(switch)
+
+    def tear_classes(self, switch):
+        def is_torn(context, span):
+            definition = self.recording.definitions.get(span.id)
+            is_of_class = not definition or switch.classes >> definition.event_class & 1
+            return is_of_class and span.begin < switch.until
+        self.tear_where(is_torn)
+
+    def take_event(self, kind, id, ticks, payload):
+        state = self.contexts[self.context]
+        state.resume(ticks)
+        self.apply_switches(ticks)
+        definition = self.recording.definition(id, ticks)
+        more = {"depth": 0}
+        if kind == LINKED and len(payload) >= 2:
+            more["role"] = NAMES_OF_ROLES.get(payload[1], "?")
+            more["link"] = payload[0]
+            payload = payload[2:]
+        elif kind == LINKED:
+            more.update({"role": "?", "link": 0})
+        more.update(decode_payload(self.recording, definition, kind, payload))
+        ns = self.recording.ns(ticks)
+        if kind == BEGIN:
+            more["depth"] = len(state.spans)
+            state.spans.append(Span(id, ticks, state.suspended))
+        elif kind == END:
+            more.update(self.close_span(state, id, ticks, ns))
+        self.show(NAMES_OF_KINDS[kind], ns, id, ticks, self.context, more)
+
+    def close_span(self, state, id, ticks, ns):
+        for depth in reversed(range(len(state.spans))[-MOST_OPEN:]):
+            if state.spans[depth].id == id:
+                span = state.spans.pop(depth)
+                begin_ns = min(ns, self.recording.ns(span.begin))
+                closed = {"depth": len(state.spans), "begin_ns": begin_ns,
+                          "duration_ns": ns - begin_ns}
+                suspended = self.recording.duration_ns(
+                    wrap(state.suspended - span.suspended_before), ticks)
+                if suspended:
+                    closed["suspended_ns"] = suspended
+                return closed
+        self.hidden = max(0, self.hidden - 1)
+        return {"depth": len(state.spans), "torn": True}
+
+
+def read_file(path, report):
+    """All items, ring after ring. Raises Refused."""
+    recording = Recording(path, report)
+    return [item for place in recording.places for item in Ring(recording, place).run()]
+
+
+def main():
+    report = Report()
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    try:
+        items = read_file(sys.argv[1], report)
+    except Refused as refusal:
+        print("refused:", refusal, file=sys.stderr)
+        return 2
+    for item in items:
+        print(json.dumps(item, ensure_ascii=False))
+    for what, count in sorted(report.passed_over.items()):
+        print("passed over: %d %s" % (count, what), file=sys.stderr)
+    return 1 if report.is_damaged else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
