@@ -107,10 +107,15 @@ static void apply_switches(struct evr_writer *w, const struct format_control *co
   uint32_t now = __atomic_load_n(&control->switches, __ATOMIC_ACQUIRE);
   if (__builtin_expect(now == w->switches_seen, 1)) return;
   uint32_t from = w->switches_seen;
-  if (now - from > FORMAT_LOG_ENTRIES) from = now - FORMAT_LOG_ENTRIES;
+  struct format_switch entry;
+  if (now - from > FORMAT_LOG_ENTRIES) {
+    /* entries are gone: any class may have been off before the oldest that is there */
+    from = now - FORMAT_LOG_ENTRIES;
+    bool there = evr_control_entry(control, from, &entry);
+    evr_open_tear(&w->open, evr_class_of, UINT64_MAX, there ? entry.ticks : UINT64_MAX);
+  }
   uint32_t seen = now;
   for (; from != now; from++) {
-    struct format_switch entry;
     bool there = evr_control_entry(control, from, &entry);
     if (there) evr_open_tear(&w->open, evr_class_of, entry.classes, entry.until);
     /* what is not complete is looked at again */

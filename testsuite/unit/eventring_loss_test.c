@@ -344,6 +344,35 @@ static void pause_before_a_late_join(void **state) {
   eventring_close(cursor);
 }
 
+/* The producer has not looked at the log while 64 entries pushed out the one that tears a span;
+   a reader that has seen it does not take the span for open again. */
+static void more_switches_than_the_log_holds(void **state) {
+  (void)state;
+  const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
+  const uint64_t gc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC);
+  eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
+  struct log log = {0};
+  eventring_user_begin(domain, T_FLOOD);
+  assert_int_equal(eventring_disable_classes(user), EVENTRING_OK);
+  eventring_user_end(domain, T_FLOOD);
+  assert_int_equal(eventring_enable_classes(user), EVENTRING_OK);
+  eventring_user_counter(domain, T_COUNT, 1);
+  assert_int_equal(poll_log(cursor, &log, 0), 2);
+  assert_int_equal(log.seen[1].event.flags, EVENTRING_SYNTHETIC | EVENTRING_TORN);
+  clear_log(&log);
+  for (int i = 0; i < 100; i++) {
+    assert_int_equal(eventring_disable_classes(gc), EVENTRING_OK);
+    assert_int_equal(eventring_enable_classes(gc), EVENTRING_OK);
+  }
+  for (int i = 0; i < 10000; i++) eventring_user_counter(domain, T_COUNT, i);
+  assert_true(poll_log(cursor, &log, 0) > 0);
+  assert_true(log.lost[EVENTRING_USER] > 0);
+  for (size_t i = 0; i < log.count; i++)
+    assert_int_equal(log.seen[i].event.kind, EVENTRING_COUNTER);
+  clear_log(&log);
+  eventring_close(cursor);
+}
+
 static void classes(void **state) {
   (void)state;
   uint64_t mask;
@@ -376,6 +405,7 @@ int main(void) {
       TEST(largest_payload_in_smallest_ring),
       TEST(pause_and_resume),
       TEST(pause_before_a_late_join),
+      TEST(more_switches_than_the_log_holds),
       TEST(classes),
 #undef TEST
   };
