@@ -119,7 +119,8 @@ Channel *channel_new(Peer *self, uint32_t capacity) {
   pthread_mutexattr_destroy(&attributes);
   c->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
   c->capacity = capacity;
-  if (grow_ring(c) && channel_hold(c, self)) { /* with a ring, a message can fail to fit only behind others */
+  /* with a ring, a message can fail to fit only behind others */
+  if (grow_ring(c) && channel_hold(c, self)) {
     link_channel(c);
     return c;
   }
@@ -431,7 +432,9 @@ static ChannelResult reason_to_leave(const Channel *c, Peer *self, uint64_t dead
 }
 
 static ChannelResult result_of_wait(WaitResult waited) {
-  return waited == WAIT_ATTENTION ? CHANNEL_ATTENTION : waited == WAIT_TIMEOUT ? CHANNEL_TIMEOUT : CHANNEL_OK;
+  return waited == WAIT_ATTENTION ? CHANNEL_ATTENTION
+         : waited == WAIT_TIMEOUT ? CHANNEL_TIMEOUT
+                                  : CHANNEL_OK;
 }
 
 ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline) {
@@ -472,7 +475,8 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
   for (bool again = false;; again = true) {
     _Atomic uint32_t *wake = NULL;
     lock(c);
-    if (again) waiter_remove(&c->receivers, &w); /* woken for a message that is gone: it was another's */
+    /* woken for a message that is gone: it was another's */
+    if (again) waiter_remove(&c->receivers, &w);
     ChannelResult result = try_receive_locked(c, m, &wake);
     if (result == CHANNEL_TIMEOUT) {
       result = waited != CHANNEL_OK ? waited : reason_to_leave(c, self, deadline);
@@ -553,8 +557,8 @@ static void leave_all(const Selection *s) {
   for (uint32_t i = 0; i < s->n; i++) leave_selected(s, i);
 }
 
-ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self, Message **m,
-                             uint32_t *index, uint64_t deadline) {
+ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self,
+                             Message **m, uint32_t *index, uint64_t deadline) {
   Selection s = {.channels = channels, .waiters = waiters, .n = n, .self = self, .message = m};
   ChannelResult waited = deadline == 0 ? CHANNEL_TIMEOUT : CHANNEL_OK, result;
   for (uint32_t i = 0; i < n; i++) waiters[i] = (Waiter){.peer = self};

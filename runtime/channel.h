@@ -46,8 +46,8 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
 ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t deadline);
 /* The first of these that has a message, in turn; *index tells which, also of one
  * that is closed and empty (CHANNEL_CLOSED). waiters: room for n. */
-ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self, Message **m,
-                             uint32_t *index, uint64_t deadline);
+ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self,
+                             Message **m, uint32_t *index, uint64_t deadline);
 /* No more can be sent; what is in it can still be received. Any number of times. */
 void channel_close(Channel *c);
 

@@ -32,7 +32,8 @@ static const char *const names[NAME_COUNT] = {
 #undef NAME
 #undef TYPE_NAME
 };
-_Static_assert(NAME_NIL == LUA_TNIL && NAME_THREAD == LUA_TTHREAD, "types in the order of their numbers");
+_Static_assert(NAME_NIL == LUA_TNIL && NAME_THREAD == LUA_TTHREAD,
+               "types in the order of their numbers");
 
 HashSeed domain_fixed_seed(uint64_t *seed) {
   const char *text = secure_getenv("SAROS_HASH_SEED");

@@ -68,12 +68,15 @@ struct Domain {
   void *alloc_ud;
   void *compile_spare;     /* memory kept for the next compilation (vm/arena.c), or NULL */
   RuntimeHooks hooks;
-  struct eventring_domain *rings; /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
+  /* its rings; not NULL between probes_domain_start and _stop (probes.h) */
+  struct eventring_domain *rings;
   EventNames event_names[EVENT_NAME_KINDS]; /* module eventring's */
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   Sharing sharing;
   struct Peer *peer; /* what others see of the domain; not NULL once it is complete */
-  bool rings_wait;        /* the recorder stood by when the domain began, and was not started since (runtime/probes.c) */
+  /* the recorder stood by when the domain began, and was not started since
+     (runtime/probes.c) */
+  bool rings_wait;
   uint32_t id;
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */

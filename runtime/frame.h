@@ -22,15 +22,23 @@
   CALL_STATUS(BASE, "first frame of a coroutine") \
   CALL_STATUS(ALLOWHOOK, "original value of allow_hook, saved by pcall") \
   CALL_STATUS(WRAP, "with CALL_RESUME: errors propagate") \
-  CALL_STATUS(SPECIAL, "on return there is more to do than to place the results: the caller is a native frame, or waits inside an instruction for a metamethod, or this frame's func was shifted (varargs)") \
+  CALL_STATUS( \
+      SPECIAL, \
+      "on return there is more to do than to place the results: the caller is a native frame, or " \
+      "waits inside an instruction for a metamethod, or this frame's func was shifted (varargs)") \
   CALL_STATUS(UNWIND, "CALL_PCALL frame that closes variables after an error") \
   CALL_STATUS(TOCLOSE, "C frame with pending to-be-closed slots") \
   CALL_STATUS(VARARG, "func was shifted up over the extra arguments") \
-  CALL_STATUS(SCANNED, "not active since a minor collection scanned the stack (gc_thread.c); whoever activates a frame sets its status anew") \
-  CALL_STATUS(HOOK_YIELDED, "a hook of this Lua frame yielded: its instruction is shown to hooks no second time") \
+  CALL_STATUS(SCANNED, "not active since a minor collection scanned the stack (gc_thread.c); " \
+                       "whoever activates a frame sets its status anew") \
+  CALL_STATUS( \
+      HOOK_YIELDED, \
+      "a hook of this Lua frame yielded: its instruction is shown to hooks no second time") \
   CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its answer counts the other way round") \
-  CALL_STATUS(WATCHED, "its entry was reported to the watcher of calls, its end was not (vm/watch.c)") \
-  CALL_STATUS(SPANS, "first frame of a coroutine that has open spans in the recording: its end is looked at (vm/contexts.c)")
+  CALL_STATUS(WATCHED, \
+              "its entry was reported to the watcher of calls, its end was not (vm/watch.c)") \
+  CALL_STATUS(SPANS, "first frame of a coroutine that has open spans in the recording: its end " \
+                     "is looked at (vm/contexts.c)")
 
 enum {
 #define CALL_STATUS(name, meaning) CALL_BIT_##name,

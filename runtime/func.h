@@ -9,9 +9,11 @@ Prototype *prototype_new(lua_State *L);
 LuaClosure *lua_closure_new(lua_State *L, Prototype *p); /* upvalues NULL until set */
 CClosure *c_closure_new(lua_State *L, int nupvalues, lua_CFunction f);
 UpValue *upvalue_new_closed(lua_State *L);                  /* holds nil */
-UpValue *upvalue_find(lua_State *L, TValue *slot);          /* open upvalue of a stack slot, shared */
+/* open upvalue of a stack slot, shared */
+UpValue *upvalue_find(lua_State *L, TValue *slot);
 void upvalue_close(lua_State *L, TValue *level);            /* closes all at or above level */
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues);
-const char *local_name(const Prototype *p, int number, uint32_t pc); /* name of the n-th active local (1..), or NULL */
+/* name of the n-th active local (1..), or NULL */
+const char *local_name(const Prototype *p, int number, uint32_t pc);
 
 #endif

@@ -82,12 +82,14 @@ NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t i
 }
 
 #define RECORDS(RECORD) \
-  RECORD(promoted) RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) RECORD(new_interned) \
-  RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) RECORD(clearing) \
-  RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) RECORD(minor_weak.all) \
-  RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) RECORD(noted_weak.all) \
-  RECORD(weak_left.values) RECORD(weak_left.entries) \
-  RECORD(minor_ephemerons) RECORD(minor_ephemerons.reached) RECORD(major_ephemerons) RECORD(major_ephemerons.reached)
+  RECORD(promoted) \
+  RECORD(grey) RECORD(partial) RECORD(minor_partial) RECORD(remembered) RECORD(cards) \
+      RECORD(new_interned) RECORD(finalizable) RECORD(finalizers) RECORD(candidates) RECORD(found) \
+          RECORD(clearing) RECORD(minor_weak.values) RECORD(minor_weak.ephemerons) \
+              RECORD(minor_weak.all) RECORD(noted_weak.values) RECORD(noted_weak.ephemerons) \
+                  RECORD(noted_weak.all) RECORD(weak_left.values) RECORD(weak_left.entries) \
+                      RECORD(minor_ephemerons) RECORD(minor_ephemerons.reached) \
+                          RECORD(major_ephemerons) RECORD(major_ephemerons.reached)
 
 /* Gives back what is not in use, but a little, and at most *most bytes. */
 static void shrink(void *items, size_t *capacity, size_t n, size_t item_size, size_t *most) {
@@ -133,7 +135,8 @@ static GcPhase phase_mark(Domain *d, size_t work) {
 /* The end of marking. An undivided step has a slice to itself. */
 static GcPhase phase_undivided(Domain *d, size_t work) {
   size_t most = work == SIZE_MAX ? SIZE_MAX : SEPARATE_AT_ONCE;
-  GcPhase next = d->gc.phase == GC_PHASE_ATOMIC ? gc_mark_atomic(d, most) : gc_mark_separate(d, most);
+  GcPhase next =
+      d->gc.phase == GC_PHASE_ATOMIC ? gc_mark_atomic(d, most) : gc_mark_separate(d, most);
   if (next == GC_PHASE_CLEAR) PROBE_COUNTER(d, LIVE_WORDS, d->gc.marked_bytes / 8);
   return next;
 }
@@ -167,7 +170,9 @@ static GcPhase phase_sweep(Domain *d, size_t work) {
   return done ? phase + 1 : phase;
 }
 
-static uint32_t nursery_blocks(const Gc *gc) { return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT); }
+static uint32_t nursery_blocks(const Gc *gc) {
+  return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT);
+}
 
 /* What a domain takes: its heap with what is free in it, what its objects hold outside, its rings,
  * its code (part of the heap). */
@@ -185,7 +190,8 @@ static GcPhase phase_finish(Domain *d) {
   gc_pace_end_cycle(d);
   free(d->compile_spare);
   d->compile_spare = NULL;
-  heap_trim_start(&d->heap, nursery_blocks(&d->gc) + (uint32_t)(gc_pace_room(d) >> HEAP_BLOCK_SHIFT));
+  heap_trim_start(&d->heap,
+                  nursery_blocks(&d->gc) + (uint32_t)(gc_pace_room(d) >> HEAP_BLOCK_SHIFT));
   return GC_PHASE_TRIM;
 }
 
@@ -229,7 +235,8 @@ static bool undivided(const Gc *gc) {
 }
 
 static bool slice_over(const Gc *gc, size_t work) {
-  return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work || (undivided(gc) && gc->slice_work > GC_LEAST_SLICE);
+  return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work ||
+         (undivided(gc) && gc->slice_work > GC_LEAST_SLICE);
 }
 
 static void slice(Domain *d, size_t work, EventId reason) {
@@ -329,10 +336,12 @@ static void do_what_is_due(Domain *d) {
  * whole heap) now and then. */
 static void stress_step(Domain *d) {
   Gc *gc = &d->gc;
-  if (gc->minor_begun || gc->stress_count % 4 == 0) gc_minor_some(d, EV_REASON_STRESS, gc->step_work + STRESS_PIECE);
+  if (gc->minor_begun || gc->stress_count % 4 == 0)
+    gc_minor_some(d, EV_REASON_STRESS, gc->step_work + STRESS_PIECE);
   else gc_minor(d, EV_REASON_STRESS);
   if (gc->phase != GC_PHASE_SWEEP_STRINGS) string_table_trim(d, 2);
-  if (++gc->stress_count % 3 == 0) slice(d, gc->phase == GC_PHASE_MARK ? 2048 : 16384, EV_REASON_STRESS);
+  if (++gc->stress_count % 3 == 0)
+    slice(d, gc->phase == GC_PHASE_MARK ? 2048 : 16384, EV_REASON_STRESS);
   if (gc->verify_count-- == 0) {
     gc_verify(d, "stress");
     gc->verify_count = (uint32_t)(heap_old_bytes(&d->heap) >> 9) + 16;
@@ -375,7 +384,8 @@ static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
 }
 
 static void do_step_measured(Domain *d) {
-  bool timed = eventring_enabled(d->rings, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
+  bool timed =
+      eventring_enabled(d->rings, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
   bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
   int64_t before = timed ? thread_cpu_ns() : 0;
   size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
@@ -395,7 +405,8 @@ static void do_step_measured(Domain *d) {
 static bool waits_for_return(const lua_State *L) {
   Gc *gc = &L->domain->gc;
   if (likely(is_lua_frame(L->ci))) return false;
-  size_t bytes = (size_t)(L->ci->top - L->ci->func) * sizeof(TValue), debt = heap_debt(&L->domain->heap);
+  size_t bytes = (size_t)(L->ci->top - L->ci->func) * sizeof(TValue),
+         debt = heap_debt(&L->domain->heap);
   if (likely(bytes <= WIDE_FRAME)) return false;
   if (gc->waits_for != L->ci || debt < gc->waits_from) {
     gc->waits_for = L->ci;
@@ -499,7 +510,8 @@ bool gc_is_running(Domain *d) { return !d->gc.stopped; }
 size_t gc_count(Domain *d) {
   const Heap *h = &d->heap;
   size_t unused = (size_t)(h->hole.end - h->cursor) + (size_t)(h->medium.end - h->medium_cursor);
-  return h->live_bytes + h->old_large_bytes + h->young_bytes - unused + h->young_large_bytes + h->buffer_bytes;
+  return h->live_bytes + h->old_large_bytes + h->young_bytes - unused + h->young_large_bytes +
+         h->buffer_bytes;
 }
 
 GcMode gc_set_mode(lua_State *L, GcMode mode) {

@@ -84,7 +84,8 @@ typedef struct GcPartial {
   GCObject *object;
   uint32_t first;     /* slot of the array part or of the stack, or element, to go on from */
   uint32_t node_from; /* table: node to go on from */
-  uint32_t stage;     /* thread: 0 slots, 1 frames, 2 open upvalues; prototype: which of its parts */
+  /* thread: 0 slots, 1 frames, 2 open upvalues; prototype: which of its parts */
+  uint32_t stage;
   union {
     CallInfo *frame;  /* to go on with, downwards */
     UpValue *upvalue; /* NULL: from the first */
@@ -167,7 +168,8 @@ typedef struct GcEphemerons {
   size_t n, capacity;
   GcVector reached;    /* keys, whose entries are to be followed */
   bool reached_lost;   /* there are more, which it had no room for */
-  uint32_t **segments; /* of buckets, behind `first`; a bucket: index + 1 of the first entry, 0: none */
+  /* of buckets, behind `first`; a bucket: index + 1 of the first entry, 0: none */
+  uint32_t **segments;
   uint32_t directory;  /* room in it */
   uint32_t size, mask; /* buckets in use, as in StringTable */
   uint32_t first[GC_EPHEMERON_SEGMENT];
@@ -203,7 +205,8 @@ typedef struct Gc {
   uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
-  int pause, stepmul, stepsize; /* parameters of the incremental mode: percent, percent, log2 of bytes */
+  /* parameters of the incremental mode: percent, percent, log2 of bytes */
+  int pause, stepmul, stepsize;
   int minor_mul, major_mul;     /* of the generational mode: percent */
   /* Pacing (gc_pace.c) */
   size_t nursery_bytes; /* debt that starts a minor collection */
@@ -211,11 +214,15 @@ typedef struct Gc {
   size_t slice_at;      /* debt at which the next slice is due, while a cycle is active */
   GcGoal by_old, by_allocated;
   size_t most_old;      /* bytes of old objects beyond which a cycle is finished at once */
-  size_t live_bytes;    /* of old objects at the end of the last major, without what was alive for a finalizer only */
+  /* of old objects at the end of the last major, without what was alive for a finalizer
+     only */
+  size_t live_bytes;
   double death_rate;    /* share of what was promoted before that which died until then */
   size_t unsure_bytes;  /* of those, what was promoted during that cycle and is likely to be dead */
-  uint64_t promoted_before, promoted_at_end; /* stats.promoted_bytes when this cycle began, the last one ended */
-  size_t revived_bytes; /* marked in this cycle for finalizers only, what is held outside included */
+  /* stats.promoted_bytes when this cycle began, the last one ended */
+  uint64_t promoted_before, promoted_at_end;
+  /* marked in this cycle for finalizers only, what is held outside included */
+  size_t revived_bytes;
   size_t due;           /* work that growth has made due and slices have not done yet */
   size_t live_at_begin; /* heap.live_bytes when this cycle began */
   size_t marked_bytes;  /* scanned in this cycle: objects with their parts */
@@ -240,8 +247,10 @@ typedef struct Gc {
   size_t debt_before;      /* when the last piece ended */
   size_t minor_from;       /* step_work when this piece began */
   size_t owed_kib;         /* of steps that the program asked for, below LEAST_STEP_KIB */
-  size_t stay_most;        /* bytes of large strings that may yet stay young in this minor collection */
-  size_t minor_most;       /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
+  /* bytes of large strings that may yet stay young in this minor collection */
+  size_t stay_most;
+  /* step_work at which this piece is to end; SIZE_MAX: it is not divided */
+  size_t minor_most;
   /* Markings */
   lua_State *caller;   /* the thread that called the collector; NULL outside */
   GcVector promoted;   /* minor: promoted, not yet scanned */
@@ -268,13 +277,15 @@ typedef struct Gc {
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLeft weak_left;
   size_t minor_ephemerons_settled; /* so many of minor_weak.ephemerons */
-  GcVector clearing;      /* tables in which the major marking has met a weak key that it had not reached */
+  /* tables in which the major marking has met a weak key that it had not reached */
+  GcVector clearing;
   uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */
   /* What found no room in these (gc_overflow.c) */
   uint8_t overflow_minor, overflow_major; /* an object with its bit set may wait for that marking */
   uint8_t overflow_large;                 /* one of them may be large */
   uint8_t interned_lost;                  /* new_interned is not complete */
-  struct Chunk *overflow_chunk;           /* where the major marking's pass over the bits stands; NULL: none */
+  /* where the major marking's pass over the bits stands; NULL: none */
+  struct Chunk *overflow_chunk;
   uint32_t overflow_word;                 /* and where in it */
   /* Sweep */
   uint32_t sweep_bucket;
@@ -383,7 +394,8 @@ void gc_resurrect_string(Domain *d, String *s);
 /* ---- large parts (called by heap.c) ------------------------------------------------- */
 
 void gc_large_part_gone(Domain *d, struct LargeHeader *large);   /* frees it */
-void gc_large_part_moving(Domain *d, struct LargeHeader *large); /* its address is about to change */
+/* its address is about to change */
+void gc_large_part_moving(Domain *d, struct LargeHeader *large);
 
 /* ---- verifier (gc_verify.c) --------------------------------------------------------- */
 

@@ -35,7 +35,8 @@ static LargeHeader *large_part(const Table *t) {
 static void add_debt(Domain *d, size_t bytes) {
   d->heap.scan_debt += bytes;
   heap_note_taken(d);
-  if (unlikely(gc_is_wanted(d)) && d->hooks.interrupt != NULL && d->current != NULL) d->hooks.interrupt(d->current);
+  if (unlikely(gc_is_wanted(d)) && d->hooks.interrupt != NULL && d->current != NULL)
+    d->hooks.interrupt(d->current);
 }
 
 static void remember(Domain *d, GCObject *o) {
@@ -47,7 +48,8 @@ static void remember_table(Domain *d, Table *t) {
   if (large == NULL) t->gc &= (uint8_t)~GC_CLEAN;
   else if (large->logged) return;
   else large->logged = 1;
-  add_debt(d, REMEMBERED_DEBT + (t->metatable == NULL ? small_part_bytes(t) / 4 : 2 * small_part_bytes(t)));
+  add_debt(d, REMEMBERED_DEBT +
+                  (t->metatable == NULL ? small_part_bytes(t) / 4 : 2 * small_part_bytes(t)));
   remember(d, (GCObject *)t);
 }
 
@@ -89,7 +91,8 @@ static NOINLINE bool note_card(Domain *d, Table *t, void *part, uint32_t card, u
   return false;
 }
 
-ALWAYS_INLINE bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot, uint32_t node) {
+ALWAYS_INLINE bool mark_card(Domain *d, Table *t, void *part, size_t size, const void *slot,
+                             uint32_t node) {
   size_t offset = (size_t)((const char *)slot - (char *)part);
   if (!heap_is_large(size) || offset >= size) return false;
   if (node) offset -= offset % sizeof(Node);
@@ -114,10 +117,12 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
   Domain *d = L->domain;
   if (is_young(t)) return;
   if (t->gc & GC_CLEAN) {
-    if (heap_is_large(node_bytes(t)) && heap_large_of(t->node)->fresh == 1) heap_large_of(t->node)->fresh = 0;
+    if (heap_is_large(node_bytes(t)) && heap_large_of(t->node)->fresh == 1)
+      heap_large_of(t->node)->fresh = 0;
     remember_table(d, t);
   }
-  if (moved && is_marking(d) && is_marked(d, t) && large_part(t) != NULL) gc_regrey(d, (GCObject *)t);
+  if (moved && is_marking(d) && is_marked(d, t) && large_part(t) != NULL)
+    gc_regrey(d, (GCObject *)t);
 }
 
 /* What the major marking has only noted of a weak table is followed when it is so no longer. */

@@ -80,7 +80,8 @@ static bool add_segment(GcEphemerons *e) {
   uint32_t n = e->size / GC_EPHEMERON_SEGMENT - 1;
   if (n >= e->directory) {
     uint32_t room = e->directory != 0 ? e->directory * 2 : 8;
-    uint32_t **grown = stress_allocation_fails() ? NULL : realloc(e->segments, room * sizeof *grown);
+    uint32_t **grown =
+        stress_allocation_fails() ? NULL : realloc(e->segments, room * sizeof *grown);
     if (grown == NULL) return false;
     e->segments = grown;
     e->directory = room;

@@ -80,7 +80,8 @@ static size_t queue_dead_young(Domain *d) {
 
 void gc_keep_young_finalizable(Domain *d) {
   Gc *gc = &d->gc;
-  for (size_t i = gc->finalizable_old; i < gc->finalizable.n; i++) visit(d, gc->finalizable.items[i], SCAN_MINOR);
+  for (size_t i = gc->finalizable_old; i < gc->finalizable.n; i++)
+    visit(d, gc->finalizable.items[i], SCAN_MINOR);
   gc->finalizable_old = gc->finalizable.n;
 }
 
@@ -119,7 +120,8 @@ size_t gc_sift_finalizable(Domain *d) {
   for (; gc->sifted_from < gc->finalizable_old && n < SIFT_PIECE; n++) {
     void **at = &gc->finalizable.items[gc->sifted_from++];
     GCObject *o = *at;
-    if (gc->sifted_from + PREFETCH_AHEAD < gc->finalizable_old) __builtin_prefetch(at[PREFETCH_AHEAD]);
+    if (gc->sifted_from + PREFETCH_AHEAD < gc->finalizable_old)
+      __builtin_prefetch(at[PREFETCH_AHEAD]);
     *at = NULL;
     if (o != NULL) sift(d, o);
   }
@@ -130,7 +132,8 @@ size_t gc_sift_finalizable(Domain *d) {
 /* Everything was looked at, nothing is young: what is behind those that are kept is empty. */
 void gc_sift_end(Domain *d) {
   Gc *gc = &d->gc;
-  rt_assert(gc->sifted_from == gc->finalizable.n && gc->finalizable_old == gc->finalizable.n && gc->candidates.n == 0);
+  rt_assert(gc->sifted_from == gc->finalizable.n && gc->finalizable_old == gc->finalizable.n &&
+            gc->candidates.n == 0);
   gc->finalizable.n = gc->finalizable_old = gc->sifted_from = gc->sifted_to;
 }
 
@@ -243,7 +246,8 @@ static void queue_all(Domain *d) {
 void gc_finalize_all(lua_State *L) {
   Domain *d = L->domain;
   d->gc.closing = 1;
-  d->gc.running = 0; /* a finalizer may be what closes the domain; the others still have their turn */
+  /* a finalizer may be what closes the domain; the others still have their turn */
+  d->gc.running = 0;
   do {
     gc_queue_found(d);
     gc_run_finalizers(L, SIZE_MAX);

@@ -16,7 +16,8 @@ ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
   char *p = h->cursor;
   /* A hole can be longer than HEAP_SMALL_MAX: what is large must not land in it. */
-  if (unlikely(heap_is_large(size) || size > (size_t)(h->limit - p))) return heap_alloc_slow(L, size);
+  if (unlikely(heap_is_large(size) || size > (size_t)(h->limit - p)))
+    return heap_alloc_slow(L, size);
   h->cursor = p + size;
   return p;
 }
@@ -37,8 +38,10 @@ ALWAYS_INLINE GcDue gc_due(const Gc *gc, const Heap *h, size_t debt) {
 ALWAYS_INLINE void heap_note_taken(Domain *d) {
   const Heap *h = &d->heap;
   size_t debt = heap_debt(h);
-  if (unlikely(debt >= d->gc.trigger) && d->gc.pending != GC_DUE) d->gc.pending = gc_due(&d->gc, h, debt);
-  if (unlikely(h->limit_bytes != 0) && heap_old_bytes(h) + heap_taken(h) >= h->limit_trigger) gc_note_emergency(d);
+  if (unlikely(debt >= d->gc.trigger) && d->gc.pending != GC_DUE)
+    d->gc.pending = gc_due(&d->gc, h, debt);
+  if (unlikely(h->limit_bytes != 0) && heap_old_bytes(h) + heap_taken(h) >= h->limit_trigger)
+    gc_note_emergency(d);
 }
 
 /* A place where a collection may run (rules 1 and 2 of gc.h). */
@@ -51,7 +54,9 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 }
 
 /* For places where nothing new is made: would a gc_check do something that should not wait? */
-ALWAYS_INLINE bool gc_is_wanted(const Domain *d) { return d->gc.pending == GC_DUE && !d->gc.running && !d->gc.closing; }
+ALWAYS_INLINE bool gc_is_wanted(const Domain *d) {
+  return d->gc.pending == GC_DUE && !d->gc.running && !d->gc.closing;
+}
 
 /* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold. Only
  * large ones are worth asking the system about. */
@@ -100,13 +105,16 @@ ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, co
  * one of the two places already. */
 ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
   Domain *d = L->domain;
-  if ((t->gc & GC_CLEAN) && (d->gc.marking_mask || heap_is_large(table_node_count(t) * sizeof(Node))))
+  if ((t->gc & GC_CLEAN) &&
+      (d->gc.marking_mask || heap_is_large(table_node_count(t) * sizeof(Node))))
     gc_remember_slot(d, t, to);
 }
 
 /* The same while a resize fills new parts, before gc_table_resized; n holds key and value. */
-ALWAYS_INLINE void gc_barrier_reinserted(lua_State *L, Table *t, const void *slot, const TValue *value) {
-  if ((t->gc & GC_CLEAN) && is_collected(value) && (value->v.gc->gc & GC_YOUNG)) gc_remember_slot(L->domain, t, slot);
+ALWAYS_INLINE void gc_barrier_reinserted(lua_State *L, Table *t, const void *slot,
+                                         const TValue *value) {
+  if ((t->gc & GC_CLEAN) && is_collected(value) && (value->v.gc->gc & GC_YOUNG))
+    gc_remember_slot(L->domain, t, slot);
 }
 ALWAYS_INLINE void gc_barrier_reinserted_node(lua_State *L, Table *t, const Node *n) {
   if ((t->gc & GC_CLEAN) == 0) return;
@@ -119,7 +127,8 @@ ALWAYS_INLINE void gc_barrier_reinserted_node(lua_State *L, Table *t, const Node
 ALWAYS_INLINE bool gc_node_is_dead(const Domain *d, const Node *n) {
   if (likely(d->gc.phase != GC_PHASE_CLEAR) || !(n->key_tag & TAG_COLLECTED)) return false;
   uint8_t gc = n->key.gc->gc;
-  return tag_type(n->key_tag) != LUA_TSTRING && !(gc & GC_YOUNG) && ((gc ^ d->gc.mark_sense) & GC_MARK);
+  return tag_type(n->key_tag) != LUA_TSTRING && !(gc & GC_YOUNG) &&
+         ((gc ^ d->gc.mark_sense) & GC_MARK);
 }
 
 /* A short string was made; there may be room to note it. */
@@ -137,6 +146,7 @@ ALWAYS_INLINE void gc_note_interned(Domain *d, String *s) {
 /* The intern table answers a string that was there. It may be dead from the end of marking on,
  * until it is unlinked. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
-  if (unlikely(d->gc.phase == GC_PHASE_CLEAR || d->gc.phase == GC_PHASE_SWEEP_STRINGS)) gc_resurrect_string(d, s);
+  if (unlikely(d->gc.phase == GC_PHASE_CLEAR || d->gc.phase == GC_PHASE_SWEEP_STRINGS))
+    gc_resurrect_string(d, s);
 }
 #endif

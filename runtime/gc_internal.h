@@ -203,7 +203,8 @@ void gc_ephemerons_init(GcEphemerons *e);
 void gc_ephemerons_free(GcEphemerons *e); /* its index */
 size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind); /* answers the work */
 void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
-size_t gc_follow_reached(Domain *d, ScanKind kind);       /* the values of one such key; 0: there is none */
+/* the values of one such key; 0: there is none */
+size_t gc_follow_reached(Domain *d, ScanKind kind);
 ALWAYS_INLINE bool gc_any_reached(const Gc *gc) {
   return gc->major_ephemerons.reached.n > 0 || gc->major_ephemerons.reached_lost;
 }

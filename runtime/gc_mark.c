@@ -97,7 +97,8 @@ bool gc_mark_some(Domain *d, size_t work) {
   size_t done = 0, bytes;
   while (done < work) {
     if (gc->grey.n > 0 || gc->partial.n > 0) {
-      bytes = gc->grey.n > 0 ? gc_scan_major(d, gc->grey.items[--gc->grey.n]) : gc_scan_piece_major(d);
+      bytes =
+          gc->grey.n > 0 ? gc_scan_major(d, gc->grey.items[--gc->grey.n]) : gc_scan_piece_major(d);
       gc->marked_bytes += bytes;
     } else if ((bytes = look_further(d)) == 0) {
       break;
@@ -106,7 +107,8 @@ bool gc_mark_some(Domain *d, size_t work) {
   }
   gc->slice_work += done;
   gc->step_work += done;
-  return !gc_has_grey(gc) && !gc_any_reached(gc) && !gc_weak_noted(gc) && gc->sifted_from >= gc->finalizable_old;
+  return !gc_has_grey(gc) && !gc_any_reached(gc) && !gc_weak_noted(gc) &&
+         gc->sifted_from >= gc->finalizable_old;
 }
 
 /* ---- the end of marking ------------------------------------------------------------ */
@@ -145,7 +147,8 @@ static bool clear_values(Domain *d, size_t most) {
  * that are found after that lose their entries when they are not brought back. */
 static GcPhase separate(Domain *d, size_t most) {
   Gc *gc = &d->gc;
-  if (!gc->weak_left.first_done && !(gc->weak_left.first_done = clear_values(d, most))) return GC_PHASE_SEPARATE;
+  if (!gc->weak_left.first_done && !(gc->weak_left.first_done = clear_values(d, most)))
+    return GC_PHASE_SEPARATE;
   if (!gc_separate_some(d, most)) return GC_PHASE_SEPARATE;
   if (gc->revived < gc->found.n || gc_has_grey(gc)) return GC_PHASE_REVIVE;
   if (!clear_values(d, most)) return GC_PHASE_SEPARATE;

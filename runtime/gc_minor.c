@@ -118,7 +118,8 @@ bool gc_drain_some(Domain *d) {
   GcVector *promoted = &d->gc.promoted;
   while (promoted->n > 0 || d->gc.minor_partial.n > 0) {
     if (gc_piece_is_over(&d->gc)) return false;
-    for (int i = 0; i < DRAINED_AT_ONCE && promoted->n > 0; i++) gc_scan_minor(d, promoted->items[--promoted->n]);
+    for (int i = 0; i < DRAINED_AT_ONCE && promoted->n > 0; i++)
+      gc_scan_minor(d, promoted->items[--promoted->n]);
     if (promoted->n == 0 && d->gc.minor_partial.n > 0) gc_scan_piece_minor(d);
   }
   if (unlikely(d->gc.overflow_minor)) gc_drain_minor(d);
@@ -138,17 +139,22 @@ static size_t new_part(const void *part, size_t size) {
 void gc_rescan(Domain *d, GCObject *o) {
   Table *t = (Table *)o;
   size_t counted = d->gc.part_bytes[SCAN_MINOR];
-  if (o->type == LUA_TTABLE) counted += new_part(t->array, array_bytes(t)) + new_part(t->node, node_bytes(t));
+  if (o->type == LUA_TTABLE)
+    counted += new_part(t->array, array_bytes(t)) + new_part(t->node, node_bytes(t));
   d->gc.step_work += REMEMBERED_WORK + gc_scan_minor(d, o);
   d->gc.part_bytes[SCAN_MINOR] = counted;
 }
 
 /* A thread that was interrupted by a call on another one, rather than by a
  * yield, goes on to run without being resumed. */
-static bool stays_logged(const lua_State *co) { return co->status == LUA_OK && co->ci != &co->base_ci; }
+static bool stays_logged(const lua_State *co) {
+  return co->status == LUA_OK && co->ci != &co->base_ci;
+}
 
 /* It was scanned with the roots. */
-static bool runs(const Domain *d, const lua_State *co) { return co == d->current || co == d->gc.caller; }
+static bool runs(const Domain *d, const lua_State *co) {
+  return co == d->current || co == d->gc.caller;
+}
 
 /* Those that a piece has no time for stay where they are. */
 static void scan_remembered_threads(Domain *d) {
@@ -235,7 +241,8 @@ static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
 static char *card_data(const GcCard *c, uint8_t **marks) {
   const Table *t = c->table;
   char *part = c->node ? (char *)t->node : (char *)t->array;
-  size_t size = c->node ? node_bytes(t) : array_bytes(t), start = (size_t)c->card << HEAP_CARD_SHIFT;
+  size_t size = c->node ? node_bytes(t) : array_bytes(t),
+         start = (size_t)c->card << HEAP_CARD_SHIFT;
   if (!heap_is_large(size) || start >= size) return NULL;
   *marks = &heap_large_of(part)->cards[c->card];
   return part + start;
@@ -287,7 +294,8 @@ static void remember_running(Domain *d) {
 static void mark_roots(Domain *d) {
   PROBE_BEGIN(d, MINOR_ROOTS);
   gc_scan_roots_minor(d);
-  if (d->gc.mode == GC_MODE_INCREMENTAL) gc_keep_young_finalizable(d); /* the end of a cycle decides (gc.c) */
+  /* the end of a cycle decides (gc.c) */
+  if (d->gc.mode == GC_MODE_INCREMENTAL) gc_keep_young_finalizable(d);
   PROBE_END(d, MINOR_ROOTS);
 }
 
@@ -335,7 +343,8 @@ static bool settle_weak(Domain *d) {
 /* What the end of the collection will take at least, beside what it promotes. */
 static size_t work_of_end(const Gc *gc) {
   const GcWeakLists *weak = &gc->minor_weak;
-  return gc->new_interned.n * STRING_WORK + (gc->finalizable.n - gc->finalizable_old) * OBJECT_WORK +
+  return gc->new_interned.n * STRING_WORK +
+         (gc->finalizable.n - gc->finalizable_old) * OBJECT_WORK +
          (weak->values.n + 2 * weak->all.n + 4 * weak->ephemerons.n) * ENTRY_WORK;
 }
 
@@ -343,7 +352,8 @@ static size_t work_of_end(const Gc *gc) {
 static bool end_fits(Domain *d) {
   Gc *gc = &d->gc;
   size_t done = gc_work_done(gc) - gc->minor_from, most = gc->minor_most - gc->minor_from;
-  if (gc->minor_most == SIZE_MAX || gc->minor_ends || done + work_of_end(gc) < most + SPARE_WORK) return true;
+  if (gc->minor_most == SIZE_MAX || gc->minor_ends || done + work_of_end(gc) < most + SPARE_WORK)
+    return true;
   gc->minor_ends = 1;
   return false;
 }
@@ -352,7 +362,8 @@ static bool end_fits(Domain *d) {
  * was done. */
 static bool promote_reachable(Domain *d) {
   PROBE_BEGIN(d, MINOR_PROMOTE);
-  bool done = gc_drain_some(d) && d->gc.remembered.n + d->gc.cards.n == 0 && !d->gc.minor_thread_left && end_fits(d);
+  bool done = gc_drain_some(d) && d->gc.remembered.n + d->gc.cards.n == 0 &&
+              !d->gc.minor_thread_left && end_fits(d);
   if (done) done = settle_weak(d);
   PROBE_END(d, MINOR_PROMOTE);
   return done;

@@ -61,7 +61,8 @@
 #define PASS_WORK 512   /* work of a look at a chunk */
 #define LARGE_WORK 64   /* and at a large allocation */
 
-_Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX, "a large object begins behind its LargeHeader");
+_Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX,
+               "a large object begins behind its LargeHeader");
 
 /* ---- setting bits ---------------------------------------------------------------- */
 
@@ -95,12 +96,15 @@ bool gc_has_overflowed(const GCObject *o) {
 }
 
 static GCObject *object_at(Chunk *c, size_t word, uint64_t bits) {
-  return (GCObject *)((char *)c + (word * WORD_BITS + (size_t)__builtin_ctzll(bits)) * HEAP_GRANULE);
+  return (GCObject *)((char *)c +
+                      (word * WORD_BITS + (size_t)__builtin_ctzll(bits)) * HEAP_GRANULE);
 }
 
 /* ---- the minor marking ---------------------------------------------------------------- */
 
-static bool has_large_part(const Table *t) { return heap_is_large(array_bytes(t)) || heap_is_large(node_bytes(t)); }
+static bool has_large_part(const Table *t) {
+  return heap_is_large(array_bytes(t)) || heap_is_large(node_bytes(t));
+}
 
 /* Does the minor marking follow all references of an old object? */
 static bool scans_all(const GCObject *o) {
@@ -135,7 +139,8 @@ static void scan_large_minor(Domain *d) {
   LargeHeader *list = &d->heap.large_old;
   if (!d->gc.overflow_large) return;
   d->gc.overflow_large = 0;
-  for (LargeHeader *large = list->next; large != list; large = large->next, d->gc.step_work += LARGE_WORK)
+  for (LargeHeader *large = list->next; large != list;
+       large = large->next, d->gc.step_work += LARGE_WORK)
     if (take_large_bit(large)) scan_minor(d, (GCObject *)(large + 1));
 }
 
@@ -179,7 +184,8 @@ static void move_word(Domain *d, Chunk *c, size_t i) {
 static void move_large(Domain *d) {
   GcVector *grey = &d->gc.grey;
   LargeHeader *list = &d->heap.large_old;
-  for (LargeHeader *large = list->next; large != list; large = large->next, d->gc.step_work += LARGE_WORK) {
+  for (LargeHeader *large = list->next; large != list;
+       large = large->next, d->gc.step_work += LARGE_WORK) {
     GCObject *o = (GCObject *)(large + 1);
     if (large->cards != NULL || !large->logged || !is_only_grey(d, o)) continue;
     if (grey->n == grey->capacity) {

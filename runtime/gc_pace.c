@@ -83,8 +83,8 @@ static double between(double from, double to, double part) { return from + (to -
 static double goal_part(const Gc *gc) {
   double large = ((double)gc->live_bytes - SMALL_HEAP) / (LARGE_HEAP - SMALL_HEAP);
   large = large < 0 ? 0 : large > 1 ? 1 : large;
-  return between(between(GOAL_GROWING_SMALL, GOAL_GROWING_LARGE, large), between(GOAL_STEADY_SMALL, GOAL_STEADY_LARGE, large),
-                 gc->death_rate);
+  return between(between(GOAL_GROWING_SMALL, GOAL_GROWING_LARGE, large),
+                 between(GOAL_STEADY_SMALL, GOAL_STEADY_LARGE, large), gc->death_rate);
 }
 
 /* What was promoted while the cycle went on may be dead by now: the share of it that is likely to
@@ -108,7 +108,8 @@ void gc_pace_set_goals(Domain *d) {
  * freed: 0 where a heap grows, 1 where the new replaces the old. */
 static double death_rate(const Domain *d) {
   const Gc *gc = &d->gc;
-  size_t promoted = gc->stats.promoted_bytes - gc->promoted_at_end, before = gc->by_old.base + promoted;
+  size_t promoted = gc->stats.promoted_bytes - gc->promoted_at_end,
+         before = gc->by_old.base + promoted;
   size_t now = heap_old_bytes(&d->heap), freed = before > now ? before - now : 0;
   return freed >= promoted ? 1.0 : (double)freed / (double)promoted;
 }
@@ -118,7 +119,8 @@ static double death_rate(const Domain *d) {
 void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
   gc->death_rate = death_rate(d);
-  size_t likely_dead = (size_t)((double)(gc->stats.promoted_bytes - gc->promoted_before) * gc->death_rate);
+  size_t likely_dead =
+      (size_t)((double)(gc->stats.promoted_bytes - gc->promoted_before) * gc->death_rate);
   size_t found = d->heap.live_bytes + d->heap.old_large_bytes;
   gc->promoted_at_end = gc->stats.promoted_bytes;
   d->heap.largest_part = 0;
@@ -130,7 +132,8 @@ void gc_pace_end_cycle(Domain *d) {
 }
 
 bool gc_pace_cycle_is_due(const Domain *d) {
-  return heap_old_bytes(&d->heap) >= d->gc.by_old.threshold || allocated(d) >= d->gc.by_allocated.threshold;
+  return heap_old_bytes(&d->heap) >= d->gc.by_old.threshold ||
+         allocated(d) >= d->gc.by_allocated.threshold;
 }
 
 void gc_pace_begin_cycle(Domain *d) {
@@ -147,7 +150,9 @@ bool gc_pace_is_over(const Domain *d) {
   return heap_old_bytes(&d->heap) > d->gc.most_old + d->heap.largest_part;
 }
 
-static void lower(size_t *measure, size_t bytes) { *measure -= bytes < *measure ? bytes : *measure; }
+static void lower(size_t *measure, size_t bytes) {
+  *measure -= bytes < *measure ? bytes : *measure;
+}
 
 /* They were there when the last cycle ended, and no room was given in proportion to them: nor is
  * their going room for others. */
@@ -175,7 +180,8 @@ static size_t least_slice(const Gc *gc) {
  * mark. */
 static size_t work_left(const Domain *d) {
   const Gc *gc = &d->gc;
-  size_t known = gc->live_at_begin + d->heap.old_large_bytes, external = d->heap.external_bytes, mark = 0;
+  size_t known = gc->live_at_begin + d->heap.old_large_bytes, external = d->heap.external_bytes,
+         mark = 0;
   known -= external < known ? external : known;
   if (gc->phase < GC_PHASE_CLEAR && known > gc->marked_bytes) mark = known - gc->marked_bytes;
   return mark + mark / 4 + gc_sweep_work(d);
@@ -183,7 +189,8 @@ static size_t work_left(const Domain *d) {
 
 /* The share of what was left until the goal that the measure has grown by. */
 static double advance(GcGoal *g, size_t now) {
-  size_t grown = now > g->paced ? now - g->paced : 0, left = g->goal > g->paced ? g->goal - g->paced : 0;
+  size_t grown = now > g->paced ? now - g->paced : 0,
+         left = g->goal > g->paced ? g->goal - g->paced : 0;
   g->paced = now;
   return grown >= left ? 1.0 : (double)grown / (double)left;
 }
@@ -204,7 +211,8 @@ static size_t interval(const Domain *d) {
  * slices until the next one. */
 size_t gc_pace_slice(Domain *d) {
   Gc *gc = &d->gc;
-  double by_old = advance(&gc->by_old, heap_old_bytes(&d->heap)), by_allocated = advance(&gc->by_allocated, allocated(d));
+  double by_old = advance(&gc->by_old, heap_old_bytes(&d->heap)),
+         by_allocated = advance(&gc->by_allocated, allocated(d));
   double due = (by_old > by_allocated ? by_old : by_allocated) * (double)work_left(d);
   gc->due += gc->mode == GC_MODE_INCREMENTAL ? percent((size_t)due, gc->stepmul) : (size_t)due;
   size_t work = gc->due / (gc->nursery_bytes / interval(d)), least = least_slice(gc);
@@ -217,7 +225,8 @@ size_t gc_pace_slice(Domain *d) {
 /* Of collectgarbage("step", kib), of the cycle. In generational mode the minor collection is the
  * step: most of what is allocated dies there and is no work for the cycle. */
 size_t gc_pace_step(const Domain *d, size_t kib) {
-  if (d->gc.mode == GC_MODE_GENERATIONAL) return kib > 0 ? percent(kib << 10, d->gc.stepmul) / STEP_SHARE : LEAST_STEP;
+  if (d->gc.mode == GC_MODE_GENERATIONAL)
+    return kib > 0 ? percent(kib << 10, d->gc.stepmul) / STEP_SHARE : LEAST_STEP;
   return kib > 0 ? percent(kib << 10, d->gc.stepmul) : least_slice(&d->gc);
 }
 
@@ -239,7 +248,8 @@ void gc_set_trigger(Domain *d) {
 /* minor_mul 20, the default, stands for the default nursery. */
 void gc_pace_set_nursery(Gc *gc) {
   size_t bytes = GC_NURSERY;
-  if (gc->mode == GC_MODE_GENERATIONAL) bytes = GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
+  if (gc->mode == GC_MODE_GENERATIONAL)
+    bytes = GC_NURSERY / 20 * (size_t)(gc->minor_mul > 0 ? gc->minor_mul : 1);
   gc->nursery_bytes = bytes < NURSERY_MIN ? NURSERY_MIN : bytes > NURSERY_MAX ? NURSERY_MAX : bytes;
 }
 

@@ -23,7 +23,8 @@ size_t gc_object_extent(const GCObject *o, char **base) {
     case LUA_TTABLE: return sizeof(Table);
     case TYPE_LUA_CLOSURE:
       return sizeof(LuaClosure) + ((const LuaClosure *)o)->nupvalues * sizeof(UpValue *);
-    case TYPE_C_CLOSURE: return sizeof(CClosure) + ((const CClosure *)o)->nupvalues * sizeof(TValue);
+    case TYPE_C_CLOSURE:
+      return sizeof(CClosure) + ((const CClosure *)o)->nupvalues * sizeof(TValue);
     case TYPE_UPVALUE: return sizeof(UpValue);
     case TYPE_PROTO: return heap_round(sizeof(Prototype));
     case LUA_TUSERDATA: {
@@ -106,7 +107,8 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   if (unlikely(w != WEAK_NONE)) {
     scan_weak_table(d, t, w, SCAN_MAJOR);
     return sizeof(Table); /* the rest counts when it is looked through */
-  } else if (unlikely(t->array_size + t->node_mask > GC_PIECE) && GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
+  } else if (unlikely(t->array_size + t->node_mask > GC_PIECE) &&
+             GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t})) {
     return sizeof(Table);
   } else {
     visit_values(d, t->array, t->array_size, SCAN_MAJOR);
@@ -141,14 +143,16 @@ static uint32_t longest_list(const Prototype *p) {
 }
 
 /* The elements [from, to) of each list; answers their bytes. */
-ALWAYS_INLINE size_t scan_elements(Domain *d, Prototype *p, uint32_t from, uint32_t to, ScanKind kind) {
+ALWAYS_INLINE size_t scan_elements(Domain *d, Prototype *p, uint32_t from, uint32_t to,
+                                   ScanKind kind) {
   uint32_t nk = count_in(p->nconstants, from, to), np = count_in(p->nprotos, from, to);
   uint32_t nlocals = count_in(p->nlocals, from, to);
   if (nk > 0) visit_values(d, p->k + from, nk, kind);
   for (uint32_t i = 0; i < np; i++) VISIT(d, p->p[from + i], kind);
   for (uint32_t i = 0; i < nlocals; i++) VISIT(d, p->locals[from + i].name, kind);
   return nk * sizeof *p->k + np * sizeof *p->p + nlocals * sizeof *p->locals +
-         count_in(p->ncode, from, to) * sizeof *p->code + count_in(p->nlines, from, to) * sizeof *p->lines;
+         count_in(p->ncode, from, to) * sizeof *p->code +
+         count_in(p->nlines, from, to) * sizeof *p->lines;
 }
 
 ALWAYS_INLINE bool scan_later(Domain *d, GCObject *o, ScanKind kind) {
@@ -158,7 +162,8 @@ ALWAYS_INLINE bool scan_later(Domain *d, GCObject *o, ScanKind kind) {
 
 ALWAYS_INLINE size_t scan_prototype(Domain *d, Prototype *p, ScanKind kind) {
   VISIT(d, p->source, kind);
-  for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++) VISIT(d, p->upvalues[i].name, kind);
+  for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++)
+    VISIT(d, p->upvalues[i].name, kind);
   d->gc.code_bytes[kind] += sizeof(Prototype);
 #define PROTO_PART(field, count) \
   do { \
@@ -192,7 +197,8 @@ ALWAYS_INLINE size_t scan_upvalue(Domain *d, UpValue *uv, ScanKind kind) {
 
 ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
   VISIT(d, u->metatable, kind);
-  if (unlikely(u->nuservalues > GC_PIECE) && scan_later(d, (GCObject *)u, kind)) return sizeof(Userdata);
+  if (unlikely(u->nuservalues > GC_PIECE) && scan_later(d, (GCObject *)u, kind))
+    return sizeof(Userdata);
   visit_values(d, u->uservalues, u->nuservalues, kind);
   if (unlikely(u->external != NULL)) gc_mark_external(d, u, kind);
   return sizeof(Userdata) + u->nuservalues * sizeof(TValue);
@@ -206,7 +212,8 @@ ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
 
 ALWAYS_INLINE void visit_values_ahead(Domain *d, const TValue *v, uint32_t n, ScanKind kind) {
   for (uint32_t i = 0; i < n; i++) {
-    if (i + PREFETCH_AHEAD < n && is_collected(&v[i + PREFETCH_AHEAD])) __builtin_prefetch(v[i + PREFETCH_AHEAD].v.gc);
+    if (i + PREFETCH_AHEAD < n && is_collected(&v[i + PREFETCH_AHEAD]))
+      __builtin_prefetch(v[i + PREFETCH_AHEAD].v.gc);
     visit_value(d, &v[i], kind);
   }
 }
@@ -305,7 +312,8 @@ ALWAYS_INLINE size_t scan_object(Domain *d, GCObject *o, ScanKind kind) {
     case LUA_TUSERDATA: return scan_userdata(d, (Userdata *)o, kind);
     case TYPE_PROTO: return scan_prototype(d, (Prototype *)o, kind);
     case LUA_TTHREAD:
-      return kind == SCAN_MAJOR ? gc_scan_thread_major(d, (lua_State *)o) : gc_scan_thread_minor(d, (lua_State *)o);
+      return kind == SCAN_MAJOR ? gc_scan_thread_major(d, (lua_State *)o)
+                                : gc_scan_thread_minor(d, (lua_State *)o);
     default: return 0; /* strings refer to nothing */
   }
 }
@@ -334,7 +342,8 @@ ALWAYS_INLINE void scan_roots(Domain *d, ScanKind kind) {
   for (int i = 0; i < META_COUNT; i++) VISIT(d, d->meta_names[i], kind);
   for (int i = 0; i < NAME_COUNT; i++) VISIT(d, d->names[i], kind);
   if (kind == SCAN_MAJOR) {
-    for (size_t i = gc->finalizers_first; i < gc->finalizers.n; i++) VISIT(d, gc->finalizers.items[i], kind);
+    for (size_t i = gc->finalizers_first; i < gc->finalizers.n; i++)
+      VISIT(d, gc->finalizers.items[i], kind);
     for (size_t i = 0; i < gc->revived; i++) VISIT(d, gc->found.items[i], kind);
   }
   scan_chain(d, d->current, kind);

@@ -72,7 +72,8 @@ void gc_drop_young_strings(Domain *d) {
   d->gc.step_work += made->n * WORK_STRING;
   while (made->n > 0) {
     String *s = made->items[--made->n];
-    if (made->n >= PREFETCH_AHEAD) prefetch_bucket(&d->strings, made->items[made->n - PREFETCH_AHEAD]);
+    if (made->n >= PREFETCH_AHEAD)
+      prefetch_bucket(&d->strings, made->items[made->n - PREFETCH_AHEAD]);
     if (is_young(s)) unlink_string(&d->strings, s);
   }
 }
@@ -103,7 +104,8 @@ bool gc_sweep_strings(Domain *d, size_t work) {
   uint32_t i = d->gc.sweep_bucket;
   size_t done = 0;
   for (; i < table->size && done < work; done += WORK_BUCKET) {
-    if (i + PREFETCH_AHEAD < table->size) __builtin_prefetch(string_at(*string_bucket(table, i + PREFETCH_AHEAD)));
+    if (i + PREFETCH_AHEAD < table->size)
+      __builtin_prefetch(string_at(*string_bucket(table, i + PREFETCH_AHEAD)));
     sweep_bucket(d, string_bucket(table, i++));
   }
   d->gc.slice_work += done;
@@ -174,7 +176,8 @@ size_t gc_sweep_work(const Domain *d) {
   size_t work = (size_t)d->heap.nblocks * WORK_BLOCK;
   if (gc->phase <= GC_PHASE_SWEEP_LARGE) work += d->heap.old_large_count * WORK_LARGE;
   if (gc->phase < GC_PHASE_SWEEP_STRINGS) work += (size_t)d->strings.size * WORK_BUCKET;
-  else if (gc->phase == GC_PHASE_SWEEP_STRINGS) work += (size_t)(d->strings.size - gc->sweep_bucket) * WORK_BUCKET;
+  else if (gc->phase == GC_PHASE_SWEEP_STRINGS)
+    work += (size_t)(d->strings.size - gc->sweep_bucket) * WORK_BUCKET;
   return work;
 }
 

@@ -54,7 +54,9 @@
 #define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major marking */
 #define VERIFIED_SLOTS 256
 
-ALWAYS_INLINE size_t all_slots(const lua_State *co) { return (size_t)(co->stack_end + EXTRA_STACK - co->stack); }
+ALWAYS_INLINE size_t all_slots(const lua_State *co) {
+  return (size_t)(co->stack_end + EXTRA_STACK - co->stack);
+}
 
 /* ---- frames ---------------------------------------------------------------------- */
 
@@ -66,7 +68,8 @@ static void mark_frame(Domain *d, CallInfo *ci, ScanKind kind) {
 static void restart_partial(Domain *d, const lua_State *co) {
   for (size_t i = 0; i < d->gc.partial.n; i++) {
     GcPartial *p = &d->gc.partial.items[i];
-    if (p->object == (const GCObject *)co && p->stage == 1 && p->at.frame->depth > co->nci) p->at.frame = co->ci;
+    if (p->object == (const GCObject *)co && p->stage == 1 && p->at.frame->depth > co->nci)
+      p->at.frame = co->ci;
   }
 }
 
@@ -106,7 +109,8 @@ static CallInfo *scan_active_frames(Domain *d, lua_State *co, ScanKind kind, TVa
 }
 
 void gc_frame_changed(lua_State *L, CallInfo *ci) {
-  for (CallInfo *above = L->ci; above != ci->prev; above = above->prev) above->status &= ~(uint32_t)CALL_SCANNED;
+  for (CallInfo *above = L->ci; above != ci->prev; above = above->prev)
+    above->status &= ~(uint32_t)CALL_SCANNED;
   gc_thread_resumed(L, L);
 }
 
@@ -115,7 +119,8 @@ void gc_frame_changed(lua_State *L, CallInfo *ci) {
 /* The next piece goes on with the thread. */
 static void leave_rest(Domain *d, lua_State *co) {
   d->gc.minor_thread_left = 1;
-  if (co->unscanned == 0) co->unscanned = (uint32_t)(co->top - co->stack); /* it is those above that are left */
+  /* it is those above that are left */
+  if (co->unscanned == 0) co->unscanned = (uint32_t)(co->top - co->stack);
   if (!(co->gc & GC_CLEAN)) return; /* it is logged */
   co->gc &= (uint8_t)~GC_CLEAN;
   gc_remember_thread(d, co);
@@ -208,13 +213,15 @@ size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   TValue *limit = co->top;
   CallInfo *watermark = scan_active_frames(d, co, SCAN_MINOR, &limit);
   TValue *from = watermark->func;
-  if (unlikely(co->unscanned > 0) && co->stack + co->unscanned < from) from = co->stack + co->unscanned;
+  if (unlikely(co->unscanned > 0) && co->stack + co->unscanned < from)
+    from = co->stack + co->unscanned;
   size_t verified = slots_to_verify(d, (size_t)(from - co->stack));
   if (unlikely(verified > 0)) gc_verify_watermark(d, co, from, verified);
   TValue *to = end_of_piece(d, co, from);
   visit_slots(d, co, from, to);
   size_t work = (size_t)(to - from) * sizeof(TValue) + narrow_window(d, co, limit, watermark);
-  for (UpValue *uv = co->open_upvalues; uv != NULL && uv->v >= from; uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MINOR);
+  for (UpValue *uv = co->open_upvalues; uv != NULL && uv->v >= from; uv = uv->u.open.next)
+    visit(d, (GCObject *)uv, SCAN_MINOR);
   VISIT(d, co->resumer, SCAN_MINOR);
   scan_spare_frames(d, co, SCAN_MINOR);
   return work;
@@ -244,8 +251,10 @@ static size_t scan_upvalues_piece(Domain *d, const lua_State *co, GcPartial *p) 
   UpValue *uv = p->at.upvalue;
   size_t n = 0;
   if (uv == NULL || !upvalue_is_open(uv)) uv = co->open_upvalues;
-  for (; uv != NULL && (n < PIECE_SLOTS || is_young(uv)); n++, uv = uv->u.open.next) visit(d, (GCObject *)uv, SCAN_MAJOR);
-  if (uv != NULL) visit(d, (GCObject *)uv, SCAN_MAJOR); /* it must be there when the marking goes on */
+  for (; uv != NULL && (n < PIECE_SLOTS || is_young(uv)); n++, uv = uv->u.open.next)
+    visit(d, (GCObject *)uv, SCAN_MAJOR);
+  /* it must be there when the marking goes on */
+  if (uv != NULL) visit(d, (GCObject *)uv, SCAN_MAJOR);
   p->at.upvalue = uv;
   return n * sizeof(UpValue);
 }

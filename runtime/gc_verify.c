@@ -42,7 +42,8 @@ typedef struct Verifier {
 
 _Noreturn static void broken(const Verifier *v, const char *rule, const void *object) {
   const GCObject *o = object, *p = v->parent;
-  fprintf(stderr, "heap verifier (after %s, phase %d): %s\n  object %p", v->when, v->d->gc.phase, rule, object);
+  fprintf(stderr, "heap verifier (after %s, phase %d): %s\n  object %p", v->when, v->d->gc.phase,
+          rule, object);
   if (o != NULL) fprintf(stderr, " type %#x gc %#x", o->type, o->gc);
   fprintf(stderr, "\n  referred to by %p", (const void *)p);
   if (p != NULL) fprintf(stderr, " type %#x gc %#x", p->type, p->gc);
@@ -108,7 +109,8 @@ static void check_memory(Verifier *v, const void *p, size_t size, bool young, co
     const LargeHeader *large = heap_large_of(p);
     RULE(v, large->size >= size, "a large allocation is as large as its owner says", o);
     RULE(v, young || large->mark != 0, "large memory of an old object is old", o);
-    RULE(v, large->next->prev == large && large->prev->next == large, "large memory is in its list", o);
+    RULE(v, large->next->prev == large && large->prev->next == large, "large memory is in its list",
+         o);
   } else {
     check_small(v, p, size, young, o);
   }
@@ -119,7 +121,8 @@ static void check_memory(Verifier *v, const void *p, size_t size, bool young, co
 static void check_part(Verifier *v, const void *p, size_t size, const GCObject *owner) {
   bool clean = v->parent_clean;
   if (owner->type == LUA_TTABLE && clean) /* logged in its large part instead? */
-    clean = !heap_is_large(array_bytes((const Table *)owner)) && !heap_is_large(node_bytes((const Table *)owner));
+    clean = !heap_is_large(array_bytes((const Table *)owner)) &&
+            !heap_is_large(node_bytes((const Table *)owner));
   if (clean) check_memory(v, p, size, false, owner);
   else if (size > 0) RULE(v, p != NULL, "a part is there", owner);
 }
@@ -130,7 +133,11 @@ static void verify_header(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
   char *base;
   switch (o->type) {
-    case TYPE_SHORT_STRING: case TYPE_LONG_STRING: case LUA_TTABLE: case TYPE_LUA_CLOSURE: case TYPE_C_CLOSURE:
+    case TYPE_SHORT_STRING:
+    case TYPE_LONG_STRING:
+    case LUA_TTABLE:
+    case TYPE_LUA_CLOSURE:
+    case TYPE_C_CLOSURE:
     case TYPE_UPVALUE: case TYPE_PROTO: case LUA_TUSERDATA: case LUA_TTHREAD: break;
     default: broken(v, "an object has a type", o);
   }
@@ -138,7 +145,8 @@ static void verify_header(Verifier *v, const GCObject *o) {
   check_memory(v, base, size, is_young(o), o);
   if (is_young(o)) RULE(v, !(o->gc & GC_CLEAN), "a young object is not clean", o);
   if (!is_young(o) && !is_marking(d) && d->gc.phase != GC_PHASE_SWEEP_STRINGS)
-    RULE(v, is_marked(d, o), "outside marking a reachable old object has the colour of the living", o);
+    RULE(v, is_marked(d, o), "outside marking a reachable old object has the colour of the living",
+         o);
 }
 
 static void verify_reach(Verifier *v, const void *object) {
@@ -161,7 +169,8 @@ static bool in_ranges(const GcWeakRanges *list, const GCObject *o) {
 }
 
 static bool in_lists(const GcWeakLists *lists, const GCObject *o) {
-  return in_ranges(&lists->values, o) || in_ranges(&lists->ephemerons, o) || in_ranges(&lists->all, o);
+  return in_ranges(&lists->values, o) || in_ranges(&lists->ephemerons, o) ||
+         in_ranges(&lists->all, o);
 }
 
 /* A table that was weak when a marking came to it may be strong by now. What was noted of it then
@@ -185,14 +194,17 @@ static void refer(Verifier *v, const void *object) {
   verify_reach(v, o);
   const Gc *gc = &v->d->gc;
   if (v->parent_clean)
-    RULE(v, !is_young(o) || was_weak_minor(gc, v->parent), "a clean object refers to no young one", o);
+    RULE(v, !is_young(o) || was_weak_minor(gc, v->parent), "a clean object refers to no young one",
+         o);
   if (v->parent_clean && v->parent_black)
-    RULE(v, is_young(o) || is_marked(v->d, o) || was_weak_major(gc, v->parent), "a clean black object refers to no white one", o);
+    RULE(v, is_young(o) || is_marked(v->d, o) || was_weak_major(gc, v->parent),
+         "a clean black object refers to no white one", o);
 }
 
 static void refer_value(Verifier *v, const TValue *value) {
   if (is_collected(value)) {
-    RULE(v, (value->tag & ~TAG_COLLECTED) == value->v.gc->type, "a value's tag is its object's type", value->v.gc);
+    RULE(v, (value->tag & ~TAG_COLLECTED) == value->v.gc->type,
+         "a value's tag is its object's type", value->v.gc);
     refer(v, value->v.gc);
   }
 }
@@ -209,7 +221,8 @@ static bool on_marked_card(const void *part, size_t size, const void *slot) {
 
 static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w, bool clean) {
   if (n->tag == TAG_NIL) {
-    RULE(v, !clean || !(n->key_tag & TAG_COLLECTED) || !is_young(n->key.gc), "the key of an empty node is old or forgotten", t);
+    RULE(v, !clean || !(n->key_tag & TAG_COLLECTED) || !is_young(n->key.gc),
+         "the key of an empty node is old or forgotten", t);
     return;
   }
   if (gc_node_is_dead(v->d, n)) return;
@@ -236,7 +249,8 @@ static void look_at_table(Verifier *v, const Table *t) {
   v->parent_clean = clean;
   refer(v, t->metatable);
   Weakness w = gc_weakness(v->d, t);
-  if (w != WEAK_NONE && v->d->gc.minor_begun) v->parent_clean = clean = false; /* settled at the end */
+  /* settled at the end */
+  if (w != WEAK_NONE && v->d->gc.minor_begun) v->parent_clean = clean = false;
   for (uint32_t i = 0; i < t->array_size; i++) {
     v->parent_clean = clean && !on_marked_card(t->array, asize, &t->array[i]);
     v->parent_black = black && w == WEAK_NONE;
@@ -268,11 +282,13 @@ static void look_at_thread(Verifier *v, const lua_State *co) {
   check_part(v, co->stack, (size_t)(co->stack_end + EXTRA_STACK - co->stack) * sizeof(TValue), o);
   for (const TValue *s = co->stack_last + EXTRA_STACK; s < co->stack_end + EXTRA_STACK; s++)
     RULE(v, is_nil(s), "a stack is nil beyond its window", o);
-  for (const CallInfo *ci = co->base_ci.next; ci != NULL; ci = ci->next) check_part(v, ci, sizeof *ci, o);
+  for (const CallInfo *ci = co->base_ci.next; ci != NULL; ci = ci->next)
+    check_part(v, ci, sizeof *ci, o);
   for (const TValue *s = co->stack; s < co->top; s++) refer_value(v, s);
   const UpValue *above = NULL;
   for (const UpValue *uv = co->open_upvalues; uv != NULL; above = uv, uv = uv->u.open.next) {
-    RULE(v, upvalue_is_open(uv) && uv->u.open.thread == co, "the upvalues that a thread lists are open, and its own", uv);
+    RULE(v, upvalue_is_open(uv) && uv->u.open.thread == co,
+         "the upvalues that a thread lists are open, and its own", uv);
     RULE(v, above == NULL || above->v > uv->v, "open upvalues are listed highest slot first", uv);
     refer(v, uv);
   }
@@ -323,7 +339,8 @@ static void check_external(Verifier *v, const Userdata *u) {
        "what a userdata holds outside is noted as such", o);
   RULE(v, u->external->next->prev == u->external && u->external->prev->next == u->external,
        "what a userdata holds outside is in its list", o);
-  if (v->parent_clean) RULE(v, u->external->mark != 0, "what a clean userdata holds outside is old", o);
+  if (v->parent_clean)
+    RULE(v, u->external->mark != 0, "what a clean userdata holds outside is old", o);
 }
 
 /* Promoted by a minor collection that is under way, which has not scanned it yet, or not all of it. */
@@ -339,10 +356,12 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
   v->parent = o;
   v->parent_clean = (o->gc & GC_CLEAN) && !is_to_be_scanned(&d->gc, o);
-  v->parent_black = is_marking(d) && !is_young(o) && is_marked(d, o) && d->gc.grey.n + d->gc.partial.n < 1000 &&
-                    !is_grey(&d->gc, o) && !is_to_be_scanned(&d->gc, o);
+  v->parent_black = is_marking(d) && !is_young(o) && is_marked(d, o) &&
+                    d->gc.grey.n + d->gc.partial.n < 1000 && !is_grey(&d->gc, o) &&
+                    !is_to_be_scanned(&d->gc, o);
   if (!is_young(o) && !(o->gc & GC_CLEAN) && d->gc.remembered.n + d->gc.remembered_threads_n < 1000)
-    RULE(v, is_remembered(&d->gc, o), "an old object that is not clean is in the remembered set", o);
+    RULE(v, is_remembered(&d->gc, o), "an old object that is not clean is in the remembered set",
+         o);
   switch (o->type) {
     case LUA_TTABLE: look_at_table(v, (const Table *)o); break;
     case TYPE_PROTO: look_at_prototype(v, (const Prototype *)o); break;
@@ -391,9 +410,12 @@ static void check_blocks(Verifier *v) {
     for (uint32_t i = 1; i < HEAP_CHUNK_BLOCKS; i++) {
       const Block *b = &c->blocks[i];
       uint32_t zeros = 0;
-      for (uint32_t line = 0; line < HEAP_BLOCK_LINES; line++) zeros += c->lines[i * HEAP_BLOCK_LINES + line] == 0;
-      if (b->state != BLOCK_CONSUMED) RULE(v, zeros == b->free_lines, "a block knows its free lines", NULL);
-      if (b->state == BLOCK_FREE) RULE(v, zeros == HEAP_BLOCK_LINES, "a free block has no line in use", NULL);
+      for (uint32_t line = 0; line < HEAP_BLOCK_LINES; line++)
+        zeros += c->lines[i * HEAP_BLOCK_LINES + line] == 0;
+      if (b->state != BLOCK_CONSUMED)
+        RULE(v, zeros == b->free_lines, "a block knows its free lines", NULL);
+      if (b->state == BLOCK_FREE)
+        RULE(v, zeros == HEAP_BLOCK_LINES, "a free block has no line in use", NULL);
       used += HEAP_BLOCK_LINES - b->free_lines;
       nfree += b->state == BLOCK_FREE;
       nheld += b->state == BLOCK_FREE && !b->released;
@@ -430,7 +452,8 @@ static void check_strings(Verifier *v) {
     StringLink link = *string_bucket(table, i);
     for (const String *s; (s = string_at(link)) != NULL; n++) {
       uint64_t filter = link >> STRING_ADDRESS_BITS, rest = s->u.next >> STRING_ADDRESS_BITS;
-      RULE(v, string_may_follow(link, s->hash) && (filter & rest) == rest, "a link knows what follows", s);
+      RULE(v, string_may_follow(link, s->hash) && (filter & rest) == rest,
+           "a link knows what follows", s);
       link = s->u.next;
       RULE(v, s->type == TYPE_SHORT_STRING, "the intern table holds short strings", s);
       RULE(v, string_bucket_index(table, s->hash) == i, "a string is in its chain", s);

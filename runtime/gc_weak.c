@@ -79,7 +79,8 @@ ALWAYS_INLINE void prefetch_entry(const GcWeakRange *r, uint32_t i) {
 
 /* Those behind `i` are mostly single slots, here and there. */
 static void prefetch_range(const GcWeakRanges *list, size_t i) {
-  if (i + PREFETCH_AHEAD < list->n) prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
+  if (i + PREFETCH_AHEAD < list->n)
+    prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
 }
 
 /* A weak reference to this: strings are followed, being values. */
@@ -150,12 +151,14 @@ static bool note_range(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
  * that was written to may have been looked through already. Ephemerons are settled for the
  * major marking at the end of the minor one, when most of the new ones have died. */
 static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
-  return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) || note_range(d, w, r, SCAN_MAJOR);
+  return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) ||
+         note_range(d, w, r, SCAN_MAJOR);
 }
 
 /* By the major marking, in pieces. */
 static bool scan_slots_later(Domain *d, Table *t, uint32_t n) {
-  return n > GC_PIECE && GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
+  return n > GC_PIECE &&
+         GC_TRY_PUSH(&d->gc.partial, (GcPartial){.object = (GCObject *)t, .node_from = UINT32_MAX});
 }
 
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
@@ -164,7 +167,8 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
     TValue *values = range_values(&range, &n);
     if (n == 0) return;
     if (w == WEAK_KEYS) { /* the keys are integers */
-      if (kind == SCAN_MINOR || !scan_slots_later(d, range.table, n)) visit_values(d, values, n, kind);
+      if (kind == SCAN_MINOR || !scan_slots_later(d, range.table, n))
+        visit_values(d, values, n, kind);
       return;
     }
   } else {
@@ -174,7 +178,8 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
     if (w == WEAK_VALUES && kind == SCAN_MINOR) visit_keys(d, &range, kind);
   }
   bool noted = note_range(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
-  if (unlikely(!noted)) follow_range(d, &range, kind); /* the minor marking makes the old grey: that serves the major one, too */
+  /* the minor marking makes the old grey: that serves the major one, too */
+  if (unlikely(!noted)) follow_range(d, &range, kind);
 }
 
 /* ---- looking through while marking -------------------------------------------------- */
@@ -198,7 +203,8 @@ static void leave_entry(Domain *d, Table *t, uint32_t i) {
   const Node *n = &t->node[i];
   bool white = (n->key_tag & TAG_COLLECTED) && is_dead(d, n->key.gc, SCAN_MAJOR); /* a string too */
   if (!white) leave_value(d, t, i, 1);
-  else if (!GC_TRY_PUSH(&d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i})) follow_range(d, &(GcWeakRange){t, i, i + 1, 1}, SCAN_MAJOR);
+  else if (!GC_TRY_PUSH(&d->gc.weak_left.entries, (GcWeakEntry){t, n->key.gc, i}))
+    follow_range(d, &(GcWeakRange){t, i, i + 1, 1}, SCAN_MAJOR);
 }
 
 /* An ephemeron whose key was not reached. Only a value that is yet to be followed waits. */
@@ -360,7 +366,8 @@ static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
     if (end - n > PREFETCH_AHEAD) __builtin_prefetch(n[PREFETCH_AHEAD].key.p);
     if (n->tag == TAG_NIL) forget_key(n);
     else if (!weak_dead(d, n->key_tag, n->key.gc, SCAN_MINOR)) gc_follow_value(d, n, SCAN_MINOR);
-    else if ((n->tag & TAG_COLLECTED) && is_young(n->v.gc)) work += gc_await(d, r->table, n, SCAN_MINOR);
+    else if ((n->tag & TAG_COLLECTED) && is_young(n->v.gc))
+      work += gc_await(d, r->table, n, SCAN_MINOR);
   }
   d->gc.step_work += count * sizeof(Node) + work;
 }
@@ -432,7 +439,8 @@ static void settle_left(Domain *d, const GcWeakRange *r) {
   uint32_t count;
   if (!is_marking(d) || !is_marked(d, r->table)) return;
   range_nodes(r, &count);
-  for (uint32_t i = r->from; i < r->from + count; i++) d->gc.step_work += settle_node(d, r->table, i, WEAK_KEYS);
+  for (uint32_t i = r->from; i < r->from + count; i++)
+    d->gc.step_work += settle_node(d, r->table, i, WEAK_KEYS);
 }
 
 void gc_clear_weak_keys_minor(Domain *d) {
@@ -467,13 +475,15 @@ static void prefetch_place(const GcWeakEntries *list, size_t i) {
   if (i >= list->n) return;
   const GcWeakEntry *entry = &list->items[i];
   __builtin_prefetch(entry->key);
-  if (entry->node < table_node_count(entry->table)) __builtin_prefetch(&entry->table->node[entry->node], 1);
+  if (entry->node < table_node_count(entry->table))
+    __builtin_prefetch(&entry->table->node[entry->node], 1);
 }
 
 static void prefetch_value(const GcWeakEntries *list, size_t i) {
   if (i >= list->n) return;
   const GcWeakEntry *entry = &list->items[i];
-  if (entry->node < table_node_count(entry->table)) __builtin_prefetch(entry->table->node[entry->node].v.p);
+  if (entry->node < table_node_count(entry->table))
+    __builtin_prefetch(entry->table->node[entry->node].v.p);
 }
 
 /* While the marking goes on, an entry that has got another place was noted anew. One that may stay
@@ -500,7 +510,8 @@ bool gc_clear_some_values(Domain *d, size_t most) {
   GcWeakLeft *left = &d->gc.weak_left;
   size_t before = left->values_done;
   left->values_done = clear_values(d, &left->values, before, most, SCAN_MAJOR);
-  left->entries_done = clear_entry_values(d, &left->entries, left->entries_done, most - (left->values_done - before));
+  left->entries_done = clear_entry_values(d, &left->entries, left->entries_done,
+                                          most - (left->values_done - before));
   return left->values_done == left->values.n && left->entries_done == left->entries.n;
 }
 

@@ -225,16 +225,20 @@ ALWAYS_INLINE LineBits longer_runs(const LineBits *a, const LineBits *b, uint32_
   LineBits runs;
   const uint32_t n = HEAP_BLOCK_LINES / 64, words = x / 64, bits = x % 64;
   for (uint32_t i = 0; i < n; i++) {
-    uint64_t low = i + words < n ? b->w[i + words] : 0, high = i + words + 1 < n ? b->w[i + words + 1] : 0;
+    uint64_t low = i + words < n ? b->w[i + words] : 0,
+             high = i + words + 1 < n ? b->w[i + words + 1] : 0;
     runs.w[i] = a->w[i] & (bits == 0 ? low : low >> bits | high << (64 - bits));
   }
   return runs;
 }
 
-static bool any_run(const LineBits *runs) { return (runs->w[0] | runs->w[1] | runs->w[2] | runs->w[3]) != 0; }
+static bool any_run(const LineBits *runs) {
+  return (runs->w[0] | runs->w[1] | runs->w[2] | runs->w[3]) != 0;
+}
 
 /* Lines that a block of the class has in a row somewhere. */
-static const uint8_t hole_lines[HEAP_HOLE_CLASSES] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+static const uint8_t hole_lines[HEAP_HOLE_CLASSES] = {1,  2,  3,  4,  6,  8,  12,
+                                                      16, 24, 32, 48, 64, 96, 128};
 
 /* First bit from `i` on that is set, or clear when `flip` is all ones. */
 ALWAYS_INLINE uint32_t next_bit(const LineBits *bits, uint32_t i, uint64_t flip) {
@@ -360,7 +364,8 @@ static bool is_warm_free(const Heap *h) {
  * cold ones those that are partly in use, those with the shortest holes before the others. */
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
-  if (h->warm.used != 0) return take_recyclable(h, &h->warm, 31 - (uint32_t)__builtin_clz(h->warm.used));
+  if (h->warm.used != 0)
+    return take_recyclable(h, &h->warm, 31 - (uint32_t)__builtin_clz(h->warm.used));
   if (h->cold.used == 0 || is_warm_free(h)) return take_free_block(d, MIN_FREE_LINES);
   return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used));
 }
@@ -369,8 +374,10 @@ static Block *take_block(Domain *d) {
 static Block *take_block_with(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   uint32_t class = class_for(lines), classes = ~UINT32_C(0) << class;
-  if (h->warm.used & classes) return take_recyclable(h, &h->warm, (uint32_t)__builtin_ctz(h->warm.used & classes));
-  if (h->cold.used & classes) return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used & classes));
+  if (h->warm.used & classes)
+    return take_recyclable(h, &h->warm, (uint32_t)__builtin_ctz(h->warm.used & classes));
+  if (h->cold.used & classes)
+    return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used & classes));
   uint32_t least = hole_lines[class];
   return take_free_block(d, least > MIN_FREE_LINES ? least : MIN_FREE_LINES);
 }
@@ -407,7 +414,9 @@ static void leave_hole(Heap *h) {
   h->young_bytes -= (size_t)(h->hole.end - h->cursor);
 }
 
-static void leave_medium_hole(Heap *h) { h->young_bytes -= (size_t)(h->medium.end - h->medium_cursor); }
+static void leave_medium_hole(Heap *h) {
+  h->young_bytes -= (size_t)(h->medium.end - h->medium_cursor);
+}
 
 /* The next hole for small objects; it ends in a block of the medium cursor as little as the
  * other way round, since each takes whole blocks. */
@@ -611,15 +620,18 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
 
 static void *grow_large(Domain *d, void *part, size_t new_size) {
   gc_large_part_moving(d, heap_large_of(part));
-  LargeHeader *moved = stress_allocation_fails() ? NULL : heap_large_resize(d, heap_large_of(part), new_size);
+  LargeHeader *moved =
+      stress_allocation_fails() ? NULL : heap_large_resize(d, heap_large_of(part), new_size);
   return moved != NULL ? moved + 1 : note_failure(d);
 }
 
 void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size) {
   Heap *h = &L->domain->heap;
-  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size)) return grow_large(L->domain, part, new_size);
+  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size))
+    return grow_large(L->domain, part, new_size);
   size_t old_end = heap_round(old_size), new_end = heap_round(new_size);
-  if (part != NULL && is_last(h, part, old_size) && !heap_is_large(new_size) && new_end <= (size_t)(h->limit - (char *)part)) {
+  if (part != NULL && is_last(h, part, old_size) && !heap_is_large(new_size) &&
+      new_end <= (size_t)(h->limit - (char *)part)) {
     h->cursor = (char *)part + new_end;
     if (new_end < old_end) h->asked_bytes += old_end - new_end;
     return part;
@@ -666,7 +678,8 @@ void heap_retire(Heap *h) {
 static void poison_free_lines(const Block *b) {
   const uint8_t *lines = block_lines(b);
   for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i++)
-    if (lines[i] == 0) memset(block_start(b) + ((size_t)i << HEAP_LINE_SHIFT), 0xDB, HEAP_LINE_SIZE);
+    if (lines[i] == 0)
+      memset(block_start(b) + ((size_t)i << HEAP_LINE_SHIFT), 0xDB, HEAP_LINE_SIZE);
 }
 #else
 #define poison_free_lines(b) ((void)(b))

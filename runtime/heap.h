@@ -81,7 +81,8 @@ typedef struct Chunk {
   uint32_t free_blocks;            /* how many are BLOCK_FREE */
   bool used;                       /* its memory was used before the heap got it, and is not zero */
   bool overflowed;                 /* a bit of the following may be set */
-  uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64]; /* a bit a granule (gc_overflow.c); zero before it is in a heap */
+  /* a bit a granule (gc_overflow.c); zero before it is in a heap */
+  uint64_t overflow[HEAP_CHUNK_SIZE / HEAP_GRANULE / 64];
 } Chunk;
 _Static_assert(sizeof(Chunk) <= HEAP_BLOCK_SIZE, "the chunk's own data fit its first block");
 
@@ -95,13 +96,19 @@ typedef struct LargeHeader {
     uint64_t died;                 /* dying: when (mapping_now); `size` is the epoch then */
   };
   uint8_t mark;                    /* as a line byte: 0 while young */
-  uint8_t fresh;                   /* part whose contents no collection has scanned yet; 2: and whose cards do not tell all */
-  uint8_t logged;                  /* part whose owner is in the remembered set and yet clean; object to be scanned (gc_overflow.c) */
+  /* part whose contents no collection has scanned yet; 2: and whose cards do not tell
+     all */
+  uint8_t fresh;
+  /* part whose owner is in the remembered set and yet clean; object to be scanned
+     (gc_overflow.c) */
+  uint8_t logged;
   uint8_t in_extent;               /* it lies in one; else it comes from malloc or is a mapping */
-  uint8_t zeroed;                  /* part that was all zero when allocated, as what it grows by is */
+  /* part that was all zero when allocated, as what it grows by is */
+  uint8_t zeroed;
   uint8_t external;                /* memory outside the heap, nothing behind it (gc_external.c) */
   uint8_t revived;                 /* external, its owner alive for its finalizer only */
-  uint8_t stays;                   /* object that stays young in this minor collection, if it is not promoted */
+  /* object that stays young in this minor collection, if it is not promoted */
+  uint8_t stays;
   size_t mapped;                   /* bytes of its own mapping; 0: it has none */
 } LargeHeader;
 _Static_assert(sizeof(LargeHeader) % 16 == 0, "large allocations are aligned to 16 bytes");
@@ -120,7 +127,8 @@ typedef struct Heap {
    * `hole` cannot hold. */
   char *medium_cursor;
   Hole medium;
-  void *outgrown[HEAP_OUTGROWN_CLASSES]; /* young parts that were freed, by size: lists linked by their first word */
+  /* young parts that were freed, by size: lists linked by their first word */
+  void *outgrown[HEAP_OUTGROWN_CLASSES];
   bool has_outgrown;                     /* one of the lists may not be empty */
   BlockClasses warm; /* examined by the last minor collection, and so in the cache */
   BlockClasses cold;
@@ -131,8 +139,10 @@ typedef struct Heap {
   uint32_t nblocks;           /* blocks of all chunks */
   uint32_t epoch;             /* number of minor collections, truncated */
   Chunk *chunks;
-  Chunk *twin;                /* in the huge page of the chunk that was added last, for the next; or NULL */
-  Chunk *spare;               /* mapped, never touched: for when there is no other (grow_heap); or NULL */
+  /* in the huge page of the chunk that was added last, for the next; or NULL */
+  Chunk *twin;
+  /* mapped, never touched: for when there is no other (grow_heap); or NULL */
+  Chunk *spare;
   struct Extent *extents;     /* heap_extent.c */
   size_t extent_bytes;        /* of all of them */
   size_t extent_idle;         /* free in them, and not given back to the system */
@@ -142,24 +152,31 @@ typedef struct Heap {
   uint8_t idle_mark;          /* 1 or 2, in turns: of the present period of walks */
   uint64_t idle_since;        /* ns of the monotonic clock: begin of that period */
   LargeHeader large_young, large_old; /* list heads */
-  LargeHeader dying;        /* mappings that are given back piece by piece: list head, latest first */
+  /* mappings that are given back piece by piece: list head, latest first */
+  LargeHeader dying;
   size_t dying_bytes;       /* mapped for these */
   size_t used_lines;        /* lines in use, consumed blocks as of their last examination */
   size_t young_bytes;       /* of the holes taken since the last minor collection */
-  size_t large_debt;        /* bytes allocated large since then and not freed by their owner, growth of old parts included */
+  /* bytes allocated large since then and not freed by their owner, growth of old parts
+     included */
+  size_t large_debt;
   size_t largest_part;      /* bytes of the largest part of a table since the last cycle ended */
-  size_t largest_huge;      /* bytes of the part for which all was given back that was free (heap_large.c) */
+  /* bytes of the part for which all was given back that was free (heap_large.c) */
+  size_t largest_huge;
   bool huge_again;          /* a table's part of its own mapping was made since then */
   size_t latest_large;      /* bytes of the last one of LATEST_LEAST or more: not debt yet */
-  const LargeHeader *growing; /* the part of LATEST_LEAST or more that was made or grew last, if it exists; or NULL */
+  /* the part of LATEST_LEAST or more that was made or grew last, if it exists; or NULL */
+  const LargeHeader *growing;
   size_t growing_bytes;     /* of the debt, what it took (GcDue) */
-  size_t scan_debt;         /* a share for each object, card and thread that the next one must look at */
+  /* a share for each object, card and thread that the next one must look at */
+  size_t scan_debt;
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;
   size_t buffer_bytes;      /* of luaL_Buffer, which are malloc's: gc_note_buffer */
   size_t buffers_freed;     /* bytes of those given back since a full collection */
   size_t external_bytes;    /* of both, what lies outside the heap (gc_external.c) */
-  size_t live_bytes;        /* of old objects and parts in blocks: counted when promoted or marked */
+  /* of old objects and parts in blocks: counted when promoted or marked */
+  size_t live_bytes;
   uint64_t allocated_bytes; /* taken since the domain began, up to the last minor collection */
   uint64_t asked_bytes;     /* asked for since then, but for what lies in `hole`: heap_asked */
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
@@ -241,7 +258,8 @@ bool heap_exceeds_limit(Heap *h);
 /* May the heap take so many bytes more? */
 ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
   if (likely(h->most_bytes == 0)) return true;
-  size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes + h->old_large_bytes + h->buffer_bytes;
+  size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes +
+                h->old_large_bytes + h->buffer_bytes;
   return used <= h->most_bytes && bytes <= h->most_bytes - used;
 }
 
@@ -291,7 +309,9 @@ ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->larg
  * when it was just allocated; it counts when the next one is allocated. So when strings of
  * megabytes follow each other, each is dead when a collection looks at it. */
 #define LATEST_LEAST ((size_t)256 << 10)
-ALWAYS_INLINE size_t heap_debt(const Heap *h) { return heap_taken(h) + h->scan_debt - h->latest_large; }
+ALWAYS_INLINE size_t heap_debt(const Heap *h) {
+  return heap_taken(h) + h->scan_debt - h->latest_large;
+}
 
 ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
   return (Chunk *)((uintptr_t)p & ~(uintptr_t)(HEAP_CHUNK_SIZE - 1));
@@ -299,7 +319,9 @@ ALWAYS_INLINE Chunk *heap_chunk_of(const void *p) {
 ALWAYS_INLINE uint32_t heap_line_index(const void *p) {
   return (uint32_t)(((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_LINE_SHIFT);
 }
-ALWAYS_INLINE uint8_t heap_line_of(const void *p) { return heap_chunk_of(p)->lines[heap_line_index(p)]; }
+ALWAYS_INLINE uint8_t heap_line_of(const void *p) {
+  return heap_chunk_of(p)->lines[heap_line_index(p)];
+}
 ALWAYS_INLINE Block *heap_block_of(const void *p) {
   return &heap_chunk_of(p)->blocks[((uintptr_t)p & (HEAP_CHUNK_SIZE - 1)) >> HEAP_BLOCK_SHIFT];
 }

@@ -60,7 +60,9 @@ _Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 3, "several allocations
 
 /* ---- bits -------------------------------------------------------------------------- */
 
-static uint64_t mask_of(uint32_t from, uint32_t n) { return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << from; }
+static uint64_t mask_of(uint32_t from, uint32_t n) {
+  return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << from;
+}
 
 /* Calls `each` for the words that hold bits [i, i + n): its arguments are word and mask. */
 #define FOR_WORDS(i, n, each) \
@@ -99,10 +101,18 @@ static uint32_t after_last_set(const uint64_t *bits, uint32_t i) {
 
 /* ---- runs ---------------------------------------------------------------------------- */
 
-static Extent *extent_of(const void *p) { return (Extent *)((uintptr_t)p & ~(uintptr_t)(EXTENT_SIZE - 1)); }
-static uint32_t granule_of(const void *p) { return (uint32_t)(((uintptr_t)p & (EXTENT_SIZE - 1)) >> GRANULE_SHIFT); }
-static uint32_t granules_for(size_t size) { return (uint32_t)((size + GRANULE - 1) >> GRANULE_SHIFT); }
-static char *address_of(const Extent *e, uint32_t i) { return (char *)e + ((size_t)i << GRANULE_SHIFT); }
+static Extent *extent_of(const void *p) {
+  return (Extent *)((uintptr_t)p & ~(uintptr_t)(EXTENT_SIZE - 1));
+}
+static uint32_t granule_of(const void *p) {
+  return (uint32_t)(((uintptr_t)p & (EXTENT_SIZE - 1)) >> GRANULE_SHIFT);
+}
+static uint32_t granules_for(size_t size) {
+  return (uint32_t)((size + GRANULE - 1) >> GRANULE_SHIFT);
+}
+static char *address_of(const Extent *e, uint32_t i) {
+  return (char *)e + ((size_t)i << GRANULE_SHIFT);
+}
 
 #define HUGE_GRANULES ((uint32_t)(MAPPING_HUGE_PAGE / GRANULE))
 
@@ -218,7 +228,9 @@ void *extent_alloc(Heap *h, size_t size) {
   return address_of(e, i);
 }
 
-void extent_free(Heap *h, void *p, size_t size) { give_run(h, extent_of(p), granule_of(p), granules_for(size)); }
+void extent_free(Heap *h, void *p, size_t size) {
+  give_run(h, extent_of(p), granule_of(p), granules_for(size));
+}
 
 bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
   Extent *e = extent_of(p);
@@ -310,7 +322,8 @@ size_t extent_trim(Heap *h, bool now) {
   e->trimmed = 0;
   note_idle(h, e);
   bool empty = e->free == e->granules - FIRST;
-  for (uint32_t w = 1; empty && w < WORDS_OF(e); w++) empty = e->touched[w] == 0; /* word 0: the first granules */
+  /* word 0: the first granules */
+  for (uint32_t w = 1; empty && w < WORDS_OF(e); w++) empty = e->touched[w] == 0;
   if (empty) {
     unlink_extent(h, h->trim_extent);
     mapping_unmap(e, extent_bytes(e));

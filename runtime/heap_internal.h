@@ -32,7 +32,9 @@ static inline void list_remove(BlockList *list, Block *b) {
 
 static inline Chunk *chunk_of_block(const Block *b) { return heap_chunk_of(b); }
 
-static inline uint32_t block_index(const Block *b) { return (uint32_t)(b - chunk_of_block(b)->blocks); }
+static inline uint32_t block_index(const Block *b) {
+  return (uint32_t)(b - chunk_of_block(b)->blocks);
+}
 
 static inline char *block_start(const Block *b) {
   return (char *)chunk_of_block(b) + ((size_t)block_index(b) << HEAP_BLOCK_SHIFT);

@@ -123,7 +123,8 @@ static void release_dying(Heap *h, size_t bytes, bool recent) {
  * in several sizes: what it will need next may be among the dead, if they are few. */
 static void make_room(Heap *h, size_t size) {
   size_t most = size <= REUSED_MOST ? DYING_MOST : 0;
-  if (h->dying_bytes > most) release_dying(h, size < h->dying_bytes - most ? size : h->dying_bytes - most, true);
+  if (h->dying_bytes > most)
+    release_dying(h, size < h->dying_bytes - most ? size : h->dying_bytes - most, true);
 }
 
 #define DYING_LOOKED_AT 16 /* for a new use */
@@ -159,7 +160,8 @@ static LargeHeader *new_huge_part(Heap *h, size_t size, size_t used) {
   LargeHeader *large = take_dying_part(h, size, used);
   if (large == NULL && h != NULL) make_room(h, size);
   if (large == NULL) large = new_mapped(size);
-  if (large != NULL && (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
+  if (large != NULL &&
+      (large->cards = mapping_new(round_to_unit(card_count(size)), PAGE_ALIGN)) == NULL) {
     mapping_unmap(large, large->mapped);
     return NULL;
   }
@@ -258,7 +260,8 @@ void heap_large_release(Heap *h, size_t bytes) { release_dying(h, bytes, bytes =
 /* ---- interface ------------------------------------------------------------------------ */
 
 /* A part has grown from so many bytes, and may be elsewhere now. */
-static void note_growing(Heap *h, const LargeHeader *former, const LargeHeader *large, size_t old, size_t size) {
+static void note_growing(Heap *h, const LargeHeader *former, const LargeHeader *large, size_t old,
+                         size_t size) {
   bool again = h->growing == former;
   if (again) h->growing = large;
   if (size < LATEST_LEAST || size <= old) return;
@@ -300,7 +303,9 @@ void *heap_large_alloc(Domain *d, size_t size, bool cards) {
   return take_in(d, large);
 }
 
-LargeHeader *heap_large_detached(size_t size) { return size <= PTRDIFF_MAX / 2 ? make_large(NULL, size, false) : NULL; }
+LargeHeader *heap_large_detached(size_t size) {
+  return size <= PTRDIFF_MAX / 2 ? make_large(NULL, size, false) : NULL;
+}
 
 void *heap_large_adopt(Domain *d, LargeHeader *large) {
   return heap_has_room(&d->heap, large->size) ? take_in(d, large) : NULL;
@@ -439,7 +444,8 @@ static LargeHeader *move_to_dying(Heap *h, LargeHeader *large, size_t size) {
 
 /* Cards first: when the second fails, they are put back. */
 static LargeHeader *resize_huge(Heap *h, LargeHeader *large, size_t size) {
-  size_t old_cards = round_to_unit(card_count(large->size)), cards = round_to_unit(card_count(size));
+  size_t old_cards = round_to_unit(card_count(large->size)),
+         cards = round_to_unit(card_count(size));
   size_t mapped = mapping_of(size);
   if (size < large->size) clear_rest(large, size);
   uint8_t *moved_cards = mapping_resize(large->cards, old_cards, cards);

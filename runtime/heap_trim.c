@@ -58,7 +58,9 @@ static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
 /* From block `i` on: as many as may be given back together. */
 static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
   uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
-  while (n < most && i + n < HEAP_CHUNK_BLOCKS && !c->blocks[i + n].released && is_idle(h, &c->blocks[i + n], now)) n++;
+  while (n < most && i + n < HEAP_CHUNK_BLOCKS && !c->blocks[i + n].released &&
+         is_idle(h, &c->blocks[i + n], now))
+    n++;
   return n;
 }
 
@@ -97,7 +99,8 @@ static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
   for (uint32_t i = 1, n; i < HEAP_CHUNK_BLOCKS; i += n > 0 ? n : 1) {
     if ((n = count_idle(h, c, i, now)) > 0) release_pages(h, c, i, n);
-    else if (c->blocks[i].state == BLOCK_FREE && c->blocks[i].idle == 0) c->blocks[i].idle = h->idle_mark;
+    else if (c->blocks[i].state == BLOCK_FREE && c->blocks[i].idle == 0)
+      c->blocks[i].idle = h->idle_mark;
     done += (size_t)n << HEAP_BLOCK_SHIFT;
   }
   return done;
@@ -106,7 +109,8 @@ static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
 /* The next chunk; the first of the list is never unmapped. */
 static size_t trim_chunk(Heap *h, bool now) {
   Chunk *c = *h->trim_link;
-  if (h->trim_link != &h->chunks && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS && is_all_idle(h, c, now)) {
+  if (h->trim_link != &h->chunks && h->nfree >= h->trim_keep + HEAP_CHUNK_BLOCKS &&
+      is_all_idle(h, c, now)) {
     unmap_chunk(h, h->trim_link);
     return HEAP_CHUNK_SIZE;
   }

@@ -128,7 +128,9 @@ static void *map_aligned(size_t size, size_t align) {
 
 static struct { _Atomic uint64_t from, wait; } huge = {0, WAIT_LEAST_NS};
 
-static bool huge_at_hand(void) { return mapping_now() >= atomic_load_explicit(&huge.from, memory_order_relaxed); }
+static bool huge_at_hand(void) {
+  return mapping_now() >= atomic_load_explicit(&huge.from, memory_order_relaxed);
+}
 
 static uint64_t exact_now(void) {
   struct timespec now;
@@ -214,7 +216,8 @@ void *mapping_resize(void *mapping, size_t old, size_t size) {
   if (moved == MAP_FAILED && size >= MAPPING_HUGE_PAGE) moved = move_huge(mapping, old, size);
   if (moved == MAP_FAILED) moved = mremap(mapping, old, size, MREMAP_MAYMOVE);
   if (moved == MAP_FAILED) return NULL;
-  if (size > old && size >= MAPPING_HUGE_PAGE && !prefer_from(moved, size, old)) advise(moved, size, false);
+  if (size > old && size >= MAPPING_HUGE_PAGE && !prefer_from(moved, size, old))
+    advise(moved, size, false);
   return moved;
 }
 
@@ -231,7 +234,9 @@ void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
 }
 
 /* How many bytes must be mapped, or unmapped, to make it so large. */
-static size_t difference(const Kept *k, size_t size) { return k->size < size ? size - k->size : k->size - size; }
+static size_t difference(const Kept *k, size_t size) {
+  return k->size < size ? size - k->size : k->size - size;
+}
 
 static bool take_nearest(size_t wanted, Kept *k) {
   mapping_lock();

@@ -34,7 +34,8 @@ MessageLoad *message_load_new(void) {
 
 /* acq_rel: who frees it comes after all others. */
 void message_load_release(MessageLoad *load) {
-  if (load != NULL && atomic_fetch_sub_explicit(&load->references, 1, memory_order_acq_rel) == 1) free(load);
+  if (load != NULL && atomic_fetch_sub_explicit(&load->references, 1, memory_order_acq_rel) == 1)
+    free(load);
 }
 
 /* Relaxed: the bytes are a figure, and the sender has a reference of its own. */

@@ -24,7 +24,8 @@ struct Channel;
 struct LargeHeader;
 
 typedef struct MessageLoad {
-  _Atomic size_t bytes;         /* of the messages that were weighed and are not freed yet; any thread */
+  /* of the messages that were weighed and are not freed yet; any thread */
+  _Atomic size_t bytes;
   _Atomic uint32_t references;  /* of these messages, and one of who made it */
 } MessageLoad;
 

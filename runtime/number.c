@@ -111,7 +111,8 @@ static double divide_rounded(uint64_t digits, uint64_t power) {
   int up = __builtin_clzll(digits), power_up = __builtin_clzll(power);
   unsigned __int128 dividend = (unsigned __int128)(digits << up) << 63;
   uint64_t divisor = power << power_up, quotient = (uint64_t)(dividend / divisor);
-  quotient |= (uint64_t)dividend != quotient * divisor; /* modulo 2^64, which the remainder is below */
+  /* modulo 2^64, which the remainder is below */
+  quotient |= (uint64_t)dividend != quotient * divisor;
   return ldexp((double)quotient, power_up - up - 63);
 }
 
@@ -139,7 +140,8 @@ static const char *read_decimal(const char *s, Decimal *d) {
   bool any = s != start;
   if (*s == '.') {
     start = ++s;
-    for (; is_digit(*s) && HAS_ROOM(d); s++, d->exponent--) d->digits = d->digits * 10 + (unsigned)(*s - '0');
+    for (; is_digit(*s) && HAS_ROOM(d); s++, d->exponent--)
+      d->digits = d->digits * 10 + (unsigned)(*s - '0');
     for (; is_digit(*s); s++) d->is_cut |= *s != '0';
     any |= s != start;
   }
@@ -198,7 +200,8 @@ static const char *parse_float_locale(const char *s, double *result) {
   char point = decimal_point();
   const char *where = strchr(s, point);
   size_t len = strlen(s);
-  if (point == '.' || where == NULL || strchr(s, '.') != NULL || len > MAX_LOCALE_NUMERAL) return NULL;
+  if (point == '.' || where == NULL || strchr(s, '.') != NULL || len > MAX_LOCALE_NUMERAL)
+    return NULL;
   char copy[MAX_LOCALE_NUMERAL + 1];
   memcpy(copy, s, len + 1);
   copy[where - s] = '.';
@@ -273,9 +276,25 @@ static size_t write_integer(char *out, int64_t i) {
 #define TEN_TO_13 UINT64_C(10000000000000)
 #define TEN_TO_14 UINT64_C(100000000000000)
 
-static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
-                                  10000000000, 100000000000, 1000000000000, TEN_TO_13, TEN_TO_14,
-                                  10 * TEN_TO_14, 100 * TEN_TO_14, 1000 * TEN_TO_14, 10000 * TEN_TO_14};
+static const uint64_t powers[] = {1,
+                                  10,
+                                  100,
+                                  1000,
+                                  10000,
+                                  100000,
+                                  1000000,
+                                  10000000,
+                                  100000000,
+                                  1000000000,
+                                  10000000000,
+                                  100000000000,
+                                  1000000000000,
+                                  TEN_TO_13,
+                                  TEN_TO_14,
+                                  10 * TEN_TO_14,
+                                  100 * TEN_TO_14,
+                                  1000 * TEN_TO_14,
+                                  10000 * TEN_TO_14};
 #define MOST_POWER 18
 
 /* n * 10^power rounded to the nearest integer, ties to even, exactly.
@@ -298,7 +317,8 @@ static uint64_t scale_exactly(double n, int power) {
 static uint64_t first_digits(double n, int count, int *decade) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
-  *decade = (int)((((int)(bits >> 52) - 1023) * 1233) >> 12); /* log10(n) rounded down, or one less */
+  /* log10(n) rounded down, or one less */
+  *decade = (int)((((int)(bits >> 52) - 1023) * 1233) >> 12);
   uint64_t digits = scale_exactly(n, count - 1 - *decade);
   if (digits < powers[count]) return digits;
   if (++*decade == count) return powers[count - 1];
@@ -332,7 +352,8 @@ static size_t write_plain_float(char *out, double n, int count, bool marked) {
 size_t number_to_general(char *out, double n, int precision) {
   double magnitude = fabs(n);
   if (precision == 0) precision = 1;
-  if (precision > FLOAT_DIGITS || !(magnitude >= 1e-4 && magnitude < (double)powers[precision])) return 0;
+  if (precision > FLOAT_DIGITS || !(magnitude >= 1e-4 && magnitude < (double)powers[precision]))
+    return 0;
   size_t sign = n < 0;
   *out = '-';
   size_t len = write_plain_float(out + sign, magnitude, precision, false);
@@ -358,7 +379,9 @@ size_t number_to_exponential(char *out, double n, int precision) {
   return (size_t)(p - out);
 }
 
-static bool looks_like_integer(const char *text) { return text[strspn(text, "-0123456789")] == '\0'; }
+static bool looks_like_integer(const char *text) {
+  return text[strspn(text, "-0123456789")] == '\0';
+}
 
 static size_t write_general_float(char *out, double n) {
   int len = snprintf(out, NUMBER_TEXT_MAX - 3, "%.14g", n);
@@ -382,7 +405,8 @@ static size_t write_float(char *out, double n) {
 }
 
 size_t number_to_text(const TValue *number, char *buffer) {
-  size_t len = is_int(number) ? write_integer(buffer, number->v.i) : write_float(buffer, number->v.n);
+  size_t len =
+      is_int(number) ? write_integer(buffer, number->v.i) : write_float(buffer, number->v.n);
   buffer[len] = '\0';
   return len;
 }
@@ -483,9 +507,10 @@ static double float_rest(double a, double b) {
 
 double number_float_mod(double a, double b) {
   double rest;
-  if (fabs(a) < (double)EXACT_LIMIT && fabs(b) < (double)EXACT_LIMIT && b != 0 && (double)(int64_t)a == a &&
-      (double)(int64_t)b == b)
-    rest = copysign((double)((int64_t)a % (int64_t)b), a); /* integral floats: much faster than fmod */
+  if (fabs(a) < (double)EXACT_LIMIT && fabs(b) < (double)EXACT_LIMIT && b != 0 &&
+      (double)(int64_t)a == a && (double)(int64_t)b == b)
+    /* integral floats: much faster than fmod */
+    rest = copysign((double)((int64_t)a % (int64_t)b), a);
   else
     rest = float_rest(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -560,7 +585,9 @@ bool number_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue
  * integer is a float.  Beyond it the float is brought to an integer, rounded so
  * that the order holds; a float outside the integers' range is above or below
  * all of them. */
-ALWAYS_INLINE bool fits_float(int64_t i) { return (uint64_t)i + EXACT_LIMIT <= 2 * (uint64_t)EXACT_LIMIT; }
+ALWAYS_INLINE bool fits_float(int64_t i) {
+  return (uint64_t)i + EXACT_LIMIT <= 2 * (uint64_t)EXACT_LIMIT;
+}
 
 static bool int_less_float(int64_t i, double n) {
   int64_t bound;

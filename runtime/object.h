@@ -143,7 +143,10 @@ ALWAYS_INLINE void value_copy(TValue *to, const TValue *from) {
 #define set_bool(o, b) ((o)->tag = (b) ? TAG_TRUE : TAG_FALSE)
 ALWAYS_INLINE void set_int(TValue *o, int64_t i) { o->v.i = i; o->tag = TAG_INT; }
 ALWAYS_INLINE void set_float(TValue *o, double n) { o->v.n = n; o->tag = TAG_FLOAT; }
-ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) { o->v.gc = (GCObject *)obj; o->tag = tag; }
+ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) {
+  o->v.gc = (GCObject *)obj;
+  o->tag = tag;
+}
 #define set_table(o, t) set_object(o, t, TAG_TABLE)
 #define set_string(o, s) set_object(o, s, (uint8_t)(((String *)(s))->type | TAG_COLLECTED))
 #define set_lua_closure(o, c) set_object(o, c, TAG_LUA_CLOSURE)
@@ -209,12 +212,17 @@ ALWAYS_INLINE uint16_t node_tags(const Node *n) {
 
 struct Table {
   GCHEADER;
-  uint8_t flags;       /* bit e set: metamethod e (metamethods.def, first 8) is known to be absent */
+  /* bit e set: metamethod e (metamethods.def, first 8) is known to be absent */
+  uint8_t flags;
   uint8_t state;       /* TABLE_CLEARING, ... */
-  uint32_t node_mask;  /* number of main positions - 1 (a power of two less one); 0 with `node` the shared empty node when there is no hash part */
+  /* number of main positions - 1 (a power of two less one); 0 with `node` the shared
+     empty node when there is no hash part */
+  uint32_t node_mask;
   uint32_t array_size; /* slots of the array part (keys 1..array_size) */
   uint32_t border;     /* hint for the length operator, <= array_size */
-  uint32_t filter;     /* bit (hash >> 27) set for each short-string key ever inserted since the last rehash: a clear bit proves absence */
+  /* bit (hash >> 27) set for each short-string key ever inserted since the last rehash:
+     a clear bit proves absence */
+  uint32_t filter;
   uint32_t last_free;  /* all nodes at or above this index are taken */
   TValue *array;
   Node *node;
@@ -239,7 +247,8 @@ typedef struct UpvalueDesc {
   String *name;     /* may be NULL in stripped code */
   uint8_t in_stack; /* 1: a register of the enclosing function; 0: an upvalue of it */
   uint8_t index;
-  uint8_t kind;     /* as the variable's attrib: 0 regular, 1 const, 2 close, 3 compile-time constant */
+  /* as the variable's attrib: 0 regular, 1 const, 2 close, 3 compile-time constant */
+  uint8_t kind;
 } UpvalueDesc;
 
 typedef struct LocalVar {
@@ -303,7 +312,9 @@ typedef enum UserdataKind { USERDATA_PLAIN, USERDATA_CDATA, USERDATA_CTYPE } Use
 struct Userdata {
   GCHEADER;
   uint16_t nuservalues;
-  uint32_t kind;     /* UserdataKind: which library of ours made it, 0 for all others; the guest cannot change it */
+  /* UserdataKind: which library of ours made it, 0 for all others; the guest cannot
+     change it */
+  uint32_t kind;
   size_t len;        /* bytes of the payload */
   Table *metatable;
   struct LargeHeader *external; /* what it holds outside the heap (gc_external.c); NULL: nothing */

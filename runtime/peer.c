@@ -79,15 +79,18 @@ static struct {
   _Atomic uint32_t threads;                /* that peer_spawn started and that have not ended */
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
-  _Atomic bool closing;                    /* the main script has ended: no more is to be had of main */
+  /* the main script has ended: no more is to be had of main */
+  _Atomic bool closing;
   _Atomic bool ending;
   _Atomic int exiting;                     /* number of the thread that ends the program, or 0 */
-  uint64_t cancelled_at;                   /* when the program's end first cancelled all, ns; 0: not yet */
+  /* when the program's end first cancelled all, ns; 0: not yet */
+  uint64_t cancelled_at;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 _Alignas(64) _Atomic uint64_t peer_waits; /* who spins reads it all the time */
 
-static __thread Peer *own; /* of the domain that this thread was spawned for, or of the host's last one */
+/* of the domain that this thread was spawned for, or of the host's last one */
+static __thread Peer *own;
 
 static void lock_registry(void) { pthread_mutex_lock(&registry.lock); }
 static void unlock_registry(void) { pthread_mutex_unlock(&registry.lock); }
@@ -129,8 +132,8 @@ static void warn_of_lost_error(Peer *i) {
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
   if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
   fflush(stdout);
-  fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: %s\n", i->id, i->name,
-          i->failure != NULL ? i->failure : "not enough memory");
+  fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: %s\n",
+          i->id, i->name, i->failure != NULL ? i->failure : "not enough memory");
 }
 
 static void free_peer(Peer *i) {
@@ -156,7 +159,9 @@ uint32_t peer_count(void) {
          atomic_load_explicit(&registry.hosts, memory_order_relaxed);
 }
 
-bool peer_program_ends(void) { return atomic_load_explicit(&registry.ending, memory_order_relaxed); }
+bool peer_program_ends(void) {
+  return atomic_load_explicit(&registry.ending, memory_order_relaxed);
+}
 
 /* ---- all domains wait ---------------------------------------------------------------------- */
 
@@ -188,10 +193,12 @@ void peer_look_for_deadlock(uint64_t now) {
   unlock_registry();
 }
 
-static const char *const wait_texts[] = {
-  [WAIT_NOTHING] = "runs", [WAIT_SEND] = "waits to send to channel", [WAIT_RECEIVE] = "waits to receive from channel",
-  [WAIT_SELECT] = "waits in select, first channel", [WAIT_JOIN] = "waits to join domain",
-  [WAIT_SLEEP] = "sleeps"};
+static const char *const wait_texts[] = {[WAIT_NOTHING] = "runs",
+                                         [WAIT_SEND] = "waits to send to channel",
+                                         [WAIT_RECEIVE] = "waits to receive from channel",
+                                         [WAIT_SELECT] = "waits in select, first channel",
+                                         [WAIT_JOIN] = "waits to join domain",
+                                         [WAIT_SLEEP] = "sleeps"};
 
 /* Only called while all wait: what they wait for stands still, but for those that were
  * told as well. */
@@ -201,8 +208,8 @@ static void describe_waits(char *text, size_t size) {
   for (Peer *i = registry.all; i != NULL && used < size; i = i->next) {
     uint32_t kind = atomic_load_explicit(&i->wait_kind, memory_order_relaxed);
     if (!is_alive(i) || kind == WAIT_NOTHING) continue;
-    int n = snprintf(text + used, size - used, "\n\tdomain %u (%s) %s %u", i->id, i->name, wait_texts[kind],
-                     atomic_load_explicit(&i->wait_id, memory_order_relaxed));
+    int n = snprintf(text + used, size - used, "\n\tdomain %u (%s) %s %u", i->id, i->name,
+                     wait_texts[kind], atomic_load_explicit(&i->wait_id, memory_order_relaxed));
     used += n > 0 ? (size_t)n : 0;
   }
   unlock_registry();
@@ -217,7 +224,8 @@ static void on_wake_signal(int number) {
   Peer *i = own;
   Domain *d = i != NULL ? i->domain : NULL;
   if (d == NULL || d->current == NULL || d->hooks.interrupt == NULL) return;
-  if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_ASKED) d->hooks.interrupt(d->current);
+  if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_ASKED)
+    d->hooks.interrupt(d->current);
 }
 
 void peer_ask_in_handler(Peer *i, uint32_t what) {
@@ -279,11 +287,13 @@ void peer_hand_over(Peer *i) {
 
 void peer_begin_message(lua_State *L) {
   const Peer *i = L->domain->peer;
-  if (L->allow_hook && peer_asked(i) != 0 && (i->handing_over == 0 || i->put_off >= PUT_OFF_MOST)) peer_take_up(L);
+  if (L->allow_hook && peer_asked(i) != 0 && (i->handing_over == 0 || i->put_off >= PUT_OFF_MOST))
+    peer_take_up(L);
 }
 
 static uint32_t unmasked(const Peer *i) {
-  return i->masks > 0 ? ATTENTION_ASKED & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT) : ATTENTION_ASKED;
+  return i->masks > 0 ? ATTENTION_ASKED & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT)
+                      : ATTENTION_ASKED;
 }
 
 uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked(i); }
@@ -309,7 +319,9 @@ void peer_take_up(lua_State *L) {
 }
 
 /* But the caller. */
-static bool all_ended(void) { return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread(); }
+static bool all_ended(void) {
+  return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread();
+}
 
 static void ask_spawned(uint32_t what) {
   for (int s = 0; s < PEER_MAX; s++) {
@@ -324,7 +336,9 @@ static void stop_hosts_locked(void) {
     if (!i->spawned && i != own && is_alive(i)) request(i, ATTENTION_STOP);
 }
 
-static bool hosts_stopped(void) { return !is_spawned_thread() || atomic_load(&registry.hosts) == 0; }
+static bool hosts_stopped(void) {
+  return !is_spawned_thread() || atomic_load(&registry.hosts) == 0;
+}
 
 void peer_cancel_all_in_handler(void) {
   atomic_store(&registry.ending, true);
@@ -403,7 +417,8 @@ void peer_end_all(bool cancel) {
   if (!cancel) wait_for_all();
   claim_exit();
   if (cancel) cancel_all();
-  if (is_spawned_thread() && own->domain != NULL) peer_record_end(own); /* it ends with the process */
+  /* it ends with the process */
+  if (is_spawned_thread() && own->domain != NULL) peer_record_end(own);
   lock_registry();
   report_lost_errors_locked();
   unlock_registry();
@@ -445,7 +460,8 @@ void peer_record_end(Peer *i) {
 
 void peer_forget_domain(Peer *i) {
   i->domain = NULL;
-  atomic_signal_fence(memory_order_seq_cst); /* pairs with on_wake_signal, which may come in between */
+  /* pairs with on_wake_signal, which may come in between */
+  atomic_signal_fence(memory_order_seq_cst);
 }
 
 void peer_detach(Peer *i) {
@@ -500,7 +516,8 @@ static void *run_thread(void *argument) {
 
 /* All signals but the one that wakes and those that mean a fault of the thread's own. */
 static void block_signals(sigset_t *before) {
-  static const int kept[] = {WAKE_SIGNAL, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+  static const int kept[] = {WAKE_SIGNAL, SIGSEGV, SIGBUS,  SIGFPE,
+                             SIGILL,      SIGTRAP, SIGABRT, SIGSYS};
   sigset_t blocked;
   sigfillset(&blocked);
   for (size_t n = 0; n < sizeof kept / sizeof kept[0]; n++) sigdelset(&blocked, kept[n]);
@@ -587,7 +604,9 @@ static void prepare_to_spawn(void) {
 
 static SpawnResult enter_registry(Peer *i) {
   lock_registry();
-  SpawnResult result = peer_program_ends() ? SPAWN_ENDING : take_slot_locked(i) ? SPAWN_OK : SPAWN_TOO_MANY;
+  SpawnResult result = peer_program_ends()   ? SPAWN_ENDING
+                       : take_slot_locked(i) ? SPAWN_OK
+                                             : SPAWN_TOO_MANY;
   if (result == SPAWN_OK) link_locked(i);
   unlock_registry();
   return result;
@@ -624,7 +643,9 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
 
 /* ---- joining --------------------------------------------------------------------------------------- */
 
-static bool has_ended(Peer *i) { return atomic_load_explicit(&i->status, memory_order_acquire) != PEER_RUNNING; }
+static bool has_ended(Peer *i) {
+  return atomic_load_explicit(&i->status, memory_order_acquire) != PEER_RUNNING;
+}
 
 /* Enters the queue of joiners, unless it has ended. */
 static bool enter_joiners(Peer *other, Waiter *w) {

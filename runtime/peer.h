@@ -39,7 +39,14 @@ typedef enum Park {
 } Park;
 
 /* What a domain waits for; for messages about a deadlock. */
-typedef enum WaitKind { WAIT_NOTHING, WAIT_SEND, WAIT_RECEIVE, WAIT_SELECT, WAIT_JOIN, WAIT_SLEEP } WaitKind;
+typedef enum WaitKind {
+  WAIT_NOTHING,
+  WAIT_SEND,
+  WAIT_RECEIVE,
+  WAIT_SELECT,
+  WAIT_JOIN,
+  WAIT_SLEEP
+} WaitKind;
 
 typedef struct Peer Peer;
 
@@ -71,8 +78,10 @@ struct Peer {
   /* Own thread */
   Domain *domain;
   uint32_t spin;                     /* ns that a wait spins before it sleeps */
-  uint32_t probe_in, probe_every;    /* sleeps until one leads to a longer spin; from the last one to the next */
-  bool abandoned;                    /* an error was raised in it because nobody was left to wait for */
+  /* sleeps until one leads to a longer spin; from the last one to the next */
+  uint32_t probe_in, probe_every;
+  /* an error was raised in it because nobody was left to wait for */
+  bool abandoned;
   bool was_cancelled;                /* the error of a cancellation was raised in it */
   uint32_t masks;                    /* parts it is in that cancelling and SIGINT wait for */
   uint32_t handing_over;             /* steps that they wait, too (peer_hand_over) */
@@ -80,7 +89,8 @@ struct Peer {
   /* The end: written by its thread before `status` (release), read after it (acquire) */
   _Atomic uint32_t status;           /* PeerStatus */
   Message *outcome;                  /* its results, or its error; NULL: could not be told */
-  char *failure;                     /* text of the error with its traceback, malloc'ed; NULL: done */
+  /* text of the error with its traceback, malloc'ed; NULL: done */
+  char *failure;
   bool elsewhere;                    /* in a forked child: it is in the process that forked */
   _Atomic bool joined;               /* somebody was told of the end */
   pthread_mutex_t lock;              /* of joiners */
@@ -109,7 +119,13 @@ int peer_processors(void);
 
 /* ---- threads ------------------------------------------------------------------------ */
 
-typedef enum SpawnResult { SPAWN_OK, SPAWN_TOO_MANY, SPAWN_NO_MEMORY, SPAWN_NO_THREAD, SPAWN_ENDING } SpawnResult;
+typedef enum SpawnResult {
+  SPAWN_OK,
+  SPAWN_TOO_MANY,
+  SPAWN_NO_MEMORY,
+  SPAWN_NO_THREAD,
+  SPAWN_ENDING
+} SpawnResult;
 
 /* Starts a thread that runs body(peer, argument) and gives its peer with a
  * reference for the caller. The body makes the domain and tells the outcome with

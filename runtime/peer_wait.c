@@ -77,7 +77,8 @@ static void relax_processor(void) {
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout) {
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
+                  const struct timespec *timeout) {
   return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
@@ -143,7 +144,8 @@ static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
     uint64_t now = peer_now();
     if (now >= deadline) return;
     uint64_t left = deadline - now;
-    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
+    struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u),
+                               .tv_nsec = (long)(left % 1000000000u)};
     futex(&i->park, FUTEX_WAIT, state, &timeout);
   }
 }

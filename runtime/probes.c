@@ -56,7 +56,9 @@ static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned waiting; /* domains that stand by */
 static pthread_mutex_t begin_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `begun` */
 
-static void set_start_word(const uint32_t *word) { __atomic_store_n(&probes_start_word, word, __ATOMIC_RELAXED); }
+static void set_start_word(const uint32_t *word) {
+  __atomic_store_n(&probes_start_word, word, __ATOMIC_RELAXED);
+}
 
 /* Nobody waits any more. */
 static void forget_waiting(void) {
@@ -113,7 +115,8 @@ static void register_catalogue(void) {
   pthread_atfork(NULL, NULL, forget_after_fork);
   atexit(probes_stop); /* before that of peer.c, so that domains end first */
   define_classes();
-  registration_status = eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
+  registration_status =
+      eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
   /* the probes' ids are constants that count from the host's first */
   rt_assert(registration_status != 0 || first == EVENTRING_ID_HOST);
 }

@@ -129,7 +129,8 @@ void string_table_init(lua_State *L) {
 
 void string_table_free(Domain *d) {
   StringTable *table = &d->strings;
-  for (uint32_t i = 0; i < table->size; i += STRING_SEGMENT) free(table->segments[i >> STRING_SEGMENT_BITS]);
+  for (uint32_t i = 0; i < table->size; i += STRING_SEGMENT)
+    free(table->segments[i >> STRING_SEGMENT_BITS]);
   free(table->segments);
   *table = (StringTable){0};
 }
@@ -147,10 +148,12 @@ StringLink string_chain_reversed(StringLink chain) {
  * stay the first. While the collector sweeps the table, bucket by bucket upwards, what moves
  * moves ahead of it. */
 static NOINLINE void split_bucket(StringTable *table) {
-  if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(table)) return; /* longer chains, no harm */
+  /* longer chains, no harm */
+  if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(table)) return;
   uint32_t added = table->size++;
   if (added > table->mask) table->mask = table->mask * 2 + 1;
-  StringLink *from = string_bucket(table, added & table->mask >> 1), *to = string_bucket(table, added);
+  StringLink *from = string_bucket(table, added & table->mask >> 1),
+             *to = string_bucket(table, added);
   StringLink chain = string_chain_reversed(*from);
   *from = *to = 0;
   for (String *s; (s = string_at(chain)) != NULL;) {
@@ -162,7 +165,8 @@ static NOINLINE void split_bucket(StringTable *table) {
 
 static void merge_last_bucket(StringTable *table) {
   uint32_t last = table->size - 1;
-  StringLink *bucket = string_bucket(table, last & table->mask >> 1), chain = *string_bucket(table, last);
+  StringLink *bucket = string_bucket(table, last & table->mask >> 1),
+             chain = *string_bucket(table, last);
   for (String *s; (s = string_at(chain)) != NULL;) {
     chain = s->u.next;
     *bucket = string_chain(s, *bucket);
@@ -215,7 +219,8 @@ ALWAYS_INLINE void copy_bytes(char *to, const char *from, size_t len) {
   }
 }
 
-ALWAYS_INLINE String *add_interned(lua_State *L, String *s, const char *bytes, size_t len, uint32_t hash, StringLink *bucket) {
+ALWAYS_INLINE String *add_interned(lua_State *L, String *s, const char *bytes, size_t len,
+                                   uint32_t hash, StringLink *bucket) {
   Domain *d = L->domain;
   object_init(L, (GCObject *)s, TYPE_SHORT_STRING);
   s->extra = 0;
@@ -229,25 +234,30 @@ ALWAYS_INLINE String *add_interned(lua_State *L, String *s, const char *bytes, s
   return s;
 }
 
-static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t len, uint32_t hash) {
+static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t len,
+                                        uint32_t hash) {
   String *s = heap_alloc(L, string_object_size(len));
   StringTable *table = &L->domain->strings;
   if (INTERN_IS_FULL(table) && table->size < INTERN_MAX_BUCKETS) split_bucket(table);
-  return add_interned(L, s, bytes, len, hash, string_bucket(table, string_bucket_index(table, hash)));
+  return add_interned(L, s, bytes, len, hash,
+                      string_bucket(table, string_bucket_index(table, hash)));
 }
 
 /* Where there is room for everything, no other function is called: that saves a third. */
-static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash, StringLink *bucket) {
+static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash,
+                                   StringLink *bucket) {
   Domain *d = L->domain;
   size_t size = string_object_size(len);
-  bool room = size <= (size_t)(d->heap.limit - d->heap.cursor) && !INTERN_IS_FULL(&d->strings) && gc_interned_has_room(d);
+  bool room = size <= (size_t)(d->heap.limit - d->heap.cursor) && !INTERN_IS_FULL(&d->strings) &&
+              gc_interned_has_room(d);
   if (unlikely(!room)) return intern_new_slow(L, bytes, len, hash);
   String *s = (String *)d->heap.cursor;
   d->heap.cursor += size;
   return add_interned(L, s, bytes, len, hash, bucket);
 }
 
-static NOINLINE String *intern_in_chain(lua_State *L, const char *bytes, size_t len, uint32_t hash, StringLink *bucket) {
+static NOINLINE String *intern_in_chain(lua_State *L, const char *bytes, size_t len, uint32_t hash,
+                                        StringLink *bucket) {
   StringLink link = *bucket;
   do {
     String *s = string_at(link);

@@ -12,7 +12,8 @@ String *string_from_c(lua_State *L, const char *s);
 /* A string of more than SHORT_STRING_MAX bytes whose data the caller fills in. */
 String *string_new_long(lua_State *L, size_t len);
 bool string_equal(const String *a, const String *b); /* any kinds */
-uint32_t string_hash_long(String *s);                /* computes once, seeds from the domain at creation */
+/* computes once, seeds from the domain at creation */
+uint32_t string_hash_long(String *s);
 int string_compare(const String *a, const String *b); /* strcoll order, embedded zeros allowed */
 /* snprintf of %s, %d, %c and %% alone, which messages consist of. */
 size_t string_print(char *out, size_t size, const char *fmt, va_list args);
@@ -50,7 +51,9 @@ ALWAYS_INLINE String *string_at(StringLink link) {
 /* Which bit of a link says that a string with such a hash may follow. Of the hash, it takes what
  * the index of a bucket does not. */
 ALWAYS_INLINE uint32_t string_filter_bit(uint32_t hash) { return STRING_ADDRESS_BITS | hash >> 28; }
-ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) { return link >> string_filter_bit(hash) & 1; }
+ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) {
+  return link >> string_filter_bit(hash) & 1;
+}
 /* Puts the string before the rest of its chain; answers the link to it. */
 ALWAYS_INLINE StringLink string_chain(String *s, StringLink rest) {
   StringLink address = (uintptr_t)s, known = rest >> STRING_ADDRESS_BITS << STRING_ADDRESS_BITS;

@@ -23,7 +23,8 @@ static __attribute__((constructor)) void read_environment(void) {
 bool stress_allocation_fails(void) {
   if (paused != 0) return false;
   uint64_t number = ++count;
-  if (first_to_fail == 0 || number < first_to_fail || (number > first_to_fail && !fail_all)) return false;
+  if (first_to_fail == 0 || number < first_to_fail || (number > first_to_fail && !fail_all))
+    return false;
   has_failed = true;
   return true;
 }

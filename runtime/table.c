@@ -79,7 +79,8 @@ Node table_empty_node = {.tag = TAG_NIL, .key_tag = TAG_NIL};
 /* ---- hashing ------------------------------------------------------------- */
 
 /* A part of 2^bits nodes takes integers modulo the prime 2^bits - distance: index is bits - 1. */
-#define PRIME(bits, distance) [bits - 1] = {UINT64_MAX / ((UINT64_C(1) << bits) - distance) + 1, distance}
+#define PRIME(bits, distance) \
+  [bits - 1] = {UINT64_MAX / ((UINT64_C(1) << bits) - distance) + 1, distance}
 static const struct Modulus {
   int64_t reciprocal; /* 2^64 divided by the prime, rounded up */
   uint32_t distance;
@@ -98,7 +99,8 @@ static _Atomic uint64_t secret;
 void table_set_secret(uint64_t random) {
   uint64_t none = 0;
   /* Relaxed: it stands for itself, and who starts a domain is ordered before what runs in it. */
-  atomic_compare_exchange_strong_explicit(&secret, &none, random | 1, memory_order_relaxed, memory_order_relaxed);
+  atomic_compare_exchange_strong_explicit(&secret, &none, random | 1, memory_order_relaxed,
+                                          memory_order_relaxed);
 }
 
 __extension__ typedef __int128 Wide;
@@ -127,7 +129,9 @@ ALWAYS_INLINE Node *number_position(const Table *t, int64_t bits) {
   return &t->node[number_hash(t, bits) & t->node_mask];
 }
 
-ALWAYS_INLINE Node *string_position(const Table *t, const String *key) { return &t->node[key->hash & t->node_mask]; }
+ALWAYS_INLINE Node *string_position(const Table *t, const String *key) {
+  return &t->node[key->hash & t->node_mask];
+}
 
 static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
   uint32_t hash = tag == TAG_FALSE ? 1 : tag == TAG_TRUE ? 2 : string_hash_long((String *)key.gc);
@@ -145,7 +149,8 @@ ALWAYS_INLINE int64_t bits_of(uint8_t tag, Payload key) {
 
 ALWAYS_INLINE Node *main_position(const Table *t, uint8_t tag, Payload key) {
   if (tag == TAG_SHORT_STRING) return string_position(t, (String *)key.gc);
-  if (unlikely(tag == TAG_LONG_STRING || tag_type(tag) == LUA_TBOOLEAN)) return other_position(t, tag, key);
+  if (unlikely(tag == TAG_LONG_STRING || tag_type(tag) == LUA_TBOOLEAN))
+    return other_position(t, tag, key);
   return number_position(t, bits_of(tag, key));
 }
 
@@ -382,7 +387,9 @@ static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
 
 /* An integer that goes into the new hash part, to its main position; false: nothing was done. */
 ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struct Modulus modulus) {
-  if (n->key_tag != TAG_INT || (t->state & TABLE_SCATTERED) || (uint64_t)n->key.i - 1 < t->array_size) return false;
+  if (n->key_tag != TAG_INT || (t->state & TABLE_SCATTERED) ||
+      (uint64_t)n->key.i - 1 < t->array_size)
+    return false;
   Node *mp = &t->node[modulo_prime(modulus, n->key.i) & t->node_mask];
   rt_assert(has_hash(t));
   if (mp->tag != TAG_NIL) return false;
@@ -397,7 +404,8 @@ ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struc
 static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t count) {
   uint8_t tags = 0;
   struct Modulus modulus = modulus_of(t);
-  uint32_t prefetched = heap_is_large((size_t)count * sizeof(Node)) ? 2 * PREFETCH_AHEAD : UINT32_MAX;
+  uint32_t prefetched =
+      heap_is_large((size_t)count * sizeof(Node)) ? 2 * PREFETCH_AHEAD : UINT32_MAX;
   for (uint32_t i = count; i-- > 0;) {
     const Node *n = &old[i];
     if (i >= prefetched) prefetch_place(t, old, i);
@@ -408,7 +416,8 @@ static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t 
   return tags;
 }
 
-static uint8_t reinsert_array_tail(lua_State *L, Table *t, const TValue *old, uint32_t from, uint32_t to) {
+static uint8_t reinsert_array_tail(lua_State *L, Table *t, const TValue *old, uint32_t from,
+                                   uint32_t to) {
   uint8_t tags = 0;
   for (uint32_t i = from; i < to; i++) {
     if (is_nil(&old[i])) continue;
@@ -434,7 +443,8 @@ static bool grows_in_place(uint32_t old_size, uint32_t narray) {
 
 static TValue *grow_array(lua_State *L, const Table *t, uint32_t narray) {
   if (narray > 1u << MAX_ARRAY_BITS) error_run(L, "table overflow");
-  size_t old_bytes = (size_t)t->array_size * sizeof(TValue), new_bytes = (size_t)narray * sizeof(TValue);
+  size_t old_bytes = (size_t)t->array_size * sizeof(TValue),
+         new_bytes = (size_t)narray * sizeof(TValue);
   TValue *array = heap_grow_part(L, t->array, old_bytes, new_bytes);
   fill_nil(array, t->array_size, narray);
   return array;
@@ -566,7 +576,8 @@ static void rehash(lua_State *L, Table *t, const TValue *key) {
   Sizes sizes = choose_sizes(L->domain, t, key, false);
   if (sizes.array < t->array_size) sizes = choose_sizes(L->domain, t, key, true);
   uint32_t count = table_node_count(t);
-  if (count <= IN_PLACE && has_sizes(t, sizes) && !wants_scattering(t)) drop_removed_keys(L, t, count);
+  if (count <= IN_PLACE && has_sizes(t, sizes) && !wants_scattering(t))
+    drop_removed_keys(L, t, count);
   else resize(L, t, sizes);
 }
 
@@ -602,7 +613,8 @@ ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
 }
 
 static void append_slot(lua_State *L, Table *t, const TValue *value) {
-  uint32_t n = t->array_size, narray = n < 1u << MAX_ARRAY_BITS ? 1u << log2_ceil(n + 1) : UINT32_MAX;
+  uint32_t n = t->array_size,
+           narray = n < 1u << MAX_ARRAY_BITS ? 1u << log2_ceil(n + 1) : UINT32_MAX;
   t->array = grow_array(L, t, narray);
   t->array_size = narray;
   gc_table_resized(L, t, false);
@@ -689,7 +701,8 @@ ALWAYS_INLINE bool insert_int(lua_State *L, Table *t, const TValue *key, const T
 
 /* ---- assignment ---------------------------------------------------------------------- */
 
-void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
+void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot,
+                      const TValue *value) {
   t->flags = 0;
   if (slot == &table_absent) {
     if (!insert_int(L, t, key, value)) insert(L, t, key, value);
@@ -717,10 +730,12 @@ void table_set_str(lua_State *L, Table *t, String *key, const TValue *value) {
 }
 
 static bool has_slots(const Table *t, int64_t first, int64_t n) {
-  return n >= 0 && (uint64_t)first - 1 < t->array_size && (uint64_t)n <= t->array_size - ((uint64_t)first - 1);
+  return n >= 0 && (uint64_t)first - 1 < t->array_size &&
+         (uint64_t)n <= t->array_size - ((uint64_t)first - 1);
 }
 
-bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to, int64_t n) {
+bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to,
+                      int64_t n) {
   if (!has_slots(source, first, n) || !has_slots(target, to, n)) return false;
   TValue *slots = &target->array[to - 1];
   memmove(slots, &source->array[first - 1], (size_t)n * sizeof(TValue));
@@ -774,7 +789,8 @@ uint64_t table_border(Table *t) {
     if (b > 1 && !is_nil(&t->array[b - 2])) return t->border = b - 1; /* popped one */
     return t->border = search_array(t, 0, b);
   }
-  if (b == 0 && is_nil(&t->array[0])) return t->border = search_array(t, 0, n); /* empty, or a hole */
+  /* empty, or a hole */
+  if (b == 0 && is_nil(&t->array[0])) return t->border = search_array(t, 0, n);
   for (int tries = 0; tries < 4; tries++, b++) /* pushed a few */
     if (is_nil(&t->array[b])) return t->border = b;
   return t->border = search_array(t, b, n);

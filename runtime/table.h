@@ -18,7 +18,9 @@ const TValue *table_get(Table *t, const TValue *key);
 const TValue *table_get_int_hashed(Table *t, int64_t key); /* one that is not in the array part */
 const TValue *table_get_str(Table *t, const String *key); /* short strings only */
 /* False: it has no such short string. */
-ALWAYS_INLINE bool table_may_have_str(const Table *t, const String *key) { return t->filter >> (key->hash >> 27) & 1; }
+ALWAYS_INLINE bool table_may_have_str(const Table *t, const String *key) {
+  return t->filter >> (key->hash >> 27) & 1;
+}
 
 ALWAYS_INLINE const TValue *table_get_int(Table *t, int64_t key) {
   if (likely((uint64_t)key - 1 < t->array_size)) return &t->array[key - 1];
@@ -32,11 +34,13 @@ void table_set_int(lua_State *L, Table *t, int64_t key, const TValue *value);
 void table_set_str(lua_State *L, Table *t, String *key, const TValue *value);
 /* Writes through a slot that a lookup answered: value, barrier. If the slot is
  * &table_absent, inserts the key. */
-void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value);
+void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot,
+                      const TValue *value);
 
 /* Copies n values, of keys `first` and on, to `to` and on, also within one table. No metamethods.
  * False, and nothing was done: not all of them are in array parts. */
-bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to, int64_t n);
+bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to,
+                      int64_t n);
 
 /* Sets the sizes of both parts and re-inserts everything. */
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash);
@@ -54,13 +58,16 @@ uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key
 ALWAYS_INLINE bool node_tags_hold(const Node *n, uint32_t tags, const String *key) {
   return n->key.p == (const void *)key && tags - (TAG_SHORT_STRING << 8) - 1 < 0xff;
 }
-ALWAYS_INLINE bool node_holds(const Node *n, const String *key) { return node_tags_hold(n, node_tags(n), key); }
+ALWAYS_INLINE bool node_holds(const Node *n, const String *key) {
+  return node_tags_hold(n, node_tags(n), key);
+}
 
 /* Metamethod e (one of the first eight) of metatable mt, through the absence cache. */
 const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name);
 ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metamethod e) {
   if (mt == NULL || (mt->flags & (1u << e))) return NULL;
-  const Node *n = &mt->node[d->meta_names[e]->hash & mt->node_mask]; /* most often it is in its main position */
+  /* most often it is in its main position */
+  const Node *n = &mt->node[d->meta_names[e]->hash & mt->node_mask];
   if (likely(node_holds(n, d->meta_names[e]))) return node_value(n);
   return table_metamethod_slow(mt, e, d->meta_names[e]);
 }

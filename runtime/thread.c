@@ -42,7 +42,9 @@ static void correct_pointers(lua_State *L, ptrdiff_t shift) {
 #undef CORRECT
 }
 
-static size_t stack_bytes(ptrdiff_t slots) { return (size_t)(slots + EXTRA_STACK) * sizeof(TValue); }
+static size_t stack_bytes(ptrdiff_t slots) {
+  return (size_t)(slots + EXTRA_STACK) * sizeof(TValue);
+}
 
 /* In a stress build a new part each time. */
 static TValue *reallocate_stack(lua_State *L, ptrdiff_t old, ptrdiff_t slots) {
@@ -75,7 +77,8 @@ static bool resize_stack(lua_State *L, ptrdiff_t slots) {
 /* Lets the thread use n slots from top on, and some more, if the stack has as many. */
 static bool widen_window(lua_State *L, ptrdiff_t n) {
   if (L->stack_end - L->top <= n) return false;
-  TValue *last = L->stack_end - L->top > n + STACK_WINDOW ? L->top + n + STACK_WINDOW : L->stack_end;
+  TValue *last =
+      L->stack_end - L->top > n + STACK_WINDOW ? L->top + n + STACK_WINDOW : L->stack_end;
   if (last > L->stack_last) {
     gc_stack_widened(L, (size_t)(last - L->stack_last));
     L->stack_last = last;
@@ -131,7 +134,8 @@ void stack_grow(lua_State *L, int n) {
   }
 #endif
   if (widen_window(L, n)) return;
-  if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR); /* overflow while handling one */
+  /* overflow while handling one */
+  if (L->stack_end - L->stack > MAX_STACK) error_throw(L, LUA_ERRERR);
   ptrdiff_t size = next_size(L, n);
   if (!resize_stack(L, size != 0 ? size : MAX_STACK + ERROR_STACK)) error_memory(L);
   widen_window(L, n);
@@ -200,7 +204,8 @@ lua_State *thread_new(lua_State *L) {
   if (!thread_make_stack(co)) error_memory(L);
   co->dispatch = L->dispatch;
   co->hook_mask = L->hook_mask;
-  co->instrumented = L->instrumented; /* with what is L's own: found out when it matters (vm/contexts.c) */
+  /* with what is L's own: found out when it matters (vm/contexts.c) */
+  co->instrumented = L->instrumented;
   co->hook = L->hook;
   co->base_hook_count = co->hook_count = L->base_hook_count;
   memcpy((char *)co - LUA_EXTRASPACE, (char *)d->main_thread - LUA_EXTRASPACE, LUA_EXTRASPACE);

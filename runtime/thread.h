@@ -41,21 +41,29 @@ struct lua_State {
   TValue *stack_end;     /* limit of the stack: EXTRA_STACK slots follow */
   TValue *stack;
   UpValue *open_upvalues;
-  TValue *tbc_list;      /* highest slot with a pending to-be-closed variable; `extra` of each holds the distance to the one below */
+  /* highest slot with a pending to-be-closed variable; `extra` of each holds the
+     distance to the one below */
+  TValue *tbc_list;
   lua_State *resumer;    /* who resumed this coroutine; NULL when not running */
-  const void *const *dispatch; /* table of the interpreter's handlers in force (vm/watch.h); volatile in effect: reread at every back-edge */
+  /* table of the interpreter's handlers in force (vm/watch.h); volatile in effect:
+     reread at every back-edge */
+  const void *const *dispatch;
   ptrdiff_t errfunc;     /* stack offset of the message handler in force; 0: none */
   lua_Hook hook;
   int base_hook_count, hook_count;
   uint32_t ncalls_nonyieldable; /* C calls in progress that cannot be yielded across */
   uint32_t npcalls;      /* nested pcall frames run in the loop */
   uint32_t nci;          /* frames in the list */
-  uint32_t unscanned;    /* slot from which on a piece of a minor collection has left some; 0: it has not */
+  /* slot from which on a piece of a minor collection has left some; 0: it has not */
+  uint32_t unscanned;
   uint32_t reach;        /* slots that C frames may use without asking (gc_thread.c) */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
-  struct Run *run;       /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL when suspended */
+  /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL
+     when suspended */
+  struct Run *run;
   int old_pc;            /* last instruction that a line hook saw */
-  uint32_t watch;        /* Domain.watch when its frames were last made known to the watcher of calls */
+  /* Domain.watch when its frames were last made known to the watcher of calls */
+  uint32_t watch;
   lua_State *next_remembered; /* in Gc.remembered_threads */
   CallInfo base_ci;      /* the frame of the C host */
 };
@@ -71,8 +79,10 @@ lua_State *thread_prepare(Domain *d, void *memory);   /* without a stack */
 bool thread_make_stack(lua_State *L);
 
 /* Stack of a thread */
-void stack_grow(lua_State *L, int n);  /* room for n more; raises "stack overflow"; see stack_lacks */
-bool stack_try_grow(lua_State *L, int n); /* the same without raising: false beyond the limit or out of memory */
+/* room for n more; raises "stack overflow"; see stack_lacks */
+void stack_grow(lua_State *L, int n);
+/* the same without raising: false beyond the limit or out of memory */
+bool stack_try_grow(lua_State *L, int n);
 /* For the collector: makes stack_last follow the highest slot that may be used without asking. */
 void stack_narrow_window(lua_State *L, TValue *used);
 void stack_shrink(lua_State *L);       /* when far more is allocated than in use */

@@ -58,7 +58,8 @@ _Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
     string_print(text, len + 1, fmt, args);
     va_end(args);
   }
-  if (L->domain->hooks.raise_message != NULL) L->domain->hooks.raise_message(L, text); /* does not return */
+  /* does not return */
+  if (L->domain->hooks.raise_message != NULL) L->domain->hooks.raise_message(L, text);
   string_format(L, "%s", text);
   error_throw(L, LUA_ERRRUN);
 }

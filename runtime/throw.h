@@ -11,7 +11,8 @@
 typedef struct ErrorJump {
   struct ErrorJump *prev;
   volatile int status; /* LUA_OK until an error arrives */
-  struct CallInfo *searched; /* of a Run: the frames inside this one do not catch the error; NULL: not known */
+  /* of a Run: the frames inside this one do not catch the error; NULL: not known */
+  struct CallInfo *searched;
   jmp_buf buf;
 } ErrorJump;
 

@@ -25,7 +25,8 @@
 
 /* Looks for a function among the fields of a table with names, and of the tables among these, in the
  * order of next.  *inner becomes the field's name in the inner one, or NULL. */
-static const String *find_field(lua_State *L, Table *t, const TValue *wanted, const String **inner) {
+static const String *find_field(lua_State *L, Table *t, const TValue *wanted,
+                                const String **inner) {
   TValue key, value;
   uint32_t position = 0;
   while ((position = table_iterate(L->domain, t, position, &key, &value)) != 0) {
@@ -63,7 +64,8 @@ static int push_module_name(lua_State *L, lua_State *L1, lua_Debug *ar) {
   luaL_checkstack(L, 3, "not enough stack");
   if (!push_function_of(L, L1, ar))
     return 0;
-  const TValue *loaded = table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_LOADED]);
+  const TValue *loaded =
+      table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_LOADED]);
   const String *field, *inner;
   field = is_table(loaded) ? find_field(L, as_table(loaded), L->top - 1, &inner) : NULL;
   if (field == NULL) {

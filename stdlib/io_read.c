@@ -62,7 +62,8 @@ static void take_numeral(Numeral *num) {
       digits = 1;
   }
   digits += take_digits(num, hexadecimal);
-  if (num->c != '\n' && num->c != ' ' && (take_either(num, '.', '.') || take_either(num, lua_getlocaledecpoint(), '.')))
+  if (num->c != '\n' && num->c != ' ' &&
+      (take_either(num, '.', '.') || take_either(num, lua_getlocaledecpoint(), '.')))
     digits += take_digits(num, hexadecimal);
   if (digits > 0 && (hexadecimal ? take_either(num, 'p', 'P')
                                  : take_either(num, 'e', 'E'))) {

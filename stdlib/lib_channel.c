@@ -213,7 +213,9 @@ static int receive(lua_State *L, uint64_t deadline, const char *reason) {
 
 /* channel:receive([seconds]) -> value; or nil and "timeout". Raises when it is empty and
  * closed or orphaned. */
-static int channel_receive_value(lua_State *L) { return receive(L, domain_lib_deadline(L, 2), "timeout"); }
+static int channel_receive_value(lua_State *L) {
+  return receive(L, domain_lib_deadline(L, 2), "timeout");
+}
 
 /* channel:try_receive() -> value; or nil and "empty". Never waits. */
 static int channel_try_receive(lua_State *L) { return receive(L, 0, "empty"); }
@@ -269,7 +271,8 @@ static void read_choice(lua_State *L, Choice *choice) {
 static ChannelResult select_once(lua_State *L, Choice *s, uint64_t deadline) {
   Peer *self = domain_lib_self(L);
   peer_begin_message(L);
-  ChannelResult result = channel_select(s->channels, s->waiters, s->n, self, &s->message, &s->index, 0);
+  ChannelResult result =
+      channel_select(s->channels, s->waiters, s->n, self, &s->message, &s->index, 0);
   if (result != CHANNEL_TIMEOUT || deadline == 0) return result;
   begin_waiting(L, WAITING_SELECT);
   result = channel_select(s->channels, s->waiters, s->n, self, &s->message, &s->index, deadline);
@@ -341,8 +344,10 @@ static const luaL_Reg methods[] = {
   {"values", channel_values}, {"close", channel_close_it}, {"is_closed", channel_closed},
   {"capacity", channel_get_capacity}, {"id", channel_get_id}, {NULL, NULL}};
 
-static const luaL_Reg metamethods[] = {
-  {"__gc", channel_collect}, {"__len", channel_length}, {"__tostring", channel_tostring}, {NULL, NULL}};
+static const luaL_Reg metamethods[] = {{"__gc", channel_collect},
+                                       {"__len", channel_length},
+                                       {"__tostring", channel_tostring},
+                                       {NULL, NULL}};
 
 static void make_handles_table(lua_State *L) {
   lua_newtable(L);
@@ -368,6 +373,7 @@ void channel_lib_prepare(lua_State *L) {
 }
 
 void channel_lib_open(lua_State *L) {
-  static const luaL_Reg functions[] = {{"channel", channel_create}, {"select", select_channel}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"channel", channel_create}, {"select", select_channel}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

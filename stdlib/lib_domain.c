@@ -60,8 +60,10 @@ static int handle_join(lua_State *L);
 static int handle_cancel(lua_State *L);
 
 static void prepare_handles(lua_State *L) {
-  static const luaL_Reg metamethods[] = {{"__gc", handle_collect}, {"__tostring", handle_tostring}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"join", handle_join}, {"cancel", handle_cancel}, {NULL, NULL}};
+  static const luaL_Reg metamethods[] = {
+      {"__gc", handle_collect}, {"__tostring", handle_tostring}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"join", handle_join}, {"cancel", handle_cancel}, {NULL, NULL}};
   luaL_newmetatable(L, HANDLE_TYPE);
   luaL_setfuncs(L, metamethods, 0);
   luaL_newlib(L, methods);
@@ -153,7 +155,8 @@ static const char description_key;
 static int describe_error(lua_State *L) {
   lua_settop(L, 1);
   luaL_tolstring(L, 1, NULL);
-  lua_pushfstring(L, "%s\nin domain %d (%s)", lua_tostring(L, 2), (int)L->domain->id, L->domain->peer->name);
+  lua_pushfstring(L, "%s\nin domain %d (%s)", lua_tostring(L, 2), (int)L->domain->id,
+                  L->domain->peer->name);
   luaL_traceback(L, L, lua_tostring(L, -1), 1);
   lua_createtable(L, 2, 0);
   lua_pushvalue(L, 1);
@@ -193,7 +196,8 @@ static Outcome outcome_of_error(lua_State *L) {
   char why[512];
   const char *described = find_description(L), *text = lua_tostring(L, -1);
   if (described == NULL) return failed(NULL, text != NULL ? text : "error in error handling");
-  return failed(text != NULL ? NULL : transfer_try_encode(L, 1, "error", false, why, sizeof why), described);
+  return failed(text != NULL ? NULL : transfer_try_encode(L, 1, "error", false, why, sizeof why),
+                described);
 }
 
 static Outcome outcome_of_results(lua_State *L, int n) {
@@ -331,12 +335,14 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, Birth *b) {
   SpawnResult result = peer_spawn(peer, options.name, options.memory, live, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
-  uint64_t finalizers = L->domain->gc.stats.finalizers, deadline = peer_now() + ENDS_PATIENCE_MS * UINT64_C(1000000);
+  uint64_t finalizers = L->domain->gc.stats.finalizers,
+           deadline = peer_now() + ENDS_PATIENCE_MS * UINT64_C(1000000);
   if (!collect_for_retry(L, EAGAIN)) return result;
   bool others_may_end = L->domain->gc.stats.finalizers != finalizers;
   do {
     result = peer_spawn(peer, options.name, options.memory, live, b);
-  } while (result != SPAWN_OK && result != SPAWN_ENDING && others_may_end && peer_await_end(deadline));
+  } while (result != SPAWN_OK && result != SPAWN_ENDING && others_may_end &&
+           peer_await_end(deadline));
   return result;
 }
 
@@ -466,7 +472,8 @@ static const char *status_text(Peer *i) {
     case PEER_FAILED: return i->was_cancelled ? "cancelled" : "failed";
     case PEER_RUNNING: break;
   }
-  return atomic_load_explicit(&i->wait_kind, memory_order_relaxed) != WAIT_NOTHING ? "waiting" : "running";
+  return atomic_load_explicit(&i->wait_kind, memory_order_relaxed) != WAIT_NOTHING ? "waiting"
+                                                                                   : "running";
 }
 
 /* Fields status ("running", "waiting", "done", "failed", "cancelled"), id, name; methods in

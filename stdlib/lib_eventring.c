@@ -39,7 +39,8 @@ static int fail(lua_State *L, const struct eventring_error *error) {
 
 static int fail_code(lua_State *L, int code) {
   lua_pushnil(L);
-  lua_pushstring(L, code == EVENTRING_E_STATE ? "this process does not record" : eventring_strerror(code));
+  lua_pushstring(L, code == EVENTRING_E_STATE ? "this process does not record"
+                                              : eventring_strerror(code));
   return 2;
 }
 
@@ -91,7 +92,8 @@ static int classes(lua_State *L) {
 
 static int switch_class(lua_State *L, bool on) {
   int class = eventring_class_by_name(luaL_checkstring(L, 1));
-  if (class < 0) return luaL_argerror(L, 1, lua_pushfstring(L, "no class '%s'", lua_tostring(L, 1)));
+  if (class < 0)
+    return luaL_argerror(L, 1, lua_pushfstring(L, "no class '%s'", lua_tostring(L, 1)));
   uint64_t bit = EVENTRING_CLASS_BIT(class);
   return report(L, on ? eventring_enable_classes(bit) : eventring_disable_classes(bit));
 }
@@ -223,7 +225,8 @@ static int take_event(void *context, const struct eventring_event *e) {
   Cursor *c = context;
   int callback = callback_of(e);
   bool synthetic = (e->flags & EVENTRING_SYNTHETIC) != 0;
-  if (!synthetic && (e->flags & EVENTRING_TORN)) callback = CB_COUNT; /* an end without a begin: counted, not told */
+  /* an end without a begin: counted, not told */
+  if (!synthetic && (e->flags & EVENTRING_TORN)) callback = CB_COUNT;
   if (synthetic && !(c->wanted & (1u << callback))) return 0;
   if (!reserve((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
     c->memory_short = true;
@@ -409,7 +412,9 @@ static uint32_t push_callbacks(lua_State *L) {
     int type = lua_getfield(L, 2, callback_names[i]);
     if (type == LUA_TNIL) continue;
     if (!is_callable(L, type))
-      luaL_argerror(L, 2, lua_pushfstring(L, "field '%s' is a %s, not a function", callback_names[i], lua_typename(L, type)));
+      luaL_argerror(L, 2,
+                    lua_pushfstring(L, "field '%s' is a %s, not a function", callback_names[i],
+                                    lua_typename(L, type)));
     wanted |= 1u << i;
   }
   return wanted;
@@ -457,7 +462,8 @@ static int cursor_poll(lua_State *L) {
     c->memory_short = false;
     return luaL_error(L, "not enough memory");
   }
-  if (status < 0 && c->handle != NULL) return luaL_error(L, "%s", eventring_cursor_error(c->handle)->text);
+  if (status < 0 && c->handle != NULL)
+    return luaL_error(L, "%s", eventring_cursor_error(c->handle)->text);
   lua_pushinteger(L, delivered);
   return 1;
 }
@@ -562,10 +568,12 @@ static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
     if (path == NULL) return luaL_argerror(L, 1, "field 'path' is not a string");
     return eventring_open_path(&c->handle, path, EVENTRING_OPEN_MERGED, error);
   }
-  if (lua_getfield(L, 1, "pid") == LUA_TNIL) return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);
+  if (lua_getfield(L, 1, "pid") == LUA_TNIL)
+    return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);
   int ok;
   lua_Integer pid = lua_tointegerx(L, -1, &ok);
-  if (!ok || pid <= 0 || pid > INT32_MAX) return luaL_argerror(L, 1, "field 'pid' is not a process id");
+  if (!ok || pid <= 0 || pid > INT32_MAX)
+    return luaL_argerror(L, 1, "field 'pid' is not a process id");
   return eventring_open_pid(&c->handle, (pid_t)pid, EVENTRING_OPEN_MERGED, error);
 }
 

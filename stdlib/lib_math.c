@@ -112,7 +112,8 @@ static int math_min(lua_State *L) {
 }
 
 static int math_type(lua_State *L) {
-  if (is_number(argument(L, 1))) return result_name(L, is_int(argument(L, 1)) ? NAME_INTEGER : NAME_FLOAT);
+  if (is_number(argument(L, 1)))
+    return result_name(L, is_int(argument(L, 1)) ? NAME_INTEGER : NAME_FLOAT);
   argument_any(L, 1);
   return result_nil(L);
 }

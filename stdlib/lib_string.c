@@ -104,7 +104,8 @@ static const CharClasses *require_classes(lua_State *L) {
 /* Changes the case of those of eight bytes that are letters from `first` on. */
 static inline uint64_t switch_case(uint64_t bytes, unsigned first) {
   uint64_t low = bytes & ~TOP_BITS; /* sums of a byte do not reach the next one */
-  uint64_t from_first = low + EACH_BYTE * (0x80 - first), beyond = low + EACH_BYTE * (0x80 - first - 26);
+  uint64_t from_first = low + EACH_BYTE * (0x80 - first),
+           beyond = low + EACH_BYTE * (0x80 - first - 26);
   return bytes ^ (from_first & ~beyond & ~bytes & TOP_BITS) >> 2;
 }
 

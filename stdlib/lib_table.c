@@ -48,7 +48,9 @@ static inline void copy_element(lua_State *L, bool plain, lua_Integer from, lua_
 }
 
 /* Of `left` elements, how many move at once. */
-static inline lua_Integer piece_of(lua_Integer left) { return left < RANGE_PIECE ? left : RANGE_PIECE; }
+static inline lua_Integer piece_of(lua_Integer left) {
+  return left < RANGE_PIECE ? left : RANGE_PIECE;
+}
 
 /* Moves the elements [first, last] up by one, from the last on. */
 static void shift_up(lua_State *L, bool plain, lua_Integer first, lua_Integer last) {

@@ -288,7 +288,8 @@ static void format_pointer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
 }
 
 /* How many characters of a text %s with modifiers shows. */
-static size_t shown_length(lua_State *L, const Spec *spec, int arg, const char *text, size_t length) {
+static size_t shown_length(lua_State *L, const Spec *spec, int arg, const char *text,
+                           size_t length) {
   luaL_argcheck(L, memchr(text, '\0', length) == NULL, arg, "string contains zeros");
   require_flags(L, spec, FLAG_LEFT | HAS_PRECISION);
   bool is_cut = (spec->flags & HAS_PRECISION) && (size_t)spec->precision < length;

@@ -82,7 +82,8 @@ static int push_captures_or_match(const Match *m, const char *start, const char 
 static int push_failure(lua_State *L) { return result_nil(L); }
 
 static int push_range(lua_State *L, size_t before, size_t length) {
-  return result_integer(L, (lua_Integer)before + 1) + result_integer(L, (lua_Integer)(before + length));
+  return result_integer(L, (lua_Integer)before + 1) +
+         result_integer(L, (lua_Integer)(before + length));
 }
 
 /* A closing bracket or parenthesis alone makes no pattern: to find ")" is to
@@ -300,7 +301,8 @@ static int strlib_gsub(lua_State *L) {
   size_t ls, lp;
   const char *s = argument_string(L, 1, &ls);
   const char *p = argument_string(L, 2, &lp);
-  lua_Integer limit = argument_integer_or(L, 4, (lua_Integer)ls + 1), count = 0; /* before the third, as the reference */
+  /* before the third, as the reference */
+  lua_Integer limit = argument_integer_or(L, 4, (lua_Integer)ls + 1), count = 0;
   Replacement replacement;
   read_replacement(L, &replacement);
   AnchoredPattern pattern;

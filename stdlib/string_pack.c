@@ -319,7 +319,8 @@ int strlib_packsize(lua_State *L) {
     luaL_argcheck(L, it.kind != ITEM_COUNTED && it.kind != ITEM_TERMINATED, 1,
                   "variable-length format");
     size_t size = it.padding + it.size;
-    luaL_argcheck(L, size <= SIZE_LIMIT && total <= SIZE_LIMIT - size, 1, "format result too large");
+    luaL_argcheck(L, size <= SIZE_LIMIT && total <= SIZE_LIMIT - size, 1,
+                  "format result too large");
     total += size;
   }
   lua_pushinteger(L, (lua_Integer)total);

@@ -74,13 +74,14 @@ static size_t find_parts(lua_State *L, Parts *p, lua_Integer first, lua_Integer 
 }
 
 /* False: nothing was done. */
-static bool concat_in_place(lua_State *L, lua_Integer first, lua_Integer last, const char *separator,
-                            size_t separator_length) {
+static bool concat_in_place(lua_State *L, lua_Integer first, lua_Integer last,
+                            const char *separator, size_t separator_length) {
   if (separator_length > IN_PLACE_BYTES / IN_PLACE_MOST) return false;
   Parts parts = {.separator = separator, .separator_length = separator_length};
   size_t total = find_parts(L, &parts, first, last);
   if (total == 0) return false;
-  if (unlikely(total >= ROOM_WORTH_ASKING)) { /* a collection, whose finalizers may change the table */
+  /* a collection, whose finalizers may change the table */
+  if (unlikely(total >= ROOM_WORTH_ASKING)) {
     gc_make_room(L, total);
     if (find_parts(L, &parts, first, last) != total) return false;
   }

@@ -4,6 +4,7 @@
 #include "api.h"
 #include "table_range.h"
 
-bool table_copy_range(lua_State *L, int source, lua_Integer first, int target, lua_Integer to, lua_Integer n) {
+bool table_copy_range(lua_State *L, int source, lua_Integer first, int target, lua_Integer to,
+                      lua_Integer n) {
   return table_copy_slots(L, api_table(L, source), first, api_table(L, target), to, n);
 }

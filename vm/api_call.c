@@ -28,21 +28,24 @@ LUA_API void lua_callk(lua_State *L, int nargs, int nresults, lua_KContext ctx, 
 
 /* The protected call is the frame itself: an error is caught by the Run that
  * runs the calling C function, which then goes on in k. */
-static int pcall_in_frame(lua_State *L, CallRequest *r, ptrdiff_t errfunc, lua_KContext ctx, lua_KFunction k) {
+static int pcall_in_frame(lua_State *L, CallRequest *r, ptrdiff_t errfunc, lua_KContext ctx,
+                          lua_KFunction k) {
   CallInfo *ci = L->ci;
   ci->u.c.k = k;
   ci->u.c.ctx = ctx;
   ci->u2.func_index = (uint32_t)(r->func - L->stack);
   ci->u.c.old_errfunc = L->errfunc;
   L->errfunc = errfunc;
-  ci->status = (ci->status & ~(uint32_t)CALL_ALLOWHOOK) | CALL_PROTECTED_C | (L->allow_hook ? CALL_ALLOWHOOK : 0);
+  ci->status = (ci->status & ~(uint32_t)CALL_ALLOWHOOK) | CALL_PROTECTED_C |
+               (L->allow_hook ? CALL_ALLOWHOOK : 0);
   vm_call(L, r->func, r->nresults);
   ci->status &= ~(uint32_t)CALL_PROTECTED_C;
   L->errfunc = ci->u.c.old_errfunc;
   return LUA_OK;
 }
 
-LUA_API int lua_pcallk(lua_State *L, int nargs, int nresults, int msgh, lua_KContext ctx, lua_KFunction k) {
+LUA_API int lua_pcallk(lua_State *L, int nargs, int nresults, int msgh, lua_KContext ctx,
+                       lua_KFunction k) {
   ptrdiff_t errfunc = 0;
   if (msgh != 0) errfunc = stack_save(L, msgh > 0 ? L->ci->func + msgh : L->top + msgh);
   CallRequest r = {L->top - (nargs + 1), nresults};

@@ -55,7 +55,9 @@ static void drain_reader(lua_State *L, void *ud) {
   }
 }
 
-static bool is_binary(const Load *load) { return load->size > 0 && load->text[0] == LUA_SIGNATURE[0]; }
+static bool is_binary(const Load *load) {
+  return load->size > 0 && load->text[0] == LUA_SIGNATURE[0];
+}
 
 static void check_mode(lua_State *L, const char *mode, const char *kind) {
   if (mode == NULL || strchr(mode, kind[0]) != NULL) return;
@@ -76,7 +78,8 @@ static void compile(lua_State *L, void *ud) {
   LuaClosure *f;
   if (is_binary(load)) {
     check_mode(L, load->mode, "binary");
-    f = chunk_undump(L, load->text, load->size, load->name, load->string && chunk_is_sound(load->string));
+    f = chunk_undump(L, load->text, load->size, load->name,
+                     load->string && chunk_is_sound(load->string));
     if (load->string) chunk_note_sound(load->string);
   } else {
     check_mode(L, load->mode, "text");
@@ -113,14 +116,16 @@ int lua_load(lua_State *L, lua_Reader reader, void *data, const char *chunkname,
   return run_load(L, &load);
 }
 
-int vm_load_block(lua_State *L, const char *block, size_t size, const char *chunkname, const char *mode) {
+int vm_load_block(lua_State *L, const char *block, size_t size, const char *chunkname,
+                  const char *mode) {
   Load load = {.text = block, .size = size, .mode = mode};
   load.name = chunkname != NULL ? chunkname : "?";
   return run_load(L, &load);
 }
 
 int vm_load_string(lua_State *L, String *s, const char *chunkname, const char *mode) {
-  Load load = {.text = s->data, .string = s, .size = string_len(s), .name = chunkname, .mode = mode};
+  Load load = {
+      .text = s->data, .string = s, .size = string_len(s), .name = chunkname, .mode = mode};
   return run_load(L, &load);
 }
 

@@ -20,7 +20,8 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   *nresults = 1;
   if (obstacle != NULL) return refuse(L, obstacle, nargs);
   uint32_t depth = from != NULL ? from->resume_depth : 0;
-  if (depth >= MAX_RESUMES || L->domain->ncalls >= MAX_C_CALLS - 5) return refuse(L, string_from_c(L, "C stack overflow"), nargs);
+  if (depth >= MAX_RESUMES || L->domain->ncalls >= MAX_C_CALLS - 5)
+    return refuse(L, string_from_c(L, "C stack overflow"), nargs);
   L->domain->ncalls++;
   L->resumer = from;
   L->resume_depth = depth + 1;
@@ -32,7 +33,8 @@ LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) 
   L->run = NULL;
   L->resumer = NULL;
   L->domain->ncalls--;
-  if (status != LUA_OK && status != LUA_YIELD) { /* the caller may pop the error: lua_closethread needs it once more */
+  /* the caller may pop the error: lua_closethread needs it once more */
+  if (status != LUA_OK && status != LUA_YIELD) {
     value_copy(L->top, L->top - 1);
     L->ci->top = ++L->top; /* within EXTRA_STACK */
   }

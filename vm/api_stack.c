@@ -16,7 +16,8 @@ TValue *api_pseudo_slot(lua_State *L, int idx) {
   if (idx == LUA_REGISTRYINDEX) return &L->domain->registry;
   const TValue *func = L->ci->func;
   int n = LUA_REGISTRYINDEX - idx;
-  if (func->tag == TAG_C_CLOSURE && n <= as_c_closure(func)->nupvalues) return &as_c_closure(func)->upvalues[n - 1];
+  if (func->tag == TAG_C_CLOSURE && n <= as_c_closure(func)->nupvalues)
+    return &as_c_closure(func)->upvalues[n - 1];
   return &L->domain->nil;
 }
 

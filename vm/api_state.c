@@ -199,7 +199,8 @@ LUA_API void lua_close(lua_State *L) {
   L = L->domain->main_thread;
   L->ci = &L->base_ci;
   const ptrdiff_t level = stack_save(L, L->stack + 1);
-  while (vm_try_close(L, level, LUA_OK) != LUA_OK) L->ci = &L->base_ci; /* each pending variable is tried once */
+  /* each pending variable is tried once */
+  while (vm_try_close(L, level, LUA_OK) != LUA_OK) L->ci = &L->base_ci;
   L->top = L->stack + 1;
   domain_close(L);
 }

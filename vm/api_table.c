@@ -39,7 +39,9 @@ static const TValue *globals(lua_State *L) {
 
 int lua_getglobal(lua_State *L, const char *name) { return get_string_key(L, globals(L), name); }
 
-int lua_getfield(lua_State *L, int idx, const char *k) { return get_string_key(L, api_slot(L, idx), k); }
+int lua_getfield(lua_State *L, int idx, const char *k) {
+  return get_string_key(L, api_slot(L, idx), k);
+}
 
 int lua_gettable(lua_State *L, int idx) {
   const TValue *container = api_slot(L, idx);
@@ -92,7 +94,8 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
 
 /* container[key] = value where no metamethod has a say: the field exists, or
  * the table has no metatable. slot is what looking up the key answered. */
-ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const TValue *slot, const TValue *value) {
+ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const TValue *slot,
+                               const TValue *value) {
   if (likely(!is_nil(slot))) {
     value_copy((TValue *)slot, value);
     gc_barrier_table(L, t, slot, value);

@@ -54,7 +54,8 @@ static bool take_spare(Arena *arena, size_t least) {
 static void keep_spare(Arena *arena) {
   Domain *d = arena->L->domain;
   ArenaChunk *chunk = arena->chunks, *spare = d->compile_spare;
-  if (chunk == NULL || chunk->size > LARGEST_SPARE || (spare != NULL && spare->size >= chunk->size)) return;
+  if (chunk == NULL || chunk->size > LARGEST_SPARE || (spare != NULL && spare->size >= chunk->size))
+    return;
   memset(chunk->data, 0, (size_t)(arena->cursor - chunk->data));
   arena->chunks = chunk->next;
   free(spare);
@@ -66,7 +67,9 @@ static void add_chunk(Arena *arena, size_t least) {
   size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
   if (size > LARGEST_CHUNK) size = LARGEST_CHUNK;
   if (size < least) size = least;
-  ArenaChunk *chunk = size > SIZE_MAX - sizeof(ArenaChunk) || stress_allocation_fails() ? NULL : calloc(1, sizeof(ArenaChunk) + size);
+  ArenaChunk *chunk = size > SIZE_MAX - sizeof(ArenaChunk) || stress_allocation_fails()
+                          ? NULL
+                          : calloc(1, sizeof(ArenaChunk) + size);
   if (chunk == NULL) error_memory(arena->L);
   chunk->size = size;
   use_chunk(arena, chunk);
@@ -81,7 +84,8 @@ void *arena_alloc(Arena *arena, size_t size) {
   return result;
 }
 
-void *arena_enlarge(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t element_size) {
+void *arena_enlarge(Arena *arena, void *array, uint32_t count, uint32_t *capacity,
+                    size_t element_size) {
   uint32_t wanted = *capacity < 8 ? 8 : *capacity * 2;
   if (wanted < *capacity) error_memory(arena->L);
   void *grown = arena_alloc(arena, wanted * element_size);

@@ -108,7 +108,8 @@ static void push_error_value(lua_State *L, int status) {
 /* Each Run of a nest looks through its own frames alone. */
 static CallInfo *find_catch(const Run *run, lua_State *L) {
   CallInfo *end = L == run->L ? run->boundary : &L->base_ci;
-  for (CallInfo *ci = run->jump.searched != NULL ? run->jump.searched : L->ci; ci != end; ci = ci->prev)
+  for (CallInfo *ci = run->jump.searched != NULL ? run->jump.searched : L->ci; ci != end;
+       ci = ci->prev)
     if (ci->status & (CALL_PCALL | CALL_PROTECTED_C)) return ci;
   return NULL;
 }
@@ -130,7 +131,8 @@ _Noreturn static void pass_on(Run *run, lua_State *caller, int status) {
   d->error_jump = run->jump.prev;
   if (d->error_jump != NULL && caller == L) d->error_jump->searched = run->boundary;
   vm_set_current(d, caller);
-  if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--; /* each point of recovery pushes these itself */
+  /* each point of recovery pushes these itself */
+  if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;
   else if (caller != L) value_copy(caller->top++, L->top - 1);
   error_throw(caller, status);
 }
@@ -143,7 +145,8 @@ _Noreturn static void raise_from_wrap(lua_State *from, lua_State *co, int status
   co->top--;
   CallInfo *caller = from->ci->prev;
   const int line = is_lua_frame(caller) ? frame_current_line(caller) : -1;
-  if (status != LUA_ERRMEM && is_string(from->top - 1) && line > 0) { /* as luaL_where: not when stripped */
+  /* as luaL_where: not when stripped */
+  if (status != LUA_ERRMEM && is_string(from->top - 1) && line > 0) {
     char where[LUA_IDSIZE];
     const String *source = frame_closure(caller)->p->source;
     if (source != NULL) chunk_id(where, source->data, string_len(source));
@@ -244,7 +247,9 @@ static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool
   return status;
 }
 
-int vm_run_resume(lua_State *L, TValue *first) { return run_loop(L, ENTER_RESUME, first, LUA_MULTRET, true); }
+int vm_run_resume(lua_State *L, TValue *first) {
+  return run_loop(L, ENTER_RESUME, first, LUA_MULTRET, true);
+}
 
 _Noreturn static void c_stack_error(lua_State *L) {
   if (L->domain->ncalls >= MAX_C_CALLS + MAX_C_CALLS / 8) error_throw(L, LUA_ERRERR);
@@ -310,7 +315,8 @@ static void close_all(lua_State *L, void *ud) {
 
 TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable) {
   ptrdiff_t off = stack_save(L, level);
-  for (TValue *func; (func = meta_prepare_close(L, stack_restore(L, off), status == LUA_OK ? NULL : L->top - 1)) != NULL;) {
+  for (TValue *func; (func = meta_prepare_close(L, stack_restore(L, off),
+                                                status == LUA_OK ? NULL : L->top - 1)) != NULL;) {
     if (yieldable) vm_call(L, func, 0);
     else vm_call_noyield(L, func, 0);
   }
@@ -324,7 +330,8 @@ int vm_try_close(lua_State *L, ptrdiff_t level, int status) {
 
 /* Closes what is pending down to `level` after an error; an error in a __close
  * takes the place of the former one. Leaves the final error at `level`, top above it. */
-static int close_protected(lua_State *L, ptrdiff_t level, int status, CallInfo *ci, uint8_t allow_hook) {
+static int close_protected(lua_State *L, ptrdiff_t level, int status, CallInfo *ci,
+                           uint8_t allow_hook) {
   push_error_value(L, status);
   for (;;) {
     int again = vm_try_close(L, level, status);

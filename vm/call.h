@@ -35,7 +35,8 @@ TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable);
 /* Closes what is pending down to the level (an offset of stack_save), as vm_close does; answers
  * LUA_OK, or the status of the error that a __close raised, whose value is on top. */
 int vm_try_close(lua_State *L, ptrdiff_t level, int status);
-void vm_new_tbc(lua_State *L, TValue *level); /* marks a slot; raises when the value has no __close */
+/* marks a slot; raises when the value has no __close */
+void vm_new_tbc(lua_State *L, TValue *level);
 
 /* ---- for the interpreter -------------------------------------------------------- */
 

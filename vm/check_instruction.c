@@ -113,7 +113,8 @@ static void check_facts(const Place *at, uint32_t uses, uint32_t sets) {
   if (sets & OPERAND_PENDING_A3) assert(!has_pending_from(at, at->a + 3));
 }
 
-static bool leaves(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; } /* others have OPFLAG_I */
+/* others have OPFLAG_I */
+static bool leaves(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; }
 
 /* Nothing that loses its value is in use, nor anything at all when the function is left. */
 static void check_losses(const Place *at, uint32_t sets) {

@@ -456,8 +456,10 @@ static const char *display_name(const char *name) {
   return *name == LUA_SIGNATURE[0] ? "binary string" : name;
 }
 
-LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name, bool is_sound) {
-  Undump u = {.L = L, .cursor = data, .end = data + size, .name = display_name(name), .is_sound = is_sound};
+LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name,
+                         bool is_sound) {
+  Undump u = {
+      .L = L, .cursor = data, .end = data + size, .name = display_name(name), .is_sound = is_sound};
   check_header(&u);
   uint8_t nupvalues = chunk_get_byte(&u);
   Prototype *p = chunk_get_function(&u, NULL);

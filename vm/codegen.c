@@ -95,7 +95,10 @@ void emit_nil(FuncState *fs, int first, int n) {
 
 void emit_return(FuncState *fs, int first, int nresults) {
   bool closes = fs->block && fs->block->inside_tbc;
-  OpCode op = closes ? OP_RETURN : nresults == 0 ? OP_RETURN0 : nresults == 1 ? OP_RETURN1 : OP_RETURN;
+  OpCode op = closes          ? OP_RETURN
+              : nresults == 0 ? OP_RETURN0
+              : nresults == 1 ? OP_RETURN1
+                              : OP_RETURN;
   emit_ABC(fs, op, first, nresults + 1, closes);
 }
 
@@ -175,7 +178,8 @@ static void jump_drop_values(FuncState *fs, int list) {
 }
 
 /* Jumps that deliver a value in reg go to value_target, the others elsewhere. */
-static void jump_patch_values(FuncState *fs, int list, int value_target, int reg, int other_target) {
+static void jump_patch_values(FuncState *fs, int list, int value_target, int reg,
+                              int other_target) {
   while (list != NO_JUMP) {
     int next = jump_next(fs, list);
     jump_set_target(fs, list, jump_deliver(fs, list, reg) ? value_target : other_target);
@@ -242,7 +246,8 @@ void codegen_finish(FuncState *fs) {
 void reg_check(FuncState *fs, int n) {
   int needed = fs->free_reg + n;
   if (needed <= fs->max_stack) return;
-  if (needed > MAX_REGISTERS) compile_error(fs->cs, "function or expression needs too many registers");
+  if (needed > MAX_REGISTERS)
+    compile_error(fs->cs, "function or expression needs too many registers");
   fs->max_stack = needed;
 }
 
@@ -278,7 +283,8 @@ void expr_release_two(FuncState *fs, Expr *a, Expr *b) {
 /* ---- constants ------------------------------------------------------------------------- */
 
 static bool same_constant(const TValue *a, const TValue *b) {
-  return a->tag == b->tag && a->extra == b->extra && (a->tag <= TAG_FALSE || a->tag == TAG_TRUE || a->v.i == b->v.i);
+  return a->tag == b->tag && a->extra == b->extra &&
+         (a->tag <= TAG_FALSE || a->tag == TAG_TRUE || a->v.i == b->v.i);
 }
 
 static uint32_t constant_hash(const TValue *v) {
@@ -438,7 +444,9 @@ void expr_discharge(FuncState *fs, Expr *e) {
       break;
     }
     case EXPR_UPVALUE: set_pending(e, emit_ABC(fs, OP_GETUPVAL, 0, e->u.index, 0)); break;
-    case EXPR_INDEX_UP: set_pending(e, emit_with_aux(fs, OP_GETTABUP, 0, table, 0, (uint32_t)key)); break;
+    case EXPR_INDEX_UP:
+      set_pending(e, emit_with_aux(fs, OP_GETTABUP, 0, table, 0, (uint32_t)key));
+      break;
     case EXPR_INDEX_INT:
       reg_release(fs, table);
       set_pending(e, emit_ABC(fs, OP_GETI, 0, table, key));
@@ -546,8 +554,9 @@ void expr_to_value(FuncState *fs, Expr *e) {
 
 /* ---- variables: stores, fields, methods ---------------------------------------------------- */
 
-_Static_assert(OP_SETTABUPK == OP_SETTABUP + 1 && OP_SETTABLEK == OP_SETTABLE + 1 && OP_SETIK == OP_SETI + 1 &&
-               OP_SETFIELDK == OP_SETFIELD + 1, "each store is followed by its variant with a constant");
+_Static_assert(OP_SETTABUPK == OP_SETTABUP + 1 && OP_SETTABLEK == OP_SETTABLE + 1 &&
+                   OP_SETIK == OP_SETI + 1 && OP_SETFIELDK == OP_SETFIELD + 1,
+               "each store is followed by its variant with a constant");
 
 /* A store whose value, in C, is a register or, with the next opcode, a constant. */
 static void emit_store(FuncState *fs, OpCode op, int a, int b, Expr *value, int aux) {
@@ -581,7 +590,8 @@ void expr_store(FuncState *fs, Expr *variable, Expr *e) {
 
 /* The constant index of a key that fits into the aux word of a field access, or -1. */
 static int field_index(FuncState *fs, const Expr *key) {
-  if (key->kind != EXPR_STRING || expr_has_jumps(key) || key->u.s->type != TYPE_SHORT_STRING) return -1;
+  if (key->kind != EXPR_STRING || expr_has_jumps(key) || key->u.s->type != TYPE_SHORT_STRING)
+    return -1;
   uint32_t index = constant_string(fs, key->u.s);
   return index <= 0xffff ? (int)index : -1;
 }
@@ -638,7 +648,8 @@ static void negate_test(FuncState *fs, const Expr *e) {
 
 bool expr_is_true(FuncState *fs, Expr *e) {
   expr_discharge(fs, e);
-  return e->kind >= EXPR_TRUE && e->kind <= EXPR_CONSTANT && e->kind != EXPR_FALSE && !expr_has_jumps(e);
+  return e->kind >= EXPR_TRUE && e->kind <= EXPR_CONSTANT && e->kind != EXPR_FALSE &&
+         !expr_has_jumps(e);
 }
 
 /* A jump taken when e is as `condition` says. */
@@ -685,7 +696,11 @@ void expr_jump_unless_false(FuncState *fs, Expr *e) {
 void expr_not(FuncState *fs, Expr *e) {
   switch (e->kind) {
     case EXPR_NIL: case EXPR_FALSE: e->kind = EXPR_TRUE; break;
-    case EXPR_TRUE: case EXPR_INT: case EXPR_FLOAT: case EXPR_STRING: case EXPR_CONSTANT: e->kind = EXPR_FALSE; break;
+    case EXPR_TRUE:
+    case EXPR_INT:
+    case EXPR_FLOAT:
+    case EXPR_STRING:
+    case EXPR_CONSTANT: e->kind = EXPR_FALSE; break;
     case EXPR_JUMP: negate_test(fs, e); break;
     default: {
       value_to_any(fs, e);

@@ -57,14 +57,16 @@ uint32_t constant_string(FuncState *fs, String *s);
 
 /* ---- expressions ------------------------------------------------------------------- */
 
-void expr_set_results(FuncState *fs, Expr *e, int nresults); /* of a call or vararg; LUA_MULTRET: all */
+/* of a call or vararg; LUA_MULTRET: all */
+void expr_set_results(FuncState *fs, Expr *e, int nresults);
 void expr_one_result(FuncState *fs, Expr *e);
 void expr_discharge(FuncState *fs, Expr *e);  /* no longer a variable or a call */
 void expr_to_next(FuncState *fs, Expr *e);    /* into the next free register */
 int expr_to_any(FuncState *fs, Expr *e);      /* into some register; answers it */
 void expr_to_any_or_upvalue(FuncState *fs, Expr *e);
 void expr_to_value(FuncState *fs, Expr *e);   /* no register needed if it is a constant */
-bool expr_as_constant(CompileState *cs, const Expr *e, TValue *value); /* a compile-time constant? */
+/* a compile-time constant? */
+bool expr_as_constant(CompileState *cs, const Expr *e, TValue *value);
 void expr_store(FuncState *fs, Expr *variable, Expr *e);
 void expr_index(FuncState *fs, Expr *table, Expr *key);
 void expr_self(FuncState *fs, Expr *e, String *method);
@@ -76,22 +78,31 @@ void expr_jump_unless_false(FuncState *fs, Expr *e); /* falls through when false
 /* ---- operators (codegen_ops.c) ---------------------------------------------------------- */
 
 void op_unary(FuncState *fs, UnaryOp op, Expr *e, int line);
-void op_left(FuncState *fs, BinaryOp op, Expr *left); /* after the operator, before the right operand */
+/* after the operator, before the right operand */
+void op_left(FuncState *fs, BinaryOp op, Expr *left);
 void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line); /* result in left */
 
 /* ---- shared between codegen.c and codegen_ops.c ------------------------------------------ */
 
 #define fits_signed_byte(i) ((uint64_t)(i) + 128 <= 255) /* sB, sC */
 void expr_not(FuncState *fs, Expr *e); /* the operator `not` */
-bool expr_as_number(const Expr *e, TValue *value);   /* a numeral without jumps; value may be NULL */
+/* a numeral without jumps; value may be NULL */
+bool expr_as_number(const Expr *e, TValue *value);
 bool expr_to_small_constant(FuncState *fs, Expr *e); /* EXPR_CONSTANT with an index <= 255? */
-bool expr_to_left_constant(FuncState *fs, Expr *e);  /* the same, for a left operand (CONSTANT_ON_LEFT) */
+/* the same, for a left operand (CONSTANT_ON_LEFT) */
+bool expr_to_left_constant(FuncState *fs, Expr *e);
 void expr_release_two(FuncState *fs, Expr *a, Expr *b);
 int jump_test(FuncState *fs, OpCode op, int a, int b, int c); /* test and its jump */
 #define code_op(ins) ((unsigned)((ins) & 0xff)) /* also OP_TESTJMP */
-ALWAYS_INLINE void code_set_A(Instruction *ins, int a) { *ins = (*ins & ~0xff00u) | (Instruction)a << 8; }
-ALWAYS_INLINE void code_set_B(Instruction *ins, int b) { *ins = (*ins & ~0xff0000u) | (Instruction)b << 16; }
-ALWAYS_INLINE void code_set_C(Instruction *ins, int c) { *ins = (*ins & ~0xff000000u) | (Instruction)c << 24; }
+ALWAYS_INLINE void code_set_A(Instruction *ins, int a) {
+  *ins = (*ins & ~0xff00u) | (Instruction)a << 8;
+}
+ALWAYS_INLINE void code_set_B(Instruction *ins, int b) {
+  *ins = (*ins & ~0xff0000u) | (Instruction)b << 16;
+}
+ALWAYS_INLINE void code_set_C(Instruction *ins, int c) {
+  *ins = (*ins & ~0xff000000u) | (Instruction)c << 24;
+}
 ALWAYS_INLINE void code_set_op(Instruction *ins, unsigned op) { *ins = (*ins & ~0xffu) | op; }
 
 #endif

@@ -14,15 +14,17 @@
 #include "compile.h"
 #include "number.h"
 
-_Static_assert(BINARY_ADD == LUA_OPADD && BINARY_SUB == LUA_OPSUB && BINARY_MUL == LUA_OPMUL && BINARY_MOD == LUA_OPMOD &&
-               BINARY_POW == LUA_OPPOW && BINARY_DIV == LUA_OPDIV && BINARY_IDIV == LUA_OPIDIV && BINARY_BAND == LUA_OPBAND &&
-               BINARY_BOR == LUA_OPBOR && BINARY_BXOR == LUA_OPBXOR && BINARY_SHL == LUA_OPSHL && BINARY_SHR == LUA_OPSHR,
+_Static_assert(BINARY_ADD == LUA_OPADD && BINARY_SUB == LUA_OPSUB && BINARY_MUL == LUA_OPMUL &&
+                   BINARY_MOD == LUA_OPMOD && BINARY_POW == LUA_OPPOW && BINARY_DIV == LUA_OPDIV &&
+                   BINARY_IDIV == LUA_OPIDIV && BINARY_BAND == LUA_OPBAND &&
+                   BINARY_BOR == LUA_OPBOR && BINARY_BXOR == LUA_OPBXOR &&
+                   BINARY_SHL == LUA_OPSHL && BINARY_SHR == LUA_OPSHR,
                "operators in the order of the arithmetic function");
 
 static const uint8_t register_ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_MOD, OP_POW, OP_DIV, OP_IDIV,
                                        OP_BAND, OP_BOR, OP_BXOR, OP_SHL, OP_SHR};
-static const uint8_t constant_ops[] = {OP_ADDK, OP_SUBK, OP_MULK, OP_MODK, OP_POWK, OP_DIVK, OP_IDIVK,
-                                       OP_BANDK, OP_BORK, OP_BXORK, OP_SHLK, OP_SHRK};
+static const uint8_t constant_ops[] = {OP_ADDK,  OP_SUBK,  OP_MULK, OP_MODK,  OP_POWK, OP_DIVK,
+                                       OP_IDIVK, OP_BANDK, OP_BORK, OP_BXORK, OP_SHLK, OP_SHRK};
 
 #define is_arithmetic(op) ((op) <= BINARY_SHR)
 
@@ -32,7 +34,12 @@ static const uint8_t constant_ops[] = {OP_ADDK, OP_SUBK, OP_MULK, OP_MODK, OP_PO
 static bool may_fold(int op, const TValue *a, const TValue *b) {
   int64_t ignored;
   switch (op) {
-    case LUA_OPBAND: case LUA_OPBOR: case LUA_OPBXOR: case LUA_OPSHL: case LUA_OPSHR: case LUA_OPBNOT:
+    case LUA_OPBAND:
+    case LUA_OPBOR:
+    case LUA_OPBXOR:
+    case LUA_OPSHL:
+    case LUA_OPSHR:
+    case LUA_OPBNOT:
       return number_to_int(a, &ignored, FLOAT_EXACT) && number_to_int(b, &ignored, FLOAT_EXACT);
     case LUA_OPDIV: case LUA_OPIDIV: case LUA_OPMOD:
       return is_int(b) ? b->v.i != 0 : b->v.n != 0;
@@ -154,7 +161,8 @@ static bool arithmetic_constant(BinaryOp op, const Expr *e) {
 }
 
 static bool is_commutative(BinaryOp op) {
-  return op == BINARY_ADD || op == BINARY_MUL || op == BINARY_BAND || op == BINARY_BOR || op == BINARY_BXOR;
+  return op == BINARY_ADD || op == BINARY_MUL || op == BINARY_BAND || op == BINARY_BOR ||
+         op == BINARY_BXOR;
 }
 
 static void arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
@@ -166,7 +174,8 @@ static void arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int 
   } else if (arithmetic_constant(op, right) && expr_to_small_constant(fs, right)) {
     int reg = expr_to_any(fs, left);
     ins = MAKE_ABC(constant_ops[op], 0, reg, right->u.index);
-  } else if (is_commutative(op) && arithmetic_constant(op, left) && expr_to_left_constant(fs, left)) {
+  } else if (is_commutative(op) && arithmetic_constant(op, left) &&
+             expr_to_left_constant(fs, left)) {
     int reg = expr_to_any(fs, right);
     ins = MAKE_ABC(constant_ops[op], 0, reg, left->u.index);
   } else {
@@ -179,7 +188,8 @@ static void arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int 
 
 /* a .. (b .. c) is one instruction over three registers. */
 static void concat(FuncState *fs, Expr *left, Expr *right, int line) {
-  Instruction *last = fs->last_target != (int)fs->ncode && fs->last_pc >= 0 ? &fs->code[fs->last_pc] : NULL;
+  Instruction *last =
+      fs->last_target != (int)fs->ncode && fs->last_pc >= 0 ? &fs->code[fs->last_pc] : NULL;
   if (last && code_op(*last) == OP_CONCAT && (int)INS_A(*last) == left->u.reg + 1) {
     int n = (int)INS_B(*last);
     expr_release(fs, right);
@@ -194,7 +204,8 @@ static void concat(FuncState *fs, Expr *left, Expr *right, int line) {
 
 /* ---- comparisons ---------------------------------------------------------------------- */
 
-static void finish_comparison(FuncState *fs, Expr *left, Expr *right, OpCode op, int a, int b, bool condition) {
+static void finish_comparison(FuncState *fs, Expr *left, Expr *right, OpCode op, int a, int b,
+                              bool condition) {
   expr_release_two(fs, left, right);
   left->u.pc = jump_test(fs, op, a, b, condition);
   left->kind = EXPR_JUMP;

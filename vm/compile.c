@@ -44,13 +44,15 @@ void compile_error_limit(FuncState *fs, uint32_t limit, const char *what) {
   lua_State *L = fs->cs->L;
   const char *where = "main function";
   if (fs->line_defined) where = string_format(L, "function at line %d", fs->line_defined)->data;
-  compile_error(fs->cs, string_format(L, "too many %s (limit is %d) in %s", what, (int)limit, where)->data);
+  compile_error(fs->cs,
+                string_format(L, "too many %s (limit is %d) in %s", what, (int)limit, where)->data);
 }
 
 void compile_enter_level(CompileState *cs) {
   uint32_t n = ++cs->L->domain->ncalls;
   /* beyond the limit: handlers of that error have some more levels */
-  if (unlikely(n == MAX_C_CALLS || n >= MAX_C_CALLS + MAX_C_CALLS / 8)) error_run(cs->L, "C stack overflow");
+  if (unlikely(n == MAX_C_CALLS || n >= MAX_C_CALLS + MAX_C_CALLS / 8))
+    error_run(cs->L, "C stack overflow");
 }
 
 void compile_leave_level(CompileState *cs) {
@@ -91,7 +93,8 @@ FuncState *compile_open_function(CompileState *cs, ScopeBlock *block, int line_d
 
 uint32_t compile_add_prototype(FuncState *fs, Prototype *p) {
   if (fs->nprotos > MAX_INDEX_Bx) compile_error_limit(fs, MAX_INDEX_Bx, "functions");
-  fs->protos = arena_grow(&fs->cs->arena, fs->protos, fs->nprotos, &fs->proto_capacity, sizeof *fs->protos);
+  fs->protos =
+      arena_grow(&fs->cs->arena, fs->protos, fs->nprotos, &fs->proto_capacity, sizeof *fs->protos);
   fs->protos[fs->nprotos] = p;
   return fs->nprotos++;
 }

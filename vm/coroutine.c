@@ -54,7 +54,8 @@ static TValue *deliver_too_many(lua_State *L, int *total) {
 
 TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total) {
   CallInfo *ci = L->ci;
-  if (unlikely(n > STACK_LIMIT - (ci->func - L->stack) - EXTRA_STACK)) return deliver_too_many(L, total);
+  if (unlikely(n > STACK_LIMIT - (ci->func - L->stack) - EXTRA_STACK))
+    return deliver_too_many(L, total);
   if (unlikely(L->stack_last - ci->func <= n + 1)) {
     L->top = ci->func + 1;
     stack_grow(L, n + 1);

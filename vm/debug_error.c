@@ -76,8 +76,10 @@ static Variable describe_operand(lua_State *L, const TValue *o) {
 
 /* ---- the errors ------------------------------------------------------------------ */
 
-_Noreturn static void raise_type_error(lua_State *L, const TValue *o, const char *operation, Variable v) {
-  error_run(L, "attempt to %s a %s value" VARIABLE_FORMAT, operation, type_name_of(L, o), VARIABLE_PARTS(v));
+_Noreturn static void raise_type_error(lua_State *L, const TValue *o, const char *operation,
+                                       Variable v) {
+  error_run(L, "attempt to %s a %s value" VARIABLE_FORMAT, operation, type_name_of(L, o),
+            VARIABLE_PARTS(v));
 }
 
 void error_type(lua_State *L, const TValue *o, const char *operation) {

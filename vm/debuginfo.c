@@ -107,7 +107,8 @@ static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
 
 const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   TValue *base = ci->func + 1;
-  const TValue *limit = ci == L->ci ? L->top : ci->next->func; /* whatever a chunk says of its variables */
+  /* whatever a chunk says of its variables */
+  const TValue *limit = ci == L->ci ? L->top : ci->next->func;
   const char *name = NULL;
   if (n < 0 && is_lua_frame(ci)) return find_vararg(ci, n, slot);
   if (n <= 0 || limit - base < n) return NULL;

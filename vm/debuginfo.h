@@ -5,10 +5,12 @@
 
 #include "frame.h"
 
-int frame_pc(const CallInfo *ci);                 /* index of the current instruction of a Lua frame */
+/* index of the current instruction of a Lua frame */
+int frame_pc(const CallInfo *ci);
 int prototype_line(const Prototype *p, int pc);  /* -1 when unknown */
 int frame_current_line(CallInfo *ci);            /* -1 when unknown */
-const char *chunk_id(char *out, const char *source, size_t len);  /* printable form of a chunk name, LUA_IDSIZE bytes */
+/* printable form of a chunk name, LUA_IDSIZE bytes */
+const char *chunk_id(char *out, const char *source, size_t len);
 
 /* Name of the n-th local variable of a frame (from 1; varargs from -1 down), or of
  * any other live slot, and the slot; NULL when there is none. */

@@ -103,16 +103,19 @@ static void show_lists(FILE *out, const Prototype *p) {
     fputc('\n', out);
   }
   for (uint32_t i = 0; i < p->nlocals; i++)
-    fprintf(out, "  local %s %" PRIu32 "..%" PRIu32 "\n", name_or(p->locals[i].name), p->locals[i].start_pc, p->locals[i].end_pc);
+    fprintf(out, "  local %s %" PRIu32 "..%" PRIu32 "\n", name_or(p->locals[i].name),
+            p->locals[i].start_pc, p->locals[i].end_pc);
   for (uint32_t i = 0; i < p->nupvalues; i++) {
     const UpvalueDesc *u = &p->upvalues[i];
-    fprintf(out, "  upvalue %s %s %u kind %u\n", name_or(u->name), u->in_stack ? "register" : "upvalue", u->index, u->kind);
+    fprintf(out, "  upvalue %s %s %u kind %u\n", name_or(u->name),
+            u->in_stack ? "register" : "upvalue", u->index, u->kind);
   }
 }
 
 void disassemble(FILE *out, const Prototype *p, bool nested) {
-  fprintf(out, "%s %s:%" PRIu32 "-%" PRIu32 " (%u%s parameters, %u registers, %" PRIu32 " words)\n", p->line_defined ? "function" : "main",
-          name_or(p->source), p->line_defined, p->last_line_defined, p->nparams, p->is_vararg ? "+" : "", p->max_stack, p->ncode);
+  fprintf(out, "%s %s:%" PRIu32 "-%" PRIu32 " (%u%s parameters, %u registers, %" PRIu32 " words)\n",
+          p->line_defined ? "function" : "main", name_or(p->source), p->line_defined,
+          p->last_line_defined, p->nparams, p->is_vararg ? "+" : "", p->max_stack, p->ncode);
   for (uint32_t pc = 0; pc < p->ncode;) pc += (uint32_t)disassemble_instruction(out, p, pc);
   show_lists(out, p);
   for (uint32_t i = 0; nested && i < p->nprotos; i++) disassemble(out, p->p[i], true);

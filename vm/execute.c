@@ -267,7 +267,8 @@ ALWAYS_INLINE bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) ==
 
 /* The limit of an integer loop as an integer; true when the loop does not run. NaN limits
  * no loop that counts down, as in the reference. */
-static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *result, int64_t step) {
+static bool for_limit(lua_State *L, int64_t init, const TValue *limit, int64_t *result,
+                      int64_t step) {
   if (is_int(limit)) {
     *result = limit->v.i;
   } else {
@@ -387,7 +388,8 @@ static NOINLINE void clear_more_variables(TValue *ra, int wanted) {
   for (int i = 3; i <= wanted; i++) set_nil(ra + 3 + i);
 }
 
-static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing, TValue *base, TValue *ra) {
+static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing, TValue *base,
+                                 TValue *ra) {
   LuaClosure *cl = lua_closure_new(L, p);
   set_lua_closure(ra, cl);
   for (int i = 0; i < p->nupvalues; i++) {
@@ -431,7 +433,8 @@ static NOINLINE void copy_varargs(lua_State *L, CallInfo *ci, TValue *to, int wa
   for (; i < wanted; i++) set_nil(to + i);
 }
 
-static NOINLINE void set_list(lua_State *L, Table *t, const TValue *values, uint32_t offset, int n) {
+static NOINLINE void set_list(lua_State *L, Table *t, const TValue *values, uint32_t offset,
+                              int n) {
   uint64_t last = (uint64_t)offset + (uint64_t)n;
   if (last > t->array_size) table_resize(L, t, (uint32_t)last, table_node_count(t));
   for (int i = 0; i < n; i++) {
@@ -472,7 +475,8 @@ static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *pri
  * each deep in pcalls again, come to an end in reasonable time. */
 static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t status) {
   if (unlikely(L->npcalls >= MAX_PCALLS)) error_run(L, "C stack overflow (too many nested pcalls)");
-  CallInfo *ci = vm_push_native(L, func, nresults, status | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
+  CallInfo *ci =
+      vm_push_native(L, func, nresults, status | CALL_PCALL | (L->allow_hook ? CALL_ALLOWHOOK : 0));
   ci->u2.npcalls = L->npcalls++;
   ci->u.c.old_errfunc = L->errfunc;
   return ci;
@@ -480,7 +484,8 @@ static CallInfo *push_pcall(lua_State *L, TValue *func, int nresults, uint32_t s
 
 /* meta_prepare_arith for an operand k of the prototype, which may have been
  * written on the left (opcodes.def). */
-static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValue *x, const TValue *k, TValue *result) {
+static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValue *x,
+                                               const TValue *k, TValue *result) {
   bool left = k->extra == CONSTANT_ON_LEFT;
   return meta_prepare_arith(L, op, left ? k : x, left ? x : k, result);
 }
@@ -522,7 +527,13 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #else
 #define CHECK_INSTRUCTION ((void)0)
 #endif
-#define NEXT do { CHECK_INSTRUCTION; unsigned op = *(const uint8_t *)pc; pc++; goto *dispatch[op]; } while (0)
+#define NEXT \
+  do { \
+    CHECK_INSTRUCTION; \
+    unsigned op = *(const uint8_t *)pc; \
+    pc++; \
+    goto *dispatch[op]; \
+  } while (0)
 #define CASE(name) L_##name
 #define SAVE do { own->u.lua.pc = pc; L->top = own->top; } while (0)
 #define RELOAD (own = L->ci, base = own->func + 1, dispatch = L->dispatch)
@@ -531,9 +542,24 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
   do { SAVE; func = (expr); if (func != NULL) { nresults = 1; goto call_meta; } RELOAD; } while (0)
 /* The same for a store, which may make a table larger. */
 #define STORE_WITH_META(expr) \
-  do { SAVE; func = (expr); if (func != NULL) { nresults = 0; goto call_meta; } RELOAD; GC_CHECK; } while (0)
+  do { \
+    SAVE; \
+    func = (expr); \
+    if (func != NULL) { \
+      nresults = 0; \
+      goto call_meta; \
+    } \
+    RELOAD; \
+    GC_CHECK; \
+  } while (0)
 #ifdef SAROS_STRESS
-#define GC_CHECK_IF(due, limit) do { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } while (0)
+#define GC_CHECK_IF(due, limit) \
+  do { \
+    own->u.lua.pc = pc; \
+    L->top = (limit); \
+    gc_step(L); \
+    RELOAD; \
+  } while (0)
 #else
 #define GC_CHECK_IF(due, limit) \
   do { if (unlikely(due)) { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
@@ -567,7 +593,13 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     else { SAVE; m = number_int_mod(L, a, b); } \
   } while (0)
 #define INT_DIV(q, a, b) \
-  do { if (is_power_of_two(b)) q = (a) >> __builtin_ctzll((uint64_t)(b)); else { SAVE; q = number_int_div(L, a, b); } } while (0)
+  do { \
+    if (is_power_of_two(b)) q = (a) >> __builtin_ctzll((uint64_t)(b)); \
+    else { \
+      SAVE; \
+      q = number_int_div(L, a, b); \
+    } \
+  } while (0)
 #define WRAP(op) set_int(RA, (int64_t)((uint64_t)x->v.i op (uint64_t)y->v.i))
 #define FLOAT(expr) set_float(RA, (expr))
 #define ARITH_BOTH(name, int_op, float_op, luaop) \
@@ -701,14 +733,16 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #else
   const void *const *dispatch;
 #endif
-  IN_REGISTER(CallInfo *own, "r15"); /* the frame of base, k and pc: L->ci while an instruction begins */
+  /* the frame of base, k and pc: L->ci while an instruction begins */
+  IN_REGISTER(CallInfo *own, "r15");
   CallInfo *ci; /* not kept from one instruction to the next: L->ci is */
   uint32_t extra; /* status bits of the frame about to be pushed */
   int n;
   TValue *first;
 
   if (L == NULL) { /* vm_dispatch_init */
-    static const Ways ways = {&&op_each, &&watched_call, &&watched_tail_call, &&watched_return0, &&watched_return1};
+    static const Ways ways = {&&op_each, &&watched_call, &&watched_tail_call, &&watched_return0,
+                              &&watched_return1};
     make_tables(normal, &ways);
     return 0;
   }
@@ -904,7 +938,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   CASE(SETIK): SET_INT(KC)
   CASE(NEWTABLE): {
     uint32_t nhash = ARG_B == 0 ? 0 : 1u << (ARG_B - 1);
-    GC_CHECK_BELOW(RA); /* before: what was in the register is dead, and the new table is not promoted at once */
+    /* before: what was in the register is dead, and the new table is not promoted at
+       once */
+    GC_CHECK_BELOW(RA);
     SAVE;
     Table *t = table_new(L, *pc, nhash);
     set_table(RA, t);
@@ -926,14 +962,34 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   ARITH_QUICK(ADD, WRAP(+), FLOAT(nx + ny), LUA_OPADD)
   ARITH_QUICK(SUB, WRAP(-), FLOAT(nx - ny), LUA_OPSUB)
   ARITH_QUICK(MUL, WRAP(*), FLOAT(nx * ny), LUA_OPMUL)
-  ARITH_BOTH(MOD, { int64_t m; INT_MOD(m, x->v.i, y->v.i); set_int(RA, m); }, FLOAT(number_float_mod(nx, ny)), LUA_OPMOD)
-  ARITH_BOTH(IDIV, { int64_t q; INT_DIV(q, x->v.i, y->v.i); set_int(RA, q); }, FLOAT(floor(nx / ny)), LUA_OPIDIV)
-  ARITH_BOTH(POW, FLOAT(y->v.i == 2 ? (double)x->v.i * (double)x->v.i : pow((double)x->v.i, (double)y->v.i)), FLOAT(ny == 2 ? nx * nx : pow(nx, ny)), LUA_OPPOW)
+  ARITH_BOTH(
+      MOD,
+      {
+        int64_t m;
+        INT_MOD(m, x->v.i, y->v.i);
+        set_int(RA, m);
+      },
+      FLOAT(number_float_mod(nx, ny)), LUA_OPMOD)
+  ARITH_BOTH(
+      IDIV,
+      {
+        int64_t q;
+        INT_DIV(q, x->v.i, y->v.i);
+        set_int(RA, q);
+      },
+      FLOAT(floor(nx / ny)), LUA_OPIDIV)
+  ARITH_BOTH(
+      POW,
+      FLOAT(y->v.i == 2 ? (double)x->v.i * (double)x->v.i : pow((double)x->v.i, (double)y->v.i)),
+      FLOAT(ny == 2 ? nx * nx : pow(nx, ny)), LUA_OPPOW)
   ARITH_QUICK(DIV, FLOAT((double)x->v.i / (double)y->v.i), FLOAT(nx / ny), LUA_OPDIV)
   CASE(ADDI): {
     const TValue *x = RB;
     int im = ARG_sC;
-    if (likely(is_int(x))) { set_int(RA, (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)im)); NEXT; }
+    if (likely(is_int(x))) {
+      set_int(RA, (int64_t)((uint64_t)x->v.i + (uint64_t)(int64_t)im));
+      NEXT;
+    }
     if (is_float(x)) { set_float(RA, x->v.n + im); NEXT; }
     TValue imv;
     set_int(&imv, im < 0 ? -(int64_t)im : im);
@@ -1116,7 +1172,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   }
   CASE(TFORCALL): {
     TValue *ra = RA;
-    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) && !(L->instrumented & INSTRUMENT_WATCHED))) {
+    if (likely(ra->tag == TAG_PRIMITIVE && is_table(ra + 1) &&
+               !(L->instrumented & INSTRUMENT_WATCHED))) {
       Table *t = as_table(ra + 1);
       if (ra->v.prim->id == PRIM_NEXT && ra[2].extra != UINT32_MAX) {
         /* the position is kept in the control variable's scratch: no search for the key */
@@ -1132,7 +1189,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       if (ra->v.prim->id == PRIM_IPAIRS_STEP && is_int(ra + 2)) {
         int64_t index = (int64_t)((uint64_t)ra[2].v.i + 1);
         const TValue *slot = table_get_int(t, index);
-        if (unlikely(is_nil(slot)) && t->metatable != NULL) slot = index_through_tables(L, t, index);
+        if (unlikely(is_nil(slot)) && t->metatable != NULL)
+          slot = index_through_tables(L, t, index);
         if (likely(slot != NULL)) {
           if (unlikely(ARG_C > 2)) clear_more_variables(ra, ARG_C);
           pc++; /* past TFORLOOP */
@@ -1228,7 +1286,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       case TAG_C_FUNCTION: goto call_c;
       case TAG_C_CLOSURE: {
         CClosure *cc = as_c_closure(func);
-        if (cc->f == vm_wrap_call && likely(!(L->instrumented & INSTRUMENT_HOOKS)) && vm_can_resume(L, as_thread(&cc->upvalues[0]), (int)(L->top - func) - 1)) {
+        if (cc->f == vm_wrap_call && likely(!(L->instrumented & INSTRUMENT_HOOKS)) &&
+            vm_can_resume(L, as_thread(&cc->upvalues[0]), (int)(L->top - func) - 1)) {
           extra |= CALL_RESUME | CALL_WRAP;
           goto resume;
         }
@@ -1314,7 +1373,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     nresults = LUA_MULTRET;
     extra = 0;
     while (unlikely(!is_function(func))) func = vm_try_call_meta(L, func);
-    if (unlikely(!is_lua_closure(func))) goto call_value; /* the RETURN that follows passes its results on */
+    /* the RETURN that follows passes its results on */
+    if (unlikely(!is_lua_closure(func))) goto call_value;
     Prototype *p = as_lua_closure(func)->p;
     if (stack_lacks(L, (ptrdiff_t)p->max_stack)) {
       ptrdiff_t off = stack_save(L, func);
@@ -1360,7 +1420,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       first = RA;
       n = 1;
       if (is_metamethod(frame)) goto metamethod_done;
-      if ((frame->status & (CALL_SPECIAL | CALL_VARARG)) == 0 && frame->nresults == 1) { /* from C */
+      /* from C */
+      if ((frame->status & (CALL_SPECIAL | CALL_VARARG)) == 0 && frame->nresults == 1) {
         value_copy(frame->func, first);
         L->top = frame->func + 1;
         L->ci = frame->prev;
@@ -1484,7 +1545,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     dispatch = L->dispatch;
     if (ci->status & (CALL_UNWIND | CALL_SPANS)) goto unwind_or_finish;
   resume_unmarked:
-    if (ci->status & CALL_CLOSING) { /* a C function that has returned: a __close of its frame yielded */
+    /* a C function that has returned: a __close of its frame yielded */
+    if (ci->status & CALL_CLOSING) {
       n = ci->u2.nres;
       first = L->top - n;
       goto frame_done;
@@ -1617,9 +1679,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     goto c_done;
   }
 
-  resume: { /* the resumable coroutine given by func (a wrap closure, or resume with the thread as first argument) runs in this loop */
+  /* the resumable coroutine given by func (a wrap closure, or resume with the thread as
+     first argument) runs in this loop */
+  resume: {
     TValue *args = extra & CALL_WRAP ? func + 1 : func + 2;
-    lua_State *co = extra & CALL_WRAP ? as_thread(&as_c_closure(func)->upvalues[0]) : as_thread(func + 1);
+    lua_State *co =
+        extra & CALL_WRAP ? as_thread(&as_c_closure(func)->upvalues[0]) : as_thread(func + 1);
     n = (int)(L->top - args);
     vm_push_native(L, func, nresults, extra);
     for (int j = 0; j < n; j++) value_copy(co->top++, args + j);
@@ -1893,7 +1958,12 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define TAKING_ADDI ADDI_OF(TAKEN(RB))
 #define TAKING_ADD ARITH_OF(ADD, +, TAKEN(RB), TAKEN(RC))
 #define TAKING_MUL ARITH_OF(MUL, *, TAKEN(RB), TAKEN(RC))
-#define LOAD_PAIR(name, next) { const TValue *source, *loaded; LOAD_##name THEN; TAKING_##next NEXT; }
+#define LOAD_PAIR(name, next) \
+  { \
+    const TValue *source, *loaded; \
+    LOAD_##name THEN; \
+    TAKING_##next NEXT; \
+  }
 
 /* A number that is computed, and stored or returned. (Numbers need no barrier.) */
 #define STORE_SETFIELD(set, value) STORE_IN_TABLE(SETFIELD, RA, set, value)
@@ -1951,9 +2021,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED_LOAD(base, next, format, flags, uses, sets) CASE(base##_##next): LOAD_PAIR(base, next)
-#define FUSED_STORE(base, next, format, flags, uses, sets) CASE(base##_##next): STORE_PAIR_##base(next)
-#define FUSED_ARITH(base, next, format, flags, uses, sets) CASE(base##_##next): ARITH_PAIR(base, next)
-#define FUSED(base, next, format, flags, uses, sets) CASE(base##_##next): FIRST_##base THEN; LAST_##next
+#define FUSED_STORE(base, next, format, flags, uses, sets) \
+  CASE(base##_##next) : STORE_PAIR_##base(next)
+#define FUSED_ARITH(base, next, format, flags, uses, sets) \
+  CASE(base##_##next) : ARITH_PAIR(base, next)
+#define FUSED(base, next, format, flags, uses, sets) \
+  CASE(base##_##next) : FIRST_##base THEN; \
+  LAST_##next
 #include "opcodes.def"
 #undef OP
 

@@ -18,10 +18,12 @@ typedef struct Run {
 } Run;
 
 typedef enum Entry {
-  ENTER_CALL,   /* call the function at `first` with the arguments above it, as a frame with CALL_FRESH */
+  /* call the function at `first` with the arguments above it, as a frame with CALL_FRESH */
+  ENTER_CALL,
   ENTER_RESUME, /* L was suspended: the values from `first` to the top are passed in */
   ENTER_DONE,   /* L->ci, a native frame, is complete with the values from `first` to the top */
-  ENTER_UNWIND, /* L->ci, a CALL_PCALL or CALL_PROTECTED_C frame, catches the error on top of the stack */
+  /* L->ci, a CALL_PCALL or CALL_PROTECTED_C frame, catches the error on top of the stack */
+  ENTER_UNWIND,
 } Entry;
 
 /* Runs until the fresh frame returns (LUA_OK: results placed) or, when
@@ -30,8 +32,10 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults)
 
 /* Handler tables (watch.h says which one is in force), set by vm_dispatch_init. */
 extern const void *const *vm_dispatch_normal;
-extern const void *const *const vm_dispatch_calls; /* calls and returns take the ways that tell of them */
-extern const void *const *const vm_dispatch_each;  /* so do they, and each instruction is looked at before */
+/* calls and returns take the ways that tell of them */
+extern const void *const *const vm_dispatch_calls;
+/* so do they, and each instruction is looked at before */
+extern const void *const *const vm_dispatch_each;
 void vm_dispatch_init(void);
 
 #endif

@@ -64,7 +64,8 @@ static bool continues_step(const Prototype *p, int old_pc, int pc) {
 static void trace_line(lua_State *L, const Prototype *p, int pc) {
   int old_pc = (uint32_t)L->old_pc < p->ncode ? L->old_pc : 0;
   if (continues_step(p, old_pc, pc)) return;
-  if (pc <= old_pc || prototype_line(p, pc) != prototype_line(p, old_pc)) vm_hook(L, LUA_HOOKLINE, prototype_line(p, pc), 0, 0);
+  if (pc <= old_pc || prototype_line(p, pc) != prototype_line(p, old_pc))
+    vm_hook(L, LUA_HOOKLINE, prototype_line(p, pc), 0, 0);
   L->old_pc = pc;
 }
 

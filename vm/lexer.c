@@ -108,7 +108,8 @@ static const char *format_text(Lexer *lx, const char *format, const char *argume
 }
 
 /* Raises with the text from a decoded beginning (buffer) and raw source after it. */
-static _Noreturn void error_in_lexeme(Lexer *lx, const char *message, const char *raw, const char *raw_end) {
+static _Noreturn void error_in_lexeme(Lexer *lx, const char *message, const char *raw,
+                                      const char *raw_end) {
   if (raw_end > raw) buffer_bytes(lx, raw, (size_t)(raw_end - raw));
   buffer_byte(lx, 0);
   error_near(lx, message, format_text(lx, "'%s'", lx->buffer));
@@ -144,7 +145,8 @@ void lexer_error(Lexer *lx, const char *message, int kind) {
   switch (kind) {
     case TOKEN_NONE: break;
     case TOKEN_STRING:
-      text = lexeme_text(lx, lx->token.u.s); /* no error is raised between lexer_peek and lexer_next */
+      /* no error is raised between lexer_peek and lexer_next */
+      text = lexeme_text(lx, lx->token.u.s);
       break;
     case TOKEN_NAME: case TOKEN_FLOAT: case TOKEN_INTEGER: text = lexeme_text(lx, NULL); break;
     default: text = token_text(lx, kind);
@@ -156,7 +158,8 @@ void lexer_error(Lexer *lx, const char *message, int kind) {
 
 /* Without collisions over the reserved words (checked as the table is filled). */
 ALWAYS_INLINE unsigned word_hash(const char *s, size_t length) {
-  return ((unsigned char)s[0] + (unsigned char)s[length - 1] + (unsigned)length * 8) & (WORD_SLOTS - 1);
+  return ((unsigned char)s[0] + (unsigned char)s[length - 1] + (unsigned)length * 8) &
+         (WORD_SLOTS - 1);
 }
 
 static void fill_words(Lexer *lx) {
@@ -176,16 +179,19 @@ typedef struct LongString {
 
 static uint32_t content_hash(const char *s, size_t length) {
   uint32_t hash = (uint32_t)length;
-  for (size_t i = 0, step = (length >> 5) + 1; i < length; i += step) hash = (hash ^ (unsigned char)s[i]) * 0x01000193u;
+  for (size_t i = 0, step = (length >> 5) + 1; i < length; i += step)
+    hash = (hash ^ (unsigned char)s[i]) * 0x01000193u;
   return hash ^ (hash >> 15);
 }
 
 /* Long strings are not interned by the domain; one chunk shares them. */
 static String *long_string(Lexer *lx, const char *s, size_t length) {
-  if (lx->long_strings == NULL) lx->long_strings = arena_alloc(lx->arena, LONG_STRING_CHAINS * sizeof(LongString));
+  if (lx->long_strings == NULL)
+    lx->long_strings = arena_alloc(lx->arena, LONG_STRING_CHAINS * sizeof(LongString));
   LongString *chain = &lx->long_strings[content_hash(s, length) % LONG_STRING_CHAINS];
   for (LongString *l = chain->next; l; l = l->next)
-    if (l->string->u.long_len == length && memcmp(l->string->data, s, length) == 0) return l->string;
+    if (l->string->u.long_len == length && memcmp(l->string->data, s, length) == 0)
+      return l->string;
   LongString *added = arena_alloc(lx->arena, sizeof(LongString));
   added->string = string_new(lx->L, s, length);
   added->next = chain->next;
@@ -203,7 +209,8 @@ static int scan_name(Lexer *lx, TokenValue *token) {
   lx->cursor = p;
   size_t length = (size_t)(p - start);
   int word = lx->words[word_hash(start, length)];
-  if (word && tokens[word - 1].length == length && memcmp(tokens[word - 1].text, start, length) == 0)
+  if (word && tokens[word - 1].length == length &&
+      memcmp(tokens[word - 1].text, start, length) == 0)
     return TOKEN_BEFORE_FIRST + word;
   token->u.s = lexer_string(lx, start, length);
   return TOKEN_NAME;
@@ -227,7 +234,8 @@ static const char *numeral_end(const Lexer *lx) {
       break;
     }
   }
-  if (p < end && char_class[(unsigned char)*p] & CHAR_ALPHA) p++; /* a numeral touching a name is malformed */
+  /* a numeral touching a name is malformed */
+  if (p < end && char_class[(unsigned char)*p] & CHAR_ALPHA) p++;
   return p;
 }
 
@@ -280,7 +288,8 @@ static int bracket_level(const Lexer *lx) {
 }
 
 static _Noreturn void error_unfinished_long(Lexer *lx, const char *what, int start_line) {
-  const char *message = string_format(lx->L, "unfinished long %s (starting at line %d)", what, start_line)->data;
+  const char *message =
+      string_format(lx->L, "unfinished long %s (starting at line %d)", what, start_line)->data;
   lexer_error(lx, message, TOKEN_EOF);
 }
 
@@ -295,7 +304,8 @@ ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
 static const char *end_of_long_text(const char *p, const char *end) {
   for (uint64_t word; end - p >= (ptrdiff_t)sizeof word; p += sizeof word) {
     memcpy(&word, p, sizeof word);
-    if (has_byte(word, BYTES(']')) | has_byte(word, BYTES('\n')) | has_byte(word, BYTES('\r'))) break;
+    if (has_byte(word, BYTES(']')) | has_byte(word, BYTES('\n')) | has_byte(word, BYTES('\r')))
+      break;
   }
   while (p < end && *p != ']' && !is_newline(*p)) p++;
   return p;
@@ -362,7 +372,8 @@ static int hex_escape(Lexer *lx, const char *escape) {
 
 static int decimal_escape(Lexer *lx, const char *escape) {
   int value = 0;
-  for (int i = 0; i < 3 && has_class(current(lx), CHAR_DIGIT); i++) value = value * 10 + (*lx->cursor++ - '0');
+  for (int i = 0; i < 3 && has_class(current(lx), CHAR_DIGIT); i++)
+    value = value * 10 + (*lx->cursor++ - '0');
   check_escape(lx, value <= UCHAR_MAX, "decimal escape too large", escape);
   return value;
 }
@@ -530,7 +541,8 @@ static int scan_dot(Lexer *lx, TokenValue *token) {
 }
 
 static int scan_relation(Lexer *lx, int c) {
-  if (c == '<') return following(lx) == '<' ? maybe_pair(lx, '<', TOKEN_SHL) : maybe_pair(lx, '=', TOKEN_LE);
+  if (c == '<')
+    return following(lx) == '<' ? maybe_pair(lx, '<', TOKEN_SHL) : maybe_pair(lx, '=', TOKEN_LE);
   return following(lx) == '>' ? maybe_pair(lx, '>', TOKEN_SHR) : maybe_pair(lx, '=', TOKEN_GE);
 }
 
@@ -579,7 +591,12 @@ int lexer_peek(Lexer *lx) {
 }
 
 void lexer_init(Lexer *lx, Arena *arena, const char *source, size_t size, const char *chunk_name) {
-  *lx = (Lexer){.L = arena->L, .arena = arena, .cursor = source, .end = source + size, .line = 1, .last_line = 1,
+  *lx = (Lexer){.L = arena->L,
+                .arena = arena,
+                .cursor = source,
+                .end = source + size,
+                .line = 1,
+                .last_line = 1,
                 .chunk_name = chunk_name};
   lx->ahead.kind = TOKEN_EOF;
   fill_words(lx);

@@ -43,7 +43,9 @@ const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e) {
 }
 
 const char *type_name_of(lua_State *L, const TValue *o) {
-  Table *mt = is_table(o) ? as_table(o)->metatable : is_userdata(o) ? as_userdata(o)->metatable : NULL;
+  Table *mt = is_table(o)      ? as_table(o)->metatable
+              : is_userdata(o) ? as_userdata(o)->metatable
+                               : NULL;
   if (mt != NULL) {
     const TValue *name = table_get_str(mt, L->domain->meta_names[META_NAME]);
     if (is_string(name)) return as_string(name)->data;
@@ -101,7 +103,8 @@ TValue *meta_prepare_get(lua_State *L, const TValue *o, const TValue *key, TValu
   error_run(L, "'__index' chain too long; possible loop");
 }
 
-static NOINLINE TValue *get_by_chain(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
+static NOINLINE TValue *get_by_chain(lua_State *L, const TValue *o, const TValue *key,
+                                     TValue *result) {
   for (int loop = 0; loop < MAX_TABLES; loop++) {
     const TValue *handler = table_fast_metamethod(L->domain, as_table(o)->metatable, META_INDEX);
     if (handler == NULL) {
@@ -142,7 +145,8 @@ TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const
   for (int loop = 0; loop < MAX_META_CHAIN; loop++) {
     const TValue *slot = NULL;
     if (is_table(o)) slot = table_get(as_table(o), key);
-    const TValue *handler = slot != NULL && !is_nil(slot) ? NULL : index_handler(L, o, META_NEWINDEX);
+    const TValue *handler =
+        slot != NULL && !is_nil(slot) ? NULL : index_handler(L, o, META_NEWINDEX);
     if (handler == NULL) {
       table_finish_set(L, as_table(o), key, slot, value);
       return NULL;
@@ -153,8 +157,8 @@ TValue *meta_prepare_set(lua_State *L, const TValue *o, const TValue *key, const
   error_run(L, "'__newindex' chain too long; possible loop");
 }
 
-static NOINLINE TValue *set_by_chain(lua_State *L, const TValue *o, const TValue *key, const TValue *slot,
-                                     const TValue *value) {
+static NOINLINE TValue *set_by_chain(lua_State *L, const TValue *o, const TValue *key,
+                                     const TValue *slot, const TValue *value) {
   for (int loop = 0; loop < MAX_TABLES; loop++) {
     Table *t = as_table(o);
     const TValue *handler =
@@ -211,10 +215,11 @@ void vm_set(lua_State *L, const TValue *t, const TValue *key, const TValue *valu
 /* ---- arithmetic ---------------------------------------------------------------------- */
 
 static const Metamethod arith_events[] = {
-  [LUA_OPADD] = META_ADD, [LUA_OPSUB] = META_SUB, [LUA_OPMUL] = META_MUL, [LUA_OPMOD] = META_MOD,
-  [LUA_OPPOW] = META_POW, [LUA_OPDIV] = META_DIV, [LUA_OPIDIV] = META_IDIV, [LUA_OPBAND] = META_BAND,
-  [LUA_OPBOR] = META_BOR, [LUA_OPBXOR] = META_BXOR, [LUA_OPSHL] = META_SHL, [LUA_OPSHR] = META_SHR,
-  [LUA_OPUNM] = META_UNM, [LUA_OPBNOT] = META_BNOT,
+    [LUA_OPADD] = META_ADD,   [LUA_OPSUB] = META_SUB,   [LUA_OPMUL] = META_MUL,
+    [LUA_OPMOD] = META_MOD,   [LUA_OPPOW] = META_POW,   [LUA_OPDIV] = META_DIV,
+    [LUA_OPIDIV] = META_IDIV, [LUA_OPBAND] = META_BAND, [LUA_OPBOR] = META_BOR,
+    [LUA_OPBXOR] = META_BXOR, [LUA_OPSHL] = META_SHL,   [LUA_OPSHR] = META_SHR,
+    [LUA_OPUNM] = META_UNM,   [LUA_OPBNOT] = META_BNOT,
 };
 
 static bool is_bitwise(int op) { return (op >= LUA_OPBAND && op <= LUA_OPSHR) || op == LUA_OPBNOT; }
@@ -317,7 +322,9 @@ bool vm_less_equal(lua_State *L, const TValue *a, const TValue *b) {
 
 static bool numbers_equal(const TValue *a, const TValue *b) {
   int64_t i;
-  if (is_int(a)) return is_int(b) ? a->v.i == b->v.i : number_float_to_int(b->v.n, &i, FLOAT_EXACT) && i == a->v.i;
+  if (is_int(a))
+    return is_int(b) ? a->v.i == b->v.i
+                     : number_float_to_int(b->v.n, &i, FLOAT_EXACT) && i == a->v.i;
   if (is_float(b)) return a->v.n == b->v.n;
   return number_float_to_int(a->v.n, &i, FLOAT_EXACT) && i == b->v.i;
 }
@@ -428,7 +435,8 @@ TValue *meta_prepare_concat(lua_State *L, int total) {
   if (total == 2 && concat_with_empty(L)) return NULL;
   while (total > 1) {
     size_t length;
-    int n = is_string(L->top - 2) || is_number(L->top - 2) ? joinable(L, L->top, total, &length) : 0;
+    int n =
+        is_string(L->top - 2) || is_number(L->top - 2) ? joinable(L, L->top, total, &length) : 0;
     if (n < 2) return prepare_concat_call(L);
     concat_strings(L, n, length);
     total -= n - 1;
@@ -475,5 +483,6 @@ TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err) {
     value_copy(slot + 1, &error_value);
     L->top = slot + 2;
   }
-  return meta_push_call(L, meta_of(L, slot, META_CLOSE), slot, &error_value); /* nil if it was taken away */
+  /* nil if it was taken away */
+  return meta_push_call(L, meta_of(L, slot, META_CLOSE), slot, &error_value);
 }

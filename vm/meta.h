@@ -6,15 +6,18 @@
 #include "domain.h"
 #include "thread.h"
 
-void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result_slot);   /* result_slot is a stack slot; kept across stack moves */
+/* result_slot is a stack slot; kept across stack moves */
+void vm_get(lua_State *L, const TValue *t, const TValue *key, TValue *result_slot);
 void vm_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
 bool vm_equal(lua_State *L, const TValue *a, const TValue *b);   /* L NULL: raw equality */
 bool vm_less(lua_State *L, const TValue *a, const TValue *b);
 bool vm_less_equal(lua_State *L, const TValue *a, const TValue *b);
-void vm_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result_slot); /* LUA_OPADD.. with coercions and metamethods */
+/* LUA_OPADD.. with coercions and metamethods */
+void vm_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue *result_slot);
 void vm_concat(lua_State *L, int n);                    /* the n values on top become one */
 void vm_length(lua_State *L, const TValue *o, TValue *result_slot);
-const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e);  /* metamethod or &table_absent */
+/* metamethod or &table_absent */
+const TValue *meta_of(lua_State *L, const TValue *o, Metamethod e);
 ALWAYS_INLINE Table *metatable_of(lua_State *L, const TValue *o) {
   switch (o->tag) {
     case TAG_TABLE: return as_table(o)->metatable;
@@ -23,14 +26,16 @@ ALWAYS_INLINE Table *metatable_of(lua_State *L, const TValue *o) {
   }
 }
 const char *type_name_of(lua_State *L, const TValue *o);  /* honours __name */
-extern const char *const type_names[]; /* "nil", ...; index by type, "no value" at -1 through type_name() */
+/* "nil", ...; index by type, "no value" at -1 through type_name() */
+extern const char *const type_names[];
 const char *type_name(int type);
 
 
 /* ---- for the interpreter and for calls ------------------------------------------ */
 
 /* Pushes a metamethod with its arguments; the slot of the function. */
-ALWAYS_INLINE TValue *meta_push_call(lua_State *L, const TValue *f, const TValue *a, const TValue *b) {
+ALWAYS_INLINE TValue *meta_push_call(lua_State *L, const TValue *f, const TValue *a,
+                                     const TValue *b) {
   TValue *func = L->top;
   value_copy(func, f);
   value_copy(func + 1, a);
@@ -38,8 +43,8 @@ ALWAYS_INLINE TValue *meta_push_call(lua_State *L, const TValue *f, const TValue
   L->top = func + 3;
   return func;
 }
-ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValue *a, const TValue *b,
-                                      const TValue *c) {
+ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValue *a,
+                                      const TValue *b, const TValue *c) {
   TValue *func = meta_push_call(L, f, a, b);
   value_copy(L->top++, c);
   return func;

@@ -35,7 +35,8 @@ typedef enum OpFormat { FORMAT_ABC, FORMAT_ABx, FORMAT_AsBx, FORMAT_sJ } OpForma
 #define MAX_INDEX_Bx 0xffff
 #define MAX_JUMP ((1 << 23) - 1)
 
-#define MAKE_ABC(o, a, b, c) ((Instruction)(o) | ((Instruction)(a) << 8) | ((Instruction)(b) << 16) | ((Instruction)(c) << 24))
+#define MAKE_ABC(o, a, b, c) \
+  ((Instruction)(o) | ((Instruction)(a) << 8) | ((Instruction)(b) << 16) | ((Instruction)(c) << 24))
 #define MAKE_ABx(o, a, bx) ((Instruction)(o) | ((Instruction)(a) << 8) | ((Instruction)(bx) << 16))
 #define MAKE_sJ(o, j) ((Instruction)(o) | ((Instruction)(j) << 8))
 

@@ -39,8 +39,11 @@ void parse_consume(CompileState *cs, int kind) {
 void parse_close(CompileState *cs, int closer, int opener, int line) {
   if (likely(parse_accept(cs, closer))) return;
   if (line == cs->lexer.line) error_expected(cs, closer);
-  const char *closer_text = token_text(&cs->lexer, closer), *opener_text = token_text(&cs->lexer, opener);
-  compile_error(cs, string_format(cs->L, "%s expected (to close %s at line %d)", closer_text, opener_text, line)->data);
+  const char *closer_text = token_text(&cs->lexer, closer),
+             *opener_text = token_text(&cs->lexer, opener);
+  compile_error(cs, string_format(cs->L, "%s expected (to close %s at line %d)", closer_text,
+                                  opener_text, line)
+                        ->data);
 }
 
 String *parse_name(CompileState *cs) {
@@ -352,14 +355,15 @@ static BinaryOp binary_operator(int token) {
 
 /* How tightly an operator holds its left and its right operand; a lower number
  * on the right makes it right-associative. */
-static const struct { uint8_t left, right; } precedence[] = {
-  [BINARY_OR] = {1, 1}, [BINARY_AND] = {2, 2},
-  [BINARY_EQ] = {3, 3}, [BINARY_NE] = {3, 3}, [BINARY_LT] = {3, 3}, [BINARY_LE] = {3, 3}, [BINARY_GT] = {3, 3}, [BINARY_GE] = {3, 3},
-  [BINARY_BOR] = {4, 4}, [BINARY_BXOR] = {5, 5}, [BINARY_BAND] = {6, 6}, [BINARY_SHL] = {7, 7}, [BINARY_SHR] = {7, 7},
-  [BINARY_CONCAT] = {9, 8},
-  [BINARY_ADD] = {10, 10}, [BINARY_SUB] = {10, 10},
-  [BINARY_MUL] = {11, 11}, [BINARY_DIV] = {11, 11}, [BINARY_IDIV] = {11, 11}, [BINARY_MOD] = {11, 11},
-  [BINARY_POW] = {14, 13},
+static const struct { uint8_t left, right;
+} precedence[] = {
+    [BINARY_OR] = {1, 1},     [BINARY_AND] = {2, 2},    [BINARY_EQ] = {3, 3},
+    [BINARY_NE] = {3, 3},     [BINARY_LT] = {3, 3},     [BINARY_LE] = {3, 3},
+    [BINARY_GT] = {3, 3},     [BINARY_GE] = {3, 3},     [BINARY_BOR] = {4, 4},
+    [BINARY_BXOR] = {5, 5},   [BINARY_BAND] = {6, 6},   [BINARY_SHL] = {7, 7},
+    [BINARY_SHR] = {7, 7},    [BINARY_CONCAT] = {9, 8}, [BINARY_ADD] = {10, 10},
+    [BINARY_SUB] = {10, 10},  [BINARY_MUL] = {11, 11},  [BINARY_DIV] = {11, 11},
+    [BINARY_IDIV] = {11, 11}, [BINARY_MOD] = {11, 11},  [BINARY_POW] = {14, 13},
 };
 #define UNARY_PRECEDENCE 12
 

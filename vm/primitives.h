@@ -15,7 +15,8 @@ void vm_push_xpcall(lua_State *L, lua_CFunction fallback);
 void vm_push_resume(lua_State *L, lua_CFunction fallback);      /* coroutine.resume */
 void vm_push_yield(lua_State *L, lua_CFunction fallback);       /* coroutine.yield */
 void vm_push_next(lua_State *L, lua_CFunction fallback);
-void vm_push_ipairs_step(lua_State *L, lua_CFunction fallback); /* iterator of ipairs: (t, i) -> i+1, t[i+1] */
+/* iterator of ipairs: (t, i) -> i+1, t[i+1] */
+void vm_push_ipairs_step(lua_State *L, lua_CFunction fallback);
 /* Replaces the thread on top of the stack by the function of coroutine.wrap. */
 void vm_push_wrap(lua_State *L);
 
@@ -33,6 +34,7 @@ struct Primitive {
 };
 extern Primitive vm_primitives[PRIM_COUNT];
 
-int vm_wrap_call(lua_State *L); /* C function of coroutine.wrap's closures: upvalue 1 is the thread */
+/* C function of coroutine.wrap's closures: upvalue 1 is the thread */
+int vm_wrap_call(lua_State *L);
 
 #endif

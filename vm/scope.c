@@ -37,7 +37,8 @@ static uint64_t name_bit(const String *name) { return UINT64_C(1) << ((uintptr_t
 
 uint32_t scope_declare(CompileState *cs, String *name) {
   FuncState *fs = cs->fs;
-  if (cs->nvars + 1 - fs->first_var > MAX_LOCALS) compile_error_limit(fs, MAX_LOCALS, "local variables");
+  if (cs->nvars + 1 - fs->first_var > MAX_LOCALS)
+    compile_error_limit(fs, MAX_LOCALS, "local variables");
   cs->vars = arena_grow(&cs->arena, cs->vars, cs->nvars, &cs->var_capacity, sizeof *cs->vars);
   cs->vars[cs->nvars] = (Var){.name = name, .kind = VAR_REGULAR};
   cs->fs->named |= name_bit(name);
@@ -67,7 +68,8 @@ int scope_registers_before(FuncState *fs, const ScopeBlock *block) {
 }
 
 static uint32_t add_debug_entry(FuncState *fs, String *name) {
-  fs->locals = arena_grow(&fs->cs->arena, fs->locals, fs->nlocals, &fs->local_capacity, sizeof *fs->locals);
+  fs->locals =
+      arena_grow(&fs->cs->arena, fs->locals, fs->nlocals, &fs->local_capacity, sizeof *fs->locals);
   fs->locals[fs->nlocals] = (LocalVar){.name = name, .start_pc = fs->ncode};
   return fs->nlocals++;
 }
@@ -122,13 +124,15 @@ static int find_upvalue(const FuncState *fs, const String *name) {
 
 static int add_upvalue(FuncState *fs, UpvalueDesc desc) {
   if (fs->nupvalues >= MAX_UPVALUES) compile_error_limit(fs, MAX_UPVALUES, "upvalues");
-  fs->upvalues = arena_grow(&fs->cs->arena, fs->upvalues, fs->nupvalues, &fs->upvalue_capacity, sizeof *fs->upvalues);
+  fs->upvalues = arena_grow(&fs->cs->arena, fs->upvalues, fs->nupvalues, &fs->upvalue_capacity,
+                            sizeof *fs->upvalues);
   fs->upvalues[fs->nupvalues] = desc;
   return (int)fs->nupvalues++;
 }
 
 void scope_main_upvalue(FuncState *fs) {
-  add_upvalue(fs, (UpvalueDesc){.name = fs->cs->env_name, .in_stack = 1, .index = 0, .kind = VAR_REGULAR});
+  add_upvalue(
+      fs, (UpvalueDesc){.name = fs->cs->env_name, .in_stack = 1, .index = 0, .kind = VAR_REGULAR});
 }
 
 /* The block that declares a local learns that an inner function uses it. */
@@ -200,12 +204,14 @@ void scope_check_assignable(CompileState *cs, const Expr *e) {
     default: return;
   }
   if (name)
-    compile_error_semantic(cs, string_format(cs->L, "attempt to assign to const variable '%s'", name->data)->data);
+    compile_error_semantic(
+        cs, string_format(cs->L, "attempt to assign to const variable '%s'", name->data)->data);
 }
 
 /* ---- goto and labels ------------------------------------------------------------------- */
 
-static Label *add_label(CompileState *cs, Label **list, uint32_t *n, uint32_t *capacity, Label label) {
+static Label *add_label(CompileState *cs, Label **list, uint32_t *n, uint32_t *capacity,
+                        Label label) {
   if (*n >= MAX_GOTOS) compile_error_limit(cs->fs, MAX_GOTOS, "labels/gotos");
   *list = arena_grow(&cs->arena, *list, *n, capacity, sizeof **list);
   (*list)[*n] = label;
@@ -232,8 +238,10 @@ void scope_goto_back(CompileState *cs, const Label *label) {
 
 static _Noreturn void error_jump_into_scope(CompileState *cs, const Label *waiting) {
   const char *variable = scope_var(cs->fs, waiting->nactive)->name->data;
-  compile_error_semantic(cs, string_format(cs->L, "<goto %s> at line %d jumps into the scope of local '%s'",
-                                           waiting->name->data, waiting->line, variable)->data);
+  compile_error_semantic(
+      cs, string_format(cs->L, "<goto %s> at line %d jumps into the scope of local '%s'",
+                        waiting->name->data, waiting->line, variable)
+              ->data);
 }
 
 /* Resolves the gotos of the current block that wait for the label; answers
@@ -266,17 +274,23 @@ void scope_label(CompileState *cs, String *name, int line, bool last) {
   FuncState *fs = cs->fs;
   const Label *twin = scope_find_label(cs, name);
   if (twin)
-    compile_error_semantic(cs, string_format(cs->L, "label '%s' already defined on line %d", name->data, twin->line)->data);
+    compile_error_semantic(
+        cs, string_format(cs->L, "label '%s' already defined on line %d", name->data, twin->line)
+                ->data);
   /* at the end of a block its variables count as gone already */
-  Label label = {.name = name, .line = line, .pc = jump_label(fs), .nactive = last ? fs->block->nactive : fs->nactive};
+  Label label = {.name = name,
+                 .line = line,
+                 .pc = jump_label(fs),
+                 .nactive = last ? fs->block->nactive : fs->nactive};
   add_label(cs, &cs->labels, &cs->nlabels, &cs->label_capacity, label);
   place_label(cs, &label);
 }
 
 static _Noreturn void error_undefined(CompileState *cs, const Label *waiting) {
   const String *message =
-    waiting->name ? string_format(cs->L, "no visible label '%s' for <goto> at line %d", waiting->name->data, waiting->line)
-                  : string_format(cs->L, "break outside loop at line %d", waiting->line);
+      waiting->name ? string_format(cs->L, "no visible label '%s' for <goto> at line %d",
+                                    waiting->name->data, waiting->line)
+                    : string_format(cs->L, "break outside loop at line %d", waiting->line);
   compile_error_semantic(cs, message->data);
 }
 

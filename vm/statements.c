@@ -148,7 +148,8 @@ static int parse_local_names(CompileState *cs, int *to_close) {
     uint8_t kind = parse_attribute(cs);
     scope_var(cs->fs, number)->kind = kind;
     if (kind == VAR_CLOSE) {
-      if (*to_close >= 0) compile_error_semantic(cs, "multiple to-be-closed variables in local list");
+      if (*to_close >= 0)
+        compile_error_semantic(cs, "multiple to-be-closed variables in local list");
       *to_close = (int)number;
     }
     n++;
@@ -219,7 +220,8 @@ static void parse_goto(CompileState *cs) {
 static void parse_label(CompileState *cs, int line) {
   String *name = parse_name(cs);
   parse_consume(cs, TOKEN_LABEL);
-  while (parse_token(cs) == ';' || parse_token(cs) == TOKEN_LABEL) parse_statement(cs); /* void statements */
+  /* void statements */
+  while (parse_token(cs) == ';' || parse_token(cs) == TOKEN_LABEL) parse_statement(cs);
   scope_label(cs, name, line, parse_at_block_end(cs, false));
 }
 
@@ -277,7 +279,8 @@ static bool parse_conditional_jump(CompileState *cs, Expr *condition) {
   Lexer *lx = &cs->lexer;
   String *name = NULL;
   if (parse_token(cs) == TOKEN_GOTO) {
-    if (lx->line != lx->last_line || lexer_peek(lx) != TOKEN_NAME) return false; /* a line of its own is seen by hooks */
+    /* a line of its own is seen by hooks */
+    if (lx->line != lx->last_line || lexer_peek(lx) != TOKEN_NAME) return false;
     name = lx->ahead.u.s;
     if (scope_find_label(cs, name)) return false;
   } else if (parse_token(cs) != TOKEN_BREAK) {
@@ -314,7 +317,8 @@ static void parse_branch(CompileState *cs, int *escapes) {
   }
   parse_statements(cs);
   scope_leave(fs);
-  if (parse_token(cs) == TOKEN_ELSE || parse_token(cs) == TOKEN_ELSEIF) jump_append(fs, escapes, jump_new(fs));
+  if (parse_token(cs) == TOKEN_ELSE || parse_token(cs) == TOKEN_ELSEIF)
+    jump_append(fs, escapes, jump_new(fs));
   jump_patch_here(fs, when_false);
 }
 
@@ -429,7 +433,8 @@ static int parse_return_values(CompileState *cs, int *n) {
   *n = parse_expressions(cs, &e);
   if (expr_is_open(&e)) {
     expr_set_results(fs, &e, LUA_MULTRET);
-    if (e.kind == EXPR_CALL && *n == 1 && !fs->block->inside_tbc) code_set_op(&fs->code[e.u.pc], OP_TAILCALL);
+    if (e.kind == EXPR_CALL && *n == 1 && !fs->block->inside_tbc)
+      code_set_op(&fs->code[e.u.pc], OP_TAILCALL);
     *n = LUA_MULTRET;
   } else if (*n == 1) {
     first = expr_to_any(fs, &e);

@@ -20,7 +20,9 @@ typedef enum Token {
   TOKEN_LONG,      /* new; text */
   TOKEN_LARGE,     /* new; count: which of the message's large strings */
   TOKEN_TABLE,     /* new; body: see transfer_encode.c */
-  TOKEN_FUNCTION,  /* new; byte 0 and the new prototype: 4 bytes size, binary chunk; or byte 1, count: the prototype */
+  /* new; byte 0 and the new prototype: 4 bytes size, binary chunk; or byte 1, count: the
+     prototype */
+  TOKEN_FUNCTION,
   TOKEN_UPVALUE,   /* new; where an upvalue stands */
   TOKEN_OBJECT,    /* count: one that came before */
   TOKEN_GLOBALS,   /* the receiver's table of globals */
@@ -38,7 +40,8 @@ typedef enum Token {
  * domain. Raises. */
 Message *transfer_encode(lua_State *L, int n, const char *root, bool function);
 /* The same without raising: NULL with the text of the error, of at most `size` bytes, in *text. */
-Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text, size_t size);
+Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text,
+                             size_t size);
 /* Pushes the values of a message, whose end this is, also when it raises; answers
  * their number. Loads modules, so that it may run guest code. */
 int transfer_decode(lua_State *L, Message *m);

@@ -113,7 +113,8 @@ static LuaClosure *decode_function(Decoder *d) {
   }
   uint32_t size;
   decode_bytes(d, &size, sizeof size);
-  LuaClosure *f = chunk_undump(d->L, d->cursor, size, "=message", true); /* transfer_encode.c dumped it */
+  /* transfer_encode.c dumped it */
+  LuaClosure *f = chunk_undump(d->L, d->cursor, size, "=message", true);
   d->L->top--;
   d->cursor += size;
   add_object(d, f);
@@ -121,7 +122,9 @@ static LuaClosure *decode_function(Decoder *d) {
   return f;
 }
 
-static const TValue *reference(Decoder *d, uint64_t i) { return table_get_int(d->references, (int64_t)i + 1); }
+static const TValue *reference(Decoder *d, uint64_t i) {
+  return table_get_int(d->references, (int64_t)i + 1);
+}
 
 static void get_member(Decoder *d, TValue *v) {
   const TValue *module = reference(d, d->message->nchannels + decode_count(d));
@@ -129,7 +132,8 @@ static void get_member(Decoder *d, TValue *v) {
   TValue key;
   set_string(&key, name);
   const TValue *function = is_table(module) ? table_get(as_table(module), &key) : &table_absent;
-  if (!is_function(function)) error_run(d->L, "message needs the function '%s' of a module, which is not there", name->data);
+  if (!is_function(function))
+    error_run(d->L, "message needs the function '%s' of a module, which is not there", name->data);
   value_copy(v, function);
 }
 
@@ -139,7 +143,8 @@ static void *get_pointer(Decoder *d) {
   return p;
 }
 
-static void decode_put_string(TValue *v, String *s) { set_string(v, s); } /* (a macro that uses s twice) */
+/* (a macro that uses s twice) */
+static void decode_put_string(TValue *v, String *s) { set_string(v, s); }
 
 static void get_value(Decoder *d, TValue *v) {
   lua_State *L = d->L;
@@ -159,7 +164,9 @@ static void get_value(Decoder *d, TValue *v) {
     case TOKEN_TABLE: set_table(v, table_new(L, 0, 0)); add_object(d, v->v.gc); break;
     case TOKEN_FUNCTION: set_lua_closure(v, decode_function(d)); break;
     case TOKEN_OBJECT: set_known(v, decoded_object(d, decode_count(d))); break;
-    case TOKEN_GLOBALS: value_copy(v, table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS)); break;
+    case TOKEN_GLOBALS:
+      value_copy(v, table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS));
+      break;
     case TOKEN_CHANNEL: value_copy(v, reference(d, decode_count(d))); break;
     case TOKEN_MODULE: value_copy(v, reference(d, d->message->nchannels + decode_count(d))); break;
     case TOKEN_MEMBER: get_member(d, v); break;
@@ -195,7 +202,8 @@ static Table *get_agreed(Decoder *d) {
   set_string(&key, name);
   Table *agreed = d->L->domain->sharing.metatables;
   const TValue *mt = agreed != NULL ? table_get(agreed, &key) : &table_absent;
-  if (!is_table(mt)) error_run(d->L, "no metatable is agreed on as '%s' in this domain", name->data);
+  if (!is_table(mt))
+    error_run(d->L, "no metatable is agreed on as '%s' in this domain", name->data);
   return as_table(mt);
 }
 

@@ -80,7 +80,8 @@ typedef struct Encoder {
   const char *failed; /* what cannot be sent, or NULL */
   bool no_memory;
   bool modules_known; /* module_bits is made */
-  uint64_t module_bits[MODULE_BITS / 64]; /* a bit for each loaded module, by address: most tables are none */
+  /* a bit for each loaded module, by address: most tables are none */
+  uint64_t module_bits[MODULE_BITS / 64];
   Origin failed_at;
   char staged[STAGED_BYTES];
   Item few[FEW_ITEMS];
@@ -251,7 +252,8 @@ static const String *module_name(const Encoder *e, const void *object) {
   TValue pair[2];
   if (loaded == NULL) return NULL;
   for (uint32_t at = 0; (at = encode_next_pair(e, loaded, at, pair)) != 0;)
-    if (is_collected(&pair[1]) && pair[1].v.gc == object && is_string(&pair[0])) return as_string(&pair[0]);
+    if (is_collected(&pair[1]) && pair[1].v.gc == object && is_string(&pair[0]))
+      return as_string(&pair[0]);
   return NULL;
 }
 
@@ -288,7 +290,8 @@ static bool put_module(Encoder *e, const void *object) {
 static const String *member_name(const Encoder *e, Table *t, const void *function) {
   TValue pair[2];
   for (uint32_t at = 0; (at = encode_next_pair(e, t, at, pair)) != 0;)
-    if (pair[1].tag == TAG_C_CLOSURE && pair[1].v.gc == function && is_string(&pair[0])) return as_string(&pair[0]);
+    if (pair[1].tag == TAG_C_CLOSURE && pair[1].v.gc == function && is_string(&pair[0]))
+      return as_string(&pair[0]);
   return NULL;
 }
 
@@ -297,7 +300,9 @@ static bool put_member(Encoder *e, const void *function) {
   TValue pair[2];
   if (loaded == NULL) return false;
   for (uint32_t at = 0; (at = encode_next_pair(e, loaded, at, pair)) != 0;) {
-    const String *name = is_table(&pair[1]) && is_string(&pair[0]) ? member_name(e, as_table(&pair[1]), function) : NULL;
+    const String *name = is_table(&pair[1]) && is_string(&pair[0])
+                             ? member_name(e, as_table(&pair[1]), function)
+                             : NULL;
     if (name == NULL) continue;
     encode_byte(e, TOKEN_MEMBER);
     encode_count(e, module_number(e, as_string(&pair[0])));
@@ -522,11 +527,13 @@ static bool is_identifier(const String *s) {
 }
 
 static void describe_key(char *text, size_t size, const TValue *key) {
-  if (is_string(key) && is_identifier(as_string(key))) snprintf(text, size, ".%.60s", as_string(key)->data);
+  if (is_string(key) && is_identifier(as_string(key)))
+    snprintf(text, size, ".%.60s", as_string(key)->data);
   else if (is_string(key)) snprintf(text, size, "[\"%.60s\"]", as_string(key)->data);
   else if (is_int(key)) snprintf(text, size, "[%lld]", (long long)key->v.i);
   else if (is_float(key)) snprintf(text, size, "[%.14g]", key->v.n);
-  else if (key->tag == TAG_TRUE || key->tag == TAG_FALSE) snprintf(text, size, "[%s]", key->tag == TAG_TRUE ? "true" : "false");
+  else if (key->tag == TAG_TRUE || key->tag == TAG_FALSE)
+    snprintf(text, size, "[%s]", key->tag == TAG_TRUE ? "true" : "false");
   else snprintf(text, size, "[a %s]", type_name(tag_type(key->tag)));
 }
 
@@ -542,7 +549,9 @@ static void describe_step(const Encoder *e, char *text, size_t size, const Origi
     case STEP_ROOT: describe_root(e, text, size, o->parent); break;
     case STEP_FIELD: describe_key(text, size, &o->key); break;
     case STEP_KEY: snprintf(text, size, ", a key"); break;
-    case STEP_UPVALUE: snprintf(text, size, ", upvalue %.60s", is_string(&o->key) ? as_string(&o->key)->data : "?"); break;
+    case STEP_UPVALUE:
+      snprintf(text, size, ", upvalue %.60s", is_string(&o->key) ? as_string(&o->key)->data : "?");
+      break;
     case STEP_METATABLE: snprintf(text, size, ", metatable"); break;
   }
 }
@@ -625,7 +634,8 @@ static Message *seal(Encoder *e) {
   return m;
 }
 
-Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text, size_t size) {
+Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text,
+                             size_t size) {
   Encoder e;
   begin(&e, L, n, root, function);
   write_all(&e);

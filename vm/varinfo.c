@@ -32,7 +32,8 @@ static NOINLINE bool sets_among_others(Instruction i, int reg) {
 
 ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
   uint8_t walk = op_walk[INS_OP(i)];
-  return ((walk & OPWALK_RA) && (int)INS_A(i) == reg) || (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
+  return ((walk & OPWALK_RA) && (int)INS_A(i) == reg) ||
+         (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
 }
 
 /* Where an instruction begins that is at pc or, in a run of words that all look like the first of
@@ -98,7 +99,8 @@ static const char *constant_name(const Prototype *p, uint32_t index) {
 
 /* Names that need no look at a table: locals, upvalues, constants. *setter
  * becomes the instruction that set the register when none of them applies. */
-static const char *simple_name(const Prototype *p, int pc, int reg, const char **name, int *setter) {
+static const char *simple_name(const Prototype *p, int pc, int reg, const char **name,
+                               int *setter) {
   *setter = -1;
   for (;;) {
     *name = local_name(p, reg + 1, (uint32_t)pc);
@@ -185,7 +187,12 @@ static Metamethod metamethod_of(Instruction i) {
   if (op >= OP_ADDK && op <= OP_SHRK) return (Metamethod)(META_ADD + (op - OP_ADDK));
   switch (op) {
     case OP_ADDI: return INS_sC(i) < 0 ? META_SUB : META_ADD;
-    case OP_GETTABUP: case OP_GETTABLE: case OP_GETI: case OP_GETFIELD: case OP_SELF: case OP_SELFK: return META_INDEX;
+    case OP_GETTABUP:
+    case OP_GETTABLE:
+    case OP_GETI:
+    case OP_GETFIELD:
+    case OP_SELF:
+    case OP_SELFK: return META_INDEX;
     case OP_SETTABUP: case OP_SETTABUPK: case OP_SETTABLE: case OP_SETTABLEK:
     case OP_SETI: case OP_SETIK: case OP_SETFIELD: case OP_SETFIELDK: return META_NEWINDEX;
     case OP_UNM: return META_UNM;

@@ -196,13 +196,15 @@ static bool takes_open(Instruction i) {
 }
 
 /* previous: the instruction before it in the code, or NULL. */
-static void check_open_results(Verifier *v, const Instruction *previous, Instruction i, uint32_t pc) {
+static void check_open_results(Verifier *v, const Instruction *previous, Instruction i,
+                               uint32_t pc) {
   bool open = previous && leaves_open(*previous);
   require(v, open == takes_open(i), "open results not consumed");
   if (!open || !takes_open(i)) return;
   int room = (int)INS_A(*previous) - (int)INS_A(i);
   require(v, INS_OP(i) == OP_RETURN ? room >= 0 : room >= 1, "open results not consumed");
-  require(v, INS_OP(*previous) != OP_TAILCALL || (INS_OP(i) == OP_RETURN && room == 0), "tail call without return");
+  require(v, INS_OP(*previous) != OP_TAILCALL || (INS_OP(i) == OP_RETURN && room == 0),
+          "tail call without return");
   require(v, !(v->marks[pc] & WORD_TARGET), "jump past open results");
 }
 
@@ -223,8 +225,10 @@ static void check_neighbours(Verifier *v, const Instruction *previous, uint32_t 
     require(v, INS_C(i) <= 1, "bad operand");
   }
   if (INS_OP(i) == OP_TFORCALL)
-    require(v, pc + 1 < p->ncode && INS_OP(next) == OP_TFORLOOP && INS_A(next) == INS_A(i), "loop without end");
-  if (INS_OP(i) == OP_TFORLOOP) require(v, previous && INS_OP(*previous) == OP_TFORCALL, "loop without call");
+    require(v, pc + 1 < p->ncode && INS_OP(next) == OP_TFORLOOP && INS_A(next) == INS_A(i),
+            "loop without end");
+  if (INS_OP(i) == OP_TFORLOOP)
+    require(v, previous && INS_OP(*previous) == OP_TFORCALL, "loop without call");
   if (leaves_open(i)) require(v, pc + 1 < p->ncode, "open results not consumed");
 }
 
@@ -480,7 +484,9 @@ static void captures(Verifier *v, Instruction i) {
   }
 }
 
-ALWAYS_INLINE uint64_t bit_if(uint8_t condition, uint32_t i) { return (uint64_t)condition << (i & 63); }
+ALWAYS_INLINE uint64_t bit_if(uint8_t condition, uint32_t i) {
+  return (uint64_t)condition << (i & 63);
+}
 ALWAYS_INLINE uint64_t bits_below(uint32_t i) { return (UINT64_C(1) << i) - 1; } /* i < 64 */
 
 /* The registers that `operands`, a column of the instruction, names, where there are few. */
@@ -642,7 +648,9 @@ static bool goes_on(Instruction i) {
   }
 }
 
-ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) { return i > n ? bits & bits_below(i - n) : 0; }
+ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) {
+  return i > n ? bits & bits_below(i - n) : 0;
+}
 
 /* Runs instructions that are plain and may run, from pc on, where there are few registers. Returns
  * where one is that is not, or a target. Each does what run_uses and run_sets would do. */
@@ -665,7 +673,8 @@ static uint32_t run_plain(Verifier *v, uint32_t pc) {
       generic = without_last(generic, a, 3);
       written = (written & below) | bits_below(c - 1) << a;
     } else {
-      uint64_t reads = bit_if(plan->reads_a, a) | bit_if(plan->reads_b, b) | bit_if(plan->reads_c, c);
+      uint64_t reads =
+          bit_if(plan->reads_a, a) | bit_if(plan->reads_b, b) | bit_if(plan->reads_c, c);
       uint64_t writes = bit_if(plan->writes_a, a) | bit_if(plan->writes_a1, a + 1);
       if (reads & ~written) break;
       written |= writes;

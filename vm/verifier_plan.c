@@ -11,9 +11,11 @@
    (op) == OP_FORLOOP || (op) == OP_TFORPREP || (op) == OP_TFORLOOP)
 /* Those about which verifier.c knows more than opcodes.def says. */
 #define IS_SPECIAL(op) \
-  ((op) == OP_CLOSE || (op) == OP_RETURN0 || (op) == OP_RETURN1 || (op) == OP_VARARGPREP || (op) == OP_LOADKX)
+  ((op) == OP_CLOSE || (op) == OP_RETURN0 || (op) == OP_RETURN1 || (op) == OP_VARARGPREP || \
+   (op) == OP_LOADKX)
 #define PLAIN_USES \
-  (OPERAND_RA | OPERAND_RB | OPERAND_RC | OPERAND_UA | OPERAND_UB | OPERAND_KB | OPERAND_KC | OPERAND_KBx | OPERAND_KX)
+  (OPERAND_RA | OPERAND_RB | OPERAND_RC | OPERAND_UA | OPERAND_UB | OPERAND_KB | OPERAND_KC | \
+   OPERAND_KBx | OPERAND_KX)
 #define PLAIN_SETS (OPERAND_RA | OPERAND_RA1)
 #define IS_PLAIN(op, flags, uses, sets) \
   (((uses) & ~(uint32_t)PLAIN_USES) == 0 && ((sets) & ~(uint32_t)PLAIN_SETS) == 0 && \
@@ -23,7 +25,8 @@
 #define IS_SIMPLE(op) \
   (!((op) == OP_VARARGPREP || (op) == OP_VARARG || (op) == OP_TAILCALL || (op) == OP_TFORCALL || \
      (op) == OP_TFORLOOP || (op) == OP_LOADKX || (op) == OP_CLOSE))
-#define ABOVE_A(both) ((both) & RA4 ? 5 : (both) & RA3 ? 4 : (both) & RA2 ? 3 : (both) & RA1 ? 2 : (both) & RA ? 1 : 0)
+#define ABOVE_A(both) \
+  ((both)&RA4 ? 5 : (both)&RA3 ? 4 : (both)&RA2 ? 3 : (both)&RA1 ? 2 : (both)&RA ? 1 : 0)
 #define RUN_OF_B (A_B | A_B0 | A1_B | A_B1)
 #define BEYOND_B(both) ((both) & (A1_B | A_B1) ? 2 : (both) & A_B ? 1 : 0)
 

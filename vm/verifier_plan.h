@@ -9,14 +9,17 @@
 typedef struct OpPlan {
   uint8_t length;              /* in words */
   uint8_t jumps;
-  uint8_t plain;               /* on a path, it reads and writes these registers and does nothing else: */
+  /* on a path, it reads and writes these registers and does nothing else: */
+  uint8_t plain;
   uint8_t reads_a, reads_b, reads_c, writes_a, writes_a1; /* 1: this register */
   uint8_t call;                /* CALL: likewise, with neither open arguments nor results */
   /* Its form is sound if that of its operands is: */
   uint8_t simple;
-  uint8_t names_a, above_a;    /* R[A] to R[A + above_a - 1]; 0: A is a level, which may be max_stack */
+  /* R[A] to R[A + above_a - 1]; 0: A is a level, which may be max_stack */
+  uint8_t names_a, above_a;
   uint8_t upvalue_a, upvalue_b;
-  uint8_t has_constant, constant_shift, constant_is_wide; /* where its index stands, of 8 bits or 16 */
+  /* where its index stands, of 8 bits or 16 */
+  uint8_t has_constant, constant_shift, constant_is_wide;
   uint8_t fits;                /* the constant must be of a kind that the opcode wants */
   uint8_t has_key;
   uint8_t has_more;            /* any of these: */

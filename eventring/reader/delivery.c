@@ -332,12 +332,16 @@ static inline void begin_run(struct evr_ring_reader *reader, const struct evr_si
   uint32_t words = reader->end - reader->at;
   if (words > sink->left) words = (uint32_t)sink->left;
   *run = (struct run){.words = reader->blocks.held->words,
-                      .definition = reader->definitions->definition, .base = reader->position.base - from,
+                      .definition = reader->definitions->definition,
+                      .base = reader->position.base - from,
                       .base_word = reader->position.base << EVENTRING_WORD_TIME_SHIFT,
-                      .from_ticks = from, .from_ns = segment->from_ns,
+                      .from_ticks = from,
+                      .from_ns = segment->from_ns,
                       .multiplier = segment->multiplier,
-                      .room = end > from ? end - from : 0, .at = reader->at,
-                      .end = reader->at + words, .ns = reader->order_ns};
+                      .room = end > from ? end - from : 0,
+                      .at = reader->at,
+                      .end = reader->at + words,
+                      .ns = reader->order_ns};
   run->since = since_of(run, run->words[run->at]);
   take_stack(reader, run);
   reader->event.domain = reader->blocks.slot;

@@ -46,7 +46,8 @@ typedef struct Parts {
 
 static void note_integer(Parts *parts, size_t offset, size_t size) {
   parts->uniform = false;
-  for (size_t word = offset / 8; word <= (offset + size - 1) / 8 && word < 2; word++) parts->integer[word] = 1;
+  for (size_t word = offset / 8; word <= (offset + size - 1) / 8 && word < 2; word++)
+    parts->integer[word] = 1;
 }
 
 static void look_at_type(Parts *parts, const CType *t, size_t offset) {
@@ -59,7 +60,8 @@ static void look_at_type(Parts *parts, const CType *t, size_t offset) {
     for (uint32_t i = 0; i < r->nfields; i++) {
       const Field *f = &r->fields[i];
       if (f->is_const || (f->is_bits && f->bits == 0)) continue;
-      if (f->is_bits) note_integer(parts, offset + f->offset + f->shift / 8, (f->shift % 8 + f->bits + 7u) / 8);
+      if (f->is_bits)
+        note_integer(parts, offset + f->offset + f->shift / 8, (f->shift % 8 + f->bits + 7u) / 8);
       else look_at_type(parts, f->type, offset + f->offset);
     }
     return;
@@ -118,11 +120,14 @@ static ffi_type *describe_abi(lua_State *L, const CType *t) {
   Parts parts = {.uniform = true};
   look_at_type(&parts, t, 0);
 #ifdef __x86_64__
-  if (t->size <= 16 && (parts.unaligned || (parts.long_double && !parts.uniform))) return in_memory(L, t);
+  if (t->size <= 16 && (parts.unaligned || (parts.long_double && !parts.uniform)))
+    return in_memory(L, t);
 #endif
-  if (parts.uniform && parts.form != NULL && t->size % parts.form->size == 0 && t->size / parts.form->size <= 4)
+  if (parts.uniform && parts.form != NULL && t->size % parts.form->size == 0 &&
+      t->size / parts.form->size <= 4)
     return repeat(L, t, scalar_type(parts.form), t->size / parts.form->size);
-  if (t->size > 16) return repeat(L, t, &ffi_type_uint64, (t->size + 7) / 8 < 5 ? (t->size + 7) / 8 : 5);
+  if (t->size > 16)
+    return repeat(L, t, &ffi_type_uint64, (t->size + 7) / 8 < 5 ? (t->size + 7) / 8 : 5);
   return by_words(L, t, &parts);
 }
 
@@ -135,7 +140,8 @@ void *abi_type(lua_State *L, CType *t, const char **why) {
     return NULL;
   }
   if (t->size == 0 || t->size > 65536) {
-    *why = t->size == 0 ? "a struct without members cannot be passed by value" : "a struct of more than 64 KiB cannot be passed by value";
+    *why = t->size == 0 ? "a struct without members cannot be passed by value"
+                        : "a struct of more than 64 KiB cannot be passed by value";
     return NULL;
   }
   if (t->record->abi == NULL) t->record->abi = describe_abi(L, t);

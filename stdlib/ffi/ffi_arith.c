@@ -90,7 +90,8 @@ static int by_metamethod(lua_State *L, const char *event) {
     if (cd != NULL) ctype_name(cd->type, name[i]);
     else strcpy(name[i], luaL_typename(L, i + 1));
   }
-  return luaL_error(L, "attempt to apply operator %s to '%s' and '%s'", event + 2, name[0], name[1]);
+  return luaL_error(L, "attempt to apply operator %s to '%s' and '%s'", event + 2, name[0],
+                    name[1]);
 }
 
 /* ---- arithmetic on numbers ---------------------------------------------------------------- */
@@ -120,7 +121,9 @@ static bool unsigned_result(lua_State *L, int op, uint64_t a, uint64_t b, uint64
     case LUA_OPBOR: *result = a | b; return true;
     case LUA_OPBXOR: *result = a ^ b; return true;
     case LUA_OPSHL: *result = shift_left(a, (int64_t)b); return true;
-    case LUA_OPSHR: *result = shift_left(a, b == (uint64_t)INT64_MIN ? 64 : -(int64_t)b); return true;
+    case LUA_OPSHR:
+      *result = shift_left(a, b == (uint64_t)INT64_MIN ? 64 : -(int64_t)b);
+      return true;
     case LUA_OPUNM: *result = -a; return true;
     case LUA_OPBNOT: *result = ~a; return true;
     default: return false;
@@ -130,7 +133,8 @@ static bool unsigned_result(lua_State *L, int op, uint64_t a, uint64_t b, uint64
 static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumber *b) {
   uint64_t result;
   bool integers = a->kind <= NUMBER_UINT && b->kind <= NUMBER_UINT;
-  if (integers && (a->kind == NUMBER_UINT || b->kind == NUMBER_UINT) && unsigned_result(L, op, a->v.u, b->v.u, &result)) {
+  if (integers && (a->kind == NUMBER_UINT || b->kind == NUMBER_UINT) &&
+      unsigned_result(L, op, a->v.u, b->v.u, &result)) {
     Cdata *cd = cdata_push(L, ffi_of_operands(L)->basic[BASIC_ULONG], sizeof result);
     memcpy(cd->address, &result, sizeof result);
     collect_point(L);
@@ -138,7 +142,8 @@ static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumb
   }
   if (a->kind == NUMBER_UINT || b->kind == NUMBER_UINT) { /* with a float, or on floats */
     set_float(L->top, convert_number_to_float(a)), L->top++;
-    if (op != LUA_OPUNM && op != LUA_OPBNOT) set_float(L->top, convert_number_to_float(b)), L->top++;
+    if (op != LUA_OPUNM && op != LUA_OPBNOT)
+      set_float(L->top, convert_number_to_float(b)), L->top++;
   } else {
     push_number(L, a);
     if (op != LUA_OPUNM && op != LUA_OPBNOT) push_number(L, b);
@@ -152,7 +157,8 @@ static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumb
 static size_t element_size(lua_State *L, const CType *element) {
   char name[CTYPE_NAME_MAX];
   if (element->size == SIZE_UNKNOWN || element->size == 0)
-    luaL_error(L, "arithmetic on a pointer to '%s', whose size is unknown", ctype_name(element, name));
+    luaL_error(L, "arithmetic on a pointer to '%s', whose size is unknown",
+               ctype_name(element, name));
   return element->size;
 }
 
@@ -167,7 +173,8 @@ static int move_pointer(lua_State *L, const Operand *pointer, int arg, int64_t b
 
 static int difference(lua_State *L, const Operand *a, const Operand *b) {
   size_t size = element_size(L, a->element);
-  if (a->element->plain != b->element->plain && !convert_pointers_compatible(a->element->plain, b->element->plain))
+  if (a->element->plain != b->element->plain &&
+      !convert_pointers_compatible(a->element->plain, b->element->plain))
     luaL_error(L, "difference of pointers to different types");
   lua_pushinteger(L, ((intptr_t)a->address - (intptr_t)b->address) / (intptr_t)size);
   return 1;
@@ -187,7 +194,8 @@ static bool pointer_arithmetic(lua_State *L, int op, const Operand *a, const Ope
   int64_t by = convert_number_to_int(&number->number);
   if (number->number.kind > NUMBER_UINT && convert_number_to_float(&number->number) != (double)by)
     luaL_error(L, "number has no integer representation");
-  *n = move_pointer(L, a_points ? a : b, a_points ? 1 : 2, op == LUA_OPADD ? by : (int64_t)-(uint64_t)by);
+  *n = move_pointer(L, a_points ? a : b, a_points ? 1 : 2,
+                    op == LUA_OPADD ? by : (int64_t) - (uint64_t)by);
   return true;
 }
 
@@ -195,8 +203,11 @@ static int arithmetic(lua_State *L, int op, const char *event) {
   Operand a, b;
   int n;
   operands(L, &a, &b);
-  if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER) return number_arithmetic(L, op, &a.number, &b.number);
-  if ((a.kind == OPERAND_POINTER || b.kind == OPERAND_POINTER) && pointer_arithmetic(L, op, &a, &b, &n)) return n;
+  if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER)
+    return number_arithmetic(L, op, &a.number, &b.number);
+  if ((a.kind == OPERAND_POINTER || b.kind == OPERAND_POINTER) &&
+      pointer_arithmetic(L, op, &a, &b, &n))
+    return n;
   return by_metamethod(L, event);
 }
 
@@ -206,13 +217,16 @@ static int arithmetic(lua_State *L, int op, const char *event) {
  * of 64 bits of precision; elsewhere (arm64) it has 113. */
 static int compare_numbers(const CNumber *a, const CNumber *b) {
   if (a->kind == NUMBER_INT && b->kind == NUMBER_INT) return (a->v.i > b->v.i) - (a->v.i < b->v.i);
-  if (a->kind == NUMBER_UINT && b->kind == NUMBER_UINT) return (a->v.u > b->v.u) - (a->v.u < b->v.u);
+  if (a->kind == NUMBER_UINT && b->kind == NUMBER_UINT)
+    return (a->v.u > b->v.u) - (a->v.u < b->v.u);
   long double x[2];
   const CNumber *both[2] = {a, b};
   for (int i = 0; i < 2; i++) {
     const CNumber *n = both[i];
-    x[i] = n->kind == NUMBER_INT ? (long double)n->v.i : n->kind == NUMBER_UINT ? (long double)n->v.u
-         : n->kind == NUMBER_FLOAT ? (long double)n->v.n : n->ld;
+    x[i] = n->kind == NUMBER_INT     ? (long double)n->v.i
+           : n->kind == NUMBER_UINT  ? (long double)n->v.u
+           : n->kind == NUMBER_FLOAT ? (long double)n->v.n
+                                     : n->ld;
   }
   if (isnan(x[0]) || isnan(x[1])) return 2;
   return (x[0] > x[1]) - (x[0] < x[1]);
@@ -220,7 +234,8 @@ static int compare_numbers(const CNumber *a, const CNumber *b) {
 
 static int compare_addresses(lua_State *L, const Operand *a, const Operand *b) {
   const CType *x = a->element->plain, *y = b->element->plain;
-  if (!convert_pointers_compatible(x, y)) luaL_error(L, "comparison of pointers to different types");
+  if (!convert_pointers_compatible(x, y))
+    luaL_error(L, "comparison of pointers to different types");
   return (a->address > b->address) - (a->address < b->address);
 }
 
@@ -228,8 +243,10 @@ static int cdata_order(lua_State *L, const char *event, bool or_equal) {
   Operand a, b;
   int result;
   operands(L, &a, &b);
-  if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER) result = compare_numbers(&a.number, &b.number);
-  else if (a.kind == OPERAND_POINTER && b.kind == OPERAND_POINTER) result = compare_addresses(L, &a, &b);
+  if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER)
+    result = compare_numbers(&a.number, &b.number);
+  else if (a.kind == OPERAND_POINTER && b.kind == OPERAND_POINTER)
+    result = compare_addresses(L, &a, &b);
   else return by_metamethod(L, event);
   lua_pushboolean(L, result < 0 || (or_equal && result == 0));
   return 1;
@@ -262,7 +279,8 @@ static int cdata_eq(lua_State *L) {
     return 1;
   }
   operands(L, &a, &b);
-  if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER) equal = compare_numbers(&a.number, &b.number) == 0;
+  if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER)
+    equal = compare_numbers(&a.number, &b.number) == 0;
   else if (address_for_equality(x, &a, &p) && address_for_equality(y, &b, &q)) equal = p == q;
   lua_pushboolean(L, equal);
   return 1;

@@ -49,7 +49,8 @@ static ffi_type *result_type(lua_State *L, CType *t) {
 }
 
 static uint32_t slot_size(const CType *t) {
-  return t->size <= 8 ? 8 : (uint32_t)(t->size + ARGUMENT_ALIGN - 1) / ARGUMENT_ALIGN * ARGUMENT_ALIGN;
+  return t->size <= 8 ? 8
+                      : (uint32_t)(t->size + ARGUMENT_ALIGN - 1) / ARGUMENT_ALIGN * ARGUMENT_ALIGN;
 }
 
 /* The offset of an argument of type t behind *size, which is moved on. */
@@ -73,8 +74,10 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
   }
   ffi_type *result = result_type(L, function->element);
   plan->result_size = function->element->kind == CKIND_VOID ? 0 : (uint32_t)function->element->size;
-  ffi_status status = s->variadic ? ffi_prep_cif_var(&plan->cif, FFI_DEFAULT_ABI, s->nparams, s->nparams, result, plan->types)
-                                  : ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, s->nparams, result, plan->types);
+  ffi_status status =
+      s->variadic ? ffi_prep_cif_var(&plan->cif, FFI_DEFAULT_ABI, s->nparams, s->nparams, result,
+                                     plan->types)
+                  : ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, s->nparams, result, plan->types);
   if (status != FFI_OK) not_by_value(L, function, "libffi does not know how to call it");
   s->plan = plan;
   return plan;
@@ -103,7 +106,8 @@ const Symbol *ccall_symbol(const Userdata *u) {
 
 COLD void ccall_raise_pending(lua_State *L, Ffi *ffi) {
   if (__atomic_exchange_n(&ffi->foreign, false, __ATOMIC_RELAXED))
-    luaL_error(L, "a callback was called by a thread, or at a moment, that may not run the program; it answered zero");
+    luaL_error(L, "a callback was called by a thread, or at a moment, that may not run the "
+                  "program; it answered zero");
   if (!ffi->has_error) return;
   ffi->has_error = false;
   value_copy(L->top, table_get_int(ffi->kept, KEPT_ERROR));
@@ -127,8 +131,12 @@ static unsigned register_span(const char *name) {
   char text[EVENTRING_MAX_NAME + 1];
   struct eventring_error error;
   snprintf(text, sizeof text, "ffi:%s", name);
-  struct eventring_def def = {.name = text, .doc = "A call of a C function", .kind = EVENTRING_DEF_SPAN,
-                              .event_class = EVENTRING_CLASS_FFI, .ring = EVENTRING_USER, .payload = EVENTRING_NONE};
+  struct eventring_def def = {.name = text,
+                              .doc = "A call of a C function",
+                              .kind = EVENTRING_DEF_SPAN,
+                              .event_class = EVENTRING_CLASS_FFI,
+                              .ring = EVENTRING_USER,
+                              .payload = EVENTRING_NONE};
   int id = eventring_register(&def, &error);
   return id < 0 ? PROBE_ID(FFI_CALL) : (unsigned)id; /* a full catalogue: one name for all */
 }
@@ -151,23 +159,27 @@ _Noreturn static COLD void wrong_number(lua_State *L, const Call *call) {
   char type[CTYPE_NAME_MAX];
   if ((uint32_t)call->given < s->nparams) {
     uint32_t missing = (uint32_t)call->given;
-    const String *param = call->symbol != NULL && call->symbol->params != NULL ? call->symbol->params[missing] : NULL;
+    const String *param =
+        call->symbol != NULL && call->symbol->params != NULL ? call->symbol->params[missing] : NULL;
     luaL_error(L, "bad argument #%d%s%s%s to '%s' ('%s' expected, got no value)", (int)missing + 1,
-               param != NULL ? " '" : "", param != NULL ? param->data : "", param != NULL ? "'" : "", name,
-               ctype_name(s->params[missing], type));
+               param != NULL ? " '" : "", param != NULL ? param->data : "",
+               param != NULL ? "'" : "", name, ctype_name(s->params[missing], type));
   }
-  luaL_error(L, "too many arguments to '%s' (%d expected, got %d)", name, (int)s->nparams, call->given);
+  luaL_error(L, "too many arguments to '%s' (%d expected, got %d)", name, (int)s->nparams,
+             call->given);
   __builtin_unreachable();
 }
 
 static COLD void convert_blamed(lua_State *L, const Call *call, uint32_t i, CType *t, char *slot) {
-  const String *param = call->symbol != NULL && call->symbol->params != NULL ? call->symbol->params[i] : NULL;
+  const String *param =
+      call->symbol != NULL && call->symbol->params != NULL ? call->symbol->params[i] : NULL;
   Blame blame = {BLAME_ARGUMENT, (int)i + 1, param != NULL ? param->data : NULL,
                  call->symbol != NULL ? call->symbol->name->data : NULL};
   convert_store(L, t, slot, argument(L, 2 + (int)i), CONVERT_ARGUMENT, &blame);
 }
 
-static void convert_arguments(lua_State *L, const Call *call, const CallPlan *plan, char *buffer, void **values) {
+static void convert_arguments(lua_State *L, const Call *call, const CallPlan *plan, char *buffer,
+                              void **values) {
   const Signature *s = call->function->signature;
   for (uint32_t i = 0; i < s->nparams; i++) {
     CType *t = s->params[i];
@@ -195,7 +207,8 @@ static CType *promoted(lua_State *L, Ffi *ffi, const TValue *o) {
     switch (tag_type(o->tag)) {
       case LUA_TNUMBER: return ffi->basic[is_int(o) ? BASIC_LONG : BASIC_DOUBLE];
       case LUA_TBOOLEAN: return ffi->basic[BASIC_INT];
-      case LUA_TSTRING: return ctype_pointer(L, ctype_qualified(L, ffi->basic[BASIC_CHAR], QUAL_CONST));
+      case LUA_TSTRING:
+        return ctype_pointer(L, ctype_qualified(L, ffi->basic[BASIC_CHAR], QUAL_CONST));
       default: return ctype_pointer(L, ffi->basic[BASIC_VOID]);
     }
   }
@@ -222,7 +235,8 @@ static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) 
   for (uint32_t i = 0; i < s->nparams; i++) types[i] = plan->types[i];
   for (uint32_t i = s->nparams; i < n; i++) {
     CType *t = promoted(L, call->function->ffi, argument(L, 2 + (int)i));
-    Blame blame = {BLAME_ARGUMENT, (int)i + 1, NULL, call->symbol != NULL ? call->symbol->name->data : NULL};
+    Blame blame = {BLAME_ARGUMENT, (int)i + 1, NULL,
+                   call->symbol != NULL ? call->symbol->name->data : NULL};
     types[i] = passed_type(L, t);
     values[i] = buffer + take_slot(t, &size);
     convert_store(L, t, values[i], argument(L, 2 + (int)i), CONVERT_ARGUMENT, &blame);
@@ -250,7 +264,8 @@ static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, vo
   ffi->saved_errno = errno;
   ffi->in_call = false;
   if (unlikely(traced)) eventring_end(trace, span_ring(span), EVENTRING_CLASS_FFI, span);
-  if (unlikely(ffi->has_error || __atomic_load_n(&ffi->foreign, __ATOMIC_RELAXED))) ccall_raise_pending(L, ffi);
+  if (unlikely(ffi->has_error || __atomic_load_n(&ffi->foreign, __ATOMIC_RELAXED)))
+    ccall_raise_pending(L, ffi);
 }
 
 /* Calls, and pushes the result. */
@@ -292,7 +307,8 @@ static void find_target(lua_State *L, Call *call) {
   call->function = t->element;
   memcpy(&call->code, p, sizeof call->code);
   char name[CTYPE_NAME_MAX];
-  if (call->code == NULL) luaL_error(L, "attempt to call a NULL pointer of type '%s'", ctype_name(t, name));
+  if (call->code == NULL)
+    luaL_error(L, "attempt to call a NULL pointer of type '%s'", ctype_name(t, name));
 }
 
 int ccall_cdata(lua_State *L) {
@@ -302,7 +318,8 @@ int ccall_cdata(lua_State *L) {
   const Signature *s = call.function->signature;
   CallPlan *plan = s->plan;
   if (unlikely(plan == NULL)) plan = ccall_plan(L, call.function);
-  if (unlikely((uint32_t)call.given != s->nparams && !(s->variadic && (uint32_t)call.given > s->nparams)))
+  if (unlikely((uint32_t)call.given != s->nparams &&
+               !(s->variadic && (uint32_t)call.given > s->nparams)))
     wrong_number(L, &call);
   if (unlikely(s->variadic)) call_variadic(L, &call, plan);
   else call_fixed(L, &call, plan);

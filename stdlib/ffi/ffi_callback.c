@@ -94,7 +94,8 @@ static void remember_error(lua_State *L, Ffi *ffi) {
 }
 
 static void say_foreign(Ffi *ffi) {
-  static const char text[] = "saros: ffi: a callback was called by a thread, or at a moment, that may not run the program; it answers zero\n";
+  static const char text[] = "saros: ffi: a callback was called by a thread, or at a moment, that "
+                             "may not run the program; it answers zero\n";
   ssize_t written = write(STDERR_FILENO, text, sizeof text - 1); /* in a signal handler too */
   (void)written; /* there is nobody else to tell */
   __atomic_store_n(&ffi->foreign, true, __ATOMIC_RELAXED);
@@ -113,7 +114,8 @@ static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
   Callback *cb = user;
   Ffi *ffi = cb->ffi;
   clear_result(cb, result);
-  if (unlikely(!pthread_equal(__atomic_load_n(&ffi->thread, __ATOMIC_RELAXED), pthread_self()) || !ffi->in_call)) {
+  if (unlikely(!pthread_equal(__atomic_load_n(&ffi->thread, __ATOMIC_RELAXED), pthread_self()) ||
+               !ffi->in_call)) {
     say_foreign(ffi);
     return;
   }

@@ -68,7 +68,8 @@ size_t cdata_size(const Userdata *u) {
   const Cdata *cd = userdata_payload((Userdata *)u);
   const CType *t = cd->type->kind == CKIND_REFERENCE ? cd->type->element : cd->type;
   if (!(t->flags & (CTYPE_VLA | CTYPE_VLS)) || cdata_is_reference(u)) return t->size;
-  return (size_t)((const char *)cd + u->len - cd->address) - (t->align > 16 ? t->align - (size_t)(cd->address - cdata_inline(cd)) : 0);
+  return (size_t)((const char *)cd + u->len - cd->address) -
+         (t->align > 16 ? t->align - (size_t)(cd->address - cdata_inline(cd)) : 0);
 }
 
 const TValue *cdata_owner(const TValue *o) {
@@ -77,7 +78,10 @@ const TValue *cdata_owner(const TValue *o) {
   if (u->kind != USERDATA_CDATA) return NULL;
   if (u->nuservalues > 0) return &u->uservalues[0];
   const Cdata *cd = userdata_payload(u);
-  return cd->type->kind != CKIND_POINTER && cd->type->kind != CKIND_REFERENCE && !cdata_is_reference(u) ? o : NULL;
+  return cd->type->kind != CKIND_POINTER && cd->type->kind != CKIND_REFERENCE &&
+                 !cdata_is_reference(u)
+             ? o
+             : NULL;
 }
 
 CType *cdata_value(const Cdata *cd, char **address) {
@@ -132,7 +136,8 @@ _Noreturn static void index_error(lua_State *L, const CType *t, const TValue *ke
   char name[CTYPE_NAME_MAX];
   ctype_name(t, name);
   while (t->kind == CKIND_POINTER) t = t->element;
-  if (is_string(key) && t->kind == CKIND_RECORD && !t->record->complete) luaL_error(L, "'%s' is incomplete", name);
+  if (is_string(key) && t->kind == CKIND_RECORD && !t->record->complete)
+    luaL_error(L, "'%s' is incomplete", name);
   if (is_string(key)) luaL_error(L, "'%s' has no member named '%s'", name, as_string(key)->data);
   luaL_error(L, "'%s' cannot be indexed with a %s", name, type_name_of(L, key));
   __builtin_unreachable();
@@ -171,7 +176,8 @@ static bool find_element(lua_State *L, Place *place, CType *t, char *p, int64_t 
   CType *element = t->element;
   if (unlikely(element->size == SIZE_UNKNOWN) && (element->kind != CKIND_ARRAY || i != 0)) {
     char name[CTYPE_NAME_MAX];
-    luaL_error(L, "'%s' cannot be indexed: the size of its elements is unknown", ctype_name(t, name));
+    luaL_error(L, "'%s' cannot be indexed: the size of its elements is unknown",
+               ctype_name(t, name));
   }
   place->field = NULL;
   place->type = element;
@@ -192,7 +198,8 @@ static bool find_place(lua_State *L, Place *place, const Cdata *cd, const TValue
   char *target;
   memcpy(&target, p, sizeof target);
   if (is_string(key)) {
-    if (t->element->kind != CKIND_RECORD || ctype_field(t->element, as_string(key)) == NULL) return false;
+    if (t->element->kind != CKIND_RECORD || ctype_field(t->element, as_string(key)) == NULL)
+      return false;
     if (unlikely(target == NULL)) null_error(L, t);
     return find_member(place, t->element, target, key);
   }
@@ -204,7 +211,9 @@ static bool find_place(lua_State *L, Place *place, const Cdata *cd, const TValue
 static bool callback_method(lua_State *L, const Cdata *cd, const TValue *key) {
   if (!is_function_pointer(cd->type) || !is_string(key)) return false;
   const char *name = as_string(key)->data;
-  lua_CFunction f = strcmp(name, "free") == 0 ? callback_free : strcmp(name, "set") == 0 ? callback_set : NULL;
+  lua_CFunction f = strcmp(name, "free") == 0  ? callback_free
+                    : strcmp(name, "set") == 0 ? callback_set
+                                               : NULL;
   if (f == NULL) return false;
   lua_pushcfunction(L, f);
   return true;
@@ -270,7 +279,8 @@ static int cdata_newindex(lua_State *L) {
   if (unlikely(f != NULL && f->is_bits)) {
     convert_store_bits(L, f, place.address, value);
   } else {
-    Blame blame = {f != NULL ? BLAME_OTHER : BLAME_NOTHING, 0, f != NULL ? f->name->data : NULL, "member"};
+    Blame blame = {f != NULL ? BLAME_OTHER : BLAME_NOTHING, 0, f != NULL ? f->name->data : NULL,
+                   "member"};
     convert_store(L, place.type, place.address, value, CONVERT_IMPLICIT, &blame);
   }
   collect_point(L);
@@ -283,7 +293,8 @@ static int cdata_newindex(lua_State *L) {
  * of the metamethod (RuntimeHooks). Whatever is out of the ordinary is left to that. */
 
 /* The place of a scalar; false: none, or not so simple. */
-static bool scalar_place(const Userdata *u, const TValue *key, const CType **type, char **address, uint8_t *quals) {
+static bool scalar_place(const Userdata *u, const TValue *key, const CType **type, char **address,
+                         uint8_t *quals) {
   const Cdata *cd = userdata_payload((Userdata *)u);
   const CType *t = cd->type;
   char *p = cd->address;
@@ -326,7 +337,8 @@ static bool cdata_set_scalar(const Userdata *u, const TValue *key, const TValue 
   const CType *t;
   char *p;
   uint8_t quals;
-  return scalar_place(u, key, &t, &p, &quals) && !(quals & QUAL_CONST) && convert_set_scalar(t, p, value);
+  return scalar_place(u, key, &t, &p, &quals) && !(quals & QUAL_CONST) &&
+         convert_set_scalar(t, p, value);
 }
 
 /* ---- calling ------------------------------------------------------------------------------------------ */
@@ -336,7 +348,8 @@ static int cdata_call(lua_State *L) {
   check_cdata(L, cd);
   const CType *t = cd->type->kind == CKIND_REFERENCE ? cd->type->element : cd->type;
   if (likely(t->kind == CKIND_FUNCTION || is_function_pointer(t))) return ccall_cdata(L);
-  if (cdata_push_metamethod(L, t, "__call")) return call_with_arguments(L, argument_count(L) - 1, LUA_MULTRET);
+  if (cdata_push_metamethod(L, t, "__call"))
+    return call_with_arguments(L, argument_count(L) - 1, LUA_MULTRET);
   char name[CTYPE_NAME_MAX];
   return luaL_error(L, "'%s' cannot be called", ctype_name(t, name));
 }
@@ -407,7 +420,8 @@ static bool number_text(const CType *t, const char *p, char *buffer, size_t size
   if (!convert_load_number(t, p, &number)) return false;
   bool is_long = t->size == 8 && is_integer_type(t);
   if (number.kind == NUMBER_UINT) snprintf(buffer, size, "%lluULL", (unsigned long long)number.v.u);
-  else if (number.kind == NUMBER_INT) snprintf(buffer, size, "%lld%s", (long long)number.v.i, is_long ? "LL" : "");
+  else if (number.kind == NUMBER_INT)
+    snprintf(buffer, size, "%lld%s", (long long)number.v.i, is_long ? "LL" : "");
   else if (number.kind == NUMBER_FLOAT) snprintf(buffer, size, "%.14g", number.v.n);
   else snprintf(buffer, size, "%.18Lg", number.ld);
   return true;
@@ -434,8 +448,10 @@ int cdata_tostring(lua_State *L) {
     lua_pushfstring(L, "%s: %s", lua_tostring(L, -1), value);
     return 1;
   }
-  bool reference = cd->type->kind != CKIND_REFERENCE && t->kind != CKIND_FUNCTION && cdata_is_reference(as_userdata(argument(L, 1)));
-  lua_pushfstring(L, "cdata<%s>: %s", ctype_name(reference ? ctype_reference(L, t) : cd->type, name), value);
+  bool reference = cd->type->kind != CKIND_REFERENCE && t->kind != CKIND_FUNCTION &&
+                   cdata_is_reference(as_userdata(argument(L, 1)));
+  lua_pushfstring(L, "cdata<%s>: %s",
+                  ctype_name(reference ? ctype_reference(L, t) : cd->type, name), value);
   return 1;
 }
 
@@ -452,7 +468,8 @@ static int by_metatype(lua_State *L, const char *event, const char *what, int n,
       return call_with_arguments(L, n, nresults);
     }
   }
-  return luaL_error(L, "attempt to %s a cdata value of type '%s'", what, ctype_name(cd->type, name));
+  return luaL_error(L, "attempt to %s a cdata value of type '%s'", what,
+                    ctype_name(cd->type, name));
 }
 
 static int cdata_len(lua_State *L) {
@@ -468,9 +485,9 @@ static int cdata_pairs(lua_State *L) {
 }
 
 static const luaL_Reg metamethods[] = {
-  {"__index", cdata_index}, {"__newindex", cdata_newindex}, {"__call", cdata_call}, {"__gc", cdata_gc},
-  {"__tostring", cdata_tostring}, {"__len", cdata_len}, {"__concat", cdata_concat}, {"__pairs", cdata_pairs},
-  {NULL, NULL}};
+    {"__index", cdata_index},   {"__newindex", cdata_newindex}, {"__call", cdata_call},
+    {"__gc", cdata_gc},         {"__tostring", cdata_tostring}, {"__len", cdata_len},
+    {"__concat", cdata_concat}, {"__pairs", cdata_pairs},       {NULL, NULL}};
 
 /* Fills the metatable of all cdata. */
 void cdata_open(lua_State *L, Ffi *ffi) {

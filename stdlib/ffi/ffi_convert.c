@@ -11,7 +11,11 @@
 #include <string.h>
 
 #define LOAD(type) ({ type loaded_; memcpy(&loaded_, p, sizeof loaded_); loaded_; })
-#define STORE(type, value) do { type stored_ = (type)(value); memcpy(p, &stored_, sizeof stored_); } while (0)
+#define STORE(type, value) \
+  do { \
+    type stored_ = (type)(value); \
+    memcpy(p, &stored_, sizeof stored_); \
+  } while (0)
 
 /* ---- numbers ------------------------------------------------------------------------ */
 
@@ -30,7 +34,9 @@ bool convert_load_number(const CType *t, const void *p, CNumber *number) {
     case ACCESS_U64: *number = (CNumber){.kind = NUMBER_UINT, .v.u = LOAD(uint64_t)}; return true;
     case ACCESS_F32: *number = (CNumber){.kind = NUMBER_FLOAT, .v.n = LOAD(float)}; return true;
     case ACCESS_F64: *number = (CNumber){.kind = NUMBER_FLOAT, .v.n = LOAD(double)}; return true;
-    case ACCESS_LONG_DOUBLE: *number = (CNumber){.kind = NUMBER_LONG_DOUBLE, .ld = LOAD(long double)}; return true;
+    case ACCESS_LONG_DOUBLE:
+      *number = (CNumber){.kind = NUMBER_LONG_DOUBLE, .ld = LOAD(long double)};
+      return true;
     default: return false;
   }
 }
@@ -106,13 +112,17 @@ const char *convert_store_number(const CType *t, void *p, const CNumber *number)
     STORE(uint8_t, is_nonzero(number));
     return NULL;
   }
-  if (access_is_integer(t->access) && !has_integer(number)) return "number has no integer representation";
+  if (access_is_integer(t->access) && !has_integer(number))
+    return "number has no integer representation";
   switch (t->access) {
     case ACCESS_I8: case ACCESS_U8: STORE(uint8_t, convert_number_to_int(number)); return NULL;
     case ACCESS_I16: case ACCESS_U16: STORE(uint16_t, convert_number_to_int(number)); return NULL;
     case ACCESS_I32: case ACCESS_U32: STORE(uint32_t, convert_number_to_int(number)); return NULL;
     case ACCESS_I64: case ACCESS_U64: STORE(uint64_t, convert_number_to_int(number)); return NULL;
-    case ACCESS_F32: STORE(float, number->kind == NUMBER_LONG_DOUBLE ? (float)number->ld : (float)convert_number_to_float(number)); return NULL;
+    case ACCESS_F32:
+      STORE(float, number->kind == NUMBER_LONG_DOUBLE ? (float)number->ld
+                                                      : (float)convert_number_to_float(number));
+      return NULL;
     case ACCESS_F64: STORE(double, convert_number_to_float(number)); return NULL;
     case ACCESS_LONG_DOUBLE:
       store_long_double(p, to_long_double(number));
@@ -211,7 +221,9 @@ static uint64_t load_unit(const Field *f, const char *p) {
   return unit;
 }
 
-static uint64_t bit_mask(const Field *f) { return f->bits >= 64 ? UINT64_MAX : ((uint64_t)1 << f->bits) - 1; }
+static uint64_t bit_mask(const Field *f) {
+  return f->bits >= 64 ? UINT64_MAX : ((uint64_t)1 << f->bits) - 1;
+}
 
 void convert_push_bits(lua_State *L, const Field *f, const char *p) {
   uint64_t value = load_unit(f, p) >> f->shift & bit_mask(f);
@@ -237,9 +249,11 @@ static const char *value_name(const TValue *o, char *buffer) {
   return type_name(tag_type(o->tag));
 }
 
-void convert_error(lua_State *L, const TValue *o, const CType *t, const char *reason, const Blame *blame) {
+void convert_error(lua_State *L, const TValue *o, const CType *t, const char *reason,
+                   const Blame *blame) {
   char from[CTYPE_NAME_MAX], to[CTYPE_NAME_MAX], message[2 * CTYPE_NAME_MAX + 100];
-  int n = snprintf(message, sizeof message, "cannot convert '%s' to '%s'", value_name(o, from), ctype_name(t, to));
+  int n = snprintf(message, sizeof message, "cannot convert '%s' to '%s'", value_name(o, from),
+                   ctype_name(t, to));
   if (reason != NULL) snprintf(message + n, sizeof message - (size_t)n, ": %s", reason);
   const char *name = blame != NULL ? blame->name : NULL;
   const char *open = name != NULL ? " '" : "", *close = name != NULL ? "'" : "";
@@ -247,7 +261,8 @@ void convert_error(lua_State *L, const TValue *o, const CType *t, const char *re
   if (blame != NULL && blame->kind == BLAME_ARGUMENT)
     luaL_error(L, "bad argument #%d%s%s%s to '%s' (%s)", blame->number, open, name, close,
                blame->owner != NULL ? blame->owner : "?", message);
-  if (blame != NULL && blame->kind == BLAME_OTHER) luaL_error(L, "%s%s%s%s: %s", blame->owner, open, name, close, message);
+  if (blame != NULL && blame->kind == BLAME_OTHER)
+    luaL_error(L, "%s%s%s%s: %s", blame->owner, open, name, close, message);
   luaL_error(L, "%s", message);
   __builtin_unreachable();
 }
@@ -256,7 +271,8 @@ void convert_error(lua_State *L, const TValue *o, const CType *t, const char *re
 
 static bool same_number_form(const CType *a, const CType *b) {
   bool float_a = a->kind == CKIND_FLOAT, float_b = b->kind == CKIND_FLOAT;
-  return a->size == b->size && float_a == float_b && (a->kind == CKIND_BOOL) == (b->kind == CKIND_BOOL);
+  return a->size == b->size && float_a == float_b &&
+         (a->kind == CKIND_BOOL) == (b->kind == CKIND_BOOL);
 }
 
 /* May what is a `from` be looked at as a `to`, behind a pointer? Integers of one size
@@ -288,14 +304,17 @@ bool convert_same_type(const CType *a, const CType *b) {
   }
 }
 
-bool convert_pointers_compatible(const CType *from, const CType *to) { return compatible(from, to, 0); }
+bool convert_pointers_compatible(const CType *from, const CType *to) {
+  return compatible(from, to, 0);
+}
 
 static bool accepts_string(const CType *to) {
   return (to->quals & QUAL_CONST) && (to->kind == CKIND_VOID || to->flags & CTYPE_BYTE);
 }
 
 static bool is_file(lua_State *L, const Userdata *u) {
-  const TValue *files = table_get_str(as_table(&L->domain->registry), string_from_c(L, LUA_FILEHANDLE));
+  const TValue *files =
+      table_get_str(as_table(&L->domain->registry), string_from_c(L, LUA_FILEHANDLE));
   return is_table(files) && u->metatable == as_table(files);
 }
 
@@ -359,7 +378,8 @@ static bool to_pointer(lua_State *L, CType *t, const TValue *o, Conversion how, 
     default: return false;
   }
   const Cdata *cd = cdata_of(o);
-  return cd != NULL ? cdata_pointer(cd, to, cast, result) : userdata_pointer(L, as_userdata(o), to, cast, result);
+  return cd != NULL ? cdata_pointer(cd, to, cast, result)
+                    : userdata_pointer(L, as_userdata(o), to, cast, result);
 }
 
 /* ---- Lua to C --------------------------------------------------------------------------------------- */
@@ -383,7 +403,8 @@ static bool address_number(lua_State *L, CType *t, const TValue *o, CNumber *num
   return true;
 }
 
-static void store_number(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame) {
+static void store_number(lua_State *L, CType *t, void *p, const TValue *o, Conversion how,
+                         const Blame *blame) {
   CNumber number;
   if (!convert_to_number(o, &number) && !(t->kind == CKIND_ENUM && enum_constant(t, o, &number)) &&
       !(how == CONVERT_CAST && address_number(L, t, o, &number)))
@@ -408,7 +429,8 @@ static void store_reference(lua_State *L, CType *t, void *p, const TValue *o, co
   }
 }
 
-static void store_aggregate(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame) {
+static void store_aggregate(lua_State *L, CType *t, void *p, const TValue *o, Conversion how,
+                            const Blame *blame) {
   const Cdata *cd = cdata_of(o);
   if (cd == NULL) {
     if (!is_table(o) && !is_string(o)) convert_error(L, o, t, NULL, blame);
@@ -421,14 +443,15 @@ static void store_aggregate(lua_State *L, CType *t, void *p, const TValue *o, Co
     from = *(char **)from;
     if (from == NULL) convert_error(L, o, t, "the pointer is NULL", blame);
   } else if (s->plain != t->plain) {
-    bool alike = s->kind == CKIND_ARRAY && t->kind == CKIND_ARRAY && s->element->plain == t->element->plain &&
-                 s->count == t->count;
+    bool alike = s->kind == CKIND_ARRAY && t->kind == CKIND_ARRAY &&
+                 s->element->plain == t->element->plain && s->count == t->count;
     if (!alike) convert_error(L, o, t, NULL, blame);
   }
   if (t->size != SIZE_UNKNOWN) memmove(p, from, t->size);
 }
 
-void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame) {
+void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how,
+                   const Blame *blame) {
   if (likely(convert_set_scalar(t, p, o))) return;
   void *pointer;
   switch (t->access) {

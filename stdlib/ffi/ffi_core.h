@@ -100,7 +100,8 @@ struct CType {
   uint32_t align;
   size_t size;      /* SIZE_UNKNOWN: incomplete, or known only for an object */
   CType *plain;     /* the type without qualifiers; itself when it has none */
-  CType *element;   /* of pointers, references, arrays; integer type of an enum; result of a function */
+  /* of pointers, references, arrays; integer type of an enum; result of a function */
+  CType *element;
   size_t count;     /* of an array; COUNT_UNKNOWN */
   Record *record;
   Signature *signature;
@@ -153,7 +154,12 @@ struct Signature {
 };
 
 /* What a name of the ordinary name space is. */
-typedef enum SymbolKind { SYMBOL_TYPEDEF, SYMBOL_FUNCTION, SYMBOL_VARIABLE, SYMBOL_CONSTANT } SymbolKind;
+typedef enum SymbolKind {
+  SYMBOL_TYPEDEF,
+  SYMBOL_FUNCTION,
+  SYMBOL_VARIABLE,
+  SYMBOL_CONSTANT
+} SymbolKind;
 
 typedef struct Symbol {
   SymbolKind kind;
@@ -257,7 +263,8 @@ CType *ctype_pointer(lua_State *L, CType *to);
 CType *ctype_reference(lua_State *L, CType *to);
 CType *ctype_array(lua_State *L, CType *element, size_t count, uint8_t flags);
 CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_t n, bool variadic);
-CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals); /* adds them; of an array: to its elements */
+/* adds them; of an array: to its elements */
+CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals);
 CType *ctype_record(lua_State *L, Ffi *ffi, bool is_union, String *tag);
 CType *ctype_enum(lua_State *L, Ffi *ffi, String *tag);
 CType *ctype_aligned(lua_State *L, CType *t, uint32_t align);
@@ -293,7 +300,8 @@ bool convert_load_number(const CType *t, const void *p, CNumber *number);
 bool convert_to_number(const TValue *o, CNumber *number);
 /* Writes; NULL, or why it cannot be converted. */
 const char *convert_store_number(const CType *t, void *p, const CNumber *number);
-int64_t convert_number_to_int(const CNumber *number); /* modulo 2^64; floats truncated; 0 when out of range */
+/* modulo 2^64; floats truncated; 0 when out of range */
+int64_t convert_number_to_int(const CNumber *number);
 double convert_number_to_float(const CNumber *number);
 
 /* Pushes the value of type t at p, as fields and elements are read: numbers and
@@ -321,10 +329,12 @@ typedef enum Conversion {
 } Conversion;
 
 /* Writes the Lua value to memory of type t; raises when it does not convert. */
-void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how, const Blame *blame);
+void convert_store(lua_State *L, CType *t, void *p, const TValue *o, Conversion how,
+                   const Blame *blame);
 void convert_store_bits(lua_State *L, const Field *f, char *p, const TValue *o);
 /* "cannot convert 'X' to 'Y'", or with the reason. */
-_Noreturn void convert_error(lua_State *L, const TValue *o, const CType *t, const char *reason, const Blame *blame);
+_Noreturn void convert_error(lua_State *L, const TValue *o, const CType *t, const char *reason,
+                             const Blame *blame);
 /* May a pointer to `from` be used as a pointer to `to` without a cast? */
 bool convert_pointers_compatible(const CType *from, const CType *to);
 /* The same type but for qualifiers, at any depth. */

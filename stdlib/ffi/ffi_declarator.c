@@ -75,8 +75,8 @@ static void parameters(CParser *c, Modifier *m) {
 /* Behind '['. */
 static void array_bound(CParser *c, Modifier *m) {
   CLexer *x = &c->x;
-  while (clexer_accept(x, CT_STATIC) || clexer_accept(x, CT_CONST) || clexer_accept(x, CT_RESTRICT) ||
-         clexer_accept(x, CT_VOLATILE)) {}
+  while (clexer_accept(x, CT_STATIC) || clexer_accept(x, CT_CONST) ||
+         clexer_accept(x, CT_RESTRICT) || clexer_accept(x, CT_VOLATILE)) {}
   m->count = COUNT_UNKNOWN;
   if (clexer_accept(x, '?')) m->flags = CTYPE_VLA;
   else if (x->token == ']') m->flags = CTYPE_FLEXIBLE;
@@ -133,8 +133,9 @@ static bool is_parenthesis(CParser *c, Naming naming) {
   if (naming == NAME_REQUIRED) return true;
   CLexer saved = *x;
   clexer_next(x);
-  bool inner = x->token == '*' || x->token == '&' || x->token == '(' || x->token == '[' || x->token == CT_CALLCONV ||
-               x->token == CT_ATTRIBUTE || (x->token == CT_NAME && !cparser_at_type(c));
+  bool inner = x->token == '*' || x->token == '&' || x->token == '(' || x->token == '[' ||
+               x->token == CT_CALLCONV || x->token == CT_ATTRIBUTE ||
+               (x->token == CT_NAME && !cparser_at_type(c));
   *x = saved;
   return inner;
 }
@@ -199,8 +200,12 @@ void cparser_declarator(CParser *c, Declarator *d, Naming naming) {
 static CType *array_type(CParser *c, const Modifier *m, CType *t) {
   CLexer *x = &c->x;
   if (t->kind == CKIND_FUNCTION || t->kind == CKIND_REFERENCE || t->kind == CKIND_VOID)
-    clexer_error_at(x, m->place, "array of %s", t->kind == CKIND_VOID ? "void" : t->kind == CKIND_FUNCTION ? "functions" : "references");
-  if (t->flags & CTYPE_VLS || t->size == SIZE_UNKNOWN) clexer_error_at(x, m->place, "array of a type of unknown size");
+    clexer_error_at(x, m->place, "array of %s",
+                    t->kind == CKIND_VOID       ? "void"
+                    : t->kind == CKIND_FUNCTION ? "functions"
+                                                : "references");
+  if (t->flags & CTYPE_VLS || t->size == SIZE_UNKNOWN)
+    clexer_error_at(x, m->place, "array of a type of unknown size");
   if (m->count != COUNT_UNKNOWN && t->size > 0 && m->count > PTRDIFF_MAX / t->size)
     clexer_error_at(x, m->place, "array is too large");
   return ctype_array(x->L, t, m->count, m->flags);
@@ -208,7 +213,8 @@ static CType *array_type(CParser *c, const Modifier *m, CType *t) {
 
 static CType *function_type(CParser *c, const Modifier *m, CType *t) {
   if (t->kind == CKIND_FUNCTION || t->kind == CKIND_ARRAY)
-    clexer_error_at(&c->x, m->place, "function that returns %s", t->kind == CKIND_ARRAY ? "an array" : "a function");
+    clexer_error_at(&c->x, m->place, "function that returns %s",
+                    t->kind == CKIND_ARRAY ? "an array" : "a function");
   return ctype_function(c->x.L, t->plain, m->params, m->nparams, m->variadic);
 }
 
@@ -218,8 +224,10 @@ CType *cparser_declared_type(CParser *c, const Declarator *d, CType *t) {
     const Modifier *m = &d->modifiers[i];
     switch (m->kind) {
       case MOD_POINTER: case MOD_REFERENCE:
-        if (t->kind == CKIND_REFERENCE) clexer_error_at(&c->x, m->place, "pointer or reference to a reference");
-        t = m->kind == MOD_POINTER ? ctype_qualified(L, ctype_pointer(L, t), m->quals) : ctype_reference(L, t);
+        if (t->kind == CKIND_REFERENCE)
+          clexer_error_at(&c->x, m->place, "pointer or reference to a reference");
+        t = m->kind == MOD_POINTER ? ctype_qualified(L, ctype_pointer(L, t), m->quals)
+                                   : ctype_reference(L, t);
         break;
       case MOD_ARRAY: t = array_type(c, m, t); break;
       default: t = function_type(c, m, t);

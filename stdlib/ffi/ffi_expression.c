@@ -6,11 +6,14 @@
 /* ---- types ---------------------------------------------------------------------- */
 
 static bool is_wide(BasicType t) { return t >= BASIC_LONG; }
-static bool is_unsigned(BasicType t) { return t == BASIC_UINT || t == BASIC_ULONG || t == BASIC_ULLONG; }
+static bool is_unsigned(BasicType t) {
+  return t == BASIC_UINT || t == BASIC_ULONG || t == BASIC_ULLONG;
+}
 
 /* The value as its type holds it: 32-bit ones sign- or zero-extended. */
 static Constant of_type(uint64_t value, BasicType type) {
-  if (!is_wide(type)) value = is_unsigned(type) ? (uint32_t)value : (uint64_t)(int64_t)(int32_t)value;
+  if (!is_wide(type))
+    value = is_unsigned(type) ? (uint32_t)value : (uint64_t)(int64_t)(int32_t)value;
   return (Constant){value, type};
 }
 
@@ -51,7 +54,8 @@ static Constant compare(int token, Constant a, Constant b, BasicType type) {
   }
 }
 
-static uint64_t divide(CParser *c, CPlace place, int token, Constant a, Constant b, BasicType type) {
+static uint64_t divide(CParser *c, CPlace place, int token, Constant a, Constant b,
+                       BasicType type) {
   a = of_type(a.value, type);
   b = of_type(b.value, type);
   if (b.value == 0) clexer_error_at(&c->x, place, "division by zero");
@@ -119,8 +123,10 @@ static Constant convert(CParser *c, CPlace place, Constant v, const CType *t) {
     case ACCESS_U16: return (Constant){(uint16_t)v.value, BASIC_INT};
     case ACCESS_I32: return of_type(v.value, BASIC_INT);
     case ACCESS_U32: return of_type(v.value, BASIC_UINT);
-    case ACCESS_I64: return of_type(v.value, t == c->x.ffi->basic[BASIC_LLONG] ? BASIC_LLONG : BASIC_LONG);
-    case ACCESS_U64: return of_type(v.value, t == c->x.ffi->basic[BASIC_ULLONG] ? BASIC_ULLONG : BASIC_ULONG);
+    case ACCESS_I64:
+      return of_type(v.value, t == c->x.ffi->basic[BASIC_LLONG] ? BASIC_LLONG : BASIC_LONG);
+    case ACCESS_U64:
+      return of_type(v.value, t == c->x.ffi->basic[BASIC_ULLONG] ? BASIC_ULLONG : BASIC_ULONG);
     default: clexer_error_at(&c->x, place, "cast to a type that is no integer");
   }
 }
@@ -215,7 +221,8 @@ Constant cparser_expression(CParser *c) {
 size_t cparser_count(CParser *c, size_t most, const char *what) {
   CPlace place = clexer_place(&c->x);
   Constant v = cparser_expression(c);
-  if (!is_unsigned(v.type) && (int64_t)v.value < 0) clexer_error_at(&c->x, place, "%s is negative", what);
+  if (!is_unsigned(v.type) && (int64_t)v.value < 0)
+    clexer_error_at(&c->x, place, "%s is negative", what);
   if (v.value > most) clexer_error_at(&c->x, place, "%s is too large", what);
   return v.value;
 }

@@ -43,7 +43,8 @@ static void repeat_first(char *p, size_t unit, size_t n) {
 }
 
 /* Elements from value *at of the source on; how many there were is added to it. */
-static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Source *source, int64_t *at) {
+static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Source *source,
+                       int64_t *at) {
   CType *element = t->element;
   size_t room = element->size > 0 ? size / element->size : 0, n = 0;
   const TValue *o;
@@ -63,13 +64,15 @@ static size_t part_size(const Field *f, size_t size) {
   return flexible ? (size > f->offset ? size - f->offset : 0) : f->type->size;
 }
 
-static void fill_field(lua_State *L, const Field *f, char *p, size_t size, const TValue *o, Conversion how) {
+static void fill_field(lua_State *L, const Field *f, char *p, size_t size, const TValue *o,
+                       Conversion how) {
   if (f->is_bits) convert_store_bits(L, f, p + f->offset, o);
   else initialize_from(L, f->type, p + f->offset, part_size(f, size), o, how);
 }
 
 /* Members in order of declaration; those of anonymous parts count as the struct's own. */
-static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const Source *source, int64_t *at) {
+static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const Source *source,
+                          int64_t *at) {
   const Record *r = t->record;
   for (uint32_t i = 0; i < r->nfields; i++) {
     const Field *f = &r->fields[i];
@@ -90,7 +93,8 @@ static void fill_in_order(lua_State *L, CType *t, char *p, size_t size, const So
 }
 
 /* True when a member was found in the table. */
-static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *table, Conversion how) {
+static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *table,
+                         Conversion how) {
   const Record *r = t->record;
   bool any = false;
   for (uint32_t i = 0; i < r->nfields && !(any && r->is_union); i++) {
@@ -98,7 +102,8 @@ static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *ta
     TValue key;
     if (f->is_const) continue;
     if (f->name == NULL) {
-      if (!f->is_bits && fill_by_name(L, f->type, p + f->offset, f->type->size, table, how)) any = true;
+      if (!f->is_bits && fill_by_name(L, f->type, p + f->offset, f->type->size, table, how))
+        any = true;
       continue;
     }
     set_string(&key, f->name);
@@ -112,7 +117,8 @@ static bool fill_by_name(lua_State *L, CType *t, char *p, size_t size, Table *ta
 
 static void check_complete(lua_State *L, const CType *t) {
   char name[CTYPE_NAME_MAX];
-  if (t->kind == CKIND_RECORD && !t->record->complete) luaL_error(L, "'%s' is incomplete", ctype_name(t, name));
+  if (t->kind == CKIND_RECORD && !t->record->complete)
+    luaL_error(L, "'%s' is incomplete", ctype_name(t, name));
 }
 
 static void from_table(lua_State *L, CType *t, char *p, size_t size, Table *table, Conversion how) {
@@ -136,7 +142,8 @@ static bool copy_object(CType *t, char *p, size_t size, const TValue *o) {
   char *from;
   if (cd == NULL) return false;
   const CType *s = cdata_value(cd, &from);
-  bool arrays = s->kind == CKIND_ARRAY && t->kind == CKIND_ARRAY && s->element->plain == t->element->plain;
+  bool arrays =
+      s->kind == CKIND_ARRAY && t->kind == CKIND_ARRAY && s->element->plain == t->element->plain;
   if (s->plain != t->plain && !arrays) return false;
   size_t available = cdata_is_reference(as_userdata(o)) ? s->size : cdata_size(as_userdata(o));
   if (available == SIZE_UNKNOWN || (arrays && available > size)) return false;
@@ -144,7 +151,8 @@ static bool copy_object(CType *t, char *p, size_t size, const TValue *o) {
   return true;
 }
 
-void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o, Conversion how) {
+void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o,
+                     Conversion how) {
   if (!is_aggregate(t)) {
     convert_store(L, t, p, o, how, NULL);
   } else if (is_table(o)) {

@@ -55,13 +55,15 @@ static void place_bits(Layout *l, Field *f, uint64_t *at) {
   uint64_t unit = (uint64_t)f->type->size * 8, start = l->is_union ? 0 : l->bits;
   bool packed = f->packed || l->packed;
   uint32_t align = member_align(l, f);
-  uint64_t boundary = l->pack != 0 && l->pack < f->type->align ? (uint64_t)l->pack * 8 : (uint64_t)f->type->align * 8;
+  uint64_t boundary = l->pack != 0 && l->pack < f->type->align ? (uint64_t)l->pack * 8
+                                                               : (uint64_t)f->type->align * 8;
   if (f->bits == 0) {
     start = round_up(start, boundary);
     if (UNNAMED_BITS_ALIGN) raise_align(l, f->type->align);
   } else {
     if (f->align != 0) start = round_up(start, (uint64_t)f->align * 8);
-    if (!packed && l->pack == 0 && start / unit != (start + f->bits - 1) / unit) start = round_up(start, boundary);
+    if (!packed && l->pack == 0 && start / unit != (start + f->bits - 1) / unit)
+      start = round_up(start, boundary);
     if (f->name != NULL || UNNAMED_BITS_ALIGN) raise_align(l, align);
   }
   *at = start;

@@ -32,7 +32,8 @@ static const char *const other_names[] = {
   "end", "name", "number", "string", "type", "...", "<<", ">>", "&&", "||", "==", "!=", "<=", ">="};
 
 const char *clexer_token_text(int token, char *buffer) {
-  if (token > CT_FIRST_KEYWORD) snprintf(buffer, CTOKEN_TEXT, "%s", keyword_names[token - CT_FIRST_KEYWORD]);
+  if (token > CT_FIRST_KEYWORD)
+    snprintf(buffer, CTOKEN_TEXT, "%s", keyword_names[token - CT_FIRST_KEYWORD]);
   else if (token >= CT_END) snprintf(buffer, CTOKEN_TEXT, "%s", other_names[token - CT_END]);
   else snprintf(buffer, CTOKEN_TEXT, "%c", token);
   return buffer;
@@ -40,13 +41,15 @@ const char *clexer_token_text(int token, char *buffer) {
 
 static int keyword_of(const String *name) {
   for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-    if (keywords[i].text[0] == name->data[0] && strcmp(keywords[i].text, name->data) == 0) return keywords[i].token;
+    if (keywords[i].text[0] == name->data[0] && strcmp(keywords[i].text, name->data) == 0)
+      return keywords[i].token;
   return CT_NAME;
 }
 
 /* ---- errors ------------------------------------------------------------------------- */
 
-_Noreturn static void raise(CLexer *x, CPlace place, const char *format, va_list arguments, const char *near) {
+_Noreturn static void raise(CLexer *x, CPlace place, const char *format, va_list arguments,
+                            const char *near) {
   char message[256];
   vsnprintf(message, sizeof message, format, arguments);
   luaL_error(x->L, "%s:%d:%d: %s%s", x->what, (int)place.line, (int)place.column, message, near);
@@ -107,7 +110,8 @@ static bool line_word(const char **p, const char *end, const char *word) {
 static void set_pack(CLexer *x, CPlace place, const char *p, const char *end) {
   if (!line_word(&p, end, "(")) clexer_error_at(x, place, "'(' expected after '#pragma pack'");
   if (line_word(&p, end, "push")) {
-    if (x->pack_depth == sizeof x->pack_stack / sizeof *x->pack_stack) clexer_error_at(x, place, "too many '#pragma pack(push)'");
+    if (x->pack_depth == sizeof x->pack_stack / sizeof *x->pack_stack)
+      clexer_error_at(x, place, "too many '#pragma pack(push)'");
     x->pack_stack[x->pack_depth++] = x->pack;
     if (!line_word(&p, end, ",")) return;
   } else if (line_word(&p, end, "pop")) {
@@ -117,8 +121,10 @@ static void set_pack(CLexer *x, CPlace place, const char *p, const char *end) {
   }
   while (p < end && *p == ' ') p++;
   uint32_t pack = 0;
-  while (p < end && *p >= '0' && *p <= '9' && pack < 1000) pack = pack * 10 + (uint32_t)(*p++ - '0');
-  if (pack > 16 || (pack & (pack - 1)) != 0) clexer_error_at(x, place, "'#pragma pack' takes 1, 2, 4, 8 or 16");
+  while (p < end && *p >= '0' && *p <= '9' && pack < 1000)
+    pack = pack * 10 + (uint32_t)(*p++ - '0');
+  if (pack > 16 || (pack & (pack - 1)) != 0)
+    clexer_error_at(x, place, "'#pragma pack' takes 1, 2, 4, 8 or 16");
   x->pack = pack;
 }
 
@@ -133,7 +139,9 @@ static void directive(CLexer *x) {
     return;
   }
   if (line_word(&p, end, "line") || (p < end && *p >= '0' && *p <= '9')) return;
-  clexer_error_at(x, place, "there is no preprocessor here: pass the text through one, or write what it would make");
+  clexer_error_at(
+      x, place,
+      "there is no preprocessor here: pass the text through one, or write what it would make");
 }
 
 static bool only_space_before(const CLexer *x) {
@@ -168,7 +176,8 @@ static BasicType constant_type(uint64_t value, bool is_unsigned, unsigned longs,
   bool u = is_unsigned || (!is_decimal && longs == 0 && value > INT32_MAX && value <= UINT32_MAX) ||
            value > (uint64_t)INT64_MAX;
   if (longs == 2) return u ? BASIC_ULLONG : BASIC_LLONG;
-  if (longs == 1 || value > (u ? (uint64_t)UINT32_MAX : (uint64_t)INT32_MAX)) return u ? BASIC_ULONG : BASIC_LONG;
+  if (longs == 1 || value > (u ? (uint64_t)UINT32_MAX : (uint64_t)INT32_MAX))
+    return u ? BASIC_ULONG : BASIC_LONG;
   return u ? BASIC_UINT : BASIC_INT;
 }
 
@@ -194,7 +203,8 @@ static int number(CLexer *x) {
     char c = (char)(x->p[1] | 0x20);
     base = c == 'x' ? 16 : c == 'b' ? 2 : 8;
     x->p += base == 8 ? 1 : 2;
-    if (base != 8 && (x->p == x->end || digit_value(*x->p) >= base)) clexer_error(x, "malformed integer constant");
+    if (base != 8 && (x->p == x->end || digit_value(*x->p) >= base))
+      clexer_error(x, "malformed integer constant");
   }
   x->value = 0;
   x->token = CT_NUMBER;
@@ -213,12 +223,14 @@ static int escape(CLexer *x) {
   if (letter != NULL) return codes[letter - letters];
   int value = 0;
   if (c == 'x') {
-    while (x->p < x->end && digit_value(*x->p) < 16) value = (value << 4 | digit_value(*x->p++)) & 0xff;
+    while (x->p < x->end && digit_value(*x->p) < 16)
+      value = (value << 4 | digit_value(*x->p++)) & 0xff;
     return (char)value;
   }
   if (c < '0' || c > '7') return c;
   value = c - '0';
-  for (int i = 0; i < 2 && x->p < x->end && *x->p >= '0' && *x->p <= '7'; i++) value = value * 8 + (*x->p++ - '0');
+  for (int i = 0; i < 2 && x->p < x->end && *x->p >= '0' && *x->p <= '7'; i++)
+    value = value * 8 + (*x->p++ - '0');
   return (char)value;
 }
 
@@ -275,7 +287,8 @@ static int parameter(CLexer *x) {
   }
   x->type = cd != NULL ? cd->type : ctype_of(o);
   if (x->type != NULL) return CT_TYPE;
-  clexer_error(x, "parameter for '$' is a %s, not a type, name or integer", luaL_typename(x->L, x->parameter - 1));
+  clexer_error(x, "parameter for '$' is a %s, not a type, name or integer",
+               luaL_typename(x->L, x->parameter - 1));
 }
 
 /* ---- the next token ------------------------------------------------------------------------------ */
@@ -288,9 +301,10 @@ static int word(CLexer *x) {
 }
 
 static int punctuation(CLexer *x) {
-  static const struct { char text[4]; int token; } longer[] = {
-    {"...", CT_ELLIPSIS}, {"<<", CT_SHIFT_LEFT}, {">>", CT_SHIFT_RIGHT}, {"&&", CT_AND}, {"||", CT_OR},
-    {"==", CT_EQUAL}, {"!=", CT_NOT_EQUAL}, {"<=", CT_LESS_EQUAL}, {">=", CT_GREATER_EQUAL}};
+  static const struct { char text[4]; int token;
+  } longer[] = {{"...", CT_ELLIPSIS}, {"<<", CT_SHIFT_LEFT}, {">>", CT_SHIFT_RIGHT},
+                {"&&", CT_AND},       {"||", CT_OR},         {"==", CT_EQUAL},
+                {"!=", CT_NOT_EQUAL}, {"<=", CT_LESS_EQUAL}, {">=", CT_GREATER_EQUAL}};
   for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
     size_t n = strlen(longer[i].text);
     if ((size_t)(x->end - x->p) < n || memcmp(x->p, longer[i].text, n) != 0) continue;
@@ -335,7 +349,8 @@ void clexer_expect(CLexer *x, int token) {
   if (!clexer_accept(x, token)) clexer_error(x, "'%s' expected", clexer_token_text(token, text));
 }
 
-void clexer_init(CLexer *x, lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter_, int last_parameter) {
+void clexer_init(CLexer *x, lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter_,
+                 int last_parameter) {
   memset(x, 0, sizeof *x);
   x->L = L;
   x->ffi = ffi;

@@ -7,8 +7,20 @@
 
 /* Tokens: a character stands for itself; the others follow. */
 typedef enum CToken {
-  CT_END = 256, CT_NAME, CT_NUMBER, CT_STRING, CT_TYPE /* a ctype given for `$` */,
-  CT_ELLIPSIS, CT_SHIFT_LEFT, CT_SHIFT_RIGHT, CT_AND, CT_OR, CT_EQUAL, CT_NOT_EQUAL, CT_LESS_EQUAL, CT_GREATER_EQUAL,
+  CT_END = 256,
+  CT_NAME,
+  CT_NUMBER,
+  CT_STRING,
+  CT_TYPE /* a ctype given for `$` */,
+  CT_ELLIPSIS,
+  CT_SHIFT_LEFT,
+  CT_SHIFT_RIGHT,
+  CT_AND,
+  CT_OR,
+  CT_EQUAL,
+  CT_NOT_EQUAL,
+  CT_LESS_EQUAL,
+  CT_GREATER_EQUAL,
   CT_FIRST_KEYWORD,
 #define KEYWORD(id, text) CT_##id,
 #define ALIAS(id, text)
@@ -40,14 +52,17 @@ typedef struct CLexer {
   unsigned pack_depth;
 } CLexer;
 
-void clexer_init(CLexer *x, lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last_parameter);
+void clexer_init(CLexer *x, lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter,
+                 int last_parameter);
 void clexer_next(CLexer *x);
 /* Raises "input:LINE:COLUMN: message near 'token'", for the present token. */
-_Noreturn void clexer_error(CLexer *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void clexer_error(CLexer *x, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The same for a place that was noted before. */
 typedef struct CPlace { unsigned line, column; } CPlace;
 #define clexer_place(x) ((CPlace){(x)->token_line, (x)->token_column})
-_Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void clexer_error_at(CLexer *x, CPlace place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 bool clexer_accept(CLexer *x, int token);
 void clexer_expect(CLexer *x, int token);
 /* How a token reads; buffer of CTOKEN_TEXT bytes. */

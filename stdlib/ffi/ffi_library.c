@@ -22,7 +22,9 @@ static void *find_address(lua_State *L, const Symbol *s) {
   dlerror();
   void *address = dlsym(lua_touserdata(L, HANDLE_UPVALUE), s->link->data);
   const char *problem = address == NULL ? dlerror() : NULL;
-  if (address == NULL) luaL_error(L, "cannot find '%s': %s", s->link->data, problem != NULL ? problem : "its address is 0");
+  if (address == NULL)
+    luaL_error(L, "cannot find '%s': %s", s->link->data,
+               problem != NULL ? problem : "its address is 0");
   return address;
 }
 

@@ -56,7 +56,9 @@ static Symbol *declare(CParser *c, String *name, CPlace place, SymbolKind kind, 
   CLexer *x = &c->x;
   Symbol *s = ffi_lookup(x->ffi->names, name);
   if (s != NULL) {
-    if (s->kind != kind) clexer_error_at(x, place, "'%s' redefined: it is %s already", name->data, symbol_words[s->kind]);
+    if (s->kind != kind)
+      clexer_error_at(x, place, "'%s' redefined: it is %s already", name->data,
+                      symbol_words[s->kind]);
     return NULL;
   }
   s = ffi_memory(x->L, x->ffi, sizeof *s);
@@ -67,7 +69,8 @@ static Symbol *declare(CParser *c, String *name, CPlace place, SymbolKind kind, 
   return s;
 }
 
-void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value, CType *of_enum) {
+void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value,
+                             CType *of_enum) {
   Symbol *s = declare(c, name, place, SYMBOL_CONSTANT, type);
   if (s != NULL) {
     s->value = value;
@@ -75,19 +78,22 @@ void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type
     return;
   }
   s = ffi_lookup(c->x.ffi->names, name);
-  if (s->value != value) clexer_error_at(&c->x, place, "'%s' redefined with another value", name->data);
+  if (s->value != value)
+    clexer_error_at(&c->x, place, "'%s' redefined with another value", name->data);
 }
 
 /* ---- declarations -------------------------------------------------------------------------- */
 
 static CType *typedef_type(CParser *c, const Specifiers *s, const Declarator *d, CType *t) {
-  uint32_t align = s->attributes.align > d->attributes.align ? s->attributes.align : d->attributes.align;
+  uint32_t align =
+      s->attributes.align > d->attributes.align ? s->attributes.align : d->attributes.align;
   return align == 0 || t->kind == CKIND_FUNCTION ? t : ctype_aligned(c->x.L, t, align);
 }
 
 static void static_constant(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
-  if (!is_integer_type(t) || !(t->quals & QUAL_CONST)) clexer_error_at(x, d->place, "only integer constants may be static");
+  if (!is_integer_type(t) || !(t->quals & QUAL_CONST))
+    clexer_error_at(x, d->place, "only integer constants may be static");
   clexer_expect(x, '=');
   cparser_define_constant(c, d->name, d->place, t, (int64_t)cparser_expression(c).value, NULL);
 }
@@ -99,14 +105,16 @@ static void external(CParser *c, const Declarator *d, CType *t) {
   Symbol *s = declare(c, d->name, d->place, is_function ? SYMBOL_FUNCTION : SYMBOL_VARIABLE, t);
   if (s == NULL) return;
   if (d->link != NULL) s->link = ffi_keep_string(x->L, x->ffi, d->link);
-  if (is_function && d->n > 0 && d->modifiers[0].kind == MOD_FUNCTION) s->params = d->modifiers[0].names;
+  if (is_function && d->n > 0 && d->modifiers[0].kind == MOD_FUNCTION)
+    s->params = d->modifiers[0].names;
 }
 
 static void init_declarator(CParser *c, const Specifiers *s) {
   Declarator d;
   cparser_declarator(c, &d, NAME_REQUIRED);
   CType *t = cparser_declared_type(c, &d, s->type);
-  if (s->storage == STORAGE_TYPEDEF) declare(c, d.name, d.place, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
+  if (s->storage == STORAGE_TYPEDEF)
+    declare(c, d.name, d.place, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
   else if (s->storage == STORAGE_STATIC && t->kind != CKIND_FUNCTION) static_constant(c, &d, t);
   else external(c, &d, t);
 }
@@ -221,13 +229,25 @@ static void run_parser(lua_State *L, Request *r) {
   error_throw(L, status);
 }
 
-void cparser_declarations(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last) {
-  Request r = {.ffi = ffi, .text = text, .size = size, .parameter = parameter, .last = last, .want = WANT_DECLARATIONS};
+void cparser_declarations(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter,
+                          int last) {
+  Request r = {.ffi = ffi,
+               .text = text,
+               .size = size,
+               .parameter = parameter,
+               .last = last,
+               .want = WANT_DECLARATIONS};
   run_parser(L, &r);
 }
 
-CType *cparser_type(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last) {
-  Request r = {.ffi = ffi, .text = text, .size = size, .parameter = parameter, .last = last, .want = WANT_TYPE};
+CType *cparser_type(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter,
+                    int last) {
+  Request r = {.ffi = ffi,
+               .text = text,
+               .size = size,
+               .parameter = parameter,
+               .last = last,
+               .want = WANT_TYPE};
   run_parser(L, &r);
   return r.type;
 }
@@ -242,16 +262,19 @@ int64_t cparser_constant(lua_State *L, Ffi *ffi, const char *text, size_t size, 
 /* Names that C gets from headers. va_list is only to be handed on: as a parameter it is
  * a pointer on the machines that we run on. */
 static const char builtin[] =
-  "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;"
-  "typedef int int32_t; typedef unsigned int uint32_t; typedef long int64_t; typedef unsigned long uint64_t;"
-  "typedef long intptr_t, ptrdiff_t, ssize_t, time_t, intmax_t, off_t; typedef unsigned long uintptr_t, size_t, uintmax_t;"
-  "typedef unsigned short char16_t; typedef unsigned int char32_t;"
+    "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef "
+    "unsigned short uint16_t;"
+    "typedef int int32_t; typedef unsigned int uint32_t; typedef long int64_t; typedef unsigned "
+    "long uint64_t;"
+    "typedef long intptr_t, ptrdiff_t, ssize_t, time_t, intmax_t, off_t; typedef unsigned long "
+    "uintptr_t, size_t, uintmax_t;"
+    "typedef unsigned short char16_t; typedef unsigned int char32_t;"
 #ifdef __aarch64__
-  "typedef unsigned int wchar_t;"
+    "typedef unsigned int wchar_t;"
 #else
-  "typedef int wchar_t;"
+    "typedef int wchar_t;"
 #endif
-  "typedef void *va_list, *__builtin_va_list, *__gnuc_va_list; typedef struct _IO_FILE FILE;";
+    "typedef void *va_list, *__builtin_va_list, *__gnuc_va_list; typedef struct _IO_FILE FILE;";
 
 void cparser_open(lua_State *L, Ffi *ffi) {
   cparser_declarations(L, ffi, builtin, sizeof builtin - 1, 1, 0);

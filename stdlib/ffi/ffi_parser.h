@@ -22,7 +22,8 @@
 #include "ffi_core.h"
 
 /* Parameters for `$` are at stack indices parameter..last. */
-void cparser_declarations(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last);
+void cparser_declarations(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter,
+                          int last);
 CType *cparser_type(lua_State *L, Ffi *ffi, const char *text, size_t size, int parameter, int last);
 int64_t cparser_constant(lua_State *L, Ffi *ffi, const char *text, size_t size, CType **type);
 void cparser_open(lua_State *L, Ffi *ffi); /* size_t, int64_t, ... */
@@ -94,7 +95,8 @@ void cparser_enter(CParser *c); /* a level deeper */
 void cparser_define(CParser *c, Table *table, String *name, void *what);
 void cparser_note_record(CParser *c, CType *record);
 /* Defines a constant, unless it is there with the same value. */
-void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value, CType *of_enum);
+void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value,
+                             CType *of_enum);
 
 /* ffi_specifiers.c */
 bool cparser_at_type(CParser *c);

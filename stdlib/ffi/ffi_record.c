@@ -35,13 +35,15 @@ static Field *add_field(CParser *c, FieldList *list, String *name, CType *type, 
 
 /* ---- members -------------------------------------------------------------------------- */
 
-static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t, const Attributes *a) {
+static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t,
+                      const Attributes *a) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
   if (!is_integer_type(t)) clexer_error_at(x, d->place, "bit-field of a type that is no integer");
   size_t most = t->kind == CKIND_BOOL ? 1 : t->size * 8;
   size_t width = cparser_count(c, most, "width of a bit-field");
-  if (width == 0 && d->name != NULL) clexer_error_at(x, place, "bit-field '%s' has no bits", d->name->data);
+  if (width == 0 && d->name != NULL)
+    clexer_error_at(x, place, "bit-field '%s' has no bits", d->name->data);
   Field *f = add_field(c, list, d->name, t, d->place);
   f->is_bits = 1;
   f->bits = (uint8_t)width;
@@ -86,7 +88,8 @@ static void constants(CParser *c, FieldList *list, const Specifiers *s) {
     Declarator d;
     cparser_declarator(c, &d, NAME_REQUIRED);
     CType *t = cparser_declared_type(c, &d, s->type);
-    if (!is_integer_type(t) || !(t->quals & QUAL_CONST)) clexer_error_at(x, d.place, "only integer constants may be static");
+    if (!is_integer_type(t) || !(t->quals & QUAL_CONST))
+      clexer_error_at(x, d.place, "only integer constants may be static");
     clexer_expect(x, '=');
     int64_t value = (int64_t)cparser_expression(c).value;
     Field *f = add_field(c, list, d.name, t, d.place);
@@ -106,7 +109,8 @@ static void declare_members(CParser *c, FieldList *list) {
     clexer_error_at(x, place, "a member has no storage class");
   } else if (x->token == ';') {
     if (s.type->kind == CKIND_RECORD && s.type->record->complete && s.type->record->anonymous)
-      add_field(c, list, NULL, s.type, place)->align = s.attributes.align; /* its members are ours */
+      /* its members are ours */
+      add_field(c, list, NULL, s.type, place)->align = s.attributes.align;
     else if (!s.is_definition) clexer_error(x, "name expected");
   } else {
     do member(c, list, &s);
@@ -160,12 +164,14 @@ static void enter_names(CParser *c, Record *to, const Record *from, size_t offse
   for (uint32_t i = 0; i < from->nfields; i++) {
     const Field *f = &from->fields[i];
     if (f->name == NULL) {
-      if (f->type->kind == CKIND_RECORD) enter_names(c, to, f->type->record, offset + f->offset, quals | f->type->quals);
+      if (f->type->kind == CKIND_RECORD)
+        enter_names(c, to, f->type->record, offset + f->offset, quals | f->type->quals);
       continue;
     }
     uint32_t at = (uint32_t)((uintptr_t)f->name >> 4) & to->lookup_mask;
     while (to->lookup[at].name != NULL) {
-      if (string_equal(to->lookup[at].name, f->name)) clexer_error(&c->x, "member '%s' twice", f->name->data);
+      if (string_equal(to->lookup[at].name, f->name))
+        clexer_error(&c->x, "member '%s' twice", f->name->data);
       at = (at + 1) & to->lookup_mask;
     }
     to->lookup[at] = *f;
@@ -213,7 +219,8 @@ CType *cparser_record(CParser *c, bool is_union) {
     return t;
   }
   if (t == NULL) t = ctype_record(x->L, x->ffi, is_union, NULL);
-  if (t->record->complete || t->record->fields != NULL) clexer_error_at(x, place, "'%s' redefined", t->name->data);
+  if (t->record->complete || t->record->fields != NULL)
+    clexer_error_at(x, place, "'%s' redefined", t->name->data);
   cparser_note_record(c, t);
   body(c, t);
   uint32_t pack = x->pack;

@@ -24,14 +24,16 @@ static uint32_t alignment(CParser *c) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
   size_t align = cparser_count(c, 1 << 28, "alignment");
-  if (align == 0 || (align & (align - 1)) != 0) clexer_error_at(x, place, "alignment is no power of two");
+  if (align == 0 || (align & (align - 1)) != 0)
+    clexer_error_at(x, place, "alignment is no power of two");
   return (uint32_t)align;
 }
 
 /* An attribute's name is also known between double underscores. */
 static bool is_attribute(const String *name, const char *text) {
   size_t n = strlen(text), size = string_len(name);
-  if (size == n + 4 && memcmp(name->data, "__", 2) == 0) return memcmp(name->data + 2, text, n) == 0;
+  if (size == n + 4 && memcmp(name->data, "__", 2) == 0)
+    return memcmp(name->data + 2, text, n) == 0;
   return size == n && memcmp(name->data, text, n) == 0;
 }
 
@@ -193,8 +195,15 @@ static BasicType basic_of(const Words *w) {
     if (sign + w->n_int + w->n_long > 0) return BASIC_COUNT;
     return w->n_void ? BASIC_VOID : w->n_bool ? BASIC_BOOL : BASIC_FLOAT;
   }
-  if (w->n_double) return sign + w->n_int > 0 || w->n_long > 1 ? BASIC_COUNT : w->n_long ? BASIC_LDOUBLE : BASIC_DOUBLE;
-  if (w->n_char) return w->n_int + w->n_long > 0 ? BASIC_COUNT : u ? BASIC_UCHAR : w->n_signed ? BASIC_SCHAR : BASIC_CHAR;
+  if (w->n_double)
+    return sign + w->n_int > 0 || w->n_long > 1 ? BASIC_COUNT
+           : w->n_long                          ? BASIC_LDOUBLE
+                                                : BASIC_DOUBLE;
+  if (w->n_char)
+    return w->n_int + w->n_long > 0 ? BASIC_COUNT
+           : u                      ? BASIC_UCHAR
+           : w->n_signed            ? BASIC_SCHAR
+                                    : BASIC_CHAR;
   if (w->n_short) return w->n_long > 0 ? BASIC_COUNT : u ? BASIC_USHORT : BASIC_SHORT;
   if (w->n_long == 2) return u ? BASIC_ULLONG : BASIC_LLONG;
   if (w->n_long == 1) return u ? BASIC_ULONG : BASIC_LONG;
@@ -219,7 +228,8 @@ bool cparser_at_type(CParser *c) {
 }
 
 static void set_storage(CParser *c, Specifiers *s, Storage storage) {
-  if (s->storage != STORAGE_NONE && s->storage != storage) clexer_error(&c->x, "two storage classes");
+  if (s->storage != STORAGE_NONE && s->storage != storage)
+    clexer_error(&c->x, "two storage classes");
   s->storage = storage;
   clexer_next(&c->x);
 }
@@ -234,7 +244,10 @@ static bool qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
     case CT_TYPEDEF: set_storage(c, s, STORAGE_TYPEDEF); return true;
     case CT_EXTERN: set_storage(c, s, STORAGE_EXTERN); return true;
     case CT_STATIC: set_storage(c, s, STORAGE_STATIC); return true;
-    case CT_ATTRIBUTE: case CT_ALIGNAS: case CT_CALLCONV: case CT_EXTENSION: cparser_attributes(c, &s->attributes); return true;
+    case CT_ATTRIBUTE:
+    case CT_ALIGNAS:
+    case CT_CALLCONV:
+    case CT_EXTENSION: cparser_attributes(c, &s->attributes); return true;
     default: return false;
   }
   clexer_next(x);

@@ -99,7 +99,8 @@ void ctype_open(lua_State *L, Ffi *ffi) {
 
 CType *ctype_pointer(lua_State *L, CType *to) {
   if (to->pointer_to == NULL) {
-    CType *t = ctype_new(L, to->ffi, CKIND_POINTER, ACCESS_POINTER, sizeof(void *), _Alignof(void *));
+    CType *t =
+        ctype_new(L, to->ffi, CKIND_POINTER, ACCESS_POINTER, sizeof(void *), _Alignof(void *));
     t->element = to;
     t->flags = CTYPE_UNSIGNED;
     to->pointer_to = t;
@@ -110,7 +111,8 @@ CType *ctype_pointer(lua_State *L, CType *to) {
 CType *ctype_reference(lua_State *L, CType *to) {
   if (to->kind == CKIND_REFERENCE) return to;
   if (to->reference_to == NULL) {
-    CType *t = ctype_new(L, to->ffi, CKIND_REFERENCE, ACCESS_REFERENCE, sizeof(void *), _Alignof(void *));
+    CType *t =
+        ctype_new(L, to->ffi, CKIND_REFERENCE, ACCESS_REFERENCE, sizeof(void *), _Alignof(void *));
     t->element = to;
     to->reference_to = t;
   }
@@ -123,15 +125,19 @@ static size_t mix(size_t hash, const void *p) {
   return (hash ^ (uintptr_t)p >> 4) * (size_t)0x9e3779b97f4a7c15u;
 }
 
-static CType **bucket(Ffi *ffi, size_t hash) { return &ffi->derived[(hash >> 40) % DERIVED_BUCKETS]; }
+static CType **bucket(Ffi *ffi, size_t hash) {
+  return &ffi->derived[(hash >> 40) % DERIVED_BUCKETS];
+}
 
 CType *ctype_array(lua_State *L, CType *element, size_t count, uint8_t flags) {
   Ffi *ffi = element->ffi;
   CType **head = bucket(ffi, mix(mix(count, element), ffi));
   for (CType *t = *head; t != NULL; t = t->next)
-    if (t->kind == CKIND_ARRAY && t->element == element && t->count == count && t->flags == flags) return t;
+    if (t->kind == CKIND_ARRAY && t->element == element && t->count == count && t->flags == flags)
+      return t;
   size_t size;
-  if (count == COUNT_UNKNOWN || __builtin_mul_overflow(count, element->size, &size)) size = SIZE_UNKNOWN;
+  if (count == COUNT_UNKNOWN || __builtin_mul_overflow(count, element->size, &size))
+    size = SIZE_UNKNOWN;
   CType *t = ctype_new(L, ffi, CKIND_ARRAY, ACCESS_AGGREGATE, size, element->align);
   t->element = element;
   t->count = count;
@@ -141,13 +147,16 @@ CType *ctype_array(lua_State *L, CType *element, size_t count, uint8_t flags) {
   return t;
 }
 
-static bool same_signature(const CType *t, CType *result, CType *const *params, uint32_t n, bool variadic) {
+static bool same_signature(const CType *t, CType *result, CType *const *params, uint32_t n,
+                           bool variadic) {
   if (t->kind != CKIND_FUNCTION || t->element != result) return false;
   const Signature *s = t->signature;
-  return s->nparams == n && s->variadic == variadic && memcmp(s->params, params, n * sizeof *params) == 0;
+  return s->nparams == n && s->variadic == variadic &&
+         memcmp(s->params, params, n * sizeof *params) == 0;
 }
 
-CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_t n, bool variadic) {
+CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_t n,
+                      bool variadic) {
   Ffi *ffi = result->ffi;
   size_t hash = mix(variadic, result);
   for (uint32_t i = 0; i < n; i++) hash = mix(hash, params[i]);
@@ -167,7 +176,8 @@ CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_
 }
 
 CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals) {
-  if (t->kind == CKIND_ARRAY) return ctype_array(L, ctype_qualified(L, t->element, quals), t->count, t->flags);
+  if (t->kind == CKIND_ARRAY)
+    return ctype_array(L, ctype_qualified(L, t->element, quals), t->count, t->flags);
   if (t->kind == CKIND_FUNCTION || t->kind == CKIND_REFERENCE) return t;
   CType *plain = t->plain;
   quals |= t->quals;
@@ -236,7 +246,8 @@ void ctype_completed(CType *t) {
 const Field *ctype_field(const CType *t, String *name) {
   const Record *r = t->record;
   if (r->lookup == NULL) return NULL;
-  for (uint32_t i = (uint32_t)((uintptr_t)name >> 4) & r->lookup_mask;; i = (i + 1) & r->lookup_mask) {
+  for (uint32_t i = (uint32_t)((uintptr_t)name >> 4) & r->lookup_mask;;
+       i = (i + 1) & r->lookup_mask) {
     const Field *f = &r->lookup[i];
     if (f->name == name) return f;
     if (f->name == NULL) break;
@@ -259,8 +270,8 @@ size_t ctype_size_of(const CType *t, size_t n) {
   size_t unit = flexible_unit(t), fixed = 0, variable, total;
   if (unit == 0) return t->size;
   if (t->kind == CKIND_RECORD) fixed = t->record->fields[t->record->nfields - 1].offset;
-  if (__builtin_mul_overflow(n, unit, &variable) || __builtin_add_overflow(fixed, variable, &total) ||
-      total > PTRDIFF_MAX / 2)
+  if (__builtin_mul_overflow(n, unit, &variable) ||
+      __builtin_add_overflow(fixed, variable, &total) || total > PTRDIFF_MAX / 2)
     return SIZE_UNKNOWN;
   if (t->kind == CKIND_ARRAY) return total;
   total = (total + t->align - 1) / t->align * t->align;

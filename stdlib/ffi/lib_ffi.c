@@ -59,7 +59,9 @@ static int cdef(lua_State *L) {
 static CType *shown_type(lua_State *L, const TValue *o) {
   const Cdata *cd = cdata_of(o);
   CType *t = cd->type;
-  if (t->kind == CKIND_REFERENCE || t->kind == CKIND_FUNCTION || !cdata_is_reference(as_userdata(o))) return t;
+  if (t->kind == CKIND_REFERENCE || t->kind == CKIND_FUNCTION ||
+      !cdata_is_reference(as_userdata(o)))
+    return t;
   return ctype_reference(L, t);
 }
 
@@ -68,7 +70,8 @@ static int type_of(lua_State *L) {
   const TValue *o = argument(L, 1);
   CType *t;
   if (is_string(o) && lua_gettop(L) > 1)
-    t = cparser_type(L, ffi_of_function(L), as_string(o)->data, string_len(as_string(o)), 2, lua_gettop(L));
+    t = cparser_type(L, ffi_of_function(L), as_string(o)->data, string_len(as_string(o)), 2,
+                     lua_gettop(L));
   else t = cdata_of(o) != NULL ? shown_type(L, o) : check_type(L, 1);
   ctype_push(L, t);
   collect_point(L);
@@ -84,7 +87,8 @@ static int new_object(lua_State *L) { return cdata_new_object(L, check_type(L, 1
 static int ctype_call(lua_State *L) {
   CType *t = ctype_of(argument(L, 1));
   if (t == NULL) return luaL_typeerror(L, 1, "ctype");
-  if (t->plain->metatable == NULL || !cdata_push_metamethod(L, t, "__new")) return cdata_new_object(L, t, 2);
+  if (t->plain->metatable == NULL || !cdata_push_metamethod(L, t, "__new"))
+    return cdata_new_object(L, t, 2);
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
@@ -103,7 +107,8 @@ static int cast(lua_State *L) {
   Blame blame = {BLAME_NOTHING, 0, NULL, NULL};
   convert_store(L, t, value, o, CONVERT_CAST, &blame);
   t = t->plain;
-  if (t->kind == CKIND_POINTER) cdata_push_pointer(L, t, (void *)(uintptr_t)value[0], cdata_owner(o));
+  if (t->kind == CKIND_POINTER)
+    cdata_push_pointer(L, t, (void *)(uintptr_t)value[0], cdata_owner(o));
   else memcpy(cdata_push(L, t, t->size)->address, value, t->size);
   collect_point(L);
   return 1;
@@ -173,7 +178,8 @@ static int is_type(lua_State *L) {
   if (other != NULL) {
     other = without_reference(other);
     same = convert_same_type(t, other);
-    if (!same && t->kind == CKIND_RECORD && other->kind == CKIND_POINTER) same = other->element->plain == t->plain;
+    if (!same && t->kind == CKIND_RECORD && other->kind == CKIND_POINTER)
+      same = other->element->plain == t->plain;
   }
   lua_pushboolean(L, same);
   return 1;
@@ -243,7 +249,9 @@ static size_t text_length(const TValue *o, const char *p) {
   char *address;
   const CType *t = cdata_value(cd, &address);
   size_t size = t->kind == CKIND_ARRAY && t->count != COUNT_UNKNOWN ? t->size
-              : t->kind == CKIND_ARRAY && !cdata_is_reference(as_userdata(o)) ? cdata_size(as_userdata(o)) : SIZE_UNKNOWN;
+                : t->kind == CKIND_ARRAY && !cdata_is_reference(as_userdata(o))
+                    ? cdata_size(as_userdata(o))
+                    : SIZE_UNKNOWN;
   return size == SIZE_UNKNOWN ? strlen(p) : strnlen(p, size);
 }
 
@@ -254,7 +262,8 @@ static void check_text(lua_State *L, const TValue *o) {
   const CType *t = cdata_value(cd, &p);
   const CType *element = t->kind == CKIND_POINTER || t->kind == CKIND_ARRAY ? t->element : NULL;
   if (element == NULL || !(element->kind == CKIND_VOID || element->flags & CTYPE_BYTE))
-    luaL_argerror(L, 1, lua_pushfstring(L, "'%s' is no text: give its length", ctype_name(t, name)));
+    luaL_argerror(L, 1,
+                  lua_pushfstring(L, "'%s' is no text: give its length", ctype_name(t, name)));
 }
 
 /* ffi.string(pointer [, length]) -> string. Without a length up to the first zero byte. */
@@ -275,7 +284,8 @@ static size_t copy_size(lua_State *L) {
   const TValue *from = argument(L, 2);
   if (lua_isnoneornil(L, 3) && is_string(from)) return string_len(as_string(from)) + 1;
   size_t size = check_size(L, 3);
-  if (is_string(from) && size > string_len(as_string(from)) + 1) luaL_argerror(L, 3, "longer than the string");
+  if (is_string(from) && size > string_len(as_string(from)) + 1)
+    luaL_argerror(L, 3, "longer than the string");
   return size;
 }
 
@@ -313,14 +323,16 @@ static int to_number(lua_State *L) {
   if (cdata_of(o) == NULL) {
     if (is_number(o)) {
       lua_pushvalue(L, 1);
-    } else if (!is_string(o) || lua_stringtonumber(L, as_string(o)->data) != string_len(as_string(o)) + 1) {
+    } else if (!is_string(o) ||
+               lua_stringtonumber(L, as_string(o)->data) != string_len(as_string(o)) + 1) {
       lua_settop(L, 1);
       lua_pushnil(L);
     }
     return 1;
   }
   if (!convert_to_number(o, &number)) lua_pushnil(L);
-  else if (number.kind == NUMBER_INT || (number.kind == NUMBER_UINT && number.v.i >= 0)) lua_pushinteger(L, number.v.i);
+  else if (number.kind == NUMBER_INT || (number.kind == NUMBER_UINT && number.v.i >= 0))
+    lua_pushinteger(L, number.v.i);
   else lua_pushnumber(L, convert_number_to_float(&number));
   return 1;
 }
@@ -372,7 +384,8 @@ static int ctype_tostring(lua_State *L) {
   CType *t = ctype_of(argument(L, 1));
   char name[CTYPE_NAME_MAX];
   if (t == NULL) return luaL_typeerror(L, 1, "ctype");
-  if (t->kind == CKIND_RECORD && cdata_push_metamethod(L, t, "__name") && is_string(L->top - 1)) return 1;
+  if (t->kind == CKIND_RECORD && cdata_push_metamethod(L, t, "__name") && is_string(L->top - 1))
+    return 1;
   lua_pushfstring(L, "ctype<%s>", ctype_name(t, name));
   return 1;
 }
@@ -448,8 +461,9 @@ static Ffi *make_ffi(lua_State *L) {
   ffi->kept = as_table(L->top - 1);
   lua_setiuservalue(L, -2, 1);
   ffi->domain = L->domain;
-  Table **tables[] = {&ffi->names, &ffi->tags, &ffi->parsed, &ffi->objects, &ffi->finalizers, &ffi->callbacks,
-                      &ffi->functions, &ffi->shared, &ffi->cdata_metatable, &ffi->ctype_metatable};
+  Table **tables[] = {&ffi->names,           &ffi->tags,           &ffi->parsed,    &ffi->objects,
+                      &ffi->finalizers,      &ffi->callbacks,      &ffi->functions, &ffi->shared,
+                      &ffi->cdata_metatable, &ffi->ctype_metatable};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) *tables[i] = kept_table(L, ffi);
   make_weak_keys(L, ffi->finalizers);
   ctype_open(L, ffi);
@@ -470,15 +484,33 @@ static Ffi *make_ffi(lua_State *L) {
 #define ARCHITECTURE "unknown"
 #endif
 
-static const luaL_Reg functions[] = {
-  {"cdef", cdef}, {"load", clibrary_load}, {"new", new_object}, {"cast", cast}, {"typeof", type_of},
-  {"sizeof", size_of}, {"alignof", align_of}, {"offsetof", offset_of}, {"istype", is_type},
-  {"metatype", metatype}, {"gc", set_gc}, {"addressof", address_of}, {"string", to_string}, {"copy", copy},
-  {"fill", fill}, {"errno", get_errno}, {"tonumber", to_number}, {"toretval", to_return_value},
-  {"eval", eval}, {"type", type_name_function}, {"abi", abi}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"cdef", cdef},
+                                     {"load", clibrary_load},
+                                     {"new", new_object},
+                                     {"cast", cast},
+                                     {"typeof", type_of},
+                                     {"sizeof", size_of},
+                                     {"alignof", align_of},
+                                     {"offsetof", offset_of},
+                                     {"istype", is_type},
+                                     {"metatype", metatype},
+                                     {"gc", set_gc},
+                                     {"addressof", address_of},
+                                     {"string", to_string},
+                                     {"copy", copy},
+                                     {"fill", fill},
+                                     {"errno", get_errno},
+                                     {"tonumber", to_number},
+                                     {"toretval", to_return_value},
+                                     {"eval", eval},
+                                     {"type", type_name_function},
+                                     {"abi", abi},
+                                     {NULL, NULL}};
 
 int luaopen_ffi(lua_State *L) {
-  Ffi *ffi = lua_getfield(L, LUA_REGISTRYINDEX, REGISTRY_KEY) == LUA_TUSERDATA ? lua_touserdata(L, -1) : make_ffi(L);
+  Ffi *ffi = lua_getfield(L, LUA_REGISTRYINDEX, REGISTRY_KEY) == LUA_TUSERDATA
+                 ? lua_touserdata(L, -1)
+                 : make_ffi(L);
   lua_settop(L, 0);
   luaL_newlibtable(L, functions);
   lua_pushlightuserdata(L, ffi);

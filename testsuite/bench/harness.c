@@ -134,7 +134,9 @@ static struct figures figures_of(const struct row *row, const struct series *ser
 }
 
 static const char *verdict(const struct row *row, const struct figures *f) {
-  double low = row->kind == BAR_RATIO ? f->least_ratio : row->kind == BAR_OVER ? f->least_over : f->least;
+  double low = row->kind == BAR_RATIO  ? f->least_ratio
+               : row->kind == BAR_OVER ? f->least_over
+                                       : f->least;
   double middle = row->kind == BAR_RATIO ? f->median_ratio
                   : row->kind == BAR_OVER ? f->median_over : f->median;
   bars++;

@@ -26,7 +26,9 @@ static uint64_t mask; /* its nodes - 1 */
 
 /* ---- functions -------------------------------------------------------------------------- */
 
-static uint64_t high_product(uint64_t x, int64_t y) { return (uint64_t)((Wide)(int64_t)x * y >> 64); }
+static uint64_t high_product(uint64_t x, int64_t y) {
+  return (uint64_t)((Wide)(int64_t)x * y >> 64);
+}
 
 static uint64_t low_bits(uint64_t x) { return x; }
 static uint64_t modulo_odd(uint64_t x) { return x % (mask | 1); } /* nodes - 1, as lua5.4 does */
@@ -39,7 +41,8 @@ static uint64_t folded_product(uint64_t x) { return x ^ ((x >> bits) * GOLDEN >>
 static uint64_t stretched(uint64_t x) { return x + high_product(x, INT64_C(0x0B5182CA4994A9A9)); }
 /* x * (1 + 2.618 / nodes) */
 static uint64_t stretched_by_size(uint64_t x) {
-  return x + (uint64_t)((int64_t)high_product(x, INT64_C(0x53C6EF372FE94F82)) >> (bits > 3 ? bits - 3 : 0));
+  return x + (uint64_t)((int64_t)high_product(x, INT64_C(0x53C6EF372FE94F82)) >>
+                        (bits > 3 ? bits - 3 : 0));
 }
 static uint64_t scattered(uint64_t x) {
   UnsignedWide product = (UnsignedWide)(x ^ SECRET) * (SECRET * GOLDEN | 1);
@@ -59,9 +62,17 @@ static const struct Function {
   const char *name;
   uint64_t (*f)(uint64_t x);
 } functions[] = {
-  {"low bits", low_bits}, {"modulo odd", modulo_odd}, {"x*phi mid", middle_of_product}, {"x*phi top", fibonacci},
-  {"x*secret top", secret_product}, {"x+(x>>k)", folded}, {"x^(x>>k)*phi", folded_product},
-  {"x*(1+1/23)", stretched}, {"x*(1+2.6/n)", stretched_by_size}, {"prime", prime}, {"scattered", scattered},
+    {"low bits", low_bits},
+    {"modulo odd", modulo_odd},
+    {"x*phi mid", middle_of_product},
+    {"x*phi top", fibonacci},
+    {"x*secret top", secret_product},
+    {"x+(x>>k)", folded},
+    {"x^(x>>k)*phi", folded_product},
+    {"x*(1+1/23)", stretched},
+    {"x*(1+2.6/n)", stretched_by_size},
+    {"prime", prime},
+    {"scattered", scattered},
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
 
@@ -79,11 +90,21 @@ static bool progression(uint64_t *keys, uint32_t n, uint64_t step) {
   for (uint32_t i = 0; i < n; i++) keys[i] = (i + 1) * step;
   return true;
 }
-static bool strides(uint64_t *keys, uint32_t n, int j) { return j < 1024 && progression(keys, n, (uint64_t)j + 1); }
-static bool negative(uint64_t *keys, uint32_t n, int j) { return j < 64 && progression(keys, n, 0 - (uint64_t)j - 1); }
-static bool powers(uint64_t *keys, uint32_t n, int j) { return j < 48 && progression(keys, n, UINT64_C(1) << j); }
-static bool below(uint64_t *keys, uint32_t n, int j) { return j < 47 && progression(keys, n, (UINT64_C(2) << j) - 1); }
-static bool above(uint64_t *keys, uint32_t n, int j) { return j < 48 && progression(keys, n, (UINT64_C(1) << j) + 1); }
+static bool strides(uint64_t *keys, uint32_t n, int j) {
+  return j < 1024 && progression(keys, n, (uint64_t)j + 1);
+}
+static bool negative(uint64_t *keys, uint32_t n, int j) {
+  return j < 64 && progression(keys, n, 0 - (uint64_t)j - 1);
+}
+static bool powers(uint64_t *keys, uint32_t n, int j) {
+  return j < 48 && progression(keys, n, UINT64_C(1) << j);
+}
+static bool below(uint64_t *keys, uint32_t n, int j) {
+  return j < 47 && progression(keys, n, (UINT64_C(2) << j) - 1);
+}
+static bool above(uint64_t *keys, uint32_t n, int j) {
+  return j < 48 && progression(keys, n, (UINT64_C(1) << j) + 1);
+}
 static bool decimal(uint64_t *keys, uint32_t n, int j) {
   uint64_t step = 10;
   for (int i = 0; i < j; i++) step *= 10;
@@ -100,7 +121,8 @@ static bool addresses(uint64_t *keys, uint32_t n, int j) {
   return j < 40;
 }
 static bool grids(uint64_t *keys, uint32_t n, int j) {
-  static const uint64_t widths[] = {100, 1000, 1024, 4096, 10000, 65536, 1 << 20, UINT64_C(1) << 32};
+  static const uint64_t widths[] = {100,   1000,  1024,    4096,
+                                    10000, 65536, 1 << 20, UINT64_C(1) << 32};
   uint32_t rows = 1u << (1 + j % 6);
   if (j >= 48 || rows > n) return false;
   uint32_t columns = (n + rows - 1) / rows;
@@ -119,7 +141,8 @@ static bool single_bits(uint64_t *keys, uint32_t n, int j) {
 static bool times(uint64_t *keys, uint32_t n, int j) {
   static const uint64_t steps[] = {60, 3600, 86400, 1000, 1000000, 15, 900, 500};
   if (j >= 8) return false;
-  for (uint32_t i = 0; i < n; i++) keys[i] = UINT64_C(1700000000) * (j < 3 ? 1 : 1000) + i * steps[j];
+  for (uint32_t i = 0; i < n; i++)
+    keys[i] = UINT64_C(1700000000) * (j < 3 ? 1 : 1000) + i * steps[j];
   return true;
 }
 static bool random_numbers(uint64_t *keys, uint32_t n, int j) {
@@ -157,10 +180,23 @@ static const struct Family {
   const char *name;
   bool (*fill)(uint64_t *keys, uint32_t n, int j);
 } families[] = {
-  {"steps 1..1024", strides}, {"-1..-64", negative}, {"2^j", powers}, {"2^j - 1", below}, {"2^j + 1", above},
-  {"10^j", decimal}, {"windows", windows}, {"times", times}, {"grids", grids}, {"i * (i + j)", products},
-  {"single bits", single_bits}, {"addresses", addresses}, {"random gaps", random_gaps}, {"random", random_numbers},
-  {"floats", floats}, {"addresses / 16", addresses_shifted}, {"floats swapped", floats_swapped},
+    {"steps 1..1024", strides},
+    {"-1..-64", negative},
+    {"2^j", powers},
+    {"2^j - 1", below},
+    {"2^j + 1", above},
+    {"10^j", decimal},
+    {"windows", windows},
+    {"times", times},
+    {"grids", grids},
+    {"i * (i + j)", products},
+    {"single bits", single_bits},
+    {"addresses", addresses},
+    {"random gaps", random_gaps},
+    {"random", random_numbers},
+    {"floats", floats},
+    {"addresses / 16", addresses_shifted},
+    {"floats swapped", floats_swapped},
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -199,8 +235,9 @@ static void measure_family(const struct Family *family, double load) {
   }
   for (size_t f = 0; f < FUNCTIONS; f++) {
     const Figures *r = &figures[f];
-    printf("%-14s %-14s %5.0f %5.0f %8.2f %9.1f %8u\n", family->name, functions[f].name, 100 * r->collisions / r->tables,
-           100 * r->worst_collisions, r->probes / r->tables, r->worst_probes, r->longest);
+    printf("%-14s %-14s %5.0f %5.0f %8.2f %9.1f %8u\n", family->name, functions[f].name,
+           100 * r->collisions / r->tables, 100 * r->worst_collisions, r->probes / r->tables,
+           r->worst_probes, r->longest);
   }
 }
 

@@ -95,7 +95,8 @@ static void bench_first_touch(const char *place, struct series *pair) {
   long faults = 0;
   first.count = second.count = 0;
   for (int i = 0; i < 4 * bench.rounds; i++) faults += first_touch(place, &first, &second);
-  report(&(struct row){"ns", pair, NULL, NO_BAR, 0}, &first, "enabled span, first round of a fresh ring");
+  report(&(struct row){"ns", pair, NULL, NO_BAR, 0}, &first,
+         "enabled span, first round of a fresh ring");
   report(&(struct row){"ns", pair, NULL, NO_BAR, 0}, &second, "enabled span, second round");
   remark("%ld page faults in %d first rounds", faults, 4 * bench.rounds);
 }

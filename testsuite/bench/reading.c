@@ -188,8 +188,10 @@ static void bench_idle(int domains_wanted) {
   stop_domains(domains, domains_wanted);
   eventring_stop();
   struct row row = {"ns", NULL, NULL, BAR_VALUE, 1000};
-  report(&row, &own, "an idle poll, own rings, %d domain%s", domains_wanted, domains_wanted > 1 ? "s" : "");
-  report(&row, &file, "an idle poll, a file, %d domain%s", domains_wanted, domains_wanted > 1 ? "s" : "");
+  report(&row, &own, "an idle poll, own rings, %d domain%s", domains_wanted,
+         domains_wanted > 1 ? "s" : "");
+  report(&row, &file, "an idle poll, a file, %d domain%s", domains_wanted,
+         domains_wanted > 1 ? "s" : "");
 }
 
 /* ---- Opening ------------------------------------------------------------------------ */
@@ -220,7 +222,8 @@ static void bench_opening(void) {
   stop_domains(domains, 1);
   eventring_stop();
   for (int how = 0; how < OPENINGS; how++)
-    report(&(struct row){"us", NULL, NULL, BAR_VALUE, 50}, &series[how], "opening a cursor, %s", names[how]);
+    report(&(struct row){"us", NULL, NULL, BAR_VALUE, 50}, &series[how], "opening a cursor, %s",
+           names[how]);
 }
 
 void bench_reading(void) {

@@ -177,8 +177,8 @@ static void check_emitted(eventring_cursor *cursor, uint64_t *before) {
 
 static void check_status(int status, const struct reader *r, eventring_cursor *cursor) {
   if (status >= 0) return;
-  fprintf(stderr, "writer held at %d, reader (way %d) at %d: %s\n", writer_step, r->way, reader_step,
-          eventring_cursor_error(cursor)->text);
+  fprintf(stderr, "writer held at %d, reader (way %d) at %d: %s\n", writer_step, r->way,
+          reader_step, eventring_cursor_error(cursor)->text);
   abort();
 }
 

@@ -45,7 +45,8 @@ int luaopen_counter(lua_State *L);
 
 int luaopen_counter(lua_State *L) {
   static const luaL_Reg functions[] = {{"new", counter_new}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"add", counter_add}, {"__tostring", counter_tostring}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"add", counter_add}, {"__tostring", counter_tostring}, {NULL, NULL}};
   luaL_newmetatable(L, COUNTER);
   luaL_setfuncs(L, methods, 0);
   lua_pushvalue(L, -1);

@@ -27,14 +27,16 @@ int main(int argc, char **argv) {
   luaL_checkversion(L);
   luaL_openlibs(L);
   lua_register(L, "host_name", host_name);
-  if (luaL_dostring(L, "name = host_name() collectgarbage()") != LUA_OK || luaL_dofile(L, argv[1]) != LUA_OK) {
+  if (luaL_dostring(L, "name = host_name() collectgarbage()") != LUA_OK ||
+      luaL_dofile(L, argv[1]) != LUA_OK) {
     fprintf(stderr, "%s\n", lua_tostring(L, -1));
     return 1;
   }
   puts(lua_tostring(L, -1));
   lua_settop(L, 0);
   int failed = luaL_dostring(L, "local t = nil; return t.x");
-  int described = failed && strstr(lua_tostring(L, -1), "attempt to index a nil value (local 't')") != NULL;
+  int described =
+      failed && strstr(lua_tostring(L, -1), "attempt to index a nil value (local 't')") != NULL;
   lua_close(L);
   return described && gc_step() == 1 && table_new() == 2 ? 0 : 3;
 }

@@ -66,7 +66,8 @@ static bool make_state(uint64_t n, bool all) {
   bool failed = stress_has_failed();
   stress_fail(0, false);
   if (L == NULL) return failed;
-  if (status != LUA_OK && !is_memory_error(L, status)) die("opening the libraries", n, lua_tostring(L, -1));
+  if (status != LUA_OK && !is_memory_error(L, status))
+    die("opening the libraries", n, lua_tostring(L, -1));
   gc_verify(L->domain, "after a failed allocation");
   lua_close(L);
   return failed;
@@ -146,7 +147,8 @@ static void run_domains(bool all) {
     run_undisturbed(L, n);
   }
   lua_close(L);
-  printf("several domains: %llu runs, one failure in %llu allocations\n", (unsigned long long)runs, (unsigned long long)step);
+  printf("several domains: %llu runs, one failure in %llu allocations\n", (unsigned long long)runs,
+         (unsigned long long)step);
 }
 
 /* ---- records without room ----------------------------------------------------------------- */
@@ -161,7 +163,8 @@ static void run_without_records(uint64_t each) {
   stress_fail_records(each);
   if (luaL_loadfile(L, path) != LUA_OK) die("loading", each, lua_tostring(L, -1));
   lua_pushinteger(L, 40);
-  if (lua_pcall(L, 1, 1, 0) != LUA_OK) die("without room for each n-th record", each, lua_tostring(L, -1));
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK)
+    die("without room for each n-th record", each, lua_tostring(L, -1));
   gc_verify(L->domain, "without room for records");
   lua_close(L);
   stress_fail_records(0);

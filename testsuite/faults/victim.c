@@ -481,12 +481,21 @@ static void fork_exec(void) { forks(FORK_EXEC); }
 static void fork_record(void) { forks(FORK_RECORD); }
 
 int main(int argc, char **argv) {
-  static const struct { const char *name; void (*run)(void); } modes[] = {
-      {"fork-exit", fork_exit}, {"fork-exec", fork_exec}, {"fork-record", fork_record},
-      {"vfork-exec", vfork_exec}, {"raw-clone", raw_clone}, {"orphan", orphan}, {"threads-fork", threads_fork},
-      {"smallest", smallest}, {"full", full}, {"twice", twice}, {"heir", heir},
-      {"foreign-handler", foreign_handler},
-      {"chained-handler", chained_handler}, {"cut-control", cut_control}};
+  static const struct { const char *name; void (*run)(void);
+  } modes[] = {{"fork-exit", fork_exit},
+               {"fork-exec", fork_exec},
+               {"fork-record", fork_record},
+               {"vfork-exec", vfork_exec},
+               {"raw-clone", raw_clone},
+               {"orphan", orphan},
+               {"threads-fork", threads_fork},
+               {"smallest", smallest},
+               {"full", full},
+               {"twice", twice},
+               {"heir", heir},
+               {"foreign-handler", foreign_handler},
+               {"chained-handler", chained_handler},
+               {"cut-control", cut_control}};
   count_id = (unsigned)eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5,
                                                EVENTRING_INT, NULL);
   text_id = (unsigned)eventring_register_user(EVENTRING_DEF_INSTANT, "text", 4,

@@ -77,12 +77,15 @@ S(struct, pragma_pack, , M(a) M(b) M(c) M(d) M(e), )
 
 static const struct layout layouts[] = {
 #define S(kind, name, attributes, members, ...) \
-  {#kind " " #name, #kind " " #name " " #__VA_ARGS__ " " #attributes ";", sizeof(kind name), _Alignof(kind name), member_of_##name},
-LAYOUTS(S)
+  {#kind " " #name, #kind " " #name " " #__VA_ARGS__ " " #attributes ";", sizeof(kind name), \
+   _Alignof(kind name), member_of_##name},
+    LAYOUTS(S)
 #undef S
-  {"struct pragma_pack", "\n#pragma pack(push, 2)\nstruct pragma_pack { char a; int b; unsigned c : 20; unsigned d : 20; double e; };\n#pragma pack(pop)\n",
-   sizeof(struct pragma_pack), _Alignof(struct pragma_pack), member_of_pragma_pack},
-  {NULL, NULL, 0, 0, NULL}};
+        {"struct pragma_pack",
+         "\n#pragma pack(push, 2)\nstruct pragma_pack { char a; int b; unsigned c : 20; unsigned d "
+         ": 20; double e; };\n#pragma pack(pop)\n",
+         sizeof(struct pragma_pack), _Alignof(struct pragma_pack), member_of_pragma_pack},
+    {NULL, NULL, 0, 0, NULL}};
 
 const struct layout *fixture_layout(int i) { return &layouts[i]; }
 
@@ -111,19 +114,27 @@ union u16 { double d; struct { float a, b, c; } f; };
     if (before != 11 || after != 2.5) memset(&v, 0xee, sizeof v); \
     return v; \
   }
-ECHO(struct, s1) ECHO(struct, s3) ECHO(struct, s8) ECHO(struct, s12) ECHO(struct, s16) ECHO(struct, sff)
-ECHO(struct, sfff) ECHO(struct, sdd) ECHO(struct, sdddd) ECHO(struct, sfi) ECHO(struct, s24) ECHO(struct, sbig)
-ECHO(struct, sbits) ECHO(struct, spacked) ECHO(struct, sarray) ECHO(union, u8) ECHO(union, u16) ECHO(struct, sld)
+ECHO(struct, s1)
+ECHO(struct, s3) ECHO(struct, s8) ECHO(struct, s12) ECHO(struct, s16) ECHO(struct, sff)
+    ECHO(struct, sfff) ECHO(struct, sdd) ECHO(struct, sdddd) ECHO(struct, sfi) ECHO(struct, s24)
+        ECHO(struct, sbig) ECHO(struct, sbits) ECHO(struct, spacked) ECHO(struct, sarray)
+            ECHO(union, u8) ECHO(union, u16) ECHO(struct, sld)
 
 #define SCALAR(type, name) type echo_##name(type v) { return v; }
-SCALAR(bool, bool) SCALAR(char, char) SCALAR(signed char, schar) SCALAR(unsigned char, uchar) SCALAR(short, short)
-SCALAR(unsigned short, ushort) SCALAR(int, int) SCALAR(unsigned, uint) SCALAR(long, long) SCALAR(unsigned long, ulong)
-SCALAR(float, float) SCALAR(double, double) SCALAR(long double, ldouble) SCALAR(void *, pointer) SCALAR(enum color, color)
+                SCALAR(bool, bool) SCALAR(char, char) SCALAR(signed char, schar)
+                    SCALAR(unsigned char, uchar) SCALAR(short, short) SCALAR(unsigned short, ushort)
+                        SCALAR(int, int) SCALAR(unsigned, uint) SCALAR(long, long)
+                            SCALAR(unsigned long, ulong) SCALAR(float, float) SCALAR(double, double)
+                                SCALAR(long double, ldouble) SCALAR(void *, pointer)
+                                    SCALAR(enum color, color)
 
-double many(char a, short b, int c, long d, float e, double f, char g, short h, int i, long j, float k, double l,
-            double m, double n, double o, double p, double q, double r, double s) {
-  return a + 2 * b + 3 * c + 4.0 * (double)d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10.0 * (double)j + 11 * k + 12 * l +
-         13 * m + 14 * n + 15 * o + 16 * p + 17 * q + 18 * r + 19 * s;
+                                        double many(char a, short b, int c, long d, float e,
+                                                    double f, char g, short h, int i, long j,
+                                                    float k, double l, double m, double n, double o,
+                                                    double p, double q, double r, double s) {
+  return a + 2 * b + 3 * c + 4.0 * (double)d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i +
+         10.0 * (double)j + 11 * k + 12 * l + 13 * m + 14 * n + 15 * o + 16 * p + 17 * q + 18 * r +
+         19 * s;
 }
 
 /* kinds: i int, l long, d double, s string, p pointer */
@@ -136,8 +147,12 @@ int format_arguments(char *to, size_t size, const char *kinds, ...) {
       case 'i': n += (size_t)snprintf(to + n, size - n, "%d,", va_arg(arguments, int)); break;
       case 'l': n += (size_t)snprintf(to + n, size - n, "%ld,", va_arg(arguments, long)); break;
       case 'd': n += (size_t)snprintf(to + n, size - n, "%g,", va_arg(arguments, double)); break;
-      case 's': n += (size_t)snprintf(to + n, size - n, "%s,", va_arg(arguments, const char *)); break;
-      default: n += (size_t)snprintf(to + n, size - n, "%s,", va_arg(arguments, void *) == NULL ? "null" : "set");
+      case 's':
+        n += (size_t)snprintf(to + n, size - n, "%s,", va_arg(arguments, const char *));
+        break;
+      default:
+        n += (size_t)snprintf(to + n, size - n, "%s,",
+                              va_arg(arguments, void *) == NULL ? "null" : "set");
     }
   }
   va_end(arguments);
@@ -160,7 +175,9 @@ const char *text = "text";
 /* ---- callbacks ---------------------------------------------------------------------- */
 
 int call_int(int (*f)(int), int v) { return f(v); }
-double call_mixed(double (*f)(char, float, long, double, const char *), double v) { return f('x', 1.5f, 1L << 40, v, "str"); }
+double call_mixed(double (*f)(char, float, long, double, const char *), double v) {
+  return f('x', 1.5f, 1L << 40, v, "str");
+}
 struct s16 call_struct(struct s16 (*f)(struct s16, struct s3), struct s16 v) {
   struct s3 small = {1, 2, 3};
   return f(v, small);

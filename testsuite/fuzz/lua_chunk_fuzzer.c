@@ -44,7 +44,8 @@ enum {
 
 static size_t collect_functions(Prototype *p, Prototype **list, size_t n) {
   if (n < MOST_FUNCTIONS) list[n++] = p;
-  for (uint32_t i = 0; i < p->nprotos && n < MOST_FUNCTIONS; i++) n = collect_functions(p->p[i], list, n);
+  for (uint32_t i = 0; i < p->nprotos && n < MOST_FUNCTIONS; i++)
+    n = collect_functions(p->p[i], list, n);
   return n;
 }
 
@@ -118,7 +119,8 @@ static void edit_functions(lua_State *L, Edits edits) {
   Prototype *functions[MOST_FUNCTIONS];
   size_t n = collect_functions(as_lua_closure(L->top - 1)->p, functions, 0);
   for (size_t i = 0; i < edits.n; i++)
-    if (edits.items[i].kind % EDIT_KINDS < EDITS_OF_FUNCTIONS) edit_function(functions, n, &edits.items[i]);
+    if (edits.items[i].kind % EDIT_KINDS < EDITS_OF_FUNCTIONS)
+      edit_function(functions, n, &edits.items[i]);
   for (size_t i = 0; i < n; i++) make_dumpable(functions[i]);
 }
 
@@ -145,7 +147,8 @@ static int append(lua_State *L, const void *data, size_t size, void *ud) {
 static void edit_bytes(Bytes *b, Edits edits) {
   for (size_t i = 0; i < edits.n && b->size > HEADER_BYTES; i++) {
     const Edit *e = &edits.items[i];
-    size_t at = HEADER_BYTES + (e->where_low | (size_t)e->where_high << 8) % (b->size - HEADER_BYTES);
+    size_t at =
+        HEADER_BYTES + (e->where_low | (size_t)e->where_high << 8) % (b->size - HEADER_BYTES);
     switch (e->kind % EDIT_KINDS) {
       case EDIT_BYTE: b->data[at] = e->value; break;
       case EDIT_FLIP: b->data[at] ^= (uint8_t)(1u << (e->value & 7)); break;

@@ -458,7 +458,8 @@ static const char arguments[] =
     "  __lt = function() return step(false) end, __add = function(a, b) return step(a) end}\n"
     "debug.setlocal, debug.traceback, debug.getinfo = nil\n"
     "local o = setmetatable({}, mt)\n"
-    "return next, {10, 20, 30, x = 1}, nil, setmetatable({}, mt), o, 3, 'text', step, 0.5, o, o, {o}";
+    "return next, {10, 20, 30, x = 1}, nil, setmetatable({}, mt), o, 3, 'text', step, 0.5, o, o, "
+    "{o}";
 
 /* The function below its nargs arguments; answers how many results are on the stack. */
 static int call(lua_State *L, int nargs) {

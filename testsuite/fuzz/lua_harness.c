@@ -94,7 +94,8 @@ static int guard_rep(lua_State *L) {
 double harness_pattern_cost(const char *pattern, size_t length, size_t subject_length) {
   double cost = (double)subject_length + 1;
   for (size_t i = 0; i < length; i++)
-    if (pattern[i] != '\0' && strchr("*+-?", pattern[i]) != NULL) cost *= (double)subject_length + 1;
+    if (pattern[i] != '\0' && strchr("*+-?", pattern[i]) != NULL)
+      cost *= (double)subject_length + 1;
   return cost;
 }
 
@@ -168,23 +169,33 @@ static void remove_function(lua_State *L, const char *library, const char *name)
 
 static int open_libraries(lua_State *L) {
   static const luaL_Reg libraries[] = {
-      {LUA_GNAME, luaopen_base},        {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
-      {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},    {LUA_UTF8LIBNAME, luaopen_utf8},
-      {LUA_DBLIBNAME, luaopen_debug},   {NULL, NULL}};
+      {LUA_GNAME, luaopen_base},       {LUA_COLIBNAME, luaopen_coroutine},
+      {LUA_TABLIBNAME, luaopen_table}, {LUA_STRLIBNAME, luaopen_string},
+      {LUA_MATHLIBNAME, luaopen_math}, {LUA_UTF8LIBNAME, luaopen_utf8},
+      {LUA_DBLIBNAME, luaopen_debug},  {NULL, NULL}};
   static const char *const removed[][2] = {
       {"_G", "dofile"}, {"_G", "loadfile"}, {"debug", "debug"}, {"debug", "sethook"},
       {"debug", "getregistry"}, {"debug", "setmetatable"}, {"debug", "setuservalue"}};
-  static const struct { const char *library, *name; lua_CFunction by; } guards[] = {
-      {"string", "rep", guard_rep}, {"string", "find", guard_pattern}, {"string", "match", guard_pattern},
-      {"string", "gmatch", guard_pattern}, {"string", "gsub", guard_pattern}, {"table", "insert", guard_list},
-      {"table", "remove", guard_list}, {"table", "move", guard_list}, {"table", "concat", guard_list},
-      {"table", "unpack", guard_list}, {"table", "sort", guard_list}, {"_G", "setmetatable", guard_setmetatable},
-      {"_G", "print", silent}};
+  static const struct { const char *library, *name; lua_CFunction by;
+  } guards[] = {{"string", "rep", guard_rep},
+                {"string", "find", guard_pattern},
+                {"string", "match", guard_pattern},
+                {"string", "gmatch", guard_pattern},
+                {"string", "gsub", guard_pattern},
+                {"table", "insert", guard_list},
+                {"table", "remove", guard_list},
+                {"table", "move", guard_list},
+                {"table", "concat", guard_list},
+                {"table", "unpack", guard_list},
+                {"table", "sort", guard_list},
+                {"_G", "setmetatable", guard_setmetatable},
+                {"_G", "print", silent}};
   for (const luaL_Reg *lib = libraries; lib->name != NULL; lib++) {
     luaL_requiref(L, lib->name, lib->func, 1);
     lua_pop(L, 1);
   }
-  for (size_t i = 0; i < sizeof removed / sizeof removed[0]; i++) remove_function(L, removed[i][0], removed[i][1]);
+  for (size_t i = 0; i < sizeof removed / sizeof removed[0]; i++)
+    remove_function(L, removed[i][0], removed[i][1]);
   for (size_t i = 0; i < sizeof guards / sizeof guards[0]; i++)
     guard(L, guards[i].library, guards[i].name, guards[i].by);
   return 0;

@@ -18,10 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* The text as source: is it read as what tonumber says? */
 static void compare_with_lexer(lua_State *L, const char *text, size_t length) {
   luaL_Buffer b;
-  if (length == 0 || !(isdigit((unsigned char)*text) || (*text == '.' && length > 1 && isdigit((unsigned char)text[1])))) return;
+  if (length == 0 || !(isdigit((unsigned char)*text) ||
+                       (*text == '.' && length > 1 && isdigit((unsigned char)text[1]))))
+    return;
   for (size_t i = 0; i < length; i++)
     if (!isalnum((unsigned char)text[i]) && text[i] != '.' &&
-        !((text[i] == '+' || text[i] == '-') && i > 0 && (text[i - 1] | 0x20) == (length > 1 && (text[1] | 0x20) == 'x' ? 'p' : 'e')))
+        !((text[i] == '+' || text[i] == '-') && i > 0 &&
+          (text[i - 1] | 0x20) == (length > 1 && (text[1] | 0x20) == 'x' ? 'p' : 'e')))
       return;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, "return ");
@@ -33,14 +36,18 @@ static void compare_with_lexer(lua_State *L, const char *text, size_t length) {
   if (status == LUA_OK) {
     lua_call(L, 0, 1);
     read = lua_stringtonumber(L, lua_tostring(L, 2));
-    if (read != length + 1 || !lua_rawequal(L, -1, -2) || lua_isinteger(L, -1) != lua_isinteger(L, -2)) abort();
+    if (read != length + 1 || !lua_rawequal(L, -1, -2) ||
+        lua_isinteger(L, -1) != lua_isinteger(L, -2))
+      abort();
   } else if (lua_stringtonumber(L, lua_tostring(L, 2)) == length + 1) {
     abort();
   }
 }
 
 static void check_arithmetic(lua_State *L) {
-  if (luaL_loadstring(L, "local s = ... return s + 0, -s, s | 0, s // 1, s < 'x', #(s .. 1)") != LUA_OK) return;
+  if (luaL_loadstring(L, "local s = ... return s + 0, -s, s | 0, s // 1, s < 'x', #(s .. 1)") !=
+      LUA_OK)
+    return;
   lua_pushvalue(L, 2);
   lua_pcall(L, 1, LUA_MULTRET, 0);
 }

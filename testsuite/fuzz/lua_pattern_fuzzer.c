@@ -33,7 +33,8 @@ static void run_text(lua_State *L, const char *text, int nargs) {
   harness_call(L, nargs);
 }
 
-static void push_arguments(lua_State *L, Input *in, size_t pattern_length, size_t replacement_length) {
+static void push_arguments(lua_State *L, Input *in, size_t pattern_length,
+                           size_t replacement_length) {
   lua_settop(L, 0);
   lua_pushnil(L); /* place of the subject */
   input_push_string(in, L, pattern_length);

@@ -141,7 +141,8 @@ static bool push_answer(lua_State *L) {
 }
 
 /* Somebody may have ended it: it gets another chance. */
-static void push_its_results(lua_State *L, const char *interpreter, const char *function, int nargs) {
+static void push_its_results(lua_State *L, const char *interpreter, const char *function,
+                             int nargs) {
   for (int tries = 0; tries < 2; tries++) {
     if (to == NULL) start(interpreter);
     ask(L, function, nargs);

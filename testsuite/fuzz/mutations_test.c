@@ -159,10 +159,18 @@ static bool damage_counts(uint8_t *packed, size_t *size) {
     switch (below(6)) {
     case 0: store(packed, *size, FORMAT_STATUS_OFFSET + 4 * below(40), extreme(), 4); break;
     case 1: store(packed, *size, FORMAT_STATUS_OFFSET + 512 + 8 * below(20), extreme(), 8); break;
-    case 2: store(packed, *size, FORMAT_DOMAINS_OFFSET + 256 * below(2) + 128 + 4 * below(32), extreme(), 4); break;
-    case 3: store(packed, *size, FORMAT_CONTROL_OFFSET + 8 * below(2) + (below(2) ? 0 : 8 * below(384)), extreme(), 8); break;
+    case 2:
+      store(packed, *size, FORMAT_DOMAINS_OFFSET + 256 * below(2) + 128 + 4 * below(32), extreme(),
+            4);
+      break;
+    case 3:
+      store(packed, *size, FORMAT_CONTROL_OFFSET + 8 * below(2) + (below(2) ? 0 : 8 * below(384)),
+            extreme(), 8);
+      break;
     case 4: store(packed, *size, some_block(packed, *size), extreme(), 8); break;
-    default: store(packed, *size, some_block(packed, *size) + 16 + 8 * below(4), extreme(), 8); break;
+    default:
+      store(packed, *size, some_block(packed, *size) + 16 + 8 * below(4), extreme(), 8);
+      break;
     }
   if (below(2)) seal_blocks(packed, *size);
   return false;
@@ -328,8 +336,9 @@ int main(int argc, char **argv) {
     make_file(argv[2], "standby", 0);
     return 0;
   }
-  unsigned count = argc > 1 ? (unsigned)atoi(argv[1])
-                            : 1500 / (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
+  unsigned count = argc > 1
+                       ? (unsigned)atoi(argv[1])
+                       : 1500 / (slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1);
   if (argc > 2) seed = strtoull(argv[2], NULL, 0) | 1;
   return run_all(count);
 }

@@ -216,8 +216,10 @@ static void operators(void **state) {
   lua_arith(L, LUA_OPUNM);
   assert_int_equal(lua_tointeger(L, 1), -3);
   lua_pushnumber(L, -3.0);
-  assert_true(lua_compare(L, 1, 2, LUA_OPEQ) && lua_rawequal(L, 1, 2) && lua_compare(L, 1, 2, LUA_OPLE));
-  assert_false(lua_compare(L, 1, 2, LUA_OPLT) || lua_compare(L, 1, 9, LUA_OPEQ) || lua_rawequal(L, 9, 9));
+  assert_true(lua_compare(L, 1, 2, LUA_OPEQ) && lua_rawequal(L, 1, 2) &&
+              lua_compare(L, 1, 2, LUA_OPLE));
+  assert_false(lua_compare(L, 1, 2, LUA_OPLT) || lua_compare(L, 1, 9, LUA_OPEQ) ||
+               lua_rawequal(L, 9, 9));
   lua_pushstring(L, "x");
   lua_concat(L, 3);
   assert_string_equal(lua_tostring(L, 1), "-3-3.0x");
@@ -230,13 +232,14 @@ static void operators(void **state) {
 static void formats(void **state) {
   lua_State *L = *state;
   lua_settop(L, 0);
-  const char *text = lua_pushfstring(L, "%s|%d|%I|%f|%f|%c|%%|%U|%s", "text", -5, (LUAI_UACINT)1 << 40, 1.0, 0.1, 'z',
-                                     0x20acl, (char *)NULL);
+  const char *text = lua_pushfstring(L, "%s|%d|%I|%f|%f|%c|%%|%U|%s", "text", -5,
+                                     (LUAI_UACINT)1 << 40, 1.0, 0.1, 'z', 0x20acl, (char *)NULL);
   assert_string_equal(text, "text|-5|1099511627776|1.0|0.1|z|%|\xe2\x82\xac|(null)");
   char expected[40];
   sprintf(expected, "%p", (void *)L);
   assert_string_equal(lua_pushfstring(L, "%p", (void *)L), expected);
-  assert_string_equal(lua_pushfstring(L, "%U%U", 0x7fffffffl, 0x7fl), "\xfd\xbf\xbf\xbf\xbf\xbf\x7f");
+  assert_string_equal(lua_pushfstring(L, "%U%U", 0x7fffffffl, 0x7fl),
+                      "\xfd\xbf\xbf\xbf\xbf\xbf\x7f");
   char longer[3000];
   memset(longer, 'a', sizeof longer - 1);
   longer[sizeof longer - 1] = '\0';
@@ -344,7 +347,8 @@ static void arguments_of_a_resume(void **state) {
                                        "  if count ~= 20 and n > 0 then error(count) end\n"
                                        "  return 1 + f(n + 1)\n"
                                        "end f(0)"), LUA_OK);
-  while (lua_resume(co, L, depths == 0 ? 0 : LUA_MINSTACK, &results) == LUA_YIELD && depths++ < 500) {
+  while (lua_resume(co, L, depths == 0 ? 0 : LUA_MINSTACK, &results) == LUA_YIELD &&
+         depths++ < 500) {
     assert_int_equal(lua_tointeger(co, -1), depths - 1);
     lua_pop(co, results);
     for (int i = 0; i < LUA_MINSTACK; i++) lua_pushinteger(co, i);
@@ -420,8 +424,10 @@ static void room_of_a_hook(void **state) {
   lua_State *L = luaL_newstate();
   unsetenv("SAROS_VERIFY");
   luaL_openlibs(L);
-  assert_int_equal(luaL_dostring(L, "function collect() local function deep(n) collectgarbage 'step'\n"
-                                    "  if n > 0 then return (deep(n - 1)) end end deep(5) end"), LUA_OK);
+  assert_int_equal(luaL_dostring(L,
+                                 "function collect() local function deep(n) collectgarbage 'step'\n"
+                                 "  if n > 0 then return (deep(n - 1)) end end deep(5) end"),
+                   LUA_OK);
   ncounts = 0;
   luaL_loadstring(L, "local t for i = 1, 1000 do t = i + 1 end collect()");
   lua_sethook(L, collect_then_push, LUA_MASKCOUNT, 100);
@@ -443,7 +449,8 @@ static void function_info(void **state) {
   assert_true(lua_getinfo(L, ">SuL", &ar));
   assert_string_equal(ar.what, "Lua");
   assert_string_equal(ar.short_src, "dir/file.lua");
-  assert_true(ar.linedefined == 3 && ar.lastlinedefined == 5 && ar.nparams == 2 && ar.isvararg && ar.nups == 0);
+  assert_true(ar.linedefined == 3 && ar.lastlinedefined == 5 && ar.nparams == 2 && ar.isvararg &&
+              ar.nups == 0);
   assert_int_equal(lua_rawgeti(L, -1, 4), LUA_TBOOLEAN);
   assert_int_equal(lua_rawgeti(L, -2, 3), LUA_TNIL);
   lua_settop(L, 1);
@@ -501,7 +508,8 @@ static void closing_c_frames(void **state) {
       "  local co, out = coroutine.create(f), {}\n"
       "  local got = table.pack(coroutine.resume(co, ...))\n"
       "  for sent = 1, 10 do\n"
-      "    out[#out + 1] = table.concat({tostring(got[1]), tostring(got[2]), tostring(got[3]), tostring(got[4])}, ' ', 1, got.n)\n"
+      "    out[#out + 1] = table.concat({tostring(got[1]), tostring(got[2]), tostring(got[3]), "
+      "tostring(got[4])}, ' ', 1, got.n)\n"
       "    if coroutine.status(co) == 'dead' then break end\n"
       "    got = table.pack(coroutine.resume(co, sent))\n"
       "  end\n"
@@ -513,15 +521,21 @@ static void closing_c_frames(void **state) {
       "end\n"
       "local function fail() error('E', 0) end\n"
       "expect('true b,true a,true 1 2 bnil,1,anil,2', pair, closer 'a', closer 'b')\n"
-      "expect('true b,true a,true 1 2 bnil,1,anil,2', function(a, b) return pair(a, b) end, closer 'a', closer 'b')\n"
-      "expect('true b,true a,true 1 2 bnil,1,anil,2', function(a, b) local x, y = pair(a, b); return x, y end,\n"
+      "expect('true b,true a,true 1 2 bnil,1,anil,2', function(a, b) return pair(a, b) end, closer "
+      "'a', closer 'b')\n"
+      "expect('true b,true a,true 1 2 bnil,1,anil,2', function(a, b) local x, y = pair(a, b); "
+      "return x, y end,\n"
       "  closer 'a', closer 'b')\n"
-      "expect('true b,true a,true 1 2 2 bnil,1,anil,2', function(...) return table.unpack({call_from_c(pair, ...)}, 1, 3) end,\n"
+      "expect('true b,true a,true 1 2 2 bnil,1,anil,2', function(...) return "
+      "table.unpack({call_from_c(pair, ...)}, 1, 3) end,\n"
       "  closer 'a', closer 'b')\n"
       "expect('true b,true a,true true 1 2 bnil,1,anil,2', pcall, pair, closer 'a', closer 'b')\n"
-      "expect('true b,true a,true false E bnil,1,aE,2', pcall, pair, closer 'a', closer('b', fail))\n"
-      "expect('true b,true a,true false E bnil,1,anil,2', pcall, pair, closer('a', fail), closer 'b')\n"
-      "expect('true b,true a,true E 1 2 bnil,1,aE,2', pcall_from_c, pair, closer 'a', closer('b', fail))\n"
+      "expect('true b,true a,true false E bnil,1,aE,2', pcall, pair, closer 'a', closer('b', "
+      "fail))\n"
+      "expect('true b,true a,true false E bnil,1,anil,2', pcall, pair, closer('a', fail), closer "
+      "'b')\n"
+      "expect('true b,true a,true E 1 2 bnil,1,aE,2', pcall_from_c, pair, closer 'a', closer('b', "
+      "fail))\n"
       "expect('true b,false E bnil,1', pair, closer 'a', closer('b', fail))\n";
   if (luaL_dostring(L, program) != LUA_OK) fail_msg("%s", lua_tostring(L, -1));
 }
@@ -568,7 +582,9 @@ static void panic(void **state) {
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
   lua_atpanic(L, leave_panic);
-  assert_int_equal(luaL_dostring(L, "return setmetatable({}, {__close = function(_, e) closed_with = e end})"), LUA_OK);
+  assert_int_equal(
+      luaL_dostring(L, "return setmetatable({}, {__close = function(_, e) closed_with = e end})"),
+      LUA_OK);
   lua_toclose(L, 1);
   panic_status = -1;
   if (setjmp(after_panic) == 0) {
@@ -623,13 +639,27 @@ static void another_thread(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(positions), cmocka_unit_test(conversions),   cmocka_unit_test(closures),
-      cmocka_unit_test(tables),    cmocka_unit_test(metatables),    cmocka_unit_test(userdata),
-      cmocka_unit_test(operators), cmocka_unit_test(formats),       cmocka_unit_test(chunks),
-      cmocka_unit_test(threads),   cmocka_unit_test(collector),     cmocka_unit_test(hooks),
-      cmocka_unit_test(arguments_of_a_resume), cmocka_unit_test(hooks_that_yield), cmocka_unit_test(count_hook), cmocka_unit_test(function_info),
-      cmocka_unit_test(closing_c_frames), cmocka_unit_test(continuations), cmocka_unit_test(panic),
-      cmocka_unit_test(not_closable), cmocka_unit_test(room_of_a_hook),
+      cmocka_unit_test(positions),
+      cmocka_unit_test(conversions),
+      cmocka_unit_test(closures),
+      cmocka_unit_test(tables),
+      cmocka_unit_test(metatables),
+      cmocka_unit_test(userdata),
+      cmocka_unit_test(operators),
+      cmocka_unit_test(formats),
+      cmocka_unit_test(chunks),
+      cmocka_unit_test(threads),
+      cmocka_unit_test(collector),
+      cmocka_unit_test(hooks),
+      cmocka_unit_test(arguments_of_a_resume),
+      cmocka_unit_test(hooks_that_yield),
+      cmocka_unit_test(count_hook),
+      cmocka_unit_test(function_info),
+      cmocka_unit_test(closing_c_frames),
+      cmocka_unit_test(continuations),
+      cmocka_unit_test(panic),
+      cmocka_unit_test(not_closable),
+      cmocka_unit_test(room_of_a_hook),
       cmocka_unit_test(another_thread),
   };
   return cmocka_run_group_tests(tests, open_state, close_state);

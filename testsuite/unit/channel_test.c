@@ -152,8 +152,12 @@ static void cycles_do_not_pile_up(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-    TEST(a_chain_goes_with_its_head), TEST(one_that_lies_in_itself_goes), TEST(those_that_lie_in_each_other_go),
-    TEST(a_cycle_that_can_be_reached_stays), TEST(a_message_that_is_lost_frees_the_cycle), TEST(cycles_do_not_pile_up),
+      TEST(a_chain_goes_with_its_head),
+      TEST(one_that_lies_in_itself_goes),
+      TEST(those_that_lie_in_each_other_go),
+      TEST(a_cycle_that_can_be_reached_stays),
+      TEST(a_message_that_is_lost_frees_the_cycle),
+      TEST(cycles_do_not_pile_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

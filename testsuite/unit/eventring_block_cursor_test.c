@@ -102,7 +102,8 @@ static void gaps_hold_what_was_overwritten(enum way way) {
   /* the block held was not full when it was copied */
   uint64_t sequence = raw.blocks.sequence;
   emit(30000);
-  assert_true(evr_block_cursor_head(&raw.blocks) - sequence > evr_metadata_blocks(&raw.meta, 0, EVENTRING_USER));
+  assert_true(evr_block_cursor_head(&raw.blocks) - sequence >
+              evr_metadata_blocks(&raw.meta, 0, EVENTRING_USER));
   read += read_all(&raw, &lost, &count);
   assert_true(lost > before);
   assert_int_equal(read + lost, emitted_so_far());

@@ -111,7 +111,8 @@ static void overlapping_spans_of_one_name(void **state) {
   eventring_cursor *cursor = open_self(0);
   poll_log(cursor, &log, 0);
   for (unsigned n = 0; n < 2; n++) {
-    const struct eventring_event *b = nth(&log, EVENTRING_BEGIN, n), *e = nth(&log, EVENTRING_END, n);
+    const struct eventring_event *b = nth(&log, EVENTRING_BEGIN, n),
+                                 *e = nth(&log, EVENTRING_END, n);
     assert_int_equal(b->context, n + 1);
     assert_int_equal(e->context, n + 1);
     assert_int_equal(e->flags, EVENTRING_MATCHED);
@@ -169,7 +170,8 @@ static void inner_spans_stand_still_for_their_part(void **state) {
   end(7, T_FLOOD);
   eventring_cursor *cursor = open_self(0);
   poll_log(cursor, &log, 0);
-  const struct eventring_event *inner = nth(&log, EVENTRING_END, 0), *leaf = nth(&log, EVENTRING_END, 1),
+  const struct eventring_event *inner = nth(&log, EVENTRING_END, 0),
+                               *leaf = nth(&log, EVENTRING_END, 1),
                                *outer = nth(&log, EVENTRING_END, 2);
   assert_true(inner->suspended_ns >= 2000000);
   assert_int_equal(leaf->suspended_ns, 0);
@@ -254,7 +256,8 @@ static void late_and_lossy_readers_agree(unsigned flags) {
     poll_log(lossy, &part, 0); /* has lost most of it */
     assert_true(round == 0 || part.lost[EVENTRING_USER] > 0 || part.before[EVENTRING_USER] > 0);
     struct log late = {0};
-    eventring_cursor *cursor = open_file(own_path(), flags | (round % 2 ? EVENTRING_OPEN_UNMAPPED : 0));
+    eventring_cursor *cursor =
+        open_file(own_path(), flags | (round % 2 ? EVENTRING_OPEN_UNMAPPED : 0));
     poll_log(cursor, &late, 0);
     for (int i = 0; i < 50; i++) do_something();
     poll_log(cursor, &late, 0);

@@ -288,8 +288,9 @@ static void event_words(void **state) {
   uint64_t time = word >> EVENTRING_WORD_TIME_SHIFT << EVENTRING_WORD_TIME_SHIFT;
   unsigned length = word_length(word);
   for (unsigned id = 0; id < 8; id++)
-    assert_int_equal(with_sealed(at, first, time | EVENTRING_TAIL(FORMAT_WORD_REMARK, id, length), 8),
-                     EVENTRING_OK);
+    assert_int_equal(
+        with_sealed(at, first, time | EVENTRING_TAIL(FORMAT_WORD_REMARK, id, length), 8),
+        EVENTRING_OK);
 }
 
 /* ---- Blocks of records --------------------------------------------------------------------- */
@@ -394,15 +395,18 @@ static void not_a_recording(void **state) {
   eventring_cursor *cursor;
   assert_int_equal(eventring_open_path(&cursor, "/dev/null", 0, &error), EVENTRING_E_NOT_EVENTRING);
   assert_int_equal(eventring_open_path(&cursor, "/", 0, &error), EVENTRING_E_NOT_EVENTRING);
-  assert_int_equal(eventring_open_path(&cursor, "/etc/passwd", 0, &error), EVENTRING_E_NOT_EVENTRING);
+  assert_int_equal(eventring_open_path(&cursor, "/etc/passwd", 0, &error),
+                   EVENTRING_E_NOT_EVENTRING);
   assert_int_equal(eventring_open_path(&cursor, "nowhere", 0, &error), EVENTRING_E_NOT_FOUND);
   assert_non_null(strstr(error.text, "nowhere"));
   write_file(original, original_size);
   unlink("link.eventring");
   assert_int_equal(symlink(mutant_path, "link.eventring"), 0);
-  assert_int_equal(eventring_open_path(&cursor, "link.eventring", 0, &error), EVENTRING_E_NOT_EVENTRING);
+  assert_int_equal(eventring_open_path(&cursor, "link.eventring", 0, &error),
+                   EVENTRING_E_NOT_EVENTRING);
   assert_int_equal(mkfifo("fifo.eventring", 0600), 0);
-  assert_int_equal(eventring_open_path(&cursor, "fifo.eventring", 0, &error), EVENTRING_E_NOT_EVENTRING);
+  assert_int_equal(eventring_open_path(&cursor, "fifo.eventring", 0, &error),
+                   EVENTRING_E_NOT_EVENTRING);
   unlink("link.eventring");
   unlink("fifo.eventring");
 }

@@ -354,7 +354,8 @@ static void times_over_hours(void **state) {
 static void segments_that_are_not_valid(void **state) {
   (void)state;
   const struct format_segment a = {.from_ticks = 100, .from_ns = 50, .multiplier = 1};
-  struct format_segment b = {.from_ticks = 101, .from_ns = 50, .multiplier = ((uint64_t)1 << 56) - 1};
+  struct format_segment b = {
+      .from_ticks = 101, .from_ns = 50, .multiplier = ((uint64_t)1 << 56) - 1};
   assert_true(evr_segment_valid(&a, NULL) && evr_segment_valid(&b, &a));
   b.multiplier++;
   assert_false(evr_segment_valid(&b, &a));

@@ -685,12 +685,14 @@ static void sizes_of_definitions(void **state) {
       {{.name = "sized 1", .kind = EVENTRING_DEF_SPAN}, {7, 7}}};
   const size_t up_to_class = offsetof(struct eventring_def, ring);
   unsigned first;
-  assert_int_equal(eventring_register_table_sized(&table[0].def, sizeof table[0], 2, &first, NULL), 0);
+  assert_int_equal(eventring_register_table_sized(&table[0].def, sizeof table[0], 2, &first, NULL),
+                   0);
   assert_int_equal(eventring_register(&table[0].def, NULL), (int)first);
   assert_int_equal(eventring_register(&table[1].def, NULL), (int)first + 1);
   assert_int_equal(eventring_register_sized(&table[1].def, up_to_class, NULL), (int)first + 1);
   /* without the member, the payload is none */
-  assert_int_equal(eventring_register_sized(&table[0].def, up_to_class, NULL), EVENTRING_E_CONFLICT);
+  assert_int_equal(eventring_register_sized(&table[0].def, up_to_class, NULL),
+                   EVENTRING_E_CONFLICT);
   assert_int_equal(sizeof(struct eventring_error), 512); /* for good */
 }
 
@@ -756,7 +758,9 @@ static void control_words(void **state) {
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_cursor_control(cursor, 9, gc, &error), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CONTROL_DISABLE,
-                                            0xff | EVENTRING_CLASS_BIT(EVENTRING_CLASS_HOST), &error), 0);
+                                            0xff | EVENTRING_CLASS_BIT(EVENTRING_CLASS_HOST),
+                                            &error),
+                   0);
   eventring_get_classes(&mask);
   assert_int_equal(mask, EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE));
   assert_int_equal(eventring_state(), EVENTRING_RUNNING);

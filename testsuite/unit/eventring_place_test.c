@@ -261,7 +261,8 @@ static void two_copies(void **state) {
   void *copy = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
   if (!copy) skip(); /* a build without shared libraries */
   int (*start)(const struct eventring_config *, struct eventring_error *) =
-      (int (*)(const struct eventring_config *, struct eventring_error *))dlsym(copy, "eventring_start");
+      (int (*)(const struct eventring_config *, struct eventring_error *))dlsym(copy,
+                                                                                "eventring_start");
   int (*stop)(void) = (int (*)(void))dlsym(copy, "eventring_stop");
   assert_true(start && stop);
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);

@@ -321,8 +321,10 @@ static void ids_that_are_not_registered(void **state) {
   eventring_user_end(d, (unsigned)id + 1);
   struct log log = {0}, late = {0};
   poll_log(early, &log, 0);
-  assert_int_equal(eventring_register_user(EVENTRING_DEF_COUNTER, "two", 3, EVENTRING_INT, NULL), id);
-  assert_int_equal(eventring_register_user(EVENTRING_DEF_SPAN, "three", 5, EVENTRING_NONE, NULL), id + 1);
+  assert_int_equal(eventring_register_user(EVENTRING_DEF_COUNTER, "two", 3, EVENTRING_INT, NULL),
+                   id);
+  assert_int_equal(eventring_register_user(EVENTRING_DEF_SPAN, "three", 5, EVENTRING_NONE, NULL),
+                   id + 1);
   eventring_user_counter(d, (unsigned)id, 2);
   eventring_user_begin(d, (unsigned)id + 1);
   eventring_user_end(d, (unsigned)id + 1);
@@ -465,12 +467,15 @@ static void linked_events(void **state) {
   struct log log = {0};
   start_recorder(EVENTRING_MIN_WSIZE);
   eventring_domain *a = start_domain("a"), *b = start_domain("b");
-  unsigned async = (unsigned)eventring_register_user(EVENTRING_DEF_ASYNC, "request", 7, EVENTRING_NONE, NULL);
-  unsigned flow = (unsigned)eventring_register_user(EVENTRING_DEF_FLOW, "message", 7, EVENTRING_INT, NULL);
+  unsigned async =
+      (unsigned)eventring_register_user(EVENTRING_DEF_ASYNC, "request", 7, EVENTRING_NONE, NULL);
+  unsigned flow =
+      (unsigned)eventring_register_user(EVENTRING_DEF_FLOW, "message", 7, EVENTRING_INT, NULL);
   eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_MERGED);
   eventring_linked(a, EVENTRING_USER, EVENTRING_CLASS_USER, async, 77, EVENTRING_ROLE_BEGIN);
   const uint64_t with_payload[] = {UINT64_MAX, EVENTRING_ROLE_STEP, 123};
-  eventring_emit_words(b, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_LINKED, flow, 0), with_payload, 3);
+  eventring_emit_words(b, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_LINKED, flow, 0), with_payload,
+                       3);
   eventring_set_context(b, EVENTRING_USER, 5);
   eventring_linked(b, EVENTRING_USER, EVENTRING_CLASS_USER, async, 77, EVENTRING_ROLE_END);
   poll_log(cursor, &log, 0);

@@ -229,13 +229,18 @@ static bool copy_parts(int fd, ssize_t (*copy)(int fd, uint8_t *bytes, size_t si
 }
 static bool measure_blocks(int fd) {
   struct stat st;
-  if (fstat(fd, &st) != 0 || st.st_size < FORMAT_BLOCKS_OFFSET + 8 * FORMAT_BLOCK_BYTES) return false;
+  if (fstat(fd, &st) != 0 || st.st_size < FORMAT_BLOCKS_OFFSET + 8 * FORMAT_BLOCK_BYTES)
+    return false;
   block_bytes = (size_t)st.st_size - FORMAT_BLOCKS_OFFSET;
   if (block_bytes > sizeof blocks) block_bytes = sizeof blocks;
   return true;
 }
-static ssize_t save(int fd, uint8_t *bytes, size_t size, off_t at) { return pread(fd, bytes, size, at); }
-static ssize_t restore(int fd, uint8_t *bytes, size_t size, off_t at) { return pwrite(fd, bytes, size, at); }
+static ssize_t save(int fd, uint8_t *bytes, size_t size, off_t at) {
+  return pread(fd, bytes, size, at);
+}
+static ssize_t restore(int fd, uint8_t *bytes, size_t size, off_t at) {
+  return pwrite(fd, bytes, size, at);
+}
 
 /* Stores at random into what readers look at, cuts the file short, and puts it right
    again. */
@@ -281,7 +286,8 @@ static void its_owner_writes_anything(void) {
   unsigned opened = 0;
   for (int i = 0; i < 100000 && opened < 200; i++) {
     eventring_cursor *cursor;
-    unsigned flags = (i % 2 ? EVENTRING_OPEN_MERGED : 0) | (i % 4 == 3 ? EVENTRING_OPEN_UNMAPPED : 0);
+    unsigned flags =
+        (i % 2 ? EVENTRING_OPEN_MERGED : 0) | (i % 4 == 3 ? EVENTRING_OPEN_UNMAPPED : 0);
     if (eventring_open_path(&cursor, path, flags, NULL) != EVENTRING_OK) continue;
     opened++;
     for (int polls = 0; polls < 5; polls++) eventring_poll(cursor, &callbacks, &sum, 0);

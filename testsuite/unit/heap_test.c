@@ -154,7 +154,8 @@ static void free_memory_is_kept_for_a_while(void **state) {
     assert_true(heap_trim(h, SIZE_MAX - 1));
     assert_int_equal(h->nheld, held);
   }
-  for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX); /* some of them are taken, and free again */
+  /* some of them are taken, and free again */
+  for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX);
   minor(L);
   h->idle_since = 0;
   heap_trim_start(h, 0);
@@ -188,7 +189,8 @@ static void the_remembered_set_keeps_the_young(void **state) {
   set_index(L, t, 1, (GCObject *)table_new(L, 3, 0));
   assert_false(t->gc & GC_CLEAN);
   assert_int_equal(L->domain->gc.remembered.n, 1);
-  assert_ptr_equal(L->domain->gc.remembered_threads, L); /* the running thread is always remembered */
+  /* the running thread is always remembered */
+  assert_ptr_equal(L->domain->gc.remembered_threads, L);
   minor(L);
   assert_true(t->gc & GC_CLEAN);
   assert_int_equal(child(t, 1)->array_size, 3);

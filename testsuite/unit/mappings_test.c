@@ -42,7 +42,8 @@ static bool flags_of(const void *p, char *flags, size_t size) {
   bool inside = false, found = false;
   while (f != NULL && !found && fgets(flags, (int)size, f) != NULL) {
     uintptr_t from, to;
-    if (sscanf(flags, "%" SCNxPTR "-%" SCNxPTR, &from, &to) == 2) inside = (uintptr_t)p >= from && (uintptr_t)p < to;
+    if (sscanf(flags, "%" SCNxPTR "-%" SCNxPTR, &from, &to) == 2)
+      inside = (uintptr_t)p >= from && (uintptr_t)p < to;
     else found = inside && strncmp(flags, "VmFlags:", 8) == 0;
   }
   if (f != NULL) fclose(f);
@@ -139,7 +140,8 @@ static void what_is_kept_is_bounded(void **state) {
     assert_true(mapping_kept() <= MAPPINGS_MOST);
   }
   assert_int_equal(mapping_kept(), MAPPINGS_MOST);
-  for (size_t i = 2 * MAPPINGS_MOST / CHUNK; i-- > MAPPINGS_MOST / CHUNK;) { /* the oldest made room */
+  /* the oldest made room */
+  for (size_t i = 2 * MAPPINGS_MOST / CHUNK; i-- > MAPPINGS_MOST / CHUNK;) {
     char *p = mapping_take(CHUNK, CHUNK, 1, &size);
     assert_int_equal(p[0], (char)i);
     mapping_unmap(p, CHUNK);
@@ -215,7 +217,8 @@ static void threads_share_them(void **state) {
   (void)state;
   pthread_t threads[4];
   bool done[4] = {false};
-  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, give_and_take, &done[i]), 0);
+  for (int i = 0; i < 4; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, give_and_take, &done[i]), 0);
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
   for (int i = 0; i < 4; i++) assert_true(done[i]);
   assert_true(mapping_kept() <= 4 * UNIT);
@@ -224,10 +227,16 @@ static void threads_share_them(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_teardown(f, tear_down)
   const struct CMUnitTest tests[] = {
-    TEST(fresh_ones_are_zero_and_aligned),
-    TEST(huge_pages_are_preferred_for_the_first_touch_alone), TEST(the_last_given_is_taken_first),
-    TEST(one_is_made_to_fit), TEST(only_what_fits_is_taken), TEST(what_is_kept_is_bounded),
-    TEST(what_is_not_used_goes), TEST(those_of_huge_pages_stay_aligned), TEST(small_ones_grow), TEST(threads_share_them),
+      TEST(fresh_ones_are_zero_and_aligned),
+      TEST(huge_pages_are_preferred_for_the_first_touch_alone),
+      TEST(the_last_given_is_taken_first),
+      TEST(one_is_made_to_fit),
+      TEST(only_what_fits_is_taken),
+      TEST(what_is_kept_is_bounded),
+      TEST(what_is_not_used_goes),
+      TEST(those_of_huge_pages_stay_aligned),
+      TEST(small_ones_grow),
+      TEST(threads_share_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,9 +78,9 @@ static void reads_floats(void **state) {
 
 static void refuses_what_is_no_numeral(void **state) {
   (void)state;
-  static const char *const wrong[] = {"",     " ",    "-",   "+ 1", "- 1",  "1e",     "1e+",  "0x",   "0xg", "0x.",
-                                      "0x.p1", "0x1p", "inf", "nan", "-inf", "nan(1)", "1 2",  "1a",   ".",   "e1",
-                                      "1..2", "--1",  "1,5",  "\2401"};
+  static const char *const wrong[] = {
+      "",    " ",   "-",    "+ 1",    "- 1", "1e", "1e+", "0x", "0xg",  "0x.", "0x.p1", "0x1p",
+      "inf", "nan", "-inf", "nan(1)", "1 2", "1a", ".",   "e1", "1..2", "--1", "1,5",   "\2401"};
   TValue o;
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     if (number_parse(wrong[i], &o) != 0) fail_msg("'%s' was read", wrong[i]);
@@ -172,7 +172,8 @@ static void division_rounds_down(void **state) {
       assert_int_equal(number_int_div(NULL, a, b), expected);
       assert_int_equal(number_int_mod(NULL, a, b), a - expected * b);
       assert_true(number_float_mod((double)a, (double)b) == (double)(a - expected * b));
-      assert_true(number_float_mod((double)a + .5, (double)b) == (double)a + .5 - floor(((double)a + .5) / (double)b) * (double)b);
+      assert_true(number_float_mod((double)a + .5, (double)b) ==
+                  (double)a + .5 - floor(((double)a + .5) / (double)b) * (double)b);
     }
   assert_int_equal(number_int_div(NULL, INT64_MIN, -1), INT64_MIN);
   assert_int_equal(number_int_mod(NULL, INT64_MIN, -1), 0);
@@ -201,8 +202,10 @@ static void shifts(void **state) {
 static void arithmetic(void **state) {
   (void)state;
   TValue a = integer(INT64_MAX), b = integer(1), result;
-  assert_true(number_arith(NULL, LUA_OPADD, &a, &b, &result) && result.tag == TAG_INT && result.v.i == INT64_MIN);
-  assert_true(number_arith(NULL, LUA_OPDIV, &b, &b, &result) && result.tag == TAG_FLOAT && result.v.n == 1);
+  assert_true(number_arith(NULL, LUA_OPADD, &a, &b, &result) && result.tag == TAG_INT &&
+              result.v.i == INT64_MIN);
+  assert_true(number_arith(NULL, LUA_OPDIV, &b, &b, &result) && result.tag == TAG_FLOAT &&
+              result.v.n == 1);
   b = floating(2);
   assert_true(number_arith(NULL, LUA_OPPOW, &b, &b, &result) && result.v.n == 4);
   assert_true(number_arith(NULL, LUA_OPUNM, &b, &b, &result) && result.v.n == -2);

@@ -78,8 +78,8 @@ static void check_stride(lua_State *L, uint64_t step, int n) {
   fill_stride(L, t, step, n);
   Chains c = chains_of(t);
   if (c.longest > LONGEST || c.links > 4 * (uint64_t)n)
-    fail_msg("stride %lld, %d keys: %u links in a chain, %llu in all", (long long)step, n, c.longest,
-             (unsigned long long)c.links);
+    fail_msg("stride %lld, %d keys: %u links in a chain, %llu in all", (long long)step, n,
+             c.longest, (unsigned long long)c.links);
   L->top--;
 }
 
@@ -87,7 +87,8 @@ static void check_stride(lua_State *L, uint64_t step, int n) {
 
 static void neighbours_do_not_collide(void **state) {
   lua_State *L = *state;
-  static const int64_t starts[] = {-1000000007, -1200, 10000, 1000000007, INT64_C(1) << 40, INT64_MAX - 2000};
+  static const int64_t starts[] = {-1000000007,      -1200,           10000, 1000000007,
+                                   INT64_C(1) << 40, INT64_MAX - 2000};
   for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
     Table *t = push_table(L);
     for (int i = 0; i < 1000; i++) set_value(L, t, starts[s] + i, true);
@@ -105,10 +106,12 @@ static void every_stride_is_spread(void **state) {
     check_stride(L, 0 - step, 90);
   }
   for (int bits = 10; bits < 54; bits += (EVERY + 9) / 10) {
-    for (int64_t near = -1; near <= 1; near++) check_stride(L, (UINT64_C(1) << bits) + (uint64_t)near, 700);
+    for (int64_t near = -1; near <= 1; near++)
+      check_stride(L, (UINT64_C(1) << bits) + (uint64_t)near, 700);
     check_stride(L, UINT64_C(3) << bits, 700);
   }
-  for (uint64_t step = 10; step < UINT64_C(1000000000000000); step *= 10) check_stride(L, step, 700);
+  for (uint64_t step = 10; step < UINT64_C(1000000000000000); step *= 10)
+    check_stride(L, step, 700);
 }
 
 /* ---- attacks ------------------------------------------------------------------------ */
@@ -138,7 +141,8 @@ static void a_resize_notices(void **state) {
   for (int i = 1; i <= 3000; i++) set_value(L, t, (int64_t)i * modulus_of(1 << 14), true);
   table_resize(L, t, 0, 1 << 14);
   assert_in_range(chains_of(t).longest, 0, LONGEST);
-  for (int i = 1; i <= 3000; i++) assert_true(is_int(table_get_int(t, (int64_t)i * modulus_of(1 << 14))));
+  for (int i = 1; i <= 3000; i++)
+    assert_true(is_int(table_get_int(t, (int64_t)i * modulus_of(1 << 14))));
 }
 
 /* Removed keys leave their links: others take their nodes, with chains of their own. */
@@ -151,7 +155,8 @@ static void chains_that_grow_together(void **state) {
     for (int i = 1; i <= 20; i++) set_value(L, t, p * i, true);
     for (int i = 1; i < 20; i++) set_value(L, t, p * i, false);
     for (uint32_t i = 0; i < 20; i++) set_value(L, t, p * 50 + 4091 - (int64_t)i + round, true);
-    for (int i = 1; i <= 20; i++) table_get_int(t, p * i); /* a long way is noticed when it is gone */
+    /* a long way is noticed when it is gone */
+    for (int i = 1; i <= 20; i++) table_get_int(t, p * i);
   }
   for (int i = 1; i <= 20; i++) set_value(L, t, p * (100 + i), true);
   assert_in_range(chains_of(t).longest, 0, 2 * LONGEST);
@@ -159,7 +164,8 @@ static void chains_that_grow_together(void **state) {
 
 /* The next float, less than 2, whose bits with the halves swapped are a multiple of p. */
 static double next_multiple(uint64_t *swapped, uint64_t p) {
-  do *swapped += p; while ((uint32_t)*swapped >> 27 != 7); /* its upper half is the lower one here */
+  /* its upper half is the lower one here */
+  do *swapped += p; while ((uint32_t)*swapped >> 27 != 7);
   uint64_t bits = *swapped >> 32 | *swapped << 32;
   double n;
   memcpy(&n, &bits, sizeof n);
@@ -209,7 +215,8 @@ static uint32_t power_for(uint32_t keys) {
  * each new key takes a node of the annex. */
 static void a_queue_is_hardly_rehashed(void **state) {
   lua_State *L = *state;
-  static const int backlogs[] = {1, 2, 3, 5, 8, 10, 60, 63, 64, 100, 500, 1000, 1023, 1024, 1025, 10000};
+  static const int backlogs[] = {1,  2,   3,   5,    8,    10,   60,   63,
+                                 64, 100, 500, 1000, 1023, 1024, 1025, 10000};
   for (size_t i = 0; i < sizeof backlogs / sizeof *backlogs; i++) {
     uint32_t keys = (uint32_t)backlogs[i] + 1, size = power_for(keys); /* a push, then a pop */
     bool fit = keys <= (size < 16 ? size - 1 : modulus_of(size));
