@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lauxlib.h - the auxiliary library of Lua 5.4 (reference manual, chapter 5).
  *
- * Everything here is written in terms of lua.h alone, in auxlib.c: it has no
- * private door into the VM, but for the bytes of buffers that are counted.  The layout of luaL_Buffer, luaL_Stream and
- * luaL_Reg is part of the ABI, since the macros below are compiled into
+ * Everything here is written in terms of lua.h alone, in auxlib.c: it has no private door
+ * into the VM, but for the bytes of buffers that are counted. The layout of luaL_Buffer,
+ * luaL_Stream and luaL_Reg is part of the ABI, since the macros below are compiled into
  * modules.
  */
 #ifndef lauxlib_h

@@ -265,11 +265,12 @@ LUA_API void lua_closeslot(lua_State *L, int idx);
 
 LUA_API int lua_gc(lua_State *L, int what, ...);
 
-/* The userdata holds so many bytes outside the heap of Lua from now on (not: more than before).
- * They count as its own: towards the next collection, for collectgarbage "count" and the memory
- * limit of a domain, until another number is stated or the userdata has been collected. Its
- * finalizer states 0 when it has freed them. May collect. Raises "not enough memory" only when
- * nothing was stated before: put the memory into the userdata first. Not in PUC-Lua. */
+/* The userdata holds so many bytes outside the heap of Lua from now on (not: more than
+ * before). They count as its own: towards the next collection, for collectgarbage "count"
+ * and the memory limit of a domain, until another number is stated or the userdata has
+ * been collected. Its finalizer states 0 when it has freed them. May collect. Raises "not
+ * enough memory" only when nothing was stated before: put the memory into the userdata
+ * first. Not in PUC-Lua. */
 #define LUA_HAS_EXTERNAL_MEMORY 1
 LUA_API void lua_external_memory(lua_State *L, int idx, size_t bytes);
 

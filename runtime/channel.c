@@ -22,11 +22,12 @@
  * Cycles
  *   Channels that lie in each other, named by nobody else, hold each other up. They are
  *   found by trial deletion (search): of each channel without a port, the messages that
- *   name it are counted, but for those that lie in such channels; what is left over
- *   is held by something alive, and so is what lies in it, and so on. Of all others
- *   the messages are taken out and freed, and then they go by their counts.
- *   A channel that lost a holder and has messages but no port may be part of a cycle: when that
- *   was so often enough, compared with the cost of the last search, or a domain ends, it is looked for.
+ *   name it are counted, but for those that lie in such channels; what is left over is
+ *   held by something alive, and so is what lies in it, and so on. Of all others the
+ *   messages are taken out and freed, and then they go by their counts. A channel that
+ *   lost a holder and has messages but no port may be part of a cycle: when that was so
+ *   often enough, compared with the cost of the last search, or a domain ends, it is
+ *   looked for.
  *
  *   `all.lock` is held while holders become fewer, and while a channel gets its first
  *   port. So during a search nothing can happen to a channel that has none: nobody can
@@ -92,7 +93,7 @@ static bool grow_ring(Channel *c) {
   return true;
 }
 
-/* ---- life ------------------------------------------------------------------------ */
+/* ---- life ---------------------------------------------------------------- */
 
 static void link_channel(Channel *c) {
   pthread_mutex_lock(&all.lock);
@@ -202,7 +203,7 @@ bool channel_hold(Channel *c, Peer *self) {
   return first ? hold_first(c, self) : held;
 }
 
-/* ---- cycles ----------------------------------------------------------------------- */
+/* ---- cycles -------------------------------------------------------------- */
 
 /* Calls f for each channel that a message in c names. */
 static void each_named(Channel *c, void (*f)(Channel *named, Channel **list), Channel **list) {
@@ -270,7 +271,7 @@ void channel_find_cycles(void) {
   work_off();
 }
 
-/* ---- holders -------------------------------------------------------------------- */
+/* ---- holders ------------------------------------------------------------- */
 
 /* One holder less: gives back the channel's lock and all.lock. */
 static void after_letting_go(Channel *c) {
@@ -299,7 +300,7 @@ void channel_let_go(Channel *c, Peer *self) {
   after_letting_go(c);
 }
 
-/* ---- fork -------------------------------------------------------------------------- */
+/* ---- fork ---------------------------------------------------------------- */
 
 void channel_lock_all(void) {
   pthread_mutex_lock(&all.lock);
@@ -367,7 +368,7 @@ bool channel_is_closed(Channel *c) {
   return closed;
 }
 
-/* ---- the ring ---------------------------------------------------------------------- */
+/* ---- the ring ------------------------------------------------------------ */
 
 static uint32_t count_waiters(const WaitQueue *queue) {
   uint32_t n = 0;
@@ -394,7 +395,7 @@ static Message *take_locked(Channel *c) {
 
 static bool is_orphaned(const Channel *c) { return c->nports <= 1 && c->in_flight == 0; }
 
-/* ---- sending and receiving ------------------------------------------------------------- */
+/* ---- sending and receiving ----------------------------------------------- */
 
 /* One try; CHANNEL_TIMEOUT: it would have to wait. *wake: for peer_wake. */
 static ChannelResult try_send_locked(Channel *c, Message *m, _Atomic uint32_t **wake) {
@@ -496,7 +497,7 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
   }
 }
 
-/* ---- select ----------------------------------------------------------------------------- */
+/* ---- select -------------------------------------------------------------- */
 
 typedef struct Selection {
   Channel **channels;
@@ -539,7 +540,8 @@ static ChannelResult try_selected(Selection *s, uint32_t i) {
   return result;
 }
 
-/* One round over all channels. Afterwards, unless CHANNEL_TIMEOUT is answered, no waiter is queued. */
+/* One round over all channels. Afterwards, unless CHANNEL_TIMEOUT is answered, no waiter
+ * is queued. */
 static ChannelResult try_all(Selection *s, uint32_t *index) {
   ChannelResult result = CHANNEL_TIMEOUT;
   uint32_t found = 0;

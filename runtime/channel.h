@@ -30,11 +30,11 @@ void channel_let_go(Channel *c, Peer *self);
 /* What a message holds. */
 void channel_hold_in_flight(Channel *c);
 void channel_drop_in_flight(Channel *c);
-/* Frees the channels that lie in each other and are held by nothing else, if there may be some:
- * at the end of a domain. */
+/* Frees the channels that lie in each other and are held by nothing else, if there may be
+ * some: at the end of a domain. */
 void channel_find_cycles(void);
-/* Around a fork: nobody is in the middle of anything. In the child, only `self` holds channels and
- * nobody waits (gives back what channel_lock_all took). */
+/* Around a fork: nobody is in the middle of anything. In the child, only `self` holds
+ * channels and nobody waits (gives back what channel_lock_all took). */
 void channel_lock_all(void);
 void channel_unlock_all(void);
 void channel_forget_others(const Peer *self);

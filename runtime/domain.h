@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/domain.h: the state of a domain: heap, collector, globals, rings; its birth and end.
+/* runtime/domain.h: the state of a domain: heap, collector, globals, rings; its birth and
+ * end.
  *
  * Only the OS thread that runs a domain touches its Domain.
  */
@@ -13,11 +14,13 @@
 #include "runtime_hooks.h"
 #include "str.h"
 
-/* What the environment says of the seed of the hashes. A fixed one makes the hashes of each run
- * the same, and a counter of instructions the counts; not for programs that get input from others. */
+/* What the environment says of the seed of the hashes. A fixed one makes the hashes of
+ * each run the same, and a counter of instructions the counts; not for programs that get
+ * input from others. */
 typedef enum HashSeed { HASH_SEED_RANDOM, HASH_SEED_FIXED, HASH_SEED_INVALID } HashSeed;
 
-/* Reads SAROS_HASH_SEED; *seed is set where the answer is HASH_SEED_FIXED. From any thread. */
+/* Reads SAROS_HASH_SEED; *seed is set where the answer is HASH_SEED_FIXED. From any
+   thread. */
 HashSeed domain_fixed_seed(uint64_t *seed);
 
 struct Channel;

@@ -14,7 +14,7 @@
 #include "thread.h"
 #include "throw.h"
 
-/* ---- functions ----------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 Prototype *prototype_new(lua_State *L) {
   Prototype *p = heap_alloc(L, heap_round(sizeof(Prototype)));
@@ -49,7 +49,7 @@ const char *local_name(const Prototype *p, int number, uint32_t pc) {
   return NULL;
 }
 
-/* ---- upvalues ------------------------------------------------------------------- */
+/* ---- upvalues ------------------------------------------------------------ */
 
 UpValue *upvalue_new_closed(lua_State *L) {
   UpValue *uv = heap_alloc(L, sizeof(UpValue));
@@ -82,7 +82,7 @@ void upvalue_close(lua_State *L, TValue *level) {
   }
 }
 
-/* ---- userdata -------------------------------------------------------------------- */
+/* ---- userdata ------------------------------------------------------------ */
 
 /* The payload is aligned to 16 bytes when the object is. */
 Userdata *userdata_new(lua_State *L, size_t size, int nuservalues) {

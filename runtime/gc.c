@@ -18,14 +18,15 @@
  * below, that answers the next phase. A slice runs phases until its work is
  * done; minor collections run between slices, in every phase alike.
  *
- *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> CLEAR -> SWEEP_STRINGS -> SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
+ *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> CLEAR -> SWEEP_STRINGS ->
+ *   SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
  *
  * A step is what the program waits for at a gc_check: a minor collection, or a slice. When
  * which is due, and the bound on memory that follows: gc_pace.c.
  *
- * In incremental mode minor collections run too; finalizers of young objects wait for the end
- * of a cycle there, so that one that was called tells that a whole cycle has ended, as in the
- * reference implementation.
+ * In incremental mode minor collections run too; finalizers of young objects wait for the
+ * end of a cycle there, so that one that was called tells that a whole cycle has ended,
+ * as in the reference implementation.
  */
 #include "gc.h"
 
@@ -50,9 +51,10 @@
 #define REFUSED_PAUSE 1000              /* records that are made without room after a refusal */
 #define LEAST_STEP_KIB 16               /* that the program has asked for, until there is a step */
 #define LEAST_MINOR_KIB 64              /* the same in generational mode */
-#define LEAST_RECORDS 64                /* an array has room for; Gc.promoted and Gc.grey from the beginning */
+/* an array has room for; Gc.promoted and Gc.grey from the beginning */
+#define LEAST_RECORDS 64
 
-/* ---- growing arrays ------------------------------------------------------------- */
+/* ---- growing arrays ------------------------------------------------------ */
 
 static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
 
@@ -68,8 +70,8 @@ NOINLINE bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_si
   return !stress_allocation_fails() && extend(items, capacity, item_size);
 }
 
-/* Where there is something else to do, the system is not asked each time: a refusal takes longer
- * than that. */
+/* Where there is something else to do, the system is not asked each time: a refusal takes
+ * longer than that. */
 NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size) {
   static _Thread_local uint32_t pause;
   if (pause > 0) {
@@ -114,7 +116,7 @@ static bool shrink_records(Gc *gc, size_t most) {
   return left == most || most == SIZE_MAX;
 }
 
-/* ---- the phases -------------------------------------------------------------------- */
+/* ---- the phases ---------------------------------------------------------- */
 
 static GcPhase phase_idle(Domain *d) {
   Gc *gc = &d->gc;
@@ -174,8 +176,8 @@ static uint32_t nursery_blocks(const Gc *gc) {
   return (uint32_t)(gc->nursery_bytes >> HEAP_BLOCK_SHIFT);
 }
 
-/* What a domain takes: its heap with what is free in it, what its objects hold outside, its rings,
- * its code (part of the heap). */
+/* What a domain takes: its heap with what is free in it, what its objects hold outside,
+ * its rings, its code (part of the heap). */
 void gc_record_memory(Domain *d) {
   const Heap *h = &d->heap;
   size_t large = h->young_large_bytes + h->old_large_bytes - h->external_bytes;
@@ -273,7 +275,7 @@ static void full_cycle(Domain *d, EventId reason) {
   PROBE_END(d, MAJOR);
 }
 
-/* ---- collecting ------------------------------------------------------------------------- */
+/* ---- collecting ---------------------------------------------------------- */
 
 static void gc_enter(lua_State *L) {
   L->domain->gc.running = 1;
@@ -286,8 +288,8 @@ static void gc_leave(lua_State *L) {
   gc_set_trigger(L->domain);
 }
 
-/* Work of the first piece of a minor collection, and of each that follows. One of a nursery of the
- * default size of which all survives is not divided. */
+/* Work of the first piece of a minor collection, and of each that follows. One of a
+ * nursery of the default size of which all survives is not divided. */
 static size_t minor_piece(const Gc *gc) { return gc->minor_begun ? GC_MINOR_PIECE : GC_MINOR_WORK; }
 
 static void begin_if_due(Domain *d) {
@@ -370,9 +372,9 @@ static void collect_young_counted(Domain *d) {
   PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
-/* The pieces of a minor collection and the slices that belong to one large allocation, which took
- * so much beyond the bytes at which a step was due, and all that are left when memory is beyond
- * its bound. */
+/* The pieces of a minor collection and the slices that belong to one large allocation,
+ * which took so much beyond the bytes at which a step was due, and all that are left when
+ * memory is beyond its bound. */
 static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   Gc *gc = &d->gc;
   for (size_t m = debt / GC_MINOR_PIECE; m > 0 && gc->minor_begun; m--) collect_young_counted(d);
@@ -399,9 +401,9 @@ static void do_step_measured(Domain *d) {
   if (timed) PROBE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
 }
 
-/* The slots of a running function of C are scanned as a whole, by each minor collection. One that
- * has very many of them (table.pack) is waited for: when it has returned these can be scanned in
- * pieces, or have gone. */
+/* The slots of a running function of C are scanned as a whole, by each minor collection.
+ * One that has very many of them (table.pack) is waited for: when it has returned these
+ * can be scanned in pieces, or have gone. */
 static bool waits_for_return(const lua_State *L) {
   Gc *gc = &L->domain->gc;
   if (likely(is_lua_frame(L->ci))) return false;
@@ -493,7 +495,7 @@ bool gc_step_by(lua_State *L, size_t kib) {
   return gc->stats.majors != majors;
 }
 
-/* ---- control --------------------------------------------------------------------------------- */
+/* ---- control ------------------------------------------------------------- */
 
 void gc_stop(Domain *d) {
   d->gc.stopped = 1;

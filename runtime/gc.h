@@ -131,8 +131,8 @@ typedef struct GcWeakLists {
 /* How far the lists of a minor marking have been cleared of dead values. */
 typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
 
-/* An entry of a table that is weak in both, whose key the major marking had not reached when it
- * looked. */
+/* An entry of a table that is weak in both, whose key the major marking had not reached
+ * when it looked. */
 typedef struct GcWeakEntry {
   Table *table;
   GCObject *key;
@@ -175,7 +175,8 @@ typedef struct GcEphemerons {
   uint32_t first[GC_EPHEMERON_SEGMENT];
 } GcEphemerons;
 
-/* When a cycle begins and by when it is to have ended, in bytes of one measure (gc_pace.c). */
+/* When a cycle begins and by when it is to have ended, in bytes of one measure
+   (gc_pace.c). */
 typedef struct GcGoal {
   size_t threshold, goal;
   size_t base;  /* the measure at the end of the last cycle */
@@ -189,8 +190,9 @@ typedef struct GcStats {
   uint64_t asked_bytes;    /* of allocations, up to the last minor collection */
 } GcStats;
 
-/* The part that grows now is in use: as long as its growth alone makes a step due, that waits until
- * something new is made, as who has filled a table may drop it before it makes the next. */
+/* The part that grows now is in use: as long as its growth alone makes a step due, that
+ * waits until something new is made, as who has filled a table may drop it before it
+ * makes the next. */
 typedef enum GcDue { GC_NOT_DUE, GC_DUE_WITH_NEW, GC_DUE } GcDue;
 
 typedef struct Gc {
@@ -299,24 +301,25 @@ typedef struct Gc {
   GcStats stats;
 } Gc;
 
-/* ---- collecting (gc.c) -------------------------------------------------------- */
+/* ---- collecting (gc.c) --------------------------------------------------- */
 
-/* What is due: a minor collection, a slice of the major cycle, finalizers. Called by gc_check. */
+/* What is due: a minor collection, a slice of the major cycle, finalizers. Called by
+   gc_check. */
 void gc_step(lua_State *L);
 /* The same where an error was caught: raises none of its own. */
 void gc_recover(lua_State *L);
 /* A whole major cycle, from a fresh start, and its finalizers. */
 void gc_full(lua_State *L);
-/* Before an allocation of so many bytes, where rules 1 and 2 hold: collects what is due, and
- * everything if the system would refuse it. `growing`: for a part of a table that is in use. Call it
- * through gc_make_room, gc_make_room_to_grow. */
+/* Before an allocation of so many bytes, where rules 1 and 2 hold: collects what is due,
+ * and everything if the system would refuse it. `growing`: for a part of a table that is
+ * in use. Call it through gc_make_room, gc_make_room_to_grow. */
 void gc_collect_for(lua_State *L, size_t size, bool growing);
 void gc_stop(Domain *d);
 void gc_restart(Domain *d);
 /* Bytes in use: live at the last collection and allocated since. */
 size_t gc_count(Domain *d);
-/* Work as if `kib` KiB had been allocated (0: one basic step); true when a major cycle ended.
- * Collects although stopped. */
+/* Work as if `kib` KiB had been allocated (0: one basic step); true when a major cycle
+ * ended. Collects although stopped. */
 bool gc_step_by(lua_State *L, size_t kib);
 /* Sets the mode, answers the former one. In incremental mode minor collections
  * run too (they are what keeps dead temporaries cheap). */
@@ -333,25 +336,25 @@ void gc_record_memory(Domain *d);
 bool gc_init(Domain *d); /* false: no memory */
 void gc_close(Domain *d);
 
-/* ---- memory outside the heap (gc_external.c) ----------------------------------- */
+/* ---- memory outside the heap (gc_external.c) ----------------------------- */
 
 /* The userdata holds so many bytes outside the heap from now on. Never collects; raises
  * LUA_ERRMEM when it held none and there is no memory to note that it does. */
 void gc_set_external(lua_State *L, Userdata *u, size_t bytes);
 /* The same; false instead of raising. */
 bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes);
-/* It holds as many as the counter says, to which this domain adds before it calls this, while
- * others take away from it. The counter lasts until 0 is set. Never raises; collects at the next
- * safe point. */
+/* It holds as many as the counter says, to which this domain adds before it calls this,
+ * while others take away from it. The counter lasts until 0 is set. Never raises;
+ * collects at the next safe point. */
 void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes);
 
-/* A luaL_Buffer's memory of so many bytes is about to have so many instead; false: the domain may
- * not use as much. It is in use, so it is no reason for a collection. */
+/* A luaL_Buffer's memory of so many bytes is about to have so many instead; false: the
+ * domain may not use as much. It is in use, so it is no reason for a collection. */
 bool gc_note_buffer(Domain *d, size_t before, size_t now);
 /* Has malloc give back what buffers leave behind, after a full collection. */
 void gc_trim_buffers(Domain *d);
 
-/* ---- finalizers (gc_finalize.c) ------------------------------------------------ */
+/* ---- finalizers (gc_finalize.c) ------------------------------------------ */
 
 /* Notes that the table or userdata has a metatable with __gc. Called by
  * setmetatable; a second call does nothing until the finalizer has been called. */
@@ -361,7 +364,7 @@ void gc_run_finalizers(lua_State *L, size_t most);
 /* At domain_close: calls all finalizers, last registered first. */
 void gc_finalize_all(lua_State *L);
 
-/* ---- barriers (inline halves: gc_inline.h) --------------------------------------- */
+/* ---- barriers (inline halves: gc_inline.h) ------------------------------- */
 
 void gc_remember(Domain *d, GCObject *parent);
 void gc_remember_slot(Domain *d, Table *t, const void *slot);
@@ -384,25 +387,25 @@ void gc_part_changed(lua_State *L, void *owner);
 /* Takes the entry out of the node; the key's address stays for `next`. */
 void gc_clear_node(Node *n);
 
-/* ---- strings --------------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------- */
 
-/* A new short string was put into the intern table: gc_note_interned (gc_inline.h) where it has no
- * room. */
+/* A new short string was put into the intern table: gc_note_interned (gc_inline.h) where
+ * it has no room. */
 void gc_note_interned_slow(Domain *d, String *s);
 void gc_resurrect_string(Domain *d, String *s);
 
-/* ---- large parts (called by heap.c) ------------------------------------------------- */
+/* ---- large parts (called by heap.c) -------------------------------------- */
 
 void gc_large_part_gone(Domain *d, struct LargeHeader *large);   /* frees it */
 /* its address is about to change */
 void gc_large_part_moving(Domain *d, struct LargeHeader *large);
 
-/* ---- verifier (gc_verify.c) --------------------------------------------------------- */
+/* ---- verifier (gc_verify.c) ---------------------------------------------- */
 
 /* Checks every invariant of the heap from the roots; aborts with a message that
  * names the object and the rule when one is broken. */
 void gc_verify(Domain *d, const char *when);
-/* Before a scan of the thread's slots from `watermark` on (gc_thread.c): the n below it refer
- * to no young object. */
+/* Before a scan of the thread's slots from `watermark` on (gc_thread.c): the n below it
+ * refer to no young object. */
 void gc_verify_watermark(Domain *d, const lua_State *co, const TValue *watermark, size_t n);
 #endif

@@ -19,8 +19,10 @@
 #include "thread.h"
 
 #define THREAD_DEBT 1024  /* bytes of a nursery that scanning a stack is worth */
-#define SLOT_DEBT 8       /* and for each slot that the thread has used: it may unwind and use them again */
-#define REMEMBERED_DEBT 160 /* and that an object or card in the remembered set is: two cache misses or more */
+/* and for each slot that the thread has used: it may unwind and use them again */
+#define SLOT_DEBT 8
+/* and that an object or card in the remembered set is: two cache misses or more */
+#define REMEMBERED_DEBT 160
 #define NODE_DEBT 280       /* and that a card of nodes is: keys are looked at as well */
 #define WEAK_DEBT 400      /* and one of slots or nodes that may be weak */
 
@@ -83,7 +85,8 @@ static size_t card_debt(const Table *t, uint32_t node) {
   return node ? NODE_DEBT : REMEMBERED_DEBT;
 }
 
-/* The first mark on a card. False: it stands for nothing, since the whole part is scanned. */
+/* The first mark on a card. False: it stands for nothing, since the whole part is
+   scanned. */
 static NOINLINE bool note_card(Domain *d, Table *t, void *part, uint32_t card, uint32_t node) {
   add_debt(d, card_debt(t, node));
   if (GC_TRY_PUSH(&d->gc.cards, (GcCard){t, card, node})) return true;
@@ -108,11 +111,11 @@ NOINLINE void gc_remember_slot(Domain *d, Table *t, const void *slot) {
   remember_table(d, t);
 }
 
-/* New small parts and fresh large arrays are scanned with the table. A large array
- * that was grown kept its cards, and what was put into a new large node part
- * went through gc_barrier_reinserted: young objects are on marked cards. But
- * values that have moved (from node to node, or between the two parts) may be where the major
- * marking has been already: then it scans the table again, piece by piece. */
+/* New small parts and fresh large arrays are scanned with the table. A large array that
+ * was grown kept its cards, and what was put into a new large node part went through
+ * gc_barrier_reinserted: young objects are on marked cards. But values that have moved
+ * (from node to node, or between the two parts) may be where the major marking has been
+ * already: then it scans the table again, piece by piece. */
 void gc_table_resized(lua_State *L, Table *t, bool moved) {
   Domain *d = L->domain;
   if (is_young(t)) return;
@@ -125,7 +128,8 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
     gc_regrey(d, (GCObject *)t);
 }
 
-/* What the major marking has only noted of a weak table is followed when it is so no longer. */
+/* What the major marking has only noted of a weak table is followed when it is so no
+   longer. */
 void gc_set_metatable(lua_State *L, Table *t, Table *mt) {
   Domain *d = L->domain;
   Weakness before = t->metatable != NULL ? gc_weakness(d, t) : WEAK_NONE;

@@ -10,21 +10,22 @@
  *             gc_make_grey) takes the bit away and puts the object on `reached`;
  *   follow    the values of the key's entries are visited.
  *
- * Each is done once for an entry: the time is linear, and can be spent in pieces. Only an entry
- * whose value the marking may have to follow waits: a number, or an object that was reached
- * already, is no reason to make a record. An entry that is met again while it waits, because its
- * table was written to, does not wait twice (as long as it is found among the first
- * LOOK_BACK of its key's).
+ * Each is done once for an entry: the time is linear, and can be spent in pieces. Only an
+ * entry whose value the marking may have to follow waits: a number, or an object that was
+ * reached already, is no reason to make a record. An entry that is met again while it
+ * waits, because its table was written to, does not wait twice (as long as it is found
+ * among the first LOOK_BACK of its key's).
  *
- * What has a dead key when a marking has ended is cleared. A minor collection does that at once, for
- * the slots that it noted. The major marking notes each table in which it has met a key that was
- * not reached (Gc.clearing, once: TABLE_CLEARING) and walks through its nodes in slices
- * (GC_PHASE_CLEAR). In the meantime the program goes on with tables that have dead keys, whose
- * memory is still there. It cannot look for one, having no reference to it, but come by one in a
- * traversal: so that passes over them (gc_node_is_dead). No dead key gets to where the walk has
- * been: a rehash drops them, and an insertion that would move one to another node clears it
- * instead (table.c). If the table ceases to be weak in that time, a minor marking leaves them
- * alone, and the entries go all the same.
+ * What has a dead key when a marking has ended is cleared. A minor collection does that
+ * at once, for the slots that it noted. The major marking notes each table in which it
+ * has met a key that was not reached (Gc.clearing, once: TABLE_CLEARING) and walks
+ * through its nodes in slices (GC_PHASE_CLEAR). In the meantime the program goes on with
+ * tables that have dead keys, whose memory is still there. It cannot look for one, having
+ * no reference to it, but come by one in a traversal: so that passes over them
+ * (gc_node_is_dead). No dead key gets to where the walk has been: a rehash drops them,
+ * and an insertion that would move one to another node clears it instead (table.c). If
+ * the table ceases to be weak in that time, a minor marking leaves them alone, and the
+ * entries go all the same.
  *
  * There is one index for each kind of marking. The bit tells of both: a key that waits
  * for a minor marking is young, one that waits for the major marking is old and white.
@@ -55,7 +56,7 @@ static GcEphemerons *index_of(Domain *d, ScanKind kind) {
   return kind == SCAN_MINOR ? &d->gc.minor_ephemerons : &d->gc.major_ephemerons;
 }
 
-/* ---- the index -------------------------------------------------------------------- */
+/* ---- the index ----------------------------------------------------------- */
 
 void gc_ephemerons_init(GcEphemerons *e) {
   e->size = GC_EPHEMERON_LEAST;
@@ -121,7 +122,7 @@ void gc_ephemerons_free(GcEphemerons *e) {
   free_segments(e);
 }
 
-/* ---- waiting ------------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------- */
 
 static bool waits_already(GcEphemerons *e, const Table *t, const GCObject *key) {
   if (!(key->gc & GC_AWAITED)) return false;
@@ -166,7 +167,7 @@ void gc_forget_awaited(Domain *d, ScanKind kind) {
   memset(e->first, 0, sizeof e->first);
 }
 
-/* ---- following ------------------------------------------------------------------------ */
+/* ---- following ----------------------------------------------------------- */
 
 static bool is_node_of(const Node *n, const GCObject *key) {
   return n->key.gc == key && (n->key_tag & TAG_COLLECTED) && n->tag != TAG_NIL;
@@ -221,7 +222,7 @@ size_t gc_follow_reached(Domain *d, ScanKind kind) {
   return work;
 }
 
-/* ---- clearing --------------------------------------------------------------------------- */
+/* ---- clearing ------------------------------------------------------------ */
 
 bool gc_note_clearing(Domain *d, Table *t) {
   if (t->state & TABLE_CLEARING) return true;
@@ -240,7 +241,8 @@ static size_t clear_node_if_dead(Domain *d, Node *n) {
   return CLEAR_WORK;
 }
 
-/* From Gc.clearing_from on, up to the end or until so much work is done, which it returns. */
+/* From Gc.clearing_from on, up to the end or until so much work is done, which it
+   returns. */
 static size_t clear_some_nodes(Domain *d, Table *t, size_t work) {
   uint32_t i = d->gc.clearing_from, n = table_node_count(t);
   size_t done = 0;

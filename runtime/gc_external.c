@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_external.c: memory outside the heap that userdata hold.
  *
- * A buffer of C, a handle of a library, what ffi.gc is to free: the collector cannot see such
- * memory, and a program that drops small userdata with large buffers would fill the machine
- * before a collection is due. So the owner states how much it holds (lua_external_memory), and
- * from then on the bytes count like bytes of the heap.
+ * A buffer of C, a handle of a library, what ffi.gc is to free: the collector cannot see
+ * such memory, and a program that drops small userdata with large buffers would fill the
+ * machine before a collection is due. So the owner states how much it holds
+ * (lua_external_memory), and from then on the bytes count like bytes of the heap.
  *
- * Data. Userdata.external is a LargeHeader without an allocation behind it, LargeHeader.size the
- * bytes stated. It is in the lists of large allocations, and the owner's part as a large array is
- * a table's: made young, promoted and marked when its owner is scanned, freed by a minor collection
- * or the sweep that does not find it marked. So all that counts, limits and paces allocations
- * (debt, bytes of old objects, goals, the bound, a domain's limit) counts these too, and the death
- * of an owner costs nothing but the header's. Who states nothing pays a test for each userdata that
- * is scanned.
+ * Data. Userdata.external is a LargeHeader without an allocation behind it,
+ * LargeHeader.size the bytes stated. It is in the lists of large allocations, and the
+ * owner's part as a large array is a table's: made young, promoted and marked when its
+ * owner is scanned, freed by a minor collection or the sweep that does not find it
+ * marked. So all that counts, limits and paces allocations (debt, bytes of old objects,
+ * goals, the bound, a domain's limit) counts these too, and the death of an owner costs
+ * nothing but the header's. Who states nothing pays a test for each userdata that is
+ * scanned.
  *
- * Differences to a large part: no work to mark (Heap.external_bytes, in work_left of gc_pace.c), no
- * pages to give back when swept; not among the bytes asked for.
+ * Differences to a large part: no work to mark (Heap.external_bytes, in work_left of
+ * gc_pace.c), no pages to give back when swept; not among the bytes asked for.
  *
- * Memory that other threads free (messages that other domains receive) is in a counter that the
- * record follows: upwards when the owner adds to it, downwards when a major cycle marks it.
+ * Memory that other threads free (messages that other domains receive) is in a counter
+ * that the record follows: upwards when the owner adds to it, downwards when a major
+ * cycle marks it.
  *
- * Buffers of strings under construction (luaL_Buffer) are malloc's too. They are in use until they
- * are given back, so collecting is of no use against them: they only count in
+ * Buffers of strings under construction (luaL_Buffer) are malloc's too. They are in use
+ * until they are given back, so collecting is of no use against them: they only count in
  * `collectgarbage "count"` and towards a domain's limit.
  *
- * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found the
- * owner dead, while an object of the heap goes with the next cycle. Room in proportion to what
- * waits for finalizers would add up from cycle to cycle, so such bytes are noted (`revived`): they
- * are not live at the end of the cycle (Gc.revived_bytes), and when they are stated to be gone, the
- * goals that were set above them come down.
+ * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found
+ * the owner dead, while an object of the heap goes with the next cycle. Room in
+ * proportion to what waits for finalizers would add up from cycle to cycle, so such bytes
+ * are noted (`revived`): they are not live at the end of the cycle (Gc.revived_bytes),
+ * and when they are stated to be gone, the goals that were set above them come down.
  */
 #include "gc_internal.h"
 
@@ -115,7 +117,7 @@ void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes) 
   if (gc_is_wanted(d) && d->hooks.interrupt != NULL) d->hooks.interrupt(L);
 }
 
-/* ---- buffers of strings under construction -------------------------------------------- */
+/* ---- buffers of strings under construction ------------------------------- */
 
 #define TRIM_LEAST ((size_t)1 << 20)
 

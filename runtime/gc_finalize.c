@@ -10,17 +10,18 @@
  * collector switched off. Before its call the object is an ordinary one again, so
  * it may be registered anew.
  *
- * Gc.finalizable: the first finalizable_old objects are old; a minor collection
- * looks at the others only. The major marking, when nothing else is grey, goes through the old
- * ones in pieces and notes those that it has not reached as candidates; only these
- * are looked at in the undivided steps that follow, a bounded number in each. The dead
- * are in Gc.found until all that they refer to is marked, in slices. Their places stay empty
+ * Gc.finalizable: the first finalizable_old objects are old; a minor collection looks at
+ * the others only. The major marking, when nothing else is grey, goes through the old
+ * ones in pieces and notes those that it has not reached as candidates; only these are
+ * looked at in the undivided steps that follow, a bounded number in each. The dead are in
+ * Gc.found until all that they refer to is marked, in slices. Their places stay empty
  * until the next cycle, which puts the others together.
  *
- * Without memory for these records (gc_overflow.c), registering is an error, a dead object that
- * cannot be noted lives until a later collection, those that the queue has no room for wait in
- * Gc.found, which becomes the queue when that is empty, and at domain_close, where nothing can
- * be put off, the objects that are left become the queue where they are.
+ * Without memory for these records (gc_overflow.c), registering is an error, a dead
+ * object that cannot be noted lives until a later collection, those that the queue has no
+ * room for wait in Gc.found, which becomes the queue when that is empty, and at
+ * domain_close, where nothing can be put off, the objects that are left become the queue
+ * where they are.
  */
 #include "gc_internal.h"
 
@@ -47,7 +48,7 @@ void gc_register_finalizer(lua_State *L, GCObject *o) {
   all->items[all->n++] = o;
 }
 
-/* ---- minor collections ------------------------------------------------------- */
+/* ---- minor collections --------------------------------------------------- */
 
 static void reverse_vector(void **items, size_t n) {
   for (size_t i = 0; i + 1 < n; i++) {
@@ -95,7 +96,7 @@ size_t gc_separate_young(Domain *d) {
   return revived;
 }
 
-/* ---- the major marking ------------------------------------------------------------ */
+/* ---- the major marking --------------------------------------------------- */
 
 void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 
@@ -129,7 +130,8 @@ size_t gc_sift_finalizable(Domain *d) {
   return n * OBJECT_WORK;
 }
 
-/* Everything was looked at, nothing is young: what is behind those that are kept is empty. */
+/* Everything was looked at, nothing is young: what is behind those that are kept is
+   empty. */
 void gc_sift_end(Domain *d) {
   Gc *gc = &d->gc;
   rt_assert(gc->sifted_from == gc->finalizable.n && gc->finalizable_old == gc->finalizable.n &&
@@ -173,7 +175,8 @@ static void exchange_objects(GcVector *a, GcVector *b) {
   *b = c;
 }
 
-/* Behind those that wait already. What finds no room there comes later, when the queue is empty. */
+/* Behind those that wait already. What finds no room there comes later, when the queue is
+   empty. */
 void gc_queue_found(Domain *d) {
   Gc *gc = &d->gc;
   GcVector *queue = &gc->finalizers, *found = &gc->found;
@@ -185,7 +188,7 @@ void gc_queue_found(Domain *d) {
   gc->revived = found->n; /* roots of the next cycle */
 }
 
-/* ---- calling --------------------------------------------------------------------- */
+/* ---- calling ------------------------------------------------------------- */
 
 /* Those that are in Gc.found while nothing is marked are left from earlier cycles. */
 static GCObject *next_in_queue(Domain *d) {

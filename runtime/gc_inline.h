@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc_inline.h: fast paths of heap and collector: allocation, gc_check, write barriers. */
+/* runtime/gc_inline.h: fast paths of heap and collector: allocation, gc_check, write
+   barriers. */
 #ifndef SAROS_RUNTIME_GC_INLINE_H
 #define SAROS_RUNTIME_GC_INLINE_H
 
@@ -53,7 +54,8 @@ ALWAYS_INLINE void gc_check(lua_State *L) {
 #endif
 }
 
-/* For places where nothing new is made: would a gc_check do something that should not wait? */
+/* For places where nothing new is made: would a gc_check do something that should not
+   wait? */
 ALWAYS_INLINE bool gc_is_wanted(const Domain *d) {
   return d->gc.pending == GC_DUE && !d->gc.running && !d->gc.closing;
 }
@@ -110,7 +112,8 @@ ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
     gc_remember_slot(d, t, to);
 }
 
-/* The same while a resize fills new parts, before gc_table_resized; n holds key and value. */
+/* The same while a resize fills new parts, before gc_table_resized; n holds key and
+   value. */
 ALWAYS_INLINE void gc_barrier_reinserted(lua_State *L, Table *t, const void *slot,
                                          const TValue *value) {
   if ((t->gc & GC_CLEAN) && is_collected(value) && (value->v.gc->gc & GC_YOUNG))
@@ -123,7 +126,8 @@ ALWAYS_INLINE void gc_barrier_reinserted_node(lua_State *L, Table *t, const Node
     gc_remember_slot(L->domain, t, n);
 }
 
-/* While the entries of ephemerons with dead keys are being removed, they are not there any more. */
+/* While the entries of ephemerons with dead keys are being removed, they are not there
+   any more. */
 ALWAYS_INLINE bool gc_node_is_dead(const Domain *d, const Node *n) {
   if (likely(d->gc.phase != GC_PHASE_CLEAR) || !(n->key_tag & TAG_COLLECTED)) return false;
   uint8_t gc = n->key.gc->gc;
@@ -143,8 +147,8 @@ ALWAYS_INLINE void gc_note_interned(Domain *d, String *s) {
   else gc_note_interned_slow(d, s);
 }
 
-/* The intern table answers a string that was there. It may be dead from the end of marking on,
- * until it is unlinked. */
+/* The intern table answers a string that was there. It may be dead from the end of
+ * marking on, until it is unlinked. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
   if (unlikely(d->gc.phase == GC_PHASE_CLEAR || d->gc.phase == GC_PHASE_SWEEP_STRINGS))
     gc_resurrect_string(d, s);

@@ -25,15 +25,15 @@
 
 typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 
-/* ---- growing arrays (gc.c) ------------------------------------------------- */
+/* ---- growing arrays (gc.c) ----------------------------------------------- */
 
 /* Room for one more item; false, and the array as it was, when there is no memory. */
 bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size);
 #define GC_TRY_ROOM(v) \
   ((v)->n < (v)->capacity || gc_vector_try_extend(&(v)->items, &(v)->capacity, sizeof *(v)->items))
 
-/* Adds the item to the array; false: it finds no room, and what else is to be done is said in
- * gc_overflow.c. */
+/* Adds the item to the array; false: it finds no room, and what else is to be done is
+ * said in gc_overflow.c. */
 bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size);
 #define GC_TRY_PUSH(v, ...) \
   (likely(!stress_record_fails() && ((v)->n < (v)->capacity || \
@@ -46,12 +46,13 @@ bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size)
 
 #define OBJECT_WORK 32 /* work of looking at an object, beyond its bytes */
 
-/* ---- cards -------------------------------------------------------------------- */
+/* ---- cards --------------------------------------------------------------- */
 
-#define CARD_GRANULE 16 /* bytes that a bit of a card's byte stands for: the slot or node that begins there */
+/* bytes that a bit of a card's byte stands for: the slot or node that begins there */
+#define CARD_GRANULE 16
 #define card_bit(offset) ((uint8_t)(1u << ((offset) / CARD_GRANULE & 7)))
 
-/* ---- colours ----------------------------------------------------------------- */
+/* ---- colours ------------------------------------------------------------- */
 
 #define is_young(o) ((o)->gc & GC_YOUNG)
 #define is_marked(d, o) ((((o)->gc ^ (d)->gc.mark_sense) & GC_MARK) == 0)
@@ -62,7 +63,7 @@ ALWAYS_INLINE bool is_dead(Domain *d, const GCObject *o, ScanKind kind) {
   return kind == SCAN_MINOR ? is_young(o) : !is_young(o) && !is_marked(d, o);
 }
 
-/* ---- memory of objects ---------------------------------------------------------- */
+/* ---- memory of objects --------------------------------------------------- */
 
 /* Bytes of the object itself, its parts excluded; *base where they begin. */
 size_t gc_object_extent(const GCObject *o, char **base);
@@ -92,7 +93,7 @@ ALWAYS_INLINE void mark_part(Domain *d, const void *p, size_t size, ScanKind kin
   if (size > 0) d->gc.part_bytes[kind] += mark_memory(d, p, size);
 }
 
-/* ---- visiting ---------------------------------------------------------------------- */
+/* ---- visiting ------------------------------------------------------------ */
 
 void gc_promote(Domain *d, GCObject *o);   /* a young object is reachable (gc_minor.c) */
 void gc_make_grey(Domain *d, GCObject *o); /* an old white object is reachable (gc_mark.c) */
@@ -136,7 +137,7 @@ ALWAYS_INLINE void visit_nodes(Domain *d, Node *n, size_t count, ScanKind kind) 
   }
 }
 
-/* ---- scanning (gc_scan.c) -------------------------------------------------------------- */
+/* ---- scanning (gc_scan.c) ------------------------------------------------ */
 
 /* Whether scanning the object can find anything. */
 ALWAYS_INLINE bool has_references(const GCObject *o) {
@@ -149,8 +150,8 @@ ALWAYS_INLINE bool has_references(const GCObject *o) {
 /* Scan one object; answer the bytes that it and its parts take. */
 size_t gc_scan_minor(Domain *d, GCObject *o);
 size_t gc_scan_major(Domain *d, GCObject *o);
-/* What is on top of Gc.minor_partial or Gc.partial: its next GC_PIECE elements. The major one
- * answers their bytes. */
+/* What is on top of Gc.minor_partial or Gc.partial: its next GC_PIECE elements. The major
+ * one answers their bytes. */
 #define GC_PIECE 1024
 void gc_scan_piece_minor(Domain *d);
 size_t gc_scan_piece_major(Domain *d);
@@ -165,7 +166,7 @@ void gc_mark_external(Domain *d, Userdata *u, ScanKind kind);
 void gc_scan_roots_minor(Domain *d);
 void gc_scan_roots_major(Domain *d);
 
-/* ---- weak tables (gc_weak.c) ------------------------------------------------------------- */
+/* ---- weak tables (gc_weak.c) --------------------------------------------- */
 
 typedef enum Weakness { WEAK_NONE, WEAK_VALUES, WEAK_KEYS, WEAK_BOTH } Weakness;
 
@@ -173,21 +174,21 @@ Weakness gc_weakness(Domain *d, const Table *t);
 /* Follows the strong references among these slots of a weak table and notes the
  * others for later. from..to as in GcWeakRange. */
 void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind);
-/* The same for a piece of a part that the minor marking has not seen: notes only the entries that
- * may have to go. */
+/* The same for a piece of a part that the minor marking has not seen: notes only the
+ * entries that may have to go. */
 void gc_scan_weak_fresh(Domain *d, Weakness w, GcWeakRange range);
 /* The program ran since a piece of this minor collection: tables may have become strong. */
 void gc_check_weak_minor(Domain *d);
-/* Follows all that a minor marking has yet to follow, the values of ephemerons included; false: the
- * piece is over before. */
+/* Follows all that a minor marking has yet to follow, the values of ephemerons included;
+ * false: the piece is over before. */
 bool gc_settle_ephemerons_minor(Domain *d);
-/* Steps at the end of a minor marking; the first may be followed by more marking. *done goes on to
- * where it came. */
+/* Steps at the end of a minor marking; the first may be followed by more marking. *done
+ * goes on to where it came. */
 void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done);
 void gc_clear_weak_keys_minor(Domain *d);
 void gc_forget_weak_minor(Domain *d);
-/* Of the major one: the values of at most so many of the entries left; keys, for so much work,
- * when marking is over. True: all is done. */
+/* Of the major one: the values of at most so many of the entries left; keys, for so much
+ * work, when marking is over. True: all is done. */
 bool gc_clear_some_values(Domain *d, size_t most);
 bool gc_clear_some_keys(Domain *d, size_t work);
 void gc_forget_weak_major(Domain *d);
@@ -209,19 +210,19 @@ ALWAYS_INLINE bool gc_any_reached(const Gc *gc) {
   return gc->major_ephemerons.reached.n > 0 || gc->major_ephemerons.reached_lost;
 }
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind);
-/* The table has a dead key, as far as is known now; false: no memory. Clears those that are dead
- * when marking is over; true: all is done. */
+/* The table has a dead key, as far as is known now; false: no memory. Clears those that
+ * are dead when marking is over; true: all is done. */
 bool gc_note_clearing(Domain *d, Table *t);
 bool gc_clear_some_tables(Domain *d, size_t work);
 void gc_forget_awaited(Domain *d, ScanKind kind);
 /* The node of an entry that was at `at`; NULL when it was removed. */
 Node *gc_node_of(Table *t, const GCObject *key, uint32_t at);
 
-/* ---- the other parts ------------------------------------------------------------------------ */
+/* ---- the other parts ----------------------------------------------------- */
 
 void gc_minor(Domain *d, EventId reason); /* gc_minor.c */
-/* A piece of one, which ends when Gc.step_work has come to about `most`; true: the collection has
- * ended. */
+/* A piece of one, which ends when Gc.step_work has come to about `most`; true: the
+ * collection has ended. */
 bool gc_minor_some(Domain *d, EventId reason, size_t most);
 void gc_drain_minor(Domain *d);
 /* Has the step, with what this piece has promoted, done its work? */
@@ -233,9 +234,9 @@ bool gc_drain_some(Domain *d);            /* false: the piece is over before all
 void gc_drain_promoted(Domain *d);           /* what is on Gc.promoted alone */
 void gc_rescan(Domain *d, GCObject *o);   /* an old object */
 void gc_remember_thread(Domain *d, lua_State *co); /* gc_barrier.c */
-/* Objects for which a record had no room (gc_overflow.c): notes one; scans all by the minor
- * marking; moves some of those that are grey to Gc.grey, when it is empty (answers the work, 0 when
- * there are none). */
+/* Objects for which a record had no room (gc_overflow.c): notes one; scans all by the
+ * minor marking; moves some of those that are grey to Gc.grey, when it is empty (answers
+ * the work, 0 when there are none). */
 void gc_overflow_minor(Domain *d, GCObject *o);
 void gc_overflow_major(Domain *d, GCObject *o);
 bool gc_has_overflowed(const GCObject *o);
@@ -273,7 +274,7 @@ bool gc_sweep_large(Domain *d, size_t work);
 bool gc_sweep_blocks(Domain *d, size_t work);
 size_t gc_sweep_work(const Domain *d); /* what is left of it, or all */
 
-/* ---- pacing (gc_pace.c) ------------------------------------------------------------------ */
+/* ---- pacing (gc_pace.c) -------------------------------------------------- */
 
 #define GC_LEAST_SLICE ((size_t)32 << 10) /* work */
 #define GC_MOST_SLICE ((size_t)512 << 10)
@@ -287,8 +288,8 @@ bool gc_pace_cycle_is_due(const Domain *d);
 void gc_pace_begin_cycle(Domain *d);
 size_t gc_pace_slice(Domain *d); /* the work of the slice that is due now */
 void gc_pace_slice_done(Domain *d);
-/* A cycle should have ended: it is finished before the program goes on, or the next one begun
- * and finished; that gives old objects room again. */
+/* A cycle should have ended: it is finished before the program goes on, or the next one
+ * begun and finished; that gives old objects room again. */
 bool gc_pace_is_over(const Domain *d);
 void gc_pace_end_cycle(Domain *d);
 /* So many bytes that only finalizers kept over the end of the last cycle have gone. */

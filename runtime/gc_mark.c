@@ -7,17 +7,17 @@
  * the next minor collection turns grey what it refers to. Stacks have no
  * barrier, but threads that ran are in the remembered set.
  *
- * Each undivided step begins with a minor collection. After it nothing is young
- * and all that was logged has been followed; what is left to mark is what
- * that found. If that is much, which the program had moved out of sight until then, the step
- * ends there and is tried again after further slices. Then weak tables and finalizers are
- * settled. When objects with finalizers have died, that takes more than one such step: they
- * are found so many at a time, and what they refer to is marked in slices, before weak keys
- * are looked at.
+ * Each undivided step begins with a minor collection. After it nothing is young and all
+ * that was logged has been followed; what is left to mark is what that found. If that is
+ * much, which the program had moved out of sight until then, the step ends there and is
+ * tried again after further slices. Then weak tables and finalizers are settled. When
+ * objects with finalizers have died, that takes more than one such step: they are found
+ * so many at a time, and what they refer to is marked in slices, before weak keys are
+ * looked at.
  *
- * Large tables, prototypes and deep threads are put on Gc.partial and scanned GC_PIECE slots at a time, the
- * objects found being scanned before the next piece; so the grey stack stays
- * small and a slice short.
+ * Large tables, prototypes and deep threads are put on Gc.partial and scanned GC_PIECE
+ * slots at a time, the objects found being scanned before the next piece; so the grey
+ * stack stays small and a slice short.
  *
  * Work is measured in bytes of the objects and parts scanned; with
  * OBJECT_WORK for each object, since a small one costs a cache miss.
@@ -40,9 +40,9 @@ ALWAYS_INLINE void mark_short_string(Domain *d, String *s) {
   d->gc.marked_strings++;
 }
 
-/* When marking is over, what is white is dead. A minor marking that meets it all the same, in
- * a table that was an ephemeron table when it was marked and has yet to be cleared, leaves it
- * alone; strings are brought back (gc_resurrect_string). */
+/* When marking is over, what is white is dead. A minor marking that meets it all the
+ * same, in a table that was an ephemeron table when it was marked and has yet to be
+ * cleared, leaves it alone; strings are brought back (gc_resurrect_string). */
 void gc_make_grey(Domain *d, GCObject *o) {
   if (o->type == TYPE_SHORT_STRING) {
     mark_short_string(d, (String *)o);
@@ -111,11 +111,11 @@ bool gc_mark_some(Domain *d, size_t work) {
          gc->sifted_from >= gc->finalizable_old;
 }
 
-/* ---- the end of marking ------------------------------------------------------------ */
+/* ---- the end of marking -------------------------------------------------- */
 
-/* After this what is white is dead: unreachable but through weak references. False: the program
- * had moved what is much to where it is found only now, so marking must go on first. As what is
- * marked stays so, that ends. */
+/* After this what is white is dead: unreachable but through weak references. False: the
+ * program had moved what is much to where it is found only now, so marking must go on
+ * first. As what is marked stays so, that ends. */
 static bool reach_exactly(Domain *d, bool divided) {
   size_t most = divided ? d->gc.step_work + GC_MINOR_WORK : SIZE_MAX;
   if (!gc_minor_some(d, EV_REASON_ATOMIC, most)) return false; /* it follows the roots too */
@@ -130,8 +130,8 @@ static void end_marking(Domain *d) {
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
 }
 
-/* Each step removes entries whose values can't be reached at that moment. The program may get
- * hold of others in between: they are alive then, and reach_exactly marks them. */
+/* Each step removes entries whose values can't be reached at that moment. The program may
+ * get hold of others in between: they are alive then, and reach_exactly marks them. */
 static bool clear_values(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   size_t before = gc->step_work;
@@ -142,9 +142,10 @@ static bool clear_values(Domain *d, size_t most) {
   return done;
 }
 
-/* Order, as the language prescribes: what only dead objects with finalizers refer to is removed
- * from weak values before those are brought back, from weak keys after (GC_PHASE_CLEAR). Values
- * that are found after that lose their entries when they are not brought back. */
+/* Order, as the language prescribes: what only dead objects with finalizers refer to is
+ * removed from weak values before those are brought back, from weak keys after
+ * (GC_PHASE_CLEAR). Values that are found after that lose their entries when they are not
+ * brought back. */
 static GcPhase separate(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   if (!gc->weak_left.first_done && !(gc->weak_left.first_done = clear_values(d, most)))

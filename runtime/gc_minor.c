@@ -11,27 +11,25 @@
  * While a major cycle marks, promoted objects are black, so the old white ones
  * that they or the remembered ones refer to turn grey here.
  *
- * In pieces
- * ---------
- * A collection that finds much to do (a large part that was made at once, deep stacks, many
- * records of the barrier) is not done in one step. A piece ends when it has done its work
- * (Gc.minor_most); the program goes on, and the next piece too. Until the last one nothing is
- * reclaimed, no weak reference is cleared, and what is young stays young: to promote early what
- * can be reached is all that a piece does.
+ * In pieces --------- A collection that finds much to do (a large part that was made at
+ * once, deep stacks, many records of the barrier) is not done in one step. A piece ends
+ * when it has done its work (Gc.minor_most); the program goes on, and the next piece too.
+ * Until the last one nothing is reclaimed, no weak reference is cleared, and what is
+ * young stays young: to promote early what can be reached is all that a piece does.
  *
- *   What is promoted but not scanned waits on Gc.promoted and Gc.minor_partial. It is clean, though it
- *   may refer to young objects; that is made good before anything is reclaimed. Stores into it
- *   go through the barrier like any other. Records that a piece has no time for stay, as do
- *   slots of threads (gc_thread.c).
- *   Each piece finishes first what the last one has left and then scans the roots, what runs and what
- *   was logged meanwhile. When after that nothing is left to be scanned, everything that is
- *   reachable has been promoted, at that moment: this piece is the last. As each promotes more than
- *   the program makes between two, that comes.
- *   Weak ranges stay noted from piece to piece: slots that get other contents are logged, and noted
- *   anew; tables that have become strong are followed (gc_check_weak_minor).
- *   What was promoted by an early piece and dies before the last one is found by the next
- *   major cycle. Slices of a cycle wait while a collection is under way, unless memory is
- *   short; a cycle that ends has a whole one in its undivided steps.
+ *   What is promoted but not scanned waits on Gc.promoted and Gc.minor_partial. It is
+ *   clean, though it may refer to young objects; that is made good before anything is
+ *   reclaimed. Stores into it go through the barrier like any other. Records that a piece
+ *   has no time for stay, as do slots of threads (gc_thread.c). Each piece finishes first
+ *   what the last one has left and then scans the roots, what runs and what was logged
+ *   meanwhile. When after that nothing is left to be scanned, everything that is
+ *   reachable has been promoted, at that moment: this piece is the last. As each promotes
+ *   more than the program makes between two, that comes. Weak ranges stay noted from
+ *   piece to piece: slots that get other contents are logged, and noted anew; tables that
+ *   have become strong are followed (gc_check_weak_minor). What was promoted by an early
+ *   piece and dies before the last one is found by the next major cycle. Slices of a
+ *   cycle wait while a collection is under way, unless memory is short; a cycle that ends
+ *   has a whole one in its undivided steps.
  *
  * Steps and spans: minor { minor_roots, minor_remembered, minor_promote {
  * weak, finalizers }, minor_reclaim }.
@@ -44,10 +42,12 @@
 #include "heap.h"
 #include "thread.h"
 
-#define REMEMBERED_WORK 64 /* bytes that an object or a card is worth, beside those that are scanned */
+/* bytes that an object or a card is worth, beside those that are scanned */
+#define REMEMBERED_WORK 64
 #define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)
 #define PREFETCH_AHEAD 8 /* cards */
-#define STRING_WORK 32   /* of looking at a string that was just made, and at an entry of a weak table */
+/* of looking at a string that was just made, and at an entry of a weak table */
+#define STRING_WORK 32
 #define ENTRY_WORK 32
 #ifdef SAROS_STRESS
 #define LEAST_PIECE ((size_t)4 << 10)
@@ -56,7 +56,7 @@
 #endif
 #define SPARE_WORK ((size_t)512 << 10)  /* of the end of a collection, beyond that of a piece */
 
-/* ---- promotion --------------------------------------------------------------- */
+/* ---- promotion ----------------------------------------------------------- */
 
 static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
   char *base;
@@ -110,7 +110,7 @@ void gc_drain_minor(Domain *d) {
   while (unlikely(d->gc.overflow_minor)) gc_scan_overflowed(d);
 }
 
-/* ---- pieces --------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------- */
 
 #define DRAINED_AT_ONCE 32 /* objects, between two looks at the work */
 
@@ -126,7 +126,7 @@ bool gc_drain_some(Domain *d) {
   return true;
 }
 
-/* ---- the remembered set --------------------------------------------------------- */
+/* ---- the remembered set -------------------------------------------------- */
 
 /* Bytes of the part if it was allocated since the last minor collection: then one
  * of its lines is not in use yet, unless it is within a line with other survivors. */
@@ -289,7 +289,7 @@ static void remember_running(Domain *d) {
       if (co->gc & GC_CLEAN) gc_remember(d, (GCObject *)co);
 }
 
-/* ---- the collection ----------------------------------------------------------------- */
+/* ---- the collection ------------------------------------------------------ */
 
 static void mark_roots(Domain *d) {
   PROBE_BEGIN(d, MINOR_ROOTS);
@@ -327,10 +327,10 @@ static bool settle_last(Domain *d, GcWeakMark *done) {
   return settled;
 }
 
-/* Weak references and finalizers, in the order that the language prescribes:
- * weak values go before finalization, weak keys after (see gc_mark_atomic). False: what ephemerons
- * or the dead with finalizers refer to is too much for this piece. It is alive from now on, and all
- * this is done again. */
+/* Weak references and finalizers, in the order that the language prescribes: weak values
+ * go before finalization, weak keys after (see gc_mark_atomic). False: what ephemerons or
+ * the dead with finalizers refer to is too much for this piece. It is alive from now on,
+ * and all this is done again. */
 static bool settle_weak(Domain *d) {
   const GcWeakLists *weak = &d->gc.minor_weak;
   bool any = weak->values.n + weak->ephemerons.n + weak->all.n > 0;
@@ -358,8 +358,8 @@ static bool end_fits(Domain *d) {
   return false;
 }
 
-/* True when all that is reachable was promoted, and what the language wants done with the dead
- * was done. */
+/* True when all that is reachable was promoted, and what the language wants done with the
+ * dead was done. */
 static bool promote_reachable(Domain *d) {
   PROBE_BEGIN(d, MINOR_PROMOTE);
   bool done = gc_drain_some(d) && d->gc.remembered.n + d->gc.cards.n == 0 &&
@@ -403,8 +403,9 @@ static void begin_piece(Domain *d) {
   gc->minor_thread_left = 0;
 }
 
-/* However much the roots were, there is time for what they or the remembered ones refer to: it is
- * more than the program makes between two pieces, so the last piece does come. */
+/* However much the roots were, there is time for what they or the remembered ones refer
+ * to: it is more than the program makes between two pieces, so the last piece does
+ * come. */
 static void go_on(Domain *d) {
   size_t least = gc_work_done(&d->gc) + LEAST_PIECE;
   if (d->gc.minor_most < least) d->gc.minor_most = least;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_overflow.c: what the collector does when its own records find no room.
  *
- * No marking, barrier or table needs memory that it does not have. Each record that cannot be
- * made is replaced by something that needs none and costs time or exactness instead:
+ * No marking, barrier or table needs memory that it does not have. Each record that
+ * cannot be made is replaced by something that needs none and costs time or exactness
+ * instead:
  *
  *   mark stacks (Gc.promoted, Gc.grey),     a bit for the object, see below
  *   remembered set
@@ -16,11 +17,10 @@
  *   Gc.finalizers                        the dead stay in Gc.found until the queue is empty
  *   Gc.finalizable, Gc.fixed             are asked for where an error can be raised
  *
- * The bits
- * --------
- * A chunk's header has a bit for each 8 bytes of the chunk, in pages that are not touched as
- * long as no bit is set; for a large object LargeHeader.logged is that bit. It means: this object
- * is to be scanned. There are three reasons, which share the bit:
+ * The bits -------- A chunk's header has a bit for each 8 bytes of the chunk, in pages
+ * that are not touched as long as no bit is set; for a large object LargeHeader.logged is
+ * that bit. It means: this object is to be scanned. There are three reasons, which share
+ * the bit:
  *
  *   promoted  a minor marking has promoted it and has yet to scan it;
  *   logged    the barrier has logged it, and the next minor collection has to scan it;
@@ -29,25 +29,27 @@
  * Gc.overflow_minor says that there may be one with one of the first two reasons,
  * Gc.overflow_major that there may be one with the last.
  *
- * A minor collection takes the bits of all objects away and scans them by the minor marking, in
- * passes over the chunks, until no new object was promoted in a pass. That is right for each
- * reason: a promoted or logged object needs just that and is clean then; to scan an object
- * that needs it not does no harm. A grey one is as good as scanned by the major marking, too,
- * because the minor one turns what is white grey, unless the minor marking leaves a part of it
- * out: large parts of tables, and slots below the watermark of a thread (scans_all). These go to
- * Gc.grey, or have their bit set again for being grey. So after a minor collection each bit that is
- * set is that of a clean object, or of a thread, that is grey; and outside of marking none is.
+ * A minor collection takes the bits of all objects away and scans them by the minor
+ * marking, in passes over the chunks, until no new object was promoted in a pass. That is
+ * right for each reason: a promoted or logged object needs just that and is clean then;
+ * to scan an object that needs it not does no harm. A grey one is as good as scanned by
+ * the major marking, too, because the minor one turns what is white grey, unless the
+ * minor marking leaves a part of it out: large parts of tables, and slots below the
+ * watermark of a thread (scans_all). These go to Gc.grey, or have their bit set again for
+ * being grey. So after a minor collection each bit that is set is that of a clean object,
+ * or of a thread, that is grey; and outside of marking none is.
  *
  * The major marking moves objects with the bit to Gc.grey, which has room for 64 from the
- * beginning, when that is empty. It passes over those that are not marked and over those that
- * are logged: they are the next minor collection's (Gc.overflow_minor), with which each undivided
- * step at the end of marking begins. After that one all can be moved. So marking does end.
+ * beginning, when that is empty. It passes over those that are not marked and over those
+ * that are logged: they are the next minor collection's (Gc.overflow_minor), with which
+ * each undivided step at the end of marking begins. After that one all can be moved. So
+ * marking does end.
  *
  * Both end: a pass follows another one only if an object was promoted or marked in between.
  * A pass with a mark stack of 64 does all that hangs together in most heaps.
  *
- * An object does not die while its bit is set: as long as the program runs only logged objects
- * have one, each of which was reachable after the last minor collection, and each
+ * An object does not die while its bit is set: as long as the program runs only logged
+ * objects have one, each of which was reachable after the last minor collection, and each
  * cycle's end of marking has a minor collection in it.
  */
 #include "gc_internal.h"
@@ -64,7 +66,7 @@
 _Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX,
                "a large object begins behind its LargeHeader");
 
-/* ---- setting bits ---------------------------------------------------------------- */
+/* ---- setting bits -------------------------------------------------------- */
 
 static void set_bit(Domain *d, GCObject *o) {
   if (o->gc & GC_LARGE) {
@@ -100,7 +102,7 @@ static GCObject *object_at(Chunk *c, size_t word, uint64_t bits) {
                       (word * WORD_BITS + (size_t)__builtin_ctzll(bits)) * HEAP_GRANULE);
 }
 
-/* ---- the minor marking ---------------------------------------------------------------- */
+/* ---- the minor marking --------------------------------------------------- */
 
 static bool has_large_part(const Table *t) {
   return heap_is_large(array_bytes(t)) || heap_is_large(node_bytes(t));
@@ -151,7 +153,7 @@ void gc_scan_overflowed(Domain *d) {
   scan_large_minor(d);
 }
 
-/* ---- the major marking ------------------------------------------------------------------ */
+/* ---- the major marking --------------------------------------------------- */
 
 static bool is_logged_table(const Table *t) {
   return (heap_is_large(array_bytes(t)) && heap_large_of(t->array)->logged) ||
@@ -217,8 +219,8 @@ static void end_chunk(Gc *gc) {
   gc->overflow_word = 0;
 }
 
-/* From where the pass stands to the first that turn up; new chunks come first in the list and
- * have no bits that this pass must see. */
+/* From where the pass stands to the first that turn up; new chunks come first in the list
+ * and have no bits that this pass must see. */
 static size_t continue_pass(Domain *d) {
   Gc *gc = &d->gc;
   size_t looked = 0;

@@ -7,18 +7,18 @@
  * collection and a slice never add up to one pause.
  *
  * Two measures say when a cycle begins and by when it is to have ended. Each has a
- * threshold and a goal, which follow from the end of the last cycle (L: the bytes of objects
- * that were live then, not of their lines: what is lost in those is no reason to lose more) and
- * from the parameters; whichever is nearer its goal counts.
+ * threshold and a goal, which follow from the end of the last cycle (L: the bytes of
+ * objects that were live then, not of their lines: what is lost in those is no reason to
+ * lose more) and from the parameters; whichever is nearer its goal counts.
  *
  *   old        bytes of the lines of old objects. They may grow by p percent of L, or LEAST_GROWTH
  *              if that is more; p is `major_mul` in generational mode, `pause` - 100 in
- *              incremental mode. This bounds the memory of every program in both modes. The
- *              goal is a part of the way that depends on how much of what was promoted since the
- *              cycle before has died: where the heap only grows a cycle finds nothing, so in a
- *              large one the work is spread over as much of the growth as there is; where the
- *              new replaces the old, or will when a small heap has grown up, the peak is as high
- *              as the goal.
+ *              incremental mode. This bounds the memory of every program in both modes.
+ *              The goal is a part of the way that depends on how much of what was
+ *              promoted since the cycle before has died: where the heap only grows a
+ *              cycle finds nothing, so in a large one the work is spread over as much of
+ *              the growth as there is; where the new replaces the old, or will when a
+ *              small heap has grown up, the peak is as high as the goal.
  *   allocated  bytes ever allocated, in incremental mode only: a cycle begins when p
  *              percent of L have been allocated since the last one, and is to end after
  *              as much again, so that what is dead is found, and finalized, even when
@@ -28,18 +28,18 @@
  * the growth of the measure since the last slice is of what was left until the goal. What
  * exceeds MOST_SLICE stays due.
  *
- * The bound. Slices come twice as often when they would not end the cycle within it. A cycle
- * that has not ended when the old bytes have grown by all that they may (Gc.most_old), and by
- * the largest part that a table got in the meantime, is finished at once
- * (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are not old were
- * taken since the last minor collection: at most a nursery, the allocation that exceeded it,
- * the very large object that is no debt yet, and what a table grew by while nothing new was made
- * (GcDue). doc/COLLECTOR.md has what follows, and the proof; debug builds assert it after each
- * step (gc_pace_verify).
+ * The bound. Slices come twice as often when they would not end the cycle within it. A
+ * cycle that has not ended when the old bytes have grown by all that they may
+ * (Gc.most_old), and by the largest part that a table got in the meantime, is finished at
+ * once (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are
+ * not old were taken since the last minor collection: at most a nursery, the allocation
+ * that exceeded it, the very large object that is no debt yet, and what a table grew by
+ * while nothing new was made (GcDue). doc/COLLECTOR.md has what follows, and the proof;
+ * debug builds assert it after each step (gc_pace_verify).
  *
- * The program's share. Until a cycle is over the collector does at most MOST_SLICE of work
- * for each eighth of a nursery (sixteenth when it is late), and for a large allocation twice
- * its size, within 8 times MOST_SLICE.
+ * The program's share. Until a cycle is over the collector does at most MOST_SLICE of
+ * work for each eighth of a nursery (sixteenth when it is late), and for a large
+ * allocation twice its size, within 8 times MOST_SLICE.
  */
 #include "gc_internal.h"
 
@@ -53,22 +53,27 @@
 #define INTERVAL_MOST ((size_t)128 << 10)  /* debt between two slices */
 #define LEAST_GROWTH ((size_t)2 << 20)     /* old bytes that a small heap may grow by */
 #define LEAST_ROOM ((size_t)4 << 20)       /* bytes allocated between two of them */
-/* Parts of the growth that is allowed, where nothing of what is promoted dies and where all does. */
+/* Parts of the growth that is allowed, where nothing of what is promoted dies and where
+ * all does. */
 #define BEGIN_PART 0.125
 #define GOAL_STEADY_SMALL 0.25
 #define GOAL_STEADY_LARGE 0.75
 #define GOAL_GROWING_SMALL 0.5
 #define GOAL_GROWING_LARGE 0.875
-#define SMALL_HEAP ((double)(8 << 20))  /* bytes of live objects: they are in the cache, a cycle takes a few ms */
-#define LARGE_HEAP ((double)(32 << 20)) /* it takes as long as the 100 ms over which the program is to have its share */
+/* bytes of live objects: they are in the cache, a cycle takes a few ms */
+#define SMALL_HEAP ((double)(8 << 20))
+/* it takes as long as the 100 ms over which the program is to have its share */
+#define LARGE_HEAP ((double)(32 << 20))
 #define LEAST_SLICE GC_LEAST_SLICE
 #define MOST_SLICE GC_MOST_SLICE
-#define LEAST_STEP ((size_t)2 << 10)       /* work of the cycle in a step that the program asks for */
-#define STEP_SHARE 8                       /* of what it asks for is such work, in generational mode */
+/* work of the cycle in a step that the program asks for */
+#define LEAST_STEP ((size_t)2 << 10)
+/* of what it asks for is such work, in generational mode */
+#define STEP_SHARE 8
 
 static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0 ? p : 0); }
 
-/* ---- measures and goals ---------------------------------------------------------- */
+/* ---- measures and goals -------------------------------------------------- */
 
 static size_t allocated(const Domain *d) { return d->heap.allocated_bytes + heap_taken(&d->heap); }
 
@@ -87,8 +92,8 @@ static double goal_part(const Gc *gc) {
                  between(GOAL_STEADY_SMALL, GOAL_STEADY_LARGE, large), gc->death_rate);
 }
 
-/* What was promoted while the cycle went on may be dead by now: the share of it that is likely to
- * be comes out of the room that the rest gives, but for half of that. */
+/* What was promoted while the cycle went on may be dead by now: the share of it that is
+ * likely to be comes out of the room that the rest gives, but for half of that. */
 void gc_pace_set_goals(Domain *d) {
   Gc *gc = &d->gc;
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
@@ -104,8 +109,8 @@ void gc_pace_set_goals(Domain *d) {
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
 }
 
-/* The share of what was promoted since the last cycle that has died, to judge by what this one
- * freed: 0 where a heap grows, 1 where the new replaces the old. */
+/* The share of what was promoted since the last cycle that has died, to judge by what
+ * this one freed: 0 where a heap grows, 1 where the new replaces the old. */
 static double death_rate(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t promoted = gc->stats.promoted_bytes - gc->promoted_at_end,
@@ -114,8 +119,9 @@ static double death_rate(const Domain *d) {
   return freed >= promoted ? 1.0 : (double)freed / (double)promoted;
 }
 
-/* What was kept for finalizers goes in the next cycle, so no room is given in proportion to
- * it: otherwise a program whose objects all have finalizers would take more with every cycle. */
+/* What was kept for finalizers goes in the next cycle, so no room is given in proportion
+ * to it: otherwise a program whose objects all have finalizers would take more with every
+ * cycle. */
 void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
   gc->death_rate = death_rate(d);
@@ -154,8 +160,8 @@ static void lower(size_t *measure, size_t bytes) {
   *measure -= bytes < *measure ? bytes : *measure;
 }
 
-/* They were there when the last cycle ended, and no room was given in proportion to them: nor is
- * their going room for others. */
+/* They were there when the last cycle ended, and no room was given in proportion to them:
+ * nor is their going room for others. */
 void gc_pace_lower(Domain *d, size_t bytes) {
   Gc *gc = &d->gc;
   lower(&gc->by_old.threshold, bytes);
@@ -168,16 +174,16 @@ void gc_pace_lower(Domain *d, size_t bytes) {
 /* Bytes that may be allocated until the next cycle begins. */
 size_t gc_pace_room(const Domain *d) { return d->gc.by_old.goal - d->gc.by_old.threshold; }
 
-/* ---- the work of a slice ----------------------------------------------------------- */
+/* ---- the work of a slice ------------------------------------------------- */
 
 static size_t least_slice(const Gc *gc) {
   size_t least = gc->mode == GC_MODE_INCREMENTAL ? percent(LEAST_SLICE, gc->stepmul) : LEAST_SLICE;
   return least < 1024 ? 1024 : least > MOST_SLICE ? MOST_SLICE : least;
 }
 
-/* Of the cycle. What is promoted meanwhile is marked then; what large parts grow by is not. Small
- * objects cost more than their bytes: a quarter is added. What lies outside the heap is nothing to
- * mark. */
+/* Of the cycle. What is promoted meanwhile is marked then; what large parts grow by is
+ * not. Small objects cost more than their bytes: a quarter is added. What lies outside
+ * the heap is nothing to mark. */
 static size_t work_left(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t known = gc->live_at_begin + d->heap.old_large_bytes, external = d->heap.external_bytes,
@@ -195,7 +201,8 @@ static double advance(GcGoal *g, size_t now) {
   return grown >= left ? 1.0 : (double)grown / (double)left;
 }
 
-/* Whether slices of so many bytes of debt would not end the cycle before gc_pace_is_over. */
+/* Whether slices of so many bytes of debt would not end the cycle before
+   gc_pace_is_over. */
 static bool is_late(const Domain *d, size_t part) {
   size_t old = heap_old_bytes(&d->heap), left = old < d->gc.most_old ? d->gc.most_old - old : 0;
   return work_left(d) / MOST_SLICE > left / part;
@@ -222,15 +229,15 @@ size_t gc_pace_slice(Domain *d) {
   return work;
 }
 
-/* Of collectgarbage("step", kib), of the cycle. In generational mode the minor collection is the
- * step: most of what is allocated dies there and is no work for the cycle. */
+/* Of collectgarbage("step", kib), of the cycle. In generational mode the minor collection
+ * is the step: most of what is allocated dies there and is no work for the cycle. */
 size_t gc_pace_step(const Domain *d, size_t kib) {
   if (d->gc.mode == GC_MODE_GENERATIONAL)
     return kib > 0 ? percent(kib << 10, d->gc.stepmul) / STEP_SHARE : LEAST_STEP;
   return kib > 0 ? percent(kib << 10, d->gc.stepmul) : least_slice(&d->gc);
 }
 
-/* ---- when ---------------------------------------------------------------------------- */
+/* ---- when ---------------------------------------------------------------- */
 
 void gc_pace_slice_done(Domain *d) { d->gc.slice_at = heap_debt(&d->heap) + interval(d); }
 

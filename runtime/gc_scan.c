@@ -13,7 +13,7 @@
 #include "known_names.h"
 #include "thread.h"
 
-/* ---- extents ----------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 size_t gc_object_extent(const GCObject *o, char **base) {
   *base = (char *)o;
@@ -38,12 +38,12 @@ size_t gc_object_extent(const GCObject *o, char **base) {
   }
 }
 
-/* ---- tables --------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 typedef enum ToScan { SCAN_NOTHING, SCAN_SMALL, SCAN_FRESH } ToScan;
 
-/* Does the minor marking scan a part that is not only looked at where cards are marked? Yes if it is
- * small, or if it has not seen it. */
+/* Does the minor marking scan a part that is not only looked at where cards are marked?
+ * Yes if it is small, or if it has not seen it. */
 ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
   if (likely(!heap_is_large(size))) return size > 0 ? SCAN_SMALL : SCAN_NOTHING;
   LargeHeader *large = heap_large_of(part);
@@ -117,7 +117,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   return sizeof(Table) + asize + nsize;
 }
 
-/* ---- functions and userdata --------------------------------------------------------- */
+/* ---- functions and userdata ---------------------------------------------- */
 
 #define PROTO_PARTS(PART) \
   PART(code, p->ncode) PART(k, p->nconstants) PART(p, p->nprotos) \
@@ -204,10 +204,10 @@ ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
   return sizeof(Userdata) + u->nuservalues * sizeof(TValue);
 }
 
-/* ---- in pieces ---------------------------------------------------------------------------- */
+/* ---- in pieces ----------------------------------------------------------- */
 
-/* What a large table refers to lies all over the heap: the headers are asked for before they are
- * looked at. */
+/* What a large table refers to lies all over the heap: the headers are asked for before
+ * they are looked at. */
 #define PREFETCH_AHEAD 12 /* slots */
 
 ALWAYS_INLINE void visit_values_ahead(Domain *d, const TValue *v, uint32_t n, ScanKind kind) {
@@ -298,7 +298,7 @@ void gc_scan_piece_minor(Domain *d) {
 }
 size_t gc_scan_piece_major(Domain *d) { return scan_piece(d, &d->gc.partial, SCAN_MAJOR); }
 
-/* ---- both markings ------------------------------------------------------------------------- */
+/* ---- both markings ------------------------------------------------------- */
 
 ALWAYS_INLINE size_t scan_object(Domain *d, GCObject *o, ScanKind kind) {
   switch (o->type) {

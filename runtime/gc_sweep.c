@@ -23,7 +23,7 @@
 #define WORK_BLOCK 512
 #define PREFETCH_AHEAD 8
 
-/* ---- strings ---------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------- */
 
 NOINLINE void gc_note_interned_slow(Domain *d, String *s) {
   Gc *gc = &d->gc;
@@ -114,7 +114,7 @@ bool gc_sweep_strings(Domain *d, size_t work) {
   return i >= table->size;
 }
 
-/* ---- large allocations ---------------------------------------------------------- */
+/* ---- large allocations --------------------------------------------------- */
 
 bool gc_sweep_large(Domain *d, size_t work) {
   Gc *gc = &d->gc;
@@ -150,7 +150,7 @@ void gc_large_part_gone(Domain *d, LargeHeader *large) {
 
 void gc_large_part_moving(Domain *d, LargeHeader *large) { skip_large(d, large); }
 
-/* ---- blocks ----------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------- */
 
 /* All short strings are marked or young: none is dead. */
 static bool no_string_died(const Gc *gc, const StringTable *table) {
@@ -170,7 +170,8 @@ void gc_start_sweeping(Domain *d) {
   d->gc.sweep_block = 1;
 }
 
-/* Of blocks, the cost of all, although some may be done: they are little beside the rest. */
+/* Of blocks, the cost of all, although some may be done: they are little beside the
+   rest. */
 size_t gc_sweep_work(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t work = (size_t)d->heap.nblocks * WORK_BLOCK;

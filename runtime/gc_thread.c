@@ -13,16 +13,18 @@
  *   from elsewhere: through an open upvalue, which has a write barrier of its own; by
  *   debug.setlocal, which takes the flags away (gc_frame_changed).
  *
- *   Pieces. What a thread has put on its stack since the last scan may be much: a piece of
- *   a minor collection leaves what is above some slot, which it notes, for the next one.
- *   That begins there, or at the watermark if that is lower by then. The slots of the current frame
- *   can't be divided, since they may be written to before the next piece.
+ *   Pieces. What a thread has put on its stack since the last scan may be much: a piece
+ *   of a minor collection leaves what is above some slot, which it notes, for the next
+ *   one. That begins there, or at the watermark if that is lower by then. The slots of
+ *   the current frame can't be divided, since they may be written to before the next
+ *   piece.
  *
- *   What is in use only now. A large string that a variable of the running function holds will
- *   most often have been replaced by the next minor collection, and were it promoted, such a
- *   program would need a major cycle for each few megabytes of them. So one that
- *   nothing else refers to stays young. The frame it is in is above the watermark of the next
- *   scan, which promotes it unless the function still runs, or runs again.
+ *   What is in use only now. A large string that a variable of the running function holds
+ *   will most often have been replaced by the next minor collection, and were it
+ *   promoted, such a program would need a major cycle for each few megabytes of them. So
+ *   one that nothing else refers to stays young. The frame it is in is above the
+ *   watermark of the next scan, which promotes it unless the function still runs, or runs
+ *   again.
  *
  *   The window. All slots from stack_last + EXTRA_STACK on are nil; each scan sets to
  *   nil what lies between top and there, so that no slot of any stack ever refers to
@@ -49,7 +51,8 @@
 #define PIECE_SLOTS 1024
 #define PIECE_FRAMES 256
 #define SLOTS_AT_ONCE 16384 /* scanned at least by a piece of a minor collection */
-#define MOST_PIECES 64      /* a program that always changes more than that is not followed any longer */
+/* a program that always changes more than that is not followed any longer */
+#define MOST_PIECES 64
 #define NIL_AT_ONCE 65536   /* and set to nil */
 #define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major marking */
 #define VERIFIED_SLOTS 256
@@ -58,7 +61,7 @@ ALWAYS_INLINE size_t all_slots(const lua_State *co) {
   return (size_t)(co->stack_end + EXTRA_STACK - co->stack);
 }
 
-/* ---- frames ---------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 static void mark_frame(Domain *d, CallInfo *ci, ScanKind kind) {
   mark_part(d, ci, sizeof *ci, kind);
@@ -114,7 +117,7 @@ void gc_frame_changed(lua_State *L, CallInfo *ci) {
   gc_thread_resumed(L, L);
 }
 
-/* ---- the minor marking --------------------------------------------------------------- */
+/* ---- the minor marking --------------------------------------------------- */
 
 /* The next piece goes on with the thread. */
 static void leave_rest(Domain *d, lua_State *co) {
@@ -127,8 +130,8 @@ static void leave_rest(Domain *d, lua_State *co) {
 }
 
 /* How far the frames below the watermark may reach: a Lua frame calls from within its
- * registers, so no further than these do; others (`reach`) have asked for more. In a piece: not
- * all at once. Answers the work. */
+ * registers, so no further than these do; others (`reach`) have asked for more. In a
+ * piece: not all at once. Answers the work. */
 static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallInfo *watermark) {
   TValue *end = co->stack_last + EXTRA_STACK, *from = co->top;
   if (limit < watermark->func + UINT8_MAX + 1) limit = watermark->func + UINT8_MAX + 1;
@@ -152,8 +155,8 @@ static size_t slots_to_verify(const Domain *d, size_t below) {
 #endif
 }
 
-/* Where a scan from `from` on ends: at co->top, or in a piece of a collection below the current
- * frame, the rest being noted. */
+/* Where a scan from `from` on ends: at co->top, or in a piece of a collection below the
+ * current frame, the rest being noted. */
 static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
   size_t most = d->gc.minor_most, done = d->gc.step_work;
   size_t slots = done < most ? (most - done) / sizeof(TValue) : 0;
@@ -166,7 +169,7 @@ static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
   return from + slots;
 }
 
-/* ---- large strings of the running function ---------------------------------------------- */
+/* ---- large strings of the running function ------------------------------- */
 
 /* The frame that runs: the current one, or the one that called a function of C. */
 static CallInfo *running_frame(const lua_State *co) {
@@ -187,7 +190,8 @@ static bool may_stay_young(Domain *d, const TValue *v) {
   return true;
 }
 
-/* Slots of frames that the next minor collection is to scan again if a string in them stays young. */
+/* Slots of frames that the next minor collection is to scan again if a string in them
+ * stays young. */
 static void visit_running(Domain *d, lua_State *co, CallInfo *running, const TValue *from) {
   bool stay = false;
   for (const TValue *v = from; v < co->top; v++) {
@@ -227,7 +231,7 @@ size_t gc_scan_thread_minor(Domain *d, lua_State *co) {
   return work;
 }
 
-/* ---- the major marking ----------------------------------------------------------------- */
+/* ---- the major marking --------------------------------------------------- */
 
 static size_t scan_slots_piece(Domain *d, lua_State *co, GcPartial *p) {
   size_t from = p->first, n = (size_t)(co->top - co->stack);

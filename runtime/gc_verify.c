@@ -38,7 +38,7 @@ typedef struct Verifier {
   bool parent_black;
 } Verifier;
 
-/* ---- reporting ------------------------------------------------------------------- */
+/* ---- reporting ----------------------------------------------------------- */
 
 _Noreturn static void broken(const Verifier *v, const char *rule, const void *object) {
   const GCObject *o = object, *p = v->parent;
@@ -56,7 +56,7 @@ _Noreturn static void broken(const Verifier *v, const char *rule, const void *ob
     if (unlikely(!(condition))) broken(v, rule, object); \
   } while (0)
 
-/* ---- the set of visited objects ---------------------------------------------------- */
+/* ---- the set of visited objects ------------------------------------------ */
 
 static size_t verified_slot(const Verifier *v, const GCObject *o) {
   size_t i = ((uintptr_t)o >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 20;
@@ -87,7 +87,7 @@ static bool verify_add(Verifier *v, const GCObject *o) {
   return true;
 }
 
-/* ---- memory --------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static void check_small(Verifier *v, const char *p, size_t size, bool young, const GCObject *o) {
   const Chunk *c = heap_chunk_of(p), *known = v->d->heap.chunks;
@@ -127,7 +127,7 @@ static void check_part(Verifier *v, const void *p, size_t size, const GCObject *
   else if (size > 0) RULE(v, p != NULL, "a part is there", owner);
 }
 
-/* ---- references ------------------------------------------------------------------------- */
+/* ---- references ---------------------------------------------------------- */
 
 static void verify_header(Verifier *v, const GCObject *o) {
   Domain *d = v->d;
@@ -173,8 +173,8 @@ static bool in_lists(const GcWeakLists *lists, const GCObject *o) {
          in_ranges(&lists->all, o);
 }
 
-/* A table that was weak when a marking came to it may be strong by now. What was noted of it then
- * is settled, or cleared, all the same at the end of the marking. */
+/* A table that was weak when a marking came to it may be strong by now. What was noted of
+ * it then is settled, or cleared, all the same at the end of the marking. */
 static bool was_weak_minor(const Gc *gc, const GCObject *o) {
   return o != NULL && o->type == LUA_TTABLE && gc->minor_begun && in_lists(&gc->minor_weak, o);
 }
@@ -217,7 +217,7 @@ static bool on_marked_card(const void *part, size_t size, const void *slot) {
   return large->fresh || (large->cards[at >> HEAP_CARD_SHIFT] & card_bit(at));
 }
 
-/* ---- objects -------------------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------- */
 
 static void look_at_node(Verifier *v, const Table *t, const Node *n, Weakness w, bool clean) {
   if (n->tag == TAG_NIL) {
@@ -343,7 +343,8 @@ static void check_external(Verifier *v, const Userdata *u) {
     RULE(v, u->external->mark != 0, "what a clean userdata holds outside is old", o);
 }
 
-/* Promoted by a minor collection that is under way, which has not scanned it yet, or not all of it. */
+/* Promoted by a minor collection that is under way, which has not scanned it yet, or not
+ * all of it. */
 static bool is_to_be_scanned(const Gc *gc, const GCObject *o) {
   if (!gc->minor_begun) return false;
   if (gc->promoted.n + gc->minor_partial.n > 1000) return true;
@@ -390,7 +391,7 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
   }
 }
 
-/* ---- the heap as such ------------------------------------------------------------------------- */
+/* ---- the heap as such ---------------------------------------------------- */
 
 /* gc_overflow.c: who is told of the bits that are set. */
 static void check_overflowed(Verifier *v, const Chunk *c) {
@@ -503,6 +504,7 @@ void gc_verify(Domain *d, const char *when) {
   }
   free(v.set);
   free(v.stack);
-  /* malloc keeps some of what was freed: it would count as memory of the program that is tested. */
+  /* malloc keeps some of what was freed: it would count as memory of the program that is
+     tested. */
   malloc_trim(0);
 }

@@ -15,12 +15,12 @@
  *                that are weak in both one by one: a traversal passes over them
  *                (gc_node_is_dead), and they are found by their keys if they have moved.
  *
- * The major marking looks through what it has noted while it still marks, piece by
- * piece, when nothing else is grey: entries whose key and value are marked by
- * then are done with, since marks stay; the others are left for its end (Gc.weak_left),
- * one by one. What is stored into a weak table after that, or moved in it, is noted anew, by
- * the minor collection that finds the table or its card logged; ephemerons that this leaves are
- * settled for the major marking at its end.
+ * The major marking looks through what it has noted while it still marks, piece by piece,
+ * when nothing else is grey: entries whose key and value are marked by then are done
+ * with, since marks stay; the others are left for its end (Gc.weak_left), one by one.
+ * What is stored into a weak table after that, or moved in it, is noted anew, by the
+ * minor collection that finds the table or its card logged; ephemerons that this leaves
+ * are settled for the major marking at its end.
  *
  * A minor collection holds young objects that it did not reach for dead, the
  * major marking those that are not marked. During the latter a minor one
@@ -41,7 +41,8 @@
 #define ENTRY_WORK 32  /* work of looking at one */
 #define LEAVE_WORK 32  /* and of leaving one for the end */
 #define CLEAR_WORK 48  /* and of removing one whose key is dead */
-#define FRESH_WORK 64  /* and of each object of it that may be young, in a part scanned as a whole */
+/* and of each object of it that may be young, in a part scanned as a whole */
+#define FRESH_WORK 64
 #define PREFETCH_AHEAD 8
 
 Weakness gc_weakness(Domain *d, const Table *t) {
@@ -52,7 +53,7 @@ Weakness gc_weakness(Domain *d, const Table *t) {
   return (Weakness)((strchr(text, 'v') ? WEAK_VALUES : 0) | (strchr(text, 'k') ? WEAK_KEYS : 0));
 }
 
-/* ---- walking ranges ------------------------------------------------------------- */
+/* ---- walking ranges ------------------------------------------------------ */
 
 /* The tables' parts may have shrunk or moved since the range was noted. */
 static TValue *range_values(const GcWeakRange *r, uint32_t *n) {
@@ -98,7 +99,7 @@ void gc_clear_node(Node *n) {
   forget_key(n);
 }
 
-/* ---- meeting a weak table -------------------------------------------------------- */
+/* ---- meeting a weak table ------------------------------------------------ */
 
 static void visit_keys(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t count;
@@ -120,7 +121,8 @@ static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind
   }
 }
 
-/* The nodes of the table that the major marking looks through at present were put elsewhere. */
+/* The nodes of the table that the major marking looks through at present were put
+   elsewhere. */
 static bool start_anew(GcWeakRanges *list, const Table *t, ScanKind kind) {
   if (kind == SCAN_MINOR || list->n == 0 || list->items[list->n - 1].table != t) return false;
   list->items[list->n - 1].from = 0;
@@ -174,7 +176,8 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
   } else {
     range_nodes(&range, &n);
     if (n == 0) return;
-    /* The major marking comes to the keys when it looks through what is noted: there may be very many. */
+    /* The major marking comes to the keys when it looks through what is noted: there may
+       be very many. */
     if (w == WEAK_VALUES && kind == SCAN_MINOR) visit_keys(d, &range, kind);
   }
   bool noted = note_range(d, w, range, kind) && (kind == SCAN_MAJOR || note_for_major(d, w, range));
@@ -182,7 +185,7 @@ void gc_scan_weak(Domain *d, Weakness w, GcWeakRange range, ScanKind kind) {
   if (unlikely(!noted)) follow_range(d, &range, kind);
 }
 
-/* ---- looking through while marking -------------------------------------------------- */
+/* ---- looking through while marking --------------------------------------- */
 
 static bool dead_object(Domain *d, uint8_t tag, const GCObject *o) {
   return (tag & TAG_COLLECTED) && tag_type(tag) != LUA_TSTRING && is_dead(d, o, SCAN_MAJOR);
@@ -280,7 +283,7 @@ size_t gc_settle_weak_piece(Domain *d) {
   return 0;
 }
 
-/* ---- fresh parts of the minor marking --------------------------------------------------- */
+/* ---- fresh parts of the minor marking ------------------------------------ */
 
 #define is_young_value(tag, o) (((tag) & TAG_COLLECTED) && is_young(o))
 
@@ -357,7 +360,7 @@ void gc_check_weak_minor(Domain *d) {
   check_ranges(d, &d->gc.minor_weak.all, WEAK_BOTH);
 }
 
-/* ---- ephemerons in a minor collection ------------------------------------------------- */
+/* ---- ephemerons in a minor collection ------------------------------------ */
 
 static void settle_ephemerons(Domain *d, const GcWeakRange *r) {
   size_t work = 0;
@@ -392,7 +395,7 @@ bool gc_settle_ephemerons_minor(Domain *d) {
   }
 }
 
-/* ---- clearing ------------------------------------------------------------------------- */
+/* ---- clearing ------------------------------------------------------------ */
 
 /* Answers how many entries it looked at. */
 static uint32_t clear_dead_values(Domain *d, const GcWeakRange *r, ScanKind kind) {
@@ -461,9 +464,10 @@ void gc_forget_weak_minor(Domain *d) {
   gc_forget_awaited(d, SCAN_MINOR);
 }
 
-/* ---- clearing at the end of the major marking ------------------------------------------- */
+/* ---- clearing at the end of the major marking ---------------------------- */
 
-/* Where the entry was, empty if it was removed; NULL when that is another one's place now. */
+/* Where the entry was, empty if it was removed; NULL when that is another one's place
+   now. */
 static Node *place_of(const GcWeakEntry *entry) {
   if (entry->node >= table_node_count(entry->table)) return NULL;
   Node *n = &entry->table->node[entry->node];
@@ -486,8 +490,8 @@ static void prefetch_value(const GcWeakEntries *list, size_t i) {
     __builtin_prefetch(entry->table->node[entry->node].v.p);
 }
 
-/* While the marking goes on, an entry that has got another place was noted anew. One that may stay
- * keeps its strings. */
+/* While the marking goes on, an entry that has got another place was noted anew. One that
+ * may stay keeps its strings. */
 static void clear_entry_value(Domain *d, const GcWeakEntry *entry) {
   Node *n = place_of(entry);
   if (n == NULL || n->tag == TAG_NIL) return;
@@ -515,8 +519,8 @@ bool gc_clear_some_values(Domain *d, size_t most) {
   return left->values_done == left->values.n && left->entries_done == left->entries.n;
 }
 
-/* When marking is over, nobody notes any more which entries get other places. A string that is
- * dead now was the key of an entry that has gone. */
+/* When marking is over, nobody notes any more which entries get other places. A string
+ * that is dead now was the key of an entry that has gone. */
 static void clear_entry_key(Domain *d, const GcWeakEntry *entry) {
   if (!dead_object(d, entry->key->type | TAG_COLLECTED, entry->key)) return;
   Node *n = place_of(entry);

@@ -12,15 +12,14 @@
  *   block   32 KiB of 256 lines; in exactly one state, see BlockState.
  *   line    128 bytes; its byte is 0 when it holds nothing old.
  *
- * Allocation bumps `cursor` up to `limit` through a hole: a run of lines whose
- * byte is 0. At its end the next hole of the same block is taken, then the
- * next block: recyclable ones, free ones, a new chunk; those that the last
- * minor collection examined come first, since they are in the cache.
- * An object of more than a line that does not fit the hole goes to a second
- * cursor, in a hole that is long enough. Recyclable blocks are in lists by the length of their
- * longest hole, so that one is found at once: the shortest that will do; a wholly free
- * block when there is none. For smaller objects a cold block with short holes is taken first,
- * which leaves the long ones.
+ * Allocation bumps `cursor` up to `limit` through a hole: a run of lines whose byte is 0.
+ * At its end the next hole of the same block is taken, then the next block: recyclable
+ * ones, free ones, a new chunk; those that the last minor collection examined come first,
+ * since they are in the cache. An object of more than a line that does not fit the hole
+ * goes to a second cursor, in a hole that is long enough. Recyclable blocks are in lists
+ * by the length of their longest hole, so that one is found at once: the shortest that
+ * will do; a wholly free block when there is none. For smaller objects a cold block with
+ * short holes is taken first, which leaves the long ones.
  *
  * Line bytes. Bit 1 or bit 2, whichever is Gc.line_bit in this major cycle, is
  * set for each line that a survivor covers: by a minor collection when it
@@ -36,18 +35,18 @@
  *   - A part on its own (no header) is in lines marked with its owner, each time
  *     the owner is promoted, marked or rescanned.
  *
- * Parts that a growing table outgrows lie between objects that live on, in lines that stay in use:
- * lost until the whole line is dead. So small ones that are freed while they are young are
- * kept by size (Heap.outgrown) and taken for the next parts of that size, up to the next
- * minor collection.
+ * Parts that a growing table outgrows lie between objects that live on, in lines that
+ * stay in use: lost until the whole line is dead. So small ones that are freed while they
+ * are young are kept by size (Heap.outgrown) and taken for the next parts of that size,
+ * up to the next minor collection.
  *
- * Huge pages. Beyond HUGE_FROM_BLOCKS the heap grows by two chunks at once, in one huge page where the
- * system has one at hand: it costs 0.19 us for each 4 KiB, the same as small pages 1.4 us (both with
- * the clearing; on a virtual machine), which was 40 % of the time of a program that fills 50 MB
- * with records. Only the first touch is advised: what is given back later comes again as
- * small pages, so that the system never fills up what is free with pages that nobody asked
- * for. The price is a touch of 0.1 ms, and up to 2 MiB that are not used yet; mappings.c sees to
- * touches that take longer.
+ * Huge pages. Beyond HUGE_FROM_BLOCKS the heap grows by two chunks at once, in one huge
+ * page where the system has one at hand: it costs 0.19 us for each 4 KiB, the same as
+ * small pages 1.4 us (both with the clearing; on a virtual machine), which was 40 % of
+ * the time of a program that fills 50 MB with records. Only the first touch is advised:
+ * what is given back later comes again as small pages, so that the system never fills up
+ * what is free with pages that nobody asked for. The price is a touch of 0.1 ms, and up
+ * to 2 MiB that are not used yet; mappings.c sees to touches that take longer.
  *
  * Large allocations: heap_large.c.
  *
@@ -72,11 +71,12 @@
 #include "thread.h"
 #include "throw.h"
 
-#define HUGE_FROM_BLOCKS (8 * HEAP_CHUNK_BLOCKS) /* of a heap: it grows by huge pages from then on */
+/* of a heap: it grows by huge pages from then on */
+#define HUGE_FROM_BLOCKS (8 * HEAP_CHUNK_BLOCKS)
 #define MIN_FREE_LINES 8     /* of a block worth allocating from */
 #define SMALL_LEFTOVER 256   /* bytes of a hole that may be wasted for a medium object */
 
-/* ---- chunks ------------------------------------------------------------------ */
+/* ---- chunks -------------------------------------------------------------- */
 
 /* A new chunk's header is zero: lines free, blocks zero. */
 static void add_chunk(Heap *h, Chunk *c) {
@@ -124,9 +124,9 @@ static void give_chunk(Chunk *c) {
 }
 
 #ifdef SAROS_DEBUG
-/* The bound of doc/COLLECTOR.md on what is mapped for blocks, when there is to be more of it
- * because no block has so many free lines in a row: each that is not consumed has a line in use
- * among as many. */
+/* The bound of doc/COLLECTOR.md on what is mapped for blocks, when there is to be more of
+ * it because no block has so many free lines in a row: each that is not consumed has a
+ * line in use among as many. */
 static void verify_mapped(const Heap *h, uint32_t lines) {
   size_t consumed = 0, used = h->used_lines;
   for (const Block *b = h->consumed.first; b != NULL; b = b->next) {
@@ -139,8 +139,9 @@ static void verify_mapped(const Heap *h, uint32_t lines) {
 #define verify_mapped(h, lines) ((void)(h), (void)(lines))
 #endif
 
-/* For a hole of so many lines. When the system has no more, the spare chunk lets the program go on until the next
- * gc_check, where all garbage is collected: only what that cannot help is an error. */
+/* For a hole of so many lines. When the system has no more, the spare chunk lets the
+ * program go on until the next gc_check, where all garbage is collected: only what that
+ * cannot help is an error. */
 static bool grow_heap(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   verify_mapped(h, lines);
@@ -169,7 +170,7 @@ void heap_keep_spare(Heap *h) {
   if (h->spare == NULL) h->spare = new_chunk(h);
 }
 
-/* ---- holes -------------------------------------------------------------------- */
+/* ---- holes --------------------------------------------------------------- */
 
 #define BYTES_OF(x) (UINT64_C(0x0101010101010101) * (x))
 
@@ -205,7 +206,7 @@ static uint32_t next_used_line(const uint8_t *lines, uint32_t i) {
   return i;
 }
 
-/* ---- the longest hole of a block ------------------------------------------------- */
+/* ---- the longest hole of a block ----------------------------------------- */
 
 /* A bit for each line of a block. */
 typedef struct LineBits { uint64_t w[HEAP_BLOCK_LINES / 64]; } LineBits;
@@ -298,7 +299,7 @@ static uint32_t class_for(uint32_t lines) {
   return class;
 }
 
-/* ---- recyclable blocks -------------------------------------------------------------- */
+/* ---- recyclable blocks --------------------------------------------------- */
 
 static BlockClasses *classes_of(Heap *h, const Block *b) { return b->warm ? &h->warm : &h->cold; }
 
@@ -330,7 +331,7 @@ static void cool(Heap *h) {
   h->warm = (BlockClasses){0};
 }
 
-/* ---- taking blocks -------------------------------------------------------------------- */
+/* ---- taking blocks ------------------------------------------------------- */
 
 static Block *consume(Heap *h, Block *b) {
   b->state = BLOCK_CONSUMED;
@@ -360,8 +361,9 @@ static bool is_warm_free(const Heap *h) {
   return f != NULL && f->epoch == h->epoch && !f->released;
 }
 
-/* For small objects: warm blocks first, those with the longest holes before the others; among
- * cold ones those that are partly in use, those with the shortest holes before the others. */
+/* For small objects: warm blocks first, those with the longest holes before the others;
+ * among cold ones those that are partly in use, those with the shortest holes before the
+ * others. */
 static Block *take_block(Domain *d) {
   Heap *h = &d->heap;
   if (h->warm.used != 0)
@@ -382,7 +384,7 @@ static Block *take_block_with(Domain *d, uint32_t lines) {
   return take_free_block(d, least > MIN_FREE_LINES ? least : MIN_FREE_LINES);
 }
 
-/* ---- taking holes ------------------------------------------------------------------------ */
+/* ---- taking holes -------------------------------------------------------- */
 
 /* Fills `hole` with the first of its block, from line `i` on, that has so many lines. */
 static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
@@ -453,7 +455,7 @@ static bool take_medium_hole(Domain *d, size_t size) {
   return true;
 }
 
-/* ---- small allocations ----------------------------------------------------------- */
+/* ---- small allocations --------------------------------------------------- */
 
 static void *bump(Heap *h, size_t size) {
   char *p = h->cursor;
@@ -498,7 +500,7 @@ static void *alloc_small(Domain *d, size_t size) {
   return take_hole(d) ? bump(h, size) : NULL;
 }
 
-/* ---- interface ------------------------------------------------------------------------ */
+/* ---- interface ----------------------------------------------------------- */
 
 static void *note_failure(Domain *d) {
   gc_note_emergency(d);
@@ -538,9 +540,10 @@ void *heap_alloc_on_line(lua_State *L, size_t size) {
   return heap_alloc(L, size);
 }
 
-/* ---- outgrown parts ------------------------------------------------------------------------ */
+/* ---- outgrown parts ------------------------------------------------------ */
 
-/* What tables ask for: powers of two, and three times those, from 16 bytes on. -1: another size. */
+/* What tables ask for: powers of two, and three times those, from 16 bytes on. -1:
+   another size. */
 ALWAYS_INLINE int outgrown_class(size_t size) {
   int bit = 63 - __builtin_clzll(size);
   if (bit < 4 || bit >= 4 + HEAP_OUTGROWN_CLASSES / 2) return -1;
@@ -649,7 +652,7 @@ void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size)
   return grown;
 }
 
-/* ---- limit --------------------------------------------------------------------------------- */
+/* ---- limit --------------------------------------------------------------- */
 
 void heap_set_limit(Heap *h, size_t bytes) {
   h->limit_bytes = h->limit_trigger = bytes;
@@ -663,7 +666,7 @@ bool heap_exceeds_limit(Heap *h) {
   return old > h->limit_bytes;
 }
 
-/* ---- for the collector --------------------------------------------------------------------- */
+/* ---- for the collector --------------------------------------------------- */
 
 void heap_retire(Heap *h) {
   forget_outgrown(h);

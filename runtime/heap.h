@@ -33,12 +33,15 @@
 #define HEAP_SMALL_MAX ((size_t)8192)
 #endif
 #endif
-#define HEAP_CARD_SHIFT 7             /* a card: 128 bytes of a large part; its byte has a bit for what begins in each 16 of them */
+/* a card: 128 bytes of a large part; its byte has a bit for what begins in each 16 of
+ * them */
+#define HEAP_CARD_SHIFT 7
 
 #define heap_round(size) (((size_t)(size) + HEAP_GRANULE - 1) & ~(size_t)(HEAP_GRANULE - 1))
 #define heap_is_large(size) ((size) > HEAP_SMALL_MAX)
 
-/* Classes of blocks by the longest hole in them, in lines: at least holes[class] of heap.c. */
+/* Classes of blocks by the longest hole in them, in lines: at least holes[class] of
+   heap.c. */
 #define HEAP_HOLE_CLASSES 14
 
 /* Sizes of small parts that are used again: 16, 24, 32, 48, ... 8192 bytes. */
@@ -188,9 +191,9 @@ void *heap_alloc_slow(lua_State *L, size_t size);
 
 /* The same for a multiple of 16 bytes' address. */
 void *heap_alloc_aligned(lua_State *L, size_t size);
-/* The same for an object of several lines (HEAP_LINED_LEAST), which begins on a line where
- * that costs little: objects of one size that are allocated between others then leave holes that fit
- * the next ones, rather than holes of a line less. */
+/* The same for an object of several lines (HEAP_LINED_LEAST), which begins on a line
+ * where that costs little: objects of one size that are allocated between others then
+ * leave holes that fit the next ones, rather than holes of a line less. */
 void *heap_alloc_on_line(lua_State *L, size_t size);
 #define HEAP_LINED_LEAST ((size_t)512)
 /* Header of a new object. */
@@ -211,22 +214,25 @@ void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size)
 /* The same, but answers NULL instead of raising; the old part is as it was then. */
 void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
 /* Whether a part of this size is all zero bytes (nil) when allocated, and what
- * heap_grow_part added to it as well: the huge ones are, and should not be touched needlessly. */
+ * heap_grow_part added to it as well: the huge ones are, and should not be touched
+ * needlessly. */
 ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size);
-/* All of this new part will be written soon, here and there: gives a huge one its pages at once,
- * rather than two page faults for each, the first time it is read and the first time written. */
+/* All of this new part will be written soon, here and there: gives a huge one its pages
+ * at once, rather than two page faults for each, the first time it is read and the first
+ * time written. */
 void heap_part_populate(void *part, size_t size);
 
-/* ---- large objects made outside of any heap (messages between domains) -------- */
+/* ---- large objects made outside of any heap (messages between domains) ---- */
 
-/* Room for an object of `size` bytes (large ones only) behind the header; NULL: no memory. */
+/* Room for an object of `size` bytes (large ones only) behind the header; NULL: no
+   memory. */
 LargeHeader *heap_large_detached(size_t size);
 /* Takes it into the heap, as if it were just allocated there: answers the object, or NULL
  * when the heap has no room for it. */
 void *heap_large_adopt(Domain *d, LargeHeader *large);
 void heap_large_discard(LargeHeader *large); /* one that was not taken over; NULL allowed */
 
-/* ---- for the collector ------------------------------------------------------ */
+/* ---- for the collector --------------------------------------------------- */
 
 void heap_init(Heap *h);
 void heap_close(Heap *h);
@@ -240,17 +246,19 @@ void heap_retire(Heap *h);
 void heap_reclaim_young(Heap *h);
 /* Clears the lines of the block that do not have the bit. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
-/* Begins a walk that gives back the pages of free blocks beyond `keep`, and whole free chunks. */
+/* Begins a walk that gives back the pages of free blocks beyond `keep`, and whole free
+   chunks. */
 void heap_trim_start(Heap *h, uint32_t keep);
-/* The walk goes on, by about `most` bytes; SIZE_MAX: to its end, and without patience (heap.c).
- * True when it is done. */
+/* The walk goes on, by about `most` bytes; SIZE_MAX: to its end, and without patience
+ * (heap.c). True when it is done. */
 bool heap_trim(Heap *h, size_t most);
 /* Gives back the free pages of blocks that are partly in use. */
 void heap_trim_parts(Heap *h);
 
 /* Limits what may be in use. What is found alive beyond it, by an emergency collection at
  * the limit, is an error there (gc_step). As collections wait for a safe point, a quarter
- * more and 2 MiB may be taken for a moment; what exceeds that fails at once. 0: no limit. */
+ * more and 2 MiB may be taken for a moment; what exceeds that fails at once. 0: no
+ * limit. */
 void heap_set_limit(Heap *h, size_t bytes);
 /* After such a collection: when the next one is due. True: too much is alive. */
 bool heap_exceeds_limit(Heap *h);
@@ -270,7 +278,8 @@ void *extent_alloc(Heap *h, size_t size);
 void extent_free(Heap *h, void *p, size_t size);
 /* Makes it larger or smaller where it is; false: there is no room behind it. */
 bool extent_resize(Heap *h, void *p, size_t old_size, size_t size);
-/* Gives back pages that are free, of the extent at *Heap.trim_extent; answers how many bytes. */
+/* Gives back pages that are free, of the extent at *Heap.trim_extent; answers how many
+   bytes. */
 size_t extent_trim(Heap *h, bool now);
 /* The same at once, of all extents, for at least `most` bytes or to their end. */
 void extent_give_back(Heap *h, size_t most);
@@ -305,9 +314,9 @@ ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
 }
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }
-/* The same as pacing counts it: what makes a minor collection due. A very large object is in use
- * when it was just allocated; it counts when the next one is allocated. So when strings of
- * megabytes follow each other, each is dead when a collection looks at it. */
+/* The same as pacing counts it: what makes a minor collection due. A very large object is
+ * in use when it was just allocated; it counts when the next one is allocated. So when
+ * strings of megabytes follow each other, each is dead when a collection looks at it. */
 #define LATEST_LEAST ((size_t)256 << 10)
 ALWAYS_INLINE size_t heap_debt(const Heap *h) {
   return heap_taken(h) + h->scan_debt - h->latest_large;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/heap_extent.c: memory of large allocations that are not huge.
  *
- * An extent is up to 8 MiB of granules of 256 bytes, aligned to 8 MiB; the first ones of a domain are
- * smaller, which counts where addresses are limited. Its first granules hold an
- * Extent: a bit for each granule says whether it is in use. An allocation is a run of
+ * An extent is up to 8 MiB of granules of 256 bytes, aligned to 8 MiB; the first ones of
+ * a domain are smaller, which counts where addresses are limited. Its first granules hold
+ * an Extent: a bit for each granule says whether it is in use. An allocation is a run of
  * granules: the first that is free and long enough in the first extent that has one
- * (address-ordered first fit, which keeps the free memory together; P. Wilson, M. Johnstone et al.,
- * "Dynamic storage allocation: a survey and critical review", IWMM 1995). `longest` bounds the
- * free runs of an extent from above, so that most extents without a fit are passed by.
+ * (address-ordered first fit, which keeps the free memory together; P. Wilson, M.
+ * Johnstone et al., "Dynamic storage allocation: a survey and critical review", IWMM
+ * 1995). `longest` bounds the free runs of an extent from above, so that most extents
+ * without a fit are passed by.
  *
  * Invariants
- *   - A granule in use is touched; one that is not touched is zero and has no memory. (Where
- *     huge pages were asked for and there are none, some are held for touched that are not.)
- *   - Bits of `idle` are granules that were free at a walk of an earlier period and have not
+ *   - A granule in use is touched; one that is not touched is zero and has no memory.
+ *   (Where
+ *     huge pages were asked for and there are none, some are held for touched that are
+ *     not.)
+ *   - Bits of `idle` are granules that were free at a walk of an earlier period and have
+ *   not
  *     been taken since (heap_trim.c).
  *   - Heap.extent_idle is the number of bytes of free granules that are touched.
  *
@@ -35,9 +39,11 @@
 #define EXTENT_LEAST ((size_t)1 << 20)
 #define GRANULE_SHIFT 8
 #define GRANULE ((size_t)1 << GRANULE_SHIFT)
-#define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE)) /* of the largest; those that others lack are in use */
+/* of the largest; those that others lack are in use */
+#define GRANULES ((uint32_t)(EXTENT_SIZE / GRANULE))
 #define WORDS (GRANULES / 64)
-#define WORDS_OF(e) ((e)->granules / 64) /* those that others have, too, are of granules that it has */
+/* those that others have, too, are of granules that it has */
+#define WORDS_OF(e) ((e)->granules / 64)
 #define PAGE ((size_t)4096)
 #define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
 #define TRIM_AT_ONCE ((size_t)1 << 20)
@@ -58,7 +64,7 @@ typedef struct Extent {
 #define FIRST ((uint32_t)((sizeof(Extent) + PAGE - 1) / PAGE * PAGE_GRANULES))
 _Static_assert(EXTENT_MOST + 8 * GRANULE < EXTENT_SIZE / 3, "several allocations fit an extent");
 
-/* ---- bits -------------------------------------------------------------------------- */
+/* ---- bits ---------------------------------------------------------------- */
 
 static uint64_t mask_of(uint32_t from, uint32_t n) {
   return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << from;
@@ -99,7 +105,7 @@ static uint32_t after_last_set(const uint64_t *bits, uint32_t i) {
   }
 }
 
-/* ---- runs ---------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
 static Extent *extent_of(const void *p) {
   return (Extent *)((uintptr_t)p & ~(uintptr_t)(EXTENT_SIZE - 1));
@@ -171,7 +177,7 @@ static uint32_t find_run(Extent *e, uint32_t n) {
   return 0;
 }
 
-/* ---- extents --------------------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 static size_t extent_bytes(const Extent *e) { return (size_t)e->granules << GRANULE_SHIFT; }
 
@@ -244,7 +250,7 @@ bool extent_resize(Heap *h, void *p, size_t old_size, size_t size) {
   return true;
 }
 
-/* ---- giving back -------------------------------------------------------------------------- */
+/* ---- giving back --------------------------------------------------------- */
 
 /* All bits of the pages that have one. */
 static uint64_t any_in_page(uint64_t bits) {
@@ -282,7 +288,8 @@ static size_t release_extent(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   return idle;
 }
 
-/* The next run of granules, from `i` on, that may be given back; *n: how many. GRANULES: none. */
+/* The next run of granules, from `i` on, that may be given back; *n: how many. GRANULES:
+   none. */
 static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t *n) {
   *n = 0;
   for (uint32_t run = GRANULES; i < e->granules;) {

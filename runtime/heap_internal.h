@@ -5,7 +5,7 @@
 
 #include "heap.h"
 
-/* ---- lists of blocks ------------------------------------------------------- */
+/* ---- lists of blocks ----------------------------------------------------- */
 
 static inline void list_push_first(BlockList *list, Block *b) {
   b->prev = NULL;

@@ -4,26 +4,28 @@
  * Young and old ones are in a list each. Large parts have a byte a card of 128
  * bytes, a bit of it for each 16, for the write barrier.
  *
- * Up to HUGE_FROM bytes they lie in extents (heap_extent.c), the cards behind the data. In stress
- * builds, and while they are in no heap, they come from malloc. Bigger
- * ones have a mapping of their own, and so have their cards, so that nothing that is
- * done with them at once takes time in proportion to their size:
+ * Up to HUGE_FROM bytes they lie in extents (heap_extent.c), the cards behind the data.
+ * In stress builds, and while they are in no heap, they come from malloc. Bigger ones
+ * have a mapping of their own, and so have their cards, so that nothing that is done with
+ * them at once takes time in proportion to their size:
  *
  *   allocating  new memory is zero, which is nil: heap_part_is_zeroed tells the
- *               owner, who does not fill it. Pages are touched by use alone, and are those of
- *               2 MiB where the system has them: what grows so large is mostly filled.
+ *               owner, who does not fill it. Pages are touched by use alone, and are
+ *               those of 2 MiB where the system has them: what grows so large is mostly
+ *               filled.
  *   growing     mremap: neither data nor cards are copied.
  *   freeing     returning pages costs the system some 0.1 us each, touching new ones 0.3 us or
- *               more. So a dead mapping joins Heap.dying, and waits there: a second where all of
- *               these are a few (DYING_MOST), four minor collections otherwise. A new
- *               allocation of the right size takes it, what a table's part needs to be zero is
- *               cleared then; so does a part that grows, which is copied: a table that grows to the
- *               same size again and again touches no new page. heap_large_release cuts pieces from
- *               the end of those that waited long enough at each step of the collector, and a huge
- *               allocation that finds none cuts as much as it takes, as far as they are
- *               more than a few: the dying never outgrow the living by more than that.
- *               A mapping of an object (a string, a userdata) is kept for the next use in any domain
- *               if it is not too big (mappings.h), and cut or made larger where strings grow by
+ *               more. So a dead mapping joins Heap.dying, and waits there: a second where
+ *               all of these are a few (DYING_MOST), four minor collections otherwise. A
+ *               new allocation of the right size takes it, what a table's part needs to
+ *               be zero is cleared then; so does a part that grows, which is copied: a
+ *               table that grows to the same size again and again touches no new page.
+ *               heap_large_release cuts pieces from the end of those that waited long
+ *               enough at each step of the collector, and a huge allocation that finds
+ *               none cuts as much as it takes, as far as they are more than a few: the
+ *               dying never outgrow the living by more than that. A mapping of an object
+ *               (a string, a userdata) is kept for the next use in any domain if it is
+ *               not too big (mappings.h), and cut or made larger where strings grow by
  *               concatenation.
  *
  * The trailing bytes of the last page are kept zero: they become data when it grows.
@@ -41,18 +43,21 @@
 #ifdef SAROS_STRESS
 #define HUGE_FROM ((size_t)64 << 10)
 #else
-#define HUGE_FROM (EXTENT_MOST - ((size_t)64 << 10)) /* less header and cards: an array of 2^17 slots has one */
+/* less header and cards: an array of 2^17 slots has one */
+#define HUGE_FROM (EXTENT_MOST - ((size_t)64 << 10))
 #endif
 #define MAP_UNIT ((size_t)64 << 10) /* mappings are multiples of it, and so of any page size */
 #define PAGE_ALIGN ((size_t)1) /* mappings are, to pages */
 #define DYING_EPOCHS 4 /* minor collections that a dead mapping waits for a new use, */
 #define DYING_NS UINT64_C(1000000000) /* or so long where all are no more than */
 #define DYING_MOST ((size_t)32 << 20)
-#define REUSED_MOST ((size_t)16 << 20) /* bytes of a part put where one died: it is cleared at once */
+/* bytes of a part put where one died: it is cleared at once */
+#define REUSED_MOST ((size_t)16 << 20)
 #define GIVEN_BACK_MOST ((size_t)4 << 20) /* bytes at once: 0.1 ms */
-#define KEPT_MOST ((size_t)8 << 20) /* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
+/* bytes of a mapping kept for the next use: unmapping one takes 0.2 ms */
+#define KEPT_MOST ((size_t)8 << 20)
 
-/* ---- lists ------------------------------------------------------------------------ */
+/* ---- lists --------------------------------------------------------------- */
 
 static void link_large(LargeHeader *list, LargeHeader *large) {
   large->prev = list;
@@ -70,7 +75,7 @@ static size_t *large_counter(Heap *h, const LargeHeader *large) {
   return large->mark == 0 ? &h->young_large_bytes : &h->old_large_bytes;
 }
 
-/* ---- memory ------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static size_t card_count(size_t size) { return (size >> HEAP_CARD_SHIFT) + 1; }
 
@@ -119,8 +124,9 @@ static void release_dying(Heap *h, size_t bytes, bool recent) {
   }
 }
 
-/* For an allocation that none of the dead fits. What a program grows and drops again and again comes
- * in several sizes: what it will need next may be among the dead, if they are few. */
+/* For an allocation that none of the dead fits. What a program grows and drops again and
+ * again comes in several sizes: what it will need next may be among the dead, if they are
+ * few. */
 static void make_room(Heap *h, size_t size) {
   size_t most = size <= REUSED_MOST ? DYING_MOST : 0;
   if (h->dying_bytes > most)
@@ -212,7 +218,8 @@ static void free_medium(Heap *h, LargeHeader *large) {
   else free(large);
 }
 
-/* In no list yet. Where there are no addresses for an extent there may be some for a mapping. */
+/* In no list yet. Where there are no addresses for an extent there may be some for a
+   mapping. */
 static LargeHeader *make_large(Heap *h, size_t size, bool cards) {
   LargeHeader *large = size < HUGE_FROM ? new_medium(h, size, cards) : NULL;
   if (large == NULL) large = new_huge(h, size, cards);
@@ -230,9 +237,9 @@ static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   return make_large(h, size, cards);
 }
 
-/* A part that gave way to the largest so far is given back soon, for nothing tells yet that its
- * like will be needed again: some of it now, since a program that only fills the new one takes no
- * steps of the collector. */
+/* A part that gave way to the largest so far is given back soon, for nothing tells yet
+ * that its like will be needed again: some of it now, since a program that only fills the
+ * new one takes no steps of the collector. */
 static void let_die(Heap *h, LargeHeader *large) {
   bool wanted = large->cards == NULL || h->huge_again;
   large->size = h->epoch;
@@ -257,7 +264,7 @@ static void dispose(Heap *h, LargeHeader *large) {
 
 void heap_large_release(Heap *h, size_t bytes) { release_dying(h, bytes, bytes == SIZE_MAX); }
 
-/* ---- interface ------------------------------------------------------------------------ */
+/* ---- interface ----------------------------------------------------------- */
 
 /* A part has grown from so many bytes, and may be elsewhere now. */
 static void note_growing(Heap *h, const LargeHeader *former, const LargeHeader *large, size_t old,
@@ -283,10 +290,10 @@ static void *take_in(Domain *d, LargeHeader *large) {
   return large + 1;
 }
 
-/* A part that has grown so large was in other places before, in extents and mappings. Together
- * they are as much as the part, and nothing has shown that they will be needed again: what is free
- * is given back. Only when the part is much larger than all before, so that a program that grows
- * many finds its pages again from the second one on. */
+/* A part that has grown so large was in other places before, in extents and mappings.
+ * Together they are as much as the part, and nothing has shown that they will be needed
+ * again: what is free is given back. Only when the part is much larger than all before,
+ * so that a program that grows many finds its pages again from the second one on. */
 static void note_huge(Heap *h, const LargeHeader *large) {
   if (large->mapped == 0) return;
   h->huge_again = large->size - large->size / 4 < h->largest_huge;
@@ -317,7 +324,8 @@ void heap_large_discard(LargeHeader *large) {
   else mapping_give(large, large->mapped);
 }
 
-/* Advice only: where the system does not know it, or has no memory now, pages come by use. */
+/* Advice only: where the system does not know it, or has no memory now, pages come by
+   use. */
 void heap_part_populate(void *part, size_t size) {
 #ifdef MADV_POPULATE_WRITE
   if (!heap_is_large(size) || !heap_large_of(part)->zeroed) return;
@@ -351,7 +359,7 @@ void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {
   large->mark |= bit;
 }
 
-/* ---- memory outside the heap --------------------------------------------------------------- */
+/* ---- memory outside the heap --------------------------------------------- */
 
 LargeHeader *heap_large_external(Heap *h) {
   LargeHeader *large = malloc(sizeof *large);
@@ -375,7 +383,7 @@ void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
   if (more > 0) heap_note_taken(d);
 }
 
-/* ---- growing and shrinking -------------------------------------------------------------- */
+/* ---- growing and shrinking ----------------------------------------------- */
 
 /* The same bytes in a place of the new size, which may be the old one; NULL: no memory. */
 static LargeHeader *room_for(Heap *h, LargeHeader *large, size_t size) {

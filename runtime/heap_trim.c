@@ -83,8 +83,8 @@ static bool is_free_page(const uint8_t *lines) {
   return used == 0;
 }
 
-/* The free pages of a block that is partly in use, which has been swept. Only at the end of a
- * full collection: they are likely to be used again. */
+/* The free pages of a block that is partly in use, which has been swept. Only at the end
+ * of a full collection: they are likely to be used again. */
 static void release_parts(Block *b) {
   _Static_assert(HEAP_BLOCK_SIZE / PAGE == 8, "a bit of released_pages for each");
   for (uint32_t i = 0; i < HEAP_BLOCK_SIZE / PAGE; i++) {
@@ -119,8 +119,8 @@ static size_t trim_chunk(Heap *h, bool now) {
   return done + TRIM_LOOK;
 }
 
-/* Memory in extents is kept as long as it is no more than in blocks, or not nearly all that they
- * have: what was in use until now is likely to be used again. */
+/* Memory in extents is kept as long as it is no more than in blocks, or not nearly all
+ * that they have: what was in use until now is likely to be used again. */
 static bool has_many_extents(const Heap *h) {
   size_t most = (2 * (size_t)h->trim_keep + PATIENCE_BLOCKS) << HEAP_BLOCK_SHIFT;
   return h->extent_idle > most && h->extent_idle > h->extent_bytes / 4 * 3;

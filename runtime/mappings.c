@@ -115,7 +115,7 @@ static void *map_aligned(size_t size, size_t align) {
   return map_and_cut(size, align);
 }
 
-/* ---- huge pages ------------------------------------------------------------------------
+/* ---- huge pages -------------------------------------------------------------
  *
  * Touching one takes 0.1 ms where the machine has it at hand, and 5 ms on a virtual machine whose
  * host has yet to provide it. The first touch of each mapping is timed: a slow one is the last for a
@@ -167,7 +167,7 @@ bool mapping_prefer_huge(void *mapping, size_t size) { return prefer_from(mappin
 
 void mapping_refuse_huge(void *mapping, size_t size) { advise(mapping, size, false); }
 
-/* ---- mappings ---------------------------------------------------------------------------- */
+/* ---- mappings ------------------------------------------------------------ */
 
 void *mapping_new(size_t size, size_t align) {
   void *p = map_aligned(size, align);

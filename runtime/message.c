@@ -22,7 +22,7 @@ size_t message_weight(const Message *m) {
   return weight;
 }
 
-/* ---- what hangs from a handle ------------------------------------------------------ */
+/* ---- what hangs from a handle -------------------------------------------- */
 
 MessageLoad *message_load_new(void) {
   MessageLoad *load = malloc(sizeof *load);
@@ -52,7 +52,7 @@ static void unload(const Message *m) {
   message_load_release(m->load);
 }
 
-/* ---- the end -------------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 void message_free(Message *m) {
   if (m == NULL) return;

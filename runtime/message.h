@@ -9,9 +9,9 @@
  *   - large strings, copied once, into the shape that the receiver's heap
  *     takes over as they are (heap.h: heap_large_detached).
  *
- * All that is malloc's, which no collector knows of. So a sender can have a heavy one weighed: its
- * bytes count in the MessageLoad of the handle that it went through until the message is freed,
- * by whichever domain.
+ * All that is malloc's, which no collector knows of. So a sender can have a heavy one
+ * weighed: its bytes count in the MessageLoad of the handle that it went through until
+ * the message is freed, by whichever domain.
  */
 #ifndef SAROS_RUNTIME_MESSAGE_H
 #define SAROS_RUNTIME_MESSAGE_H

@@ -30,7 +30,7 @@ static const double exact_powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5, 
                                              1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 #define MAX_EXACT_POWER 22
 
-/* ---- reading numerals ------------------------------------------------------ */
+/* ---- reading numerals ---------------------------------------------------- */
 
 /* Characters of the "C" locale, whatever setlocale says. */
 ALWAYS_INLINE bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -104,9 +104,9 @@ static const uint64_t whole_powers_of_ten[MAX_WHOLE_POWER + 1] = {
   10000000000000000u, 100000000000000000u, 1000000000000000000u, 10000000000000000000u,
 };
 
-/* digits / power, rounded to nearest as strtod does, for digits > 0. Both are shifted up to 64 bits:
- * the quotient then has 63 or 64, whose lowest is set where something remains, and is rounded
- * once, when it becomes a float. */
+/* digits / power, rounded to nearest as strtod does, for digits > 0. Both are shifted up
+ * to 64 bits: the quotient then has 63 or 64, whose lowest is set where something
+ * remains, and is rounded once, when it becomes a float. */
 static double divide_rounded(uint64_t digits, uint64_t power) {
   int up = __builtin_clzll(digits), power_up = __builtin_clzll(power);
   unsigned __int128 dividend = (unsigned __int128)(digits << up) << 63;
@@ -123,7 +123,8 @@ static double scale_rounded(uint64_t digits, int exponent) {
   return (double)((unsigned __int128)digits * power);
 }
 
-/* A decimal: its first digits, at most 19 from the first that is not 0, times a power of ten. */
+/* A decimal: its first digits, at most 19 from the first that is not 0, times a power of
+   ten. */
 typedef struct Decimal {
   uint64_t digits;
   int64_t exponent;
@@ -158,8 +159,9 @@ static const char *read_decimal(const char *s, Decimal *d) {
   return s;
 }
 
-/* The float of a moderate decimal. Where its digits are an exact float and the power of ten too, one
- * rounding gives the right result. What was cut off matters only if it could lead to another float. */
+/* The float of a moderate decimal. Where its digits are an exact float and the power of
+ * ten too, one rounding gives the right result. What was cut off matters only if it could
+ * lead to another float. */
 static bool decimal_to_float(const Decimal *d, double *n) {
   int exponent = (int)d->exponent;
   if (d->exponent < -MAX_EXACT_POWER || d->exponent > MAX_EXACT_POWER) return false;
@@ -237,7 +239,7 @@ size_t number_parse(const char *s, TValue *result) {
   return (size_t)(end - s) + 1;
 }
 
-/* ---- writing numerals --------------------------------------------------------- */
+/* ---- writing numerals ---------------------------------------------------- */
 
 /* Digits of n, most significant first; answers how many. */
 static size_t write_digits(char *out, uint64_t n) {
@@ -312,8 +314,8 @@ static uint64_t scale_exactly(double n, int power) {
   return whole + (rest > half || (rest == half && (whole & 1)));
 }
 
-/* The first `count` digits of 1e-4 <= n < 10^count, rounded; *decade is what power of ten the first
- * one stands for, at most `count`, if that is what rounding up leads to. */
+/* The first `count` digits of 1e-4 <= n < 10^count, rounded; *decade is what power of ten
+ * the first one stands for, at most `count`, if that is what rounding up leads to. */
 static uint64_t first_digits(double n, int count, int *decade) {
   uint64_t bits;
   memcpy(&bits, &n, sizeof bits);
@@ -328,8 +330,8 @@ static uint64_t first_digits(double n, int count, int *decade) {
   return powers[count - 1];
 }
 
-/* "%.*g" of 1e-4 <= n < 10^count, which needs no exponent; marked: with ".0" where it looks like
- * an integer. 0: it rounds up to 10^count. */
+/* "%.*g" of 1e-4 <= n < 10^count, which needs no exponent; marked: with ".0" where it
+ * looks like an integer. 0: it rounds up to 10^count. */
 static size_t write_plain_float(char *out, double n, int count, bool marked) {
   int decade;
   uint64_t digits = first_digits(n, count, &decade);
@@ -417,7 +419,7 @@ String *number_to_string(lua_State *L, const TValue *number) {
   return string_new(L, buffer, len);
 }
 
-/* ---- conversions ------------------------------------------------------------------ */
+/* ---- conversions --------------------------------------------------------- */
 
 bool number_float_to_int(double n, int64_t *result, FloatToInt mode) {
   if (!(n >= -TWO_63 && n < TWO_63)) return false; /* NaN too */
@@ -458,7 +460,7 @@ bool number_to_float(const TValue *o, double *result) {
   return true;
 }
 
-/* ---- arithmetic --------------------------------------------------------------------- */
+/* ---- arithmetic ---------------------------------------------------------- */
 
 /* Integer arithmetic wraps around, which C has for unsigned integers only. */
 #define WRAP(a, op, b) ((int64_t)((uint64_t)(a)op(uint64_t)(b)))
@@ -485,8 +487,8 @@ int64_t number_int_mod(lua_State *L, int64_t a, int64_t b) {
 #define MANTISSA_BITS 52
 #define LEAST_EXPONENT 64 /* biased, of a divisor: the rest is no subnormal number */
 
-/* fmod, by divisions of integers: a and b are multiples of the last bit of b's mantissa, which
- * takes 11 bits of the quotient at a time (fmod of glibc 2.36 one). */
+/* fmod, by divisions of integers: a and b are multiples of the last bit of b's mantissa,
+ * which takes 11 bits of the quotient at a time (fmod of glibc 2.36 one). */
 static double float_rest(double a, double b) {
   uint64_t x, y;
   memcpy(&x, &a, sizeof x);
@@ -579,7 +581,7 @@ bool number_arith(lua_State *L, int op, const TValue *a, const TValue *b, TValue
   return true;
 }
 
-/* ---- order ------------------------------------------------------------------------------ */
+/* ---- order --------------------------------------------------------------- */
 
 /* i < n, i <= n, n < i, n <= i by exact value; false with NaN.  Up to 2^53 the
  * integer is a float.  Beyond it the float is brought to an integer, rounded so

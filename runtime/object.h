@@ -36,7 +36,7 @@
 #define rt_assert(x) ((void)0)
 #endif
 
-/* ---- tags ------------------------------------------------------------- */
+/* ---- tags ---------------------------------------------------------------- */
 
 #define TYPE_PROTO 9   /* internal types, beyond the public ones */
 #define TYPE_UPVALUE 10
@@ -60,18 +60,21 @@
 #define TAG_LUA_CLOSURE (TYPE_LUA_CLOSURE | TAG_COLLECTED)
 #define TAG_C_FUNCTION VARIANT(LUA_TFUNCTION, 1)  /* light C function: payload is the pointer */
 #define TAG_C_CLOSURE (TYPE_C_CLOSURE | TAG_COLLECTED)
-#define TAG_PRIMITIVE VARIANT(LUA_TFUNCTION, 3)   /* function run inside the interpreter loop: payload is a const Primitive * */
+/* function run inside the interpreter loop: payload is a const Primitive * */
+#define TAG_PRIMITIVE VARIANT(LUA_TFUNCTION, 3)
 #define TAG_USERDATA (LUA_TUSERDATA | TAG_COLLECTED)
 #define TAG_THREAD (LUA_TTHREAD | TAG_COLLECTED)
-#define TAG_DEADKEY 0x0f                          /* key of an empty node whose object may be gone */
+/* key of an empty node whose object may be gone */
+#define TAG_DEADKEY 0x0f
 
 #define tag_type(tag) ((tag) & 0x0f)
 
-/* ---- object header ------------------------------------------------------ */
+/* ---- object header ------------------------------------------------------- */
 
 /* `gc` bits; the collector's file gc.h states the invariants. */
 #define GC_YOUNG 0x01    /* allocated since the last minor collection */
-#define GC_CLEAN 0x02    /* old and not in the remembered set: a store into it may need the barrier */
+/* old and not in the remembered set: a store into it may need the barrier */
+#define GC_CLEAN 0x02
 #define GC_MARK 0x04     /* colour of the major cycle; its sense flips (Gc.mark_sense) */
 #define GC_LARGE 0x08    /* allocated on its own, not in a block */
 #define GC_FINALIZE 0x10 /* registered for finalization */
@@ -92,7 +95,7 @@ typedef struct UpValue UpValue;
 typedef struct Prototype Prototype;
 typedef struct Primitive Primitive;
 
-/* ---- values ---------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 typedef union Payload {
   GCObject *gc;
@@ -157,12 +160,12 @@ ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) {
 #define set_c_function(o, fn) ((o)->v.f = (fn), (o)->tag = TAG_C_FUNCTION)
 #define set_primitive(o, pr) ((o)->v.prim = (pr), (o)->tag = TAG_PRIMITIVE)
 
-/* ---- strings ------------------------------------------------------------------ */
+/* ---- strings ------------------------------------------------------------- */
 
 #define SHORT_STRING_MAX 40 /* bytes; short strings are interned: equal means same address */
 
-/* A link in a chain of the intern table (str.c): a string's address and what is known of those
- * that the chain has from there on. 0: the end. */
+/* A link in a chain of the intern table (str.c): a string's address and what is known of
+ * those that the chain has from there on. 0: the end. */
 typedef uint64_t StringLink;
 
 struct String {
@@ -177,13 +180,14 @@ struct String {
   char data[];       /* len bytes and a NUL */
 };
 
-#define STRING_IS_SOUND_CHUNK 1 /* its bytes are a binary chunk that needs no verification (vm/chunk.c) */
+/* its bytes are a binary chunk that needs no verification (vm/chunk.c) */
+#define STRING_IS_SOUND_CHUNK 1
 
 ALWAYS_INLINE size_t string_len(const String *s) {
   return s->type == TYPE_SHORT_STRING ? s->short_len : s->u.long_len;
 }
 
-/* ---- tables ------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 /* A node's first 16 bytes have the shape of a TValue (its value); writes through
  * a TValue * touch only payload and tag, so the key's tag and link are safe. */
@@ -239,7 +243,7 @@ ALWAYS_INLINE uint32_t table_node_count(const Table *t) {
   return t->node != &table_empty_node ? n : 0;
 }
 
-/* ---- functions ------------------------------------------------------------------ */
+/* ---- functions ----------------------------------------------------------- */
 
 typedef uint32_t Instruction; /* vm/opcodes.def */
 
@@ -304,7 +308,7 @@ struct CClosure {
   TValue upvalues[];
 };
 
-/* ---- userdata -------------------------------------------------------------------- */
+/* ---- userdata ------------------------------------------------------------ */
 
 /* Who needs to know its own userdata at a glance, whatever metatable they have. */
 typedef enum UserdataKind { USERDATA_PLAIN, USERDATA_CDATA, USERDATA_CTYPE } UserdataKind;

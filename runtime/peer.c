@@ -16,8 +16,8 @@
  *   `peer_waits` counts domains (high half: alive) and those in BLOCKED (low half).
  *   Whoever finds the halves equal after a step to BLOCKED, or after its end, looks,
  *   under the lock, whether indeed every park word says BLOCKED: nobody is left who could
- *   change that but the one who looks. Then the host's domain (or, when it has
- *   ended, all) is told to raise an error. A domain that waits until a deadline is not blocked.
+ *   change that but the one who looks. Then the host's domain (or, when it has ended,
+ *   all) is told to raise an error. A domain that waits until a deadline is not blocked.
  *
  * Stopping
  *   A request sets a bit of `attention` and sends the thread SIGURG. The handler,
@@ -50,8 +50,8 @@
 #include "throw.h"
 
 #define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
-/* ThreadSanitizer holds signals back from a thread until that calls libc, which a program that
- * computes need not do, but for those that mean a fault. */
+/* ThreadSanitizer holds signals back from a thread until that calls libc, which a program
+ * that computes need not do, but for those that mean a fault. */
 #ifdef __clang__
 #if __has_feature(thread_sanitizer)
 #define WAKE_SIGNAL SIGTRAP
@@ -95,7 +95,7 @@ static __thread Peer *own;
 static void lock_registry(void) { pthread_mutex_lock(&registry.lock); }
 static void unlock_registry(void) { pthread_mutex_unlock(&registry.lock); }
 
-/* ---- life ------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 static Peer *new_peer(const char *name) {
   Peer *i = calloc(1, sizeof *i);
@@ -163,7 +163,7 @@ bool peer_program_ends(void) {
   return atomic_load_explicit(&registry.ending, memory_order_relaxed);
 }
 
-/* ---- all domains wait ---------------------------------------------------------------------- */
+/* ---- all domains wait ---------------------------------------------------- */
 
 static bool is_alive(const Peer *i) { return atomic_load(&i->tid) != 0; }
 
@@ -217,7 +217,7 @@ static void describe_waits(char *text, size_t size) {
 
 static bool is_spawned_thread(void) { return own != NULL && own->spawned; }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests ------------------------------------------------------------ */
 
 static void on_wake_signal(int number) {
   (void)number;
@@ -424,7 +424,7 @@ void peer_end_all(bool cancel) {
   unlock_registry();
 }
 
-/* ---- threads --------------------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 static void begin_life(Peer *i) {
   own = i;
@@ -540,7 +540,7 @@ static int start_thread(Peer *i) {
 
 static void end_at_exit(void) { peer_end_all(true); }
 
-/* ---- fork ------------------------------------------------------------------------------------------ */
+/* ---- fork ---------------------------------------------------------------- */
 
 /* What several threads use is in order when a process forks: the child has the state of the
  * moment, but only the thread that forked. */
@@ -641,7 +641,7 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
   return entered;
 }
 
-/* ---- joining --------------------------------------------------------------------------------------- */
+/* ---- joining ------------------------------------------------------------- */
 
 static bool has_ended(Peer *i) {
   return atomic_load_explicit(&i->status, memory_order_acquire) != PEER_RUNNING;

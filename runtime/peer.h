@@ -22,11 +22,12 @@ typedef enum PeerStatus { PEER_RUNNING, PEER_DONE, PEER_FAILED } PeerStatus;
 #define ATTENTION_DEADLOCK 2u  /* to one that waits: all domains do */
 #define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
 #define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
-#define ATTENTION_END 16u      /* raise "cancelled" from now on at every safe point: the program ends */
+/* raise "cancelled" from now on at every safe point: the program ends */
+#define ATTENTION_END 16u
 #define ATTENTION_ASKED 31u    /* all that others ask */
-/* A note of the domain's own thread: the domain's calls are watched, or were, so whoever lets
- * another coroutine run has to look after it (vm/watch.h). It shares the word so that this costs
- * nothing where there is none. */
+/* A note of the domain's own thread: the domain's calls are watched, or were, so whoever
+ * lets another coroutine run has to look after it (vm/watch.h). It shares the word so
+ * that this costs nothing where there is none. */
 #define ATTENTION_WATCHED 32u
 
 /* Peer.park: the state of its thread as wakers see it; a futex word. */
@@ -99,7 +100,7 @@ struct Peer {
   void *argument;
 };
 
-/* ---- identity (peer.c) -------------------------------------------------------- */
+/* ---- identity (peer.c) --------------------------------------------------- */
 
 /* For domain_new: the peer of the domain that begins in this thread: the one
  * its thread was spawned for, or a new one for a host's thread. NULL: no memory. */
@@ -117,7 +118,7 @@ uint32_t peer_count(void);
 /* Processors that this process may use. */
 int peer_processors(void);
 
-/* ---- threads ------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------- */
 
 typedef enum SpawnResult {
   SPAWN_OK,
@@ -134,7 +135,8 @@ SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
                           void (*body)(Peer *, void *), void *argument);
 /* Waits a moment for a domain to end; false: the deadline has passed. */
 bool peer_await_end(uint64_t deadline);
-/* From the body: the end is told to those who wait for it. Takes over outcome and failure. */
+/* From the body: the end is told to those who wait for it. Takes over outcome and
+   failure. */
 void peer_finish(Peer *peer, PeerStatus status, Message *outcome, char *failure);
 /* Asks the domain to raise an error at its next safe point, and wakes it when it waits. */
 void peer_cancel(Peer *peer);
@@ -144,22 +146,23 @@ void peer_ask_in_handler(Peer *peer, uint32_t what);
 void peer_withdraw(Peer *peer, uint32_t what);
 /* Cancels, in a handler of a signal, all spawned domains. */
 void peer_cancel_all_in_handler(void);
-/* The program ends: no domain can be spawned from now on. Waits until all (but the caller's)
- * have ended; with `cancel`, cancels them again and again, for at most a second, and has the
- * host's ones stand still. Any thread, before it calls exit; of several only one returns. */
+/* The program ends: no domain can be spawned from now on. Waits until all (but the
+ * caller's) have ended; with `cancel`, cancels them again and again, for at most a
+ * second, and has the host's ones stand still. Any thread, before it calls exit; of
+ * several only one returns. */
 void peer_end_all(bool cancel);
 /* Comes first where the domain of the caller is closed before peer_end_all, with the same
  * `cancel`. From then on it is no error to be told of that a domain waits for what nobody
- * sends any more. With `cancel` the others have ended on return: were they cancelled after the
- * domain was closed, they would fail of missing it, and be cancelled while they close their
- * variables for that. */
+ * sends any more. With `cancel` the others have ended on return: were they cancelled
+ * after the domain was closed, they would fail of missing it, and be cancelled while they
+ * close their variables for that. */
 void peer_begin_end(bool cancel);
 /* Waits, in a handler of a signal, at most so many milliseconds for them. */
 bool peer_wait_in_handler(int milliseconds);
 /* Is the program ending: were peer_end_all or peer_cancel_all_in_handler called? */
 bool peer_program_ends(void);
 
-/* ---- waiting --------------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
 /* Nanoseconds of the monotonic clock, as deadlines count. */
 uint64_t peer_now(void);
@@ -186,8 +189,8 @@ uint32_t peer_asked(const Peer *peer);
 /* What is asked of the domain that waits or runs: takes the flags away and raises
  * the error, if there is one to raise. Own thread. */
 void peer_take_up(lua_State *L);
-/* Until it is unmasked as often, a cancellation or SIGINT waits, and no wait ends for it. The
- * end of the program and a deadlock come through. Own thread. */
+/* Until it is unmasked as often, a cancellation or SIGINT waits, and no wait ends for it.
+ * The end of the program and a deadlock come through. Own thread. */
 void peer_mask(Peer *peer);
 void peer_unmask(Peer *peer);
 /* The function that runs has taken or delivered a message: it must not be lost to an error

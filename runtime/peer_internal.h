@@ -5,11 +5,13 @@
 
 #include "peer.h"
 
-/* Domains, in the high half: those that are alive; in the low half: those that are PARK_BLOCKED. */
+/* Domains, in the high half: those that are alive; in the low half: those that are
+   PARK_BLOCKED. */
 #define ALIVE ((uint64_t)1 << 32)
 extern _Atomic uint64_t peer_waits;
 
-#define SPIN_MOST 100000 /* ns that a wait may spin, and does at first: as long as waking a processor may take */
+/* ns that a wait may spin, and does at first: as long as waking a processor may take */
+#define SPIN_MOST 100000
 
 /* `now`: what peer_waits became. When all that are alive are blocked, somebody is told. */
 void peer_look_for_deadlock(uint64_t now);

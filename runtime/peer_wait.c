@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/peer_wait.c: how a domain waits, and is woken.
  *
- * A domain waits on a word of its own, `park`, in spinning and then in the kernel.
- * Wakers find it through the Waiters that it has put into queues (of a channel's
- * receivers, of a domain's joiners). No condition variable: one word serves any number of queues,
- * so that `select` is the same wait as `receive`, and a handler of a signal may wake.
+ * A domain waits on a word of its own, `park`, in spinning and then in the kernel. Wakers
+ * find it through the Waiters that it has put into queues (of a channel's receivers, of a
+ * domain's joiners). No condition variable: one word serves any number of queues, so that
+ * `select` is the same wait as `receive`, and a handler of a signal may wake.
  *
  *     RUNNING -> WAITING -> SLEEPING or BLOCKED -> NOTIFIED -> RUNNING
  *
@@ -41,7 +41,7 @@
 #define WAKING_MOST 400000 /* ns: who slept longer did not wait for processors to wake up */
 #define PROBE_RAREST 64    /* waits from one probe that failed to the next one, at most */
 
-/* ---- clocks and processors ----------------------------------------------------------- */
+/* ---- clocks and processors ----------------------------------------------- */
 
 uint64_t peer_now(void) {
   struct timespec now;
@@ -75,7 +75,7 @@ static void relax_processor(void) {
 #endif
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
                   const struct timespec *timeout) {
@@ -194,7 +194,7 @@ WaitResult peer_wait(Peer *i, uint64_t deadline) {
   return is_notified(i) ? WAIT_NOTIFIED : WAIT_TIMEOUT;
 }
 
-/* ---- queues ------------------------------------------------------------------------------------ */
+/* ---- queues -------------------------------------------------------------- */
 
 void waiter_enqueue(WaitQueue *queue, Waiter *w) {
   w->queued = true;

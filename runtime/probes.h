@@ -65,7 +65,7 @@ static inline void probes_safe_point(Domain *d) {
  * malformed control word right also where no block of events gets full. */
 static inline void probes_collection(Domain *d) { eventring_domain_check(d->rings); }
 
-/* ---- recording (probes.c) ---------------------------------------------------- */
+/* ---- recording (probes.c) ------------------------------------------------ */
 
 /* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); it stops when
  * the process exits. Only the first call in a process does anything: the program's own,

@@ -8,12 +8,12 @@
  * is about to reclaim; a string that is found here while the collector holds it
  * for dead is brought back by gc_string_found before anyone sees it.
  *
- * Strings are all over the heap, so that looking at one is a cache miss. Therefore each link of
- * a chain, the bucket included, has a filter in the upper bits of the address: a bit of 16 for
- * each string from there on, chosen by its hash. A string that is not there yet, most often a
- * new one, is found missing by its bucket alone in 15 of 16 cases. As a link keeps what it was
- * before its string was put in front, taking the newest string out leaves the filter exact; one
- * from behind may leave a bit too many.
+ * Strings are all over the heap, so that looking at one is a cache miss. Therefore each
+ * link of a chain, the bucket included, has a filter in the upper bits of the address: a
+ * bit of 16 for each string from there on, chosen by its hash. A string that is not there
+ * yet, most often a new one, is found missing by its bucket alone in 15 of 16 cases. As a
+ * link keeps what it was before its string was put in front, taking the newest string out
+ * leaves the filter exact; one from behind may leave a bit too many.
  *
  * Longer strings are separate objects each time and hashed only when they are
  * used as a key (string_hash_long); until then `hash` holds the seed.
@@ -55,7 +55,7 @@
 #define INTERN_MAX_BUCKETS (UINT32_C(1) << 30)
 #define MAX_STRING_LEN ((size_t)PTRDIFF_MAX - 64)
 
-/* ---- hashing ------------------------------------------------------------ */
+/* ---- hashing ------------------------------------------------------------- */
 
 /* Odd constants without structure; the multiplication folds its upper half
  * back, so that each input bit reaches each bit of the result. */
@@ -104,7 +104,7 @@ uint32_t string_hash_long(String *s) {
   return s->hash;
 }
 
-/* ---- the intern table ----------------------------------------------------- */
+/* ---- the intern table ---------------------------------------------------- */
 
 static bool add_segment(StringTable *table) {
   if (stress_allocation_fails()) return false;
@@ -145,8 +145,8 @@ StringLink string_chain_reversed(StringLink chain) {
 }
 
 /* Adds one bucket: half of the strings of the one it splits off from go there; the newest
- * stay the first. While the collector sweeps the table, bucket by bucket upwards, what moves
- * moves ahead of it. */
+ * stay the first. While the collector sweeps the table, bucket by bucket upwards, what
+ * moves moves ahead of it. */
 static NOINLINE void split_bucket(StringTable *table) {
   /* longer chains, no harm */
   if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(table)) return;
@@ -278,7 +278,7 @@ static String *intern(lua_State *L, const char *bytes, size_t len) {
   return intern_new(L, bytes, len, hash, bucket);
 }
 
-/* ---- making strings --------------------------------------------------------- */
+/* ---- making strings ------------------------------------------------------ */
 
 String *string_new_long(lua_State *L, size_t len) {
   if (unlikely(len > MAX_STRING_LEN)) error_run(L, "memory allocation error: block too big");
@@ -364,7 +364,7 @@ String *string_format(lua_State *L, const char *fmt, ...) {
   return push_string(L, s);
 }
 
-/* ---- comparing ------------------------------------------------------------------ */
+/* ---- comparing ----------------------------------------------------------- */
 
 bool string_equal(const String *a, const String *b) {
   if (a == b) return true;
@@ -372,8 +372,8 @@ bool string_equal(const String *a, const String *b) {
   return a->u.long_len == b->u.long_len && memcmp(a->data, b->data, a->u.long_len) == 0;
 }
 
-/* Those whose first pieces are equal. strcoll knows no zeros: compares piece by piece, each ending at
- * a zero or at the end of its string. */
+/* Those whose first pieces are equal. strcoll knows no zeros: compares piece by piece,
+ * each ending at a zero or at the end of its string. */
 static NOINLINE int compare_behind_zeros(const String *a, const String *b) {
   const char *p = a->data, *p_end = p + string_len(a);
   const char *q = b->data, *q_end = q + string_len(b);

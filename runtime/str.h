@@ -20,7 +20,7 @@ size_t string_print(char *out, size_t size, const char *fmt, va_list args);
 /* The same; the result is pushed on the stack. */
 String *string_format(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- the intern table of a domain ------------------------------------------------- */
+/* ---- the intern table of a domain ---------------------------------------- */
 
 /* The intern table grows and shrinks bucket by bucket (linear hashing; design in
  * str.c): no moment in which all of it is rehashed. */
@@ -43,13 +43,14 @@ ALWAYS_INLINE uint32_t string_bucket_index(const StringTable *table, uint32_t ha
   return index < table->size ? index : index & table->mask >> 1;
 }
 
-#define STRING_ADDRESS_BITS 48 /* of a StringLink; more than user addresses have on Linux, unless asked for */
+/* of a StringLink; more than user addresses have on Linux, unless asked for */
+#define STRING_ADDRESS_BITS 48
 
 ALWAYS_INLINE String *string_at(StringLink link) {
   return (String *)(uintptr_t)(link & ((UINT64_C(1) << STRING_ADDRESS_BITS) - 1));
 }
-/* Which bit of a link says that a string with such a hash may follow. Of the hash, it takes what
- * the index of a bucket does not. */
+/* Which bit of a link says that a string with such a hash may follow. Of the hash, it
+ * takes what the index of a bucket does not. */
 ALWAYS_INLINE uint32_t string_filter_bit(uint32_t hash) { return STRING_ADDRESS_BITS | hash >> 28; }
 ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) {
   return link >> string_filter_bit(hash) & 1;

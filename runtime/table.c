@@ -7,33 +7,32 @@
  * 2^k nodes.  The array part is sized so that more than half of it is in use
  * whenever it is chosen (rehash), everything else goes to the hash part.
  *
- * Hash part: chained scatter table with Brent's variation (R. P. Brent,
- * "Reducing the retrieval time of scatter storage techniques", CACM 1973).
- * Nodes of a chain are linked by relative offsets inside the node array.
- * Invariant: if a node is not in its key's main position, then the node in that
- * main position is in its own main position; so a chain that starts at a main
- * position holds only keys of that position, or keys that were overwritten.
- * A removed key keeps its node (value nil) so that traversal can go on from it;
- * nodes are reclaimed by a rehash, or when their own main position is wanted.
- * A set whose keys come and go is given an annex: half as many nodes again, which no key has
- * as its main position, and which colliding keys are put into first.  It takes the place of
- * rehashes that would be needed again soon.
+ * Hash part: chained scatter table with Brent's variation (R. P. Brent, "Reducing the
+ * retrieval time of scatter storage techniques", CACM 1973). Nodes of a chain are linked
+ * by relative offsets inside the node array. Invariant: if a node is not in its key's
+ * main position, then the node in that main position is in its own main position; so a
+ * chain that starts at a main position holds only keys of that position, or keys that
+ * were overwritten. A removed key keeps its node (value nil) so that traversal can go on
+ * from it; nodes are reclaimed by a rehash, or when their own main position is wanted. A
+ * set whose keys come and go is given an annex: half as many nodes again, which no key
+ * has as its main position, and which colliding keys are put into first. It takes the
+ * place of rehashes that would be needed again soon.
  *
- * Growing.  A full table that gets one more key is counted, and made anew with the sizes that fit
- * (rehash).  What programs do most needs no count: the next item of a full array, beside nothing
- * but fields, and the next field of a full record double the one part.
+ * Growing. A full table that gets one more key is counted, and made anew with the sizes
+ * that fit (rehash). What programs do most needs no count: the next item of a full array,
+ * beside nothing but fields, and the next field of a full record double the one part.
  *
- * Main positions.  A short string has a seeded hash.  Integers, floats (their bits, halves
- * swapped) and addresses (in units of 16 bytes) are taken modulo a prime a little below 2^k, so
- * neighbours never meet, and other progressions only if their step is a multiple of the prime
- * (doc/TABLES.md: what else was tried).  Whoever knows the primes can choose such keys.  So a chain of LONG_CHAIN
- * links makes the table crowded; a crowded table is rehashed at the next insertion, and its
- * numbers are scattered by a hash with a secret from then on.  Insertions and rehashes look
- * at the chain that they make longer; lookups of integers count too, as chains of keys that
- * were removed can grow together.
+ * Main positions. A short string has a seeded hash. Integers, floats (their bits, halves
+ * swapped) and addresses (in units of 16 bytes) are taken modulo a prime a little below
+ * 2^k, so neighbours never meet, and other progressions only if their step is a multiple
+ * of the prime (doc/TABLES.md: what else was tried). Whoever knows the primes can choose
+ * such keys. So a chain of LONG_CHAIN links makes the table crowded; a crowded table is
+ * rehashed at the next insertion, and its numbers are scattered by a hash with a secret
+ * from then on. Insertions and rehashes look at the chain that they make longer; lookups
+ * of integers count too, as chains of keys that were removed can grow together.
  *
- * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops them and an
- * insertion does not move them.
+ * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
+ * them and an insertion does not move them.
  *
  * Small things that pay:
  *   filter  one bit for each short-string key ever inserted: most lookups of an
@@ -42,7 +41,8 @@
  *           array part, which is searched;
  *   flags   metamethods known to be absent, cleared by each insertion.
  *
- * The file is longer than others, as whoever looks for a place or makes one needs main_position inline.
+ * The file is longer than others, as whoever looks for a place or makes one needs
+ * main_position inline.
  *
  * Nothing here calls a metamethod or collects.  Failure: LUA_ERRMEM or "table
  * overflow", raised before the table was changed.
@@ -65,10 +65,14 @@
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
 #define PREFETCH_AHEAD 8
-#define LEAST_SPARE 4     /* where a rehash would leave fewer than one of so many nodes free, it adds an annex */
-#define IN_PLACE 48       /* nodes of a hash part that is made anew where it lies, if it keeps its size */
+/* where a rehash would leave fewer than one of so many nodes free, it adds an annex */
+#define LEAST_SPARE 4
+/* nodes of a hash part that is made anew where it lies, if it keeps its size */
+#define IN_PLACE 48
 #define LONG_CHAIN 24     /* links; chance makes none so long in any table that fits into memory */
-#define SAMPLES 1024 /* slots of an array part that are looked at, of each power of two, to choose its new size */
+/* slots of an array part that are looked at, of each power of two, to choose its new
+   size */
+#define SAMPLES 1024
 
 const TValue table_absent = {.tag = TAG_NIL};
 /* Shared by every table without a hash part; never written. */
@@ -78,7 +82,8 @@ Node table_empty_node = {.tag = TAG_NIL, .key_tag = TAG_NIL};
 
 /* ---- hashing ------------------------------------------------------------- */
 
-/* A part of 2^bits nodes takes integers modulo the prime 2^bits - distance: index is bits - 1. */
+/* A part of 2^bits nodes takes integers modulo the prime 2^bits - distance: index is bits
+   - 1. */
 #define PRIME(bits, distance) \
   [bits - 1] = {UINT64_MAX / ((UINT64_C(1) << bits) - distance) + 1, distance}
 static const struct Modulus {
@@ -98,7 +103,8 @@ static _Atomic uint64_t secret;
 
 void table_set_secret(uint64_t random) {
   uint64_t none = 0;
-  /* Relaxed: it stands for itself, and who starts a domain is ordered before what runs in it. */
+  /* Relaxed: it stands for itself, and who starts a domain is ordered before what runs in
+     it. */
   atomic_compare_exchange_strong_explicit(&secret, &none, random | 1, memory_order_relaxed,
                                           memory_order_relaxed);
 }
@@ -112,8 +118,9 @@ static NOINLINE uint32_t scattered(uint64_t bits) {
   return (uint32_t)((uint64_t)product ^ (uint64_t)(product >> 64));
 }
 
-/* bits - bits / prime * prime, where prime is 2^k - distance and the result is taken modulo 2^k.
- * The quotient may be one too large or small when it is huge: another place, but always the same. */
+/* bits - bits / prime * prime, where prime is 2^k - distance and the result is taken
+ * modulo 2^k. The quotient may be one too large or small when it is huge: another place,
+ * but always the same. */
 ALWAYS_INLINE uint32_t modulo_prime(struct Modulus m, int64_t bits) {
   return (uint32_t)bits + (uint32_t)(((Wide)bits * m.reciprocal) >> 64) * m.distance;
 }
@@ -138,9 +145,9 @@ static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
   return &t->node[hash & t->node_mask];
 }
 
-/* What stands for a key that is no string, so that neighbours have neighbouring places: who takes
- * one key after the other goes through memory. Floats that are near differ in the lowest bits of
- * their upper half; objects are 16 bytes apart, or more. */
+/* What stands for a key that is no string, so that neighbours have neighbouring places:
+ * who takes one key after the other goes through memory. Floats that are near differ in
+ * the lowest bits of their upper half; objects are 16 bytes apart, or more. */
 ALWAYS_INLINE int64_t bits_of(uint8_t tag, Payload key) {
   if (tag == TAG_FLOAT) return (int64_t)((uint64_t)key.i >> 32 | (uint64_t)key.i << 32);
   _Static_assert(TAG_COLLECTED >> 4 == 4, "the shift of addresses of objects, 0 for all else");
@@ -154,7 +161,7 @@ ALWAYS_INLINE Node *main_position(const Table *t, uint8_t tag, Payload key) {
   return number_position(t, bits_of(tag, key));
 }
 
-/* ---- lookup ---------------------------------------------------------------- */
+/* ---- lookup -------------------------------------------------------------- */
 
 const TValue *table_get_int_hashed(Table *t, int64_t key) {
   const Node *n = number_position(t, key);
@@ -219,7 +226,7 @@ const TValue *table_metamethod_slow(Table *mt, Metamethod e, String *name) {
   return NULL;
 }
 
-/* ---- sizes ------------------------------------------------------------------- */
+/* ---- sizes --------------------------------------------------------------- */
 
 static int log2_ceil(uint32_t x) { return x <= 1 ? 0 : 32 - __builtin_clz(x - 1); }
 
@@ -233,8 +240,8 @@ static void init_nodes(Node *nodes, uint32_t n) {
   memset(nodes, 0, (size_t)n * sizeof(Node)); /* value nil, key nil, no chain */
 }
 
-/* What a resize makes: array slots, keys that the hash part must have room for, and whether it
- * gets an annex. */
+/* What a resize makes: array slots, keys that the hash part must have room for, and
+ * whether it gets an annex. */
 typedef struct Sizes {
   uint32_t array, hash;
   bool annex;
@@ -290,7 +297,7 @@ Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   return t;
 }
 
-/* ---- insertion ------------------------------------------------------------------ */
+/* ---- insertion ----------------------------------------------------------- */
 
 static Node *take_free_node(Table *t) {
   while (t->last_free > 0) {
@@ -375,7 +382,7 @@ static void reinsert(lua_State *L, Table *t, uint8_t tag, Payload key, const TVa
   if (moved != NULL) gc_barrier_reinserted_node(L, t, moved);
 }
 
-/* ---- resizing --------------------------------------------------------------------- */
+/* ---- resizing ------------------------------------------------------------ */
 
 /* The places of keys are all over a large node part, and short strings, which know their
  * hash, all over the heap: both are asked for before they are needed. */
@@ -385,7 +392,8 @@ static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
   if (soon->tag != TAG_NIL) __builtin_prefetch(main_position(t, soon->key_tag, soon->key), 1);
 }
 
-/* An integer that goes into the new hash part, to its main position; false: nothing was done. */
+/* An integer that goes into the new hash part, to its main position; false: nothing was
+   done. */
 ALWAYS_INLINE bool reinsert_quickly(lua_State *L, Table *t, const Node *n, struct Modulus modulus) {
   if (n->key_tag != TAG_INT || (t->state & TABLE_SCATTERED) ||
       (uint64_t)n->key.i - 1 < t->array_size)
@@ -535,9 +543,9 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   return best;
 }
 
-/* A hash part that has lost few of its keys and would be as large as before would soon be full
- * again: it gets an annex. So there are always so many insertions for each key that a rehash
- * moves. */
+/* A hash part that has lost few of its keys and would be as large as before would soon be
+ * full again: it gets an annex. So there are always so many insertions for each key that
+ * a rehash moves. */
 static bool wants_annex(const Table *t, uint32_t nhash) {
   uint32_t size = t->node_mask + 1;
   return size > 1 && nhash <= size && nhash > size - size / LEAST_SPARE;
@@ -602,8 +610,8 @@ static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #endif
 }
 
-/* Is it the next item of an array that is full? Where nothing else is in the table but fields,
- * choose_sizes would double the array part then. */
+/* Is it the next item of an array that is full? Where nothing else is in the table but
+ * fields, choose_sizes would double the array part then. */
 ALWAYS_INLINE bool is_next_item(const Table *t, const TValue *key) {
   uint32_t n = t->array_size;
   if (!is_int(key) || key->v.i != (int64_t)n + 1) return false;
@@ -629,8 +637,8 @@ static bool is_full_of_fields(const Table *t) {
   return n == 0;
 }
 
-/* Is it a field of a record that is full, and will not be large? Then choose_sizes would double the hash
- * part. */
+/* Is it a field of a record that is full, and will not be large? Then choose_sizes would
+ * double the hash part. */
 static bool is_next_field(const Table *t, const TValue *key) {
   if (t->array_size > 0 || !is_short_string(key) || (t->state & TABLE_ANNEX)) return false;
   return !heap_is_large(2 * table_node_count(t) * sizeof(Node)) && is_full_of_fields(t);
@@ -699,7 +707,7 @@ ALWAYS_INLINE bool insert_int(lua_State *L, Table *t, const TValue *key, const T
   return true;
 }
 
-/* ---- assignment ---------------------------------------------------------------------- */
+/* ---- assignment ---------------------------------------------------------- */
 
 void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                       const TValue *value) {
@@ -744,7 +752,7 @@ bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *t
   return true;
 }
 
-/* ---- length ----------------------------------------------------------------------------- */
+/* ---- length -------------------------------------------------------------- */
 
 /* A border between i (present or 0) and j (absent). */
 static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
@@ -758,8 +766,8 @@ static uint64_t search_hash(Table *t, uint64_t i, uint64_t j) {
 
 #define MOST_INDEX ((uint64_t)INT64_MAX)
 
-/* The array part is full: the border is beyond it. Of several, the one that doubling its size
- * comes to, as in the reference. */
+/* The array part is full: the border is beyond it. Of several, the one that doubling its
+ * size comes to, as in the reference. */
 static uint64_t length_in_hash(Table *t) {
   uint64_t i = t->array_size, j = i > 0 ? i : 1;
   if (!has_hash(t) || is_nil(table_get_int(t, (int64_t)i + 1))) return i;
@@ -796,7 +804,7 @@ uint64_t table_border(Table *t) {
   return t->border = search_array(t, b, n);
 }
 
-/* ---- traversal ------------------------------------------------------------------------------ */
+/* ---- traversal ----------------------------------------------------------- */
 
 static bool is_key_or_its_remains(const Node *n, const TValue *key) {
   if (same_key(n, key)) return true;

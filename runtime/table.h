@@ -7,7 +7,8 @@
 
 extern const TValue table_absent; /* the nil that lookups answer for a missing key */
 
-/* Gives scattered tables their secret, unless they have it: before any domain makes a table. */
+/* Gives scattered tables their secret, unless they have it: before any domain makes a
+   table. */
 void table_set_secret(uint64_t random);
 
 /* A new table with room for narray array slots and nhash hashed keys. */
@@ -37,8 +38,8 @@ void table_set_str(lua_State *L, Table *t, String *key, const TValue *value);
 void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                       const TValue *value);
 
-/* Copies n values, of keys `first` and on, to `to` and on, also within one table. No metamethods.
- * False, and nothing was done: not all of them are in array parts. */
+/* Copies n values, of keys `first` and on, to `to` and on, also within one table. No
+ * metamethods. False, and nothing was done: not all of them are in array parts. */
 bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *target, int64_t to,
                       int64_t n);
 

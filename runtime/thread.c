@@ -28,7 +28,7 @@
 #define SHRINK_FROM 1024 /* slots: smaller stacks are not worth moving */
 #endif
 
-/* ---- stacks ------------------------------------------------------------------------ */
+/* ---- stacks -------------------------------------------------------------- */
 
 static void correct_pointers(lua_State *L, ptrdiff_t shift) {
 #define CORRECT(p) ((p) = (TValue *)((char *)(p) + shift))
@@ -168,7 +168,7 @@ CallInfo *callinfo_extend(lua_State *L) {
   return ci;
 }
 
-/* ---- threads -------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 size_t thread_bytes(void) { return heap_round(LUA_EXTRASPACE + sizeof(lua_State)); }
 

@@ -10,8 +10,8 @@
 #include "frame.h"
 #include "object.h"
 
-/* Slots of a new thread: what its host may push without asking (LUA_MINSTACK), and the function.
- * A Lua function that calls functions of Lua and yields has room enough. */
+/* Slots of a new thread: what its host may push without asking (LUA_MINSTACK), and the
+ * function. A Lua function that calls functions of Lua and yields has room enough. */
 #define BASIC_STACK_SIZE 24
 #define CALLING_STACK_SIZE 40 /* of one that has grown: functions of C need LUA_MINSTACK more */
 #define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
@@ -68,7 +68,7 @@ struct lua_State {
   CallInfo base_ci;      /* the frame of the C host */
 };
 
-/* ---- threads and stacks (thread.c) ---------------------------------------------- */
+/* ---- threads and stacks (thread.c) --------------------------------------- */
 
 /* A thread of the same domain, which nothing refers to yet. May raise. */
 lua_State *thread_new(lua_State *L);
@@ -83,7 +83,8 @@ bool thread_make_stack(lua_State *L);
 void stack_grow(lua_State *L, int n);
 /* the same without raising: false beyond the limit or out of memory */
 bool stack_try_grow(lua_State *L, int n);
-/* For the collector: makes stack_last follow the highest slot that may be used without asking. */
+/* For the collector: makes stack_last follow the highest slot that may be used without
+   asking. */
 void stack_narrow_window(lua_State *L, TValue *used);
 void stack_shrink(lua_State *L);       /* when far more is allocated than in use */
 CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating it */
@@ -96,7 +97,8 @@ CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating i
 #define stack_ends_before(L, limit) ((void)(limit), true)
 #else
 #define stack_lacks(L, n) unlikely((L)->stack_last - (L)->top <= (n))
-#define stack_ends_before(L, limit) unlikely((limit) >= (L)->stack_last) /* the same for slots up to limit */
+/* the same for slots up to limit */
+#define stack_ends_before(L, limit) unlikely((limit) >= (L)->stack_last)
 #endif
 #define stack_check(L, n) do { if (stack_lacks(L, n)) stack_grow(L, n); } while (0)
 

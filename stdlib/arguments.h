@@ -16,7 +16,7 @@
 #include "meta.h"
 #include "lauxlib.h"
 
-/* ---- arguments -------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 #define argument(L, n) api_slot(L, n)
 #define argument_count(L) ((int)((L)->top - ((L)->ci->func + 1)))
@@ -63,7 +63,7 @@ ALWAYS_INLINE const TValue *named_field(lua_State *L, const TValue *o, Name name
   return is_nil(value) ? NULL : value;
 }
 
-/* ---- results ---------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
 ALWAYS_INLINE int result_integer(lua_State *L, lua_Integer i) {
   set_int(L->top, i);

@@ -6,9 +6,9 @@
  * auxlib_load.c (chunks from files and memory), auxlib_traceback.c (tracebacks
  * and every error that names a function).
  *
- * All of it keeps the stack as the reference manual promises for each function.  Its functions raise errors
- * where the manual says so, and never print, but for the default panic and
- * warning functions of luaL_newstate.
+ * All of it keeps the stack as the reference manual promises for each function. Its
+ * functions raise errors where the manual says so, and never print, but for the default
+ * panic and warning functions of luaL_newstate.
  */
 #define LUA_LIB
 

@@ -23,8 +23,9 @@
 
 /* ------------------------------------------------- names of functions -- */
 
-/* Looks for a function among the fields of a table with names, and of the tables among these, in the
- * order of next.  *inner becomes the field's name in the inner one, or NULL. */
+/* Looks for a function among the fields of a table with names, and of the tables among
+ * these, in the order of next. *inner becomes the field's name in the inner one, or
+ * NULL. */
 static const String *find_field(lua_State *L, Table *t, const TValue *wanted,
                                 const String **inner) {
   TValue key, value;

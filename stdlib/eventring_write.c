@@ -27,7 +27,7 @@
 #include "table.h"
 #include "thread.h"
 
-/* ---- names ------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 #define NAMES_MAX EVENTRING_MAX_EVENTS /* in one table */
 
@@ -119,7 +119,7 @@ static COLD Entry define(lua_State *L, int names, enum eventring_payload payload
   return entry;
 }
 
-/* ---- writing ----------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 ALWAYS_INLINE bool is_recorded(const Domain *d) {
   return eventring_enabled(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER);
@@ -174,7 +174,7 @@ static void write_event(lua_State *L, enum eventring_kind kind, Entry entry, int
   else eventring_emit_words(rings, EVENTRING_USER, tail, words, n);
 }
 
-/* ---- spans ------------------------------------------------------------------------- */
+/* ---- spans --------------------------------------------------------------- */
 
 static COLD int begin_span_slow(lua_State *L) {
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
@@ -273,7 +273,7 @@ static int span(lua_State *L) {
   return span_returned(L, LUA_OK, 2);
 }
 
-/* ---- async spans ------------------------------------------------------------------- */
+/* ---- async spans --------------------------------------------------------- */
 
 /* FNV-1a in 64 bits, so that other producers get the same number for the same string. */
 static uint64_t hash_id(const char *bytes, size_t size) {
@@ -314,7 +314,7 @@ static int async_end(lua_State *L) {
   return 0;
 }
 
-/* ---- counters, events -------------------------------------------------------------- */
+/* ---- counters, events ---------------------------------------------------- */
 
 /* The number at index 2 as an integer. A program that runs unrecorded must not end because
  * it is recorded, so a fraction is rounded; NaN is 0. */
@@ -367,7 +367,7 @@ static int event(lua_State *L) {
   return 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static const luaL_Reg writers[] = {
   {"begin_span", begin_span}, {"end_span", end_span}, {"async_begin", async_begin},

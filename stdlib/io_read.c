@@ -199,8 +199,8 @@ static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *fir
   luaL_pushresult(&B);
 }
 
-/* Sizes that are read into a string at once: what is asked for, or believed to be left, may be
- * more than there is. */
+/* Sizes that are read into a string at once: what is asked for, or believed to be left,
+ * may be more than there is. */
 #define MOST_AT_ONCE ((size_t)64 << 20)
 
 static int read_all(lua_State *L, const luaL_Stream *handle) {

@@ -7,9 +7,10 @@
  *
  * A function first tries without waiting; only what waits is a span in the recording.
  *
- * Heavy messages that were sent through a handle and that nobody has received yet hang from it:
- * they are stated as memory outside the heap (runtime/gc_external.c) when they have become more.
- * That they have become less the collector sees when it marks the handle.
+ * Heavy messages that were sent through a handle and that nobody has received yet hang
+ * from it: they are stated as memory outside the heap (runtime/gc_external.c) when they
+ * have become more. That they have become less the collector sees when it marks the
+ * handle.
  */
 #include "channel.h"
 #include "domain.h"
@@ -53,7 +54,7 @@ static void end_waiting(lua_State *L, Waiting what) {
   }
 }
 
-/* ---- handles ------------------------------------------------------------------------ */
+/* ---- handles ------------------------------------------------------------- */
 
 static Channel *check_channel(lua_State *L, int index) {
   Handle *h = luaL_checkudata(L, index, CHANNEL_TYPE);
@@ -115,7 +116,7 @@ static int channel_create(lua_State *L) {
   return 1;
 }
 
-/* ---- results that are errors ------------------------------------------------------------- */
+/* ---- results that are errors --------------------------------------------- */
 
 /* Raises what is an error (also what is asked of the domain always is); the others are
  * CHANNEL_OK and CHANNEL_TIMEOUT. */
@@ -128,7 +129,7 @@ static void check_result(lua_State *L, ChannelResult result) {
   }
 }
 
-/* ---- sending -------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 static ChannelResult wait_to_send(lua_State *L, Channel *c, Message *m, uint64_t deadline) {
   begin_waiting(L, WAITING_SEND);
@@ -187,7 +188,7 @@ static int channel_try_send(lua_State *L) {
   return report_sent(L, send_value(L, c, 0), "full");
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 static ChannelResult receive_message(lua_State *L, Channel *c, Message **m, uint64_t deadline) {
   Peer *self = domain_lib_self(L);
@@ -241,7 +242,7 @@ static int channel_values(lua_State *L) {
   return 1;
 }
 
-/* ---- select ----------------------------------------------------------------------------------------- */
+/* ---- select -------------------------------------------------------------- */
 
 typedef struct Choice {
   uint32_t n, index;
@@ -301,7 +302,7 @@ static int select_channel(lua_State *L) {
   return 3;
 }
 
-/* ---- the rest --------------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------ */
 
 /* channel:close(): nothing can be sent any more; what is in it can still be received. */
 static int channel_close_it(lua_State *L) {

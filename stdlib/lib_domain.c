@@ -45,7 +45,7 @@ static void free_birth(Birth *b) {
   free(b);
 }
 
-/* ---- what every domain has ------------------------------------------------------------ */
+/* ---- what every domain has ----------------------------------------------- */
 
 static void prepare_metatables(lua_State *L) {
   lua_newtable(L);
@@ -96,7 +96,7 @@ uint64_t domain_lib_deadline(lua_State *L, int index) {
   return peer_now() + (uint64_t)(seconds * 1e9);
 }
 
-/* ---- the life of a domain ------------------------------------------------------------------ */
+/* ---- the life of a domain ------------------------------------------------ */
 
 static void set_package_field(lua_State *L, const char *field, const char *value) {
   if (value == NULL || lua_getglobal(L, LUA_LOADLIBNAME) != LUA_TTABLE) return;
@@ -122,7 +122,8 @@ static int prepare_domain(lua_State *L) {
   return 0;
 }
 
-/* Global `arg`, as a script sees it: the file at 0, its arguments, which are on the stack. */
+/* Global `arg`, as a script sees it: the file at 0, its arguments, which are on the
+   stack. */
 static void set_arg(lua_State *L, const char *file, int n) {
   lua_createtable(L, n, 1);
   lua_pushstring(L, file);
@@ -229,7 +230,7 @@ static void live(Peer *peer, void *birth) {
   peer_finish(peer, outcome.status, outcome.message, outcome.failure);
 }
 
-/* ---- spawning -------------------------------------------------------------------------------- */
+/* ---- spawning ------------------------------------------------------------ */
 
 typedef struct Options {
   const char *name; /* NULL: "domain N" */
@@ -330,8 +331,8 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file
 
 #define ENDS_PATIENCE_MS 300 /* for domains that have been told to end */
 
-/* When there is no room for another domain: a channel that is garbage may be what others wait at
- * for ever. Once it is collected they are told so, and end. */
+/* When there is no room for another domain: a channel that is garbage may be what others
+ * wait at for ever. Once it is collected they are told so, and end. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, Birth *b) {
   SpawnResult result = peer_spawn(peer, options.name, options.memory, live, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
@@ -383,7 +384,7 @@ static int spawn_file(lua_State *L) {
   return start_domain(L, first + 1, options, m, file);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------ */
+/* ---- handles ------------------------------------------------------------- */
 
 static Peer *check_handle(lua_State *L, int index) {
   Peer **h = luaL_checkudata(L, index, HANDLE_TYPE);
@@ -501,7 +502,7 @@ static int handle_tostring(lua_State *L) {
   return 1;
 }
 
-/* ---- the module ------------------------------------------------------------------------------------- */
+/* ---- the module ---------------------------------------------------------- */
 
 /* domain.self() -> handle of the running domain */
 static int self(lua_State *L) {
@@ -550,8 +551,9 @@ static int end_mask(lua_State *L) {
   return 0;
 }
 
-/* domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until it ends. The
- * guard is upvalue 1. As a __close of what can be called it masks that from its first step on. */
+/* domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until it ends.
+ * The guard is upvalue 1. As a __close of what can be called it masks that from its first
+ * step on. */
 static int masked(lua_State *L) {
   if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
   else lua_pop(L, 1);
@@ -574,7 +576,8 @@ static void open_masked(lua_State *L) {
 }
 
 /* domain.metatable(name, table): the metatable that tables of that name have in this
- * domain. Tables with it are sent with the name, and get what the receiver has agreed on. */
+ * domain. Tables with it are sent with the name, and get what the receiver has agreed
+ * on. */
 static int agree_on_metatable(lua_State *L) {
   luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);

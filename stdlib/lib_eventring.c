@@ -27,7 +27,7 @@
 
 #define CURSOR_TYPE "eventring.cursor"
 
-/* ---- the recorder ------------------------------------------------------------ */
+/* ---- the recorder -------------------------------------------------------- */
 
 static struct eventring_domain *domain_of(lua_State *L) { return L->domain->rings; }
 
@@ -111,7 +111,7 @@ static int path(lua_State *L) {
   return 1;
 }
 
-/* ---- consuming --------------------------------------------------------------------- */
+/* ---- consuming ----------------------------------------------------------- */
 
 /* What the guest may subscribe to. CALLBACK(id, name) */
 #define CALLBACKS(CALLBACK) \
@@ -277,7 +277,8 @@ static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
   lua_rawseti(L, names, (lua_Integer)id + 1);
 }
 
-/* Stack during a poll: 1 cursor, 2 callbacks, then the functions by Callback, then names. */
+/* Stack during a poll: 1 cursor, 2 callbacks, then the functions by Callback, then
+   names. */
 #define FIRST_FUNCTION 4
 #define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
 
@@ -592,7 +593,7 @@ static int cursor(lua_State *L) {
   return 1;
 }
 
-/* ---- opening -------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static const luaL_Reg cursor_methods[] = {
   {"close", cursor_close}, {"finished", cursor_finished}, {"info", cursor_info},

@@ -24,7 +24,7 @@
 
 static inline bool fits_integer(lua_Number n) { return n >= -TWO_63 && n < TWO_63; }
 
-/* ---- rounding --------------------------------------------------------------- */
+/* ---- rounding ------------------------------------------------------------ */
 
 /* A float that fits no integer is whole already (or infinite, or no number). */
 
@@ -74,7 +74,7 @@ static int math_tointeger(lua_State *L) {
   return result_nil(L);
 }
 
-/* ---- comparing -------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------- */
 
 static int math_abs(lua_State *L) {
   if (!is_int(argument(L, 1))) return result_float(L, fabs(argument_number(L, 1)));
@@ -87,7 +87,8 @@ static int math_ult(lua_State *L) {
   return result_boolean(L, (lua_Unsigned)a < (lua_Unsigned)b);
 }
 
-/* Two of the arguments; those that are no numbers have metamethods, which may move the stack. */
+/* Two of the arguments; those that are no numbers have metamethods, which may move the
+   stack. */
 static inline bool is_less(lua_State *L, int m, int n) {
   const TValue *a = argument(L, m), *b = argument(L, n);
   if (is_int(a) && is_int(b)) return a->v.i < b->v.i;
@@ -118,7 +119,7 @@ static int math_type(lua_State *L) {
   return result_nil(L);
 }
 
-/* ---- functions of floats ---------------------------------------------------- */
+/* ---- functions of floats ------------------------------------------------- */
 
 /* The math library's function of one float that C offers under the same name. */
 #define FLOAT_FUNCTION(name)                              \
@@ -185,7 +186,7 @@ static int math_ldexp(lua_State *L) {
   return result_float(L, ldexp(n, (int)exponent));
 }
 
-/* ---- the library ------------------------------------------------------------ */
+/* ---- the library --------------------------------------------------------- */
 
 static const luaL_Reg functions[] = {
     {"abs", math_abs},     {"acos", math_acos},     {"asin", math_asin},

@@ -26,7 +26,7 @@
 /* Room for one conversion of strftime. */
 #define DATE_ITEM_MAX 250
 
-/* ---- processes and files ---------------------------------------------------- */
+/* ---- processes and files ------------------------------------------------- */
 
 static int os_execute(lua_State *L) {
   const char *command = luaL_optstring(L, 1, NULL);
@@ -92,7 +92,7 @@ static int os_setlocale(lua_State *L) {
   return 1;
 }
 
-/* ---- clocks ----------------------------------------------------------------- */
+/* ---- clocks -------------------------------------------------------------- */
 
 static int os_clock(lua_State *L) {
   lua_pushnumber(L, (lua_Number)clock() / (lua_Number)CLOCKS_PER_SEC);
@@ -107,7 +107,7 @@ static int os_difftime(lua_State *L) {
   return 1;
 }
 
-/* ---- dates as tables -------------------------------------------------------- */
+/* ---- dates as tables ----------------------------------------------------- */
 
 static void set_field(lua_State *L, Name name, lua_Integer value) {
   api_push_string(L, L->domain->names[name]);
@@ -184,7 +184,7 @@ static int os_time(lua_State *L) {
   return 1;
 }
 
-/* ---- dates as text ---------------------------------------------------------- */
+/* ---- dates as text ------------------------------------------------------- */
 
 /* Length of the conversion behind a '%', or 0 if strftime has none such. */
 static int conversion_length(const char *p) {

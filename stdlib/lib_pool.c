@@ -153,9 +153,9 @@ static const char source[] =
     "  return pool\n"
     "end\n";
 
-/* domain.pool([n [, {memory = bytes}]]) -> pool of n domains (default: one a processor). On it:
- * map(f, list [, progress]) -> list of f(value, index); progress(done, total, index) is called
- * here after each. size(), close(). */
+/* domain.pool([n [, {memory = bytes}]]) -> pool of n domains (default: one a processor).
+ * On it: map(f, list [, progress]) -> list of f(value, index); progress(done, total,
+ * index) is called here after each. size(), close(). */
 int pool_lib_pool(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(2));
   if (lua_isnil(L, -1)) {

@@ -28,7 +28,7 @@
  * an error at once rather than gigabytes. */
 #define STRING_SIZE_LIMIT ((size_t)INT_MAX)
 
-/* ---- parts ------------------------------------------------------------------ */
+/* ---- parts --------------------------------------------------------------- */
 
 static int strlib_len(lua_State *L) {
   size_t length;
@@ -74,7 +74,7 @@ static int strlib_char(lua_State *L) {
   return finish_result(L, &result);
 }
 
-/* ---- whole strings ---------------------------------------------------------- */
+/* ---- whole strings ------------------------------------------------------- */
 
 static int strlib_reverse(lua_State *L) {
   size_t length;
@@ -179,7 +179,7 @@ static int strlib_rep(lua_State *L) {
   return push_repeated(L, s, length, separator, separator_length, n);
 }
 
-/* ---- dump ------------------------------------------------------------------- */
+/* ---- dump ---------------------------------------------------------------- */
 
 /* The buffer is opened by the first piece: before it, the function to dump must
  * be on top of the stack. */
@@ -210,7 +210,7 @@ static int strlib_dump(lua_State *L) {
   return 1;
 }
 
-/* ---- arithmetic on strings -------------------------------------------------- */
+/* ---- arithmetic on strings ----------------------------------------------- */
 
 /* The argument as a number; false if it neither is one nor reads as one. */
 static bool read_number(lua_State *L, int arg, TValue *number) {
@@ -249,7 +249,7 @@ static int strlib_div(lua_State *L) { return arithmetic(L, LUA_OPDIV, "__div"); 
 static int strlib_idiv(lua_State *L) { return arithmetic(L, LUA_OPIDIV, "__idiv"); }
 static int strlib_unm(lua_State *L) { return arithmetic(L, LUA_OPUNM, "__unm"); }
 
-/* ---- the library ------------------------------------------------------------ */
+/* ---- the library --------------------------------------------------------- */
 
 static const luaL_Reg metamethods[] = {
     {"__add", strlib_add},   {"__sub", strlib_minus}, {"__mul", strlib_mul},

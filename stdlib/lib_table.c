@@ -9,7 +9,7 @@
 #include "table_access.h"
 #include "table_range.h"
 
-/* ---- access ----------------------------------------------------------------- */
+/* ---- access -------------------------------------------------------------- */
 
 /* The metatable, on top of the stack, has this field. */
 static bool has_field(lua_State *L, const char *name) {
@@ -81,7 +81,7 @@ static void shift_down(lua_State *L, bool plain, lua_Integer first, lua_Integer 
   }
 }
 
-/* ---- insert and remove ------------------------------------------------------ */
+/* ---- insert and remove --------------------------------------------------- */
 
 /* The value to insert is on top of the stack. */
 static void insert_at(lua_State *L, bool plain, lua_Integer size, lua_Integer position) {
@@ -120,7 +120,7 @@ static int tablib_remove(lua_State *L) {
   return 1;
 }
 
-/* ---- move ------------------------------------------------------------------- */
+/* ---- move ---------------------------------------------------------------- */
 
 typedef struct Move {
   int target; /* stack index */
@@ -184,7 +184,7 @@ static int tablib_move(lua_State *L) {
   return 1;
 }
 
-/* ---- pack and unpack -------------------------------------------------------- */
+/* ---- pack and unpack ----------------------------------------------------- */
 
 static int tablib_pack(lua_State *L) {
   int count = lua_gettop(L);

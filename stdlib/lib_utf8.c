@@ -23,7 +23,7 @@ static const char character_pattern[] = "[\0-\x7F\xC2-\xFD][\x80-\xBF]*";
 
 static inline bool is_continuation(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
-/* ---- encoding and decoding -------------------------------------------------- */
+/* ---- encoding and decoding ----------------------------------------------- */
 
 /* By length less one, the least code point that takes so many bytes. */
 static const uint32_t least_code[ENCODED_MAX] = {0, 0x80, 0x800, 0x10000, 0x200000, 0x4000000};
@@ -82,7 +82,7 @@ static lua_Integer absolute_position(lua_Integer position, size_t length) {
   return position < -(lua_Integer)length ? 0 : (lua_Integer)length + position + 1;
 }
 
-/* ---- functions -------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 /* utf8.len(s [, i [, j [, lax]]]) */
 static int utf8_len(lua_State *L) {

@@ -72,7 +72,7 @@ static int math_random(lua_State *L) {
   return result_integer(L, (lua_Integer)(distance + (uint64_t)low));
 }
 
-/* ---- seeding ---------------------------------------------------------------- */
+/* ---- seeding ------------------------------------------------------------- */
 
 /* Seeds, and pushes the two parts of the seed. */
 static void seed(lua_State *L, Generator *g, uint64_t first, uint64_t second) {

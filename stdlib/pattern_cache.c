@@ -69,7 +69,7 @@ const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, 
   return &slot->compiled;
 }
 
-/* ---- shared patterns ----------------------------------------------------------- */
+/* ---- shared patterns ----------------------------------------------------- */
 
 typedef struct SharedPattern {
   Pattern pattern; /* pattern_shared finds it here */

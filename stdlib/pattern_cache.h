@@ -27,7 +27,7 @@ void pattern_cache_push(lua_State *L);
 const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, size_t length,
                                          const CharClasses *classes);
 
-/* ---- for those who keep a compiled pattern while guest code runs ---------------- */
+/* ---- for those who keep a compiled pattern while guest code runs --------- */
 
 /* Pushes a userdata that refers to the shared patterns lately used. */
 void pattern_shares_push(lua_State *L);

@@ -74,7 +74,7 @@ static unsigned char peek(const Compiler *c, ptrdiff_t ahead) {
   return c->end - c->p > ahead ? (unsigned char)c->p[ahead] : '\0';
 }
 
-/* ---- single bytes ---------------------------------------------------------- */
+/* ---- single bytes -------------------------------------------------------- */
 
 /* The ']' that closes the set whose elements begin at `p`, or NULL.  A first
  * ']' is an element, and so is one behind an escape. */
@@ -193,7 +193,7 @@ static void compile_single(Compiler *c) {
   *c->next++ = single;
 }
 
-/* ---- special items --------------------------------------------------------- */
+/* ---- special items ------------------------------------------------------- */
 
 static void compile_open(Compiler *c) {
   if (c->captures == PATTERN_CAPTURE_MAX) {
@@ -277,7 +277,7 @@ static void compile_item(Compiler *c) {
   compile_single(c);
 }
 
-/* ---- what the nodes tell about each other ---------------------------------- */
+/* ---- what the nodes tell about each other -------------------------------- */
 
 static PatternOp single_kind(const PatternNode *node) {
   return node->op <= PATTERN_SET ? node->op : node->single;

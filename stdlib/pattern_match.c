@@ -21,9 +21,9 @@
 
 static const char *match_from(Match *m, const char *s, const PatternNode *node);
 
-/* Safe points. Looking at a byte of the subject, or at a node of the pattern, is a unit of
- * work: what scans bytes notes them afterwards, each attempt to match (a part of) the pattern
- * notes all nodes in advance. */
+/* Safe points. Looking at a byte of the subject, or at a node of the pattern, is a unit
+ * of work: what scans bytes notes them afterwards, each attempt to match (a part of) the
+ * pattern notes all nodes in advance. */
 static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }
 
 static inline const char *attempt(Match *m, const char *s, const PatternNode *node) {
@@ -31,7 +31,7 @@ static inline const char *attempt(Match *m, const char *s, const PatternNode *no
   return match_from(m, s, node);
 }
 
-/* ---- errors ----------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static void raise_malformed(lua_State *L, const PatternNode *node) {
   switch ((PatternError)node->index) {
@@ -51,7 +51,7 @@ static void raise_malformed(lua_State *L, const PatternNode *node) {
   }
 }
 
-/* ---- single bytes ----------------------------------------------------------- */
+/* ---- single bytes -------------------------------------------------------- */
 
 static inline bool byte_matches(PatternOp kind, const PatternNode *node, char c) {
   switch (kind) {
@@ -103,7 +103,7 @@ static const char *find_begin(const PatternNode *next, const char *s, const char
   return s < end ? s : NULL;
 }
 
-/* ---- repetitions ------------------------------------------------------------ */
+/* ---- repetitions --------------------------------------------------------- */
 
 static void enter_choice(Match *m) {
   if (m->depth-- == 0) luaL_error(m->L, "pattern too complex");
@@ -150,7 +150,7 @@ static const char *take_more(Match *m, const char *s, const PatternNode *node) {
   return leave_choice(m, NULL);
 }
 
-/* ---- special items ---------------------------------------------------------- */
+/* ---- special items ------------------------------------------------------- */
 
 static const char *match_backref(Match *m, const char *s, unsigned index) {
   ptrdiff_t length = m->captures[index].length;
@@ -178,7 +178,7 @@ static bool at_frontier(const Match *m, const char *s, const ByteSet *set) {
   return !byte_set_has(set, (unsigned char)before) && byte_set_has(set, (unsigned char)here);
 }
 
-/* ---- the walk --------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------ */
 
 static const char *match_from(Match *m, const char *s, const PatternNode *node) {
   for (;; node++) {

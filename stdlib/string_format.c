@@ -51,7 +51,7 @@ typedef struct Spec {
   char letter;
 } Spec;
 
-/* ---- reading a conversion --------------------------------------------------- */
+/* ---- reading a conversion ------------------------------------------------ */
 
 static unsigned flag_of(char c) {
   switch (c) {
@@ -112,7 +112,7 @@ static void require_flags(lua_State *L, const Spec *spec, unsigned allowed) {
   luaL_error(L, "invalid conversion specification: '%s'", lua_tostring(L, -1));
 }
 
-/* ---- padding ---------------------------------------------------------------- */
+/* ---- padding ------------------------------------------------------------- */
 
 /* Adds `length` bytes, padded with blanks to the width. */
 static void add_padded(luaL_Buffer *b, const Spec *spec, const char *s, size_t length) {
@@ -128,7 +128,7 @@ static void add_padded(luaL_Buffer *b, const Spec *spec, const char *s, size_t l
   luaL_addsize(b, width);
 }
 
-/* ---- integers --------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------ */
 
 static char *power_of_two_digits(char *end, lua_Unsigned n, unsigned shift, const char *digits) {
   do *--end = digits[n & ((1u << shift) - 1)];
@@ -203,7 +203,7 @@ static void format_integer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
     add_integer(b, spec, n);
 }
 
-/* ---- floats ----------------------------------------------------------------- */
+/* ---- floats -------------------------------------------------------------- */
 
 /* The %f of a float of moderate size is exact in integers: it is m / 2^k with m
  * below 2^53, and m times a small power of ten fits 128 bits. */
@@ -271,7 +271,7 @@ static void format_float(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg
   luaL_addsize(b, (size_t)length);
 }
 
-/* ---- strings, characters, pointers ------------------------------------------ */
+/* ---- strings, characters, pointers --------------------------------------- */
 
 static void format_char(lua_State *L, luaL_Buffer *b, const Spec *spec, int arg) {
   require_flags(L, spec, FLAG_LEFT);
@@ -329,7 +329,7 @@ static void format_string(lua_State *L, luaL_Buffer *b, const Spec *spec, int ar
   add_tostring(L, b, spec, arg);
 }
 
-/* ---- %q --------------------------------------------------------------------- */
+/* ---- %q ------------------------------------------------------------------ */
 
 static void add_escaped(luaL_Buffer *b, unsigned char c, bool digit_follows) {
   char text[4] = {'\\', (char)c};
@@ -427,7 +427,7 @@ static void format_literal(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
   }
 }
 
-/* ---- string.format ---------------------------------------------------------- */
+/* ---- string.format ------------------------------------------------------- */
 
 static void raise_unknown(lua_State *L, const Spec *spec) {
   push_spec(L, spec);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/string_match.c: string.find, match, gmatch and gsub.
  *
- * Patterns are compiled (pattern.h).  find and match, which run no guest code
- * while they match, share a cache of compiled patterns; gsub compiles into a
- * buffer on the C stack, gmatch into a userdata, which iterators share.  A long
- * pattern goes into a userdata.  Subject and pattern stay where they are as long as the Lua stack,
- * or the iterator, refers to them.
+ * Patterns are compiled (pattern.h). find and match, which run no guest code while they
+ * match, share a cache of compiled patterns; gsub compiles into a buffer on the C stack,
+ * gmatch into a userdata, which iterators share. A long pattern goes into a userdata.
+ * Subject and pattern stay where they are as long as the Lua stack, or the iterator,
+ * refers to them.
  */
 #include "arguments.h"
 #include "lauxlib.h"
@@ -51,7 +51,7 @@ static const char *first_match(Match *m, const AnchoredPattern *p, const char *f
   return pattern_match_at(m, from);
 }
 
-/* ---- captures --------------------------------------------------------------- */
+/* ---- captures ------------------------------------------------------------ */
 
 static void push_capture(const Match *m, int index) {
   ptrdiff_t length = m->captures[index].length;
@@ -77,7 +77,7 @@ static int push_captures_or_match(const Match *m, const char *start, const char 
   return result_string(m->L, start, (size_t)(end - start));
 }
 
-/* ---- find and match --------------------------------------------------------- */
+/* ---- find and match ------------------------------------------------------ */
 
 static int push_failure(lua_State *L) { return result_nil(L); }
 
@@ -158,11 +158,12 @@ static int strlib_match(lua_State *L) {
   return end == NULL ? push_failure(L) : push_captures_or_match(&m, start, end);
 }
 
-/* ---- gmatch ----------------------------------------------------------------- */
+/* ---- gmatch -------------------------------------------------------------- */
 
-/* Upvalues of the iterator, which reaches them without the C API: the subject; the compiled
- * pattern, which iterators share (pattern_cache.h); and the offset where to search from, or its
- * complement before the first match, which alone may be empty there, or nil at the end. */
+/* Upvalues of the iterator, which reaches them without the C API: the subject; the
+ * compiled pattern, which iterators share (pattern_cache.h); and the offset where to
+ * search from, or its complement before the first match, which alone may be empty there,
+ * or nil at the end. */
 enum { ITERATION_SUBJECT, ITERATION_PATTERN, ITERATION_POSITION };
 
 static int next_match(lua_State *L) {
@@ -200,7 +201,7 @@ static int strlib_gmatch(lua_State *L) {
   return 1;
 }
 
-/* ---- gsub ------------------------------------------------------------------- */
+/* ---- gsub ---------------------------------------------------------------- */
 
 /* What a match is replaced with: argument 3. */
 typedef struct Replacement {

@@ -68,7 +68,7 @@ typedef struct Item {
   size_t padding; /* bytes before it */
 } Item;
 
-/* ---- reading the format ----------------------------------------------------- */
+/* ---- reading the format -------------------------------------------------- */
 
 static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -163,7 +163,7 @@ static Reader start_reading(lua_State *L) {
       .L = L, .p = luaL_checkstring(L, 1), .little = machine_is_little, .alignment_max = 1};
 }
 
-/* ---- numbers to and from bytes ---------------------------------------------- */
+/* ---- numbers to and from bytes ------------------------------------------- */
 
 /* Writes the low bytes of `n`; bytes beyond those of a lua_Integer are `fill`. */
 static void put_integer(char *out, lua_Unsigned n, int size, bool little, unsigned char fill) {
@@ -212,7 +212,7 @@ static void copy_ordered(char *out, const void *in, size_t size, bool little) {
   for (size_t i = 0; i < size; i++) out[i] = from[little == machine_is_little ? i : size - 1 - i];
 }
 
-/* ---- pack ------------------------------------------------------------------- */
+/* ---- pack ---------------------------------------------------------------- */
 
 static void pack_integer(Reader *r, luaL_Buffer *b, const Item *it, int arg) {
   lua_Integer n = luaL_checkinteger(r->L, arg);
@@ -327,7 +327,7 @@ int strlib_packsize(lua_State *L) {
   return 1;
 }
 
-/* ---- unpack ----------------------------------------------------------------- */
+/* ---- unpack -------------------------------------------------------------- */
 
 /* The data, and how far it has been read. */
 typedef struct Data {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/table_concat.c: table.concat.
  *
- * Where all elements are strings and integers in the array part of a plain table, which is most
- * often so, they are measured and then written into the string that is returned. All others
- * go through a buffer, one by one.
+ * Where all elements are strings and integers in the array part of a plain table, which
+ * is most often so, they are measured and then written into the string that is returned.
+ * All others go through a buffer, one by one.
  */
 #include "arguments.h"
 #include "gc_inline.h"
@@ -12,7 +12,7 @@
 #include "table_access.h"
 
 
-/* ---- into the result -------------------------------------------------------- */
+/* ---- into the result ----------------------------------------------------- */
 
 /* Without a safe point: elements, and the bytes that they take. */
 #define IN_PLACE_MOST ((lua_Integer)1 << 17)
@@ -91,7 +91,7 @@ static bool concat_in_place(lua_State *L, lua_Integer first, lua_Integer last,
   return true;
 }
 
-/* ---- through a buffer ------------------------------------------------------- */
+/* ---- through a buffer ---------------------------------------------------- */
 
 static void add_element(lua_State *L, luaL_Buffer *b, bool plain, lua_Integer i) {
   int type = plain ? lua_rawgeti(L, 1, i) : lua_geti(L, 1, i);

@@ -63,7 +63,7 @@ struct Sorter {
   ptrdiff_t work_left;      /* safe_point.h */
 };
 
-/* ---- orders ----------------------------------------------------------------- */
+/* ---- orders -------------------------------------------------------------- */
 
 static bool before_by_function(Sorter *s, uint32_t a, uint32_t b) {
   lua_State *L = s->L;
@@ -93,7 +93,7 @@ static bool before_by_bytes(Sorter *s, uint32_t a, uint32_t b) {
   return difference != 0 ? difference < 0 : x->length < y->length;
 }
 
-/* ---- sorting indices -------------------------------------------------------- */
+/* ---- sorting indices ----------------------------------------------------- */
 
 static inline bool is_before(Sorter *s, uint32_t a, uint32_t b) {
   vm_work(s->L, &s->work_left, ELEMENT_WORK);
@@ -180,7 +180,7 @@ static void sort_generally(Sorter *s) {
   sort_indices(s, lua_newuserdatauv(s->L, index_work_size(s->count), 0));
 }
 
-/* ---- numbers ---------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 #define RADIX_BITS 8
 #define RADIX_SIZE (1 << RADIX_BITS)
@@ -299,7 +299,7 @@ static bool sort_numbers(Sorter *s, bool integers) {
   return alike;
 }
 
-/* ---- strings ---------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------- */
 
 static bool collation_is_by_bytes(void) {
   const char *name = setlocale(LC_COLLATE, NULL);
@@ -345,7 +345,7 @@ static bool sort_strings(Sorter *s) {
   return alike;
 }
 
-/* ---- table.sort ------------------------------------------------------------- */
+/* ---- table.sort ---------------------------------------------------------- */
 
 /* Sorts without asking the VM, if the elements allow it. */
 static bool sort_specially(Sorter *s) {

@@ -6,7 +6,7 @@
 #include "thread.h"
 #include "throw.h"
 
-/* ---- calls --------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static bool yieldable(const lua_State *L) { return L->run != NULL && L->ncalls_nonyieldable == 0; }
 

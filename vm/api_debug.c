@@ -16,7 +16,7 @@
 #include "thread.h"
 #include "watch.h"
 
-/* ---- frames -------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 int lua_getstack(lua_State *L, int level, lua_Debug *ar) {
   if (level < 0) return 0;
@@ -131,7 +131,7 @@ int lua_getinfo(lua_State *L, const char *what, lua_Debug *ar) {
   return known;
 }
 
-/* ---- locals -------------------------------------------------------------------------- */
+/* ---- locals -------------------------------------------------------------- */
 
 const char *lua_getlocal(lua_State *L, const lua_Debug *ar, int n) {
   TValue *slot;
@@ -154,7 +154,7 @@ const char *lua_setlocal(lua_State *L, const lua_Debug *ar, int n) {
   return name;
 }
 
-/* ---- upvalues ------------------------------------------------------------------------ */
+/* ---- upvalues ------------------------------------------------------------ */
 
 typedef struct UpvalueRef {
   TValue *value;
@@ -218,7 +218,7 @@ void lua_upvaluejoin(lua_State *L, int fidx1, int n1, int fidx2, int n2) {
   gc_barrier_object(L, as_lua_closure(func), *from);
 }
 
-/* ---- hooks --------------------------------------------------------------------------- */
+/* ---- hooks --------------------------------------------------------------- */
 
 /* Only stores, in an order in which the interpreter can meet them half done:
  * it may be called by a signal handler on the thread that runs L. */

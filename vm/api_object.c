@@ -13,7 +13,7 @@
 #include "thread.h"
 #include "watch.h"
 
-/* ---- userdata ------------------------------------------------------------------ */
+/* ---- userdata ------------------------------------------------------------ */
 
 void *lua_newuserdatauv(lua_State *L, size_t size, int nuvalue) {
   rt_assert(0 <= nuvalue && nuvalue < UINT16_MAX);
@@ -61,7 +61,7 @@ void lua_external_memory(lua_State *L, int idx, size_t bytes) {
   gc_check(L);
 }
 
-/* ---- metatables ------------------------------------------------------------------ */
+/* ---- metatables ---------------------------------------------------------- */
 
 int lua_getmetatable(lua_State *L, int objindex) {
   Table *mt = metatable_of(L, api_slot(L, objindex));
@@ -99,7 +99,7 @@ int lua_setmetatable(lua_State *L, int objindex) {
   return 1;
 }
 
-/* ---- threads ------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------- */
 
 /* The new thread takes the hook and the extra space of its maker. */
 lua_State *lua_newthread(lua_State *L) {

@@ -21,7 +21,7 @@ TValue *api_pseudo_slot(lua_State *L, int idx) {
   return &L->domain->nil;
 }
 
-/* ---- positions ------------------------------------------------------------- */
+/* ---- positions ----------------------------------------------------------- */
 
 int lua_absindex(lua_State *L, int idx) {
   if (idx > 0 || api_is_pseudo(idx)) return idx;
@@ -117,7 +117,7 @@ void lua_xmove(lua_State *from, lua_State *to, int n) {
   api_note_write(to);
 }
 
-/* ---- stack to C ----------------------------------------------------------------- */
+/* ---- stack to C ---------------------------------------------------------- */
 
 int lua_type(lua_State *L, int idx) {
   const TValue *o = api_slot(L, idx);
@@ -243,7 +243,7 @@ const void *lua_topointer(lua_State *L, int idx) {
   }
 }
 
-/* ---- C to stack --------------------------------------------------------------------- */
+/* ---- C to stack ---------------------------------------------------------- */
 
 void lua_pushnil(lua_State *L) {
   set_nil(L->top);
@@ -311,7 +311,7 @@ void lua_pushcclosure(lua_State *L, lua_CFunction fn, int n) {
   gc_check(L);
 }
 
-/* ---- operators ------------------------------------------------------------------------- */
+/* ---- operators ----------------------------------------------------------- */
 
 void lua_arith(lua_State *L, int op) {
   if (op == LUA_OPUNM || op == LUA_OPBNOT) { /* one operand: it stands for both */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/api_state.c: C API: beginning and end of a state, the collector, warnings and other things
- * of the whole state. */
+/* vm/api_state.c: C API: beginning and end of a state, the collector, warnings and other
+ * things of the whole state. */
 #include <limits.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ lua_Number lua_version(lua_State *L) {
   return LUA_VERSION_NUM;
 }
 
-/* ---- collector ----------------------------------------------------------------- */
+/* ---- collector ----------------------------------------------------------- */
 
 static int public_mode(GcMode mode) { return mode == GC_MODE_GENERATIONAL ? LUA_GCGEN : LUA_GCINC; }
 
@@ -76,7 +76,8 @@ static int control_collector(lua_State *L, int what, va_list args) {
   }
 }
 
-/* -1: unknown option, or called by a finalizer, while the collector is not to be touched. */
+/* -1: unknown option, or called by a finalizer, while the collector is not to be
+   touched. */
 int lua_gc(lua_State *L, int what, ...) {
   if (L->domain->gc.running || L->domain->gc.closing) return -1;
   va_list args;
@@ -86,7 +87,7 @@ int lua_gc(lua_State *L, int what, ...) {
   return result;
 }
 
-/* ---- warnings ---------------------------------------------------------------------- */
+/* ---- warnings ------------------------------------------------------------ */
 
 void lua_setwarnf(lua_State *L, lua_WarnFunction f, void *ud) {
   L->domain->warnf = f;
@@ -98,7 +99,7 @@ void lua_warning(lua_State *L, const char *msg, int tocont) {
   if (d->warnf != NULL) d->warnf(d->warn_ud, msg, tocont);
 }
 
-/* ---- allocator, limits ---------------------------------------------------------------- */
+/* ---- allocator, limits --------------------------------------------------- */
 
 /* The heap is the runtime's own: the function given to lua_newstate is kept
  * for those who ask for it. */
@@ -119,7 +120,7 @@ int lua_setcstacklimit(lua_State *L, unsigned int limit) {
   return MAX_C_CALLS;
 }
 
-/* ---- what the runtime needs from here ------------------------------------------------ */
+/* ---- what the runtime needs from here ------------------------------------ */
 
 static void warn_finalizer_error(lua_State *L) {
   const TValue *error = L->top - 1;
@@ -174,7 +175,7 @@ static void make_registry(lua_State *L, void *ud) {
   table_set_int(L, registry, LUA_RIDX_GLOBALS, &v);
 }
 
-/* ---- beginning and end --------------------------------------------------------------- */
+/* ---- beginning and end --------------------------------------------------- */
 
 LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   vm_dispatch_init();

@@ -8,7 +8,7 @@
 #include "meta.h"
 #include "thread.h"
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 ALWAYS_INLINE int top_type(lua_State *L) { return tag_type((L->top - 1)->tag); }
 
@@ -88,7 +88,7 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
   return top_type(L);
 }
 
-/* ---- writing ---------------------------------------------------------------------
+/* ---- writing ----------------------------------------------------------------
  *
  * Each ends with a gc_check: a loop of stores must not pile up work for the collector. */
 
@@ -179,7 +179,7 @@ void lua_rawsetp(lua_State *L, int idx, const void *p) {
   gc_check(L);
 }
 
-/* ---- whole tables -------------------------------------------------------------------- */
+/* ---- whole tables -------------------------------------------------------- */
 
 void lua_createtable(lua_State *L, int narr, int nrec) {
   Table *t = table_new(L, narr > 0 ? (uint32_t)narr : 0, nrec > 0 ? (uint32_t)nrec : 0);

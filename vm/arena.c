@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/arena.c: chunks of doubling size, cut from front to back.
  *
- * The domain keeps the largest of its last compilation for the next one (Domain.compile_spare), zeroed,
- * until the next major collection ends: malloc would give it back to the system, and the next one
- * fault it in anew.
+ * The domain keeps the largest of its last compilation for the next one
+ * (Domain.compile_spare), zeroed, until the next major collection ends: malloc would give
+ * it back to the system, and the next one fault it in anew.
  */
 #include "arena.h"
 

@@ -36,7 +36,7 @@
 #include "throw.h"
 #include "watch.h"
 
-/* ---- frames -------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
 CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t status) {
   CallInfo *ci = L->ci->next;
@@ -92,7 +92,7 @@ TValue *vm_try_call_meta(lua_State *L, TValue *func) {
   error_run(L, "'__call' chain too long; possible loop");
 }
 
-/* ---- recovering from errors ------------------------------------------------------- */
+/* ---- recovering from errors ---------------------------------------------- */
 
 /* Makes sure that the error's value is on top. */
 static void push_error_value(lua_State *L, int status) {
@@ -221,7 +221,7 @@ static int recover(Run *run, lua_State *caller) {
   return status;
 }
 
-/* ---- running ------------------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------- */
 
 /* Opens a Run. is_resume: the coroutine L is resumed from C. */
 static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool is_resume) {
@@ -283,7 +283,7 @@ void vm_call_request(lua_State *L, void *ud) {
   vm_call_noyield(L, r->func, r->nresults);
 }
 
-/* ---- protected calls from C ------------------------------------------------------------ */
+/* ---- protected calls from C ---------------------------------------------- */
 
 int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud) {
   Domain *d = L->domain;
@@ -364,7 +364,7 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
   return status;
 }
 
-/* ---- C functions that close variables ------------------------------------------------ */
+/* ---- C functions that close variables ------------------------------------ */
 
 /* A handler may yield: then the C activation that closes is gone, and the frame,
  * marked CALL_CLOSING, comes back here from the loop for what is still pending. */

@@ -7,8 +7,8 @@
 #include "safe_point.h"
 #include "thread.h"
 
-/* Calls the function at func with the arguments above it (up to L->top);
- * results replace it from func on (nresults, or all for LUA_MULTRET with L->top after the last).
+/* Calls the function at func with the arguments above it (up to L->top); results replace
+ * it from func on (nresults, or all for LUA_MULTRET with L->top after the last).
  * vm_call_noyield forbids yields inside. Both may grow the stack. */
 void vm_call(lua_State *L, TValue *func, int nresults);
 ALWAYS_INLINE void vm_call_noyield(lua_State *L, TValue *func, int nresults) {
@@ -32,20 +32,22 @@ int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud);
 /* Closes to-be-closed variables and upvalues down to level; status LUA_OK or an error
  * whose value is passed to __close; answers level (the stack may move). */
 TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable);
-/* Closes what is pending down to the level (an offset of stack_save), as vm_close does; answers
- * LUA_OK, or the status of the error that a __close raised, whose value is on top. */
+/* Closes what is pending down to the level (an offset of stack_save), as vm_close does;
+ * answers LUA_OK, or the status of the error that a __close raised, whose value is on
+ * top. */
 int vm_try_close(lua_State *L, ptrdiff_t level, int status);
 /* marks a slot; raises when the value has no __close */
 void vm_new_tbc(lua_State *L, TValue *level);
 
-/* ---- for the interpreter -------------------------------------------------------- */
+/* ---- for the interpreter ------------------------------------------------- */
 
 /* Pushes the frame of a C function, calls it, answers the number of its results
  * (on the stack top); the frame is L->ci on return. */
 int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32_t status);
 /* Moves n results from `first` to res, adjusted to `wanted`; sets L->top. */
 void vm_move_results(lua_State *L, TValue *res, TValue *first, int n, int wanted);
-/* Callable value in place of a non-function at func: its __call, arguments shifted up. Raises. */
+/* Callable value in place of a non-function at func: its __call, arguments shifted up.
+   Raises. */
 TValue *vm_try_call_meta(lua_State *L, TValue *func);
 CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t status);
 

@@ -2,10 +2,11 @@
 /* vm/check_instruction.c: the facts that the verifier shows, asserted at run time.
  *
  * Builds with asserts call this before each instruction. It goes by the same columns of
- * opcodes.def as verifier.c, but looks at the registers themselves: each that is read holds
- * a value whose object is what its tag says; what is to be a table or a prepared loop is one;
- * nothing that a frame may cover is open or pending. So a rule that the verifier, the code
- * generator or the interpreter breaks shows at the instruction that relies on it.
+ * opcodes.def as verifier.c, but looks at the registers themselves: each that is read
+ * holds a value whose object is what its tag says; what is to be a table or a prepared
+ * loop is one; nothing that a frame may cover is open or pending. So a rule that the
+ * verifier, the code generator or the interpreter breaks shows at the instruction that
+ * relies on it.
  *
  * (A program can break some with debug.setlocal, as the manual warns.)
  */
@@ -17,7 +18,7 @@
 
 #ifdef SAROS_DEBUG
 
-/* ---- values ---------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static bool is_sound(const TValue *o) {
   switch (o->tag) {
@@ -31,7 +32,7 @@ static bool is_sound(const TValue *o) {
   }
 }
 
-/* ---- the frame -------------------------------------------------------------------- */
+/* ---- the frame ----------------------------------------------------------- */
 
 typedef struct Place {
   const lua_State *L;
@@ -58,7 +59,7 @@ static bool is_numeric_loop(const TValue *ra) {
   return ra[0].tag == ra[1].tag && ra[1].tag == ra[2].tag && is_number(ra);
 }
 
-/* ---- what opcodes.def says ---------------------------------------------------------- */
+/* ---- what opcodes.def says ----------------------------------------------- */
 
 #define SINGLE_A (OPERAND_RA | OPERAND_RA1 | OPERAND_RA2 | OPERAND_RA3 | OPERAND_RA4)
 #define RUNS \

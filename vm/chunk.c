@@ -31,14 +31,15 @@
  * is taken, and each function is verified (verifier.c) before it can run.
  * While a chunk is read nothing collects, so nothing needs an anchor.
  *
- * What verification finds depends on the bytes of the chunk alone, and those of a string never
- * change. So a string that string.dump has made, or that was loaded once, is marked
- * (STRING_IS_SOUND_CHUNK) and not verified again: programs load one string many times, or what they
- * have just dumped, to have copies of a function. The mark belongs to the object, not to its
- * contents, and nothing else that a program does sets it: a string with equal bytes, a chunk in
- * pieces or in a file, and a string from another domain are verified. (What writes into strings
- * through pointers, in C or with ffi, can harm the interpreter anyway.) Code in messages between
- * domains is what chunk_dump wrote, and not verified either. Builds with asserts verify everything.
+ * What verification finds depends on the bytes of the chunk alone, and those of a string
+ * never change. So a string that string.dump has made, or that was loaded once, is marked
+ * (STRING_IS_SOUND_CHUNK) and not verified again: programs load one string many times, or
+ * what they have just dumped, to have copies of a function. The mark belongs to the
+ * object, not to its contents, and nothing else that a program does sets it: a string
+ * with equal bytes, a chunk in pieces or in a file, and a string from another domain are
+ * verified. (What writes into strings through pointers, in C or with ffi, can harm the
+ * interpreter anyway.) Code in messages between domains is what chunk_dump wrote, and not
+ * verified either. Builds with asserts verify everything.
  */
 #include <string.h>
 
@@ -55,7 +56,8 @@
 #include "verifier.h"
 
 #define CHUNK_VERSION 0x54
-#define CHUNK_FORMAT 0 /* header as the reference implementation writes it; the fingerprint tells the two apart */
+/* header as the reference implementation writes it; the fingerprint tells the two apart */
+#define CHUNK_FORMAT 0
 #define CHUNK_LAYOUT 2
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by whoever takes it for text */
 #define CHUNK_INTEGER 0x5678
@@ -109,7 +111,8 @@ static void chunk_put(Dump *d, const void *data, size_t size) {
   }
 }
 
-/* Where `most` bytes may be written, at most a few; how many were is to be added to d->used. */
+/* Where `most` bytes may be written, at most a few; how many were is to be added to
+   d->used. */
 ALWAYS_INLINE char *room_for(Dump *d, size_t most) {
   if (unlikely(most > sizeof d->staged - d->used)) flush_staged(d);
   return d->staged + d->used;

@@ -30,7 +30,7 @@
 #include "opinfo.h"
 #include "scope.h"
 
-/* ---- instructions -------------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------- */
 
 static int add_word(FuncState *fs, uint32_t word) {
   CompileState *cs = fs->cs;
@@ -113,7 +113,7 @@ void emit_table_size(FuncState *fs, int pc, uint32_t narray, uint32_t nhash) {
   fs->code[pc + 1] = narray;
 }
 
-/* ---- jumps -------------------------------------------------------------------------- */
+/* ---- jumps --------------------------------------------------------------- */
 
 static void jump_set_target(FuncState *fs, int pc, int target) {
   int offset = target - (pc + 1);
@@ -241,7 +241,7 @@ void codegen_finish(FuncState *fs) {
   }
 }
 
-/* ---- registers ------------------------------------------------------------------------ */
+/* ---- registers ----------------------------------------------------------- */
 
 void reg_check(FuncState *fs, int n) {
   int needed = fs->free_reg + n;
@@ -280,7 +280,7 @@ void expr_release_two(FuncState *fs, Expr *a, Expr *b) {
   }
 }
 
-/* ---- constants ------------------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------- */
 
 static bool same_constant(const TValue *a, const TValue *b) {
   return a->tag == b->tag && a->extra == b->extra &&
@@ -407,7 +407,7 @@ static void emit_float(FuncState *fs, int reg, double n) {
     load_constant(fs, reg, constant_add(fs, &value));
 }
 
-/* ---- expressions: no longer a variable or a call -------------------------------------- */
+/* ---- expressions: no longer a variable or a call ------------------------- */
 
 void expr_set_results(FuncState *fs, Expr *e, int nresults) {
   Instruction *ins = &fs->code[e->u.pc];
@@ -464,7 +464,7 @@ void expr_discharge(FuncState *fs, Expr *e) {
   }
 }
 
-/* ---- expressions into registers ----------------------------------------------------------- */
+/* ---- expressions into registers ------------------------------------------ */
 
 /* The value without its jumps; an EXPR_JUMP stays one. */
 static void value_to_reg(FuncState *fs, Expr *e, int reg) {
@@ -552,7 +552,7 @@ void expr_to_value(FuncState *fs, Expr *e) {
   else expr_discharge(fs, e);
 }
 
-/* ---- variables: stores, fields, methods ---------------------------------------------------- */
+/* ---- variables: stores, fields, methods ---------------------------------- */
 
 _Static_assert(OP_SETTABUPK == OP_SETTABUP + 1 && OP_SETTABLEK == OP_SETTABLE + 1 &&
                    OP_SETIK == OP_SETI + 1 && OP_SETFIELDK == OP_SETFIELD + 1,
@@ -639,7 +639,7 @@ void expr_self(FuncState *fs, Expr *e, String *method) {
   expr_set_register(e, base);
 }
 
-/* ---- conditions -------------------------------------------------------------------------------- */
+/* ---- conditions ---------------------------------------------------------- */
 
 /* Turns a test around: its jump is now taken in the other case. */
 static void negate_test(FuncState *fs, const Expr *e) {

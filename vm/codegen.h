@@ -18,7 +18,7 @@ typedef enum BinaryOp { /* arithmetic first, in the order of LUA_OPADD.. */
 
 typedef enum UnaryOp { UNARY_MINUS, UNARY_BNOT, UNARY_NOT, UNARY_LEN, UNARY_NONE } UnaryOp;
 
-/* ---- instructions (codegen.c) ------------------------------------------------ */
+/* ---- instructions (codegen.c) -------------------------------------------- */
 
 /* Each answers the position of the word. */
 int emit(FuncState *fs, Instruction ins);
@@ -34,7 +34,7 @@ void emit_return(FuncState *fs, int first, int nresults); /* nresults LUA_MULTRE
 void emit_setlist(FuncState *fs, int table, uint32_t stored, int n);
 void emit_table_size(FuncState *fs, int pc, uint32_t narray, uint32_t nhash);
 
-/* ---- jumps --------------------------------------------------------------------- */
+/* ---- jumps --------------------------------------------------------------- */
 
 int jump_new(FuncState *fs);                        /* an open unconditional jump */
 void jump_back(FuncState *fs, int target);          /* LOOP to an earlier position */
@@ -46,16 +46,16 @@ void jump_patch_here(FuncState *fs, int list);
 void jump_fix_for(FuncState *fs, int pc, int target, bool backwards);
 void codegen_finish(FuncState *fs);                 /* last pass over the code */
 
-/* ---- registers ------------------------------------------------------------------- */
+/* ---- registers ----------------------------------------------------------- */
 
 void reg_check(FuncState *fs, int n);   /* n more will be needed */
 void reg_reserve(FuncState *fs, int n);
 
-/* ---- constants ------------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------- */
 
 uint32_t constant_string(FuncState *fs, String *s);
 
-/* ---- expressions ------------------------------------------------------------------- */
+/* ---- expressions --------------------------------------------------------- */
 
 /* of a call or vararg; LUA_MULTRET: all */
 void expr_set_results(FuncState *fs, Expr *e, int nresults);
@@ -75,14 +75,14 @@ bool expr_is_true(FuncState *fs, Expr *e);    /* a constant that is true? */
 void expr_jump_unless_true(FuncState *fs, Expr *e);  /* falls through when true */
 void expr_jump_unless_false(FuncState *fs, Expr *e); /* falls through when false */
 
-/* ---- operators (codegen_ops.c) ---------------------------------------------------------- */
+/* ---- operators (codegen_ops.c) ------------------------------------------- */
 
 void op_unary(FuncState *fs, UnaryOp op, Expr *e, int line);
 /* after the operator, before the right operand */
 void op_left(FuncState *fs, BinaryOp op, Expr *left);
 void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line); /* result in left */
 
-/* ---- shared between codegen.c and codegen_ops.c ------------------------------------------ */
+/* ---- shared between codegen.c and codegen_ops.c -------------------------- */
 
 #define fits_signed_byte(i) ((uint64_t)(i) + 128 <= 255) /* sB, sC */
 void expr_not(FuncState *fs, Expr *e); /* the operator `not` */

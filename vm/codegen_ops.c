@@ -28,7 +28,7 @@ static const uint8_t constant_ops[] = {OP_ADDK,  OP_SUBK,  OP_MULK, OP_MODK,  OP
 
 #define is_arithmetic(op) ((op) <= BINARY_SHR)
 
-/* ---- folding ---------------------------------------------------------------- */
+/* ---- folding ------------------------------------------------------------- */
 
 /* Some operations must fail, or choose a metamethod, at run time. */
 static bool may_fold(int op, const TValue *a, const TValue *b) {
@@ -63,7 +63,7 @@ static bool fold(FuncState *fs, int op, Expr *a, const Expr *b) {
   return true;
 }
 
-/* ---- unary operators ------------------------------------------------------------ */
+/* ---- unary operators ----------------------------------------------------- */
 
 static void unary_instruction(FuncState *fs, OpCode op, Expr *e, int line) {
   int operand = expr_to_any(fs, e);
@@ -90,7 +90,7 @@ void op_unary(FuncState *fs, UnaryOp op, Expr *e, int line) {
   }
 }
 
-/* ---- operands --------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------ */
 
 static void swap(Expr *a, Expr *b) {
   Expr e = *a;
@@ -132,7 +132,7 @@ void op_left(FuncState *fs, BinaryOp op, Expr *left) {
   }
 }
 
-/* ---- arithmetic --------------------------------------------------------------------- */
+/* ---- arithmetic ---------------------------------------------------------- */
 
 /* The result of an instruction whose operands are done with. */
 static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction ins, int line) {
@@ -202,7 +202,7 @@ static void concat(FuncState *fs, Expr *left, Expr *right, int line) {
   }
 }
 
-/* ---- comparisons ---------------------------------------------------------------------- */
+/* ---- comparisons --------------------------------------------------------- */
 
 static void finish_comparison(FuncState *fs, Expr *left, Expr *right, OpCode op, int a, int b,
                               bool condition) {
@@ -239,7 +239,7 @@ static void code_order(FuncState *fs, bool or_equal, Expr *left, Expr *right) {
   }
 }
 
-/* ---- all binary operators ----------------------------------------------------------------- */
+/* ---- all binary operators ------------------------------------------------ */
 
 void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
   expr_discharge(fs, right);

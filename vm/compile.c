@@ -30,7 +30,7 @@
 #include "throw.h"
 #include "verifier.h"
 
-/* ---- errors ------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 void compile_error(CompileState *cs, const char *message) {
   lexer_error(&cs->lexer, message, cs->lexer.token.kind);
@@ -59,7 +59,7 @@ void compile_leave_level(CompileState *cs) {
   cs->L->domain->ncalls--;
 }
 
-/* ---- functions ----------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 /* Forgets what a finished function left; its arrays are kept. */
 static void reset_function(FuncState *fs) {
@@ -156,7 +156,7 @@ Prototype *compile_close_function(CompileState *cs) {
   return p;
 }
 
-/* ---- chunks ----------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------- */
 
 typedef struct SourceText {
   const char *text;

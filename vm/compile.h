@@ -19,7 +19,7 @@
  * data.  Becomes a JMP when the function is finished. */
 #define OP_TESTJMP OP_COUNT
 
-/* ---- expressions ---------------------------------------------------------- */
+/* ---- expressions --------------------------------------------------------- */
 
 typedef enum ExprKind {
   EXPR_VOID,        /* an empty list */
@@ -67,7 +67,8 @@ typedef struct Expr {
   } u;
 } Expr;
 
-/* Field by field: a whole one that is copied from where its parts were just stored stalls. */
+/* Field by field: a whole one that is copied from where its parts were just stored
+   stalls. */
 ALWAYS_INLINE void expr_set(Expr *e, ExprKind kind) {
   e->kind = kind;
   e->true_list = e->false_list = NO_JUMP;
@@ -100,7 +101,7 @@ ALWAYS_INLINE Expr expr_string(String *s) {
   return e;
 }
 
-/* ---- variables, labels, blocks ------------------------------------------------ */
+/* ---- variables, labels, blocks ------------------------------------------- */
 
 /* As UpvalueDesc.kind. */
 enum { VAR_REGULAR, VAR_CONST, VAR_CLOSE, VAR_COMPTIME };
@@ -131,7 +132,7 @@ typedef struct ScopeBlock {
   bool inside_tbc;   /* in the scope of a to-be-closed variable */
 } ScopeBlock;
 
-/* ---- state ------------------------------------------------------------------------ */
+/* ---- state --------------------------------------------------------------- */
 
 typedef struct CompileState CompileState;
 

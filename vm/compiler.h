@@ -11,8 +11,9 @@
  * no guest code. name: the chunk name as given to lua_load ("@file", "=name" or text). */
 LuaClosure *compile_source(lua_State *L, const char *source, size_t size, const char *name);
 
-/* Loads a binary chunk written by chunk_dump, after verifying it in full, unless the bytes are
- * known to be sound: chunk_dump of this process wrote them, or they were verified before. */
+/* Loads a binary chunk written by chunk_dump, after verifying it in full, unless the
+ * bytes are known to be sound: chunk_dump of this process wrote them, or they were
+ * verified before. */
 LuaClosure *chunk_undump(lua_State *L, const char *data, size_t size, const char *name,
                          bool is_sound);
 /* s consists of what chunk_dump wrote, or was loaded before. */

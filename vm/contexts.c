@@ -41,7 +41,7 @@
 
 static const char finalizer_key; /* in the registry: metatable of contexts with a finalizer */
 
-/* ---- contexts ------------------------------------------------------------------------ */
+/* ---- contexts ------------------------------------------------------------ */
 
 static COLD Context *new_context(lua_State *L) {
   Context *c = lua_newuserdatauv(L, sizeof *c, 0);
@@ -58,7 +58,7 @@ Context *context_of_coroutine(lua_State *L) {
   return likely(c != NULL) ? c : new_context(L);
 }
 
-/* ---- open spans ----------------------------------------------------------------------- */
+/* ---- open spans ---------------------------------------------------------- */
 
 static bool has_spans(const Context *c) { return c->count + c->hidden > 0; }
 
@@ -144,7 +144,7 @@ void context_end_span(lua_State *L, unsigned id) {
   context_forget_span(L, id);
 }
 
-/* ---- for the interpreter ---------------------------------------------------------------- */
+/* ---- for the interpreter ------------------------------------------------- */
 
 void context_leave(lua_State *co) {
   Domain *d = co->domain;

@@ -41,7 +41,7 @@ void context_end_span(lua_State *L, unsigned id);
 /* A span of a coroutine ends while nothing is recorded. Never raises. */
 void context_forget_span(lua_State *L, unsigned id);
 
-/* ---- for the interpreter: coroutines that have INSTRUMENT_SPANS or CALL_SPANS ------------ */
+/* ---- for the interpreter: coroutines that have INSTRUMENT_SPANS or CALL_SPANS ---- */
 
 /* The coroutine yields, or dies of an error. */
 void context_leave(lua_State *co) COLD;

@@ -21,7 +21,7 @@
 #include "throw.h"
 #include "varinfo.h"
 
-/* ---- finding the variable ----------------------------------------------------- */
+/* ---- finding the variable ------------------------------------------------ */
 
 static const char *upvalue_of(const LuaClosure *f, const TValue *o, const char **name) {
   for (int i = 0; i < f->p->nupvalues; i++) {
@@ -74,7 +74,7 @@ static Variable describe_operand(lua_State *L, const TValue *o) {
   return variable_text(kind, name);
 }
 
-/* ---- the errors ------------------------------------------------------------------ */
+/* ---- the errors ---------------------------------------------------------- */
 
 _Noreturn static void raise_type_error(lua_State *L, const TValue *o, const char *operation,
                                        Variable v) {

@@ -13,7 +13,7 @@
 #include "thread.h"
 #include "varinfo.h"
 
-/* ---- where a frame stands ------------------------------------------------------------ */
+/* ---- where a frame stands ------------------------------------------------ */
 
 int frame_pc(const CallInfo *ci) {
   ptrdiff_t pc = ci->u.lua.pc - frame_closure(ci)->p->code - 1;
@@ -28,7 +28,7 @@ int frame_current_line(CallInfo *ci) {
   return is_lua_frame(ci) ? prototype_line(frame_closure(ci)->p, frame_pc(ci)) : -1;
 }
 
-/* ---- names of chunks ----------------------------------------------------------------- */
+/* ---- names of chunks ----------------------------------------------------- */
 
 #define ELLIPSIS "..."
 
@@ -81,7 +81,7 @@ const char *chunk_id(char *out, const char *source, size_t len) {
   return out;
 }
 
-/* ---- functions and variables --------------------------------------------------------- */
+/* ---- functions and variables --------------------------------------------- */
 
 const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name) {
   if (caller->status & CALL_HOOKED) {
@@ -96,7 +96,8 @@ const char *debug_name_of_call(lua_State *L, CallInfo *caller, const char **name
   return varinfo_of_call(L, frame_closure(caller)->p, frame_pc(caller), name);
 }
 
-/* Extra argument n = -1, -2, ... of a vararg function: they lie below the frame's function. */
+/* Extra argument n = -1, -2, ... of a vararg function: they lie below the frame's
+   function. */
 static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
   if (!frame_closure(ci)->p->is_vararg) return NULL;
   int extra = (int)ci->u.lua.nextra;

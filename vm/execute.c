@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/execute.c: the interpreter loop.  One function by nature, hence its length.
  *
- * State.  L, own, ci, base, k and pc are locals.  `own` is the running frame, the same as ci,
- * but kept in one register of the machine for all of the loop (gcc would reload ci from the
- * stack at most uses).  base and k are derived from the frame, which keeps the constants of its
- * function (u.lua.k) so that a return finds them at once; base, k and pc are reloaded whenever
- * the frame changes or the stack may have moved.  `dispatch` is the handler table in force
- * (watch.c): it is reread from L at returns, at safe points and after whatever may run other
- * code, so that a hook set from elsewhere takes effect at once and costs nothing while there
- * is none.  (A call of a Lua function in place need not: nothing but itself has run since.)
+ * State. L, own, ci, base, k and pc are locals. `own` is the running frame, the same as
+ * ci, but kept in one register of the machine for all of the loop (gcc would reload ci
+ * from the stack at most uses). base and k are derived from the frame, which keeps the
+ * constants of its function (u.lua.k) so that a return finds them at once; base, k and pc
+ * are reloaded whenever the frame changes or the stack may have moved. `dispatch` is the
+ * handler table in force (watch.c): it is reread from L at returns, at safe points and
+ * after whatever may run other code, so that a hook set from elsewhere takes effect at
+ * once and costs nothing while there is none. (A call of a Lua function in place need
+ * not: nothing but itself has run since.)
  *
- * Watching.  L->instrumented says who watches the thread (watch.h); the general ways into and
- * out of a call test it and tell vm_call_entered and vm_call_left. The fast handlers of calls
- * and returns do not: while it is not 0, `dispatch` is a table without them.
+ * Watching. L->instrumented says who watches the thread (watch.h); the general ways into
+ * and out of a call test it and tell vm_call_entered and vm_call_left. The fast handlers
+ * of calls and returns do not: while it is not 0, `dispatch` is a table without them.
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
  * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages
@@ -80,7 +81,8 @@
 #include "watch.h"
 
 #define MAX_PCALLS 1000
-#define LOOP_CHECK 32 /* rounds of a loop that counts them from one safe point to the next; a power of two */
+/* rounds of a loop that counts them from one safe point to the next; a power of two */
+#define LOOP_CHECK 32
 
 const void *const *vm_dispatch_normal;
 static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT];
@@ -121,12 +123,13 @@ static void make_tables(const void *const *normal, const Ways *ways) {
   vm_dispatch_normal = normal;
 }
 
-/* ---- helpers out of line --------------------------------------------------- */
+/* ---- helpers out of line ------------------------------------------------- */
 
 #define MAX_TABLE_CHAIN 100 /* of __index or __newindex; meta.c goes on, or finds the loop */
 
-/* The node of a field; NULL: there is none. Remembers where it is, in the aux word: if that is its
- * main position, by the hash, so that it is the same for tables of all sizes. */
+/* The node of a field; NULL: there is none. Remembers where it is, in the aux word: if
+ * that is its main position, by the hash, so that it is the same for tables of all
+ * sizes. */
 ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *aux) {
   Node *n = &t->node[key->hash & t->node_mask];
   if (likely(n->key.p == (const void *)key && n->key_tag == TAG_SHORT_STRING)) {
@@ -170,8 +173,8 @@ static NOINLINE TValue *get_field(lua_State *L, const TValue *o, const TValue *k
   return meta_prepare_get(L, o, key, result);
 }
 
-/* What the chain of __index tables of t has for an integer that t itself does not have; NULL when
- * something else than tables is in the way. */
+/* What the chain of __index tables of t has for an integer that t itself does not have;
+ * NULL when something else than tables is in the way. */
 static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t, int64_t index) {
   for (int loop = 0; loop < MAX_TABLE_CHAIN; loop++) {
     const TValue *handler = table_fast_metamethod(L->domain, t->metatable, META_INDEX);
@@ -204,8 +207,8 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
-/* A method that is not where it was last found in the class: there, or in what the class inherits
- * from. NULL: elsewhere, or nowhere. */
+/* A method that is not where it was last found in the class: there, or in what the class
+ * inherits from. NULL: elsewhere, or nowhere. */
 static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key,
                                                Instruction *aux) {
   for (int level = 0; level < MAX_TABLE_CHAIN; level++) {
@@ -326,9 +329,9 @@ static bool for_float_step(TValue *ra) {
   return true;
 }
 
-/* A round of a loop over the pairs of the table, from the position in the scratch of the control
- * variable on: sets that, the variable, and key and value. Answers which bits of the position
- * have changed; 0 at the end. */
+/* A round of a loop over the pairs of the table, from the position in the scratch of the
+ * control variable on: sets that, the variable, and key and value. Answers which bits of
+ * the position have changed; 0 at the end. */
 static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, position = table_iterate(d, t, before, ra + 4, ra + 5);
   if (position == 0) return 0;
@@ -337,8 +340,8 @@ static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra
   return before ^ position;
 }
 
-/* Most often it is at that position, or in one of the next nodes. (A function, so that the loop
- * keeps its registers.) */
+/* Most often it is at that position, or in one of the next nodes. (A function, so that
+ * the loop keeps its registers.) */
 static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, after = before + 1;
   if (before < t->array_size) {
@@ -399,8 +402,8 @@ static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing
 }
 
 /* Shifts function and fixed parameters above the extra arguments. A collection may have
- * scanned the frame already, in a hook for the call or before a tail call took it over: what
- * is now below its function has not been looked at. */
+ * scanned the frame already, in a hook for the call or before a tail call took it over:
+ * what is now below its function has not been looked at. */
 static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   int actual = (int)(L->top - ci->func) - 1, extra = actual - nparams;
   ci->u.lua.nextra = (uint32_t)extra;
@@ -490,11 +493,11 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
   return meta_prepare_arith(L, op, left ? k : x, left ? x : k, result);
 }
 
-/* ---- the loop ------------------------------------------------------------------- */
+/* ---- the loop ------------------------------------------------------------ */
 
-/* INS_sJ, in the width of a pointer. In a loop of few instructions nothing takes longer than to
- * know the next pc, so each of the steps to it counts. (The compiler would shift first, and
- * widen then.) */
+/* INS_sJ, in the width of a pointer. In a loop of few instructions nothing takes longer
+ * than to know the next pc, so each of the steps to it counts. (The compiler would shift
+ * first, and widen then.) */
 ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
   ptrdiff_t wide = (int32_t)jump;
   __asm__("" : "+r"(wide));
@@ -564,7 +567,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define GC_CHECK_IF(due, limit) \
   do { if (unlikely(due)) { own->u.lua.pc = pc; L->top = (limit); gc_step(L); RELOAD; } } while (0)
 #endif
-#define GC_CHECK_BELOW(limit) GC_CHECK_IF(L->domain->gc.pending, limit) /* where something new is made */
+/* where something new is made */
+#define GC_CHECK_BELOW(limit) GC_CHECK_IF(L->domain->gc.pending, limit)
 #define GC_CHECK GC_CHECK_IF(L->domain->gc.pending == GC_DUE, L->ci->top)
 #define SAFE_POINT do { dispatch = L->dispatch; probes_safe_point(L->domain); } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
@@ -692,8 +696,9 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* Inline cache of a field: the node where the key was last found. */
 #define CACHED_NODE(t) (&(t)->node[NEXT_SLOT & (t)->node_mask])
 
-/* Sets the value of a node that has a short string as its key. Both tags are written, as they are
- * read: a load that is wider than the store before it waits until that is in the cache. */
+/* Sets the value of a node that has a short string as its key. Both tags are written, as
+ * they are read: a load that is wider than the store before it waits until that is in the
+ * cache. */
 #define STORE_IN_NODE(node, payload, value_tag) \
   do { \
     (node)->v = (payload); \
@@ -705,14 +710,15 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 #define COPY_FROM_NODE(to, node, tags) \
   do { TValue *target = (to); target->v = (node)->v; target->tag = (uint8_t)(tags); } while (0)
 
-/* Does the caller of this frame wait for it inside an instruction, and for one value at most? */
+/* Does the caller of this frame wait for it inside an instruction, and for one value at
+   most? */
 ALWAYS_INLINE bool is_metamethod(const CallInfo *frame) {
   uint32_t status = frame->status & (CALL_FRESH | CALL_SPECIAL | CALL_VARARG | CALL_TOCLOSE);
   return status == CALL_SPECIAL && is_lua_frame(frame->prev);
 }
 
-/* Of the instruction that comes next: L->top says where the values end that it takes, or the
- * frame is not set up yet. */
+/* Of the instruction that comes next: L->top says where the values end that it takes, or
+ * the frame is not set up yet. */
 ALWAYS_INLINE bool takes_open_values(Instruction i) {
   return ((op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0) || op_base(i) == OP_VARARGPREP;
 }
@@ -1718,9 +1724,9 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 
   /* ---- pairs ---- */
 
-  /* FIRST_x does the instruction as it mostly is, and falls through with pc at the next word; LAST_x
-   * does it and goes on. All that is rare is left to the handler of x, which finds everything
-   * as if it had been dispatched to. */
+  /* FIRST_x does the instruction as it mostly is, and falls through with pc at the next
+   * word; LAST_x does it and goes on. All that is rare is left to the handler of x, which
+   * finds everything as if it had been dispatched to. */
 #define IF_NOT(name, condition) do { if (unlikely(!(condition))) goto CASE(name); } while (0)
 #define THEN do { CHECK_INSTRUCTION; pc++; } while (0)
 
@@ -1899,9 +1905,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define LAST_RETURN1 goto CASE(RETURN1);
 #define LAST_MODK goto CASE(MODK);
 
-/* Two arithmetic operations. What the second takes from the first, it takes from a register of
- * the machine: through its slot in memory that would take twice as long as the operation. (A
- * branch decides, which is foreseen; a choice between two values would wait for both.) */
+/* Two arithmetic operations. What the second takes from the first, it takes from a
+ * register of the machine: through its slot in memory that would take twice as long as
+ * the operation. (A branch decides, which is foreseen; a choice between two values would
+ * wait for both.) */
 #define SIGN_ADD +
 #define SIGN_SUB -
 #define SIGN_MUL *
@@ -1943,7 +1950,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT; \
   }
 
-/* What was just loaded is taken from where it was: from its new place it would come later. */
+/* What was just loaded is taken from where it was: from its new place it would come
+   later. */
 #define TAKEN(operand) \
   ({ \
     const TValue *taken = (operand); \

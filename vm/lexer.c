@@ -79,7 +79,7 @@ static void pass_newline(Lexer *lx) {
   if (unlikely(++lx->line == INT_MAX)) lexer_error(lx, "chunk has too many lines", TOKEN_NONE);
 }
 
-/* ---- the buffer ------------------------------------------------------------ */
+/* ---- the buffer ---------------------------------------------------------- */
 
 static void buffer_byte(Lexer *lx, int byte) {
   lx->buffer = arena_grow(lx->arena, lx->buffer, lx->buffer_length, &lx->buffer_capacity, 1);
@@ -90,7 +90,7 @@ static void buffer_bytes(Lexer *lx, const char *s, size_t length) {
   for (size_t i = 0; i < length; i++) buffer_byte(lx, (unsigned char)s[i]);
 }
 
-/* ---- messages ---------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 /* Raises "chunk:line: message near text"; text NULL: without the last part. */
 static _Noreturn void error_near(Lexer *lx, const char *message, const char *text) {
@@ -154,7 +154,7 @@ void lexer_error(Lexer *lx, const char *message, int kind) {
   error_near(lx, message, text);
 }
 
-/* ---- reserved words and names -------------------------------------------------- */
+/* ---- reserved words and names -------------------------------------------- */
 
 /* Without collisions over the reserved words (checked as the table is filled). */
 ALWAYS_INLINE unsigned word_hash(const char *s, size_t length) {
@@ -216,7 +216,7 @@ static int scan_name(Lexer *lx, TokenValue *token) {
   return TOKEN_NAME;
 }
 
-/* ---- numerals --------------------------------------------------------------------- */
+/* ---- numerals ------------------------------------------------------------ */
 
 /* Everything that can belong to a numeral, right or wrong. */
 static const char *numeral_end(const Lexer *lx) {
@@ -274,7 +274,7 @@ static int scan_numeral(Lexer *lx, TokenValue *token) {
 
 #define BYTES(b) ((b) * UINT64_C(0x0101010101010101)) /* in each place of a word */
 
-/* ---- long brackets -------------------------------------------------------------------- */
+/* ---- long brackets ------------------------------------------------------- */
 
 /* At a bracket: the number of '=' after it when a second bracket follows them,
  * else -1 for a lone bracket and -2 for one with '=' and no partner. */
@@ -293,8 +293,8 @@ static _Noreturn void error_unfinished_long(Lexer *lx, const char *what, int sta
   lexer_error(lx, message, TOKEN_EOF);
 }
 
-/* One of its bytes is b, a byte in each place of `repeated`: never missed, and wrong only about bytes
- * above such a one. */
+/* One of its bytes is b, a byte in each place of `repeated`: never missed, and wrong only
+ * about bytes above such a one. */
 ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
   uint64_t difference = word ^ repeated;
   return (difference - BYTES(1)) & ~difference & BYTES(0x80);
@@ -345,7 +345,7 @@ static void scan_long_bracket(Lexer *lx, int level, TokenValue *token) {
   lx->cursor += level + 2;
 }
 
-/* ---- quoted strings ---------------------------------------------------------------------- */
+/* ---- quoted strings ------------------------------------------------------ */
 
 /* The message shows the string up to and including the current character. */
 static void check_escape(Lexer *lx, bool good, const char *message, const char *escape) {
@@ -482,7 +482,7 @@ static void scan_string(Lexer *lx, TokenValue *token) {
   lx->cursor++;
 }
 
-/* ---- tokens --------------------------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------- */
 
 static void pass_comment(Lexer *lx) {
   lx->cursor += 2;

@@ -53,7 +53,7 @@ const char *type_name_of(lua_State *L, const TValue *o) {
   return type_name(tag_type(o->tag));
 }
 
-/* ---- calls from C ------------------------------------------------------------ */
+/* ---- calls from C -------------------------------------------------------- */
 
 /* Calls what was prepared from C and copies its result to a slot. */
 static void call_prepared(lua_State *L, TValue *func, TValue *result) {
@@ -69,7 +69,7 @@ static bool call_condition(lua_State *L, TValue *func) {
   return !is_falsy(L->top);
 }
 
-/* ---- indexing --------------------------------------------------------------------- */
+/* ---- indexing ------------------------------------------------------------ */
 
 /* The handler of an access to o, which is no table or has no such field; NULL:
  * nothing handles it. Raises when o cannot be indexed. */
@@ -212,7 +212,7 @@ void vm_set(lua_State *L, const TValue *t, const TValue *key, const TValue *valu
   if (func != NULL) vm_call_noyield(L, func, 0);
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------- */
+/* ---- arithmetic ---------------------------------------------------------- */
 
 static const Metamethod arith_events[] = {
     [LUA_OPADD] = META_ADD,   [LUA_OPSUB] = META_SUB,   [LUA_OPMUL] = META_MUL,
@@ -273,7 +273,7 @@ void vm_length(lua_State *L, const TValue *o, TValue *result) {
   if (func != NULL) call_prepared(L, func, result);
 }
 
-/* ---- comparison --------------------------------------------------------------------------- */
+/* ---- comparison ---------------------------------------------------------- */
 
 static const TValue *order_handler(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
   const TValue *handler = meta_of(L, a, e);
@@ -359,7 +359,7 @@ bool vm_equal(lua_State *L, const TValue *a, const TValue *b) {
   return func != NULL ? call_condition(L, func) : result;
 }
 
-/* ---- concatenation ------------------------------------------------------------------------- */
+/* ---- concatenation ------------------------------------------------------- */
 
 static bool to_string_in_place(lua_State *L, TValue *o) {
   if (is_string(o)) return true;
@@ -459,7 +459,7 @@ void vm_concat(lua_State *L, int n) {
   }
 }
 
-/* ---- to-be-closed variables -------------------------------------------------------------------- */
+/* ---- to-be-closed variables ---------------------------------------------- */
 
 void vm_new_tbc(lua_State *L, TValue *level) {
   if (is_falsy(level)) return;

@@ -31,7 +31,7 @@ extern const char *const type_names[];
 const char *type_name(int type);
 
 
-/* ---- for the interpreter and for calls ------------------------------------------ */
+/* ---- for the interpreter and for calls ----------------------------------- */
 
 /* Pushes a metamethod with its arguments; the slot of the function. */
 ALWAYS_INLINE TValue *meta_push_call(lua_State *L, const TValue *f, const TValue *a,
@@ -55,8 +55,8 @@ ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValu
  * calls it. */
 TValue *meta_prepare_get(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_prepare_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);
-/* The same for a table that a lookup has been done in already: it does not have the key; what
- * the lookup ended at was `slot`. */
+/* The same for a table that a lookup has been done in already: it does not have the key;
+ * what the lookup ended at was `slot`. */
 TValue *meta_get_absent(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_set_at(lua_State *L, const TValue *t, const TValue *key, const TValue *slot,
                     const TValue *value);
@@ -68,7 +68,8 @@ TValue *meta_prepare_equal(lua_State *L, const TValue *a, const TValue *b, bool 
 /* Concatenates the `total` values on top into one, as far as it goes without a
  * metamethod; NULL when one is left. */
 TValue *meta_prepare_concat(lua_State *L, int total);
-/* Closes upvalues down to level; next pending __close, pushed, or NULL. err: value passed to it or NULL. */
+/* Closes upvalues down to level; next pending __close, pushed, or NULL. err: value passed
+ * to it or NULL. */
 TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/opcode_columns.h: the short names that the columns of opcodes.def use, for the files that
- * derive a table from it. Not for headers: the names are short. */
+/* vm/opcode_columns.h: the short names that the columns of opcodes.def use, for the files
+ * that derive a table from it. Not for headers: the names are short. */
 #ifndef SAROS_VM_OPCODE_COLUMNS_H
 #define SAROS_VM_OPCODE_COLUMNS_H
 

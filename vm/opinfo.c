@@ -94,7 +94,7 @@ int64_t op_jump_target(Instruction i, uint32_t pc) {
   }
 }
 
-/* ---- pairs --------------------------------------------------------------------------- */
+/* ---- pairs --------------------------------------------------------------- */
 
 /* What stands for two instructions; 0 (a MOVE, which stands for none): nothing. */
 static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
@@ -104,7 +104,8 @@ static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #undef OP
 };
 
-/* How many words behind it the instruction stands that runs after it, most often; 0: it jumps there. */
+/* How many words behind it the instruction stands that runs after it, most often; 0: it
+ * jumps there. */
 static const uint8_t words_to_next[OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text) \
   [OP_##name] = OP_##name == OP_LOOP || OP_##name == OP_FORLOOP ? 0 : (flags) & (X | T) ? 2 : 1,

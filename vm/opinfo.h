@@ -68,11 +68,12 @@ int op_upvalue(Instruction i);
 int op_constant(Instruction i);
 /* The index of the constant that it names in aux, its second word, or -1. */
 int64_t op_key(Instruction i, uint32_t aux);
-/* Where it may lead besides to the next one; -1: nowhere. A test skips the word behind it. */
+/* Where it may lead besides to the next one; -1: nowhere. A test skips the word behind
+   it. */
 int64_t op_jump_target(Instruction i, uint32_t pc);
 
-/* Gives pairs of instructions that run one after the other the opcodes that stand for both. Before,
- * the code has general opcodes only. */
+/* Gives pairs of instructions that run one after the other the opcodes that stand for
+ * both. Before, the code has general opcodes only. */
 void op_fuse(Instruction *code, uint32_t n);
 
 /* The instruction that it is, or stands for. */

@@ -12,7 +12,7 @@
 #include "scope.h"
 #include "str.h"
 
-/* ---- tokens --------------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------- */
 
 #define next_token(cs) lexer_next(&(cs)->lexer)
 
@@ -61,7 +61,7 @@ bool parse_at_block_end(CompileState *cs, bool with_until) {
   }
 }
 
-/* ---- fields and indexes -------------------------------------------------------------- */
+/* ---- fields and indexes -------------------------------------------------- */
 
 void parse_field(CompileState *cs, Expr *e) {
   expr_to_any_or_upvalue(cs->fs, e);
@@ -78,7 +78,7 @@ static void parse_bracketed(CompileState *cs, Expr *key) {
   parse_consume(cs, ']');
 }
 
-/* ---- table constructors ------------------------------------------------------------------ */
+/* ---- table constructors -------------------------------------------------- */
 
 #define ITEMS_PER_SETLIST 50
 
@@ -163,7 +163,7 @@ static void parse_constructor(CompileState *cs, Expr *e) {
   *e = c.table;
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 static void parse_parameters(CompileState *cs) {
   FuncState *fs = cs->fs;
@@ -244,7 +244,7 @@ static void parse_call(CompileState *cs, Expr *f) {
   fs->free_reg = base + 1; /* one result in place of the function, unless told otherwise */
 }
 
-/* ---- primary and suffixed expressions ------------------------------------------------------------ */
+/* ---- primary and suffixed expressions ------------------------------------ */
 
 static void parse_primary(CompileState *cs, Expr *e) {
   switch (parse_token(cs)) {
@@ -288,7 +288,7 @@ void parse_suffixed(CompileState *cs, Expr *e) {
   }
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------ */
+/* ---- expressions --------------------------------------------------------- */
 
 static void parse_dots(CompileState *cs, Expr *e) {
   if (!cs->fs->is_vararg) compile_error(cs, "cannot use '...' outside a vararg function");

@@ -6,7 +6,7 @@
 
 #include "compile.h"
 
-/* ---- tokens ---------------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------- */
 
 ALWAYS_INLINE int parse_token(const CompileState *cs) { return cs->lexer.token.kind; }
 bool parse_accept(CompileState *cs, int kind);  /* passes the token if it is there */
@@ -17,7 +17,7 @@ void parse_close(CompileState *cs, int closer, int opener, int line);
 String *parse_name(CompileState *cs);
 bool parse_at_block_end(CompileState *cs, bool with_until);
 
-/* ---- expressions -------------------------------------------------------------------- */
+/* ---- expressions --------------------------------------------------------- */
 
 void parse_expression(CompileState *cs, Expr *e);
 /* Expressions with commas, all but the last in registers; answers their number. */
@@ -27,7 +27,7 @@ void parse_suffixed(CompileState *cs, Expr *e);
 void parse_field(CompileState *cs, Expr *e); /* at '.' or ':': the field after it */
 void parse_function(CompileState *cs, Expr *e, bool is_method, int line); /* from its '(' on */
 
-/* ---- statements --------------------------------------------------------------------------- */
+/* ---- statements ---------------------------------------------------------- */
 
 void parse_statements(CompileState *cs);
 

@@ -26,7 +26,7 @@ void program_print_version(void);
 /* Reads, runs and prints (repl.c), until the end of input; never fails. */
 void repl_run(lua_State *L);
 
-/* ---- lines for the prompt (repl_edit.c); one thread only ---- */
+/* ---- lines for the prompt (repl_edit.c); one thread only ----------------- */
 
 /* Prepares reading; `L` is the state whose names are offered for completion. */
 void repl_edit_start(lua_State *L);

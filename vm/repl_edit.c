@@ -69,7 +69,7 @@ static char *read_plain_line(const char *prompt) {
 #include <dlfcn.h>
 #include <editline/readline.h>
 
-/* ---- the library ---------------------------------------------------------- */
+/* ---- the library --------------------------------------------------------- */
 
 #define LIBRARY "libedit.so.2" /* whose interface the header describes */
 

@@ -3,8 +3,9 @@
  *
  * Such a function counts its work, in units of about a nanosecond: a byte looked at, 20
  * for an element of a table. Every SAFE_POINT_WORK units it looks at what was asked of
- * the domain from elsewhere (SIGINT, cancel, the start of the recorder), and of the collector, and
- * may raise there: so whatever it has begun is to be in order then, and left to the collector. */
+ * the domain from elsewhere (SIGINT, cancel, the start of the recorder), and of the
+ * collector, and may raise there: so whatever it has begun is to be in order then, and
+ * left to the collector. */
 #ifndef SAROS_VM_SAFE_POINT_H
 #define SAROS_VM_SAFE_POINT_H
 

@@ -27,7 +27,7 @@
 #include "compile.h"
 #include "str.h"
 
-/* ---- variables ----------------------------------------------------------------- */
+/* ---- variables ----------------------------------------------------------- */
 
 Var *scope_var(FuncState *fs, uint32_t number) {
   return &fs->cs->vars[fs->first_var + number];
@@ -97,7 +97,7 @@ static void deactivate(FuncState *fs, uint32_t first) {
   }
 }
 
-/* ---- names ------------------------------------------------------------------------ */
+/* ---- names --------------------------------------------------------------- */
 
 static bool find_local(FuncState *fs, const String *name, Expr *result) {
   if (!(fs->named & name_bit(name)) || (name == fs->cs->env_name && !fs->has_env)) return false;
@@ -208,7 +208,7 @@ void scope_check_assignable(CompileState *cs, const Expr *e) {
         cs, string_format(cs->L, "attempt to assign to const variable '%s'", name->data)->data);
 }
 
-/* ---- goto and labels ------------------------------------------------------------------- */
+/* ---- goto and labels ----------------------------------------------------- */
 
 static Label *add_label(CompileState *cs, Label **list, uint32_t *n, uint32_t *capacity,
                         Label label) {
@@ -294,7 +294,7 @@ static _Noreturn void error_undefined(CompileState *cs, const Label *waiting) {
   compile_error_semantic(cs, message->data);
 }
 
-/* ---- blocks --------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------- */
 
 void scope_mark_tbc(FuncState *fs) {
   fs->block->has_captured = true;

@@ -31,7 +31,7 @@ static void parse_block(CompileState *cs) {
   scope_leave(cs->fs);
 }
 
-/* ---- assignments --------------------------------------------------------------------- */
+/* ---- assignments --------------------------------------------------------- */
 
 /* Makes nvalues expressions, the last of them `last`, into nvars values in registers. */
 static void adjust_values(FuncState *fs, int nvars, int nvalues, Expr *last) {
@@ -128,7 +128,7 @@ static void parse_call_or_assignment(CompileState *cs) {
   }
 }
 
-/* ---- local ------------------------------------------------------------------------------- */
+/* ---- local --------------------------------------------------------------- */
 
 static uint8_t parse_attribute(CompileState *cs) {
   if (!parse_accept(cs, '<')) return VAR_REGULAR;
@@ -139,7 +139,8 @@ static uint8_t parse_attribute(CompileState *cs) {
   compile_error_semantic(cs, string_format(cs->L, "unknown attribute '%s'", attribute)->data);
 }
 
-/* Names with attributes; answers how many. *to_close: number of the variable to be closed, or -1. */
+/* Names with attributes; answers how many. *to_close: number of the variable to be
+ * closed, or -1. */
 static int parse_local_names(CompileState *cs, int *to_close) {
   int n = 0;
   *to_close = -1;
@@ -186,7 +187,7 @@ static void parse_local_function(CompileState *cs) {
   scope_debug(fs, number)->start_pc = fs->ncode; /* debuggers see it once it has its value */
 }
 
-/* ---- function -------------------------------------------------------------------------------- */
+/* ---- function ------------------------------------------------------------ */
 
 static void parse_function_statement(CompileState *cs, int line) {
   Expr variable, function;
@@ -201,7 +202,7 @@ static void parse_function_statement(CompileState *cs, int line) {
   emit_fix_line(cs->fs, line); /* it is defined where it begins */
 }
 
-/* ---- goto, break, labels ----------------------------------------------------------------------- */
+/* ---- goto, break, labels ------------------------------------------------- */
 
 static void parse_break(CompileState *cs) {
   int line = cs->lexer.line;
@@ -225,7 +226,7 @@ static void parse_label(CompileState *cs, int line) {
   scope_label(cs, name, line, parse_at_block_end(cs, false));
 }
 
-/* ---- while, repeat, if ----------------------------------------------------------------------------- */
+/* ---- while, repeat, if --------------------------------------------------- */
 
 /* A condition; answers the jumps to be taken when it is false. */
 static int parse_condition(CompileState *cs) {
@@ -331,7 +332,7 @@ static void parse_if(CompileState *cs, int line) {
   jump_patch_here(cs->fs, escapes);
 }
 
-/* ---- for ------------------------------------------------------------------------------------------------ */
+/* ---- for ----------------------------------------------------------------- */
 
 typedef struct ForOps {
   OpCode prepare, loop;
@@ -423,7 +424,7 @@ static void parse_for(CompileState *cs, int line) {
   scope_leave(cs->fs);
 }
 
-/* ---- return ------------------------------------------------------------------------------------------------ */
+/* ---- return -------------------------------------------------------------- */
 
 /* The values to return; answers the first register, *n their number. */
 static int parse_return_values(CompileState *cs, int *n) {
@@ -461,7 +462,7 @@ static void parse_return(CompileState *cs) {
   parse_accept(cs, ';');
 }
 
-/* ---- all statements -------------------------------------------------------------------------------------------- */
+/* ---- all statements ------------------------------------------------------ */
 
 static void parse_statement(CompileState *cs) {
   int line = cs->lexer.line; /* for messages about what is not closed */

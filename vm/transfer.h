@@ -39,7 +39,8 @@ typedef enum Token {
  * several, arg[2].list[3]); `function`: the first one is the function of a new
  * domain. Raises. */
 Message *transfer_encode(lua_State *L, int n, const char *root, bool function);
-/* The same without raising: NULL with the text of the error, of at most `size` bytes, in *text. */
+/* The same without raising: NULL with the text of the error, of at most `size` bytes, in
+   *text. */
 Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text,
                              size_t size);
 /* Pushes the values of a message, whose end this is, also when it raises; answers

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/transfer_decode.c: messages into values (format and design: transfer_encode.c).
  *
- * First everything that runs guest code: handles of channels and modules, gathered in a table.
- * Then the objects. While a small message becomes objects nothing collects, so none of them needs
- * an anchor. A large one has safe points after each body and within long ones; its objects are in
- * a table on the stack until all are complete, since what they are in may be weak. Finalizers may run at
- * these points, but a cancel waits until the message has been handed over (peer_mask).
- * The message was written by this program: its contents are asserted, not checked.
+ * First everything that runs guest code: handles of channels and modules, gathered in a
+ * table. Then the objects. While a small message becomes objects nothing collects, so
+ * none of them needs an anchor. A large one has safe points after each body and within
+ * long ones; its objects are in a table on the stack until all are complete, since what
+ * they are in may be weak. Finalizers may run at these points, but a cancel waits until
+ * the message has been handed over (peer_mask). The message was written by this program:
+ * its contents are asserted, not checked.
  */
 #include "api.h"
 
@@ -41,7 +42,7 @@ typedef struct Decoder {
   uint32_t nobjects;
 } Decoder;
 
-/* ---- bytes ---------------------------------------------------------------------------- */
+/* ---- bytes --------------------------------------------------------------- */
 
 static uint8_t decode_byte(Decoder *d) { return (uint8_t)*d->cursor++; }
 
@@ -66,7 +67,7 @@ static String *get_text(Decoder *d) {
   return s;
 }
 
-/* ---- objects ---------------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------- */
 
 static void set_known(TValue *v, GCObject *o) {
   set_object(v, o, o->type | TAG_COLLECTED);
@@ -176,7 +177,7 @@ static void get_value(Decoder *d, TValue *v) {
   }
 }
 
-/* ---- bodies ------------------------------------------------------------------------------- */
+/* ---- bodies -------------------------------------------------------------- */
 
 static void get_array(Decoder *d, Table *t, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
@@ -260,7 +261,7 @@ static void get_body(Decoder *d, GCObject *o) {
   }
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 /* Pushes the module whose name is next. */
 static void load_module(Decoder *names) {

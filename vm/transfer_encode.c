@@ -13,9 +13,9 @@
  *   upvalue   a value
  *   modules   texts
  *
- * What is meant by identity keeps it within a message: tables, functions, upvalues
- * (also recursive ones), prototypes. What belongs to a domain is replaced by the
- * receiver's own: the table of globals, loaded modules (values of package.loaded: the receiver
+ * What is meant by identity keeps it within a message: tables, functions, upvalues (also
+ * recursive ones), prototypes. What belongs to a domain is replaced by the receiver's
+ * own: the table of globals, loaded modules (values of package.loaded: the receiver
  * requires them), functions of C that are fields of those. Functions of C without
  * upvalues that are part of this program are the same everywhere.
  *
@@ -95,7 +95,7 @@ static void encode_fail(Encoder *e, const char *what) {
   e->failed_at = e->here;
 }
 
-/* ---- growing memory --------------------------------------------------------------- */
+/* ---- growing memory ------------------------------------------------------ */
 
 /* Room for one more of `size` bytes; the first room may be in the encoder itself. */
 static bool encode_grow(Encoder *e, void *array, const void *own, uint32_t used, uint32_t *room,
@@ -144,7 +144,7 @@ static bool encode_reserve(Encoder *e, size_t size) {
   return true;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------- */
+/* ---- bytes --------------------------------------------------------------- */
 
 static void encode_bytes(Encoder *e, const void *bytes, size_t size) {
   if (!encode_reserve(e, size)) return;
@@ -169,7 +169,7 @@ static void put_text(Encoder *e, const char *text, size_t size) {
 
 static void put_string_text(Encoder *e, const String *s) { put_text(e, s->data, string_len(s)); }
 
-/* ---- objects ---------------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------- */
 
 static uint32_t address_hash(const void *p, uint32_t size) {
   return (uint32_t)(((uintptr_t)p >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (size - 1);
@@ -234,7 +234,7 @@ static bool put_known(Encoder *e, const void *object, Token token) {
   return false;
 }
 
-/* ---- modules ------------------------------------------------------------------------------ */
+/* ---- modules ------------------------------------------------------------- */
 
 static Table *globals_of(lua_State *L) {
   const TValue *v = table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS);
@@ -328,7 +328,7 @@ static void put_native(Encoder *e, lua_CFunction f) {
   encode_bytes(e, &f, sizeof f);
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static void put_large(Encoder *e, const String *s) {
   size_t size = heap_round(offsetof(String, data) + string_len(s) + 1);
@@ -433,7 +433,7 @@ static void put_value(Encoder *e, const TValue *v) {
   }
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------ */
+/* ---- bodies -------------------------------------------------------------- */
 
 static void step_to(Encoder *e, uint32_t parent, Step step, const TValue *key) {
   e->here.parent = parent;
@@ -516,7 +516,7 @@ static void put_body(Encoder *e, uint32_t i) {
   }
 }
 
-/* ---- the path to a value -------------------------------------------------------------------------- */
+/* ---- the path to a value ------------------------------------------------- */
 
 static bool is_identifier(const String *s) {
   size_t n = string_len(s);
@@ -556,7 +556,8 @@ static void describe_step(const Encoder *e, char *text, size_t size, const Origi
   }
 }
 
-/* Puts `piece` before what is in the text, or dots when there is no room. False: no room. */
+/* Puts `piece` before what is in the text, or dots when there is no room. False: no
+   room. */
 static bool put_before(char *text, size_t size, const char *piece) {
   size_t length = strlen(piece), used = strlen(text);
   bool fits = length + used + 4 < size;
@@ -578,7 +579,7 @@ static void describe_path(const Encoder *e, char *text, size_t size) {
   }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the whole ----------------------------------------------------------- */
 
 static void begin(Encoder *e, lua_State *L, int n, const char *root, bool function) {
   memset(e, 0, offsetof(Encoder, staged));

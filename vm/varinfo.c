@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/varinfo.c: names for values, found in the bytecode.
  *
- * An error message wants to name the variable that a value came from.  The
- * code before the failing instruction is walked backwards, without branching, to
- * find the instruction that loaded the register last, mostly a few words before;
- * a load inside code that a forward jump may have skipped says nothing, so all code
- * before it is searched for such a jump.  What that instruction reads is the name.  Only strings of the prototype are handed out, so the names
- * live as long as it does.
+ * An error message wants to name the variable that a value came from. The code before the
+ * failing instruction is walked backwards, without branching, to find the instruction
+ * that loaded the register last, mostly a few words before; a load inside code that a
+ * forward jump may have skipped says nothing, so all code before it is searched for such
+ * a jump. What that instruction reads is the name. Only strings of the prototype are
+ * handed out, so the names live as long as it does.
  */
 #include "varinfo.h"
 
@@ -19,7 +19,7 @@
 #include "opinfo.h"
 #include "thread.h"
 
-/* ---- which instruction set a register ------------------------------------------ */
+/* ---- which instruction set a register ------------------------------------ */
 
 static NOINLINE bool sets_among_others(Instruction i, int reg) {
   RegisterRun runs[MOST_RUNS];
@@ -36,8 +36,8 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
          (unlikely(walk & OPWALK_MORE) && sets_among_others(i, reg));
 }
 
-/* Where an instruction begins that is at pc or, in a run of words that all look like the first of
- * two, before it: behind a word that does not, whatever it is, one begins. */
+/* Where an instruction begins that is at pc or, in a run of words that all look like the
+ * first of two, before it: behind a word that does not, whatever it is, one begins. */
 static int run_start(const Prototype *p, int pc) {
   while (pc > 0 && op_length(INS_OP(p->code[pc - 1])) > 1) pc--;
   return pc;
@@ -74,8 +74,8 @@ ALWAYS_INLINE int last_setter(const Prototype *p, int from, int to, int reg) {
   return found;
 }
 
-/* The instruction before pc that set the register, or -1 if that is not certain. Each run is
- * passed over once, however long it is. */
+/* The instruction before pc that set the register, or -1 if that is not certain. Each run
+ * is passed over once, however long it is. */
 static int find_setter(const Prototype *p, int pc, int reg) {
   for (int end = pc, start; end > 0; end = start) {
     start = run_start(p, end - 1);
@@ -85,7 +85,7 @@ static int find_setter(const Prototype *p, int pc, int reg) {
   return -1;
 }
 
-/* ---- names of values -------------------------------------------------------------- */
+/* ---- names of values ----------------------------------------------------- */
 
 static const char *upvalue_name(const Prototype *p, uint32_t index) {
   const String *name = p->upvalues[index].name;
@@ -175,7 +175,7 @@ const char *varinfo_of_register(const Prototype *p, int pc, int reg, const char 
   }
 }
 
-/* ---- names of called functions -------------------------------------------------------- */
+/* ---- names of called functions ------------------------------------------- */
 
 _Static_assert(OP_SHR - OP_ADD == META_SHR - META_ADD && OP_SHRK - OP_ADDK == META_SHR - META_ADD,
                "arithmetic in one order in both tables");

@@ -31,12 +31,12 @@
  * deepest nests of loops that the parser takes, too), code made to lose one fact a
  * round a thousand: there is a budget (STEPS_PER_WORD), beyond which it is refused.
  *
- * Most instructions are `simple`: their form is a matter of their operands alone. Most of these
- * are `plain`: they read and write a register or two and do nothing else. Both are known
- * from a table (verifier_plan.c) and passed over quickly while all is well with them
- * (pass_simple_forms, run_plain); what does not pass there is left to the functions for any
- * instruction, which know what is wrong. Where a function has few registers, as nearly all have,
- * those that an instruction reads or writes are a set in one word.
+ * Most instructions are `simple`: their form is a matter of their operands alone. Most of
+ * these are `plain`: they read and write a register or two and do nothing else. Both are
+ * known from a table (verifier_plan.c) and passed over quickly while all is well with
+ * them (pass_simple_forms, run_plain); what does not pass there is left to the functions
+ * for any instruction, which know what is wrong. Where a function has few registers, as
+ * nearly all have, those that an instruction reads or writes are a set in one word.
  *
  * One file, and so a long one: all of its parts work on the same notes (Verifier).
  *
@@ -107,7 +107,7 @@ static void require(Verifier *v, bool condition, const char *what) {
   if (unlikely(!condition)) reject_code(v, what);
 }
 
-/* ---- form: operands ------------------------------------------------------------ */
+/* ---- form: operands ------------------------------------------------------ */
 
 static bool is_bitwise_constant(const TValue *k) {
   int64_t ignored;
@@ -184,7 +184,7 @@ static void check_sizes(Verifier *v, Instruction i, uint32_t aux) {
   require(v, sizes_fit(v->p, i, aux), of_table ? "table too large" : "bad operand");
 }
 
-/* ---- form: order ---------------------------------------------------------------- */
+/* ---- form: order --------------------------------------------------------- */
 
 static bool leaves_open(Instruction i) {
   OpCode op = INS_OP(i);
@@ -308,8 +308,8 @@ ALWAYS_INLINE bool simple_form_is_sound(const Prototype *p, const OpPlan *plan, 
   return sound && constants_are_sound(p, plan, i, aux);
 }
 
-/* Passes over instructions that are in order; returns where one is that may not be. previous: the
- * instruction before it, which leaves nothing open; NULL: none. */
+/* Passes over instructions that are in order; returns where one is that may not be.
+ * previous: the instruction before it, which leaves nothing open; NULL: none. */
 static uint32_t pass_simple_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
   const Instruction *before = *previous;
   while (pc < p->ncode) {
@@ -344,7 +344,7 @@ static void check_form(Verifier *v) {
   }
 }
 
-/* ---- the abstract run: sets of registers ------------------------------------------- */
+/* ---- the abstract run: sets of registers --------------------------------- */
 
 /* Those registers of a group that are in [from, to). */
 static uint64_t in_group(int group, int from, int to) {
@@ -390,7 +390,7 @@ static void lose(Verifier *v, Fact fact, int from, int to) {
   for (int g = from / 64; g < v->ngroups && g * 64 < to; g++) groups[g] &= ~in_group(g, from, to);
 }
 
-/* ---- the abstract run: registers --------------------------------------------------- */
+/* ---- the abstract run: registers ----------------------------------------- */
 
 static const char not_written[] = "register read before it is written";
 
@@ -467,7 +467,7 @@ static void leaves(Verifier *v, Fact fact) {
   require(v, holds(v, fact, 0, v->p->max_stack), "variable not closed");
 }
 
-/* ---- the abstract run: instructions ---------------------------------------------------- */
+/* ---- the abstract run: instructions -------------------------------------- */
 
 static void captures(Verifier *v, Instruction i) {
   const Prototype *inner = v->p->p[INS_Bx(i)];
@@ -489,7 +489,8 @@ ALWAYS_INLINE uint64_t bit_if(uint8_t condition, uint32_t i) {
 }
 ALWAYS_INLINE uint64_t bits_below(uint32_t i) { return (UINT64_C(1) << i) - 1; } /* i < 64 */
 
-/* The registers that `operands`, a column of the instruction, names, where there are few. */
+/* The registers that `operands`, a column of the instruction, names, where there are
+   few. */
 ALWAYS_INLINE uint64_t register_set(Instruction i, uint32_t operands, int top) {
   uint64_t set = (uint64_t)(operands & FIRST_FIVE) << (INS_A(i) & 63);
   if (!(operands & (OPERAND_RB | OPERAND_RC | ALL_RUNS))) return set;
@@ -564,7 +565,7 @@ static void run_losses(Verifier *v, Instruction i) {
   if (from >= 0) loses(v, from);
 }
 
-/* ---- the abstract run: paths --------------------------------------------------------------- */
+/* ---- the abstract run: paths --------------------------------------------- */
 
 static void swap_pending(Verifier *v, uint32_t a, uint32_t b) {
   uint64_t target = v->pending[a];
@@ -614,7 +615,8 @@ static void merge_states(Verifier *v, uint32_t target) {
   if (lost) push_pending(v, target);
 }
 
-/* What i sets, on each of the ways on. What it sets on one of them is spoiled on the other. */
+/* What i sets, on each of the ways on. What it sets on one of them is spoiled on the
+   other. */
 static void run_sets(Verifier *v, Instruction i, uint32_t pc) {
   uint32_t sets = op_info[INS_OP(i)].sets;
   int64_t target = op_jump_target(i, pc);
@@ -652,8 +654,9 @@ ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) {
   return i > n ? bits & bits_below(i - n) : 0;
 }
 
-/* Runs instructions that are plain and may run, from pc on, where there are few registers. Returns
- * where one is that is not, or a target. Each does what run_uses and run_sets would do. */
+/* Runs instructions that are plain and may run, from pc on, where there are few
+ * registers. Returns where one is that is not, or a target. Each does what run_uses and
+ * run_sets would do. */
 static uint32_t run_plain(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
   uint64_t written = v->now.holds[FACT_WRITTEN], table = v->now.holds[FACT_TABLE];
@@ -781,7 +784,7 @@ static void check_paths(Verifier *v) {
   }
 }
 
-/* ---- the rest of a prototype ------------------------------------------------------------------ */
+/* ---- the rest of a prototype --------------------------------------------- */
 
 /* Are there at no place more of them than registers? */
 static void check_active_locals(Verifier *v) {
@@ -827,7 +830,7 @@ static void check_header(Verifier *v) {
   if (p->nlocals > 0 && v->error == NULL) check_locals(v);
 }
 
-/* ---- all of a prototype --------------------------------------------------------------------------- */
+/* ---- all of a prototype -------------------------------------------------- */
 
 const char *verify_prototype(const Prototype *p) {
   if (stress_allocation_fails()) return verify_no_memory;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/verifier.h: proves that bytecode cannot harm the interpreter (design: top of verifier.c). */
+/* vm/verifier.h: proves that bytecode cannot harm the interpreter (design: top of
+   verifier.c). */
 #ifndef SAROS_VM_VERIFIER_H
 #define SAROS_VM_VERIFIER_H
 

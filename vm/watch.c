@@ -45,7 +45,7 @@
 #include "gc_inline.h"
 #include "hook.h"
 
-/* ---- the state ---------------------------------------------------------------------- */
+/* ---- the state ----------------------------------------------------------- */
 
 static const void *const *handlers_for(uint8_t instrumented) {
   if (!(instrumented & (INSTRUMENT_HOOKS | INSTRUMENT_CALLS))) return vm_dispatch_normal;
@@ -67,7 +67,7 @@ void vm_update_dispatch(lua_State *L) {
   if (vm_is_asked(L->domain) || gc_is_wanted(L->domain)) L->dispatch = vm_dispatch_each;
 }
 
-/* ---- the watcher of calls ------------------------------------------------------------- */
+/* ---- the watcher of calls ------------------------------------------------ */
 
 static void report_entry(lua_State *L, CallInfo *frame, CallEntry how) {
   CallWatcher *watcher = L->domain->watcher;

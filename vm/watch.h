@@ -7,7 +7,7 @@
 #include "safe_point.h"
 #include "thread.h"
 
-/* ---- watchers of calls ------------------------------------------------------------ */
+/* ---- watchers of calls --------------------------------------------------- */
 
 typedef enum CallEntry {
   ENTRY_CALL, /* the function was called */
@@ -49,7 +49,7 @@ bool watch_calls(lua_State *L, CallWatcher *watcher);
 /* Ends it: the frames of L and of those that wait for it leave. Likewise. */
 void watch_calls_end(lua_State *L);
 
-/* ---- for the interpreter ----------------------------------------------------------- */
+/* ---- for the interpreter ------------------------------------------------- */
 
 /* Bits of lua_State.instrumented. */
 #define INSTRUMENT_HOOKS 15u  /* the hook wants these events: LUA_MASKCALL ... LUA_MASKCOUNT */

@@ -34,7 +34,7 @@ static ffi_type *scalar_type(const CType *t) {
   }
 }
 
-/* ---- what an aggregate is made of ----------------------------------------------------- */
+/* ---- what an aggregate is made of ---------------------------------------- */
 
 typedef struct Parts {
   const CType *form;  /* floating type of all parts, while `uniform` */
@@ -77,7 +77,7 @@ static void look_at_type(Parts *parts, const CType *t, size_t offset) {
   }
 }
 
-/* ---- describing it ---------------------------------------------------------------------- */
+/* ---- describing it ------------------------------------------------------- */
 
 static ffi_type *new_struct(lua_State *L, const CType *t, size_t n) {
   ffi_type *type = ffi_memory(L, t->ffi, sizeof *type + (n + 1) * sizeof *type->elements);

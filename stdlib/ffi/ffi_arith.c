@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- operands --------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------ */
 
 /* What an operand is: a pointer (or array) to elements, or a number. */
 typedef struct Operand {
@@ -94,7 +94,7 @@ static int by_metamethod(lua_State *L, const char *event) {
                     name[1]);
 }
 
-/* ---- arithmetic on numbers ---------------------------------------------------------------- */
+/* ---- arithmetic on numbers ----------------------------------------------- */
 
 static void push_number(lua_State *L, const CNumber *number) {
   if (number->kind <= NUMBER_UINT) set_int(L->top, number->v.i);
@@ -152,7 +152,7 @@ static int number_arithmetic(lua_State *L, int op, const CNumber *a, const CNumb
   return 1;
 }
 
-/* ---- arithmetic on pointers ------------------------------------------------------------------- */
+/* ---- arithmetic on pointers ---------------------------------------------- */
 
 static size_t element_size(lua_State *L, const CType *element) {
   char name[CTYPE_NAME_MAX];
@@ -211,7 +211,7 @@ static int arithmetic(lua_State *L, int op, const char *event) {
   return by_metamethod(L, event);
 }
 
-/* ---- comparison ------------------------------------------------------------------------------------ */
+/* ---- comparison ---------------------------------------------------------- */
 
 /* -1, 0, 1; 2 when one is no number (NaN). Exact: each integer type fits a long double
  * of 64 bits of precision; elsewhere (arm64) it has 113. */
@@ -286,7 +286,7 @@ static int cdata_eq(lua_State *L) {
   return 1;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 #define OPERATORS(OPERATOR) \
   OPERATOR(add, ADD) OPERATOR(sub, SUB) OPERATOR(mul, MUL) OPERATOR(div, DIV) OPERATOR(mod, MOD) \

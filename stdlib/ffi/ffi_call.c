@@ -26,7 +26,7 @@
 #define ARGUMENT_ALIGN 16
 #define MAX_ARGUMENTS 250
 
-/* ---- plans ----------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 _Noreturn static void not_by_value(lua_State *L, const CType *t, const char *why) {
   char name[CTYPE_NAME_MAX];
@@ -83,7 +83,7 @@ CallPlan *ccall_plan(lua_State *L, CType *function) {
   return plan;
 }
 
-/* ---- functions as values ------------------------------------------------------------------- */
+/* ---- functions as values ------------------------------------------------- */
 
 /* A function's cdata: its address is the code's, behind it is its symbol. */
 typedef struct FunctionCdata {
@@ -102,7 +102,7 @@ const Symbol *ccall_symbol(const Userdata *u) {
   return f->cdata.type->kind == CKIND_FUNCTION ? f->symbol : NULL;
 }
 
-/* ---- what callbacks left behind ---------------------------------------------------------------- */
+/* ---- what callbacks left behind ------------------------------------------ */
 
 COLD void ccall_raise_pending(lua_State *L, Ffi *ffi) {
   if (__atomic_exchange_n(&ffi->foreign, false, __ATOMIC_RELAXED))
@@ -125,7 +125,7 @@ typedef struct Call {
   int given;         /* arguments on the stack, from index 2 on */
 } Call;
 
-/* ---- spans ------------------------------------------------------------------------------------------ */
+/* ---- spans --------------------------------------------------------------- */
 
 static unsigned register_span(const char *name) {
   char text[EVENTRING_MAX_NAME + 1];
@@ -151,7 +151,7 @@ static COLD unsigned span_of(const Call *call) {
 /* A span with a name of its own is the program's; ffi_call is the runtime's. */
 #define span_ring(id) ((id) == PROBE_ID(FFI_CALL) ? EVENTRING_RUNTIME : EVENTRING_USER)
 
-/* ---- arguments ------------------------------------------------------------------------------------------ */
+/* ---- arguments ----------------------------------------------------------- */
 
 _Noreturn static COLD void wrong_number(lua_State *L, const Call *call) {
   const Signature *s = call->function->signature;
@@ -197,7 +197,7 @@ static void convert_arguments(lua_State *L, const Call *call, const CallPlan *pl
   }
 }
 
-/* ---- variadic arguments -------------------------------------------------------------------------------------- */
+/* ---- variadic arguments -------------------------------------------------- */
 
 /* The type in which a value is passed where the declaration says nothing, as C's default
  * promotions have it; the type is that of what is written into the slot. */
@@ -248,7 +248,7 @@ static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) 
   invoke(L, call, &cif, values);
 }
 
-/* ---- the call --------------------------------------------------------------------------------------------------- */
+/* ---- the call ------------------------------------------------------------ */
 
 /* Runs the C function. Lua's stack may move in it (callbacks). */
 static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, void **values) {

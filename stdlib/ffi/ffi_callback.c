@@ -10,11 +10,11 @@
  * remembered, the C function gets zero, no further callback runs guest code until that
  * C function has returned, and then the error is raised again (ffi_call.c).
  *
- * The guest may run only while this domain is in a C call that it made itself on
- * this very OS thread: Ffi.in_call and Ffi.thread. At any other moment (a thread that
- * the library made, a handler of a signal while the interpreter runs) the callback
- * touches nothing but those two words and the flag Ffi.foreign: it answers zero, says so on stderr,
- * and the next C call of the domain raises an error when it returns.
+ * The guest may run only while this domain is in a C call that it made itself on this
+ * very OS thread: Ffi.in_call and Ffi.thread. At any other moment (a thread that the
+ * library made, a handler of a signal while the interpreter runs) the callback touches
+ * nothing but those two words and the flag Ffi.foreign: it answers zero, says so on
+ * stderr, and the next C call of the domain raises an error when it returns.
  */
 #include "call.h"
 #include "ffi_call.h"
@@ -38,7 +38,7 @@ struct Callback {
   bool shared;            /* made by callback_shared */
 };
 
-/* ---- being called ------------------------------------------------------------------- */
+/* ---- being called -------------------------------------------------------- */
 
 typedef struct Invocation {
   Callback *callback;
@@ -136,7 +136,7 @@ static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
   ffi->in_call = true;
 }
 
-/* ---- making and freeing ------------------------------------------------------------------ */
+/* ---- making and freeing -------------------------------------------------- */
 
 static void check_passable(lua_State *L, const CType *function) {
   if (function->signature->variadic) luaL_error(L, "a callback cannot be variadic");
@@ -249,7 +249,7 @@ void callback_close(Ffi *ffi) {
   while (ffi->all_callbacks != NULL) release_callback(ffi->all_callbacks);
 }
 
-/* ---- methods -------------------------------------------------------------------------------- */
+/* ---- methods ------------------------------------------------------------- */
 
 static Callback *check_callback(lua_State *L, Cdata **cdata) {
   Cdata *cd = cdata_of(argument(L, 1));

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- making ---------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static Userdata *new_object(lua_State *L, CType *t, size_t payload, int nuservalues) {
   Userdata *u = userdata_new(L, payload, nuservalues);
@@ -57,7 +57,7 @@ Cdata *cdata_push_reference(lua_State *L, CType *t, void *p, const TValue *owner
   return cd;
 }
 
-/* ---- looking at --------------------------------------------------------------------------- */
+/* ---- looking at ---------------------------------------------------------- */
 
 bool cdata_is_reference(const Userdata *u) {
   const Cdata *cd = userdata_payload((Userdata *)u);
@@ -93,7 +93,7 @@ CType *cdata_value(const Cdata *cd, char **address) {
   return cd->type;
 }
 
-/* ---- metamethods of ffi.metatype --------------------------------------------------------------- */
+/* ---- metamethods of ffi.metatype ----------------------------------------- */
 
 static Table *metatable_for(const CType *t) {
   while (t->kind == CKIND_POINTER || t->kind == CKIND_REFERENCE) t = t->element;
@@ -122,7 +122,7 @@ static int call_with_arguments(lua_State *L, int n, int nresults) {
   return finish_call(L, LUA_OK, 0);
 }
 
-/* ---- elements and members ------------------------------------------------------------------------- */
+/* ---- elements and members ------------------------------------------------ */
 
 /* Where an access goes. */
 typedef struct Place {
@@ -287,7 +287,7 @@ static int cdata_newindex(lua_State *L) {
   return 0;
 }
 
-/* ---- the short way ------------------------------------------------------------------------------------
+/* ---- the short way ----------------------------------------------------------
  *
  * Numbers in arrays and structs are read and written by the interpreter without a call
  * of the metamethod (RuntimeHooks). Whatever is out of the ordinary is left to that. */
@@ -341,7 +341,7 @@ static bool cdata_set_scalar(const Userdata *u, const TValue *key, const TValue 
          convert_set_scalar(t, p, value);
 }
 
-/* ---- calling ------------------------------------------------------------------------------------------ */
+/* ---- calling ------------------------------------------------------------- */
 
 static int cdata_call(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
@@ -354,7 +354,7 @@ static int cdata_call(lua_State *L) {
   return luaL_error(L, "'%s' cannot be called", ctype_name(t, name));
 }
 
-/* ---- new objects ------------------------------------------------------------------------------------------ */
+/* ---- new objects --------------------------------------------------------- */
 
 static size_t object_size(lua_State *L, CType *t, int *first) {
   char name[CTYPE_NAME_MAX];
@@ -388,14 +388,15 @@ int cdata_new_object(lua_State *L, CType *t, int first) {
   return 1;
 }
 
-/* ---- finalizers ---------------------------------------------------------------------------------------------- */
+/* ---- finalizers ---------------------------------------------------------- */
 
 void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TValue *function) {
   table_set(L, ffi->finalizers, cdata, function);
   if (!is_nil(function)) gc_register_finalizer(L, cdata->v.gc);
 }
 
-/* The finalizer, and what it frees, is forgotten before it is called: it may set another one. */
+/* The finalizer, and what it frees, is forgotten before it is called: it may set another
+   one. */
 static int cdata_gc(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);
@@ -413,7 +414,7 @@ static int cdata_gc(lua_State *L) {
   return 0;
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 static bool number_text(const CType *t, const char *p, char *buffer, size_t size) {
   CNumber number;
@@ -455,7 +456,7 @@ int cdata_tostring(lua_State *L) {
   return 1;
 }
 
-/* ---- operators that only a metatype has -------------------------------------------------------------------------------- */
+/* ---- operators that only a metatype has ---------------------------------- */
 
 static int by_metatype(lua_State *L, const char *event, const char *what, int n, int nresults) {
   char name[CTYPE_NAME_MAX];

@@ -17,7 +17,7 @@
     memcpy(p, &stored_, sizeof stored_); \
   } while (0)
 
-/* ---- numbers ------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------- */
 
 static CNumber int_number(int64_t i) { return (CNumber){.kind = NUMBER_INT, .v.i = i}; }
 
@@ -131,7 +131,7 @@ const char *convert_store_number(const CType *t, void *p, const CNumber *number)
   }
 }
 
-/* ---- C to Lua --------------------------------------------------------------------------- */
+/* ---- C to Lua ------------------------------------------------------------ */
 
 static void push_scalar_cdata(lua_State *L, CType *t, const void *p) {
   memcpy(cdata_push(L, t, t->size)->address, p, t->size);
@@ -240,7 +240,7 @@ void convert_push_bits(lua_State *L, const Field *f, const char *p) {
   }
 }
 
-/* ---- errors --------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static const char *value_name(const TValue *o, char *buffer) {
   const Cdata *cd = cdata_of(o);
@@ -267,7 +267,7 @@ void convert_error(lua_State *L, const TValue *o, const CType *t, const char *re
   __builtin_unreachable();
 }
 
-/* ---- pointers ----------------------------------------------------------------------------------- */
+/* ---- pointers ------------------------------------------------------------ */
 
 static bool same_number_form(const CType *a, const CType *b) {
   bool float_a = a->kind == CKIND_FLOAT, float_b = b->kind == CKIND_FLOAT;
@@ -382,7 +382,7 @@ static bool to_pointer(lua_State *L, CType *t, const TValue *o, Conversion how, 
                     : userdata_pointer(L, as_userdata(o), to, cast, result);
 }
 
-/* ---- Lua to C --------------------------------------------------------------------------------------- */
+/* ---- Lua to C ------------------------------------------------------------ */
 
 /* The constant of an enum that a string names. */
 static bool enum_constant(const CType *t, const TValue *o, CNumber *number) {

@@ -58,7 +58,7 @@ typedef struct Signature Signature;
 typedef struct CallPlan CallPlan;
 typedef struct Callback Callback;
 
-/* ---- types ------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 typedef enum CKind {
   CKIND_VOID, CKIND_BOOL, CKIND_INT, CKIND_FLOAT, CKIND_ENUM,
@@ -212,7 +212,7 @@ struct Ffi {
 /* Keys of Ffi.kept that are not objects. */
 enum { KEPT_ERROR = 1, KEPT_FIRST };
 
-/* ---- cdata and ctype objects ------------------------------------------------------ */
+/* ---- cdata and ctype objects --------------------------------------------- */
 
 typedef struct Cdata {
   CType *type;
@@ -250,7 +250,7 @@ ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
 #define FFI_UPVALUE lua_upvalueindex(1)
 Ffi *ffi_of_function(lua_State *L); /* the Ffi that is the running function's first upvalue */
 
-/* ---- ffi_types.c ---------------------------------------------------------------------- */
+/* ---- ffi_types.c --------------------------------------------------------- */
 
 void *ffi_memory(lua_State *L, Ffi *ffi, size_t size); /* zeroed, aligned to 16; never freed */
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
@@ -279,13 +279,13 @@ void ctype_push(lua_State *L, CType *t); /* its ctype object */
  * when it has none or is too large. */
 size_t ctype_size_of(const CType *t, size_t n);
 
-/* ---- ffi_layout.c ------------------------------------------------------------------------ */
+/* ---- ffi_layout.c -------------------------------------------------------- */
 
 /* Offsets, size and alignment of a record whose fields are all there. pack: 0, or
  * the most that a member is aligned to; align: at least. NULL, or why not. */
 const char *clayout_record(CType *t, bool packed, uint32_t pack, uint32_t align);
 
-/* ---- ffi_convert.c --------------------------------------------------------------------------- */
+/* ---- ffi_convert.c ------------------------------------------------------- */
 
 /* A number on its way between two types. */
 typedef struct CNumber {
@@ -343,7 +343,7 @@ bool convert_same_type(const CType *a, const CType *b);
  * arrays, structs, strings, userdata, files; raises. */
 void *convert_address(lua_State *L, int arg, bool writes);
 
-/* ---- ffi_initialize.c ------------------------------------------------------------------------------ */
+/* ---- ffi_initialize.c ---------------------------------------------------- */
 
 /* Initializes zeroed memory of `size` bytes of type t with n values of the stack from
  * index `first` on. */
@@ -351,7 +351,7 @@ void initialize(lua_State *L, CType *t, char *p, size_t size, int first, int n);
 /* The same from a table or string: for assignments to aggregates. */
 void initialize_from(lua_State *L, CType *t, char *p, size_t size, const TValue *o, Conversion how);
 
-/* ---- ffi_cdata.c -------------------------------------------------------------------------------------- */
+/* ---- ffi_cdata.c --------------------------------------------------------- */
 
 /* Pushes a new cdata with `size` bytes of its own, not initialized. */
 Cdata *cdata_push(lua_State *L, CType *t, size_t size);
@@ -372,11 +372,11 @@ void cdata_open(lua_State *L, Ffi *ffi);
 int cdata_tostring(lua_State *L);
 void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TValue *function);
 
-/* ---- ffi_arith.c ------------------------------------------------------------------------------------------ */
+/* ---- ffi_arith.c --------------------------------------------------------- */
 
 extern const luaL_Reg arith_metamethods[];
 
-/* ---- ffi_call.c ---------------------------------------------------------------------------------------------- */
+/* ---- ffi_call.c ---------------------------------------------------------- */
 
 /* __call of function cdata: the function and its arguments are on the stack. */
 int ccall_cdata(lua_State *L);
@@ -386,14 +386,14 @@ const Symbol *ccall_symbol(const Userdata *u); /* of a function cdata, or NULL *
 /* Raises what callbacks left behind. */
 void ccall_raise_pending(lua_State *L, Ffi *ffi);
 
-/* ---- ffi_abi.c -------------------------------------------------------------------------------------------------- */
+/* ---- ffi_abi.c ----------------------------------------------------------- */
 
 /* The type as libffi wants it (an ffi_type *), or NULL with the reason in *why. */
 void *abi_type(lua_State *L, CType *t, const char **why);
 /* The same for the result of a function. */
 void *abi_result_type(lua_State *L, CType *t, const char **why);
 
-/* ---- ffi_callback.c ------------------------------------------------------------------------------------------------ */
+/* ---- ffi_callback.c ------------------------------------------------------ */
 
 /* Address of C code that calls the guest function at `function`: another one each time,
  * for the program may free it. Raises. */
@@ -406,7 +406,7 @@ int callback_free(lua_State *L); /* methods */
 int callback_set(lua_State *L);
 void callback_close(Ffi *ffi); /* at the end of the domain */
 
-/* ---- ffi_library.c ---------------------------------------------------------------------------------------------------- */
+/* ---- ffi_library.c ------------------------------------------------------- */
 
 void clibrary_open(lua_State *L, Ffi *ffi); /* pushes ffi.C */
 int clibrary_load(lua_State *L);

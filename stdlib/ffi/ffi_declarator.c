@@ -14,7 +14,7 @@ static Modifier *add_modifier(CParser *c, Declarator *d, int kind) {
   return m;
 }
 
-/* ---- parameters ------------------------------------------------------------------- */
+/* ---- parameters ---------------------------------------------------------- */
 
 /* Arrays and functions are passed as pointers; qualifiers of the copy mean nothing. */
 static CType *parameter_type(lua_State *L, CType *t) {
@@ -70,7 +70,7 @@ static void parameters(CParser *c, Modifier *m) {
   memcpy(m->names, names, n * sizeof *names);
 }
 
-/* ---- parts of a declarator ------------------------------------------------------------ */
+/* ---- parts of a declarator ----------------------------------------------- */
 
 /* Behind '['. */
 static void array_bound(CParser *c, Modifier *m) {
@@ -195,7 +195,7 @@ void cparser_declarator(CParser *c, Declarator *d, Naming naming) {
   cparser_attributes(c, &d->attributes);
 }
 
-/* ---- types ------------------------------------------------------------------------------ */
+/* ---- types --------------------------------------------------------------- */
 
 static CType *array_type(CParser *c, const Modifier *m, CType *t) {
   CLexer *x = &c->x;

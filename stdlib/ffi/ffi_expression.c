@@ -3,7 +3,7 @@
  * long and long long, and the conversions between them. */
 #include "ffi_parser.h"
 
-/* ---- types ---------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 static bool is_wide(BasicType t) { return t >= BASIC_LONG; }
 static bool is_unsigned(BasicType t) {
@@ -22,7 +22,7 @@ static BasicType common_type(BasicType a, BasicType b) {
   return low == BASIC_ULONG && high == BASIC_LLONG ? BASIC_ULLONG : high;
 }
 
-/* ---- binary operators --------------------------------------------------------------- */
+/* ---- binary operators ---------------------------------------------------- */
 
 static const struct { int token; uint8_t level; } operators[] = {
   {CT_OR, 1}, {CT_AND, 2}, {'|', 3}, {'^', 4}, {'&', 5}, {CT_EQUAL, 6}, {CT_NOT_EQUAL, 6},
@@ -89,7 +89,7 @@ static Constant binary(CParser *c, CPlace place, int token, Constant a, Constant
   }
 }
 
-/* ---- operands ---------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------ */
 
 static Constant unary(CParser *c);
 
@@ -190,7 +190,7 @@ static Constant unary(CParser *c) {
   return v;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------ */
+/* ---- expressions --------------------------------------------------------- */
 
 static Constant operators_above(CParser *c, unsigned level) {
   CLexer *x = &c->x;

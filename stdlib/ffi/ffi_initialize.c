@@ -31,7 +31,7 @@ _Noreturn static void too_many(lua_State *L, const CType *t) {
   __builtin_unreachable();
 }
 
-/* ---- arrays ------------------------------------------------------------------------ */
+/* ---- arrays -------------------------------------------------------------- */
 
 static void copy_string(char *p, size_t size, const String *s) {
   size_t n = string_len(s) + 1; /* with its zero, if there is room for that */
@@ -57,7 +57,7 @@ static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Sourc
   if (n == 1 && !(t->flags & (CTYPE_VLA | CTYPE_FLEXIBLE))) repeat_first(p, element->size, room);
 }
 
-/* ---- structs and unions ---------------------------------------------------------------- */
+/* ---- structs and unions -------------------------------------------------- */
 
 static size_t part_size(const Field *f, size_t size) {
   bool flexible = f->type->kind == CKIND_ARRAY && f->type->count == COUNT_UNKNOWN;
@@ -130,7 +130,7 @@ static void from_table(lua_State *L, CType *t, char *p, size_t size, Table *tabl
   else fill_by_name(L, t, p, size, table, how);
 }
 
-/* ---- entry -------------------------------------------------------------------------------- */
+/* ---- entry --------------------------------------------------------------- */
 
 static bool takes_string(const CType *t, const TValue *o) {
   return is_string(o) && t->kind == CKIND_ARRAY && t->element->flags & CTYPE_BYTE;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- words ----------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 static const struct { const char *text; int token; } keywords[] = {
 #define KEYWORD(id, text) {text, CT_##id},
@@ -46,7 +46,7 @@ static int keyword_of(const String *name) {
   return CT_NAME;
 }
 
-/* ---- errors ------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 _Noreturn static void raise(CLexer *x, CPlace place, const char *format, va_list arguments,
                             const char *near) {
@@ -73,7 +73,7 @@ void clexer_error(CLexer *x, const char *format, ...) {
   raise(x, clexer_place(x), format, arguments, near);
 }
 
-/* ---- space --------------------------------------------------------------------------- */
+/* ---- space --------------------------------------------------------------- */
 
 static void new_line(CLexer *x) {
   x->line++;
@@ -163,7 +163,7 @@ static void skip_space(CLexer *x) {
   }
 }
 
-/* ---- numbers, characters, strings -------------------------------------------------------- */
+/* ---- numbers, characters, strings ---------------------------------------- */
 
 static int digit_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -268,7 +268,7 @@ static int string(CLexer *x) {
   return CT_STRING;
 }
 
-/* ---- parameters ----------------------------------------------------------------------------- */
+/* ---- parameters ---------------------------------------------------------- */
 
 static int parameter(CLexer *x) {
   x->p++;
@@ -291,7 +291,7 @@ static int parameter(CLexer *x) {
                luaL_typename(x->L, x->parameter - 1));
 }
 
-/* ---- the next token ------------------------------------------------------------------------------ */
+/* ---- the next token ------------------------------------------------------ */
 
 static int word(CLexer *x) {
   const char *start = x->p;

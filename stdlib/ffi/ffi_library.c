@@ -101,7 +101,7 @@ static void push_library(lua_State *L, Ffi *ffi, void *handle) {
 
 void clibrary_open(lua_State *L, Ffi *ffi) { push_library(L, ffi, RTLD_DEFAULT); }
 
-/* ---- finding libraries ------------------------------------------------------------------- */
+/* ---- finding libraries --------------------------------------------------- */
 
 /* "foo" stands for "libfoo.so"; names with a dot or a slash are as they are. */
 static const char *push_file_name(lua_State *L, const char *name) {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- what the parts share --------------------------------------------------------- */
+/* ---- what the parts share ------------------------------------------------ */
 
 void cparser_enter(CParser *c) {
   if (++c->depth > MAX_DEPTH) clexer_error(&c->x, "nested too deeply");
@@ -46,7 +46,7 @@ static void undo_all(CParser *c) {
   }
 }
 
-/* ---- names ---------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 static const char *const symbol_words[] = {"a type", "a function", "a variable", "a constant"};
 
@@ -82,7 +82,7 @@ void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type
     clexer_error_at(&c->x, place, "'%s' redefined with another value", name->data);
 }
 
-/* ---- declarations -------------------------------------------------------------------------- */
+/* ---- declarations -------------------------------------------------------- */
 
 static CType *typedef_type(CParser *c, const Specifiers *s, const Declarator *d, CType *t) {
   uint32_t align =
@@ -186,7 +186,7 @@ static void declarations(CParser *c, int end) {
   }
 }
 
-/* ---- entry ---------------------------------------------------------------------------------- */
+/* ---- entry --------------------------------------------------------------- */
 
 typedef struct Request {
   CParser parser;

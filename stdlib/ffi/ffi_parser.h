@@ -28,7 +28,7 @@ CType *cparser_type(lua_State *L, Ffi *ffi, const char *text, size_t size, int p
 int64_t cparser_constant(lua_State *L, Ffi *ffi, const char *text, size_t size, CType **type);
 void cparser_open(lua_State *L, Ffi *ffi); /* size_t, int64_t, ... */
 
-/* ---- between the parser's files ---------------------------------------------------- */
+/* ---- between the parser's files ------------------------------------------ */
 
 #include "ffi_lexer.h"
 

@@ -33,7 +33,7 @@ static Field *add_field(CParser *c, FieldList *list, String *name, CType *type, 
   return &node->field;
 }
 
-/* ---- members -------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 static void bit_field(CParser *c, FieldList *list, const Declarator *d, CType *t,
                       const Attributes *a) {
@@ -119,7 +119,7 @@ static void declare_members(CParser *c, FieldList *list) {
   clexer_expect(x, ';');
 }
 
-/* ---- whole records ------------------------------------------------------------------------ */
+/* ---- whole records ------------------------------------------------------- */
 
 static void check_flexible(CParser *c, const FieldList *list) {
   for (const FieldNode *n = list->first; n != NULL; n = n->next) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- attributes ------------------------------------------------------------------- */
+/* ---- attributes ---------------------------------------------------------- */
 
 /* Skips the parenthesized arguments of an attribute that means nothing here. */
 static void skip_arguments(CParser *c) {
@@ -84,7 +84,7 @@ void cparser_attributes(CParser *c, Attributes *a) {
   }
 }
 
-/* ---- enums -------------------------------------------------------------------------- */
+/* ---- enums --------------------------------------------------------------- */
 
 /* The type that holds all constants, as gcc chooses it. */
 static BasicType enum_type(int64_t least, int64_t most, bool beyond) {
@@ -162,7 +162,7 @@ static CType *enum_specifier(CParser *c) {
   return t;
 }
 
-/* ---- basic types ------------------------------------------------------------------------ */
+/* ---- basic types --------------------------------------------------------- */
 
 /* How often each word of an arithmetic type was seen. */
 typedef struct Words {
@@ -210,7 +210,7 @@ static BasicType basic_of(const Words *w) {
   return u ? BASIC_UINT : BASIC_INT;
 }
 
-/* ---- specifiers ------------------------------------------------------------------------------ */
+/* ---- specifiers ---------------------------------------------------------- */
 
 static const Symbol *type_symbol(CParser *c) {
   if (c->x.token != CT_NAME) return NULL;

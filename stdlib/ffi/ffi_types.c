@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- memory that stays -------------------------------------------------------- */
+/* ---- memory that stays --------------------------------------------------- */
 
 #define BLOCK_SIZE 8000
 
@@ -62,7 +62,7 @@ void ffi_define(lua_State *L, Table *t, String *name, void *what) {
   table_set(L, t, &key, &value);
 }
 
-/* ---- making types ---------------------------------------------------------------- */
+/* ---- making types -------------------------------------------------------- */
 
 CType *ctype_new(lua_State *L, Ffi *ffi, CKind kind, CAccess access, size_t size, uint32_t align) {
   CType *t = ffi_memory(L, ffi, sizeof *t);
@@ -119,7 +119,7 @@ CType *ctype_reference(lua_State *L, CType *to) {
   return to->reference_to;
 }
 
-/* ---- interning of derived types ------------------------------------------------------ */
+/* ---- interning of derived types ------------------------------------------ */
 
 static size_t mix(size_t hash, const void *p) {
   return (hash ^ (uintptr_t)p >> 4) * (size_t)0x9e3779b97f4a7c15u;
@@ -193,7 +193,7 @@ CType *ctype_qualified(lua_State *L, CType *t, uint8_t quals) {
   return plain->qualified[quals];
 }
 
-/* ---- types with names of their own ----------------------------------------------------- */
+/* ---- types with names of their own --------------------------------------- */
 
 static String *tagged_name(lua_State *L, Ffi *ffi, const char *keyword, String *tag) {
   char text[CTYPE_NAME_MAX];
@@ -278,7 +278,7 @@ size_t ctype_size_of(const CType *t, size_t n) {
   return total < t->size ? t->size : total;
 }
 
-/* ---- names ------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 /* Declarators grow to both sides of the place where a name would stand. */
 typedef struct Text {
@@ -374,7 +374,7 @@ const char *ctype_push_name(lua_State *L, const CType *t) {
   return lua_pushstring(L, ctype_name(t, name));
 }
 
-/* ---- ctype objects --------------------------------------------------------------------------- */
+/* ---- ctype objects ------------------------------------------------------- */
 
 void ctype_push(lua_State *L, CType *t) {
   Ffi *ffi = t->ffi;

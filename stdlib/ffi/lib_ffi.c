@@ -14,7 +14,7 @@
 
 Ffi *ffi_of_function(lua_State *L) { return lua_touserdata(L, FFI_UPVALUE); }
 
-/* ---- types as arguments ----------------------------------------------------------- */
+/* ---- types as arguments -------------------------------------------------- */
 
 /* Texts are parsed once; what a text means does not change. */
 static CType *parse_cached(lua_State *L, Ffi *ffi, String *text) {
@@ -45,7 +45,7 @@ static Cdata *check_cdata(lua_State *L, int arg) {
   return cd;
 }
 
-/* ---- declarations -------------------------------------------------------------------- */
+/* ---- declarations -------------------------------------------------------- */
 
 /* ffi.cdef(text [, parameters for `$`...]) */
 static int cdef(lua_State *L) {
@@ -78,7 +78,7 @@ static int type_of(lua_State *L) {
   return 1;
 }
 
-/* ---- objects ----------------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------- */
 
 /* ffi.new(ct [, number of elements] [, initializers...]) -> cdata */
 static int new_object(lua_State *L) { return cdata_new_object(L, check_type(L, 1), 2); }
@@ -126,7 +126,7 @@ static int address_of(lua_State *L) {
   return 1;
 }
 
-/* ---- about types ----------------------------------------------------------------------------- */
+/* ---- about types --------------------------------------------------------- */
 
 /* ffi.sizeof(ct [, number of elements]) -> bytes, or nil when that is unknown */
 static int size_of(lua_State *L) {
@@ -216,7 +216,7 @@ static int metatype(lua_State *L) {
   return 1;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 static size_t check_size(lua_State *L, int arg) {
   lua_Integer n;
@@ -228,8 +228,8 @@ static size_t check_size(lua_State *L, int arg) {
   return (size_t)n;
 }
 
-/* ffi.gc(cdata, function or nil [, bytes that the function frees]) -> cdata. First the finalizer:
- * without memory to note the bytes nothing is lost. */
+/* ffi.gc(cdata, function or nil [, bytes that the function frees]) -> cdata. First the
+ * finalizer: without memory to note the bytes nothing is lost. */
 static int set_gc(lua_State *L) {
   check_cdata(L, 1);
   luaL_checkany(L, 2);
@@ -313,7 +313,7 @@ static int get_errno(lua_State *L) {
   return 1;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 /* ffi.tonumber(value) -> number (a large uint64_t or a long double as a float), or nil */
 static int to_number(lua_State *L) {
@@ -378,7 +378,7 @@ static int abi(lua_State *L) {
   return 1;
 }
 
-/* ---- ctype objects -------------------------------------------------------------------------------------- */
+/* ---- ctype objects ------------------------------------------------------- */
 
 static int ctype_tostring(lua_State *L) {
   CType *t = ctype_of(argument(L, 1));
@@ -430,7 +430,7 @@ static void open_ctypes(lua_State *L, Ffi *ffi) {
   lua_pop(L, 1);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static void close_ffi(void *ffi) { callback_close(ffi); }
 
@@ -451,9 +451,9 @@ static void make_weak_keys(lua_State *L, Table *t) {
   lua_pop(L, 1);
 }
 
-/* The domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is closed
- * after the last finalizer, which may call a callback. It is nobody's until it is complete: an
- * allocation may fail at any point. */
+/* The domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is
+ * closed after the last finalizer, which may call a callback. It is nobody's until it is
+ * complete: an allocation may fail at any point. */
 static Ffi *make_ffi(lua_State *L) {
   Ffi *ffi = lua_newuserdatauv(L, sizeof *ffi, 1);
   memset(ffi, 0, sizeof *ffi);

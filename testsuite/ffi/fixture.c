@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- layouts -------------------------------------------------------------------- */
+/* ---- layouts ------------------------------------------------------------- */
 
 enum color { RED, GREEN, BLUE };
 struct inner { short s; char c; };
@@ -89,7 +89,7 @@ static const struct layout layouts[] = {
 
 const struct layout *fixture_layout(int i) { return &layouts[i]; }
 
-/* ---- calls ------------------------------------------------------------------------ */
+/* ---- calls --------------------------------------------------------------- */
 
 struct s1 { char a; };
 struct s3 { char a, b, c; };
@@ -172,7 +172,7 @@ const char greeting[] = "hello";
 struct s8 pair = {3, 4};
 const char *text = "text";
 
-/* ---- callbacks ---------------------------------------------------------------------- */
+/* ---- callbacks ----------------------------------------------------------- */
 
 int call_int(int (*f)(int), int v) { return f(v); }
 double call_mixed(double (*f)(char, float, long, double, const char *), double v) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/bare_domain.h: a domain without libraries, for tests of the runtime alone. Its
- * collector is stopped; the heap is verified at the end. Include after cmocka.h. */
+/* testsuite/unit/bare_domain.h: a domain without libraries, for tests of the runtime
+ * alone. Its collector is stopped; the heap is verified at the end. Include after
+ * cmocka.h. */
 #ifndef SAROS_TESTSUITE_BARE_DOMAIN_H
 #define SAROS_TESTSUITE_BARE_DOMAIN_H
 #include "func.h"

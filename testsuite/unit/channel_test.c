@@ -90,7 +90,8 @@ static void those_that_lie_in_each_other_go(void **state) {
   assert_int_equal(channel_count(), 0);
 }
 
-/* A cycle that is held by a message in a channel that somebody holds stays, and what hangs on it. */
+/* A cycle that is held by a message in a channel that somebody holds stays, and what
+ * hangs on it. */
 static void a_cycle_that_can_be_reached_stays(void **state) {
   (void)state;
   Channel *door = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();

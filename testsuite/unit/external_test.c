@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/external_test.c: lua_external_memory: what small userdata hold outside the heap
- * makes collections due and bounds what can be held at once, by whoever it is given back. */
+/* testsuite/unit/external_test.c: lua_external_memory: what small userdata hold outside
+ * the heap makes collections due and bounds what can be held at once, by whoever it is
+ * given back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static const Heap *heap_of(lua_State *L) { return &L->domain->heap; }
 
 static size_t counted(lua_State *L) { return (size_t)lua_gc(L, LUA_GCCOUNT) << 10; }
 
-/* ---- programs that drop owners --------------------------------------------------------- */
+/* ---- programs that drop owners ------------------------------------------- */
 
 static void drop_many(lua_State *L, int mode) {
   lua_gc(L, mode, 0, 0, 0);
@@ -124,7 +125,8 @@ static void silent_finalizers(void **state) {
   assert_int_equal(heap_of(L)->external_bytes, 0);
 }
 
-/* 32 MiB live, each round replaces one: what is dead at once is in proportion to what lives. */
+/* 32 MiB live, each round replaces one: what is dead at once is in proportion to what
+   lives. */
 static void replaced(lua_State *L, int mode) {
   lua_gc(L, mode, 0, 0, 0);
   lua_createtable(L, 512, 0);
@@ -152,7 +154,7 @@ static void dying_together(void **state) {
   assert_in_range(most_held, 16 * MIB, 3 * 16 * MIB);
 }
 
-/* ---- statements ---------------------------------------------------------------------------- */
+/* ---- statements ---------------------------------------------------------- */
 
 static void stated(void **state) {
   lua_State *L = *state;

@@ -30,7 +30,7 @@ static int set_up(void **state) {
   return 0;
 }
 
-/* ---- helpers --------------------------------------------------------------------- */
+/* ---- helpers ------------------------------------------------------------- */
 
 static TValue *push_table(lua_State *L, uint32_t narray, uint32_t nhash) {
   TValue *slot = L->top++;
@@ -63,7 +63,7 @@ static Table *new_metatable(lua_State *L, const char *key, const char *value) {
   return mt;
 }
 
-/* ---- the allocator ------------------------------------------------------------------ */
+/* ---- the allocator ------------------------------------------------------- */
 
 static void sizes_do_not_overlap(void **state) {
   lua_State *L = *state;
@@ -122,7 +122,7 @@ static void a_userdata_payload_is_aligned(void **state) {
   }
 }
 
-/* ---- minor collections ----------------------------------------------------------------- */
+/* ---- minor collections --------------------------------------------------- */
 
 static void dead_objects_give_their_memory_back(void **state) {
   lua_State *L = *state;
@@ -255,7 +255,7 @@ static void slots_above_top_are_cleared(void **state) {
   assert_true(is_nil(L->top));
 }
 
-/* ---- major cycles ------------------------------------------------------------------------ */
+/* ---- major cycles -------------------------------------------------------- */
 
 static void slices_reach_every_phase(void **state) {
   lua_State *L = *state;
@@ -311,7 +311,7 @@ static void a_hidden_object_survives_marking(void **state) {
   gc_verify(d, "test");
 }
 
-/* ---- weak tables and finalizers ------------------------------------------------------------- */
+/* ---- weak tables and finalizers ------------------------------------------ */
 
 static void weak_values_go(void **state) {
   lua_State *L = *state;
@@ -408,7 +408,7 @@ static void closing_finalizes_all(void **state) {
   assert_int_equal(finalized, 5);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------- */
 
 static void a_stack_grows_and_keeps_upvalues(void **state) {
   lua_State *L = *state;

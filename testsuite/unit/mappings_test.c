@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/mappings_test.c: mappings that are kept for their next use, and who gets them. */
+/* testsuite/unit/mappings_test.c: mappings that are kept for their next use, and who gets
+   them. */
 #include <pthread.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -36,7 +37,8 @@ static void fresh_ones_are_zero_and_aligned(void **state) {
   assert_int_equal(mapping_kept(), 0);
 }
 
-/* The line "VmFlags" of the mapping that holds `p`, in /proc/self/smaps; false: not found. */
+/* The line "VmFlags" of the mapping that holds `p`, in /proc/self/smaps; false: not
+   found. */
 static bool flags_of(const void *p, char *flags, size_t size) {
   FILE *f = fopen("/proc/self/smaps", "r");
   bool inside = false, found = false;
@@ -50,7 +52,8 @@ static bool flags_of(const void *p, char *flags, size_t size) {
   return found;
 }
 
-/* What is given back of a huge page would be filled up by the system if the advice stayed. */
+/* What is given back of a huge page would be filled up by the system if the advice
+   stayed. */
 static void huge_pages_are_preferred_for_the_first_touch_alone(void **state) {
   (void)state;
   char flags[512];

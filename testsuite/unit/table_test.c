@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/table_test.c: where keys lie in the hash part of a table. Links and rehashes
- * are counted, nothing is timed. */
+/* testsuite/unit/table_test.c: where keys lie in the hash part of a table. Links and
+ * rehashes are counted, nothing is timed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 #define LONGEST 25 /* links that one more key may make before the table scatters its numbers */
 
-/* ---- helpers ---------------------------------------------------------------------- */
+/* ---- helpers ------------------------------------------------------------- */
 
 static Table *push_table(lua_State *L) {
   set_table(L->top, table_new(L, 0, 0));
@@ -83,7 +83,7 @@ static void check_stride(lua_State *L, uint64_t step, int n) {
   L->top--;
 }
 
-/* ---- distribution -------------------------------------------------------------------- */
+/* ---- distribution -------------------------------------------------------- */
 
 static void neighbours_do_not_collide(void **state) {
   lua_State *L = *state;
@@ -114,7 +114,7 @@ static void every_stride_is_spread(void **state) {
     check_stride(L, step, 700);
 }
 
-/* ---- attacks ------------------------------------------------------------------------ */
+/* ---- attacks ------------------------------------------------------------- */
 
 /* Multiples of each modulus: all in the same place at one size of the table. */
 static void multiples_of_the_modulus(void **state) {
@@ -186,7 +186,7 @@ static void floats_of_one_place(void **state) {
   assert_in_range(chains_of(t).longest, 0, LONGEST);
 }
 
-/* ---- room -------------------------------------------------------------------------------- */
+/* ---- room ---------------------------------------------------------------- */
 
 #ifndef SAROS_STRESS /* where each new key makes the table anew */
 
@@ -211,8 +211,8 @@ static uint32_t power_for(uint32_t keys) {
   return size;
 }
 
-/* Neighbours do not collide, so nothing is rehashed; but where there are more of them than the modulus,
- * each new key takes a node of the annex. */
+/* Neighbours do not collide, so nothing is rehashed; but where there are more of them
+ * than the modulus, each new key takes a node of the annex. */
 static void a_queue_is_hardly_rehashed(void **state) {
   lua_State *L = *state;
   static const int backlogs[] = {1,  2,   3,   5,    8,    10,   60,   63,

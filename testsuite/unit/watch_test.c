@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The watch of calls (vm/watch.h): a watcher that records each thread's stack of calls, and
- * demands at every entry and exit that it is the interpreter's. The guests go through all ways
- * into and out of a call. */
+/* The watch of calls (vm/watch.h): a watcher that records each thread's stack of calls,
+ * and demands at every entry and exit that it is the interpreter's. The guests go through
+ * all ways into and out of a call. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -140,8 +140,8 @@ static void count_call(lua_State *L, lua_Debug *ar) {
   hooked_calls++;
 }
 
-/* Runs the guest in all states; the watcher must see what the hook sees. What the guest leaves
- * suspended is the number of frames that stay. */
+/* Runs the guest in all states; the watcher must see what the hook sees. What the guest
+ * leaves suspended is the number of frames that stay. */
 static void watch_guest(lua_State *L, const char *text, long stays) {
   run(L, text);
   lua_gc(L, LUA_GCCOLLECT);
@@ -360,7 +360,8 @@ static void suspended_coroutine(void **state) {
                       "coroutine.yield() end f() end) coroutine.resume(kept)", 3);
 }
 
-/* A coroutine that was suspended as the watch began, and one that runs on in the next one. */
+/* A coroutine that was suspended as the watch began, and one that runs on in the next
+   one. */
 static void resumed_in_a_watch(void **state) {
   lua_State *L = *state;
   run(L, "local function body() for i = 1, 100 do coroutine.yield(i) end end\n"
@@ -430,7 +431,7 @@ static void finalizers(void **state) {
   assert_true(recorder.entered[ENTRY_CALL] > 100);
 }
 
-/* ---- calls from C -------------------------------------------------------------------- */
+/* ---- calls from C -------------------------------------------------------- */
 
 static int continue_call(lua_State *L, int status, lua_KContext ctx) {
   lua_pushinteger(L, status);
@@ -548,7 +549,8 @@ static void hook_that_raises(void **state) {
   }
 }
 
-/* The state is closed below a watched call: its frames leave, then what it closes is called. */
+/* The state is closed below a watched call: its frames leave, then what it closes is
+   called. */
 static void end_of_the_state(void **state) {
   (void)state;
   lua_State *L = luaL_newstate();
