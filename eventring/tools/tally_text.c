@@ -93,6 +93,10 @@ static void duration_row(const struct section *section, const struct eva_tally_e
   EVA_TALLY_QUANTILES(CELL)
 #undef CELL
   cell_duration(table, durations->max);
+  if (span->suspended == 0)
+    table_cell(table, "-");
+  else
+    cell_duration(table, span->suspended);
   cell_exception(table, span->torn);
   cell_exception(table, span->open);
 }
@@ -109,7 +113,7 @@ static void print_durations(const struct eva_tally *tally, const char *title,
                             void (*row)(void *, const struct eva_tally_entry *), FILE *out) {
 #define TITLE(title, key, q) title,
   TABLE(table, "domain", "<span", "count", "total", "mean", "min",
-        EVA_TALLY_QUANTILES(TITLE) "max", "torn", "open");
+        EVA_TALLY_QUANTILES(TITLE) "max", "suspended", "torn", "open");
 #undef TITLE
   fill(tally, &table, row);
   finish(title, &table, out);

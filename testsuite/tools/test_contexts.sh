@@ -19,6 +19,9 @@ is "never suspended" null "$(lines other .suspended_ns)"
 is "contexts in stats" "[$((rounds * domains)),0,0,true]" \
   "$(query stats.json '.total.spans[] | select(.name == "coroutine") |
     [.count, .torn, .open, .suspended_ns >= 200000 * .count and .suspended_ns <= .total_ns]')"
+is "suspended time in the table" "yes" "$("$EVENTRING" stats "$file" |
+  awk '/ suspended +torn +open$/ { columns = 1 }
+       columns && $1 == "all" && $2 == "coroutine" { print ($(NF - 2) == "-" ? "no" : "yes"); exit }')"
 
 # async spans: begun by one domain, ended by the next
 is "kind and roles of an async span" '["linked","begin"] ["linked","end"]' "$(lines transfer '[.kind, .role]' | xargs -d '\n')"
