@@ -19,8 +19,9 @@
 #   TESTSUITE           this folder;  SRCDIR  the source tree;  BUILDDIR  the build
 #   LUA_REFERENCE       lua5.4, or empty
 #   TEST_SLOWNESS       1, or by how much this build is slower than a plain one
-# and leaves its output in BUILDDIR/testsuite/log/NAME.log. `--only` keeps the
-# tests whose name matches one of the shell patterns (or contains the word).
+# and leaves its output in BUILDDIR/testsuite/log/NAME.log; results.txt there has the
+# verdicts with the seconds that each took. `--only` keeps the tests whose name matches
+# one of the shell patterns (or contains the word).
 # The status of the runner is 1 when a test failed, 2 on wrong usage.
 # SPDX-License-Identifier: MIT
 
@@ -31,7 +32,7 @@ usage() { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
 # ---- One test (the runner calls itself through xargs) -----------------------
 
 run_one() {
-  local name=$1 log=$LOGDIR/${1//\//_}.log work status command
+  local name=$1 log=$LOGDIR/${1//\//_}.log work status command took
   work=$(mktemp -d "${TMPDIR:-/tmp}/saros-test.XXXXXX") || exit 1
   case $name in
     unit:*) command=("$BUILDDIR/${name#unit:}") ;;
@@ -41,14 +42,15 @@ run_one() {
   esac
   # Signals are as on a terminal, also when we run in the background.
   # The group takes what the shell itself says of a test that a signal ended.
+  SECONDS=0
   { (cd "$work" && exec env --default-signal=INT,QUIT,PIPE timeout -k 10 "$TIMEOUT" "${command[@]}") </dev/null; } >"$log" 2>&1
-  status=$?
+  status=$? took=$SECONDS
   rm -rf "$work"
   case $status in
-    0) echo "PASS $name" ;;
+    0) echo "PASS $name ($took s)" ;;
     77) echo "SKIP $name: $(tail -n 1 "$log")" ;;
     124 | 137) echo "FAIL $name (no end within $TIMEOUT s)" ;;
-    *) echo "FAIL $name (status $status)" ;;
+    *) echo "FAIL $name (status $status, $took s)" ;;
   esac
 }
 
@@ -76,7 +78,7 @@ SAROS=${SAROS:-$BUILDDIR/saros}
 EVENTRING=${EVENTRING:-$BUILDDIR/eventring/eventring}
 LUA_REFERENCE=${LUA_REFERENCE-$(command -v lua5.4)}
 TEST_SLOWNESS=${TEST_SLOWNESS:-1}
-TIMEOUT=${TIMEOUT:-$((120 * TEST_SLOWNESS))}
+TIMEOUT=${TIMEOUT:-$((300 * TEST_SLOWNESS))}
 LOGDIR=$BUILDDIR/testsuite/log
 export TESTSUITE SRCDIR BUILDDIR SAROS EVENTRING LUA_REFERENCE TEST_SLOWNESS TIMEOUT LOGDIR
 export LC_ALL=C.UTF-8 TZ=UTC
