@@ -281,6 +281,9 @@ static void push_name(lua_State *L, const Cursor *c, int names, uint32_t id) {
    names. */
 #define FIRST_FUNCTION 4
 #define NAMES_INDEX (FIRST_FUNCTION + CB_COUNT)
+/* Above these: what marks the end, a callback with up to 6 arguments, what making one of
+ * them takes. */
+#define POLL_SLOTS (CB_COUNT + 16)
 
 /* Whether the value is the id of a definition: the guest gets its name. */
 static bool is_name(lua_State *L, const Cursor *c, const Pending *p) {
@@ -445,6 +448,7 @@ static int cursor_poll(lua_State *L) {
   lua_Integer max = luaL_optinteger(L, 3, 0);
   luaL_argcheck(L, max >= 0, 3, "must not be negative");
   lua_settop(L, 3);
+  luaL_checkstack(L, POLL_SLOTS, NULL);
   check_fields(L);
   uint32_t wanted = push_callbacks(L);
   check_cursor(L); /* again: see there */
