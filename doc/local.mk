@@ -9,7 +9,7 @@ CLEANFILES += $(man_MANS)
 MAKE_PAGE = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk
 
 doc/eventring.1: doc/eventring.md doc/man.awk
-	$(MAKE_PAGE) -v page=eventring -v section=1 -v what="looks at what programs record" $(top_srcdir)/doc/eventring.md >$@
+	$(MAKE_PAGE) -v page=eventring -v section=1 -v what="reads and controls what programs record" $(top_srcdir)/doc/eventring.md >$@
 
 doc/eventring.3: doc/libeventring.md doc/man.awk
 	$(MAKE_PAGE) -v page=eventring -v section=3 -v what="flight recorder library" $(top_srcdir)/doc/libeventring.md >$@
