@@ -25,6 +25,7 @@ enum {
   FRONT_FIRST = FORMAT_DOMAINS_OFFSET + 4096,
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
   RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at once for records */
+  RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
   OBEYS = 1u << FORMAT_WORD_WANTED
 };
 
@@ -32,8 +33,22 @@ enum {
 
 static int claim_record_blocks(struct evr_recording *r, struct eventring_error *error) {
   int status = evr_extents_claim_locked(&r->extents, RECORD_BLOCKS, &r->record_extent, error);
-  if (status == EVENTRING_OK) r->record_at = 0;
+  if (status == EVENTRING_OK) r->record_at = r->record_ready = 0;
   return status;
+}
+
+/* Several blocks at once save system calls; where there is no room for them, one. */
+static bool make_records_ready(struct evr_recording *r) {
+  struct eventring_error error;
+  const struct evr_extent *extent = r->record_extent;
+  uint32_t left = extent->blocks - r->record_at, count = left < RECORD_READY ? left : RECORD_READY;
+  int status = evr_extents_make_ready(&r->extents, extent, r->record_at, count, &error);
+  if (status != EVENTRING_OK) {
+    count = 1;
+    status = evr_extents_make_ready(&r->extents, extent, r->record_at, count, &error);
+  }
+  if (status == EVENTRING_OK) r->record_ready = r->record_at + count;
+  return status == EVENTRING_OK;
 }
 
 /* For evr_records. */
@@ -43,9 +58,7 @@ static struct format_block *next_record_block(void *owner) {
   if (r->record_at == r->record_extent->blocks &&
       claim_record_blocks(r, &error) != EVENTRING_OK)
     return NULL;
-  if (evr_extents_make_ready(&r->extents, r->record_extent, r->record_at, 1, &error) !=
-      EVENTRING_OK)
-    return NULL;
+  if (r->record_at == r->record_ready && !make_records_ready(r)) return NULL;
   uint64_t at = r->record_at++ * (uint64_t)FORMAT_BLOCK_BYTES;
   return (struct format_block *)(r->record_extent->map + at);
 }

@@ -72,7 +72,8 @@ struct evr_recording {
   unsigned slots;                    /* that have been used */
   uint32_t published;                /* definitions that were appended */
   const struct evr_extent *record_extent; /* blocks of records are taken from here */
-  uint32_t record_at;
+  uint32_t record_at;    /* the next of them */
+  uint32_t record_ready; /* those before it may be written to */
   struct evr_records records;
   struct evr_extents extents;
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];

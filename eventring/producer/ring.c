@@ -68,13 +68,15 @@ static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t 
   return status;
 }
 
-/* Where readers find it. */
-static void publish_ring(struct evr_recording *r, unsigned slot, enum eventring_ring index) {
+/* Where readers find it, and that there is one more to look for. */
+static void publish_ring_locked(struct evr_recording *r, unsigned slot, enum eventring_ring index) {
   struct format_ring *entry = &evr_domain_entry(r, slot)->ring[index];
   struct evr_ring *ring = &r->slot[slot].ring[index];
   __atomic_store_n(&entry->first, ring->extent->first + ring->at, __ATOMIC_RELAXED);
   /* the first head, which is stored with release, comes later */
   __atomic_store_n(&entry->blocks, ring->blocks, __ATOMIC_RELEASE);
+  uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
+  __atomic_store_n(made, *made + 1, __ATOMIC_RELEASE);
   ring->source.head = &entry->head;
 }
 
@@ -93,7 +95,7 @@ static struct evr_writer *make_ring(struct evr_recording *r, unsigned slot,
   *ring = (struct evr_ring){.source = {.next_place = next_place}, .recording = r,
                             .extent = s->extent, .at = s->used, .blocks = blocks};
   s->used += blocks;
-  publish_ring(r, slot, index);
+  publish_ring_locked(r, slot, index);
   writer->source = &ring->source;
   ring->writer = writer;
   return writer;

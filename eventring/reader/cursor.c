@@ -27,23 +27,29 @@ enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll looks at */ };
 
 /* ---- Readers ------------------------------------------------------------------------ */
 
+static const uint64_t always_news = 1;
+
+static const struct evr_watch closely = {&always_news, &always_news, 0};
+
 static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *error) {
   unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS, at = c->made_count;
   c->reader[i] = evr_ring_reader_new(&c->meta, &c->definitions, slot, ring,
                                      c->opened_head[slot][ring]);
   if (!c->reader[i]) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
-  for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) c->made[at] = c->made[at - 1];
+  for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) {
+    c->made[at] = c->made[at - 1];
+    c->watch[at] = c->watch[at - 1];
+  }
   c->made[at] = (uint16_t)i;
+  c->watch[at] = closely;
   return EVENTRING_OK;
 }
 
 /* Makes readers for the rings made since. */
 static int make_readers(eventring_cursor *c, struct eventring_error *error) {
-  const struct format_ring *ring = &c->meta.ring[0][0];
   int status = EVENTRING_OK;
-  for (unsigned i = 0; i < c->meta.status.slots * EVENTRING_RINGS; i++)
-    if (ring[i].blocks && !c->reader[i] && status == EVENTRING_OK)
-      status = make_reader(c, i, error);
+  while (status == EVENTRING_OK && c->made_count < c->meta.made_count)
+    status = make_reader(c, c->meta.made[c->made_count], error);
   return status;
 }
 
@@ -103,22 +109,39 @@ int eventring_close(eventring_cursor *c) {
 /* ---- Polling --------------------------------------------------------------------------- */
 
 static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
-  return watch->word && watch->head == head &&
-         !__atomic_load_n(watch->word, __ATOMIC_RELAXED);
+  return watch->head == head && !__atomic_load_n(watch->word, __ATOMIC_RELAXED);
 }
 
-/* Notes the limit of a reader; makes it active, or watches it from now on. */
-static void set_limit(eventring_cursor *c, unsigned i, uint64_t head,
-                      struct evr_sink *sink) {
-  struct evr_ring_reader *reader = c->reader[i];
-  struct evr_watch *watch = &c->watch[i];
-  watch->word = NULL;
-  if (evr_ring_reader_limit(reader, &sink->budget)) {
-    c->active[c->actives++] = reader;
-  } else if (reader->blocks.sequence && reader->blocks.sequence == head) {
-    watch->head = head;
-    watch->word = evr_block_cursor_watch(&reader->blocks);
+/* Has nothing been written since the last poll, which had nothing to deliver? Compares what
+   is mapped; a mapping that was lost is zeros, and no head is 0. */
+static bool is_idle(const eventring_cursor *c) {
+  uint64_t news = 0;
+  if (c->made_count != c->meta.made_count || !evr_metadata_stands(&c->meta)) return false;
+  for (unsigned n = 0; n < c->made_count; n++) {
+    const struct evr_watch *watch = &c->watch[n];
+    news |= __atomic_load_n(watch->word, __ATOMIC_RELAXED) |
+            (__atomic_load_n(watch->head_now, __ATOMIC_RELAXED) ^ watch->head);
   }
+  return !news && evr_source_mapped(&c->meta.source);
+}
+
+/* Watches the n-th ring that is made, from now on. */
+static void watch_ring(eventring_cursor *c, unsigned n, uint64_t head) {
+  const struct evr_block_cursor *blocks = &c->reader[c->made[n]]->blocks;
+  uint64_t offset = evr_metadata_head_offset(blocks->slot, blocks->ring);
+  const uint64_t *word = evr_block_cursor_watch(blocks);
+  const uint64_t *head_now = evr_source_words(&c->meta.source, offset, sizeof *head_now);
+  if (word && head_now) c->watch[n] = (struct evr_watch){word, head_now, head};
+}
+
+/* Notes the limit of the n-th reader; makes it active, or watches it from now on. */
+static void set_limit(eventring_cursor *c, unsigned n, uint64_t head, struct evr_sink *sink) {
+  struct evr_ring_reader *reader = c->reader[c->made[n]];
+  c->watch[n] = closely;
+  if (evr_ring_reader_limit(reader, &sink->budget))
+    c->active[c->actives++] = reader;
+  else if (reader->blocks.sequence && reader->blocks.sequence == head)
+    watch_ring(c, n, head);
 }
 
 /* What events refer to is read anew when there are events, or news of it. */
@@ -132,12 +155,14 @@ static void set_all_limits(eventring_cursor *c, bool mapped, struct evr_sink *si
   const struct format_ring *ring = &c->meta.ring[0][0];
   c->actives = 0;
   for (unsigned n = 0; n < c->made_count; n++) {
-    unsigned i = c->made[n];
-    if (!mapped || !is_quiet(&c->watch[i], ring[i].head)) set_limit(c, i, ring[i].head, sink);
+    uint64_t head = ring[c->made[n]].head;
+    if (!mapped || !is_quiet(&c->watch[n], head)) set_limit(c, n, head, sink);
   }
 }
 
 static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
+  c->actives = 0;
+  if (is_idle(c)) return EVENTRING_OK;
   int status = evr_metadata_refresh(&c->meta, &c->error);
   if (status == EVENTRING_OK) status = make_readers(c, &c->error);
   if (status != EVENTRING_OK) return status;

@@ -34,9 +34,10 @@
 enum { EVR_ALL_RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
 
 /* What a poll compares first of a ring that is mapped and had nothing to deliver the
-   last time. */
+   last time. Of another, both pointers are to a word that says news. */
 struct evr_watch {
-  const uint64_t *word; /* that is 0 until something is added; NULL: look closer */
+  const uint64_t *word; /* that is 0 until something is added */
+  const uint64_t *head_now;
   uint64_t head;
 };
 
@@ -59,7 +60,8 @@ struct eventring_cursor {
                                                     ring is not made yet */
   uint16_t made[EVR_ALL_RINGS]; /* indices of those that are, ascending */
   unsigned made_count;
-  struct evr_watch watch[EVR_ALL_RINGS];
+  struct evr_watch watch[EVR_ALL_RINGS]; /* in the order of `made`: a poll of an idle
+                                            process reads little else */
   struct evr_ring_reader *active[EVR_ALL_RINGS]; /* of this poll: with something to deliver */
   unsigned actives;
   uint64_t opened_head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];

@@ -189,6 +189,7 @@ static void take_ring(struct evr_metadata *meta, unsigned slot, unsigned index,
     }
     known->first = ring->first;
     known->blocks = ring->blocks;
+    meta->made[meta->made_count++] = (uint16_t)(slot * EVENTRING_RINGS + index);
   }
   take_head(meta, slot, index, ring->head);
 }
@@ -289,6 +290,20 @@ static int read_control(struct evr_metadata *meta, struct eventring_error *error
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
+
+bool evr_metadata_stands(const struct evr_metadata *meta) {
+  const struct format_status *known = &meta->status;
+  const struct format_status *now = (const struct format_status *)evr_source_words(
+      &meta->source, FORMAT_STATUS_OFFSET, sizeof *now);
+  if (!now || !evr_source_mapped(&meta->source)) return false;
+  uint64_t changed = known->kind[FORMAT_EVENTS].records ^ meta->made_count;
+  changed |= __atomic_load_n(&now->slots, __ATOMIC_RELAXED) ^ known->slots;
+  changed |= __atomic_load_n(&now->claimed, __ATOMIC_RELAXED) ^ known->claimed;
+  for (int kind = 0; kind < FORMAT_KINDS; kind++)
+    changed |= __atomic_load_n(&now->kind[kind].records, __ATOMIC_RELAXED) ^
+               known->kind[kind].records;
+  return !changed;
+}
 
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
   int status = read_status(meta, error);

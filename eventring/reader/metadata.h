@@ -25,12 +25,18 @@ struct evr_metadata {
   bool over;         /* nobody writes into the file any more */
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read,
                         checked; no blocks: there is none */
+  uint16_t made[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* those that are there, by index
+                        into ring[0], as they were found */
+  unsigned made_count;
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
 /* Reads and checks everything; path may be NULL. The source must be set. `map`: a file
    may be mapped. */
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error);
+/* Is the status page as it was, as far as it can be seen in a mapping, and are all rings
+   known? What their heads are is another question. */
+bool evr_metadata_stands(const struct evr_metadata *meta);
 /* Reads anew how far the producers have come. */
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
 /* Is the file as long as its blocks need? */

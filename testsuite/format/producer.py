@@ -740,6 +740,7 @@ def front(recording, mode, end_ticks):
         store(552 + 16 * i, "16s", name.encode())
     store(4096, "IIQQQQII", 2 if over else 1, 3, len(recording.blocks), end_ticks if over else 0,
           0, 1, 1 if over else 0, 0)
+    store(4096 + 512 + 16, "Q", len(recording.rings))
     for kind, records in recording.records.items():
         store(4096 + 512 + 16 * kind, "QQ", records.count, records.dropped)
     store(8192, "QQQIIQI", 0xFF, 0xFF, 0, 0, 0, 0, len(recording.switches))
