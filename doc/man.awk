@@ -9,6 +9,8 @@
 
 function begin_page() {
   print "'\\\" t"
+  # on a terminal there are no pages, whose ends tables do not fit across
+  print ".if n .pl 1000i"
   printf ".TH %s %s \"\" \"Saros %s\" \"Saros\"\n", toupper(page), section, version
   print ".ad l\n.SH NAME"
   print page " \\- " text(what)
