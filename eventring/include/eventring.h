@@ -1,29 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring.h: flight-recorder rings of span, counter and other events.
+/* eventring.h: flight-recorder rings of spans, counters and other events.
  *
- * A program (the *host*: a language runtime, or any program with threads)
- * records what it does in the rings of one file, `<pid>.eventring`, at the
- * cost of two clock reads and two stores a span. The same library reads such
- * files: those of its own process, of another live process, of a dead one, or
- * saved copies. doc/FORMAT.md specifies the file.
+ * A program (the *host*: a language runtime, or any program with threads) records what it
+ * does in one file, `<pid>.eventring`. Each thread that records is a *domain* and writes
+ * into rings of its own; the newest events of a ring overwrite its oldest. A span costs
+ * two clock reads and two stores into the ring. The same library reads such files: the
+ * recording of its own process, of another live process or of a dead one, or a saved
+ * copy. doc/FORMAT.md specifies the file.
+ *
+ * This header has two parts. PRODUCER: start and stop a recording, define events, own
+ * domains; the probes that write events are in <eventring/probe.h>. READER: open a
+ * recording, read its events, ask what it holds, copy, remove and control recordings.
  *
  * Conventions of this header
- *  - A function that can fail returns an int: 0 or a positive result when it
- *    succeeds, else one of the negative EVENTRING_E_* codes. Where it takes a
- *    `struct eventring_error *` (which may be NULL), it fills it on failure.
+ *  - A function that can fail returns an int: 0 or a positive result on success, else one
+ *    of the negative EVENTRING_E_* codes, which the comments write without the prefix
+ *    ("E_STATE"). A function that takes a `struct eventring_error *` fills it on failure;
+ *    the pointer may be NULL. E_ARGUMENT (a pointer that must not be NULL, a value out of
+ *    range) is listed only where it may surprise.
  *  - The library never prints, never exits and never raises a signal.
- *  - "Any thread" says that a function may be called by any thread at any
- *    time; "owner" that only the thread that started the domain may call it.
- *  - Times are nanoseconds of CLOCK_MONOTONIC of the recorded machine, in 64
- *    bits. All readers of one file convert one event to one same time.
- *
- *  - Structures grow at their end only. A function that takes one of the caller's is an
- *    inline wrapper here, which tells the library the size that the program was compiled
- *    with (the functions ..._sized, for bindings of other languages): the library touches
- *    no more than that, so a program goes on working with later minor versions.
- *    Structures that the library hands out by pointer (events, losses, definitions, files
- *    found) may be longer than the program knows; it may copy what it knows of one.
- *    struct eventring_error has one size for good.
+ *  - Threads: "Any thread" means any thread at any time, but no signal handler unless the
+ *    comment says "async-signal-safe". "Owner" means only the thread that started the
+ *    domain. A function that takes a cursor may be called by one thread at a time,
+ *    whichever.
+ *  - Names and texts are UTF-8. Texts that a function takes are copied, unless it says
+ *    otherwise.
+ *  - Times are in nanoseconds of CLOCK_MONOTONIC of the recorded machine, in 64 bits. All
+ *    readers of a file convert an event to the same time.
+ *  - Structures grow only at their end. A function that takes a structure of the caller's
+ *    is an inline wrapper, which passes the size that the program was compiled with to a
+ *    function `..._sized` (bindings of other languages call that one). The library
+ *    touches no more than this size, so a program goes on working with later minor
+ *    versions. Structures that the library hands out by pointer (events, losses,
+ *    definitions, files found) may be longer than the program knows: it may copy the part
+ *    that it knows. struct eventring_error never changes its size.
  *
  * Usable from C11 and C++11 with gcc or clang.
  */
@@ -49,25 +59,28 @@ extern "C" {
   (EVENTRING_VERSION_MAJOR * 10000 + EVENTRING_VERSION_MINOR * 100 + \
    EVENTRING_VERSION_PATCH)
 
-#define EVENTRING_MAX_DOMAINS 128  /* domains recorded at once */
-#define EVENTRING_MAX_EVENTS 8192  /* event definitions in one catalogue */
-#define EVENTRING_MAX_CLASSES 64   /* bits of the class mask */
-#define EVENTRING_MAX_NAME 95      /* bytes of an event's name */
-#define EVENTRING_MAX_UNIT 23      /* bytes of a unit */
-#define EVENTRING_MAX_DOC 119      /* bytes of a description */
-#define EVENTRING_MAX_FIELDS 119   /* bytes of the names of a payload's values */
-#define EVENTRING_MAX_VALUES 15    /* values of one payload */
-#define EVENTRING_MAX_CLASS_NAME 15
-#define EVENTRING_MAX_PROGRAM 255  /* bytes of the host program's name kept */
-#define EVENTRING_MAX_DOMAIN_NAME 47
-#define EVENTRING_MAX_PAYLOAD 1008 /* bytes of a string or bytes payload; a
-                                      longer one is cut and marked */
-#define EVENTRING_MIN_WSIZE 11     /* log2 of the words in a ring: 16 KiB */
-#define EVENTRING_MAX_WSIZE 24     /*                              128 MiB */
-#define EVENTRING_DEFAULT_WSIZE 15 /*                              256 KiB */
+/* Sizes of texts are in bytes, without a terminating 0. */
+#define EVENTRING_MAX_DOMAINS 128    /* domains recorded at once */
+#define EVENTRING_MAX_EVENTS 8192    /* definitions in a catalogue; ids are below it */
+#define EVENTRING_MAX_CLASSES 64     /* bits of the class mask */
+#define EVENTRING_MAX_NAME 95        /* name of an event */
+#define EVENTRING_MAX_UNIT 23        /* unit of a payload */
+#define EVENTRING_MAX_DOC 119        /* description of an event */
+#define EVENTRING_MAX_FIELDS 119     /* names of a payload's values, with the commas */
+#define EVENTRING_MAX_VALUES 15      /* values in a payload of kind VALUES */
+#define EVENTRING_MAX_CLASS_NAME 15  /* name of a class */
+#define EVENTRING_MAX_PROGRAM 255    /* name of the host program */
+#define EVENTRING_MAX_DOMAIN_NAME 47 /* name of a domain */
+#define EVENTRING_MAX_PAYLOAD 1008   /* bytes of a payload of kind STRING or BYTES; a
+                                        longer one is cut and its event marked
+                                        TRUNCATED */
+#define EVENTRING_MIN_WSIZE 11       /* log2 of the 64-bit words of a ring: 16 KiB */
+#define EVENTRING_MAX_WSIZE 24       /*                                    128 MiB */
+#define EVENTRING_DEFAULT_WSIZE 15   /*                                    256 KiB */
 #define EVENTRING_SUFFIX ".eventring"
 
-/* The version of the library that is linked, as EVENTRING_VERSION. Any thread. */
+/* Returns the version of the linked library, in the form of EVENTRING_VERSION. Any
+   thread, async-signal-safe. */
 unsigned eventring_library_version(void);
 
 /* ---- Errors ------------------------------------------------------------ */
@@ -79,24 +92,24 @@ unsigned eventring_library_version(void);
   X(E_MEMORY, -2, "out of memory") \
   X(E_SYSTEM, -3, "system call failed") \
   X(E_DIRECTORY, -4, "the directory of the recording cannot be used") \
-  X(E_EXISTS, -5, "something that is not ours is in the recording's place") \
+  X(E_EXISTS, -5, "something else is in the place of the recording") \
   X(E_SPACE, -6, "no room on the disk for the recording") \
   X(E_LIMIT, -7, "a resource limit forbids the recording") \
-  X(E_STATE, -8, "not possible in the recorder's present state") \
+  X(E_STATE, -8, "not possible in the present state") \
   X(E_CONFIG, -9, "invalid setting") \
   X(E_FULL, -10, "the table is full") \
   X(E_CONFLICT, -11, "the name is already defined differently") \
-  X(E_NAME, -12, "invalid or too long a name") \
+  X(E_NAME, -12, "the name is invalid or too long") \
   X(E_NOT_FOUND, -13, "no recording found") \
   X(E_PERMISSION, -14, "permission denied") \
   X(E_NOT_EVENTRING, -15, "not an eventring file") \
-  X(E_VERSION, -16, "format version not known to this reader") \
+  X(E_VERSION, -16, "this reader does not know the version of the format") \
   X(E_BYTE_ORDER, -17, "recorded with another byte order") \
   X(E_CORRUPT, -18, "the file is corrupt") \
   X(E_TRUNCATED, -19, "the file is truncated") \
   X(E_BUSY, -20, "in use by a call in progress, or by a live process") \
   X(E_CLOSED, -21, "already closed") \
-  X(E_LIBRARY, -22, "the library is not of the version compiled for") \
+  X(E_LIBRARY, -22, "the library has another version than the program was compiled for") \
   X(E_INTERRUPTED, -23, "interrupted by a signal")
 
 enum eventring_status {
@@ -109,44 +122,44 @@ enum eventring_status {
 struct eventring_error {
   int code;       /* one of enum eventring_status */
   int sys_errno;  /* errno of the system call that failed, else 0 */
-  char text[400]; /* one line without newline: what failed, its subject (path,
-                     variable, ...) and why; always terminated */
+  char text[400]; /* one line without newline: what failed, its subject (path, variable,
+                     ...) and why; always terminated */
   char reserved[104];
 };
 
-/* Can a program that was compiled with a header of version `compiled_for` use the
-   library that is linked? 0, or E_LIBRARY with both versions in the text: when the
-   majors differ (while the major is 0: the minors too), or the library is older
-   than the header. eventring_start does this by itself; a program that only reads
-   recordings calls it once, before anything else:
+/* Checks that a program compiled with a header of version `compiled_for` can use the
+   linked library. Returns 0, or E_LIBRARY with both versions in the text: the majors
+   differ (while the major is 0: the minors), or the library is older than the header.
+   eventring_start makes this check itself; a program that only reads recordings makes it
+   once, first:
      if (eventring_check_version(EVENTRING_VERSION, &error) < 0) ...
    Any thread. */
 int eventring_check_version(unsigned compiled_for, struct eventring_error *error);
 
-/* The general text of a code; never NULL, "unknown error" for others.
-   Any thread. */
+/* Returns the general text of a code, "unknown error" for a number that is no code; never
+   NULL. Any thread, async-signal-safe. */
 const char *eventring_strerror(int code);
 
 /* ---- Vocabulary -------------------------------------------------------- */
 
 /* What a definition in the catalogue stands for. */
 enum eventring_def_kind {
-  EVENTRING_DEF_SPAN = 1,  /* begin and end share the definition's id */
-  EVENTRING_DEF_COUNTER,   /* a value at a time; payload INT, UINT or DOUBLE */
-  EVENTRING_DEF_INSTANT,     /* a point in time, with or without a payload */
+  EVENTRING_DEF_SPAN = 1,  /* a begin and an end, which share the definition's id */
+  EVENTRING_DEF_COUNTER,   /* a number at a time; payload INT, UINT or DOUBLE */
+  EVENTRING_DEF_INSTANT,   /* a point in time, with or without payload */
   EVENTRING_DEF_LIFECYCLE, /* start, stop, pause, domains ...; payload INT */
   EVENTRING_DEF_ASYNC,     /* a span that may begin and end in different domains and
-                              contexts; both have the same link */
-  EVENTRING_DEF_FLOW       /* from a point through others to an end: those of one flow
-                              have the same link */
+                              contexts; begin and end carry the same link */
+  EVENTRING_DEF_FLOW       /* a start, steps and an end in any domains and contexts; all
+                              events of one flow carry the same link */
 };
 
-/* What the value of a counter is. */
+/* What the number of a counter means. */
 enum eventring_measure {
-  EVENTRING_MEASURE_NONE = 0,  /* not said */
-  EVENTRING_LEVEL = 1,         /* how much there is: queue length, bytes in use */
-  EVENTRING_DIFFERENCE = 2,    /* what was added since the value before */
-  EVENTRING_RATE = 3           /* so much a unit of time */
+  EVENTRING_MEASURE_NONE = 0, /* not stated */
+  EVENTRING_LEVEL = 1,        /* a present amount: queue length, bytes in use */
+  EVENTRING_DIFFERENCE = 2,   /* what was added since the value before */
+  EVENTRING_RATE = 3          /* an amount per unit of time */
 };
 
 /* What a delivered event is. */
@@ -156,45 +169,46 @@ enum eventring_kind {
   EVENTRING_COUNTER = 3,
   EVENTRING_INSTANT = 4,
   EVENTRING_LIFECYCLE = 5,
-  EVENTRING_LINKED = 6 /* of an async span or a flow: `role` says which end */
-  /* 7 never reaches a consumer */
+  EVENTRING_LINKED = 6 /* of an async span or a flow; `role` says which part of it */
+  /* 7 is used inside the file only and never delivered */
 };
 
 /* What an event of kind LINKED is. */
 enum eventring_role {
   EVENTRING_ROLE_BEGIN = 1, /* an async span begins, a flow starts */
-  EVENTRING_ROLE_END = 2,
-  EVENTRING_ROLE_STEP = 3
+  EVENTRING_ROLE_END = 2,   /* it ends */
+  EVENTRING_ROLE_STEP = 3   /* a point between, of a flow */
 };
 
-/* How the payload of an event is to be understood. */
+/* What the payload of an event is. */
 enum eventring_payload {
   EVENTRING_NONE = 0,
-  EVENTRING_INT = 1,    /* int64_t */
-  EVENTRING_UINT = 2,   /* uint64_t */
-  EVENTRING_DOUBLE = 3, /* IEEE 754 double */
-  EVENTRING_STRING = 4, /* bytes, meant as UTF-8 text */
-  EVENTRING_BYTES = 5,  /* bytes */
-  EVENTRING_VALUES = 6, /* several of the kinds above */
+  EVENTRING_INT = 1,       /* int64_t */
+  EVENTRING_UINT = 2,      /* uint64_t */
+  EVENTRING_DOUBLE = 3,    /* IEEE 754 double */
+  EVENTRING_STRING = 4,    /* text; readers do not check that it is UTF-8 */
+  EVENTRING_BYTES = 5,     /* bytes */
+  EVENTRING_VALUES = 6,    /* up to EVENTRING_MAX_VALUES values of the kinds 1 to 5 */
   EVENTRING_STRING_ID = 7, /* id of a string of the recording */
   EVENTRING_STACK_ID = 8,  /* id of a call stack of the recording */
-  EVENTRING_RAW = 255   /* not what the definition says, or of a kind that this reader does
-                           not know: the words themselves */
+  EVENTRING_RAW = 255      /* the words as they are: not what the definition says, or of a
+                              kind that this reader does not know. Delivered only */
 };
 
-/* The rings of a domain. An event of one never overwrites those of another. A ring
-   that nothing is written into takes no space. */
+/* The rings of a domain, up to 8. An event in one ring never overwrites an event in
+   another. A ring takes space from its first event on. */
 enum eventring_ring {
   EVENTRING_RUNTIME = 0,   /* the host's own rare and vital events */
-  EVENTRING_USER = 1,      /* events of the program that runs */
+  EVENTRING_USER = 1,      /* events of the program that the host runs */
   EVENTRING_ALLOC = 2,     /* samples of allocations */
   EVENTRING_CALLS = 3,     /* calls */
-  EVENTRING_RING_HOST = 4, /* first of the host's own */
+  EVENTRING_RING_HOST = 4, /* 4 to 7 are the host's own */
   EVENTRING_RINGS = 8
 };
 
-/* Classes: the bits of the mask that probes test. Those below are the same in
-   every host; 16..63 are the host's own, named with eventring_define_class. */
+/* Classes: groups of events that are switched on and off together, the bits of the mask
+   that probes test. The library reserves 0 to 15 and names those below, the same in every
+   host; 16 to 63 are the host's own, named with eventring_define_class. */
 enum eventring_class {
   EVENTRING_CLASS_LIFECYCLE = 0, /* "lifecycle" */
   EVENTRING_CLASS_GC = 1,        /* "gc" */
@@ -208,35 +222,36 @@ enum eventring_class {
 };
 #define EVENTRING_CLASS_BIT(c) ((uint64_t)1 << (c))
 
-/* Ids that the library itself defines in every catalogue (kind LIFECYCLE,
-   class LIFECYCLE, runtime ring, payload INT). */
+/* Ids that the library itself defines in every catalogue: lifecycle events of class
+   LIFECYCLE in the runtime ring with payload INT, but for OTHER. */
 enum eventring_builtin_id {
-  EVENTRING_ID_RECORDER_START = 0, /* "recorder_start"; data: pid */
-  EVENTRING_ID_RECORDER_STOP = 1,  /* "recorder_stop"; data: pid */
-  EVENTRING_ID_PAUSE = 2,          /* "pause"; data: class mask before */
-  EVENTRING_ID_RESUME = 3,         /* "resume"; data: class mask after */
-  EVENTRING_ID_DOMAIN_START = 4,   /* "domain_start"; data: incarnation */
-  EVENTRING_ID_DOMAIN_STOP = 5,    /* "domain_stop"; data: incarnation */
-  EVENTRING_ID_OTHER = 6,          /* "(other)", of kind EVENT: stands for events whose
-                                      name found no room or was never registered */
-  EVENTRING_ID_HOST = 16           /* id of the first definition of the host */
+  EVENTRING_ID_RECORDER_START = 0, /* "recorder_start", payload: pid */
+  EVENTRING_ID_RECORDER_STOP = 1,  /* "recorder_stop", payload: pid */
+  EVENTRING_ID_PAUSE = 2,          /* "pause", payload: class mask before */
+  EVENTRING_ID_RESUME = 3,         /* "resume", payload: class mask after */
+  EVENTRING_ID_DOMAIN_START = 4,   /* "domain_start", payload: incarnation */
+  EVENTRING_ID_DOMAIN_STOP = 5,    /* "domain_stop", payload: incarnation */
+  EVENTRING_ID_OTHER = 6,          /* "(other)", an instant of class USER in the user
+                                      ring: stands for events whose name found no room or
+                                      was never registered */
+  EVENTRING_ID_HOST = 16           /* id of the host's first definition */
 };
 
 /* ==== PRODUCER ==========================================================
  *
- * One recorder a process. Order of calls in a host:
+ * A process has at most one recording at a time. Order of calls in a host:
  *
- *   eventring_register_table(...)          its catalogue, before or after start
- *   eventring_config_init / _from_env      what is wanted
- *   eventring_start                        makes the file (or standby page)
+ *   eventring_register_table(...)          the events it defines, before or after start
+ *   eventring_config_init / _from_env      the settings
+ *   eventring_start                        makes the file
  *   eventring_domain_start                 in each thread that records
  *   ... probes (probe.h), register, pause, resume ...
  *   eventring_domain_stop                  in the same thread
- *   eventring_stop                         orderly end
+ *   eventring_stop                         the orderly end
  *
- * Domains may be started before the recorder: they record nothing until it
- * starts, and pick it up by themselves at their next probe. No failure leaves
- * anything half done: a host may ignore all results and runs on untraced.
+ * Domains may be started before the recording: they record nothing until it starts, and
+ * attach to it at their next probe. No failure leaves anything half done: a host may
+ * ignore all results and then runs without being recorded.
  */
 
 typedef struct eventring_domain eventring_domain; /* see probe.h */
@@ -244,110 +259,115 @@ typedef struct eventring_domain eventring_domain; /* see probe.h */
 enum eventring_start_mode {
   EVENTRING_START_OFF = 0,
   EVENTRING_START_ON = 1,
-  EVENTRING_START_STANDBY = 2 /* header and control page only: rings appear
-                                 when started from inside or outside */
+  EVENTRING_START_STANDBY = 2 /* makes the file without rings; the recording waits until
+                                 this process or a tool starts it */
 };
 
-/* Members beyond `struct_size` (the program is older than the library) have their
-   defaults. */
+/* Fill it with eventring_config_init. Members beyond `struct_size` (the program is older
+   than the library) have their defaults. */
 struct eventring_config {
   size_t struct_size;     /* both set by eventring_config_init: what the program */
   unsigned version;       /* was compiled for */
-  enum eventring_start_mode start;
-  const char *directory;  /* of the file; NULL: the current directory */
-  const char *program;    /* name of the host program; NULL: the file name of
-                             the executable */
-  unsigned wsize;         /* log2 of the 64-bit words in each ring */
+  enum eventring_start_mode start; /* default: OFF */
+  const char *directory;  /* of the file; NULL or empty: the current directory */
+  const char *program;    /* name of the host program; NULL: the file name of the
+                             executable */
+  unsigned wsize;         /* log2 of the 64-bit words in each ring, EVENTRING_MIN_WSIZE to
+                             EVENTRING_MAX_WSIZE; default: EVENTRING_DEFAULT_WSIZE */
   bool preserve;          /* keep the file at an orderly stop */
-  uint64_t classes;       /* class mask at start; EVENTRING_CLASSES_DEFAULT:
-                             the classes that are on by default */
-  /* Called (on whichever thread meets it, at most once for each domain) when
-     a domain cannot be recorded, as when the disk is full (also when
-     eventring_domain_start returns the same error), or cannot be recorded any
-     further; and when the file was taken from the recording
-     (eventring_repair_fault).
-     NULL: nothing is said. It must not call this library. */
+  uint64_t classes;       /* class mask at the start; EVENTRING_CLASSES_DEFAULT: the
+                             classes that are on by default */
+  /* Called when a domain cannot be recorded, or cannot be recorded any further (the disk
+     is full, for example; also when eventring_domain_start returns the same error), on
+     the thread that finds out, at most once for each domain; and when the file was taken
+     from the recording (eventring_repair_fault). It must not call this library. NULL: no
+     warnings. */
   void (*warn)(void *context, const struct eventring_error *error);
-  void *warn_context;
-  bool leave_sigbus; /* do not set a handler of SIGBUS: see
-                        eventring_repair_fault */
-  /* Template of the file's name; NULL or empty: "%p", the pid. %n stands for the program's
-     name, %t for the time in seconds since 1970, %h for the host's name and %% for a %.
-     EVENTRING_SUFFIX is appended where it is missing. No slash, no control characters, at
-     most 210 bytes. A further copy of the library in the process has ".2" and so on before
-     the suffix. What a dead process left in the place is renamed to
-     <name>-<seconds since 1970 of its start>.eventring; a name that a live process uses is
-     EVENTRING_E_EXISTS. */
+  void *warn_context;     /* the first argument of `warn` */
+  bool leave_sigbus;      /* do not set a handler of SIGBUS: see eventring_repair_fault */
+  /* Template of the file's name, at most 210 bytes without slash and control characters:
+     %p stands for the pid, %n for the program's name, %t for the time in seconds since
+     1970, %h for the host's name, %% for a %. NULL or empty: "%p". EVENTRING_SUFFIX is
+     appended where it is missing. The file of a further copy of the library in the same
+     process has ".2" and so on before the suffix. A recording of a dead process in this
+     place is renamed to <name>-<its start in seconds since 1970>.eventring. When a live
+     process uses the name, eventring_start fails with E_EXISTS. */
   const char *name;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 
-/* Fills *config with the defaults (mode OFF). It is compiled into the program, so
-   that the library knows what the program takes its structures to be; it writes no
-   more than `struct_size` bytes. */
+/* Fills *config with the defaults (mode OFF). The inline function is compiled into the
+   program, so that the library learns the size and version that the program knows; it
+   writes at most `struct_size` bytes. Any thread. */
 void eventring_config_init_for(struct eventring_config *config, size_t struct_size,
                                unsigned compiled_for);
 static inline void eventring_config_init(struct eventring_config *config) {
   eventring_config_init_for(config, sizeof *config, EVENTRING_VERSION);
 }
 
-/* Overrides *config from the environment variables <prefix>_START (empty or
-   "0": off; "1": on; "standby"), <prefix>_PREFIX (directory), <prefix>_PRESERVE
-   (empty, "0" or "1"), <prefix>_NAME (template), <prefix>_WSIZE (EVENTRING_MIN_WSIZE ..
-   EVENTRING_MAX_WSIZE), <prefix>_CLASSES (comma-separated class names that are
-   to be on, "all", "none", or each with + or - before it to change the
-   defaults). `prefix` is for instance "SAROS_EVENTRING". Strings are not
-   copied: they point into the environment. All variables are looked at; at the
-   first bad one the result is EVENTRING_E_CONFIG with a text that names the
-   variable, its value and what is allowed, and config->start is OFF. A process
-   that runs set-user-id ignores the environment. */
+/* Overrides *config with what these environment variables say; `prefix` (at most 100
+   bytes) is for instance "SAROS_EVENTRING":
+     <prefix>_START     empty or "0": off; "1": on; "standby"
+     <prefix>_PREFIX    the directory
+     <prefix>_PRESERVE  empty, "0" or "1"
+     <prefix>_NAME      the template of the file's name
+     <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE
+     <prefix>_CLASSES   comma-separated: names of the classes that shall be on, "all",
+                        "none"; with + or - before each, changes to the defaults
+   Strings are not copied: *config points into the environment. At the first bad variable
+   the function stops, sets config->start to OFF and returns E_CONFIG with a text that
+   names the variable, its value and what is allowed. A process that runs set-user-id
+   ignores the environment. E_ARGUMENT: *config was not made by eventring_config_init, or
+   `prefix` is too long. Any thread. */
 int eventring_config_from_env(struct eventring_config *config,
                               const char *prefix,
                               struct eventring_error *error);
 
-/* Starts recording as config->start says (OFF: does nothing, returns 0). From STANDBY, a
-   second call with ON starts recording in the same file. A process that records already
-   goes on as it does: the caller has joined, and the result is EVENTRING_JOINED. So several
-   hosts in one process, such as two language runtimes, need not know of each other; starts
-   and stops are counted, and the last stop ends the recording. After the end it may be
-   started again (a new file). Errors: E_LIBRARY (compiled for another version,
-   see eventring_check_version), E_CONFIG (a field out of range),
-   E_DIRECTORY, E_PERMISSION, E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM.
-   Any thread. */
+/* Starts recording as config->start says; OFF does nothing and returns 0. From STANDBY, a
+   second call with ON starts recording in the same file. When the process records
+   already, that recording goes on unchanged, the caller has joined it, and the result is
+   EVENTRING_JOINED: several hosts in one process, such as two language runtimes, need not
+   know of each other. Starts and stops are counted, and the last stop ends the recording.
+   After that, a new start makes a new file. Errors: E_LIBRARY (compiled for another
+   version, see eventring_check_version), E_ARGUMENT (*config was not made by
+   eventring_config_init), E_CONFIG (a member is out of range), E_DIRECTORY, E_PERMISSION,
+   E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_STATE (stopped and started again too
+   often while domains of other threads had no probe). Any thread. */
 enum { EVENTRING_JOINED = 1 };
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 
-/* Orderly end: marks the file ended so that attached readers deliver the last
-   event and then see the end, and removes it unless preserved. While other hosts have
-   joined, it only takes back one start, and the result is EVENTRING_JOINED. Domains stay
-   valid and record nothing until a next start; events that other threads
-   write at this very moment may be missing. Stopping what is not started is
-   no error. Any thread. */
+/* Ends the recording: marks the file ended, so that attached readers deliver the last
+   event and then see the end, and removes it unless it is to be preserved. While other
+   hosts have joined, the call only takes back one start and returns EVENTRING_JOINED.
+   Domains stay valid and record nothing until the next start. Events that other threads
+   write at this very moment may be missing. Returns 0, also when nothing was started;
+   E_STATE only in a child made by the clone system call itself (eventring_forked). Any
+   thread. The library calls it at exit. */
 int eventring_stop(void);
 
-/* Like eventring_stop but keeps (true) or removes (false) the file whatever
-   the configuration said. */
+/* As eventring_stop, but keeps (true) or removes (false) the file, whatever the
+   configuration says. Any thread. */
 int eventring_stop_preserve(bool preserve);
 
-/* For handlers of signals that end the process, just before they let the default
-   action happen: what eventring_stop means for readers and for the file, with
-   nothing but what a signal handler may do. Nothing is recorded afterwards. */
+/* For handlers of signals that end the process, called right before the default action:
+   has the effect of eventring_stop on readers and on the file. Nothing is recorded
+   afterwards. Any thread, async-signal-safe. */
 void eventring_end_in_handler(void);
 
-/* The file of a recording may be cut short by whoever may write to it; the next
-   store into it raises SIGBUS. eventring_start sets a handler of that signal
-   (unless leave_sigbus), which puts anonymous memory in the file's place, ends
-   recording for good (the state is STOPPED then, and the `warn` of that recording
-   is told when the recorder is stopped or started again), and passes on every
-   other SIGBUS to the handler that was there before. A host that has a handler of its own calls
-   this from it: true when the address (si_addr) was ours and the access can be
-   done again. Async-signal-safe. A thread that blocks SIGBUS is not protected. */
+/* Anyone who may write to the file of a recording can cut it short; the next store into
+   it then raises SIGBUS. Unless config.leave_sigbus is set, eventring_start sets a
+   handler of that signal. It puts anonymous memory in the place of the file and so ends
+   the recording for good: the state is STOPPED, and the recording's `warn` is called at
+   the next stop or start. It passes on every other SIGBUS to the handler that was there
+   before. A host with a handler of its own calls this function from it. Returns true if
+   `address` (si_addr) was in memory of the library and the access can be repeated. A
+   thread that blocks SIGBUS is not protected. Any thread, async-signal-safe. */
 bool eventring_repair_fault(const void *address);
 
-/* Recording stands still / goes on, with rings and file in place. Spans that
-   are open across the gap are delivered as torn. E_STATE when not started; no
-   error when already so. Any thread. */
+/* Pause: nothing is recorded; rings and file stay. Resume: recording goes on, or starts
+   if it stands by. Spans that are open across the gap are delivered as torn. Return 0,
+   also when that is the state already; E_STATE when stopped. Any thread. */
 int eventring_pause(void);
 int eventring_resume(void);
 
@@ -357,63 +377,71 @@ enum eventring_state {
   EVENTRING_RUNNING = 2,
   EVENTRING_PAUSED = 3
 };
-enum eventring_state eventring_state(void); /* Any thread. */
+/* The state of this process's recording. Any thread. */
+enum eventring_state eventring_state(void);
 
-/* Copies the absolute path of the present file into buffer (cut to size,
-   terminated); returns its full length, 0 when stopped. Any thread. */
+/* Copies the absolute path of the present file into `buffer`, cut to `size` bytes with
+   the terminating 0. Returns the full length of the path, 0 when stopped. Any thread. */
 size_t eventring_path(char *buffer, size_t size);
 
-/* The class mask wanted (also while paused), and its change. Bits of classes
-   without a name are ignored, and class lifecycle stays on. E_STATE when stopped.
+/* Get and set the mask of the classes wanted, also while paused. Bits of classes without
+   a name are ignored, and class lifecycle stays on. Return 0, or E_STATE when stopped.
    Any thread. */
 int eventring_get_classes(uint64_t *classes);
 int eventring_set_classes(uint64_t classes);
-/* The same for some classes, without touching the others that another thread or a
-   tool may be switching at this moment. */
+/* Switch the given classes on or off and leave the others alone, which another thread or
+   a tool may be switching at this moment. Return 0, or E_STATE when stopped. Any
+   thread. */
 int eventring_enable_classes(uint64_t classes);
 int eventring_disable_classes(uint64_t classes);
 
-/* Names a class of the host (index EVENTRING_CLASS_HOST .. 63) and says
-   whether it is on by default. Before eventring_start; names are compared as
-   bytes; at most EVENTRING_MAX_CLASS_NAME long. */
+/* Names a class of the host and says whether it is on by default. `index` is
+   EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. Returns 0,
+   E_ARGUMENT (index), E_NAME, E_CONFLICT (another class has this name) or E_STATE (a
+   recording is started or stands by). Any thread. */
 int eventring_define_class(unsigned index, const char *name, bool on);
-/* Index of a class by its name in this process, or E_NOT_FOUND; and the name of an
-   index, or NULL. Any thread. */
+/* Returns the index of the class with this name in this process, or E_NOT_FOUND; and the
+   name of a class, or NULL. Any thread, but not while another defines classes. */
 int eventring_class_by_name(const char *name);
 const char *eventring_class_name(unsigned index);
 
-/* Nanoseconds now, on the clock of the recording (CLOCK_MONOTONIC when
-   stopped). Any thread. */
+/* Returns the time in nanoseconds on the clock of the recording; of CLOCK_MONOTONIC when
+   stopped. Any thread. */
 uint64_t eventring_now(void);
 
 /* -- Catalogue ----------------------------------------------------------- */
 
-/* Unit of an integer that is the id of another definition of the same catalogue: tools
-   show that one's name in its place. */
+/* Unit of an integer that is the id of another definition of the same catalogue; tools
+   show the name of that definition in its place. */
 #define EVENTRING_UNIT_ID "id"
 
+/* A definition: what the id of an event stands for. Kind, class and name together are
+   unique in a process. */
 struct eventring_def {
-  const char *name;   /* 1 .. EVENTRING_MAX_NAME bytes, no control characters */
-  const char *unit;   /* of the payload: "ns", "words", ...; NULL: none */
-  const char *doc;    /* one sentence; NULL: none; longer ones are cut */
+  const char *name;   /* 1 to EVENTRING_MAX_NAME bytes of UTF-8, no control characters */
+  const char *unit;   /* of the payload: "ns", "words", ...; at most EVENTRING_MAX_UNIT
+                         bytes; NULL: none */
+  const char *doc;    /* one sentence, cut to EVENTRING_MAX_DOC bytes; NULL: none */
   uint8_t kind;       /* enum eventring_def_kind */
-  uint8_t event_class;/* class index, 0..63 */
+  uint8_t event_class;/* class, 0..63 */
   uint8_t ring;       /* enum eventring_ring: where the host writes it */
-  uint8_t payload;    /* enum eventring_payload; of a span: of its begin */
+  uint8_t payload;    /* enum eventring_payload; of a span: of its begin; of an async span
+                         or a flow: what follows link and role */
   uint16_t id;        /* set by the library; ignored on registering */
   uint8_t measure;    /* enum eventring_measure; of a counter */
-  const char *fields; /* payload VALUES: the names of the values, separated by commas;
-                         NULL: none */
+  const char *fields; /* payload VALUES: the names of the values, separated by commas, cut
+                         to EVENTRING_MAX_FIELDS bytes; NULL: none */
 };
 
-/* Registers `count` definitions at consecutive ids, all or none; *first gets
-   the first id. The first table registered in a process starts at
-   EVENTRING_ID_HOST, so that a host with one table may use constants. The
-   strings are copied. Before or after start; what is registered stays for the
-   life of the process. `first` may be NULL only for a host that relies on constants: then it
-   is E_CONFLICT when another host has registered events before. Errors: E_FULL, E_NAME,
-   E_ARGUMENT, E_CONFLICT (a name of the same kind and class exists already), E_MEMORY,
-   E_SPACE. Any thread. */
+/* Registers `count` definitions at consecutive ids, all or none, and stores the first id
+   in *first. The ids of the first table of a process begin at EVENTRING_ID_HOST. A host
+   whose table is the first may therefore use constants; it then passes NULL as `first`,
+   and the call fails with E_CONFLICT when another host has registered events before. May
+   be called before or after the start; definitions stay for the life of the process.
+   Returns 0. Errors: E_ARGUMENT (a member is out of range), E_NAME (a name or unit),
+   E_CONFLICT (kind, class and name are defined already), E_FULL (not enough ids are
+   left), E_MEMORY. A definition that the file has no room for is counted as dropped; its
+   events are "(other)". Any thread. */
 int eventring_register_table_sized(const struct eventring_def *defs, size_t def_size,
                                    size_t count, unsigned *first,
                                    struct eventring_error *error);
@@ -423,11 +451,11 @@ static inline int eventring_register_table(const struct eventring_def *defs, siz
   return eventring_register_table_sized(defs, sizeof *defs, count, first, error);
 }
 
-/* Registers one definition; returns its id. Registering the same name, kind and class again
-   returns the same id when ring and payload agree, else E_CONFLICT; unit and doc of the
-   first stay. When all ids are taken it returns EVENTRING_ID_OTHER, which is counted.
-   Errors: E_NAME, E_ARGUMENT, E_CONFLICT, E_MEMORY, E_SPACE. Any thread; takes a lock: keep
-   the id. */
+/* Registers one definition and returns its id. The same kind, class and name again return
+   the same id when ring and payload agree, else E_CONFLICT; unit, doc and fields of the
+   first stay. When all ids are taken, the result is EVENTRING_ID_OTHER, and the
+   definition is counted as dropped. Errors: E_ARGUMENT, E_NAME, E_CONFLICT, E_MEMORY. Any
+   thread; takes a lock, so keep the id. */
 int eventring_register_sized(const struct eventring_def *def, size_t def_size,
                              struct eventring_error *error);
 static inline int eventring_register(const struct eventring_def *def,
@@ -435,161 +463,166 @@ static inline int eventring_register(const struct eventring_def *def,
   return eventring_register_sized(def, sizeof *def, error);
 }
 
-/* A user event of class USER in the user ring, registered by kind and name:
-   what eventring_register does with these fields. `size` bytes of name. */
+/* As eventring_register, for an event of class USER in the user ring: `kind`, `name` of
+   `size` bytes (which need not be terminated), `payload`; no unit, no doc. Any thread. */
 int eventring_register_user(enum eventring_def_kind kind, const char *name,
                             size_t size, enum eventring_payload payload,
                             struct eventring_error *error);
 
-/* Is this a name for an event: 1 to EVENTRING_MAX_NAME bytes of UTF-8 without control
-   characters? 0, or E_NAME. Any thread. */
+/* Checks a name for an event: 1 to EVENTRING_MAX_NAME bytes of UTF-8 without control
+   characters. Returns 0 or E_NAME. Any thread. */
 int eventring_check_name(const char *name, size_t size, struct eventring_error *error);
 
 /* -- Domains ------------------------------------------------------------- */
 
-/* Makes the calling thread the owner of a new domain named `name` (cut to
-   EVENTRING_MAX_DOMAIN_NAME bytes; NULL: ""). Never returns NULL: when it
-   cannot be recorded (129th domain, out of memory, disk full) it returns a
-   domain whose probes do nothing, and fills *error.
-     A thread may have several: its handlers of signals need one of their own, for they
-   may interrupt a probe. That is started first, before the signal can come; what
-   the library itself tells of the thread goes to the last one started. An event
-   of a handler that interrupts the library (not a probe of another domain) is
-   dropped, and counts as lost. */
+/* Makes the calling thread the owner of a new domain. `name` is cut to
+   EVENTRING_MAX_DOMAIN_NAME bytes; NULL: "". Never returns NULL: when the domain cannot
+   be recorded (E_FULL: the 129th, E_MEMORY, E_SPACE, E_LIMIT ...), *error says why, and
+   its probes do nothing. Any thread.
+     A thread may have several domains. A signal handler with probes needs a domain of its
+   own, because it may interrupt a probe. Start that one first, before the signal can
+   arrive: the library writes its own events of a thread (recorder_stop, pause, resume)
+   into the domain that the thread started last. An event of a handler that has
+   interrupted the library, and not just a probe of another domain, is dropped; readers
+   count it as lost. */
 eventring_domain *eventring_domain_start(const char *name,
                                          struct eventring_error *error);
-/* Ends a domain: its spans still open stay open in the recording; the slot is
-   free for a next domain. Owner. The pointer is invalid afterwards.
+/* Ends a domain and frees its slot for a later one; the pointer is invalid afterwards.
+   Its open spans stay open in the recording. NULL is allowed. Owner.
      A domain that is not stopped ends when its thread exits, after the thread's
-   destructors (of pthread_key_create) have run; destructors may still use and stop it.
-   Afterwards the pointer is invalid. A thread that ends without destructors (by the
-   system call itself) leaves its slot in use until no other is free. */
+   destructors (pthread_key_create) have run; destructors may still use and stop it. After
+   that the pointer is invalid. A thread that ends without destructors (by the system call
+   itself) leaves its slot in use until no other is free. */
 void eventring_domain_stop(eventring_domain *domain);
-/* The domain does not end when the thread that started it exits. For hosts that go on
-   with a domain in another thread: one thread at a time may then be its owner, and stops
-   it. For the recorder's start and stop it stays a domain of the thread that started it.
-   Owner. */
+/* Keeps the domain when the thread that started it exits. For hosts that continue a
+   domain in another thread: one thread at a time may then be its owner, and one of them
+   stops it. For the start and stop of recordings it remains a domain of the thread that
+   started it. Owner. */
 void eventring_domain_unbind(eventring_domain *domain);
-/* Gives a domain another name (cut to EVENTRING_MAX_DOMAIN_NAME bytes); the former one
-   stays in the recording with the times. 0, E_NAME (not UTF-8, or a control character) or
-   E_ARGUMENT. Any thread, while the domain is not stopped. */
+/* Gives a domain another name, cut to EVENTRING_MAX_DOMAIN_NAME bytes. The recording
+   keeps the former name with its time. Returns 0, E_NAME (not UTF-8, or a control
+   character) or E_ARGUMENT (NULL). Any thread, as long as the domain is not stopped. */
 int eventring_domain_rename(eventring_domain *domain, const char *name);
-/* Slot of a domain in the file, 0..127; -1 when it is not being recorded.
-   Owner. */
+/* Returns the slot of a domain, 0 to 127; -1 when it is not recorded. Owner. */
 int eventring_domain_slot(const eventring_domain *domain);
-/* Lets a domain take up what was asked of the recorder from elsewhere (start
-   from standby, stop). Not necessary where probes run; for hosts with safe
-   points. Owner. */
+/* Lets a domain notice what happened elsewhere: a start, also from standby, or a stop.
+   For the safepoints of hosts; not needed where probes run. Owner. */
 void eventring_domain_check(eventring_domain *domain);
-/* Bytes of the rings that the domain is recorded in; 0 when it is not. Owner. */
+/* Returns the bytes of the domain's rings; 0 when it is not recorded. Owner. */
 uint64_t eventring_domain_bytes(const eventring_domain *domain);
-/* Events written by this domain into a ring since its slot was first used
-   (of all incarnations), exact. Owner. 0 when not recorded. */
+/* Returns the exact number of events written into a ring of the domain's slot since the
+   slot was first used, by all incarnations; 0 when the domain is not recorded. Owner. */
 uint64_t eventring_domain_emitted(const eventring_domain *domain,
                                   enum eventring_ring ring);
 
-/* In the child of fork(): true when this process was forked from one that
-   recorded and has not started a recording of its own. The child never writes
-   to its parent's rings; its domains (of the forking thread) stay valid and
-   silent; the host may call eventring_start to have a file of its own. (A child
-   made by the clone system call itself, past the C library, has its parent's
-   rings: no probe may run in it, and of this library only what ends a domain or the
-   recording, which then does nothing. So it may exec, _exit, or exit.) */
+/* In the child of a fork: returns true when the parent recorded and the child has not
+   started a recording of its own. The child never writes into its parent's rings. Its
+   domains (those of the forking thread) stay valid and record nothing until the host
+   calls eventring_start, which makes a file of its own. Any thread.
+     A child made by the clone system call itself, past the C library, shares its parent's
+   rings. It must not run a probe. It may call eventring_domain_stop and eventring_stop,
+   which do nothing there, and it may exec, _exit or exit. */
 bool eventring_forked(void);
 
-/* ==== CONSUMER ==========================================================
+/* ==== READER ============================================================
  *
- * A cursor reads all rings of one file from the oldest event still there on.
- * Cursors are independent, invisible to the producer, and each used by one
- * thread at a time.
+ * A cursor reads all rings of one recording, each from its oldest event on. Cursors are
+ * independent of each other, the producer does not know of them, and each is used by one
+ * thread at a time. A reading loop: see eventring_wait.
  */
 
 typedef struct eventring_cursor eventring_cursor;
 
-/* Flags for opening. */
+/* Flags for opening, combined with |. */
 enum {
-  EVENTRING_OPEN_MERGED = 1, /* deliver the events of all rings of one poll
-                                merged by time (otherwise ring by ring) */
-  EVENTRING_OPEN_NOW = 2,    /* skip what is already in the rings: start at the
-                                present; spans open now are delivered first */
+  EVENTRING_OPEN_MERGED = 1, /* a poll delivers the events of all rings merged by time;
+                                without the flag, ring by ring */
+  EVENTRING_OPEN_NOW = 2,    /* skip what is already in the rings and begin at the
+                                present; the spans open there are delivered first */
   EVENTRING_OPEN_UNMAPPED = 4 /* see below */
 };
 
-/* A file of a local file system is mapped, for reading, when the cursor is opened. Should
-   someone cut it short, a poll returns E_TRUNCATED: the fault is caught by the library's
-   handler of SIGBUS, which is there while such a cursor is, and passes on what is not its
-   own. A cursor is polled by threads that have SIGBUS not blocked. Where the handler
-   would be in the way, OPEN_UNMAPPED has the file read with system calls instead (1 ns an
-   event more; an idle poll takes 0.5 us a ring); so it is by itself where the library
-   sees that it can't be guarded or mapped. */
+/* A cursor maps a file of a local file system for reading. If someone cuts the file
+   short, a poll returns E_TRUNCATED: the library's handler of SIGBUS catches the fault.
+   It is set while such a cursor is open, and passes on what is not the library's own; a
+   thread that polls must not block SIGBUS. Where the handler would be in the way,
+   OPEN_UNMAPPED reads the file with system calls instead (1 ns more for an event; an idle
+   poll takes 0.5 us a ring). The library does so by itself where it sees that a file
+   cannot be mapped or guarded.
 
-/* Opens the recording of this process (E_STATE when stopped). */
+   The functions that open return 0 and the cursor in *cursor, to be closed with
+   eventring_close. Errors of all of them: E_MEMORY, E_SYSTEM, E_LIMIT and the errors of
+   the file E_NOT_EVENTRING, E_VERSION, E_BYTE_ORDER, E_CORRUPT, E_TRUNCATED. Any
+   thread. */
+
+/* Opens the recording of this process. E_STATE when stopped. */
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error);
-/* Opens the recording of process `pid`, found by what it maps (/proc/PID/maps) and read
-   as a file, also that of this process. E_NOT_FOUND: no such process or it does not
-   record; E_PERMISSION. */
+/* Opens the recording of process `pid`, which may be this one, through the file that the
+   process maps (/proc/PID/maps). E_NOT_FOUND: no such process, or it does not record;
+   E_PERMISSION. */
 int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
                        struct eventring_error *error);
-/* Opens a file: of a live or a dead process or a saved copy. Never follows a
-   symbolic link at the last component. */
+/* Opens a file: of a live or a dead process, or a saved copy. A symbolic link as the last
+   component is not followed (E_NOT_EVENTRING). E_NOT_FOUND, E_PERMISSION. */
 int eventring_open_path(eventring_cursor **cursor, const char *path,
                         unsigned flags, struct eventring_error *error);
-/* Opens a PID or a FILE as a command's argument names it: all digits and no
-   such file: a pid. */
+/* Opens a PID or a FILE, as an argument of a command names it: a number is a pid unless a
+   file of that name exists. */
 int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
                        unsigned flags, struct eventring_error *error);
-/* Closes; NULL is allowed. From within a callback of this cursor's own poll:
-   E_BUSY, nothing is done. */
+/* Closes a cursor; NULL is allowed. Returns 0; E_BUSY from within a callback of this
+   cursor's own poll, and then does nothing. */
 int eventring_close(eventring_cursor *cursor);
 
 /* Flags of a delivered event. */
 enum {
-  EVENTRING_SYNTHETIC = 1, /* made by the reader, not counted as delivered: the
-                              begin of a span that was already open where
-                              reading starts (ns: its true begin), or the end of
-                              one whose own end was lost (ns: when that was
-                              known; always with TORN) */
-  EVENTRING_TORN = 2,      /* an end whose begin is unknown, or synthetic end:
-                              no duration can be told */
+  EVENTRING_SYNTHETIC = 1, /* made by the reader and not counted as delivered: the begin
+                              of a span that was open where reading begins (ns: its true
+                              begin), or the end of a span whose own end was lost (ns:
+                              when that was known; always with TORN) */
+  EVENTRING_TORN = 2,      /* an end whose begin is unknown, or a synthetic end: the
+                              duration is unknown */
   EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */
-  EVENTRING_TRUNCATED = 8, /* payload was longer than EVENTRING_MAX_PAYLOAD */
-  EVENTRING_UNKNOWN = 16   /* no definition of this id, or only a later one: the name is
-                              "(other)" */
+  EVENTRING_TRUNCATED = 8, /* the payload was longer than EVENTRING_MAX_PAYLOAD */
+  EVENTRING_UNKNOWN = 16   /* the id has no definition, or only one registered after the
+                              event: the name is "(other)" */
 };
 
+/* A delivered event. Valid during the callback; copy what is to be kept. */
 struct eventring_event {
-  uint64_t ns;          /* when */
-  uint64_t begin_ns;    /* of an end with MATCHED: when it began; of a begin:
-                           the same as ns; else 0 */
+  uint64_t ns;          /* its time */
+  uint64_t begin_ns;    /* of an end with MATCHED: when the span began; of a begin: the
+                           same as ns; else 0 */
   uint32_t domain;      /* slot, 0..127 */
   uint32_t incarnation; /* of the slot, from 1 */
   uint16_t id;
   uint8_t ring;         /* enum eventring_ring */
   uint8_t kind;         /* enum eventring_kind */
-  uint8_t event_class;
-  uint8_t payload;      /* enum eventring_payload of this very event */
+  uint8_t event_class;  /* 0..63 */
+  uint8_t payload;      /* enum eventring_payload, of this event */
   uint16_t flags;
-  uint32_t depth;       /* spans of its context that are open in this ring around it (of a
+  uint32_t depth;       /* spans of its context that are open around it in this ring (of a
                            begin or an end: around that span) */
   const char *name;     /* valid as long as the cursor; never NULL */
-  const struct eventring_def *def; /* NULL when UNKNOWN */
+  const struct eventring_def *def; /* valid as long as the cursor; NULL when UNKNOWN */
   union {
     int64_t i;  /* INT */
-    uint64_t u; /* UINT */
+    uint64_t u; /* UINT, STRING_ID, STACK_ID */
     double d;   /* DOUBLE */
   } value;
-  const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback; not
+  const void *bytes;    /* STRING, BYTES, VALUES, RAW: valid during the callback, not
                            terminated */
-  size_t size;          /* bytes there */
-  uint64_t context;     /* of the event; 0: none */
+  size_t size;          /* of these, in bytes */
+  uint64_t context;     /* that the event belongs to (probe.h); 0: none */
   uint64_t suspended_ns; /* of an end with MATCHED: for how long its context was suspended
                             since the begin */
-  uint64_t link;        /* LINKED: what events of one async span or flow have in common */
-  uint8_t role;         /* LINKED: enum eventring_role; else 0 */
+  uint64_t link;        /* of kind LINKED: the number that the events of one async span or
+                           flow share; such an event may have a payload as well */
+  uint8_t role;         /* of kind LINKED: enum eventring_role; else 0 */
 };
 
-/* One of the values of a payload VALUES. */
+/* One value of a payload of kind VALUES. */
 struct eventring_value {
   uint8_t payload; /* enum eventring_payload: INT to BYTES */
   union {
@@ -600,39 +633,40 @@ struct eventring_value {
   const void *bytes; /* STRING, BYTES: as in an event */
   size_t size;
 };
-/* Takes the payload of an event apart: its values, at most `room`; returns how many there
-   are (one for payloads that are no VALUES, none for NONE and RAW). To be called within the
-   callback. */
+/* Splits the payload of an event into its values and stores the first `room` of them in
+   `values`. Returns how many there are, also beyond `room`: 0 for NONE and RAW, up to
+   EVENTRING_MAX_VALUES for VALUES, 1 for others. To be called within the callback. */
 size_t eventring_event_values(const struct eventring_event *event,
                               struct eventring_value *values, size_t room);
 
 enum { EVENTRING_LOST_BEFORE = 1 /* overwritten before this cursor was opened */ };
 
+/* Events of a ring that were overwritten before the cursor could read them. */
 struct eventring_loss {
-  uint32_t domain;
+  uint32_t domain;      /* slot */
   uint32_t incarnation; /* of the first block read after the loss */
-  uint8_t ring;
-  uint8_t flags;        /* EVENTRING_LOST_BEFORE */
+  uint8_t ring;         /* enum eventring_ring */
+  uint8_t flags;        /* EVENTRING_LOST_BEFORE or 0 */
   uint64_t count;       /* events, exact */
   uint64_t ns;          /* time from which reading goes on */
 };
 
-/* Callbacks may do anything, emitting events and polling other cursors
-   included, except polling or closing this cursor (E_BUSY) and leaving by
-   longjmp or a C++ exception. A result other than 0 ends the poll after this
-   event, which counts as delivered; the next poll goes on after it. */
+/* Either may be NULL. A callback may do anything, also write events and poll other
+   cursors, except poll or close this cursor (E_BUSY) and leave by longjmp or a C++
+   exception. A result other than 0 ends the poll after this event, which counts as
+   delivered; the next poll goes on after it. */
 struct eventring_callbacks {
   int (*event)(void *context, const struct eventring_event *event);
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
 
-/* Delivers what the producers had written when it was called, at most `max`
-   events (0: no maximum; synthetic ones don't count), in time order within each
-   ring. Always returns, whatever the callbacks emit. Either callback may be
-   NULL. Returns the number of events delivered (synthetic ones not counted,
-   INT_MAX at most), or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM,
-   E_MEMORY (text: eventring_cursor_error). After an error of the file the cursor
-   may be polled again; it goes on where that is possible. */
+/* Delivers the events that had been written when it was called, at most `max` (0: no
+   maximum), in the order of each ring. `context` is passed to the callbacks. Always
+   returns, whatever the callbacks write. Returns the number of events delivered, at most
+   INT_MAX, or an error: E_BUSY, E_CORRUPT, E_TRUNCATED, E_SYSTEM, E_MEMORY, with the text
+   in eventring_cursor_error. Neither `max` nor the result counts synthetic events. After
+   an error of the file the cursor may be polled again; it goes on where that is
+   possible. */
 int eventring_poll_sized(eventring_cursor *cursor,
                          const struct eventring_callbacks *callbacks,
                          size_t callbacks_size, void *context, uint64_t max);
@@ -645,55 +679,62 @@ static inline int eventring_poll(eventring_cursor *cursor,
 #define EVENTRING_FOREVER UINT64_MAX
 
 /* Blocks until the next poll of this cursor has something to do, at most `timeout_ns`
-   nanoseconds (0: only looks; EVENTRING_FOREVER: no limit). Returns
+   nanoseconds (0: checks once; EVENTRING_FOREVER: no limit). Returns
      1  poll now: there are events, the last poll was ended by its maximum or by a
-        callback, there is damage to report, or the producer has ended or died (then
-        always; eventring_finished becomes true with the poll);
+        callback, there is damage to report, or the producer has ended or died (from then
+        on always; that poll makes eventring_finished true);
      0  the time is up;
-     E_INTERRUPTED  a handler of a signal ran in this thread while it slept, whatever
-        SA_RESTART says. A signal that comes between two sleeps is not noticed: a
-        program that is to see its handler's flag soon gives a timeout and calls again;
+     E_INTERRUPTED  a signal handler ran in this thread while it slept, whatever
+        SA_RESTART says. A signal between two sleeps is not noticed: a program that must
+        see a flag of its handler soon passes a timeout and calls again;
      E_BUSY (from within a callback of this cursor's own poll), E_ARGUMENT.
-   The producer notices nothing and does not wake the reader: it sleeps for 0.05 to 8 ms
-   at a time, the longer the less there is. News is seen within 10 ms; waiting for an idle
-   process takes less than 0.5 % of a processor (a cursor that reads with system calls,
-   OPEN_UNMAPPED: 0.5 us more a ring and look, 0.006 % a ring). A reading loop:
+   The producer does not wake readers: the function sleeps for 0.05 to 8 ms at a time,
+   longer when there is less to read. It sees news within 10 ms and takes less than 0.5 %
+   of a processor for an idle process (a cursor with OPEN_UNMAPPED: 0.5 us more for each
+   ring and check, 0.006 % a ring). A reading loop:
      while ((n = eventring_poll(c, &callbacks, context, 0)) >= 0 &&
             !eventring_finished(c) && eventring_wait(c, EVENTRING_FOREVER) > 0) {}
-   To be called by the thread that uses the cursor. */
+*/
 int eventring_wait(eventring_cursor *cursor, uint64_t timeout_ns);
 
-/* The last error of a poll; never NULL. */
+/* Returns the last error of the functions that take this cursor and no `error`; never
+   NULL. */
 const struct eventring_error *
 eventring_cursor_error(const eventring_cursor *cursor);
 
 enum eventring_liveness {
   EVENTRING_LIVE = 1,     /* the producer runs */
-  EVENTRING_ENDED = 2,    /* it came to an orderly end */
-  EVENTRING_DEAD = 3,     /* it died without one */
-  EVENTRING_SAVED = 4     /* a snapshot or recording */
+  EVENTRING_ENDED = 2,    /* it ended in order */
+  EVENTRING_DEAD = 3,     /* it died without that */
+  EVENTRING_SAVED = 4     /* the file is a snapshot */
 };
-/* Asks anew each time. */
+/* Returns whether the producer runs, checked at each call. */
 enum eventring_liveness eventring_cursor_liveness(eventring_cursor *cursor);
-/* True when a poll has delivered the last event that will ever be: the end of a reading
-   loop (eventring_wait). */
+/* Returns true when a poll has delivered the last event that there will ever be: the end
+   of a reading loop (eventring_wait). */
 bool eventring_finished(eventring_cursor *cursor);
 
-/* Calls `callback` with a synthetic begin for each span that is open where
-   the cursor stands, outermost first, ring by ring. */
+/* Calls `callback` with a synthetic begin for each span that is open at the cursor's
+   position, ring by ring, outermost first within a context. Stops when the callback
+   returns a value other than 0 and returns that; else returns 0. E_BUSY from within a
+   callback of this cursor's own poll. */
 int eventring_open_spans(eventring_cursor *cursor,
                          int (*callback)(void *context,
                                          const struct eventring_event *event),
                          void *context);
 
-/* -- What the file says of itself ---------------------------------------- */
+/* -- What the file says of itself ----------------------------------------
+ *
+ * These functions return 0, or E_CORRUPT, E_TRUNCATED, E_SYSTEM or E_MEMORY (text:
+ * eventring_cursor_error). They do not move the cursor. */
 
 struct eventring_info {
   char path[1024];         /* as opened; of a pid: where it was found */
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint32_t version;        /* of the format */
-  pid_t pid;               /* of the producer */
-  uint64_t process_start;  /* clock ticks after boot, as in /proc/PID/stat */
+  pid_t pid;               /* of the producer, in its own pid namespace */
+  uint64_t process_start;  /* clock ticks after boot, as in /proc/PID/stat; 0: not
+                              known */
   enum eventring_liveness liveness;
   enum eventring_state state;
   uint64_t classes;        /* wanted mask */
@@ -704,47 +745,50 @@ struct eventring_info {
   const char *clock;       /* "tsc", "cntvct" or "monotonic" */
   double clock_hz;         /* ticks per second (the latest calibration) */
   uint32_t wsize;          /* log2 of the words of a ring */
-  uint32_t blocks;         /* blocks of a ring */
+  uint32_t blocks;         /* blocks of a ring of that size */
   uint32_t block_words;    /* words of a block, header included */
   uint32_t events;         /* definitions in the catalogue */
-  uint32_t max_domains;
-  uint32_t domains_laid_out; /* slots that have rings */
+  uint32_t max_domains;    /* slots that the format has */
+  uint32_t domains_laid_out; /* slots that have been used */
   uint64_t file_size;      /* bytes, apparent */
   uint64_t disk_size;      /* bytes allocated */
-  uint64_t control_word;   /* the control word as it stands in the file */
-  bool control_malformed;  /* it is none that this library writes: the producer
-                              will ignore it */
-  uint64_t control_rejected; /* malformed ones that the producer has ignored */
-  uint64_t blocks_claimed;   /* of the file */
-  uint64_t unknown_blocks;   /* of kinds that this reader does not know; passed over */
-  uint64_t unknown_records;  /* of types that it does not know */
-  uint64_t names_dropped;    /* definitions that found no room: their events are "(other)" */
+  uint64_t control_word;   /* `wanted` of the control page, as it stands in the file */
+  bool control_malformed;  /* the control page is not as this library writes it: the
+                              producer will put it right */
+  uint64_t control_rejected; /* malformed control words that the producer has put right */
+  uint64_t blocks_claimed;   /* blocks of the file that are in use */
+  uint64_t unknown_blocks;   /* blocks of kinds that this reader does not know: skipped */
+  uint64_t unknown_records;  /* records of types that it does not know: skipped */
+  uint64_t names_dropped;    /* definitions that found no room: their events are
+                                "(other)" */
   uint64_t lives_dropped;    /* lives of domains that were overwritten by later ones */
 };
+/* Fills *info with what the file says now. */
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
                                 size_t info_size);
 static inline int eventring_cursor_info(eventring_cursor *cursor,
                                         struct eventring_info *info) {
   return eventring_cursor_info_sized(cursor, info, sizeof *info);
 }
-/* Name of a class in this file, or NULL. Valid as long as the cursor. */
+/* Returns the name of a class in this file, or NULL. Valid as long as the cursor. */
 const char *eventring_cursor_class(const eventring_cursor *cursor,
                                    unsigned index);
-/* Definition number `id`, or NULL. Valid as long as the cursor. Definitions
-   that the producer added since are there after a poll or _cursor_info. */
+/* Returns the definition with this id, or NULL. Valid as long as the cursor. Definitions
+   that the producer has added are there after the next poll or eventring_cursor_info. */
 const struct eventring_def *eventring_cursor_def(const eventring_cursor *cursor,
                                                  unsigned id);
 
 struct eventring_domain_info {
-  uint32_t slot;
-  uint32_t incarnation; /* number of domains that used the slot so far */
-  bool alive;           /* a domain runs in it */
+  uint32_t slot;        /* 0..127 */
+  uint32_t incarnation; /* number among the domains of the slot, from 1 */
+  bool alive;           /* it has not stopped */
   pid_t tid;            /* of its thread */
-  char name[EVENTRING_MAX_DOMAIN_NAME + 1];
+  char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* the latest */
   uint64_t start_ns;
   uint64_t stop_ns;     /* 0 while alive */
 };
-/* Slot 0..127; E_NOT_FOUND when it was never used. */
+/* Fills *info with the latest domain of a slot, 0 to 127. E_NOT_FOUND: the slot was never
+   used; E_ARGUMENT: no such slot. */
 int eventring_cursor_domain_sized(eventring_cursor *cursor, unsigned slot,
                                   struct eventring_domain_info *info, size_t info_size);
 static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slot,
@@ -752,32 +796,36 @@ static inline int eventring_cursor_domain(eventring_cursor *cursor, unsigned slo
   return eventring_cursor_domain_sized(cursor, slot, info, sizeof *info);
 }
 
-/* The same of an earlier domain of the slot, by its incarnation: E_NOT_FOUND when there was
-   none or its record is gone (of some thousands the latest are kept). */
-int eventring_cursor_life_sized(eventring_cursor *cursor, unsigned slot, uint32_t incarnation,
-                                struct eventring_domain_info *info, size_t info_size);
+/* Fills *info with the domain of a slot that has this incarnation. E_NOT_FOUND: there was
+   none, or its record is gone (the latest, some thousands, are kept). */
+int eventring_cursor_life_sized(eventring_cursor *cursor, unsigned slot,
+                                uint32_t incarnation, struct eventring_domain_info *info,
+                                size_t info_size);
 static inline int eventring_cursor_life(eventring_cursor *cursor, unsigned slot,
                                         uint32_t incarnation,
                                         struct eventring_domain_info *info) {
   return eventring_cursor_life_sized(cursor, slot, incarnation, info, sizeof *info);
 }
-/* Name of a ring in this file, or NULL. Valid as long as the cursor. */
+/* Returns the name of a ring in this file, or NULL. Valid as long as the cursor. */
 const char *eventring_cursor_ring_name(const eventring_cursor *cursor, unsigned ring);
 
 struct eventring_ring_info {
   uint64_t emitted;   /* events written into the ring so far */
   uint64_t available; /* of these, still there to be read */
   uint64_t blocks_written; /* sequence number of the newest block */
-  uint64_t oldest_ns; /* time of the oldest event block that is there, or 0 */
+  uint64_t oldest_ns; /* time at which the oldest block that is there begins, or 0 */
   uint64_t newest_ns; /* time of the newest event, or 0 */
-  /* of this cursor: emitted = missed + delivered + lost + still to come */
-  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before it opened; where a
-                         ring had gone round by then: before its first poll */
+  /* of this cursor: emitted = missed + delivered + lost + still to be read */
+  uint64_t missed;    /* overwritten (or skipped, OPEN_NOW) before the cursor was opened;
+                         in a ring that had been filled once by then: before its first
+                         poll */
   uint64_t delivered;
-  uint64_t lost;
+  uint64_t lost;      /* overwritten since */
   uint64_t torn;      /* spans delivered as torn */
   uint32_t blocks;    /* of the ring */
 };
+/* Fills *info with what is known of a ring. E_NOT_FOUND: the slot has no such ring (yet);
+   E_ARGUMENT: slot or ring is out of range. */
 int eventring_cursor_ring_sized(eventring_cursor *cursor, unsigned slot,
                                 enum eventring_ring ring,
                                 struct eventring_ring_info *info, size_t info_size);
@@ -787,9 +835,10 @@ static inline int eventring_cursor_ring(eventring_cursor *cursor, unsigned slot,
   return eventring_cursor_ring_sized(cursor, slot, ring, info, sizeof *info);
 }
 
-struct eventring_totals { /* sums over all rings */
-  uint64_t missed, delivered, lost, torn;
+struct eventring_totals {
+  uint64_t missed, delivered, lost, torn; /* as above, summed over all rings */
 };
+/* Fills *totals. */
 void eventring_cursor_totals_sized(const eventring_cursor *cursor,
                                    struct eventring_totals *totals, size_t totals_size);
 static inline void eventring_cursor_totals(const eventring_cursor *cursor,
@@ -799,11 +848,13 @@ static inline void eventring_cursor_totals(const eventring_cursor *cursor,
 
 /* ---- Files: find, copy, remove, control -------------------------------- */
 
+/* A file found. Valid during the callback. */
 struct eventring_found {
   const char *path;
   pid_t pid;
   enum eventring_liveness liveness;
-  int status;              /* 0, or the error with which opening it fails */
+  int status;              /* 0, or the error with which opening it fails: then only path
+                              and status_text are filled */
   const char *status_text; /* its text, "" when 0 */
   const char *program;     /* "" when status is not 0 */
   uint64_t start_ns;
@@ -811,51 +862,56 @@ struct eventring_found {
   uint64_t file_size, disk_size;
   enum eventring_state state;
 };
-/* Calls `callback` for each recording found: those that live processes of
-   this machine map, and the *.eventring files in the directories given (NULL,
-   0: the current one), each file once. Stops when the callback returns
-   non-zero and returns that; else returns the number found. Processes that we
-   may not look at are passed over. */
+/* Calls `callback` for each recording found, each file once: those that live processes of
+   this machine map, and the *.eventring files in the `count` directories (NULL, 0: the
+   current one). Stops when the callback returns a value other than 0 and returns that;
+   else returns the number of files found. Skips processes that this one may not inspect,
+   and directories that it cannot read. Any thread. */
 int eventring_discover(const char *const *directories, size_t count,
                        int (*callback)(void *context,
                                        const struct eventring_found *found),
                        void *context);
 
-/* Writes a consistent copy of the recording (header, catalogue and all blocks
-   that are valid, as a file that any cursor opens) to `path`, which must not
-   exist (E_EXISTS). Does not move the cursor. */
+/* Writes a consistent copy of the recording (the front, all records and all valid blocks
+   of events) to a new file `path`, mode 0600, which any cursor opens. Does not move the
+   cursor. Returns 0, E_EXISTS (something is there already), E_NOT_FOUND, E_PERMISSION,
+   E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_CORRUPT or E_TRUNCATED; on failure no file is
+   left. */
 int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
 
-/* Removes a recording of a dead process: a regular file, ours, an eventring
-   file, named *.eventring, with no live producer (else E_BUSY), whether it came to
-   an orderly end or not. The file that was looked at is the one that goes: E_NOT_FOUND
-   when another one has its name meanwhile. */
+/* Removes a recording without a live producer, whether it ended in order or not. Errors:
+   E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right to
+   remove it), E_NOT_EVENTRING (not a regular file, or no recording), E_BUSY (a live
+   process records into it), E_NOT_FOUND (no such file, or another one has got its name
+   since it was checked: exactly the file that was checked is removed), E_MEMORY,
+   E_SYSTEM. Any thread. */
 int eventring_remove_dead(const char *path, struct eventring_error *error);
 
 enum {
   EVENTRING_REMOVE_ENDED = 1u,    /* also one preserved at an orderly end */
   EVENTRING_REMOVE_ANY_OWNER = 2u /* also another user's, as far as rights allow */
 };
-/* The same, but what was preserved at an orderly end and what is another user's is
-   removed with the flag only (else E_STATE, E_PERMISSION), a saved copy never
-   (E_STATE). */
+/* As eventring_remove_dead, but removes a recording preserved at an orderly end, or
+   another user's, only with the flag (else E_STATE, E_PERMISSION), and a saved copy never
+   (E_STATE). Any thread. */
 int eventring_remove(const char *path, unsigned flags, struct eventring_error *error);
 
-/* Control from outside, through the control page that all processes share. Probes
-   heed a change at once; what needs the program's own action (the start of what
-   stands by) is done at its next safe point: any probe, or where its host calls
-   eventring_domain_check. */
+/* Control from outside, through the control page that all processes share. Probes obey a
+   change at once. What the program itself must do (start a recording that stands by)
+   happens at its next probe, or where its host calls eventring_domain_check. */
 enum eventring_control {
   EVENTRING_CONTROL_PAUSE = 1,
-  EVENTRING_CONTROL_RESUME = 2, /* also starts what stands by */
-  EVENTRING_CONTROL_ENABLE = 3, /* adds the classes */
-  EVENTRING_CONTROL_DISABLE = 4 /* takes the classes away; class lifecycle stays */
+  EVENTRING_CONTROL_RESUME = 2, /* also starts a recording that stands by */
+  EVENTRING_CONTROL_ENABLE = 3, /* switches `classes` on */
+  EVENTRING_CONTROL_DISABLE = 4 /* switches `classes` off; class lifecycle stays on */
 };
-/* Changes the control page of the live recording at `path`, or of the one that
-   `cursor` reads (whatever its path means by now). E_ARGUMENT: a class that has no
-   name in the recording (nothing is changed); E_STATE: no live process records
-   into it; E_PERMISSION, E_NOT_FOUND, E_SYSTEM, and the errors of opening. */
+/* Change the control page of the live recording at `path`, or of the one that `cursor`
+   reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE.
+   Return 0; E_ARGUMENT: a class has no name in the recording (nothing is changed);
+   E_STATE: no live process records into it; E_PERMISSION, E_NOT_FOUND, E_SYSTEM, E_FULL
+   (too many guarded mappings in this process), E_TRUNCATED, and the errors of opening.
+   eventring_control: any thread. */
 int eventring_control(const char *path, enum eventring_control what,
                       uint64_t classes, struct eventring_error *error);
 int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,

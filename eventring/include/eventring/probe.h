@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h: the inline probes of libeventring.
+/* probe.h: the inline probes of libeventring, which write events.
  *
  * A probe writes one event into a ring of the calling thread's own domain:
  *
@@ -7,35 +7,37 @@
  *   ...
  *   eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, MY_MINOR);
  *
- * `d` is what eventring_domain_start returned to this thread (never NULL), the
- * ring and class are constants that agree with the definition of the event,
- * and the id is a constant or what eventring_register returned. Only the
- * thread that owns `d` may call a probe, and not from a signal handler that
- * may interrupt another probe of the same domain: see eventring_domain_start.
+ * Parameters of all probes: `domain` is what eventring_domain_start returned, never NULL.
+ * `ring`, `event_class` and the payload agree with the definition of the event; ring and
+ * class are best constants. `id` is a constant or what eventring_register returned. A
+ * probe returns nothing and cannot fail: when its domain can no longer be recorded, the
+ * library calls `warn` of the configuration. Only the owner of the domain may call it,
+ * and no signal handler that may interrupt another probe of the same domain
+ * (eventring_domain_start).
  *
- * Cost. Off (stopped, paused, or the class disabled): two loads of words in the
- * first-level cache, one test, one predicted branch. On: one clock read, one
- * store into the ring and one of the lane's own position.
+ * Cost. Off (stopped, paused, or the class is off): two loads from the first-level cache,
+ * a test and a predicted branch. On: a clock read, a store into the ring and a store of
+ * the lane's position.
  *
- * How it works. Each domain has two lanes, one for each ring. A lane points to
- * its `gate`, a word of class bits: the control word of the recording (which
- * other processes may change at any time), or a word of the library while the
- * domain is not attached to a recording. `next` .. `limit` is what is left of
- * the present block. An event is
+ * How it works. A domain has a lane for each of its up to 8 rings. A lane is the position
+ * at which the domain writes in that ring. It points to its `gate`, a word of class bits:
+ * that of the recording's control page, which other processes may change at any time, or
+ * a zero word of the library when the domain is not to be recorded. `next` to `limit` is
+ * the rest of the present block. A ring is made when its first event is written. An event
+ * begins with this word, and its payload follows:
  *
  *   bits  0..2   kind, 1..7: a word is never 0 once written
  *   bits  3..9   number of payload words that follow, 0..127
  *   bits 10..22  id
  *   bits 23..63  low 41 bits of the clock
  *
- * The words of a block are zero before they are written, so that a non-zero
- * word *is* its own commitment; there is no count to publish. With a payload
- * the payload words are stored first and the word that announces them with
- * release order (pairs with the acquire load in the reader's walk, reader/block.c).
- * Everything unusual (block full, the 41 bits about to become ambiguous, not
- * attached yet, another thread wants attention, the clock is not one that can
- * be read inline) shows as `next + n > limit` or `ticks > expires`, and goes
- * out of line.
+ * The words of a block are zero before they are written, so a non-zero word commits
+ * itself: there is no count to publish. The payload is stored first, and then the event
+ * word with release order (pairs with the acquire load in the reader's walk,
+ * reader/block.c). Everything unusual leaves the inline path, because `next + n > limit`
+ * or `ticks > expires`: the block is full, the 41 bits are about to become ambiguous, the
+ * domain is not attached yet, another thread wants attention, or the clock cannot be read
+ * inline.
  */
 #ifndef EVENTRING_PROBE_H
 #define EVENTRING_PROBE_H
@@ -51,27 +53,34 @@
 extern "C" {
 #endif
 
-/* Hot state of one ring of one domain. Written by the owner only, except
-   `gate` and `limit`, which the recorder may redirect from another thread
-   (relaxed stores; the slow path sorts out why). */
+/* The position at which a domain writes in one of its rings. Written by the owner only,
+   except `gate` and `limit`, which the library may change from another thread (relaxed
+   stores; the slow path finds out why). */
 struct eventring_lane {
   const uint64_t *gate; /* class bits in force; never NULL */
   uint64_t *next;       /* where the next word goes */
   uint64_t *limit;      /* end of the block; NULL: take the slow path */
-  uint64_t expires;     /* ticks after which a word's 41 bits would be
-                           ambiguous; 0: take the slow path always */
-  uint64_t extra;       /* words written into this block that are not the first
-                           word of an event */
+  uint64_t expires;     /* ticks after which a word's 41 bits would be ambiguous; 0:
+                           always take the slow path */
+  uint64_t extra;       /* words written into this block that are not the first word of an
+                           event */
   uint64_t context;     /* that events in this ring belong to now; 0: none */
   uint64_t reserved[2];
 } __attribute__((aligned(64)));
 
-/* The part of a domain that probes touch; the library keeps more behind it. */
+/* The part of a domain that probes use; the library keeps more behind it. */
 struct eventring_domain {
   struct eventring_lane lane[EVENTRING_RINGS];
 };
 
-/* Out of line; for the probes below only. `ticks` is what the probe read. */
+/* The slow path. None of these tests the gate. `tail` is EVENTRING_TAIL(kind, id, 0), in
+   eventring_emit_slow with the number of payload words. Owner.
+     eventring_emit_slow: an event of which the probe has read the clock (`ticks`).
+     eventring_emit_bytes: an event with a payload STRING or BYTES of `size` bytes.
+     eventring_emit_words: an event with `count` payload words as FORMAT.md describes
+     them;
+       a host writes payloads VALUES and linked events with a payload with it.
+     The others write a change of the context, see eventring_set_context. */
 #pragma GCC visibility push(default)
 void eventring_emit_slow(eventring_domain *domain, enum eventring_ring ring,
                          uint64_t tail, uint64_t ticks, const uint64_t *payload,
@@ -88,7 +97,7 @@ void eventring_continue_context(eventring_domain *domain, enum eventring_ring ri
                                 uint64_t context);
 #pragma GCC visibility pop
 
-/* A clock read as probes do it. */
+/* Reads the clock as probes do; returns ticks. Any thread. */
 static inline uint64_t eventring_ticks(void) {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -101,8 +110,8 @@ static inline uint64_t eventring_ticks(void) {
 #endif
 }
 
-/* Is this class being recorded for this ring? For guarding work that only
-   serves a probe. */
+/* Returns whether this class is being recorded in this ring: to avoid work that only
+   serves a probe. Owner. */
 static inline bool eventring_enabled(const eventring_domain *domain,
                                      enum eventring_ring ring,
                                      enum eventring_class event_class) {
@@ -112,7 +121,7 @@ static inline bool eventring_enabled(const eventring_domain *domain,
   return __builtin_expect((classes >> event_class & 1) != 0, 0);
 }
 
-/* Writes an event without payload. Does not look at the gate. */
+/* Writes an event without payload. Does not test the gate. Owner. */
 static inline void eventring_emit0(eventring_domain *domain,
                                    enum eventring_ring ring, uint64_t tail) {
   struct eventring_lane *lane = &domain->lane[ring];
@@ -130,7 +139,7 @@ static inline void eventring_emit0(eventring_domain *domain,
   lane->next = next + 1;
 }
 
-/* Writes an event with one payload word. Does not look at the gate. */
+/* Writes an event with one payload word, `value`. Does not test the gate. Owner. */
 static inline void eventring_emit1(eventring_domain *domain,
                                    enum eventring_ring ring, uint64_t tail,
                                    uint64_t value) {
@@ -144,8 +153,8 @@ static inline void eventring_emit1(eventring_domain *domain,
     return;
   }
   __atomic_store_n(next + 1, value, __ATOMIC_RELAXED);
-  /* release: pairs with the reader's acquire load of this word; whoever sees
-     it sees the payload */
+  /* release: pairs with the reader's acquire load of this word; whoever sees it sees the
+     payload */
   __atomic_store_n(next, ticks << EVENTRING_WORD_TIME_SHIFT | tail,
                    __ATOMIC_RELEASE);
   lane->next = next + 2;
@@ -158,9 +167,11 @@ static inline uint64_t eventring_double_bits(double value) {
   return bits;
 }
 
-/* ---- The probes -------------------------------------------------------- */
+/* ---- The probes --------------------------------------------------------
+ *
+ * Each tests the gate and does nothing when its class is off. For all: owner. */
 
-/* Begin and end of a span. */
+/* Write the begin and the end of a span. */
 static inline void eventring_begin(eventring_domain *domain,
                                    enum eventring_ring ring,
                                    enum eventring_class event_class,
@@ -176,8 +187,8 @@ static inline void eventring_end(eventring_domain *domain,
     eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_END, id, 0));
 }
 
-/* Begin of a span that carries an integer, such as the reason of a collection
-   (the definition's payload is INT or UINT). */
+/* Writes the begin of a span with an integer, such as the reason of a collection (the
+   definition's payload is INT or UINT). */
 static inline void eventring_begin_int(eventring_domain *domain,
                                        enum eventring_ring ring,
                                        enum eventring_class event_class,
@@ -187,7 +198,7 @@ static inline void eventring_begin_int(eventring_domain *domain,
                     (uint64_t)value);
 }
 
-/* A counter's value. */
+/* Write the value of a counter: payload INT or UINT; DOUBLE. */
 static inline void eventring_counter(eventring_domain *domain,
                                      enum eventring_ring ring,
                                      enum eventring_class event_class,
@@ -205,7 +216,8 @@ static inline void eventring_counter_double(eventring_domain *domain,
                     eventring_double_bits(value));
 }
 
-/* An instant, a point in time: without payload, with an integer, a double, a string. */
+/* Write an instant: without payload; with an integer; with a double; and below, with
+   bytes. */
 static inline void eventring_instant(eventring_domain *domain,
                                    enum eventring_ring ring,
                                    enum eventring_class event_class,
@@ -229,8 +241,8 @@ static inline void eventring_instant_double(eventring_domain *domain,
     eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_INSTANT, id, 1),
                     eventring_double_bits(value));
 }
-/* String or bytes (as the definition says); more than EVENTRING_MAX_PAYLOAD
-   bytes are cut and the event is marked. */
+/* `bytes` is text or bytes, as the definition says. Bytes beyond EVENTRING_MAX_PAYLOAD
+   are cut and the event is marked TRUNCATED. */
 static inline void eventring_instant_bytes(eventring_domain *domain,
                                          enum eventring_ring ring,
                                          enum eventring_class event_class,
@@ -241,7 +253,7 @@ static inline void eventring_instant_bytes(eventring_domain *domain,
                          bytes, size);
 }
 
-/* A lifecycle event of the host with its data. */
+/* Writes a lifecycle event of the host, of class LIFECYCLE, with an integer. */
 static inline void eventring_lifecycle(eventring_domain *domain,
                                        enum eventring_ring ring,
                                        unsigned id, int64_t data) {
@@ -252,21 +264,23 @@ static inline void eventring_lifecycle(eventring_domain *domain,
 
 /* ---- Contexts ----------------------------------------------------------
  *
- * A context is a flow of control within a domain, such as a coroutine. Spans match within
- * their context. The host chooses the ids, from 1 (0 is none), and does not use one again
- * while the domain lives. A host without contexts calls none of these. */
+ * A context is a flow of control within a domain, such as a coroutine. Begins and ends of
+ * spans match within their context. The host chooses the ids, from 1 (0 means none), and
+ * uses none again as long as the domain lives. A host without contexts calls none of
+ * these and pays nothing. For all: owner. */
 
-/* The events that follow in this ring belong to `context`. Called before the probes of a
-   host that has contexts, where their class is recorded (eventring_enabled); costs a
-   comparison while the context stays the same. */
-static inline void eventring_set_context(eventring_domain *domain, enum eventring_ring ring,
-                                         uint64_t context) {
+/* Makes the events that follow in this ring belong to `context`. A host with contexts
+   calls it before its probes, where their class is being recorded (eventring_enabled).
+   While the context stays the same, it costs a comparison. */
+static inline void eventring_set_context(eventring_domain *domain,
+                                         enum eventring_ring ring, uint64_t context) {
   if (__builtin_expect(domain->lane[ring].context != context, 0))
     eventring_enter_context(domain, ring, context);
 }
 
-/* A context that has open spans in this ring is left (a coroutine yields), or goes on: so
-   readers know for how long its spans stood still. */
+/* Note that a context with open spans in this ring is left (a coroutine yields), and that
+   it goes on. Readers learn from that for how long its spans were suspended.
+   `event_class` is the class of the spans. */
 static inline void eventring_suspend(eventring_domain *domain, enum eventring_ring ring,
                                      enum eventring_class event_class, uint64_t context) {
   if (eventring_enabled(domain, ring, event_class))
@@ -282,9 +296,12 @@ static inline void eventring_resume_context(eventring_domain *domain,
 
 /* ---- Async spans and flows ------------------------------------------------
  *
- * Begin and end of an async span, and the points of a flow, have the same definition (kind
- * ASYNC or FLOW, without payload) and the same link, a number of the host's choice. They
- * may lie in different contexts and domains. */
+ * Begin and end of an async span, and all events of a flow, have the same definition
+ * (kind ASYNC or FLOW) and the same `link`, a number that the host chooses. They may lie
+ * in different contexts and domains. */
+
+/* Writes a linked event without further payload. With one: eventring_emit_words of link,
+   role and the payload words, where eventring_enabled says so. Owner. */
 static inline void eventring_linked(eventring_domain *domain, enum eventring_ring ring,
                                     enum eventring_class event_class, unsigned id,
                                     uint64_t link, enum eventring_role role) {
@@ -293,7 +310,7 @@ static inline void eventring_linked(eventring_domain *domain, enum eventring_rin
     eventring_emit_words(domain, ring, EVENTRING_TAIL(EVENTRING_LINKED, id, 0), words, 2);
 }
 
-/* User spans, counters and events, of ids from eventring_register_user. */
+/* The same probes for ids from eventring_register_user: user ring, class USER. Owner. */
 static inline void eventring_user_begin(eventring_domain *domain, unsigned id) {
   eventring_begin(domain, EVENTRING_USER, EVENTRING_CLASS_USER, id);
 }
