@@ -7,15 +7,14 @@
  * else CLOCK_MONOTONIC, at the price of the slow path for each event. Readers
  * convert.
  *
- * How many nanoseconds a tick has is stated by the processor (CPUID leaf 0x15,
- * often empty in virtual machines) or by CNTFRQ_EL0, else measured against
- * CLOCK_MONOTONIC. Starting must be quick, so the first measurement is rough
- * (as long as the start itself took) and is refined while the program runs.
- * A refinement must not change what has been converted before, nor jump: it
- * adds a segment that begins a little in the future, where the former segment
- * ends, and has the rate that brings it in line with the clock at the next refinement.
- * These become rarer, down to one an hour, and never end: temperature and the
- * adjustments of CLOCK_MONOTONIC change its rate.
+ * The processor states how many nanoseconds a tick has (CPUID leaf 0x15, often empty
+ * in virtual machines, or CNTFRQ_EL0); else that is measured against CLOCK_MONOTONIC.
+ * Starting must be quick, so the first measurement is rough (as long as the start itself
+ * took) and is refined while the program runs. A refinement must not change what has been
+ * converted before, nor jump: it adds a segment that begins a little in the future, where
+ * the former segment ends, and has the rate that brings it in line with the clock at the
+ * next refinement. These become rarer, down to one an hour, and never end: temperature
+ * and the adjustments of CLOCK_MONOTONIC change its rate.
  *
  * Not covered: a machine whose counter restarts from zero when it resumes from
  * sleep although it calls it invariant. Events after that have wrong times.
@@ -53,8 +52,8 @@ int64_t evr_wall_ns(void) {
   return (int64_t)timespec_ns(&t);
 }
 
-/* Each question to the processor takes some 10 us in a virtual machine: the C library
-   has asked most of them already. */
+/* In a virtual machine each CPUID takes some 10 us; the C library has run most of them
+   already. */
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
 static bool processor_says_invariant(void) { return CPU_FEATURE_PRESENT(INVARIANT_TSC); }
 
@@ -153,7 +152,7 @@ uint64_t evr_clock_measured(struct evr_pair from, struct evr_pair to) {
                     (to.ticks - from.ticks));
 }
 
-/* ---- Conversion --------------------------------------------------------------------- */
+/* ---- Conversion ------------------------------------------------------------------ */
 
 uint32_t evr_segment_at(const struct evr_conversion *conversion, uint64_t ticks) {
   uint32_t low = 0, high = conversion->segments; /* that of `low` does not begin after */

@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The best clock of this machine; looked at once. */
+/* The best clock of this machine; determined once. */
 enum format_clock evr_clock_kind(void);
 uint64_t evr_clock_ticks(enum format_clock kind);
 /* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds. */
@@ -40,9 +40,9 @@ uint64_t evr_to_ns(const struct evr_conversion *conversion, uint64_t ticks);
    doc/FORMAT.md. */
 bool evr_segment_valid(const struct format_segment *s, const struct format_segment *before);
 /* Two segments that follow `last`: the first begins `lead` ticks after `now`, or later if
-   `last` does, and brings the conversion in line with the clock `interval` ticks later; from
-   there on the second goes on at the rate between `then` and `now`. False: the readings
-   give no rate. */
+   `last` does, and brings the conversion in line with the clock `interval` ticks later;
+   from there on the second goes on at the rate between `then` and `now`. False: the
+   readings give no rate. */
 bool evr_next_segments(const struct format_segment *last, struct evr_pair then,
                        struct evr_pair now, uint64_t lead, uint64_t interval,
                        struct format_segment next[2]);

@@ -4,27 +4,27 @@
  * Two words say what is recorded. `wanted` has the classes that are to be recorded while
  * the recording runs, and in bit 0 whether it runs; everyone changes it by
  * compare-and-exchange. `gate`, which probes test, follows from it (format_gate). Whoever
- * has changed `wanted` brings the gate in line: it stores what follows and looks again,
+ * has changed `wanted` brings the gate in line: it stores the gate and checks again,
  * until nothing has changed in between. All these accesses are sequentially consistent:
- * of two who change `wanted` at the same time, the one that stores the gate last has seen
- * both changes, or looks again.
+ * of two that change `wanted` at the same time, the one that stores the gate last has
+ * seen both changes, or checks again.
  *
  * Any process of the user may store anything here, or die between its two steps. So the
- * producer looks at both words where it is slow anyhow (at block transitions and
- * safepoints): it replaces a `wanted` that is not valid by the last valid one that it saw,
- * counts that in the status page, and brings the gate in line. Until then probes may be on
- * or off as the garbage says; no value can do more than that.
+ * producer checks both words on its slow paths (at block transitions and safepoints): it
+ * replaces a `wanted` that is not valid by the last valid one that it saw, counts that in
+ * the status page, and brings the gate in line. Until then the garbage may switch probes
+ * on or off; no value can do more than that.
  *
- * What a probe does not write while its class is off is gone, and a reader must not take
- * an end that comes after the gap for the end of a begin before it (of another span of the
- * same id, perhaps). So whoever switches classes on first appends the time and these
- * classes to the log of the page, and afterwards the time at which the gate was open. A
- * probe that tested the gate before it was closed may still write its begin between these
- * two times, and its end may be suppressed. So a reader that comes to an event later than
- * the first time tears all spans of these classes that began before the second one; it
- * cannot mismatch any then (testsuite/model/control_page.pml). A changer that dies between
- * the two leaves an entry without a second time: no span of these classes is matched until
- * 64 more entries have pushed it out.
+ * A probe writes nothing while its class is off, and a reader must not match an end after
+ * such a gap with a begin before it (the end may be of another span of the same id). So
+ * whoever switches classes on first appends the time and these classes to the log of the
+ * page, and afterwards the time at which the gate was open. A probe that tested the gate
+ * before it was closed may still write its begin between these two times, and its end may
+ * be suppressed. So a reader that comes to an event later than the first time tears all
+ * spans of these classes that began before the second time; then it cannot mismatch any
+ * (testsuite/model/control_page.pml). A changer that dies between the two leaves an entry
+ * without a second time: no span of these classes is matched until 64 more entries have
+ * pushed it out.
  */
 #include "format/control.h"
 
@@ -52,7 +52,7 @@ static void complete_switch(struct format_switch *entry, enum format_clock clock
   __atomic_store_n(&entry->until, evr_clock_ticks(clock), __ATOMIC_RELEASE);
 }
 
-/* Attempts: a process that changes the page all the time must not hold anyone up. */
+/* A process that changes the page all the time must not block anyone. */
 enum { ATTEMPTS = 16 };
 
 bool evr_control_settle(struct format_control *control, enum format_clock clock) {

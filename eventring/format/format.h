@@ -56,7 +56,7 @@ enum {
 enum format_layout {
   FORMAT_FLIGHT_RECORDER = 1, /* rings, reused in a circle by a producer */
   FORMAT_STREAM = 2,          /* reserved: blocks appended */
-  FORMAT_SNAPSHOT = 3         /* a copy of a flight recorder, not changing */
+  FORMAT_SNAPSHOT = 3         /* a copy of a flight recorder, which does not change */
 };
 
 enum format_clock {
@@ -86,7 +86,7 @@ enum format_kind {
   FORMAT_KINDS = 64 /* that the status page counts */
 };
 
-/* Word kind 7: not an event but a remark to the reader; the id tells which. */
+/* Word kind 7: not an event but a remark to the reader; the id says which. */
 enum { FORMAT_WORD_REMARK = 7 };
 enum format_remark {
   FORMAT_REMARK_REBASE = 0,      /* payload: the new base */
@@ -254,7 +254,8 @@ enum format_slot_state { FORMAT_SLOT_FREE = 0, FORMAT_SLOT_ALIVE = 1 };
 struct format_ring {
   uint64_t head;   /* sequence of the newest block, 0: none yet; written by the owner of
                       the slot; release */
-  uint32_t first;  /* where its run of blocks begins; written once, before the first head */
+  uint32_t first;  /* where its run of blocks begins; written once, before the first
+                      head */
   uint32_t blocks; /* of the run, a power of 2; 0: not made; the same */
 } FORMAT_ALIAS;
 
@@ -406,15 +407,15 @@ static inline uint64_t word_ticks(uint64_t word, uint64_t base) {
 /* Is it an event, and not a remark to the reader? */
 static inline int word_is_event(uint64_t word) { return word_kind(word) != FORMAT_WORD_REMARK; }
 
-/* What remarks tell of the events that follow. */
+/* What remarks say of the events that follow. */
 struct format_position {
   uint64_t base;        /* that their times refer to */
   uint64_t context;
   uint32_t incarnation;
 };
-/* Applies a remark, which begins at `words` and may reach up to `end`. A remark that is not
-   known, or is cut off, changes nothing. The context that a suspend or a resume is about
-   is the result; else 0 without meaning. */
+/* Applies a remark, which begins at `words` and may reach up to `end`. A remark that is
+   not known, or is cut off, changes nothing. The context that a suspend or a resume is
+   about is the result; else 0 without meaning. */
 static inline uint64_t format_apply_remark(const uint64_t *words, const uint64_t *end,
                                            struct format_position *position) {
   int payload = word_length(*words) >= 1 && end - words >= 2;

@@ -1,39 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /* guard.c: the mappings of a recording outlive their file.
  *
- * Whoever may write to the file of a recording may also cut it short, or punch
- * a hole into it on a full disk. The next store into a page that has no file
- * under it any more raises SIGBUS in the program that is traced, which must
- * not die of that. Disk space is reserved and sizes are checked beforehand,
- * but nothing can hold a file of a file system at its length (seals are for
- * memfds, which have no name in a directory), and copying events out by write()
- * would cost each event what a crash must not lose.
+ * Whoever may write to the file of a recording may also cut it short, or punch a hole
+ * into it on a full disk. The next store into a page that has lost its file raises SIGBUS
+ * in the recorded program, which must not die of it. Disk space is reserved and sizes are
+ * checked beforehand, but nothing can keep a file at its length (seals are for memfds,
+ * which have no name in a directory), and copying events out with write() would make each
+ * event pay for a rare fault.
  *
- * So every mapping of a file is entered in a table, and a handler of SIGBUS
- * puts anonymous memory in the place of *all* mappings of the recording that
- * the address belongs to, and returns: the store is done again and succeeds.
- * The control page is among them and reads as zero from then on: no class is in
- * force, all probes are off, the recording is over. A reader that maps a file
- * (window.c) is guarded in the same way: its loads find zeros, it sees by the
- * first word that the mapping is none any more, and has its error from the file.
+ * So each mapping of a file is entered in a table, and a handler of SIGBUS replaces *all*
+ * mappings of the recording to which the address belongs by anonymous memory and returns;
+ * the store is repeated and succeeds. The control page is among them and reads as zero
+ * from then on: no class is on, all probes are off, the recording is over. A reader that
+ * maps a file (window.c) is guarded in the same way: its loads return zeros, the first
+ * word shows it that the mapping is lost, and it gets its error from the file.
  *
- * Cost: nothing for an event; one sigaction at the first start. Drawbacks: the
- * process has a handler of SIGBUS (for good once it has recorded, else while it has
- * a window), which passes on what is not ours; a host that sets one of its own later
- * calls eventring_repair_fault from it, or does without this protection; a thread
- * that has SIGBUS blocked is not protected.
+ * Cost: nothing for an event; one sigaction at the first start. Drawbacks: the process
+ * has a handler of SIGBUS (for good once it has recorded, else as long as it has a
+ * window), which passes on what is not the library's. A host that sets a handler of its
+ * own later calls eventring_repair_fault from it, or does without this protection. A
+ * thread that blocks SIGBUS is not protected.
  *
- * The table is read by the handler on any thread while others enter and remove:
- * no lock can be taken. `start` of an entry is 0 when it is free, the address of
- * the mapping, or that with bit 0 set while one thread works on the entry:
+ * The handler reads the table on any thread while others enter and remove mappings, so it
+ * can take no lock. `start` of an entry is 0 when the entry is free, else the address of
+ * the mapping, with bit 0 set while one thread works on the entry:
  *
- *   add     0 -> BUSY (claims it), the other fields, -> address (release)
- *   remove  address -> 0, by compare-and-exchange: not while it is repaired, so
- *           that no mapping is replaced after it was unmapped
+ *   add     0 -> BUSY (claims it), then the other fields, -> address (release)
+ *   remove  address -> 0, by compare-and-exchange: not during a repair, so that no
+ *           mapping is replaced after it was unmapped
  *   repair  address -> address | BUSY, mmap over it, -> address
  *
- * Nobody touches a mapped file between BUSY and its end, and a fork copies the
- * table of one thread that is at neither place: no one waits for ever.
+ * Between BUSY and its end nobody accesses a mapped file. A fork copies the table of a
+ * thread that is at neither place. So no one waits forever.
  */
 #include "format/guard.h"
 
@@ -107,8 +105,8 @@ void evr_guard_remove(void *map) {
 
 static uintptr_t address_of(uintptr_t start) { return start & ~(uintptr_t)BUSY; }
 
-/* The group of the mapping that holds the address. It is in use, for an access to
-   it has just failed: it is not removed while we look. */
+/* The group of the mapping that holds the address. An access to it has just failed, so it
+   is in use and is not removed during the search. */
 static const void *group_of(uintptr_t address, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
     uintptr_t start = address_of(__atomic_load_n(&ranges[i].start, __ATOMIC_ACQUIRE));
@@ -144,10 +142,10 @@ bool eventring_repair_fault(const void *address) {
   return done;
 }
 
-/* ---- The handler ----------------------------------------------------------------------- */
+/* ---- The handler ----------------------------------------------------------------- */
 
 static struct sigaction before; /* what the process did with SIGBUS */
-static bool installed;          /* it calls us, directly or by way of others */
+static bool installed;          /* it calls the library, directly or through others */
 static unsigned holders;
 static bool started;            /* a recording holds it, for good */
 static bool left;               /* the host wants no handler */
@@ -156,12 +154,13 @@ static bool left;               /* the host wants no handler */
    across a fork, so that it is free in the child. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* As if we were not there: another handler, or what the kernel does by itself. */
+/* Acts as if the library were not there: calls the handler before, or does what the
+   kernel does by default. */
 static void pass_on(int number, siginfo_t *info, void *context) {
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(number, info, context);
   } else if (before.sa_handler == SIG_IGN && info->si_code <= 0) {
-    return; /* sent by someone, and not wanted */
+    return; /* sent by a process, and ignored */
   } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
     signal(number, SIG_DFL);
     if (info->si_code <= 0) raise(number); /* a fault comes again by itself */

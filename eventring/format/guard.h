@@ -8,19 +8,19 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Enters a mapping that a fault may replace, with all of its group, by memory of this
-   protection (PROT_...). False: the table is full. Any thread. */
+/* Enters a mapping, which a fault replaces together with all of its group by anonymous
+   memory of this protection (PROT_...). False: the table is full. Any thread. */
 bool evr_guard_add(void *map, size_t bytes, int protection, const void *group);
-/* Takes it out; before it is unmapped. Any thread. */
+/* Removes a mapping from the table, before it is unmapped. Any thread. */
 void evr_guard_remove(void *map);
-/* The handler of SIGBUS is installed from the first hold to the last release. True: a
-   fault comes to it first, not to a handler that was set above it. Any thread. */
+/* The handler of SIGBUS is installed from the first hold to the last release. True: it is
+   the first to handle a fault, no other handler was set above it. Any thread. */
 bool evr_guard_hold(void);
 void evr_guard_release(void);
 /* For the start of a recording: the handler is held for the rest of the process, unless
    the host wants none (`leave`), which holds for windows opened later as well. */
 void evr_guard_start(bool leave);
-/* Does the host want no handler? */
+/* True: the host wants no handler. */
 bool evr_guard_left(void);
 
 #pragma GCC visibility pop

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c: what tells a live producer from a dead one.
+/* process.c: whether a producer is alive.
  *
  * A producer holds a write lock on its file (an open-file-description lock: it
  * goes with the last descriptor, however the process ends, and means the same

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h: tells a live producer from a dead one. */
+/* process.h: whether a producer is alive. */
 #ifndef EVENTRING_PROCESS_H
 #define EVENTRING_PROCESS_H
 
@@ -10,7 +10,7 @@
 
 /* Start time of a process in clock ticks after boot, or 0. */
 uint64_t evr_process_start(pid_t pid);
-/* Is the file locked by a live producer? 1 yes, 0 no, -1 cannot be told. */
+/* Is the file locked by a live producer? 1 yes, 0 no, -1 not known. */
 int evr_file_locked(int fd);
 /* Holds the file, until it is closed, against a producer's lock: EAGAIN or EACCES when a
    live one has it. 0 or an errno. */

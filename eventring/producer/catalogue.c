@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* catalogue.c: the event definitions of this process and their copy in the file.
  *
- * Definitions are kept for the life of the process, in the order of their ids,
- * in a table that only grows (chunks that never move, so that cursors may keep
- * pointers). A hash table finds them by kind, class and name (a guest may use the names of
- * its host's own events, in a class of its own); it grows with them, so that a
- * program that defines little touches little memory. Everything is guarded by the
- * producer's mutex.
+ * Definitions stay for the life of the process, in the order of their ids, in a table
+ * that only grows (chunks that never move, so that cursors may keep pointers). A hash
+ * table finds them by kind, class and name: a guest may use the names of its host's
+ * events in a class of its own. It grows with the definitions, so a program with few of
+ * them touches little memory. The producer's mutex guards everything here.
  */
 #include "producer/catalogue.h"
 
@@ -68,7 +67,7 @@ static void fill_hash(void) {
   }
 }
 
-/* Makes the table large enough for so many definitions. */
+/* Makes the table large enough for `count` definitions. */
 static bool grow_hash(size_t count) {
   uint32_t size = hash_size ? hash_size : HASH_FIRST;
   while (size < 2 * count) size *= 2;
@@ -200,9 +199,9 @@ static int define_builtins_locked(struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
-int evr_catalogue_check_base_locked(bool told, struct eventring_error *error) {
+int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error) {
   int status = define_builtins_locked(error);
-  if (status != EVENTRING_OK || told || defined == EVENTRING_ID_HOST) return status;
+  if (status != EVENTRING_OK || asks || defined == EVENTRING_ID_HOST) return status;
   return evr_fail(error, EVENTRING_E_CONFLICT, 0,
                   "events are defined already: the first id is not %d, and must be asked for",
                   EVENTRING_ID_HOST);

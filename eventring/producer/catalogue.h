@@ -7,21 +7,21 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Defines `count` events, of `def_size` bytes each (format/sized.h), at consecutive ids, all or none; returns the first id, or why
-   not. */
+/* Defines `count` events, of `def_size` bytes each (format/sized.h), at consecutive ids,
+   all or none; returns the first id, or why not. */
 int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
                                 size_t count, struct eventring_error *error);
-/* May a table be defined now? Not by a host that relies on constants (`told` is false: it
+/* May a table be defined now? Not by a host that relies on constants (`asks` is false: it
    does not want to know its first id) when others have defined events before. */
-int evr_catalogue_check_base_locked(bool told, struct eventring_error *error);
+int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error);
 /* Id of the definition of this kind and name; EVENTRING_E_NOT_FOUND, without a text, when
    it could be defined; or why it can not be. */
 int evr_catalogue_find_locked(const struct eventring_def *def,
                               struct eventring_error *error);
 /* Counts a definition that found no room in the table. */
 void evr_catalogue_drop_locked(struct evr_recording *recording);
-/* Writes the definitions that the recording does not have yet. What finds no room there is
-   counted: its events have no name for readers. Fails with E_MEMORY only. */
+/* Writes the definitions that the recording does not have yet. What finds no room there
+   is counted: its events have no name for readers. Fails with E_MEMORY only. */
 int evr_catalogue_publish_locked(struct evr_recording *recording,
                                  struct eventring_error *error);
 

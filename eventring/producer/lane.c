@@ -10,45 +10,46 @@
  * its words are zero, so that no reader takes it for a block):
  *
  *   W1  store sequence = 0 in the header of the place, release: invalid (release, so
- *       that who sees it sees W5 of the block before: it can tell a block that is
- *       gone from one that damage took away)
+ *       that whoever sees it sees W5 of the block before, and can distinguish a block
+ *       that is gone from one that damage destroyed)
  *   W2  release fence: whoever sees any store of W3 or later sees W1 too
  *       (pairs with the acquire fence R4 between copying and checking again)
  *   W3  store zeros to all words, then the header's fields, relaxed
  *   W4  store sequence = s, release: whoever sees it sees W3
  *       (pairs with the acquire load R1)
  *   W5  store head = s where the source says (for a ring in the domain table), release
- *       (pairs with the acquire load R0 with which readers look for news)
+ *       (pairs with the acquire load R0 with which readers check for news)
  *   W6  events: one word each, relaxed; those with a payload store it first and
  *       the event word with release (pairs with the acquire loads R2 of the walk)
  *
  * A word is not zero once written, so the walk of a reader that stops at the
- * first zero sees exactly what was committed. Nothing is stored into a block
- * with ordinary stores while readers may look at it.
+ * first zero sees exactly what was committed. All stores into a block that readers may
+ * be reading are atomic.
  *
  * Before W1 the finished block gets its committed length and its checksum (release), and
  * the open spans are brought up to date by walking it (finish_block).
  *
  * Signals. A handler may interrupt a probe of its thread anywhere and call probes of the
- * same domain, though it should have one of its own (eventring.h). Events may
- * be lost by that, but nothing is written outside the ring:
+ * same domain, although it should have a domain of its own (eventring.h). That may lose
+ * events, but nothing is written outside the ring:
  *
- *  - While the slow path is at work (`writing`) the limit of its lane is NULL, so that the
- *    handler comes to the slow path as well, which drops its event. So it does while the
- *    thread has the producer's mutex, whatever the domain: it could only wait for itself.
- *    Dropped events are counted as lost by readers.
- *  - A probe that was interrupted by a change of blocks stores the position that it had read
- *    before. So the slow path looks whether the position lies in the present block, and
- *    finds it again if not; and the first events of a block all take the
- *    slow path, that is those of the handler and the one that finds the stale position.
+ *  - While the slow path is at work (`writing`), the limit of its lane is NULL, so the
+ *    handler comes to the slow path as well, which drops its event. The slow path also
+ *    drops events, whatever the domain, while the thread has the producer's mutex: it
+ *    would wait for itself. Readers count dropped events as lost.
+ *  - A probe that is interrupted by a transition stores the position that it had read
+ *    before. So the slow path checks that the position lies in the present block and
+ *    finds it again if not. The first events of a block all take the slow path: those of
+ *    the handler and the one that finds the stale position.
  *
- * What is left: a handler that changes blocks and writes CAREFUL_EVENTS or more events into the
- * new one. The stale position then lies below the limit, if the new block is above the old one,
- * and probes run on from it through the rest of the old block and all between, headers
- * included, until they come to the limit. Nothing can be done about it off the inline path: that
- * alone would see that its position is not of this block, and a test there costs every event,
- * as do more events on the slow path. (Were blocks used from the end of a ring to its begin,
- * a stale position would be beyond the limit but once a round; that is another format.)
+ * One case remains: a handler that changes blocks and writes CAREFUL_EVENTS or more
+ * events into the new one. If the new block is above the old one, the stale position lies
+ * below the limit, and probes write from it through the rest of the old block and all
+ * blocks between, headers included, up to the limit. Only the inline path could see that
+ * its position is not in this block, and a test there would cost every event, as would
+ * more events on the slow path. (If blocks were used from the end of a ring to its begin,
+ * a stale position would be beyond the limit except once a round; that is another
+ * format.)
  */
 #include "producer/lane.h"
 
@@ -118,7 +119,7 @@ static void apply_switches(struct evr_writer *w, const struct format_control *co
   for (; from != now; from++) {
     bool there = evr_control_entry(control, from, &entry);
     if (there) evr_open_tear(&w->open, evr_class_of, entry.classes, entry.until);
-    /* what is not complete is looked at again */
+    /* an entry that is not complete is read again later */
     if ((!there || entry.until == UINT64_MAX) && seen == now) seen = from;
   }
   w->switches_seen = seen;
@@ -220,7 +221,7 @@ static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks
   return EVR_NEW_BLOCK;
 }
 
-/* ---- Writing ------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------- */
 
 /* W6 */
 static void put_event(struct eventring_lane *lane, uint64_t word, const uint64_t *payload,
@@ -320,7 +321,7 @@ uint64_t evr_writer_emitted(const struct evr_writer *w) {
   return w->source->events + (w->end ? (uint64_t)(w->next - w->first) - w->extra : 0);
 }
 
-/* ---- Opening and closing ---------------------------------------------------------------- */
+/* ---- Opening and closing --------------------------------------------------------- */
 
 /* Says to which incarnation the events belong that follow in the present block. */
 static int change_incarnation(struct evr_lanes *l, enum eventring_ring r,

@@ -2,13 +2,13 @@
 /* lane.h: the lanes of a domain: writing events into blocks.
  *
  * A lane is written by the thread that owns the domain only, with two exceptions that any
- * thread holding the mutex may store: `gate` (which classes pass) and `limit` = NULL, which
- * sends the next probe into the slow path. The owner that sets a new limit checks
+ * thread holding the mutex may store: `gate` (which classes pass) and `limit` = NULL,
+ * which sends the next probe into the slow path. The owner that sets a new limit checks
  * `attention` afterwards, so that the request can't be lost (evr_lane_publish_limit).
  *
- * All positions and counts are kept here, in private memory: nothing that the writer reads
- * from a block or from the file decides where it writes. The one thing of the file that it
- * reads is the log of the control page.
+ * All positions and counts are kept here, in private memory: nothing that the producer
+ * reads from a block or from the file decides where it writes. The log of the control
+ * page is all that a lane reads from the file.
  */
 #ifndef EVENTRING_LANE_H
 #define EVENTRING_LANE_H
@@ -20,8 +20,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* One ring as its writer knows it. It outlasts the domain: the next one of the slot goes on
-   in the present block. While a lane is open on it, it is the owner's. It is large and
+/* The write state of one ring: its block source, its present block and what the next
+   block header needs. A lane is opened on it to write events. It belongs to the ring and
+   outlasts the domain: the next domain of the slot opens its lane on it and goes on in
+   the present block. While a lane is open on it, it is the owner's. It is large and
    begins as zeros; pages that are not used are not touched. */
 struct evr_writer {
   struct evr_block_source *source;
@@ -34,7 +36,8 @@ struct evr_writer {
   uint64_t block_ticks;   /* the same as the block's header has it */
   uint32_t incarnation;   /* of the events last written */
   uint32_t switches_seen; /* entries of the control log that `open` knows */
-  uint32_t careful;       /* events that are still to take the slow path (lane.c, Signals) */
+  uint32_t careful;       /* events that are still to take the slow path (lane.c,
+                             Signals) */
   uint64_t dropped;       /* events that had no place, of domains that are gone */
   struct evr_open_spans open; /* at the start of the present block */
 };
@@ -46,16 +49,17 @@ struct evr_lanes {
   uint64_t dropped_seen[EVENTRING_RINGS]; /* of these, those that are counted */
   /* set by who opens the lanes, for as long as they are open: */
   const struct format_control *control; /* switches of classes */
-  const uint64_t *recalibrate_at; /* ticks; atomic: events from then on take the slow path */
+  const uint64_t *recalibrate_at; /* ticks; atomic: events from then on take the slow
+                                     path */
   enum format_clock clock;
   uint16_t slot;        /* slot and incarnation of the domain, for block headers */
   uint32_t incarnation;
-  uint32_t attention;   /* atomic: the recording has ended, let go */
+  uint32_t attention;   /* atomic: the recording has ended and is to be released */
   bool writing;         /* the slow path is at work (lane.c, Signals) */
 };
 
-/* Opens a lane on a ring: in its present block after a remark with the incarnation, or in a
-   first one from its source. On failure the lane stays closed. Owner. */
+/* Opens a lane on a ring: in its present block after a remark with the incarnation, or in
+   a first one from its source. On failure the lane stays closed. Owner. */
 int evr_lane_open(struct evr_lanes *lanes, enum eventring_ring ring,
                   struct evr_writer *writer, struct eventring_error *error);
 /* Leaves the ring, if the lane is open, in its present block. Owner, or for a domain that
@@ -85,11 +89,11 @@ uint64_t evr_lane_emitted(const struct evr_lanes *lanes, enum eventring_ring rin
 uint64_t evr_writer_emitted(const struct evr_writer *writer);
 
 /* Lets probes write up to the end of the block, unless someone asks for
-   attention. The store of limit comes before the load of attention: the compiler
-   is told here; the processor is, where it matters, by request_attention_locked
-   (domains.c), which has a barrier run on all threads between storing attention
-   and storing NULL into limit. So either we see the request, or its NULL is the
-   later store. (A fence here would be paid at every transition.) */
+   attention. The store of limit comes before the load of attention: the signal fence
+   orders them for the compiler, and request_attention_locked (domains.c) for the
+   processor: it runs a barrier on all threads between storing attention and storing NULL
+   into limit. So either this load sees the request, or its NULL is the later store. (A
+   fence here would cost every transition.) */
 static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   struct eventring_lane *lane = &lanes->hot.lane[ring];
@@ -101,8 +105,8 @@ static inline void evr_lane_publish_limit(struct evr_lanes *lanes,
     __atomic_store_n(&lane->limit, NULL, __ATOMIC_RELAXED);
 }
 
-/* Between these two, probes of handlers of signals write nothing into the lanes. The first
-   returns whether it is the outermost, for the second. Owner. */
+/* Between these two, probes of handlers of signals write nothing into the lanes. The
+   first returns whether it is the outermost, for the second. Owner. */
 static inline bool evr_lane_begin_writing(struct evr_lanes *lanes,
                                           enum eventring_ring ring) {
   if (lanes->writing) return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* recording.c: a recording: its front, its blocks of records, its life.
+/* recording.c: a recording: its front, its blocks of records, creation and end.
  *
- * Space is reserved before it is used (space.h); were the file cut short all the same, the
- * process goes on (guard.c).
+ * Space is reserved before it is used (space.h). If someone cuts the file short
+ * nevertheless, the process goes on (guard.c).
  */
 #include "producer/recording.h"
 
@@ -29,7 +29,7 @@ enum {
   OBEYS = 1u << FORMAT_WORD_WANTED
 };
 
-/* ---- Blocks of records -------------------------------------------------------------- */
+/* ---- Blocks of records ----------------------------------------------------------- */
 
 static int claim_record_blocks(struct evr_recording *r, struct eventring_error *error) {
   int status = evr_extents_claim_locked(&r->extents, RECORD_BLOCKS, &r->record_extent, error);
@@ -63,7 +63,7 @@ static struct format_block *next_record_block(void *owner) {
   return (struct format_block *)(r->record_extent->map + at);
 }
 
-/* ---- Front ----------------------------------------------------------------------------- */
+/* ---- Front ----------------------------------------------------------------------- */
 
 static void name_program(struct format_header *h, const char *program) {
   const char *name = program;
@@ -160,7 +160,7 @@ int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
   return EVENTRING_OK;
 }
 
-/* ---- Creation ------------------------------------------------------------------------ */
+/* ---- Creation -------------------------------------------------------------------- */
 
 static void destroy(struct evr_recording *r) {
   evr_ring_free_all(r);
@@ -227,7 +227,7 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
   return offset < FORMAT_BLOCKS_OFFSET ? NULL : evr_extents_words(&r->extents, offset, size);
 }
 
-/* ---- End ----------------------------------------------------------------------------------- */
+/* ---- End ------------------------------------------------------------------------- */
 
 void evr_recording_end_locked(struct evr_recording *r, enum format_end_reason reason,
                               bool in_handler) {

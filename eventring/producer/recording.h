@@ -4,9 +4,9 @@
  * Recordings are counted: the producer, each domain attached and each cursor of the own
  * process hold one reference; the file is unmapped when the last is gone.
  *
- * Nothing that the producer reads from the file decides where it writes: all positions and
- * counts are kept in private memory as well. The one thing it does read is the control
- * page.
+ * Nothing that the producer reads from the file decides where it writes: all positions
+ * and counts are kept in private memory as well. The one thing it does read is the
+ * control page.
  */
 #ifndef EVENTRING_RECORDING_H
 #define EVENTRING_RECORDING_H
@@ -98,16 +98,16 @@ int evr_recording_create(struct evr_recording **recording,
 /* Sets the gate, and shows the recording to readers. */
 void evr_recording_show(struct evr_recording *recording,
                         const struct eventring_config *config);
-/* Takes away what was created and never shown. */
+/* Removes a recording that was created and never shown. */
 void evr_recording_discard(struct evr_recording *recording);
-/* Marks the file ended; takes it away unless preserved. What the blocks hold is complete
-   but for those that domains of other threads are writing to. Async-signal-safe with
-   `in_handler`: then blocks stay unfinished. */
+/* Marks the file ended and removes it unless it is to be preserved. The blocks are
+   complete except those that domains of other threads are writing to. With `in_handler`
+   it is async-signal-safe and leaves all blocks unfinished. */
 void evr_recording_end_locked(struct evr_recording *recording, enum format_end_reason reason,
                               bool in_handler);
 /* Has its file been cut short or overwritten? Nothing is recorded any more. */
 bool evr_recording_is_lost(const struct evr_recording *recording);
-/* In a forked child: lets go of the file. */
+/* In a forked child: releases the file, which remains the parent's. */
 void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
 void evr_recording_release_locked(struct evr_recording *recording);
@@ -118,7 +118,7 @@ int evr_recording_use_slot_locked(struct evr_recording *recording, unsigned slot
 const uint64_t *evr_recording_words(const struct evr_recording *recording, uint64_t offset,
                                     size_t size);
 
-/* ---- calibration.c ------------------------------------------------------------------ */
+/* ---- calibration.c --------------------------------------------------------------- */
 
 /* The first clock segment. */
 void evr_recording_calibrate_first(struct evr_recording *recording);
@@ -127,7 +127,7 @@ void evr_recording_recalibrate_locked(struct evr_recording *recording);
 /* Nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
 uint64_t evr_recording_now_locked(struct evr_recording *recording);
 
-/* ---- gate.c ------------------------------------------------------------------------------ */
+/* ---- gate.c ---------------------------------------------------------------------- */
 
 /* Sets the classes wanted at the start. */
 void evr_recording_open_gate(struct evr_recording *recording,
@@ -139,7 +139,7 @@ void evr_recording_check_gate(struct evr_recording *recording);
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
                                           enum evr_gate_change change, uint64_t classes);
 
-/* ---- place.c ------------------------------------------------------------------------------ */
+/* ---- place.c --------------------------------------------------------------------- */
 
 /* Creates the file of a recording, locked; a dead recording in its place is renamed. */
 int evr_recording_create_file(struct evr_recording *recording,

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* ring.c: the rings of a recording: a block source for each ring of each slot.
  *
- * A ring is N places for blocks; block number s (from 1) lies at place (s - 1) mod N. In
- * its first round its places are as the kernel made them; later there was a block. A ring is
- * made when the first event is written into it, from the extent that its slot has, if there
- * is room, else from a new one.
+ * A ring has N places for blocks; block number s (from 1) lies at place (s - 1) mod N. In
+ * the first round the places are as the kernel made them; in later rounds each holds an
+ * older block. A ring is made when its first event is written: from the extent of its
+ * slot if that has room, else from a new one.
  *
- * On a disk the space of an extent is reserved when it is claimed, and its pages are made
- * ready (of rings larger than the default, the rest when the first round comes to it). On
- * tmpfs, where reserving is most of the price, space is only looked for, and places are made
- * ready in parts: those that a short program uses at the start, the others in the first
- * round. Should it have filled up by then, the source fails.
+ * On a disk, the space of an extent is reserved when the extent is claimed, and its pages
+ * are made ready then (in a ring larger than the default, the rest when the first round
+ * comes to it). On tmpfs, where reserving is the larger part of the cost, the library
+ * only checks that there is space, and makes the places ready in parts: at the start
+ * those that a short program uses, the others during the first round. If tmpfs has filled
+ * up by then, the source fails.
  */
 #include "producer/ring.h"
 
@@ -21,16 +22,16 @@
 #include "producer/space.h"
 
 enum {
-  /* places of a ring that are made ready at the start, on tmpfs and elsewhere, and later
-     at once at most */
+  /* places of a ring that are made ready at the start, on tmpfs and elsewhere, and at
+     most at once later */
   READY_FIRST = 1,
   READY_FIRST_ON_DISK = 64,
   READY_MOST = 16
 };
 
-/* ---- The source ---------------------------------------------------------------------- */
+/* ---- The source ------------------------------------------------------------------ */
 
-/* Makes more places of a ring ready, of which some are not. */
+/* Makes more places ready of a ring that has some left. */
 static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring,
                                                            struct eventring_error *error) {
   const struct evr_recording *r = ring->recording;
@@ -57,7 +58,7 @@ static int next_place(struct evr_block_source *source, struct evr_place *place,
   return EVENTRING_OK;
 }
 
-/* ---- Making a ring --------------------------------------------------------------------- */
+/* ---- Making a ring --------------------------------------------------------------- */
 
 static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t blocks,
                        struct eventring_error *error) {
@@ -114,7 +115,7 @@ uint64_t evr_ring_bytes(const struct evr_recording *r, unsigned slot) {
   return blocks * FORMAT_BLOCK_BYTES;
 }
 
-/* ---- The end --------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------- */
 
 void evr_ring_finish_slot_locked(struct evr_recording *r, unsigned slot) {
   for (int i = 0; i < EVENTRING_RINGS; i++) {

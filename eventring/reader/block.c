@@ -1,38 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* block.c: copies of blocks that their producer may be overwriting.
+/* block.c: copies blocks that their producer may be overwriting.
  *
- * The reader's steps (the producer's, W1 .. W6, stand in producer/ring.c):
+ * The steps of the reader (those of the producer, W1 .. W6, are in producer/lane.c):
  *
- *   R0  the caller has loaded the ring's head, acquire, and found the block's
- *       number or more: W4 of this block has happened (pairs with W5)
+ *   R0  the caller has loaded the ring's head, acquire, and found the block's number or
+ *       more: W4 of this block has happened (pairs with W5)
  *   R1  load the sequence, acquire: it must be the wanted one (pairs with W4)
- *   R2  walk: load each event word, acquire (pairs with the release in W6, so
- *       that the payload of an event whose word is seen is seen too); stop at the
- *       first zero
+ *   R2  walk: load each event word, acquire (pairs with the release in W6, so that
+ *       whoever sees an event word sees its payload); stop at the first zero
  *   R3  copy words, relaxed
- *   R4  acquire fence (pairs with W2: had R3 seen any store of a later W3, then
- *       R5 would see W1 or a later sequence)
- *   R5  load the sequence again, relaxed: still the wanted one, else all that was
- *       copied is thrown away
+ *   R4  acquire fence (pairs with W2: if R3 had seen any store of a later W3, R5 would
+ *       see W1 or a later sequence)
+ *   R5  load the sequence again, relaxed: still the wanted one, else discard the copy
  *
- * Only then is anything interpreted (the walk looks at lengths only, bounded by
- * the block). A complete block (the head is beyond it) needs no walk: its committed
- * length was stored before that head, as all its words were (R0 pairs with W5); the
- * copy is walked after R5, to check it. To a block copied before, what was added
- * since is copied in the same way: R1 has been done then.
+ * Only after R5 is anything interpreted (the walk uses lengths only, bounded by the
+ * block). A complete block (the head is beyond it) needs no walk: its committed length
+ * was stored before that head, like all its words (R0 pairs with W5); the copy is walked
+ * after R5 to check it. What was added to a block since it was copied is copied in the
+ * same way, from R2 on.
  *
- * Through pread the order of loads within one call is unknown, so each step is a
- * call of its own with an acquire fence between: one to learn the committed length
- * (R1, R2), one to copy (R3), one to check (R5). A complete block does not need the
- * first. The kernel copies aligned 64-bit words whole.
+ * Through pread the order of loads within one call is unknown, so each step is a call of
+ * its own with an acquire fence between: one to learn the committed length (R1, R2), one
+ * to copy (R3), one to check (R5). A complete block does not need the first. The kernel
+ * copies aligned 64-bit words whole.
  *
- * Complete blocks of a file are read several at once, and R5 is one look at the head
- * instead of one at each sequence: before W1 of the block that takes the place of
- * block s the producer has done W5 of the block before that one, and W1 is a release
- * store. So had R3 seen W1 or a store of a later W3, then (R4) R5 would see a head of
- * s + N - 1 or more. Less than that: all blocks from s on are whole. What is refused is
- * read one by one. In the same way block_cursor.c tells a block that is gone from one that
- * damage took away.
+ * Several complete blocks of a file are read at once, and one load of the head serves as
+ * R5 for all of them. Before W1 of the block that takes the place of block s, the
+ * producer has done W5 of the block before that one, and W1 is a release store. So if R3
+ * had seen W1 or a store of a later W3, R5 would see (R4) a head of s + N - 1 or more. If
+ * the head is less, all blocks from s on are whole. Otherwise they are read one by one.
+ * In the same way block_cursor.c distinguishes a block that is gone from one that damage
+ * destroyed.
  */
 #include "reader/block.h"
 
@@ -42,8 +40,9 @@
 #include "format/atomics.h"
 #include "format/checksum.h"
 
-/* evr_copy_words of many words. The string instruction loads quadwords, in any order among
-   themselves, after what precedes it and before what follows (as in ring.c). */
+/* evr_copy_words of many words. The string instruction loads quadwords, in any order
+   among themselves, after what precedes it and before what follows (as in
+   format/atomics.h). */
 static void copy_many_words(uint64_t *to, const uint64_t *from, size_t count) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
   __asm__ __volatile__("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
@@ -60,7 +59,7 @@ static uint32_t first_event(const uint64_t *words) {
 }
 
 enum {
-  RUN = 16,  /* words looked at together */
+  RUN = 16,  /* words checked together */
   FEW = 8,   /* events of one word after which runs of them are looked for */
   MIXED = 24 /* events walked one after the other where lengths are mixed */
 };
@@ -84,7 +83,8 @@ static inline bool is_run(const uint64_t *words) {
 static inline void forget_value(uint32_t *value) { __asm__("" : "+r"(*value)); }
 
 /* Passes over events of the same length as the one at `at`. That there is one more is a
-   guess of the processor, else it would wait for each word before it can fetch the next. */
+   guess of the processor, else it would wait for each word before it can fetch the
+   next. */
 static inline uint32_t pass_alike(const uint64_t *words, uint32_t at, uint32_t bound) {
   uint64_t length_bits = words[at] & FORMAT_LENGTH_MASK;
   uint32_t length = 1 + word_length(words[at]);
@@ -129,8 +129,8 @@ static uint32_t walk_events(const uint64_t *words, uint32_t at, uint32_t bound, 
   return at;
 }
 
-/* Does what a block says of its length and checksum hold for words that end at `have`? While
-   it is being filled it says nothing. */
+/* Does what a block says of its length and checksum hold for words that end at `have`?
+   While it is being filled it says nothing. */
 static bool seal_is_right(const uint64_t *words, uint64_t seal, uint32_t have, bool complete) {
   if (!(uint32_t)seal) return !complete;
   return seal == evr_seal(have, evr_checksum(words, have));
@@ -179,8 +179,8 @@ static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
   return have;
 }
 
-/* The committed length of a complete block that was copied with all that lies behind; 0: the
-   events do not end there. */
+/* The committed length of a complete block that was copied with all that lies behind; 0:
+   the events do not end there. */
 static uint32_t length_of_whole(const uint64_t *words) {
   uint32_t have = ((const struct format_block *)words)->committed;
   return have < FORMAT_BLOCK_WORDS && words[have] ? 0 : have;
@@ -255,7 +255,7 @@ enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
   return is_valid(block, slot, ring, start_ticks, complete) ? EVR_READ_OK : EVR_READ_CORRUPT;
 }
 
-/* ---- What was added to a block ------------------------------------------------------ */
+/* ---- What was added to a block --------------------------------------------------- */
 
 static enum evr_read mapped_more(const struct evr_source *source, uint64_t offset,
                                  uint64_t sequence, bool complete,
@@ -328,7 +328,7 @@ enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offs
   return EVR_READ_OK;
 }
 
-/* ---- Several blocks at once ---------------------------------------------------------- */
+/* ---- Several blocks at once ------------------------------------------------------ */
 
 unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
                          uint64_t sequence, uint64_t head_offset, uint32_t ring_blocks,
@@ -355,7 +355,7 @@ bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned 
   return block->words[0] == sequence && is_valid(block, slot, ring, start_ticks, true);
 }
 
-/* ---- Blocks of records ------------------------------------------------------------------ */
+/* ---- Blocks of records ----------------------------------------------------------- */
 
 /* Where the records end that are whole. Sets *sound to false when another follows that is
    not. */
@@ -427,7 +427,7 @@ int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t 
   return file_records(source, offset, words, end, sound, error);
 }
 
-/* ---- How far a block has come ---------------------------------------------------------- */
+/* ---- How far a block has come ---------------------------------------------------- */
 
 static uint32_t mapped_length(const struct evr_source *source, uint64_t offset,
                               uint64_t sequence) {

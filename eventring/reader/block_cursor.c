@@ -3,10 +3,10 @@
  *
  * Invariants
  *  - `next` is beyond every block that was held or tried;
- *  - a block that is held was of one piece when it was copied, and valid; it is read to
- *    its end even when the producer has overwritten it in the meantime;
- *  - a block says how many events were written before it. So what lies between two blocks
- *    is known to the unit, however many blocks that were.
+ *  - a block that is held was whole and valid when it was copied; it is read to its end
+ *    even when the producer has overwritten it in the meantime;
+ *  - a block says how many events were written before it. So the exact number of events
+ *    between two blocks is known, however many blocks lie between.
  *
  * A cursor that finds its next block overwritten goes to one that the producer will not
  * reach soon: `distance` blocks after the oldest.
@@ -70,7 +70,7 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
     if (evr_block_valid(cursor->held, sequence, cursor->slot, cursor->ring,
                         cursor->meta->header.start_ticks))
       return EVR_READ_OK;
-    cursor->ahead_count = 0; /* alone it is looked at more closely */
+    cursor->ahead_count = 0; /* copied alone, it is checked more closely */
   }
   cursor->held = cursor->rooms;
   return evr_block_copy(&cursor->meta->source, place_of(cursor, sequence).offset, sequence,
@@ -80,7 +80,7 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
 
 /* ---- Failures ---------------------------------------------------------------------- */
 
-/* Has the producer begun to reuse the place of a block, that is no longer there? Before
+/* Has the producer begun to reuse the place of a block that is no longer there? Before
    W1 of its successor it has done W5 of the block before that one (W1 is a release store,
    and the head is loaded after it was seen). In a snapshot, blocks may be missing. */
 static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
@@ -91,7 +91,7 @@ static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence
              blocks_of(cursor) - 1;
 }
 
-/* A block that the head vouches for could not be read, or not to its end. */
+/* A block that should be there by the head could not be read, or not to its end. */
 static void note_failure(const struct evr_block_cursor *cursor, uint64_t sequence,
                          enum evr_read status, const struct eventring_error *error) {
   if (status == EVR_READ_FAILED)
@@ -104,12 +104,12 @@ static void note_failure(const struct evr_block_cursor *cursor, uint64_t sequenc
                     cursor->slot, cursor->ring, (unsigned long long)sequence);
 }
 
-/* ---- The next block ------------------------------------------------------------------ */
+/* ---- The next block -------------------------------------------------------------- */
 
 static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head,
                        unsigned *budget) {
   struct eventring_error error = {0};
-  cursor->sequence = 0; /* what was held is used up and overwritten */
+  cursor->sequence = 0; /* the block held is done with and overwritten */
   enum evr_read status = copy_block(cursor, sequence, head, &error);
   if (status == EVR_READ_OK) return true;
   if (*budget) --*budget;
@@ -151,7 +151,7 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
   return false;
 }
 
-/* ---- The block held -------------------------------------------------------------------- */
+/* ---- The block held -------------------------------------------------------------- */
 
 bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head) {
   struct eventring_error error = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* block_cursor.h: from block to block of one ring.
  *
- * A block cursor knows where it stands, copies the next block that can be read, whole and
- * checked, and says how many events lie between it and where its user had come. It
- * interprets no event: it needs neither definitions nor a stack of spans, and it has no
- * limits but the newest block. Three use it: ring_reader.c, which delivers events,
- * snapshot.c, which keeps the blocks as they are, and inspect.c, which looks at the ends
+ * A block cursor has a position in a ring, copies the next block that can be read, whole
+ * and checked, and says how many events lie between that block and the position. It
+ * interprets no event: it needs neither definitions nor a stack of spans, and its only
+ * limit is the newest block. Its users are ring_reader.c, which delivers events,
+ * snapshot.c, which copies the blocks as they are, and inspect.c, which reads both ends
  * of a ring. */
 #ifndef EVENTRING_BLOCK_CURSOR_H
 #define EVENTRING_BLOCK_CURSOR_H
@@ -28,7 +28,7 @@ struct evr_block_cursor {
   uint64_t sequence;        /* of the block held; 0: none is */
   bool complete;            /* it was complete when it was copied */
   bool backwards;           /* it counts fewer events before it than there were */
-  uint64_t next;            /* first block that has not been looked at, from 1 */
+  uint64_t next;            /* first block that has not been tried, from 1 */
   uint64_t position;        /* events of the ring before those of the block held; its user
                                may count on from here */
   uint64_t gap;             /* events between the position before and the block held */
@@ -44,9 +44,9 @@ void evr_block_cursor_init(struct evr_block_cursor *cursor, struct evr_metadata 
 unsigned evr_block_cursor_rooms(const struct evr_block_cursor *cursor);
 /* Number of the newest block now; 0: there is none. */
 uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor);
-/* Lets go of the block held and takes up the next one that can be read, from `next` on.
-   False: there is none now; what was tried is not tried again. *budget counts down the
-   blocks that turned out unreadable; at 0 it gives up. */
+/* Releases the block held and copies the next one that can be read, from `next` on.
+   False: there is none now; what was tried is not tried again. Each unreadable block
+   takes 1 from *budget; at 0 the search ends. */
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
 /* Copies what was added to the block held; `head`: the newest block by then. False: it is
    gone; what was copied before stays. */
@@ -57,8 +57,8 @@ bool evr_block_cursor_has_more(const struct evr_block_cursor *cursor);
 const uint64_t *evr_block_cursor_watch(const struct evr_block_cursor *cursor);
 /* Words that are committed in a block now; 0: it is gone. */
 uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t sequence);
-/* Of a producer that is no more: notes damage when the block held is its newest and not
-   there any more as it was read. */
+/* After the producer's end: notes damage when the block held is the newest and is no
+   longer there as it was read. */
 void evr_block_cursor_check_end(const struct evr_block_cursor *cursor);
 
 #pragma GCC visibility pop

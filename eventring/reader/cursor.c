@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor.c: all rings of a file, polled.
  *
- * A poll first notes how far each ring has come (its limit), then reads anew what
- * events refer to (definitions, the log of the control page: written before the
- * events that need them), and then delivers up to the limits. Whatever callbacks
- * emit lies beyond the limits: a poll always returns. The one exception, a reader
- * that has been lapped beyond its limit, moves the limit once.
+ * A poll first notes how far each ring has come (its limit), then reads what events refer
+ * to (definitions, the log of the control page: written before the events that need
+ * them), and then delivers up to the limits. Whatever callbacks write lies beyond the
+ * limits, so a poll always returns. There is one exception: a reader that was overtaken
+ * beyond its limit moves the limit once.
  *
- * Order. Ring by ring, or merged by time. Within a ring events come as written.
- * In a merged poll the next ring to deliver is the one whose next event is the
- * oldest; it goes on until its next event is later than that of the second. An
- * event whose writer was held up between reading the clock and storing the word
- * comes with the next poll, after later ones of other rings.
+ * Order: ring by ring, or merged by time. Within a ring, events are delivered as written.
+ * A merged poll continues with the ring whose next event is the oldest, until the next
+ * event of that ring is later than that of the second. If a thread was held up between
+ * reading the clock and storing the word, its event comes with the next poll, after later
+ * events of other rings.
  */
 #include "reader/cursor.h"
 #include "format/atomics.h"
@@ -23,9 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll looks at */ };
+enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll tries */ };
 
-/* ---- Readers ------------------------------------------------------------------------ */
+/* ---- Readers --------------------------------------------------------------------- */
 
 static const uint64_t always_news = 1;
 
@@ -53,8 +53,8 @@ static int make_readers(eventring_cursor *c, struct eventring_error *error) {
   return status;
 }
 
-/* Readers stand at the present; others take their first position when they are first
-   polled, which makes opening cheap. */
+/* Sets the readers to the present. Without this they take their first position at the
+   first poll, which makes opening cheap. */
 static int join_now(eventring_cursor *c, struct eventring_error *error) {
   unsigned budget = DAMAGE_BUDGET;
   int status = make_readers(c, error);
@@ -64,7 +64,7 @@ static int join_now(eventring_cursor *c, struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
-/* ---- Opening and closing ------------------------------------------------------------ */
+/* ---- Opening and closing --------------------------------------------------------- */
 
 static void destroy_cursor(eventring_cursor *c) {
   for (unsigned i = 0; i < EVR_ALL_RINGS; i++) evr_ring_reader_free(c->reader[i]);
@@ -106,7 +106,7 @@ int eventring_close(eventring_cursor *c) {
   return EVENTRING_OK;
 }
 
-/* ---- Polling --------------------------------------------------------------------------- */
+/* ---- Polling --------------------------------------------------------------------- */
 
 static bool is_quiet(const struct evr_watch *watch, uint64_t head) {
   return watch->head == head && !__atomic_load_n(watch->word, __ATOMIC_RELAXED);
@@ -178,7 +178,8 @@ static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
     evr_ring_reader_drain(c->active[i], UINT64_MAX, sink);
 }
 
-/* ---- Merging ---------------------------------------------------------------------------
+/* ---- Merging
+   ---------------------------------------------------------------------------
  *
  * The active readers are a heap by time: none comes before its parent (i - 1) / 2. */
 
@@ -226,7 +227,7 @@ static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
   }
 }
 
-/* Damage is told once, then reading goes on with what is sound. */
+/* Reports damage once; reading then goes on with what is sound. */
 static int take_damage(eventring_cursor *c) {
   int code = c->meta.damage.code;
   if (code) c->error = c->meta.damage;
@@ -234,8 +235,8 @@ static int take_damage(eventring_cursor *c) {
   return code;
 }
 
-/* Once, when all has been delivered: what was taken away since it was read is damage,
-   though nothing is missed. */
+/* Once, when all has been delivered: what was removed since it was read is damage,
+   although no event is missing. */
 static void check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;

@@ -36,15 +36,15 @@ enum { EVR_ALL_RINGS = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS };
 /* What a poll compares first of a ring that is mapped and had nothing to deliver the
    last time. Of another, both pointers are to a word that says news. */
 struct evr_watch {
-  const uint64_t *word; /* that is 0 until something is added */
+  const uint64_t *word; /* 0 until something is added */
   const uint64_t *head_now;
   uint64_t head;
 };
 
-/* When wait.c looks for news. */
+/* When wait.c checks for news. */
 struct evr_pace {
-  uint64_t ns;        /* from one look to the next; 0: not set yet */
-  uint64_t looked;    /* when it looked last */
+  uint64_t ns;        /* from one check to the next; 0: not set yet */
+  uint64_t looked;    /* when it checked last */
   uint64_t delivered; /* by the last poll */
   bool unfinished;    /* that ended before it had delivered all */
 };
@@ -55,21 +55,22 @@ struct eventring_cursor {
   unsigned flags;
   bool busy;     /* a poll is in progress */
   bool finished;
-  bool end_checked; /* all was looked at once more, after the end */
-  struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL: the
-                                                    ring is not made yet */
+  bool end_checked; /* the file was checked once more after the end */
+  struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL:
+                                                    the ring is not made yet */
   uint16_t made[EVR_ALL_RINGS]; /* indices of those that are, ascending */
   unsigned made_count;
   struct evr_watch watch[EVR_ALL_RINGS]; /* in the order of `made`: a poll of an idle
                                             process reads little else */
-  struct evr_ring_reader *active[EVR_ALL_RINGS]; /* of this poll: with something to deliver */
+  struct evr_ring_reader *active[EVR_ALL_RINGS]; /* of this poll: with something to
+                                                    deliver */
   unsigned actives;
   uint64_t opened_head[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
   struct evr_pace pace;
   struct eventring_error error;
 };
-/* Has a poll something to do: events, damage to report, the producer's end? Looks at the
-   rings as a poll does, and calls nobody back. */
+/* True when a poll has something to do: events, damage to report, the producer's end.
+   Checks the rings as a poll does, without callbacks. */
 bool evr_cursor_has_news(eventring_cursor *cursor);
 /* Opens a cursor on a source, which it owns from here on (also on failure). */
 int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,

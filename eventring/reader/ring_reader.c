@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* ring_reader.c: the reader of one ring: what a change of blocks means.
+/* ring_reader.c: the reader of one ring: positions, losses, open spans.
  *
- * Data: a block cursor, which holds a copy of the block that is read and whose position
- * counts on with the events delivered (from 0 over the whole life of the ring); the stack
- * of open spans; and a queue of things to deliver before the next event of the block:
- * losses, synthetic begins and ends. delivery.c interprets the words of the block held.
+ * Data: a block cursor, which holds a copy of the block that is being read, and whose
+ * position counts the events of the ring that were passed (over the whole life of the
+ * ring); the stacks of open spans; and a queue of what is to be delivered before the next
+ * event of the block: losses, synthetic begins and ends. delivery.c interprets the words
+ * of the block held.
  *
  * Invariants
- *  - missed + delivered + lost = position: the gap before a block that is taken up is
- *    lost (or missed, when it was so before the cursor came);
- *  - all delivered begins and ends are balanced, except ends marked TORN that
- *    are not synthetic: a span that was open before a loss and is not open after
- *    it gets a synthetic end; one that is open after and was not before gets a
- *    synthetic begin, with its true time. A span is known by id and time of
- *    begin, so one that outlasts the loss goes on.
+ *  - missed + delivered + lost = position: the events in the gap before a new block are
+ *    lost (or missed, when they were overwritten before the cursor was opened);
+ *  - all delivered begins and ends are balanced, except ends marked TORN that are not
+ *    synthetic: a span that was open before a loss and is not open after it gets a
+ *    synthetic end; a span that is open after the loss and was not open before gets a
+ *    synthetic begin with its true time. A span is identified by id and time of its
+ *    begin, so a span that outlasts the loss goes on.
  */
 #include "reader/delivery.h"
 
@@ -94,7 +95,7 @@ static void tear_all(struct evr_ring_reader *reader) {
   evr_spans_clear(&reader->spans);
 }
 
-/* ---- Remarks ------------------------------------------------------------------------ */
+/* ---- Remarks --------------------------------------------------------------------- */
 
 void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *words) {
   const uint64_t *end = reader->blocks.held->words + reader->blocks.held->have;
@@ -154,7 +155,7 @@ static bool misses_switches(const struct evr_ring_reader *reader) {
   return reader->blocks.meta->control.switches - reader->switches > FORMAT_LOG_ENTRIES;
 }
 
-/* Some entries are gone: any class may have been off before the oldest that is there. */
+/* Entries are gone: any class may have been off before the oldest entry that is there. */
 static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;
   uint32_t first = oldest_switch(meta);
@@ -169,8 +170,8 @@ static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks)
   return true;
 }
 
-/* Notes too when the next is due. An entry holds for all events up to its second time, and
-   each by itself: a changer that died leaves one that holds for good. */
+/* Also notes when the next entry is due. Each entry by itself holds for all events up to
+   its second time: a changer that died leaves an entry that holds for good. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;
   struct format_switch entry;
@@ -184,7 +185,8 @@ void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
         tear_classes(reader, entry.classes, entry.until);
       }
       passed = passed && entry.ticks <= ticks && entry.until <= ticks;
-      uint64_t due = entry.ticks <= ticks ? 0 : entry.ticks; /* 0: at the next event again */
+      uint64_t due = entry.ticks <= ticks ? 0 : entry.ticks; /* 0: at the next event
+                                                                again */
       if (!passed && due < reader->switch_due) reader->switch_due = due;
     }
     if (passed) reader->switches = n + 1;
@@ -199,7 +201,7 @@ static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
   if (reader->switches != meta->switches) evr_ring_reader_switch(reader, ticks);
 }
 
-/* ---- Taking up a block ------------------------------------------------------------ */
+/* ---- Entering a block -------------------------------------------------------------- */
 
 static const struct format_open *list_of(const struct evr_block *block) {
   return (const struct format_open *)(block->words + FORMAT_BLOCK_HEADER_WORDS);
@@ -223,8 +225,8 @@ static bool is_open(const struct evr_span_stacks *stacks, const struct format_op
   return false;
 }
 
-/* The context has been suspended for so long, as far as is known: mostly as long as its
-   first listed span, which is the outermost. */
+/* Notes for how long the context has been suspended, as far as is known: usually as long
+   as its first listed span, which is the outermost. */
 static void raise_suspended(struct evr_span_stack *stack, uint64_t suspended) {
   if (suspended <= stack->suspended) return;
   for (uint32_t i = 0; i < stack->count; i++)
@@ -280,8 +282,8 @@ static void queue_gap(struct evr_ring_reader *reader, bool before) {
                                              .flags = before ? EVENTRING_LOST_BEFORE : 0});
 }
 
-/* Goes on in the block just taken up. `before`: what lies between was written before the
-   cursor came. */
+/* Goes on in the block just copied. `before`: the events of the gap were overwritten
+   before the cursor was opened. */
 static void enter_block(struct evr_ring_reader *reader, bool before) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   const struct format_block *h = evr_block_header(blocks->held);
@@ -316,7 +318,7 @@ static bool next_block(struct evr_ring_reader *reader, bool before, unsigned *bu
   return true;
 }
 
-/* ---- Joining ------------------------------------------------------------------------ */
+/* ---- Joining --------------------------------------------------------------------- */
 
 static void apply_event(struct evr_ring_reader *reader, uint64_t word) {
   struct evr_span_stacks *spans = &reader->spans;
@@ -342,7 +344,8 @@ static void skip_to_end(struct evr_ring_reader *reader) {
   }
 }
 
-/* Makes the present the start: what was is missed, what is open is begun. */
+/* Begins at the present: events before it are missed, open spans get a synthetic
+   begin. */
 static void start_now(struct evr_ring_reader *reader) {
   skip_to_end(reader);
   reader->pending_at = reader->pending_count = 0;
@@ -380,7 +383,7 @@ static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
     note_no_block(reader);
 }
 
-/* ---- Limits ---------------------------------------------------------------------------- */
+/* ---- Limits ---------------------------------------------------------------------- */
 
 /* Copies what was added to the block held. False: it is gone. */
 static bool read_more(struct evr_ring_reader *reader, uint64_t head) {
@@ -417,9 +420,9 @@ bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget) {
          (blocks->sequence < head && blocks->next <= head);
 }
 
-/* A jump went beyond the limit of this poll: the block it led to may be delivered
-   as it is, once, so that a reader much slower than the producer sees something.
-   False: the poll ends here. */
+/* A jump may lead beyond the limit of this poll. The block there is delivered as it is,
+   once in a poll, so that a reader much slower than the producer sees something. False:
+   the poll ends here. */
 static bool move_limit(struct evr_ring_reader *reader) {
   const struct evr_block_cursor *blocks = &reader->blocks;
   struct evr_metadata *meta = blocks->meta;
@@ -433,8 +436,8 @@ static bool move_limit(struct evr_ring_reader *reader) {
 
 static bool advance_reader(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.sequence && !reader->blocks.complete) {
-    /* it was being filled when it was copied, and is complete by now; if gone,
-       the rest of it is lost */
+    /* the block was being filled when it was copied and is complete now; if it is gone,
+       its rest is lost */
     bool more = read_more(reader, reader->limit_sequence);
     reader->blocks.complete = true;
     if (more) return true;

@@ -21,7 +21,7 @@ struct evr_pending { /* to be delivered before the next event of the block */
 };
 
 struct evr_ring_reader {
-  struct evr_block_cursor blocks; /* its rooms are ours, NULL until something is read */
+  struct evr_block_cursor blocks; /* owns its rooms; NULL until something is read */
   struct evr_definitions *definitions;
   uint32_t at;              /* next word to interpret of the block held ... */
   uint32_t end;             /* ... and where this poll ends in it */
@@ -39,8 +39,8 @@ struct evr_ring_reader {
   uint64_t remarks_unknown;
   uint32_t switches;        /* entries of the control log taken into account */
   bool missed_switches;     /* some of them were gone */
-  uint64_t switch_due;      /* ticks before which the next is of no interest */
-  uint64_t now;             /* ticks at which what is queued is found out */
+  uint64_t switch_due;      /* ticks before which no further entry applies */
+  uint64_t now;             /* ticks at which the queued things became known */
   uint64_t limit_sequence;  /* this poll ends at this word of this block */
   uint32_t limit_at;
   struct evr_span_stacks spans;
@@ -58,8 +58,8 @@ void evr_ring_reader_free(struct evr_ring_reader *reader);
 void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
 /* Notes how far the producer has come. False: there is nothing to deliver. */
 bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget);
-/* The block held is used up: goes on to what follows. False: nothing up to the
-   limit. *budget counts down the blocks that turned out unreadable. */
+/* Goes on after the end of the block held. False: there is nothing more up to the limit.
+   Each unreadable block takes 1 from *budget. */
 bool evr_ring_reader_go_on(struct evr_ring_reader *reader, unsigned *budget);
 /* Applies what was switched up to `ticks` (control.c). */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks);

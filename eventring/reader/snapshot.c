@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c: copying a recording.
+/* snapshot.c: copies a recording.
  *
- * The copy has the layout of the original and says FORMAT_SNAPSHOT. First the
- * blocks are copied, each as a reader sees it: all of it or nothing (a hole,
- * whose sequence reads 0: not valid). The head of each ring is what it was when
- * its copying began. Then come records and control log: what the blocks of events
- * refer to was there before them. Each block lies where it lay. Rings and records for
- * which blocks are claimed in the meantime are not in the copy. */
+ * The copy has the layout of the original and is marked FORMAT_SNAPSHOT. The blocks of
+ * events come first, each as a reader sees it: whole, or not at all (a hole, whose
+ * sequence reads 0 and is not valid). The head of each ring is that of the moment at
+ * which its copying began. Then come records and control log: what the events refer to
+ * was there before them. Each block lies where it lay. Rings and records whose blocks are
+ * claimed in the meantime are not in the copy. */
 #include "reader/cursor.h"
 
 #include "format/checksum.h"
@@ -28,7 +28,7 @@ struct copy {
   struct evr_block *rooms;
   uint64_t *batch; /* blocks that follow each other in the file, not written yet ... */
   uint64_t batch_offset;
-  unsigned batch_count; /* ... so many */
+  unsigned batch_count; /* ... their number */
   int fd;
   const char *path;
   struct eventring_error *error;
@@ -98,10 +98,10 @@ static int copy_ring(struct copy *copy, unsigned slot, unsigned ring, uint64_t *
   return damage.code;
 }
 
-/* ---- Records ------------------------------------------------------------------------ */
+/* ---- Records --------------------------------------------------------------------- */
 
-/* A block that was being filled is complete in the copy as far as it went, as above. One that
-   is damaged is left out: it would become valid. */
+/* A block that was being filled is complete in the copy as far as it went, as above. One
+   that is damaged is left out: it would become valid. */
 static int copy_record_block(struct copy *copy, uint64_t block) {
   uint64_t words[FORMAT_BLOCK_WORDS];
   uint32_t end;
@@ -128,7 +128,7 @@ static int copy_records(struct copy *copy, uint64_t claimed) {
   return status;
 }
 
-/* ---- The front ---------------------------------------------------------------------- */
+/* ---- The front ------------------------------------------------------------------- */
 
 /* The entry of a domain, with its rings as far as they were copied. */
 static int copy_domain(struct copy *copy, unsigned slot) {
