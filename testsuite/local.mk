@@ -69,7 +69,7 @@ check-local: all $(check_PROGRAMS) $(check_DATA) $(bench_programs)
 check-steps: all
 	@cd $$(mktemp -d) && TESTSUITE=$(abs_top_srcdir)/testsuite SAROS=$(abs_top_builddir)/saros \
 	  EVENTRING=$(abs_top_builddir)/eventring/eventring TEST_SLOWNESS=1 STEPS="$(or $(STEPS),all)" \
-	  $(SHELL) $(abs_top_srcdir)/testsuite/trace/test_steps_bounded.sh; status=$$?; rm -rf "$$PWD"; exit $$status
+	  $(SHELL) $(abs_top_srcdir)/testsuite/recording/test_steps_bounded.sh; status=$$?; rm -rf "$$PWD"; exit $$status
 
 check-layers: all
 	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)

@@ -178,8 +178,7 @@ static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
     evr_ring_reader_drain(c->active[i], UINT64_MAX, sink);
 }
 
-/* ---- Merging
-   ---------------------------------------------------------------------------
+/* ---- Merging ---------------------------------------------------------------------------
  *
  * The active readers are a heap by time: none comes before its parent (i - 1) / 2. */
 

@@ -217,8 +217,8 @@ function scenarios.list()
   end
 end
 
--- A list that hangs from an object which is always new, so that the trace of what is old does not
--- come to it.
+-- A list that hangs from an object which is always new, so that marking old objects does not
+-- reach it.
 function scenarios.hidden()
   local list, held, n = nil, {}, 0
   for i = 1, size(1000000) do list = { next = list } end

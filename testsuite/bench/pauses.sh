@@ -1,6 +1,6 @@
 #!/bin/bash
 # Measures the pauses of saros and of others on the scenarios of pauses.lua, in turn in one
-# run, so many rounds; prints each figure of each round, and what the trace says.
+# run, for several rounds; prints each figure of each round, and what the recording says.
 #
 #   testsuite/bench/pauses.sh --saros=PROGRAM [--eventring=PROGRAM] [--rounds=5]
 #       [--seconds=20] [--replays=3] [--only-saros] [SCENARIO...]
@@ -9,7 +9,7 @@
 # stores into old records. `all`: every one.
 # Times are CPU times of the thread, of two origins:
 #   step   between two steps of the program, taken by the program itself
-#   pause  of one step of the collector (counter pause_cpu of the trace, class gc_detail),
+#   pause  of one step of the collector (counter pause_cpu of the recording, class gc_detail),
 #          with the most work that one did (pause_work)
 # Both also hold what the machine did to the program: the line "nothing" is a
 # program that allocates nothing, measured in the same way in the same round. And the rings are a

@@ -4,7 +4,7 @@
 # every domain's end is told, and every event is accounted for to the unit.
 # The seed is printed; STORM_SEED runs it again. (The runner's stage for ThreadSanitizer
 # runs this, too.)
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 seed=${STORM_SEED:-$RANDOM}
 spawns=${STORM_SPAWNS:-$((3000 / TEST_SLOWNESS))}

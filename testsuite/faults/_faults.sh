@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the tests of what may go wrong around a recording. A program that is
-# traced must do what it does untraced, whatever happens to the recording.
-. "$TESTSUITE/trace/_trace.sh"
+# Sourced by the tests of what may go wrong around a recording. A recorded program must do
+# what it does unrecorded, whatever happens to the recording.
+. "$TESTSUITE/recording/_recording.sh"
 
 # What the programs print and how they end; a status that no failure has.
 cat >program.lua <<'END'
@@ -17,8 +17,8 @@ errors=$PWD/errors.txt # what the program said last, wherever it runs
 # failures are its status
 apart() { (failures=0; "$@"; exit $((failures > 0))); }
 
-# untraced WHAT COMMAND...: it runs as if it were not traced, with one warning
-untraced() {
+# unrecorded WHAT COMMAND...: it runs as if it were not recorded, with one warning
+unrecorded() {
   local what=$1 output status
   shift
   output=$("$@" 2>"$errors")
@@ -29,7 +29,7 @@ untraced() {
   has "$what: warning" "warning: " "$(cat "$errors")"
 }
 
-# undisturbed WHAT COMMAND...: the same, traced or not, with at most one warning
+# undisturbed WHAT COMMAND...: the same, recorded or not, with at most one warning
 undisturbed() {
   local what=$1 output status
   shift

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# RLIMIT_AS: wherever the limit falls, a program that would run untraced runs. (What it
+# RLIMIT_AS: wherever the limit falls, a program that would run unrecorded runs. (What it
 # needs varies with the random layout of memory, and its heap takes larger pieces where
-# it may, so that it can fail with more and run with less: it must run untraced with the
+# it may, so that it can fail with more and run with less: it must run unrecorded with the
 # limit, and with half a MiB less.)
 . "$TESTSUITE/faults/_faults.sh"
 limited() { (ulimit -v "$1"; shift; exec "$@"); }
@@ -17,18 +17,18 @@ while [ $((high - low)) -gt 64 ]; do
   middle=$(((low + high) / 2))
   if runs $middle; then high=$middle; else low=$middle; fi
 done
-echo "runs untraced within $high KiB"
-warned=0 traced=0
+echo "runs unrecorded within $high KiB"
+warned=0 recorded=0
 for more in 512 1024 2048 3072 5000 6000 8000 12000 20000 40000; do
   runs $((high + more - 512)) && runs $((high + more)) || continue
   undisturbed "$((high + more)) KiB" limited $((high + more)) "$SAROS" program.lua
   no_file_in "$((high + more)) KiB" .
-  if [ -s errors.txt ]; then warned=$((warned + 1)); else traced=$((traced + 1)); fi
+  if [ -s errors.txt ]; then warned=$((warned + 1)); else recorded=$((recorded + 1)); fi
 done
-[ $traced -gt 0 ] || fail "never traced"
+[ $recorded -gt 0 ] || fail "never recorded"
 [ $warned -gt 0 ] || fail "never too little for a recording"
 # rings larger than what there is
-SAROS_EVENTRING_WSIZE=23 untraced "rings of 64 MiB" limited $((high + 40000)) "$SAROS" program.lua
+SAROS_EVENTRING_WSIZE=23 unrecorded "rings of 64 MiB" limited $((high + 40000)) "$SAROS" program.lua
 no_file_in "rings of 64 MiB" .
-echo "$warned warned, $traced traced"
+echo "$warned warned, $recorded recorded"
 finish

@@ -10,13 +10,13 @@ trap 'umount "$PWD/disk"' EXIT
 export SAROS_EVENTRING_PREFIX=disk
 for kib in 16 36 40 44 64 80 128 256 520; do
   mount -o remount,size=${kib}k disk
-  untraced "a disk of $kib KiB" "$SAROS" program.lua
+  unrecorded "a disk of $kib KiB" "$SAROS" program.lua
   no_file_in "a disk of $kib KiB" disk
 done
 mount -o remount,size=4m disk
 undisturbed "a disk of 4 MiB" "$SAROS" program.lua
 is "a disk of 4 MiB: warnings" "" "$(cat errors.txt)"
-SAROS_EVENTRING_WSIZE=20 untraced "rings that do not fit" "$SAROS" program.lua
+SAROS_EVENTRING_WSIZE=20 unrecorded "rings that do not fit" "$SAROS" program.lua
 no_file_in "rings that do not fit" disk
 
 # started from within: the program is told and goes on

@@ -5,7 +5,7 @@ limited() { (ulimit -f "$1"; shift; exec "$@"); }
 
 # the front, blocks of records, and then the first ring has no room
 for kib in 1 4 60 64 68 100 200 300; do
-  untraced "at most $kib KiB" limited $kib "$SAROS" program.lua
+  unrecorded "at most $kib KiB" limited $kib "$SAROS" program.lua
   no_file_in "at most $kib KiB" .
 done
 # No byte may be written to a file: what the program says goes into pipes.
@@ -16,7 +16,7 @@ has "nothing at all: warning" "warning: " "$warning"
 no_file_in "nothing at all" .
 # the second one: what the first has is recorded
 sed '1i require("eventring").event("once")' program.lua >user.lua
-SAROS_EVENTRING_PRESERVE=1 untraced "at most 500 KiB" limited 500 "$SAROS" user.lua
+SAROS_EVENTRING_PRESERVE=1 unrecorded "at most 500 KiB" limited 500 "$SAROS" user.lua
 is "rings within 500 KiB" '["runtime"]' "$("$EVENTRING" show --json ./*.eventring | jq -c '.domains[0].rings | keys')"
 rm -f -- *.eventring
 undisturbed "at most 3000 KiB" limited 3000 "$SAROS" user.lua

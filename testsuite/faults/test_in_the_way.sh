@@ -5,7 +5,7 @@
 
 # in_the_way WHAT TEXT COMMAND: run with $file in the place of its file
 in_the_way() {
-  untraced "$1" sh -c "file=\$\$.eventring; $3; exec \"$SAROS\" program.lua"
+  unrecorded "$1" sh -c "file=\$\$.eventring; $3; exec \"$SAROS\" program.lua"
   has "$1: warning" "$2" "$(cat errors.txt)"
 }
 echo precious >precious

@@ -33,7 +33,7 @@ wait $pid 2>/dev/null
 in_the_way() { # WHAT DIRECTORY [as_nobody]
   local what=$1 directory=$2 before
   shift 2
-  SAROS_EVENTRING_PREFIX=$directory apart untraced "$what" "$@" \
+  SAROS_EVENTRING_PREFIX=$directory apart unrecorded "$what" "$@" \
     sh -c "until [ -e $directory/go ]; do echo \$\$ >$directory/pid; sleep 0.02; done; exec \"$SAROS\" $(printf %q "$PWD/program.lua")" &
   program=$!
   until_so [ -s "$directory/pid" ]

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* eventring_fuzzer.c: libFuzzer's way into everything that opens a trace.
- * `make fuzz FUZZ_SECONDS=n`; the input is a packed file (trace_input.h). */
+/* eventring_fuzzer.c: libFuzzer's way into everything that opens a recording.
+ * `make fuzz-recordings FUZZ_SECONDS=n`; the input is a packed file (recording_input.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "eventring.h"
-#include "trace_input.h"
+#include "recording_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

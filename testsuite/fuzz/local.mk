@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Hostile trace files: deterministic mutations and a fuzzer. Both build the library
-# anew with AddressSanitizer, whatever this build is.
+# Hostile recordings: deterministic mutations and a fuzzer. Both build the library anew with
+# AddressSanitizer, whatever this build is.
 
 check_PROGRAMS += testsuite/fuzz/mutations_test
 testsuite_fuzz_mutations_test_SOURCES = testsuite/fuzz/mutations_test.c \
-	testsuite/fuzz/trace_input.c testsuite/fuzz/trace_input.h
+	testsuite/fuzz/recording_input.c testsuite/fuzz/recording_input.h
 testsuite_fuzz_mutations_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -I$(top_srcdir)/testsuite/fuzz \
 	-DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 testsuite_fuzz_mutations_test_LDADD = $(LINK_EVENTRING)
@@ -12,7 +12,7 @@ testsuite_fuzz_mutations_test_LDADD = $(LINK_EVENTRING)
 FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $(SEE_EVENTRING_INSIDE) \
 	-I$(top_srcdir)/testsuite/fuzz -DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 FUZZ_FILES = $(patsubst %,$(top_srcdir)/%,$(filter %.c,$(eventring_sources))) \
-	$(top_srcdir)/testsuite/fuzz/trace_input.c
+	$(top_srcdir)/testsuite/fuzz/recording_input.c
 FUZZ_CORPUS = $(abs_top_srcdir)/testsuite/fuzz/corpus/eventring
 MUTATIONS = 20000
 FUZZ_SECONDS = 60
@@ -25,9 +25,9 @@ check-mutations:
 	  $(top_srcdir)/testsuite/fuzz/mutations_test.c -lpthread -o testsuite/fuzz/mutations-asan
 	cd testsuite/fuzz && SRCDIR=$(abs_top_srcdir) ./mutations-asan $(MUTATIONS) $(MUTATION_SEED)
 
-# make fuzz-traces [FUZZ_SECONDS=n] (make fuzz: all fuzzers): what it finds new is kept in testsuite/fuzz/found of the
-# build directory, what fails beside it.
-fuzz-traces:
+# make fuzz-recordings [FUZZ_SECONDS=n] (make fuzz: all fuzzers). New inputs are kept in
+# testsuite/fuzz/found of the build directory, those that fail beside it.
+fuzz-recordings:
 	@command -v $(CLANG) >/dev/null || { echo "clang is missing (Debian packages: clang, libclang-rt-14-dev)"; exit 1; }
 	@$(MKDIR_P) testsuite/fuzz/found
 	$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $(FUZZ_FILES) \
@@ -36,9 +36,9 @@ fuzz-traces:
 	cd testsuite/fuzz && ./eventring_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=2 \
 	  -max_len=65536 -print_final_stats=1 found $(FUZZ_CORPUS)
 
-fuzz: fuzz-traces
+fuzz: fuzz-recordings
 
-.PHONY: check-mutations fuzz fuzz-traces
+.PHONY: check-mutations fuzz fuzz-recordings
 
 clean-local: clean-fuzz
 clean-fuzz:

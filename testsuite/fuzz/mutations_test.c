@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mutations_test.c: reads thousands of damaged traces, always the same ones.
+/* mutations_test.c: reads thousands of damaged recordings, always the same ones.
  *
  *   mutations_test [COUNT [SEED]]     (default 1500, less in slow builds)
  *   mutations_test --make-corpus DIRECTORY
@@ -24,7 +24,7 @@
 #include "format/checksum.h"
 #include "format/format.h"
 #include "eventring/probe.h"
-#include "trace_input.h"
+#include "recording_input.h"
 
 #define REQUIRE(condition) \
   ((condition) ? (void)0 \

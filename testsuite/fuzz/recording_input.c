@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_input.c: see trace_input.h. */
-#include "trace_input.h"
+/* recording_input.c: see recording_input.h. */
+#include "recording_input.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 # SAROS_EVENTRING_START=standby: a control page and no rings, until the recording is
 # started from outside, from within, or not at all. Also in a loop that neither
 # allocates nor calls.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 field() { "$EVENTRING" show --json "$pid" | jq -c "$1"; }
 standby() { SAROS_EVENTRING_START=standby "$SAROS" "$@" & pid=$!; await "$pid"; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Why collections run: the reason that their begin events carry, by name, as the tools
 # and the guest's callbacks show it.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1
 cat >program.lua <<'L'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the tests of traced guest programs.
+# Sourced by the tests of recorded guest programs.
 . "$TESTSUITE/_checks.sh"
 
 command -v jq >/dev/null || { echo "jq is missing (Debian package: jq)"; exit 77; }

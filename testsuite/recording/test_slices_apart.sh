@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A minor collection and the slices are pauses of their own: where nothing large is allocated
 # eight slices come between two minor collections, and one more where a cycle begins.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 grep -q -- -DSAROS_STRESS "$BUILDDIR/Makefile" && { echo "builds of --enable-stress collect at each allocation"; exit 77; }
 
 export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=20

@@ -4,7 +4,7 @@
 # structures.
 #
 #   make check-steps [STEPS="ROW..."]     all rows, or these; as a test of the suite: a few
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 [ "$TEST_SLOWNESS" -eq 1 ] || { echo "collects everywhere: nothing is paced in this build"; exit 77; }
 limit=$(sed -n 's/^Bound of `pause_work`: \([0-9]*\) KiB.*/\1/p' "$TESTSUITE/../doc/COLLECTOR.md")
@@ -18,7 +18,7 @@ check() {
   local work cycles
   rm -f ./*.eventring
   SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=20 SAROS_EVENTRING_CLASSES=gc,gc_detail \
-    timeout 100 "$SAROS" "$TESTSUITE/trace/_steps_bounded.lua" "$1" >out.txt 2>&1 ||
+    timeout 100 "$SAROS" "$TESTSUITE/recording/_steps_bounded.lua" "$1" >out.txt 2>&1 ||
     { fail "$1: status $?: $(tail -n 1 out.txt)"; return; }
   "$EVENTRING" stats --json ./*.eventring >stats.json
   work=$(most pause_work)
@@ -31,6 +31,6 @@ check() {
 few="array_cards constants deep_varargs many_arguments many_functions messages pack recursing_threads
   small_weak_values table_move unpack weak_at_once"
 rows=${STEPS:-$few}
-[ "$rows" = all ] && rows=$("$SAROS" "$TESTSUITE/trace/_steps_bounded.lua")
+[ "$rows" = all ] && rows=$("$SAROS" "$TESTSUITE/recording/_steps_bounded.lua")
 for row in $rows; do check "$row"; done
 finish

@@ -2,7 +2,7 @@
 # A gate that turns all probes off though the recording is to run, as of a tool that died
 # before it had brought it in line, and a malformed control word beside it: nobody writes an
 # event, so no block gets full. A minor collection puts both right, and the recording goes on.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 [ "$TEST_SLOWNESS" -eq 1 ] || { echo "collects at other times in this build"; exit 77; }
 cat >quiet.lua <<'END'

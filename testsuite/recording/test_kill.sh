@@ -2,13 +2,13 @@
 # kill -9 at random moments of an allocating program: the file reads every time,
 # its spans match, and its last event is no older than the last collection: the
 # program notes by itself, outside the recording, how many collections it saw.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 export SAROS_EVENTRING_START=1
 times=$((100 / TEST_SLOWNESS))
 [ $times -ge 10 ] || times=10
 for i in $(seq $times); do
-  "$SAROS" "$TESTSUITE/trace/_churn.lua" &
+  "$SAROS" "$TESTSUITE/recording/_churn.lua" &
   pid=$!
   await $pid
   sleep "0.0$((RANDOM % 90 + 10))"

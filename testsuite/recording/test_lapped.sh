@@ -2,11 +2,11 @@
 # A reader that is lapped: smallest ring, a flood of user events. Emitted =
 # delivered + lost to the unit, no span matched with a stranger. The runtime's ring
 # does not go round here, so whatever the reader's speed: nothing of it is lost.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=11
 mkfifo go
-"$SAROS" "$TESTSUITE/trace/_flood.lua" $((400000 / TEST_SLOWNESS)) >output.txt &
+"$SAROS" "$TESTSUITE/recording/_flood.lua" $((400000 / TEST_SLOWNESS)) >output.txt &
 pid=$!
 await $pid
 "$EVENTRING" dump --json --follow $pid >dump.json &

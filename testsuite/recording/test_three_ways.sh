@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # One run seen three ways agrees exactly: by callbacks inside the program, by
 # `eventring stats` attached from outside, by `eventring dump` of the file kept.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=20
-"$SAROS" "$TESTSUITE/trace/_three_ways.lua" $((16000 / TEST_SLOWNESS + 1000)) >inside.txt &
+"$SAROS" "$TESTSUITE/recording/_three_ways.lua" $((16000 / TEST_SLOWNESS + 1000)) >inside.txt &
 pid=$!
 await $pid
 "$EVENTRING" stats --json $pid >stats.json &

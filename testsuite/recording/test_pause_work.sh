@@ -3,7 +3,7 @@
 # says, whatever the structure. Durations are not asserted; testsuite/bench/pauses.sh
 # shows them. Each structure holds more than the bound, so that one that were
 # gone through at once would show.
-. "$TESTSUITE/trace/_trace.sh"
+. "$TESTSUITE/recording/_recording.sh"
 
 [ "$TEST_SLOWNESS" -eq 1 ] || { echo "collects everywhere: nothing is paced in this build"; exit 77; }
 limit=$(sed -n 's/^Bound of `pause_work`: \([0-9]*\) KiB.*/\1/p' "$TESTSUITE/../doc/COLLECTOR.md")
