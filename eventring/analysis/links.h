@@ -43,7 +43,7 @@ struct eva_links {
 struct eva_link_outcome {
   bool paired; /* with `begin` and `end` */
   struct eva_link_point begin, end;
-  struct eva_link_point torn; /* when there: it was given up */
+  struct eva_link_point torn; /* when there: the one that was replaced */
 };
 
 /* Takes a begin or an end (`role`) of an async span. */

@@ -120,7 +120,8 @@ static int add_counter(struct eva_tally_counter *counter,
 
 static int add_event(struct eva_tally_entry *entry, const struct eventring_event *event) {
   switch (event->kind) {
-    case EVENTRING_BEGIN: break; /* told by its end, or open at the end; its value: add_named */
+    case EVENTRING_BEGIN: break; /* counted at its end, or as open; its value:
+                                    add_named */
     case EVENTRING_END: return add_end(span_of(entry), event);
     case EVENTRING_COUNTER: return add_counter(counter_of(entry), event);
     case EVENTRING_LIFECYCLE: entry->lifecycle++; break;
@@ -166,8 +167,9 @@ static bool is_async_end(const struct eventring_event *event) {
          (event->role == EVENTRING_ROLE_BEGIN || event->role == EVENTRING_ROLE_END);
 }
 
-/* The figures of an async span in the domain of `point`; NULL: no memory. (That domain need
-   not have had an event of the definition delivered yet, so all are described here.) */
+/* The figures of an async span in the domain of `point`; NULL: no memory. (That domain
+   need not have had an event of the definition delivered yet, so all are described
+   here.) */
 static struct eva_tally_span *async_of(struct eva_tally *tally, uint16_t id,
                                        const struct eva_link_point *point,
                                        const struct eva_tally_entry *like) {
@@ -235,8 +237,8 @@ static int count_event(struct eva_tally *tally, struct eva_tally_domain *domain,
   return status == EVENTRING_OK ? add_named(domain, event) : status;
 }
 
-/* Writes what the clock of a ring has counted down to the domain that it ran for, and sets
-   it back. */
+/* Writes what the clock of a ring has counted down to the domain that it ran for, and
+   sets it back. */
 static int credit_clock(struct eva_tally_domain *domain, unsigned ring) {
   struct eva_gc_clock *clock = &domain->clocks[ring];
   struct eva_life *life = eva_lives_at(&domain->lives, clock->incarnation);
@@ -304,7 +306,7 @@ static uint64_t end_of_watching(const struct eva_tally *tally) {
   return tally->last_ns;
 }
 
-/* What a list of lives is taken with. */
+/* The state of a list of lives being taken. */
 struct taking {
   struct eva_tally *tally;
   struct eva_tally_domain *domain;

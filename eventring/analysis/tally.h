@@ -7,13 +7,13 @@
  *    one (begin or end lost) counts as torn only and never has a duration; one
  *    whose end has not come when watching ends counts as open;
  *  - an async span counts in the domain that began it; one that lacks its begin, or its
- *    end when another one of the same link began, counts as torn, and as open when its end
- *    has not come by the end (its end may also have been lost);
+ *    end when another one of the same link began, counts as torn, and as open when its
+ *    end has not come by the end (its end may also have been lost);
  *  - counters: samples, sum, least, greatest, last; the sum means something when the
  *    definition's measure is a difference, or not said;
  *  - events, lifecycle events and the points of flows: how many.
- * How long each of the domains of a slot was watched, and its figures of the collector, are
- * kept by incarnation too (lives).
+ * How long each of the domains of a slot was watched, and its figures of the collector,
+ * are kept by incarnation too (lives).
  * Words allocated and promoted are the sums of the counters of class gc that
  * are called "allocated_words" and "promoted_words" (doc/eventring.md asks this
  * of hosts); a file that has no such counter has no such figures.
@@ -34,7 +34,7 @@
 struct eva_tally_span {
   struct eva_histogram durations; /* ns, of spans whose begin and end are known */
   uint64_t torn, open;
-  uint64_t suspended; /* ns for which their contexts stood still, of these durations */
+  uint64_t suspended; /* ns of these for which their contexts were suspended */
 };
 
 struct eva_tally_counter {
@@ -74,7 +74,7 @@ struct eva_tally_domain {
   struct eva_tally_ring rings[EVENTRING_RINGS];
   /* set by eva_tally_finish */
   uint64_t watched, in_gc;
-  int64_t allocated, promoted; /* -1: no counter tells */
+  int64_t allocated, promoted; /* -1: no counter says */
 };
 
 struct eva_tally {

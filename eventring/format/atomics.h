@@ -29,7 +29,7 @@ static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELE
 #endif
 
 /* ---- Test points --------------------------------------------------------------
- * The steps of the block transition by name (ring.c, block.c). A race test that
+ * The steps of the block transition by name (lane.c, block.c). A race test that
  * is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
 enum evr_step {
   EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
@@ -42,7 +42,7 @@ void eventring_testpoint(enum evr_step step); /* the test has it: before the ste
 #define evr_testpoint(step) ((void)0)
 #endif
 
-/* Stores whole words into memory that readers may be looking at, each relaxed. */
+/* Stores whole words into memory that readers may be reading, each relaxed. */
 static inline void evr_store_words(void *to, const void *from, size_t bytes) {
   uint64_t *word = (uint64_t *)to;
   for (size_t i = 0; i < bytes / sizeof *word; i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* block_source.h: where the next block of a lane comes from.
  *
- * The writer (lane.c) knows how a block is made, filled and finished. Where in memory it
- * lies, it asks a source. The ring of a recording is one (ring.c): a run of places used in
- * a circle. One that gives places which are never used again is a stream.
+ * A lane (lane.c) makes, fills and finishes blocks. A source says where in memory each of
+ * them lies. The ring of a recording is a source (ring.c): a run of places used in a
+ * circle. A source whose places are never used again is a stream.
  *
- * While a lane is open on a source, the source is its owner's. The writer keeps `sequence`
- * and `events` in it, so that the next lane goes on where the one before has stopped.
+ * While a lane is open on a source, the source is its owner's. The lane keeps `sequence`
+ * and `events` in it, so that the next lane goes on where the one before stopped.
  */
 #ifndef EVENTRING_BLOCK_SOURCE_H
 #define EVENTRING_BLOCK_SOURCE_H
@@ -18,17 +18,17 @@
 
 struct evr_place {
   struct format_block *block; /* FORMAT_BLOCK_BYTES, present and writable */
-  bool used; /* there was a block before: readers may be looking at it, and its words are
-                not zero. Otherwise all words are zero */
+  bool used; /* there was a block before: readers may be reading it, and its words are not
+                zero. Otherwise all words are zero */
 };
 
 struct evr_block_source {
   /* Finds the place of block sequence + 1. Fails with a code when there is no memory or
-     disk space for it; it may be asked again. Owner, without the mutex; it must not
+     disk space for it; it may be called again. Owner, without the mutex; it must not
      write an event. */
   int (*next_place)(struct evr_block_source *source, struct evr_place *place,
                     struct eventring_error *error);
-  uint64_t *head;    /* readers look here for the newest sequence; NULL: nobody does */
+  uint64_t *head;    /* where readers find the newest sequence; NULL: nowhere */
   uint64_t sequence; /* of the newest block; 0: none yet */
   uint64_t events;   /* in all finished blocks */
 };

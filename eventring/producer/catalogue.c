@@ -203,7 +203,7 @@ int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error) {
   int status = define_builtins_locked(error);
   if (status != EVENTRING_OK || asks || defined == EVENTRING_ID_HOST) return status;
   return evr_fail(error, EVENTRING_E_CONFLICT, 0,
-                  "events are defined already: the first id is not %d, and must be asked for",
+                  "events are defined already: the first id is not %d (pass `first' to learn it)",
                   EVENTRING_ID_HOST);
 }
 

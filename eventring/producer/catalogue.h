@@ -8,14 +8,14 @@
 #pragma GCC visibility push(hidden)
 
 /* Defines `count` events, of `def_size` bytes each (format/sized.h), at consecutive ids,
-   all or none; returns the first id, or why not. */
+   all or none; returns the first id or an error. */
 int evr_catalogue_define_locked(const struct eventring_def *defs, size_t def_size,
                                 size_t count, struct eventring_error *error);
 /* May a table be defined now? Not by a host that relies on constants (`asks` is false: it
    does not want to know its first id) when others have defined events before. */
 int evr_catalogue_check_base_locked(bool asks, struct eventring_error *error);
 /* Id of the definition of this kind and name; EVENTRING_E_NOT_FOUND, without a text, when
-   it could be defined; or why it can not be. */
+   it could be defined; or another error. */
 int evr_catalogue_find_locked(const struct eventring_def *def,
                               struct eventring_error *error);
 /* Counts a definition that found no room in the table. */

@@ -6,8 +6,8 @@
 
 #include "format/text.h"
 
-/* Defined before the recorder starts (eventring_define_class); indices 0..7 are
-   the standard ones. */
+/* Defined before a recording starts (eventring_define_class); indices 0..7 are the
+   standard ones. */
 char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1] = {
     "lifecycle", "gc", "domain", "user", "load", "calls", "alloc", "io"};
 

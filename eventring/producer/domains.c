@@ -33,9 +33,10 @@ static void set_gate(struct evr_domain *d, const uint64_t *gate) {
     __atomic_store_n(&d->lanes.hot.lane[r].gate, gate, __ATOMIC_RELAXED);
 }
 
-/* Sends the next probes of other threads' domains of this recording into the slow path. The
-   barrier on all threads pairs with evr_lane_publish_limit; without it (an old kernel) a
-   domain that is changing blocks right now might notice only at its next change. */
+/* Sends the next probes of other threads' domains of this recording into the slow path.
+   The barrier on all threads pairs with evr_lane_publish_limit; without it (an old
+   kernel) a domain that is changing blocks right now might notice only at its next
+   change. */
 static void request_attention_locked(const struct evr_recording *r) {
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next)
     if (d->recording == r) __atomic_store_n(&d->lanes.attention, 1, __ATOMIC_SEQ_CST);
@@ -59,8 +60,8 @@ static void store_name(struct format_domain *e, const char *name) {
   evr_store_words(e->name, words, sizeof words);
 }
 
-/* The version is odd while the fields change: a seqlock (as in lane.c). A life is a start, a
-   stop or a new name. */
+/* The version is odd while the fields change: a seqlock (as in lane.c). A life is a
+   start, a stop or a new name. */
 static void write_entry_locked(struct evr_domain *d, enum format_life life) {
   struct evr_recording *r = d->recording;
   struct format_domain *e = evr_domain_entry(r, (unsigned)d->slot);
@@ -83,7 +84,7 @@ static void write_entry_locked(struct evr_domain *d, enum format_life life) {
                             now, d->name);
 }
 
-/* Owner, or who knows that the owner's thread is gone. */
+/* Owner, or a thread that knows that the owner's is gone. */
 static void detach_locked(struct evr_domain *d) {
   struct evr_recording *r = d->recording;
   set_gate(d, &closed_gate);
@@ -102,7 +103,7 @@ static void unlink_locked(struct evr_domain **list, const struct evr_domain *d) 
   if (*list) *list = d->next;
 }
 
-/* Nothing is recorded of it any more, ever. Owner, or who knows that its thread is gone. */
+/* Ends the domain for good. Owner, or a thread that knows that the owner's is gone. */
 static void end_domain_locked(struct evr_domain *d) {
   if (d->recording) detach_locked(d);
   unlink_locked(&evr_producer.domains, d);
@@ -112,7 +113,7 @@ static void end_domain_locked(struct evr_domain *d) {
   evr_producer.ended_domains = d;
 }
 
-/* Threads may have vanished without a word. */
+/* For threads that ended without destructors. */
 static void end_domains_of_the_gone_locked(void) {
   for (struct evr_domain *d = evr_producer.domains, *next; d; d = next) {
     next = d->next;
@@ -120,7 +121,7 @@ static void end_domains_of_the_gone_locked(void) {
   }
 }
 
-/* Those of threads that are gone: nobody can stop them any more. */
+/* Frees those whose threads are gone: nobody can stop them any more. */
 static void free_ended_domains_locked(void) {
   for (struct evr_domain *d = evr_producer.ended_domains, *next; d; d = next) {
     next = d->next;
@@ -151,8 +152,8 @@ static int take_slot_locked(struct evr_domain *d, struct evr_recording *r,
   return EVENTRING_OK;
 }
 
-/* Not recorded any more, until the next start. */
-static void give_up_locked(struct evr_domain *d) {
+/* The domain is not recorded any more, until the next start. */
+static void fail_domain_locked(struct evr_domain *d) {
   d->failed = true;
   if (d->recording) detach_locked(d);
 }
@@ -177,9 +178,9 @@ static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
 /* ---- Writing ------------------------------------------------------------------------- */
 
 /* Ends the recording of a domain. Without the mutex. */
-static __attribute__((cold, noinline)) void give_up(struct evr_domain *d) {
+static __attribute__((cold, noinline)) void fail_domain(struct evr_domain *d) {
   evr_lock();
-  give_up_locked(d);
+  fail_domain_locked(d);
   evr_unlock();
 }
 
@@ -233,8 +234,8 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
   }
 }
 
-/* Writes into an attached domain. When its ring cannot be made, or cannot grow, the event is
-   dropped and the domain recorded no further; the host is to be told the error. Between
+/* Writes into an attached domain. When its ring cannot be made, or cannot grow, the event
+   is dropped, the domain is recorded no further, and the host is to be warned. Between
    evr_lane_begin_writing and _end_writing. */
 static inline __attribute__((always_inline)) int
 write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
@@ -250,11 +251,12 @@ write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
     status = write_into_lane(d, ring, entry, error);
   if (__builtin_expect(status == EVENTRING_OK, 1)) return status;
   if (status == EVR_NEW_BLOCK) evr_recording_check_gate(d->recording);
-  else give_up(d);
+  else fail_domain(d);
   return status;
 }
 
-/* Writes one of the library's own lifecycle events. Below 0: what the host is to be told. */
+/* Writes one of the library's own lifecycle events. Below 0: the error of which
+   the host is to be warned. */
 static int write_builtin(struct evr_domain *d, enum eventring_builtin_id id, int64_t data,
                          struct eventring_error *error) {
   const enum eventring_ring ring = EVENTRING_RUNTIME;
@@ -286,7 +288,7 @@ static int announce(struct evr_domain *d, bool first, struct eventring_error *er
   return status < 0 ? status : EVENTRING_OK;
 }
 
-/* Attaches, and says so in the ring. */
+/* Attaches, and writes that into the ring. */
 static int attach_and_announce(struct evr_domain *d, struct eventring_error *error) {
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
@@ -305,7 +307,7 @@ static int attach_and_announce(struct evr_domain *d, struct eventring_error *err
   return status == EVENTRING_OK ? announce(d, first, error) : status;
 }
 
-static void let_go(struct evr_domain *d) {
+static void leave_ended_recording(struct evr_domain *d) {
   evr_lock();
   __atomic_store_n(&d->lanes.attention, 0, __ATOMIC_RELAXED);
   if (d->recording && d->recording->ended) detach_locked(d);
@@ -317,7 +319,7 @@ static void let_go(struct evr_domain *d) {
 /* Brings a domain up to date with the producer. True when it is attached. */
 static bool settle(struct evr_domain *d) {
   struct eventring_error error = {0};
-  if (__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE)) let_go(d);
+  if (__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE)) leave_ended_recording(d);
   if (d->recording) return true;
   int status = attach_and_announce(d, &error);
   if (status == EVENTRING_OK) return d->recording != NULL;
@@ -522,7 +524,7 @@ void eventring_domain_check(eventring_domain *domain) {
   const uint64_t *gate = __atomic_load_n(&d->lanes.hot.lane[0].gate, __ATOMIC_RELAXED);
   bool attention = __atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE);
   bool may_attach = !d->recording && __atomic_load_n(gate, __ATOMIC_RELAXED);
-  if (attention) let_go(d);
+  if (attention) leave_ended_recording(d);
   else if (may_attach) settle(d);
   if (d->recording) evr_recording_check_gate(d->recording);
 }
@@ -600,7 +602,7 @@ static struct evr_domain *own_domain(void) {
   return d;
 }
 
-void evr_domain_take_up_own(void) {
+void evr_domain_attach_own(void) {
   struct evr_domain *own = own_domain();
   if (own && !own->recording) eventring_domain_check(&own->lanes.hot);
 }

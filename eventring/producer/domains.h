@@ -12,9 +12,9 @@
  *   ended by its thread     gate -> a zero word, for good
  *
  * A domain that its host has not stopped ends when its thread exits (thread_exit.h). Its
- * memory stays until the host stops it after all, in a destructor that comes later, or until
- * the thread is gone. Threads that vanish without destructors leave their domains attached;
- * these are ended when there is no other slot.
+ * memory stays until the host stops it after all, in a destructor that comes later, or
+ * until the thread is gone. Threads that vanish without destructors leave their domains
+ * attached; these are ended when there is no other slot.
  */
 #ifndef EVENTRING_DOMAINS_H
 #define EVENTRING_DOMAINS_H
@@ -41,16 +41,16 @@ struct evr_domain {
 
 /* A recording has begun: all domains may attach to it. */
 void evr_domains_admit_locked(struct evr_recording *recording);
-/* The recording ends. Domains of the calling thread are detached here and now, so that all
-   they wrote is complete before the file is marked ended; others do it themselves. */
+/* The recording ends. Domains of the calling thread are detached here and now, so that
+   all they wrote is complete before the file is marked ended; others do it themselves. */
 void evr_domains_dismiss_locked(const struct evr_recording *recording);
-/* Releases recordings that have ended, if no thread but the caller has a domain: nobody can
-   hold a pointer to the gate of one any more. */
+/* Releases recordings that have ended, if no thread but the caller has a domain: nobody
+   can hold a pointer to the gate of one any more. */
 void evr_domains_drop_ended_locked(void);
 /* In a forked child, whose thread holds the mutex: closes all domains. */
 void evr_domains_after_fork(void);
-/* Of the last domain that the calling thread started: attaches it if it may be. */
-void evr_domain_take_up_own(void);
+/* Attaches the last domain that the calling thread started, if it may be. */
+void evr_domain_attach_own(void);
 /* The same domain, while it is recorded: writes one of the library's own lifecycle
    events. */
 void evr_domain_emit_own(enum eventring_builtin_id id, int64_t data);

@@ -2,8 +2,8 @@
 /* extents.h: the blocks of a recording, claimed from one counter.
  *
  * The producer lengthens the file by *extents*: runs of blocks that are claimed, reserved
- * and mapped together. Rings and blocks of records are carved out of them. An extent stays
- * as it is until the recording is destroyed.
+ * and mapped together. Rings and blocks of records are carved out of them. An extent
+ * stays as it is until the recording is destroyed.
  */
 #ifndef EVENTRING_EXTENTS_H
 #define EVENTRING_EXTENTS_H
@@ -39,8 +39,9 @@ struct evr_extents { /* written under the mutex; read by cursors of this process
   struct evr_extent extent[EVR_MAX_EXTENTS];
 };
 
-/* Claims at least `blocks` blocks. On a disk their space is reserved; on tmpfs, where that
-   is most of the price, it is looked for only: evr_extents_make_ready does it. */
+/* Claims at least `blocks` blocks. On a disk their space is reserved; on tmpfs, where
+   that is most of the cost, it is only checked that there is some: evr_extents_make_ready
+   reserves it. */
 int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks,
                              const struct evr_extent **extent, struct eventring_error *error);
 /* Makes blocks of an extent, from `at` on, present and writable. Without the mutex. */

@@ -42,7 +42,7 @@ static void check_gate_locked(struct evr_recording *r) {
   if (gate != before && r->shown && !r->ended) note_switch(r, before, gate);
 }
 
-/* The usual answer takes two loads and no lock. */
+/* The usual case takes four loads and no lock. */
 void evr_recording_check_gate(struct evr_recording *r) {
   const struct format_control *control = evr_control(r);
   uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_RELAXED);

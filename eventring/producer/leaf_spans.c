@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* leaf_spans.c: passes over spans that have nothing inside.
  *
- * The usual block is little but begin-end pairs without anything in between, which leave
- * no trace among the open spans. The writer of a block passes over them when it is full,
- * and so learns quickly which spans are open at the start of the next one.
+ * Most blocks are little but begin-end pairs without anything in between, which do not
+ * change the open spans. When a block is full, the producer passes over these pairs and
+ * so learns quickly which spans are open at the start of the next one.
  */
 #include "producer/leaf_spans.h"
 

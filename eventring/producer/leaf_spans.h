@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Where the runs of leaf spans stop that words .. end begins with. Looks at many words
+/* Where the runs of leaf spans stop that words .. end begins with. Checks many words
    together: at the start of a block these lie on few cache lines. */
 const uint64_t *evr_pass_leaf_runs(const uint64_t *words, const uint64_t *end);
 

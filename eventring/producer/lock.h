@@ -17,7 +17,7 @@ void evr_unlock(void);
 /* For handlers of signals: false when the mutex does not get free within 20 ms, because
    the interrupted thread itself holds it. */
 bool evr_lock_soon(void);
-/* In a forked child, whose only thread holds the mutex: lets it go. */
+/* In a forked child, whose only thread holds the mutex: releases it. */
 void evr_lock_renew(void);
 
 /* Is this thread between evr_lock and evr_unlock? Read by probes in handlers of signals

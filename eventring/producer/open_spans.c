@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* open_spans.c: the spans open at a point of a ring.
  *
- * Probes do not keep them. When a block is full its writer walks the block once, while
- * it is in the cache, and so learns which spans are open at the start of the next one,
- * whose header lists them. doc/FORMAT.md, section 9, has the rules; the reader's stacks
+ * Probes do not keep them. When a block is full, the producer walks it once, while it is
+ * in the cache, and so learns which spans are open at the start of the next block, whose
+ * header lists them. doc/FORMAT.md, section 9, has the rules; the reader's stacks
  * (span_stack.c) follow the same ones.
  *
  * The table is bounded. Spans are linked in two ways: within their context, for ends,

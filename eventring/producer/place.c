@@ -4,8 +4,8 @@
  * The file is created with O_EXCL|O_NOFOLLOW; what is in its place is never opened for
  * writing nor followed. A regular file of ours that no live process holds is what a dead
  * process with our pid left (a container that is started again is pid 1 again): it is
- * renamed to `<name>-<start>.eventring`, never replaced. At the end the file is unlinked only
- * when the name still means our inode.
+ * renamed to `<name>-<start>.eventring`, never replaced. At the end the file is unlinked
+ * only when the name still means our inode.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,8 @@ static int find_place(struct evr_recording *r, const char *directory,
   if (!realpath(directory, absolute))
     return evr_fail(error, EVENTRING_E_DIRECTORY, errno,
                     "cannot use the directory \"%.200s\"", directory);
-  if (!join_path(r->path, sizeof r->path - 2, absolute, r->name)) /* .2 of a further copy */
+  if (!join_path(r->path, sizeof r->path - 2, absolute, r->name)) /* .2 of a further
+                                                                     copy */
     return evr_fail(error, EVENTRING_E_DIRECTORY, ENAMETOOLONG,
                     "cannot use the directory \"%.200s\"", directory);
   return EVENTRING_OK;
@@ -80,8 +81,8 @@ static int in_the_way(const struct evr_recording *r, struct eventring_error *err
   return evr_fail(error, EVENTRING_E_EXISTS, 0, "%.300s is %s", r->path, what);
 }
 
-/* Is the recording that holds this file's lock one of this very process? Then another copy of
-   the library makes it. */
+/* Is the recording that holds this file's lock one of this very process? Then another
+   copy of the library makes it. */
 static bool is_of_this_process(int fd) {
   struct format_header h;
   return pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
@@ -111,7 +112,8 @@ static int set_aside(const struct evr_recording *r, long long start) {
     if (syscall(SYS_renameat2, r->directory, r->name, r->directory, name,
                 RENAME_NOREPLACE) == 0)
       return 0;
-    if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot do it at once */
+    if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot do it at
+                                                 once */
       if (faccessat(r->directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
       return renameat(r->directory, r->name, r->directory, name) == 0 ? 0 : errno;
     }
@@ -120,15 +122,15 @@ static int set_aside(const struct evr_recording *r, long long start) {
   return EEXIST;
 }
 
-/* Makes way for the file: renames what a dead process with our pid left behind. TAKEN: it is
-   that of another copy of the library in this process. */
+/* Makes way for the file: renames what a dead process with our pid left behind. TAKEN: it
+   is that of another copy of the library in this process. */
 enum { TAKEN = 1 };
 static int clear_place(struct evr_recording *r, struct eventring_error *error) {
   struct stat st;
   if (fstatat(r->directory, r->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? EVENTRING_OK
                            : evr_fail(error, evr_code_of_errno(errno), errno,
-                                      "cannot look at %.300s", r->path);
+                                      "cannot examine %.300s", r->path);
   if (S_ISLNK(st.st_mode)) return in_the_way(r, error, "a symbolic link");
   if (!S_ISREG(st.st_mode)) return in_the_way(r, error, "not a regular file");
   if (st.st_uid != geteuid()) return in_the_way(r, error, "another user's file");

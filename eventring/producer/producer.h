@@ -14,7 +14,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct evr_listener { /* of the host, for what it can not be told by a result */
+struct evr_listener { /* of the host, for what no result can report */
   void (*warn)(void *context, const struct eventring_error *error);
   void *context;
 };
@@ -32,15 +32,15 @@ struct evr_producer { /* guarded by the mutex */
 };
 extern struct evr_producer evr_producer;
 
-/* That of the recording that goes on; without one, nobody listens. Without the mutex. */
+/* That of the present recording; NULL members without one. Without the mutex. */
 struct evr_listener evr_producer_listener(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
 
 /* ---- lend.c: the recording that goes on, for readers in this process ---- */
 
-/* Lends its memory (format/memory.h) and tells its path. False: there is none. Any thread
-   without the mutex. */
+/* Lends its memory (format/memory.h) and stores its path. False: there is none. Any
+   thread without the mutex. */
 bool evr_producer_lend(struct evr_memory *memory, char path[PATH_MAX]);
 
 #pragma GCC visibility pop

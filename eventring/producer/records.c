@@ -7,9 +7,9 @@
  * records, and one that only sees a block walks up to the first word that is 0.
  *
  * A kind has a budget (FORMAT_RECORD_KINDS), so that a process that runs for years keeps
- * within a stated size. When it is used up, records are dropped and counted; or, for kinds
- * whose newest records matter most, the oldest block is rewritten by the steps W1 to W4 of
- * a ring's block (ring.c).
+ * within a stated size. When it is used up, records are dropped and counted; or, for
+ * kinds whose newest records matter most, the oldest block is rewritten by the steps W1
+ * to W4 of a ring's block (lane.c).
  */
 #include "producer/records.h"
 

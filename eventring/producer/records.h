@@ -43,13 +43,13 @@ enum evr_appended {
   EVR_DROPPED /* its kind's budget is used up, or there is no room; counted */
 };
 
-/* Appends a record of `words` words, at most FORMAT_BLOCK_WORDS less the header. The low 16
-   bits of its first word are set here. */
+/* Appends a record of `words` words, at most FORMAT_BLOCK_WORDS less the header. The low
+   16 bits of its first word are set here. */
 enum evr_appended evr_records_append_locked(struct evr_records *records, enum format_kind kind,
                                             const uint64_t *record, unsigned words);
 /* Counts one that was not made. */
 void evr_records_drop_locked(struct evr_records *records, enum format_kind kind);
-/* Has this kind room for so many more records of so many words each? */
+/* Has this kind room for `count` more records of `words` words each? */
 bool evr_records_have_room_locked(const struct evr_records *records, enum format_kind kind,
                                   unsigned count, unsigned words);
 /* Completes the blocks that are being filled. */

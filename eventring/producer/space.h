@@ -2,8 +2,9 @@
 /* space.h: disk space and mapped pages for a recording.
  *
  * No page is touched through a mapping before its disk space is reserved, so that a full
- * disk is an error here and not SIGBUS later. A file-size limit is looked at first, so that
- * it is not SIGXFSZ. Pages are made present and writable before probes get them.
+ * disk is an error here and not SIGBUS later. The file-size limit is checked first, so
+ * that exceeding it is not SIGXFSZ. Pages are made present and writable before probes get
+ * them.
  *
  * Functions that return an int return 0 or an errno.
  */
@@ -17,25 +18,25 @@
 
 #pragma GCC visibility push(hidden)
 
-/* May a file of this process be so long? */
+/* May a file of this process have `end` bytes? */
 int evr_space_check_file_size(uint64_t end);
-/* Has the disk room for so many bytes more? */
+/* Has the disk room for `bytes` more? */
 int evr_space_check_free(const struct statfs *fs, uint64_t bytes);
 /* Reserves disk space in the file; in_memory: it lies on tmpfs. */
 int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes);
 /* Makes pages present and writable, whose disk space is reserved. */
 void evr_space_touch_ahead(uint8_t *map, size_t bytes);
-/* Under a limit on address space at most a quarter of what is left goes into the
-   recording, and nothing when less than 4 MiB are left: it must not take from the program
-   what that needs to run. */
+/* Under a limit on address space, the recording takes at most a quarter of what is left,
+   and nothing when less than 4 MiB are left: it must leave the program what that needs to
+   run. */
 bool evr_space_leaves_room(uint64_t bytes);
-/* Maps a part of the file; NULL, with errno. Guarded: were the file cut short, anonymous
+/* Maps a part of the file; NULL, with errno. Guarded: if the file is cut short, anonymous
    memory takes the place of all mappings that are given the same `together` (guard.c). */
 uint8_t *evr_space_map(int fd, uint64_t offset, uint64_t bytes, const void *together);
 void evr_space_unmap(uint8_t *map, uint64_t bytes);
 
-/* Private memory, zeroed, whose pages take nothing before they are touched: for structures
-   that are large and little used. NULL: none. */
+/* Private memory, zeroed, whose pages take nothing before they are touched: for
+   structures that are large and little used. NULL: none. */
 void *evr_space_zeroed(size_t bytes);
 void evr_space_free(void *memory, size_t bytes);
 

@@ -135,7 +135,7 @@ int eventring_start(const struct eventring_config *config,
   evr_unlock();
   if (lost) warn_of_loss(former);
   /* a domain that a start finds in the calling thread is recorded at once */
-  if (status >= EVENTRING_OK) evr_domain_take_up_own();
+  if (status >= EVENTRING_OK) evr_domain_attach_own();
   return status;
 }
 
@@ -212,7 +212,7 @@ int eventring_resume(void) {
   uint64_t before = 0;
   int status = change_gate(EVR_RESUME, 0, &before);
   if (status != EVENTRING_OK || before & 1) return status;
-  evr_domain_take_up_own();
+  evr_domain_attach_own();
   evr_domain_emit_own(EVENTRING_ID_RESUME, (int64_t)(before | 1));
   return EVENTRING_OK;
 }

@@ -77,7 +77,7 @@ static struct evr_life *life_at(const struct evr_definitions *definitions, uint3
   return &definitions->lives[(definitions->lives_first + n) % EVR_MAX_LIVES];
 }
 
-/* From the latest on: what is looked for began not long ago, mostly. */
+/* From the latest on: most searches are for one that began recently. */
 const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
                                             unsigned slot, uint32_t incarnation) {
   for (uint32_t n = definitions->lives_count; n-- > 0;) {

@@ -51,8 +51,8 @@ struct evr_definitions {
   uint32_t lives_count, lives_room, lives_first; /* round the end */
 };
 
-/* Reads anew what events refer to: records, control log. To be called after the events were
-   seen: what they need was written before them. */
+/* Reads again what events refer to: records, control log. To be called after the events
+   were seen: what they need was written before them. */
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,
                              struct eventring_error *error);
 void evr_definitions_free(struct evr_definitions *definitions);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* delivery.c: the events of the block that a ring reader holds, handed to the callbacks.
  *
- * A ring reader looks for what comes next (a queued loss or synthetic event, else an event
- * word) and learns its time; then it is delivered, with all that follow in the block
- * up to the same bounds. What holds for the whole run is worked out before it: the
- * clock segment, the time at which it ends (the next segment, the next entry of the
- * control log), the fields of the event that are those of the ring. Between two
- * events of a run nothing is left but the word, its definition and the stack of
- * open spans. The stores into the event are counted: with a callback that does
- * little they are most of the cost.
+ * A ring reader finds what comes next (a queued loss or synthetic event, else an event
+ * word) and its time, and then delivers it together with the events that follow in the
+ * block up to the same bounds: a run. What holds for the whole run is computed before it:
+ * the clock segment, the time at which the run ends (the next segment, the next entry of
+ * the control log), the fields of the event that are those of the ring. Between two
+ * events of a run only the word, its definition and the stack of open spans matter. The
+ * stores into the event are kept few: with a callback that does little they are most of
+ * the cost.
  *
- * The processor guesses what the next event is. It does well where a loop writes leaf
- * spans or counters, badly where spans are nested: a wrong guess takes longer than all
+ * The processor predicts the kind of the next event: well where a loop writes leaf spans
+ * or counters, badly where spans are nested, and a misprediction takes longer than all
  * the rest. So blocks in which begins follow begins are delivered by a loop that treats
- * begin and end alike; it does more for each.
+ * begin and end alike and does more for each.
  *
  * The block was copied and found valid (block.c): an event word is never 0, and
  * its payload lies within the block. Callbacks may do anything but poll or close
@@ -30,7 +30,7 @@ static const uint8_t def_kind_of[8] = {
     [EVENTRING_BEGIN] = EVENTRING_DEF_SPAN, [EVENTRING_END] = EVENTRING_DEF_SPAN,
     [EVENTRING_COUNTER] = EVENTRING_DEF_COUNTER, [EVENTRING_INSTANT] = EVENTRING_DEF_INSTANT,
     [EVENTRING_LIFECYCLE] = EVENTRING_DEF_LIFECYCLE, [EVENTRING_LINKED] = EVENTRING_DEF_ASYNC};
-/* The other way round: begin for spans. */
+/* The inverse; a begin for spans. */
 static const uint8_t kind_of_def[] = {
     [EVENTRING_DEF_SPAN] = EVENTRING_BEGIN, [EVENTRING_DEF_COUNTER] = EVENTRING_COUNTER,
     [EVENTRING_DEF_INSTANT] = EVENTRING_INSTANT, [EVENTRING_DEF_LIFECYCLE] = EVENTRING_LIFECYCLE,
@@ -82,7 +82,7 @@ void evr_definition_prepare(struct evr_definition *d) {
 /* The name of an event that has no definition. */
 static const char other_name[] = "(other)";
 
-/* The definition that an event refers to. NULL: it has none, or got it later. */
+/* The definition that an event refers to. NULL: it has none, or only a later one. */
 static const struct evr_definition *definition_at(const struct evr_ring_reader *reader,
                                                   unsigned id, uint64_t ticks) {
   const struct evr_definition *d = reader->definitions->definition[id];
@@ -174,7 +174,8 @@ size_t eventring_event_values(const struct eventring_event *event,
   return count;
 }
 
-/* Words that are not what the definition says, or whose kind this reader does not know. */
+/* Words that are not what the definition says, or whose kind this reader does not
+   know. */
 static void take_raw(struct eventring_event *event, const uint64_t *payload, unsigned words) {
   event->payload = EVENTRING_RAW;
   event->value.u = payload[0];
@@ -429,8 +430,8 @@ set_span(struct evr_ring_reader *reader, struct run *run, const struct evr_defin
   run->clean = true;
 }
 
-/* The begin or the end of a plain span, without a branch between the two: both push (an
-   end, what nobody looks at), and both look at the begin. */
+/* The begin or the end of a plain span, without a branch between the two: both push (what
+   an end pushes is never read), and both read the begin. */
 static inline __attribute__((always_inline)) bool
 decode_nested(struct evr_ring_reader *reader, struct run *run,
               uint64_t word) {
@@ -505,7 +506,7 @@ goes_on(struct run *run, uint64_t until) {
   return until == UINT64_MAX || run->ns <= until;
 }
 
-/* How the events of a run are looked at: */
+/* How the events of a run are decoded: */
 enum manner {
   LEAF,   /* as leaf spans and points */
   NESTED, /* as spans that have others inside */
@@ -537,8 +538,8 @@ deliver_until(struct evr_ring_reader *reader, uint64_t until, enum manner manner
 }
 
 /* Four times the same code: without a bound on time (one ring, or ring by ring), with
-   one, where spans are nested, and for events that may be older than their definitions. Aligned, for with the place of its loop the cost of
-   an event differs by 0.3 ns. */
+   one, where spans are nested, and for events that may be older than their definitions.
+   It is aligned because the place of its loop changes the cost of an event by 0.3 ns. */
 #define DELIVERY static __attribute__((noinline, aligned(64))) void
 
 DELIVERY deliver_all(struct evr_ring_reader *reader,
@@ -563,8 +564,8 @@ DELIVERY deliver_checked(struct evr_ring_reader *reader,
 
 enum { SURVEYED = 16 };
 
-/* Its first words tell; what is taken for a span but is the payload of something does
-   no harm. Two begins one after the other, or two ends, do not come in leaf spans. */
+/* Judges a block by its first words. In leaf spans no begin follows a begin and no end an
+   end. A payload word that looks like one does no harm. */
 void evr_ring_reader_survey(struct evr_ring_reader *reader) {
   const struct evr_block *block = reader->blocks.held;
   uint32_t at = evr_block_first(block), end = at + SURVEYED, alike = 0;
@@ -578,7 +579,7 @@ void evr_ring_reader_survey(struct evr_ring_reader *reader) {
   reader->nested = alike >= SURVEYED / 8;
 }
 
-/* Delivers the event that was looked for, and those after it. */
+/* Delivers the event that evr_ring_reader_look has found, and those after it. */
 static void deliver_run(struct evr_ring_reader *reader,
                         uint64_t until, struct evr_sink *sink) {
   uint64_t word = reader->blocks.held->words[reader->at];
@@ -628,8 +629,8 @@ static bool is_pending(const struct evr_ring_reader *reader) {
   return reader->pending_at < reader->pending_count;
 }
 
-/* Is the next word that of an event? A remark is passed over, and what was switched
-   before the event comes first. */
+/* Is the next word that of an event? Applies it if it is a remark, and what was switched
+   before the event. */
 static bool stands_before_event(struct evr_ring_reader *reader) {
   const uint64_t *words = &reader->blocks.held->words[reader->at];
   struct evr_span_stacks *spans = &reader->spans;

@@ -13,15 +13,14 @@ struct evr_sink {
   void *context;
   uint64_t left;      /* events that may still be delivered */
   uint64_t delivered; /* real ones */
-  unsigned budget;    /* unreadable blocks that may still be looked at */
+  unsigned budget;    /* unreadable blocks that may still be tried */
   bool stopped;       /* by a callback or by the maximum */
 };
 
-/* Looks at what a block has, when something was copied into the one that is held. */
+/* Judges what the block held contains, after something was copied into it. */
 void evr_ring_reader_survey(struct evr_ring_reader *reader);
 
-/* Looks for what is to be delivered next and sets reader->order_ns; false at the
-   limit. */
+/* Finds what is to be delivered next and sets reader->order_ns; false at the limit. */
 bool evr_ring_reader_look(struct evr_ring_reader *reader, unsigned *budget);
 /* Delivers what is not later than `until`, until the sink has enough. True: there
    is something left, and order_ns is set. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect.c: answers about a file and about what a cursor has read of it. */
+/* inspect.c: what a cursor knows of its file, and what it has read of it. */
 #include "reader/cursor.h"
 #include "format/control.h"
 #include "format/process.h"
@@ -138,7 +138,7 @@ static uint64_t newest_ticks(const struct evr_block *block) {
   return ticks;
 }
 
-/* What the newest and the oldest readable block tell. Damage is the poll's to report. */
+/* Fills in what the newest and the oldest readable block say. The poll reports damage. */
 static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
                         struct eventring_ring_info *info) {
   struct eventring_error damage = {0};
@@ -169,7 +169,7 @@ static void fill_read(const struct evr_ring_reader *reader, struct eventring_rin
   info->delivered = reader->delivered + reader->in_run;
   info->lost = reader->lost;
   info->torn = reader->torn;
-  /* a ring that goes round faster than its newest block can be copied */
+  /* a ring may be overwritten faster than its newest block can be copied */
   uint64_t accounted = info->missed + info->delivered + info->lost;
   if (info->emitted < accounted) info->emitted = accounted;
 }
@@ -203,8 +203,8 @@ void eventring_cursor_totals_sized(const eventring_cursor *c,
   evr_copy_sized(totals, totals_size, &full, sizeof full);
 }
 
-/* Of one ring. Not 0: the callback ended it. */
-static int tell_open_spans(const struct evr_ring_reader *reader,
+/* Of one ring. Not 0: the callback has ended the list. */
+static int report_open_spans(const struct evr_ring_reader *reader,
                            int (*callback)(void *context,
                                            const struct eventring_event *event),
                            void *context) {
@@ -225,7 +225,7 @@ int eventring_open_spans(eventring_cursor *c,
                          void *context) {
   if (c->busy) return EVENTRING_E_BUSY;
   for (unsigned n = 0; n < c->made_count; n++) {
-    int stop = tell_open_spans(c->reader[c->made[n]], callback, context);
+    int stop = report_open_spans(c->reader[c->made[n]], callback, context);
     if (stop) return stop;
   }
   return EVENTRING_OK;

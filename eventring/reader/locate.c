@@ -2,10 +2,9 @@
 /* locate.c: finding recordings: by path, by pid, by directory.
  *
  * A process records into a file that it maps for writing: /proc/PID/maps names it,
- * wherever it is. (One that reads it may map it too, but not for writing.) The file
- * is opened below /proc/PID/root, so that a process in another
- * mount namespace is found too, and must be the very file that is mapped. Our own
- * process is found like any other.
+ * wherever it is. (A reader may map it too, but not for writing.) The file is opened
+ * below /proc/PID/root, so that it is found in another mount namespace too, and must be
+ * the file that is mapped. This process is found like any other.
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
@@ -100,7 +99,7 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
                   (int)pid);
 }
 
-/* Is it a recording that goes on? A process may keep one that has ended mapped for a
+/* Is it a recording that has not ended? A process may keep an ended one mapped for a
    while, beside the next one. */
 static bool goes_on(int fd) {
   char magic[8];
@@ -122,7 +121,7 @@ static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
     return errno == ENOENT
                ? evr_fail(error, EVENTRING_E_NOT_FOUND, 0, "no process %d", (int)pid)
                : evr_fail(error, evr_code_of_errno(errno), errno,
-                          "cannot look at process %d", (int)pid);
+                          "cannot inspect process %d", (int)pid);
   int status = evr_fail(error, EVENTRING_E_NOT_FOUND, 0,
                         "process %d does not record", (int)pid);
   errno = 0;
@@ -140,7 +139,7 @@ static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
   }
   if (status != EVENTRING_OK && ferror(maps))
     status = evr_fail(error, evr_code_of_errno(errno), errno,
-                      "cannot look at process %d", (int)pid);
+                      "cannot inspect process %d", (int)pid);
   free(line);
   fclose(maps);
   return status;
@@ -214,7 +213,7 @@ static void report_failure(struct discovery *d, const char *path,
                                             .status_text = error->text, .program = ""});
 }
 
-/* Opens what was found (the descriptor is used up) and tells about it. */
+/* Reports what was found: opens it (the cursor owns the descriptor from here on). */
 static void report_file(struct discovery *d, int fd, const char *path) {
   struct eventring_error error = {0};
   struct eventring_info info;

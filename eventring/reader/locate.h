@@ -7,8 +7,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Opens a file in a directory (or AT_FDCWD) for reading, never following a link at the
-   end, never blocking; a regular file or an error, which names it `path`. */
+/* Opens a regular file in a directory (or AT_FDCWD) for reading. Does not follow a link
+   at the end and does not block. Errors name the file `path`. */
 int evr_open_regular(int directory, const char *name, const char *path, int *fd,
                      struct eventring_error *error);
 

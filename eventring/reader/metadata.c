@@ -163,9 +163,9 @@ static bool ring_is_valid(const struct evr_metadata *meta, const struct format_r
          (uint64_t)ring->first + ring->blocks <= meta->status.claimed;
 }
 
-/* A head that no producer can have reached is damage, and so is one that goes back: what
-   was known before stays. (Sequence numbers after it would wrap round to blocks already
-   read.) */
+/* A head that no producer can have reached is damage, and so is a head that goes back;
+   the last sound one stays in force. (Sequence numbers after it would wrap round to
+   blocks already read.) */
 static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                       uint64_t head) {
   uint64_t *known = &meta->ring[slot][ring].head;
@@ -258,8 +258,8 @@ static bool is_written(const struct format_control *control, uint32_t n) {
   return control->log[n % FORMAT_LOG_ENTRIES].number == (uint64_t)n + 1;
 }
 
-/* Entries are counted up to the first that is still being written: it is looked for again
-   the next time. What 64 later ones have pushed out is given up. */
+/* Counts the entries up to the first that is still being written, with which the next
+   call begins. Entries that 64 later ones have pushed out are skipped. */
 static uint32_t count_written(const struct format_control *c, uint32_t from) {
   if (c->switches - from > FORMAT_LOG_ENTRIES) from = c->switches - FORMAT_LOG_ENTRIES;
   while (from != c->switches && is_written(c, from)) from++;
@@ -272,7 +272,7 @@ static uint32_t first_open(const struct format_control *c, uint32_t from, uint32
   return from;
 }
 
-/* The log is read only when something was added, or is to be completed. */
+/* Reads the log only when an entry was added or is incomplete. */
 static int read_control(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_control *c = &meta->control;
   size_t front = offsetof(struct format_control, log);

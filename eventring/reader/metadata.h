@@ -15,7 +15,7 @@ struct evr_metadata {
   struct format_status status; /* as of the last refresh, checked */
   struct evr_conversion conversion;
   struct format_segment *segments; /* its segments, and */
-  uint32_t segment_room;           /* room for so many */
+  uint32_t segment_room;           /* its room, in segments */
   struct format_segment segment; /* the last one used ... */
   uint64_t segment_end;          /* ... and the ticks at which the next begins; 0:
                                     none is known */
@@ -34,17 +34,17 @@ struct evr_metadata {
 /* Reads and checks everything; path may be NULL. The source must be set. `map`: a file
    may be mapped. */
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error);
-/* Is the status page as it was, as far as it can be seen in a mapping, and are all rings
-   known? What their heads are is another question. */
+/* Is the status page unchanged since it was read, and are all rings known? False where the
+   file is not mapped. The heads of the rings are not compared. */
 bool evr_metadata_stands(const struct evr_metadata *meta);
-/* Reads anew how far the producers have come. */
+/* Reads again how far the producers have come. */
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
 /* Is the file as long as its blocks need? */
 int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error);
-/* Reads anew the status page and the control log. */
+/* Reads the status page and the control log again. */
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error);
-/* Adds a segment to the conversion of times. E_CORRUPT when it cannot follow the last one,
-   E_MEMORY. */
+/* Adds a segment to the conversion of times. E_CORRUPT when it cannot follow the last
+   one, E_MEMORY. */
 int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segment *segment,
                              struct eventring_error *error);
 void evr_metadata_close(struct evr_metadata *meta);
@@ -61,13 +61,14 @@ static inline uint32_t evr_metadata_blocks(const struct evr_metadata *meta, unsi
                                            unsigned ring) {
   return meta->ring[slot][ring].blocks;
 }
-/* The oldest block that a ring of so many places can still hold when `head` is its newest. */
+/* The oldest block that a ring of `blocks` places can still hold when `head` is its
+   newest. */
 static inline uint64_t evr_metadata_oldest(uint32_t blocks, uint64_t head) {
   return head >= blocks ? head - blocks + 1 : 1;
 }
 /* The ring in whose run this block of the file lies; NULL: none. */
 const struct format_ring *evr_metadata_ring_at(const struct evr_metadata *meta, uint64_t block);
-/* One entry of the domain table, of one piece. */
+/* One entry of the domain table, consistent in itself. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
                         struct format_domain *domain, struct eventring_error *error);
 uint64_t evr_metadata_head_offset(unsigned slot, unsigned ring);

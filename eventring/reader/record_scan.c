@@ -4,12 +4,13 @@
  * Nothing in the file points to these blocks: they are all claimed blocks that are in no
  * ring, and their headers say what they hold. So damage to one costs no other. The scan
  * keeps a list of them and how far it has read each; the status page's numbers of records
- * say when to look again. A block of a ring that the domain table does not show yet
- * looks like one that is not used; it leaves the list when its kind is seen.
+ * say when to read again. A block of a ring that the domain table does not show yet looks
+ * unused; it leaves the list when its kind is seen.
  *
  * Where blocks of a kind are rewritten, their order in the file is not that of their
- * records. So a scan looks at the sequences first and reads the blocks in their order. One
- * that is begun in between is left for the next scan, which the number of records asks for.
+ * records. So a scan reads the sequences first and then the blocks in their order. A
+ * block that is begun in between is left for the next scan; the number of records shows
+ * that one is due.
  */
 #include "reader/record_scan.h"
 

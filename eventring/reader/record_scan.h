@@ -11,7 +11,7 @@ struct evr_record_block { /* a claimed block that is in no ring */
   uint32_t block;
   uint16_t kind;     /* 0: not used yet */
   bool finished;     /* no record is added to it */
-  uint32_t at;       /* next word to look at */
+  uint32_t at;       /* next word to read */
   uint64_t sequence; /* of what was read of it */
   uint64_t found;    /* sequence that it has in this scan */
 };
@@ -32,8 +32,8 @@ typedef int evr_take_record(void *context, enum format_kind kind, const uint64_t
 bool evr_record_scan_has_news(const struct evr_record_scan *scan,
                               const struct evr_metadata *meta);
 /* Hands on the records that were added since the last scan, those of one kind in order.
-   Notes damage in meta->damage. Fails with E_MEMORY, and with what reading or `take` fails
-   with. */
+   Notes damage in meta->damage. Fails with E_MEMORY, and with what reading or `take`
+   fails with. */
 int evr_record_scan(struct evr_record_scan *scan, struct evr_metadata *meta,
                     evr_take_record *take, void *context, struct eventring_error *error);
 void evr_record_scan_free(struct evr_record_scan *scan);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* remote.c: controlling the recording of another process.
  *
- * The control page is mapped for writing only for the moment of the change, and
- * only after the file was checked like any file (metadata.c) and found to have a live
- * producer. What it may hold and how it is changed is control.c's. Should the file be
- * cut short in that moment, the mapping is guarded like those of a producer (guard.c);
- * a handler of SIGBUS that was not there before is gone afterwards.
+ * The control page is mapped for writing only for the moment of the change, after the
+ * file was checked like any other (metadata.c) and found to have a live producer.
+ * control.c has the rules of its contents and changes. In case the file is cut short at
+ * that moment, the mapping is guarded like those of a producer (guard.c); a handler of
+ * SIGBUS that was not there before is removed afterwards.
  */
 #include "reader/cursor.h"
 #include "format/control.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* remove.c: removing a dead recording.
  *
- * What is looked at is what goes, whatever others rename meanwhile: the directory is held
- * open, the file is opened in it, everything is asked of that descriptor, and its name
- * is removed in the same directory if it still means the same file.
+ * The file that was checked is the one that is removed, whatever others rename meanwhile:
+ * the directory is held open, the file is opened in it, all checks use that descriptor,
+ * and the name is removed in the same directory if it still means the same file.
  *
- * The lock is the readers' kind. A live producer's excludes it, so having it means that there
- * is none; and those who ask meanwhile whether one is there do not take us for one.
- * Only a file with our magic is locked: a producer writes that after it has locked its
- * file, and must find that free before. */
+ * The lock is a read lock. A live producer's lock excludes it, so getting it means that
+ * there is no producer; and others that check for a producer meanwhile do not mistake
+ * this lock for one. Only a file with the magic is locked: a producer writes the magic
+ * after it has locked its file, and before that it must find the file unlocked. */
 #include "format/format.h"
 #include "format/process.h"
 #include "reader/locate.h"
@@ -68,7 +68,7 @@ static int check_unwanted(const struct removal *r, const struct format_header *h
   return EVENTRING_OK;
 }
 
-/* A file without a valid header that is ours by name and magic may go too. */
+/* A file that has name and magic of a recording may be removed without a valid header. */
 static int check_dead(const struct removal *r) {
   struct format_header h;
   if (pread(r->fd, &h, sizeof h, 0) != (ssize_t)sizeof h ||

@@ -376,7 +376,7 @@ static uint32_t blocks_of(const struct evr_ring_reader *reader) {
 }
 
 /* Before the oldest event. What lies before it was overwritten before the cursor was
-   opened if the ring had gone round by then. */
+   opened if the ring had been filled once by then. */
 static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.next > reader->limit_sequence) return; /* all of it was unreadable */
   if (!next_block(reader, reader->opened_head > blocks_of(reader), budget))

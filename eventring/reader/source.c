@@ -2,9 +2,9 @@
 /* source.c: copies of bytes, out of a mapping or of a file with pread.
  *
  * A mapping is memory that a recording of this process has lent (format/memory.h), or a
- * window on a file (window.c), which its owner may take away at any moment: what was
- * copied out of it counts only when it is still whole afterwards, else it is done again
- * with pread.
+ * window on a file (window.c), which its owner may cut short at any moment: a copy out of
+ * a window counts only if the window is still whole afterwards, else it is repeated with
+ * pread.
  */
 #include "reader/source.h"
 

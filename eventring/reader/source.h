@@ -12,7 +12,7 @@
 
 struct evr_source {
   int fd;                   /* of the file, or -1 */
-  struct evr_memory memory; /* of a recording of this process, if it is lent to us */
+  struct evr_memory memory; /* of a recording of this process, if that is lent */
   struct evr_window window; /* on the file */
 };
 
@@ -21,7 +21,7 @@ static inline bool evr_source_lent(const struct evr_source *source) {
   return source->memory.words_at != NULL;
 }
 
-/* Is what it reads mapped? A window may be lost at any moment: to be asked again after
+/* Is what it reads mapped? A window may be lost at any moment: to be checked again after
    copying. */
 static inline bool evr_source_mapped(const struct evr_source *source) {
   return evr_source_lent(source) || evr_window_is_whole(&source->window);
@@ -30,8 +30,8 @@ static inline bool evr_source_mapped(const struct evr_source *source) {
 void evr_source_close(struct evr_source *source);
 /* Descriptor of the file, which stays the source's; -1: there is none. */
 int evr_source_descriptor(const struct evr_source *source);
-/* Where these bytes are mapped; NULL: nowhere. Offsets are within the greatest file of its
-   geometry, which is what a window covers. */
+/* Where these bytes are mapped; NULL: nowhere. Offsets are within the greatest file of
+   its geometry, which is what a window covers. */
 const uint64_t *evr_source_words(const struct evr_source *source, uint64_t offset,
                                  size_t size);
 /* Reads them out of the file with pread. 0, E_TRUNCATED or E_SYSTEM. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* span_stack.c: the spans open in one ring, as a reader knows them.
  *
- * The rules are those of doc/FORMAT.md, section 9, which who writes headers follows too
- * (producer/open_spans.c). Each context has a stack of its own; a hash table finds it when
- * the context changes. Stacks without spans are given back as soon as another context is
- * entered, so that a file cannot make us keep more than MAX_SPANS of them. An end looks at
- * no more than FORMAT_END_SEARCH spans: a file full of ends that match nothing costs no more
- * than its length.
+ * The rules are those of doc/FORMAT.md, section 9; the producer follows them too for its
+ * headers (producer/open_spans.c). Each context has a stack of its own; a hash table
+ * finds it when the context changes. A stack without spans is freed as soon as another
+ * context is entered, so a file cannot make the reader keep more than MAX_SPANS of them.
+ * An end is compared with at most FORMAT_END_SEARCH spans: a file full of ends that match
+ * nothing costs no more than its length.
  */
 #include "reader/span_stack.h"
 

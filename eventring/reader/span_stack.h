@@ -19,7 +19,7 @@ struct evr_span_stack { /* of one context */
   struct evr_span *span; /* outermost first */
   uint32_t count, room;
   uint64_t context;
-  uint64_t suspended; /* ticks, since it was first heard of */
+  uint64_t suspended; /* ticks, since the reader first saw it */
   uint64_t since;     /* ticks at which it was suspended; 0: it is not */
   struct evr_span_stack *next; /* in its bucket */
 };
@@ -44,8 +44,8 @@ static inline void evr_spans_enter(struct evr_span_stacks *stacks, uint64_t cont
 /* A context is left, or goes on. */
 void evr_spans_suspend(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
 void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t ticks);
-/* Begins and ends a span of the present context. pop: true when the begin is known, which is
-   then in *begin. */
+/* Begins and ends a span of the present context. pop: true when the begin is known, which
+   is then in *begin. */
 void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span);
 bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin);
 void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *stack,
@@ -54,8 +54,8 @@ void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *sta
 void evr_spans_clear(struct evr_span_stacks *stacks);
 /* The stack of a context, NULL when it has none. */
 struct evr_span_stack *evr_spans_of(const struct evr_span_stacks *stacks, uint64_t context);
-/* All stacks, one after the other, in no order: the first for NULL, NULL after the last. A
-   stack may lose spans on the way. */
+/* All stacks, one after the other, in no order: the first for NULL, NULL after the last.
+   A stack may lose spans on the way. */
 struct evr_span_stack *evr_spans_next(const struct evr_span_stacks *stacks,
                                       const struct evr_span_stack *stack);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* wait.c: sleeps until a poll has something to do.
  *
- * The producer makes no system call, so nothing wakes a reader: it sleeps, looks, and
- * sleeps again. A look is what a poll does before it delivers (evr_cursor_has_news): the
- * ends of the rings, and whether the producer still lives. The time from one look to the
+ * The producer makes no system call, so nothing wakes a reader: it sleeps, checks, and
+ * sleeps again. A check is what a poll does before it delivers (evr_cursor_has_news): the
+ * ends of the rings, and whether the producer still lives. The time from one check to the
  * next is the cursor's pace:
  *
- *  - it grows by a quarter with each look that finds nothing and with each poll that
- *    found little, up to SLOWEST: an idle reader looks 125 times a second, and news is
+ *  - it grows by a quarter with each check that finds nothing and with each poll that
+ *    found little, up to SLOWEST: an idle reader checks 125 times a second, and news is
  *    at most that old;
- *  - it halves, down to FASTEST, when a poll has delivered more than an eighth of a
- *    ring, so that a flood does not overtake the reader. After more than half a ring the
- *    next look is at once.
+ *  - it halves, down to FASTEST, when a poll has delivered more than an eighth of a ring,
+ *    so that a flood does not overtake the reader. After more than half a ring the next
+ *    check is immediate.
  *
  * So a steady trickle of events costs 125 polls a second and not a whole processor: wait
  * sleeps even when the news came the moment after the last poll. It does not sleep when
@@ -34,7 +34,7 @@ static void slow_down(struct evr_pace *pace) {
   if (pace->ns > SLOWEST) pace->ns = SLOWEST;
 }
 
-/* Sets the pace by what the last poll delivered; when to look next. */
+/* Sets the pace by what the last poll delivered; returns when to check next. */
 static uint64_t next_look(struct evr_pace *pace, uint64_t ring_words) {
   uint64_t delivered = pace->delivered;
   pace->delivered = 0;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* window.c: a file mapped for reading.
  *
- * What pread costs, 1 ns an event and a call for each ring that is asked whether it
- * has news, a mapping doesn't. One mapping covers all that the file may ever hold (the
- * header says how much that is): what lies beyond its end needs no memory and is not
- * looked at before the file has grown. Nothing is ever stored through it.
+ * A mapping saves what pread costs: 1 ns an event, and a call for each ring that is
+ * checked for news. One mapping covers all that the file may ever hold (the header says
+ * how much): what lies beyond the end of the file needs no memory and is not read before
+ * the file has grown. Nothing is ever stored through it.
  *
- * The owner of the file may cut it short under us. The fault is guarded (guard.c):
- * zeros take the place of the whole mapping, its first word, the magic of the header,
- * among them. So whoever has copied something out of a window asks afterwards if it is
- * still whole. If not, what was copied is worth nothing, and pread tells what is wrong
- * with the file; from then on it is read with pread.
- * (An owner who stores zeros into the magic has his file read with pread as well.)
+ * The owner of the file may cut it short at any time. The fault is guarded (guard.c):
+ * zeros take the place of the whole mapping, including its first word, the magic of the
+ * header. So whoever has copied something out of a window checks afterwards that the
+ * window is still whole. If it is not, the copy is discarded, pread returns the error of
+ * the file, and from then on the file is read with pread. (So it is when the owner stores
+ * zeros into the magic.)
  *
- * A file is not mapped, and read with pread from the start,
- *  - where a fault would not come to us: the process has another handler of SIGBUS
- *    above ours, or said that it wants none of ours (leave_sigbus), or the thread that
- *    opens the cursor has the signal blocked;
- *  - on a file system that is not known to be local: others do not show in a mapping
+ * A file is read with pread from the start
+ *  - where the library would not get the fault: the process has set another handler of
+ *    SIGBUS after the library's, or wants none of the library's (leave_sigbus), or the
+ *    thread that opens the cursor blocks the signal;
+ *  - on a file system that is not known to be local: on others a mapping may not show
  *    what was written elsewhere;
  *  - under a limit on address space, which belongs to the program;
  *  - when the cursor was opened with EVENTRING_OPEN_UNMAPPED.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_clean.c: `eventring clean`: removes what dead processes left behind.
  *
- * Only what the library calls dead goes: a regular file of ours, named
- * *.eventring, that reads as a recording, whose process is gone and did not come
- * to an orderly end. Files kept on purpose (preserved at an orderly end) go with
- * --ended, those of other users with --all-users; saved copies never do. The library looks
- * again, at the very file that it removes, so that no live process loses its file.
+ * It removes only what the library calls dead: a regular file of this user, named
+ * *.eventring, that reads as a recording, whose process is gone and did not end in order.
+ * --ended also removes files kept on purpose (preserved at an orderly end), --all-users
+ * those of other users; nothing removes saved copies. The library checks again, on the
+ * file that it removes, so no live process loses its file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,14 +58,14 @@ static bool is_wanted(const struct cleaning *cleaning,
          (liveness == EVENTRING_ENDED && cleaning->ended);
 }
 
-/* Root sees the files of all users. (The library asks again.) */
+/* Root finds the files of all users. (The library checks again.) */
 static bool may_go(const struct cleaning *cleaning, const char *path) {
   struct stat st;
   return cleaning->all_users || (lstat(path, &st) == 0 && st.st_uid == geteuid());
 }
 
-/* discover also names what processes have elsewhere. They were alive when it
-   looked; should one have died since, its file is still none of our business. */
+/* eventring_discover also names what live processes have elsewhere; even if one has died
+   since, its file is not in a directory that was asked for. */
 static int clean_found(void *context, const struct eventring_found *found) {
   struct cleaning *cleaning = context;
   if (found->status == 0 && is_wanted(cleaning, found->liveness) &&

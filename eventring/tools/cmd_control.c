@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_control.c: `eventring control`: changes what a live process records.
  *
- * All of it through the control page that the process and this command map: the
- * process is not interrupted and need not answer. Requests are checked first, so
- * that a wrong one changes nothing; then classes, then pause or resume, then the
- * copy, then the answer to --status.
+ * It changes the control page, which the process and this command both map: the process
+ * is not interrupted and need not react. Requests are checked first, so that a wrong one
+ * changes nothing. Then come the classes, pause or resume, the copy, and the output of
+ * --status.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static int read_classes(eventring_cursor *cursor, const char *list, uint64_t *cl
   return STATUS_OK;
 }
 
-/* What cannot be done is refused before anything is changed. */
+/* Refuses what cannot be done before anything is changed. */
 static int check_classes(eventring_cursor *cursor, struct request *request) {
   uint64_t always = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
   int status = read_classes(cursor, request->enable, &request->enabled);

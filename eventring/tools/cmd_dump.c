@@ -15,8 +15,8 @@ struct filter {
   const char *name, *class_name, *ring;
   int ring_index; /* of `ring` */
   int64_t domain;
-  uint64_t last_ns; /* only the last so many nanoseconds of the recording */
-  uint64_t since;   /* worked out of it */
+  uint64_t last_ns; /* only this many nanoseconds at the end of the recording */
+  uint64_t since;   /* computed from it */
 };
 
 struct dump_options {
@@ -96,7 +96,7 @@ static bool wants_place(const struct filter *filter, uint32_t domain,
   return ns >= filter->since;
 }
 
-/* Looks the name of the ring up; false after saying that there is none such. */
+/* Looks up the name of the ring; false after a message that there is no such ring. */
 static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
   char known[EVENTRING_RINGS * 24] = "";
   filter->ring_index = -1;
@@ -139,7 +139,7 @@ static uint64_t newest_ns(eventring_cursor *cursor) {
 
 /* ---- Reading ------------------------------------------------------------- */
 
-/* Output that nobody takes any more ends the reading. */
+/* Ends the reading when nobody reads the output any more. */
 static int go_on(const struct dump_options *options) {
   if (!ferror(options->format.out)) return 0;
   if (!output_errno) output_errno = errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: the `eventring` command: picks the subcommand. */
+/* eventring.c: the `eventring` command: picks the subcommand. */
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static void print_help(FILE *out) {
   fputs("Usage: eventring COMMAND [OPTIONS] ...\n"
         "\n"
-        "Looks at the .eventring files in which programs record what they do.\n"
+        "Reads the .eventring files in which programs record what they do.\n"
         "\n"
         "Commands:\n",
         out);
@@ -77,8 +77,8 @@ static int run(int count, char **words) {
   return command->run(command, count - 1, words + 1);
 }
 
-/* What could not be written was not shown: a full disk must not look like a short
-   recording. A reader of ours that has gone away (EPIPE) knows what it did. */
+/* A failed write is an error: a full disk must not look like a short recording. EPIPE is
+   none: the program that read the output closed it. */
 static int check_output(int status) {
   if (fflush(stdout) != 0 && !output_errno) output_errno = errno;
   if (!ferror(stdout) || output_errno == EPIPE) return status;

@@ -99,9 +99,8 @@ static uint64_t poll_once(struct progress *progress, bool *over) {
   return events;
 }
 
-/* Nothing came for a while: is it because nobody is left to write? The library
-   tells the end of a sound file by itself (eventring_finished); this is for
-   files that are not. */
+/* Nothing came for a while: checks whether nobody is left to write. The library itself
+   reports the end of a sound file (eventring_finished); this is for damaged ones. */
 static bool nobody_left(struct progress *progress, uint64_t events) {
   progress->quiet = events == 0 ? progress->quiet + 1 : 0;
   if (progress->quiet < 16) return false;
@@ -114,9 +113,10 @@ static bool time_is_up(const struct progress *progress) {
   return limit > 0 && now_ns() - progress->began >= limit;
 }
 
-enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 }; /* signals and the COMMAND are seen to */
+enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 }; /* so often signals and the COMMAND are
+                                                 checked */
 
-/* Until there is something to poll, or to see to. */
+/* Waits until there is something to poll or to check. */
 static void wait_for_news(const struct progress *progress) {
   uint64_t ns = LONGEST_WAIT_NS, limit = progress->reading->limit_ns;
   if (limit > 0) {
@@ -124,7 +124,8 @@ static void wait_for_news(const struct progress *progress) {
     uint64_t left = limit > spent ? limit - spent : 0;
     if (ns > left) ns = left;
   }
-  eventring_wait(progress->reader->cursor, ns); /* when a signal ends it, that is seen to */
+  eventring_wait(progress->reader->cursor, ns); /* a signal that ends it is handled by the
+                                                   caller */
 }
 
 static void read_on(struct progress *progress) {
@@ -142,8 +143,8 @@ static void read_on(struct progress *progress) {
   }
 }
 
-static void heed_signals(bool heed) {
-  struct sigaction action = {.sa_handler = heed ? stop_on_signal : SIG_DFL};
+static void catch_signals(bool on) {
+  struct sigaction action = {.sa_handler = on ? stop_on_signal : SIG_DFL};
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
@@ -152,11 +153,11 @@ static void heed_signals(bool heed) {
 void reader_run(struct reader *reader, const struct reading *reading) {
   struct progress progress = {
       .reader = reader, .reading = reading, .began = now_ns()};
-  bool heeds = reading->follow && !reader->launched;
+  bool catches = reading->follow && !reader->launched;
   stopped = 0;
-  if (heeds) heed_signals(true);
+  if (catches) catch_signals(true);
   read_on(&progress);
-  if (heeds) heed_signals(false);
+  if (catches) catch_signals(false);
 }
 
 int reader_close(struct reader *reader, int status) {

@@ -3,7 +3,7 @@
  *
  * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *
- * Errors of the file are told once each; reading goes on where the library can,
+ * Errors of the file are reported once each; reading goes on where the library can,
  * and ends when two polls in succession failed without an event between them.
  */
 #ifndef EVENTRING_TOOL_READER_H
@@ -16,26 +16,26 @@ struct reader {
   eventring_cursor *cursor;
   bool launched;
   struct launch launch;
-  bool failed; /* the file has an error, which was told */
+  bool failed; /* the file has an error, which was reported */
 };
 
 /* Opens the recording of `pid_or_file`. -1, or the exit status. */
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags);
 /* The same of a subcommand's operands, launching the command if there is one;
-   `prefix` begins the names of the environment variables of its recorder. */
+   `prefix` begins the names of the environment variables of its recording. */
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
-/* Says on standard error that control words were, or will be, ignored, or that the gate is
-   not what they ask for. */
+/* Says on standard error that control words were, or will be, ignored, or that the gate
+   is not what they ask for. */
 void complain_of_control(const struct eventring_info *info);
 
 struct reading {
   const struct eventring_callbacks *callbacks;
   void *context;
   bool follow;         /* until the recording ends, instead of what there is */
-  uint64_t limit_ns;   /* when following: for so long at most; 0: no limit */
+  uint64_t limit_ns;   /* when following: for at most this long; 0: no limit */
   void (*after_poll)(void *context); /* after events came; may be NULL */
 };
 

@@ -74,14 +74,14 @@ static void handle(int number, void (*handler)(int)) {
   sigaction(number, &action, NULL);
 }
 
-/* The child: never returns. Tells an errno through the pipe when there is no
-   program to become. */
+/* The child: never returns. Writes an errno into the pipe when it cannot execute the
+   program. */
 static void become(char **command, const struct launch *launch,
                    const char *prefix, int report) {
   set(prefix, "START", "1");
   set(prefix, "PREFIX", launch->directory);
   set(prefix, "PRESERVE", "1");
-  set(prefix, "NAME", ""); /* of each process another */
+  set(prefix, "NAME", ""); /* a name of its own for each process */
   execvp(command[0], command);
   int error = errno;
   ssize_t written = write(report, &error, sizeof error);
@@ -136,7 +136,7 @@ int launch_start(struct launch *launch, char **command, const char *prefix) {
   handle(SIGINT, SIG_IGN);
   handle(SIGTERM, note_signal);
   handle(SIGHUP, note_signal);
-  /* a reader of our output that goes away must not keep us from clearing up */
+  /* closing the pipe of the output must not prevent the cleaning up */
   handle(SIGPIPE, SIG_IGN);
   return -1;
 }
@@ -196,7 +196,7 @@ int launch_open(struct launch *launch, eventring_cursor **cursor,
   struct opening opening = {.cursor = cursor, .flags = flags};
   for (long us = 200;; us = us < 5000 ? us + us / 4 : us) {
     launch_check(launch);
-    bool ended = launch->ended; /* before looking: what it left is there then */
+    bool ended = launch->ended; /* before the search: what it left is there then */
     if (open_any_file(launch, &opening)) return -1;
     if (ended) break;
     nap(us);

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: runs a COMMAND that records itself, and gets at its recording.
+/* launch.h: runs a COMMAND that records itself, and finds its recording.
  *
- * The command gets these in its environment (PREFIX is SAROS_EVENTRING unless
- * told otherwise):
+ * The command gets these in its environment (PREFIX is SAROS_EVENTRING by default):
  *   PREFIX_START=1       so that it records from its first instruction
- *   PREFIX_PREFIX=DIR    a directory of our own, where only it and its
- *                        descendants write: under the user's PREFIX_PREFIX if
- *                        set, else under $TMPDIR or /tmp
- *   PREFIX_PRESERVE=1    so that also what ran faster than we could look is read
- *                        to its last event
- * The recording that is taken is that of the command's own process or else the
- * first of a descendant (the command may be a shell script). At the end files of
- * processes that ended in order are removed, or moved to where they would have
- * been when the user had asked to preserve them; those of processes that died
- * are kept and named.
+ *   PREFIX_PREFIX=DIR    a new directory, where only it and its descendants write: under
+ *                        the user's PREFIX_PREFIX if set, else under $TMPDIR or /tmp
+ *   PREFIX_PRESERVE=1    so that even a very short run is read to its last event
+ * It reads the recording of the command's own process or else the first of a descendant
+ * (the command may be a shell script). At the end it removes the files of processes that
+ * ended in order, or moves them to where they would have been if the user had asked to
+ * preserve them; it keeps and names those of processes that died.
  *
  * While the command runs SIGINT is left to it (the terminal sends it one too),
  * SIGTERM and SIGHUP are passed on.
@@ -34,8 +30,8 @@ struct launch {
   int status;      /* of waitpid, once ended */
 };
 
-/* Starts the command. -1 when it runs; else the exit status: 1 after trouble of
-   ours, 126 when the command cannot be executed, 127 when there is none. */
+/* Starts the command. -1 when it runs; else the exit status: 1 after an error of
+   this program, 126 when the command cannot be executed, 127 when there is none. */
 int launch_start(struct launch *launch, char **command, const char *prefix);
 
 /* Opens its recording, waiting until there is one. -1, or the exit status when

@@ -14,7 +14,7 @@ int usage_error(const struct command *self, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  complain("%s: %s; `eventring %s --help' tells more", self->name, text,
+  complain("%s: %s (see `eventring %s --help')", self->name, text,
            self->name);
   return STATUS_USAGE;
 }
@@ -115,8 +115,7 @@ static const struct option_spec *spec_for(const struct option_spec *specs,
   return NULL;
 }
 
-/* One option at words[0]. Returns how many words it took, or 0 after an error
-   that it has told. */
+/* One option at words[0]. Returns how many words it took, or 0 after an error message. */
 static int take_option(const struct command *self,
                        const struct option_spec *specs, size_t spec_count,
                        char **words) {

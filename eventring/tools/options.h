@@ -35,7 +35,7 @@ struct operands {
 /* Parses `words` (which are followed by a NULL). `--name value`, `--name=value`,
    `-x value`, `-xvalue` and operands may be mixed; everything behind `--` is
    the command. --help prints the help. Returns -1 to go on, else the exit
-   status with which the subcommand is to end; it has said why. */
+   status with which the subcommand is to end, after a message. */
 int options_parse(const struct command *self, const struct option_spec *specs,
                   size_t spec_count, int count, char **words,
                   struct operands *operands);

@@ -14,8 +14,8 @@ static bool is_readable_directory(const char *path) {
   return directory != NULL;
 }
 
-/* The directory of the environment is looked at when it can be: nobody asked
-   for it by name. */
+/* The directory of the environment is searched only if it can be: nobody asked for it by
+   name. */
 static void take_defaults(struct places *places) {
   const char *prefix = getenv("SAROS_EVENTRING_PREFIX");
   places->directories[places->count++] = ".";

@@ -13,8 +13,8 @@ struct places {
   size_t file_count;
 };
 
-/* Sorts the operands. -1, or the exit status after telling that one of them
-   does not exist or may not be one. places_free in either case. */
+/* Sorts the operands. -1, or the exit status after a message that one of them does not
+   exist or is not allowed. places_free in either case. */
 int places_take(struct places *places, char **words, size_t count,
                 bool files_allowed);
 /* Whether a file lies directly in one of the directories. */

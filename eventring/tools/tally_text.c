@@ -124,10 +124,11 @@ static void words_cell(struct table *table, int64_t words) {
   table_cell(table, words < 0 ? "-" : eva_signed_text(figure, words));
 }
 
-/* What one row shows: one domain, several of one name that used a slot in turn, or all. */
+/* What one row shows: one domain, several of one name that used a slot in turn, or
+   all. */
 struct domain_figures {
   uint64_t watched, in_gc;
-  int64_t allocated, promoted; /* -1: not told */
+  int64_t allocated, promoted; /* -1: not known */
 };
 
 static void gc_row(struct table *table, const char *name, const char *label,
@@ -152,7 +153,8 @@ static void domain_row(struct table *table, const char *name, const char *label,
 typedef void domain_row_writer(struct table *table, const char *name, const char *label,
                                const struct domain_figures *figures);
 
-/* Adds up lives [first, ...) while they have the same name; returns where the next begins. */
+/* Adds up lives [first, ...) while they have the same name; returns where the next
+   begins. */
 static size_t add_lives(const struct eva_lives *lives, size_t first,
                         struct domain_figures *figures) {
   size_t i = first;
