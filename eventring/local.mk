@@ -5,24 +5,34 @@
 # not each other; self.c knows both. tools know the public headers and analysis only.
 eventring_sources = \
 	eventring/format/format.h eventring/format/atomics.h eventring/format/sized.h \
-	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h eventring/format/control.c \
-	eventring/format/error.h eventring/format/error.c eventring/format/guard.h eventring/format/guard.c \
+	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \
+	eventring/format/control.c \
+	eventring/format/error.h eventring/format/error.c eventring/format/guard.h \
+	eventring/format/guard.c \
 	eventring/format/process.h eventring/format/process.c eventring/format/memory.h \
 	eventring/format/checksum.h eventring/format/checksum.c eventring/format/cpu.h \
 	eventring/format/text.h eventring/format/text.c \
-	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h eventring/producer/classes.c \
+	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h \
+	eventring/producer/classes.c \
 	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \
-	eventring/producer/open_spans.h eventring/producer/open_spans.c eventring/producer/block_source.h \
-	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h eventring/producer/records.c \
+	eventring/producer/open_spans.h eventring/producer/open_spans.c \
+	eventring/producer/block_source.h \
+	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h \
+	eventring/producer/records.c \
 	eventring/producer/calibration.c eventring/producer/gate.c eventring/producer/place.c \
 	eventring/producer/file_name.h eventring/producer/file_name.c \
-	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h eventring/producer/space.c \
-	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h eventring/producer/ring.c \
-	eventring/producer/catalogue.h eventring/producer/catalogue.c eventring/producer/producer.h eventring/producer/producer.c \
+	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h \
+	eventring/producer/space.c \
+	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h \
+	eventring/producer/ring.c \
+	eventring/producer/catalogue.h eventring/producer/catalogue.c \
+	eventring/producer/producer.h eventring/producer/producer.c \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
 	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
-	eventring/producer/config.h eventring/producer/config.c eventring/producer/state.c eventring/producer/lend.c \
-	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h eventring/reader/source.c \
+	eventring/producer/config.h eventring/producer/config.c eventring/producer/state.c \
+	eventring/producer/lend.c \
+	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h \
+	eventring/reader/source.c \
 	eventring/reader/block.h eventring/reader/block.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \
 	eventring/reader/record_scan.h eventring/reader/record_scan.c \
@@ -30,9 +40,11 @@ eventring_sources = \
 	eventring/reader/block_cursor.h eventring/reader/block_cursor.c \
 	eventring/reader/span_stack.h eventring/reader/span_stack.c \
 	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
-	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h eventring/reader/cursor.c \
+	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h \
+	eventring/reader/cursor.c \
 	eventring/reader/inspect.c eventring/reader/locate.h eventring/reader/locate.c \
-	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c eventring/reader/wait.c \
+	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c \
+	eventring/reader/wait.c \
 	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.
@@ -74,9 +86,12 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
-	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c eventring/tools/places.h \
-	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c eventring/tools/text_table.h \
-	eventring/tools/tally_print.h eventring/tools/tally_json.c eventring/tools/tally_text.c eventring/tools/tool.c eventring/tools/tool.h
+	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
+	eventring/tools/places.h \
+	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
+	eventring/tools/text_table.h \
+	eventring/tools/tally_print.h eventring/tools/tally_json.c eventring/tools/tally_text.c \
+	eventring/tools/tool.c eventring/tools/tool.h
 eventring_eventring_LDADD = libanalysis.a $(LINK_EVENTRING) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
@@ -90,7 +105,8 @@ testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
 testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/analysis_test
-testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c testsuite/unit/eventring_common.h
+testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_tools_analysis_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_analysis_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 testsuite_tools_analysis_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)

@@ -14,11 +14,11 @@
 #   --verify            one round, saros only, says only whether the results are right
 #   --saros=PATH        the interpreter (default: ./saros)
 #   --reference=COMMAND what to compare with (default: lua5.4; it runs its
-#                       generational collector unless told otherwise)
+#                       generational collector by default)
 #   --also=NAME=COMMAND a further contestant; may be repeated
 #   --only=NAME,...     some of the programs
 #
-# Contestants: reference; saros, recorder off ("off"); saros with
+# Contestants: reference; saros, not recording ("off"); saros with
 # SAROS_EVENTRING_START=1 ("on"). Prints for each program the minimum and the
 # median in milliseconds and the ratios to the reference, then the geometric
 # means of the ratios (of minima and of medians), and of "on" to "off".

@@ -85,23 +85,23 @@ void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_json(void);
 void output_end(void);
 
-/* ---- The recorder ---------------------------------------------------------------- */
+/* ---- The recording --------------------------------------------------------------- */
 
 enum { SPAN_ID = EVENTRING_ID_HOST, COUNTER_ID, USER_SPAN_ID };
 extern unsigned user_span_id, counter_id; /* not constants to the compiler */
 extern unsigned event_id, int_event_id, double_event_id, string_event_id;
 void register_events(void);
 /* Ends the program with a message when it fails. */
-void start_recorder(const char *directory);
-/* How the recording's place is called: a disk file, or /dev/shm. */
+void start_recording(const char *directory);
+/* The name of the recording's place: a disk file, or /dev/shm. */
 const char *place_name(const char *directory);
 
 /* ---- Parts ------------------------------------------------------------------------- */
 
 void bench_probes(void);    /* probes.c: one thread, no reader, every kind of probe */
 void bench_writers(void);   /* writers.c: threads, places, readers beside them */
-void bench_reading(void);   /* reading.c: what a consumer pays */
-void bench_starting(void);  /* starting.c: the recorder, and a trivial program */
+void bench_reading(void);   /* reading.c: what reading costs */
+void bench_starting(void);  /* starting.c: starting a recording, and a trivial program */
 void bench_children(void);  /* children.c: guest programs, LTTng-UST */
 int trivial_program(int argc, char **argv); /* starting.c: what is started there */
 

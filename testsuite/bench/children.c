@@ -3,7 +3,7 @@
  * pair of clock reads: guest programs (guest.lua, by saros), and the same loop with
  * LTTng-UST's tracepoints (lttng_loop.c, in a session that lttng.sh makes).
  *
- * The child reads a line for each round, runs its loops, and answers with lines
+ * The child reads a line for each round, runs its loops, and writes lines
  * `NAME NANOSECONDS-PER-ITERATION`, the last of which is `.`.
  */
 #include "bench.h"

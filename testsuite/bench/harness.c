@@ -217,7 +217,7 @@ void report(const struct row *row, const struct series *series, const char *form
   fflush(stdout);
 }
 
-/* ---- The recorder ---------------------------------------------------------------------- */
+/* ---- The recording --------------------------------------------------------------------- */
 
 unsigned user_span_id, counter_id, event_id, int_event_id, double_event_id, string_event_id;
 
@@ -251,7 +251,7 @@ void register_events(void) {
   string_event_id = register_event("bench.string", EVENTRING_STRING);
 }
 
-void start_recorder(const char *directory) {
+void start_recording(const char *directory) {
   struct eventring_config config;
   struct eventring_error error = {0};
   eventring_config_init(&config);

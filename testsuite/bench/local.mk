@@ -18,7 +18,8 @@ if HAVE_LTTNG_UST
 EXTRA_PROGRAMS += testsuite/bench/lttng_loop
 bench_programs += testsuite/bench/lttng_loop
 testsuite_bench_lttng_loop_SOURCES = testsuite/bench/lttng_loop.c testsuite/bench/lttng_provider.h
-testsuite_bench_lttng_loop_CPPFLAGS = $(SEE_EVENTRING) -I$(top_srcdir)/testsuite/bench $(LTTNG_UST_CFLAGS)
+testsuite_bench_lttng_loop_CPPFLAGS = $(SEE_EVENTRING) -I$(top_srcdir)/testsuite/bench \
+	$(LTTNG_UST_CFLAGS)
 testsuite_bench_lttng_loop_LDADD = $(LTTNG_UST_LIBS)
 BENCH_FLAGS += --lttng=$(abs_top_builddir)/testsuite/bench/lttng_loop
 endif
@@ -65,4 +66,5 @@ bench: $(BENCHES)
 	  $(SHELL) $(top_srcdir)/testsuite/bench/awfy.sh --saros=$(abs_top_builddir)/saros "$(AWFY)"; \
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
-.PHONY: bench bench-eventring bench-ffi bench-hashes bench-memory bench-patterns bench-pauses gc-services
+.PHONY: bench bench-eventring bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
+	gc-services

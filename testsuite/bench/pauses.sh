@@ -16,7 +16,7 @@
 # file: where that is on a disk, its pages are written back now and then, and the next event
 # on each faults. So it is put into /dev/shm; a line of its own shows the disk.
 #
-# --replays=N tells the collector's pauses from the machine's: the same number of steps is
+# --replays=N separates the collector's pauses from the machine's: the same number of steps is
 # run N times with the same layout of memory, so that the collector does the same steps in the
 # same order; the least of what each of them took in the N runs is its own cost, and the
 # longest of these least times is printed, beside the longest of each run. A step that did not

@@ -76,7 +76,7 @@ static long page_faults(void) {
 /* A fresh recording: its pages must be there before a probe touches them. The loop
    fills one ring and no more; the next goes over the same pages again. */
 static long first_touch(const char *place, struct series *first, struct series *second) {
-  start_recorder(place);
+  start_recording(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);
   eventring_user_begin(d, user_span_id); /* what belongs to the first probe */
   eventring_user_end(d, user_span_id);
@@ -106,7 +106,7 @@ static void bench_first_touch(const char *place, struct series *pair) {
 static void measure(const char *place) {
   static struct series series[CASES];
   for (int i = 0; i < CASES; i++) series[i].count = 0;
-  start_recorder(place);
+  start_recording(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);
   for (int round = -2; round < 20 * bench.rounds; round++)
     for (int i = 0; i < CASES; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* reading.c: what a consumer pays: events, idle polls, opening. The rings are full and
- * nobody writes; own rings through the mapping, the same as a file as a foreign
- * process reads it. */
+/* reading.c: what reading costs: events, idle polls, opening. The rings are full and nobody
+ * writes. Own rings are read through the mapping, and the same rings as a file, as another
+ * process reads them. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -67,7 +67,7 @@ static void bench_events(int domains_wanted) {
       {"a file, merged", true, EVENTRING_OPEN_MERGED, {{0}, 0}}};
   enum { READINGS = sizeof readings / sizeof readings[0] };
   eventring_domain *domains[FEW];
-  start_recorder(bench.disk);
+  start_recording(bench.disk);
   eventring_path(path, sizeof path);
   fill_rings(domains, domains_wanted);
   for (int i = 0; i < READINGS; i++) readings[i].series.count = 0;
@@ -148,7 +148,7 @@ static void bench_kinds(void) {
   random_state = 88172645463325252u;
   for (int round = 0; round < bench.rounds; round++)
     for (int i = 0; i < KINDS; i++) {
-      start_recorder(bench.shm ? bench.shm : bench.disk);
+      start_recording(bench.shm ? bench.shm : bench.disk);
       eventring_domain *domain = eventring_domain_start("bench", NULL);
       for (int n = 0; n < 3 * LOOPS; n++) kinds[i].write(domain);
       for (int n = 0; n < 6; n++) read_all(&kinds[i].reading);
@@ -175,7 +175,7 @@ static void bench_idle(int domains_wanted) {
   static struct series own, file;
   eventring_domain *domains[EVENTRING_MAX_DOMAINS];
   own.count = file.count = 0;
-  start_recorder(bench.shm ? bench.shm : bench.disk);
+  start_recording(bench.shm ? bench.shm : bench.disk);
   eventring_path(path, sizeof path);
   fill_rings(domains, domains_wanted);
   eventring_cursor *mapping = open_cursor(false, 0), *reader = open_cursor(true, 0);
@@ -208,7 +208,7 @@ static void bench_opening(void) {
   static const char *const names[OPENINGS] = {"own rings", "by path", "by pid"};
   static struct series series[OPENINGS];
   eventring_domain *domains[1];
-  start_recorder(bench.disk);
+  start_recording(bench.disk);
   eventring_path(path, sizeof path);
   fill_rings(domains, 1);
   for (int round = 0; round < 8 * bench.rounds; round++)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs the forty shapes of services of services.lua under saros and a reference, in turn,
-# so many rounds; compares memory and time, worst first, and holds them to bars.
+# a number of rounds; compares memory and time, worst first, and holds them to bars.
 #
 #   testsuite/bench/services.sh --saros=PROGRAM [--rounds=1] [--reference=lua5.4]
 #       [--bars=memory,time] [NAME...]

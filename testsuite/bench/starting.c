@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* starting.c: what it costs to start the recorder: the calls themselves, and whole
+/* starting.c: what it costs to start a recording: the calls themselves, and whole
  * programs that do next to nothing, with and without it in turn, from their start
  * to their end as their parent sees it. */
 #include "bench.h"
@@ -25,7 +25,7 @@ static const char *directory_of(int place) { return place == ON_SHM ? bench.shm 
 
 static void start_and_stop(const char *place, struct series *starts, struct series *stops) {
   uint64_t begin = wall_ns();
-  start_recorder(place);
+  start_recording(place);
   eventring_domain *d = eventring_domain_start("bench", NULL);
   uint64_t started = wall_ns();
   eventring_user_begin(d, user_span_id);
@@ -45,7 +45,7 @@ static void bench_calls(void) {
   for (int place = ON_DISK; place < PLACES; place++) {
     if (!starts[place].count) continue;
     report(&(struct row){"us", NULL, NULL, BAR_VALUE, bars[place]}, &starts[place],
-           "the recorder with one domain, %s", place_name(directory_of(place)));
+           "a recording with one domain, %s", place_name(directory_of(place)));
     report(&(struct row){"us", NULL, NULL, NO_BAR, 0}, &stops[place], "and stopping it");
   }
 }
@@ -56,7 +56,7 @@ static void bench_calls(void) {
 int trivial_program(int argc, char **argv) {
   if (argc < 3) return 0;
   register_events();
-  start_recorder(argv[2]);
+  start_recording(argv[2]);
   eventring_domain *d = eventring_domain_start("main", NULL);
   eventring_user_counter(d, counter_id, 1);
   eventring_domain_stop(d);

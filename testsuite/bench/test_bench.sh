@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The bench runs, in all its parts, and what it reports is of the right kind and order.
-# (How fast things are is for people to look at, on a machine that is quiet.)
+# (People judge the speeds, on a quiet machine.)
 . "$TESTSUITE/tools/_tools.sh"
 
 bench=$BUILDDIR/testsuite/bench/eventring_bench

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The small patterns of `make bench-patterns` run under the interpreter and the reference, and the
 # shapes of `make bench-memory`; none that is in the frozen lists is gone, and none is beside them.
-# (How fast and how large they are is for people to look at.)
+# (People judge speed and size.)
 . "$TESTSUITE/tools/_tools.sh"
 
 bench=$TESTSUITE/bench

@@ -70,7 +70,7 @@ static void *poll_in_thread(void *argument) {
   return NULL;
 }
 
-/* A process that polls until the recording has ended; it tells its figures. */
+/* A process that polls until the recording has ended and reports its figures. */
 static pid_t poll_in_process(int *from) {
   static struct poller poller;
   char path[4096];
@@ -142,7 +142,7 @@ static void run_configuration(struct configuration *c) {
   pthread_t thread;
   pid_t child = -1;
   int from = -1;
-  start_recorder(c->place);
+  start_recording(c->place);
   if (c->reader == PROCESS_ALWAYS) child = poll_in_process(&from);
   else if (c->reader != NOBODY && pthread_create(&thread, NULL, poll_in_thread, &poller) != 0)
     exit(1);

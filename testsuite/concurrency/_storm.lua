@@ -4,7 +4,7 @@
 --
 --   saros _storm.lua SPAWNS SEED
 --
--- Prints "spawned N read N lost N"; asserts that each reader was told exactly of what
+-- Prints "spawned N read N lost N"; asserts that each reader got an exact report of what
 -- its cursor counts.
 local domain = require "domain"
 local eventring = require "eventring"
@@ -32,7 +32,7 @@ local function drop(seed, own, other)
   return seed, garbage[1]
 end
 
--- Attaches, reads for a moment, detaches, until it is told to stop.
+-- Attaches, reads for a moment, detaches, until it is asked to stop.
 local function read(stop)
   local eventring = require "eventring"
   local events, losses, cursors = 0, 0, 0

@@ -4,10 +4,10 @@
  *   eventring_points_test [ROUNDS]       (default 4)
  *
  * The library is compiled into this program with EVENTRING_TESTPOINTS. For each
- * step of the writer (W1 .. W6) and each of a reader (R1 .. R5), for readers of own
- * rings, of a file that is mapped and of one that is not: once the writer stands at its step until
- * the readers have polled, and once a reader stands at its step until the writer has
- * gone round the whole ring. What is read must be whole, and emitted = missed +
+ * step of the producer (W1 .. W6) and each of a reader (R1 .. R5), for readers of own
+ * rings, of a file that is mapped and of one that is not: once the producer stands at its
+ * step until the readers have polled, and once a reader stands at its step until the producer
+ * has filled the whole ring. What is read must be whole, and emitted = missed +
  * delivered + lost to the unit. Meant for ThreadSanitizer, too.
  */
 #include <fcntl.h>
@@ -167,7 +167,7 @@ static eventring_cursor *open_cursor(enum way way) {
 }
 
 /* What was emitted never becomes less, also when the newest block is overwritten while
-   it is looked at. */
+   it is being read. */
 static void check_emitted(eventring_cursor *cursor, uint64_t *before) {
   struct eventring_ring_info info;
   if (eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info) != EVENTRING_OK) return;

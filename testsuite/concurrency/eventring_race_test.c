@@ -14,7 +14,7 @@
  * Part 2: domains come and go in slots that are used again and again; readers stay, or
  * attach and detach. Each finds the sums right, at most while the writers run and to
  * the unit when they are done, for each ring of each slot, over all incarnations.
- * Part 3: domains start and stop, the recorder is paused, resumed, stopped and
+ * Part 3: domains start and stop, the recording is paused, resumed, stopped and
  * started, while readers come and go: nothing to count, but nothing may break.
  */
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void set_stopping(bool value) {
 }
 static void sleep_us(unsigned us) { usleep(us); }
 
-static void start_recorder(void) {
+static void start_recording(void) {
   struct eventring_config config;
   struct eventring_error error = {0};
   eventring_config_init(&config);
@@ -125,7 +125,7 @@ static int check_event(void *context, const struct eventring_event *e) {
     break;
   default:
     CHECK(e->kind == EVENTRING_END && e->id == SPAN);
-    CHECK(e->flags & EVENTRING_MATCHED); /* blocks tell what was open */
+    CHECK(e->flags & EVENTRING_MATCHED); /* blocks list what was open */
     CHECK(e->begin_ns == r->begin_ns);
     r->matched++;
     r->begin_ns = 0;
@@ -191,7 +191,7 @@ static void one_writer_many_readers(void) {
   struct reader reader[READERS];
   pthread_barrier_init(&barrier, NULL, READERS + 1);
   set_stopping(false);
-  start_recorder();
+  start_recording();
   pthread_create(&writer, NULL, write_pattern, &barrier);
   for (int i = 0; i < READERS; i++) {
     reader[i] = (struct reader){.barrier = &barrier, .way = (enum way)(i % WAYS),
@@ -242,7 +242,7 @@ static void check_sums(eventring_cursor *cursor, bool exact) {
   if (!exact) return;
   uint64_t domains = __atomic_load_n(&incarnations, __ATOMIC_RELAXED);
   CHECK(counters == domains * PER_DOMAIN);
-  CHECK(lifecycle_and_gc >= domains * (2 * PER_DOMAIN + 2)); /* and the recorder's start */
+  CHECK(lifecycle_and_gc >= domains * (2 * PER_DOMAIN + 2)); /* and the recording's start */
 }
 
 struct sitter {
@@ -280,7 +280,7 @@ static void slots_used_again(void) {
   pthread_t comers[COMERS], threads[SITTERS];
   struct sitter sitters[SITTERS];
   set_stopping(false);
-  start_recorder();
+  start_recording();
   for (int i = 0; i < COMERS; i++) pthread_create(&comers[i], NULL, come_and_write, NULL);
   for (int i = 0; i < SITTERS; i++) {
     sitters[i] = (struct sitter){.way = (enum way)(i % WAYS), .stays = i < WAYS};
@@ -358,7 +358,7 @@ static void *change_things(void *argument) {
     if (i % 40 == 39 && restarts < 6) {
       eventring_stop();
       sleep_us(100);
-      start_recorder();
+      start_recording();
       restarts++;
     }
   }
@@ -369,7 +369,7 @@ static void everything_changes(void) {
   static enum way ways[WAYS] = {OWN, WINDOW, CALLS};
   pthread_t thread[7];
   set_stopping(false);
-  start_recorder();
+  start_recording();
   pthread_create(&thread[0], NULL, come_and_go, NULL);
   pthread_create(&thread[1], NULL, come_and_go, NULL);
   pthread_create(&thread[2], NULL, come_and_go, NULL);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Thousands of domains begin and end, channels are closed at random moments, while two
 # readers within the process and two outside attach, read and detach: nothing crashes,
-# every domain's end is told, and every event is accounted for to the unit.
+# every domain's end is reported, and every event is accounted for to the unit.
 # The seed is printed; STORM_SEED runs it again. (The runner's stage for ThreadSanitizer
 # runs this, too.)
 . "$TESTSUITE/recording/_recording.sh"

@@ -5,7 +5,7 @@ export SAROS_EVENTRING_START=0
 limited() { (ulimit -v 120000; exec "$SAROS" "$@" 2>&1); }
 [ "$(limited -e 'print(1)')" = 1 ] || { echo "this build does not run within 120 MB of addresses"; exit 77; }
 
-# MB of strings that fit beside so many domains
+# MB of strings that fit beside that many domains
 cat >fit.lua <<'END'
 local domain = require "domain"
 local gates = {}

@@ -19,7 +19,7 @@ is "a disk of 4 MiB: warnings" "" "$(cat errors.txt)"
 SAROS_EVENTRING_WSIZE=20 unrecorded "rings that do not fit" "$SAROS" program.lua
 no_file_in "rings that do not fit" disk
 
-# started from within: the program is told and goes on
+# started from within: the program gets the error and goes on
 head -c 4m /dev/zero >disk/fill 2>/dev/null
 output=$(SAROS_EVENTRING_START=0 "$SAROS" -e '
   local eventring = require "eventring"
@@ -29,7 +29,7 @@ output=$(SAROS_EVENTRING_START=0 "$SAROS" -e '
 is "started from within" ran "$output"
 rm disk/fill
 
-# full after the rings have gone round once: their space is there, recording goes on
+# full after the rings were filled once: their space is there, recording goes on
 flood='local eventring = require "eventring"
   local function flood() for i = 1, 40000 do eventring.counter("n", i) end end'
 "$SAROS" -e "$flood; flood(); io.open('round', 'w'):close()
@@ -45,7 +45,7 @@ is "status after SIGTERM" 143 $?
 is "a disk that became full: warnings" "" "$(cat errors.txt)"
 no_file_in "a disk that became full" disk
 
-# full before that: on tmpfs what a ring has not come to is not reserved; one warning
+# full before that: on tmpfs what a ring has not used is not reserved; one warning
 rm disk/fill
 "$SAROS" -e "$flood; io.open('started', 'w'):close()
   while not io.open('filled') do end

@@ -87,7 +87,7 @@ ends 1 match INT
 has "interrupted in a function of C" "interrupted!" "$(cat out.txt)"
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
 
-# An error that nobody was told of is a warning at the end; other ends are none.
+# An error that nobody received is a warning at the end; other ends are none.
 "$SAROS" -e 'local domain = require "domain"
   local slow = setmetatable({}, {__gc = function() domain.sleep(0.05) end}) -- after the channel is gone
   domain.spawn({name = "lost"}, function() error("nobody listens") end)

@@ -13,8 +13,8 @@ os.exit(7, true)
 END
 
 # harm WHAT COMMAND [STATUS]: with $file the file, an attached reader beside it. STATUS
-# is that of the reader where it is certain: an error where what it must look at is
-# gone or impossible, none where the file is only called otherwise.
+# is that of the reader where it is certain: an error where what it must read is gone or
+# impossible, none where the file is only renamed.
 harm() {
   rm -f stop dump.txt # what the reader before has printed says nothing of this one
   "$SAROS" busy.lua >output.txt 2>errors.txt &

@@ -411,7 +411,7 @@ static void cut_own_file(bool leave_sigbus) {
   CHECK(eventring_state() == EVENTRING_STOPPED);
   unsigned before = warnings;
   start(EVENTRING_MIN_WSIZE, leave_sigbus); /* a file that is lost is no obstacle */
-  CHECK(warnings == before + 1);            /* and the host is told of it */
+  CHECK(warnings == before + 1);            /* and the host is warned */
   for (int i = 0; i < 5; i++) eventring_user_counter(d, count_id, i);
   CHECK(eventring_state() == EVENTRING_RUNNING && counters_seen() == 5);
   eventring_domain_stop(d);

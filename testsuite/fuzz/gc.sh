@@ -5,7 +5,7 @@
 #   testsuite/fuzz/gc.sh --saros=PROGRAM [--eventring=PROGRAM] [--seed=N] [--seconds=60]
 #       [--count=N] [--failures=20] [--scale=F] [--bars=memory,steps] [--kinds=plain,verify,record,domains]
 #
-# Seeds count up from --seed (default: the time). It ends after so many seconds, seeds or
+# Seeds count up from --seed (default: the time). It ends after a number of seconds, seeds or
 # failures. Each seed is run in one of these ways, in turn:
 #   plain     gc_program.lua, compared with lua5.4 where there is one (LUA_REFERENCE)
 #   verify    gc_program.lua with SAROS_VERIFY=1, in half the size, with at most 2000 steps asked for by hooks
@@ -75,7 +75,7 @@ guest() {
 one_plain() {
   guest "$1" plain gc_program.lua || return
   [ -n "$reference" ] || return
-  # Some settings make the reference collect for ever: that tells nothing.
+  # Some settings make the reference collect for ever: that proves nothing.
   GC_FUZZ_MEMORY=0 timeout 10 "$reference" "$here/gc_program.lua" "$1" >"$directory/reference" 2>&1
   [ $? -eq 124 ] && return
   cmp -s "$directory/out" "$directory/reference" && return

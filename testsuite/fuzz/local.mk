@@ -9,7 +9,8 @@ testsuite_fuzz_mutations_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -I$(top_srcdir)
 	-DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 testsuite_fuzz_mutations_test_LDADD = $(LINK_EVENTRING)
 
-FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $(SEE_EVENTRING_INSIDE) \
+FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
+	$(SEE_EVENTRING_INSIDE) \
 	-I$(top_srcdir)/testsuite/fuzz -DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 FUZZ_FILES = $(patsubst %,$(top_srcdir)/%,$(filter %.c,$(eventring_sources))) \
 	$(top_srcdir)/testsuite/fuzz/recording_input.c

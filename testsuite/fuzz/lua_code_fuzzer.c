@@ -374,7 +374,7 @@ static bool apply(Function *f, const Edit *e) {
   }
 }
 
-/* The verifier looks at what a function captures when it comes to the one around it. */
+/* The verifier checks what a function captures when it reaches the one around it. */
 static bool is_accepted(const Program *program, const Function *f) {
   if (verify_prototype(&f->p) != NULL) return false;
   return f->parent < 0 || verify_prototype(&program->functions[f->parent].p) == NULL;
@@ -461,7 +461,7 @@ static const char arguments[] =
     "return next, {10, 20, 30, x = 1}, nil, setmetatable({}, mt), o, 3, 'text', step, 0.5, o, o, "
     "{o}";
 
-/* The function below its nargs arguments; answers how many results are on the stack. */
+/* The function below its nargs arguments; returns how many results are on the stack. */
 static int call(lua_State *L, int nargs) {
   int base = lua_gettop(L) - nargs - 1;
   lua_sethook(L, NULL, 0, 0);

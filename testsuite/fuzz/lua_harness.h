@@ -18,12 +18,12 @@ lua_State *harness_shared(void);
 /* Checks the heap and closes the state. */
 void harness_close(lua_State *L);
 /* Calls the function below its nargs arguments, with the bounds of the harness on
- * time and memory. Results and errors are thrown away; answers the status. */
+ * time and memory. Results and errors are thrown away; returns the status. */
 int harness_call(lua_State *L, int nargs);
 /* An upper bound of the steps that a match may take: how long backtracking goes on
  * grows with the subject for each repetition. */
 double harness_pattern_cost(const char *pattern, size_t length, size_t subject_length);
-/* Pushes what guest code is called with; answers how many values. */
+/* Pushes what guest code is called with; returns how many values. */
 int harness_push_arguments(lua_State *L);
 
 #endif

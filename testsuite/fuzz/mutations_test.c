@@ -83,7 +83,7 @@ static uint64_t some_page(const uint8_t *packed, size_t size, uint64_t first) {
   return 0;
 }
 
-/* ---- Six ways of damage; each tells whether it must be an error ------------------------ */
+/* ---- Six ways of damage; each returns whether it must be an error ----------------------- */
 
 /* A field that says what the file is: any other value is damage. */
 static bool damage_header(uint8_t *packed, size_t *size) {

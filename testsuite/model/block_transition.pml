@@ -30,31 +30,31 @@
  *   whole   what a reader accepts as block s is of block s only, an event that is
  *           seen has its payload, and a block known to be complete has all that was
  *           written into it;
- *   exact   a block that the head vouches for is not there only when the writer has
+ *   exact   a block that should be there by the head is missing only when the writer has
  *           begun to reuse its place: nothing is counted as lost that is not;
  *   sound   no block is called damaged, as none is: neither one that R5 accepts, whose
  *           seal must be right if it is complete, nor one that is gone, for the head,
  *           loaded then, shows that its place is about to be reused (may_be_gone).
  *
- * Readers try again and again, at any moment. They keep nothing from one attempt to
- * the next but a block that was being filled, and neither the writer nor the other
- * reader knows of them; what is finished is forgotten, so that it does not tell one state from another. Once a
- * copy is spoilt the loads that are left decide nothing and are left out: what counts
- * is only whether R5 accepts it, which may come at once or any time later.
+ * Readers try again and again, at any moment. They keep nothing from one attempt to the
+ * next but a block that was being filled, and neither the writer nor the other reader knows
+ * of them. What is finished is forgotten, so that it does not distinguish states. Once a copy
+ * is spoilt, the remaining loads decide nothing and are left out: only whether R5 accepts it
+ * counts, and R5 may come at once or any time later.
  *
- * -DMAPPING=n -DFILE=m -DAHEAD=l: so many readers of each kind (1, 1 and 0); -DPLACES=n
+ * -DMAPPING=n -DFILE=m -DAHEAD=l: numbers of readers of each kind (1, 1 and 0); -DPLACES=n
  * -DBLOCKS=n (2 and 4).
  *
  * Mutations (check-model.sh says which must fail, and which hold and why):
  *   -DNO_W2 -DNO_R4        a fence is missing
- *   -DNO_R1 -DNO_R5        a look at the sequence number (AHEAD: the head) is missing
+ *   -DNO_R1 -DNO_R5        a load of the sequence number (AHEAD: the head) is missing
  *   -DONE_MORE             AHEAD allows the head to come one block nearer
  *   -DNO_SEQUENCE          AHEAD takes a block for damaged when only its number is another
  *                          (which W1_RELAXED alone would allow)
  *   -DNO_R3                the file's second copy is missing
  *   -DNO_R4_OF_MORE        a fence is missing, where what was added is copied
  *   -DNO_FENCE_WHEN_GONE   the one of may_be_gone
- *   -DSEAL_AFTER_R5        the seal of a block that was held is looked at too late
+ *   -DSEAL_AFTER_R5        the seal of a block that was held is checked too late
  *   -DSEAL_OF_UNFINISHED   one that is there is compared though the head has not moved
  *   -DNO_W1 -DNO_ZEROS     left out at a place that was used
  *   -DW1_RELAXED -DW4_RELAXED -DW5_RELAXED -DW6_RELAXED -DSEAL_RELAXED
@@ -162,7 +162,7 @@ end:
   od
 }
 
-/* ---- The writer: next_block, put_event, finish_block in producer/lane.c ----------------------- */
+/* ---- The writer: next_block, put_event, finish_block in producer/lane.c ------------- */
 
 inline invalidate() {
 #ifdef W1_RELAXED
@@ -293,7 +293,7 @@ active proctype writer() {
   byte s, left; /* the block; loads of the group that are to be done */ \
   bool complete, torn, seen, stale MUTANT_STATE
 
-/* The producer is about to reuse the place of s, as the head tells. */
+/* By the head, the producer is about to reuse the place of s. */
 #define NEAR (memory[HEAD] >= s + PLACES - 1)
 
 #if defined(NO_FENCE_WHEN_GONE)
@@ -303,7 +303,7 @@ active proctype writer() {
 #define MAY_BE_GONE NEAR /* as early as can be: together with the number */
 #endif
 #if defined(SEAL_AFTER_R5) || defined(REACHED_SEAL) || defined(NO_R4_OF_MORE)
-#define MUTANT_STATE , again /* this is evr_source_more */
+#define MUTANT_STATE , again /* this is evr_block_copy_more */
 #endif
 #ifdef SEAL_OF_UNFINISHED
 #define MUTANT_STATE , sealed
@@ -320,8 +320,8 @@ active proctype writer() {
 #define NO_R4_HERE again
 #endif
 
-/* R0: the head, acquire; a block that it vouches for: the newest, or the one before,
-   which is complete. With R0_RELAXED the head is looked at among the other loads. */
+/* R0: the head, acquire; a block that is there by the head: the newest, or the one before,
+   which is complete. With R0_RELAXED the head is loaded among the other loads. */
 inline choose_block() {
 #ifdef R0_RELAXED
   if :: s = 3 :: s = 4; complete = true fi;
@@ -331,16 +331,16 @@ inline choose_block() {
   if :: true :: s > 1 -> s--; complete = true fi
 #endif
 }
-#define VOUCHED (memory[HEAD] >= s + complete)
+#define HEAD_SHOWS (memory[HEAD] >= s + complete)
 
-/* The producer has not come to the block before the one that takes the place of s. */
+/* The producer has not reached the block before the one that takes the place of s. */
 #ifdef ONE_MORE
 #define FAR (memory[HEAD] - s < PLACES)
 #else
 #define FAR (memory[HEAD] - s < PLACES - 1)
 #endif
 
-/* What was loaded tells whether the copy is spoilt; if so, no other load matters. */
+/* The loads so far say whether the copy is spoilt; if so, no other load matters. */
 #define SPOILT (torn || (seen && stale))
 inline judge() {
   if :: SPOILT -> left = left & (LOAD_SEQUENCE | LOAD_HEAD) :: else fi
@@ -359,14 +359,14 @@ inline take_seal() {
 inline take_word() {
   seen = memory[WORD(PLACE(s))] != 0;
   torn = torn || (seen && memory[WORD(PLACE(s))] != s) || (complete && !seen);
-  /* a payload that nothing announces is not looked at */
+  /* a payload that nothing announces is not read */
   if :: !seen -> left = left & ~LOAD_PAYLOAD; stale = false :: else fi;
   judge()
 }
 inline take_payload() { stale = memory[PAY(PLACE(s))] != s; judge() }
 
 /* The sequence number is another one: the block must have been overwritten, and the
-   head, looked at after that, say so: else note_failure (ring_reader.c) calls it damage. */
+   head, loaded after that, say so: else note_failure (block_cursor.c) calls it damage. */
 inline gone(about_to_be_reused) {
 #ifdef REACHED_GONE
   assert(false);
@@ -432,9 +432,9 @@ inline compare_late() {
 }
 #endif
 
-/* evr_source_more, at that poll: what was added to the block. When it is complete by
-   now, as far as the head tells, its seal is compared too. */
-inline take_up_again(added) {
+/* evr_block_copy_more, at that poll: what was added to the block. When it is complete by
+   now, by the head, its seal is compared too. */
+inline copy_again(added) {
   if
   :: !seen -> left = added
   :: memory[HEAD] > s ->
@@ -495,7 +495,7 @@ more:
              if :: memory[SEQ(PLACE(s))] == s :: else -> forget(); goto end fi)
 #endif
 #ifdef R0_RELAXED
-     :: LOAD(LOAD_HEAD, true, if :: VOUCHED :: else -> forget(); goto end fi)
+     :: LOAD(LOAD_HEAD, true, if :: HEAD_SHOWS :: else -> forget(); goto end fi)
 #endif
      :: left == 0 -> break
      od;                                                         /* R4 */
@@ -507,7 +507,7 @@ more:
      atomic { compare_late() };
 #endif
 end_held:
-     atomic { take_up_again(LOAD_WORD | LOAD_PAYLOAD) }          /* mapped_more */
+     atomic { copy_again(LOAD_WORD | LOAD_PAYLOAD) }          /* mapped_more */
   od
 }
 #endif
@@ -516,7 +516,7 @@ end_held:
 /* file_block: with pread, whose loads within one call come in any order. What is
    not complete, and has an event, is copied a second time; of the first call then
    only counts that it was seen. file_more does the same with what was added (and
-   does not look at the header again, but for the seal). */
+   does not read the header again, but for the seal). */
 active [FILE] proctype file_reader() {
   READER_STATE;
 end:
@@ -545,7 +545,7 @@ more:
      :: LOAD(LOAD_WORD, true, take_word())                       /* R2 */
      :: LOAD(LOAD_PAYLOAD, true, take_payload())
 #ifdef R0_RELAXED
-     :: LOAD(LOAD_HEAD, true, if :: VOUCHED :: else -> forget(); goto end fi)
+     :: LOAD(LOAD_HEAD, true, if :: HEAD_SHOWS :: else -> forget(); goto end fi)
 #endif
      :: left == 0 -> break
      od;
@@ -580,13 +580,13 @@ more:
      atomic { compare_late() };
 #endif
 end_held:
-     atomic { take_up_again(LOAD_WORD) }                         /* file_more */
+     atomic { copy_again(LOAD_WORD) }                         /* file_more */
   od
 }
 #endif
 
 #if AHEAD > 0
-/* evr_source_blocks: complete blocks with one pread; R5 is one look at the head. */
+/* evr_blocks_copy: complete blocks with one pread; R5 is one load of the head. */
 active [AHEAD] proctype ahead_reader() {
   READER_STATE;
 end:

@@ -31,7 +31,7 @@ failures=0
 reduction= # -DNOREDUCE where a process may be stopped
 
 # search OPTIMISATION SPIN-OPTIONS...: sets `errors` and `states`; a search that left
-# something out, or did not come to an end, has no number of errors
+# something out, or did not end, has no number of errors
 search() {
   local optimisation=$1
   shift
@@ -129,7 +129,7 @@ check_mutations() {
   fails -DONE_MORE ahead
   fails -DW1_RELAXED mapping file
   fails -DNO_SEQUENCE+-DW1_RELAXED ahead
-  # One of two that do the same may go: who looks at a block has seen the head.
+  # One of two that do the same may go: whoever reads a block has seen the head.
   holds -DW4_RELAXED "W5 does it" mapping file ahead
   holds -DSEAL_RELAXED "the next W5 does it" mapping file
   holds -DSEAL_AFTER_W1 "the next W5 comes after it" mapping file ahead

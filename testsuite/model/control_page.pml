@@ -47,7 +47,7 @@
  *                          stored, not compared and exchanged
  *   -DGATE_BEFORE_WANTED   who changes settles first
  *   -DNO_LOG -DLOG_AFTER_GATE
- *   -DTICKS_BEFORE_GATE    the entry's time is read before the gate is looked at
+ *   -DTICKS_BEFORE_GATE    the entry's time is read before the gate is loaded
  *   -DLOG_BEFORE_EVENTS    the reader reads the log first, then notes the events
  *   -DHOLES_PASSED         the reader never looks again at an entry that was being written
  *                          while the next one was there
@@ -392,8 +392,8 @@ end:
 
 inline note_events() { atomic { NEWS -> noted = events } }
 
-/* The entries written since the last look; what was being written then is looked at again,
-   as are, for simplicity, all others: what an entry does it may do twice. */
+/* The entries written since the last time. Those that were being written then are read again,
+   as are, for simplicity, all others: an entry may be applied twice. */
 inline read_log() {
   atomic {
     at = seen; last = seen;

@@ -20,8 +20,8 @@
  * Properties
  *   attributed  each event belongs to the incarnation and the context that wrote it;
  *   matched     an end closes a span if and only if its context has one open;
- *   exact       a header's number of events is that of all events before; who reads on has
- *               come to that number, and to the same open spans.
+ *   exact       a header's number of events is that of all events before; a reader that
+ *               reads on has the same number and the same open spans.
  *
  * Mutations (check-model.sh: each must fail):
  *   -DNO_CONTEXT_IN_HEADER -DNO_INCARNATION_IN_HEADER
@@ -188,7 +188,7 @@ inline open_lane() {
   d_step {
     if
     :: head == 0 -> next_block()
-    :: head > 0 && NO_ROOM /* it gives up */
+    :: head > 0 && NO_ROOM /* nothing more is written */
     :: head > 0 && !NO_ROOM && FULL -> next_block()
     :: else ->
 #ifdef HEADER_PATCHED

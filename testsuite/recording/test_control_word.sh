@@ -28,7 +28,7 @@ until_so is_repaired
 is "after a collection" '[1,false,"running"]' "$(status)"
 "$EVENTRING" stats --json --seconds 0.3 $pid >stats.json 2>stats.err
 is "collections are recorded" true "$(jq '[.spans[] | select(.name == "minor" and .count > 0)] | length > 0' stats.json)"
-has "it is told" "ignored 1 malformed" "$(cat stats.err)"
+has "it is reported" "ignored 1 malformed" "$(cat stats.err)"
 touch over
 wait $pid
 is "status of the program" 0 $?

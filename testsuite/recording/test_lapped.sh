@@ -30,7 +30,7 @@ lost=$(jq -s '[.[] | select(.kind == "lost" and .ring == "user") | .count] | add
 is "dump: delivered + lost" "$emitted" $((delivered + lost))
 # an end's begin is that of the same span: inner within outer, never negative
 is "negative durations" 0 "$(jq -s '[.[] | select(.kind == "end" and (.duration_ns // 0) < 0)] | length' dump.json)"
-# counters count up by one but where a loss is told
+# counters count up by one but where a loss is reported
 jq -e -s '[.[] | select(.kind == "counter" and .name == "i") | .value] | . == sort' dump.json >/dev/null ||
   fail "counter values out of order"
 # a jump leads to a block that is read before the next one

@@ -7,9 +7,9 @@
 field() { "$EVENTRING" show --json "$pid" | jq -c "$1"; }
 standby() { SAROS_EVENTRING_START=standby "$SAROS" "$@" & pid=$!; await "$pid"; }
 started() { "$EVENTRING" control "$pid" --resume || fail "control --resume: $?"; }
-# taken_up WHAT: until the domain is recorded
+# await_domain WHAT: until the domain is recorded
 is_laid_out() { [ "$(field .domains_laid_out)" = 1 ]; }
-taken_up() { until_so is_laid_out || fail "$1: the recording is not taken up"; }
+await_domain() { until_so is_laid_out || fail "$1: no domain attached to the recording"; }
 over() { kill "$pid"; wait "$pid" 2>/dev/null; }
 
 # loops of each kind that run no probe
@@ -23,7 +23,7 @@ for loop in "${loops[@]}"; do
   is "$loop: stands by" '["standby",0]' "$(field '[.state, .domains_laid_out]')"
   started
   is "$loop: runs" '"running"' "$(field .state)"
-  taken_up "$loop"
+  await_domain "$loop"
   over
 done
 is "no file is left" 0 "$(ls -- *.eventring 2>/dev/null | wc -l)"
@@ -55,7 +55,7 @@ export SAROS_EVENTRING_CLASSES
 standby work.lua
 is "classes wanted" '["lifecycle","gc","calls"]' "$(field '[.classes[] | select(.on) | .name]')"
 started
-taken_up "with classes"
+await_domain "with classes"
 is "classes in force" '["lifecycle","gc","calls"]' "$(field '[.classes[] | select(.on) | .name]')"
 over
 unset SAROS_EVENTRING_CLASSES

@@ -165,7 +165,7 @@ static void hand_over(eventring_domain *d, uint64_t link, enum eventring_role ro
 static int setup(void **state) {
   transfer = eventring_register_user(EVENTRING_DEF_ASYNC, "transfer", 8, EVENTRING_NONE, NULL);
   assert_true(transfer > 0);
-  start_recorder(EVENTRING_DEFAULT_WSIZE);
+  start_recording(EVENTRING_DEFAULT_WSIZE);
   eventring_domain_stop(start_domain("before"));
   eventring_domain **domains = __real_calloc(2, sizeof *domains);
   domains[0] = start_domain("first");

@@ -52,8 +52,8 @@ static void quantiles_are_within_their_bound(void **state) {
     assert_int_equal(histogram.max, values[COUNT - 1]);
     for (uint32_t q = 0; q <= 100000; q += 100) {
       uint64_t truth = true_quantile(values, COUNT, q);
-      uint64_t told = eva_histogram_quantile(&histogram, q);
-      uint64_t error = told > truth ? told - truth : truth - told;
+      uint64_t shown = eva_histogram_quantile(&histogram, q);
+      uint64_t error = shown > truth ? shown - truth : truth - shown;
       assert_true(error <= truth / 256);
     }
     eva_histogram_free(&histogram);

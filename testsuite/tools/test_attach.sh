@@ -39,7 +39,7 @@ took=$((($(date +%s%N) - began) / 1000000))
 is "alive" '"live"' "$(query stats.json .liveness)"
 is "watched" true "$(query stats.json '.domains[0].watched_ns > 3e8')"
 "$EVENTRING" stats --json --from-now --seconds 200ms "$pid" >now.json || fail "--from-now: $?"
-is "missed is told" true "$(query now.json '.total.missed > 0')"
+is "missed is reported" true "$(query now.json '.total.missed > 0')"
 is "watched from then on" true "$(query now.json ".domains[0].watched_ns < 2e9 * $TEST_SLOWNESS")"
 
 # a snapshot of the living; SIGINT ends watching with the figures

@@ -37,10 +37,10 @@ for offset in $(seq 8 31); do
   [[ $message == *other.eventring*version* ]] && version=yes
   [[ $message == *other.eventring*"byte order"* ]] && order=yes
 done
-is "another version is told" yes $version
-is "another byte order is told" yes $order
+is "another version is reported" yes $version
+is "another byte order is reported" yes $order
 
-# A file cut in its rings: what is there is shown, or it is told; never silence.
+# A file cut in its rings: what is there is shown, or an error; never silence.
 "$EVENTRING" stats half.eventring >stdout.txt 2>stderr.txt
 status=$?
 [ $status -eq 1 ] && [ -s stderr.txt ] || fail "half a file: status $status"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# clean removes the file that it looked at, whatever a directory's name means by then; and
-# other users' files only when told to.
+# clean removes the file that it checked, whatever a directory's name means by then; and
+# other users' files only with the option.
 . "$TESTSUITE/tools/_tools.sh"
 
 # The same name in two directories: recorded into by a live process; left by a dead one.

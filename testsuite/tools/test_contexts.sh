@@ -8,7 +8,7 @@ record --rounds $rounds --domains $domains --extras --work-us 200
 "$EVENTRING" stats --json "$file" >stats.json || fail "stats: $?"
 lines() { jq -c "select(.name == \"$1\") | $2" dump.json | sort -u; }
 
-# contexts: each span ends the one of its own, and what stood still is told
+# contexts: each end matches its own begin, and suspended time is reported
 is "context of coroutine" 1 "$(lines coroutine .context)"
 is "context of other" 2 "$(lines other .context)"
 is "no context" null "$(lines parse .context)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # eventring control: pause, resume, classes, copies, status of a live process,
-# through the control page alone; what is wrong is told and changes nothing.
+# through the control page alone; what is wrong is reported and changes nothing.
 . "$TESTSUITE/tools/_tools.sh"
 
 control() { "$EVENTRING" control "$@"; }
@@ -83,7 +83,7 @@ ends 1 "no live process" control copy.eventring --pause
 ends 0 "" control copy.eventring --status
 has "a copy" "saved" "$(cat stdout.txt)"
 
-# malformed control words: told, ignored by the process, and counted
+# malformed control words: reported, ignored by the process, and counted
 poke() { # eight bytes at an offset of the control page: 0 the gate, 8 what is wanted
   printf "$2" | dd of="$(echo "$PWD"/[0-9]*.eventring)" bs=1 seek=$((8192 + $1)) conv=notrunc status=none
 }
@@ -95,9 +95,9 @@ is_rejected() { [ "$(status_of .control_rejected 2>/dev/null)" = 1 ]; }
 until_so is_rejected
 is "ignored" '[1,false,"running"]' "$(status_of '[.control_rejected, .control_malformed, .state]' 2>/dev/null)"
 is "put right" true "$(status_of '.classes.gc' 2>/dev/null)"
-has "stats tells" "ignored 1 malformed control words" "$(stats_errors)"
-has "show tells" "ignored 1 malformed" "$("$EVENTRING" show "$pid" 2>&1 >/dev/null)"
-has "control tells" "ignored 1 malformed" "$(control "$pid" --status 2>&1 >/dev/null)"
+has "stats warns" "ignored 1 malformed control words" "$(stats_errors)"
+has "show warns" "ignored 1 malformed" "$("$EVENTRING" show "$pid" 2>&1 >/dev/null)"
+has "control warns" "ignored 1 malformed" "$(control "$pid" --status 2>&1 >/dev/null)"
 kill -STOP "$pid"
 poke 8 $garbage
 has "will be ignored" "control word 0xffffffff000000ff is malformed; the process will ignore it" "$(control "$pid" --status 2>&1 >/dev/null)"

@@ -7,7 +7,7 @@ sums() { # FILE: whether each ring's figures add up
   query "$1" '[.domains[].rings[] | .emitted == .missed + .delivered + .lost] | all'
 }
 
-# A file whose user ring has gone round many times
+# A file whose user ring was overwritten many times
 SAROS_EVENTRING_WSIZE=11 record --rounds 20 --users 200 --flood 50000 --report
 "$EVENTRING" stats --json "$file" >file.json || fail "stats: status $?"
 is "file: sums" true "$(sums file.json)"

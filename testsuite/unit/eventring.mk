@@ -23,63 +23,84 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_threads_test \
 	testsuite/unit/eventring_wait_test
 
-testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_wait_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_wait_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c testsuite/unit/eventring_common.h testsuite/unit/draw.h
+testsuite_unit_eventring_events_test_SOURCES = testsuite/unit/eventring_events_test.c \
+	testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_events_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_events_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_signals_test_SOURCES = testsuite/unit/eventring_signals_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_signals_test_SOURCES = testsuite/unit/eventring_signals_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_signals_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_signals_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_loss_test_SOURCES = testsuite/unit/eventring_loss_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_loss_test_SOURCES = testsuite/unit/eventring_loss_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_loss_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_loss_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_corrupt_test_SOURCES = testsuite/unit/eventring_corrupt_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_corrupt_test_SOURCES = testsuite/unit/eventring_corrupt_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_corrupt_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_corrupt_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_place_test_SOURCES = testsuite/unit/eventring_place_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_place_test_SOURCES = testsuite/unit/eventring_place_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_place_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_place_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS) -ldl
-testsuite_unit_eventring_lifecycle_test_SOURCES = testsuite/unit/eventring_lifecycle_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_lifecycle_test_SOURCES = testsuite/unit/eventring_lifecycle_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_lifecycle_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_lifecycle_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_openspans_test_SOURCES = testsuite/unit/eventring_openspans_test.c testsuite/unit/draw.h \
+testsuite_unit_eventring_openspans_test_SOURCES = testsuite/unit/eventring_openspans_test.c \
+	testsuite/unit/draw.h \
 	eventring/producer/open_spans.c eventring/producer/leaf_spans.c
 testsuite_unit_eventring_openspans_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_test_LDADD = $(CMOCKA_LIBS)
-testsuite_unit_eventring_openspans_plain_test_SOURCES = $(testsuite_unit_eventring_openspans_test_SOURCES)
-testsuite_unit_eventring_openspans_plain_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_openspans_plain_test_SOURCES = \
+	$(testsuite_unit_eventring_openspans_test_SOURCES)
+testsuite_unit_eventring_openspans_plain_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) \
+	-DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_openspans_plain_test_LDADD = $(CMOCKA_LIBS)
-testsuite_unit_eventring_format_test_SOURCES = testsuite/unit/eventring_format_test.c testsuite/unit/draw.h \
-	eventring/format/checksum.c eventring/format/clock.c eventring/format/control.c eventring/format/text.c eventring/format/error.c
+testsuite_unit_eventring_format_test_SOURCES = testsuite/unit/eventring_format_test.c \
+	testsuite/unit/draw.h \
+	eventring/format/checksum.c eventring/format/clock.c eventring/format/control.c \
+	eventring/format/text.c eventring/format/error.c
 testsuite_unit_eventring_format_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_format_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_format_plain_test_SOURCES = $(testsuite_unit_eventring_format_test_SOURCES)
-testsuite_unit_eventring_format_plain_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_format_plain_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) \
+	-DEVENTRING_PLAIN_RUNS $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_format_plain_test_LDADD = $(CMOCKA_LIBS)
-testsuite_unit_eventring_contexts_test_SOURCES = testsuite/unit/eventring_contexts_test.c testsuite/unit/eventring_common.h testsuite/unit/draw.h
+testsuite_unit_eventring_contexts_test_SOURCES = testsuite/unit/eventring_contexts_test.c \
+	testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_contexts_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_contexts_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_records_test_SOURCES = testsuite/unit/eventring_records_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_records_test_SOURCES = testsuite/unit/eventring_records_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_records_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_records_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 # The writer of blocks and what it needs: no ring, no file, no domain.
-testsuite_unit_eventring_chunks_test_SOURCES = testsuite/unit/eventring_chunks_test.c testsuite/unit/draw.h \
+testsuite_unit_eventring_chunks_test_SOURCES = testsuite/unit/eventring_chunks_test.c \
+	testsuite/unit/draw.h \
 	eventring/producer/lane.c eventring/producer/open_spans.c eventring/producer/leaf_spans.c \
-	eventring/producer/classes.c eventring/format/control.c eventring/format/checksum.c eventring/format/text.c eventring/format/error.c
+	eventring/producer/classes.c eventring/format/control.c eventring/format/checksum.c \
+	eventring/format/text.c eventring/format/error.c
 testsuite_unit_eventring_chunks_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_chunks_test_LDADD = $(CMOCKA_LIBS)
-testsuite_unit_eventring_walk_test_SOURCES = testsuite/unit/eventring_walk_test.c testsuite/unit/draw.h
+testsuite_unit_eventring_walk_test_SOURCES = testsuite/unit/eventring_walk_test.c \
+	testsuite/unit/draw.h
 testsuite_unit_eventring_walk_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_walk_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_threads_test_SOURCES = testsuite/unit/eventring_threads_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_threads_test_SOURCES = testsuite/unit/eventring_threads_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_threads_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_threads_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_block_cursor_test_SOURCES = testsuite/unit/eventring_block_cursor_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_block_cursor_test_SOURCES = \
+	testsuite/unit/eventring_block_cursor_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_block_cursor_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_block_cursor_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
-testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c testsuite/unit/eventring_common.h
+testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c \
+	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_window_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 endif

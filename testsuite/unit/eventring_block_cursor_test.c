@@ -65,7 +65,7 @@ static uint64_t read_all(struct raw *raw, uint64_t *lost, unsigned *count) {
 }
 
 static void start(void) {
-  start_recorder(WSIZE);
+  start_recording(WSIZE);
   domain = start_domain("main");
 }
 
@@ -111,7 +111,7 @@ static void gaps_hold_what_was_overwritten(enum way way) {
 }
 
 /* The newest block grows under the cursor, and is known to be complete when it is. */
-static void takes_up_what_was_added(enum way way) {
+static void continues_with_what_was_added(enum way way) {
   struct raw raw;
   unsigned budget = 100;
   start();
@@ -173,7 +173,7 @@ static const struct {
   void (*run)(enum way way);
 } tests[] = {{"counts each event once", counts_each_event_once},
              {"gaps hold what was overwritten", gaps_hold_what_was_overwritten},
-             {"takes up what was added", takes_up_what_was_added},
+             {"continues with what was added", continues_with_what_was_added},
              {"passes over damage", passes_over_damage}};
 
 /* Each in a process of its own: cmocka's runner has a handler of SIGBUS, below which no

@@ -32,14 +32,14 @@ enum {
 /* ---- The clock -------------------------------------------------------------------- */
 
 static uint64_t now = 1000000;
-static unsigned jumps; /* of it, that times of 41 bits cannot tell */
+static unsigned jumps; /* of it, beyond what times of 41 bits can express */
 
 uint64_t evr_clock_ticks(enum format_clock clock) {
   (void)clock;
   return now;
 }
 
-/* Mostly a little later; at times so much that the time bits of a word repeat. */
+/* Usually a little later; sometimes so much later that the time bits of a word repeat. */
 static void let_time_pass(void) {
   now += 1 + draw(200);
   if (draw(2000) > 0) return;

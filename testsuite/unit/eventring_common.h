@@ -65,7 +65,7 @@ static UNUSED struct eventring_config test_config(unsigned wsize) {
   return config;
 }
 
-static UNUSED void start_recorder(unsigned wsize) {
+static UNUSED void start_recording(unsigned wsize) {
   struct eventring_config config = test_config(wsize);
   struct eventring_error error = {0};
   if (eventring_start(&config, &error) != EVENTRING_OK) fail_msg("%s", error.text);

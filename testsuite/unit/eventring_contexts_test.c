@@ -9,7 +9,7 @@ static eventring_domain *domain;
 
 static int set_up(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }
@@ -293,7 +293,7 @@ static void late_and_lossy_readers_merged(void **state) {
   late_and_lossy_readers_agree(EVENTRING_OPEN_MERGED);
 }
 
-/* A cursor that joins now is told the open spans of all contexts. */
+/* A cursor that joins now gets the open spans of all contexts. */
 static void open_spans_of_all_contexts(void **state) {
   (void)state;
   struct log log = {0};

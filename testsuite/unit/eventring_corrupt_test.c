@@ -28,7 +28,7 @@ static uint64_t random64(void) {
 /* ---- The sample: a wrapped user ring, a runtime ring that is not, two domains ---- */
 
 static void write_sample(void) {
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("one");
   eventring_domain *other = start_domain("two");
   eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, 5);
@@ -342,8 +342,9 @@ static void clock_and_lives(void **state) {
   const uint64_t life = *(const uint64_t *)(original + lives + 64);
   assert_int_equal(with_sealed(lives, 64, format_record(record_words(life), 1, 128), 8),
                    EVENTRING_E_CORRUPT);
+  /* a name longer than its record */
   assert_int_equal(with_sealed(lives, 64 + offsetof(struct format_life_record, name_bytes),
-                               UINT64_MAX, 8), EVENTRING_E_CORRUPT); /* a name longer than its record */
+                               UINT64_MAX, 8), EVENTRING_E_CORRUPT);
 }
 
 /* No value of the control page is damage. */
@@ -411,7 +412,7 @@ static void not_a_recording(void **state) {
   unlink("fifo.eventring");
 }
 
-/* ---- At random --------------------------------------------------------------------------------- */
+/* ---- At random ---------------------------------------------------------------------- */
 
 /* A place where something is. */
 static size_t random_place(const uint8_t *bytes) {

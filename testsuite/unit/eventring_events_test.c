@@ -12,7 +12,7 @@ static eventring_domain *domain;
 
 static int set_up(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }

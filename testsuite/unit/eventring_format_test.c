@@ -312,10 +312,10 @@ static uint64_t worst_from(const struct evr_conversion *c, uint64_t from, uint64
                            bool drifts) {
   uint64_t worst = 0, last = 0;
   for (uint64_t ns = from; ns < to; ns += 777777777) {
-    uint64_t told = evr_to_ns(c, true_ticks(ns, drifts));
-    uint64_t off = told > ns ? told - ns : ns - told;
-    assert_true(told >= last);
-    last = told;
+    uint64_t shown = evr_to_ns(c, true_ticks(ns, drifts));
+    uint64_t off = shown > ns ? shown - ns : ns - shown;
+    assert_true(shown >= last);
+    last = shown;
     if (off > worst) worst = off;
   }
   return worst;

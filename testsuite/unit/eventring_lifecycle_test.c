@@ -50,7 +50,7 @@ static void nothing_without_start(void **state) {
 static void a_file_comes_and_goes(void **state) {
   (void)state;
   struct stat st;
-  start_recorder(EVENTRING_DEFAULT_WSIZE);
+  start_recording(EVENTRING_DEFAULT_WSIZE);
   assert_int_equal(eventring_state(), EVENTRING_RUNNING);
   assert_int_equal(stat(file_name(), &st), 0);
   assert_int_equal(st.st_mode & 07777, 0600);
@@ -71,7 +71,7 @@ static void start_later_and_again(void **state) {
   eventring_domain *d = start_domain("main");
   for (int i = 0; i < 3; i++) {
     eventring_user_counter(d, T_COUNT, 1); /* stopped: goes nowhere */
-    start_recorder(EVENTRING_MIN_WSIZE);
+    start_recording(EVENTRING_MIN_WSIZE);
     eventring_user_counter(d, T_COUNT, 2);
     eventring_cursor *cursor = open_self(0);
     struct log log = {0};
@@ -162,7 +162,7 @@ static void controlled_from_outside(void **state) {
   (void)state;
   struct eventring_error error = {0};
   uint64_t calls = EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS), mask;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   assert_int_equal(eventring_control(file_name(), EVENTRING_CONTROL_PAUSE, 0, &error), 0);
   assert_int_equal(eventring_state(), EVENTRING_STANDBY); /* nothing laid out yet */
   assert_int_equal(eventring_control(file_name(), EVENTRING_CONTROL_RESUME, 0, &error), 0);
@@ -358,7 +358,7 @@ static void the_129th_domain(void **state) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 256 * 1024);
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_cursor *cursor = open_file(file_name(), EVENTRING_OPEN_MERGED);
   pthread_barrier_init(&barrier, NULL, THREADS);
   for (int i = 0; i < THREADS; i++)
@@ -379,7 +379,7 @@ static void the_129th_domain(void **state) {
   pthread_barrier_destroy(&barrier);
 }
 
-/* ---- Fork --------------------------------------------------------------------------------------- */
+/* ---- Fork --------------------------------------------------------------------------- */
 
 static int child_status(pid_t child) {
   int status;
@@ -389,7 +389,7 @@ static int child_status(pid_t child) {
 
 static void forked_children(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("parent");
   eventring_user_counter(d, T_COUNT, 1);
   pid_t child = fork();
@@ -428,10 +428,10 @@ static void forked_children(void **state) {
   eventring_stop();
 }
 
-/* ---- Other processes -------------------------------------------------------------------------------- */
+/* ---- Other processes ---------------------------------------------------------------- */
 
 /* A child that records spans until it is killed; its pid, once it does. */
-static pid_t spawn_recorder(void) {
+static pid_t spawn_producer(void) {
   int fd[2];
   char byte;
   assert_int_equal(pipe(fd), 0);
@@ -457,7 +457,7 @@ static void killed_at_random_moments(void **state) {
   (void)state;
   char path[64];
   for (int i = 0; i < 20; i++) {
-    pid_t child = spawn_recorder();
+    pid_t child = spawn_producer();
     eventring_cursor *cursor;
     struct eventring_error error = {0};
     assert_int_equal(eventring_open_pid(&cursor, child, 0, &error), EVENTRING_OK);
@@ -553,7 +553,7 @@ static void discovery(void **state) {
   struct eventring_error error = {0};
   eventring_cursor *cursor;
   char path[64], number[32];
-  pid_t child = spawn_recorder();
+  pid_t child = spawn_producer();
   snprintf(path, sizeof path, "%d.eventring", (int)child);
   snprintf(number, sizeof number, "%d", (int)child);
   struct search search = {.pid = child};
@@ -626,7 +626,7 @@ static void own_pid(void **state) {
 static void snapshots(void **state) {
   (void)state;
   struct eventring_error error = {0};
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main");
   for (int i = 0; i < 3000; i++) eventring_user_counter(d, T_COUNT, i);
   eventring_user_begin(d, T_FLOOD);
@@ -666,7 +666,7 @@ static void classes_of_the_host(void **state) {
   assert_int_equal(eventring_define_class(17, "gc", true), EVENTRING_E_CONFLICT);
   assert_int_equal(eventring_class_by_name("jit"), 16);
   assert_int_equal(eventring_class_by_name("nothing"), EVENTRING_E_NOT_FOUND);
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   uint64_t mask;
   eventring_get_classes(&mask);
   assert_true(mask & EVENTRING_CLASS_BIT(16));
@@ -752,7 +752,7 @@ static void control_words(void **state) {
   struct eventring_info info;
   uint64_t mask, unnamed = EVENTRING_CLASS_BIT(63);
   const uint32_t gc = EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC);
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_cursor *cursor = open_file(file_name(), 0);
   assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CONTROL_ENABLE, unnamed, &error),
                    EVENTRING_E_ARGUMENT);
@@ -814,7 +814,7 @@ static void no_first_touch(void **state) {
   struct rusage before, after;
   if (slowness && atoi(slowness) > 1) return; /* sanitizers have pages of their own */
   if (statfs(".", &fs) != 0 || fs.f_type == 0x01021994) return;
-  start_recorder(EVENTRING_DEFAULT_WSIZE);
+  start_recording(EVENTRING_DEFAULT_WSIZE);
   eventring_domain *d = start_domain("touch");
   uint32_t blocks = format_ring_blocks(EVENTRING_DEFAULT_WSIZE);
   eventring_user_begin(d, T_FLOOD);

@@ -7,7 +7,7 @@ static eventring_domain *domain;
 
 static int set_up(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   domain = start_domain("main");
   return 0;
 }
@@ -18,7 +18,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* Spans in which the value of each begin tells its number; a checker that knows
+/* Spans in which the value of each begin is its number; a checker that knows
    how they nest. */
 static int64_t numbers[64];
 
@@ -344,8 +344,8 @@ static void pause_before_a_late_join(void **state) {
   eventring_close(cursor);
 }
 
-/* The producer has not looked at the log while 64 entries pushed out the one that tears a span;
-   a reader that has seen it does not take the span for open again. */
+/* The producer has not read the log while 64 entries pushed out the one that tears a span; a
+   reader that has seen it does not take the span for open again. */
 static void more_switches_than_the_log_holds(void **state) {
   (void)state;
   const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);

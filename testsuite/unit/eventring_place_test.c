@@ -100,7 +100,7 @@ static void a_dead_file_is_renamed(void **state) {
   fputs("old contents", f);
   fclose(f);
   assert_int_equal(utimensat(AT_FDCWD, file_name(), times, 0), 0);
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_cursor *cursor = open_file(file_name(), 0);
   struct log log = {0};
   assert_int_equal(poll_log(cursor, &log, 0), 0);
@@ -223,7 +223,7 @@ static void two_hosts(void **state) {
   assert_int_equal(eventring_register_table(other, 1, NULL, &error), EVENTRING_E_CONFLICT);
   assert_int_equal(eventring_register_table(other, 1, &base, &error), 0);
   assert_true(base >= T_NAMES);
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE + 1);
   config.program = "another";
   assert_int_equal(eventring_start(&config, &error), EVENTRING_JOINED);
@@ -268,7 +268,7 @@ static void two_copies(void **state) {
   struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
   snprintf(second, sizeof second, "%d.2.eventring", (int)getpid());
   for (int round = 0; round < 2; round++) {
-    start_recorder(EVENTRING_MIN_WSIZE);
+    start_recording(EVENTRING_MIN_WSIZE);
     assert_int_equal(start(&config, NULL), 0);
     assert_true(exists(file_name()) && exists(second));
     if (round) stop(); else eventring_stop();
@@ -300,7 +300,7 @@ static void another_process_holds_the_name(void **state) {
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   assert_true(exists(name));
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_stop();
   close(pipe_fd[0]);
   close(pipe_fd[1]);
@@ -320,7 +320,7 @@ static void limits_on_size(void **state) {
   assert_false(exists(file_name()));
   limit.rlim_cur = SIZE_WITHOUT_RINGS;
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  start_recorder(16);
+  start_recording(16);
   struct eventring_error error = {0};
   eventring_domain *d = eventring_domain_start("main", &error);
   assert_int_equal(error.code, EVENTRING_E_LIMIT);

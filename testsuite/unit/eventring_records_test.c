@@ -181,7 +181,7 @@ static void short_lives_share_blocks(void **state) {
   (void)state;
   struct log log = {0};
   struct eventring_ring_info ring = {0};
-  start_recorder(WSIZE);
+  start_recording(WSIZE);
   live_one_after_the_other();
   eventring_cursor *cursor = open_file(own_path(), 0);
   assert_true(poll_log(cursor, &log, 0) > 0);
@@ -220,12 +220,12 @@ static void short_lives_share_blocks(void **state) {
   eventring_stop();
 }
 
-/* A cursor that follows is told all of them, and all names, however often the records turn
+/* A cursor that follows gets all of them, and all names, however often the records turn
    over. */
 static void a_cursor_follows_short_lives(void **state) {
   (void)state;
   struct log log = {0};
-  start_recorder(WSIZE);
+  start_recording(WSIZE);
   eventring_cursor *cursor = open_file(own_path(), 0);
   for (intptr_t i = 1; i <= THREADS; i++) {
     struct eventring_domain_info life;
@@ -275,7 +275,7 @@ static void lives_across_two_blocks(void **state) {
   (void)state;
   static const char *const names[] = {"", "a name", "a longer name"};
   for (int i = 0; i < ALIGNMENTS; i++) {
-    start_recorder(EVENTRING_MIN_WSIZE);
+    start_recording(EVENTRING_MIN_WSIZE);
     for (int n = 0; n < i; n++) eventring_domain_stop(start_domain(names[n % 3]));
     for (int n = 0; n < LIVES; n++) eventring_domain_stop(start_domain(names[n * n % 3]));
     check_that_all_stopped((unsigned)(i + LIVES));
@@ -286,7 +286,7 @@ static void lives_across_two_blocks(void **state) {
 static void renamed_domains(void **state) {
   (void)state;
   struct eventring_domain_info info;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("before");
   eventring_cursor *cursor = open_file(own_path(), 0);
   assert_int_equal(eventring_domain_rename(d, "after"), EVENTRING_OK);
@@ -312,7 +312,7 @@ static void renamed_domains(void **state) {
 /* Also one that is defined later: for all readers, whenever they read it. */
 static void ids_that_are_not_registered(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main");
   eventring_cursor *early = open_self(0);
   int id = eventring_register_user(EVENTRING_DEF_COUNTER, "one", 3, EVENTRING_INT, NULL) + 1;
@@ -354,7 +354,7 @@ static void ids_that_are_not_registered(void **state) {
   eventring_stop();
 }
 
-/* ---- What a reader does not know -------------------------------------------------------------- */
+/* ---- What a reader does not know ---------------------------------------------------- */
 
 static uint8_t *saved;
 static size_t saved_size;
@@ -413,7 +413,7 @@ static void unknown_things_are_passed_over(void **state) {
   (void)state;
   char path[4096];
   struct log log = {0};
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   snprintf(path, sizeof path, "%s", own_path());
   eventring_domain *d = start_domain("main");
   eventring_pause();
@@ -460,12 +460,12 @@ static void unknown_things_are_passed_over(void **state) {
   free(saved);
 }
 
-/* ---- Linked events and payloads of several values ------------------------------------------------ */
+/* ---- Linked events and payloads of several values ----------------------------------- */
 
 static void linked_events(void **state) {
   (void)state;
   struct log log = {0};
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *a = start_domain("a"), *b = start_domain("b");
   unsigned async =
       (unsigned)eventring_register_user(EVENTRING_DEF_ASYNC, "request", 7, EVENTRING_NONE, NULL);
@@ -539,7 +539,7 @@ static void payloads_of_several_values(void **state) {
   static const struct eventring_def def = {
       .name = "several", .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_USER,
       .ring = EVENTRING_USER, .payload = EVENTRING_VALUES, .fields = "count,share,text,size,blob"};
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main");
   int id = eventring_register(&def, NULL);
   assert_true(id > 0);

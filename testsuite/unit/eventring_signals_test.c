@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* eventring_signals_test.c: probes in a handler of a signal that interrupts the probes of its
-   thread anywhere: with a domain of its own nothing is lost but what it is told of; with
+   thread anywhere: with a domain of its own nothing is lost but what is reported; with
    the domain of the thread, which is not allowed, nothing is written outside the ring. */
 #include "eventring_common.h"
 
@@ -57,7 +57,7 @@ static uint64_t write_under_signals(eventring_domain *d) {
 static void a_domain_of_its_own(void **state) {
   (void)state;
   struct log log = {0};
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   handlers = start_domain("handler");
   eventring_domain *d = start_domain("main");
   eventring_cursor *cursor = open_self(0);
@@ -83,7 +83,7 @@ static void a_domain_of_its_own(void **state) {
 static void the_domain_of_the_thread(void **state) {
   (void)state;
   struct log log = {0};
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *d = start_domain("main"), *neighbour = start_domain("neighbour");
   handlers = d;
   for (int i = 0; i < 100; i++) eventring_user_counter(neighbour, T_COUNT, i);

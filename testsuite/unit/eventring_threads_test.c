@@ -36,7 +36,7 @@ static void expect_a_slot(void) {
 
 static void domains_end_with_their_threads(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *domain;
   for (int i = 0; i < MANY_THREADS; i++) in_a_thread(start_and_return, &domain);
   expect_a_slot();
@@ -60,7 +60,7 @@ static void threads_that_vanish_leave_their_slots(void **state) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   skip(); /* their threads must not vanish */
 #endif
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *domain;
   for (int i = 0; i < MANY_THREADS; i++) {
     in_a_thread(start_and_vanish, &domain);
@@ -104,7 +104,7 @@ static void *run_host_thread(void *argument) {
 
 static void a_destructor_may_stop_the_domain(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *reader = start_domain("main");
   for (int i = 0; i < 2 * ROUNDS; i++) {
     struct host_thread t = {.key = i % 2 ? early_key : late_key, .stop_in = 1 + i / 2};
@@ -137,14 +137,14 @@ static void *stop_for_another(void *argument) {
 
 static void unbound_domains_move_between_threads(void **state) {
   (void)state;
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   eventring_domain *domain;
   in_a_thread(start_unbound, &domain);
   assert_true(eventring_domain_slot(domain) >= 0);
   eventring_user_counter(domain, T_COUNT, 2);
   assert_int_equal(eventring_domain_emitted(domain, EVENTRING_USER), 2);
   in_a_thread(stop_for_another, &domain);
-  /* the last domain of this thread is gone when the recorder tells of itself */
+  /* the last domain of this thread is gone when the library writes its own events */
   start_unbound(&domain);
   in_a_thread(stop_for_another, &domain);
   assert_int_equal(eventring_pause(), EVENTRING_OK);

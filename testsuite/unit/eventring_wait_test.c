@@ -42,7 +42,7 @@ static eventring_cursor *open_way(int way) {
 }
 
 static int setup(void **state) {
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   *state = start_domain("main");
   write_point(*state);
   return 0;
@@ -156,13 +156,13 @@ static void is_refused_in_a_callback(void **state) {
   eventring_close(cursor);
 }
 
-static void heed_nothing(int number) { (void)number; }
+static void ignore_signal(int number) { (void)number; }
 
 static void ends_with_a_signal(void **state) {
   (void)state;
   eventring_cursor *cursor = open_way(1);
   poll_all(cursor);
-  struct sigaction action = {.sa_handler = heed_nothing, .sa_flags = SA_RESTART};
+  struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
   sigaction(SIGALRM, &action, NULL);
   /* again and again: one that comes between two sleeps is not noticed */
   struct itimerval timer = {{0, 20000}, {0, 20000}}, off = {{0, 0}, {0, 0}};
@@ -176,24 +176,24 @@ static void ends_with_a_signal(void **state) {
 
 /* A child that records, and ends as asked; its path. */
 static pid_t start_child(bool orderly, char *path, size_t size) {
-  int told[2];
-  assert_int_equal(pipe(told), 0);
+  int name_pipe[2];
+  assert_int_equal(pipe(name_pipe), 0);
   pid_t pid = fork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    start_recorder(EVENTRING_MIN_WSIZE);
+    start_recording(EVENTRING_MIN_WSIZE);
     write_point(start_domain("child"));
-    dprintf(told[1], "%s", own_path());
-    close(told[1]);
+    dprintf(name_pipe[1], "%s", own_path());
+    close(name_pipe[1]);
     nap(100 * MS);
     if (orderly) eventring_stop();
     _exit(0);
   }
-  close(told[1]);
-  ssize_t length = read(told[0], path, size - 1);
+  close(name_pipe[1]);
+  ssize_t length = read(name_pipe[0], path, size - 1);
   assert_true(length > 0);
   path[length] = 0;
-  close(told[0]);
+  close(name_pipe[0]);
   return pid;
 }
 

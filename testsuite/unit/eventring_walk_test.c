@@ -86,8 +86,7 @@ static void expect_event(struct evr_block_walk *walk, unsigned id, uint64_t base
   assert_int_equal(walk->position.base, base);
 }
 
-/* A rebase is told to who walks; remarks that are not known, and a rebase without a base,
-   are not. */
+/* A walk reports a rebase; it does not report unknown remarks, nor a rebase without a base. */
 enum { UNKNOWN_REMARK = FORMAT_REMARK_INCARNATION + 1 };
 
 static void passes_over_remarks(void **state) {
@@ -160,7 +159,7 @@ static bool valid_with(size_t offset, uint64_t value, size_t bytes) {
 #define VALID_WITH(field, value) \
   valid_with(offsetof(struct format_block, field), value, sizeof(((struct format_block *)0)->field))
 
-/* Whose seal is right; what the header says is looked at all the same. */
+/* The seal is right; the header is checked all the same. */
 static void checks_the_header(void **state) {
   (void)state;
   uint32_t have = fill_block();

@@ -14,7 +14,7 @@ static char path[4096];
 static eventring_domain *domain;
 
 static void begin(void) {
-  start_recorder(EVENTRING_MIN_WSIZE);
+  start_recording(EVENTRING_MIN_WSIZE);
   snprintf(path, sizeof path, "%s", own_path());
   domain = start_domain("one");
   for (int i = 0; i < 3000; i++) eventring_user_counter(domain, T_COUNT, i);
@@ -27,7 +27,7 @@ static void end(void) {
   unlink(path);
 }
 
-/* Is the file mapped for reading only? (The recorder maps it for writing, too.) */
+/* Is the file mapped for reading only? (The producer maps it for writing, too.) */
 static bool is_mapped(void) {
   char line[4400];
   bool found = false;
@@ -191,13 +191,13 @@ static void holes_in_what_was_read(void) {
     assert_int_equal(poll_log(cursor, &log, 0), EVENTRING_E_CORRUPT);
     assert_non_null(strstr(eventring_cursor_error(cursor)->text, "ring 1"));
     assert_true(eventring_finished(cursor));
-    assert_int_equal(poll_log(cursor, &log, 0), 0); /* told once */
+    assert_int_equal(poll_log(cursor, &log, 0), 0); /* reported once */
     eventring_close(cursor);
     clear_log(&log);
   }
 }
 
-/* Blocks that the head vouches for are taken away before they were read: that is no
+/* Blocks that should be there by the head are removed before they are read: that is no
    loss. */
 static void holes_in_what_was_not(void) {
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_UNMAPPED; flags += EVENTRING_OPEN_UNMAPPED) {
@@ -242,7 +242,7 @@ static ssize_t restore(int fd, uint8_t *bytes, size_t size, off_t at) {
   return pwrite(fd, bytes, size, at);
 }
 
-/* Stores at random into what readers look at, cuts the file short, and puts it right
+/* Stores at random into what readers read, cuts the file short, and puts it right
    again. */
 static void *do_harm(void *argument) {
   uint64_t seed = (uintptr_t)argument | 1;
