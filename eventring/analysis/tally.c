@@ -112,7 +112,7 @@ static int add_counter(struct eva_tally_counter *counter,
                                                       : (int64_t)event->value.u);
       break;
     case EVENTRING_DOUBLE: add_double(counter, event->value.d); break;
-    default: return EVENTRING_OK; /* not a number: no counter of ours */
+    default: return EVENTRING_OK; /* not a number: none that this library writes */
   }
   counter->samples++;
   return EVENTRING_OK;

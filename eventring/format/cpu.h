@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu.h: which instructions this processor has.
  *
- * What the C library has found out already is free; the compiler's own way asks the
- * processor at each start of a program, which in a virtual machine takes as long as
- * starting a recording. */
+ * The C library has found this out already, at no cost; the compiler's own way runs CPUID
+ * at each start of a program, which in a virtual machine takes as long as starting a
+ * recording. */
 #ifndef EVENTRING_CPU_H
 #define EVENTRING_CPU_H
 
-/* A test compiles sources with EVENTRING_PLAIN_RUNS too: as other processors have them. */
+/* A test compiles sources with EVENTRING_PLAIN_RUNS too: as other processors have
+   them. */
 #if defined(__x86_64__) && !defined(EVENTRING_PLAIN_RUNS)
 #define EVR_AVX2 1
 #include <immintrin.h>

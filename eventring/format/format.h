@@ -96,7 +96,7 @@ enum format_remark {
   FORMAT_REMARK_INCARNATION = 4  /* payload: none (the next one) or an incarnation */
 };
 
-/* A ring's head beyond this is nonsense (thousands of years of blocks). */
+/* A head beyond this is not valid (thousands of years of blocks). */
 #define FORMAT_MAX_SEQUENCE ((uint64_t)1 << 56)
 
 /* Bit 63 of the first payload word of a string or bytes event. */
@@ -210,7 +210,7 @@ enum format_end_reason {
 struct format_switch {
   uint64_t number; /* of this entry + 1, stored last, with release; 0: being written */
   uint64_t ticks;
-  uint64_t classes; /* switched on; 0: it came to nothing */
+  uint64_t classes; /* switched on; 0: the change was not made */
   uint64_t until;   /* ticks after the gate was changed; UINT64_MAX: not yet */
 } FORMAT_ALIAS;
 
@@ -348,7 +348,7 @@ struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps *
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_definition) == 32, "format_definition");
 
-struct format_life_record { /* kind LIVES; the name follows but for STOP */
+struct format_life_record { /* kind LIVES; the name follows, except for STOP */
   uint64_t first;       /* number: the slot */
   uint32_t incarnation;
   int32_t tid;          /* START */

@@ -228,7 +228,7 @@ bool evr_guard_left(void) {
   return result;
 }
 
-/* A handler that was set above ours may pass on to it: then ours stays. */
+/* A handler that was set after the library's may pass faults on to it: then it stays. */
 static void uninstall(void) {
   if (installed && is_on_top() && sigaction(SIGBUS, &before, NULL) == 0) installed = false;
 }

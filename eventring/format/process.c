@@ -3,7 +3,7 @@
  *
  * A producer holds a write lock on its file (an open-file-description lock: it
  * goes with the last descriptor, however the process ends, and means the same
- * in every pid namespace). Asking for it takes nothing. Where the file system
+ * in every pid namespace). Checking for it takes no lock. Where the file system
  * has no locks, the pid and the start time of the process decide.
  */
 #include "format/process.h"

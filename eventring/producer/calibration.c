@@ -3,8 +3,9 @@
  *
  * Starting must be quick, so the first rate is what the processor states, or a rough
  * measurement over the start. It is refined while the program runs: soon after the start,
- * then at intervals that double up to MOST_MS. Each refinement adds two segments, the first
- * of which begins CALIBRATION_LEAD_MS later: what has been converted before does not change.
+ * then at intervals that double up to MOST_MS. Each refinement adds two segments, the
+ * first of which begins CALIBRATION_LEAD_MS later: what has been converted before does
+ * not change.
  */
 #include <string.h>
 
@@ -75,7 +76,7 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
     uint64_t lead = ticks_of_ms(r, CALIBRATION_LEAD_MS);
     uint64_t interval = ticks_of_ms(r, interval_ms(r->calibrations + 1));
     bool found = evr_next_segments(&r->segment[2], r->calibrated, now, lead, interval, next);
-    /* were we held up, the segments would change times already delivered */
+    /* after a delay here, the segments would change times already delivered */
     if (!found || evr_clock_ticks(r->clock) - now.ticks > lead / 2) continue;
     append_segment(r, next[0]);
     append_segment(r, next[1]);

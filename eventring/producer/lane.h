@@ -47,7 +47,7 @@ struct evr_lanes {
   struct evr_writer *writer[EVENTRING_RINGS]; /* NULL: the lane is not open */
   uint64_t dropped[EVENTRING_RINGS]; /* events of handlers of signals that had no place */
   uint64_t dropped_seen[EVENTRING_RINGS]; /* of these, those that are counted */
-  /* set by who opens the lanes, for as long as they are open: */
+  /* set by the code that opens the lanes, for as long as they are open: */
   const struct format_control *control; /* switches of classes */
   const uint64_t *recalibrate_at; /* ticks; atomic: events from then on take the slow
                                      path */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lock.h: the producer's mutex.
  *
- * It guards all that the producer keeps for the whole process: the recording that goes
- * on, the list of domains, the slots, the catalogue. Nobody holds it on the path of an
+ * It guards all that the producer keeps for the whole process: the present recording, the
+ * list of domains, the slots, the catalogue. Nobody holds it on the path of an
  * event. The name of a function that ends in _locked says that the caller holds it.
  */
 #ifndef EVENTRING_LOCK_H

@@ -125,8 +125,8 @@ static void open_span(struct evr_open_spans *open, uint64_t word, uint64_t ticks
   link_span(open, i, c);
 }
 
-/* Closes the span of the present context that an end of this id is for, among the `depth`
-   innermost. */
+/* An end: closes the innermost span of this id among the `depth` innermost spans of the
+   present context. */
 static void close_span(struct evr_open_spans *open, unsigned id, unsigned depth) {
   uint16_t c = find_context(open, open->context), i = c ? open->contexts[c].top : 0;
   for (; i && depth > 0; depth--, i = open->spans[i].below)
@@ -144,7 +144,7 @@ struct begun { /* a span that the block begins */
 };
 
 /* A walk over the words of a block. Most spans that a block begins it also ends: those of
-   the present context are kept here, and get into the table when the context changes or
+   the present context are kept here and move to the table when the context changes or
    the block ends. */
 struct walk {
   struct evr_open_spans *open;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* place.c: the file of a recording: its name, what is in its place, its end.
  *
- * The file is created with O_EXCL|O_NOFOLLOW; what is in its place is never opened for
- * writing nor followed. A regular file of ours that no live process holds is what a dead
- * process with our pid left (a container that is started again is pid 1 again): it is
+ * The file is created with O_EXCL|O_NOFOLLOW; what is in its place is neither opened for
+ * writing nor followed. A regular file of this user that no live process holds was left by
+ * a dead process of the same pid (a container that is started again is pid 1 again): it is
  * renamed to `<name>-<start>.eventring`, never replaced. At the end the file is unlinked
- * only when the name still means our inode.
+ * only if the name still means the inode of the recording.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ static int set_aside(const struct evr_recording *r, long long start) {
   return EEXIST;
 }
 
-/* Makes way for the file: renames what a dead process with our pid left behind. TAKEN: it
+/* Clears the file's place: renames what a dead process of this pid left behind. TAKEN: it
    is that of another copy of the library in this process. */
 enum { TAKEN = 1 };
 static int clear_place(struct evr_recording *r, struct eventring_error *error) {

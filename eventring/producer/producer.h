@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* producer.h: the producer: what the producing side keeps for the whole process.
  *
- * It has at most one *recording* that goes on: a file with its mappings. Only what starts
- * and stops domains and recordings knows it (domains.c, register.c, state.c); below, each
- * function is given the recording that it works on.
+ * It has at most one present *recording*: a file with its mappings. Only the code that
+ * starts and stops domains and recordings knows it (domains.c, register.c, state.c); the
+ * functions below get the recording that they work on as an argument.
  */
 #ifndef EVENTRING_PRODUCER_H
 #define EVENTRING_PRODUCER_H
@@ -20,7 +20,7 @@ struct evr_listener { /* of the host, for what no result can report */
 };
 
 struct evr_producer { /* guarded by the mutex */
-  struct evr_recording *recording; /* that goes on, or NULL */
+  struct evr_recording *recording; /* the present one, or NULL */
   unsigned joined; /* starts of other hosts that joined it, less their stops */
   struct evr_domain *domains;
   struct evr_domain *ended_domains; /* of threads that exit; not stopped by the host */
@@ -37,7 +37,7 @@ struct evr_listener evr_producer_listener(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
 
-/* ---- lend.c: the recording that goes on, for readers in this process ---- */
+/* ---- lend.c: the present recording, for readers in this process ---- */
 
 /* Lends its memory (format/memory.h) and stores its path. False: there is none. Any
    thread without the mutex. */

@@ -28,7 +28,7 @@ struct evr_turning { /* the blocks of a kind whose oldest block goes */
   uint16_t records[EVR_TURNING_BLOCKS];
 };
 
-/* Guarded by the producer's mutex. Zeroed but for the first three, it is empty. */
+/* Guarded by the producer's mutex. Zeroed except for the first three, it is empty. */
 struct evr_records {
   struct format_status *status; /* where the numbers of records are published */
   /* Gives the next block of the file, zeroed and ready to be written; NULL: no room. */

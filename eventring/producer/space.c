@@ -46,10 +46,10 @@ static int reserve_by_writing(int fd, uint64_t offset, uint64_t bytes) {
   return 0;
 }
 
-/* On a disk by writing zeros: the file system keeps room for what it has taken, makes
-   larger pages than for a fresh allocation, and a file that is gone before it gets to the
-   disk costs nothing (with extents allocated its last close takes milliseconds). tmpfs
-   allocates pages without copying into them. */
+/* On a disk, writes zeros: the file system keeps room for what it has accepted, makes
+   larger pages than for a fresh allocation, and a file that is removed before it reaches
+   the disk costs nothing (with allocated extents its last close takes milliseconds).
+   tmpfs allocates pages without copying into them. */
 int evr_space_reserve(int fd, bool in_memory, uint64_t offset, uint64_t bytes) {
   int failure = evr_space_check_file_size(offset + bytes);
   if (failure) return failure;

@@ -170,7 +170,7 @@ static int stop(const bool *preserve, enum format_end_reason reason) {
 int eventring_stop(void) { return stop(NULL, FORMAT_END_STOPPED); }
 int eventring_stop_preserve(bool preserve) { return stop(&preserve, FORMAT_END_STOPPED); }
 
-/* With the mutex or without it, a recording that goes on is not freed. */
+/* The present recording is not freed, whether this thread gets the mutex or not. */
 void eventring_end_in_handler(void) {
   int saved = errno;
   struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);

@@ -2,10 +2,11 @@
 /* thread_exit.c: what is to be done when a thread ends.
  *
  * The order in which the C library calls the destructors of different keys is not
- * specified, and a destructor of the host may still write events or end its domain. After
- * a round of destructors comes another one while some have set their value again, at most
- * PTHREAD_DESTRUCTOR_ITERATIONS. Ours sets its value, the number of the round, until the
- * last but one. (In the last, ThreadSanitizer takes away what it has for the thread.)
+ * specified, and a destructor of the host may still write events or end its domain. As
+ * long as some destructors set their value again, another round follows, at most
+ * PTHREAD_DESTRUCTOR_ITERATIONS. The library's destructor sets its value, the number of
+ * the round, until the last round but one. (In the last, ThreadSanitizer frees what it
+ * has for the thread.)
  */
 #include "producer/thread_exit.h"
 

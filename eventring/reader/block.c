@@ -136,7 +136,7 @@ static bool seal_is_right(const uint64_t *words, uint64_t seal, uint32_t have, b
   return seal == evr_seal(have, evr_checksum(words, have));
 }
 
-/* The structure of a block whose copy is known to be of one piece. */
+/* Checks the structure of a block whose copy is known to be consistent. */
 static bool is_valid(const struct evr_block *block, unsigned slot, unsigned ring,
                      uint64_t start_ticks, bool complete) {
   const struct format_block *h = evr_block_header(block);

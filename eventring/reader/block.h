@@ -27,11 +27,11 @@ static inline uint32_t evr_block_first(const struct evr_block *block) {
          evr_block_header(block)->open * (uint32_t)FORMAT_OPEN_WORDS;
 }
 
-/* Copies block `sequence`, which lies at `offset`, and checks its structure (header against
-   slot, ring and start of the recording, lengths of events, checksum). The caller has seen,
-   with acquire, that the ring's head is `sequence` or more; `complete`: that it is more.
-   `over`: nobody writes into the file any more. `*block` is undefined unless the result is
-   OK. */
+/* Copies block `sequence`, which lies at `offset`, and checks its structure (header
+   against slot, ring and start of the recording, lengths of events, checksum). The caller
+   has seen, with acquire, that the ring's head is `sequence` or more; `complete`: that it
+   is more. `over`: nobody writes into the file any more. `*block` is undefined unless the
+   result is OK. */
 enum evr_read evr_block_copy(const struct evr_source *source, uint64_t offset,
                              uint64_t sequence, unsigned slot, unsigned ring,
                              uint64_t start_ticks, bool complete, bool over,
@@ -44,10 +44,10 @@ enum evr_read evr_block_copy_more(const struct evr_source *source, uint64_t offs
                                   struct eventring_error *error);
 
 enum { EVR_AHEAD = 16 /* blocks of a file that are read at once with pread */ };
-/* Copies `count` complete blocks of a file from block `sequence` on, which follow each other
-   in the file. Returns `count`, or 0 on failure and when the producer may have come near
-   them. They are not checked: see evr_block_valid. `head_offset`: where the ring's head
-   lies. */
+/* Copies `count` complete blocks of a file from block `sequence` on, which follow each
+   other in the file. Returns `count`, or 0 on failure and when the producer may have come
+   near them. They are not checked: see evr_block_valid. `head_offset`: where the ring's
+   head lies. */
 unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
                          uint64_t sequence, uint64_t head_offset,
                          uint32_t ring_blocks, struct evr_block *block,
@@ -55,21 +55,22 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
 bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned slot,
                      unsigned ring, uint64_t start_ticks);
 
-/* Copies the block at `offset`, which holds records or nothing yet, into words, as far as its
-   records are whole: *end is where that is, 0 when there is no block. *sound is false when a
-   record follows that is not. Fails with what reading the file fails with. */
+/* Copies the block at `offset`, which holds records or nothing yet, into words, as far as
+   its records are whole: *end is where that is, 0 when there is no block. *sound is false
+   when a record follows that is not. Fails with what reading the file fails with. */
 int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,
                      uint32_t *end, bool *sound, struct eventring_error *error);
-/* Is the block so copied valid? What stands before a damaged record in a block that is being
-   filled is. */
+/* Is the block copied in this way valid? In a block that is being filled, the records
+   before a damaged one are. */
 bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound);
 
 /* Words that are committed in block `sequence`, 0 when it is gone. */
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
                           uint64_t sequence);
-/* For polls that find nothing. evr_block_word: where word number `word` of a block is mapped
-   (it becomes other than 0 when an event is added), NULL if it is not. evr_block_has_more:
-   whether an event was added, for a file that is not mapped; true when in doubt. */
+/* For polls that find nothing. evr_block_word: where word number `word` of a block is
+   mapped (it becomes other than 0 when an event is added), NULL if it is not.
+   evr_block_has_more: whether an event was added, for a file that is not mapped; true
+   when in doubt. */
 const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,
                                uint32_t word);
 bool evr_block_has_more(const struct evr_source *source, uint64_t offset,

@@ -144,7 +144,7 @@ static void set_limit(eventring_cursor *c, unsigned n, uint64_t head, struct evr
     watch_ring(c, n, head);
 }
 
-/* What events refer to is read anew when there are events, or news of it. */
+/* Reads again what events refer to, when there are events or new records. */
 static int catch_up(eventring_cursor *c) {
   if (!c->actives && !evr_record_scan_has_news(&c->definitions.scan, &c->meta))
     return EVENTRING_OK;

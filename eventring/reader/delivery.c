@@ -17,7 +17,7 @@
  *
  * The block was copied and found valid (block.c): an event word is never 0, and
  * its payload lies within the block. Callbacks may do anything but poll or close
- * this cursor: what they can see or change (definitions read anew, the clock's
+ * this cursor: what they can see or change (definitions read again, the clock's
  * later segments, later entries of the log) does not concern what lies within the
  * limits of the poll.
  */
@@ -249,7 +249,7 @@ static unsigned take_link(struct eventring_event *event, const uint64_t **payloa
   return words - 2;
 }
 
-/* Any event; fills reader->event but for what is the same in the whole run. */
+/* Any event; fills reader->event except what is the same in the whole run. */
 static __attribute__((noinline)) void
 decode_any(struct evr_ring_reader *reader, uint64_t word,
            const uint64_t *payload, uint64_t ticks, uint64_t ns) {

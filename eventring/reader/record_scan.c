@@ -55,7 +55,7 @@ static int add_block(struct evr_record_scan *scan, uint64_t block,
   return EVENTRING_OK;
 }
 
-/* Lists the blocks that were claimed since, but for those of rings. */
+/* Lists the blocks that were claimed since, except those of rings. */
 static int list_blocks(struct evr_record_scan *scan, const struct evr_metadata *meta,
                        struct eventring_error *error) {
   while (scan->next < meta->status.claimed) {

@@ -30,7 +30,7 @@ struct evr_ring_reader {
   uint64_t tags;            /* of all events of the ring (delivery.c) */
   uint64_t order_ns;        /* what comes next: its place in a merged order */
   uint64_t missed, delivered, lost, torn;
-  uint64_t in_run;          /* events of the run that goes on (delivery.c): not yet in
+  uint64_t in_run;          /* events of the present run (delivery.c): not yet in
                                blocks.position and delivered */
   uint64_t opened_head;     /* newest block when the cursor was opened */
   bool nested;              /* the spans of the block held seem to be (delivery.c) */
@@ -46,7 +46,7 @@ struct evr_ring_reader {
   struct evr_span_stacks spans;
   struct evr_pending *pending;
   uint32_t pending_count, pending_room, pending_at;
-  struct eventring_event event; /* delivered last; filled anew each time */
+  struct eventring_event event; /* delivered last; filled again each time */
 };
 
 struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,

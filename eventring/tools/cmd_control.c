@@ -29,7 +29,7 @@ static int read_words(const struct command *self, int count, char **words,
   const struct option_spec specs[] = {
       {"pause", 0, OPTION_FLAG, &request->pause, NULL, "record nothing for now"},
       {"resume", 0, OPTION_FLAG, &request->resume, NULL,
-       "go on; also start what stands by"},
+       "go on; also start a recording that stands by"},
       {"enable", 0, OPTION_LIST, &request->enable, "CLASS,...",
        "record these classes of events (or all)"},
       {"disable", 0, OPTION_LIST, &request->disable, "CLASS,...",

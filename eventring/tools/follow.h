@@ -39,7 +39,7 @@ struct reading {
   void (*after_poll)(void *context); /* after events came; may be NULL */
 };
 
-/* Reads; SIGINT and SIGTERM end the following of a process that we did not
+/* Reads; SIGINT and SIGTERM end the following of a process that this command did not
    launch. */
 void reader_run(struct reader *reader, const struct reading *reading);
 /* For callbacks: ends the reading after this event (return 1 as well). */

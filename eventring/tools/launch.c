@@ -143,7 +143,7 @@ int launch_start(struct launch *launch, char **command, const char *prefix) {
 
 /* ---- Its files ----------------------------------------------------------- */
 
-/* Calls `visit` with the path of each recording in our directory until one
+/* Calls `visit` with the path of each recording in the new directory until one
    returns true; whether one did. */
 static bool each_file(struct launch *launch, bool (*visit)(void *, const char *),
                       void *context) {

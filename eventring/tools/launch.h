@@ -24,7 +24,7 @@
 struct launch {
   pid_t pid;
   char *command;   /* its name, for messages */
-  char *directory; /* ours, absolute */
+  char *directory; /* the new one, absolute */
   char *keep_in;   /* where preserved files go; NULL: they are removed */
   bool ended;
   int status;      /* of waitpid, once ended */
