@@ -2,9 +2,9 @@
 /* names.h: the words for the library's enumerations, the same in tables and in JSON. An
  * instant is called "event", as the guest's function that writes one.
  *
- * Values that the library does not have give "?". The strings are constants, and names out
- * of the file valid as long as the cursor. Errors: none. Any thread, that of the cursor
- * where there is one.
+ * Values that the library does not have give "?". The strings are constants, and names
+ * out of the file valid as long as the cursor. Errors: none. Any thread, that of the
+ * cursor where there is one.
  */
 #ifndef EVENTRING_ANALYSIS_NAMES_H
 #define EVENTRING_ANALYSIS_NAMES_H
@@ -13,7 +13,8 @@
 
 #include "eventring.h"
 
-/* The name that the file gives the ring; "ring4" when it gives none (or cursor is NULL). */
+/* The name that the file gives the ring; "ring4" when it gives none (or cursor is
+   NULL). */
 const char *eva_ring_name(const eventring_cursor *cursor, uint8_t ring);
 const char *eva_kind_name(uint8_t kind);         /* "begin", "end", "counter", ... */
 const char *eva_role_name(uint8_t role);         /* "begin", "end", "step" */

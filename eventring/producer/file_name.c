@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* file_name.c: the name of a recording's file, from the template of the configuration.
  *
- * Without a template it is made by hand: snprintf, called for the first time, takes longer
- * than making the file.
+ * Without a template it is made by hand: snprintf, called for the first time, takes
+ * longer than making the file.
  */
 #include "producer/file_name.h"
 

@@ -2,10 +2,10 @@
 /* place.c: the file of a recording: its name, what is in its place, its end.
  *
  * The file is created with O_EXCL|O_NOFOLLOW; what is in its place is neither opened for
- * writing nor followed. A regular file of this user that no live process holds was left by
- * a dead process of the same pid (a container that is started again is pid 1 again): it is
- * renamed to `<name>-<start>.eventring`, never replaced. At the end the file is unlinked
- * only if the name still means the inode of the recording.
+ * writing nor followed. A regular file of this user that no live process holds was left
+ * by a dead process of the same pid (a container that is started again is pid 1 again):
+ * it is renamed to `<name>-<start>.eventring`, never replaced. At the end the file is
+ * unlinked only if the name still means the inode of the recording.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -47,7 +47,8 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
 need_root() {
   [ "$(id -u)" -eq 0 ] || { echo "only root can $1"; exit 77; }
-  command -v setpriv >/dev/null || { echo "setpriv is missing (Debian package: util-linux)"; exit 77; }
+  command -v setpriv >/dev/null ||
+    { echo "setpriv is missing (Debian package: util-linux)"; exit 77; }
 }
 
 # When programs cannot be reached by another user, tests with one prove nothing.

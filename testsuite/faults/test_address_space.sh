@@ -11,7 +11,8 @@ runs() { # several times, as the layout falls differently
   done
 }
 
-runs 1000000 || { echo "this build does not run within 1 GB of address space (a sanitizer)"; exit 77; }
+runs 1000000 ||
+  { echo "this build does not run within 1 GB of address space (a sanitizer)"; exit 77; }
 low=1000 high=1000000 # KiB: too little, enough
 while [ $((high - low)) -gt 64 ]; do
   middle=$(((low + high) / 2))

@@ -3,7 +3,8 @@
 . "$TESTSUITE/faults/_faults.sh"
 export SAROS_EVENTRING_START=0
 limited() { (ulimit -v 120000; exec "$SAROS" "$@" 2>&1); }
-[ "$(limited -e 'print(1)')" = 1 ] || { echo "this build does not run within 120 MB of addresses"; exit 77; }
+[ "$(limited -e 'print(1)')" = 1 ] ||
+  { echo "this build does not run within 120 MB of addresses"; exit 77; }
 
 # MB of strings that fit beside that many domains
 cat >fit.lua <<'END'

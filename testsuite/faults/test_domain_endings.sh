@@ -67,7 +67,8 @@ ends() {
   is "$2 ${3-}: liveness" '"ended"' "$("$EVENTRING" show --json ./*.eventring | jq .liveness)"
   is "$2 ${3-}: domains that began but did not end" "" \
     "$(jq -rs '([.[] | select(.name == "domain_spawn") | .value] - [.[] | select(.name == "domain_terminate") | .value])[]' dump.json)"
-  is "$2 ${3-}: domains" true "$(jq -s '[.[] | select(.name == "domain_spawn")] | length >= 4' dump.json)"
+  is "$2 ${3-}: domains" true \
+    "$(jq -s '[.[] | select(.name == "domain_spawn")] | length >= 4' dump.json)"
 }
 ends 3 exit
 ends 4 "exit and close"

@@ -41,7 +41,8 @@ in_its_place 'ln old $file'
 is "the stale file's other name" "$before" "$(sha256sum <old)"
 is "renamed" "$pid-$start.eventring" "$(ls -- *.eventring)"
 is "what was renamed" "$before" "$(sha256sum <"$pid-$start.eventring")"
-is "it is dead or ended, by its name" '"ended"' "$("$EVENTRING" show --json "$pid-$start.eventring" | jq .liveness)"
+is "it is dead or ended, by its name" '"ended"' \
+  "$("$EVENTRING" show --json "$pid-$start.eventring" | jq .liveness)"
 rm -f -- *.eventring
 
 # that name is taken, too: another one

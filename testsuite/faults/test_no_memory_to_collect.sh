@@ -2,7 +2,8 @@
 # The collector has not even memory for its own records: that costs time, and the program ends
 # with the errors that it catches, never by the collector.
 . "$TESTSUITE/faults/_faults.sh"
-[ "${TEST_SLOWNESS:-1}" -eq 1 ] || { echo "a bound on the address space is for the plain build"; exit 77; }
+[ "${TEST_SLOWNESS:-1}" -eq 1 ] ||
+  { echo "a bound on the address space is for the plain build"; exit 77; }
 unset SAROS_EVENTRING_START
 
 # limited KIB PROGRAM: says "caught" and nothing else

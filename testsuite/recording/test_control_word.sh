@@ -27,7 +27,8 @@ is_repaired() { [ "$(status)" = '[1,false,"running"]' ]; }
 until_so is_repaired
 is "after a collection" '[1,false,"running"]' "$(status)"
 "$EVENTRING" stats --json --seconds 0.3 $pid >stats.json 2>stats.err
-is "collections are recorded" true "$(jq '[.spans[] | select(.name == "minor" and .count > 0)] | length > 0' stats.json)"
+is "collections are recorded" true \
+  "$(jq '[.spans[] | select(.name == "minor" and .count > 0)] | length > 0' stats.json)"
 has "it is reported" "ignored 1 malformed" "$(cat stats.err)"
 touch over
 wait $pid

@@ -28,7 +28,8 @@ for i in $(seq $times); do
     fail "run $i: begins and ends do not match"
   seen=$(cat seen 2>/dev/null)
   minors=$(jq -s '[.[] | select(.kind == "end" and .name == "minor")] | length' dump.json)
-  [ "$minors" -ge "${seen:-0}" ] || fail "run $i: the program saw $seen collections, the file shows $minors"
+  [ "$minors" -ge "${seen:-0}" ] ||
+    fail "run $i: the program saw $seen collections, the file shows $minors"
   rm -f "$file"
 done
 finish

@@ -23,18 +23,21 @@ read -r emitted collections <output.txt
 
 ring='.domains[0].rings.user'
 is "emitted" "$emitted" "$(jq "$ring | .emitted" stats.json)"
-is "emitted = delivered + lost + missed" true "$(jq "$ring | .emitted == .delivered + .lost + .missed" stats.json)"
+is "emitted = delivered + lost + missed" true \
+  "$(jq "$ring | .emitted == .delivered + .lost + .missed" stats.json)"
 [ "$(jq "$ring | .lost" stats.json)" -gt 0 ] || fail "the reader was not lapped; nothing was proved"
 delivered=$(jq -s '[.[] | select(.ring == "user" and (.kind == "begin" or .kind == "end" or .kind == "counter" or .kind == "event") and (.synthetic | not))] | length' dump.json)
 lost=$(jq -s '[.[] | select(.kind == "lost" and .ring == "user") | .count] | add // 0' dump.json)
 is "dump: delivered + lost" "$emitted" $((delivered + lost))
 # an end's begin is that of the same span: inner within outer, never negative
-is "negative durations" 0 "$(jq -s '[.[] | select(.kind == "end" and (.duration_ns // 0) < 0)] | length' dump.json)"
+is "negative durations" 0 \
+  "$(jq -s '[.[] | select(.kind == "end" and (.duration_ns // 0) < 0)] | length' dump.json)"
 # counters count up by one but where a loss is reported
 jq -e -s '[.[] | select(.kind == "counter" and .name == "i") | .value] | . == sort' dump.json >/dev/null ||
   fail "counter values out of order"
 # a jump leads to a block that is read before the next one
-is "losses without an event between" 0 "$(jq -s '[.[] | select(.ring == "user") | .kind] | [., .[1:]] | transpose | map(select(. == ["lost", "lost"])) | length' dump.json)"
+is "losses without an event between" 0 \
+  "$(jq -s '[.[] | select(.ring == "user") | .kind] | [., .[1:]] | transpose | map(select(. == ["lost", "lost"])) | length' dump.json)"
 
 # the flood took nothing from the runtime's ring: neither from the readers nor in the file
 whole='.domains[0].rings.runtime | .lost == 0 and .missed == 0 and .emitted == .delivered'
@@ -42,6 +45,8 @@ is "runtime ring" true "$(jq "$whole" stats.json)"
 unset SAROS_EVENTRING_START
 "$EVENTRING" stats --json $pid.eventring >kept.json || fail "stats of the file: $?"
 is "runtime ring of the file" true "$(jq "$whole" kept.json)"
-is "collections" "$collections" "$(jq '[.spans[] | select(.name == "major") | .count] | add' kept.json)"
-is "user ring of the file" true "$(jq "$ring | .missed > 0 and .emitted == .missed + .delivered" kept.json)"
+is "collections" "$collections" \
+  "$(jq '[.spans[] | select(.name == "major") | .count] | add' kept.json)"
+is "user ring of the file" true \
+  "$(jq "$ring | .missed > 0 and .emitted == .missed + .delivered" kept.json)"
 finish

@@ -5,7 +5,8 @@
 # gone through at once would show.
 . "$TESTSUITE/recording/_recording.sh"
 
-[ "$TEST_SLOWNESS" -eq 1 ] || { echo "collects everywhere: nothing is paced in this build"; exit 77; }
+[ "$TEST_SLOWNESS" -eq 1 ] ||
+  { echo "collects everywhere: nothing is paced in this build"; exit 77; }
 limit=$(sed -n 's/^Bound of `pause_work`: \([0-9]*\) KiB.*/\1/p' "$TESTSUITE/../doc/COLLECTOR.md")
 [ "${limit:-0}" -gt 0 ] || { fail "no bound in doc/COLLECTOR.md"; finish; }
 
@@ -13,14 +14,16 @@ limit=$(sed -n 's/^Bound of `pause_work`: \([0-9]*\) KiB.*/\1/p' "$TESTSUITE/../
 check() {
   rm -f ./*.eventring
   PAUSES_SCALE=$2 SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_WSIZE=20 \
-    "$SAROS" "$TESTSUITE/bench/pauses.lua" "$1" "${3:-0.3}" >out.txt || { fail "$1: status $?"; return; }
+    "$SAROS" "$TESTSUITE/bench/pauses.lua" "$1" "${3:-0.3}" >out.txt ||
+      { fail "$1: status $?"; return; }
   "$EVENTRING" stats --json ./*.eventring >stats.json
   local most cycles
   most=$(jq '[.counters[] | select(.name == "pause_work") | .max] | max // 0' stats.json)
   cycles=$(jq '[.events[]? | select(.name == "major_begin") | .count] | add // 0' stats.json)
   echo "$1: $((most / 1024)) KiB at most, $cycles cycles"
   [ "$most" -gt 0 ] || fail "$1: no step of the collector was seen"
-  [ "$most" -le $((limit * 1024)) ] || fail "$1: a step did $((most / 1024)) KiB of work, more than $limit KiB"
+  [ "$most" -le $((limit * 1024)) ] ||
+    fail "$1: a step did $((most / 1024)) KiB of work, more than $limit KiB"
 }
 
 check array 0.1

@@ -39,14 +39,16 @@ end
 EOF
 standby work.lua
 [ "$(field .disk_size)" -lt 1000000 ] || fail "disk size in standby: $(field .disk_size)"
-is "stats of what stands by" '"standby"' "$("$EVENTRING" stats --json --seconds 0.1 "$pid" | jq -c .state)"
+is "stats of what stands by" '"standby"' \
+  "$("$EVENTRING" stats --json --seconds 0.1 "$pid" | jq -c .state)"
 "$EVENTRING" control "$pid" --pause || fail "pause of what stands by"
 is "still standing by" '"standby"' "$(field .state)"
 "$EVENTRING" stats --json --seconds 1 "$pid" >stats.json & reader=$! # attached before the start
 attached $reader
 started
 wait $reader || fail "stats attached in standby: $?"
-is "minor collections" true "$(jq '[.spans[] | select(.name == "minor" and .count > 0)] | length > 0' stats.json)"
+is "minor collections" true \
+  "$(jq '[.spans[] | select(.name == "minor" and .count > 0)] | length > 0' stats.json)"
 over
 
 # classes of the start hold when it starts
@@ -73,8 +75,10 @@ assert(seen == "x")
 EOF
 SAROS_EVENTRING_START=standby "$SAROS" within.lua || fail "started from within: $?"
 SAROS_EVENTRING_START=standby "$SAROS" -e 'for i = 1, 1e6 do end' || fail "never started: $?"
-SAROS_EVENTRING_START=standby "$SAROS" -e 'require "eventring".stop() for i = 1, 1e6 do end' || fail "stopped in standby: $?"
-is "output of a child" "child" "$(SAROS_EVENTRING_START=standby "$SAROS" -e 'io.write(io.popen("echo child"):read("a"))')"
+SAROS_EVENTRING_START=standby "$SAROS" -e 'require "eventring".stop() for i = 1, 1e6 do end' ||
+  fail "stopped in standby: $?"
+is "output of a child" "child" \
+  "$(SAROS_EVENTRING_START=standby "$SAROS" -e 'io.write(io.popen("echo child"):read("a"))')"
 is "no file is left at all" 0 "$(ls -- *.eventring 2>/dev/null | wc -l)"
 
 # a wrong list of classes: a warning, and the program runs

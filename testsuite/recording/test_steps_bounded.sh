@@ -6,7 +6,8 @@
 #   make check-steps [STEPS="ROW..."]     all rows, or these; as a test of the suite: a few
 . "$TESTSUITE/recording/_recording.sh"
 
-[ "$TEST_SLOWNESS" -eq 1 ] || { echo "collects everywhere: nothing is paced in this build"; exit 77; }
+[ "$TEST_SLOWNESS" -eq 1 ] ||
+  { echo "collects everywhere: nothing is paced in this build"; exit 77; }
 limit=$(sed -n 's/^Bound of `pause_work`: \([0-9]*\) KiB.*/\1/p' "$TESTSUITE/../doc/COLLECTOR.md")
 [ "${limit:-0}" -gt 0 ] || { fail "no bound in doc/COLLECTOR.md"; finish; }
 
@@ -25,7 +26,8 @@ check() {
   cycles=$(jq '[.events[]? | select(.name == "major_begin") | .count] | add // 0' stats.json)
   printf '%-24s %7d KiB, %6d us CPU at most, %d cycles\n' "$1" $((work / 1024)) $(($(most pause_cpu) / 1000)) "$cycles"
   [ "$work" -gt 0 ] || fail "$1: no step of the collector was seen"
-  [ "$work" -le $((limit * 1024)) ] || fail "$1: a step did $((work / 1024)) KiB of work, more than $limit KiB"
+  [ "$work" -le $((limit * 1024)) ] ||
+    fail "$1: a step did $((work / 1024)) KiB of work, more than $limit KiB"
 }
 
 few="array_cards constants deep_varargs many_arguments many_functions messages pack recursing_threads

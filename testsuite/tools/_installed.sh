@@ -4,7 +4,8 @@
 . "$TESTSUITE/tools/_tools.sh"
 
 for tool in make pkg-config cc; do
-  command -v $tool >/dev/null || { echo "$tool is missing (Debian packages: make, pkg-config, gcc)"; exit 77; }
+  command -v $tool >/dev/null ||
+    { echo "$tool is missing (Debian packages: make, pkg-config, gcc)"; exit 77; }
 done
 [ -f "$BUILDDIR/Makefile" ] || { echo "$BUILDDIR has no Makefile"; exit 77; }
 if grep -q '^SANITIZER_FLAGS = .*fsanitize' "$BUILDDIR/Makefile"; then
@@ -12,7 +13,8 @@ if grep -q '^SANITIZER_FLAGS = .*fsanitize' "$BUILDDIR/Makefile"; then
 fi
 
 unset MAKEFLAGS MFLAGS MAKELEVEL
-make -C "$BUILDDIR" install DESTDIR="$PWD/root" >install.txt 2>&1 || { tail -n 20 install.txt; fail "make install: $?"; finish; }
+make -C "$BUILDDIR" install DESTDIR="$PWD/root" >install.txt 2>&1 ||
+  { tail -n 20 install.txt; fail "make install: $?"; finish; }
 pkgconfig=$PWD/$(find root -type d -name pkgconfig)
 export PKG_CONFIG_PATH=$pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
 export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1

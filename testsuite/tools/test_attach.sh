@@ -11,8 +11,10 @@ first=$!
 wait $first || fail "stats PID: $?"
 wait $pid || fail "the producer: $?"
 is "minor" 400 "$(query stats.json '.spans[] | select(.name == "minor") | .count')"
-is "minor in the dump" 400 "$(jq -s '[.[] | select(.kind == "end" and .name == "minor")] | length' dump.json)"
-is "open at the end" '["minor_roots","serve"]' "$(jq -c -s '[.[] | select(.kind == "open") | .name] | sort' dump.json)"
+is "minor in the dump" 400 \
+  "$(jq -s '[.[] | select(.kind == "end" and .name == "minor")] | length' dump.json)"
+is "open at the end" '["minor_roots","serve"]' \
+  "$(jq -c -s '[.[] | select(.kind == "open") | .name] | sort' dump.json)"
 is "sums" true "$(query stats.json '[.domains[].rings[] | .emitted == .delivered] | all')"
 is "its last event" true "$(query stats.json '[.events[].name] | index("domain_stop") != null')"
 is "no file is left" 0 "$(ls -- *.eventring 2>/dev/null | wc -l)"

@@ -24,15 +24,18 @@ is "suspended time in the table" "yes" "$("$EVENTRING" stats "$file" |
        columns && $1 == "all" && $2 == "coroutine" { print ($(NF - 2) == "-" ? "no" : "yes"); exit }')"
 
 # async spans: begun by one domain, ended by the next
-is "kind and roles of an async span" '["linked","begin"] ["linked","end"]' "$(lines transfer '[.kind, .role]' | xargs -d '\n')"
+is "kind and roles of an async span" '["linked","begin"] ["linked","end"]' \
+  "$(lines transfer '[.kind, .role]' | xargs -d '\n')"
 is "roles of a flow" '"begin" "end" "step"' "$(lines message .role | xargs -d '\n')"
-is "links" true "$(jq -s '[.[] | select(.name == "transfer") | .link] | group_by(.) | map(length == 2) | all' dump.json)"
+is "links" true \
+  "$(jq -s '[.[] | select(.name == "transfer") | .link] | group_by(.) | map(length == 2) | all' dump.json)"
 is "async spans" "[[$rounds,0,0,true],[$rounds,0,0,true],[$rounds,0,0,true]]" \
   "$(query stats.json '[.async_spans[] | [.count, .torn, .open, .min_ns >= 200000]]')"
 is "async spans in all" $((rounds * domains)) "$(query stats.json '.total.async_spans[] | .count')"
 jq -s '[.[] | select(.name == "transfer")] | group_by(.link) | map(.[1].ns - .[0].ns | fabs) | add' dump.json >sum
 is "their durations" "$(cat sum)" "$(query stats.json '.total.async_spans[] | .total_ns')"
-is "no spans of the usual kind" "[]" "$(query stats.json '[.spans[] | select(.name == "transfer")]')"
+is "no spans of the usual kind" "[]" \
+  "$(query stats.json '[.spans[] | select(.name == "transfer")]')"
 is "points of flows" $((3 * rounds * domains)) "$(query stats.json '.total.events[] | select(.name == "message") | .count')"
 has "async spans as text" "all  transfer    120" "$("$EVENTRING" stats "$file")"
 
@@ -42,24 +45,30 @@ record --rounds 10 --domains 2 --extras --stray
 is "strays" '[[10,1,1],[10,1,1]]' "$(query stray.json '[.async_spans[] | [.count, .torn, .open]]')"
 
 # values
-is "named" '{"int":-7,"uint":9223372036854775808,"double":0.25,"text":"ab"}' "$("$EVENTRING" dump --json --name sized "$file" | grep -o '"value":{[^}]*}' | sort -u | cut -d: -f2-)"
-is "not named" '[{"hex":"fe"},5]' "$("$EVENTRING" dump --json --name unnamed "$file" | jq -c .value | sort -u)"
+is "named" '{"int":-7,"uint":9223372036854775808,"double":0.25,"text":"ab"}' \
+  "$("$EVENTRING" dump --json --name sized "$file" | grep -o '"value":{[^}]*}' | sort -u | cut -d: -f2-)"
+is "not named" '[{"hex":"fe"},5]' \
+  "$("$EVENTRING" dump --json --name unnamed "$file" | jq -c .value | sort -u)"
 has "values as text" '! sized = (int = -7, uint = 9223372036854775808, double = 0.25, text = "ab")' "$("$EVENTRING" dump "$file")"
 has "values in the catalogue" "values (int,uint,double,text)" "$("$EVENTRING" show "$file")"
 
 # measures: a sum of what was added only
 is "measures" '["difference","level","none"]' "$(query stats.json '[.counters[].measure] | unique')"
-is "no sum of a level" '[false,true,39]' "$(query stats.json '.counters[] | select(.name == "live_words" and .domain == 0) | [has("sum"), .mean == 19.5, .last]')"
+is "no sum of a level" '[false,true,39]' \
+  "$(query stats.json '.counters[] | select(.name == "live_words" and .domain == 0) | [has("sum"), .mean == 19.5, .last]')"
 is "sum of a difference" $((1000 * rounds)) "$(query stats.json '.counters[] | select(.name == "allocated_words" and .domain == 0) | .sum')"
 text=$("$EVENTRING" stats "$file")
 [[ $text =~ 0\ +live_words\ +words\ +10\ +-\ +4\.5\ +0\ +9\ +9 ]] || fail "level as text: $text"
-[[ $text =~ 0\ +allocated_words\ +words\ +10\ +10,000\ +1000\ +1,000\ +1,000\ +- ]] || fail "difference as text: $text"
+[[ $text =~ 0\ +allocated_words\ +words\ +10\ +10,000\ +1000\ +1,000\ +1,000\ +- ]] ||
+  fail "difference as text: $text"
 
 # rings by their names, blocks
 is "rings" '["runtime","user"]' "$(query stats.json '.domains[0].rings | keys')"
 "$EVENTRING" show --json "$file" >show.json || fail "show: $?"
-is "nothing is missing" '[true,0,0,0,0]' "$(query show.json '[.blocks_claimed > 2, .names_dropped, .lives_dropped, .unknown_blocks, .unknown_records]')"
-is "in the catalogue" '["level","int,uint,double,text"]' "$(query show.json '[(.catalogue[] | select(.name == "live_words") | .measure), (.catalogue[] | select(.name == "sized") | .fields)]')"
+is "nothing is missing" '[true,0,0,0,0]' \
+  "$(query show.json '[.blocks_claimed > 2, .names_dropped, .lives_dropped, .unknown_blocks, .unknown_records]')"
+is "in the catalogue" '["level","int,uint,double,text"]' \
+  "$(query show.json '[(.catalogue[] | select(.name == "live_words") | .measure), (.catalogue[] | select(.name == "sized") | .fields)]')"
 # a block of a kind that this version does not know, in the place of the lives
 cp "$file" newer.eventring
 for ((block = 65536; block < $(stat -c %s newer.eventring); block += 4096)); do

@@ -4,7 +4,8 @@
 . "$TESTSUITE/tools/_tools.sh"
 
 control() { "$EVENTRING" control "$@"; }
-status_of() { control "$pid" --status --json >status.json || fail "--status: $?"; query status.json "$1"; }
+status_of() { control "$pid" --status --json >status.json ||
+  fail "--status: $?"; query status.json "$1"; }
 # emitted: events of class gc and user written so far, by all domains
 emitted() { "$EVENTRING" show --json "$pid" | jq '[.domains[].rings[].emitted] | add'; }
 # stands: nothing is written any more (a probe may be under way: look again)
@@ -48,13 +49,15 @@ goes_on "resumed"
 
 # classes: several, lists, repeated; also while paused
 control "$pid" --enable calls,alloc --disable gc --disable user,load || fail "classes: $?"
-is "changed" '[false,false,true,true,true]' "$(status_of '.classes | [.gc, .user, .calls, .alloc, .lifecycle]')"
+is "changed" '[false,false,true,true,true]' \
+  "$(status_of '.classes | [.gc, .user, .calls, .alloc, .lifecycle]')"
 control "$pid" --disable=lifecycle,io || fail "lifecycle among others: $?"
 is "lifecycle stays" 'true' "$(status_of .classes.lifecycle)"
 control "$pid" --disable all || fail "--disable all: $?"
 is "still running" '"running"' "$(status_of .state)"
 is "all but one" '["lifecycle"]' "$(status_of '[.classes | to_entries[] | select(.value) | .key]')"
-is "no user events" 0 "$("$EVENTRING" stats --json --from-now --seconds 0.1 "$pid" | jq "[.spans[]] | length")"
+is "no user events" 0 \
+  "$("$EVENTRING" stats --json --from-now --seconds 0.1 "$pid" | jq "[.spans[]] | length")"
 control "$pid" --pause --enable gc || fail "enable while paused: $?"
 is "paused with gc" '["paused",true]' "$(status_of '[.state, .classes.gc]')"
 stands "paused with gc"
@@ -93,16 +96,19 @@ garbage='\377\000\000\000\377\377\377\377' # bits of classes without a name
 poke 8 $garbage
 is_rejected() { [ "$(status_of .control_rejected 2>/dev/null)" = 1 ]; }
 until_so is_rejected
-is "ignored" '[1,false,"running"]' "$(status_of '[.control_rejected, .control_malformed, .state]' 2>/dev/null)"
+is "ignored" '[1,false,"running"]' \
+  "$(status_of '[.control_rejected, .control_malformed, .state]' 2>/dev/null)"
 is "put right" true "$(status_of '.classes.gc' 2>/dev/null)"
 has "stats warns" "ignored 1 malformed control words" "$(stats_errors)"
 has "show warns" "ignored 1 malformed" "$("$EVENTRING" show "$pid" 2>&1 >/dev/null)"
 has "control warns" "ignored 1 malformed" "$(control "$pid" --status 2>&1 >/dev/null)"
 kill -STOP "$pid"
 poke 8 $garbage
-has "will be ignored" "control word 0xffffffff000000ff is malformed; the process will ignore it" "$(control "$pid" --status 2>&1 >/dev/null)"
+has "will be ignored" "control word 0xffffffff000000ff is malformed; the process will ignore it" \
+  "$(control "$pid" --status 2>&1 >/dev/null)"
 control "$pid" --enable gc,user,lifecycle --resume || fail "resume after garbage: $?"
-is "put right by us" '[1,false]' "$(status_of '[.control_rejected, .control_malformed]' 2>/dev/null)"
+is "put right by us" '[1,false]' \
+  "$(status_of '[.control_rejected, .control_malformed]' 2>/dev/null)"
 kill -CONT "$pid"
 goes_on "after garbage"
 
@@ -111,7 +117,8 @@ kill -STOP "$pid"
 poke 0 '\000\000\000\000\000\000\000\000'
 has "will be put right" "the gate does not agree with the control word 0xff; the process will put it right" "$(control "$pid" --status 2>&1 >/dev/null)"
 control "$pid" --enable gc || fail "a change that changes nothing: $?"
-is "put right by the change" '[1,false]' "$(status_of '[.control_rejected, .control_malformed]' 2>/dev/null)"
+is "put right by the change" '[1,false]' \
+  "$(status_of '[.control_rejected, .control_malformed]' 2>/dev/null)"
 poke 0 $garbage
 kill -CONT "$pid"
 is_in_line() { [ "$(status_of .control_malformed 2>/dev/null)" = false ]; }

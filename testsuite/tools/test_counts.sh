@@ -67,7 +67,8 @@ is "order of quantiles" true "$(query file.json '[.spans[] |
   .min_ns <= .p50_ns and .p50_ns <= .p90_ns and .p90_ns <= .p99_ns and
   .p99_ns <= .p999_ns and .p999_ns <= .max_ns and
   .total_ns <= .max_ns * .count and .total_ns >= .min_ns * .count] | all')"
-is "time in GC" true "$(query file.json '[.domains[] | .gc_ns <= .watched_ns and .gc_ns > 0] | all')"
+is "time in GC" true \
+  "$(query file.json '[.domains[] | .gc_ns <= .watched_ns and .gc_ns > 0] | all')"
 # top-level gc spans are minor and major_slice: their sum is the time in GC
 is "time in GC is that of the top-level spans" true "$(query file.json '
   .total.gc_ns == ([.total.spans[] | select(.name == "minor" or .name == "major_slice") | .total_ns] | add)')"

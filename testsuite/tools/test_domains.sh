@@ -31,15 +31,20 @@ file=$(echo ./*.eventring)
 # the turns: one slot, an incarnation each, all of their events there
 is "slots of the turns" 1 "$(jq -r 'select(.name == "turn") | .domain' dump.json | sort -u | wc -l)"
 is "turns" "1 2 3" "$(jq -r 'select(.name == "turn") | .value' dump.json | xargs)"
-is "incarnations" "1 2 3 4" "$(jq -r 'select(.name == "domain_start" and .domain == 1) | .value' dump.json | xargs)"
+is "incarnations" "1 2 3 4" \
+  "$(jq -r 'select(.name == "domain_start" and .domain == 1) | .value' dump.json | xargs)"
 is "spawned" "1 2 3 4" "$(jq -r 'select(.name == "domain_spawn") | .value' dump.json | xargs)"
 is "ended" "1 2 3 4" "$(jq -r 'select(.name == "domain_terminate") | .value' dump.json | xargs)"
 
 # each under its own name, also those whose slot another one has now
-is "names in dump" "turn 1,turn 2,turn 3" "$(jq -r 'select(.name == "turn") | .domain_name' dump.json | xargs -d '\n' | sed 's/ turn/,turn/g')"
-is "names in stats" '["turn 1","turn 2","turn 3","sender"]' "$(jq -c '.domains[1].lives | map(.name)' stats.json)"
-is "their shares" true "$(jq '.domains[1] | (.lives | map(.gc_ns) | add) == .gc_ns and (.lives | map(.allocated_words) | add) == .allocated_words' stats.json)"
-is "names in show" '["turn 1","turn 2","turn 3","sender"]' "$("$EVENTRING" show --json "$file" | jq -c '.domains[1].lives | map(.name)')"
+is "names in dump" "turn 1,turn 2,turn 3" \
+  "$(jq -r 'select(.name == "turn") | .domain_name' dump.json | xargs -d '\n' | sed 's/ turn/,turn/g')"
+is "names in stats" '["turn 1","turn 2","turn 3","sender"]' \
+  "$(jq -c '.domains[1].lives | map(.name)' stats.json)"
+is "their shares" true \
+  "$(jq '.domains[1] | (.lives | map(.gc_ns) | add) == .gc_ns and (.lives | map(.allocated_words) | add) == .allocated_words' stats.json)"
+is "names in show" '["turn 1","turn 2","turn 3","sender"]' \
+  "$("$EVENTRING" show --json "$file" | jq -c '.domains[1].lives | map(.name)')"
 for name in "turn 1" "turn 3" sender; do
   has "$name in stats" "  1  $name " "$(cat stats.txt)"
   has "$name in show" "  1  $name " "$("$EVENTRING" show "$file")"
@@ -53,10 +58,12 @@ for counter in memory_heap memory_code memory_rings; do
     [ "$least" -gt 0 ] || fail "$counter of domain $slot is $least"
   done
 done
-is "the heap grew" true "$(jq -s '[.[] | select(.name == "memory_heap" and .domain == 1) | .value] | max > 2 * min' dump.json)"
+is "the heap grew" true \
+  "$(jq -s '[.[] | select(.name == "memory_heap" and .domain == 1) | .value] | max > 2 * min' dump.json)"
 
 # what waits is a span
 has "spans of waiting" "channel_send" "$(cat stats.txt)"
 has "spans of waiting" "domain_join" "$(cat stats.txt)"
-is "joins" 4 "$(jq -s '[.[] | select(.name == "domain_join" and .kind == "begin")] | length' dump.json)"
+is "joins" 4 \
+  "$(jq -s '[.[] | select(.name == "domain_join" and .kind == "begin")] | length' dump.json)"
 finish

@@ -20,7 +20,8 @@ has "counter" "= allocated_words = 1000 words" "$text"
 has "string, escaped" '! note = "a "note"\x09with é"' "$text"
 is "string in JSON" true "$("$EVENTRING" dump --json --name note "$file" |
   jq -s '[.[] | .value == "a \"note\"\twith é"] | all')"
-is "double in JSON" true "$("$EVENTRING" dump --json --name load "$file" | jq -s '[.[] | .value == 0.5] | all')"
+is "double in JSON" true \
+  "$("$EVENTRING" dump --json --name load "$file" | jq -s '[.[] | .value == 0.5] | all')"
 [[ $("$EVENTRING" dump --time wall "$file" | head -n 1) == 20??-??-??\ * ]] || fail "--time wall"
 is "show and the catalogue" true "$("$EVENTRING" show --json "$file" |
   jq '[.catalogue[] | select(.name == "promoted_words") | .unit == "words" and .class == "gc"] | any')"

@@ -48,8 +48,10 @@ is "with other variables" 3 "$(query report.json '.spans[] | select(.name == "mi
 
 # dump of one: all of it, in order, to its last event
 "$EVENTRING" dump --json -- "$PRODUCER" --rounds 40 >dump.json || fail "dump: $?"
-is "dump of one" 40 "$(jq -s '[.[] | select(.kind == "end" and .name == "minor")] | length' dump.json)"
-is "its last event" '"domain_stop"' "$(jq -s '[.[] | select(.ring == "runtime")][-1].name' dump.json)"
+is "dump of one" 40 \
+  "$(jq -s '[.[] | select(.kind == "end" and .name == "minor")] | length' dump.json)"
+is "its last event" '"domain_stop"' \
+  "$(jq -s '[.[] | select(.ring == "runtime")][-1].name' dump.json)"
 
 # a reader of our output that goes away: cleared up all the same
 "$EVENTRING" dump -- "$PRODUCER" --rounds 20000 --pause-us 1 2>errors | head -n 5 >/dev/null
