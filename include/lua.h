@@ -45,11 +45,11 @@ typedef LUA_INTEGER lua_Integer;
 typedef LUA_UNSIGNED lua_Unsigned;
 typedef LUA_KCONTEXT lua_KContext;
 
-/* A native function: its arguments are stack slots 1..lua_gettop; it pushes
+/* A C function: its arguments are stack slots 1..lua_gettop; it pushes
  * its results and returns how many there are. */
 typedef int (*lua_CFunction)(lua_State *L);
 
-/* Takes over from a native function that yielded, or whose callee did. */
+/* Takes over from a C function that yielded, or whose callee did. */
 typedef int (*lua_KFunction)(lua_State *L, int status, lua_KContext ctx);
 
 /* Gives lua_load its next piece (`*size` bytes); NULL or size 0 is the end. */
@@ -90,7 +90,7 @@ typedef void (*lua_Hook)(lua_State *L, lua_Debug *ar);
 
 /* ------------------------------------------------- the stack's positions -- */
 
-/* Free slots that a native function finds when it starts. */
+/* Free slots that a C function finds when it starts. */
 #define LUA_MINSTACK 20
 
 /* Result count: all of them. */
@@ -331,7 +331,7 @@ struct lua_Debug {
   const char *source;         /* S: the chunk's name as it was given       */
   size_t srclen;              /* S: its length                             */
   int currentline;            /* l: -1 when there is none                  */
-  int linedefined;            /* S: -1 for native functions                */
+  int linedefined;            /* S: -1 for C functions                */
   int lastlinedefined;        /* S                                         */
   unsigned char nups;         /* u: upvalues                               */
   unsigned char nparams;      /* u: fixed parameters                       */

@@ -69,11 +69,11 @@ static struct {
   pthread_mutex_t lock;
   Channel *first;
   size_t suspicions; /* since the last search */
-  size_t work;       /* channels and messages that it looked at */
+  size_t work;       /* channels and messages that it examined */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define FIRST_ROOM 8
-#define SUSPICION_WORK 16 /* channels and messages that a suspicion is worth looking at */
+#define SUSPICION_WORK 16 /* channels and messages that a suspicion is worth examining */
 
 uint32_t channel_id(const Channel *c) { return c->id; }
 uint32_t channel_capacity(const Channel *c) { return c->capacity; }
@@ -540,7 +540,7 @@ static ChannelResult try_selected(Selection *s, uint32_t i) {
   return result;
 }
 
-/* One round over all channels. Afterwards, unless CHANNEL_TIMEOUT is answered, no waiter
+/* One round over all channels. Afterwards, unless CHANNEL_TIMEOUT is returned, no waiter
  * is queued. */
 static ChannelResult try_all(Selection *s, uint32_t *index) {
   ChannelResult result = CHANNEL_TIMEOUT;

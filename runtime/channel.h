@@ -41,10 +41,10 @@ void channel_forget_others(const Peer *self);
 /* Channels that exist, of all domains. */
 uint32_t channel_count(void);
 
-/* Passes the message on; it is the caller's still unless CHANNEL_OK is answered. */
+/* Passes the message on; it remains the caller's unless CHANNEL_OK is returned. */
 ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline);
 ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t deadline);
-/* The first of these that has a message, in turn; *index tells which, also of one
+/* The first of these that has a message, in turn; *index says which, also of one
  * that is closed and empty (CHANNEL_CLOSED). waiters: room for n. */
 ChannelResult channel_select(Channel **channels, Waiter *waiters, uint32_t n, Peer *self,
                              Message **m, uint32_t *index, uint64_t deadline);

@@ -19,7 +19,7 @@
  * input from others. */
 typedef enum HashSeed { HASH_SEED_RANDOM, HASH_SEED_FIXED, HASH_SEED_INVALID } HashSeed;
 
-/* Reads SAROS_HASH_SEED; *seed is set where the answer is HASH_SEED_FIXED. From any
+/* Reads SAROS_HASH_SEED; *seed is set if it returns HASH_SEED_FIXED. From any
    thread. */
 HashSeed domain_fixed_seed(uint64_t *seed);
 
@@ -77,7 +77,7 @@ struct Domain {
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   Sharing sharing;
   struct Peer *peer; /* what others see of the domain; not NULL once it is complete */
-  /* the recorder stood by when the domain began, and was not started since
+  /* the recording stood by when the domain began, and was not started since
      (runtime/probes.c) */
   bool rings_wait;
   uint32_t id;

@@ -34,7 +34,7 @@
   CALL_STATUS( \
       HOOK_YIELDED, \
       "a hook of this Lua frame yielded: its instruction is shown to hooks no second time") \
-  CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its answer counts the other way round") \
+  CALL_STATUS(NEGATE, "waits for a __lt in place of __le: its result is negated") \
   CALL_STATUS(WATCHED, \
               "its entry was reported to the watcher of calls, its end was not (vm/watch.c)") \
   CALL_STATUS(SPANS, "first frame of a coroutine that has open spans in the recording: its end " \

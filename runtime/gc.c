@@ -15,18 +15,18 @@
  *   gc_verify.c    the invariants as a program
  *
  * The major cycle goes through the phases of GC_PHASES (gc.h), one function each
- * below, that answers the next phase. A slice runs phases until its work is
- * done; minor collections run between slices, in every phase alike.
+ * below, that returns the next phase. A slice runs phases until its work is done; minor
+ * collections run between slices in every phase.
  *
  *   IDLE -> MARK -> ATOMIC [-> REVIVE -> SEPARATE ...] -> CLEAR -> SWEEP_STRINGS ->
  *   SWEEP_LARGE -> SWEEP_BLOCKS -> FINISH -> TRIM -> IDLE
  *
- * A step is what the program waits for at a gc_check: a minor collection, or a slice. When
- * which is due, and the bound on memory that follows: gc_pace.c.
+ * A step is what the program waits for at a gc_check: a minor collection or a slice.
+ * gc_pace.c says when each is due and derives the bound on memory.
  *
- * In incremental mode minor collections run too; finalizers of young objects wait for the
- * end of a cycle there, so that one that was called tells that a whole cycle has ended,
- * as in the reference implementation.
+ * Minor collections run in incremental mode too, but finalizers of young objects wait for
+ * the end of a cycle there. So a finalizer that was called shows that a whole cycle has
+ * ended, as in the reference implementation.
  */
 #include "gc.h"
 
@@ -70,8 +70,8 @@ NOINLINE bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_si
   return !stress_allocation_fails() && extend(items, capacity, item_size);
 }
 
-/* Where there is something else to do, the system is not asked each time: a refusal takes
- * longer than that. */
+/* Where there is another way, the system is not asked each time: a refusal takes longer
+ * than that. */
 NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size) {
   static _Thread_local uint32_t pause;
   if (pause > 0) {
@@ -93,7 +93,7 @@ NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t i
                       RECORD(minor_ephemerons) RECORD(minor_ephemerons.reached) \
                           RECORD(major_ephemerons) RECORD(major_ephemerons.reached)
 
-/* Gives back what is not in use, but a little, and at most *most bytes. */
+/* Gives back what is not in use except a little, at most *most bytes. */
 static void shrink(void *items, size_t *capacity, size_t n, size_t item_size, size_t *most) {
   size_t least = RECORDS_KEPT / item_size, cut;
   if (least < n) least = n;
@@ -288,8 +288,8 @@ static void gc_leave(lua_State *L) {
   gc_set_trigger(L->domain);
 }
 
-/* Work of the first piece of a minor collection, and of each that follows. One of a
- * nursery of the default size of which all survives is not divided. */
+/* Work of the first piece of a minor collection, and of each that follows. A nursery of
+ * the default size is not divided, even if all of it survives. */
 static size_t minor_piece(const Gc *gc) { return gc->minor_begun ? GC_MINOR_PIECE : GC_MINOR_WORK; }
 
 static void begin_if_due(Domain *d) {
@@ -297,8 +297,8 @@ static void begin_if_due(Domain *d) {
 }
 
 /* A program that allocates as much as a nursery at once leaves no room for slices between
- * its minor collections: then they come with them, or, if those have done much, at the next
- * safe point. */
+ * its minor collections. Then slices run with those, or at the next safepoint if those
+ * have done much. */
 static void catch_up(Domain *d) {
   Gc *gc = &d->gc;
   bool none = gc->stats.slices == gc->slices_before;
@@ -373,8 +373,8 @@ static void collect_young_counted(Domain *d) {
 }
 
 /* The pieces of a minor collection and the slices that belong to one large allocation,
- * which took so much beyond the bytes at which a step was due, and all that are left when
- * memory is beyond its bound. */
+ * which exceeded the debt at which a step was due by `excess` bytes; all that are left
+ * when memory is beyond its bound. */
 static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
   Gc *gc = &d->gc;
   for (size_t m = debt / GC_MINOR_PIECE; m > 0 && gc->minor_begun; m--) collect_young_counted(d);
@@ -401,8 +401,8 @@ static void do_step_measured(Domain *d) {
   if (timed) PROBE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
 }
 
-/* The slots of a running function of C are scanned as a whole, by each minor collection.
- * One that has very many of them (table.pack) is waited for: when it has returned these
+/* The slots of a running C function are scanned as a whole, by each minor collection.
+ * The collection waits for one that has very many (table.pack): once it has returned they
  * can be scanned in pieces, or have gone. */
 static bool waits_for_return(const lua_State *L) {
   Gc *gc = &L->domain->gc;
@@ -453,8 +453,8 @@ void gc_full(lua_State *L) {
   gc_run_finalizers(L, SIZE_MAX);
 }
 
-/* Neither finalizers run nor do stacks move: the caller may hold pointers into them. The
- * large object that was allocated last counts now (heap_debt). */
+/* Finalizers do not run and stacks do not move: the caller may hold pointers into them.
+ * The large object that was allocated last counts now (heap_debt). */
 void gc_collect_for(lua_State *L, size_t size, bool growing) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
@@ -470,7 +470,7 @@ void gc_collect_for(lua_State *L, size_t size, bool growing) {
   gc_leave(L);
 }
 
-/* The bytes of steps that are too small to be worth a minor collection each add up. */
+/* Steps that are too small for a minor collection each are added up. */
 static bool waits_for_more(Gc *gc, size_t kib) {
   size_t least = gc->mode == GC_MODE_GENERATIONAL ? LEAST_MINOR_KIB : LEAST_STEP_KIB;
   if (kib == 0) return false;

@@ -16,22 +16,22 @@
  *   GC_LARGE  (old objects) a LargeHeader stands before it; its `mark` byte does
  *             what line bytes do for others.
  *
- * Rules for those who use the collector
+ * Rules for users of the collector
  *
- *   1. Nothing collects but gc_check, gc_full and gc_step_by. When one of them
- *      is called, everything needed afterwards is reachable from the registry,
- *      a stack slot below top, an open upvalue or an object that is.
+ *   1. Only gc_check, gc_full and gc_step_by collect. When one of them is called,
+ *      everything needed afterwards is reachable from the registry, a stack slot below
+ *      top, an open upvalue or an object that is.
  *   2. L->top is at or above every live slot of the running frame at that
  *      moment; slots above it are set to nil. Stacks may move in it (finalizers
  *      run there; a stack that has become far too large is shrunk).
  *   3. A store of a value into an object that may be old is followed (or
  *      preceded) by gc_barrier, gc_barrier_table or gc_barrier_object, with no
  *      gc_check between the two.
- *   4. The parts of a prototype are marked up to its counts: whoever builds one
- *      keeps the counts equal to the allocated sizes, and unused entries
- *      initialized, whenever something may collect.
- *   5. Whoever writes to the stack of a thread that does not run, and whoever
- *      lets a thread run, calls gc_thread_resumed for it.
+ *   4. The parts of a prototype are marked up to its counts. Code that builds one keeps
+ *      the counts equal to the allocated sizes, and unused entries initialized, whenever
+ *      something may collect.
+ *   5. Code that writes to the stack of a thread that does not run, or lets a thread run,
+ *      calls gc_thread_resumed for it.
  */
 #ifndef SAROS_RUNTIME_GC_H
 #define SAROS_RUNTIME_GC_H
@@ -42,9 +42,11 @@
 #define GC_PHASES(GC_PHASE) \
   GC_PHASE(IDLE, "idle", "no cycle: waits for the threshold") \
   GC_PHASE(MARK, "mark", "scans grey objects, in slices") \
-  GC_PHASE(ATOMIC, "atomic", "a minor, the first weak values, the first dead that have finalizers; not divided") \
+  GC_PHASE(ATOMIC, "atomic", "a minor, the first weak values, the first dead that have " \
+           "finalizers; not divided") \
   GC_PHASE(REVIVE, "revive", "scans what those refer to, in slices") \
-  GC_PHASE(SEPARATE, "separate", "a minor, more weak values, more of the dead that have finalizers; after the last marking is over; not divided") \
+  GC_PHASE(SEPARATE, "separate", "a minor, more weak values, more of the dead that have " \
+           "finalizers; after the last marking is over; not divided") \
   GC_PHASE(CLEAR, "clear", "removes the entries of weak keys that are dead, in slices") \
   GC_PHASE(SWEEP_STRINGS, "sweep_strings", "unlinks dead strings from the intern table") \
   GC_PHASE(SWEEP_LARGE, "sweep_large", "frees unmarked large objects and parts") \
@@ -97,8 +99,8 @@ typedef struct GcPartials {
   size_t n, capacity;
 } GcPartials;
 
-/* An object with a finalizer that the major marking had not reached when it looked. Its
- * place in Gc.finalizable is empty for it. */
+/* An object with a finalizer that the major marking had not reached when it was examined.
+ * Its place in Gc.finalizable is empty for it. */
 typedef struct GcCandidate {
   GCObject *object;
   size_t place;
@@ -119,7 +121,7 @@ typedef struct GcWeakRange {
 typedef struct GcWeakRanges {
   GcWeakRange *items;
   size_t n, capacity;
-  size_t closed; /* the first so many have been looked through, and cannot be made longer */
+  size_t closed; /* the first `closed` have been looked through, and cannot be made longer */
 } GcWeakRanges;
 
 typedef struct GcWeakLists {
@@ -131,8 +133,8 @@ typedef struct GcWeakLists {
 /* How far the lists of a minor marking have been cleared of dead values. */
 typedef struct GcWeakMark { size_t values, all; } GcWeakMark;
 
-/* An entry of a table that is weak in both, whose key the major marking had not reached
- * when it looked. */
+/* An entry of a table with weak keys and values, whose key the major marking had not
+ * reached when it examined the entry. */
 typedef struct GcWeakEntry {
   Table *table;
   GCObject *key;
@@ -148,8 +150,8 @@ typedef struct GcWeakEntries {
 typedef struct GcWeakLeft {
   GcWeakRanges values;   /* single slots and nodes: the value had not been reached, the key had */
   GcWeakEntries entries; /* the key had not */
-  size_t values_done, entries_done; /* the values of the first so many were looked at */
-  size_t keys_done;      /* the first so many entries were removed, in GC_PHASE_CLEAR */
+  size_t values_done, entries_done; /* of the first n of each, the values were examined */
+  size_t keys_done;      /* the first n entries were removed, in GC_PHASE_CLEAR */
   bool first_done;       /* all that was left before objects with finalizers were revived */
 } GcWeakLeft;
 
@@ -190,9 +192,9 @@ typedef struct GcStats {
   uint64_t asked_bytes;    /* of allocations, up to the last minor collection */
 } GcStats;
 
-/* The part that grows now is in use: as long as its growth alone makes a step due, that
- * waits until something new is made, as who has filled a table may drop it before it
- * makes the next. */
+/* The part that grows now is in use. While its growth alone makes a step due, the step
+ * waits until something new is made: a program that has filled a table may drop it before
+ * it makes the next. */
 typedef enum GcDue { GC_NOT_DUE, GC_DUE_WITH_NEW, GC_DUE } GcDue;
 
 typedef struct Gc {
@@ -237,7 +239,7 @@ typedef struct Gc {
   size_t code;          /* of those alive at the last look and promoted since */
   size_t young_code;    /* made since the last minor collection */
   size_t slice_work;    /* done in this slice */
-  size_t step_work;     /* in this step of the collector: bytes looked at (doc/COLLECTOR.md) */
+  size_t step_work;     /* in this step of the collector: bytes examined (doc/COLLECTOR.md) */
   uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */
   /* Minor collections in pieces (gc_minor.c) */
   uint8_t minor_begun;     /* one is under way */
@@ -264,21 +266,23 @@ typedef struct Gc {
   size_t remembered_threads_n;
   GcCards cards;
   GcVector new_interned; /* short strings made since the last minor */
-  GcVector finalizable;  /* objects with finalizers in order of registration; NULL: none any more */
-  size_t finalizable_old;     /* the first so many are old */
-  size_t sifted_from, sifted_to; /* the first so many were looked at by the major marking and are kept
-                                    in the first so many places */
+  GcVector finalizable; /* objects with finalizers in order of registration; NULL: none any more */
+  size_t finalizable_old;     /* the first n are old */
+  /* the major marking has examined the first sifted_from, and keeps those that it reached
+   * in the first sifted_to places */
+  size_t sifted_from, sifted_to;
   GcCandidates candidates;
-  GcVector found;             /* dead ones of this major cycle, to be revived; before them those of earlier ones
-                                 that the queue had no room for */
-  size_t revived;             /* the first so many of them are grey or black */
+  /* dead ones of this major cycle, to be revived; before them those of earlier cycles that
+   * the queue had no room for */
+  GcVector found;
+  size_t revived;             /* the first n of them are grey or black */
   GcVector finalizers;        /* to be called, from finalizers_first on */
   size_t finalizers_first;
   GcEphemerons minor_ephemerons, major_ephemerons;
   GcWeakLists minor_weak;
   GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
   GcWeakLeft weak_left;
-  size_t minor_ephemerons_settled; /* so many of minor_weak.ephemerons */
+  size_t minor_ephemerons_settled; /* the first n of minor_weak.ephemerons */
   /* tables in which the major marking has met a weak key that it had not reached */
   GcVector clearing;
   uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */
@@ -310,7 +314,7 @@ void gc_step(lua_State *L);
 void gc_recover(lua_State *L);
 /* A whole major cycle, from a fresh start, and its finalizers. */
 void gc_full(lua_State *L);
-/* Before an allocation of so many bytes, where rules 1 and 2 hold: collects what is due,
+/* Before an allocation of `size` bytes, where rules 1 and 2 hold: collects what is due,
  * and everything if the system would refuse it. `growing`: for a part of a table that is
  * in use. Call it through gc_make_room, gc_make_room_to_grow. */
 void gc_collect_for(lua_State *L, size_t size, bool growing);
@@ -321,7 +325,7 @@ size_t gc_count(Domain *d);
 /* Work as if `kib` KiB had been allocated (0: one basic step); true when a major cycle
  * ended. Collects although stopped. */
 bool gc_step_by(lua_State *L, size_t kib);
-/* Sets the mode, answers the former one. In incremental mode minor collections
+/* Sets the mode, returns the former one. In incremental mode minor collections
  * run too (they are what keeps dead temporaries cheap). */
 GcMode gc_set_mode(lua_State *L, GcMode mode);
 bool gc_is_running(Domain *d); /* not stopped */
@@ -338,18 +342,18 @@ void gc_close(Domain *d);
 
 /* ---- memory outside the heap (gc_external.c) ----------------------------- */
 
-/* The userdata holds so many bytes outside the heap from now on. Never collects; raises
+/* The userdata holds `bytes` bytes outside the heap from now on. Never collects; raises
  * LUA_ERRMEM when it held none and there is no memory to note that it does. */
 void gc_set_external(lua_State *L, Userdata *u, size_t bytes);
 /* The same; false instead of raising. */
 bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes);
-/* It holds as many as the counter says, to which this domain adds before it calls this,
- * while others take away from it. The counter lasts until 0 is set. Never raises;
+/* It holds the number of bytes in the counter. This domain adds to the counter before it
+ * calls this; others subtract from it. The counter lasts until 0 is set. Never raises;
  * collects at the next safe point. */
 void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes);
 
-/* A luaL_Buffer's memory of so many bytes is about to have so many instead; false: the
- * domain may not use as much. It is in use, so it is no reason for a collection. */
+/* A luaL_Buffer's memory is about to change its size in bytes; false: the domain may not
+ * use as much. It is in use, so it is no reason for a collection. */
 bool gc_note_buffer(Domain *d, size_t before, size_t now);
 /* Has malloc give back what buffers leave behind, after a full collection. */
 void gc_trim_buffers(Domain *d);
@@ -359,7 +363,7 @@ void gc_trim_buffers(Domain *d);
 /* Notes that the table or userdata has a metatable with __gc. Called by
  * setmetatable; a second call does nothing until the finalizer has been called. */
 void gc_register_finalizer(lua_State *L, GCObject *o);
-/* Calls what is pending, at most so many; outside any span. */
+/* Calls at most `most` pending finalizers; outside any span. */
 void gc_run_finalizers(lua_State *L, size_t most);
 /* At domain_close: calls all finalizers, last registered first. */
 void gc_finalize_all(lua_State *L);
@@ -376,7 +380,7 @@ void gc_table_resized(lua_State *L, Table *t, bool moved);
 void gc_set_metatable(lua_State *L, Table *t, Table *mt);
 /* The thread runs from now on, or its stack was written to. */
 void gc_thread_resumed(lua_State *L, lua_State *co);
-/* So many slots more of its stack may be in use. */
+/* `slots` more slots of its stack may be in use. */
 void gc_stack_widened(lua_State *L, size_t slots);
 /* A slot of this frame of the thread, which is not the current one, was written to. */
 void gc_frame_changed(lua_State *L, CallInfo *ci);

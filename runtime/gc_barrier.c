@@ -2,14 +2,12 @@
 /* runtime/gc_barrier.c: slow half of the write barrier (fast half: gc_inline.h).
  *
  * The barrier logs objects: a clean object that comes to refer to a young one,
- * or to any object while a major cycle marks, is put into the remembered set and
- * is clean no more, so that it is logged once; the next minor collection
- * rescans it whole.
+ * or to any object while a major cycle marks, is put into the remembered set and is no
+ * longer clean, so it is logged once; the next minor collection rescans it whole.
  *
  * A table with a large part stays clean, because a store into the large part
- * must mark its card even when the table is logged for its small part. Its
- * being logged is noted in LargeHeader.logged; losing that note with the part
- * merely logs it twice.
+ * must mark its card even when the table is logged for its small part. LargeHeader.logged
+ * says that it is logged; if that note is lost with the part, the table is logged twice.
  */
 #include "gc_internal.h"
 
@@ -23,7 +21,7 @@
 #define SLOT_DEBT 8
 /* and that an object or card in the remembered set is: two cache misses or more */
 #define REMEMBERED_DEBT 160
-#define NODE_DEBT 280       /* and that a card of nodes is: keys are looked at as well */
+#define NODE_DEBT 280       /* and that a card of nodes is: keys are examined as well */
 #define WEAK_DEBT 400      /* and one of slots or nodes that may be weak */
 
 static LargeHeader *large_part(const Table *t) {
@@ -32,8 +30,8 @@ static LargeHeader *large_part(const Table *t) {
   return NULL;
 }
 
-/* The next minor collection must not have too much to look at: a program that stores, and
- * allocates nothing, makes it at its next safe point. */
+/* The next minor collection must not have too much to examine: a program that stores and
+ * does not allocate runs it at its next safepoint. */
 static void add_debt(Domain *d, size_t bytes) {
   d->heap.scan_debt += bytes;
   heap_note_taken(d);
@@ -85,8 +83,7 @@ static size_t card_debt(const Table *t, uint32_t node) {
   return node ? NODE_DEBT : REMEMBERED_DEBT;
 }
 
-/* The first mark on a card. False: it stands for nothing, since the whole part is
-   scanned. */
+/* The first mark on a card. False: it is not needed, since the whole part is scanned. */
 static NOINLINE bool note_card(Domain *d, Table *t, void *part, uint32_t card, uint32_t node) {
   add_debt(d, card_debt(t, node));
   if (GC_TRY_PUSH(&d->gc.cards, (GcCard){t, card, node})) return true;
@@ -128,8 +125,8 @@ void gc_table_resized(lua_State *L, Table *t, bool moved) {
     gc_regrey(d, (GCObject *)t);
 }
 
-/* What the major marking has only noted of a weak table is followed when it is so no
-   longer. */
+/* What the major marking has only noted of a weak table is followed when the table is no
+ * longer weak. */
 void gc_set_metatable(lua_State *L, Table *t, Table *mt) {
   Domain *d = L->domain;
   Weakness before = t->metatable != NULL ? gc_weakness(d, t) : WEAK_NONE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_ephemeron.c: ephemerons whose key has not been reached yet.
  *
- * The value of an ephemeron is followed once its key is alive, which may make another
- * key alive, and so on. Passing over all ephemerons until nothing changes takes time
- * with the square of a chain's length. So those that wait are indexed by their keys:
+ * The value of an ephemeron is followed once its key is alive, which may make another key
+ * alive, and so on. Passing over all ephemerons until nothing changes takes time
+ * quadratic in the length of a chain. So those that wait are indexed by their keys:
  *
  *   wait      the entry is put into GcEphemerons, its key gets GC_AWAITED;
  *   trigger   a marking that reaches an object with that bit (gc_promote,
@@ -12,29 +12,30 @@
  *
  * Each is done once for an entry: the time is linear, and can be spent in pieces. Only an
  * entry whose value the marking may have to follow waits: a number, or an object that was
- * reached already, is no reason to make a record. An entry that is met again while it
- * waits, because its table was written to, does not wait twice (as long as it is found
- * among the first LOOK_BACK of its key's).
+ * reached already, needs no record. An entry that the marking visits again while it
+ * waits, because its table was written to, gets no second record (if it is among the
+ * first LOOK_BACK entries of its key).
  *
- * What has a dead key when a marking has ended is cleared. A minor collection does that
- * at once, for the slots that it noted. The major marking notes each table in which it
- * has met a key that was not reached (Gc.clearing, once: TABLE_CLEARING) and walks
+ * Entries whose key is dead when a marking has ended are cleared. A minor collection does
+ * that at once, for the slots that it noted. The major marking notes each table in which
+ * it has met a key that was not reached (Gc.clearing, once: TABLE_CLEARING) and walks
  * through its nodes in slices (GC_PHASE_CLEAR). In the meantime the program goes on with
- * tables that have dead keys, whose memory is still there. It cannot look for one, having
- * no reference to it, but come by one in a traversal: so that passes over them
+ * tables that have dead keys, whose memory is still there. It cannot look one up, having
+ * no reference to it, but a traversal could find one: so traversals pass over them
  * (gc_node_is_dead). No dead key gets to where the walk has been: a rehash drops them,
  * and an insertion that would move one to another node clears it instead (table.c). If
- * the table ceases to be weak in that time, a minor marking leaves them alone, and the
- * entries go all the same.
+ * the table ceases to be weak in that time, a minor marking ignores them, and the entries
+ * are still removed.
  *
- * There is one index for each kind of marking. The bit tells of both: a key that waits
- * for a minor marking is young, one that waits for the major marking is old and white.
+ * There is one index for each kind of marking. The bit serves both: a key awaited by a
+ * minor marking is young, one awaited by the major marking is old and white.
  *
- * The program may change tables while the major marking waits, so an entry is the table
- * and the key, and the node merely where it was; what is stored anew is noted anew.
+ * The program may change tables while the major marking waits, so the table and the key
+ * identify an entry, and the node only says where it was; what is stored again is noted
+ * again.
  *
- * The index grows by linear hashing, as the intern table does (str.c): with each entry by
- * one bucket at most. When memory is short, the chains get longer.
+ * The index grows by linear hashing, as the intern table does (str.c): by at most one
+ * bucket for each entry. When memory is short, the chains get longer.
  */
 #include "gc_internal.h"
 
@@ -47,7 +48,7 @@
 #define LOAD 2          /* entries a bucket, above which one is added */
 #define ENTRY_WORK 96   /* work of following one */
 #define AWAIT_WORK 128  /* of letting one wait */
-#define LOOK_WORK 16    /* of looking at a node for a dead key */
+#define LOOK_WORK 16    /* of examining a node for a dead key */
 #define CLEAR_WORK 32   /* and of clearing it */
 #define LOOK_BACK 16
 #define PREFETCH_AHEAD 8
@@ -91,7 +92,7 @@ static bool add_segment(GcEphemerons *e) {
   return e->segments[n] != NULL;
 }
 
-/* What belongs into the new bucket goes there from the one that it splits off from. */
+/* Moves what belongs into the new bucket from the one that it splits off from. */
 static void split_bucket(GcEphemerons *e) {
   if (e->size % GC_EPHEMERON_SEGMENT == 0 && !add_segment(e)) return;
   uint32_t added = e->size++;
@@ -155,7 +156,7 @@ void gc_reached(Domain *d, GCObject *key, ScanKind kind) {
   if (!GC_TRY_PUSH(&e->reached, key)) e->reached_lost = true;
 }
 
-/* Nobody waits any more. The bits of keys that are dead go with them. */
+/* No entry waits any more. The bits of dead keys go with the keys. */
 void gc_forget_awaited(Domain *d, ScanKind kind) {
   GcEphemerons *e = index_of(d, kind);
   e->reached.n = 0;
@@ -184,10 +185,11 @@ Node *gc_node_of(Table *t, const GCObject *o, uint32_t at) {
 void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
   if (!(n->tag & TAG_COLLECTED)) return;
   if (kind == SCAN_MAJOR) visit(d, n->v.gc, SCAN_MAJOR);
-  else if (is_young(n->v.gc)) visit(d, n->v.gc, SCAN_MINOR); /* the major marking decides on others */
+  else if (is_young(n->v.gc)) /* the major marking decides on others */
+    visit(d, n->v.gc, SCAN_MINOR);
 }
 
-/* It stays in its chain when that is not at hand. */
+/* The entry stays in its chain when the chain is not at hand. */
 static void follow_entry(Domain *d, GcEphemeron *entry, ScanKind kind) {
   const Node *n = gc_node_of(entry->table, entry->key, entry->node);
   entry->table = NULL; /* done with */
@@ -241,8 +243,8 @@ static size_t clear_node_if_dead(Domain *d, Node *n) {
   return CLEAR_WORK;
 }
 
-/* From Gc.clearing_from on, up to the end or until so much work is done, which it
-   returns. */
+/* From Gc.clearing_from on, up to the end or until `work` is done; returns the work
+ * done. */
 static size_t clear_some_nodes(Domain *d, Table *t, size_t work) {
   uint32_t i = d->gc.clearing_from, n = table_node_count(t);
   size_t done = 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_external.c: memory outside the heap that userdata hold.
  *
- * A buffer of C, a handle of a library, what ffi.gc is to free: the collector cannot see
- * such memory, and a program that drops small userdata with large buffers would fill the
- * machine before a collection is due. So the owner states how much it holds
+ * The collector cannot see memory such as a buffer of C, a handle of a library or what
+ * ffi.gc is to free. A program that drops small userdata with large buffers would fill
+ * the machine before a collection is due. So the owner states how much it holds
  * (lua_external_memory), and from then on the bytes count like bytes of the heap.
  *
  * Data. Userdata.external is a LargeHeader without an allocation behind it,
- * LargeHeader.size the bytes stated. It is in the lists of large allocations, and the
- * owner's part as a large array is a table's: made young, promoted and marked when its
- * owner is scanned, freed by a minor collection or the sweep that does not find it
- * marked. So all that counts, limits and paces allocations (debt, bytes of old objects,
- * goals, the bound, a domain's limit) counts these too, and the death of an owner costs
- * nothing but the header's. Who states nothing pays a test for each userdata that is
- * scanned.
+ * LargeHeader.size is the number of bytes stated. It is in the lists of large
+ * allocations, and is a part of its owner as a large array is a part of a table: made
+ * young, promoted and marked when its owner is scanned, freed by a minor collection or
+ * the sweep that does not find it marked. So all that counts, limits and paces
+ * allocations (debt, bytes of old objects, goals, the bound, a domain's limit) counts
+ * these bytes too, and the death of an owner costs only that of the header. A program
+ * that states nothing pays a test for each userdata that is scanned.
  *
  * Differences to a large part: no work to mark (Heap.external_bytes, in work_left of
  * gc_pace.c), no pages to give back when swept; not among the bytes asked for.
@@ -23,14 +23,15 @@
  * cycle marks it.
  *
  * Buffers of strings under construction (luaL_Buffer) are malloc's too. They are in use
- * until they are given back, so collecting is of no use against them: they only count in
+ * until they are given back, so a collection cannot free them: they only count in
  * `collectgarbage "count"` and towards a domain's limit.
  *
  * Finalizers. Most owners have one, which frees the bytes soon after the cycle that found
  * the owner dead, while an object of the heap goes with the next cycle. Room in
- * proportion to what waits for finalizers would add up from cycle to cycle, so such bytes
- * are noted (`revived`): they are not live at the end of the cycle (Gc.revived_bytes),
- * and when they are stated to be gone, the goals that were set above them come down.
+ * proportion to what waits for finalizers would add up from cycle to cycle. So such bytes
+ * are noted (`revived`): they do not count as live at the end of the cycle
+ * (Gc.revived_bytes), and when they are stated to be gone, the goals that were set above
+ * them come down.
  */
 #include "gc_internal.h"
 
@@ -46,7 +47,7 @@
 #define MOST_BYTES ((size_t)1 << 46) /* of one owner */
 #define MOST_IN_ALL ((size_t)1 << 60) /* what is stated need not be true, but sums must not wrap */
 
-/* Where somebody else makes it less. */
+/* When another thread has reduced it. */
 static void follow(Domain *d, LargeHeader *held) {
   size_t now = atomic_load_explicit(held->now, memory_order_relaxed);
   if (now < held->size) heap_large_set_external(d, held, now);
@@ -67,7 +68,7 @@ static bool revived_now(const Gc *gc) {
   return gc->phase >= GC_PHASE_REVIVE && gc->phase <= GC_PHASE_FINISH;
 }
 
-/* Who is stated to hold more than before has come to life again. */
+/* An owner that is stated to hold more than before is alive again. */
 static void note_revived(Domain *d, LargeHeader *held, size_t bytes) {
   Gc *gc = &d->gc;
   size_t freed = bytes < held->size ? held->size - bytes : 0;
@@ -107,7 +108,7 @@ void gc_set_external(lua_State *L, Userdata *u, size_t bytes) {
   error_memory(L);
 }
 
-/* What it becomes less by is no event: the next cycle sees it. */
+/* A decrease needs no action: the next cycle sees it. */
 void gc_follow_external(lua_State *L, Userdata *u, const _Atomic size_t *bytes) {
   Domain *d = L->domain;
   size_t now = atomic_load_explicit(bytes, memory_order_relaxed);

@@ -5,23 +5,23 @@
  * so) and is then in Gc.finalizable, in order of registration, until a
  * collection finds it dead. It is then brought back with all that it refers
  * to and moves to the queue Gc.finalizers, whose objects are roots; those that
- * one collection finds go there last registered first. The queue is emptied at
- * the next gc_check by calling the finalizers, outside any span and with the
- * collector switched off. Before its call the object is an ordinary one again, so
- * it may be registered anew.
+ * one collection finds are queued last registered first. The queue is emptied at the next
+ * gc_check by calling the finalizers, outside any span and with the collector switched
+ * off. Before its call the object is an ordinary one again, so it may be registered
+ * again.
  *
- * Gc.finalizable: the first finalizable_old objects are old; a minor collection looks at
+ * Gc.finalizable: the first finalizable_old objects are old; a minor collection examines
  * the others only. The major marking, when nothing else is grey, goes through the old
  * ones in pieces and notes those that it has not reached as candidates; only these are
- * looked at in the undivided steps that follow, a bounded number in each. The dead are in
+ * examined in the undivided steps that follow, a bounded number in each. The dead are in
  * Gc.found until all that they refer to is marked, in slices. Their places stay empty
- * until the next cycle, which puts the others together.
+ * until the next cycle closes the gaps.
  *
- * Without memory for these records (gc_overflow.c), registering is an error, a dead
- * object that cannot be noted lives until a later collection, those that the queue has no
- * room for wait in Gc.found, which becomes the queue when that is empty, and at
- * domain_close, where nothing can be put off, the objects that are left become the queue
- * where they are.
+ * Without memory for these records (gc_overflow.c), registering is an error, and a dead
+ * object that cannot be noted lives until a later collection. Objects that the queue has
+ * no room for wait in Gc.found, which becomes the queue when that is empty. At
+ * domain_close, where nothing can be postponed, the objects that are left become the
+ * queue where they are.
  */
 #include "gc_internal.h"
 
@@ -34,7 +34,7 @@
 
 #define PREFETCH_AHEAD 16 /* objects: each header is likely to be a cache miss */
 #define REVIVE_WORK 96    /* work of making one grey again */
-#define SIFT_PIECE 512    /* objects looked at at once */
+#define SIFT_PIECE 512    /* objects examined at once */
 
 void gc_register_finalizer(lua_State *L, GCObject *o) {
   Domain *d = L->domain;
@@ -58,8 +58,8 @@ static void reverse_vector(void **items, size_t n) {
   }
 }
 
-/* Takes the dead young ones from Gc.finalizable and queues them, last first. Returns how
- * many it has brought back: those that the queue has no room for as well. */
+/* Takes the dead young ones from Gc.finalizable and queues them, last first. Returns the
+ * number that it has brought back, those that the queue has no room for included. */
 static size_t queue_dead_young(Domain *d) {
   GcVector *all = &d->gc.finalizable, *queue = &d->gc.finalizers;
   size_t kept = d->gc.finalizable_old, first = queue->n, revived = 0;
@@ -130,8 +130,8 @@ size_t gc_sift_finalizable(Domain *d) {
   return n * OBJECT_WORK;
 }
 
-/* Everything was looked at, nothing is young: what is behind those that are kept is
-   empty. */
+/* Everything was examined and nothing is young: the places behind those that are kept are
+ * empty. */
 void gc_sift_end(Domain *d) {
   Gc *gc = &d->gc;
   rt_assert(gc->sifted_from == gc->finalizable.n && gc->finalizable_old == gc->finalizable.n &&
@@ -175,8 +175,8 @@ static void exchange_objects(GcVector *a, GcVector *b) {
   *b = c;
 }
 
-/* Behind those that wait already. What finds no room there comes later, when the queue is
-   empty. */
+/* Behind those that wait already. What finds no room is queued later, when the queue is
+ * empty. */
 void gc_queue_found(Domain *d) {
   Gc *gc = &d->gc;
   GcVector *queue = &gc->finalizers, *found = &gc->found;
@@ -245,11 +245,11 @@ static void queue_all(Domain *d) {
   gc->finalizable_old = gc->sifted_from = gc->sifted_to = 0;
 }
 
-/* Those that wait already have their turn first: then the queue is empty. */
+/* Those that wait already are called first: then the queue is empty. */
 void gc_finalize_all(lua_State *L) {
   Domain *d = L->domain;
   d->gc.closing = 1;
-  /* a finalizer may be what closes the domain; the others still have their turn */
+  /* a finalizer may be what closes the domain; the others are still called */
   d->gc.running = 0;
   do {
     gc_queue_found(d);

@@ -23,13 +23,13 @@ ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
   return p;
 }
 
-/* All is to be collected at the next gc_check. */
+/* Everything is to be collected at the next gc_check. */
 ALWAYS_INLINE void gc_note_emergency(Domain *d) {
   d->gc.emergency = 1;
   d->gc.pending = GC_DUE;
 }
 
-/* What so much debt makes due. */
+/* What this debt makes due. */
 ALWAYS_INLINE GcDue gc_due(const Gc *gc, const Heap *h, size_t debt) {
   if (debt < gc->trigger) return GC_NOT_DUE;
   return debt - h->growing_bytes >= gc->trigger ? GC_DUE : GC_DUE_WITH_NEW;
@@ -60,8 +60,8 @@ ALWAYS_INLINE bool gc_is_wanted(const Domain *d) {
   return d->gc.pending == GC_DUE && !d->gc.running && !d->gc.closing;
 }
 
-/* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold. Only
- * large ones are worth asking the system about. */
+/* To be called before an allocation of unknown size, where rules 1 and 2 of gc.h hold.
+ * The system is asked for large ones only. */
 #define ROOM_WORTH_ASKING ((size_t)256 << 10)
 ALWAYS_INLINE void gc_make_room(lua_State *L, size_t size) {
   if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size, false);
@@ -72,8 +72,8 @@ ALWAYS_INLINE void gc_make_room_to_grow(lua_State *L, size_t size) {
   if (unlikely(size >= ROOM_WORTH_ASKING)) gc_collect_for(L, size, true);
 }
 
-/* A gc_check, but only for what a failed allocation wants collected: where an error was
- * caught. Until then its own message might find no room. */
+/* A gc_check for what a failed allocation wants collected, and nothing else: where an
+ * error was caught. Until then its own message might find no room. */
 ALWAYS_INLINE void gc_check_emergency(lua_State *L) {
   if (unlikely(L->domain->gc.emergency)) gc_recover(L);
 }
@@ -102,9 +102,9 @@ ALWAYS_INLINE void gc_barrier_table(lua_State *L, Table *t, const void *slot, co
   }
 }
 
-/* A node of the table got the contents of another one. Matters where cards are
- * marked rather than the table logged, and where the major marking has looked at
- * one of the two places already. */
+/* A node of the table got the contents of another one. This matters if cards are marked
+ * rather than the table logged, and if the major marking has already scanned one of the
+ * two places. */
 ALWAYS_INLINE void gc_barrier_moved(lua_State *L, Table *t, const Node *to) {
   Domain *d = L->domain;
   if ((t->gc & GC_CLEAN) &&
@@ -126,8 +126,8 @@ ALWAYS_INLINE void gc_barrier_reinserted_node(lua_State *L, Table *t, const Node
     gc_remember_slot(L->domain, t, n);
 }
 
-/* While the entries of ephemerons with dead keys are being removed, they are not there
-   any more. */
+/* While the entries of ephemerons with dead keys are being removed, they count as
+ * absent. */
 ALWAYS_INLINE bool gc_node_is_dead(const Domain *d, const Node *n) {
   if (likely(d->gc.phase != GC_PHASE_CLEAR) || !(n->key_tag & TAG_COLLECTED)) return false;
   uint8_t gc = n->key.gc->gc;
@@ -147,7 +147,7 @@ ALWAYS_INLINE void gc_note_interned(Domain *d, String *s) {
   else gc_note_interned_slow(d, s);
 }
 
-/* The intern table answers a string that was there. It may be dead from the end of
+/* The intern table returns a string that was there. It may be dead from the end of
  * marking on, until it is unlinked. */
 ALWAYS_INLINE void gc_string_found(Domain *d, String *s) {
   if (unlikely(d->gc.phase == GC_PHASE_CLEAR || d->gc.phase == GC_PHASE_SWEEP_STRINGS))

@@ -27,24 +27,27 @@ typedef enum ScanKind { SCAN_MINOR, SCAN_MAJOR } ScanKind;
 
 /* ---- growing arrays (gc.c) ----------------------------------------------- */
 
-/* Room for one more item; false, and the array as it was, when there is no memory. */
+/* Makes room for one more item; false, and the array as it was, when there is no
+ * memory. */
 bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size);
 #define GC_TRY_ROOM(v) \
   ((v)->n < (v)->capacity || gc_vector_try_extend(&(v)->items, &(v)->capacity, sizeof *(v)->items))
 
-/* Adds the item to the array; false: it finds no room, and what else is to be done is
- * said in gc_overflow.c. */
+/* Adds the item to the array; false: there is no room (gc_overflow.c says what is done
+ * instead). */
 bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size);
 #define GC_TRY_PUSH(v, ...) \
-  (likely(!stress_record_fails() && ((v)->n < (v)->capacity || \
-                                     gc_vector_extend_patiently(&(v)->items, &(v)->capacity, sizeof *(v)->items))) && \
+  (likely(!stress_record_fails() && \
+          ((v)->n < (v)->capacity || \
+           gc_vector_extend_patiently(&(v)->items, &(v)->capacity, sizeof *(v)->items))) && \
    ((v)->items[(v)->n++] = (__VA_ARGS__), true))
 
-/* An object is to be scanned by this marking. */
-#define GC_PUSH_TRACE(d, o) (GC_TRY_PUSH(&(d)->gc.promoted, o) ? (void)0 : gc_overflow_minor(d, o))
+/* Notes an object that the minor, the major marking is to scan. */
+#define GC_PUSH_PROMOTED(d, o) \
+  (GC_TRY_PUSH(&(d)->gc.promoted, o) ? (void)0 : gc_overflow_minor(d, o))
 #define GC_PUSH_GREY(d, o) (GC_TRY_PUSH(&(d)->gc.grey, o) ? (void)0 : gc_overflow_major(d, o))
 
-#define OBJECT_WORK 32 /* work of looking at an object, beyond its bytes */
+#define OBJECT_WORK 32 /* work of examining an object, beyond its bytes */
 
 /* ---- cards --------------------------------------------------------------- */
 
@@ -58,7 +61,7 @@ bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t item_size)
 #define is_marked(d, o) ((((o)->gc ^ (d)->gc.mark_sense) & GC_MARK) == 0)
 #define is_marking(d) ((d)->gc.marking_mask != 0)
 
-/* Dead as far as the marking of this kind can tell once it is complete. */
+/* Is the object dead for a marking of this kind, once that is complete? */
 ALWAYS_INLINE bool is_dead(Domain *d, const GCObject *o, ScanKind kind) {
   return kind == SCAN_MINOR ? is_young(o) : !is_young(o) && !is_marked(d, o);
 }
@@ -79,7 +82,7 @@ ALWAYS_INLINE size_t small_part_bytes(const Table *t) {
 }
 
 /* Marks what an object or part covers, since it is promoted or marked or its owner
- * rescanned; answers how many bytes of lines. */
+ * rescanned; returns the bytes of the lines. */
 ALWAYS_INLINE size_t mark_memory(Domain *d, const void *p, size_t size) {
   if (unlikely(heap_is_large(size))) {
     heap_large_promote(&d->heap, heap_large_of(p), d->gc.line_bit);
@@ -147,22 +150,22 @@ ALWAYS_INLINE bool has_references(const GCObject *o) {
   return u->metatable != NULL || u->nuservalues > 0 || u->external != NULL;
 }
 
-/* Scan one object; answer the bytes that it and its parts take. */
+/* Scan one object; return the bytes that it and its parts take. */
 size_t gc_scan_minor(Domain *d, GCObject *o);
 size_t gc_scan_major(Domain *d, GCObject *o);
 /* What is on top of Gc.minor_partial or Gc.partial: its next GC_PIECE elements. The major
- * one answers their bytes. */
+ * one returns their bytes. */
 #define GC_PIECE 1024
 void gc_scan_piece_minor(Domain *d);
 size_t gc_scan_piece_major(Domain *d);
-/* Threads (gc_thread.c): the minor one looks at what may have changed since the last one,
+/* Threads (gc_thread.c): the minor one examines what may have changed since the last one,
  * the major ones at everything, in pieces when that is much; true when it was the last. */
 size_t gc_scan_thread_minor(Domain *d, lua_State *co);
 size_t gc_scan_thread_major(Domain *d, lua_State *co);
 bool gc_scan_thread_piece(Domain *d, GcPartial *p, size_t *work);
 /* Marks what the userdata holds outside the heap, which is something. */
 void gc_mark_external(Domain *d, Userdata *u, ScanKind kind);
-/* What every marking begins with; the running threads among them. */
+/* The roots of every marking, running threads included. */
 void gc_scan_roots_minor(Domain *d);
 void gc_scan_roots_major(Domain *d);
 
@@ -187,13 +190,13 @@ bool gc_settle_ephemerons_minor(Domain *d);
 void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done);
 void gc_clear_weak_keys_minor(Domain *d);
 void gc_forget_weak_minor(Domain *d);
-/* Of the major one: the values of at most so many of the entries left; keys, for so much
- * work, when marking is over. True: all is done. */
+/* Of the major marking: the values of at most `most` of the entries left; keys, for
+ * `work`, when marking is over. True: all is done. */
 bool gc_clear_some_values(Domain *d, size_t most);
 bool gc_clear_some_keys(Domain *d, size_t work);
 void gc_forget_weak_major(Domain *d);
-/* Looks through some of what the major marking has noted; answers how many bytes,
- * 0 when there is none. */
+/* Looks through some of what the major marking has noted; returns the number of bytes, 0
+ * when there is none. */
 size_t gc_settle_weak_piece(Domain *d);
 ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
   return gc->noted_weak.values.n + gc->noted_weak.ephemerons.n + gc->noted_weak.all.n > 0;
@@ -202,7 +205,7 @@ ALWAYS_INLINE bool gc_weak_noted(const Gc *gc) {
 /* Ephemerons that wait for their keys (gc_ephemeron.c) */
 void gc_ephemerons_init(GcEphemerons *e);
 void gc_ephemerons_free(GcEphemerons *e); /* its index */
-size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind); /* answers the work */
+size_t gc_await(Domain *d, Table *t, Node *n, ScanKind kind); /* returns the work */
 void gc_reached(Domain *d, GCObject *key, ScanKind kind); /* a key that is awaited */
 /* the values of one such key; 0: there is none */
 size_t gc_follow_reached(Domain *d, ScanKind kind);
@@ -235,7 +238,7 @@ void gc_drain_promoted(Domain *d);           /* what is on Gc.promoted alone */
 void gc_rescan(Domain *d, GCObject *o);   /* an old object */
 void gc_remember_thread(Domain *d, lua_State *co); /* gc_barrier.c */
 /* Objects for which a record had no room (gc_overflow.c): notes one; scans all by the
- * minor marking; moves some of those that are grey to Gc.grey, when it is empty (answers
+ * minor marking; moves some of those that are grey to Gc.grey, when it is empty (returns
  * the work, 0 when there are none). */
 void gc_overflow_minor(Domain *d, GCObject *o);
 void gc_overflow_major(Domain *d, GCObject *o);
@@ -248,19 +251,19 @@ ALWAYS_INLINE bool gc_has_grey(const Gc *gc) {
 }
 void gc_start_marking(Domain *d);        /* gc_mark.c */
 bool gc_mark_some(Domain *d, size_t work); /* true when nothing grey is left */
-/* The undivided steps of the end of marking, and what is between them; each answers the
+/* The undivided steps of the end of marking, and what is between them; each returns the
  * next phase. At most `most` objects with finalizers are found dead at once. */
 GcPhase gc_mark_atomic(Domain *d, size_t most);
 GcPhase gc_mark_separate(Domain *d, size_t most);
 GcPhase gc_mark_revive(Domain *d, size_t work);
 void gc_regrey(Domain *d, GCObject *o);
 /* Finalizers (gc_finalize.c). A minor collection: keeps the young ones alive, or moves the
- * dead among them to Gc.finalizers and resurrects them, answering how many. */
+ * dead among them to Gc.finalizers and resurrects them; returns their number. */
 void gc_keep_young_finalizable(Domain *d);
 size_t gc_separate_young(Domain *d);
-/* The major marking: looks for objects that it has not reached, some at a time (answers the
- * work, 0 when there are no more); separates so many that are dead from those that are
- * not (true: all); makes the dead grey again, some at a time; queues them. */
+/* The major marking: looks for objects that it has not reached, some at a time (returns the
+ * work, 0 when there are no more); separates at most `most` that are dead from those that
+ * are not (true: all); makes the dead grey again, some at a time; queues them. */
 void gc_sift_start(Domain *d);
 size_t gc_sift_finalizable(Domain *d);
 void gc_sift_end(Domain *d);
@@ -289,10 +292,10 @@ void gc_pace_begin_cycle(Domain *d);
 size_t gc_pace_slice(Domain *d); /* the work of the slice that is due now */
 void gc_pace_slice_done(Domain *d);
 /* A cycle should have ended: it is finished before the program goes on, or the next one
- * begun and finished; that gives old objects room again. */
+ * is begun and finished. That gives old objects room again. */
 bool gc_pace_is_over(const Domain *d);
 void gc_pace_end_cycle(Domain *d);
-/* So many bytes that only finalizers kept over the end of the last cycle have gone. */
+/* `bytes` that only finalizers kept alive over the end of the last cycle have gone. */
 void gc_pace_lower(Domain *d, size_t bytes);
 size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
 /* The work of collectgarbage("step", kib). */

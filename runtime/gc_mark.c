@@ -8,16 +8,16 @@
  * barrier, but threads that ran are in the remembered set.
  *
  * Each undivided step begins with a minor collection. After it nothing is young and all
- * that was logged has been followed; what is left to mark is what that found. If that is
- * much, which the program had moved out of sight until then, the step ends there and is
- * tried again after further slices. Then weak tables and finalizers are settled. When
- * objects with finalizers have died, that takes more than one such step: they are found
- * so many at a time, and what they refer to is marked in slices, before weak keys are
- * looked at.
+ * that was logged has been followed; only what that found is left to mark. If that is
+ * much (the program can move objects out of sight), the step ends there and is tried
+ * again after further slices. Then weak tables and finalizers are settled. When objects
+ * with finalizers have died, that takes more than one such step: they are found a bounded
+ * number at a time, and what they refer to is marked in slices before weak keys are
+ * examined.
  *
  * Large tables, prototypes and deep threads are put on Gc.partial and scanned GC_PIECE
- * slots at a time, the objects found being scanned before the next piece; so the grey
- * stack stays small and a slice short.
+ * slots at a time; the objects found are scanned before the next piece, so the mark stack
+ * stays small and a slice short.
  *
  * Work is measured in bytes of the objects and parts scanned; with
  * OBJECT_WORK for each object, since a small one costs a cache miss.
@@ -27,7 +27,7 @@
 #include "gc.h"
 #include "heap.h"
 
-#define VALUES_AT_ONCE 8192 /* weak values that are looked at in an undivided step */
+#define VALUES_AT_ONCE 8192 /* weak values that are examined in an undivided step */
 #define ATOMIC_WORK ((size_t)512 << 10) /* of marking in an undivided step */
 
 /* Half of all objects, and nothing comes after them. */
@@ -40,9 +40,9 @@ ALWAYS_INLINE void mark_short_string(Domain *d, String *s) {
   d->gc.marked_strings++;
 }
 
-/* When marking is over, what is white is dead. A minor marking that meets it all the
- * same, in a table that was an ephemeron table when it was marked and has yet to be
- * cleared, leaves it alone; strings are brought back (gc_resurrect_string). */
+/* When marking is over, what is white is dead. A minor marking may still reach it, in a
+ * table that was an ephemeron table when it was marked and has yet to be cleared, and
+ * ignores it; strings are brought back (gc_resurrect_string). */
 void gc_make_grey(Domain *d, GCObject *o) {
   if (o->type == TYPE_SHORT_STRING) {
     mark_short_string(d, (String *)o);
@@ -84,7 +84,7 @@ void gc_start_marking(Domain *d) {
   gc_scan_roots_major(d);
 }
 
-/* What is left when nothing is grey. Answers the work; 0: there is none. */
+/* What is left when nothing is grey. Returns the work; 0: there is none. */
 static size_t look_further(Domain *d) {
   size_t work = gc_refill_grey(d);
   if (work == 0) work = gc_follow_reached(d, SCAN_MAJOR);
@@ -113,9 +113,9 @@ bool gc_mark_some(Domain *d, size_t work) {
 
 /* ---- the end of marking -------------------------------------------------- */
 
-/* After this what is white is dead: unreachable but through weak references. False: the
- * program had moved what is much to where it is found only now, so marking must go on
- * first. As what is marked stays so, that ends. */
+/* After this what is white is dead: unreachable except through weak references. False:
+ * the program had moved much to where it is found only now, so marking must go on first.
+ * That ends, since what is marked stays marked. */
 static bool reach_exactly(Domain *d, bool divided) {
   size_t most = divided ? d->gc.step_work + GC_MINOR_WORK : SIZE_MAX;
   if (!gc_minor_some(d, EV_REASON_ATOMIC, most)) return false; /* it follows the roots too */
@@ -130,8 +130,8 @@ static void end_marking(Domain *d) {
   d->gc.code = d->gc.code_bytes[SCAN_MAJOR];
 }
 
-/* Each step removes entries whose values can't be reached at that moment. The program may
- * get hold of others in between: they are alive then, and reach_exactly marks them. */
+/* Each step removes entries whose values cannot be reached at that moment. The program
+ * may read others in between: they are alive then, and reach_exactly marks them. */
 static bool clear_values(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   size_t before = gc->step_work;
@@ -165,8 +165,8 @@ GcPhase gc_mark_atomic(Domain *d, size_t most) {
   return next;
 }
 
-/* The program ran since the last step. It may have got hold of a dead object, as a key of a
- * weak table, which is alive then. */
+/* The program ran since the last step. It may have got a dead object, as a key of a weak
+ * table: that is alive then. */
 GcPhase gc_mark_separate(Domain *d, size_t most) {
   PROBE_BEGIN(d, MARK_ATOMIC);
   GcPhase next = reach_exactly(d, most != SIZE_MAX) ? separate(d, most) : GC_PHASE_REVIVE;

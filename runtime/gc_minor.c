@@ -6,30 +6,30 @@
  * promoted at once; everything else that is young is dead, and its lines, never
  * marked, are free again.  Its cost is that of the survivors, of the running
  * stacks and of what was written to; dead objects cost nothing (dead short
- * strings and registered finalizers excepted: they are looked at one by one).
+ * strings and registered finalizers are examined one by one).
  *
  * While a major cycle marks, promoted objects are black, so the old white ones
  * that they or the remembered ones refer to turn grey here.
  *
- * In pieces --------- A collection that finds much to do (a large part that was made at
- * once, deep stacks, many records of the barrier) is not done in one step. A piece ends
- * when it has done its work (Gc.minor_most); the program goes on, and the next piece too.
- * Until the last one nothing is reclaimed, no weak reference is cleared, and what is
- * young stays young: to promote early what can be reached is all that a piece does.
+ * In pieces. A collection that finds much to do (a large part that was made at once, deep
+ * stacks, many records of the barrier) is not done in one step. A piece ends when it has
+ * done its work (Gc.minor_most); then the program runs until the next piece. Until the
+ * last one nothing is reclaimed, no weak reference is cleared, and what is young stays
+ * young: a piece only promotes early what can be reached.
  *
  *   What is promoted but not scanned waits on Gc.promoted and Gc.minor_partial. It is
- *   clean, though it may refer to young objects; that is made good before anything is
- *   reclaimed. Stores into it go through the barrier like any other. Records that a piece
- *   has no time for stay, as do slots of threads (gc_thread.c). Each piece finishes first
- *   what the last one has left and then scans the roots, what runs and what was logged
- *   meanwhile. When after that nothing is left to be scanned, everything that is
- *   reachable has been promoted, at that moment: this piece is the last. As each promotes
- *   more than the program makes between two, that comes. Weak ranges stay noted from
- *   piece to piece: slots that get other contents are logged, and noted anew; tables that
- *   have become strong are followed (gc_check_weak_minor). What was promoted by an early
- *   piece and dies before the last one is found by the next major cycle. Slices of a
- *   cycle wait while a collection is under way, unless memory is short; a cycle that ends
- *   has a whole one in its undivided steps.
+ *   clean, though it may refer to young objects; it is scanned before anything is
+ *   reclaimed. Stores into it go through the barrier like any other. Records and slots of
+ *   threads (gc_thread.c) that a piece has no time for stay. Each piece first finishes
+ *   what the previous one has left, then scans the roots, the running threads and what
+ *   was logged meanwhile. If nothing is left to be scanned after that, everything
+ *   reachable has been promoted and this piece is the last. Each piece promotes more than
+ *   the program allocates between two, so the last piece is reached. Weak ranges stay
+ *   noted from piece to piece: slots that get other contents are logged and noted again;
+ *   tables that have become strong are followed (gc_check_weak_minor). What was promoted
+ *   by an early piece and dies before the last one is found by the next major cycle.
+ *   Slices of a cycle wait while a collection is under way, unless memory is short; the
+ *   undivided steps at the end of a cycle contain a whole minor collection.
  *
  * Steps and spans: minor { minor_roots, minor_remembered, minor_promote {
  * weak, finalizers }, minor_reclaim }.
@@ -46,7 +46,7 @@
 #define REMEMBERED_WORK 64
 #define HEAP_CARD_SIZE ((size_t)1 << HEAP_CARD_SHIFT)
 #define PREFETCH_AHEAD 8 /* cards */
-/* of looking at a string that was just made, and at an entry of a weak table */
+/* of examining a string that was just made, and an entry of a weak table */
 #define STRING_WORK 32
 #define ENTRY_WORK 32
 #ifdef SAROS_STRESS
@@ -63,7 +63,7 @@ static NOINLINE void promote_uncommon(Domain *d, GCObject *o) {
   size_t size = gc_object_extent(o, &base);
   if (heap_is_large(size)) o->gc |= GC_LARGE;
   d->gc.object_bytes[SCAN_MINOR] += mark_memory(d, base, size);
-  if (has_references(o)) GC_PUSH_TRACE(d, o);
+  if (has_references(o)) GC_PUSH_PROMOTED(d, o);
 }
 
 ALWAYS_INLINE void promote_small(Domain *d, GCObject *o, size_t size) {
@@ -93,7 +93,7 @@ void gc_promote(Domain *d, GCObject *o) {
     }
     default: promote_uncommon(d, o); return;
   }
-  GC_PUSH_TRACE(d, o);
+  GC_PUSH_PROMOTED(d, o);
 }
 
 void gc_drain_promoted(Domain *d) {
@@ -112,7 +112,7 @@ void gc_drain_minor(Domain *d) {
 
 /* ---- pieces -------------------------------------------------------------- */
 
-#define DRAINED_AT_ONCE 32 /* objects, between two looks at the work */
+#define DRAINED_AT_ONCE 32 /* objects, between two checks of the work */
 
 bool gc_drain_some(Domain *d) {
   GcVector *promoted = &d->gc.promoted;
@@ -199,7 +199,7 @@ static void prefetch_values(const GcVector *remembered, size_t i) {
     if (t->node[k].tag & TAG_COLLECTED) __builtin_prefetch(t->node[k].v.gc);
 }
 
-/* The first so many records are done with. */
+/* The first `done` records are done. */
 static void forget_first(void *items, size_t *n, size_t item_size, size_t done) {
   *n -= done;
   if (*n > 0) memmove(items, (char *)items + done * item_size, *n * item_size);
@@ -237,7 +237,7 @@ static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
 
 /* What a card stands for; NULL when the part has gone. It may have been replaced since the
  * card was marked: then the new one is fresh or small and was scanned with its table, or
- * its cards were marked anew; a superfluous scan does no harm. */
+ * its cards were marked again; a superfluous scan does no harm. */
 static char *card_data(const GcCard *c, uint8_t **marks) {
   const Table *t = c->table;
   char *part = c->node ? (char *)t->node : (char *)t->array;
@@ -340,7 +340,7 @@ static bool settle_weak(Domain *d) {
   return (!any && !resurrected) || settle_last(d, &done);
 }
 
-/* What the end of the collection will take at least, beside what it promotes. */
+/* The least work of the end of the collection, beside what it promotes. */
 static size_t work_of_end(const Gc *gc) {
   const GcWeakLists *weak = &gc->minor_weak;
   return gc->new_interned.n * STRING_WORK +
@@ -348,7 +348,7 @@ static size_t work_of_end(const Gc *gc) {
          (weak->values.n + 2 * weak->all.n + 4 * weak->ephemerons.n) * ENTRY_WORK;
 }
 
-/* The end does not wait twice: what it takes would only grow. */
+/* The end is not postponed twice: its work would only grow. */
 static bool end_fits(Domain *d) {
   Gc *gc = &d->gc;
   size_t done = gc_work_done(gc) - gc->minor_from, most = gc->minor_most - gc->minor_from;
@@ -403,9 +403,9 @@ static void begin_piece(Domain *d) {
   gc->minor_thread_left = 0;
 }
 
-/* However much the roots were, there is time for what they or the remembered ones refer
- * to: it is more than the program makes between two pieces, so the last piece does
- * come. */
+/* However large the roots were, there is time for what they or the remembered objects
+ * refer to: it is more than the program allocates between two pieces, so the last piece
+ * is reached. */
 static void go_on(Domain *d) {
   size_t least = gc_work_done(&d->gc) + LEAST_PIECE;
   if (d->gc.minor_most < least) d->gc.minor_most = least;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc_overflow.c: what the collector does when its own records find no room.
+/* runtime/gc_overflow.c: what the collector does when there is no memory for its own
+ * records.
  *
- * No marking, barrier or table needs memory that it does not have. Each record that
- * cannot be made is replaced by something that needs none and costs time or exactness
- * instead:
+ * Marking, barriers and tables work without memory for records. Each record that cannot
+ * be made is replaced by something that needs no memory and costs time or exactness:
  *
  *   mark stacks (Gc.promoted, Gc.grey),     a bit for the object, see below
  *   remembered set
@@ -17,10 +17,9 @@
  *   Gc.finalizers                        the dead stay in Gc.found until the queue is empty
  *   Gc.finalizable, Gc.fixed             are asked for where an error can be raised
  *
- * The bits -------- A chunk's header has a bit for each 8 bytes of the chunk, in pages
- * that are not touched as long as no bit is set; for a large object LargeHeader.logged is
- * that bit. It means: this object is to be scanned. There are three reasons, which share
- * the bit:
+ * The bits. A chunk's header has a bit for each 8 bytes of the chunk, in pages that are
+ * not touched while no bit is set; for a large object LargeHeader.logged is that bit. It
+ * means: this object is to be scanned. There are three reasons, which share the bit:
  *
  *   promoted  a minor marking has promoted it and has yet to scan it;
  *   logged    the barrier has logged it, and the next minor collection has to scan it;
@@ -29,28 +28,27 @@
  * Gc.overflow_minor says that there may be one with one of the first two reasons,
  * Gc.overflow_major that there may be one with the last.
  *
- * A minor collection takes the bits of all objects away and scans them by the minor
- * marking, in passes over the chunks, until no new object was promoted in a pass. That is
- * right for each reason: a promoted or logged object needs just that and is clean then;
- * to scan an object that needs it not does no harm. A grey one is as good as scanned by
- * the major marking, too, because the minor one turns what is white grey, unless the
- * minor marking leaves a part of it out: large parts of tables, and slots below the
- * watermark of a thread (scans_all). These go to Gc.grey, or have their bit set again for
- * being grey. So after a minor collection each bit that is set is that of a clean object,
- * or of a thread, that is grey; and outside of marking none is.
+ * A minor collection clears the bits of all objects and scans these by the minor marking,
+ * in passes over the chunks, until no new object was promoted in a pass. That is right
+ * for each reason: a promoted or logged object needs just that and is clean then;
+ * scanning another object does no harm. A grey one counts as scanned by the major marking
+ * too, because the minor one turns what is white grey, unless the minor marking leaves a
+ * part of it out: large parts of tables, and slots below the watermark of a thread
+ * (scans_all). Such objects go to Gc.grey, or get their bit again as grey ones. So after
+ * a minor collection each set bit is that of a grey object which is clean or a thread;
+ * outside of marking no bit is set.
  *
- * The major marking moves objects with the bit to Gc.grey, which has room for 64 from the
- * beginning, when that is empty. It passes over those that are not marked and over those
- * that are logged: they are the next minor collection's (Gc.overflow_minor), with which
- * each undivided step at the end of marking begins. After that one all can be moved. So
- * marking does end.
+ * When Gc.grey is empty, the major marking moves objects with the bit there; it has room
+ * for 64 from the beginning. Objects that are not marked or are logged are left to the
+ * next minor collection (Gc.overflow_minor). Each undivided step at the end of marking
+ * begins with one, after which all can be moved. So marking ends.
  *
  * Both end: a pass follows another one only if an object was promoted or marked in between.
- * A pass with a mark stack of 64 does all that hangs together in most heaps.
+ * In most heaps a pass with a mark stack of 64 is enough.
  *
- * An object does not die while its bit is set: as long as the program runs only logged
- * objects have one, each of which was reachable after the last minor collection, and each
- * cycle's end of marking has a minor collection in it.
+ * An object does not die while its bit is set: while the program runs only logged objects
+ * have one. Each of them was reachable after the last minor collection, and the end of
+ * marking of each cycle contains a minor collection.
  */
 #include "gc_internal.h"
 
@@ -60,8 +58,8 @@
 
 #define WORD_BITS 64
 #define WORDS (sizeof((Chunk *)0)->overflow / sizeof(uint64_t))
-#define PASS_WORK 512   /* work of a look at a chunk */
-#define LARGE_WORK 64   /* and at a large allocation */
+#define PASS_WORK 512   /* work of examining a chunk */
+#define LARGE_WORK 64   /* and a large allocation */
 
 _Static_assert(sizeof(lua_State) + LUA_EXTRASPACE <= HEAP_SMALL_MAX,
                "a large object begins behind its LargeHeader");
@@ -164,15 +162,15 @@ static bool is_logged(const GCObject *o) {
   return !(o->gc & GC_CLEAN) || (o->type == LUA_TTABLE && is_logged_table((const Table *)o));
 }
 
-/* Is the bit there for no other reason than that the object is grey? If not, the next minor
- * collection has to come to it, also when the bit was not set for that. */
+/* Is the bit set only because the object is grey? If not, the next minor collection has
+ * to reach it, even if the bit was not set for that. */
 static bool is_only_grey(Domain *d, const GCObject *o) {
   bool only = is_marked(d, o) && (o->type == LUA_TTHREAD || !is_logged(o));
   if (!only) d->gc.overflow_minor = 1;
   return only;
 }
 
-/* As many as a word has bits: that many find room in an empty Gc.grey. */
+/* As many as a word has bits: an empty Gc.grey has room for them. */
 static void move_word(Domain *d, Chunk *c, size_t i) {
   GcVector *grey = &d->gc.grey;
   for (uint64_t bits = c->overflow[i]; bits != 0; bits &= bits - 1) {
@@ -219,7 +217,7 @@ static void end_chunk(Gc *gc) {
   gc->overflow_word = 0;
 }
 
-/* From where the pass stands to the first that turn up; new chunks come first in the list
+/* From where the pass stands to the first ones found; new chunks come first in the list
  * and have no bits that this pass must see. */
 static size_t continue_pass(Domain *d) {
   Gc *gc = &d->gc;

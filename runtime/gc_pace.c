@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_pace.c: when the collector works, and how much at a time.
  *
- * Debt is what allocation took since the last minor collection, with a share for what
- * that must look at (heap_debt). A minor collection is due when it reaches the nursery.
- * While a cycle is active a slice is due each eighth of the nursery, so that a minor
- * collection and a slice never add up to one pause.
+ * Debt is what allocation took since the last minor collection, plus a share for what the
+ * next one must examine (heap_debt). A minor collection is due when the debt reaches the
+ * nursery. While a cycle is active a slice is due each eighth of the nursery, so that a
+ * minor collection and a slice never add up to one pause.
  *
- * Two measures say when a cycle begins and by when it is to have ended. Each has a
- * threshold and a goal, which follow from the end of the last cycle (L: the bytes of
- * objects that were live then, not of their lines: what is lost in those is no reason to
- * lose more) and from the parameters; whichever is nearer its goal counts.
+ * Two measures say when a cycle begins and when it must have ended. Each has a threshold
+ * and a goal, which follow from the end of the last cycle (L: the bytes of objects that
+ * were live then, without what is lost in their lines) and from the parameters. The
+ * measure that is nearer its goal counts.
  *
  *   old        bytes of the lines of old objects. They may grow by p percent of L, or LEAST_GROWTH
  *              if that is more; p is `major_mul` in generational mode, `pause` - 100 in
@@ -24,18 +24,18 @@
  *              as much again, so that what is dead is found, and finalized, even when
  *              nothing grows.
  *
- * A slice does the share of the work that is left in the cycle (marking and sweeping) that
- * the growth of the measure since the last slice is of what was left until the goal. What
- * exceeds MOST_SLICE stays due.
+ * A slice does a share of the work that is left in the cycle (marking and sweeping): the
+ * growth of the measure since the last slice, as a share of what was left until the goal.
+ * What exceeds MOST_SLICE stays due.
  *
  * The bound. Slices come twice as often when they would not end the cycle within it. A
  * cycle that has not ended when the old bytes have grown by all that they may
  * (Gc.most_old), and by the largest part that a table got in the meantime, is finished at
- * once (gc_pace_is_over), slice after slice, before the program goes on. Bytes that are
- * not old were taken since the last minor collection: at most a nursery, the allocation
- * that exceeded it, the very large object that is no debt yet, and what a table grew by
- * while nothing new was made (GcDue). doc/COLLECTOR.md has what follows, and the proof;
- * debug builds assert it after each step (gc_pace_verify).
+ * once (gc_pace_is_over), slice after slice, before the program goes on. The bytes that
+ * are not old were taken since the last minor collection: at most a nursery, the
+ * allocation that exceeded it, the very large object that is no debt yet, and what a
+ * table grew by while nothing new was made (GcDue). doc/COLLECTOR.md has what follows,
+ * and the proof; debug builds assert it after each step (gc_pace_verify).
  *
  * The program's share. Until a cycle is over the collector does at most MOST_SLICE of
  * work for each eighth of a nursery (sixteenth when it is late), and for a large
@@ -93,7 +93,7 @@ static double goal_part(const Gc *gc) {
 }
 
 /* What was promoted while the cycle went on may be dead by now: the share of it that is
- * likely to be comes out of the room that the rest gives, but for half of that. */
+ * likely to be comes out of the room that the rest gives, up to half of that. */
 void gc_pace_set_goals(Domain *d) {
   Gc *gc = &d->gc;
   bool generational = gc->mode == GC_MODE_GENERATIONAL;
@@ -109,8 +109,8 @@ void gc_pace_set_goals(Domain *d) {
   else set_goal(&gc->by_allocated, gc->by_allocated.base + room, gc->by_allocated.base + 2 * room);
 }
 
-/* The share of what was promoted since the last cycle that has died, to judge by what
- * this one freed: 0 where a heap grows, 1 where the new replaces the old. */
+/* The share of what was promoted since the last cycle that has died, estimated from what
+ * this one freed: 0 if the heap grows, 1 if the new replaces the old. */
 static double death_rate(const Domain *d) {
   const Gc *gc = &d->gc;
   size_t promoted = gc->stats.promoted_bytes - gc->promoted_at_end,
@@ -119,9 +119,8 @@ static double death_rate(const Domain *d) {
   return freed >= promoted ? 1.0 : (double)freed / (double)promoted;
 }
 
-/* What was kept for finalizers goes in the next cycle, so no room is given in proportion
- * to it: otherwise a program whose objects all have finalizers would take more with every
- * cycle. */
+/* What was kept for finalizers goes in the next cycle, so it is given no room: otherwise
+ * a program whose objects all have finalizers would take more with every cycle. */
 void gc_pace_end_cycle(Domain *d) {
   Gc *gc = &d->gc;
   gc->death_rate = death_rate(d);
@@ -161,7 +160,7 @@ static void lower(size_t *measure, size_t bytes) {
 }
 
 /* They were there when the last cycle ended, and no room was given in proportion to them:
- * nor is their going room for others. */
+ * so their release gives no room to others. */
 void gc_pace_lower(Domain *d, size_t bytes) {
   Gc *gc = &d->gc;
   lower(&gc->by_old.threshold, bytes);
@@ -201,8 +200,8 @@ static double advance(GcGoal *g, size_t now) {
   return grown >= left ? 1.0 : (double)grown / (double)left;
 }
 
-/* Whether slices of so many bytes of debt would not end the cycle before
-   gc_pace_is_over. */
+/* Would slices every `part` bytes of debt fail to end the cycle before
+ * gc_pace_is_over? */
 static bool is_late(const Domain *d, size_t part) {
   size_t old = heap_old_bytes(&d->heap), left = old < d->gc.most_old ? d->gc.most_old - old : 0;
   return work_left(d) / MOST_SLICE > left / part;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/gc_scan.c: what an object refers to, type by type (see gc_internal.h).
  *
- * Tables of which a part is large are scanned by the minor marking only where
- * their cards are marked, or whole when the part is fresh. What has many elements (parts of
- * tables, prototypes, userdata) is scanned piece by piece by both markings: it is noted in
- * Gc.minor_partial or Gc.partial, and gc_scan_piece does the next GC_PIECE elements.
+ * The minor marking scans a large part of a table only where its cards are marked, or
+ * whole when the part is fresh. Both markings scan what has many elements (parts of
+ * tables, prototypes, userdata) piece by piece: it is noted in Gc.minor_partial or
+ * Gc.partial, and gc_scan_piece scans the next GC_PIECE elements.
  */
 #include "gc_internal.h"
 
@@ -42,8 +42,8 @@ size_t gc_object_extent(const GCObject *o, char **base) {
 
 typedef enum ToScan { SCAN_NOTHING, SCAN_SMALL, SCAN_FRESH } ToScan;
 
-/* Does the minor marking scan a part that is not only looked at where cards are marked?
- * Yes if it is small, or if it has not seen it. */
+/* Does the minor marking scan the whole part, not only its marked cards? Yes if the part
+ * is small, or if the marking has not seen it. */
 ALWAYS_INLINE ToScan part_to_scan(const void *part, size_t size) {
   if (likely(!heap_is_large(size))) return size > 0 ? SCAN_SMALL : SCAN_NOTHING;
   LargeHeader *large = heap_large_of(part);
@@ -142,7 +142,7 @@ static uint32_t longest_list(const Prototype *p) {
   return p->nlocals > most ? p->nlocals : most;
 }
 
-/* The elements [from, to) of each list; answers their bytes. */
+/* The elements [from, to) of each list; returns their bytes. */
 ALWAYS_INLINE size_t scan_elements(Domain *d, Prototype *p, uint32_t from, uint32_t to,
                                    ScanKind kind) {
   uint32_t nk = count_in(p->nconstants, from, to), np = count_in(p->nprotos, from, to);
@@ -206,8 +206,7 @@ ALWAYS_INLINE size_t scan_userdata(Domain *d, Userdata *u, ScanKind kind) {
 
 /* ---- in pieces ----------------------------------------------------------- */
 
-/* What a large table refers to lies all over the heap: the headers are asked for before
- * they are looked at. */
+/* What a large table refers to lies all over the heap: the headers are prefetched. */
 #define PREFETCH_AHEAD 12 /* slots */
 
 ALWAYS_INLINE void visit_values_ahead(Domain *d, const TValue *v, uint32_t n, ScanKind kind) {
@@ -275,7 +274,7 @@ ALWAYS_INLINE size_t scan_prototype_piece(Domain *d, GcPartial *p, ScanKind kind
   return bytes;
 }
 
-/* Objects that are met are scanned later, so no record is added meanwhile. */
+/* The objects found are scanned later, so no record is added meanwhile. */
 ALWAYS_INLINE size_t scan_piece(Domain *d, GcPartials *all, ScanKind kind) {
   GcPartial *p = &all->items[all->n - 1];
   bool done = false;
@@ -322,7 +321,7 @@ size_t gc_scan_minor(Domain *d, GCObject *o) { return scan_object(d, o, SCAN_MIN
 size_t gc_scan_major(Domain *d, GCObject *o) { return scan_object(d, o, SCAN_MAJOR); }
 
 /* A running thread and those that wait for it. Their memory was counted when they were
- * promoted or marked. The major marking comes to them as to any grey object. */
+ * promoted or marked. The major marking reaches them like any grey object. */
 ALWAYS_INLINE void scan_chain(Domain *d, lua_State *co, ScanKind kind) {
   for (; co != NULL; co = co->resumer) {
     VISIT(d, co, kind);

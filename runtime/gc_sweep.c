@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/gc_sweep.c: taking back what a marking did not reach.
+/* runtime/gc_sweep.c: reclaiming what a marking did not reach.
  *
- * Objects are not looked at one by one: a block is swept by clearing the bytes of
+ * Objects are not examined one by one: a block is swept by clearing the bytes of
  * the lines that were not marked in this cycle. Two things must be unlinked
  * before their memory goes: short strings from the intern table (first, so
- * that no lookup can answer a string whose line is gone; one that is found dead in
+ * that no lookup can return a string whose line is gone; one that is found dead in
  * the meantime is brought back, gc_resurrect_string) and large allocations
- * from their list. A minor collection unlinks its dead strings by the list of
- * those that were made since the last one.
+ * from their list. A minor collection finds its dead strings in the list of those that
+ * were made since the last one.
  *
  * Work is counted in Gc.slice_work, in units comparable to bytes marked.
  */
@@ -80,7 +80,7 @@ void gc_drop_young_strings(Domain *d) {
 
 static bool is_swept(const Domain *d, const String *s) { return !is_young(s) && !is_marked(d, s); }
 
-/* Chains are made anew only where there is something to remove. */
+/* Chains are rebuilt only where there is something to remove. */
 static NOINLINE void remove_dead(Domain *d, StringLink *bucket) {
   StringLink chain = string_chain_reversed(*bucket);
   *bucket = 0;
@@ -135,7 +135,7 @@ bool gc_sweep_large(Domain *d, size_t work) {
   return gc->sweep_large == &h->large_old;
 }
 
-/* One that sweeping stands at leaves the list. */
+/* The sweep stands at this one, which leaves the list. */
 static void skip_large(Domain *d, LargeHeader *large) {
   if (d->gc.sweep_large == large) {
     d->gc.sweep_large = large->next;

@@ -2,29 +2,27 @@
 /* runtime/gc_thread.c: what a thread refers to.
  *
  * A stack has no write barrier: a thread that runs, or that was written to, is in the
- * remembered set, and each minor collection looks at it again. What it looks at is
- * bounded by what the thread did since, not by how deep it is:
+ * remembered set, and each minor collection examines it again. What it examines is
+ * bounded by what the thread did since the last one, not by the depth of its stack:
  *
  *   The watermark. Each scan sets CALL_SCANNED in the frames in use, activating
- *   a frame sets its status anew, and moving its function up, above extra arguments,
- *   takes the flag away. So the highest frame that has it was there at the
- *   last scan; only this one and those above can have been running since, and
- *   everything below refers to old objects still. Slots below that are written to
- *   from elsewhere: through an open upvalue, which has a write barrier of its own; by
- *   debug.setlocal, which takes the flags away (gc_frame_changed).
+ *   a frame sets its status again, and moving its function up, above extra arguments,
+ *   clears the flag. So the highest frame with the flag was there at the last scan. Only
+ *   this frame and those above can have run since, and everything below still refers to
+ *   old objects. Slots below that are written to from elsewhere: through an open upvalue,
+ *   which has a write barrier of its own; by debug.setlocal, which clears the flags
+ *   (gc_frame_changed).
  *
  *   Pieces. What a thread has put on its stack since the last scan may be much: a piece
- *   of a minor collection leaves what is above some slot, which it notes, for the next
- *   one. That begins there, or at the watermark if that is lower by then. The slots of
- *   the current frame can't be divided, since they may be written to before the next
- *   piece.
+ *   of a minor collection notes a slot and leaves what is above it to the next piece.
+ *   That begins there, or at the watermark if that is lower by then. The slots of the
+ *   current frame cannot be divided, since they may be written to before the next piece.
  *
- *   What is in use only now. A large string that a variable of the running function holds
- *   will most often have been replaced by the next minor collection, and were it
- *   promoted, such a program would need a major cycle for each few megabytes of them. So
- *   one that nothing else refers to stays young. The frame it is in is above the
- *   watermark of the next scan, which promotes it unless the function still runs, or runs
- *   again.
+ *   What is in use only now. A large string in a variable of the running function has
+ *   usually been replaced by the next minor collection. If such strings were promoted,
+ *   the program would need a major cycle for each few megabytes of them. So one that
+ *   nothing else refers to stays young. The frame it is in is above the watermark of the
+ *   next scan, which promotes it unless the function still runs, or runs again.
  *
  *   The window. All slots from stack_last + EXTRA_STACK on are nil; each scan sets to
  *   nil what lies between top and there, so that no slot of any stack ever refers to
@@ -45,13 +43,13 @@
 #include "heap.h"
 #include "thread.h"
 
-#define FRAME_WORK 32    /* of looking at a frame */
+#define FRAME_WORK 32    /* of examining a frame */
 #define NIL_WORK 2       /* and of setting a slot to nil, which is a store to the next address */
 #define SPARE_FRAMES 64  /* kept beyond the current one */
 #define PIECE_SLOTS 1024
 #define PIECE_FRAMES 256
 #define SLOTS_AT_ONCE 16384 /* scanned at least by a piece of a minor collection */
-/* a program that always changes more than that is not followed any longer */
+/* a program that always changes more than that is not followed further */
 #define MOST_PIECES 64
 #define NIL_AT_ONCE 65536   /* and set to nil */
 #define SMALL_THREAD 256 /* slots in use, frames: scanned at once by the major marking */
@@ -96,7 +94,7 @@ static void note_reach(lua_State *co, const CallInfo *ci) {
   if (reach > co->reach) co->reach = reach;
 }
 
-/* Marks and flags the frames from the current one down to the watermark; answers the
+/* Marks and flags the frames from the current one down to the watermark; returns the
  * frame there. *limit: the highest slot that they may use. */
 static CallInfo *scan_active_frames(Domain *d, lua_State *co, ScanKind kind, TValue **limit) {
   CallInfo *ci = co->ci;
@@ -131,7 +129,7 @@ static void leave_rest(Domain *d, lua_State *co) {
 
 /* How far the frames below the watermark may reach: a Lua frame calls from within its
  * registers, so no further than these do; others (`reach`) have asked for more. In a
- * piece: not all at once. Answers the work. */
+ * piece: some of them. Returns the work. */
 static size_t narrow_window(Domain *d, lua_State *co, TValue *limit, const CallInfo *watermark) {
   TValue *end = co->stack_last + EXTRA_STACK, *from = co->top;
   if (limit < watermark->func + UINT8_MAX + 1) limit = watermark->func + UINT8_MAX + 1;
@@ -171,7 +169,7 @@ static TValue *end_of_piece(Domain *d, lua_State *co, TValue *from) {
 
 /* ---- large strings of the running function ------------------------------- */
 
-/* The frame that runs: the current one, or the one that called a function of C. */
+/* The frame that runs: the current one, or the one that called a C function. */
 static CallInfo *running_frame(const lua_State *co) {
   CallInfo *ci = co->ci;
   return !is_lua_frame(ci) && ci->prev != NULL && is_lua_frame(ci->prev) ? ci->prev : ci;

@@ -3,11 +3,11 @@
  *
  * Walks everything that is reachable, with a set of visited addresses of its own
  * (malloc; no mark bit is used), and checks each object and part against what
- * gc.h and heap.c state. The rules are named in RULE below; a broken one ends
- * the process with the rule, the object and who referred to it.
+ * gc.h and heap.c state. The rules are named in RULE below; a broken one ends the process
+ * with the rule, the object and what referred to it.
  *
- * It may be called whenever no collection is in the middle of something: after
- * each phase of a slice and after each minor collection.
+ * It may be called whenever no collection is half done: after each phase of a slice and
+ * after each minor collection.
  */
 #include "gc_internal.h"
 
@@ -33,7 +33,7 @@ typedef struct Verifier {
   size_t size, used;
   Visit *stack;
   size_t n, capacity;
-  const GCObject *parent; /* object being looked at */
+  const GCObject *parent; /* object being examined */
   bool parent_clean;      /* a young or, while marking, white child of it breaks a rule */
   bool parent_black;
 } Verifier;
@@ -174,7 +174,7 @@ static bool in_lists(const GcWeakLists *lists, const GCObject *o) {
 }
 
 /* A table that was weak when a marking came to it may be strong by now. What was noted of
- * it then is settled, or cleared, all the same at the end of the marking. */
+ * it then is still settled, or cleared, at the end of the marking. */
 static bool was_weak_minor(const Gc *gc, const GCObject *o) {
   return o != NULL && o->type == LUA_TTABLE && gc->minor_begun && in_lists(&gc->minor_weak, o);
 }
@@ -187,7 +187,7 @@ static bool was_weak_major(const Gc *gc, const GCObject *o) {
   return in_ranges(&gc->weak_left.values, o);
 }
 
-/* A strong reference of the object being looked at. */
+/* A strong reference of the object being examined. */
 static void refer(Verifier *v, const void *object) {
   const GCObject *o = object;
   if (o == NULL) return;
@@ -317,7 +317,7 @@ static bool in_vector(const GcVector *vector, const GCObject *o) {
   return false;
 }
 
-/* The next minor collection will come to it. */
+/* The next minor collection will reach it. */
 static bool is_remembered(const Gc *gc, const GCObject *o) {
   if (o->type != LUA_TTHREAD) return gc_has_overflowed(o) || in_vector(&gc->remembered, o);
   const lua_State *co = gc->remembered_threads;
@@ -393,7 +393,7 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
 
 /* ---- the heap as such ---------------------------------------------------- */
 
-/* gc_overflow.c: who is told of the bits that are set. */
+/* gc_overflow.c: the flags for the bits that are set. */
 static void check_overflowed(Verifier *v, const Chunk *c) {
   const Gc *gc = &v->d->gc;
   uint64_t bits = 0;

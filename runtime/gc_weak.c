@@ -8,27 +8,28 @@
  *   settle       the value of an ephemeron is followed once its key is alive; those whose
  *                key is not reached yet wait for it (gc_ephemeron.c);
  *   clear values entries whose value is dead, from tables with weak values; in the major
- *                cycle so many in each undivided step, before which all is marked that the
- *                program got hold of since the last one;
- *   clear keys   entries whose key is dead, from tables with weak keys; in the major cycle in
- *                slices (GC_PHASE_CLEAR), of ephemerons as gc_ephemeron.c says, of tables
- *                that are weak in both one by one: a traversal passes over them
- *                (gc_node_is_dead), and they are found by their keys if they have moved.
+ *                cycle a bounded number in each undivided step, which first marks all that
+ *                the program has read since the last one;
+ *   clear keys   entries whose key is dead, from tables with weak keys; in the major
+ *                cycle in slices (GC_PHASE_CLEAR). gc_ephemeron.c clears ephemerons. The
+ *                entries of tables with weak keys and values are cleared one by one: a
+ *                traversal passes over them (gc_node_is_dead), and they are found by
+ *                their keys if they have moved.
  *
  * The major marking looks through what it has noted while it still marks, piece by piece,
  * when nothing else is grey: entries whose key and value are marked by then are done
  * with, since marks stay; the others are left for its end (Gc.weak_left), one by one.
- * What is stored into a weak table after that, or moved in it, is noted anew, by the
- * minor collection that finds the table or its card logged; ephemerons that this leaves
+ * What is stored into a weak table after that, or moved in it, is noted again by the
+ * minor collection that finds the table or its card logged; ephemerons that are left then
  * are settled for the major marking at its end.
  *
- * A minor collection holds young objects that it did not reach for dead, the
- * major marking those that are not marked. During the latter a minor one
- * follows an ephemeron's value only when it is young: for old ones the major
- * marking decides, which is told of the table (settle_left), since the minor one may have
- * just promoted it black.
+ * To a minor collection, young objects that it did not reach are dead; to the major
+ * marking, those that are not marked. During the latter a minor collection follows an
+ * ephemeron's value only when it is young. The major marking decides on old ones: the
+ * table is noted for it (settle_left), since the minor collection may have just promoted
+ * the table black.
  *
- * Strings are values, not objects, as far as weak tables go: never removed.
+ * To weak tables, strings are values, not objects: they are never removed.
  */
 #include "gc_internal.h"
 
@@ -38,7 +39,7 @@
 #include "known_names.h"
 
 #define PIECE 256      /* slots or nodes looked through at once */
-#define ENTRY_WORK 32  /* work of looking at one */
+#define ENTRY_WORK 32  /* work of examining one */
 #define LEAVE_WORK 32  /* and of leaving one for the end */
 #define CLEAR_WORK 48  /* and of removing one whose key is dead */
 /* and of each object of it that may be young, in a part scanned as a whole */
@@ -68,7 +69,8 @@ static Node *range_nodes(const GcWeakRange *r, uint32_t *n) {
   return r->table->node + r->from;
 }
 
-/* Slot or node `i` of the range: its objects are all over the heap, and looked at soon. */
+/* Slot or node `i` of the range: its objects lie all over the heap and are examined
+ * soon. */
 ALWAYS_INLINE void prefetch_entry(const GcWeakRange *r, uint32_t i) {
   if (!r->node) {
     if (i < r->table->array_size) __builtin_prefetch(r->table->array[i].v.p);
@@ -84,7 +86,7 @@ static void prefetch_range(const GcWeakRanges *list, size_t i) {
     prefetch_entry(&list->items[i + PREFETCH_AHEAD], list->items[i + PREFETCH_AHEAD].from);
 }
 
-/* A weak reference to this: strings are followed, being values. */
+/* A weak reference to this: strings are followed, since they are values. */
 static bool weak_dead(Domain *d, uint8_t tag, GCObject *o, ScanKind kind) {
   if (!(tag & TAG_COLLECTED)) return false;
   if (tag_type(tag) == LUA_TSTRING) {
@@ -121,8 +123,7 @@ static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind
   }
 }
 
-/* The nodes of the table that the major marking looks through at present were put
-   elsewhere. */
+/* The nodes of the table that the major marking looks through at present have moved. */
 static bool start_anew(GcWeakRanges *list, const Table *t, ScanKind kind) {
   if (kind == SCAN_MINOR || list->n == 0 || list->items[list->n - 1].table != t) return false;
   list->items[list->n - 1].from = 0;
@@ -133,7 +134,7 @@ static GcWeakRanges *list_of(GcWeakLists *lists, Weakness w) {
   return w == WEAK_VALUES ? &lists->values : w == WEAK_KEYS ? &lists->ephemerons : &lists->all;
 }
 
-/* Neighbours, which are mostly met one after the other, are noted together. */
+/* Neighbours are mostly found one after the other: they are noted together. */
 static bool extends_last(GcWeakRanges *list, const GcWeakRange *r) {
   if (list->n <= list->closed) return false;
   GcWeakRange *last = &list->items[list->n - 1];
@@ -149,8 +150,8 @@ static bool note_range(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   return (w == WEAK_KEYS && start_anew(list, r.table, kind)) || GC_TRY_PUSH(list, r);
 }
 
-/* A table that has just been promoted black is not met by the major marking; one
- * that was written to may have been looked through already. Ephemerons are settled for the
+/* The major marking does not reach a table that has just been promoted black, and may
+ * already have looked through one that was written to. Ephemerons are settled for the
  * major marking at the end of the minor one, when most of the new ones have died. */
 static bool note_for_major(Domain *d, Weakness w, GcWeakRange r) {
   return w == WEAK_KEYS || !is_marking(d) || !is_marked(d, r.table) ||
@@ -221,8 +222,8 @@ static size_t settle_dead_key(Domain *d, Table *t, Node *n) {
   return follows ? gc_await(d, t, n, SCAN_MAJOR) : 0;
 }
 
-/* Nothing of an entry that may yet go is followed, not even a string, but for a strong key.
- * Answers the work beyond that of looking at it. */
+/* Nothing of an entry that may yet be removed is followed except a strong key, not even a
+ * string. Returns the work beyond that of examining it. */
 static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
   Node *n = &t->node[i];
   if (n->tag == TAG_NIL) {
@@ -243,7 +244,7 @@ static size_t settle_node(Domain *d, Table *t, uint32_t i, Weakness w) {
   return 0;
 }
 
-/* Answers the work, of which what does not grow with what dies counts as marked. */
+/* Returns the work. The part of it that does not grow with what dies counts as marked. */
 static size_t settle_range(Domain *d, const GcWeakRange *r, Weakness w) {
   size_t more = 0;
   uint32_t n;
@@ -297,7 +298,7 @@ static void scan_fresh_slot(Domain *d, Weakness w, Table *t, uint32_t i) {
   if (is_young_value(v->tag, v->v.gc)) note_single(d, w, t, i, 0);
 }
 
-/* The major marking does not come to a table that was promoted black. */
+/* The major marking does not reach a table that was promoted black. */
 static void settle_for_major(Domain *d, Table *t, uint32_t i) {
   if (is_marking(d) && is_marked(d, t)) d->gc.step_work += settle_node(d, t, i, WEAK_KEYS);
 }
@@ -353,7 +354,8 @@ static void check_ranges(Domain *d, const GcWeakRanges *list, Weakness noted) {
   d->gc.step_work += list->n * sizeof *list->items;
 }
 
-/* What is noted for another kind of weakness is followed; that keeps more than need be. */
+/* What is noted for another kind of weakness is followed, which keeps more than
+ * necessary. */
 void gc_check_weak_minor(Domain *d) {
   check_ranges(d, &d->gc.minor_weak.values, WEAK_VALUES);
   check_ranges(d, &d->gc.minor_weak.ephemerons, WEAK_KEYS);
@@ -397,7 +399,7 @@ bool gc_settle_ephemerons_minor(Domain *d) {
 
 /* ---- clearing ------------------------------------------------------------ */
 
-/* Answers how many entries it looked at. */
+/* Returns the number of entries examined. */
 static uint32_t clear_dead_values(Domain *d, const GcWeakRange *r, ScanKind kind) {
   uint32_t count;
   if (!r->node) {
@@ -419,7 +421,7 @@ static void clear_dead_keys(Domain *d, const GcWeakRange *r) {
   d->gc.step_work += count * ENTRY_WORK / 2;
 }
 
-/* Answers up to where it came. */
+/* Returns where it stopped. */
 static size_t clear_values(Domain *d, GcWeakRanges *list, size_t from, size_t most, ScanKind kind) {
   size_t to = list->n - from < most ? list->n : from + most, entries = 0;
   for (size_t i = from; i < to; i++) {
@@ -437,7 +439,8 @@ void gc_clear_weak_values_minor(Domain *d, GcWeakMark *done) {
   done->all = clear_values(d, &lists->all, done->all, SIZE_MAX, SCAN_MINOR);
 }
 
-/* What is left in a table that the major marking has come to is settled for that. */
+/* What is left in a table that the major marking has reached is settled for that
+ * marking. */
 static void settle_left(Domain *d, const GcWeakRange *r) {
   uint32_t count;
   if (!is_marking(d) || !is_marked(d, r->table)) return;
@@ -466,8 +469,7 @@ void gc_forget_weak_minor(Domain *d) {
 
 /* ---- clearing at the end of the major marking ---------------------------- */
 
-/* Where the entry was, empty if it was removed; NULL when that is another one's place
-   now. */
+/* Where the entry was, empty if it was removed; NULL when another entry is there now. */
 static Node *place_of(const GcWeakEntry *entry) {
   if (entry->node >= table_node_count(entry->table)) return NULL;
   Node *n = &entry->table->node[entry->node];
@@ -490,8 +492,8 @@ static void prefetch_value(const GcWeakEntries *list, size_t i) {
     __builtin_prefetch(entry->table->node[entry->node].v.p);
 }
 
-/* While the marking goes on, an entry that has got another place was noted anew. One that
- * may stay keeps its strings. */
+/* While the marking goes on, an entry that has moved was noted again. One that may stay
+ * keeps its strings. */
 static void clear_entry_value(Domain *d, const GcWeakEntry *entry) {
   Node *n = place_of(entry);
   if (n == NULL || n->tag == TAG_NIL) return;
@@ -519,8 +521,8 @@ bool gc_clear_some_values(Domain *d, size_t most) {
   return left->values_done == left->values.n && left->entries_done == left->entries.n;
 }
 
-/* When marking is over, nobody notes any more which entries get other places. A string
- * that is dead now was the key of an entry that has gone. */
+/* When marking is over, moved entries are not noted any more. A string that is dead now
+ * was the key of an entry that has gone. */
 static void clear_entry_key(Domain *d, const GcWeakEntry *entry) {
   if (!dead_object(d, entry->key->type | TAG_COLLECTED, entry->key)) return;
   Node *n = place_of(entry);

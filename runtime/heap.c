@@ -50,7 +50,7 @@
  *
  * Large allocations: heap_large.c.
  *
- * Nothing here collects. When memory is short, heap_try_... answer NULL and
+ * Nothing here collects. When memory is short, heap_try_... return NULL and
  * note an emergency, so that the next gc_check collects everything; the
  * others raise LUA_ERRMEM.
  *
@@ -221,7 +221,7 @@ static LineBits free_bits(const uint8_t *lines) {
 }
 
 /* A set bit says that a run of so many free lines begins there: x of them in `a`, y in `b`.
- * Answers the runs of x + y. */
+ * Returns the runs of x + y. */
 ALWAYS_INLINE LineBits longer_runs(const LineBits *a, const LineBits *b, uint32_t x) {
   LineBits runs;
   const uint32_t n = HEAP_BLOCK_LINES / 64, words = x / 64, bits = x % 64;
@@ -253,7 +253,7 @@ ALWAYS_INLINE uint32_t next_bit(const LineBits *bits, uint32_t i, uint64_t flip)
 
 #define FEW_RUNS 8
 
-/* The longest run; 0 when there are more than a few, so that looking at each takes long. */
+/* The longest run; 0 when there are more than a few, so that examining each takes long. */
 static uint32_t longest_of_few(const LineBits *bits) {
   uint32_t longest = 0, from, to = 0;
   for (uint32_t n = 0; n < FEW_RUNS; n++) {
@@ -410,7 +410,7 @@ static void note_hole(Domain *d, const Hole *hole) {
   heap_note_taken(d);
 }
 
-/* What is left of a hole is free again when a minor collection has looked at its block. */
+/* What is left of a hole is free again when a minor collection has examined its block. */
 static void leave_hole(Heap *h) {
   h->asked_bytes += (size_t)(h->cursor - h->hole.start);
   h->young_bytes -= (size_t)(h->hole.end - h->cursor);
@@ -730,7 +730,7 @@ void heap_reclaim_young(Heap *h) {
   h->young_bytes = h->large_debt = h->latest_large = h->growing_bytes = h->scan_debt = 0;
 }
 
-/* Clears the lines without the bit; answers whether one of them was in use. */
+/* Clears the lines without the bit; returns whether one of them was in use. */
 static bool clear_lines(uint8_t *lines, uint8_t line_bit) {
   uint64_t mask = BYTES_OF(line_bit), freed = 0;
   for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i += 8) {

@@ -171,7 +171,7 @@ typedef struct Heap {
   /* the part of LATEST_LEAST or more that was made or grew last, if it exists; or NULL */
   const LargeHeader *growing;
   size_t growing_bytes;     /* of the debt, what it took (GcDue) */
-  /* a share for each object, card and thread that the next one must look at */
+  /* a share for each object, card and thread that the next one must examine */
   size_t scan_debt;
   size_t young_large_bytes; /* of the young large allocations that still exist */
   size_t old_large_bytes, old_large_count;
@@ -203,7 +203,7 @@ ALWAYS_INLINE void object_init(lua_State *L, void *object, uint8_t type) {
   ((GCObject *)object)->gc = GC_YOUNG;
 }
 /* An allocation without header, owned by one object (table part, stack, code).
- * Any size up to PTRDIFF_MAX; 0 answers NULL. Never collects; raises LUA_ERRMEM. */
+ * Any size up to PTRDIFF_MAX; 0 returns NULL. Never collects; raises LUA_ERRMEM. */
 void *heap_alloc_part(lua_State *L, size_t size);
 /* Gives a part back early (large ones are freed at once). NULL allowed. */
 void heap_free_part(lua_State *L, void *part, size_t size);
@@ -211,7 +211,7 @@ void heap_free_part(lua_State *L, void *part, size_t size);
  * back. Large parts keep their cards: slot n of the new is slot n of the old
  * for the write barrier, so the owner need not be rescanned. */
 void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
-/* The same, but answers NULL instead of raising; the old part is as it was then. */
+/* The same, but returns NULL instead of raising; the old part is as it was then. */
 void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
 /* Whether a part of this size is all zero bytes (nil) when allocated, and what
  * heap_grow_part added to it as well: the huge ones are, and should not be touched
@@ -227,7 +227,7 @@ void heap_part_populate(void *part, size_t size);
 /* Room for an object of `size` bytes (large ones only) behind the header; NULL: no
    memory. */
 LargeHeader *heap_large_detached(size_t size);
-/* Takes it into the heap, as if it were just allocated there: answers the object, or NULL
+/* Takes it into the heap, as if it were just allocated there: returns the object, or NULL
  * when the heap has no room for it. */
 void *heap_large_adopt(Domain *d, LargeHeader *large);
 void heap_large_discard(LargeHeader *large); /* one that was not taken over; NULL allowed */
@@ -236,12 +236,12 @@ void heap_large_discard(LargeHeader *large); /* one that was not taken over; NUL
 
 void heap_init(Heap *h);
 void heap_close(Heap *h);
-/* As heap_alloc and heap_alloc_part, but answer NULL instead of raising. */
+/* As heap_alloc and heap_alloc_part, but return NULL instead of raising. */
 void *heap_try_alloc(Domain *d, size_t size);
 void *heap_try_alloc_part(Domain *d, size_t size);
 /* Takes the current holes away, so that every young region is in a consumed block. */
 void heap_retire(Heap *h);
-/* After a minor collection: looks at the consumed blocks again, frees dead young
+/* After a minor collection: examines the consumed blocks again, frees dead young
  * large ones, resets the counters of young bytes. */
 void heap_reclaim_young(Heap *h);
 /* Clears the lines of the block that do not have the bit. */
@@ -278,7 +278,7 @@ void *extent_alloc(Heap *h, size_t size);
 void extent_free(Heap *h, void *p, size_t size);
 /* Makes it larger or smaller where it is; false: there is no room behind it. */
 bool extent_resize(Heap *h, void *p, size_t old_size, size_t size);
-/* Gives back pages that are free, of the extent at *Heap.trim_extent; answers how many
+/* Gives back pages that are free, of the extent at *Heap.trim_extent; returns how many
    bytes. */
 size_t extent_trim(Heap *h, bool now);
 /* The same at once, of all extents, for at least `most` bytes or to their end. */
@@ -288,7 +288,7 @@ void extent_close(Heap *h);
 /* Would an allocation of so many bytes succeed now? */
 bool heap_could_take(const Heap *h, size_t size);
 
-/* Large allocations (heap_large.c). The first two answer NULL when memory is short. */
+/* Large allocations (heap_large.c). The first two return NULL when memory is short. */
 void *heap_large_alloc(Domain *d, size_t size, bool cards);
 LargeHeader *heap_large_resize(Domain *d, LargeHeader *large, size_t size);
 void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit);
@@ -303,7 +303,7 @@ void heap_large_release(Heap *h, size_t bytes);
 /* Maps a spare chunk if there is none, and if the system has one. */
 void heap_keep_spare(Heap *h);
 
-/* Bytes of lines and large allocations that were alive when last looked at. */
+/* Bytes of lines and large allocations that were alive when last examined. */
 ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
   return (h->used_lines << HEAP_LINE_SHIFT) + h->old_large_bytes;
 }
@@ -316,7 +316,7 @@ ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }
 /* The same as pacing counts it: what makes a minor collection due. A very large object is
  * in use when it was just allocated; it counts when the next one is allocated. So when
- * strings of megabytes follow each other, each is dead when a collection looks at it. */
+ * strings of megabytes follow each other, each is dead when a collection examines it. */
 #define LATEST_LEAST ((size_t)256 << 10)
 ALWAYS_INLINE size_t heap_debt(const Heap *h) {
   return heap_taken(h) + h->scan_debt - h->latest_large;

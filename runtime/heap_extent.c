@@ -47,7 +47,7 @@
 #define PAGE ((size_t)4096)
 #define PAGE_GRANULES ((uint32_t)(PAGE / GRANULE))
 #define TRIM_AT_ONCE ((size_t)1 << 20)
-#define LOOK_COST ((size_t)4096) /* bytes given back that looking at an extent costs as much as */
+#define LOOK_COST ((size_t)4096) /* bytes given back that examining an extent costs as much as */
 
 typedef struct Extent {
   struct Extent *next;

@@ -19,7 +19,7 @@
 #include "heap.h"
 #include "mappings.h"
 
-#define TRIM_LOOK 4096      /* bytes given back that looking at a chunk costs as much as */
+#define TRIM_LOOK 4096      /* bytes given back that examining a chunk costs as much as */
 #define PATIENCE_BLOCKS 256 /* free blocks beyond those to keep that may stay for a while */
 #define PATIENCE_NS UINT64_C(1000000000)
 
@@ -94,7 +94,7 @@ static void release_parts(Block *b) {
   }
 }
 
-/* Answers how many bytes. */
+/* Returns how many bytes. */
 static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
   for (uint32_t i = 1, n; i < HEAP_CHUNK_BLOCKS; i += n > 0 ? n : 1) {

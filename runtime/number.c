@@ -62,7 +62,7 @@ static double c_strtod(const char *s, char **end) {
   return strtod_l(s, end, locale);
 }
 
-/* Hexadecimal integers wrap around. s is after the sign and "0x"; answers the
+/* Hexadecimal integers wrap around. s is after the sign and "0x"; returns the
  * first character after the digits, or NULL when there is none. */
 static const char *parse_hex_integer(const char *s, uint64_t *value) {
   const char *start = s;
@@ -133,7 +133,7 @@ typedef struct Decimal {
 
 #define HAS_ROOM(d) ((d)->digits < whole_powers_of_ten[18])
 
-/* Answers s behind it, or NULL. */
+/* Returns s behind it, or NULL. */
 static const char *read_decimal(const char *s, Decimal *d) {
   const char *start = s;
   for (; is_digit(*s) && HAS_ROOM(d); s++) d->digits = d->digits * 10 + (unsigned)(*s - '0');
@@ -197,7 +197,7 @@ static const char *parse_float_c(const char *s, double *result) {
 
 #define MAX_LOCALE_NUMERAL 200 /* longer ones are read with '.' alone */
 
-/* A numeral with the locale's decimal point; answers the end as a position of s. */
+/* A numeral with the locale's decimal point; returns the end as a position of s. */
 static const char *parse_float_locale(const char *s, double *result) {
   char point = decimal_point();
   const char *where = strchr(s, point);
@@ -211,7 +211,7 @@ static const char *parse_float_locale(const char *s, double *result) {
   return end == NULL ? NULL : s + (end - copy);
 }
 
-/* Answers s after the numeral and the spaces behind it, or NULL. */
+/* Returns s after the numeral and the spaces behind it, or NULL. */
 static const char *at_end(const char *s) {
   if (s == NULL) return NULL;
   s = skip_spaces(s);
@@ -241,7 +241,7 @@ size_t number_parse(const char *s, TValue *result) {
 
 /* ---- writing numerals ---------------------------------------------------- */
 
-/* Digits of n, most significant first; answers how many. */
+/* Digits of n, most significant first; returns how many. */
 static size_t write_digits(char *out, uint64_t n) {
   static const char pairs[] =
       "00010203040506070809101112131415161718192021222324252627282930313233343536373839"

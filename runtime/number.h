@@ -6,9 +6,9 @@
 #include "object.h"
 
 #define NUMBER_TEXT_MAX 64
-/* Parses a numeral as the language does; answers bytes consumed + 1 (the NUL), or 0. */
+/* Parses a numeral as the language does; returns bytes consumed + 1 (the NUL), or 0. */
 size_t number_parse(const char *s, TValue *result);
-/* NUMBER_TEXT_MAX bytes; answers the length */
+/* NUMBER_TEXT_MAX bytes; returns the length */
 size_t number_to_text(const TValue *number, char *buffer);
 /* "%.*g" and "%.*e" into NUMBER_TEXT_MAX bytes, without a NUL; their length, or 0:
  * nothing was written, for the number is not of moderate size, or the precision too

@@ -21,7 +21,7 @@
  *
  * Stopping
  *   A request sets a bit of `attention` and sends the thread SIGURG. The handler,
- *   in the domain's own thread, makes the interpreter look at the request before its
+ *   in the domain's own thread, makes the interpreter check for requests before its
  *   next instruction (RuntimeHooks.interrupt), so that a program that is not asked
  *   anything pays nothing. Domains' threads block all other signals of the outside:
  *   those are the host's.
@@ -29,7 +29,7 @@
  * A forked child has the domain of the thread that forked, and no other: those have failed
  * there, and hold no channel.
  *
- * Failure: no memory or no thread is an answer; nothing here raises but peer_take_up.
+ * Failure: no memory or no thread is a returned result; only peer_take_up raises.
  */
 #include "peer.h"
 

@@ -178,7 +178,7 @@ void peer_end_wait(Peer *peer); /* also after a wait that was not needed */
 
 void waiter_enqueue(WaitQueue *queue, Waiter *waiter);
 void waiter_remove(WaitQueue *queue, Waiter *waiter); /* harmless when it is not queued */
-/* Takes the first out and notifies it. The answer, unless NULL, is for peer_wake,
+/* Takes the first out and notifies it. The result, unless NULL, is for peer_wake,
  * which may be called after the lock was given back. */
 _Atomic uint32_t *waiter_notify_first(WaitQueue *queue);
 void waiter_notify_all(WaitQueue *queue);

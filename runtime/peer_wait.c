@@ -16,7 +16,7 @@
  *
  * Spinning
  *   An idle processor takes long to wake up: about 50 us where the processor is a virtual
- *   one. Two domains that answer each other in no time and sleep meanwhile wait for
+ *   one. Two domains that reply to each other in no time and sleep meanwhile wait for
  *   that twice each time. So a wait spins, for as long as that may take at most, as
  *   long as this is found to help: where it was notified while it spun, it
  *   will spin for longer, where not, for half as long. When it has slept for no longer
@@ -25,7 +25,7 @@
  *   rarer. Sleeping for long (what it waits for is slow, or has no processor) leads to
  *   no probe.
  *   Nobody spins while more domains than there are processors are not asleep: the one
- *   who answers may need this processor. Those who spin count as awake.
+ *   the one that replies may need this processor. Those that spin count as awake.
  */
 #include "peer_internal.h"
 

@@ -18,11 +18,11 @@ typedef struct RuntimeHooks {
    * until there is such userdata. */
   bool (*cdata_get)(const Userdata *u, const TValue *key, TValue *result);
   bool (*cdata_set)(const Userdata *u, const TValue *key, const TValue *value);
-  /* Makes the interpreter look at what is asked of the domain (peer.h) before the next
+  /* Makes the interpreter examine what is asked of the domain (peer.h) before the next
    * instruction of L, the domain's running thread. Async-signal-safe. */
   void (*interrupt)(lua_State *L);
   /* Before the panic function: closes the variables pending on the thread, whose
-   * error is on top; answers the status of the error that is then its only value. */
+   * error is on top; returns the status of the error that is then its only value. */
   int (*reset_thread)(lua_State *L, int status);
   /* Frees, after the last finalizer, what module ffi has outside the heap; NULL until it
    * is opened. */

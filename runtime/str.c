@@ -8,7 +8,7 @@
  * is about to reclaim; a string that is found here while the collector holds it
  * for dead is brought back by gc_string_found before anyone sees it.
  *
- * Strings are all over the heap, so that looking at one is a cache miss. Therefore each
+ * Strings are all over the heap, so that examining one is a cache miss. Therefore each
  * link of a chain, the bucket included, has a filter in the upper bits of the address: a
  * bit of 16 for each string from there on, chosen by its hash. A string that is not there
  * yet, most often a new one, is found missing by its bucket alone in 15 of 16 cases. As a
@@ -191,7 +191,7 @@ ALWAYS_INLINE size_t string_object_size(size_t len) {
   return (offsetof(String, data) + len + 1 + 7) & ~(size_t)7;
 }
 
-/* Looks at the bytes as hash_bytes does. */
+/* Reads the bytes as hash_bytes does. */
 ALWAYS_INLINE bool same_bytes(const char *a, const char *b, size_t len) {
   if (len >= 8) {
     const char *last = a + len - 8;

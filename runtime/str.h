@@ -55,7 +55,7 @@ ALWAYS_INLINE uint32_t string_filter_bit(uint32_t hash) { return STRING_ADDRESS_
 ALWAYS_INLINE bool string_may_follow(StringLink link, uint32_t hash) {
   return link >> string_filter_bit(hash) & 1;
 }
-/* Puts the string before the rest of its chain; answers the link to it. */
+/* Puts the string before the rest of its chain; returns the link to it. */
 ALWAYS_INLINE StringLink string_chain(String *s, StringLink rest) {
   StringLink address = (uintptr_t)s, known = rest >> STRING_ADDRESS_BITS << STRING_ADDRESS_BITS;
   rt_assert(address >> STRING_ADDRESS_BITS == 0);

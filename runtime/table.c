@@ -28,7 +28,7 @@
  * of the prime (doc/TABLES.md: what else was tried). Whoever knows the primes can choose
  * such keys. So a chain of LONG_CHAIN links makes the table crowded; a crowded table is
  * rehashed at the next insertion, and its numbers are scattered by a hash with a secret
- * from then on. Insertions and rehashes look at the chain that they make longer; lookups
+ * from then on. Insertions and rehashes examine the chain that they make longer; lookups
  * of integers count too, as chains of keys that were removed can grow together.
  *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
@@ -70,7 +70,7 @@
 /* nodes of a hash part that is made anew where it lies, if it keeps its size */
 #define IN_PLACE 48
 #define LONG_CHAIN 24     /* links; chance makes none so long in any table that fits into memory */
-/* slots of an array part that are looked at, of each power of two, to choose its new
+/* slots of an array part that are examined, of each power of two, to choose its new
    size */
 #define SAMPLES 1024
 
@@ -499,7 +499,7 @@ static void count_int(KeyCount *c, int64_t key) {
   c->integers++;
 }
 
-/* Slots in use among n; of many only SAMPLES are looked at, spread evenly. */
+/* Slots in use among n; of many only SAMPLES are examined, spread evenly. */
 static uint32_t count_slots(const TValue *from, uint32_t n, bool exact) {
   uint32_t step = exact || n <= SAMPLES ? 1 : n / SAMPLES, looked = 0, used = 0;
   for (uint32_t i = 0; i < n; i += step, looked++) used += !is_nil(&from[i]);

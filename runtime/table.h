@@ -5,7 +5,7 @@
 
 #include "domain.h"
 
-extern const TValue table_absent; /* the nil that lookups answer for a missing key */
+extern const TValue table_absent; /* the nil that lookups return for a missing key */
 
 /* Gives scattered tables their secret, unless they have it: before any domain makes a
    table. */
@@ -33,7 +33,7 @@ ALWAYS_INLINE const TValue *table_get_int(Table *t, int64_t key) {
 void table_set(lua_State *L, Table *t, const TValue *key, const TValue *value);
 void table_set_int(lua_State *L, Table *t, int64_t key, const TValue *value);
 void table_set_str(lua_State *L, Table *t, String *key, const TValue *value);
-/* Writes through a slot that a lookup answered: value, barrier. If the slot is
+/* Writes through a slot that a lookup returned: value, barrier. If the slot is
  * &table_absent, inserts the key. */
 void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                       const TValue *value);
@@ -51,7 +51,7 @@ uint64_t table_border(Table *t);
  * false at the end. Raises "invalid key to 'next'". */
 bool table_next(lua_State *L, Table *t, TValue *key);
 /* Iteration by position, for generic for: positions 0.. array_size + nodes - 1.
- * Stores key and value, answers the position to continue from, or 0 at the end. */
+ * Stores key and value, returns the position to continue from, or 0 at the end. */
 uint32_t table_iterate(const Domain *d, Table *t, uint32_t position, TValue *key, TValue *value);
 
 /* Has the node this short string as its key, and a value? key_tag is TAG_SHORT_STRING

@@ -13,7 +13,7 @@
 /* Slots of a new thread: what its host may push without asking (LUA_MINSTACK), and the
  * function. A Lua function that calls functions of Lua and yields has room enough. */
 #define BASIC_STACK_SIZE 24
-#define CALLING_STACK_SIZE 40 /* of one that has grown: functions of C need LUA_MINSTACK more */
+#define CALLING_STACK_SIZE 40 /* of one that has grown: C functions need LUA_MINSTACK more */
 #define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
 /* Slots that a stack may grow to. (LUAI_MAXSTACK itself is part of the ABI.) */
 #ifdef SAROS_STRESS
@@ -37,7 +37,7 @@ struct lua_State {
   CallInfo *ci;          /* current activation */
   TValue *stack_last;    /* up to where the stack is used without asking, EXTRA_STACK slots more
                             not counted; all beyond is nil. In a large stack that is less than
-                            stack_end: so a collection need not look at the rest */
+                            stack_end: so a collection need not examine the rest */
   TValue *stack_end;     /* limit of the stack: EXTRA_STACK slots follow */
   TValue *stack;
   UpValue *open_upvalues;

@@ -7,7 +7,7 @@
  * recorded. A program may use any number of names: a table that has got full is thrown
  * away, and the names are looked up again.
  *
- * begin_span and end_span are what costs most where it is used most. So they look at the
+ * begin_span and end_span are what costs most where it is used most. So they examine the
  * frame themselves, and leave all that is rare (a value, a name that is long or not yet
  * known) to slower functions, which find everything as they found it.
  *
@@ -149,7 +149,7 @@ static size_t encode_string(lua_State *L, int index, uint64_t *words) {
   return n;
 }
 
-/* The payload VALUES of one value (doc/FORMAT.md, section 7); answers its words. */
+/* The payload VALUES of one value (doc/FORMAT.md, section 7); returns its words. */
 static size_t encode_value(lua_State *L, int index, uint64_t *words) {
   enum eventring_payload kind = kind_of_value(L, index);
   if (kind == EVENTRING_NONE) return 0;

@@ -98,7 +98,7 @@ static int read_nothing(lua_State *L, const luaL_Stream *handle) {
   return c != EOF;
 }
 
-/* What the C library has read ahead of the stream, which is locked. (getc_unlocked looks at
+/* What the C library has read ahead of the stream, which is locked. (getc_unlocked reads
  * the same pointers in place.) */
 #ifdef __GLIBC__
 static inline size_t bytes_ahead(const FILE *f) {

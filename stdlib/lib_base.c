@@ -339,7 +339,7 @@ static int base_loadfile(lua_State *L) {
 }
 
 /* load's stack: its four arguments, then the piece that was read last, which
- * must not be collected while the compiler looks at it. */
+ * must not be collected while the compiler reads it. */
 enum { LOAD_CHUNK = 1, LOAD_NAME, LOAD_MODE, LOAD_ENV, LOAD_PIECE };
 
 static const char *next_function_piece(lua_State *L, void *ud, size_t *size) {

@@ -28,7 +28,7 @@ static lua_State *target_thread(lua_State *L, int *shift) {
   return *shift ? lua_tothread(L, 1) : L;
 }
 
-/* L itself has the slots that every native function is given. */
+/* L itself has the slots that every C function is given. */
 static void check_room(lua_State *L, lua_State *target, int slots) {
   if (l_unlikely(L != target && !lua_checkstack(target, slots)))
     luaL_error(L, "stack overflow");

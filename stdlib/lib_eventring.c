@@ -337,7 +337,7 @@ static void push_value(lua_State *L, Cursor *c, const Pending *p) {
   }
 }
 
-/* What a callback gets after domain, time and name; answers how many. */
+/* What a callback gets after domain, time and name; returns how many. */
 static int push_rest(lua_State *L, Cursor *c, const Pending *p) {
   int top = lua_gettop(L);
   switch ((Callback)p->callback) {

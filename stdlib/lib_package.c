@@ -382,7 +382,7 @@ static int package_require(lua_State *L) {
 
 /* -------------------------------------------------------------- opening -- */
 
-/* Sets by -E: the environment is not to be looked at. */
+/* Set by -E: the environment is not to be read. */
 static int ignores_environment(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
   int ignores = lua_toboolean(L, -1);

@@ -22,7 +22,7 @@
  * Work arrays are userdata at stack index WORK_INDEX, so that an error leaves
  * them to the collector.
  *
- * Invalid order functions.  Whatever they answer, sorting ends and reads only
+ * Invalid order functions.  Whatever they return, sorting ends and reads only
  * elements of the table.  An order that claims of every two neighbours of the
  * result that they are the wrong way round is reported (a valid one is asked
  * once more for that).

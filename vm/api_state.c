@@ -24,7 +24,7 @@ lua_Number lua_version(lua_State *L) {
 
 static int public_mode(GcMode mode) { return mode == GC_MODE_GENERATIONAL ? LUA_GCGEN : LUA_GCINC; }
 
-/* Stores a parameter and answers its former value. */
+/* Stores a parameter and returns its former value. */
 static int exchange_parameter(int *parameter, int value) {
   int former = *parameter;
   *parameter = value;

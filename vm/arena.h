@@ -17,7 +17,7 @@ void *arena_alloc(Arena *arena, size_t size);
 void *arena_enlarge(Arena *arena, void *array, uint32_t count, uint32_t *capacity,
                     size_t element_size);
 /* Room for at least one more element than `count` in an array of `*capacity`
- * elements; answers the array, moved when it had to grow (the old one stays
+ * elements; returns the array, moved when it had to grow (the old one stays
  * allocated until the arena goes). Raises LUA_ERRMEM. */
 ALWAYS_INLINE void *arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity,
                                size_t element_size) {

@@ -22,7 +22,7 @@ typedef struct CallRequest { TValue *func; int nresults; } CallRequest;
 void vm_call_request(lua_State *L, void *ud);
 
 typedef void (*ProtectedFunction)(lua_State *L, void *ud);
-/* Runs f(L, ud) in a protected C frame; answers its status. On error the stack
+/* Runs f(L, ud) in a protected C frame; returns its status. On error the stack
  * is cut to old_top (an offset of stack_save) with the error value on it,
  * to-be-closed variables and upvalues above it closed, L->ci restored. */
 int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, ptrdiff_t errfunc);
@@ -30,10 +30,10 @@ int vm_protect(lua_State *L, ProtectedFunction f, void *ud, ptrdiff_t old_top, p
 int vm_protect_raw(lua_State *L, ProtectedFunction f, void *ud);
 
 /* Closes to-be-closed variables and upvalues down to level; status LUA_OK or an error
- * whose value is passed to __close; answers level (the stack may move). */
+ * whose value is passed to __close; returns level (the stack may move). */
 TValue *vm_close(lua_State *L, TValue *level, int status, bool yieldable);
 /* Closes what is pending down to the level (an offset of stack_save), as vm_close does;
- * answers LUA_OK, or the status of the error that a __close raised, whose value is on
+ * returns LUA_OK, or the status of the error that a __close raised, whose value is on
  * top. */
 int vm_try_close(lua_State *L, ptrdiff_t level, int status);
 /* marks a slot; raises when the value has no __close */
@@ -41,7 +41,7 @@ void vm_new_tbc(lua_State *L, TValue *level);
 
 /* ---- for the interpreter ------------------------------------------------- */
 
-/* Pushes the frame of a C function, calls it, answers the number of its results
+/* Pushes the frame of a C function, calls it, returns the number of its results
  * (on the stack top); the frame is L->ci on return. */
 int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32_t status);
 /* Moves n results from `first` to res, adjusted to `wanted`; sets L->top. */
@@ -55,7 +55,7 @@ CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t stat
 int vm_close_c_frame(lua_State *L, int nresults);
 
 /* Runs the coroutine L on in a Run of its own: the values from first to the top
- * are passed in. Answers LUA_OK, LUA_YIELD or an error. */
+ * are passed in. Returns LUA_OK, LUA_YIELD or an error. */
 int vm_run_resume(lua_State *L, TValue *first);
 
 #endif

@@ -2,7 +2,7 @@
 /* vm/check_instruction.c: the facts that the verifier shows, asserted at run time.
  *
  * Builds with asserts call this before each instruction. It goes by the same columns of
- * opcodes.def as verifier.c, but looks at the registers themselves: each that is read
+ * opcodes.def as verifier.c, but examines the registers themselves: each that is read
  * holds a value whose object is what its tag says; what is to be a table or a prepared
  * loop is one; nothing that a frame may cover is open or pending. So a rule that the
  * verifier, the code generator or the interpreter breaks shows at the instruction that

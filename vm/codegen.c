@@ -17,7 +17,7 @@
  * next, NO_JUMP ends it.  `jump_label` tells that the current position is a
  * target, so that no instruction is merged with the one before it.
  *
- * An instruction can have a second word (aux).  Whatever looks at "the last
+ * An instruction can have a second word (aux).  Whatever examines "the last
  * instruction" goes by last_pc, never by ncode - 1; a JMP that belongs to the
  * test before it is an OP_TESTJMP until codegen_finish.
  */

@@ -20,7 +20,7 @@ typedef enum UnaryOp { UNARY_MINUS, UNARY_BNOT, UNARY_NOT, UNARY_LEN, UNARY_NONE
 
 /* ---- instructions (codegen.c) -------------------------------------------- */
 
-/* Each answers the position of the word. */
+/* Each returns the position of the word. */
 int emit(FuncState *fs, Instruction ins);
 int emit_ABC(FuncState *fs, OpCode op, int a, int b, int c);
 int emit_ABx(FuncState *fs, OpCode op, int a, int bx);
@@ -62,7 +62,7 @@ void expr_set_results(FuncState *fs, Expr *e, int nresults);
 void expr_one_result(FuncState *fs, Expr *e);
 void expr_discharge(FuncState *fs, Expr *e);  /* no longer a variable or a call */
 void expr_to_next(FuncState *fs, Expr *e);    /* into the next free register */
-int expr_to_any(FuncState *fs, Expr *e);      /* into some register; answers it */
+int expr_to_any(FuncState *fs, Expr *e);      /* into some register; returns it */
 void expr_to_any_or_upvalue(FuncState *fs, Expr *e);
 void expr_to_value(FuncState *fs, Expr *e);   /* no register needed if it is a constant */
 /* a compile-time constant? */

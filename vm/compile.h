@@ -15,7 +15,7 @@
 #define NO_REGISTER 255
 
 /* A JMP that belongs to the test before it, while its function is compiled:
- * tells the two kinds apart without looking at the word before, which might be
+ * tells the two kinds apart without examining the word before, which might be
  * data.  Becomes a JMP when the function is finished. */
 #define OP_TESTJMP OP_COUNT
 
@@ -192,9 +192,9 @@ _Noreturn void compile_error_limit(FuncState *fs, uint32_t limit, const char *wh
 
 /* Opens a function inside the current one, with its outermost block. */
 FuncState *compile_open_function(CompileState *cs, ScopeBlock *block, int line_defined);
-/* Ends it: final return, blocks, code; answers the prototype. */
+/* Ends it: final return, blocks, code; returns the prototype. */
 Prototype *compile_close_function(CompileState *cs);
-/* Adds a prototype to those of the current function; answers its number. */
+/* Adds a prototype to those of the current function; returns its number. */
 uint32_t compile_add_prototype(FuncState *fs, Prototype *p);
 
 /* Levels of recursion are bounded together with nested C calls. */

@@ -23,7 +23,7 @@ ALWAYS_INLINE void chunk_note_sound(String *s) {
 ALWAYS_INLINE bool chunk_is_sound(const String *s) {
   return s->type == TYPE_LONG_STRING && s->short_len == STRING_IS_SOUND_CHUNK;
 }
-/* Writes p through writer as lua_dump does; answers the writer's status. */
+/* Writes p through writer as lua_dump does; returns the writer's status. */
 int chunk_dump(lua_State *L, const Prototype *p, lua_Writer writer, void *ud, int strip);
 
 #endif

@@ -13,15 +13,15 @@
  * What it costs. A coroutine without open spans pays nothing for its switches: those that
  * have some are marked in lua_State.instrumented, which the interpreter tests anyway.
  *
- *   INSTRUMENT_SPANS  it has open spans: its yields are looked at. No other instruction
+ *   INSTRUMENT_SPANS  it has open spans: its yields are examined. No other instruction
  *                     becomes slower.
  *   INSTRUMENT_LEFT   it was left with open spans. Whatever it does first when it goes on
  *                     leaves a native frame, the one that yielded, and that calls
- *                     context_continue (vm_call_left). Where a function of C goes on in
+ *                     context_continue (vm_call_left). Where a C function goes on in
  *                     its continuation, or an instruction in which a hook yielded, the
  *                     next call or return of C does. An event that comes before it tells
  *                     readers the same.
- *   CALL_SPANS        in the status of its first frame: its end is looked at.
+ *   CALL_SPANS        in the status of its first frame: its end is examined.
  *
  * When a coroutine ends or is closed, its open spans end, the innermost first. One that
  * died of an error is left: whoever closes it closes its variables first, and

@@ -24,7 +24,7 @@ ALWAYS_INLINE Context *context_find(const lua_State *L) {
   return is_userdata(L->stack) ? userdata_payload(as_userdata(L->stack)) : NULL;
 }
 
-/* For functions of C that record an event of the guest, whose class is recorded; L runs.
+/* For C functions that record an event of the guest, whose class is recorded; L runs.
  * A coroutine gets its context here; may collect, and raise when memory is short. */
 Context *context_of_coroutine(lua_State *L);
 

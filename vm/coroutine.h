@@ -12,11 +12,11 @@ String *vm_resume_obstacle(const lua_State *co, int nargs);
 bool vm_can_resume(lua_State *L, lua_State *co, int nargs);
 /* detaches a coroutine that ended, yielded or died from its resumer */
 void vm_finish_coroutine(lua_State *co);
-/* Delivers n values from src as results of L's CALL_RESUME frame: answers the first,
+/* Delivers n values from src as results of L's CALL_RESUME frame: returns the first,
  * *total their number. */
 TValue *vm_deliver(lua_State *L, TValue *src, int n, int *total);
 /* Leaves all frames and closes what is pending; the error is on top if status is one.
- * Answers the status after it, LUA_OK or that of the error then alone on the stack. */
+ * Returns the status after it, LUA_OK or that of the error then alone on the stack. */
 int vm_reset_thread(lua_State *L, int status);
 
 #endif

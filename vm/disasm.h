@@ -7,7 +7,7 @@
 
 #include "object.h"
 
-/* Writes one line for the instruction at word pc; answers its number of words. */
+/* Writes one line for the instruction at word pc; returns its number of words. */
 int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc);
 /* Writes a function with its constants, locals and upvalues, then (nested)
  * those inside it. */

@@ -22,27 +22,27 @@
  * behind the instruction word (at its aux word or jump, if any).
  *
  * Safe points.  SAFE_POINT stands at every back-edge and tail call: there a program that
- * runs for long looks at what came from elsewhere. What reaches the domain's own thread
+ * runs for long examines what came from elsewhere. What reaches the domain's own thread
  * (a request of peer.h, a hook set by a handler of a signal) has put another table
  * into L->dispatch, and op_each sees to it before the next instruction; the recorder is
  * started by a word of its file (runtime/probes.h). No results are open there and all
  * registers are below L->ci->top. Loops that count their rounds have a safe point each
  * 32nd time, and where they begin, so that loops of few rounds within each other have
  * them as well. (At every call it would cost 2 % of a program that only calls: calls and
- * returns look at L->dispatch alone.)
+ * returns examine L->dispatch alone.)
  *
  * Metamethods.  A slow operation either completes, or leaves a function with
  * its arguments above the frame (meta_prepare_*).  Then the function is called
  * like any other, with CALL_SPECIAL in its frame, and the frame below waits
  * inside its instruction.  When the function returns, the table op_finish says
  * how that instruction goes on with the result, which is used where it lies:
- * RETURN0, RETURN1 and functions of C come there at once (metamethod_done), all
+ * RETURN0, RETURN1 and C functions come there at once (metamethod_done), all
  * else by way of `place_results`.  So metamethods do not grow the C stack, may
  * yield, and cost little more than calls.
  *
  * Returning.  A frame without CALL_FRESH, CALL_SPECIAL and CALL_VARARG was
  * called by a Lua frame's CALL: its results are placed and the caller goes on.
- * Otherwise `frame_done` looks at who waits below: the C caller of this loop
+ * Otherwise `frame_done` examines who waits below: the C caller of this loop
  * (FRESH), an interrupted instruction, or a native frame: pcall, a
  * coroutine's resumer, or a C function with a continuation.
  *
@@ -330,7 +330,7 @@ static bool for_float_step(TValue *ra) {
 }
 
 /* A round of a loop over the pairs of the table, from the position in the scratch of the
- * control variable on: sets that, the variable, and key and value. Answers which bits of
+ * control variable on: sets that, the variable, and key and value. Returns which bits of
  * the position have changed; 0 at the end. */
 static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, position = table_iterate(d, t, before, ra + 4, ra + 5);
@@ -403,7 +403,7 @@ static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing
 
 /* Shifts function and fixed parameters above the extra arguments. A collection may have
  * scanned the frame already, in a hook for the call or before a tail call took it over:
- * what is now below its function has not been looked at. */
+ * what is now below its function has not been examined. */
 static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   int actual = (int)(L->top - ci->func) - 1, extra = actual - nparams;
   ci->u.lua.nextra = (uint32_t)extra;
@@ -1664,7 +1664,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       case PRIM_YIELD: {
         if (L->run != run || L->ncalls_nonyieldable != 0) break;
         bool to_c = run->is_resume && L == run->L;
-        if (to_c && stack_lacks(L, LUA_MINSTACK)) break; /* the function of C makes room */
+        if (to_c && stack_lacks(L, LUA_MINSTACK)) break; /* the C function makes room */
         ci = vm_push_native(L, func, nresults, extra | CALL_YIELD);
         L->status = LUA_YIELD;
         ci->u2.nyield = n;

@@ -34,7 +34,7 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults)
 extern const void *const *vm_dispatch_normal;
 /* calls and returns take the ways that tell of them */
 extern const void *const *const vm_dispatch_calls;
-/* so do they, and each instruction is looked at before */
+/* so do they, and each instruction is examined before */
 extern const void *const *const vm_dispatch_each;
 void vm_dispatch_init(void);
 

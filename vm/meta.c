@@ -3,7 +3,7 @@
  *
  * Each operator exists once, as meta_prepare_*: it completes the operation
  * without a call, or pushes the metamethod and its arguments on the stack top
- * and answers the slot of the function.  The interpreter calls it in its loop;
+ * and returns the slot of the function.  The interpreter calls it in its loop;
  * the vm_* forms for the C API, below, call it from C.
  *
  * EXTRA_STACK slots above L->top are always there, so pushing needs no check.
@@ -281,7 +281,7 @@ static const TValue *order_handler(lua_State *L, const TValue *a, const TValue *
 }
 
 /* Without __le, a <= b is not (b < a), as in Lua 5.3 and in 5.4 built to be compatible
- * with it: the frame is marked to take the opposite of the handler's answer. */
+ * with it: the frame is marked to take the opposite of the handler's result. */
 static TValue *prepare_order(lua_State *L, const TValue *a, const TValue *b, Metamethod e) {
   const TValue *handler = order_handler(L, a, b, e);
   if (!is_nil(handler)) return meta_push_call(L, handler, a, b);

@@ -50,8 +50,8 @@ ALWAYS_INLINE TValue *meta_push_call3(lua_State *L, const TValue *f, const TValu
   return func;
 }
 
-/* Each completes the operation and answers NULL, or pushes a metamethod with
- * its arguments on L->top and answers the slot of the function: the caller
+/* Each completes the operation and returns NULL, or pushes a metamethod with
+ * its arguments on L->top and returns the slot of the function: the caller
  * calls it. */
 TValue *meta_prepare_get(lua_State *L, const TValue *t, const TValue *key, TValue *result);
 TValue *meta_prepare_set(lua_State *L, const TValue *t, const TValue *key, const TValue *value);

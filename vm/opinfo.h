@@ -30,7 +30,7 @@ typedef struct OpInfo {
 
 extern const OpInfo op_info[OP_COUNT];
 
-/* What a walk through code for the writes of a register looks at, in a byte. */
+/* What a walk through code for the writes of a register examines, in a byte. */
 enum {
   OPWALK_AUX = 1,  /* two words */
   OPWALK_RA = 2,   /* of all registers, it sets R[A] alone */

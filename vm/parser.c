@@ -144,7 +144,7 @@ static void parse_item(CompileState *cs, Constructor *c) {
   }
 }
 
-/* At '{'. The table is in the next free register: there the collector may look at it. */
+/* At '{'. The table is in the next free register: there the collector may examine it. */
 static void parse_constructor(CompileState *cs, Expr *e) {
   FuncState *fs = cs->fs;
   int line = cs->lexer.line;
@@ -203,7 +203,7 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line) {
   fs = cs->fs;
   expr_set(e, EXPR_PENDING);
   e->u.pc = emit_ABx(fs, OP_CLOSURE, 0, (int)compile_add_prototype(fs, p));
-  expr_to_next(fs, e); /* at the top: there the collector may look at it */
+  expr_to_next(fs, e); /* at the top: there the collector may examine it */
 }
 
 /* The arguments of a call: '(', a string or a table. */
@@ -367,7 +367,7 @@ static const struct { uint8_t left, right;
 };
 #define UNARY_PRECEDENCE 12
 
-/* Reads an expression whose operators hold tighter than `limit`; answers the
+/* Reads an expression whose operators hold tighter than `limit`; returns the
  * operator after it. */
 static BinaryOp parse_operators(CompileState *cs, Expr *e, int limit) {
   compile_enter_level(cs);

@@ -20,7 +20,7 @@ bool parse_at_block_end(CompileState *cs, bool with_until);
 /* ---- expressions --------------------------------------------------------- */
 
 void parse_expression(CompileState *cs, Expr *e);
-/* Expressions with commas, all but the last in registers; answers their number. */
+/* Expressions with commas, all but the last in registers; returns their number. */
 int parse_expressions(CompileState *cs, Expr *last);
 /* A name or a parenthesis with its fields, indexes, calls. */
 void parse_suffixed(CompileState *cs, Expr *e);

@@ -6,7 +6,7 @@
  * fields, and of those that it gets from tables in __index.
  *
  * Looking must not change anything: fields are read raw and no metamethod is
- * called, so that what functions in __index would answer is not offered.
+ * called, so that what functions in __index would return is not offered.
  */
 #include <stdbool.h>
 #include <stdlib.h>

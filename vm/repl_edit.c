@@ -14,7 +14,7 @@
  *
  * SIGINT while a line is edited discards the line and what of a statement came
  * before it.  The signal is blocked but while we wait for a key; its handler
- * jumps out of the wait, which then answers with the end of the line.  No wait
+ * jumps out of the wait, which then returns the end of the line.  No wait
  * for "readable" would do in place of the jump: with the signal, the terminal
  * throws away its input, so that the read after such a wait may block.
  *
@@ -195,7 +195,7 @@ static locale_t choose_locale(void) {
   return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Switches to it for calls of libedit; answers what to switch back to. */
+/* Switches to it for calls of libedit; returns what to switch back to. */
 static locale_t enter_locale(void) {
   return typed != (locale_t)0 ? uselocale(typed) : (locale_t)0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/safe_point.h: safe points of functions of C that run for long.
+/* vm/safe_point.h: safe points of C functions that run for long.
  *
- * Such a function counts its work, in units of about a nanosecond: a byte looked at, 20
- * for an element of a table. Every SAFE_POINT_WORK units it looks at what was asked of
+ * Such a function counts its work, in units of about a nanosecond: a byte examined, 20
+ * for an element of a table. Every SAFE_POINT_WORK units it examines what was asked of
  * the domain from elsewhere (SIGINT, cancel, the start of the recorder), and of the
  * collector, and may raise there: so whatever it has begun is to be in order then, and
  * left to the collector. */

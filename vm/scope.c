@@ -244,7 +244,7 @@ static _Noreturn void error_jump_into_scope(CompileState *cs, const Label *waiti
               ->data);
 }
 
-/* Resolves the gotos of the current block that wait for the label; answers
+/* Resolves the gotos of the current block that wait for the label; returns
  * whether one of them needs a CLOSE there. */
 static bool resolve_gotos(CompileState *cs, const Label *label) {
   bool close = false;
@@ -263,7 +263,7 @@ static bool resolve_gotos(CompileState *cs, const Label *label) {
   return close;
 }
 
-/* Answers whether a CLOSE was emitted. */
+/* Returns whether a CLOSE was emitted. */
 static bool place_label(CompileState *cs, const Label *label) {
   if (!resolve_gotos(cs, label)) return false;
   emit_ABC(cs->fs, OP_CLOSE, scope_registers(cs->fs), 0, 0);

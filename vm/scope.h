@@ -5,7 +5,7 @@
 
 #include "compile.h"
 
-/* Declares a variable of the current function; answers its number in it. It
+/* Declares a variable of the current function; returns its number in it. It
  * is visible only after scope_activate. */
 uint32_t scope_declare(CompileState *cs, String *name);
 uint32_t scope_declare_hidden(CompileState *cs, const char *name);

@@ -139,7 +139,7 @@ static uint8_t parse_attribute(CompileState *cs) {
   compile_error_semantic(cs, string_format(cs->L, "unknown attribute '%s'", attribute)->data);
 }
 
-/* Names with attributes; answers how many. *to_close: number of the variable to be
+/* Names with attributes; returns how many. *to_close: number of the variable to be
  * closed, or -1. */
 static int parse_local_names(CompileState *cs, int *to_close) {
   int n = 0;
@@ -228,7 +228,7 @@ static void parse_label(CompileState *cs, int line) {
 
 /* ---- while, repeat, if --------------------------------------------------- */
 
-/* A condition; answers the jumps to be taken when it is false. */
+/* A condition; returns the jumps to be taken when it is false. */
 static int parse_condition(CompileState *cs) {
   Expr e;
   parse_expression(cs, &e);
@@ -426,7 +426,7 @@ static void parse_for(CompileState *cs, int line) {
 
 /* ---- return -------------------------------------------------------------- */
 
-/* The values to return; answers the first register, *n their number. */
+/* The values to return; returns the first register, *n their number. */
 static int parse_return_values(CompileState *cs, int *n) {
   FuncState *fs = cs->fs;
   Expr e;

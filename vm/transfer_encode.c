@@ -16,7 +16,7 @@
  * What is meant by identity keeps it within a message: tables, functions, upvalues (also
  * recursive ones), prototypes. What belongs to a domain is replaced by the receiver's
  * own: the table of globals, loaded modules (values of package.loaded: the receiver
- * requires them), functions of C that are fields of those. Functions of C without
+ * requires them), C functions that are fields of those. C functions without
  * upvalues that are part of this program are the same everywhere.
  *
  * A prototype goes as the binary chunk of string.dump, unstripped: code is copied,
@@ -241,7 +241,7 @@ static Table *globals_of(lua_State *L) {
   return is_table(v) ? as_table(v) : NULL;
 }
 
-/* The pair at position `at` or behind; answers where to go on, 0 at the end. */
+/* The pair at position `at` or behind; returns where to go on, 0 at the end. */
 static uint32_t encode_next_pair(const Encoder *e, Table *t, uint32_t at, TValue *pair) {
   return table_iterate(e->L->domain, t, at, &pair[0], &pair[1]);
 }

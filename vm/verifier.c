@@ -19,7 +19,7 @@
  *     open upvalue or a pending close is not covered by the frame of a call,
  *     and the function closes it before it returns.
  *
- * 1 and 2 look at each instruction (check_...).  3 to 5 are an abstract run over
+ * 1 and 2 examine each instruction (check_...).  3 to 5 are an abstract run over
  * what opcodes.def says that an instruction uses and sets: for each register a
  * set of facts that hold on every path (FACT_...).  The state at each jump target
  * is the intersection over all ways there; a change puts the target back on the

@@ -7,7 +7,7 @@
 #include "object.h"
 
 /* Checks a prototype whose arrays and header are in place and whose inner
- * prototypes were checked already. Answers NULL, or what is wrong; the latter is
+ * prototypes were checked already. Returns NULL, or what is wrong; the latter is
  * verify_no_memory when there is no scratch memory. Raises nothing. */
 const char *verify_prototype(const Prototype *p);
 extern const char verify_no_memory[];

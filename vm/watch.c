@@ -6,7 +6,7 @@
  * state, which does nothing for watching. Everything follows from that word:
  *
  *   - the table of handlers. Plain: the normal ones. With single steps (line and count
- *     hooks): one that looks at each instruction before it runs. Else: one in which calls
+ *     hooks): one that examines each instruction before it runs. Else: one in which calls
  *     and returns take their general ways, and all else the normal ones.
  *   - those general ways, and what calls from C, test it: vm_call_entered and
  *     vm_call_left are the only way into and out of a call for whoever watches. A pcall,
@@ -53,7 +53,7 @@ static const void *const *handlers_for(uint8_t instrumented) {
 }
 
 /* A handler of a signal may come in between, and set a hook or ask for something
- * (interrupt): so the mask is looked at again, and the look at what is asked comes last. */
+ * (interrupt): so the mask is read again, and what is asked is read last. */
 void vm_update_dispatch(lua_State *L) {
   const volatile uint8_t *hook_mask = &L->hook_mask;
   uint8_t mask;

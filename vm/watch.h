@@ -44,7 +44,7 @@ typedef struct CallWatcher {
 
 /* Begins a watch of the domain whose thread L runs: the frames of L and of those that
  * wait for it are entered as open; those of other coroutines when they run next. false:
- * there is a watcher already. From a function of C, or the host. */
+ * there is a watcher already. From a C function, or the host. */
 bool watch_calls(lua_State *L, CallWatcher *watcher);
 /* Ends it: the frames of L and of those that wait for it leave. Likewise. */
 void watch_calls_end(lua_State *L);
@@ -56,16 +56,16 @@ void watch_calls_end(lua_State *L);
 #define INSTRUMENT_STEPS (LUA_MASKLINE | LUA_MASKCOUNT) /* of them, those of single instructions */
 #define INSTRUMENT_CALLS 16u  /* the domain has a watcher of calls */
 /* ... of contexts (vm/contexts.c), which are this thread's own. */
-#define INSTRUMENT_LEFT 32u   /* it was left with open spans: what it does first is looked at */
-#define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are looked at */
+#define INSTRUMENT_LEFT 32u   /* it was left with open spans: what it does first is examined */
+#define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are examined */
 #define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS)
-/* Somebody looks at calls and returns of C. */
+/* Somebody examines calls and returns of C. */
 #define INSTRUMENT_WATCHED (INSTRUMENT_HOOKS | INSTRUMENT_CALLS | INSTRUMENT_LEFT)
 
 /* The function of the frame L->ci, which has its arguments up to L->top, begins. With
  * CALL_TAIL it has taken the frame over. The stack may move. */
 void vm_call_entered(lua_State *L);
-/* The frame L->ci ends with n values from `first` on, which lie below L->top; answers
+/* The frame L->ci ends with n values from `first` on, which lie below L->top; returns
  * where they are then, as the stack may move. The frame of a Lua function has its pc. */
 TValue *vm_call_left(lua_State *L, TValue *first, int n);
 

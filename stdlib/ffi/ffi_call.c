@@ -8,7 +8,7 @@
  * errno is the program's own: it is put in place before the call and kept after it, so
  * that what the interpreter does in between cannot change it.
  *
- * While C code runs, Ffi.in_call is true: callbacks look at it (ffi_callback.c). What
+ * While C code runs, Ffi.in_call is true: callbacks examine it (ffi_callback.c). What
  * they left behind is raised when the C function has returned.
  *
  * Recording: with class "ffi" on, a call is a span "ffi:NAME" in the user ring; of a

@@ -13,7 +13,7 @@
  * The guest may run only while this domain is in a C call that it made itself on this
  * very OS thread: Ffi.in_call and Ffi.thread. At any other moment (a thread that the
  * library made, a handler of a signal while the interpreter runs) the callback touches
- * nothing but those two words and the flag Ffi.foreign: it answers zero, says so on
+ * nothing but those two words and the flag Ffi.foreign: it returns zero, says so on
  * stderr, and the next C call of the domain raises an error when it returns.
  */
 #include "call.h"

@@ -57,7 +57,7 @@ Cdata *cdata_push_reference(lua_State *L, CType *t, void *p, const TValue *owner
   return cd;
 }
 
-/* ---- looking at ---------------------------------------------------------- */
+/* ---- access ------------------------------------------------------------- */
 
 bool cdata_is_reference(const Userdata *u) {
   const Cdata *cd = userdata_payload((Userdata *)u);

@@ -275,7 +275,7 @@ static bool same_number_form(const CType *a, const CType *b) {
          (a->kind == CKIND_BOOL) == (b->kind == CKIND_BOOL);
 }
 
-/* May what is a `from` be looked at as a `to`, behind a pointer? Integers of one size
+/* May what is a `from` be read as a `to`, behind a pointer? Integers of one size
  * are alike, signed or not; qualifiers may be added, not dropped. */
 static bool compatible(const CType *from, const CType *to, unsigned depth) {
   if ((from->quals & ~to->quals) != 0 && to->kind != CKIND_FUNCTION) return false;

@@ -244,7 +244,7 @@ ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
 #define is_absent(L, o) ((o) == &(L)->domain->nil)
 
 /* The one place where a C function of this library lets the collector run: last, with
- * what it answers on the stack. */
+ * what it returns on the stack. */
 #define collect_point(L) gc_check(L)
 
 #define FFI_UPVALUE lua_upvalueindex(1)
@@ -271,7 +271,7 @@ CType *ctype_aligned(lua_State *L, CType *t, uint32_t align);
 void ctype_completed(CType *t); /* a record or enum got its size: its qualified forms too */
 const Field *ctype_field(const CType *record, String *name);
 #define CTYPE_NAME_MAX 256
-/* The type as C writes it; answers the buffer, of CTYPE_NAME_MAX bytes. */
+/* The type as C writes it; returns the buffer, of CTYPE_NAME_MAX bytes. */
 const char *ctype_name(const CType *t, char *buffer);
 const char *ctype_push_name(lua_State *L, const CType *t);
 void ctype_push(lua_State *L, CType *t); /* its ctype object */

@@ -23,7 +23,7 @@ static CType *parameter_type(lua_State *L, CType *t) {
   return t->plain;
 }
 
-/* Answers false for the list `(void)`. */
+/* Returns false for the list `(void)`. */
 static bool one_parameter(CParser *c, CType **type, String **name, bool first) {
   CLexer *x = &c->x;
   Specifiers s;

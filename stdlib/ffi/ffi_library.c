@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/ffi/ffi_library.c: symbols of libraries: ffi.C and what ffi.load answers.
+/* stdlib/ffi/ffi_library.c: symbols of libraries: ffi.C and what ffi.load returns.
  *
  * A library is a userdata whose metatable's __index is a table of what was found so far
  * (functions and constants), so that a name costs one table lookup after its first use;
