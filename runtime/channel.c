@@ -3,35 +3,34 @@
  *
  * A channel is a ring of messages with a lock, a queue of domains that wait to
  * receive and one of those that wait to send. Sending wakes the first receiver,
- * receiving the first sender; who is woken tries again, and may find that
- * another one was quicker. Whoever was woken and leaves without having
- * used that (after a timeout, or in `select`, through another channel) wakes the
- * next one instead: a wake-up is never lost.
+ * receiving the first sender. A woken domain tries again, and may find that another one
+ * was quicker. A woken domain that leaves without having used the wake-up (after a
+ * timeout, or in `select`, through another channel) wakes the next one instead: a wake-up
+ * is never lost.
  *
  * Capacity 0: a message can be put in for each domain that waits to receive.
  *
  * Holders
  *   `ports` counts the handles of each domain, `in_flight` the messages that name
- *   the channel. A domain that would wait is told that the channel is
- *   orphaned when it is the only one with a port and no message names it: nobody is
- *   left who could ever send or receive. When the holders become fewer, all that
- *   wait look again. A channel is freed when neither is left, with the
- *   messages in it, which lets go of the channels that these name, and so on:
- *   one message after the other (work_off), not by recursion.
+ *   the channel. A wait returns that the channel is orphaned when the domain is the only
+ *   one with a port and no message names the channel: no domain is left that could ever
+ *   send or receive. When the holders become fewer, all that wait check again. A channel
+ *   is freed when neither is left, with the messages in it. That releases the channels
+ *   that these name, and so on: one message after the other (work_off), not by recursion.
  *
  * Cycles
- *   Channels that lie in each other, named by nobody else, hold each other up. They are
- *   found by trial deletion (search): of each channel without a port, the messages that
- *   name it are counted, but for those that lie in such channels; what is left over is
- *   held by something alive, and so is what lies in it, and so on. Of all others the
- *   messages are taken out and freed, and then they go by their counts. A channel that
- *   lost a holder and has messages but no port may be part of a cycle: when that was so
- *   often enough, compared with the cost of the last search, or a domain ends, it is
- *   looked for.
+ *   Channels that lie in each other and are named by nothing else keep each other alive.
+ *   They are found by trial deletion (search): for each channel without a port, the
+ *   messages that name it are counted, except those that lie in such channels. If any are
+ *   left, something alive holds the channel, and with it what lies in it, and so on. The
+ *   messages of all other channels are taken out and freed, and then their counts free
+ *   the channels. A channel that lost a holder and has messages but no port may be part
+ *   of a cycle. A search is made when this has happened often enough, compared with the
+ *   cost of the last search, or when a domain ends.
  *
  *   `all.lock` is held while holders become fewer, and while a channel gets its first
- *   port. So during a search nothing can happen to a channel that has none: nobody can
- *   put a message into it, take one out, or name it in another one.
+ *   port. So during a search a channel without a port does not change: no thread can put
+ *   a message into it, take one out, or name it in another one.
  *
  * Locks: all.lock, then one channel's at a time; under that nothing.
  */
@@ -60,7 +59,7 @@ struct Channel {
   /* Under all.lock */
   Channel *next, *prev;
   /* Of a search */
-  uint32_t outside;       /* messages that name it, but for those in channels without port */
+  uint32_t outside;       /* messages that name it, except those in channels without port */
   bool portless, reached;
   Channel *next_reached;
 };
@@ -273,7 +272,7 @@ void channel_find_cycles(void) {
 
 /* ---- holders ------------------------------------------------------------- */
 
-/* One holder less: gives back the channel's lock and all.lock. */
+/* One holder less: releases the channel's lock and all.lock. */
 static void after_letting_go(Channel *c) {
   bool gone = c->nports == 0 && c->in_flight == 0, suspect = c->nports == 0 && c->count > 0;
   if (!gone && c->nports <= 1 && c->in_flight == 0) {
@@ -319,7 +318,7 @@ static void forget_others(Channel *c, const Peer *self) {
   c->receivers = c->senders = (WaitQueue){0};
 }
 
-/* What only they held is freed, but for what was on its way to them. */
+/* What only they held is freed, except what was on its way to them. */
 void channel_forget_others(const Peer *self) {
   for (Channel *c = all.first, *next; c != NULL; c = next) {
     next = c->next;
@@ -418,8 +417,8 @@ static _Atomic uint32_t *leave_locked(WaitQueue *queue, Waiter *w, bool another_
   return w->notified && another_can_go ? waiter_notify_first(queue) : NULL;
 }
 
-/* What is asked of the domain comes first: it would be an error later, in what closes its
- * variables after this one. */
+/* Requests to the domain come first: later they would be an error in the code that closes
+ * its variables. */
 static ChannelResult leave_orphaned(Peer *self) {
   if (peer_asked(self) != 0) return CHANNEL_ATTENTION;
   self->abandoned = true;
@@ -476,7 +475,7 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
   for (bool again = false;; again = true) {
     _Atomic uint32_t *wake = NULL;
     lock(c);
-    /* woken for a message that is gone: it was another's */
+    /* woken for a message that another domain has taken */
     if (again) waiter_remove(&c->receivers, &w);
     ChannelResult result = try_receive_locked(c, m, &wake);
     if (result == CHANNEL_TIMEOUT) {

@@ -14,7 +14,7 @@ typedef enum ChannelResult {
   CHANNEL_CLOSED,
   CHANNEL_ORPHANED,  /* would wait, but no other domain holds the channel any more */
   CHANNEL_TIMEOUT,   /* or, with the deadline 0, full or empty */
-  CHANNEL_ATTENTION  /* something is asked of the domain: peer_take_up */
+  CHANNEL_ATTENTION  /* there is a request to the domain: peer_take_up */
 } ChannelResult;
 
 /* Any number from 0 on. The caller has the first handle. NULL: no memory. */
@@ -33,8 +33,8 @@ void channel_drop_in_flight(Channel *c);
 /* Frees the channels that lie in each other and are held by nothing else, if there may be
  * some: at the end of a domain. */
 void channel_find_cycles(void);
-/* Around a fork: nobody is in the middle of anything. In the child, only `self` holds
- * channels and nobody waits (gives back what channel_lock_all took). */
+/* Around a fork: no operation is half done. In the child, only `self` holds channels and
+ * nothing waits (releases what channel_lock_all took). */
 void channel_lock_all(void);
 void channel_unlock_all(void);
 void channel_forget_others(const Peer *self);

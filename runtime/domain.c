@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/domain.c: birth and end of a domain.
  *
- * A domain is one malloc'ed Domain; everything else of it is in its heap, but
- * the intern table's buckets, the collector's own arrays and large
- * allocations. The registry is filled by the vm.
+ * A domain is one malloc'ed Domain; everything else of it is in its heap, except the
+ * intern table's buckets, the collector's own arrays and large allocations. The registry
+ * is filled by the vm.
  */
 #include "domain.h"
 
@@ -72,7 +72,7 @@ static void free_domain(Domain *d) {
   free(d);
 }
 
-/* What may raise, in a protected frame of its own. */
+/* The steps that may raise, run in a protected frame of their own. */
 static bool complete_domain(lua_State *L) {
   Domain *d = L->domain;
   ErrorJump jump = {.prev = NULL, .status = LUA_OK};

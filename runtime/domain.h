@@ -14,9 +14,9 @@
 #include "runtime_hooks.h"
 #include "str.h"
 
-/* What the environment says of the seed of the hashes. A fixed one makes the hashes of
- * each run the same, and a counter of instructions the counts; not for programs that get
- * input from others. */
+/* The environment's setting for the seed of the hashes. A fixed seed gives the same
+ * hashes in each run, and so the same instruction counts; not for programs with input
+ * from others. */
 typedef enum HashSeed { HASH_SEED_RANDOM, HASH_SEED_FIXED, HASH_SEED_INVALID } HashSeed;
 
 /* Reads SAROS_HASH_SEED; *seed is set if it returns HASH_SEED_FIXED. From any
@@ -26,8 +26,8 @@ HashSeed domain_fixed_seed(uint64_t *seed);
 struct Channel;
 struct Peer;
 
-/* What passing values to other domains needs; filled by the library of domains. The
- * tables are in the registry, too. */
+/* Tables for passing values to other domains; filled by the library of domains. They are
+ * in the registry, too. */
 typedef struct Sharing {
   Table *loaded;            /* package.loaded */
   Table *metatables;        /* agreed on: metatable -> name, name -> metatable */
@@ -76,15 +76,15 @@ struct Domain {
   EventNames event_names[EVENT_NAME_KINDS]; /* module eventring's */
   uint64_t contexts;      /* ids given to coroutines (vm/contexts.c) */
   Sharing sharing;
-  struct Peer *peer; /* what others see of the domain; not NULL once it is complete */
+  struct Peer *peer; /* the part that other domains may touch; not NULL once it is complete */
   /* the recording stood by when the domain began, and was not started since
      (runtime/probes.c) */
   bool rings_wait;
   uint32_t id;
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */
-  struct CallWatcher *watcher; /* NULL: nobody watches them */
-  lua_State *watched;      /* the thread that the watcher knows to run */
+  struct CallWatcher *watcher; /* NULL: they are not watched */
+  lua_State *watched;      /* the running thread, as last reported to the watcher */
 };
 
 /* Everything from heap to main thread; NULL when memory is short. */

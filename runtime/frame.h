@@ -38,7 +38,7 @@
   CALL_STATUS(WATCHED, \
               "its entry was reported to the watcher of calls, its end was not (vm/watch.c)") \
   CALL_STATUS(SPANS, "first frame of a coroutine that has open spans in the recording: its end " \
-                     "is looked at (vm/contexts.c)")
+                     "is checked (vm/contexts.c)")
 
 enum {
 #define CALL_STATUS(name, meaning) CALL_BIT_##name,

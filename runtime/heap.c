@@ -13,13 +13,13 @@
  *   line    128 bytes; its byte is 0 when it holds nothing old.
  *
  * Allocation bumps `cursor` up to `limit` through a hole: a run of lines whose byte is 0.
- * At its end the next hole of the same block is taken, then the next block: recyclable
- * ones, free ones, a new chunk; those that the last minor collection examined come first,
- * since they are in the cache. An object of more than a line that does not fit the hole
- * goes to a second cursor, in a hole that is long enough. Recyclable blocks are in lists
- * by the length of their longest hole, so that one is found at once: the shortest that
- * will do; a wholly free block when there is none. For smaller objects a cold block with
- * short holes is taken first, which leaves the long ones.
+ * At its end the next hole of the same block is taken, then the next block: a recyclable
+ * one, a free one, or one of a new chunk. Blocks that the last minor collection examined
+ * come first, since they are in the cache. An object of more than a line that does not
+ * fit the hole goes to a second cursor, in a hole that is long enough. Recyclable blocks
+ * are in lists by the length of their longest hole, so the shortest that fits is found at
+ * once; if there is none, a wholly free block is taken. For smaller objects a cold block
+ * with short holes is taken first, which leaves the long ones.
  *
  * Line bytes. Bit 1 or bit 2, whichever is Gc.line_bit in this major cycle, is
  * set for each line that a survivor covers: by a minor collection when it
@@ -35,18 +35,18 @@
  *   - A part on its own (no header) is in lines marked with its owner, each time
  *     the owner is promoted, marked or rescanned.
  *
- * Parts that a growing table outgrows lie between objects that live on, in lines that
- * stay in use: lost until the whole line is dead. So small ones that are freed while they
- * are young are kept by size (Heap.outgrown) and taken for the next parts of that size,
- * up to the next minor collection.
+ * Parts that a growing table outgrows lie between live objects, and are lost until their
+ * whole line is dead. So small ones that are freed while young are kept by size
+ * (Heap.outgrown) and reused for the next parts of that size, until the next minor
+ * collection.
  *
  * Huge pages. Beyond HUGE_FROM_BLOCKS the heap grows by two chunks at once, in one huge
- * page where the system has one at hand: it costs 0.19 us for each 4 KiB, the same as
- * small pages 1.4 us (both with the clearing; on a virtual machine), which was 40 % of
- * the time of a program that fills 50 MB with records. Only the first touch is advised:
- * what is given back later comes again as small pages, so that the system never fills up
- * what is free with pages that nobody asked for. The price is a touch of 0.1 ms, and up
- * to 2 MiB that are not used yet; mappings.c sees to touches that take longer.
+ * page where the system has one at hand. That costs 0.19 us for each 4 KiB; small pages
+ * cost 1.4 us (both with the clearing; on a virtual machine), which was 40 % of the time
+ * of a program that fills 50 MB with records. Only the first touch is advised: what is
+ * given back later comes again as small pages, so the system never fills free memory with
+ * pages that nobody asked for. The price is a touch of 0.1 ms, and up to 2 MiB that are
+ * not used yet; mappings.c handles touches that take longer.
  *
  * Large allocations: heap_large.c.
  *
@@ -124,9 +124,9 @@ static void give_chunk(Chunk *c) {
 }
 
 #ifdef SAROS_DEBUG
-/* The bound of doc/COLLECTOR.md on what is mapped for blocks, when there is to be more of
- * it because no block has so many free lines in a row: each that is not consumed has a
- * line in use among as many. */
+/* The bound of doc/COLLECTOR.md on what is mapped for blocks, when more is to be mapped
+ * because no block has `lines` free lines in a row: each block that is not consumed has a
+ * line in use among that many. */
 static void verify_mapped(const Heap *h, uint32_t lines) {
   size_t consumed = 0, used = h->used_lines;
   for (const Block *b = h->consumed.first; b != NULL; b = b->next) {
@@ -139,9 +139,9 @@ static void verify_mapped(const Heap *h, uint32_t lines) {
 #define verify_mapped(h, lines) ((void)(h), (void)(lines))
 #endif
 
-/* For a hole of so many lines. When the system has no more, the spare chunk lets the
- * program go on until the next gc_check, where all garbage is collected: only what that
- * cannot help is an error. */
+/* For a hole of `lines` lines. When the system has no more memory, the spare chunk lets
+ * the program go on until the next gc_check, which collects all garbage: only if that
+ * does not help is it an error. */
 static bool grow_heap(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   verify_mapped(h, lines);
@@ -220,8 +220,8 @@ static LineBits free_bits(const uint8_t *lines) {
   return bits;
 }
 
-/* A set bit says that a run of so many free lines begins there: x of them in `a`, y in `b`.
- * Returns the runs of x + y. */
+/* A set bit says that a run of x (in `a`), of y (in `b`) free lines begins there. Returns
+ * the runs of x + y. */
 ALWAYS_INLINE LineBits longer_runs(const LineBits *a, const LineBits *b, uint32_t x) {
   LineBits runs;
   const uint32_t n = HEAP_BLOCK_LINES / 64, words = x / 64, bits = x % 64;
@@ -292,7 +292,7 @@ static uint32_t hole_class(const uint8_t *lines) {
   return class;
 }
 
-/* The first class whose blocks surely have a hole of so many lines. */
+/* The first class whose blocks surely have a hole of `lines` lines. */
 static uint32_t class_for(uint32_t lines) {
   uint32_t class = 0;
   while (hole_lines[class] < lines) class++;
@@ -341,7 +341,7 @@ static Block *consume(Heap *h, Block *b) {
   return b;
 }
 
-/* When no other block has a hole of so many lines. */
+/* When no other block has a hole of `lines` lines. */
 static Block *take_free_block(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   if (h->free.first == NULL && !grow_heap(d, lines)) return NULL;
@@ -372,7 +372,7 @@ static Block *take_block(Domain *d) {
   return take_recyclable(h, &h->cold, (uint32_t)__builtin_ctz(h->cold.used));
 }
 
-/* With a hole of so many lines: the shortest that will do. */
+/* With a hole of `lines` lines: the shortest such hole. */
 static Block *take_block_with(Domain *d, uint32_t lines) {
   Heap *h = &d->heap;
   uint32_t class = class_for(lines), classes = ~UINT32_C(0) << class;
@@ -386,7 +386,8 @@ static Block *take_block_with(Domain *d, uint32_t lines) {
 
 /* ---- taking holes -------------------------------------------------------- */
 
-/* Fills `hole` with the first of its block, from line `i` on, that has so many lines. */
+/* Fills `hole` with the first of its block, from line `i` on, that has at least `least`
+ * lines. */
 static bool find_hole(Hole *hole, uint32_t i, uint32_t least) {
   const uint8_t *lines = block_lines(hole->block);
   while ((i = next_free_line(lines, i)) < HEAP_BLOCK_LINES) {
@@ -420,8 +421,8 @@ static void leave_medium_hole(Heap *h) {
   h->young_bytes -= (size_t)(h->medium.end - h->medium_cursor);
 }
 
-/* The next hole for small objects; it ends in a block of the medium cursor as little as the
- * other way round, since each takes whole blocks. */
+/* The next hole for small objects. It is never in a block of the medium cursor, nor the
+ * reverse: each takes whole blocks. */
 static bool take_hole(Domain *d) {
   Heap *h = &d->heap;
   Hole next = h->hole;
@@ -519,7 +520,7 @@ NOINLINE void *heap_alloc_slow(lua_State *L, size_t size) {
   return p;
 }
 
-/* Bytes that nobody asked for, if there is room behind them. */
+/* Allocates bytes that the program did not ask for, if there is room for them. */
 static void leave_out(Heap *h, size_t bytes) {
   if (bytes >= (size_t)(h->limit - h->cursor)) return;
   h->cursor += bytes;
@@ -598,7 +599,7 @@ static bool is_last(const Heap *h, const void *part, size_t size) {
   return (const char *)part + heap_round(size) == h->cursor && (const char *)part >= h->hole.start;
 }
 
-/* A part that gives way to its successor takes no memory any more. */
+/* A part that was replaced by its successor takes no memory any more. */
 static void forget_taken(Heap *h, const LargeHeader *large) {
   if (large->mark != 0) return;
   rt_assert(h->large_debt >= large->size);
@@ -613,7 +614,7 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
     gc_large_part_gone(L->domain, heap_large_of(part));
   } else if (is_last(h, part, size)) {
     h->cursor = part;
-    h->asked_bytes += heap_round(size); /* it was asked for all the same */
+    h->asked_bytes += heap_round(size); /* but it was asked for */
   } else if (heap_line_of(part) == 0) {
     keep_outgrown(h, part, size);
   } else if (h->live_bytes >= size) {
@@ -677,7 +678,7 @@ void heap_retire(Heap *h) {
 }
 
 #ifdef SAROS_DEBUG
-/* Makes a pointer to something that was reclaimed conspicuous. */
+/* Makes a pointer to reclaimed memory conspicuous. */
 static void poison_free_lines(const Block *b) {
   const uint8_t *lines = block_lines(b);
   for (uint32_t i = 0; i < HEAP_BLOCK_LINES; i++)
@@ -741,7 +742,7 @@ static bool clear_lines(uint8_t *lines, uint8_t line_bit) {
   return freed != 0;
 }
 
-/* A block of which no line became free stays where it is. */
+/* A block without newly freed lines stays where it is. */
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   Block *b = &c->blocks[index];
   if (b->state == BLOCK_FREE || !clear_lines(block_lines(b), line_bit)) return;

@@ -63,7 +63,7 @@ typedef struct Block {
   uint8_t released_pages; /* while recyclable: bit of each of its pages that was given back */
   uint8_t warm;        /* while recyclable: in Heap.warm, not in Heap.cold */
   uint16_t free_lines; /* as of its last examination */
-  uint32_t epoch;      /* minor collection that examined it last: tells warm from cold */
+  uint32_t epoch;      /* minor collection that examined it last: distinguishes warm from cold */
 } Block;
 
 typedef struct BlockList {
@@ -99,8 +99,8 @@ typedef struct LargeHeader {
     uint64_t died;                 /* dying: when (mapping_now); `size` is the epoch then */
   };
   uint8_t mark;                    /* as a line byte: 0 while young */
-  /* part whose contents no collection has scanned yet; 2: and whose cards do not tell
-     all */
+  /* part whose contents no collection has scanned yet; 2: and whose cards are
+   * incomplete */
   uint8_t fresh;
   /* part whose owner is in the remembered set and yet clean; object to be scanned
      (gc_overflow.c) */
@@ -181,7 +181,7 @@ typedef struct Heap {
   /* of old objects and parts in blocks: counted when promoted or marked */
   size_t live_bytes;
   uint64_t allocated_bytes; /* taken since the domain began, up to the last minor collection */
-  uint64_t asked_bytes;     /* asked for since then, but for what lies in `hole`: heap_asked */
+  uint64_t asked_bytes;     /* asked for since then, without what lies in `hole`: heap_asked */
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
   size_t limit_bytes;       /* that a domain may use; 0: any (heap_set_limit) */
   size_t limit_trigger;     /* use at which a collection is to find out whether it uses more */
@@ -227,7 +227,7 @@ void heap_part_populate(void *part, size_t size);
 /* Room for an object of `size` bytes (large ones only) behind the header; NULL: no
    memory. */
 LargeHeader *heap_large_detached(size_t size);
-/* Takes it into the heap, as if it were just allocated there: returns the object, or NULL
+/* Adds it to the heap, as if it were just allocated there: returns the object, or NULL
  * when the heap has no room for it. */
 void *heap_large_adopt(Domain *d, LargeHeader *large);
 void heap_large_discard(LargeHeader *large); /* one that was not taken over; NULL allowed */
@@ -239,7 +239,7 @@ void heap_close(Heap *h);
 /* As heap_alloc and heap_alloc_part, but return NULL instead of raising. */
 void *heap_try_alloc(Domain *d, size_t size);
 void *heap_try_alloc_part(Domain *d, size_t size);
-/* Takes the current holes away, so that every young region is in a consumed block. */
+/* Drops the current holes, so that every young region is in a consumed block. */
 void heap_retire(Heap *h);
 /* After a minor collection: examines the consumed blocks again, frees dead young
  * large ones, resets the counters of young bytes. */
@@ -249,21 +249,20 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit);
 /* Begins a walk that gives back the pages of free blocks beyond `keep`, and whole free
    chunks. */
 void heap_trim_start(Heap *h, uint32_t keep);
-/* The walk goes on, by about `most` bytes; SIZE_MAX: to its end, and without patience
- * (heap.c). True when it is done. */
+/* Continues the walk, by about `most` bytes; SIZE_MAX: to its end, blocks freed recently
+ * included (heap_trim.c). True when it is done. */
 bool heap_trim(Heap *h, size_t most);
 /* Gives back the free pages of blocks that are partly in use. */
 void heap_trim_parts(Heap *h);
 
-/* Limits what may be in use. What is found alive beyond it, by an emergency collection at
- * the limit, is an error there (gc_step). As collections wait for a safe point, a quarter
- * more and 2 MiB may be taken for a moment; what exceeds that fails at once. 0: no
- * limit. */
+/* Limits what may be in use. If an emergency collection at the limit finds more alive,
+ * that is an error (gc_step). As collections wait for a safepoint, a quarter more and 2
+ * MiB may be taken for a moment; what exceeds that fails at once. 0: no limit. */
 void heap_set_limit(Heap *h, size_t bytes);
 /* After such a collection: when the next one is due. True: too much is alive. */
 bool heap_exceeds_limit(Heap *h);
 
-/* May the heap take so many bytes more? */
+/* May the heap take `bytes` more? */
 ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
   if (likely(h->most_bytes == 0)) return true;
   size_t used = ((size_t)h->nblocks << HEAP_BLOCK_SHIFT) + h->young_large_bytes +
@@ -271,21 +270,21 @@ ALWAYS_INLINE bool heap_has_room(const Heap *h, size_t bytes) {
   return used <= h->most_bytes && bytes <= h->most_bytes - used;
 }
 
-/* Extents, for large allocations (heap_extent.c). Sizes in bytes, as they were asked for.
- * NULL: no memory. */
+/* Extents, for large allocations (heap_extent.c). Sizes in bytes, as requested. NULL: no
+ * memory. */
 #define EXTENT_MOST (((size_t)2 << 20) + ((size_t)64 << 10)) /* bytes of one allocation */
 void *extent_alloc(Heap *h, size_t size);
 void extent_free(Heap *h, void *p, size_t size);
 /* Makes it larger or smaller where it is; false: there is no room behind it. */
 bool extent_resize(Heap *h, void *p, size_t old_size, size_t size);
-/* Gives back pages that are free, of the extent at *Heap.trim_extent; returns how many
-   bytes. */
+/* Gives back free pages of the extent at *Heap.trim_extent; returns the number of
+ * bytes. */
 size_t extent_trim(Heap *h, bool now);
 /* The same at once, of all extents, for at least `most` bytes or to their end. */
 void extent_give_back(Heap *h, size_t most);
 void extent_close(Heap *h);
 
-/* Would an allocation of so many bytes succeed now? */
+/* Would an allocation of `size` bytes succeed now? */
 bool heap_could_take(const Heap *h, size_t size);
 
 /* Large allocations (heap_large.c). The first two return NULL when memory is short. */
@@ -297,7 +296,7 @@ void heap_large_free(Heap *h, LargeHeader *large);
  * bytes (gc_external.c). */
 LargeHeader *heap_large_external(Heap *h);
 void heap_large_set_external(Domain *d, LargeHeader *large, size_t size);
-/* Gives back up to so many bytes of what was freed some time ago; SIZE_MAX: of all. */
+/* Gives back at most `bytes` of what was freed some time ago; SIZE_MAX: all. */
 void heap_large_release(Heap *h, size_t bytes);
 
 /* Maps a spare chunk if there is none, and if the system has one. */
@@ -314,8 +313,8 @@ ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
 }
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }
-/* The same as pacing counts it: what makes a minor collection due. A very large object is
- * in use when it was just allocated; it counts when the next one is allocated. So when
+/* The same as pacing counts it: what makes a minor collection due. A very large object
+ * that was just allocated is in use; it counts when the next one is allocated. So when
  * strings of megabytes follow each other, each is dead when a collection examines it. */
 #define LATEST_LEAST ((size_t)256 << 10)
 ALWAYS_INLINE size_t heap_debt(const Heap *h) {

@@ -8,16 +8,14 @@
  * (address-ordered first fit, which keeps the free memory together; P. Wilson, M.
  * Johnstone et al., "Dynamic storage allocation: a survey and critical review", IWMM
  * 1995). `longest` bounds the free runs of an extent from above, so that most extents
- * without a fit are passed by.
+ * without a fit are skipped.
  *
  * Invariants
  *   - A granule in use is touched; one that is not touched is zero and has no memory.
- *   (Where
- *     huge pages were asked for and there are none, some are held for touched that are
+ *     (Where huge pages were requested and there are none, some count as touched that are
  *     not.)
  *   - Bits of `idle` are granules that were free at a walk of an earlier period and have
- *   not
- *     been taken since (heap_trim.c).
+ *     not been taken since (heap_trim.c).
  *   - Heap.extent_idle is the number of bytes of free granules that are touched.
  *
  * Only the domain's own thread comes here.
@@ -263,8 +261,8 @@ static uint64_t any_in_page(uint64_t bits) {
   return (bits & first) * 0xffff;
 }
 
-/* Granules of the word that lie in pages of which none is in use and some are touched; when
- * it is not to be now, those that have been idle. */
+/* Granules of the word that lie in pages of which none is in use and some are touched;
+ * unless `now`, only those that have been idle. */
 static uint64_t releasable(const Extent *e, uint32_t word, bool now) {
   uint64_t keep = e->used[word], want = e->touched[word] & ~keep;
   if (!now) keep |= want & ~e->idle[word];
@@ -288,8 +286,8 @@ static size_t release_extent(Heap *h, Extent *e, uint32_t i, uint32_t n) {
   return idle;
 }
 
-/* The next run of granules, from `i` on, that may be given back; *n: how many. GRANULES:
-   none. */
+/* The next run of granules, from `i` on, that may be given back; *n: their number.
+ * GRANULES: none. */
 static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t *n) {
   *n = 0;
   for (uint32_t run = GRANULES; i < e->granules;) {

@@ -6,13 +6,12 @@
  *
  * Up to HUGE_FROM bytes they lie in extents (heap_extent.c), the cards behind the data.
  * In stress builds, and while they are in no heap, they come from malloc. Bigger ones
- * have a mapping of their own, and so have their cards, so that nothing that is done with
- * them at once takes time in proportion to their size:
+ * have a mapping of their own, and so have their cards, so that no single operation on
+ * them takes time in proportion to their size:
  *
- *   allocating  new memory is zero, which is nil: heap_part_is_zeroed tells the
- *               owner, who does not fill it. Pages are touched by use alone, and are
- *               those of 2 MiB where the system has them: what grows so large is mostly
- *               filled.
+ *   allocating  new memory is zero, which is nil: the owner asks heap_part_is_zeroed and
+ *               does not fill it. Pages are touched by use alone, and are pages of 2 MiB
+ *               where the system has them: a part that grows so large is mostly filled.
  *   growing     mremap: neither data nor cards are copied.
  *   freeing     returning pages costs the system some 0.1 us each, touching new ones 0.3 us or
  *               more. So a dead mapping joins Heap.dying, and waits there: a second where
@@ -124,8 +123,8 @@ static void release_dying(Heap *h, size_t bytes, bool recent) {
   }
 }
 
-/* For an allocation that none of the dead fits. What a program grows and drops again and
- * again comes in several sizes: what it will need next may be among the dead, if they are
+/* For an allocation that none of the dead fits. A program that grows and drops parts
+ * repeatedly uses several sizes: what it needs next may be among the dead, if they are
  * few. */
 static void make_room(Heap *h, size_t size) {
   size_t most = size <= REUSED_MOST ? DYING_MOST : 0;
@@ -174,7 +173,7 @@ static LargeHeader *new_huge_part(Heap *h, size_t size, size_t used) {
   return large;
 }
 
-/* Objects are not taken for zero: an old mapping will do. `h` NULL: for no heap. */
+/* Objects need not be zero: a used mapping is enough. `h` NULL: for no heap. */
 static LargeHeader *new_huge_object(Heap *h, size_t size) {
   LargeHeader *large = h != NULL ? take_dying(h, size) : NULL;
   if (large == NULL) large = take_mapped(size);
@@ -237,9 +236,9 @@ static LargeHeader *new_large(Heap *h, size_t size, bool cards) {
   return make_large(h, size, cards);
 }
 
-/* A part that gave way to the largest so far is given back soon, for nothing tells yet
- * that its like will be needed again: some of it now, since a program that only fills the
- * new one takes no steps of the collector. */
+/* A part that was replaced by the largest so far is given back soon, since nothing
+ * suggests yet that a similar one will be needed. Some of it is given back now: a program
+ * that only fills the new part runs no steps of the collector. */
 static void let_die(Heap *h, LargeHeader *large) {
   bool wanted = large->cards == NULL || h->huge_again;
   large->size = h->epoch;
@@ -266,7 +265,7 @@ void heap_large_release(Heap *h, size_t bytes) { release_dying(h, bytes, bytes =
 
 /* ---- interface ----------------------------------------------------------- */
 
-/* A part has grown from so many bytes, and may be elsewhere now. */
+/* A part has grown from `old` bytes, and may have moved. */
 static void note_growing(Heap *h, const LargeHeader *former, const LargeHeader *large, size_t old,
                          size_t size) {
   bool again = h->growing == former;
@@ -291,9 +290,10 @@ static void *take_in(Domain *d, LargeHeader *large) {
 }
 
 /* A part that has grown so large was in other places before, in extents and mappings.
- * Together they are as much as the part, and nothing has shown that they will be needed
- * again: what is free is given back. Only when the part is much larger than all before,
- * so that a program that grows many finds its pages again from the second one on. */
+ * Together these are as large as the part, and nothing suggests that they will be needed
+ * again: free memory is given back. This is done only if the part is much larger than all
+ * before, so that a program that grows many parts reuses its pages from the second one
+ * on. */
 static void note_huge(Heap *h, const LargeHeader *large) {
   if (large->mapped == 0) return;
   h->huge_again = large->size - large->size / 4 < h->largest_huge;
@@ -369,7 +369,7 @@ LargeHeader *heap_large_external(Heap *h) {
   return large;
 }
 
-/* What a young one is stated less by has been allocated and given back since the last minor
+/* A decrease of a young one has been allocated and given back since the last minor
  * collection: it is no debt any more. */
 void heap_large_set_external(Domain *d, LargeHeader *large, size_t size) {
   Heap *h = &d->heap;

@@ -5,9 +5,9 @@
  * gives back those that were free at a walk of an earlier period (of a second at least)
  * and have not been taken since. So a program that needs the same memory in each cycle
  * keeps it: a call that takes pages away interrupts every processor that runs one of the
- * program's domains, and touching them anew is slow. Patience is limited to as much as is
- * kept in any case, and some more; what exceeds that, and at the end of a full
- * collection all, goes at once.
+ * program's domains, and touching them again is slow. The memory that waits is limited to
+ * the amount that is kept in any case, and some more. What exceeds that is given back at
+ * once, and everything at the end of a full collection.
  *
  * Chunks come first, then extents (heap_extent.c), in the same way.
  */
@@ -55,7 +55,7 @@ static bool is_all_idle(const Heap *h, const Chunk *c, bool now) {
   return i == HEAP_CHUNK_BLOCKS && c->free_blocks == HEAP_CHUNK_BLOCKS - 1;
 }
 
-/* From block `i` on: as many as may be given back together. */
+/* The number of blocks, from `i` on, that may be given back together. */
 static uint32_t count_idle(const Heap *h, const Chunk *c, uint32_t i, bool now) {
   uint32_t n = 0, most = h->nheld > h->trim_keep ? h->nheld - h->trim_keep : 0;
   while (n < most && i + n < HEAP_CHUNK_BLOCKS && !c->blocks[i + n].released &&
@@ -94,7 +94,7 @@ static void release_parts(Block *b) {
   }
 }
 
-/* Returns how many bytes. */
+/* Returns the number of bytes. */
 static size_t trim_blocks(Heap *h, Chunk *c, bool now) {
   size_t done = 0;
   for (uint32_t i = 1, n; i < HEAP_CHUNK_BLOCKS; i += n > 0 ? n : 1) {
@@ -119,8 +119,8 @@ static size_t trim_chunk(Heap *h, bool now) {
   return done + TRIM_LOOK;
 }
 
-/* Memory in extents is kept as long as it is no more than in blocks, or not nearly all
- * that they have: what was in use until now is likely to be used again. */
+/* Memory in extents is kept if it is at most that in blocks, or not nearly all that the
+ * extents have: what was in use until now is likely to be used again. */
 static bool has_many_extents(const Heap *h) {
   size_t most = (2 * (size_t)h->trim_keep + PATIENCE_BLOCKS) << HEAP_BLOCK_SHIFT;
   return h->extent_idle > most && h->extent_idle > h->extent_bytes / 4 * 3;

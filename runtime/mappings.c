@@ -64,8 +64,8 @@ static bool remove_oldest(uint64_t since, Kept *k) {
   return found;
 }
 
-/* Where it cannot be unmapped (that can take a mapping more than the system allows), its
- * memory goes all the same, the addresses stay lost. */
+/* If it cannot be unmapped (that can need one more mapping than the system allows), its
+ * memory is still given back and the addresses are lost. */
 void mapping_unmap(void *mapping, size_t size) {
   if (munmap(mapping, size) != 0) madvise(mapping, size, MADV_DONTNEED);
 }
@@ -98,7 +98,7 @@ static void *map(size_t size) {
   return p != MAP_FAILED ? p : NULL;
 }
 
-/* More than is needed, and off with what is not aligned. */
+/* Maps more than needed and unmaps what is not aligned. */
 static void *map_and_cut(size_t size, size_t align) {
   char *p = map(size + align);
   if (p == NULL) return NULL;
@@ -117,10 +117,10 @@ static void *map_aligned(size_t size, size_t align) {
 
 /* ---- huge pages -------------------------------------------------------------
  *
- * Touching one takes 0.1 ms where the machine has it at hand, and 5 ms on a virtual machine whose
- * host has yet to provide it. The first touch of each mapping is timed: a slow one is the last for a
- * while, which gets longer each time. So a program sees one such pause, not one for each 2 MiB that it
- * grows by. */
+ * Touching one takes 0.1 ms where the machine has it at hand, and 5 ms on a virtual
+ * machine whose host has yet to provide it. The first touch of each mapping is timed.
+ * After a slow one none is tried for a while, which gets longer each time. So a program
+ * sees one such pause, not one for each 2 MiB that it grows by. */
 
 #define SLOW_NS UINT64_C(1000000)
 #define WAIT_LEAST_NS UINT64_C(10000000000)
@@ -233,7 +233,7 @@ void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
   return k.mapping;
 }
 
-/* How many bytes must be mapped, or unmapped, to make it so large. */
+/* The number of bytes to map, or unmap, to change its size to `size`. */
 static size_t difference(const Kept *k, size_t size) {
   return k->size < size ? size - k->size : k->size - size;
 }
@@ -270,7 +270,7 @@ static bool keep(Kept k) {
   return room;
 }
 
-/* The oldest make room: what was given last is what the program needs now. */
+/* The oldest make room: the program needs what was given last. */
 void mapping_give(void *mapping, size_t size) {
   Kept k = {mapping, size, mapping_now()};
   mapping_drop_old();

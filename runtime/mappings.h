@@ -2,14 +2,14 @@
 /* runtime/mappings.h: memory straight from the system, and mappings kept for their next
  * use.
  *
- * Mapping memory and giving it back is dear when other domains run: each page is cleared
- * at its first touch, and taking pages away interrupts all processors that run a domain
- * of the program. So a few mappings that a domain no longer needs (the chunks of a heap
- * that ends, large strings that died) are kept for whichever domain needs one next.
+ * Mapping memory and giving it back is costly when other domains run: each page is
+ * cleared at its first touch, and taking pages away interrupts all processors that run a
+ * domain of the program. So a few mappings that a domain no longer needs (the chunks of a
+ * heap that ends, large strings that died) are kept for whichever domain needs one next.
  *
- * What is kept is bounded (MAPPINGS_MOST): the oldest make room. It goes after a second
- * without use, one mapping whenever another is given or a collector gives memory back
- * (mapping_drop_old), and all at once when memory is short or a heap is collected in
+ * What is kept is bounded (MAPPINGS_MOST): the oldest make room. It is unmapped after a
+ * second without use, one mapping whenever another is given or a collector gives memory
+ * back (mapping_drop_old), and all at once when memory is short or a heap is collected in
  * full. It counts for no domain's limit.
  *
  * Any thread may call all of this. One lock, held for the search of a short array only,
@@ -31,19 +31,19 @@ void *mapping_new(size_t size, size_t align);
  * far as it has them and the system has some at hand, which cost an eighth of small
  * ones. */
 void *mapping_new_prefer_huge(size_t size);
-/* The same, aligned to its size: one huge page, of so many bytes, where the system has
- * one at hand. Its first byte is touched. NULL also where huge pages have been slow
+/* The same, aligned to its size: one huge page of `size` bytes, where the system has one
+ * at hand. Its first byte is touched. NULL also where huge pages have been slow
  * lately. */
 void *mapping_new_huge(size_t size);
-/* Made larger, zero behind, or smaller, in place or elsewhere; NULL: no memory, and it is
- * as it was. */
+/* Changes its size, in place or elsewhere; what is added is zero. NULL: no memory, and it
+ * is unchanged. */
 void *mapping_resize(void *mapping, size_t old, size_t size);
 /* A kept mapping of `least` to `most` bytes, aligned to `align`; the last one
  * that was given. Its contents are what they were. *size: its bytes. NULL: none. */
 void *mapping_take(size_t least, size_t most, size_t align, size_t *size);
-/* A kept mapping made so large, or NULL: where much is kept and none fits. Strings that
- * grow piece by piece touch little fresh memory then. What it had first it still has,
- * more or less of it. */
+/* A kept mapping resized to `size`, or NULL: when much is kept and none fits. Strings
+ * that grow piece by piece touch little fresh memory then. Its first bytes keep their
+ * contents. */
 void *mapping_adapt(size_t size);
 /* Keeps it, or unmaps it if it is bigger than all that is kept may be. */
 void mapping_give(void *mapping, size_t size);
@@ -57,12 +57,11 @@ size_t mapping_kept(void);
  * byte: touching a byte of one touches all of it. False: they have been slow lately,
  * pages are small. */
 bool mapping_prefer_huge(void *mapping, size_t size);
-/* Takes that back before pages are given back: the system would fill up what is free of a
- * huge page. */
+/* Undoes that before pages are given back: the system would fill the free parts of a huge
+ * page. */
 void mapping_refuse_huge(void *mapping, size_t size);
 #define MAPPING_HUGE_PAGE ((size_t)2 << 20)
-/* ns of the clock that ages are measured by: monotonic, cheap, exact to some
-   milliseconds. */
+/* ns of the clock for ages: monotonic, cheap, exact to some milliseconds. */
 uint64_t mapping_now(void);
 
 /* Around a fork: the child can use it. */

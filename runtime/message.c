@@ -22,7 +22,7 @@ size_t message_weight(const Message *m) {
   return weight;
 }
 
-/* ---- what hangs from a handle -------------------------------------------- */
+/* ---- what a handle refers to --------------------------------------------- */
 
 MessageLoad *message_load_new(void) {
   MessageLoad *load = malloc(sizeof *load);
@@ -32,7 +32,7 @@ MessageLoad *message_load_new(void) {
   return load;
 }
 
-/* acq_rel: who frees it comes after all others. */
+/* acq_rel: the thread that frees it comes after all others. */
 void message_load_release(MessageLoad *load) {
   if (load != NULL && atomic_fetch_sub_explicit(&load->references, 1, memory_order_acq_rel) == 1)
     free(load);

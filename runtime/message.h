@@ -4,14 +4,14 @@
  * The bytes are written by vm/transfer_encode.c; only vm/transfer_decode.c can read them. A
  * message has one owner at a time: the sender, a channel, the receiver. Besides
  * its bytes it owns
- *   - a reference to each channel named in it, which counts as held by nobody
- *     and by anybody: it may yet be received;
+ *   - a reference to each channel named in it, which belongs to no domain in particular:
+ *   any may receive it;
  *   - large strings, copied once, into the shape that the receiver's heap
  *     takes over as they are (heap.h: heap_large_detached).
  *
- * All that is malloc's, which no collector knows of. So a sender can have a heavy one
- * weighed: its bytes count in the MessageLoad of the handle that it went through until
- * the message is freed, by whichever domain.
+ * All that is malloc'ed, unknown to any collector. So a sender can have a large one
+ * weighed: its bytes count in the MessageLoad of the handle that it went through until a
+ * domain frees the message.
  */
 #ifndef SAROS_RUNTIME_MESSAGE_H
 #define SAROS_RUNTIME_MESSAGE_H
@@ -26,7 +26,7 @@ struct LargeHeader;
 typedef struct MessageLoad {
   /* of the messages that were weighed and are not freed yet; any thread */
   _Atomic size_t bytes;
-  _Atomic uint32_t references;  /* of these messages, and one of who made it */
+  _Atomic uint32_t references;  /* of these messages, and one of its maker */
 } MessageLoad;
 
 typedef struct Message {

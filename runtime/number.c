@@ -3,8 +3,8 @@
  *
  * Text.  Numerals are read with '.' whatever the locale, and with the locale's
  * own point as a second try.  Most decimal floats take an exact short cut in
- * both directions; what the short cuts do not cover goes to strtod and
- * snprintf, so that results are those of the C library to the last bit.
+ * both directions; strtod and snprintf do the rest, so that results are those of the C
+ * library to the last bit.
  *
  * Integers and floats.  An integer compares with a float by exact value: never
  * by rounding the integer first when that could lose bits.
@@ -133,7 +133,7 @@ typedef struct Decimal {
 
 #define HAS_ROOM(d) ((d)->digits < whole_powers_of_ten[18])
 
-/* Returns s behind it, or NULL. */
+/* Returns the position behind it, or NULL. */
 static const char *read_decimal(const char *s, Decimal *d) {
   const char *start = s;
   for (; is_digit(*s) && HAS_ROOM(d); s++) d->digits = d->digits * 10 + (unsigned)(*s - '0');
@@ -211,7 +211,7 @@ static const char *parse_float_locale(const char *s, double *result) {
   return end == NULL ? NULL : s + (end - copy);
 }
 
-/* Returns s after the numeral and the spaces behind it, or NULL. */
+/* Returns the position behind the numeral and the spaces that follow it, or NULL. */
 static const char *at_end(const char *s) {
   if (s == NULL) return NULL;
   s = skip_spaces(s);
@@ -241,7 +241,7 @@ size_t number_parse(const char *s, TValue *result) {
 
 /* ---- writing numerals ---------------------------------------------------- */
 
-/* Digits of n, most significant first; returns how many. */
+/* Digits of n, most significant first; returns their number. */
 static size_t write_digits(char *out, uint64_t n) {
   static const char pairs[] =
       "00010203040506070809101112131415161718192021222324252627282930313233343536373839"

@@ -11,9 +11,9 @@
  * without bit 6 equals the `type` byte of the object's header.
  *
  * Objects never move.  Every object begins with GCHEADER; there is no link
- * field: dead objects are found by what was not marked, line by line
- * (heap.h).  Variable parts (array and hash parts of tables, stacks, code)
- * are separate allocations without header, each owned by exactly one object.
+ * field: the sweep frees the lines that were not marked (heap.h). Variable parts (array
+ * and hash parts of tables, stacks, code) are separate allocations without header, each
+ * owned by exactly one object.
  */
 #ifndef SAROS_RUNTIME_OBJECT_H
 #define SAROS_RUNTIME_OBJECT_H
@@ -164,8 +164,8 @@ ALWAYS_INLINE void set_object(TValue *o, void *obj, uint8_t tag) {
 
 #define SHORT_STRING_MAX 40 /* bytes; short strings are interned: equal means same address */
 
-/* A link in a chain of the intern table (str.c): a string's address and what is known of
- * those that the chain has from there on. 0: the end. */
+/* A link in a chain of the intern table (str.c): a string's address and the filter of the
+ * strings from there on. 0: the end. */
 typedef uint64_t StringLink;
 
 struct String {
@@ -310,7 +310,8 @@ struct CClosure {
 
 /* ---- userdata ------------------------------------------------------------ */
 
-/* Who needs to know its own userdata at a glance, whatever metatable they have. */
+/* The libraries that must recognize their own userdata at once, whatever its
+ * metatable. */
 typedef enum UserdataKind { USERDATA_PLAIN, USERDATA_CDATA, USERDATA_CTYPE } UserdataKind;
 
 struct Userdata {

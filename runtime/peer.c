@@ -6,27 +6,26 @@
  *             reference. It outlives the domain until the last handle is gone.
  *   registry  list of all peers, table of the spawned ones that run; one lock.
  *             A signal handler reads the table without it: its entries are atomic, and
- *             a peer is out of the table before it can be freed. (One that was
- *             read just before is freed at the earliest when the program has joined
- *             it; the handler runs while the program's main thread does not.)
+ *             a peer is out of the table before it can be freed. (A peer that was read
+ *             just before is freed at the earliest when the program has joined it; the
+ *             main thread does not run while the handler does.)
  *
  * Waiting: peer_wait.c.
  *
  * All domains wait
  *   `peer_waits` counts domains (high half: alive) and those in BLOCKED (low half).
- *   Whoever finds the halves equal after a step to BLOCKED, or after its end, looks,
- *   under the lock, whether indeed every park word says BLOCKED: nobody is left who could
- *   change that but the one who looks. Then the host's domain (or, when it has ended,
- *   all) is told to raise an error. A domain that waits until a deadline is not blocked.
+ *   A domain that finds the halves equal after its step to BLOCKED, or after its end,
+ *   checks under the lock whether every park word says BLOCKED: then no other domain is
+ *   left that could change that. It asks the host's domain (or, when that has ended, all)
+ *   to raise an error. A domain that waits until a deadline is not blocked.
  *
  * Stopping
  *   A request sets a bit of `attention` and sends the thread SIGURG. The handler,
  *   in the domain's own thread, makes the interpreter check for requests before its
- *   next instruction (RuntimeHooks.interrupt), so that a program that is not asked
- *   anything pays nothing. Domains' threads block all other signals of the outside:
- *   those are the host's.
+ *   next instruction (RuntimeHooks.interrupt), so that a program without requests pays
+ *   nothing. Domains' threads block all other signals from outside: those are the host's.
  *
- * A forked child has the domain of the thread that forked, and no other: those have failed
+ * A forked child has only the domain of the thread that forked: the others have failed
  * there, and hold no channel.
  *
  * Failure: no memory or no thread is a returned result; only peer_take_up raises.
@@ -50,8 +49,8 @@
 #include "throw.h"
 
 #define STACK_BYTES ((size_t)1 << 20) /* of a domain's thread: MAX_C_CALLS nested C functions */
-/* ThreadSanitizer holds signals back from a thread until that calls libc, which a program
- * that computes need not do, but for those that mean a fault. */
+/* ThreadSanitizer delays signals to a thread, except faults, until it calls libc, which a
+ * program that computes need not do. */
 #ifdef __clang__
 #if __has_feature(thread_sanitizer)
 #define WAKE_SIGNAL SIGTRAP
@@ -60,14 +59,14 @@
 #define WAKE_SIGNAL SIGTRAP
 #endif
 #ifndef WAKE_SIGNAL
-#define WAKE_SIGNAL SIGURG /* ignored unless there is a handler: a stray one does no harm */
+#define WAKE_SIGNAL SIGURG /* ignored unless there is a handler: a stray one is harmless */
 #endif
 
 #define END_PATIENCE_MS 1000          /* for cancelled domains, at the end of the program */
 #define END_GRACE_MS 300              /* for their handlers of variables to be closed */
 #define END_LOOK_MS 20
 #define HAND_OVER_STEPS 256 /* instructions; a call counts for more (vm_take_up) */
-#define PUT_OFF_MOST 16     /* messages taken one after the other, at whose end nothing is raised */
+#define PUT_OFF_MOST 16     /* consecutive messages after which nothing is raised */
 #define NS_PER_MS UINT64_C(1000000)
 
 static struct {
@@ -79,7 +78,7 @@ static struct {
   _Atomic uint32_t threads;                /* that peer_spawn started and that have not ended */
   _Atomic uint32_t hosts;                  /* domains of the host's threads */
   _Atomic uint32_t next_id;
-  /* the main script has ended: no more is to be had of main */
+  /* the main script has ended: nothing more comes from main */
   _Atomic bool closing;
   _Atomic bool ending;
   _Atomic int exiting;                     /* number of the thread that ends the program, or 0 */
@@ -87,7 +86,7 @@ static struct {
   uint64_t cancelled_at;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-_Alignas(64) _Atomic uint64_t peer_waits; /* who spins reads it all the time */
+_Alignas(64) _Atomic uint64_t peer_waits; /* a domain that spins reads it all the time */
 
 /* of the domain that this thread was spawned for, or of the host's last one */
 static __thread Peer *own;
@@ -125,8 +124,8 @@ static void unlink_locked(Peer *i) {
 
 static bool is_over(void) { return atomic_load(&registry.closing) || peer_program_ends(); }
 
-/* An error that nobody was told of. What the end of the program itself has brought about
- * is none, nor is that of a domain that was cancelled. */
+/* Reports an error that nothing has read. An error caused by the end of the program, or
+ * of a cancelled domain, is not reported. */
 static void warn_of_lost_error(Peer *i) {
   if (atomic_load_explicit(&i->status, memory_order_acquire) != PEER_FAILED) return;
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
@@ -149,7 +148,7 @@ static void free_peer(Peer *i) {
 
 void peer_hold(Peer *i) { atomic_fetch_add_explicit(&i->references, 1, memory_order_relaxed); }
 
-/* acq_rel: who frees it sees all that others did with it. */
+/* acq_rel: the thread that frees it sees all that others did with it. */
 void peer_release(Peer *i) {
   if (atomic_fetch_sub_explicit(&i->references, 1, memory_order_acq_rel) == 1) free_peer(i);
 }
@@ -200,8 +199,8 @@ static const char *const wait_texts[] = {[WAIT_NOTHING] = "runs",
                                          [WAIT_JOIN] = "waits to join domain",
                                          [WAIT_SLEEP] = "sleeps"};
 
-/* Only called while all wait: what they wait for stands still, but for those that were
- * told as well. */
+/* Only called while all wait: what they wait for does not change, except for those that
+ * were asked as well. */
 static void describe_waits(char *text, size_t size) {
   size_t used = (size_t)snprintf(text, size, "deadlock: all domains wait for each other");
   lock_registry();
@@ -241,9 +240,9 @@ static void install_handler(void) {
   sigaction(WAKE_SIGNAL, &action, NULL);
 }
 
-/* Async-signal-safe. The thread may have ended: then its number means nothing, or,
- * used again, a thread that finds nothing asked of it. No signal to itself: there may be no
- * handler yet. */
+/* Async-signal-safe. The thread may have ended: then its number is invalid, or names a
+ * later thread that finds no request. No signal to itself: there may be no handler
+ * yet. */
 static void request(Peer *i, uint32_t what) {
   ask(i, what);
   if (i == own) {
@@ -263,7 +262,7 @@ static void end_thread(void) {
   unlock_registry();
 }
 
-/* Until the process ends, which another thread sees to; counts as ended. */
+/* Waits until another thread ends the process; counts as ended. */
 _Noreturn static void stand_still(void) {
   if (own != NULL && own->domain != NULL) {
     peer_record_end(own);
@@ -318,7 +317,7 @@ void peer_take_up(lua_State *L) {
   }
 }
 
-/* But the caller. */
+/* Except the caller. */
 static bool all_ended(void) {
   return atomic_load(&registry.threads) <= (uint32_t)is_spawned_thread();
 }
@@ -353,7 +352,7 @@ bool peer_wait_in_handler(int milliseconds) {
   return all_ended();
 }
 
-/* Waits for the next end, at most so long. */
+/* Waits for the next end, until the deadline at most. */
 static void wait_for_end_locked(int milliseconds) {
   struct timespec at;
   clock_gettime(CLOCK_REALTIME, &at);
@@ -400,7 +399,7 @@ static void wait_for_all(void) {
   unlock_registry();
 }
 
-/* A thread that comes second stands still: exit is not made for two. */
+/* A second thread stands still: exit must not run twice. */
 static void claim_exit(void) {
   int mine = (int)syscall(SYS_gettid), who = 0;
   if (!atomic_compare_exchange_strong(&registry.exiting, &who, mine) && who != mine) stand_still();
@@ -491,7 +490,7 @@ static void free_slot(Peer *i) {
   unlock_registry();
 }
 
-/* The slot is free before anybody can know that the domain has ended. */
+/* The slot is free before any other domain can see that this one has ended. */
 void peer_finish(Peer *i, PeerStatus status, Message *outcome, char *failure) {
   i->outcome = outcome;
   i->failure = failure;
@@ -514,7 +513,7 @@ static void *run_thread(void *argument) {
   return NULL;
 }
 
-/* All signals but the one that wakes and those that mean a fault of the thread's own. */
+/* All signals except the one that wakes and those for faults of the thread itself. */
 static void block_signals(sigset_t *before) {
   static const int kept[] = {WAKE_SIGNAL, SIGSEGV, SIGBUS,  SIGFPE,
                              SIGILL,      SIGTRAP, SIGABRT, SIGSYS};
@@ -542,8 +541,8 @@ static void end_at_exit(void) { peer_end_all(true); }
 
 /* ---- fork ---------------------------------------------------------------- */
 
-/* What several threads use is in order when a process forks: the child has the state of the
- * moment, but only the thread that forked. */
+/* Shared data must be consistent when the process forks: the child has its present state,
+ * but only the thread that forked. */
 static void lock_for_fork(void) {
   lock_registry();
   for (Peer *i = registry.all; i != NULL; i = i->next) pthread_mutex_lock(&i->lock);
@@ -562,7 +561,7 @@ static void unlock_after_fork(void) {
   unlock_registry();
 }
 
-/* Its end is told to whoever asks for it; it is no error that somebody has to hear of. */
+/* Joins see its end; it is no error that must be reported. */
 static void stay_in_parent(Peer *i) {
   atomic_store(&i->tid, 0);
   atomic_store(&i->park, PARK_RUNNING); /* it does not count as blocked */
@@ -573,7 +572,7 @@ static void stay_in_parent(Peer *i) {
   atomic_store(&i->status, PEER_FAILED);
 }
 
-/* Their heaps and stacks stay allocated, for nobody. */
+/* Their heaps and stacks stay allocated and unused. */
 static void forget_others_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next)
     if (i != own) stay_in_parent(i);
@@ -660,7 +659,7 @@ WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline) {
   if (has_ended(other)) return WAIT_NOTIFIED;
   Waiter w = {.peer = self};
   WaitResult result = WAIT_NOTIFIED;
-  do { /* again when it was woken for what is masked */
+  do { /* again when it was woken for a masked request */
     peer_prepare(self, WAIT_JOIN, other->id);
     if (!enter_joiners(other, &w)) break;
     result = peer_wait(self, deadline);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/peer.h: a peer, the part of a domain that other domains may touch: who it
- * is, whether it runs, how it is woken, stopped and waited for (design: top of
+/* runtime/peer.h: a peer, the part of a domain that other domains may touch: its
+ * identity, whether it runs, how it is woken, stopped and waited for (design: top of
  * peer.c). Everything else of a domain is its own thread's.
  */
 #ifndef SAROS_RUNTIME_PEER_H
@@ -17,17 +17,17 @@
 
 typedef enum PeerStatus { PEER_RUNNING, PEER_DONE, PEER_FAILED } PeerStatus;
 
-/* Peer.attention: what is asked of a domain; taken up at its next safe point. */
+/* Peer.attention: requests to a domain; it obeys them at its next safepoint. */
 #define ATTENTION_CANCEL 1u    /* raise "cancelled" */
 #define ATTENTION_DEADLOCK 2u  /* to one that waits: all domains do */
 #define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
 #define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
-/* raise "cancelled" from now on at every safe point: the program ends */
+/* raise "cancelled" from now on at every safepoint: the program ends */
 #define ATTENTION_END 16u
-#define ATTENTION_ASKED 31u    /* all that others ask */
-/* A note of the domain's own thread: the domain's calls are watched, or were, so whoever
- * lets another coroutine run has to look after it (vm/watch.h). It shares the word so
- * that this costs nothing where there is none. */
+#define ATTENTION_ASKED 31u    /* all requests of others */
+/* A note of the domain's own thread: the domain's calls are watched, or were, so code
+ * that lets another coroutine run has to note it (vm/watch.h). It shares the word so that
+ * it costs nothing where calls are not watched. */
 #define ATTENTION_WATCHED 32u
 
 /* Peer.park: the state of its thread as wakers see it; a futex word. */
@@ -55,7 +55,7 @@ typedef struct Peer Peer;
 typedef struct Waiter {
   struct Waiter *next, *prev;
   Peer *peer;
-  bool queued;   /* in the queue; whoever wakes it takes it out */
+  bool queued;   /* in the queue; the waker takes it out */
   bool notified; /* woken through this place */
 } Waiter;
 
@@ -81,19 +81,19 @@ struct Peer {
   uint32_t spin;                     /* ns that a wait spins before it sleeps */
   /* sleeps until one leads to a longer spin; from the last one to the next */
   uint32_t probe_in, probe_every;
-  /* an error was raised in it because nobody was left to wait for */
+  /* an error was raised in it because all domains were blocked */
   bool abandoned;
   bool was_cancelled;                /* the error of a cancellation was raised in it */
   uint32_t masks;                    /* parts it is in that cancelling and SIGINT wait for */
-  uint32_t handing_over;             /* steps that they wait, too (peer_hand_over) */
+  uint32_t handing_over;             /* steps for which they wait, too (peer_hand_over) */
   uint32_t put_off;                  /* messages that it took while they waited */
   /* The end: written by its thread before `status` (release), read after it (acquire) */
   _Atomic uint32_t status;           /* PeerStatus */
-  Message *outcome;                  /* its results, or its error; NULL: could not be told */
+  Message *outcome;                  /* its results, or its error; NULL: no memory for it */
   /* text of the error with its traceback, malloc'ed; NULL: done */
   char *failure;
   bool elsewhere;                    /* in a forked child: it is in the process that forked */
-  _Atomic bool joined;               /* somebody was told of the end */
+  _Atomic bool joined;               /* another domain has received the outcome */
   pthread_mutex_t lock;              /* of joiners */
   WaitQueue joiners;
   void (*body)(Peer *peer, void *argument); /* what its thread runs */
@@ -107,9 +107,9 @@ struct Peer {
 Peer *peer_attach(Domain *d);
 /* Records the end of a spawned domain. Own thread. */
 void peer_record_end(Peer *peer);
-/* The domain is about to be freed: a signal that comes from now on finds none. */
+/* The domain is about to be freed: a signal from now on finds none. */
 void peer_forget_domain(Peer *peer);
-/* For the end of the domain: nobody is to wait for it or wake it any more. */
+/* For the end of the domain: nothing may wait for it or wake it any more. */
 void peer_detach(Peer *peer);
 void peer_hold(Peer *peer);
 void peer_release(Peer *peer);
@@ -129,35 +129,35 @@ typedef enum SpawnResult {
 } SpawnResult;
 
 /* Starts a thread that runs body(peer, argument) and gives its peer with a
- * reference for the caller. The body makes the domain and tells the outcome with
+ * reference for the caller. The body makes the domain and passes the outcome to
  * peer_finish. */
 SpawnResult peer_spawn(Peer **result, const char *name, size_t memory_limit,
                           void (*body)(Peer *, void *), void *argument);
-/* Waits a moment for a domain to end; false: the deadline has passed. */
+/* Waits briefly for a domain to end; false: the deadline has passed. */
 bool peer_await_end(uint64_t deadline);
-/* From the body: the end is told to those who wait for it. Takes over outcome and
-   failure. */
+/* From the body: publishes the end to those that wait for it. Takes over outcome and
+ * failure. */
 void peer_finish(Peer *peer, PeerStatus status, Message *outcome, char *failure);
-/* Asks the domain to raise an error at its next safe point, and wakes it when it waits. */
+/* Asks the domain to raise an error at its next safepoint, and wakes it when it waits. */
 void peer_cancel(Peer *peer);
-/* For a handler of a signal: asks the domain whose thread runs it for that. */
+/* For a signal handler: the same for the domain whose thread runs it. */
 void peer_ask_in_handler(Peer *peer, uint32_t what);
-/* Takes back what was asked and not done yet. Own thread. */
+/* Withdraws requests that were not obeyed yet. Own thread. */
 void peer_withdraw(Peer *peer, uint32_t what);
 /* Cancels, in a handler of a signal, all spawned domains. */
 void peer_cancel_all_in_handler(void);
 /* The program ends: no domain can be spawned from now on. Waits until all (but the
  * caller's) have ended; with `cancel`, cancels them again and again, for at most a
- * second, and has the host's ones stand still. Any thread, before it calls exit; of
- * several only one returns. */
+ * second, and has the host's ones stand still. Any thread, before it calls exit; if
+ * several do, only one returns. */
 void peer_end_all(bool cancel);
-/* Comes first where the domain of the caller is closed before peer_end_all, with the same
- * `cancel`. From then on it is no error to be told of that a domain waits for what nobody
- * sends any more. With `cancel` the others have ended on return: were they cancelled
- * after the domain was closed, they would fail of missing it, and be cancelled while they
- * close their variables for that. */
+/* To be called first if the domain of the caller is closed before peer_end_all, with the
+ * same `cancel`. From then on a deadlock is not reported as an error. With `cancel` the
+ * others have ended on return: if they were cancelled after the domain was closed, they
+ * would first fail because it is missing, and be cancelled while they close their
+ * variables. */
 void peer_begin_end(bool cancel);
-/* Waits, in a handler of a signal, at most so many milliseconds for them. */
+/* Waits, in a signal handler, at most `milliseconds` for them. */
 bool peer_wait_in_handler(int milliseconds);
 /* Is the program ending: were peer_end_all or peer_cancel_all_in_handler called? */
 bool peer_program_ends(void);
@@ -179,26 +179,26 @@ void peer_end_wait(Peer *peer); /* also after a wait that was not needed */
 void waiter_enqueue(WaitQueue *queue, Waiter *waiter);
 void waiter_remove(WaitQueue *queue, Waiter *waiter); /* harmless when it is not queued */
 /* Takes the first out and notifies it. The result, unless NULL, is for peer_wake,
- * which may be called after the lock was given back. */
+ * which may be called after the lock was released. */
 _Atomic uint32_t *waiter_notify_first(WaitQueue *queue);
 void waiter_notify_all(WaitQueue *queue);
 void peer_wake(_Atomic uint32_t *park);
 
-/* What is asked of the domain and not put off by a mask. Own thread. */
+/* Requests to the domain that no mask delays. Own thread. */
 uint32_t peer_asked(const Peer *peer);
-/* What is asked of the domain that waits or runs: takes the flags away and raises
- * the error, if there is one to raise. Own thread. */
+/* Obeys the requests to the domain, whether it waits or runs: clears the flags and raises
+ * the error, if there is one. Own thread. */
 void peer_take_up(lua_State *L);
-/* Until it is unmasked as often, a cancellation or SIGINT waits, and no wait ends for it.
- * The end of the program and a deadlock come through. Own thread. */
+/* Until it is unmasked the same number of times, a cancellation or SIGINT waits, and ends
+ * no wait. The end of the program and a deadlock are not masked. Own thread. */
 void peer_mask(Peer *peer);
 void peer_unmask(Peer *peer);
-/* The function that runs has taken or delivered a message: it must not be lost to an error
+/* The function that runs has taken or delivered a message: an error must not lose it
  * before the program has it, or knows. So the interpreter raises nothing for some steps
  * (vm_take_up). Own thread. */
 void peer_hand_over(Peer *peer);
-/* Before a message is taken or delivered: takes up what is asked, unless another one is
- * being handed over; and that not for ever. Own thread. */
+/* Before a message is taken or delivered: obeys requests, unless another message is being
+ * handed over. That delay is bounded. Own thread. */
 void peer_begin_message(lua_State *L);
 /* Waits for the end of another domain. */
 WaitResult peer_join(Peer *self, Peer *other, uint64_t deadline);

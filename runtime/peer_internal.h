@@ -13,7 +13,8 @@ extern _Atomic uint64_t peer_waits;
 /* ns that a wait may spin, and does at first: as long as waking a processor may take */
 #define SPIN_MOST 100000
 
-/* `now`: what peer_waits became. When all that are alive are blocked, somebody is told. */
+/* `now`: the new value of peer_waits. If all live domains are blocked, asks one to raise
+ * an error. */
 void peer_look_for_deadlock(uint64_t now);
 
 #endif

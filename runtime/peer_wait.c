@@ -8,24 +8,22 @@
  *
  *     RUNNING -> WAITING -> SLEEPING or BLOCKED -> NOTIFIED -> RUNNING
  *
- * Only its own thread takes the steps but the one to NOTIFIED, which any thread
- * takes by an exchange; who finds SLEEPING or BLOCKED there must wake.
- * The order of the two stores of cancelling (attention, then park) and of the two
- * steps of waiting (park, then a look at attention) is sequentially consistent: a
- * request is never missed.
+ * Its own thread takes all steps except that to NOTIFIED, which any thread takes by an
+ * exchange; a thread that finds SLEEPING or BLOCKED there must wake it. The order of the
+ * two stores of cancelling (attention, then park) and of the two steps of waiting (store
+ * park, then load attention) is sequentially consistent: a request is never missed.
  *
  * Spinning
  *   An idle processor takes long to wake up: about 50 us where the processor is a virtual
- *   one. Two domains that reply to each other in no time and sleep meanwhile wait for
- *   that twice each time. So a wait spins, for as long as that may take at most, as
- *   long as this is found to help: where it was notified while it spun, it
- *   will spin for longer, where not, for half as long. When it has slept for no longer
- *   than the processors may have needed to wake up, one of the next waits is a probe that
- *   spins for twice as long as that sleep was; each probe that fails makes them
- *   rarer. Sleeping for long (what it waits for is slow, or has no processor) leads to
- *   no probe.
- *   Nobody spins while more domains than there are processors are not asleep: the one
- *   the one that replies may need this processor. Those that spin count as awake.
+ *   one. Two domains that reply to each other quickly and sleep meanwhile wait for that
+ *   twice each time. So a wait spins for at most that time, while spinning is found to
+ *   help: if the domain was notified while it spun, it spins for longer next time, if
+ *   not, for half as long. When it has slept for no longer than the processors may have
+ *   needed to wake up, one of the next waits is a probe that spins for twice the duration
+ *   of that sleep; each probe that fails makes probes rarer. Sleeping for long (what it
+ *   waits for is slow, or has no processor) leads to no probe. No domain spins while more
+ *   domains are awake than there are processors: the one that replies may need this
+ *   processor. Domains that spin count as awake.
  */
 #include "peer_internal.h"
 
@@ -38,7 +36,7 @@
 #include "peer.h"
 
 #define SPIN_LEAST 500     /* ns */
-#define WAKING_MOST 400000 /* ns: who slept longer did not wait for processors to wake up */
+#define WAKING_MOST 400000 /* ns: a longer sleep did not wait for processors to wake up */
 #define PROBE_RAREST 64    /* waits from one probe that failed to the next one, at most */
 
 /* ---- clocks and processors ----------------------------------------------- */
@@ -101,7 +99,7 @@ static bool is_notified(const Peer *i) {
   return atomic_load_explicit(&i->park, memory_order_acquire) == PARK_NOTIFIED;
 }
 
-/* Those who spin count as awake. */
+/* Domains that spin count as awake. */
 static bool is_crowded(void) {
   uint64_t now = atomic_load_explicit(&peer_waits, memory_order_relaxed);
   return (uint32_t)(now >> 32) - (uint32_t)now > processors();
@@ -157,7 +155,7 @@ static bool begin_sleep(Peer *i, uint32_t state) {
 }
 
 static void sleep_blocked(Peer *i) {
-  atomic_fetch_add(&peer_waits, 1); /* first: whoever notifies a blocked one takes it back */
+  atomic_fetch_add(&peer_waits, 1); /* first: a thread that notifies a blocked one subtracts it again */
   if (!begin_sleep(i, PARK_BLOCKED)) {
     atomic_fetch_sub(&peer_waits, 1);
     return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/probes.c: the catalogue of the runtime and the life of the recorder. */
+/* runtime/probes.c: the catalogue of the runtime, and when the process records. */
 #include "probes.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 #define ENVIRONMENT_PREFIX "SAROS_EVENTRING"
 
-/* Words used in events.def, as the library wants them. */
+/* Words of events.def in the library's terms. */
 #define UNIT_NONE NULL
 #define UNIT_COUNT "count"
 #define UNIT_WORDS "words"
@@ -44,7 +44,7 @@ static const struct eventring_def catalogue[] = {
 #undef EVENT
 };
 
-/* ---- safe points ---------------------------------------------------------------
+/* ---- safepoints ---------------------------------------------------------------
  *
  * The word in use changes under the mutex only. It lies in the recording's mapping,
  * which outlasts the recording in this process until all domains but those of the
@@ -60,7 +60,7 @@ static void set_start_word(const uint32_t *word) {
   __atomic_store_n(&probes_start_word, word, __ATOMIC_RELAXED);
 }
 
-/* Nobody waits any more. */
+/* No domain waits any more. */
 static void forget_waiting(void) {
   pthread_mutex_lock(&waiting_mutex);
   waiting = 0;
@@ -91,8 +91,8 @@ static void end_waiting(Domain *d) {
   pthread_mutex_unlock(&waiting_mutex);
 }
 
-/* Until the last waiting domain has come by, those that came first come here again
- * and again; that costs them a call each time. */
+/* Until the last waiting domain has attached, those that already have come here again;
+ * that costs them a call each time. */
 void probes_take_up(Domain *d) {
   if (!d->rings_wait) return;
   eventring_domain_check(d->rings);
@@ -127,7 +127,7 @@ static int ensure_catalogue(struct eventring_error *error) {
   return registration_status;
 }
 
-/* Said once for each domain that could not be recorded (129th, disk full). */
+/* Printed once for each domain that could not be recorded (129th, disk full). */
 static void warn(void *context, const struct eventring_error *error) {
   (void)context;
   fprintf(stderr, "saros: warning: a domain is not recorded: %s\n", error->text);
@@ -152,16 +152,16 @@ static int start_from_env(struct eventring_error *error) {
 
 static bool begun;
 
-/* A recorder that cannot start is worth a warning, and no reason not to run: no failure
- * to trace ever stops the program. */
-void probes_begin(const char *program, const char *teller) {
+/* A recording that cannot start is worth a warning: a failure to record never stops the
+ * program. */
+void probes_begin(const char *program, const char *warner) {
   struct eventring_error error;
   pthread_mutex_lock(&begin_mutex);
   if (!begun) {
     begun = true;
     snprintf(program_name, sizeof program_name, "%s", program != NULL ? program : "");
     if (start_from_env(&error) != 0)
-      fprintf(stderr, "%s: warning: not recording: %s\n", teller, error.text);
+      fprintf(stderr, "%s: warning: not recording: %s\n", warner, error.text);
   }
   pthread_mutex_unlock(&begin_mutex);
 }
@@ -188,7 +188,7 @@ void probes_domain_start(Domain *d, const char *name) {
   ensure_catalogue(NULL);
   error.code = EVENTRING_OK;
   d->rings = eventring_domain_start(name, &error);
-  /* while something is recorded, the library has said it */
+  /* while something is recorded, the library has warned */
   if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED) warn(NULL, &error);
   eventring_domain_unbind(d->rings); /* a state may go on in another thread; it ends in lua_close */
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);

@@ -17,7 +17,7 @@ typedef enum EventId {
   EVENT_COUNT
 } EventId;
 
-/* Classes of our own, named before the recorder starts; off by default. */
+/* Classes of the runtime, named before the recording starts; off by default. */
 #define EVENTRING_CLASS_FFI ((enum eventring_class)EVENTRING_CLASS_HOST)
 #define EVENTRING_CLASS_GC_DETAIL ((enum eventring_class)(EVENTRING_CLASS_HOST + 1))
 
@@ -46,13 +46,13 @@ enum {
 #define PROBE_LIFECYCLE(d, id, value) \
   eventring_lifecycle((d)->rings, EVENTRING_RUNTIME, PROBE_ID(id), (int64_t)(value))
 
-/* ---- safe points ---------------------------------------------------------------
+/* ---- safepoints ---------------------------------------------------------------
  *
- * Where a domain takes up what was asked of the recorder from elsewhere: the start
- * of what stands by. Every probe is one (so is every collection); for programs that
- * run none, the interpreter has more at each back-edge of a loop and each tail call. While a
- * domain waits, the word is the low half of the control word, which whoever starts the
- * recording makes nonzero; else it is a word of ours that stays 0. */
+ * Where a domain attaches to a recording that stood by and was started from elsewhere.
+ * Every probe is one, and every collection; for programs that run none, the interpreter
+ * has more at each back-edge of a loop and each tail call. While a domain waits, the word
+ * is the low half of the control word, which becomes nonzero when the recording is
+ * started; otherwise it is a word of the runtime that stays 0. */
 extern const uint32_t *probes_start_word;
 void probes_take_up(Domain *d) __attribute__((cold, noinline));
 
@@ -61,8 +61,8 @@ static inline void probes_safe_point(Domain *d) {
   if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_take_up(d);
 }
 
-/* Once in each minor collection: takes up what was asked from elsewhere, and puts a
- * malformed control word right also where no block of events gets full. */
+/* Once in each minor collection: obeys requests from elsewhere, and corrects a malformed
+ * control word even if no block of events gets full. */
 static inline void probes_collection(Domain *d) { eventring_domain_check(d->rings); }
 
 /* ---- recording (probes.c) ------------------------------------------------ */
@@ -70,10 +70,10 @@ static inline void probes_collection(Domain *d) { eventring_domain_check(d->ring
 /* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); it stops when
  * the process exits. Only the first call in a process does anything: the program's own,
  * before its first domain, else that of the first domain (a program that embeds the
- * runtime). `program`: its name in the recording, NULL: that of the executable. `teller`
+ * runtime). `program`: its name in the recording, NULL: that of the executable. `warner`
  * stands before the warning on stderr when it cannot start; the program then runs without
  * recording. */
-void probes_begin(const char *program, const char *teller);
+void probes_begin(const char *program, const char *warner);
 /* Starts it from the program (the environment still gives directory and sizes). */
 int probes_start(struct eventring_error *error);
 /* Orderly end of the recording; harmless when there is none. */

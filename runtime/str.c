@@ -5,15 +5,16 @@
  * each content, so that equality is identity and a table finds a field by
  * address.  The intern table (Domain.strings) chains strings through their own
  * `u.next`; it does not keep them alive.  The collector unlinks those that it
- * is about to reclaim; a string that is found here while the collector holds it
- * for dead is brought back by gc_string_found before anyone sees it.
+ * is about to reclaim; a string that is found here while it is dead to the collector is
+ * brought back by gc_string_found before any other code sees it.
  *
- * Strings are all over the heap, so that examining one is a cache miss. Therefore each
+ * Strings lie all over the heap, so that examining one is a cache miss. Therefore each
  * link of a chain, the bucket included, has a filter in the upper bits of the address: a
- * bit of 16 for each string from there on, chosen by its hash. A string that is not there
- * yet, most often a new one, is found missing by its bucket alone in 15 of 16 cases. As a
- * link keeps what it was before its string was put in front, taking the newest string out
- * leaves the filter exact; one from behind may leave a bit too many.
+ * bit of 16 for each string from there on, chosen by its hash. For a string that is not
+ * there, most often a new one, the bucket alone shows this in 15 of 16 cases. A link
+ * keeps the value that the bucket had before its string was put in front, so removing the
+ * newest string leaves the filter exact; removing one from behind may leave a bit too
+ * many.
  *
  * Longer strings are separate objects each time and hashed only when they are
  * used as a key (string_hash_long); until then `hash` holds the seed.
@@ -22,10 +23,10 @@
  * file and table addressing", VLDB 1980): when strings outnumber buckets, each
  * new string adds one bucket, which takes its share of the one it splits from.
  * So there is no moment in which all of a large table is rehashed. Buckets lie in
- * segments of ordinary C memory, released by string_table_free. When one cannot
- * be had the chains get longer and nothing else happens.
+ * segments of ordinary C memory, released by string_table_free. When there is no memory
+ * for one, the chains get longer and nothing else happens.
  *
- * Nothing here collects; what raises is allocation alone.
+ * Nothing here collects; only allocation raises.
  */
 #include "str.h"
 
@@ -148,7 +149,7 @@ StringLink string_chain_reversed(StringLink chain) {
  * stay the first. While the collector sweeps the table, bucket by bucket upwards, what
  * moves moves ahead of it. */
 static NOINLINE void split_bucket(StringTable *table) {
-  /* longer chains, no harm */
+  /* only longer chains */
   if ((table->size & (STRING_SEGMENT - 1)) == 0 && !add_segment(table)) return;
   uint32_t added = table->size++;
   if (added > table->mask) table->mask = table->mask * 2 + 1;
@@ -243,7 +244,8 @@ static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t 
                       string_bucket(table, string_bucket_index(table, hash)));
 }
 
-/* Where there is room for everything, no other function is called: that saves a third. */
+/* If there is room for everything, no other function is called: that saves a third of the
+ * time. */
 static NOINLINE String *intern_new(lua_State *L, const char *bytes, size_t len, uint32_t hash,
                                    StringLink *bucket) {
   Domain *d = L->domain;
@@ -305,7 +307,7 @@ String *string_from_c(lua_State *L, const char *text) { return string_new(L, tex
 static String *push_string(lua_State *L, String *s) {
   set_string(L->top, s);
   L->top++;
-  stack_check(L, 0); /* leaves a free slot for the next who pushes without asking */
+  stack_check(L, 0); /* leaves a free slot for a later push without a check */
   return s;
 }
 

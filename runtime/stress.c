@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Relaxed: the count need only be right where one thread allocates. */
+/* Relaxed: the count need be right only if one thread allocates. */
 static _Atomic uint64_t count, first_to_fail;
 static _Atomic bool fail_all, has_failed, calm;
 static _Atomic int paused;

@@ -18,18 +18,20 @@
  * has as its main position, and which colliding keys are put into first. It takes the
  * place of rehashes that would be needed again soon.
  *
- * Growing. A full table that gets one more key is counted, and made anew with the sizes
- * that fit (rehash). What programs do most needs no count: the next item of a full array,
- * beside nothing but fields, and the next field of a full record double the one part.
+ * Growing. The keys of a full table that gets one more are counted, and it is rebuilt
+ * with the sizes that fit (rehash). The most frequent cases need no count: the next item
+ * of a full array in a table that otherwise has only fields, and the next field of a full
+ * record, double that part.
  *
  * Main positions. A short string has a seeded hash. Integers, floats (their bits, halves
  * swapped) and addresses (in units of 16 bytes) are taken modulo a prime a little below
- * 2^k, so neighbours never meet, and other progressions only if their step is a multiple
- * of the prime (doc/TABLES.md: what else was tried). Whoever knows the primes can choose
- * such keys. So a chain of LONG_CHAIN links makes the table crowded; a crowded table is
- * rehashed at the next insertion, and its numbers are scattered by a hash with a secret
- * from then on. Insertions and rehashes examine the chain that they make longer; lookups
- * of integers count too, as chains of keys that were removed can grow together.
+ * 2^k, so neighbours never collide, and other progressions only if their step is a
+ * multiple of the prime (doc/TABLES.md: what else was tried). An attacker who knows the
+ * primes can choose such keys. So a chain of LONG_CHAIN links makes the table crowded; a
+ * crowded table is rehashed at the next insertion, and its numbers are scattered by a
+ * hash with a secret from then on. Insertions and rehashes measure the chain that they
+ * make longer; lookups of integers count too, as chains of keys that were removed can
+ * grow together.
  *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
  * them and an insertion does not move them.
@@ -37,12 +39,11 @@
  * Small things that pay:
  *   filter  one bit for each short-string key ever inserted: most lookups of an
  *           absent field (a method looked for in the object first) end there;
- *   border  where the last length query ended: loops over #t cost O(1), but for an empty
- *           array part, which is searched;
+ *   border where the last length query ended: loops over #t cost O(1), except for an
+ *   empty array part, which is searched;
  *   flags   metamethods known to be absent, cleared by each insertion.
  *
- * The file is longer than others, as whoever looks for a place or makes one needs
- * main_position inline.
+ * The file is longer than others because lookup and insertion need main_position inline.
  *
  * Nothing here calls a metamethod or collects.  Failure: LUA_ERRMEM or "table
  * overflow", raised before the table was changed.
@@ -65,11 +66,12 @@
 #define MAX_ARRAY_BITS 31
 #define MAX_HASH_BITS 30
 #define PREFETCH_AHEAD 8
-/* where a rehash would leave fewer than one of so many nodes free, it adds an annex */
+/* where a rehash would leave fewer than one of this number of nodes free, it adds an
+ * annex */
 #define LEAST_SPARE 4
-/* nodes of a hash part that is made anew where it lies, if it keeps its size */
+/* nodes of a hash part that is rebuilt in place, if it keeps its size */
 #define IN_PLACE 48
-#define LONG_CHAIN 24     /* links; chance makes none so long in any table that fits into memory */
+#define LONG_CHAIN 24     /* links; in no table that fits into memory is a chain this long by chance */
 /* slots of an array part that are examined, of each power of two, to choose its new
    size */
 #define SAMPLES 1024
@@ -103,8 +105,8 @@ static _Atomic uint64_t secret;
 
 void table_set_secret(uint64_t random) {
   uint64_t none = 0;
-  /* Relaxed: it stands for itself, and who starts a domain is ordered before what runs in
-     it. */
+  /* Relaxed: no other data depends on it, and starting a domain happens before what runs
+   * in it. */
   atomic_compare_exchange_strong_explicit(&secret, &none, random | 1, memory_order_relaxed,
                                           memory_order_relaxed);
 }
@@ -145,9 +147,9 @@ static NOINLINE Node *other_position(const Table *t, uint8_t tag, Payload key) {
   return &t->node[hash & t->node_mask];
 }
 
-/* What stands for a key that is no string, so that neighbours have neighbouring places:
- * who takes one key after the other goes through memory. Floats that are near differ in
- * the lowest bits of their upper half; objects are 16 bytes apart, or more. */
+/* The number for a key that is no string. Neighbours get neighbouring places: taking one
+ * key after the other goes through memory in order. Floats that are near differ in the
+ * lowest bits of their upper half; objects are 16 bytes apart, or more. */
 ALWAYS_INLINE int64_t bits_of(uint8_t tag, Payload key) {
   if (tag == TAG_FLOAT) return (int64_t)((uint64_t)key.i >> 32 | (uint64_t)key.i << 32);
   _Static_assert(TAG_COLLECTED >> 4 == 4, "the shift of addresses of objects, 0 for all else");
@@ -272,7 +274,7 @@ static void reset_node_state(Table *t) {
   t->last_free = table_node_count(t);
 }
 
-/* Would numbers be better off where the secret hash says? */
+/* Would the secret hash spread the numbers better? */
 ALWAYS_INLINE bool wants_scattering(const Table *t) {
   return (t->state & (TABLE_CROWDED | TABLE_SCATTERED)) == TABLE_CROWDED;
 }
@@ -384,8 +386,8 @@ static void reinsert(lua_State *L, Table *t, uint8_t tag, Payload key, const TVa
 
 /* ---- resizing ------------------------------------------------------------ */
 
-/* The places of keys are all over a large node part, and short strings, which know their
- * hash, all over the heap: both are asked for before they are needed. */
+/* The places of keys are all over a large node part, and short strings, which hold their
+ * hash, all over the heap: both are prefetched. */
 static void prefetch_place(const Table *t, const Node *old, uint32_t i) {
   const Node *soon = &old[i - PREFETCH_AHEAD], *later = soon - PREFETCH_AHEAD;
   if (later->key_tag == TAG_SHORT_STRING) __builtin_prefetch(later->key.p);
@@ -543,9 +545,9 @@ static uint32_t best_array_size(const KeyCount *c, uint32_t *inside) {
   return best;
 }
 
-/* A hash part that has lost few of its keys and would be as large as before would soon be
- * full again: it gets an annex. So there are always so many insertions for each key that
- * a rehash moves. */
+/* A hash part that has lost few of its keys and would keep its size would soon be full
+ * again: it gets an annex. So the number of insertions for each key that a rehash moves
+ * has a lower bound. */
 static bool wants_annex(const Table *t, uint32_t nhash) {
   uint32_t size = t->node_mask + 1;
   return size > 1 && nhash <= size && nhash > size - size / LEAST_SPARE;
@@ -578,8 +580,8 @@ static bool has_sizes(const Table *t, Sizes sizes) {
          log2_ceil(sizes.hash) == log2_ceil(t->node_mask + 1);
 }
 
-/* Makes room for one more key. An estimate is good enough as long as the array part does
- * not shrink: what is in it counts inside as well as in total then. */
+/* Makes room for one more key. An estimate is good enough if the array part does not
+ * shrink: its keys count inside as well as in total then. */
 static void rehash(lua_State *L, Table *t, const TValue *key) {
   Sizes sizes = choose_sizes(L->domain, t, key, false);
   if (sizes.array < t->array_size) sizes = choose_sizes(L->domain, t, key, true);
@@ -599,7 +601,7 @@ static NOINLINE const TValue *stored_form(lua_State *L, const TValue *key, TValu
   return as_int;
 }
 
-/* In a stress build each new key makes the table anew; a large one now and then. */
+/* In a stress build each new key rehashes the table; a large one now and then. */
 static bool stress_wants_rehash(lua_State *L, const Table *t) {
 #ifdef SAROS_STRESS
   uint32_t size = t->array_size + t->node_mask;
@@ -747,7 +749,7 @@ bool table_copy_slots(lua_State *L, const Table *source, int64_t first, Table *t
   if (!has_slots(source, first, n) || !has_slots(target, to, n)) return false;
   TValue *slots = &target->array[to - 1];
   memmove(slots, &source->array[first - 1], (size_t)n * sizeof(TValue));
-  if (target->gc & GC_CLEAN) /* also what was in the table before may now be where the collector has been */
+  if (target->gc & GC_CLEAN) /* values of the table itself may have moved to where it was scanned */
     for (int64_t i = 0; i < n; i++) gc_barrier_table(L, target, &slots[i], &slots[i]);
   return true;
 }

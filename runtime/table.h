@@ -73,7 +73,7 @@ ALWAYS_INLINE const TValue *table_fast_metamethod(Domain *d, Table *mt, Metameth
   return table_metamethod_slow(mt, e, d->meta_names[e]);
 }
 
-/* The same, or NULL when it is not to be seen at once whether there is one. */
+/* The same, or NULL when the first node does not show whether there is one. */
 ALWAYS_INLINE const TValue *table_metamethod_in_place(const Domain *d, const Table *mt,
                                                       Metamethod e) {
   const Node *n = &mt->node[d->meta_names[e]->hash & mt->node_mask];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/thread.c: threads, their stacks and frames.
  *
- * A stack is one part: stack_last - stack slots in use by right, EXTRA_STACK
- * more for those who push without asking. It moves when it grows or shrinks;
- * whatever points into it (frames, open upvalues, top, the list of variables
- * to be closed) is corrected here and nowhere else.
+ * A stack is one part: stack_last - stack slots for use after a check, and EXTRA_STACK
+ * more for pushes without a check. It moves when it grows or shrinks; all pointers into
+ * it (frames, open upvalues, top, the list of variables to be closed) are corrected here
+ * and nowhere else.
  *
- * Frames are parts in a list that only grows at its end; the collector cuts it
- * when far more are kept than are in use.
+ * Frames are parts in a list that only grows at its end; the collector shortens it when
+ * far more are kept than are in use.
  */
 #include "thread.h"
 
@@ -59,7 +59,7 @@ static TValue *reallocate_stack(lua_State *L, ptrdiff_t old, ptrdiff_t slots) {
 #endif
 }
 
-/* Gives the thread a stack of so many slots; false when memory is short. */
+/* Gives the thread a stack of `slots` slots; false when memory is short. */
 static bool resize_stack(lua_State *L, ptrdiff_t slots) {
   ptrdiff_t old = L->stack_end - L->stack, window = L->stack_last - L->stack;
   TValue *from = L->stack, *to = reallocate_stack(L, old, slots);
@@ -115,7 +115,7 @@ bool stack_try_grow(lua_State *L, int n) {
 }
 
 #ifdef SAROS_STRESS
-/* Large stacks move each so many times only: what is copied a call stays bounded. */
+/* Large stacks do not move each time: what is copied a call stays bounded. */
 static void move_stack(lua_State *L) {
   static _Thread_local uint32_t turn;
   ptrdiff_t slots = L->stack_end - L->stack;
@@ -185,7 +185,7 @@ lua_State *thread_prepare(Domain *d, void *memory) {
   return L;
 }
 
-/* False when memory is short: a thread without a stack is sound, but of no use. */
+/* False when memory is short: a thread without a stack is valid but unusable. */
 bool thread_make_stack(lua_State *L) {
   TValue *stack = heap_try_alloc_part(L->domain, stack_bytes(BASIC_STACK_SIZE));
   if (stack == NULL) return false;
@@ -204,7 +204,7 @@ lua_State *thread_new(lua_State *L) {
   if (!thread_make_stack(co)) error_memory(L);
   co->dispatch = L->dispatch;
   co->hook_mask = L->hook_mask;
-  /* with what is L's own: found out when it matters (vm/contexts.c) */
+  /* with what is L's own: determined when it matters (vm/contexts.c) */
   co->instrumented = L->instrumented;
   co->hook = L->hook;
   co->base_hook_count = co->hook_count = L->base_hook_count;

@@ -10,8 +10,8 @@
 #include "frame.h"
 #include "object.h"
 
-/* Slots of a new thread: what its host may push without asking (LUA_MINSTACK), and the
- * function. A Lua function that calls functions of Lua and yields has room enough. */
+/* Slots of a new thread: what its host may push without a check (LUA_MINSTACK), and the
+ * function. That is enough for a Lua function that calls Lua functions and yields. */
 #define BASIC_STACK_SIZE 24
 #define CALLING_STACK_SIZE 40 /* of one that has grown: C functions need LUA_MINSTACK more */
 #define EXTRA_STACK 8        /* slots beyond stack_last, for calls of metamethods without a check */
@@ -30,21 +30,20 @@ struct lua_State {
   GCHEADER;
   uint8_t status;        /* LUA_OK, LUA_YIELD or an error: the coroutine's own */
   uint8_t allow_hook;
-  uint8_t hook_mask;     /* what lua_sethook set */
-  uint8_t instrumented;  /* who watches this thread, 0: nobody (vm/watch.h) */
+  uint8_t hook_mask;     /* as set by lua_sethook */
+  uint8_t instrumented;  /* INSTRUMENT_*: what watches this thread, 0: nothing (vm/watch.h) */
   TValue *top;           /* first free slot */
   Domain *domain;
   CallInfo *ci;          /* current activation */
-  TValue *stack_last;    /* up to where the stack is used without asking, EXTRA_STACK slots more
-                            not counted; all beyond is nil. In a large stack that is less than
-                            stack_end: so a collection need not examine the rest */
+  TValue *stack_last;    /* up to where the stack is used without a check, EXTRA_STACK slots more not counted; all beyond is nil. In a large stack that is less than
+                            stack_end: so a collection need not scan the rest */
   TValue *stack_end;     /* limit of the stack: EXTRA_STACK slots follow */
   TValue *stack;
   UpValue *open_upvalues;
   /* highest slot with a pending to-be-closed variable; `extra` of each holds the
      distance to the one below */
   TValue *tbc_list;
-  lua_State *resumer;    /* who resumed this coroutine; NULL when not running */
+  lua_State *resumer;    /* the thread that resumed this coroutine; NULL when not running */
   /* table of the interpreter's handlers in force (vm/watch.h); volatile in effect:
      reread at every back-edge */
   const void *const *dispatch;
@@ -56,7 +55,7 @@ struct lua_State {
   uint32_t nci;          /* frames in the list */
   /* slot from which on a piece of a minor collection has left some; 0: it has not */
   uint32_t unscanned;
-  uint32_t reach;        /* slots that C frames may use without asking (gc_thread.c) */
+  uint32_t reach;        /* slots that C frames may use without a check (gc_thread.c) */
   uint32_t resume_depth; /* coroutines nested below this one, itself included */
   /* activation of the interpreter loop that resumed this coroutine (vm/call.c); NULL
      when suspended */
@@ -83,8 +82,8 @@ bool thread_make_stack(lua_State *L);
 void stack_grow(lua_State *L, int n);
 /* the same without raising: false beyond the limit or out of memory */
 bool stack_try_grow(lua_State *L, int n);
-/* For the collector: makes stack_last follow the highest slot that may be used without
-   asking. */
+/* For the collector: makes stack_last follow the highest slot that may be used without a
+ * check. */
 void stack_narrow_window(lua_State *L, TValue *used);
 void stack_shrink(lua_State *L);       /* when far more is allocated than in use */
 CallInfo *callinfo_extend(lua_State *L); /* next frame after L->ci, allocating it */

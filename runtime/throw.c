@@ -2,7 +2,7 @@
 /* runtime/throw.c: raising errors.
  *
  * All errors leave through error_throw. The innermost ErrorJump (throw.h)
- * catches it; who sets one up restores the state that it saved. Without one the
+ * catches it; the code that sets one up restores the state that it saved. Without one the
  * panic function of the domain is called and the process ends.
  */
 #include "throw.h"
@@ -28,7 +28,7 @@ _Noreturn COLD static void panic(lua_State *L, int status) {
   Domain *d = L->domain;
   if (d->memory_error != NULL) push_status_message(L, status);
   if (d->hooks.reset_thread != NULL) status = d->hooks.reset_thread(L, status);
-  L->status = (uint8_t)status; /* lua_status tells the panic function what it is */
+  L->status = (uint8_t)status; /* lua_status returns it to the panic function */
   if (d->panic != NULL) d->panic(L);
   abort();
 }
@@ -43,8 +43,8 @@ _Noreturn COLD void error_throw(lua_State *L, int status) {
 
 _Noreturn COLD void error_memory(lua_State *L) { error_throw(L, LUA_ERRMEM); }
 
-/* A text longer than the buffer goes into the heap, where the collector finds
- * it when nobody needs it any more. */
+/* A text longer than the buffer goes into the heap, where it is collected when nothing
+ * refers to it any more. */
 _Noreturn COLD void error_run(lua_State *L, const char *fmt, ...) {
   char buffer[512], *text = buffer;
   va_list args;

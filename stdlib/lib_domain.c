@@ -461,7 +461,7 @@ static int handle_join(lua_State *L) {
   return give_outcome(L);
 }
 
-/* handle:cancel(): raises an error in the domain at its next safe point. */
+/* handle:cancel(): raises an error in the domain at its next safepoint. */
 static int handle_cancel(lua_State *L) {
   peer_cancel(check_handle(L, 1));
   return 0;

@@ -135,7 +135,7 @@ static int strlib_upper(lua_State *L) {
   return push_mapped(L, classes->upper, classes->ascii_case, 'a');
 }
 
-#define REPEAT_STEP ((size_t)1 << 20) /* from one safe point to the next */
+#define REPEAT_STEP ((size_t)1 << 20) /* from one safepoint to the next */
 
 /* Fills out[0, total) with copies of out[0, unit). */
 static void repeat_unit(lua_State *L, char *out, size_t unit, size_t total) {

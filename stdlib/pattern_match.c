@@ -21,7 +21,7 @@
 
 static const char *match_from(Match *m, const char *s, const PatternNode *node);
 
-/* Safe points. Examining a byte of the subject, or at a node of the pattern, is a unit
+/* Safepoints. Examining a byte of the subject, or at a node of the pattern, is a unit
  * of work: what scans bytes notes them afterwards, each attempt to match (a part of) the
  * pattern notes all nodes in advance. */
 static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }

@@ -14,7 +14,7 @@
 
 /* ---- into the result ----------------------------------------------------- */
 
-/* Without a safe point: elements, and the bytes that they take. */
+/* Without a safepoint: elements, and the bytes that they take. */
 #define IN_PLACE_MOST ((lua_Integer)1 << 17)
 #define IN_PLACE_BYTES ((size_t)2 << 20)
 

@@ -7,7 +7,7 @@
 
 #include "lua.h"
 
-#define RANGE_PIECE 8192 /* elements that are moved between two safe points at most */
+#define RANGE_PIECE 8192 /* elements that are moved between two safepoints at most */
 
 /* Copies n elements of the table at stack index `source`, from `first` on, to `to` and on
  * in the table at `target`. The ranges may overlap. Both are plain tables

@@ -17,7 +17,7 @@
  * The indices are sorted by merging, which takes the fewest comparisons and
  * keeps equal elements in place.  The table is written only at the end, when
  * the permutation is known: if the order function raises an error, the table is
- * as it was. So nothing interrupts the writing: the safe points come before it.
+ * as it was. So nothing interrupts the writing: the safepoints come before it.
  *
  * Work arrays are userdata at stack index WORK_INDEX, so that an error leaves
  * them to the collector.
@@ -185,7 +185,7 @@ static void sort_generally(Sorter *s) {
 #define RADIX_BITS 8
 #define RADIX_SIZE (1 << RADIX_BITS)
 #define RADIX_PASSES (64 / RADIX_BITS)
-#define RADIX_CHUNK (1 << 16) /* from one safe point to the next */
+#define RADIX_CHUNK (1 << 16) /* from one safepoint to the next */
 #define RADIX_LEAST 64 /* fewer keys are sorted by insertion */
 
 #define SIGN_BIT (UINT64_C(1) << 63)

@@ -6,7 +6,7 @@
  * from the stack at most uses). base and k are derived from the frame, which keeps the
  * constants of its function (u.lua.k) so that a return finds them at once; base, k and pc
  * are reloaded whenever the frame changes or the stack may have moved. `dispatch` is the
- * handler table in force (watch.c): it is reread from L at returns, at safe points and
+ * handler table in force (watch.c): it is reread from L at returns, at safepoints and
  * after whatever may run other code, so that a hook set from elsewhere takes effect at
  * once and costs nothing while there is none. (A call of a Lua function in place need
  * not: nothing but itself has run since.)
@@ -21,12 +21,12 @@
  * and dispatch again.  While a slow operation runs, the frame's pc points just
  * behind the instruction word (at its aux word or jump, if any).
  *
- * Safe points.  SAFE_POINT stands at every back-edge and tail call: there a program that
+ * Safepoints.  SAFE_POINT stands at every back-edge and tail call: there a program that
  * runs for long examines what came from elsewhere. What reaches the domain's own thread
  * (a request of peer.h, a hook set by a handler of a signal) has put another table
  * into L->dispatch, and op_each sees to it before the next instruction; the recorder is
  * started by a word of its file (runtime/probes.h). No results are open there and all
- * registers are below L->ci->top. Loops that count their rounds have a safe point each
+ * registers are below L->ci->top. Loops that count their rounds have a safepoint each
  * 32nd time, and where they begin, so that loops of few rounds within each other have
  * them as well. (At every call it would cost 2 % of a program that only calls: calls and
  * returns examine L->dispatch alone.)
@@ -81,7 +81,7 @@
 #include "watch.h"
 
 #define MAX_PCALLS 1000
-/* rounds of a loop that counts them from one safe point to the next; a power of two */
+/* rounds of a loop that counts them from one safepoint to the next; a power of two */
 #define LOOP_CHECK 32
 
 const void *const *vm_dispatch_normal;
@@ -1823,7 +1823,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define FIRST_FORLOOP { \
     TValue *ra = RA; \
     uint64_t count = (uint64_t)ra[1].v.i; \
-    IF_NOT(FORLOOP, is_int(ra + 2) && count % LOOP_CHECK != 0); /* neither the end nor a safe point */ \
+    IF_NOT(FORLOOP, is_int(ra + 2) && count % LOOP_CHECK != 0); /* neither the end nor a safepoint */ \
     int64_t index = (int64_t)((uint64_t)ra[0].v.i + (uint64_t)ra[2].v.i); \
     ra[1].v.i = (int64_t)(count - 1); \
     ra[0].v.i = index; \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/safe_point.h: safe points of C functions that run for long.
+/* vm/safe_point.h: safepoints of C functions that run for long.
  *
  * Such a function counts its work, in units of about a nanosecond: a byte examined, 20
  * for an element of a table. Every SAFE_POINT_WORK units it examines what was asked of
@@ -24,7 +24,7 @@ void vm_take_up(lua_State *L);
 
 void vm_safe_point(lua_State *L); /* L->ci is the frame of a C function; may raise */
 
-/* *left: units until the next safe point, SAFE_POINT_WORK or 0 at first. */
+/* *left: units until the next safepoint, SAFE_POINT_WORK or 0 at first. */
 ALWAYS_INLINE void vm_work(lua_State *L, ptrdiff_t *left, size_t units) {
   if (likely((*left -= (ptrdiff_t)units) >= 0)) return;
   *left = SAFE_POINT_WORK;

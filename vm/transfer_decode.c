@@ -3,7 +3,7 @@
  *
  * First everything that runs guest code: handles of channels and modules, gathered in a
  * table. Then the objects. While a small message becomes objects nothing collects, so
- * none of them needs an anchor. A large one has safe points after each body and within
+ * none of them needs an anchor. A large one has safepoints after each body and within
  * long ones; its objects are in a table on the stack until all are complete, since what
  * they are in may be weak. Finalizers may run at these points, but a cancel waits until
  * the message has been handed over (peer_mask). The message was written by this program:
@@ -30,7 +30,7 @@
 #else
 #define ANCHORED_FROM ((size_t)64 << 10) /* bytes of a message that is large */
 #endif
-#define ELEMENTS_AT_ONCE 256 /* of a table, between two safe points */
+#define ELEMENTS_AT_ONCE 256 /* of a table, between two safepoints */
 
 typedef struct Decoder {
   lua_State *L;

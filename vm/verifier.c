@@ -8,7 +8,7 @@
  *  1. Form: each word is an opcode or its aux word; registers, constants,
  *     upvalues and prototypes exist; constants have the kind that the
  *     instruction expects; a test is followed by a JMP, jumps lead to the
- *     start of an instruction, backwards only where there is a safe point, and
+ *     start of an instruction, backwards only where there is a safepoint, and
  *     no path runs off the end.
  *  2. Open results (C == 0) are consumed by the very next instruction
  *     (B == 0), which nothing else leads to.
