@@ -155,7 +155,7 @@ static bool begin_sleep(Peer *i, uint32_t state) {
 }
 
 static void sleep_blocked(Peer *i) {
-  atomic_fetch_add(&peer_waits, 1); /* first: a thread that notifies a blocked one subtracts it again */
+  atomic_fetch_add(&peer_waits, 1); /* first: waking it subtracts it again */
   if (!begin_sleep(i, PARK_BLOCKED)) {
     atomic_fetch_sub(&peer_waits, 1);
     return;

@@ -71,7 +71,7 @@
 #define LEAST_SPARE 4
 /* nodes of a hash part that is rebuilt in place, if it keeps its size */
 #define IN_PLACE 48
-#define LONG_CHAIN 24     /* links; in no table that fits into memory is a chain this long by chance */
+#define LONG_CHAIN 24     /* links; by chance none is so long in any table that fits into memory */
 /* slots of an array part that are examined, of each power of two, to choose its new
    size */
 #define SAMPLES 1024

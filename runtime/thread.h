@@ -35,8 +35,10 @@ struct lua_State {
   TValue *top;           /* first free slot */
   Domain *domain;
   CallInfo *ci;          /* current activation */
-  TValue *stack_last;    /* up to where the stack is used without a check, EXTRA_STACK slots more not counted; all beyond is nil. In a large stack that is less than
-                            stack_end: so a collection need not scan the rest */
+  /* up to where the stack is used without a check, EXTRA_STACK slots more not counted; all
+   * beyond is nil. In a large stack it is below stack_end: so a collection need not scan
+   * the rest */
+  TValue *stack_last;
   TValue *stack_end;     /* limit of the stack: EXTRA_STACK slots follow */
   TValue *stack;
   UpValue *open_upvalues;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/api.h: what the files of the C API share (api_*.c): how an index
- * names a slot, and what a push has to look after.
+ * names a slot, and what a push has to do.
  *
  * Positive indices count from the running function's slot, negative ones from
  * the top; pseudo-indices name the registry and the upvalues of the running C
  * closure.  An index that is acceptable but names nothing gives the domain's
- * read-only nil, whose address tells it from a real slot (api_is_none).
+ * read-only nil, whose address distinguishes it from a real slot (api_is_none).
  *
- * A function of the API may be called for a thread that does not run; the
- * collector must hear of values written to such a stack.  A running thread is
- * never GC_CLEAN, so api_note_write costs it one test of a byte in hand.
+ * A function of the API may be called for a thread that does not run; values written to
+ * such a stack must be reported to the collector. A running thread is never GC_CLEAN, so
+ * api_note_write costs it one test of a byte in hand.
  */
 #ifndef SAROS_VM_API_H
 #define SAROS_VM_API_H

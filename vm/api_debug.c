@@ -158,7 +158,7 @@ const char *lua_setlocal(lua_State *L, const lua_Debug *ar, int n) {
 
 typedef struct UpvalueRef {
   TValue *value;
-  GCObject *owner; /* what the write barrier is for */
+  GCObject *owner; /* what the write barrier needs */
   const char *name;
 } UpvalueRef;
 
@@ -220,8 +220,8 @@ void lua_upvaluejoin(lua_State *L, int fidx1, int n1, int fidx2, int n2) {
 
 /* ---- hooks --------------------------------------------------------------- */
 
-/* Only stores, in an order in which the interpreter can meet them half done:
- * it may be called by a signal handler on the thread that runs L. */
+/* Only stores, in an order in which the interpreter may find them half done: it may be
+ * called by a signal handler on the thread that runs L. */
 void lua_sethook(lua_State *L, lua_Hook func, int mask, int count) {
   if (func == NULL || mask == 0) {
     func = NULL;

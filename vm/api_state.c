@@ -76,8 +76,7 @@ static int control_collector(lua_State *L, int what, va_list args) {
   }
 }
 
-/* -1: unknown option, or called by a finalizer, while the collector is not to be
-   touched. */
+/* -1: unknown option, or called by a finalizer, which must not touch the collector. */
 int lua_gc(lua_State *L, int what, ...) {
   if (L->domain->gc.running || L->domain->gc.closing) return -1;
   va_list args;
@@ -101,8 +100,8 @@ void lua_warning(lua_State *L, const char *msg, int tocont) {
 
 /* ---- allocator, limits --------------------------------------------------- */
 
-/* The heap is the runtime's own: the function given to lua_newstate is kept
- * for those who ask for it. */
+/* The heap is the runtime's own: the function given to lua_newstate is kept for
+ * lua_getallocf. */
 lua_Alloc lua_getallocf(lua_State *L, void **ud) {
   if (ud != NULL) *ud = L->domain->alloc_ud;
   return L->domain->allocf;
@@ -120,7 +119,7 @@ int lua_setcstacklimit(lua_State *L, unsigned int limit) {
   return MAX_C_CALLS;
 }
 
-/* ---- what the runtime needs from here ------------------------------------ */
+/* ---- hooks of the runtime ------------------------------------------------ */
 
 static void warn_finalizer_error(lua_State *L) {
   const TValue *error = L->top - 1;
@@ -161,7 +160,7 @@ static void raise_message(lua_State *L, const char *msg) {
   error_with_handler(L);
 }
 
-/* In the handler of a signal. */
+/* Called in a signal handler. */
 static void interrupt(lua_State *L) { L->dispatch = vm_dispatch_each; }
 
 static void make_registry(lua_State *L, void *ud) {

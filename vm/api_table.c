@@ -92,8 +92,8 @@ int lua_rawgetp(lua_State *L, int idx, const void *p) {
  *
  * Each ends with a gc_check: a loop of stores must not pile up work for the collector. */
 
-/* container[key] = value where no metamethod has a say: the field exists, or
- * the table has no metatable. slot is what looking up the key returned. */
+/* container[key] = value where no metamethod applies: the field exists, or the table has
+ * no metatable. slot is what looking up the key returned. */
 ALWAYS_INLINE bool store_plain(lua_State *L, Table *t, const TValue *key, const TValue *slot,
                                const TValue *value) {
   if (likely(!is_nil(slot))) {

@@ -3,7 +3,7 @@
  *
  * The domain keeps the largest of its last compilation for the next one
  * (Domain.compile_spare), zeroed, until the next major collection ends: malloc would give
- * it back to the system, and the next one fault it in anew.
+ * it back to the system, and the next one would fault it in again.
  */
 #include "arena.h"
 

@@ -12,7 +12,7 @@
  * it (CALL_PCALL, or CALL_PROTECTED_C: lua_pcallk with a continuation), from
  * the thread that raised down to the frame the Run was entered for, crossing
  * from a dead coroutine to its resumer; execution goes on there in the loop.
- * Found none, it passes the error on to the next ErrorJump.
+ * If there is none, the Run passes the error on to the next ErrorJump.
  *
  * A yield from a C function arrives the same way (status LUA_YIELD) and
  * unwinds to the Run that resumed the coroutine.
@@ -123,8 +123,8 @@ static int resume_at_catch(Run *run, lua_State *L, CallInfo *ci, int status) {
   return vm_execute(run, L, ENTER_UNWIND, NULL, 0);
 }
 
-/* Nobody in this Run catches the error of run->L: on to the next ErrorJump, in
- * the thread that called. */
+/* No frame of this Run catches the error of run->L: on to the next ErrorJump, in the
+ * thread that called. */
 _Noreturn static void pass_on(Run *run, lua_State *caller, int status) {
   lua_State *L = run->L;
   Domain *d = L->domain;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/check_instruction.c: the facts that the verifier shows, asserted at run time.
+/* vm/check_instruction.c: the facts that the verifier proves, asserted at run time.
  *
- * Builds with asserts call this before each instruction. It goes by the same columns of
+ * Builds with asserts call this before each instruction. It uses the same columns of
  * opcodes.def as verifier.c, but examines the registers themselves: each that is read
- * holds a value whose object is what its tag says; what is to be a table or a prepared
- * loop is one; nothing that a frame may cover is open or pending. So a rule that the
- * verifier, the code generator or the interpreter breaks shows at the instruction that
- * relies on it.
+ * holds a value whose object is what its tag says; a register that must hold a table or a
+ * prepared loop does; nothing that a frame may cover is open or pending. So a rule that
+ * the verifier, the code generator or the interpreter breaks shows at the instruction
+ * that relies on it.
  *
  * (A program can break some with debug.setlocal, as the manual warns.)
  */
@@ -117,7 +117,7 @@ static void check_facts(const Place *at, uint32_t uses, uint32_t sets) {
 /* others have OPFLAG_I */
 static bool leaves(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; }
 
-/* Nothing that loses its value is in use, nor anything at all when the function is left. */
+/* No register that loses its value is in use; when the function is left, none is. */
 static void check_losses(const Place *at, uint32_t sets) {
   int from = sets & (OPERAND_ON_JUMP | OPERAND_ON_NEXT) ? -1 : op_loses_from(at->i);
   switch (op_base(at->i)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/check_instruction.h: the facts that the verifier shows, asserted where they are relied
- * on. Builds with asserts only. */
+/* vm/check_instruction.h: the facts that the verifier proves, asserted where they are
+ * relied on. Builds with asserts only. */
 #ifndef SAROS_VM_CHECK_INSTRUCTION_H
 #define SAROS_VM_CHECK_INSTRUCTION_H
 

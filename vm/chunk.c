@@ -26,10 +26,9 @@
  *
  * The format is valid for the build that wrote it alone: the fingerprint
  * covers names, operands and order of the instructions, and CHUNK_LAYOUT, the number of
- * this description.  What is read is trusted in
- * nothing: lengths are compared with what is left of the chunk before memory
- * is taken, and each function is verified (verifier.c) before it can run.
- * While a chunk is read nothing collects, so nothing needs an anchor.
+ * this description. Nothing that is read is trusted: lengths are compared with what is
+ * left of the chunk before memory is taken, and each function is verified (verifier.c)
+ * before it can run. While a chunk is read nothing collects, so nothing needs an anchor.
  *
  * What verification finds depends on the bytes of the chunk alone, and those of a string
  * never change. So a string that string.dump has made, or that was loaded once, is marked
@@ -56,10 +55,11 @@
 #include "verifier.h"
 
 #define CHUNK_VERSION 0x54
-/* header as the reference implementation writes it; the fingerprint tells the two apart */
+/* header as the reference implementation writes it; the fingerprint distinguishes the
+ * two */
 #define CHUNK_FORMAT 0
 #define CHUNK_LAYOUT 2
-#define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by whoever takes it for text */
+#define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by a transfer as text */
 #define CHUNK_INTEGER 0x5678
 #define CHUNK_NUMBER 370.5
 #define LEFT_CONSTANT 0x80 /* in the tag of a constant */
@@ -79,7 +79,7 @@ static uint32_t make_fingerprint(void) {
 
 static uint32_t instruction_fingerprint(void) {
   static uint32_t made; /* 0: not yet */
-  uint32_t hash = __atomic_load_n(&made, __ATOMIC_RELAXED); /* it is the same whoever makes it */
+  uint32_t hash = __atomic_load_n(&made, __ATOMIC_RELAXED); /* each thread computes the same */
   if (hash == 0) __atomic_store_n(&made, hash = make_fingerprint(), __ATOMIC_RELAXED);
   return hash;
 }
@@ -91,7 +91,7 @@ typedef struct Dump {
   lua_Writer writer;
   void *ud;
   bool strip;
-  int status; /* of the writer: once not 0, nothing more is written */
+  int status; /* of the lua_Writer: once not 0, nothing more is written */
   size_t used;
   char staged[2048];
 } Dump;
@@ -111,8 +111,8 @@ static void chunk_put(Dump *d, const void *data, size_t size) {
   }
 }
 
-/* Where `most` bytes may be written, at most a few; how many were is to be added to
-   d->used. */
+/* Where `most` bytes may be written, at most a few; the caller adds the number written to
+ * d->used. */
 ALWAYS_INLINE char *room_for(Dump *d, size_t most) {
   if (unlikely(most > sizeof d->staged - d->used)) flush_staged(d);
   return d->staged + d->used;

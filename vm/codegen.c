@@ -5,8 +5,8 @@
  * read stays an Expr for as long as possible: a constant, a variable, an
  * instruction whose target register is still open (EXPR_PENDING), or a test
  * (EXPR_JUMP); what uses it decides where it goes.  So locals are used in
- * place, results are computed where they are wanted, and conditions become
- * jumps without ever being values.
+ * place, results are computed where they are used, and conditions become jumps without
+ * ever being values.
  *
  * Registers are a stack: scope_registers(fs) of them belong to active
  * variables, those from there to free_reg are temporaries, released in the
@@ -14,12 +14,12 @@
  * below the one an instruction works on.
  *
  * Jumps whose target is not known form lists: the offset of each leads to the
- * next, NO_JUMP ends it.  `jump_label` tells that the current position is a
- * target, so that no instruction is merged with the one before it.
+ * next, NO_JUMP ends it. `jump_label` notes that the current position is a target, so
+ * that no instruction is merged with the one before it.
  *
- * An instruction can have a second word (aux).  Whatever examines "the last
- * instruction" goes by last_pc, never by ncode - 1; a JMP that belongs to the
- * test before it is an OP_TESTJMP until codegen_finish.
+ * An instruction can have a second word (aux). Code that needs "the last instruction"
+ * uses last_pc, never ncode - 1; a JMP that belongs to the test before it is an
+ * OP_TESTJMP until codegen_finish.
  */
 #include "codegen.h"
 
@@ -64,7 +64,7 @@ void emit_fix_line(FuncState *fs, int line) {
   for (uint32_t pc = (uint32_t)fs->last_pc; pc < fs->ncode; pc++) fs->lines[pc] = (uint32_t)line;
 }
 
-/* Takes the last instruction, of one word, back. */
+/* Removes the last instruction, of one word. */
 static void remove_last(FuncState *fs) {
   fs->ncode--;
   fs->last_pc = -1;
@@ -223,7 +223,7 @@ static void finish_jump(FuncState *fs, int pc) {
   jump_set_target(fs, pc, target);
 }
 
-/* Chains of jumps are shortened; returns learn whether they close upvalues. */
+/* Shortens chains of jumps; sets in returns whether they close upvalues. */
 void codegen_finish(FuncState *fs) {
   for (uint32_t pc = 0; pc < fs->ncode; pc += (uint32_t)op_length(INS_OP(fs->code[pc]))) {
     Instruction *ins = &fs->code[pc];
@@ -672,7 +672,8 @@ void expr_jump_unless_true(FuncState *fs, Expr *e) {
       negate_test(fs, e);
       jump = e->u.pc;
       break;
-    case EXPR_TRUE: case EXPR_INT: case EXPR_FLOAT: case EXPR_STRING: case EXPR_CONSTANT: break; /* always true */
+    case EXPR_TRUE: case EXPR_INT: case EXPR_FLOAT: case EXPR_STRING: case EXPR_CONSTANT:
+      break; /* always true */
     default: jump = jump_when(fs, e, false);
   }
   jump_append(fs, &e->false_list, jump);
@@ -711,6 +712,6 @@ void expr_not(FuncState *fs, Expr *e) {
   int list = e->false_list;
   e->false_list = e->true_list;
   e->true_list = list;
-  jump_drop_values(fs, e->false_list); /* a negated value is no use */
+  jump_drop_values(fs, e->false_list); /* a negated value is not needed */
   jump_drop_values(fs, e->true_list);
 }

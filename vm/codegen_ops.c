@@ -5,7 +5,7 @@
  * after it.  op_left keeps a left operand that is a numeral as it is: it may
  * be folded, or become part of the instruction (with CONSTANT_ON_LEFT, when the
  * operator is commutative).  A numeral on the left that needs a register is
- * loaded after the right operand, which nobody can notice.
+ * loaded after the right operand, which has no visible effect.
  *
  * ADDI with a negative operand is a subtraction: x + -1 with a literal -1 uses
  * ADDK, so that metamethods and messages see the operator that was written.
@@ -103,7 +103,7 @@ static bool is_small_integer(const Expr *e) {
   return e->kind == EXPR_INT && !expr_has_jumps(e) && fits_signed_byte(e->u.i);
 }
 
-/* As above, or a float of such a value: equality does not tell them apart. */
+/* As above, or a float of such a value: equality does not distinguish them. */
 static bool small_number(const Expr *e, int *value) {
   if (is_small_integer(e)) {
     *value = (int)e->u.i;
@@ -134,7 +134,7 @@ void op_left(FuncState *fs, BinaryOp op, Expr *left) {
 
 /* ---- arithmetic ---------------------------------------------------------- */
 
-/* The result of an instruction whose operands are done with. */
+/* The result of an instruction whose operands are no longer needed. */
 static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction ins, int line) {
   expr_release_two(fs, left, right);
   left->u.pc = emit(fs, ins);

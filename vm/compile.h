@@ -15,8 +15,8 @@
 #define NO_REGISTER 255
 
 /* A JMP that belongs to the test before it, while its function is compiled:
- * tells the two kinds apart without examining the word before, which might be
- * data.  Becomes a JMP when the function is finished. */
+ * distinguishes the two kinds without reading the word before, which might be data.
+ * Becomes a JMP when the function is finished. */
 #define OP_TESTJMP OP_COUNT
 
 /* ---- expressions --------------------------------------------------------- */
@@ -185,7 +185,7 @@ struct CompileState {
 
 /* Raises at the current token. */
 _Noreturn void compile_error(CompileState *cs, const char *message);
-/* Raises without telling the token: errors of meaning, not of form. */
+/* Raises without naming the token: errors of meaning, not of form. */
 _Noreturn void compile_error_semantic(CompileState *cs, const char *message);
 /* Raises "too many <what> (limit is <limit>) in <function>". */
 _Noreturn void compile_error_limit(FuncState *fs, uint32_t limit, const char *what);

@@ -5,32 +5,32 @@
  * with the first event that it records. Ids are not used again.
  *
  * Spans match within their context. A coroutine that yields with open spans writes one
- * remark, and one when it goes on, so that readers know for how long its spans stood
- * still. One that resumes another one is not left: it waits for it, as a function waits
- * for one that it calls, and its spans go on. So a span around a loop over a generator
- * contains what the generator does.
+ * remark, and one when it goes on, so that readers know how long its spans were
+ * suspended. A coroutine that resumes another one is not left: it waits, as a function
+ * waits for one that it calls, and its spans go on. So a span around a loop over a
+ * generator contains what the generator does.
  *
  * What it costs. A coroutine without open spans pays nothing for its switches: those that
  * have some are marked in lua_State.instrumented, which the interpreter tests anyway.
  *
- *   INSTRUMENT_SPANS  it has open spans: its yields are examined. No other instruction
- *                     becomes slower.
- *   INSTRUMENT_LEFT   it was left with open spans. Whatever it does first when it goes on
- *                     leaves a native frame, the one that yielded, and that calls
- *                     context_continue (vm_call_left). Where a C function goes on in
- *                     its continuation, or an instruction in which a hook yielded, the
- *                     next call or return of C does. An event that comes before it tells
- *                     readers the same.
- *   CALL_SPANS        in the status of its first frame: its end is examined.
+ *   INSTRUMENT_SPANS it has open spans: its yields are checked. No other instruction
+ *   becomes slower.
+ *   INSTRUMENT_LEFT   it was left with open spans. The first thing it does when it goes on
+ *                     is to leave a native frame, the one that yielded, which calls
+ *                     context_continue (vm_call_left). If a C function goes on in its
+ *                     continuation, or an instruction in which a hook yielded, the next
+ *                     call or return of C does. An event before that has the same meaning
+ *                     to readers.
+ *   CALL_SPANS in the status of its first frame: its end is checked.
  *
  * When a coroutine ends or is closed, its open spans end, the innermost first. One that
- * died of an error is left: whoever closes it closes its variables first, and
- * eventring.span ends its span there. One that is collected has its spans ended by the
- * finalizer of its context: their suspended time says how long nobody ran it.
+ * died of an error is left: closing it closes its variables first, and eventring.span
+ * ends its span there. The spans of a collected one are ended by the finalizer of its
+ * context: their suspended time says how long it did not run.
  *
- * The context is a userdata in the first slot of the coroutine's stack, that of the
- * function that its first frame does not have. So the collector needs to know nothing of
- * it, and a coroutine that records nothing has no room for it.
+ * The context is a userdata in the first slot of the coroutine's stack, the slot for the
+ * function that its first frame does not have. So the collector needs no rule for it, and
+ * a coroutine that records nothing needs no room for it.
  */
 #include "contexts.h"
 

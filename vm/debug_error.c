@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/debug_error.c: errors of operators, which name the variable at fault.
+/* vm/debug_error.c: errors of operators, with the name of the variable at fault.
  *
- * The operand's address tells where it lies: in an upvalue of the running
- * function or in one of its registers; symbolic execution of the bytecode
- * (varinfo.c) then tells which variable or field that register holds.  So the
- * operands must be passed by their own address, not as copies, for a name to
- * be found; without one the message is shorter, not wrong.
+ * The operand's address shows where it lies: in an upvalue of the running function or in
+ * one of its registers; symbolic execution of the bytecode (varinfo.c) then finds which
+ * variable or field that register holds. So the operands must be passed by their own
+ * address, not as copies, for a name to be found; without one the message is shorter, not
+ * wrong.
  */
 #include "debug_error.h"
 
@@ -86,7 +86,7 @@ void error_type(lua_State *L, const TValue *o, const char *operation) {
   raise_type_error(L, o, operation, describe_operand(L, o));
 }
 
-/* A call is named by the instruction that makes it, which also knows of metamethods. */
+/* A call is named by its instruction, which also shows metamethods. */
 void error_call(lua_State *L, const TValue *o) {
   const char *name = NULL;
   const char *kind = debug_name_of_call(L, L->ci, &name);

@@ -43,7 +43,7 @@ static void literal_id(char *out, const char *name, size_t len) {
   *append_id(out, name, len) = '\0';
 }
 
-/* "@file": cut at its start, where a path says least. */
+/* "@file": cut at its start, the least informative part of a path. */
 static void file_id(char *out, const char *name, size_t len) {
   size_t room = LUA_IDSIZE - 1;
   if (len > room) {
@@ -108,7 +108,7 @@ static const char *find_vararg(const CallInfo *ci, int n, TValue **slot) {
 
 const char *debug_find_local(lua_State *L, CallInfo *ci, int n, TValue **slot) {
   TValue *base = ci->func + 1;
-  /* whatever a chunk says of its variables */
+  /* not trusting the chunk's data about its variables */
   const TValue *limit = ci == L->ci ? L->top : ci->next->func;
   const char *name = NULL;
   if (n < 0 && is_lua_frame(ci)) return find_vararg(ci, n, slot);

@@ -7,13 +7,14 @@
  * constants of its function (u.lua.k) so that a return finds them at once; base, k and pc
  * are reloaded whenever the frame changes or the stack may have moved. `dispatch` is the
  * handler table in force (watch.c): it is reread from L at returns, at safepoints and
- * after whatever may run other code, so that a hook set from elsewhere takes effect at
- * once and costs nothing while there is none. (A call of a Lua function in place need
- * not: nothing but itself has run since.)
+ * after anything that may run other code, so that a hook set from elsewhere takes effect
+ * at once and costs nothing while there is none. (A call of a Lua function in place need
+ * not reread it: no other code has run since.)
  *
- * Watching. L->instrumented says who watches the thread (watch.h); the general ways into
- * and out of a call test it and tell vm_call_entered and vm_call_left. The fast handlers
- * of calls and returns do not: while it is not 0, `dispatch` is a table without them.
+ * Watching. L->instrumented says what watches the thread (watch.h); the general paths
+ * into and out of a call test it and call vm_call_entered and vm_call_left. The fast
+ * handlers of calls and returns do not: while it is not 0, `dispatch` is a table without
+ * them.
  *
  * Leaving the fast path.  An instruction that may raise, allocate, or call
  * does so between SAVE and RELOAD: SAVE stores pc in the frame (for messages
@@ -21,30 +22,30 @@
  * and dispatch again.  While a slow operation runs, the frame's pc points just
  * behind the instruction word (at its aux word or jump, if any).
  *
- * Safepoints.  SAFE_POINT stands at every back-edge and tail call: there a program that
- * runs for long examines what came from elsewhere. What reaches the domain's own thread
- * (a request of peer.h, a hook set by a handler of a signal) has put another table
- * into L->dispatch, and op_each sees to it before the next instruction; the recorder is
- * started by a word of its file (runtime/probes.h). No results are open there and all
- * registers are below L->ci->top. Loops that count their rounds have a safepoint each
- * 32nd time, and where they begin, so that loops of few rounds within each other have
- * them as well. (At every call it would cost 2 % of a program that only calls: calls and
- * returns examine L->dispatch alone.)
+ * Safepoints. SAFE_POINT stands at every back-edge and tail call: there a program that
+ * runs for long checks for requests from elsewhere. A request that reaches the domain's
+ * own thread (of peer.h, or a hook set by a signal handler) has put another table into
+ * L->dispatch, and op_each handles it before the next instruction; a recording is started
+ * by a word of its file (runtime/probes.h). No results are open there and all registers
+ * are below L->ci->top. Loops that count their rounds have a safepoint each 32nd time,
+ * and at their start, so that nested loops of few rounds have them as well. (At every
+ * call it would cost 2 % of a program that only calls: calls and returns only read
+ * L->dispatch.)
  *
  * Metamethods.  A slow operation either completes, or leaves a function with
  * its arguments above the frame (meta_prepare_*).  Then the function is called
  * like any other, with CALL_SPECIAL in its frame, and the frame below waits
  * inside its instruction.  When the function returns, the table op_finish says
  * how that instruction goes on with the result, which is used where it lies:
- * RETURN0, RETURN1 and C functions come there at once (metamethod_done), all
- * else by way of `place_results`.  So metamethods do not grow the C stack, may
- * yield, and cost little more than calls.
+ * RETURN0, RETURN1 and C functions go there directly (metamethod_done), all else through
+ * `place_results`. So metamethods do not grow the C stack, may yield, and cost little
+ * more than calls.
  *
  * Returning.  A frame without CALL_FRESH, CALL_SPECIAL and CALL_VARARG was
  * called by a Lua frame's CALL: its results are placed and the caller goes on.
- * Otherwise `frame_done` examines who waits below: the C caller of this loop
- * (FRESH), an interrupted instruction, or a native frame: pcall, a
- * coroutine's resumer, or a C function with a continuation.
+ * Otherwise `frame_done` checks what waits below: the C caller of this loop (FRESH), an
+ * interrupted instruction, or a native frame: pcall, a coroutine's resumer, or a C
+ * function with a continuation.
  *
  * Collections happen only in GC_CHECK. Instructions that make an object put it
  * into the highest register in use (the compiler sees to that), so L->top is then
@@ -89,10 +90,10 @@ static const void *dispatch_calls[OP_COUNT], *dispatch_each[OP_COUNT];
 const void *const *const vm_dispatch_calls = dispatch_calls;
 const void *const *const vm_dispatch_each = dispatch_each;
 
-/* Those variables of the loop that seldom change, in registers that calls preserve.
- * Left alone, gcc 12 moves them between registers and stack slots at the end of
- * almost every instruction. (For pc and base it does better alone.) The names have
- * an effect where the compiler honours them beyond asm statements, as gcc does. */
+/* The variables of the loop that seldom change, in registers that calls preserve. Left
+ * alone, gcc 12 moves them between registers and stack slots at the end of almost every
+ * instruction. (For pc and base it does better alone.) The names have an effect where the
+ * compiler honours them beyond asm statements, as gcc does. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define IN_REGISTER(declaration, name) register declaration __asm__(name)
 #else
@@ -106,7 +107,7 @@ void vm_dispatch_init(void) {
 /* Handlers that only tables for watched threads name. */
 typedef struct Ways { const void *each, *call, *tail_call, *return0, *return1; } Ways;
 
-/* In dispatch_calls, a pair whose second instruction calls or returns is taken apart. */
+/* In dispatch_calls, a pair whose second instruction calls or returns is split. */
 static void make_tables(const void *const *normal, const Ways *ways) {
   memcpy(dispatch_calls, normal, sizeof dispatch_calls);
   dispatch_calls[OP_CALL] = ways->call;
@@ -125,7 +126,7 @@ static void make_tables(const void *const *normal, const Ways *ways) {
 
 /* ---- helpers out of line ------------------------------------------------- */
 
-#define MAX_TABLE_CHAIN 100 /* of __index or __newindex; meta.c goes on, or finds the loop */
+#define MAX_TABLE_CHAIN 100 /* of __index or __newindex; meta.c continues, or detects the loop */
 
 /* The node of a field; NULL: there is none. Remembers where it is, in the aux word: if
  * that is its main position, by the hash, so that it is the same for tables of all
@@ -146,9 +147,9 @@ ALWAYS_INLINE Node *find_field(const Table *t, const String *key, Instruction *a
   return n;
 }
 
-/* Reads a field that is not where the instruction says, from a table or what its chain of
- * __index tables leads to. NULL, or a metamethod, as of meta_prepare_get. (What is frequent
- * calls nothing, so that no registers are saved.) */
+/* Reads a field that is not where the instruction says, from a table or its chain of
+ * __index tables. NULL, or a metamethod, as of meta_prepare_get. (The frequent paths call
+ * nothing, so that no registers are saved.) */
 static NOINLINE TValue *get_field(lua_State *L, const TValue *o, const TValue *key,
                                   TValue *result, Instruction *aux) {
   const String *name = as_string(key);
@@ -174,7 +175,7 @@ static NOINLINE TValue *get_field(lua_State *L, const TValue *o, const TValue *k
 }
 
 /* What the chain of __index tables of t has for an integer that t itself does not have;
- * NULL when something else than tables is in the way. */
+ * NULL when the chain has anything else than tables. */
 static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t, int64_t index) {
   for (int loop = 0; loop < MAX_TABLE_CHAIN; loop++) {
     const TValue *handler = table_fast_metamethod(L->domain, t->metatable, META_INDEX);
@@ -187,8 +188,8 @@ static NOINLINE const TValue *index_through_tables(lua_State *L, const Table *t,
   return NULL;
 }
 
-/* Where a method of o is to be found if it is where methods mostly are: in the object,
- * in its class, or among the functions for strings; NULL: elsewhere, or nowhere. */
+/* Where a method of o is, if it is in one of the usual places: in the object, in its
+ * class, or among the functions for strings; NULL: elsewhere, or nowhere. */
 ALWAYS_INLINE const TValue *class_of(Domain *d, Table *mt) {
   const TValue *handler = table_fast_metamethod(d, mt, META_INDEX);
   return handler != NULL && is_table(handler) ? handler : NULL;
@@ -207,8 +208,8 @@ ALWAYS_INLINE Table *method_holder(Domain *d, const TValue *o, const String *key
   return class != NULL ? as_table(class) : NULL;
 }
 
-/* A method that is not where it was last found in the class: there, or in what the class
- * inherits from. NULL: elsewhere, or nowhere. */
+/* A method that is not where it was last found in the class: elsewhere in the class or in
+ * what it inherits from. NULL: in another place, or nowhere. */
 static NOINLINE const TValue *inherited_method(Domain *d, Table *class, const String *key,
                                                Instruction *aux) {
   for (int level = 0; level < MAX_TABLE_CHAIN; level++) {
@@ -330,8 +331,8 @@ static bool for_float_step(TValue *ra) {
 }
 
 /* A round of a loop over the pairs of the table, from the position in the scratch of the
- * control variable on: sets that, the variable, and key and value. Returns which bits of
- * the position have changed; 0 at the end. */
+ * control variable on: sets that, the variable, and key and value. Returns the bits of
+ * the position that have changed; 0 at the end. */
 static NOINLINE uint32_t next_pair_further(const Domain *d, Table *t, TValue *ra) {
   uint32_t before = ra[2].extra, position = table_iterate(d, t, before, ra + 4, ra + 5);
   if (position == 0) return 0;
@@ -374,7 +375,7 @@ ALWAYS_INLINE bool integral(const TValue *o, int64_t *i) {
   return (double)*i == o->v.n;
 }
 
-/* Not for all those that are. */
+/* Covers not all of them. */
 ALWAYS_INLINE bool is_float_exactly(int64_t i) {
   const uint64_t limit = UINT64_C(1) << 53;
   return (uint64_t)i + limit <= 2 * limit;
@@ -386,7 +387,7 @@ ALWAYS_INLINE int64_t shift_left(int64_t a, int64_t b) {
   return (int64_t)(b >= 0 ? (uint64_t)a << b : (uint64_t)a >> -b);
 }
 
-/* Of a generic loop that wants more than the two values there are. */
+/* For a generic loop that takes more than the two values there are. */
 static NOINLINE void clear_more_variables(TValue *ra, int wanted) {
   for (int i = 3; i <= wanted; i++) set_nil(ra + 3 + i);
 }
@@ -403,7 +404,7 @@ static NOINLINE void new_closure(lua_State *L, Prototype *p, UpValue **enclosing
 
 /* Shifts function and fixed parameters above the extra arguments. A collection may have
  * scanned the frame already, in a hook for the call or before a tail call took it over:
- * what is now below its function has not been examined. */
+ * what is now below its function has not been scanned. */
 static NOINLINE void adjust_varargs(lua_State *L, CallInfo *ci, int nparams) {
   int actual = (int)(L->top - ci->func) - 1, extra = actual - nparams;
   ci->u.lua.nextra = (uint32_t)extra;
@@ -465,8 +466,8 @@ static NOINLINE TValue *finish_concat(lua_State *L, TValue *ra, TValue *result) 
   return call;
 }
 
-/* A primitive is called where hooks want to see it, or by a coroutine with open spans: does
- * it run in the loop all the same? A coroutine that yields so writes that it is left. */
+/* A primitive is called by an instrumented thread: does it run in the loop? It does not
+ * when hooks want to see it. A coroutine that yields so records that it is left. */
 static COLD bool runs_in_loop(lua_State *L, const Run *run, const Primitive *prim) {
   if (L->instrumented & INSTRUMENT_HOOKS) return false;
   if (prim->id == PRIM_YIELD && L->run == run && L->ncalls_nonyieldable == 0) context_leave(L);
@@ -495,9 +496,9 @@ static NOINLINE TValue *prepare_arith_constant(lua_State *L, int op, const TValu
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* INS_sJ, in the width of a pointer. In a loop of few instructions nothing takes longer
- * than to know the next pc, so each of the steps to it counts. (The compiler would shift
- * first, and widen then.) */
+/* INS_sJ, in the width of a pointer. In a loop of few instructions computing the next pc
+ * takes longest, so each of its steps counts. (The compiler would shift first, and widen
+ * then.) */
 ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
   ptrdiff_t wide = (int32_t)jump;
   __asm__("" : "+r"(wide));
@@ -576,14 +577,17 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
 #define TEST_JUMP(cond) do { if ((cond) == ARG_C) TAKE_JUMP; pc++; NEXT; } while (0)
 
-/* Makes a QUICK instruction of the one that runs, or takes that back. */
+/* Turns the running instruction into a QUICK one, or back. */
 #define BECOME(op) (((uint8_t *)pc)[-4] = (op))
 
 #define ARITH(b, c, int_op, float_op, if_floats, luaop, prepare) \
   { \
     const TValue *x = (b), *y = (c); \
     if (likely(is_int(x) && is_int(y))) { int_op; NEXT; } \
-    if (likely(is_float(x) && is_float(y))) { double nx = x->v.n, ny = y->v.n; if_floats; float_op; NEXT; } \
+    if (likely(is_float(x) && is_float(y))) { \
+      double nx = x->v.n, ny = y->v.n; \
+      if_floats; float_op; NEXT; \
+    } \
     if (is_float(x) && is_int(y)) { double nx = x->v.n, ny = (double)y->v.i; float_op; NEXT; } \
     if (is_int(x) && is_float(y)) { double nx = (double)x->v.i, ny = y->v.n; float_op; NEXT; } \
     WITH_META(prepare(L, luaop, x, y, RA)); \
@@ -619,7 +623,8 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
   }
 #define ARITH_QUICK(name, int_op, float_op, luaop) \
   CASE(name): ARITH(RB, RC, int_op, float_op, BECOME(OP_##name##F), luaop, meta_prepare_arith) \
-  CASE(name##K): ARITH(RB, KC, int_op, float_op, BECOME(OP_##name##KF), luaop, prepare_arith_constant) \
+  CASE(name##K): \
+    ARITH(RB, KC, int_op, float_op, BECOME(OP_##name##KF), luaop, prepare_arith_constant) \
   FLOATS(name##F, name, RB, RC, float_op) \
   FLOATS(name##KF, name##K, RB, KC, float_op)
 
@@ -676,7 +681,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     pc = p->code; \
     TValue *end = base + p->nparams; \
     while (unlikely(L->top < end)) { set_nil(L->top); L->top++; } \
-    if (unlikely(dispatch != normal)) goto tell_entry; /* it may be instrumented; a test of a register */ \
+    if (unlikely(dispatch != normal)) goto call_entered; /* if instrumented; tests a register */ \
     NEXT; \
   } while (0)
 
@@ -717,8 +722,8 @@ ALWAYS_INLINE bool is_metamethod(const CallInfo *frame) {
   return status == CALL_SPECIAL && is_lua_frame(frame->prev);
 }
 
-/* Of the instruction that comes next: L->top says where the values end that it takes, or
- * the frame is not set up yet. */
+/* Of the next instruction: L->top says where the values that it takes end, or the frame
+ * is not set up yet. */
 ALWAYS_INLINE bool takes_open_values(Instruction i) {
   return ((op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0) || op_base(i) == OP_VARARGPREP;
 }
@@ -1309,7 +1314,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   call_lua:
     ENTER_LUA(func, extra);
 
-  tell_entry: /* of the Lua function of L->ci, which has just been called */
+  call_entered: /* the Lua function of L->ci has just been called */
     vm_call_entered(L);
     base = L->ci->func + 1;
     dispatch = L->dispatch;
@@ -1399,7 +1404,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     ci->u.lua.k = k = p->k;
     pc = p->code;
     SAFE_POINT;
-    if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) goto tell_entry;
+    if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) goto call_entered;
     NEXT;
   }
 
@@ -1541,7 +1546,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   resume_lua: /* the Lua frame L->ci goes on at its saved pc */
     RESUME_LUA(L->ci);
 
-  resume_meta: /* the Lua frame L->ci waits inside an instruction for the value on top, if for any */
+  resume_meta: /* the Lua frame L->ci waits inside an instruction, perhaps for the value on top */
     own = L->ci;
     first = L->top - 1;
     goto resume_instruction;
@@ -1668,14 +1673,14 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
         ci = vm_push_native(L, func, nresults, extra | CALL_YIELD);
         L->status = LUA_YIELD;
         ci->u2.nyield = n;
-        if (to_c) { /* who may push arguments for the next lua_resume, as many as a C function */
+        if (to_c) { /* lua_resume: its caller may push as many arguments as a C function */
           ci->top = L->top + LUA_MINSTACK;
           return LUA_YIELD;
         }
         lua_State *co = L;
         L = co->resumer;
         vm_finish_coroutine(co);
-        co->top -= n; /* its frame keeps nothing of them */
+        co->top -= n; /* its frame does not keep them */
         first = vm_deliver(L, co->top, n, &n);
         goto frame_done;
       }
@@ -1725,7 +1730,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   /* ---- pairs ---- */
 
   /* FIRST_x does the instruction as it mostly is, and falls through with pc at the next
-   * word; LAST_x does it and goes on. All that is rare is left to the handler of x, which
+   * word; LAST_x does it and goes on. Rare cases are left to the handler of x, which
    * finds everything as if it had been dispatched to. */
 #define IF_NOT(name, condition) do { if (unlikely(!(condition))) goto CASE(name); } while (0)
 #define THEN do { CHECK_INSTRUCTION; pc++; } while (0)
@@ -1823,7 +1828,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define FIRST_FORLOOP { \
     TValue *ra = RA; \
     uint64_t count = (uint64_t)ra[1].v.i; \
-    IF_NOT(FORLOOP, is_int(ra + 2) && count % LOOP_CHECK != 0); /* neither the end nor a safepoint */ \
+    /* neither the end nor a safepoint */ \
+    IF_NOT(FORLOOP, is_int(ra + 2) && count % LOOP_CHECK != 0); \
     int64_t index = (int64_t)((uint64_t)ra[0].v.i + (uint64_t)ra[2].v.i); \
     ra[1].v.i = (int64_t)(count - 1); \
     ra[0].v.i = index; \
@@ -1847,7 +1853,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     const TValue *x = RA, *y = RB; \
     bool cond = x->tag == y->tag; \
     if (cond) { \
-      IF_NOT(EQ, is_collected(x) ? is_short_string(x) || x->v.gc == y->v.gc : x->tag != TAG_FLOAT); \
+      IF_NOT(EQ, is_collected(x) ? is_short_string(x) || x->v.gc == y->v.gc \
+                                 : x->tag != TAG_FLOAT); \
       cond = x->tag <= TAG_FALSE || x->tag == TAG_TRUE || x->v.i == y->v.i; \
     } else { \
       IF_NOT(EQ, !is_number(x) || !is_number(y)); \
@@ -1905,10 +1912,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #define LAST_RETURN1 goto CASE(RETURN1);
 #define LAST_MODK goto CASE(MODK);
 
-/* Two arithmetic operations. What the second takes from the first, it takes from a
- * register of the machine: through its slot in memory that would take twice as long as
- * the operation. (A branch decides, which is foreseen; a choice between two values would
- * wait for both.) */
+/* Two arithmetic operations. The second takes the result of the first from a machine
+ * register: through its slot in memory that would take twice as long as the operation. (A
+ * branch decides, which is predicted; a choice between two values would wait for
+ * both.) */
 #define SIGN_ADD +
 #define SIGN_SUB -
 #define SIGN_MUL *
@@ -1950,8 +1957,8 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     NEXT; \
   }
 
-/* What was just loaded is taken from where it was: from its new place it would come
-   later. */
+/* What was just loaded is read from where it was: from its new place it would come
+ * later. */
 #define TAKEN(operand) \
   ({ \
     const TValue *taken = (operand); \
@@ -2039,14 +2046,15 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
 #include "opcodes.def"
 #undef OP
 
-  op_each: /* each instruction while hooks want it, or when something is asked of the domain or due */
+  /* each instruction while hooks want it, or when a request or a collection is due */
+  op_each:
     if (L->instrumented == LUA_MASKCOUNT && L->hook_count > 1 && op_base(pc[-1]) != OP_VARARGPREP &&
         !vm_is_asked(L->domain) && !gc_is_wanted(L->domain)) {
-      L->hook_count--; /* as debug_trace_instruction does */
+      L->hook_count--; /* as hook_before_instruction does */
       goto single_instruction;
     }
     if (vm_is_asked(L->domain)) {
-      TValue *top = L->top; /* the instruction may take what lies below it */
+      TValue *top = L->top; /* the instruction may take the values below it */
       SAVE;
       vm_take_up(L);
       L->top = top;
@@ -2056,13 +2064,13 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     if (L->instrumented & INSTRUMENT_STEPS) {
       ci->u.lua.pc = pc;
       if (!takes_open_values(pc[-1])) L->top = ci->top;
-      debug_trace_instruction(L, pc - 1);
+      hook_before_instruction(L, pc - 1);
       base = ci->func + 1;
     } else {
       vm_update_dispatch(L);
     }
     dispatch = L->dispatch;
-  single_instruction: /* pairs are taken apart: their first instruction runs */
+  single_instruction: /* pairs are split: their first instruction runs */
     goto *dispatch_calls[op_base(pc[-1])];
 
   watched_call: goto call;

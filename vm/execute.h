@@ -32,9 +32,9 @@ int vm_execute(Run *run, lua_State *L, Entry entry, TValue *first, int nresults)
 
 /* Handler tables (watch.h says which one is in force), set by vm_dispatch_init. */
 extern const void *const *vm_dispatch_normal;
-/* calls and returns take the ways that tell of them */
+/* calls and returns take the paths that report them */
 extern const void *const *const vm_dispatch_calls;
-/* so do they, and each instruction is examined before */
+/* likewise, and each instruction is checked before it runs */
 extern const void *const *const vm_dispatch_each;
 void vm_dispatch_init(void);
 

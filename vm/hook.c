@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/hook.c: hooks.
  *
- * A hook is one of those who watch a thread (watch.c).  Line and count events come from
- * debug_trace_instruction, before each instruction; the others from the one way into a call
- * and the one out of it.  A hook that yields leaves the frame at the instruction
- * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not
- * called again for it.
+ * A hook is one of the two watchers of a thread (watch.c). Line and count events come
+ * from hook_before_instruction, before each instruction; the others from the one way into
+ * a call and the one out of it. A hook that yields leaves the frame at the instruction
+ * that it was about to run, marked CALL_HOOK_YIELDED so that the hook is not called again
+ * for it.
  */
 #include "hook.h"
 
@@ -61,7 +61,7 @@ static bool continues_step(const Prototype *p, int old_pc, int pc) {
 }
 
 /* The program came to a new line, or back to the start of a line. */
-static void trace_line(lua_State *L, const Prototype *p, int pc) {
+static void call_line_hook(lua_State *L, const Prototype *p, int pc) {
   int old_pc = (uint32_t)L->old_pc < p->ncode ? L->old_pc : 0;
   if (continues_step(p, old_pc, pc)) return;
   if (pc <= old_pc || prototype_line(p, pc) != prototype_line(p, old_pc))
@@ -70,7 +70,7 @@ static void trace_line(lua_State *L, const Prototype *p, int pc) {
 }
 
 /* The thread stays at this instruction, which runs when it is resumed; until then
- * the frame's pc is behind it, as ever. */
+ * the frame's pc is behind it, as always. */
 _Noreturn static void yield_from_hook(lua_State *L, const Instruction *pc, bool counted) {
   if (counted) L->hook_count = 1; /* the count event is due again */
   L->ci->u.lua.pc = pc + 1;
@@ -78,7 +78,7 @@ _Noreturn static void yield_from_hook(lua_State *L, const Instruction *pc, bool 
   error_throw(L, LUA_YIELD);
 }
 
-static NOINLINE void trace_events(lua_State *L, const Instruction *pc, int mask, bool counted) {
+static NOINLINE void call_step_hooks(lua_State *L, const Instruction *pc, int mask, bool counted) {
   CallInfo *ci = L->ci;
   const Prototype *p = frame_closure(ci)->p;
   if (counted) L->hook_count = L->base_hook_count;
@@ -87,17 +87,17 @@ static NOINLINE void trace_events(lua_State *L, const Instruction *pc, int mask,
     return;
   }
   if (counted) vm_hook(L, LUA_HOOKCOUNT, -1, 0, 0);
-  if (mask & LUA_MASKLINE) trace_line(L, p, (int)(pc - p->code));
+  if (mask & LUA_MASKLINE) call_line_hook(L, p, (int)(pc - p->code));
   if (unlikely(L->status == LUA_YIELD)) yield_from_hook(L, pc, counted);
 }
 
-void debug_trace_instruction(lua_State *L, const Instruction *pc) {
+void hook_before_instruction(lua_State *L, const Instruction *pc) {
   if (INS_OP(*pc) == OP_VARARGPREP) { /* part of the call: what follows begins a line */
     L->old_pc = 1;
     return;
   }
-  int mask = L->hook_mask; /* what a hook asks for holds from the next instruction on */
+  int mask = L->hook_mask; /* a change made by the hook holds from the next instruction on */
   bool counted = (mask & LUA_MASKCOUNT) && --L->hook_count == 0;
   if (!counted && !(mask & LUA_MASKLINE)) return;
-  trace_events(L, pc, mask, counted);
+  call_step_hooks(L, pc, mask, counted);
 }

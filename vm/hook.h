@@ -9,6 +9,6 @@
 void vm_hook(lua_State *L, int event, int line, int first_transfer, int ntransfer);
 /* Line and count hooks, called by the interpreter before each instruction that they may
  * want, to which pc points; the frame's own pc points behind it. */
-void debug_trace_instruction(lua_State *L, const Instruction *pc);
+void hook_before_instruction(lua_State *L, const Instruction *pc);
 
 #endif

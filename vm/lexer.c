@@ -4,7 +4,7 @@
  * The whole source is in memory, so the lexer works on a cursor and an end and
  * takes names, numerals and strings without escapes straight out of the text;
  * only a string with escapes or a foreign line end is copied into `buffer`.
- * Characters are unsigned; END (-1) stands behind the last one.
+ * Characters are unsigned; END (-1) follows the last one.
  *
  * Reserved words are found in a table of 64 bytes that lexer_init fills from
  * tokens.def (22 insertions), so no domain has to be prepared for compiling
@@ -293,8 +293,8 @@ static _Noreturn void error_unfinished_long(Lexer *lx, const char *what, int sta
   lexer_error(lx, message, TOKEN_EOF);
 }
 
-/* One of its bytes is b, a byte in each place of `repeated`: never missed, and wrong only
- * about bytes above such a one. */
+/* One of its bytes is b, a byte in each place of `repeated`: exact except for bytes above
+ * such a one. */
 ALWAYS_INLINE uint64_t has_byte(uint64_t word, uint64_t repeated) {
   uint64_t difference = word ^ repeated;
   return (difference - BYTES(1)) & ~difference & BYTES(0x80);

@@ -15,7 +15,7 @@ enum Token {
 #undef SYMBOL
 #undef CLASS
   TOKEN_COUNT,
-  TOKEN_NONE = 0 /* for messages that do not tell where they are */
+  TOKEN_NONE = 0 /* for messages without a position in the line */
 };
 
 typedef struct TokenValue {

@@ -10,10 +10,10 @@
  * the script or the initialization failed.  What a script on standard input
  * without "-" ends with does not count, as in Lua.
  *
- * Order of life: recorder on, state, program, state closed, the last of the other
- * domains ended, recorder off.
- * os.exit may end the process anywhere, so that the recorder is also told by
- * atexit; a signal that ends it is an orderly end, too (on_termination).
+ * Order of life: recording started, state, program, state closed, the last of the other
+ * domains ended, recording stopped. os.exit may end the process anywhere, so atexit stops
+ * the recording too; a signal that ends the process is also an orderly end
+ * (on_termination).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -65,7 +65,7 @@ int program_report(lua_State *L, const char *name, int status) {
   return status;
 }
 
-/* Says which language is spoken here, and whose it is; programs look for both. */
+/* Prints the name of the language and its authors; programs search for both. */
 void program_print_version(void) {
   printf("Saros %s (%s)  Lua is a language of Lua.org, PUC-Rio\n", PACKAGE_VERSION, LUA_VERSION);
   fflush(stdout);
@@ -225,7 +225,7 @@ static void on_interrupt(int signal_number) {
 }
 
 /* Message handler: adds a traceback to a string; other values become the text
- * they offer themselves, or one that tells their type. */
+ * they offer themselves, or one that names their type. */
 static int add_traceback(lua_State *L) {
   const char *message = lua_tostring(L, 1);
   if (message == NULL) {
@@ -431,13 +431,13 @@ static int run_in_new_state(CommandLine *line) {
   program_report(L, line->name, status);
   peer_begin_end(!ok);
   lua_close(L);
-  peer_end_all(!ok); /* a program that failed does not wait for what others are at */
+  peer_end_all(!ok); /* a program that failed does not wait for its domains */
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* ------------------------------------------------------------- recorder -- */
+/* ------------------------------------------------------------ recording -- */
 
-static void start_recorder(const CommandLine *line) {
+static void start_recording(const CommandLine *line) {
   probes_begin(line->script < line->argc ? line->argv[line->script] : line->name, line->name);
 }
 
@@ -449,10 +449,10 @@ static void check_hash_seed(const CommandLine *line) {
 }
 
 #define ARENA_ADDRESSES ((rlim_t)64 << 20) /* that malloc reserves for one, on 64-bit systems */
-#define ARENAS_SHARE 8                    /* of all addresses, at most one in so many is for them */
+#define ARENAS_SHARE 8 /* at most one in this number of all addresses is for them */
 
 /* Each thread that allocates gets an arena of malloc: a few domains would take all the
- * addresses that a limit leaves (ulimit -v). The environment may say otherwise. */
+ * addresses that a limit leaves (ulimit -v). The environment may override this. */
 static void limit_arenas(void) {
 #ifdef M_ARENA_MAX
   struct rlimit limit;
@@ -474,7 +474,7 @@ int main(int argc, char **argv) {
   check_hash_seed(&line);
   limit_arenas();
   set_termination_handlers();
-  start_recorder(&line);
+  start_recording(&line);
   int status = run_in_new_state(&line);
   probes_stop();
   return status;

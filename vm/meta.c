@@ -24,7 +24,7 @@
 #include "throw.h"
 
 #define MAX_META_CHAIN 2000 /* steps of __index / __newindex before a cycle is assumed */
-#define MAX_TABLES 100 /* of such a chain, before what looks for cycles goes on */
+#define MAX_TABLES 100 /* of such a chain, before the function that detects cycles takes over */
 
 const char *const type_names[] = {
 #define TYPE_NAME(type, text) [LUA_T##type] = text,
@@ -123,7 +123,7 @@ static NOINLINE TValue *get_by_chain(lua_State *L, const TValue *o, const TValue
   return meta_prepare_get(L, o, key, result);
 }
 
-/* (What is most frequent calls nothing, and so saves no registers.) */
+/* (The most frequent paths call nothing, and so save no registers.) */
 TValue *meta_get_absent(lua_State *L, const TValue *o, const TValue *key, TValue *result) {
   const Table *mt = as_table(o)->metatable;
   const TValue *handler = mt != NULL ? table_metamethod_in_place(L->domain, mt, META_INDEX) : NULL;
@@ -369,8 +369,8 @@ static bool to_string_in_place(lua_State *L, TValue *o) {
   return true;
 }
 
-/* How many of the values ending at top are strings or numbers (converted), at
- * most `total`; their length. */
+/* The number of values ending at top that are strings or numbers (converted), at most
+ * `total`; their length. */
 static int joinable(lua_State *L, TValue *top, int total, size_t *length) {
   size_t sum = 0;
   int n = 0;
@@ -483,6 +483,6 @@ TValue *meta_prepare_close(lua_State *L, TValue *level, const TValue *err) {
     value_copy(slot + 1, &error_value);
     L->top = slot + 2;
   }
-  /* nil if it was taken away */
+  /* nil if it was removed */
   return meta_push_call(L, meta_of(L, slot, META_CLOSE), slot, &error_value);
 }

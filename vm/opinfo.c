@@ -33,7 +33,7 @@ const uint8_t op_finish[OP_COUNT] = {
 #undef OP
 };
 
-/* What a run's length is when it is open, or comes out negative. */
+/* The length of a run that is open, or would be negative. */
 static RegisterRun register_run(Instruction i, int first, int n, int top) {
   bool open = (op_info[INS_OP(i)].flags & OPFLAG_I) && INS_B(i) == 0;
   if (open) n = top - first;
@@ -96,7 +96,7 @@ int64_t op_jump_target(Instruction i, uint32_t pc) {
 
 /* ---- pairs --------------------------------------------------------------- */
 
-/* What stands for two instructions; 0 (a MOVE, which stands for none): nothing. */
+/* The opcode for two instructions; 0 (a MOVE, which is for none): there is none. */
 static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text)
 #define FUSED(base, next, format, flags, uses, sets) [OP_##base][OP_##next] = OP_##base##_##next,
@@ -104,8 +104,8 @@ static const uint8_t fused[OP_GENERAL_COUNT][OP_GENERAL_COUNT] = {
 #undef OP
 };
 
-/* How many words behind it the instruction stands that runs after it, most often; 0: it
- * jumps there. */
+/* The distance in words to the instruction that runs after it, most often; 0: it jumps
+ * there. */
 static const uint8_t words_to_next[OP_GENERAL_COUNT] = {
 #define OP(name, format, flags, uses, sets, text) \
   [OP_##name] = OP_##name == OP_LOOP || OP_##name == OP_FORLOOP ? 0 : (flags) & (X | T) ? 2 : 1,

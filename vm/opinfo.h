@@ -23,14 +23,14 @@ typedef struct OpInfo {
   const char *name;
   uint8_t format; /* OpFormat */
   uint8_t flags;  /* OPFLAG_* */
-  uint8_t base;   /* OpCode: itself, or what a QUICK one stands for */
+  uint8_t base;   /* OpCode: itself, or the base of a QUICK one */
   uint32_t uses, sets; /* OPERAND_* */
   const char *text;
 } OpInfo;
 
 extern const OpInfo op_info[OP_COUNT];
 
-/* What a walk through code for the writes of a register examines, in a byte. */
+/* What a search in code for the writes of a register needs, in a byte. */
 enum {
   OPWALK_AUX = 1,  /* two words */
   OPWALK_RA = 2,   /* of all registers, it sets R[A] alone */
@@ -57,8 +57,8 @@ typedef struct RegisterRun {
 
 #define MOST_RUNS 7
 
-/* The registers that `operands`, a column of the instruction, names: how many runs. top:
- * where the values of an instruction with open operands end, a register. */
+/* The registers that `operands`, a column of the instruction, names: the number of runs.
+ * top: where the values of an instruction with open operands end, a register. */
 int op_registers(Instruction i, uint32_t operands, int top, RegisterRun runs[MOST_RUNS]);
 /* The first register of those that lose their values, or -1. */
 int op_loses_from(Instruction i);
@@ -72,11 +72,11 @@ int64_t op_key(Instruction i, uint32_t aux);
    it. */
 int64_t op_jump_target(Instruction i, uint32_t pc);
 
-/* Gives pairs of instructions that run one after the other the opcodes that stand for
- * both. Before, the code has general opcodes only. */
+/* Gives pairs of instructions that run one after the other their common opcodes. Before,
+ * the code has general opcodes only. */
 void op_fuse(Instruction *code, uint32_t n);
 
-/* The instruction that it is, or stands for. */
+/* The instruction itself, or the one it replaces. */
 #define op_base(i) ((OpCode)op_info[INS_OP(i)].base)
 
 /* Words of an instruction: 2 with aux, else 1. */

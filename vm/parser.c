@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/parser.c: expressions, table constructors, function bodies.
  *
- * Recursive descent, one token ahead (two where a table constructor must tell
- * `name =` from an expression).  Binary operators by precedence climbing.
- * Every recursion goes through compile_enter_level.
+ * Recursive descent, one token ahead (two where a table constructor must distinguish
+ * `name =` from an expression). Binary operators by precedence climbing. Every recursion
+ * goes through compile_enter_level.
  */
 #include "parser.h"
 
@@ -103,7 +103,7 @@ static void settle_item(FuncState *fs, Constructor *c) {
 
 static void settle_last_item(FuncState *fs, Constructor *c) {
   if (c->npending == 0) return;
-  if (expr_is_open(&c->item)) { /* as many as there are; their number is unknown */
+  if (expr_is_open(&c->item)) { /* all of them; their number is unknown */
     expr_set_results(fs, &c->item, LUA_MULTRET);
     emit_setlist(fs, c->table.u.reg, c->nstored, LUA_MULTRET);
     c->nstored--;
@@ -144,7 +144,7 @@ static void parse_item(CompileState *cs, Constructor *c) {
   }
 }
 
-/* At '{'. The table is in the next free register: there the collector may examine it. */
+/* At '{'. The table is in the next free register: there the collector may scan it. */
 static void parse_constructor(CompileState *cs, Expr *e) {
   FuncState *fs = cs->fs;
   int line = cs->lexer.line;
@@ -203,7 +203,7 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line) {
   fs = cs->fs;
   expr_set(e, EXPR_PENDING);
   e->u.pc = emit_ABx(fs, OP_CLOSURE, 0, (int)compile_add_prototype(fs, p));
-  expr_to_next(fs, e); /* at the top: there the collector may examine it */
+  expr_to_next(fs, e); /* at the top: there the collector may scan it */
 }
 
 /* The arguments of a call: '(', a string or a table. */
@@ -241,7 +241,7 @@ static void parse_call(CompileState *cs, Expr *f) {
   expr_set(f, EXPR_CALL);
   f->u.pc = emit_ABC(fs, OP_CALL, base, nargs + 1, 2);
   emit_fix_line(fs, line);
-  fs->free_reg = base + 1; /* one result in place of the function, unless told otherwise */
+  fs->free_reg = base + 1; /* one result in place of the function, unless changed later */
 }
 
 /* ---- primary and suffixed expressions ------------------------------------ */

@@ -16,8 +16,8 @@ Primitive vm_primitives[PRIM_COUNT] = {
 
 static void push_primitive(lua_State *L, PrimitiveId id, lua_CFunction fallback) {
   Primitive *p = &vm_primitives[id];
-  /* every domain sets the same: then no store, so that none takes the line from the
-     others */
+  /* every domain sets the same value: no store then, which would take the cache line from
+   * the others */
   if (__atomic_load_n(&p->fallback, __ATOMIC_RELAXED) != fallback)
     __atomic_store_n(&p->fallback, fallback, __ATOMIC_RELAXED);
   set_primitive(L->top, p);

@@ -36,8 +36,8 @@ static const char *push_prompt(lua_State *L, bool first) {
 /* Instead of a status of lua_load: there is no chunk. */
 enum { INPUT_ENDED = -1, CHUNK_DISCARDED = -2 };
 
-/* Pushes the next line and gives LUA_OK, or tells why there is none.  As in old
- * versions, "=" at the start of a chunk stands for "return ". */
+/* Pushes the next line and returns LUA_OK, or why there is none. As in old versions, "="
+ * at the start of a chunk stands for "return ". */
 static int push_line(lua_State *L, bool first) {
   bool discarded;
   char *line = repl_edit_read(push_prompt(L, first), &discarded);
@@ -105,7 +105,7 @@ static int load_statements(lua_State *L) {
 }
 
 /* Reads a chunk.  Leaves the function or an error as the only value on the
- * stack, and gives the status, or tells why there is no chunk. */
+ * stack, and returns the status, or why there is no chunk. */
 static int read_chunk(lua_State *L) {
   lua_settop(L, 0);
   int status = push_line(L, true);

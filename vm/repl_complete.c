@@ -5,8 +5,8 @@
  * from the globals to a value; the last is completed with the names of its
  * fields, and of those that it gets from tables in __index.
  *
- * Looking must not change anything: fields are read raw and no metamethod is
- * called, so that what functions in __index would return is not offered.
+ * Completion must not change anything: fields are read raw and no metamethod is called,
+ * so that what functions in __index would return is not offered.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "lauxlib.h"
 #include "program.h"
 
-/* Tables in a chain of __index that are looked into. */
+/* Tables in a chain of __index that are searched. */
 #define MAX_CHAIN 20
 
 static const char *const reserved_words[] = {
@@ -63,15 +63,14 @@ static bool is_name(const char *text, size_t length) {
   return !is_reserved(text);
 }
 
-/* Names that begin with '_' are offered to those who ask for them. */
+/* Names that begin with '_' are offered only if the word begins with it. */
 static bool continues(const Search *search, const char *name) {
   const char *typed = search->name;
   return strncmp(name, typed, strlen(typed)) == 0 &&
          (name[0] != '_' || typed[0] == '_');
 }
 
-/* Adds the word that ends with `name`.  Memory that there is not makes one
- * offer less. */
+/* Adds the word that ends with `name`; drops it when memory is short. */
 static void add_completion(Search *search, const char *name) {
   if (search->count + 1 >= search->capacity) { /* one place is for the end mark */
     size_t capacity = search->capacity * 2 + 16;

@@ -2,26 +2,25 @@
 /* vm/repl_edit.c - lines for the prompt: edited, completed and remembered.
  *
  * At a terminal, libedit reads the lines where the program is built for it and it is
- * installed; anything else is read plainly, in lines of any length.  The library is
- * loaded when the first prompt is near: with those that it needs, it would be an eighth
- * of what a program without a prompt keeps resident.
+ * installed; anything else is read plainly, in lines of any length. The library is loaded
+ * just before the first prompt: with those that it needs, it would be an eighth of the
+ * resident memory of a program without a prompt.
  *
- * History.  What was entered is appended to a file at once, so that sessions side
- * by side don't lose each other's entries, nor one that crashes its own.  An
- * entry is a line of the file, with "\n" and "\\" for line breaks and
- * backslashes.  The file is the user's alone (mode 0600).  One that can't be
- * read or written is worth no message: the session is not about it.
+ * History. What was entered is appended to a file at once, so that parallel sessions do
+ * not lose each other's entries, and a crash loses none. An entry is a line of the file,
+ * with "\n" and "\\" for line breaks and backslashes. The file is the user's alone (mode
+ * 0600). If it cannot be read or written, there is no message.
  *
  * SIGINT while a line is edited discards the line and what of a statement came
- * before it.  The signal is blocked but while we wait for a key; its handler
- * jumps out of the wait, which then returns the end of the line.  No wait
- * for "readable" would do in place of the jump: with the signal, the terminal
- * throws away its input, so that the read after such a wait may block.
+ * before it. The signal is blocked except while we wait for a key; its handler jumps out
+ * of the wait, which then returns the end of the line. Waiting for "readable" instead of
+ * the jump is not enough: with the signal, the terminal discards its input, so the read
+ * after such a wait may block.
  *
  * The characters typed are those of the user's locale, or UTF-8 where there is
- * none.  The C locale of the program stays as it is, for it is the guest's: the
- * thread uses the other one while libedit works (which also asks for it when it
- * initializes itself, at the first call).
+ * none. The C locale of the program belongs to the guest and stays unchanged: the thread
+ * uses the other one while libedit works (which also reads it when it initializes itself,
+ * at the first call).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -127,10 +126,10 @@ static void on_interrupt_at_prompt(int signal_number) {
 }
 
 /* read(2) of a byte, with the mask outside; an interrupt ends it with -1 and
- * EINTR. A byte that it read just then is lost, and with it its line. */
+ * EINTR. A byte that was read at that moment is lost, and with it its line. */
 static ssize_t read_interruptibly(int fd, unsigned char *byte) {
   sigset_t blocked;
-  if (sigsetjmp(wait_over, 1) != 0) { /* with the mask of here again */
+  if (sigsetjmp(wait_over, 1) != 0) { /* with the mask of this function again */
     waiting = 0;
     errno = EINTR;
     return -1;
@@ -176,7 +175,7 @@ static int read_key(FILE *input) {
     if (length == (size_t)-2)
       continue; /* more bytes belong to it */
     if (length == (size_t)-1)
-      return '?'; /* none of this locale */
+      return '?'; /* invalid in this locale */
     return (int)character;
   }
 }
@@ -195,7 +194,7 @@ static locale_t choose_locale(void) {
   return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Switches to it for calls of libedit; returns what to switch back to. */
+/* Switches to it for calls of libedit; returns the locale to switch back to. */
 static locale_t enter_locale(void) {
   return typed != (locale_t)0 ? uselocale(typed) : (locale_t)0;
 }

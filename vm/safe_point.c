@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/safe_point.c: what is asked of a domain is done. */
+/* vm/safe_point.c: obeying requests to a domain. */
 #include "safe_point.h"
 
 #include "gc.h"
@@ -8,10 +8,10 @@
 #include "probes.h"
 #include "thread.h"
 
-#define CALL_STEPS 64 /* what a call is worth: it may be an operand of another one, but may last */
+#define CALL_STEPS 64 /* the weight of a call: it may be an operand of another one, but may last */
 
-/* Is a message on its way from the function that took it to the variable or the table that
- * it is for (peer_hand_over)? A step is an instruction that is about to run. */
+/* Is a message on its way from the function that took it to its variable or table
+ * (peer_hand_over)? A step is an instruction that is about to run. */
 static bool is_handing_over(const lua_State *L) {
   Peer *i = L->domain->peer;
   uint32_t step = 1;

@@ -2,21 +2,21 @@
 /* vm/safe_point.h: safepoints of C functions that run for long.
  *
  * Such a function counts its work, in units of about a nanosecond: a byte examined, 20
- * for an element of a table. Every SAFE_POINT_WORK units it examines what was asked of
- * the domain from elsewhere (SIGINT, cancel, the start of the recorder), and of the
- * collector, and may raise there: so whatever it has begun is to be in order then, and
- * left to the collector. */
+ * for an element of a table. Every SAFE_POINT_WORK units it checks for requests to the
+ * domain from elsewhere (SIGINT, cancel, the start of a recording) and for a due
+ * collection, and may raise there: so everything it has begun must be consistent then,
+ * and owned by the collector. */
 #ifndef SAROS_VM_SAFE_POINT_H
 #define SAROS_VM_SAFE_POINT_H
 
 #include "domain.h"
 #include "peer.h"
 
-/* Is something asked of the domain (runtime/peer.h)? */
+/* Is there a request to the domain (runtime/peer.h)? */
 ALWAYS_INLINE bool vm_is_asked(const Domain *d) {
   return atomic_load_explicit(&d->peer->attention, memory_order_relaxed) & ATTENTION_ASKED;
 }
-/* Does it: raises, or goes on. The frame's pc and L->top are those of a call. */
+/* Obeys it: raises, or returns. The frame's pc and L->top are those of a call. */
 void vm_take_up(lua_State *L);
 
 #define SAFE_POINT_WORK ((ptrdiff_t)1 << 18)

@@ -7,16 +7,15 @@
  * compile-time constants take none.  Numbers of variables (nactive in blocks,
  * labels) count from first_var.
  *
- * A name that is a local of an enclosing function becomes an upvalue of every
- * function in between; the block that declares it learns that it must close
- * it (has_captured).
+ * A name that is a local of an enclosing function becomes an upvalue of every function in
+ * between; the block that declares it is marked, since it must close it (has_captured).
  *
  * Labels are visible in their block and in nested blocks of the same function,
- * also before they stand there: a goto whose label is unknown waits in
- * CompileState.gotos, moves out of each block that ends without the label,
- * and is resolved by scope_label or fails at the end of the function.  When
- * one of the blocks it left has captured variables, the label begins with a
- * CLOSE.  `break` is a goto to a label without name at the end of the loop.
+ * also before their declaration: a goto whose label is unknown waits in
+ * CompileState.gotos, moves out of each block that ends without the label, and is
+ * resolved by scope_label or fails at the end of the function. When one of the blocks it
+ * left has captured variables, the label begins with a CLOSE. `break` is a goto to a
+ * label without name at the end of the loop.
  */
 #include "scope.h"
 
@@ -135,7 +134,7 @@ void scope_main_upvalue(FuncState *fs) {
       fs, (UpvalueDesc){.name = fs->cs->env_name, .in_stack = 1, .index = 0, .kind = VAR_REGULAR});
 }
 
-/* The block that declares a local learns that an inner function uses it. */
+/* Marks the block that declares a local as one whose local an inner function uses. */
 static void mark_captured(FuncState *fs, const Expr *local) {
   uint32_t number = local->u.local.var - fs->first_var;
   ScopeBlock *block = fs->block;
@@ -277,7 +276,7 @@ void scope_label(CompileState *cs, String *name, int line, bool last) {
     compile_error_semantic(
         cs, string_format(cs->L, "label '%s' already defined on line %d", name->data, twin->line)
                 ->data);
-  /* at the end of a block its variables count as gone already */
+  /* at the end of a block its variables already count as ended */
   Label label = {.name = name,
                  .line = line,
                  .pc = jump_label(fs),

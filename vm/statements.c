@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/statements.c: statements, and the chunk as a whole.
  *
- * After each statement the temporaries are gone: free_reg is the number of
- * registers of the active variables.
+ * After each statement the temporaries are gone: free_reg is the number of registers of
+ * the active variables.
  */
 #include <string.h>
 
@@ -76,8 +76,8 @@ static bool redirect_target(Expr *target, const Expr *assigned, int to) {
 }
 
 /* A variable that is assigned to and is also table or key of an earlier
- * target: those go on with a copy, so that every target is the one that the
- * statement named. */
+ * target: such targets use a copy, so that every target is the one that the statement
+ * named. */
 static void resolve_conflicts(CompileState *cs, Target *earlier, const Expr *variable) {
   FuncState *fs = cs->fs;
   int copy = fs->free_reg;
@@ -139,7 +139,7 @@ static uint8_t parse_attribute(CompileState *cs) {
   compile_error_semantic(cs, string_format(cs->L, "unknown attribute '%s'", attribute)->data);
 }
 
-/* Names with attributes; returns how many. *to_close: number of the variable to be
+/* Names with attributes; returns their number. *to_close: number of the variable to be
  * closed, or -1. */
 static int parse_local_names(CompileState *cs, int *to_close) {
   int n = 0;

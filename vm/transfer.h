@@ -43,8 +43,8 @@ Message *transfer_encode(lua_State *L, int n, const char *root, bool function);
    *text. */
 Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text,
                              size_t size);
-/* Pushes the values of a message, whose end this is, also when it raises; returns
- * their number. Loads modules, so that it may run guest code. */
+/* Pushes the values of a message and frees it, also when it raises; returns their number.
+ * Loads modules, so that it may run guest code. */
 int transfer_decode(lua_State *L, Message *m);
 
 #endif

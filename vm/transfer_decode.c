@@ -2,10 +2,10 @@
 /* vm/transfer_decode.c: messages into values (format and design: transfer_encode.c).
  *
  * First everything that runs guest code: handles of channels and modules, gathered in a
- * table. Then the objects. While a small message becomes objects nothing collects, so
+ * table. Then the objects. Nothing collects while a small message becomes objects, so
  * none of them needs an anchor. A large one has safepoints after each body and within
- * long ones; its objects are in a table on the stack until all are complete, since what
- * they are in may be weak. Finalizers may run at these points, but a cancel waits until
+ * long ones; its objects are in a table on the stack until all are complete, since their
+ * containers may be weak. Finalizers may run at these points, but a cancel waits until
  * the message has been handed over (peer_mask). The message was written by this program:
  * its contents are asserted, not checked.
  */
@@ -336,7 +336,7 @@ int transfer_decode(lua_State *L, Message *m) {
   Decoder d = {.L = L, .message = m, .cursor = m->bytes};
   int n = (int)m->nvalues;
   Peer *peer = L->domain->peer;
-  peer_mask(peer); /* the modules that are loaded: nobody else has the message any more */
+  peer_mask(peer); /* the modules that are loaded: this thread alone has the message now */
   L->ncalls_nonyieldable++;
   int status = vm_protect(L, decode_message, &d, stack_save(L, L->top), L->errfunc);
   L->ncalls_nonyieldable--;

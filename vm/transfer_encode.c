@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/transfer_encode.c: values into messages. (And back: transfer_decode.c.)
  *
- * What is sent is a graph. It is written breadth first: values refer to objects
- * by number, and the body of each object comes after all that was met before it.
- * So no depth of a structure uses the C stack, and the reader, which makes each object
- * when it meets its "new" token, always has what a number means.
+ * What is sent is a graph. It is written breadth first: values refer to objects by
+ * number, and the body of each object comes after all that was found before it. So deep
+ * structures use no C stack, and the decoder, which makes each object at its "new" token,
+ * always has the object of a number.
  *
  *   message   values; body of each object with one, in their order; modules
  *   table     count of array values, values; count of pairs, keys and values;
@@ -13,11 +13,11 @@
  *   upvalue   a value
  *   modules   texts
  *
- * What is meant by identity keeps it within a message: tables, functions, upvalues (also
+ * Objects keep their identity within a message: tables, functions, upvalues (also
  * recursive ones), prototypes. What belongs to a domain is replaced by the receiver's
  * own: the table of globals, loaded modules (values of package.loaded: the receiver
- * requires them), C functions that are fields of those. C functions without
- * upvalues that are part of this program are the same everywhere.
+ * requires them), C functions that are fields of those. C functions without upvalues that
+ * are part of this program are the same everywhere.
  *
  * A prototype goes as the binary chunk of string.dump, unstripped: code is copied,
  * since each domain's interpreter writes its caches into it.
@@ -25,7 +25,7 @@
  * A large string is copied once, into a block that the receiver's heap takes over.
  *
  * Nothing here raises or allocates in the heap until all memory of the encoder is
- * freed: what goes wrong is noted (encode_fail) and everything then ends quickly.
+ * freed: failures are noted (encode_fail), after which everything ends quickly.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -241,7 +241,8 @@ static Table *globals_of(lua_State *L) {
   return is_table(v) ? as_table(v) : NULL;
 }
 
-/* The pair at position `at` or behind; returns where to go on, 0 at the end. */
+/* The pair at position `at` or behind; returns the position to continue from, 0 at the
+ * end. */
 static uint32_t encode_next_pair(const Encoder *e, Table *t, uint32_t at, TValue *pair) {
   return table_iterate(e->L->domain, t, at, &pair[0], &pair[1]);
 }

@@ -4,9 +4,9 @@
  * An error message wants to name the variable that a value came from. The code before the
  * failing instruction is walked backwards, without branching, to find the instruction
  * that loaded the register last, mostly a few words before; a load inside code that a
- * forward jump may have skipped says nothing, so all code before it is searched for such
- * a jump. What that instruction reads is the name. Only strings of the prototype are
- * handed out, so the names live as long as it does.
+ * forward jump may have skipped proves nothing, so all code before it is searched for
+ * such a jump. What that instruction reads is the name. Only strings of the prototype are
+ * returned, so the names live as long as it does.
  */
 #include "varinfo.h"
 
@@ -37,7 +37,7 @@ ALWAYS_INLINE bool sets_register(Instruction i, int reg) {
 }
 
 /* Where an instruction begins that is at pc or, in a run of words that all look like the
- * first of two, before it: behind a word that does not, whatever it is, one begins. */
+ * first of two, before it: behind a word that does not look so, an instruction begins. */
 static int run_start(const Prototype *p, int pc) {
   while (pc > 0 && op_length(INS_OP(p->code[pc - 1])) > 1) pc--;
   return pc;
@@ -75,7 +75,7 @@ ALWAYS_INLINE int last_setter(const Prototype *p, int from, int to, int reg) {
 }
 
 /* The instruction before pc that set the register, or -1 if that is not certain. Each run
- * is passed over once, however long it is. */
+ * is passed over once, whatever its length. */
 static int find_setter(const Prototype *p, int pc, int reg) {
   for (int end = pc, start; end > 0; end = start) {
     start = run_start(p, end - 1);
@@ -97,8 +97,8 @@ static const char *constant_name(const Prototype *p, uint32_t index) {
   return is_string(k) ? as_string(k)->data : NULL;
 }
 
-/* Names that need no look at a table: locals, upvalues, constants. *setter
- * becomes the instruction that set the register when none of them applies. */
+/* Names that need no search in a table: locals, upvalues, constants. *setter becomes the
+ * instruction that set the register when none of them applies. */
 static const char *simple_name(const Prototype *p, int pc, int reg, const char **name,
                                int *setter) {
   *setter = -1;
@@ -111,7 +111,7 @@ static const char *simple_name(const Prototype *p, int pc, int reg, const char *
     switch (op_base(i)) {
       case OP_MOVE:
         if (INS_B(i) >= INS_A(i)) return NULL;
-        reg = (int)INS_B(i); /* go on with where it came from */
+        reg = (int)INS_B(i); /* continue with its source */
         continue;
       case OP_GETUPVAL:
         *name = upvalue_name(p, INS_B(i));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/verifier.c: proves that bytecode cannot harm the interpreter.
  *
- * The interpreter trusts its code: it never checks an index, and some
- * instructions work on registers whose contents others have prepared.  Code
- * from a binary chunk is run only after this file has shown, for every path:
+ * The interpreter trusts its code: it never checks an index, and some instructions use
+ * registers that other instructions have prepared. Code from a binary chunk runs only
+ * after this file has proved, for every path:
  *
  *  1. Form: each word is an opcode or its aux word; registers, constants,
  *     upvalues and prototypes exist; constants have the kind that the
@@ -20,28 +20,28 @@
  *     and the function closes it before it returns.
  *
  * 1 and 2 examine each instruction (check_...).  3 to 5 are an abstract run over
- * what opcodes.def says that an instruction uses and sets: for each register a
- * set of facts that hold on every path (FACT_...).  The state at each jump target
- * is the intersection over all ways there; a change puts the target back on the
- * list of those to be run from, which is worked off in rounds from the start of the
- * code to its end.  Facts only get fewer, so this ends.
+ * what opcodes.def says that an instruction uses and sets: for each register a set of
+ * facts that hold on every path (FACT_...). The state at each jump target is the
+ * intersection over all paths to it; a change puts the target back on the list of those
+ * to be run from, which is processed in rounds from the start of the code to its end.
+ * Facts only get fewer, so this ends.
  *
  * Cost.  A fact is a set of registers, a state a few words; each instruction and
- * each merge takes constant time.  Compiled code needs two or three rounds (the
- * deepest nests of loops that the parser takes, too), code made to lose one fact a
- * round a thousand: there is a budget (STEPS_PER_WORD), beyond which it is refused.
+ * each merge takes constant time. Compiled code needs two or three rounds (the deepest
+ * nests of loops that the parser accepts, too). Code made to lose one fact a round would
+ * need a thousand: beyond a budget (STEPS_PER_WORD) code is refused.
  *
- * Most instructions are `simple`: their form is a matter of their operands alone. Most of
- * these are `plain`: they read and write a register or two and do nothing else. Both are
- * known from a table (verifier_plan.c) and passed over quickly while all is well with
- * them (pass_simple_forms, run_plain); what does not pass there is left to the functions
- * for any instruction, which know what is wrong. Where a function has few registers, as
- * nearly all have, those that an instruction reads or writes are a set in one word.
+ * Most instructions are `simple`: their form depends on their operands alone. Most of
+ * these are `plain`: they read and write a register or two and do nothing else. A table
+ * marks both (verifier_plan.c), and they are passed over quickly while they are valid
+ * (pass_simple_forms, run_plain); the others are left to the functions for any
+ * instruction, which say what is wrong. If a function has few registers, as nearly all
+ * have, those that an instruction reads or writes are a set in one word.
  *
- * One file, and so a long one: all of its parts work on the same notes (Verifier).
+ * The file is long because all of its parts work on the same notes (Verifier).
  *
- * The code generator keeps all of these rules, and builds with asserts verify
- * what it makes, and assert while it runs what is shown here (check_instruction.c).
+ * The code generator follows all of these rules. Builds with asserts verify its code, and
+ * assert while it runs what is proved here (check_instruction.c).
  */
 #include "verifier.h"
 
@@ -73,9 +73,9 @@ typedef enum Fact {
 enum { WORD_START = 1, WORD_TARGET = 2, WORD_PENDING = 4, WORD_REACHED = 8 }; /* marks of a word */
 
 #define MOST_GROUPS 4 /* of 64 registers */
-#define SMALL_CODE 512 /* words of code that the C stack has room to take notes of */
+#define SMALL_CODE 512 /* words of code whose notes fit on the C stack */
 #define STEPS_PER_WORD 16 /* programs of all kinds need at most 2 */
-#define STEPS_AT_LEAST 1000 /* small functions may be as bad as they like */
+#define STEPS_AT_LEAST 1000 /* small functions may need any number */
 
 /* Which registers each fact holds for. */
 typedef struct State {
@@ -166,7 +166,7 @@ static void check_references(Verifier *v, Instruction i, uint32_t aux) {
   if (key >= 0) check_key(v, op, (uint32_t)key, aux);
 }
 
-/* Sizes are kept within what so much code can have asked for. */
+/* Sizes are bounded by what code of this length can have requested. */
 static bool sizes_fit(const Prototype *p, Instruction i, uint32_t aux) {
   uint64_t limit = (uint64_t)p->ncode * 64;
   if (limit > INT32_MAX) limit = INT32_MAX;
@@ -294,7 +294,7 @@ static bool more_is_sound(const Prototype *p, const OpPlan *plan, uint32_t pc, u
   return !plan->has_size || sizes_fit(p, i, aux);
 }
 
-/* Is all well with the form of the instruction at pc, which is simple? */
+/* Is the form of the instruction at pc, which is simple, valid? */
 ALWAYS_INLINE bool simple_form_is_sound(const Prototype *p, const OpPlan *plan, uint32_t pc) {
   const Instruction i = p->code[pc];
   uint32_t a = INS_A(i), b = INS_B(i), c = INS_C(i), last = p->max_stack;
@@ -308,8 +308,8 @@ ALWAYS_INLINE bool simple_form_is_sound(const Prototype *p, const OpPlan *plan, 
   return sound && constants_are_sound(p, plan, i, aux);
 }
 
-/* Passes over instructions that are in order; returns where one is that may not be.
- * previous: the instruction before it, which leaves nothing open; NULL: none. */
+/* Passes over valid instructions; returns the position of one that may not be. previous:
+ * the instruction before it, which leaves nothing open; NULL: none. */
 static uint32_t pass_simple_forms(const Prototype *p, uint32_t pc, const Instruction **previous) {
   const Instruction *before = *previous;
   while (pc < p->ncode) {
@@ -444,7 +444,7 @@ static void exposes(Verifier *v, int reg) {
   lose(v, FACT_PRIVATE, reg, reg + 1);
 }
 
-/* So many registers, which the fact is about, must be out of reach for others. */
+/* The registers that the fact is about must be out of reach for others. */
 static void gains_if_private(Verifier *v, Fact fact, int reg, int n) {
   if (holds(v, FACT_PRIVATE, reg, reg + n)) gain(v, fact, reg, reg + 1);
 }
@@ -462,7 +462,7 @@ static void marks_to_close(Verifier *v, int marked) {
   lose(v, FACT_NO_CLOSE, marked, marked + 1);
 }
 
-/* A way out of the function after which this must hold for all registers. */
+/* An exit of the function: this must hold for all registers. */
 static void leaves(Verifier *v, Fact fact) {
   require(v, holds(v, fact, 0, v->p->max_stack), "variable not closed");
 }
@@ -507,7 +507,7 @@ static void relies_on(Verifier *v, Fact fact, int reg, const char *what) {
   require(v, holds(v, fact, reg, reg + 1), what);
 }
 
-/* What has to hold before i runs. */
+/* What must hold before i runs. */
 static void run_uses(Verifier *v, Instruction i, int top) {
   const OpInfo *info = &op_info[INS_OP(i)];
   RegisterRun runs[MOST_RUNS];
@@ -573,7 +573,8 @@ static void swap_pending(Verifier *v, uint32_t a, uint32_t b) {
   v->pending[b] = target;
 }
 
-/* What lies behind is for the next round, so that it meets all that this one has lost. */
+/* Targets that lie behind are for the next round, which then sees all that this one has
+ * lost. */
 static void push_pending(Verifier *v, uint32_t target) {
   if (v->marks[target] & WORD_PENDING) return;
   v->marks[target] |= WORD_PENDING;
@@ -615,8 +616,8 @@ static void merge_states(Verifier *v, uint32_t target) {
   if (lost) push_pending(v, target);
 }
 
-/* What i sets, on each of the ways on. What it sets on one of them is spoiled on the
-   other. */
+/* What i sets, on each of the paths that follow. What it sets on one of them is spoiled
+ * on the other. */
 static void run_sets(Verifier *v, Instruction i, uint32_t pc) {
   uint32_t sets = op_info[INS_OP(i)].sets;
   int64_t target = op_jump_target(i, pc);
@@ -655,8 +656,8 @@ ALWAYS_INLINE uint64_t without_last(uint64_t bits, uint32_t i, uint32_t n) {
 }
 
 /* Runs instructions that are plain and may run, from pc on, where there are few
- * registers. Returns where one is that is not, or a target. Each does what run_uses and
- * run_sets would do. */
+ * registers. Returns the position of one that is not, or of a target. Each does what
+ * run_uses and run_sets would do. */
 static uint32_t run_plain(Verifier *v, uint32_t pc) {
   const Prototype *p = v->p;
   uint64_t written = v->now.holds[FACT_WRITTEN], table = v->now.holds[FACT_TABLE];
@@ -698,7 +699,7 @@ static uint32_t run_plain(Verifier *v, uint32_t pc) {
   return pc;
 }
 
-/* The path has come to pc: does it go on there? */
+/* The path has reached pc: does it go on there? */
 static bool is_open_path(Verifier *v, uint32_t pc) {
   if (pc >= v->p->ncode) {
     reject_code(v, "code without end");
@@ -786,7 +787,7 @@ static void check_paths(Verifier *v) {
 
 /* ---- the rest of a prototype --------------------------------------------- */
 
-/* Are there at no place more of them than registers? */
+/* Is their number at every place at most that of the registers? */
 static void check_active_locals(Verifier *v) {
   const Prototype *p = v->p;
   int32_t small[SMALL_CODE + 1], *change = small, active = 0;

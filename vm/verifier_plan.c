@@ -7,9 +7,9 @@
 #include "opinfo.h"
 
 #define JUMPS(op, flags) \
-  (((flags) & OPFLAG_T) || (op) == OP_JMP || (op) == OP_LOOP || (op) == OP_LFALSESKIP || (op) == OP_FORPREP || \
-   (op) == OP_FORLOOP || (op) == OP_TFORPREP || (op) == OP_TFORLOOP)
-/* Those about which verifier.c knows more than opcodes.def says. */
+  (((flags) & OPFLAG_T) || (op) == OP_JMP || (op) == OP_LOOP || (op) == OP_LFALSESKIP || \
+   (op) == OP_FORPREP || (op) == OP_FORLOOP || (op) == OP_TFORPREP || (op) == OP_TFORLOOP)
+/* Those for which verifier.c has rules beyond opcodes.def. */
 #define IS_SPECIAL(op) \
   ((op) == OP_CLOSE || (op) == OP_RETURN0 || (op) == OP_RETURN1 || (op) == OP_VARARGPREP || \
    (op) == OP_LOADKX)
@@ -21,7 +21,7 @@
   (((uses) & ~(uint32_t)PLAIN_USES) == 0 && ((sets) & ~(uint32_t)PLAIN_SETS) == 0 && \
    ((flags) & ~(OPFLAG_X | OPFLAG_S)) == 0 && !JUMPS(op, flags) && !IS_SPECIAL(op))
 
-/* Those whose form is not a matter of their operands alone. */
+/* Those whose form does not depend on their operands alone. */
 #define IS_SIMPLE(op) \
   (!((op) == OP_VARARGPREP || (op) == OP_VARARG || (op) == OP_TAILCALL || (op) == OP_TFORCALL || \
      (op) == OP_TFORLOOP || (op) == OP_LOADKX || (op) == OP_CLOSE))

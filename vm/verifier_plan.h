@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/verifier_plan.h: what the verifier sees to with each opcode. */
+/* vm/verifier_plan.h: what the verifier checks of each opcode. */
 #ifndef SAROS_VM_VERIFIER_PLAN_H
 #define SAROS_VM_VERIFIER_PLAN_H
 
 #include <stdint.h>
 
-/* What is to be seen to with an instruction by its opcode; all 0 for what is no opcode. */
+/* What is to be checked of an instruction by its opcode; all 0 for invalid opcodes. */
 typedef struct OpPlan {
   uint8_t length;              /* in words */
   uint8_t jumps;
@@ -13,7 +13,7 @@ typedef struct OpPlan {
   uint8_t plain;
   uint8_t reads_a, reads_b, reads_c, writes_a, writes_a1; /* 1: this register */
   uint8_t call;                /* CALL: likewise, with neither open arguments nor results */
-  /* Its form is sound if that of its operands is: */
+  /* Its form is valid if that of its operands is: */
   uint8_t simple;
   /* R[A] to R[A + above_a - 1]; 0: A is a level, which may be max_stack */
   uint8_t names_a, above_a;

@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* vm/watch.c: the instrumented state of the interpreter.
  *
- * Two kinds watch what a thread does: its hook (hook.c), and the watcher of calls of its
- * domain (watch.h). lua_State.instrumented says which of them there are; 0 is the plain
- * state, which does nothing for watching. Everything follows from that word:
+ * A thread is watched by its hook (hook.c) and by the watcher of calls of its domain
+ * (watch.h). lua_State.instrumented says which of them there are; 0 is the plain state,
+ * which does nothing for watching. Everything follows from that word:
  *
  *   - the table of handlers. Plain: the normal ones. With single steps (line and count
- *     hooks): one that examines each instruction before it runs. Else: one in which calls
- *     and returns take their general ways, and all else the normal ones.
- *   - those general ways, and what calls from C, test it: vm_call_entered and
- *     vm_call_left are the only way into and out of a call for whoever watches. A pcall,
- *     resume or yield that runs in the loop is an ordinary call of C for hooks, as in the
- *     reference; for a watcher it stays in the loop, so that nothing depends on whether
- *     it is there.
+ *     hooks): one that checks each instruction before it runs. Otherwise: one in which
+ *     calls and returns take their general paths, and all else the normal ones.
+ *   - these general paths, and calls from C, test it: for watching, vm_call_entered and
+ *     vm_call_left are the only way into and out of a call. A pcall, resume or yield that
+ *     runs in the loop is an ordinary call of C for hooks, as in the reference; for a
+ *     watcher it stays in the loop, so that nothing depends on whether there is one.
  *
  * A coroutine that has open spans in the recording is marked in the same word
  * (contexts.c); that changes no table.
  *
- * The same table of single steps is in force for a moment when something is asked of the
- * domain or a collection is wanted: that is no watching, and is not in the word.
+ * The same table of single steps is in force briefly when there is a request to the
+ * domain or a collection is due: that is not watching, and is not in the word.
  *
- * Frames that the watcher knows are marked (CALL_WATCHED); they are the lowest ones of
- * their thread. So nobody who pushes or drops frames has to tell:
+ * Frames that were reported to the watcher are marked (CALL_WATCHED); they are the lowest
+ * ones of their thread. So code that pushes or drops frames need not report it:
  *
- *   - Native frames are pushed in silence. Whatever comes next enters them first
+ *   - Native frames are pushed without a report. The next event enters them first
  *     (enter_frames): the call of another function, a switch to another thread, or their
  *     own end.
- *   - An error drops frames in silence: L->ci is a lower one then. Every place that lands
- *     an error calls vm_set_current, before a new frame can take the place of one that
- *     was dropped, and that makes the frames leave (leave_dropped). Those of a coroutine
- *     that died stay for tracebacks; they leave as another thread runs.
+ *   - An error drops frames without a report: L->ci is a lower one then. Every place that
+ *     lands an error calls vm_set_current, before a new frame can take the place of one
+ *     that was dropped, and that makes the frames leave (leave_dropped). Those of a
+ *     coroutine that died stay for tracebacks; they leave as another thread runs.
  *   - Frames that were there before are entered when their thread is first seen to run.
- *     What it has of marks of an earlier watch is taken away then; Domain.watch counts
- *     watches for that.
+ *     Its marks of an earlier watch are cleared then; Domain.watch counts watches for
+ *     that.
  *
  * vm_set_current has one test for all this, that for requests: ATTENTION_WATCHED is in
  * the same word, from the first watch of a domain on. (It stays: threads that did not run
- * at the end of a watch still have its table, until they are looked after.)
+ * at the end of a watch still have its table, until they are updated.)
  */
 #include "watch.h"
 
@@ -52,8 +51,8 @@ static const void *const *handlers_for(uint8_t instrumented) {
   return instrumented & INSTRUMENT_STEPS ? vm_dispatch_each : vm_dispatch_calls;
 }
 
-/* A handler of a signal may come in between, and set a hook or ask for something
- * (interrupt): so the mask is read again, and what is asked is read last. */
+/* A signal handler may interrupt this, and set a hook or a request (interrupt): so the
+ * mask is read again, and requests are read last. */
 void vm_update_dispatch(lua_State *L) {
   const volatile uint8_t *hook_mask = &L->hook_mask;
   uint8_t mask;
@@ -81,14 +80,14 @@ static void report_exit(lua_State *L, CallInfo *frame, CallExit how) {
   watcher->left(watcher, L, frame, how);
 }
 
-/* Those frames of L that the watcher does not know, from the lowest. */
+/* Enters the frames of L that the watcher does not know, from the lowest. */
 static void enter_frames(lua_State *L, CallEntry how) {
   CallInfo *known = L->ci;
   while (known != &L->base_ci && !(known->status & CALL_WATCHED)) known = known->prev;
   while (known != L->ci) report_entry(L, known = known->next, how);
 }
 
-/* Those above `last` that it knows, from the highest. */
+/* Leaves those above `last` that it knows, from the highest. */
 static void leave_frames(lua_State *L, CallInfo *last, CallExit how) {
   CallInfo *frame = last;
   while (frame->next != NULL && (frame->next->status & CALL_WATCHED)) frame = frame->next;
@@ -158,8 +157,7 @@ void watch_calls_end(lua_State *L) {
   for (lua_State *waits = L; waits != NULL; waits = waits->resumer) vm_update_dispatch(waits);
 }
 
-/* ---- into and out of a call
- * -------------------------------------------------------------- */
+/* ---- into and out of a call ---------------------------------------------- */
 
 static void watch_entry(lua_State *L) {
   if (L->ci->status & CALL_WATCHED) {
@@ -208,7 +206,7 @@ TValue *vm_call_left(lua_State *L, TValue *first, int n) {
   if (L->instrumented & INSTRUMENT_LEFT) context_continue(L);
   if (L->hook_mask != 0) first = hook_return(L, first, n);
   if (is_watched(L)) {
-    enter_frames(L, ENTRY_CALL); /* a native one may have called nobody */
+    enter_frames(L, ENTRY_CALL); /* a native one may have called nothing */
     report_exit(L, L->ci, EXIT_RETURN);
   }
   return first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vm/watch.h: who watches the interpreter (design: top of watch.c). */
+/* vm/watch.h: watching the interpreter (design: top of watch.c). */
 #ifndef SAROS_VM_WATCH_H
 #define SAROS_VM_WATCH_H
 
@@ -25,15 +25,16 @@ typedef enum CallExit {
 /* What a watcher of the calls of a domain does. Entries and exits nest exactly in each
  * thread: frame->depth - 1 is the number of frames that the thread has below this one,
  * all of them entered and not left. An entry has no exit if its coroutine never runs
- * again. Which function it is, an entry alone can tell (frame->func): at the exit
- * something else may lie in its slot.
+ * again. Only at the entry does frame->func hold the function: at the exit something else
+ * may be in its slot.
  *
- * What has a frame counts as a call: functions of Lua and C, pcall, coroutine.resume,
- * functions of coroutine.wrap, and coroutine.yield, which lasts until its coroutine goes
- * on. `next` and the iterator of ipairs are called like others while somebody watches.
+ * Everything with a frame counts as a call: functions of Lua and C, pcall,
+ * coroutine.resume, functions of coroutine.wrap, and coroutine.yield, which lasts until
+ * its coroutine goes on. `next` and the iterator of ipairs are called like others while
+ * there is a watcher.
  *
- * All are called on the domain's own thread, in the middle of instructions: they may look
- * at values and frames, but must not call the API, allocate in the heap, raise or
+ * All are called on the domain's own thread, in the middle of instructions: they may read
+ * values and frames, but must not call the API, allocate in the heap, raise or
  * collect. */
 typedef struct CallWatcher {
   void (*entered)(struct CallWatcher *watcher, lua_State *L, const CallInfo *frame, CallEntry how);
@@ -56,10 +57,10 @@ void watch_calls_end(lua_State *L);
 #define INSTRUMENT_STEPS (LUA_MASKLINE | LUA_MASKCOUNT) /* of them, those of single instructions */
 #define INSTRUMENT_CALLS 16u  /* the domain has a watcher of calls */
 /* ... of contexts (vm/contexts.c), which are this thread's own. */
-#define INSTRUMENT_LEFT 32u   /* it was left with open spans: what it does first is examined */
-#define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are examined */
+#define INSTRUMENT_LEFT 32u   /* it was left with open spans: its next step is checked */
+#define INSTRUMENT_SPANS 64u  /* it has open spans: its yields are checked */
 #define INSTRUMENT_OWN (INSTRUMENT_LEFT | INSTRUMENT_SPANS)
-/* Somebody examines calls and returns of C. */
+/* Calls and returns of C are reported. */
 #define INSTRUMENT_WATCHED (INSTRUMENT_HOOKS | INSTRUMENT_CALLS | INSTRUMENT_LEFT)
 
 /* The function of the frame L->ci, which has its arguments up to L->top, begins. With
@@ -69,16 +70,16 @@ void vm_call_entered(lua_State *L);
  * where they are then, as the stack may move. The frame of a Lua function has its pc. */
 TValue *vm_call_left(lua_State *L, TValue *first, int n);
 
-/* Derives L->instrumented and L->dispatch anew; to be called after a change of what they
+/* Recomputes L->instrumented and L->dispatch; to be called after a change of what they
  * depend on. */
 void vm_update_dispatch(lua_State *L);
 
-/* Something is asked of the domain, or its calls are watched: L, which runs from now on,
- * is brought up to date. */
+/* There is a request to the domain, or its calls are watched: updates L, which runs from
+ * now on. */
 void vm_look_after_current(lua_State *L) COLD;
 /* Another thread (coroutine) of the domain runs from now on, or the same one goes on in
- * an outer frame. A request that arrives just then may have been noted in the former one:
- * this looks after it has become known which runs. */
+ * an outer frame. A request that arrives at that moment may have been noted in the former
+ * one: this checks after the running thread has been stored. */
 ALWAYS_INLINE void vm_set_current(Domain *d, lua_State *L) {
   d->current = L;
   atomic_signal_fence(memory_order_seq_cst); /* pairs with the handler, which reads d->current */

@@ -290,8 +290,9 @@ static int cdata_eq(lua_State *L) {
 
 #define OPERATORS(OPERATOR) \
   OPERATOR(add, ADD) OPERATOR(sub, SUB) OPERATOR(mul, MUL) OPERATOR(div, DIV) OPERATOR(mod, MOD) \
-  OPERATOR(pow, POW) OPERATOR(idiv, IDIV) OPERATOR(band, BAND) OPERATOR(bor, BOR) OPERATOR(bxor, BXOR) \
-  OPERATOR(shl, SHL) OPERATOR(shr, SHR) OPERATOR(unm, UNM) OPERATOR(bnot, BNOT)
+  OPERATOR(pow, POW) OPERATOR(idiv, IDIV) OPERATOR(band, BAND) OPERATOR(bor, BOR) \
+  OPERATOR(bxor, BXOR) OPERATOR(shl, SHL) OPERATOR(shr, SHR) OPERATOR(unm, UNM) \
+  OPERATOR(bnot, BNOT)
 
 #define OPERATOR(name, op) \
   static int cdata_##name(lua_State *L) { return arithmetic(L, LUA_OP##op, "__" #name); }
