@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lauxlib.h - the auxiliary library of Lua 5.4 (reference manual, chapter 5).
  *
- * Everything here is written in terms of lua.h alone, in auxlib.c: it has no private door
- * into the VM, but for the bytes of buffers that are counted. The layout of luaL_Buffer,
+ * Everything here is written in terms of lua.h alone, in auxlib.c: it has no private
+ * access to the VM, except that bytes of buffers are counted. The layout of luaL_Buffer,
  * luaL_Stream and luaL_Reg is part of the ABI, since the macros below are compiled into
  * modules.
  */
@@ -177,8 +177,8 @@ LUALIB_API void luaL_pushresultsize(luaL_Buffer *B, size_t sz);
 #define luaL_prepbuffer(B) luaL_prepbuffsize(B, LUAL_BUFFERSIZE)
 
 /* -------------------------------------------------------- file handles --
- * A userdata with this layout and the metatable LUA_FILEHANDLE is a file of
- * the io library, whoever makes it.  `closef` NULL marks a closed file. */
+ * A userdata with this layout and the metatable LUA_FILEHANDLE is a file of the io
+ * library, in C modules too. `closef` NULL marks a closed file. */
 
 #define LUA_FILEHANDLE "FILE*"
 

@@ -4,13 +4,12 @@
  * Names, types, constants and the public fields of lua_Debug are those of the
  * Lua 5.4 reference manual (chapter 4), with the ABI of a 64-bit build, so
  * that source written for Lua 5.4 compiles, and modules compiled for it load,
- * unchanged.  The manual specifies each function; the notes here say only what
- * a reader needs at hand.
+ * unchanged. The manual specifies each function; the notes here are reminders only.
  *
  * Threads: a lua_State, and every coroutine that shares its heap, belongs to
  * one OS thread (one domain) at a time.  No function here may be called for
- * it from another.  The one exception is lua_sethook, which a signal handler
- * that runs on the same thread may call.
+ * it from another. The one exception is lua_sethook: a signal handler that runs on the
+ * same thread may call it.
  *
  * Errors: where the manual's indicator for a function shows 'm', 'v' or 'e',
  * it can leave by a long jump to the nearest protected call.
@@ -265,12 +264,12 @@ LUA_API void lua_closeslot(lua_State *L, int idx);
 
 LUA_API int lua_gc(lua_State *L, int what, ...);
 
-/* The userdata holds so many bytes outside the heap of Lua from now on (not: more than
- * before). They count as its own: towards the next collection, for collectgarbage "count"
- * and the memory limit of a domain, until another number is stated or the userdata has
- * been collected. Its finalizer states 0 when it has freed them. May collect. Raises "not
- * enough memory" only when nothing was stated before: put the memory into the userdata
- * first. Not in PUC-Lua. */
+/* The userdata holds `bytes` bytes outside the heap of Lua from now on (the total, not an
+ * increase). They count like its own memory: towards the next collection, for
+ * collectgarbage "count" and the memory limit of a domain, until another number is stated
+ * or the userdata has been collected. Its finalizer states 0 when it has freed them. May
+ * collect. Raises "not enough memory" only when nothing was stated before: put the memory
+ * into the userdata first. Not in PUC-Lua. */
 #define LUA_HAS_EXTERNAL_MEMORY 1
 LUA_API void lua_external_memory(lua_State *L, int idx, size_t bytes);
 

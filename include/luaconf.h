@@ -98,7 +98,7 @@
   LUA_INTEGER i;                                                              \
   long l
 
-/* Context that a C function hands to its own continuation. */
+/* Context that a C function passes to its own continuation. */
 #define LUA_KCONTEXT intptr_t
 
 /* ---------------------------------------------------------------- paths -- */

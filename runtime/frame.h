@@ -30,7 +30,7 @@
   CALL_STATUS(TOCLOSE, "C frame with pending to-be-closed slots") \
   CALL_STATUS(VARARG, "func was shifted up over the extra arguments") \
   CALL_STATUS(SCANNED, "not active since a minor collection scanned the stack (gc_thread.c); " \
-                       "whoever activates a frame sets its status anew") \
+                       "activating a frame sets its status again") \
   CALL_STATUS( \
       HOOK_YIELDED, \
       "a hook of this Lua frame yielded: its instruction is shown to hooks no second time") \

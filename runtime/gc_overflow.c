@@ -23,7 +23,7 @@
  *
  *   promoted  a minor marking has promoted it and has yet to scan it;
  *   logged    the barrier has logged it, and the next minor collection has to scan it;
- *   grey      a major marking has marked it (or has to scan it anew) and has yet to scan it.
+ *   grey a major marking has marked it (or has to scan it again) and has yet to scan it.
  *
  * Gc.overflow_minor says that there may be one with one of the first two reasons,
  * Gc.overflow_major that there may be one with the last.

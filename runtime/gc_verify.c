@@ -400,7 +400,7 @@ static void check_overflowed(Verifier *v, const Chunk *c) {
   for (size_t i = 0; i < sizeof c->overflow / sizeof *c->overflow; i++) bits |= c->overflow[i];
   RULE(v, bits == 0 || c->overflowed, "a chunk knows that it has objects to be scanned", NULL);
   RULE(v, bits == 0 || gc->overflow_minor || gc->overflow_major || gc->overflow_chunk != NULL,
-       "somebody will scan what has overflowed", NULL);
+       "a marking will scan what has overflowed", NULL);
 }
 
 static void check_blocks(Verifier *v) {

@@ -124,7 +124,7 @@ static NOINLINE void follow_range(Domain *d, const GcWeakRange *r, ScanKind kind
 }
 
 /* The nodes of the table that the major marking looks through at present have moved. */
-static bool start_anew(GcWeakRanges *list, const Table *t, ScanKind kind) {
+static bool restart_range(GcWeakRanges *list, const Table *t, ScanKind kind) {
   if (kind == SCAN_MINOR || list->n == 0 || list->items[list->n - 1].table != t) return false;
   list->items[list->n - 1].from = 0;
   return true;
@@ -147,7 +147,7 @@ static bool extends_last(GcWeakRanges *list, const GcWeakRange *r) {
 static bool note_range(Domain *d, Weakness w, GcWeakRange r, ScanKind kind) {
   GcWeakRanges *list = list_of(kind == SCAN_MAJOR ? &d->gc.noted_weak : &d->gc.minor_weak, w);
   if (extends_last(list, &r)) return true;
-  return (w == WEAK_KEYS && start_anew(list, r.table, kind)) || GC_TRY_PUSH(list, r);
+  return (w == WEAK_KEYS && restart_range(list, r.table, kind)) || GC_TRY_PUSH(list, r);
 }
 
 /* The major marking does not reach a table that has just been promoted black, and may

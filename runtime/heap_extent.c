@@ -189,7 +189,7 @@ static size_t next_size(const Heap *h, uint32_t n) {
 static Extent *new_extent(Heap *h, uint32_t n) {
   size_t size = next_size(h, n), taken;
   Extent *e = mapping_take(size, size, EXTENT_SIZE, &taken);
-  bool reused = e != NULL; /* by whomever, for whatever */
+  bool reused = e != NULL; /* an address kept for any use */
   if (e == NULL && (e = mapping_new(size, EXTENT_SIZE)) == NULL) return NULL;
   bool huge = !reused && size == EXTENT_SIZE && mapping_prefer_huge(e, size);
   memset(e, 0, sizeof *e);

@@ -30,7 +30,7 @@ typedef struct MessageLoad {
 } MessageLoad;
 
 typedef struct Message {
-  struct Message *next;           /* for whoever owns it */
+  struct Message *next;           /* for its owner */
   struct Channel **channels;      /* malloc'ed */
   struct LargeHeader **large;     /* malloc'ed; NULL entries were taken over */
   uint32_t nchannels, nlarge;

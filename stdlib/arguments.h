@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/arguments.h: arguments and results of the library's functions, in place.
  *
- * A call of a small function is mostly calls of the C API: these do the same
- * without a call for a value of the very type that is wanted, and leave all
- * others to the function of lauxlib.h that they stand for: conversions,
- * messages.  n is the number of an argument, from 1 on.
+ * A call of a small function is mostly calls of the C API: these do the same without a
+ * call for a value of exactly the type that is wanted, and leave the rest (conversions,
+ * messages) to the function of lauxlib.h that they replace. n is the number of an
+ * argument, from 1 on.
  *
- * Nothing here collects but result_string, begin_result (before it takes
- * anything) and finish_result; strings that these push are anchored by then. */
+ * Only result_string, begin_result (before it takes anything) and finish_result collect;
+ * strings that these push are anchored by then. */
 #ifndef SAROS_STDLIB_ARGUMENTS_H
 #define SAROS_STDLIB_ARGUMENTS_H
 
@@ -114,7 +114,7 @@ typedef struct Result {
   char room[SHORT_STRING_MAX];
 } Result;
 
-/* Collects nothing: the room was made. */
+/* Does not collect: the room was made. */
 ALWAYS_INLINE char *begin_result_here(lua_State *L, Result *r, size_t length) {
   r->length = length;
   r->made = NULL;

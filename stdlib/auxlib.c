@@ -6,9 +6,9 @@
  * auxlib_load.c (chunks from files and memory), auxlib_traceback.c (tracebacks
  * and every error that names a function).
  *
- * All of it keeps the stack as the reference manual promises for each function. Its
- * functions raise errors where the manual says so, and never print, but for the default
- * panic and warning functions of luaL_newstate.
+ * Each function leaves the stack as the reference manual says, and raises errors where
+ * the manual says so. None prints, except the default panic and warning functions of
+ * luaL_newstate.
  */
 #define LUA_LIB
 
@@ -67,7 +67,7 @@ lua_Number luaL_optnumber(lua_State *L, int arg, lua_Number def) {
   return lua_isnoneornil(L, arg) ? def : luaL_checknumber(L, arg);
 }
 
-/* A number that is no integer deserves a better message than its type. */
+/* A number that is no integer gets a better message than its type. */
 static void raise_not_integer(lua_State *L, int arg) {
   if (lua_isnumber(L, arg))
     luaL_argerror(L, arg, "number has no integer representation");
@@ -226,8 +226,8 @@ lua_Integer luaL_len(lua_State *L, int idx) {
 
 enum { FREE_HEAD = LUA_RIDX_LAST + 1 };
 
-/* First freed reference of `t`, or 0.  Makes the list at the first use, which
- * also keeps lua_rawlen(t) from ever giving FREE_HEAD out as a reference. */
+/* First freed reference of `t`, or 0. Makes the list at the first use, so lua_rawlen(t)
+ * never returns FREE_HEAD as a reference. */
 static int first_free_ref(lua_State *L, int t) {
   int ref = 0;
   if (lua_rawgeti(L, t, FREE_HEAD) == LUA_TNIL) {
@@ -341,8 +341,8 @@ static void *allocate_with_libc(void *ud, void *ptr, size_t osize,
   return NULL;
 }
 
-/* Without a protected call there is nobody to tell but the user; the state
- * aborts the process when this returns. */
+/* Without a protected call only the user can be informed; the state aborts the process
+ * when this returns. */
 static int report_panic(lua_State *L) {
   const char *msg = lua_tostring(L, -1);
   if (msg == NULL)

@@ -6,10 +6,10 @@
  * userdata {block, size}.  The buffer holds one stack slot from the start,
  * first with a placeholder (a light userdata), then with the box.
  *
- * Who frees the block: luaL_pushresult, by closing the box's slot as a
- * to-be-closed variable; when an error unwinds the function first, the same
- * mechanism; when a coroutine is abandoned, the box's finalizer.  Growth past
- * SIZE_MAX is an error ("buffer too large"), so is running out of memory.
+ * The block is freed by luaL_pushresult, which closes the box's slot as a to-be-closed
+ * variable; by the same mechanism when an error unwinds the function first; or by the
+ * box's finalizer when a coroutine is abandoned. Growth past SIZE_MAX is an error
+ * ("buffer too large"), and so is running out of memory.
  */
 #define LUA_LIB
 
@@ -47,7 +47,7 @@ static void *reallocate(lua_State *L, const Box *box, size_t size) {
 static void *resize_box(lua_State *L, int idx, size_t size) {
   Box *box = lua_touserdata(L, idx);
   void *block = reallocate(L, box, size);
-  if (l_unlikely(block == NULL && size > 0)) { /* garbage may be in the way */
+  if (l_unlikely(block == NULL && size > 0)) { /* garbage may occupy the memory */
     lua_gc(L, LUA_GCCOLLECT);
     block = reallocate(L, box, size);
   }

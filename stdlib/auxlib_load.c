@@ -21,7 +21,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 
-/* What the reader of a file has at hand. */
+/* The state of the reader of a file. */
 typedef struct FileSource {
   FILE *file;
   size_t pending;    /* bytes at the start of `bytes` not yet handed on */
@@ -111,7 +111,7 @@ int luaL_loadfilex(lua_State *L, const char *filename, const char *mode) {
   int read_code = errno;
   int failed = ferror(source.file);
   if (filename != NULL)
-    fclose(source.file); /* was only read: nothing can be lost here */
+    fclose(source.file); /* it was only read: nothing can be lost */
   if (failed) {
     lua_settop(L, name_index);
     return fail_with_file(L, "read", name_index, read_code);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* auxlib_traceback.c - tracebacks, positions, and errors that name a function.
  *
- * A function has no name of its own.  What a message calls it comes from one
- * of two places: the loaded modules, when one of their fields is the function
- * ("string.rep"), or the instruction that called it, as lua_getinfo reports.
+ * A function has no name of its own. Its name in a message comes from one of two places:
+ * the loaded modules, when one of their fields is the function ("string.rep"), or the
+ * instruction that called it, as lua_getinfo reports.
  *
  * luaL_traceback must work on a thread in any state, also when its stack is
- * nearly full: what it needs it takes from the stack of the asking thread.
+ * nearly full: it uses the stack of the calling thread.
  */
 #define LUA_LIB
 
@@ -48,7 +48,7 @@ static const String *find_field(lua_State *L, Table *t, const TValue *wanted,
 }
 
 /* Pushes on L the function of `ar`, a frame of L1.  Gives 0, and pushes
- * nothing, when the stack of L1 has no room for it even for a moment. */
+ * nothing, when the stack of L1 has no room for it. */
 static int push_function_of(lua_State *L, lua_State *L1, lua_Debug *ar) {
   if (!lua_checkstack(L1, 1))
     return 0;
@@ -101,7 +101,7 @@ static void push_description(lua_State *L, lua_State *L1, lua_Debug *ar) {
 
 /* ------------------------------------------------------------ traceback -- */
 
-/* A long traceback shows so many levels at either end. */
+/* A long traceback shows this number of levels at either end. */
 enum { FIRST_LEVELS = 10, LAST_LEVELS = 11 };
 
 /* Number of the outermost level: doubles a bound, then halves the gap. */
@@ -156,7 +156,7 @@ void luaL_traceback(lua_State *L, lua_State *L1, const char *msg, int level) {
   for (; lua_getstack(L1, level, &ar); level++) {
     if (level == gap_at) {
       int resume_at = last - LAST_LEVELS + 1;
-      /* as Lua counts: without the level in whose place this line stands */
+      /* as Lua counts: without the level that this line replaces */
       add_gap(&B, resume_at - level - 1);
       level = resume_at - 1;
     } else {
@@ -242,7 +242,7 @@ int luaL_fileresult(lua_State *L, int stat, const char *fname) {
   return 3;
 }
 
-/* `stat` is what system or pclose gave; -1 with errno says that they failed
+/* `stat` is the result of system or pclose; -1 with errno means that they failed
  * themselves. */
 int luaL_execresult(lua_State *L, int stat) {
   const char *what = "exit";

@@ -6,11 +6,10 @@
  * locale that the os library makes; a host program that calls setlocale itself
  * can call char_classes_refresh.
  *
- * Publication.  `current` points to the tables in force.  Whoever builds new
- * ones fills them in first and publishes them with a release operation; readers
- * load with acquire.  Superseded tables are kept, chained nowhere: another
- * domain may be matching with them.  To bound that leak, tables equal to the
- * ones in force are dropped instead of published.
+ * Publication. `current` points to the tables in force. New tables are filled first and
+ * then published with a release operation; readers load with acquire. Superseded tables
+ * are never freed: another domain may be matching with them. To bound that leak, tables
+ * equal to the ones in force are dropped instead of published.
  */
 #include "char_class.h"
 #include "stress.h"
@@ -63,8 +62,8 @@ static CharClasses *build(void) {
   return classes;
 }
 
-/* Replaces `former`, unless another thread was faster: its tables, then, are as
- * good as ours.  Release pairs with the acquire in char_classes. */
+/* Replaces `former`, unless another thread was faster: then its tables are used. Release
+ * pairs with the acquire in char_classes. */
 static void publish(const CharClasses *former) {
   CharClasses *fresh = build();
   if (fresh == NULL) return;

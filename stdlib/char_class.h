@@ -50,8 +50,8 @@ static inline void byte_set_add(ByteSet *set, unsigned char c) {
  * memory is short.  They stay valid for the life of the process.  Any thread. */
 const CharClasses *char_classes(void);
 
-/* Builds the tables anew; to be called after a successful setlocale.  When
- * memory is short the former ones stay in force.  Any thread. */
+/* Rebuilds the tables; to be called after a successful setlocale. When memory is short
+ * the former ones stay in force. Any thread. */
 void char_classes_refresh(void);
 
 /* The set that `letter` names in a pattern (%a, or its complement %A), or NULL

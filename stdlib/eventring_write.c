@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/eventring_write.c: spans, counters and events of the guest.
  *
- * A call with a wrong name or a wrong value raises, whether it is recorded or not; a right
- * one never does. Names are checked once: Domain.event_names has a table for each kind of
- * definition, name -> entry. They are registered with the library when they are first
- * recorded. A program may use any number of names: a table that has got full is thrown
- * away, and the names are looked up again.
+ * A call with a wrong name or a wrong value raises, whether it is recorded or not; a
+ * correct one never does. Names are checked once: Domain.event_names has a table for each
+ * kind of definition, name -> entry. They are registered with the library when they are
+ * first recorded. A program may use any number of names: a full table is dropped, and the
+ * names are looked up again.
  *
- * begin_span and end_span are what costs most where it is used most. So they examine the
- * frame themselves, and leave all that is rare (a value, a name that is long or not yet
- * known) to slower functions, which find everything as they found it.
+ * begin_span and end_span are the most frequent calls. So they read the frame themselves,
+ * and leave rare cases (a value, a name that is long or not yet known) to slower
+ * functions, which find the stack unchanged.
  *
  * Spans, events and async spans are defined with payload VALUES: each event says of which
  * kind its value is, so the kind may differ from event to event. A counter is an integer
@@ -31,9 +31,9 @@
 
 #define NAMES_MAX EVENTRING_MAX_EVENTS /* in one table */
 
-/* What a table has for a name: 0, it was checked; or the definition's id, and above it the
- * payload that its events get: of spans, events and async spans VALUES, or NONE where
- * another definition has the name, with another payload. */
+/* A table's entry for a name: 0, it was checked; or the definition's id, and above it the
+ * payload of its events: of spans, events and async spans VALUES, or NONE if another
+ * definition has the name, with another payload. */
 typedef int64_t Entry;
 #define ENTRY_UNKNOWN (-1)
 #define ENTRY_PAYLOAD_SHIFT 16
@@ -48,7 +48,7 @@ static const uint8_t kind_of_names[EVENT_NAME_KINDS] = {
   [EVENT_NAMES_ASYNC] = EVENTRING_DEF_ASYNC,
 };
 
-/* The entry of the first argument, if that is to be had at once. */
+/* The entry of the first argument, if it is found at once. */
 ALWAYS_INLINE Entry known_entry(const lua_State *L, int names) {
   const TValue *name = L->ci->func + 1;
   Table *t = L->domain->event_names[names].table;
@@ -143,7 +143,7 @@ static size_t encode_string(lua_State *L, int index, uint64_t *words) {
   size_t size;
   const char *bytes = lua_tolstring(L, index, &size);
   size_t kept = size <= MAX_STRING ? size : MAX_STRING, n = 1 + (kept + 7) / 8;
-  words[n - 1] = 0; /* what the last bytes do not fill */
+  words[n - 1] = 0; /* clears what the last bytes do not fill */
   words[0] = kept | (kept < size ? TRUNCATED : 0);
   memcpy(words + 1, bytes, kept);
   return n;
@@ -248,7 +248,8 @@ static int close_guard(lua_State *L) {
 
 #define GUARD_METATABLE lua_upvalueindex(1)
 
-/* eventring.span(name, f, ...) -> results of f(...). The span ends however f ends. */
+/* eventring.span(name, f, ...) -> results of f(...). The span ends whether f returns or
+ * raises. */
 static int span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (entry < 0) entry = check_name(L, EVENT_NAMES_SPAN);

@@ -13,8 +13,8 @@ static inline bool is_closed(const luaL_Stream *handle) {
   return handle->closef == NULL;
 }
 
-/* The stream, or an error.  Whatever allocates in between may run a finalizer
- * that closes the file, so it is asked for again afterwards. */
+/* The stream, or an error. An allocation in between may run a finalizer that closes the
+ * file, so it must be fetched again afterwards. */
 static inline FILE *open_stream(lua_State *L, const luaL_Stream *handle) {
   if (l_unlikely(is_closed(handle)))
     luaL_error(L, "attempt to use a closed file");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/io_read.c: reading one item of a file, for io.read, file:read and lines.
  *
- * Each of the read_ functions pushes what it read and gives whether it
- * succeeded; what it pushes when it fails is of no interest. */
+ * Each of the read_ functions pushes what it read and returns whether it succeeded; what
+ * it pushes when it fails is ignored. */
 #define LUA_LIB
 
 #include "arguments.h"
@@ -112,9 +112,8 @@ static inline size_t bytes_ahead(const FILE *f) {
 #define PASS(f, n) ((void)(n))
 #endif
 
-/* Reads up to `space` characters of a line into `out`.  The value is how many
- * there were; `*last` is the character that ended the run: a line break, EOF,
- * or neither when space ran out. */
+/* Reads up to `space` characters of a line into `out`. Returns their number; `*last` is
+ * the character that ended the run: a line break, EOF, or neither when space ran out. */
 static size_t read_line_part(FILE *f, char *out, size_t space, int *last) {
   size_t n = 0, ahead;
   int c = 0;
@@ -173,7 +172,8 @@ static int read_line(lua_State *L, const luaL_Stream *handle, int keep_break) {
   return is_line;
 }
 
-/* How many bytes the file has from its position on, if that is known: else 0. */
+/* The number of bytes from the file's position to its end, if that is known, otherwise
+ * 0. */
 static size_t bytes_left(FILE *f) {
   struct stat status;
   if (fstat(fileno(f), &status) != 0 || !S_ISREG(status.st_mode))
@@ -199,7 +199,7 @@ static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *fir
   luaL_pushresult(&B);
 }
 
-/* Sizes that are read into a string at once: what is asked for, or believed to be left,
+/* Sizes that are read into a string at once: the size requested, or expected to be left,
  * may be more than there is. */
 #define MOST_AT_ONCE ((size_t)64 << 20)
 

@@ -2,9 +2,8 @@
 /* lib_base.c - the basic functions: print, pairs, load, pcall, ...
  *
  * Some of them are also run by the interpreter itself, in its own loop (see
- * vm/primitives.h): pcall, xpcall, next, and the iterator of ipairs.  What
- * stands here is then the behaviour they must have, and what runs when they
- * are called from C.
+ * vm/primitives.h): pcall, xpcall, next, and the iterator of ipairs. The functions here
+ * then define their behaviour, and run when they are called from C.
  */
 #define LUA_LIB
 
@@ -84,8 +83,8 @@ static int base_print(lua_State *L) {
   return 0;
 }
 
-/* All arguments are checked before the first piece is emitted, so that no
- * error leaves a message half said. */
+/* All arguments are checked before the first piece is emitted, so that no error leaves a
+ * message incomplete. */
 static int base_warn(lua_State *L) {
   int count = lua_gettop(L);
   luaL_checkstring(L, 1);
@@ -453,8 +452,8 @@ static void push_mode_name(lua_State *L, int mode) {
   lua_pushstring(L, mode == LUA_GCINC ? "incremental" : "generational");
 }
 
-/* Each of these pushes the result of one kind of request, and gives whether
- * the collector took it: it refuses within a finalizer (-1). */
+/* Each of these pushes the result of one kind of request, and returns whether the
+ * collector accepted it: it refuses within a finalizer (-1). */
 
 static int gc_plain(lua_State *L, int what) {
   int result = lua_gc(L, what);
@@ -511,7 +510,7 @@ static int obey_gc_option(lua_State *L, int what) {
   }
 }
 
-/* What programs ask for often stands first. */
+/* Frequent requests come first. */
 static int base_collectgarbage(lua_State *L) {
   static const char *const names[] = {
     "step", "count", "collect", "stop", "restart", "setpause", "setstepmul",

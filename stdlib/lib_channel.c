@@ -2,15 +2,14 @@
 /* stdlib/lib_channel.c: channels of the module `domain` (doc/DOMAINS.md).
  *
  * A handle is a userdata with a pointer to the channel (runtime/channel.h). A domain has
- * at most one for each channel, found through a weak table, so that a channel that
- * was sent to and fro is the same value. Its finalizer lets go of the channel.
+ * at most one for each channel, found through a weak table, so that a channel that was
+ * sent back is the same value. Its finalizer releases the channel.
  *
- * A function first tries without waiting; only what waits is a span in the recording.
+ * A function first tries without waiting; only waiting is a span in the recording.
  *
- * Heavy messages that were sent through a handle and that nobody has received yet hang
- * from it: they are stated as memory outside the heap (runtime/gc_external.c) when they
- * have become more. That they have become less the collector sees when it marks the
- * handle.
+ * Large messages that were sent through a handle and not received yet belong to it: when
+ * their bytes have increased, they are stated as memory outside the heap
+ * (runtime/gc_external.c). The collector sees a decrease when it marks the handle.
  */
 #include "channel.h"
 #include "domain.h"
@@ -32,7 +31,7 @@
 
 typedef struct Handle {
   Channel *channel;  /* NULL: given up */
-  MessageLoad *load; /* of what was sent through it; NULL: nothing heavy */
+  MessageLoad *load; /* of what was sent through it; NULL: nothing large */
 } Handle;
 
 /* The spans of waiting, one for each function. */
@@ -104,8 +103,9 @@ static int channel_collect(lua_State *L) {
   return 0;
 }
 
-/* domain.channel([capacity]) -> a channel. capacity: how many messages wait in it before
- * send does (default 128); 0: a message is passed only to a domain that waits for it. */
+/* domain.channel([capacity]) -> a channel. capacity: number of messages that wait in it
+ * before send does (default 128); 0: a message is passed only to a domain that waits for
+ * it. */
 static int channel_create(lua_State *L) {
   lua_Integer capacity = luaL_optinteger(L, 1, DEFAULT_CAPACITY);
   luaL_argcheck(L, capacity >= 0 && capacity <= MOST_CAPACITY, 1, "capacity out of range");
@@ -118,7 +118,7 @@ static int channel_create(lua_State *L) {
 
 /* ---- results that are errors --------------------------------------------- */
 
-/* Raises what is an error (also what is asked of the domain always is); the others are
+/* Raises the results that are errors (requests to the domain always are); the others are
  * CHANNEL_OK and CHANNEL_TIMEOUT. */
 static void check_result(lua_State *L, ChannelResult result) {
   switch (result) {

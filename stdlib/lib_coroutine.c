@@ -3,8 +3,8 @@
  *
  * resume, yield and the functions that wrap makes are also run by the
  * interpreter in its own loop, so that switching does not grow the C stack
- * (vm/primitives.h).  The forms here are what runs when they are called from
- * C, and define what the results are.
+ * (vm/primitives.h). The functions here run when they are called from C, and define the
+ * results.
  */
 #define LUA_LIB
 
@@ -59,7 +59,7 @@ static int co_yield(lua_State *L) {
   return lua_yield(L, lua_gettop(L));
 }
 
-/* ----------------------------------------------------- making and asking -- */
+/* --------------------------------------------------- creation and status -- */
 
 static int co_create(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_debug.c - the debug library.
  *
- * Most functions may be given a thread as their first argument: they then
- * speak of its stack, and their other arguments follow.  Values pass between
- * the two stacks by lua_xmove; room on the other one is checked before.
+ * Most functions may be given a thread as their first argument: they then work on its
+ * stack, and their other arguments follow. Values pass between the two stacks by
+ * lua_xmove; room on the other one is checked before.
  *
  * Hooks: the registry maps each thread that has one, weakly, to its Lua
  * function; one C hook serves all of them.
@@ -19,7 +19,7 @@
 #include "lualib.h"
 #include "thread.h"
 
-/* -------------------------------------------------- the thread asked about -- */
+/* -------------------------------------------------------- target thread -- */
 
 /* The thread that argument 1 is, or L itself.  `*shift` becomes the number of
  * arguments that it takes. */
@@ -28,7 +28,7 @@ static lua_State *target_thread(lua_State *L, int *shift) {
   return *shift ? lua_tothread(L, 1) : L;
 }
 
-/* L itself has the slots that every C function is given. */
+/* L itself has the slots that every C function gets. */
 static void check_room(lua_State *L, lua_State *target, int slots) {
   if (l_unlikely(L != target && !lua_checkstack(target, slots)))
     luaL_error(L, "stack overflow");
@@ -141,7 +141,7 @@ static void set_info_fields(lua_State *L, const lua_Debug *ar,
     set_boolean(L, "istailcall", ar->istailcall);
 }
 
-/* How many of them at most. */
+/* The maximum of each. */
 static int count_info_fields(const char *options) {
   int n = 0;
   for (const char *p = options; *p && n < MOST_INFO_FIELDS; p++)
@@ -217,7 +217,7 @@ static int debug_setlocal(lua_State *L) {
   lua_xmove(L, target, 1);
   const char *name = lua_setlocal(target, &ar, n);
   if (name == NULL)
-    lua_pop(target, 1); /* nobody took the value */
+    lua_pop(target, 1); /* the value was not taken */
   lua_pushstring(L, name);
   return 1;
 }
@@ -245,7 +245,7 @@ static int debug_getupvalue(lua_State *L) {
   return 2;
 }
 
-/* The functions of the library keep their own state in their upvalues, and trust it. */
+/* The functions of the library keep their own state in their upvalues, and rely on it. */
 static int debug_setupvalue(lua_State *L) {
   argument_any(L, 3);
   int n = (int)argument_integer(L, 2);
@@ -414,7 +414,7 @@ static int debug_traceback(lua_State *L) {
   lua_State *target = target_thread(L, &shift);
   const char *msg = lua_tostring(L, shift + 1);
   if (msg == NULL && !lua_isnoneornil(L, shift + 1)) {
-    lua_pushvalue(L, shift + 1); /* not for us to change */
+    lua_pushvalue(L, shift + 1); /* not ours to change */
     return 1;
   }
   int level = (int)luaL_optinteger(L, shift + 2, L == target ? 1 : 0);

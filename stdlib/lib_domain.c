@@ -3,9 +3,9 @@
  *
  * A domain is born in its own thread (live): state, libraries, the function and its
  * arguments decoded from the message of the one that spawned it. It calls the function
- * with a message handler that makes a traceback. What comes of it is encoded, the
- * state is closed, and only then are those who wait told: a domain that was joined has
- * given back all that it had.
+ * with a message handler that makes a traceback. The outcome is encoded, the state is
+ * closed, and only then do joins return: a domain that was joined has given back all its
+ * memory.
  *
  * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The
  * outcome can be decoded once; the handle keeps it (user value 1) for further joins.
@@ -29,7 +29,7 @@
 #define PREPARED_KEY "domain.prepared" /* registry: the types are made */
 #define METATABLES_KEY "domain.metatables"
 
-/* What a new domain begins with; malloc'ed, freed by its thread. */
+/* The start data of a new domain; malloc'ed, freed by its thread. */
 typedef struct Birth {
   Message *message;         /* function and arguments, or the arguments of a file */
   char *file;               /* to run; NULL: the function */
@@ -152,7 +152,8 @@ static int run_birth(lua_State *L) {
 /* Its address is a key of the registry: the last error and a text with its traceback. */
 static const char description_key;
 
-/* The message handler. The error itself stays as it is, for those who close variables. */
+/* The message handler. The error itself stays unchanged, for functions that close
+ * variables. */
 static int describe_error(lua_State *L) {
   lua_settop(L, 1);
   luaL_tolstring(L, 1, NULL);
@@ -176,7 +177,7 @@ typedef struct Outcome {
 } Outcome;
 
 static Outcome failed(Message *m, const char *text) {
-  return (Outcome){PEER_FAILED, m, strdup(text)}; /* NULL, without memory, is told as such */
+  return (Outcome){PEER_FAILED, m, strdup(text)}; /* NULL: no memory, which is reported as such */
 }
 
 /* What describe_error made of the error on top; NULL: nothing. Stays on the stack, below
@@ -297,8 +298,8 @@ static const char *const spawn_errors[] = {
   [SPAWN_TOO_MANY] = "too many domains: 128 run already", [SPAWN_NO_MEMORY] = "not enough memory",
   [SPAWN_NO_THREAD] = "cannot start a thread", [SPAWN_ENDING] = "the program is ending"};
 
-/* What is pushed before a message is made: nothing may raise an error while that belongs to
- * nobody. */
+/* What is pushed before a message is made: nothing may raise an error before the message
+ * has an owner. */
 #define PREPARED 4
 enum { AT_HANDLE, AT_PATH, AT_CPATH, AT_NO_ENVIRONMENT };
 
@@ -329,10 +330,10 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file
   return b;
 }
 
-#define ENDS_PATIENCE_MS 300 /* for domains that have been told to end */
+#define ENDS_PATIENCE_MS 300 /* for domains that have been asked to end */
 
-/* When there is no room for another domain: a channel that is garbage may be what others
- * wait at for ever. Once it is collected they are told so, and end. */
+/* When there is no room for another domain: others may be waiting forever on a channel
+ * that is garbage. Once it is collected they fail as orphaned, and end. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, Birth *b) {
   SpawnResult result = peer_spawn(peer, options.name, options.memory, live, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
@@ -374,7 +375,7 @@ static int spawn(lua_State *L) {
 }
 
 /* domain.spawn_file([options,] path, ...) -> handle. Runs the file as a script with those
- * arguments, in `...` and the global `arg`. What is wrong with the file is told by join. */
+ * arguments, in `...` and the global `arg`. join raises the errors of the file. */
 static int spawn_file(lua_State *L) {
   int first;
   Options options = read_options(L, &first);
@@ -400,7 +401,7 @@ static void take_outcome(lua_State *L, Peer *i) {
   i->outcome = NULL;
   int base = lua_gettop(L), n = 0;
   bool is_error = atomic_load(&i->status) == PEER_FAILED;
-  if (m != NULL) { /* `i` is not used from here on: a finalizer may give the handle up */
+  if (m != NULL) { /* `i` is not used from here on: a finalizer may release the handle */
     n = transfer_decode(L, m);
   } else if (is_error) {
     lua_pushstring(L, i->failure != NULL ? i->failure : "not enough memory");
@@ -536,7 +537,7 @@ static int sleep_for(lua_State *L) {
   luaL_checknumber(L, 1);
   uint64_t deadline = domain_lib_deadline(L, 1);
   WaitResult result;
-  do { /* again when it was woken for what is masked */
+  do { /* again when it was woken for a masked request */
     peer_prepare(me, WAIT_SLEEP, 0);
     result = peer_wait(me, deadline);
   } while (result == WAIT_NOTIFIED);
@@ -552,8 +553,8 @@ static int end_mask(lua_State *L) {
 }
 
 /* domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until it ends.
- * The guard is upvalue 1. As a __close of what can be called it masks that from its first
- * step on. */
+ * The guard is upvalue 1. Since it is a __close, the called function is masked from its
+ * first step on. */
 static int masked(lua_State *L) {
   if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
   else lua_pop(L, 1);
@@ -576,8 +577,8 @@ static void open_masked(lua_State *L) {
 }
 
 /* domain.metatable(name, table): the metatable that tables of that name have in this
- * domain. Tables with it are sent with the name, and get what the receiver has agreed
- * on. */
+ * domain. Tables with it are sent with the name, and get the receiver's metatable of that
+ * name. */
 static int agree_on_metatable(lua_State *L) {
   luaL_checkstring(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_eventring.c: the guest module `eventring`.
  *
- * What writes events is in eventring_write.c; here is the rest: the recorder, and cursors.
+ * eventring_write.c writes events; this file has the rest: starting and stopping the
+ * recording, and cursors.
  *
- * A poll first takes over all that the library delivers into a
- * queue of the cursor (the library's callbacks may not be left by an error),
- * then calls the guest's callbacks from the queue. What a callback that raises
- * leaves in the queue is delivered by the next poll. So callbacks may do
- * anything, and a poll ends even when they cause events: it delivers what had
- * been there when it was called.
+ * A poll first copies all that the library delivers into a queue of the cursor (an error
+ * must not unwind the library's callbacks), then calls the guest's callbacks from the
+ * queue. What is left in the queue when a callback raises is delivered by the next poll.
+ * So callbacks may do anything, and a poll ends even when they cause events: it delivers
+ * what was there when it was called.
  */
 #include "domain.h"
 #include "domain_lib.h"
@@ -27,7 +27,7 @@
 
 #define CURSOR_TYPE "eventring.cursor"
 
-/* ---- the recorder -------------------------------------------------------- */
+/* ---- the recording ------------------------------------------------------- */
 
 static struct eventring_domain *domain_of(lua_State *L) { return L->domain->rings; }
 
@@ -44,8 +44,8 @@ static int fail_code(lua_State *L, int code) {
   return 2;
 }
 
-/* eventring.start() -> true, or nil and a message. Starts the recorder (also one
- * that stands by); true when it runs already. */
+/* eventring.start() -> true, or nil and a message. Starts the recording (also one that
+ * stands by); true when it runs already. */
 static int start(lua_State *L) {
   struct eventring_error error;
   enum eventring_state state = eventring_state();
@@ -111,7 +111,7 @@ static int path(lua_State *L) {
   return 1;
 }
 
-/* ---- consuming ----------------------------------------------------------- */
+/* ---- cursors ------------------------------------------------------------- */
 
 /* What the guest may subscribe to. CALLBACK(id, name) */
 #define CALLBACKS(CALLBACK) \
@@ -163,7 +163,8 @@ typedef struct Cursor {
   bool memory_short;        /* the queue could not grow */
 } Cursor;
 
-/* Whatever allocates may run a finalizer that closes the cursor: asked for again then. */
+/* Any allocation may run a finalizer that closes the cursor: it must be fetched again
+ * then. */
 static eventring_cursor *open_handle_of(lua_State *L, const Cursor *c) {
   if (c->handle == NULL) luaL_error(L, "attempt to use a closed cursor");
   return c->handle;
@@ -208,7 +209,7 @@ static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) 
     case EVENTRING_STRING_ID: case EVENTRING_STACK_ID: p->value.i = e->value.i; break;
     case EVENTRING_DOUBLE: p->value.d = e->value.d; break;
     case EVENTRING_STRING: case EVENTRING_BYTES: case EVENTRING_VALUES:
-      c->text_size = (c->text_size + 7) & ~(size_t)7; /* as the words of VALUES want it */
+      c->text_size = (c->text_size + 7) & ~(size_t)7; /* in the form of the words of VALUES */
       if (!reserve((void **)&c->text, &c->text_capacity, c->text_size + e->size, 1)) return false;
       memcpy(c->text + c->text_size, e->bytes, e->size);
       p->value.text.offset = (uint32_t)c->text_size;
@@ -225,7 +226,7 @@ static int take_event(void *context, const struct eventring_event *e) {
   Cursor *c = context;
   int callback = callback_of(e);
   bool synthetic = (e->flags & EVENTRING_SYNTHETIC) != 0;
-  /* an end without a begin: counted, not told */
+  /* an end without a begin: counted, not delivered */
   if (!synthetic && (e->flags & EVENTRING_TORN)) callback = CB_COUNT;
   if (synthetic && !(c->wanted & (1u << callback))) return 0;
   if (!reserve((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
@@ -337,7 +338,8 @@ static void push_value(lua_State *L, Cursor *c, const Pending *p) {
   }
 }
 
-/* What a callback gets after domain, time and name; returns how many. */
+/* Pushes the arguments of a callback after domain, time and name; returns their
+ * number. */
 static int push_rest(lua_State *L, Cursor *c, const Pending *p) {
   int top = lua_gettop(L);
   switch ((Callback)p->callback) {
@@ -401,8 +403,8 @@ static int callback_by_name(lua_State *L, int index) {
   return i;
 }
 
-/* Raises when the table at index 2 has a field that is none of ours: most likely it is
- * misspelt, and would never be called. */
+/* Raises when the table at index 2 has an unknown field: most likely it is misspelt, and
+ * would never be called. */
 static void check_fields(lua_State *L) {
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
     if (callback_by_name(L, -2) == CB_COUNT)
@@ -424,7 +426,7 @@ static uint32_t push_callbacks(lua_State *L) {
   return wanted;
 }
 
-/* Marks the end of a poll however it ends. */
+/* Marks the end of a poll, also after an error. */
 static int end_poll(lua_State *L) {
   Cursor *c = *(Cursor **)lua_touserdata(L, 1);
   c->polling = false;
@@ -523,8 +525,8 @@ static void set_integer(lua_State *L, const char *key, lua_Integer value) {
   lua_setfield(L, -2, key);
 }
 
-/* cursor:info() -> what the recording says of itself: path, program, pid, start_ns,
- * end_ns (0 while it lasts), live (boolean), delivered, lost, missed, torn. */
+/* cursor:info() -> properties of the recording: path, program, pid, start_ns, end_ns (0
+ * while it lasts), live (boolean), delivered, lost, missed, torn. */
 static int cursor_info(lua_State *L) {
   Cursor *c = check_cursor(L);
   struct eventring_info info;

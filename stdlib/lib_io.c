@@ -111,7 +111,7 @@ static int refuse_to_close(lua_State *L) {
 
 typedef FILE *Opener(const char *name, const char *mode);
 
-/* Once more when what is garbage may hold what the system has no more of. */
+/* Tries again when garbage may hold what the system has run out of. */
 static FILE *open_or_collect(lua_State *L, Opener *opener, const char *name, const char *mode) {
   errno = 0;
   FILE *f = opener(name, mode);
@@ -166,7 +166,7 @@ static int io_popen(lua_State *L) {
   const char *mode = luaL_optstring(L, 2, "r");
   luaL_argcheck(L, is_pipe_mode(mode), 2, "invalid mode");
   luaL_Stream *handle = push_closed_handle(L);
-  fflush(NULL); /* what was written before must come before its output */
+  fflush(NULL); /* earlier output must come before that of the process */
   handle->f = open_or_collect(L, popen, command, mode);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, command);
@@ -384,7 +384,7 @@ static void write_item(lua_State *L, Output *out, int arg) {
       n -= 2; /* a whole number, which tostring marks as a float */
     gather(out, text, n);
   } else {
-    write_gathered(out); /* what stands before it has been written */
+    write_gathered(out); /* what precedes it has been written */
     luaL_checkstring(L, arg);
   }
 }

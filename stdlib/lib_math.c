@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_math.c: the math library, but for random numbers (math_random.c).
+/* stdlib/lib_math.c: the math library, except random numbers (math_random.c).
  *
  * Functions that round give an integer when the result fits one, else a float.
  * The last group are functions of earlier versions that Lua 5.4 is usually built
@@ -144,7 +144,7 @@ static int math_atan(lua_State *L) {
   return result_float(L, atan2(y, luaL_optnumber(L, 2, 1)));
 }
 
-/* A function of its own, so that messages tell which one was called. */
+/* A function of its own, so that messages name the one that was called. */
 static int math_atan2(lua_State *L) { return math_atan(L); }
 
 static int math_deg(lua_State *L) {

@@ -69,7 +69,7 @@ static int os_rename(lua_State *L) {
   return luaL_fileresult(L, rename(from, to) == 0, NULL);
 }
 
-/* The file is made, so that nobody else gets the name. */
+/* The file is created, so that no other process gets the name. */
 static int os_tmpname(lua_State *L) {
   char name[] = "/tmp/lua_XXXXXX";
   int file = mkstemp(name);

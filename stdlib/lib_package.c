@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lib_package.c - modules: require and the package table.
  *
- * require asks each function of package.searchers in turn for a loader, and
- * puts together what they say when none has one.  The standard searchers,
- * the preload table and a path are found through upvalue 1, the package table.
+ * require calls each function of package.searchers in turn for a loader, and joins their
+ * messages when none has one. The standard searchers, the preload table and a path are
+ * found through upvalue 1, the package table.
  *
  * C libraries stay loaded until their state is closed: the registry maps each
  * file name to its handle and lists the handles in the order they were
@@ -28,8 +28,8 @@
 /* Prefix of the function that opens a C module. */
 #define OPEN_PREFIX "luaopen_"
 
-/* In the name of a module, what stands before it is no part of the function's
- * name: a version may be marked by it. */
+/* In the name of a module, what precedes it is no part of the function's name: it may
+ * mark a version. */
 #define IGNORE_MARK "-"
 
 /* The registry's name for the table of C libraries. */
@@ -63,12 +63,12 @@ static int close_libraries(lua_State *L) {
   return 0;
 }
 
-/* What loading a C library can come to. */
+/* Results of loading a C library. */
 typedef enum LoadResult { LOADED, OPEN_FAILED, NO_FUNCTION } LoadResult;
 
 static LoadResult find_function(lua_State *L, void *library,
                                 const char *name) {
-  /* POSIX makes a data pointer of a function one; this is its way back. */
+  /* POSIX returns functions as data pointers; this converts back. */
   lua_CFunction function;
   *(void **)&function = dlsym(library, name);
   if (l_unlikely(function == NULL)) {

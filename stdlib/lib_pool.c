@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_pool.c: domain.pool, a parallel map over a list (doc/DOMAINS.md).
  *
- * Written in Lua upon spawn and channels, and loaded when it is first called, so that
- * a domain without a pool pays nothing for it.
+ * Written in Lua on top of spawn and channels, and loaded when it is first called, so
+ * that a domain without a pool pays nothing for it.
  *
- * The list goes to the workers in batches, at most two a worker on their way, so
- * that neither side runs ahead of the other. The function goes to each worker once a
- * map: copies of it lie in a channel of their own, and a worker takes one when it
- * meets a batch of a map that is new to it.
+ * The list goes to the workers in batches, at most two a worker on their way, so that
+ * neither side runs ahead of the other. The function goes to each worker once a map:
+ * copies of it lie in a separate channel, and a worker takes one when it gets the first
+ * batch of a map.
  */
 #include "domain_lib.h"
 
@@ -60,8 +60,8 @@ static const char source[] =
     "  error(('task %d: %s'):format(done.first + done.failed - 1, done.message), 0)\n"
     "end\n"
     "\n"
-    "-- What is left of a map that ended early: batches that nobody took, results that are on\n"
-    "-- their way.\n"
+    "-- What is left of a map that ended early: batches that no worker took, results that are\n"
+    "-- on their way.\n"
     "local function clear(pool, state)\n"
     "  while state.on_their_way > 0 do\n"
     "    local batch = pool.batches:try_receive()\n"
@@ -70,9 +70,9 @@ static const char source[] =
     "  end\n"
     "end\n"
     "\n"
-    "-- However a map ends, also when it is cancelled while it clears up: then what is on its way\n"
-    "-- would come to the next one, so there is none, and workers still need their copies of the\n"
-    "-- function. Is not cancelled itself, and waits for nothing.\n"
+    "-- Runs at every end of a map, also when it is cancelled while it clears up: then what is on\n"
+    "-- its way would come to the next map, so there is none, and workers still need their copies\n"
+    "-- of the function. Is not cancelled itself, and waits for nothing.\n"
     "local State = {__close = domain.masked}\n"
     "function State.__call(state)\n"
     "  local pool = state.pool\n"

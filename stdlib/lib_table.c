@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_table.c: the table library, but for sort (table_sort.c). */
+/* stdlib/lib_table.c: the table library, except sort (table_sort.c). */
 #include <limits.h>
 
 #include "lauxlib.h"
@@ -19,7 +19,7 @@ static bool has_field(lua_State *L, const char *name) {
   return found;
 }
 
-/* Whether a value that is no table can stand for one; its metatable is on top. */
+/* Whether a value that is no table can replace one; its metatable is on top. */
 static bool acts_as_table(lua_State *L, unsigned access) {
   return (!(access & ACCESS_READ) || has_field(L, "__index")) &&
          (!(access & ACCESS_WRITE) || has_field(L, "__newindex")) &&
@@ -47,7 +47,7 @@ static inline void copy_element(lua_State *L, bool plain, lua_Integer from, lua_
   element_set(L, 1, plain, to);
 }
 
-/* Of `left` elements, how many move at once. */
+/* Of `left` elements, the number that move at once. */
 static inline lua_Integer piece_of(lua_Integer left) {
   return left < RANGE_PIECE ? left : RANGE_PIECE;
 }

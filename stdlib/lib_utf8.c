@@ -25,7 +25,7 @@ static inline bool is_continuation(char c) { return ((unsigned char)c & 0xc0) ==
 
 /* ---- encoding and decoding ----------------------------------------------- */
 
-/* By length less one, the least code point that takes so many bytes. */
+/* By length - 1, the least code point of that length. */
 static const uint32_t least_code[ENCODED_MAX] = {0, 0x80, 0x800, 0x10000, 0x200000, 0x4000000};
 
 /* Bytes of a code point's encoding. */
@@ -47,7 +47,7 @@ static int encode(char *out, uint32_t code) {
   return length;
 }
 
-/* How many bytes a first one from 80 on announces; 0 if it can start none. */
+/* The length of a code point by its first byte from 80 on; 0 if it can start none. */
 static inline int announced_length(unsigned char first) {
   int ones = __builtin_clz((unsigned)(unsigned char)~first << 24 | 1u << 23);
   return ones < 2 || ones > ENCODED_MAX ? 0 : ones;
@@ -76,7 +76,7 @@ static inline int decode_utf8(const char *s, uint32_t *code, bool strict) {
   return length;
 }
 
-/* A position from the end made one from the start; 0 if before it. */
+/* Converts a position from the end to one from the start; 0 if before it. */
 static lua_Integer absolute_position(lua_Integer position, size_t length) {
   if (position >= 0) return position;
   return position < -(lua_Integer)length ? 0 : (lua_Integer)length + position + 1;

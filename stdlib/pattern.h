@@ -19,13 +19,13 @@ typedef enum PatternOp {
   PATTERN_CHAR,     /* the byte `byte` */
   PATTERN_ANY,      /* any byte */
   PATTERN_SET,      /* a byte of `set` */
-  PATTERN_GREEDY,   /* as many as possible of `single`, at least `minimum` */
+  PATTERN_GREEDY,   /* the longest run of `single`, at least `minimum` */
   PATTERN_OPTIONAL, /* one of `single`, else none */
   PATTERN_LAZY,     /* as few as possible of `single` */
   PATTERN_OPEN,     /* start of capture `index` */
   PATTERN_CLOSE,    /* end of capture `index` */
   PATTERN_POSITION, /* capture `index` is the position here */
-  PATTERN_BACKREF,  /* what capture `index` took, again */
+  PATTERN_BACKREF,  /* the text of capture `index` again */
   PATTERN_BALANCE,  /* from `byte` to the `closing` that balances it */
   PATTERN_FRONTIER, /* the byte before is not in `set`, the one here is */
   PATTERN_END,      /* end of the subject */
@@ -48,7 +48,7 @@ typedef struct PatternNode {
 typedef struct Pattern {
   PatternNode *nodes;       /* ends with PATTERN_ACCEPT or PATTERN_ERROR */
   const PatternNode *first; /* what every match begins with, if that takes a byte; else NULL */
-  bool skip_run; /* where `first` took a run in vain, starting within that run is in vain too */
+  bool skip_run; /* where `first` took a run in vain, starting within that run fails too */
   int captures;
   size_t size; /* number of nodes */
 } Pattern;
@@ -77,9 +77,9 @@ size_t pattern_storage_size(size_t length);
 #define PATTERN_SMALL_LENGTH 60
 #define PATTERN_SMALL_STORAGE 1632
 
-/* Compiles text[0, length), a leading '^' having been dealt with by the caller.
- * Never fails: an error in the pattern becomes a node that raises it when
- * matching gets there.  `storage` must outlive `pattern`. */
+/* Compiles text[0, length), without a leading '^', which the caller handles. Never fails:
+ * an error in the pattern becomes a node that raises it when matching gets there.
+ * `storage` must outlive `pattern`. */
 void pattern_compile(Pattern *pattern, void *storage, const char *text, size_t length,
                      const CharClasses *classes);
 
@@ -87,8 +87,8 @@ void pattern_compile(Pattern *pattern, void *storage, const char *text, size_t l
 void pattern_begin(Match *m, lua_State *L, const Pattern *pattern, const char *subject,
                    size_t length);
 
-/* Matches at `s` exactly.  The end of the match, or NULL.  Raises the errors of
- * malformed and of too complex patterns. */
+/* Matches at `s` exactly. The end of the match, or NULL. Raises the errors of malformed
+ * and of too complex patterns. */
 const char *pattern_match_at(Match *m, const char *s);
 
 /* Finds the first match that starts at `from` or later and does not end at

@@ -4,19 +4,19 @@
  * Purpose.  A program has few patterns and uses each often; compiling one takes
  * about as long as matching it against a short subject.
  *
- * Data.  A table of SLOTS, each the last pattern that fell to it.  A slot is
- * chosen by address and length: the text of a literal pattern is one string,
- * which does not move.  The text is compared, so an address that now belongs to
- * another string is no danger.  A slot also remembers the tables of character
- * classes that it was compiled with; a change of locale makes it a miss.
+ * Data. A table of SLOTS, each with the last pattern that was assigned to it. A slot is
+ * chosen by address and length: the text of a literal pattern is one string, which does
+ * not move. The text is compared, so an address that now belongs to another string is
+ * harmless. A slot also remembers the tables of character classes that it was compiled
+ * with; a change of locale makes it a miss.
  *
  * One cache belongs to one Lua state; it is a userdata without references.
  *
- * What is in the cache may be overwritten by any guest code that runs.  Who goes
- * on with a pattern later shares an immutable userdata with it, so that a million
- * iterators over one pattern have one compiled form.  The latest of these are
- * user values of a userdata, by slot: text, then compiled form.  There the text
- * cannot become another string, so equal address means equal text.
+ * Any guest code that runs may overwrite what is in the cache. Users that continue with a
+ * pattern later share an immutable userdata with it, so that a million iterators over one
+ * pattern have one compiled form. The latest of these are user values of a userdata, by
+ * slot: text, then compiled form. There the text cannot become another string, so equal
+ * address means equal text.
  */
 #include "pattern_cache.h"
 

@@ -27,14 +27,14 @@ void pattern_cache_push(lua_State *L);
 const AnchoredPattern *pattern_cache_get(PatternCache *cache, const char *text, size_t length,
                                          const CharClasses *classes);
 
-/* ---- for those who keep a compiled pattern while guest code runs --------- */
+/* ---- compiled patterns that are kept while guest code runs ----- --------- */
 
 /* Pushes a userdata that refers to the shared patterns lately used. */
 void pattern_shares_push(lua_State *L);
 
-/* Pushes a userdata, which nobody changes, with the compiled form of the string at stack
- * index `text`; `shares` is the index of what pattern_shares_push pushed.  A '^' is a byte
- * as any other. */
+/* Pushes an immutable userdata with the compiled form of the string at stack index
+ * `text`; `shares` is the index of what pattern_shares_push pushed. A '^' is a byte as
+ * any other. */
 void pattern_share(lua_State *L, int shares, int text, const CharClasses *classes);
 
 /* The pattern in such a userdata, which begins with it. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_compile.c: from the text of a pattern to nodes.
  *
- * Purpose.  The text is read once per call (once per loop for gmatch), so that
- * matching itself meets no escapes, sets or suffixes any more, can skip to the
- * first byte that a match may begin with, and knows where backtracking is
- * pointless.
+ * Purpose. The text is read once per call (once per loop for gmatch). So matching itself
+ * handles no escapes, sets or suffixes, can skip to the first byte that a match may begin
+ * with, and does not backtrack where that is useless.
  *
  * Form.  A pattern is one sequence: it has no alternatives and no repeated
  * groups.  It becomes an array of nodes, each a single byte to match, a
@@ -76,8 +75,8 @@ static unsigned char peek(const Compiler *c, ptrdiff_t ahead) {
 
 /* ---- single bytes -------------------------------------------------------- */
 
-/* The ']' that closes the set whose elements begin at `p`, or NULL.  A first
- * ']' is an element, and so is one behind an escape. */
+/* The ']' that closes the set whose elements begin at `p`, or NULL. A first ']' is an
+ * element, as is one behind an escape. */
 static const char *set_end(const char *p, const char *end) {
   for (const char *first = p; p < end; p++) {
     if (*p == ']' && p != first) return p;
@@ -277,7 +276,7 @@ static void compile_item(Compiler *c) {
   compile_single(c);
 }
 
-/* ---- what the nodes tell about each other -------------------------------- */
+/* ---- relations between nodes --------------------------------------------- */
 
 static PatternOp single_kind(const PatternNode *node) {
   return node->op <= PATTERN_SET ? node->op : node->single;
@@ -340,8 +339,8 @@ static bool has_backref(const PatternNode *node) {
   return false;
 }
 
-/* A match that begins later within the run of a possessive first node meets the
- * same end of the run and the same rest; only a back reference could tell. */
+/* A match that begins later within the run of a possessive first node has the same end of
+ * the run and the same rest; only a back reference could differ. */
 static bool can_skip_run(const Pattern *pattern) {
   return pattern->first != NULL && pattern->first->possessive && !has_backref(pattern->nodes);
 }

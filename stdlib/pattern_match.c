@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/pattern_match.c: matching compiled patterns.
  *
- * match_from walks the nodes.  It recurs only where a repetition may have to
- * try again with another length: once for each length tried, with the rest of
- * the pattern.  Match.depth bounds how many such repetitions are open, and with
- * that the C stack, whatever the pattern and the subject.
+ * match_from walks the nodes. It recurs only where a repetition may have to try again
+ * with another length: once for each length tried, with the rest of the pattern.
+ * Match.depth bounds the number of such open repetitions, and so the C stack, whatever
+ * the pattern and the subject.
  *
  * Captures need no undoing when an attempt fails: the nodes follow each other
- * in one fixed order, so whoever reads a capture has passed the nodes that set
- * it on this very path, after any abandoned one.
+ * in one fixed order, so code that reads a capture has passed the nodes that set it on
+ * the present path, after any abandoned one.
  *
  * Before a length is tried, the byte that comes next is compared with what the
- * rest must begin with, when that is known.  This spares most of the recursion.
+ * rest must begin with, when that is known. This avoids most of the recursion.
  */
 #include <string.h>
 
@@ -21,9 +21,9 @@
 
 static const char *match_from(Match *m, const char *s, const PatternNode *node);
 
-/* Safepoints. Examining a byte of the subject, or at a node of the pattern, is a unit
- * of work: what scans bytes notes them afterwards, each attempt to match (a part of) the
- * pattern notes all nodes in advance. */
+/* Safepoints. Examining a byte of the subject, or a node of the pattern, is a unit of
+ * work: code that scans bytes notes them afterwards, each attempt to match (a part of)
+ * the pattern notes all nodes in advance. */
 static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }
 
 static inline const char *attempt(Match *m, const char *s, const PatternNode *node) {
@@ -80,8 +80,8 @@ static const char *run_end(const PatternNode *node, const char *s, const char *e
   }
 }
 
-/* The node that takes the next byte for certain if the rest of the pattern,
- * from `node` on, matches; or NULL. */
+/* The node that certainly takes the next byte if the rest of the pattern, from `node` on,
+ * matches; or NULL. */
 static const PatternNode *next_byte_node(const PatternNode *node) {
   while (node->op >= PATTERN_OPEN && node->op <= PATTERN_POSITION) node++;
   return node->op <= PATTERN_SET || node->minimum > 0 ? node : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* require_span.h - the span that `require` records of itself.
  *
- * They stand apart from lib_package.c because they look into the state for its
- * domain, which the library, written against the C API alone, does not. */
+ * They are separate from lib_package.c because they read the domain from the state; the
+ * library uses the C API alone. */
 #ifndef SAROS_STDLIB_REQUIRE_SPAN_H
 #define SAROS_STDLIB_REQUIRE_SPAN_H
 

@@ -8,10 +8,10 @@
 
 #include "lua.h"
 
-/* `error` is the errno of an attempt that failed. When it says that something is used up,
- * which garbage may hold (files that were not closed, pipes, libraries, domains),
- * collects everything and calls the finalizers: true, and the attempt may be made once
- * more. False in a finalizer, while the collector is not to be touched. */
+/* `error` is the errno of an attempt that failed. When it says that the system has run
+ * out of something that garbage may hold (files that were not closed, pipes, libraries,
+ * domains), collects everything and calls the finalizers: true, the attempt may be
+ * repeated. False in a finalizer, which must not touch the collector. */
 static inline bool collect_for_retry(lua_State *L, int error) {
   if (error != EMFILE && error != ENFILE && error != ENOMEM && error != EAGAIN) return false;
   if (lua_gc(L, LUA_GCCOLLECT) != 0) return false;

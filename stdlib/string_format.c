@@ -83,8 +83,8 @@ static int letter_offset(lua_State *L, const char *text, const char *p) {
   return (int)(p - text);
 }
 
-/* Reads the conversion at `text`, a '%' in a string that ends with a 0.  What is
- * out of order shows in spec->letter: it then is no letter. */
+/* Reads the conversion at `text`, a '%' in a string that ends with a 0. For an invalid
+ * conversion spec->letter is no letter. */
 static void parse_spec(lua_State *L, Spec *spec, const char *text) {
   const char *p = text + 1;
   unsigned flag;
@@ -145,7 +145,7 @@ static char *integer_digits(char *end, lua_Unsigned n, char letter) {
   }
 }
 
-/* What stands before the digits of a number; at most two characters. */
+/* The characters before the digits of a number, at most two. */
 static const char *integer_prefix(const Spec *spec, lua_Integer n) {
   if (spec->letter == 'd' || spec->letter == 'i') {
     if (n < 0) return "-";
@@ -156,7 +156,7 @@ static const char *integer_prefix(const Spec *spec, lua_Integer n) {
   return spec->letter == 'x' ? "0x" : spec->letter == 'X' ? "0X" : "";
 }
 
-/* How many digits at least, by precision or zero padding. */
+/* The minimum number of digits, by precision or zero padding. */
 static int least_digits(const Spec *spec, int prefix_length, int digits) {
   if (spec->flags & HAS_PRECISION) return spec->precision;
   if ((spec->flags & FLAG_ZERO) && !(spec->flags & FLAG_LEFT)) return spec->width - prefix_length;
@@ -287,7 +287,7 @@ static void format_pointer(lua_State *L, luaL_Buffer *b, const Spec *spec, int a
   add_padded(b, spec, text, strlen(text));
 }
 
-/* How many characters of a text %s with modifiers shows. */
+/* The number of characters of a text that %s with modifiers shows. */
 static size_t shown_length(lua_State *L, const Spec *spec, int arg, const char *text,
                            size_t length) {
   luaL_argcheck(L, memchr(text, '\0', length) == NULL, arg, "string contains zeros");

@@ -4,8 +4,7 @@
  * Patterns are compiled (pattern.h). find and match, which run no guest code while they
  * match, share a cache of compiled patterns; gsub compiles into a buffer on the C stack,
  * gmatch into a userdata, which iterators share. A long pattern goes into a userdata.
- * Subject and pattern stay where they are as long as the Lua stack, or the iterator,
- * refers to them.
+ * Subject and pattern do not move while the Lua stack, or the iterator, refers to them.
  */
 #include "arguments.h"
 #include "lauxlib.h"
@@ -99,8 +98,8 @@ static bool has_specials(const char *p, size_t length) {
 }
 
 /* First place of needle[0, m) in s[0, n), or NULL.  The C library finds one byte
- * faster than a sequence: so look for the first byte, until that has too often
- * not been it. */
+ * faster than a sequence: so this searches the first byte, until too many finds were
+ * wrong. */
 static const char *find_bytes(const char *s, size_t n, const char *needle, size_t m) {
   if (m == 0) return s;
   if (m > n) return NULL;

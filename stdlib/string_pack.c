@@ -2,9 +2,9 @@
 /* stdlib/string_pack.c: string.pack, packsize and unpack.
  *
  * A format is a sequence of options.  Reader walks it; next_item gives one
- * option at a time as an Item: its kind, its size in bytes, and how many bytes
- * of padding align it at the offset where it will stand.  pack, packsize and
- * unpack differ only in what they do with an item.
+ * option at a time as an Item: its kind, its size in bytes, and the bytes of padding that
+ * align it at its offset. pack, packsize and unpack differ only in what they do with an
+ * item.
  *
  * Integers of any size from 1 to INTEGER_SIZE_MAX are written byte by byte in
  * the order wanted; those of the machine's own sizes take the compiler's loads
@@ -56,7 +56,7 @@ typedef enum ItemKind {
   ITEM_NOTHING        /* a blank, or a change of order or alignment */
 } ItemKind;
 
-/* What an option says by itself; small enough to be returned in registers. */
+/* The meaning of an option by itself; small enough to be returned in registers. */
 typedef struct Option {
   ItemKind kind;
   uint32_t size; /* at most SIZE_LIMIT */
@@ -133,7 +133,7 @@ static Option read_option(Reader *r) {
   return option(ITEM_NOTHING, 0);
 }
 
-/* What the next option, which is not otherwise used, asks X to align to. */
+/* The alignment for X, from the next option, which has no other use. */
 static size_t read_alignment(Reader *r) {
   Option model = *r->p == '\0' ? option(ITEM_NOTHING, 0) : read_option(r);
   if (model.kind == ITEM_BYTES || model.size == 0)
@@ -329,7 +329,7 @@ int strlib_packsize(lua_State *L) {
 
 /* ---- unpack -------------------------------------------------------------- */
 
-/* The data, and how far it has been read. */
+/* The data, and the position up to which it has been read. */
 typedef struct Data {
   const char *bytes;
   size_t length;
@@ -370,7 +370,7 @@ static size_t unpack_terminated(Reader *r, const Data *data, const char *at) {
   return (size_t)(end - at) + 1;
 }
 
-/* Pushes what the item stands for, if anything, and moves on behind it. */
+/* Pushes the value of the item, if it has one, and moves behind it. */
 static int unpack_item(Reader *r, Data *data, const Item *it) {
   require_bytes(r->L, data, it->padding);
   data->offset += it->padding;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/table_concat.c: table.concat.
  *
- * Where all elements are strings and integers in the array part of a plain table, which
- * is most often so, they are measured and then written into the string that is returned.
- * All others go through a buffer, one by one.
+ * If all elements are strings and integers in the array part of a plain table, the usual
+ * case, they are measured and then written into the string that is returned. Otherwise
+ * they go through a buffer, one by one.
  */
 #include "arguments.h"
 #include "gc_inline.h"

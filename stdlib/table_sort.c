@@ -4,7 +4,7 @@
  * Purpose.  Few comparisons, since each may call a guest function; no
  * comparison by the VM at all where the elements are alike and plain.
  *
- * Ways.
+ * Methods.
  *  - A plain table of integers only, or of floats only (no NaN), without an
  *    order function: the numbers are taken out as unsigned keys that sort
  *    alike, the keys are sorted by radix, and written back.
@@ -12,7 +12,7 @@
  *    collation of the "C" locale: the strings are taken out with their first
  *    bytes as a number to compare first; an array of indices is sorted.
  *  - Anything else: an array of indices is sorted, and each comparison reads two
- *    elements from the table and asks the order function or the VM.
+ *    elements from the table and calls the order function or the VM.
  *
  * The indices are sorted by merging, which takes the fewest comparisons and
  * keeps equal elements in place.  The table is written only at the end, when
@@ -23,9 +23,8 @@
  * them to the collector.
  *
  * Invalid order functions.  Whatever they return, sorting ends and reads only
- * elements of the table.  An order that claims of every two neighbours of the
- * result that they are the wrong way round is reported (a valid one is asked
- * once more for that).
+ * elements of the table. An order that calls every two neighbours of the result reversed
+ * is reported (a valid one is called once more for that).
  */
 #include <limits.h>
 #include <locale.h>
@@ -152,7 +151,7 @@ static void permute(Sorter *s) {
   }
 }
 
-/* Also false for a valid order that leaves too little to tell. */
+/* Also false for a valid order if there are too few elements to decide. */
 static bool contradicts_itself(Sorter *s) {
   if (s->count < 4) return false;
   for (uint32_t i = 1; i < s->count; i++)
@@ -217,8 +216,8 @@ static void insertion_sort_keys(uint64_t *keys, uint32_t count) {
   }
 }
 
-/* Distributes by one byte of the keys.  `counts` says how many have each value;
- * it is used up. */
+/* Distributes by one byte of the keys. `counts` has the number of keys with each value;
+ * it is overwritten. */
 static void radix_pass(Sorter *s, const uint64_t *from, uint64_t *to, uint32_t count, int shift,
                        uint32_t *counts) {
   uint32_t next = 0;
@@ -347,7 +346,7 @@ static bool sort_strings(Sorter *s) {
 
 /* ---- table.sort ---------------------------------------------------------- */
 
-/* Sorts without asking the VM, if the elements allow it. */
+/* Sorts without calls of the VM, if the elements allow it. */
 static bool sort_specially(Sorter *s) {
   lua_State *L = s->L;
   if (!s->plain || !lua_isnil(L, ORDER_INDEX)) return false;

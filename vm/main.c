@@ -184,9 +184,8 @@ static void make_arg_table(lua_State *L, const CommandLine *line) {
 
 /* ------------------------------------------------------ protected calls -- */
 
-/* SIGINT becomes an error of whatever Lua code of the main domain runs then, or of
- * what it waits for: a request to the domain (runtime/peer.h). Other domains'
- * threads block the signal. */
+/* SIGINT becomes an error of the Lua code that the main domain runs or waits in: a
+ * request to the domain (runtime/peer.h). Other domains' threads block the signal. */
 
 static Domain *interruptible; /* written before the handler is set */
 

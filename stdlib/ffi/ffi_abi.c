@@ -3,7 +3,7 @@
  *
  * libffi knows structs of scalars only. Unions, bit-fields, packed structs and arrays
  * are passed by value too, so each aggregate is described to it by a struct that the
- * calling convention treats alike. What counts there:
+ *   calling convention treats alike. The rules are:
  *   - up to four members of one floating type and nothing else: they go into
  *     floating-point registers (x86-64 up to 16 bytes, arm64 always);
  *   - otherwise up to 16 bytes: word by word, on x86-64 into a floating-point register
@@ -108,8 +108,8 @@ static ffi_type *by_words(lua_State *L, const CType *t, const Parts *parts) {
   return type;
 }
 
-/* One that libffi passes in memory though it is small: an element beyond the size of
- * registers decides that, and the size that counts is the whole's. */
+/* A small struct that libffi passes in memory: an element larger than the registers
+ * causes that; the size is taken from the whole. */
 static ffi_type *in_memory(lua_State *L, const CType *t) {
   ffi_type *part = repeat(L, t, &ffi_type_uint64, 8);
   part->size = 64;
@@ -148,8 +148,8 @@ void *abi_type(lua_State *L, CType *t, const char **why) {
   return t->record->abi;
 }
 
-/* On x86-64 a struct that is one long double comes back where a long double does, which
- * libffi knows of the bare type only. */
+/* On x86-64 a struct of one long double is returned where a long double is, but libffi
+ * does this for the bare type only. */
 void *abi_result_type(lua_State *L, CType *t, const char **why) {
 #ifdef __x86_64__
   if (t->kind == CKIND_RECORD && t->size == 16) {

@@ -7,7 +7,7 @@
  * Lua number. `/` and `^` always work on floats, as in Lua.
  * Comparisons are exact, whatever the types.
  * Pointers and arrays: + and - with an integer, the difference of two, comparison by
- * address. Everything else is asked of ffi.metatype's metamethods. */
+ * address. Everything else is left to ffi.metatype's metamethods. */
 #include "ffi_core.h"
 #include "number.h"
 
@@ -180,7 +180,7 @@ static int difference(lua_State *L, const Operand *a, const Operand *b) {
   return 1;
 }
 
-/* Pointer arithmetic if that is what it is: true with the number of results. */
+/* Does pointer arithmetic if an operand is a pointer: true with the number of results. */
 static bool pointer_arithmetic(lua_State *L, int op, const Operand *a, const Operand *b, int *n) {
   if (op != LUA_OPADD && op != LUA_OPSUB) return false;
   bool a_points = a->kind == OPERAND_POINTER, b_points = b->kind == OPERAND_POINTER;

@@ -5,11 +5,11 @@
  * type says, which is made at its first call; libffi moves them to where the calling
  * convention wants them. Arguments of a variadic part are described for each call.
  *
- * errno is the program's own: it is put in place before the call and kept after it, so
- * that what the interpreter does in between cannot change it.
+ * errno belongs to the program: it is set before the call and saved after it, so that the
+ * interpreter cannot change it in between.
  *
- * While C code runs, Ffi.in_call is true: callbacks examine it (ffi_callback.c). What
- * they left behind is raised when the C function has returned.
+ * While C code runs, Ffi.in_call is true: callbacks check it (ffi_callback.c). An error
+ * that they noted is raised when the C function has returned.
  *
  * Recording: with class "ffi" on, a call is a span "ffi:NAME" in the user ring; of a
  * function pointer "ffi:(pointer)".
@@ -102,12 +102,12 @@ const Symbol *ccall_symbol(const Userdata *u) {
   return f->cdata.type->kind == CKIND_FUNCTION ? f->symbol : NULL;
 }
 
-/* ---- what callbacks left behind ------------------------------------------ */
+/* ---- errors of callbacks ------------------------------------------------- */
 
 COLD void ccall_raise_pending(lua_State *L, Ffi *ffi) {
   if (__atomic_exchange_n(&ffi->foreign, false, __ATOMIC_RELAXED))
     luaL_error(L, "a callback was called by a thread, or at a moment, that may not run the "
-                  "program; it answered zero");
+                  "program; it returned zero");
   if (!ffi->has_error) return;
   ffi->has_error = false;
   value_copy(L->top, table_get_int(ffi->kept, KEPT_ERROR));
@@ -253,17 +253,17 @@ static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) 
 /* Runs the C function. Lua's stack may move in it (callbacks). */
 static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, void **values) {
   Ffi *ffi = call->function->ffi;
-  struct eventring_domain *trace = L->domain->rings;
-  bool traced = eventring_enabled(trace, EVENTRING_USER, EVENTRING_CLASS_FFI);
-  unsigned span = traced ? span_of(call) : 0;
-  if (unlikely(traced)) eventring_begin(trace, span_ring(span), EVENTRING_CLASS_FFI, span);
+  struct eventring_domain *rings = L->domain->rings;
+  bool recorded = eventring_enabled(rings, EVENTRING_USER, EVENTRING_CLASS_FFI);
+  unsigned span = recorded ? span_of(call) : 0;
+  if (unlikely(recorded)) eventring_begin(rings, span_ring(span), EVENTRING_CLASS_FFI, span);
   __atomic_store_n(&ffi->thread, pthread_self(), __ATOMIC_RELAXED);
   ffi->in_call = true;
   errno = ffi->saved_errno;
   ffi_call(cif, FFI_FN(call->code), result, values);
   ffi->saved_errno = errno;
   ffi->in_call = false;
-  if (unlikely(traced)) eventring_end(trace, span_ring(span), EVENTRING_CLASS_FFI, span);
+  if (unlikely(recorded)) eventring_end(rings, span_ring(span), EVENTRING_CLASS_FFI, span);
   if (unlikely(ffi->has_error || __atomic_load_n(&ffi->foreign, __ATOMIC_RELAXED)))
     ccall_raise_pending(L, ffi);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_callback.c: guest functions that C calls through a pointer.
  *
- * A Callback is a libffi closure with what it needs to find the guest function. It
- * lives until `free` is called on the pointer, or the domain ends; one that is freed
- * while it runs goes when it returns.
+ * A Callback is a libffi closure with the data to find the guest function. It lives until
+ * `free` is called on the pointer, or the domain ends; one that is freed while it runs is
+ * released when it returns.
  *
  * The guest runs on the thread (coroutine) that is in the C call, above its frame, in a
  * protected call. An error, a yield included, does not cross the C function: it is
  * remembered, the C function gets zero, no further callback runs guest code until that
  * C function has returned, and then the error is raised again (ffi_call.c).
  *
- * The guest may run only while this domain is in a C call that it made itself on this
- * very OS thread: Ffi.in_call and Ffi.thread. At any other moment (a thread that the
- * library made, a handler of a signal while the interpreter runs) the callback touches
- * nothing but those two words and the flag Ffi.foreign: it returns zero, says so on
- * stderr, and the next C call of the domain raises an error when it returns.
+ * The guest may run only while this domain is in a C call that it made itself on the same
+ * OS thread: Ffi.in_call and Ffi.thread. At any other moment (a thread that the library
+ * made, a signal handler while the interpreter runs) the callback touches only those two
+ * words and the flag Ffi.foreign: it returns zero and prints a message to stderr, and the
+ * next C call of the domain raises an error when it returns.
  */
 #include "call.h"
 #include "ffi_call.h"
@@ -95,9 +95,9 @@ static void remember_error(lua_State *L, Ffi *ffi) {
 
 static void say_foreign(Ffi *ffi) {
   static const char text[] = "saros: ffi: a callback was called by a thread, or at a moment, that "
-                             "may not run the program; it answers zero\n";
+                             "may not run the program; it returns zero\n";
   ssize_t written = write(STDERR_FILENO, text, sizeof text - 1); /* in a signal handler too */
-  (void)written; /* there is nobody else to tell */
+  (void)written; /* there is nowhere else to report it */
   __atomic_store_n(&ffi->foreign, true, __ATOMIC_RELAXED);
 }
 
@@ -142,8 +142,8 @@ static void check_passable(lua_State *L, const CType *function) {
   if (function->signature->variadic) luaL_error(L, "a callback cannot be variadic");
 }
 
-/* libffi sets up its memory of closures at the first one, in a way that two threads must
- * not come to at once. */
+/* libffi sets up its memory of closures at the first one, which two threads must not do
+ * at once. */
 static void make_first_closure(void) {
   void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
   if (closure != NULL) ffi_closure_free(closure);
@@ -244,7 +244,7 @@ static void release_callback(Callback *cb) {
   free(cb);
 }
 
-/* Only the collector's and the type table's memory is needed no more. */
+/* Frees the callbacks alone: their guest functions go with the heap. */
 void callback_close(Ffi *ffi) {
   while (ffi->all_callbacks != NULL) release_callback(ffi->all_callbacks);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/ffi/ffi_cdata.c: cdata objects and access to their parts (design: ffi_core.h).
  *
- * All cdata share one metatable, so that an access finds its way by the type alone;
- * metamethods of ffi.metatype are looked up behind the built-in ones. Only __close
- * needs a metatable of the type's own, a copy with that field: its presence is what
- * the language asks for. */
+ * All cdata share one metatable, so that the type alone decides what an access does;
+ * metamethods of ffi.metatype are looked up after the built-in ones. Only __close needs a
+ * metatable of the type's own, a copy with that field: the language requires its
+ * presence. */
 #include "call.h"
 #include "ffi_core.h"
 #include "meta.h"
@@ -124,7 +124,7 @@ static int call_with_arguments(lua_State *L, int n, int nresults) {
 
 /* ---- elements and members ------------------------------------------------ */
 
-/* Where an access goes. */
+/* The target of an access. */
 typedef struct Place {
   CType *type;        /* of the element */
   char *address;
@@ -287,10 +287,10 @@ static int cdata_newindex(lua_State *L) {
   return 0;
 }
 
-/* ---- the short way ----------------------------------------------------------
+/* ---- the fast path ----------------------------------------------------------
  *
  * Numbers in arrays and structs are read and written by the interpreter without a call
- * of the metamethod (RuntimeHooks). Whatever is out of the ordinary is left to that. */
+ * of the metamethod (RuntimeHooks). Unusual cases are left to the metamethod. */
 
 /* The place of a scalar; false: none, or not so simple. */
 static bool scalar_place(const Userdata *u, const TValue *key, const CType **type, char **address,
@@ -395,8 +395,8 @@ void cdata_set_finalizer(lua_State *L, Ffi *ffi, const TValue *cdata, const TVal
   if (!is_nil(function)) gc_register_finalizer(L, cdata->v.gc);
 }
 
-/* The finalizer, and what it frees, is forgotten before it is called: it may set another
-   one. */
+/* The finalizer, and what it frees, is removed before it is called: it may set another
+ * one. */
 static int cdata_gc(lua_State *L) {
   const Cdata *cd = cdata_of(argument(L, 1));
   check_cdata(L, cd);

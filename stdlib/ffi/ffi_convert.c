@@ -85,7 +85,7 @@ static long double to_long_double(const CNumber *number) {
   }
 }
 
-/* Truncated, is it one that 64 bits hold? */
+/* Does it fit 64 bits when truncated? */
 static bool has_integer(const CNumber *number) {
   if (number->kind <= NUMBER_UINT) return true;
   long double n = to_long_double(number);
@@ -214,7 +214,7 @@ void convert_push(lua_State *L, CType *t, void *p, const TValue *owner) {
   }
 }
 
-/* Bits are kept in the low end of a word of the machine, which is little-endian. */
+/* Bits are kept in the low end of a machine word, which is little-endian. */
 static uint64_t load_unit(const Field *f, const char *p) {
   uint64_t unit = 0;
   memcpy(&unit, p, f->unit);
@@ -318,8 +318,8 @@ static bool is_file(lua_State *L, const Userdata *u) {
   return is_table(files) && u->metatable == as_table(files);
 }
 
-/* A file of the io library passes for its FILE, other userdata for its own bytes. A closed
- * file passes for nothing: C would take what was its FILE. */
+/* A file of the io library is passed as its FILE, other userdata as its own bytes. A
+ * closed file is refused: C would get a FILE that is gone. */
 static bool userdata_pointer(lua_State *L, Userdata *u, const CType *to, bool cast, void **result) {
   if (u->kind != USERDATA_PLAIN) return false;
   *result = userdata_payload(u);

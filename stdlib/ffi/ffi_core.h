@@ -21,10 +21,10 @@
  * module's functions (their first upvalue) and from each type. Nothing is shared
  * between domains and no variable is global.
  *
- * Memory. Types, symbols and all that hangs off them are never freed while the
- * domain lives, so pointers to them need no care. They lie in blocks that are
- * userdata, kept alive by the table Ffi.kept; so they go when the heap goes, after
- * the last finalizer, and count for the domain's limit.
+ * Memory. Types, symbols and what belongs to them are not freed while the domain lives,
+ * so pointers to them stay valid. They lie in blocks that are userdata, kept alive by the
+ * table Ffi.kept; so they are freed with the heap, after the last finalizer, and count
+ * for the domain's limit.
  *
  * Types are interned: two types are the same type if and only if they have the same
  * address. Qualifiers (const, volatile) make a type of their own, whose `plain` is
@@ -37,8 +37,8 @@
  * pointer that were made from another object keep that one alive by their user value.
  * The C library's memory is never owned by a cdata.
  *
- * Collection. Nothing here but collect_point calls gc_check, where everything
- * needed is on the stack. In between, objects may be held in C variables.
+ * Collection. Only collect_point calls gc_check, where everything needed is on the stack.
+ * In between, objects may be held in C variables.
  */
 #ifndef SAROS_STDLIB_FFI_CORE_H
 #define SAROS_STDLIB_FFI_CORE_H
@@ -143,7 +143,7 @@ struct Record {
   Field *lookup;     /* hash table by address of name, anonymous parts included */
   uint32_t lookup_mask;
   CType *type;
-  void *abi;         /* as libffi sees it; made on demand (ffi_abi.c) */
+  void *abi;         /* for libffi; made on demand (ffi_abi.c) */
 };
 
 struct Signature {
@@ -169,7 +169,7 @@ typedef struct Symbol {
   String *link;     /* name for the linker, from __asm__ */
   CType *of_enum;   /* of an enum's constant; NULL */
   String **params;  /* names of a function's parameters (each may be NULL), or NULL */
-  unsigned event;   /* span in the trace; 0: not registered yet */
+  unsigned event;   /* id of its span in recordings; 0: not registered yet */
 } Symbol;
 
 typedef enum BasicType {
@@ -243,8 +243,8 @@ ALWAYS_INLINE TValue *argument(lua_State *L, int n) {
 #define argument_count(L) ((int)((L)->top - (L)->ci->func) - 1)
 #define is_absent(L, o) ((o) == &(L)->domain->nil)
 
-/* The one place where a C function of this library lets the collector run: last, with
- * what it returns on the stack. */
+/* The one place where a C function of this library lets the collector run: last, with its
+ * results on the stack. */
 #define collect_point(L) gc_check(L)
 
 #define FFI_UPVALUE lua_upvalueindex(1)
@@ -256,7 +256,7 @@ void *ffi_memory(lua_State *L, Ffi *ffi, size_t size); /* zeroed, aligned to 16;
 void ffi_keep(lua_State *L, Ffi *ffi, const TValue *value);
 String *ffi_keep_string(lua_State *L, Ffi *ffi, String *s);
 void *ffi_lookup(Table *t, String *name);              /* light userdata under a name, or NULL */
-void ffi_define(lua_State *L, Table *t, String *name, void *what); /* what NULL: takes it away */
+void ffi_define(lua_State *L, Table *t, String *name, void *what); /* what NULL: removes it */
 void ctype_open(lua_State *L, Ffi *ffi);
 CType *ctype_new(lua_State *L, Ffi *ffi, CKind kind, CAccess access, size_t size, uint32_t align);
 CType *ctype_pointer(lua_State *L, CType *to);
@@ -314,11 +314,11 @@ bool convert_get_scalar(const CType *t, const void *p, TValue *result);
 bool convert_set_scalar(const CType *t, void *p, const TValue *value);
 void convert_push_bits(lua_State *L, const Field *f, const char *p);
 
-/* Whom an error of a conversion blames. */
+/* What an error of a conversion refers to. */
 typedef struct Blame {
   enum { BLAME_NOTHING, BLAME_ARGUMENT, BLAME_OTHER } kind;
   int number;            /* of the argument */
-  const char *name;      /* of the parameter or whatever it is, or NULL */
+  const char *name;      /* of the parameter, member ..., or NULL */
   const char *owner;     /* name of the function, or NULL; BLAME_OTHER: what it is ("member") */
 } Blame;
 
@@ -337,7 +337,7 @@ _Noreturn void convert_error(lua_State *L, const TValue *o, const CType *t, cons
                              const Blame *blame);
 /* May a pointer to `from` be used as a pointer to `to` without a cast? */
 bool convert_pointers_compatible(const CType *from, const CType *to);
-/* The same type but for qualifiers, at any depth. */
+/* The same type except for qualifiers, at any depth. */
 bool convert_same_type(const CType *a, const CType *b);
 /* The address that a value stands for, as an argument of type void *: of pointers,
  * arrays, structs, strings, userdata, files; raises. */
@@ -383,7 +383,7 @@ int ccall_cdata(lua_State *L);
 /* Pushes a C function as a cdata that knows its symbol. */
 void ccall_push_function(lua_State *L, Symbol *symbol, CType *type, void *code);
 const Symbol *ccall_symbol(const Userdata *u); /* of a function cdata, or NULL */
-/* Raises what callbacks left behind. */
+/* Raises the error that a callback noted. */
 void ccall_raise_pending(lua_State *L, Ffi *ffi);
 
 /* ---- ffi_abi.c ----------------------------------------------------------- */

@@ -42,7 +42,7 @@ static void repeat_first(char *p, size_t unit, size_t n) {
   for (size_t i = 1; i < n; i++) memcpy(p + i * unit, p, unit);
 }
 
-/* Elements from value *at of the source on; how many there were is added to it. */
+/* Elements from value *at of the source on; their number is added to it. */
 static void fill_array(lua_State *L, CType *t, char *p, size_t size, const Source *source,
                        int64_t *at) {
   CType *element = t->element;

@@ -3,7 +3,7 @@
  *
  * A library is a userdata whose metatable's __index is a table of what was found so far
  * (functions and constants), so that a name costs one table lookup after its first use;
- * that table's own __index looks up the rest. Variables are looked up each time.
+ * the __index of that table looks up the rest. Variables are looked up each time.
  *
  * A library that was loaded stays loaded until the process ends: pointers to its code
  * and data may be anywhere. */

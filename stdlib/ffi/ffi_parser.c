@@ -27,7 +27,7 @@ void cparser_define(CParser *c, Table *table, String *name, void *what) {
 
 void cparser_note_record(CParser *c, CType *record) { note_parsed(c, NULL, NULL, record); }
 
-/* Takes back what an erroneous text declared. */
+/* Undoes what an erroneous text declared. */
 static void undo_all(CParser *c) {
   for (Undo *u = c->undo; u != NULL; u = u->next) {
     if (u->table != NULL) {
@@ -259,8 +259,8 @@ int64_t cparser_constant(lua_State *L, Ffi *ffi, const char *text, size_t size, 
   return r.value;
 }
 
-/* Names that C gets from headers. va_list is only to be handed on: as a parameter it is
- * a pointer on the machines that we run on. */
+/* Names that C gets from headers. va_list can only be passed on: as a parameter it is a
+ * pointer on the supported machines. */
 static const char builtin[] =
     "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef "
     "unsigned short uint16_t;"

@@ -164,7 +164,7 @@ static CType *enum_specifier(CParser *c) {
 
 /* ---- basic types --------------------------------------------------------- */
 
-/* How often each word of an arithmetic type was seen. */
+/* The number of occurrences of each word of an arithmetic type. */
 typedef struct Words {
   unsigned n_void, n_bool, n_char, n_short, n_int, n_long, n_float, n_double, n_signed, n_unsigned;
 } Words;

@@ -337,7 +337,7 @@ static int to_number(lua_State *L) {
   return 1;
 }
 
-/* ffi.toretval(cdata) -> what a C function that returns it would give */
+/* ffi.toretval(cdata) -> as a C function that returns it would */
 static int to_return_value(lua_State *L) {
   Cdata *cd = check_cdata(L, 1);
   char *p;
@@ -452,8 +452,8 @@ static void make_weak_keys(lua_State *L, Table *t) {
 }
 
 /* The domain's Ffi: a userdata in the registry, whose user value is Ffi.kept. It is
- * closed after the last finalizer, which may call a callback. It is nobody's until it is
- * complete: an allocation may fail at any point. */
+ * closed after the last finalizer, which may call a callback. Nothing refers to it before
+ * it is complete: an allocation may fail at any point. */
 static Ffi *make_ffi(lua_State *L) {
   Ffi *ffi = lua_newuserdatauv(L, sizeof *ffi, 1);
   memset(ffi, 0, sizeof *ffi);
