@@ -77,8 +77,8 @@ static struct {
 uint32_t channel_id(const Channel *c) { return c->id; }
 uint32_t channel_capacity(const Channel *c) { return c->capacity; }
 
-static void lock(Channel *c) { pthread_mutex_lock(&c->lock); }
-static void unlock(Channel *c) { pthread_mutex_unlock(&c->lock); }
+static void lock_channel(Channel *c) { pthread_mutex_lock(&c->lock); }
+static void unlock_channel(Channel *c) { pthread_mutex_unlock(&c->lock); }
 
 static bool grow_ring(Channel *c) {
   uint32_t room = c->room > 0 ? c->room * 2 : FIRST_ROOM;
@@ -188,17 +188,17 @@ static bool hold_locked(Channel *c, const Peer *self) {
 /* The first port: not during a search. */
 static bool hold_first(Channel *c, const Peer *self) {
   pthread_mutex_lock(&all.lock);
-  lock(c);
+  lock_channel(c);
   bool held = hold_locked(c, self);
-  unlock(c);
+  unlock_channel(c);
   pthread_mutex_unlock(&all.lock);
   return held;
 }
 
 bool channel_hold(Channel *c, Peer *self) {
-  lock(c);
+  lock_channel(c);
   bool first = c->nports == 0, held = !first && hold_locked(c, self);
-  unlock(c);
+  unlock_channel(c);
   return first ? hold_first(c, self) : held;
 }
 
@@ -213,12 +213,12 @@ static void each_named(Channel *c, void (*f)(Channel *named, Channel **list), Ch
 }
 
 static void look_at_channel(Channel *c) {
-  lock(c);
+  lock_channel(c);
   c->portless = c->nports == 0;
   c->outside = c->in_flight;
   c->reached = false;
   all.work += 1 + (c->portless ? c->count : 0);
-  unlock(c);
+  unlock_channel(c);
 }
 
 static void count_inside(Channel *named, Channel **list) {
@@ -279,7 +279,7 @@ static void after_letting_go(Channel *c) {
     waiter_notify_all(&c->receivers);
     waiter_notify_all(&c->senders);
   }
-  unlock(c);
+  unlock_channel(c);
   if (gone) unlink_all_locked(c);
   else if (suspect && ++all.suspicions * SUSPICION_WORK >= all.work) find_cycles_all_locked();
   pthread_mutex_unlock(&all.lock);
@@ -289,7 +289,7 @@ static void after_letting_go(Channel *c) {
 
 static void lock_to_let_go(Channel *c) {
   pthread_mutex_lock(&all.lock);
-  lock(c);
+  lock_channel(c);
 }
 
 void channel_let_go(Channel *c, Peer *self) {
@@ -303,11 +303,11 @@ void channel_let_go(Channel *c, Peer *self) {
 
 void channel_lock_all(void) {
   pthread_mutex_lock(&all.lock);
-  for (Channel *c = all.first; c != NULL; c = c->next) lock(c);
+  for (Channel *c = all.first; c != NULL; c = c->next) lock_channel(c);
 }
 
 void channel_unlock_all(void) {
-  for (Channel *c = all.first; c != NULL; c = c->next) unlock(c);
+  for (Channel *c = all.first; c != NULL; c = c->next) unlock_channel(c);
   pthread_mutex_unlock(&all.lock);
 }
 
@@ -323,7 +323,7 @@ void channel_forget_others(const Peer *self) {
   for (Channel *c = all.first, *next; c != NULL; c = next) {
     next = c->next;
     forget_others(c, self);
-    unlock(c);
+    unlock_channel(c);
     if (c->nports > 0 || c->in_flight > 0) continue;
     unlink_all_locked(c);
     free_channel(c);
@@ -334,9 +334,9 @@ void channel_forget_others(const Peer *self) {
 }
 
 void channel_hold_in_flight(Channel *c) {
-  lock(c);
+  lock_channel(c);
   c->in_flight++;
-  unlock(c);
+  unlock_channel(c);
 }
 
 void channel_drop_in_flight(Channel *c) {
@@ -346,24 +346,24 @@ void channel_drop_in_flight(Channel *c) {
 }
 
 void channel_close(Channel *c) {
-  lock(c);
+  lock_channel(c);
   c->closed = true;
   waiter_notify_all(&c->receivers);
   waiter_notify_all(&c->senders);
-  unlock(c);
+  unlock_channel(c);
 }
 
 uint32_t channel_waiting(Channel *c) {
-  lock(c);
+  lock_channel(c);
   uint32_t n = c->count;
-  unlock(c);
+  unlock_channel(c);
   return n;
 }
 
 bool channel_is_closed(Channel *c) {
-  lock(c);
+  lock_channel(c);
   bool closed = c->closed;
-  unlock(c);
+  unlock_channel(c);
   return closed;
 }
 
@@ -442,7 +442,7 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
   ChannelResult waited = CHANNEL_OK;
   for (bool again = false;; again = true) {
     _Atomic uint32_t *wake = NULL, *other = NULL;
-    lock(c);
+    lock_channel(c);
     ChannelResult result = try_send_locked(c, m, &wake);
     if (again) other = leave_locked(&c->senders, &w, result != CHANNEL_OK && has_room(c));
     if (result == CHANNEL_TIMEOUT) {
@@ -450,12 +450,12 @@ ChannelResult channel_send(Channel *c, Peer *self, Message *m, uint64_t deadline
       if (result == CHANNEL_OK) {
         peer_prepare(self, WAIT_SEND, c->id);
         waiter_enqueue(&c->senders, &w);
-        unlock(c);
+        unlock_channel(c);
         waited = result_of_wait(peer_wait(self, deadline));
         continue;
       }
     }
-    unlock(c);
+    unlock_channel(c);
     peer_wake(wake);
     peer_wake(other);
     if (again && result != CHANNEL_ATTENTION) peer_end_wait(self);
@@ -474,7 +474,7 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
   ChannelResult waited = CHANNEL_OK;
   for (bool again = false;; again = true) {
     _Atomic uint32_t *wake = NULL;
-    lock(c);
+    lock_channel(c);
     /* woken for a message that another domain has taken */
     if (again) waiter_remove(&c->receivers, &w);
     ChannelResult result = try_receive_locked(c, m, &wake);
@@ -483,13 +483,13 @@ ChannelResult channel_receive(Channel *c, Peer *self, Message **m, uint64_t dead
       if (result == CHANNEL_OK) {
         peer_prepare(self, WAIT_RECEIVE, c->id);
         wake = enqueue_receiver_locked(c, &w);
-        unlock(c);
+        unlock_channel(c);
         peer_wake(wake);
         waited = result_of_wait(peer_wait(self, deadline));
         continue;
       }
     }
-    unlock(c);
+    unlock_channel(c);
     peer_wake(wake);
     if (again && result != CHANNEL_ATTENTION) peer_end_wait(self);
     return result;
@@ -512,9 +512,9 @@ typedef struct Selection {
 /* Takes the waiter out of queue i; a wake-up that is not used goes to the next one. */
 static void leave_selected(const Selection *s, uint32_t i) {
   Channel *c = s->channels[i];
-  lock(c);
+  lock_channel(c);
   _Atomic uint32_t *wake = leave_locked(&c->receivers, &s->waiters[i], c->count > 0);
-  unlock(c);
+  unlock_channel(c);
   peer_wake(wake);
 }
 
@@ -530,11 +530,11 @@ static void enter_selected_locked(Selection *s, uint32_t i, _Atomic uint32_t **w
 static ChannelResult try_selected(Selection *s, uint32_t i) {
   Channel *c = s->channels[i];
   _Atomic uint32_t *wake = NULL;
-  lock(c);
+  lock_channel(c);
   if (s->again) waiter_remove(&c->receivers, &s->waiters[i]);
   ChannelResult result = try_receive_locked(c, s->message, &wake);
   if (result == CHANNEL_TIMEOUT && s->may_wait) enter_selected_locked(s, i, &wake);
-  unlock(c);
+  unlock_channel(c);
   peer_wake(wake);
   return result;
 }

@@ -58,7 +58,7 @@
 
 static size_t next_capacity(size_t n) { return n ? n * 2 : LEAST_RECORDS; }
 
-static bool extend(void *items, size_t *capacity, size_t item_size) {
+static bool extend_array(void *items, size_t *capacity, size_t item_size) {
   void *grown = realloc(*(void **)items, next_capacity(*capacity) * item_size);
   if (grown == NULL) return false;
   *(void **)items = grown;
@@ -67,7 +67,7 @@ static bool extend(void *items, size_t *capacity, size_t item_size) {
 }
 
 NOINLINE bool gc_vector_try_extend(void *items, size_t *capacity, size_t item_size) {
-  return !stress_allocation_fails() && extend(items, capacity, item_size);
+  return !stress_allocation_fails() && extend_array(items, capacity, item_size);
 }
 
 /* Where there is another way, the system is not asked each time: a refusal takes longer
@@ -94,7 +94,7 @@ NOINLINE bool gc_vector_extend_patiently(void *items, size_t *capacity, size_t i
                           RECORD(major_ephemerons) RECORD(major_ephemerons.reached)
 
 /* Gives back what is not in use except a little, at most *most bytes. */
-static void shrink(void *items, size_t *capacity, size_t n, size_t item_size, size_t *most) {
+static void shrink_array(void *items, size_t *capacity, size_t n, size_t item_size, size_t *most) {
   size_t least = RECORDS_KEPT / item_size, cut;
   if (least < n) least = n;
   if (*capacity <= least) return;
@@ -110,7 +110,7 @@ static void shrink(void *items, size_t *capacity, size_t n, size_t item_size, si
 /* True when all is done. */
 static bool shrink_records(Gc *gc, size_t most) {
   size_t left = most;
-#define SHRINK(v) shrink(&gc->v.items, &gc->v.capacity, gc->v.n, sizeof *gc->v.items, &left);
+#define SHRINK(v) shrink_array(&gc->v.items, &gc->v.capacity, gc->v.n, sizeof *gc->v.items, &left);
   RECORDS(SHRINK)
 #undef SHRINK
   return left == most || most == SIZE_MAX;
@@ -232,21 +232,21 @@ static void run_phase(Domain *d, size_t work) {
   if (gc->verify) gc_verify(d, "slice of the major cycle");
 }
 
-static bool undivided(const Gc *gc) {
+static bool is_undivided(const Gc *gc) {
   return gc->phase == GC_PHASE_ATOMIC || gc->phase == GC_PHASE_SEPARATE;
 }
 
 static bool slice_over(const Gc *gc, size_t work) {
   return gc->phase == GC_PHASE_IDLE || gc->slice_work >= work ||
-         (undivided(gc) && gc->slice_work > GC_LEAST_SLICE);
+         (is_undivided(gc) && gc->slice_work > GC_LEAST_SLICE);
 }
 
-static void slice(Domain *d, size_t work, EventId reason) {
+static void run_slice(Domain *d, size_t work, EventId reason) {
   Gc *gc = &d->gc;
   PROBE_BEGIN_REASON(d, MAJOR_SLICE, reason);
   gc->slice_work = 0;
   do {
-    bool alone = undivided(gc);
+    bool alone = is_undivided(gc);
     run_phase(d, work == SIZE_MAX ? work : work - gc->slice_work);
     if (alone) break;
   } while (!slice_over(gc, work));
@@ -256,7 +256,7 @@ static void slice(Domain *d, size_t work, EventId reason) {
 }
 
 static void finish_cycle(Domain *d, EventId reason) {
-  while (d->gc.phase != GC_PHASE_IDLE) slice(d, SIZE_MAX, reason);
+  while (d->gc.phase != GC_PHASE_IDLE) run_slice(d, SIZE_MAX, reason);
 }
 
 static void full_cycle(Domain *d, EventId reason) {
@@ -264,7 +264,7 @@ static void full_cycle(Domain *d, EventId reason) {
   if (d->gc.minor_begun) gc_minor(d, reason);
   finish_cycle(d, reason);
   gc_minor(d, reason); /* what is promoted while a cycle marks survives it */
-  do slice(d, SIZE_MAX, reason); while (d->gc.phase != GC_PHASE_IDLE);
+  do run_slice(d, SIZE_MAX, reason); while (d->gc.phase != GC_PHASE_IDLE);
   heap_trim_start(&d->heap, nursery_blocks(&d->gc));
   heap_trim(&d->heap, SIZE_MAX);
   heap_trim_parts(&d->heap);
@@ -293,7 +293,7 @@ static void gc_leave(lua_State *L) {
 static size_t minor_piece(const Gc *gc) { return gc->minor_begun ? GC_MINOR_PIECE : GC_MINOR_WORK; }
 
 static void begin_if_due(Domain *d) {
-  if (gc_pace_cycle_is_due(d)) slice(d, 1, EV_REASON_THRESHOLD);
+  if (gc_pace_cycle_is_due(d)) run_slice(d, 1, EV_REASON_THRESHOLD);
 }
 
 /* A program that allocates as much as a nursery at once leaves no room for slices between
@@ -304,7 +304,7 @@ static void catch_up(Domain *d) {
   bool none = gc->stats.slices == gc->slices_before;
   if (gc->phase == GC_PHASE_IDLE) begin_if_due(d);
   else if (none && gc->step_work > GC_MINOR_WORK) gc->slice_at = 0;
-  else if (none) slice(d, gc_pace_slice(d), EV_REASON_PACE);
+  else if (none) run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
   gc->slices_before = gc->stats.slices;
 }
 
@@ -324,7 +324,7 @@ static void do_what_is_due(Domain *d) {
   } else if (debt >= gc->nursery_bytes) {
     collect_young(d);
   } else if (gc->phase != GC_PHASE_IDLE) {
-    slice(d, gc_pace_slice(d), EV_REASON_PACE);
+    run_slice(d, gc_pace_slice(d), EV_REASON_PACE);
   } else {
     begin_if_due(d); /* a parameter has changed, or an old array has grown */
   }
@@ -343,7 +343,7 @@ static void stress_step(Domain *d) {
   else gc_minor(d, EV_REASON_STRESS);
   if (gc->phase != GC_PHASE_SWEEP_STRINGS) string_table_trim(d, 2);
   if (++gc->stress_count % 3 == 0)
-    slice(d, gc->phase == GC_PHASE_MARK ? 2048 : 16384, EV_REASON_STRESS);
+    run_slice(d, gc->phase == GC_PHASE_MARK ? 2048 : 16384, EV_REASON_STRESS);
   if (gc->verify_count-- == 0) {
     gc_verify(d, "stress");
     gc->verify_count = (uint32_t)(heap_old_bytes(&d->heap) >> 9) + 16;
@@ -362,7 +362,7 @@ static int64_t thread_cpu_ns(void) {
 
 static void slice_counted(Domain *d, size_t work, EventId reason) {
   d->gc.step_work = 0;
-  slice(d, work, reason);
+  run_slice(d, work, reason);
   PROBE_COUNTER(d, PAUSE_WORK, d->gc.step_work);
 }
 
@@ -489,7 +489,7 @@ bool gc_step_by(lua_State *L, size_t kib) {
   gc_enter(L);
   gc_minor(d, EV_REASON_STEP);
   for (size_t done = 0; done < work && gc->stats.majors == majors; done += gc->slice_work + 1024)
-    slice(d, work - done, EV_REASON_STEP);
+    run_slice(d, work - done, EV_REASON_STEP);
   gc_leave(L);
   gc_run_finalizers(L, FINALIZERS_AT_ONCE);
   return gc->stats.majors != majors;

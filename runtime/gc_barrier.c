@@ -39,7 +39,7 @@ static void add_debt(Domain *d, size_t bytes) {
     d->hooks.interrupt(d->current);
 }
 
-static void remember(Domain *d, GCObject *o) {
+static void remember_object(Domain *d, GCObject *o) {
   if (!GC_TRY_PUSH(&d->gc.remembered, o)) gc_overflow_minor(d, o);
 }
 
@@ -50,7 +50,7 @@ static void remember_table(Domain *d, Table *t) {
   else large->logged = 1;
   add_debt(d, REMEMBERED_DEBT +
                   (t->metatable == NULL ? small_part_bytes(t) / 4 : 2 * small_part_bytes(t)));
-  remember(d, (GCObject *)t);
+  remember_object(d, (GCObject *)t);
 }
 
 void gc_remember_thread(Domain *d, lua_State *co) {
@@ -66,7 +66,7 @@ NOINLINE void gc_remember(Domain *d, GCObject *parent) {
     parent->gc &= (uint8_t)~GC_CLEAN;
     add_debt(d, REMEMBERED_DEBT);
     if (parent->type == LUA_TTHREAD) gc_remember_thread(d, (lua_State *)parent);
-    else remember(d, parent);
+    else remember_object(d, parent);
   }
 }
 

@@ -48,7 +48,7 @@
 #define MOST_IN_ALL ((size_t)1 << 60) /* what is stated need not be true, but sums must not wrap */
 
 /* When another thread has reduced it. */
-static void follow(Domain *d, LargeHeader *held) {
+static void follow_counter(Domain *d, LargeHeader *held) {
   size_t now = atomic_load_explicit(held->now, memory_order_relaxed);
   if (now < held->size) heap_large_set_external(d, held, now);
 }
@@ -56,7 +56,7 @@ static void follow(Domain *d, LargeHeader *held) {
 void gc_mark_external(Domain *d, Userdata *u, ScanKind kind) {
   LargeHeader *held = u->external;
   if (kind == SCAN_MAJOR) {
-    if (held->now != NULL) follow(d, held);
+    if (held->now != NULL) follow_counter(d, held);
     held->revived = d->gc.phase == GC_PHASE_REVIVE;
     if (held->revived) d->gc.revived_bytes += held->size;
   }

@@ -102,7 +102,7 @@ void gc_sift_start(Domain *d) { d->gc.sifted_from = d->gc.sifted_to = 0; }
 
 /* An object keeps its place (a lower one) in the order, or gets an empty one for the time
  * that it is a candidate. */
-static void sift(Domain *d, GCObject *o) {
+static void sift_object(Domain *d, GCObject *o) {
   Gc *gc = &d->gc;
   bool white = !is_young(o) && !is_marked(d, o);
   if (white && GC_TRY_PUSH(&gc->candidates, (GcCandidate){o, gc->sifted_to})) {
@@ -124,7 +124,7 @@ size_t gc_sift_finalizable(Domain *d) {
     if (gc->sifted_from + PREFETCH_AHEAD < gc->finalizable_old)
       __builtin_prefetch(at[PREFETCH_AHEAD]);
     *at = NULL;
-    if (o != NULL) sift(d, o);
+    if (o != NULL) sift_object(d, o);
   }
   PROBE_END(d, FINALIZERS);
   return n * OBJECT_WORK;

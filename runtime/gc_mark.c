@@ -146,7 +146,7 @@ static bool clear_values(Domain *d, size_t most) {
  * removed from weak values before those are brought back, from weak keys after
  * (GC_PHASE_CLEAR). Values that are found after that lose their entries when they are not
  * brought back. */
-static GcPhase separate(Domain *d, size_t most) {
+static GcPhase separate_dead(Domain *d, size_t most) {
   Gc *gc = &d->gc;
   if (!gc->weak_left.first_done && !(gc->weak_left.first_done = clear_values(d, most)))
     return GC_PHASE_SEPARATE;
@@ -160,7 +160,7 @@ static GcPhase separate(Domain *d, size_t most) {
 GcPhase gc_mark_atomic(Domain *d, size_t most) {
   GcPhase next = GC_PHASE_MARK;
   PROBE_BEGIN(d, MARK_ATOMIC);
-  if (reach_exactly(d, most != SIZE_MAX)) next = separate(d, most);
+  if (reach_exactly(d, most != SIZE_MAX)) next = separate_dead(d, most);
   PROBE_END(d, MARK_ATOMIC);
   return next;
 }
@@ -169,7 +169,7 @@ GcPhase gc_mark_atomic(Domain *d, size_t most) {
  * table: that is alive then. */
 GcPhase gc_mark_separate(Domain *d, size_t most) {
   PROBE_BEGIN(d, MARK_ATOMIC);
-  GcPhase next = reach_exactly(d, most != SIZE_MAX) ? separate(d, most) : GC_PHASE_REVIVE;
+  GcPhase next = reach_exactly(d, most != SIZE_MAX) ? separate_dead(d, most) : GC_PHASE_REVIVE;
   PROBE_END(d, MARK_ATOMIC);
   return next;
 }

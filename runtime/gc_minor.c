@@ -152,7 +152,7 @@ static bool stays_logged(const lua_State *co) {
 }
 
 /* It was scanned with the roots. */
-static bool runs(const Domain *d, const lua_State *co) {
+static bool thread_runs(const Domain *d, const lua_State *co) {
   return co == d->current || co == d->gc.caller;
 }
 
@@ -164,9 +164,9 @@ static void scan_remembered_threads(Domain *d) {
   gc->remembered_threads_n = 0;
   for (; co != NULL; co = next) {
     next = co->next_remembered;
-    bool later = !runs(d, co) && gc_piece_is_over(&d->gc);
+    bool later = !thread_runs(d, co) && gc_piece_is_over(&d->gc);
     if (later) gc->minor_thread_left = 1;
-    else if (!runs(d, co)) gc_rescan(d, (GCObject *)co);
+    else if (!thread_runs(d, co)) gc_rescan(d, (GCObject *)co);
     if (later || co->unscanned > 0 || stays_logged(co)) gc_remember_thread(d, co);
     else co->gc |= GC_CLEAN;
   }
@@ -369,7 +369,7 @@ static bool promote_reachable(Domain *d) {
   return done;
 }
 
-static void reclaim(Domain *d) {
+static void reclaim_young(Domain *d) {
   PROBE_BEGIN(d, MINOR_RECLAIM);
   d->heap.allocated_bytes += heap_taken(&d->heap);
   gc_drop_young_strings(d);
@@ -438,7 +438,7 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   d->gc.minor_most = most;
   begin_piece(d);
   bool done = mark_piece(d);
-  if (done) reclaim(d);
+  if (done) reclaim_young(d);
   if (!d->gc.minor_thread_left) d->gc.thread_pieces = 0;
   else if (d->gc.thread_pieces < UINT8_MAX) d->gc.thread_pieces++;
   remember_running(d);

@@ -75,21 +75,23 @@ static size_t percent(size_t bytes, int p) { return bytes / 100 * (size_t)(p > 0
 
 /* ---- measures and goals -------------------------------------------------- */
 
-static size_t allocated(const Domain *d) { return d->heap.allocated_bytes + heap_taken(&d->heap); }
+static size_t total_allocated(const Domain *d) {
+  return d->heap.allocated_bytes + heap_taken(&d->heap);
+}
 
 static void set_goal(GcGoal *g, size_t threshold, size_t goal) {
   g->threshold = threshold;
   g->goal = goal;
 }
 
-static double between(double from, double to, double part) { return from + (to - from) * part; }
+static double interpolate(double from, double to, double part) { return from + (to - from) * part; }
 
 /* The part of the growth by which a cycle is to have ended. */
 static double goal_part(const Gc *gc) {
   double large = ((double)gc->live_bytes - SMALL_HEAP) / (LARGE_HEAP - SMALL_HEAP);
   large = large < 0 ? 0 : large > 1 ? 1 : large;
-  return between(between(GOAL_GROWING_SMALL, GOAL_GROWING_LARGE, large),
-                 between(GOAL_STEADY_SMALL, GOAL_STEADY_LARGE, large), gc->death_rate);
+  return interpolate(interpolate(GOAL_GROWING_SMALL, GOAL_GROWING_LARGE, large),
+                     interpolate(GOAL_STEADY_SMALL, GOAL_STEADY_LARGE, large), gc->death_rate);
 }
 
 /* What was promoted while the cycle went on may be dead by now: the share of it that is
@@ -130,7 +132,7 @@ void gc_pace_end_cycle(Domain *d) {
   gc->promoted_at_end = gc->stats.promoted_bytes;
   d->heap.largest_part = 0;
   gc->by_old.base = heap_old_bytes(&d->heap);
-  gc->by_allocated.base = allocated(d);
+  gc->by_allocated.base = total_allocated(d);
   gc->live_bytes = found > gc->revived_bytes ? found - gc->revived_bytes : 0;
   gc->unsure_bytes = likely_dead < gc->live_bytes ? likely_dead : gc->live_bytes;
   gc_pace_set_goals(d);
@@ -138,12 +140,12 @@ void gc_pace_end_cycle(Domain *d) {
 
 bool gc_pace_cycle_is_due(const Domain *d) {
   return heap_old_bytes(&d->heap) >= d->gc.by_old.threshold ||
-         allocated(d) >= d->gc.by_allocated.threshold;
+         total_allocated(d) >= d->gc.by_allocated.threshold;
 }
 
 void gc_pace_begin_cycle(Domain *d) {
   d->gc.by_old.paced = heap_old_bytes(&d->heap);
-  d->gc.by_allocated.paced = allocated(d);
+  d->gc.by_allocated.paced = total_allocated(d);
   d->gc.promoted_before = d->gc.stats.promoted_bytes;
   d->gc.live_at_begin = d->heap.live_bytes;
   d->gc.due = 0;
@@ -155,7 +157,7 @@ bool gc_pace_is_over(const Domain *d) {
   return heap_old_bytes(&d->heap) > d->gc.most_old + d->heap.largest_part;
 }
 
-static void lower(size_t *measure, size_t bytes) {
+static void lower_measure(size_t *measure, size_t bytes) {
   *measure -= bytes < *measure ? bytes : *measure;
 }
 
@@ -163,11 +165,11 @@ static void lower(size_t *measure, size_t bytes) {
  * so their release gives no room to others. */
 void gc_pace_lower(Domain *d, size_t bytes) {
   Gc *gc = &d->gc;
-  lower(&gc->by_old.threshold, bytes);
-  lower(&gc->by_old.goal, bytes);
-  lower(&gc->by_old.base, bytes);
-  lower(&gc->by_old.paced, bytes);
-  lower(&gc->most_old, bytes);
+  lower_measure(&gc->by_old.threshold, bytes);
+  lower_measure(&gc->by_old.goal, bytes);
+  lower_measure(&gc->by_old.base, bytes);
+  lower_measure(&gc->by_old.paced, bytes);
+  lower_measure(&gc->most_old, bytes);
 }
 
 /* Bytes that may be allocated until the next cycle begins. */
@@ -193,7 +195,7 @@ static size_t work_left(const Domain *d) {
 }
 
 /* The share of what was left until the goal that the measure has grown by. */
-static double advance(GcGoal *g, size_t now) {
+static double advance_goal(GcGoal *g, size_t now) {
   size_t grown = now > g->paced ? now - g->paced : 0,
          left = g->goal > g->paced ? g->goal - g->paced : 0;
   g->paced = now;
@@ -207,7 +209,7 @@ static bool is_late(const Domain *d, size_t part) {
   return work_left(d) / MOST_SLICE > left / part;
 }
 
-static size_t interval(const Domain *d) {
+static size_t slice_interval(const Domain *d) {
   size_t part = d->gc.nursery_bytes / SLICES_PER_NURSERY;
   if (part > INTERVAL_MOST) part = INTERVAL_MOST;
   return is_late(d, part) ? part / 2 : part;
@@ -217,11 +219,11 @@ static size_t interval(const Domain *d) {
  * slices until the next one. */
 size_t gc_pace_slice(Domain *d) {
   Gc *gc = &d->gc;
-  double by_old = advance(&gc->by_old, heap_old_bytes(&d->heap)),
-         by_allocated = advance(&gc->by_allocated, allocated(d));
+  double by_old = advance_goal(&gc->by_old, heap_old_bytes(&d->heap)),
+         by_allocated = advance_goal(&gc->by_allocated, total_allocated(d));
   double due = (by_old > by_allocated ? by_old : by_allocated) * (double)work_left(d);
   gc->due += gc->mode == GC_MODE_INCREMENTAL ? percent((size_t)due, gc->stepmul) : (size_t)due;
-  size_t work = gc->due / (gc->nursery_bytes / interval(d)), least = least_slice(gc);
+  size_t work = gc->due / (gc->nursery_bytes / slice_interval(d)), least = least_slice(gc);
   if (work < least) work = least;
   if (work > MOST_SLICE) work = MOST_SLICE;
   gc->due -= work < gc->due ? work : gc->due;
@@ -238,7 +240,7 @@ size_t gc_pace_step(const Domain *d, size_t kib) {
 
 /* ---- when ---------------------------------------------------------------- */
 
-void gc_pace_slice_done(Domain *d) { d->gc.slice_at = heap_debt(&d->heap) + interval(d); }
+void gc_pace_slice_done(Domain *d) { d->gc.slice_at = heap_debt(&d->heap) + slice_interval(d); }
 
 void gc_set_trigger(Domain *d) {
   Gc *gc = &d->gc;

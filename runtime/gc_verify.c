@@ -40,7 +40,7 @@ typedef struct Verifier {
 
 /* ---- reporting ----------------------------------------------------------- */
 
-_Noreturn static void broken(const Verifier *v, const char *rule, const void *object) {
+_Noreturn static void rule_broken(const Verifier *v, const char *rule, const void *object) {
   const GCObject *o = object, *p = v->parent;
   fprintf(stderr, "heap verifier (after %s, phase %d): %s\n  object %p", v->when, v->d->gc.phase,
           rule, object);
@@ -53,7 +53,7 @@ _Noreturn static void broken(const Verifier *v, const char *rule, const void *ob
 
 #define RULE(v, condition, rule, object) \
   do { \
-    if (unlikely(!(condition))) broken(v, rule, object); \
+    if (unlikely(!(condition))) rule_broken(v, rule, object); \
   } while (0)
 
 /* ---- the set of visited objects ------------------------------------------ */
@@ -64,7 +64,7 @@ static size_t verified_slot(const Verifier *v, const GCObject *o) {
   return i & (v->size - 1);
 }
 
-static void *must(void *p) {
+static void *require_memory(void *p) {
   if (p == NULL) abort();
   return p;
 }
@@ -73,7 +73,7 @@ static void grow_set(Verifier *v) {
   const GCObject **old = v->set;
   size_t size = v->size;
   v->size *= 2;
-  v->set = must(calloc(v->size, sizeof *v->set));
+  v->set = require_memory(calloc(v->size, sizeof *v->set));
   for (size_t i = 0; i < size; i++)
     if (old[i] != NULL) v->set[verified_slot(v, old[i])] = old[i];
   free(old);
@@ -139,7 +139,7 @@ static void verify_header(Verifier *v, const GCObject *o) {
     case TYPE_LUA_CLOSURE:
     case TYPE_C_CLOSURE:
     case TYPE_UPVALUE: case TYPE_PROTO: case LUA_TUSERDATA: case LUA_TTHREAD: break;
-    default: broken(v, "an object has a type", o);
+    default: rule_broken(v, "an object has a type", o);
   }
   size_t size = gc_object_extent(o, &base);
   check_memory(v, base, size, is_young(o), o);
@@ -156,7 +156,7 @@ static void verify_reach(Verifier *v, const void *object) {
     verify_header(v, o);
     if (v->n == v->capacity) {
       v->capacity = v->capacity ? v->capacity * 2 : 1024;
-      v->stack = must(realloc(v->stack, v->capacity * sizeof *v->stack));
+      v->stack = require_memory(realloc(v->stack, v->capacity * sizeof *v->stack));
     }
     v->stack[v->n++] = (Visit){o, v->parent};
   }
@@ -188,7 +188,7 @@ static bool was_weak_major(const Gc *gc, const GCObject *o) {
 }
 
 /* A strong reference of the object being examined. */
-static void refer(Verifier *v, const void *object) {
+static void verify_child(Verifier *v, const void *object) {
   const GCObject *o = object;
   if (o == NULL) return;
   verify_reach(v, o);
@@ -205,7 +205,7 @@ static void refer_value(Verifier *v, const TValue *value) {
   if (is_collected(value)) {
     RULE(v, (value->tag & ~TAG_COLLECTED) == value->v.gc->type,
          "a value's tag is its object's type", value->v.gc);
-    refer(v, value->v.gc);
+    verify_child(v, value->v.gc);
   }
 }
 
@@ -247,7 +247,7 @@ static void look_at_table(Verifier *v, const Table *t) {
                 (heap_is_large(nsize) && heap_large_of(t->node)->logged)))
     clean = false;
   v->parent_clean = clean;
-  refer(v, t->metatable);
+  verify_child(v, t->metatable);
   Weakness w = gc_weakness(v->d, t);
   /* settled at the end */
   if (w != WEAK_NONE && v->d->gc.minor_begun) v->parent_clean = clean = false;
@@ -265,11 +265,12 @@ static void look_at_table(Verifier *v, const Table *t) {
 
 static void look_at_prototype(Verifier *v, const Prototype *p) {
   const GCObject *o = (const GCObject *)p;
-  refer(v, p->source);
+  verify_child(v, p->source);
   for (uint32_t i = 0; i < p->nconstants; i++) refer_value(v, &p->k[i]);
-  for (uint32_t i = 0; i < p->nprotos; i++) refer(v, p->p[i]);
-  for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++) refer(v, p->upvalues[i].name);
-  for (uint32_t i = 0; i < p->nlocals; i++) refer(v, p->locals[i].name);
+  for (uint32_t i = 0; i < p->nprotos; i++) verify_child(v, p->p[i]);
+  for (uint32_t i = 0; p->upvalues != NULL && i < p->nupvalues; i++)
+    verify_child(v, p->upvalues[i].name);
+  for (uint32_t i = 0; i < p->nlocals; i++) verify_child(v, p->locals[i].name);
   check_part(v, p->code, p->ncode * sizeof *p->code, o);
   check_part(v, p->k, p->nconstants * sizeof *p->k, o);
   check_part(v, p->lines, p->nlines * sizeof *p->lines, o);
@@ -290,14 +291,14 @@ static void look_at_thread(Verifier *v, const lua_State *co) {
     RULE(v, upvalue_is_open(uv) && uv->u.open.thread == co,
          "the upvalues that a thread lists are open, and its own", uv);
     RULE(v, above == NULL || above->v > uv->v, "open upvalues are listed highest slot first", uv);
-    refer(v, uv);
+    verify_child(v, uv);
   }
-  refer(v, co->resumer);
+  verify_child(v, co->resumer);
 }
 
 static void look_at_upvalue(Verifier *v, const UpValue *uv) {
   if (upvalue_is_open(uv)) {
-    refer(v, uv->u.open.thread);
+    verify_child(v, uv->u.open.thread);
     v->parent_clean = false; /* the slot belongs to the thread */
   }
   refer_value(v, uv->v);
@@ -372,8 +373,8 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
     case TYPE_LONG_STRING: look_at_string(v, (const String *)o); break;
     case TYPE_LUA_CLOSURE: {
       const LuaClosure *c = (const LuaClosure *)o;
-      refer(v, c->p);
-      for (int i = 0; i < c->nupvalues; i++) refer(v, c->upvalues[i]);
+      verify_child(v, c->p);
+      for (int i = 0; i < c->nupvalues; i++) verify_child(v, c->upvalues[i]);
       break;
     }
     case TYPE_C_CLOSURE: {
@@ -383,7 +384,7 @@ static void verify_look_at(Verifier *v, const GCObject *o) {
     }
     case LUA_TUSERDATA: {
       const Userdata *u = (const Userdata *)o;
-      refer(v, u->metatable);
+      verify_child(v, u->metatable);
       for (int i = 0; i < u->nuservalues; i++) refer_value(v, &u->uservalues[i]);
       check_external(v, u);
       break;
@@ -493,7 +494,7 @@ void gc_verify_watermark(Domain *d, const lua_State *co, const TValue *watermark
 
 void gc_verify(Domain *d, const char *when) {
   Verifier v = {.d = d, .when = when, .size = 4096};
-  v.set = must(calloc(v.size, sizeof *v.set));
+  v.set = require_memory(calloc(v.size, sizeof *v.set));
   check_blocks(&v);
   check_large(&v);
   check_strings(&v);

@@ -320,7 +320,7 @@ static void remove_recyclable(Heap *h, Block *b) {
 }
 
 /* The warm ones that were not taken again are not in the cache any more. */
-static void cool(Heap *h) {
+static void cool_warm_blocks(Heap *h) {
   for (uint32_t class = 0; class < HEAP_HOLE_CLASSES; class++)
     for (Block *b = h->warm.lists[class].last, *prev; b != NULL; b = prev) {
       prev = b->prev;
@@ -333,7 +333,7 @@ static void cool(Heap *h) {
 
 /* ---- taking blocks ------------------------------------------------------- */
 
-static Block *consume(Heap *h, Block *b) {
+static Block *consume_block(Heap *h, Block *b) {
   b->state = BLOCK_CONSUMED;
   b->released = 0;
   b->released_pages = 0;
@@ -347,13 +347,13 @@ static Block *take_free_block(Domain *d, uint32_t lines) {
   if (h->free.first == NULL && !grow_heap(d, lines)) return NULL;
   Block *b = h->free.first;
   remove_free(h, b);
-  return consume(h, b);
+  return consume_block(h, b);
 }
 
 static Block *take_recyclable(Heap *h, BlockClasses *classes, uint32_t class) {
   Block *b = classes->lists[class].first;
   remove_recyclable(h, b);
-  return consume(h, b);
+  return consume_block(h, b);
 }
 
 static bool is_warm_free(const Heap *h) {
@@ -458,7 +458,7 @@ static bool take_medium_hole(Domain *d, size_t size) {
 
 /* ---- small allocations --------------------------------------------------- */
 
-static void *bump(Heap *h, size_t size) {
+static void *bump_cursor(Heap *h, size_t size) {
   char *p = h->cursor;
   if (size > (size_t)(h->hole.end - p)) return NULL;
   h->cursor = p + size;
@@ -487,7 +487,7 @@ static void *alloc_medium(Domain *d, size_t size) {
   void *p;
   if ((size_t)(h->hole.end - h->cursor) <= SMALL_LEFTOVER) {
     if (!take_hole(d)) return NULL;
-    if ((p = bump(h, size)) != NULL) return p;
+    if ((p = bump_cursor(h, size)) != NULL) return p;
   }
   if ((p = bump_medium(h, size)) != NULL) return p;
   return take_medium_hole(d, (size + 15) & ~(size_t)15) ? bump_medium(h, size) : NULL;
@@ -495,10 +495,10 @@ static void *alloc_medium(Domain *d, size_t size) {
 
 static void *alloc_small(Domain *d, size_t size) {
   Heap *h = &d->heap;
-  void *p = bump(h, size);
+  void *p = bump_cursor(h, size);
   if (p != NULL) return p;
   if (size > HEAP_LINE_SIZE) return alloc_medium(d, size);
-  return take_hole(d) ? bump(h, size) : NULL;
+  return take_hole(d) ? bump_cursor(h, size) : NULL;
 }
 
 /* ---- interface ----------------------------------------------------------- */
@@ -700,7 +700,7 @@ static void file_block(Heap *h, Block *b, bool warm) {
   }
 }
 
-static void examine(Heap *h, Block *b) {
+static void examine_block(Heap *h, Block *b) {
   uint32_t free_lines = count_free_lines(block_lines(b));
   h->used_lines += (size_t)b->free_lines - free_lines; /* modulo arithmetic when lines were freed */
   b->free_lines = (uint16_t)free_lines;
@@ -717,11 +717,11 @@ static void reclaim_young_large(Heap *h) {
 void heap_reclaim_young(Heap *h) {
   forget_outgrown(h); /* what the collection itself freed */
   h->epoch++;
-  cool(h);
+  cool_warm_blocks(h);
   /* Oldest first, so that the one used last ends on top. */
   for (Block *b = h->consumed.last, *prev; b != NULL; b = prev) {
     prev = b->prev;
-    examine(h, b);
+    examine_block(h, b);
     b->epoch = h->epoch;
     poison_free_lines(b);
     file_block(h, b, true);
@@ -746,7 +746,7 @@ static bool clear_lines(uint8_t *lines, uint8_t line_bit) {
 void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
   Block *b = &c->blocks[index];
   if (b->state == BLOCK_FREE || !clear_lines(block_lines(b), line_bit)) return;
-  examine(h, b);
+  examine_block(h, b);
   if (b->state == BLOCK_CONSUMED) return; /* holds young objects: filed by the next minor */
   poison_free_lines(b);
   if (b->state == BLOCK_RECYCLABLE) remove_recyclable(h, b);

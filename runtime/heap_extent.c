@@ -263,7 +263,7 @@ static uint64_t any_in_page(uint64_t bits) {
 
 /* Granules of the word that lie in pages of which none is in use and some are touched;
  * unless `now`, only those that have been idle. */
-static uint64_t releasable(const Extent *e, uint32_t word, bool now) {
+static uint64_t releasable_granules(const Extent *e, uint32_t word, bool now) {
   uint64_t keep = e->used[word], want = e->touched[word] & ~keep;
   if (!now) keep |= want & ~e->idle[word];
   return any_in_page(want) & ~any_in_page(keep);
@@ -291,7 +291,7 @@ static size_t release_extent(Heap *h, Extent *e, uint32_t i, uint32_t n) {
 static uint32_t next_releasable(const Extent *e, uint32_t i, bool now, uint32_t *n) {
   *n = 0;
   for (uint32_t run = GRANULES; i < e->granules;) {
-    uint64_t w = releasable(e, i / 64, now) >> (i % 64);
+    uint64_t w = releasable_granules(e, i / 64, now) >> (i % 64);
     uint32_t rest = 64 - i % 64;
     if (run == GRANULES) {
       uint32_t skip = w == 0 ? rest : (uint32_t)__builtin_ctzll(w);

@@ -248,7 +248,7 @@ static void let_die(Heap *h, LargeHeader *large) {
   if (!wanted) release_dying(h, GIVEN_BACK_MOST, true);
 }
 
-static void dispose(Heap *h, LargeHeader *large) {
+static void dispose_part(Heap *h, LargeHeader *large) {
   if (large->mapped == 0) {
     free_medium(h, large);
     return;
@@ -344,7 +344,7 @@ void heap_large_free(Heap *h, LargeHeader *large) {
     h->growing_bytes = 0;
   }
   unlink_large(large);
-  dispose(h, large);
+  dispose_part(h, large);
 }
 
 void heap_large_promote(Heap *h, LargeHeader *large, uint8_t bit) {

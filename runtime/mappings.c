@@ -93,14 +93,14 @@ size_t mapping_kept(void) {
   return bytes;
 }
 
-static void *map(size_t size) {
+static void *map_pages(size_t size) {
   void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return p != MAP_FAILED ? p : NULL;
 }
 
 /* Maps more than needed and unmaps what is not aligned. */
 static void *map_and_cut(size_t size, size_t align) {
-  char *p = map(size + align);
+  char *p = map_pages(size + align);
   if (p == NULL) return NULL;
   char *aligned = (char *)(((uintptr_t)p + align - 1) & ~(uintptr_t)(align - 1));
   if (aligned > p) munmap(p, (size_t)(aligned - p));
@@ -109,7 +109,7 @@ static void *map_and_cut(size_t size, size_t align) {
 }
 
 static void *map_aligned(size_t size, size_t align) {
-  void *p = map(size);
+  void *p = map_pages(size);
   if (p == NULL || ((uintptr_t)p & (align - 1)) == 0) return p;
   munmap(p, size);
   return map_and_cut(size, align);
@@ -139,7 +139,7 @@ static uint64_t exact_now(void) {
 }
 
 /* A byte that is zero. False: it was slow. */
-static bool touch(volatile char *p) {
+static bool touch_timed(volatile char *p) {
   uint64_t before = exact_now(), now, wait = atomic_load_explicit(&huge.wait, memory_order_relaxed);
   *p = 0;
   now = exact_now();
@@ -151,21 +151,21 @@ static bool touch(volatile char *p) {
 }
 
 /* The advice is of the whole mapping: mremap takes no more than one area. */
-static void advise(void *mapping, size_t size, bool prefer) {
+static void advise_huge(void *mapping, size_t size, bool prefer) {
   madvise(mapping, size, prefer ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 /* From `fresh` on it has not been touched. */
 static bool prefer_from(char *mapping, size_t size, size_t fresh) {
   if (!huge_at_hand()) return false;
-  advise(mapping, size, true);
-  if (!touch(mapping + fresh)) advise(mapping, size, false);
+  advise_huge(mapping, size, true);
+  if (!touch_timed(mapping + fresh)) advise_huge(mapping, size, false);
   return true;
 }
 
 bool mapping_prefer_huge(void *mapping, size_t size) { return prefer_from(mapping, size, 0); }
 
-void mapping_refuse_huge(void *mapping, size_t size) { advise(mapping, size, false); }
+void mapping_refuse_huge(void *mapping, size_t size) { advise_huge(mapping, size, false); }
 
 /* ---- mappings ------------------------------------------------------------ */
 
@@ -180,13 +180,13 @@ void *mapping_new(size_t size, size_t align) {
 void *mapping_new_huge(size_t size) {
   char *p = huge_at_hand() ? map_aligned(size, size) : NULL;
   if (p == NULL) return NULL;
-  advise(p, size, true);
-  touch(p);
-  advise(p, size, false);
+  advise_huge(p, size, true);
+  touch_timed(p);
+  advise_huge(p, size, false);
   return p;
 }
 
-static bool fits(const Kept *k, size_t least, size_t most, size_t align) {
+static bool mapping_fits(const Kept *k, size_t least, size_t most, size_t align) {
   return k->size >= least && k->size <= most && ((uintptr_t)k->mapping & (align - 1)) == 0;
 }
 
@@ -217,7 +217,7 @@ void *mapping_resize(void *mapping, size_t old, size_t size) {
   if (moved == MAP_FAILED) moved = mremap(mapping, old, size, MREMAP_MAYMOVE);
   if (moved == MAP_FAILED) return NULL;
   if (size > old && size >= MAPPING_HUGE_PAGE && !prefer_from(moved, size, old))
-    advise(moved, size, false);
+    advise_huge(moved, size, false);
   return moved;
 }
 
@@ -225,7 +225,7 @@ void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
   Kept k = {0};
   mapping_lock();
   for (uint32_t i = kept.n; i-- > 0 && k.mapping == NULL;)
-    if (fits(&kept.items[i], least, most, align)) k = remove_locked(i);
+    if (mapping_fits(&kept.items[i], least, most, align)) k = remove_locked(i);
   mapping_unlock();
   if (k.mapping == NULL) return NULL;
   set_accessible(&k, true);
@@ -234,7 +234,7 @@ void *mapping_take(size_t least, size_t most, size_t align, size_t *size) {
 }
 
 /* The number of bytes to map, or unmap, to change its size to `size`. */
-static size_t difference(const Kept *k, size_t size) {
+static size_t size_difference(const Kept *k, size_t size) {
   return k->size < size ? size - k->size : k->size - size;
 }
 
@@ -242,7 +242,8 @@ static bool take_nearest(size_t wanted, Kept *k) {
   mapping_lock();
   uint32_t nearest = 0;
   for (uint32_t i = 1; i < kept.n; i++)
-    if (difference(&kept.items[i], wanted) <= difference(&kept.items[nearest], wanted)) nearest = i;
+    if (size_difference(&kept.items[i], wanted) <= size_difference(&kept.items[nearest], wanted))
+      nearest = i;
   bool found = kept.bytes >= ADAPT_FROM * wanted && kept.items[nearest].size >= wanted / 2;
   if (found) *k = remove_locked(nearest);
   mapping_unlock();
@@ -259,7 +260,7 @@ void *mapping_adapt(size_t size) {
   return NULL;
 }
 
-static bool keep(Kept k) {
+static bool keep_locked(Kept k) {
   mapping_lock();
   bool room = kept.n < KEPT_MAX && kept.bytes + k.size <= MAPPINGS_MOST;
   if (room) {
@@ -275,7 +276,7 @@ void mapping_give(void *mapping, size_t size) {
   Kept k = {mapping, size, mapping_now()};
   mapping_drop_old();
   set_accessible(&k, false);
-  while (!keep(k))
+  while (!keep_locked(k))
     if (size > MAPPINGS_MOST || !drop_one(UINT64_MAX)) {
       mapping_unmap(mapping, size);
       return;

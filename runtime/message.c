@@ -46,7 +46,7 @@ void message_weigh(Message *m, MessageLoad *load) {
   atomic_fetch_add_explicit(&load->bytes, m->weight, memory_order_relaxed);
 }
 
-static void unload(const Message *m) {
+static void unload_message(const Message *m) {
   if (m->load == NULL) return;
   atomic_fetch_sub_explicit(&m->load->bytes, m->weight, memory_order_relaxed);
   message_load_release(m->load);
@@ -56,7 +56,7 @@ static void unload(const Message *m) {
 
 void message_free(Message *m) {
   if (m == NULL) return;
-  unload(m);
+  unload_message(m);
   for (uint32_t i = 0; i < m->nchannels; i++) channel_drop_in_flight(m->channels[i]);
   for (uint32_t i = 0; i < m->nlarge; i++) heap_large_discard(m->large[i]);
   free(m->channels);

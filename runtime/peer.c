@@ -172,23 +172,23 @@ static bool all_blocked_locked(void) {
   return true;
 }
 
-static void ask(Peer *i, uint32_t what) {
+static void set_attention(Peer *i, uint32_t what) {
   atomic_fetch_or(&i->attention, what); /* before park: pairs with peer_wait */
   uint32_t before = atomic_exchange(&i->park, PARK_NOTIFIED);
   if (before == PARK_BLOCKED) atomic_fetch_sub(&peer_waits, 1);
   if (before == PARK_BLOCKED || before == PARK_SLEEPING) peer_wake(&i->park);
 }
 
-static void tell_of_deadlock_locked(void) {
+static void report_deadlock_locked(void) {
   bool hosts = atomic_load_explicit(&registry.hosts, memory_order_relaxed) > 0;
   for (Peer *i = registry.all; i != NULL; i = i->next)
-    if (is_alive(i) && !(hosts && i->spawned)) ask(i, ATTENTION_DEADLOCK);
+    if (is_alive(i) && !(hosts && i->spawned)) set_attention(i, ATTENTION_DEADLOCK);
 }
 
 void peer_look_for_deadlock(uint64_t now) {
   if ((uint32_t)now != (uint32_t)(now >> 32) || now == 0) return;
   lock_registry();
-  if (all_blocked_locked()) tell_of_deadlock_locked();
+  if (all_blocked_locked()) report_deadlock_locked();
   unlock_registry();
 }
 
@@ -228,7 +228,7 @@ static void on_wake_signal(int number) {
 }
 
 void peer_ask_in_handler(Peer *i, uint32_t what) {
-  ask(i, what);
+  set_attention(i, what);
   i->domain->hooks.interrupt(i->domain->current);
 }
 
@@ -243,8 +243,8 @@ static void install_handler(void) {
 /* Async-signal-safe. The thread may have ended: then its number is invalid, or names a
  * later thread that finds no request. No signal to itself: there may be no handler
  * yet. */
-static void request(Peer *i, uint32_t what) {
-  ask(i, what);
+static void request_and_wake(Peer *i, uint32_t what) {
+  set_attention(i, what);
   if (i == own) {
     on_wake_signal(WAKE_SIGNAL);
     return;
@@ -253,7 +253,7 @@ static void request(Peer *i, uint32_t what) {
   if (tid != 0) syscall(SYS_tgkill, getpid(), tid, WAKE_SIGNAL);
 }
 
-void peer_cancel(Peer *i) { request(i, ATTENTION_CANCEL); }
+void peer_cancel(Peer *i) { request_and_wake(i, ATTENTION_CANCEL); }
 
 static void end_thread(void) {
   lock_registry();
@@ -290,16 +290,16 @@ void peer_begin_message(lua_State *L) {
     peer_take_up(L);
 }
 
-static uint32_t unmasked(const Peer *i) {
+static uint32_t unmasked_requests(const Peer *i) {
   return i->masks > 0 ? ATTENTION_ASKED & ~(ATTENTION_CANCEL | ATTENTION_INTERRUPT)
                       : ATTENTION_ASKED;
 }
 
-uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked(i); }
+uint32_t peer_asked(const Peer *i) { return atomic_load(&i->attention) & unmasked_requests(i); }
 
 void peer_take_up(lua_State *L) {
   Peer *i = L->domain->peer;
-  uint32_t taken = unmasked(i);
+  uint32_t taken = unmasked_requests(i);
   uint32_t asked = atomic_fetch_and(&i->attention, ~taken | ATTENTION_END) & taken;
   i->handing_over = i->put_off = 0;
   char text[2000];
@@ -325,14 +325,14 @@ static bool all_ended(void) {
 static void ask_spawned(uint32_t what) {
   for (int s = 0; s < PEER_MAX; s++) {
     Peer *i = atomic_load(&registry.spawned[s]);
-    if (i != NULL && i != own) request(i, what);
+    if (i != NULL && i != own) request_and_wake(i, what);
   }
 }
 
 /* The host's domains, when another one ends the program. */
 static void stop_hosts_locked(void) {
   for (Peer *i = registry.all; i != NULL; i = i->next)
-    if (!i->spawned && i != own && is_alive(i)) request(i, ATTENTION_STOP);
+    if (!i->spawned && i != own && is_alive(i)) request_and_wake(i, ATTENTION_STOP);
 }
 
 static bool hosts_stopped(void) {

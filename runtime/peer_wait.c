@@ -55,7 +55,7 @@ int peer_processors(void) {
 }
 
 /* As it was at first. */
-static uint32_t processors(void) {
+static uint32_t processor_count(void) {
   static _Atomic uint32_t found; /* relaxed: every thread finds the same */
   uint32_t n = atomic_load_explicit(&found, memory_order_relaxed);
   if (n == 0) {
@@ -75,13 +75,13 @@ static void relax_processor(void) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
-                  const struct timespec *timeout) {
+static long futex_call(_Atomic uint32_t *word, int operation, uint32_t value,
+                       const struct timespec *timeout) {
   return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
 void peer_wake(_Atomic uint32_t *park) {
-  if (park != NULL) futex(park, FUTEX_WAKE, 1, NULL);
+  if (park != NULL) futex_call(park, FUTEX_WAKE, 1, NULL);
 }
 
 void peer_prepare(Peer *i, WaitKind kind, uint32_t id) {
@@ -102,11 +102,11 @@ static bool is_notified(const Peer *i) {
 /* Domains that spin count as awake. */
 static bool is_crowded(void) {
   uint64_t now = atomic_load_explicit(&peer_waits, memory_order_relaxed);
-  return (uint32_t)(now >> 32) - (uint32_t)now > processors();
+  return (uint32_t)(now >> 32) - (uint32_t)now > processor_count();
 }
 
 /* True when it was notified meanwhile. */
-static bool spin(Peer *i, uint64_t until) {
+static bool spin_until(Peer *i, uint64_t until) {
   do {
     for (int n = 0; n < 8; n++) {
       if (is_notified(i)) return true;
@@ -116,7 +116,9 @@ static bool spin(Peer *i, uint64_t until) {
   return is_notified(i);
 }
 
-static uint32_t spin_time(const Peer *i) { return processors() > 1 && !is_crowded() ? i->spin : 0; }
+static uint32_t spin_time(const Peer *i) {
+  return processor_count() > 1 && !is_crowded() ? i->spin : 0;
+}
 
 static void learn_from_success(Peer *i) {
   i->spin = i->spin * 2 < SPIN_MOST ? i->spin * 2 : SPIN_MOST;
@@ -136,7 +138,7 @@ static void learn_from_sleep(Peer *i, uint64_t slept) {
 static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
   while (atomic_load_explicit(&i->park, memory_order_acquire) == state) {
     if (deadline == NO_DEADLINE) {
-      futex(&i->park, FUTEX_WAIT, state, NULL);
+      futex_call(&i->park, FUTEX_WAIT, state, NULL);
       continue;
     }
     uint64_t now = peer_now();
@@ -144,7 +146,7 @@ static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
     uint64_t left = deadline - now;
     struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u),
                                .tv_nsec = (long)(left % 1000000000u)};
-    futex(&i->park, FUTEX_WAIT, state, &timeout);
+    futex_call(&i->park, FUTEX_WAIT, state, &timeout);
   }
 }
 
@@ -176,7 +178,7 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
     return;
   }
   uint64_t until = peer_now() + most;
-  if (spin(i, until < deadline ? until : deadline)) {
+  if (spin_until(i, until < deadline ? until : deadline)) {
     learn_from_success(i);
     return;
   }

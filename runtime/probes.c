@@ -128,23 +128,23 @@ static int ensure_catalogue(struct eventring_error *error) {
 }
 
 /* Printed once for each domain that could not be recorded (129th, disk full). */
-static void warn(void *context, const struct eventring_error *error) {
+static void warn_not_recorded(void *context, const struct eventring_error *error) {
   (void)context;
   fprintf(stderr, "saros: warning: a domain is not recorded: %s\n", error->text);
 }
 
-static int configure(struct eventring_config *config, struct eventring_error *error) {
+static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
   define_classes(); /* before the environment is read, which may name them */
   eventring_config_init(config);
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
-  config->warn = warn;
+  config->warn = warn_not_recorded;
   return status;
 }
 
 static int start_from_env(struct eventring_error *error) {
   struct eventring_config config;
-  int status = configure(&config, error);
+  int status = configure_recording(&config, error);
   if (status != 0 || config.start == EVENTRING_START_OFF) return status;
   status = ensure_catalogue(error);
   return status != 0 ? status : eventring_start(&config, error);
@@ -168,7 +168,7 @@ void probes_begin(const char *program, const char *warner) {
 
 int probes_start(struct eventring_error *error) {
   struct eventring_config config;
-  int status = configure(&config, error);
+  int status = configure_recording(&config, error);
   if (status != 0) return status;
   status = ensure_catalogue(error);
   if (status != 0) return status;
@@ -189,7 +189,8 @@ void probes_domain_start(Domain *d, const char *name) {
   error.code = EVENTRING_OK;
   d->rings = eventring_domain_start(name, &error);
   /* while something is recorded, the library has warned */
-  if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED) warn(NULL, &error);
+  if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED)
+    warn_not_recorded(NULL, &error);
   eventring_domain_unbind(d->rings); /* a state may go on in another thread; it ends in lua_close */
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }

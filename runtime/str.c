@@ -272,7 +272,7 @@ static NOINLINE String *intern_in_chain(lua_State *L, const char *bytes, size_t 
   return intern_new(L, bytes, len, hash, bucket);
 }
 
-static String *intern(lua_State *L, const char *bytes, size_t len) {
+static String *intern_string(lua_State *L, const char *bytes, size_t len) {
   Domain *d = L->domain;
   uint32_t hash = hash_bytes(bytes, len, d->seed);
   StringLink *bucket = string_bucket(&d->strings, string_bucket_index(&d->strings, hash));
@@ -296,7 +296,7 @@ String *string_new_long(lua_State *L, size_t len) {
 }
 
 String *string_new(lua_State *L, const char *bytes, size_t len) {
-  if (likely(len <= SHORT_STRING_MAX)) return intern(L, bytes, len);
+  if (likely(len <= SHORT_STRING_MAX)) return intern_string(L, bytes, len);
   String *s = string_new_long(L, len);
   memcpy(s->data, bytes, len);
   return s;
@@ -317,7 +317,7 @@ typedef struct Print {
   size_t size, len;
 } Print;
 
-static void print(Print *p, const char *s, size_t len) {
+static void print_bytes(Print *p, const char *s, size_t len) {
   if (p->len < p->size) memcpy(p->out + p->len, s, len < p->size - p->len ? len : p->size - p->len);
   p->len += len;
 }
@@ -325,29 +325,29 @@ static void print(Print *p, const char *s, size_t len) {
 size_t string_print(char *out, size_t size, const char *fmt, va_list args) {
   Print p = {.out = out, .size = size - 1};
   for (const char *mark; (mark = strchr(fmt, '%')) != NULL; fmt = mark + 2) {
-    print(&p, fmt, (size_t)(mark - fmt));
+    print_bytes(&p, fmt, (size_t)(mark - fmt));
     switch (mark[1]) {
       case 's': {
         const char *s = va_arg(args, const char *);
-        print(&p, s, strlen(s));
+        print_bytes(&p, s, strlen(s));
         break;
       }
       case 'd': {
         char text[NUMBER_TEXT_MAX];
         TValue number;
         set_int(&number, va_arg(args, int));
-        print(&p, text, number_to_text(&number, text));
+        print_bytes(&p, text, number_to_text(&number, text));
         break;
       }
       case 'c': {
         char c = (char)va_arg(args, int);
-        print(&p, &c, 1);
+        print_bytes(&p, &c, 1);
         break;
       }
-      default: rt_assert(mark[1] == '%'); print(&p, "%", 1);
+      default: rt_assert(mark[1] == '%'); print_bytes(&p, "%", 1);
     }
   }
-  print(&p, fmt, strlen(fmt));
+  print_bytes(&p, fmt, strlen(fmt));
   out[p.len < size ? p.len : size - 1] = '\0';
   return p.len;
 }

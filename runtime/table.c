@@ -114,7 +114,7 @@ void table_set_secret(uint64_t random) {
 __extension__ typedef __int128 Wide;
 __extension__ typedef unsigned __int128 UnsignedWide;
 
-static NOINLINE uint32_t scattered(uint64_t bits) {
+static NOINLINE uint32_t scattered_hash(uint64_t bits) {
   uint64_t s = atomic_load_explicit(&secret, memory_order_relaxed);
   UnsignedWide product = (UnsignedWide)(bits ^ s) * (s * UINT64_C(0x9E3779B97F4A7C15) | 1);
   return (uint32_t)((uint64_t)product ^ (uint64_t)(product >> 64));
@@ -130,7 +130,7 @@ ALWAYS_INLINE uint32_t modulo_prime(struct Modulus m, int64_t bits) {
 #define modulus_of(t) (moduli[31 - __builtin_clz((t)->node_mask | 1)])
 
 ALWAYS_INLINE uint32_t number_hash(const Table *t, int64_t bits) {
-  if (unlikely(t->state & TABLE_SCATTERED)) return scattered((uint64_t)bits);
+  if (unlikely(t->state & TABLE_SCATTERED)) return scattered_hash((uint64_t)bits);
   return modulo_prime(modulus_of(t), bits);
 }
 
@@ -370,7 +370,7 @@ static void set_node_key(Table *t, Node *n, uint8_t tag, Payload key) {
 
 /* Insertion into a table known to have room, of a key known to be absent. The
  * caller logs the table as a whole; the barriers here are for its large parts. */
-static void reinsert(lua_State *L, Table *t, uint8_t tag, Payload key, const TValue *value) {
+static void reinsert_entry(lua_State *L, Table *t, uint8_t tag, Payload key, const TValue *value) {
   if (tag == TAG_INT && (uint64_t)key.i - 1 < t->array_size) {
     value_copy(&t->array[key.i - 1], value);
     gc_barrier_reinserted(L, t, &t->array[key.i - 1], value);
@@ -421,7 +421,8 @@ static uint8_t reinsert_nodes(lua_State *L, Table *t, const Node *old, uint32_t 
     if (i >= prefetched) prefetch_place(t, old, i);
     if (n->tag == TAG_NIL || gc_node_is_dead(L->domain, n)) continue;
     tags |= n->tag | n->key_tag;
-    if (!reinsert_quickly(L, t, n, modulus)) reinsert(L, t, n->key_tag, n->key, node_value(n));
+    if (!reinsert_quickly(L, t, n, modulus))
+      reinsert_entry(L, t, n->key_tag, n->key, node_value(n));
   }
   return tags;
 }
@@ -431,7 +432,7 @@ static uint8_t reinsert_array_tail(lua_State *L, Table *t, const TValue *old, ui
   uint8_t tags = 0;
   for (uint32_t i = from; i < to; i++) {
     if (is_nil(&old[i])) continue;
-    reinsert(L, t, TAG_INT, (Payload){.i = (int64_t)i + 1}, &old[i]);
+    reinsert_entry(L, t, TAG_INT, (Payload){.i = (int64_t)i + 1}, &old[i]);
     tags |= old[i].tag;
   }
   return tags;
@@ -460,7 +461,7 @@ static TValue *grow_array(lua_State *L, const Table *t, uint32_t narray) {
   return array;
 }
 
-static void resize(lua_State *L, Table *t, Sizes sizes) {
+static void resize_parts(lua_State *L, Table *t, Sizes sizes) {
   TValue *old_array = t->array;
   Node *old_node = t->node;
   uint32_t narray = sizes.array, old_size = t->array_size, old_count = table_node_count(t), mask;
@@ -481,11 +482,11 @@ static void resize(lua_State *L, Table *t, Sizes sizes) {
   if (narray != old_size && !grown) heap_free_part(L, old_array, (size_t)old_size * sizeof(TValue));
   if (old_count > 0) heap_free_part(L, old_node, (size_t)old_count * sizeof(Node));
   gc_table_resized(L, t, moved & TAG_COLLECTED);
-  if (unlikely(wants_scattering(t))) resize(L, t, sizes); /* at this size, chains got long */
+  if (unlikely(wants_scattering(t))) resize_parts(L, t, sizes); /* at this size, chains got long */
 }
 
 void table_resize(lua_State *L, Table *t, uint32_t narray, uint32_t nhash) {
-  resize(L, t, (Sizes){.array = narray, .hash = nhash});
+  resize_parts(L, t, (Sizes){.array = narray, .hash = nhash});
 }
 
 /* Counts of integer keys: slice[b] holds those in (2^(b-1), 2^b]. */
@@ -582,13 +583,13 @@ static bool has_sizes(const Table *t, Sizes sizes) {
 
 /* Makes room for one more key. An estimate is good enough if the array part does not
  * shrink: its keys count inside as well as in total then. */
-static void rehash(lua_State *L, Table *t, const TValue *key) {
+static void rehash_for(lua_State *L, Table *t, const TValue *key) {
   Sizes sizes = choose_sizes(L->domain, t, key, false);
   if (sizes.array < t->array_size) sizes = choose_sizes(L->domain, t, key, true);
   uint32_t count = table_node_count(t);
   if (count <= IN_PLACE && has_sizes(t, sizes) && !wants_scattering(t))
     drop_removed_keys(L, t, count);
-  else resize(L, t, sizes);
+  else resize_parts(L, t, sizes);
 }
 
 /* A float as it is stored: as an integer if it has the value of one. */
@@ -660,7 +661,7 @@ static void double_fields(lua_State *L, Table *t) {
   gc_table_resized(L, t, true);
 }
 
-static void insert(lua_State *L, Table *t, const TValue *key, const TValue *value) {
+static void insert_key(lua_State *L, Table *t, const TValue *key, const TValue *value) {
   TValue as_int;
   if (unlikely(is_nil(key) || is_float(key))) key = stored_form(L, key, &as_int);
   if (is_nil(value)) return; /* an absent key stays absent */
@@ -669,7 +670,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
     return;
   }
   if (unlikely(wants_scattering(t)) || stress_wants_rehash(L, t)) {
-    rehash(L, t, key);
+    rehash_for(L, t, key);
     TValue *slot = (TValue *)table_get(t, key);
     if (slot != &table_absent) { /* in the array part now */
       value_copy(slot, value);
@@ -685,7 +686,7 @@ static void insert(lua_State *L, Table *t, const TValue *key, const TValue *valu
     append_slot(L, t, value);
     return;
   } else if (unlikely(n == NULL)) {
-    rehash(L, t, key);
+    rehash_for(L, t, key);
     table_set(L, t, key, value); /* may go to the array part now */
     return;
   }
@@ -715,7 +716,7 @@ void table_finish_set(lua_State *L, Table *t, const TValue *key, const TValue *s
                       const TValue *value) {
   t->flags = 0;
   if (slot == &table_absent) {
-    if (!insert_int(L, t, key, value)) insert(L, t, key, value);
+    if (!insert_int(L, t, key, value)) insert_key(L, t, key, value);
     return;
   }
   value_copy((TValue *)slot, value);

@@ -24,7 +24,7 @@ static void push_status_message(lua_State *L, int status) {
   L->top++;
 }
 
-_Noreturn COLD static void panic(lua_State *L, int status) {
+_Noreturn COLD static void call_panic(lua_State *L, int status) {
   Domain *d = L->domain;
   if (d->memory_error != NULL) push_status_message(L, status);
   if (d->hooks.reset_thread != NULL) status = d->hooks.reset_thread(L, status);
@@ -36,7 +36,7 @@ _Noreturn COLD static void panic(lua_State *L, int status) {
 _Noreturn COLD void error_throw(lua_State *L, int status) {
   Domain *d = L->domain;
   ErrorJump *jump = d->error_jump;
-  if (jump == NULL) panic(L, status);
+  if (jump == NULL) call_panic(L, status);
   jump->status = status;
   longjmp(jump->buf, 1);
 }

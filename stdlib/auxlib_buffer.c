@@ -31,7 +31,7 @@ typedef struct Box {
 } Box;
 
 /* NULL: it may not have as much, or there is no memory. */
-static void *reallocate(lua_State *L, const Box *box, size_t size) {
+static void *reallocate_box(lua_State *L, const Box *box, size_t size) {
   void *ud;
   lua_Alloc allocate = lua_getallocf(L, &ud);
   if (!gc_note_buffer(L->domain, box->size, size))
@@ -46,10 +46,10 @@ static void *reallocate(lua_State *L, const Box *box, size_t size) {
  * still owns the old block; its slot is closed by the error. */
 static void *resize_box(lua_State *L, int idx, size_t size) {
   Box *box = lua_touserdata(L, idx);
-  void *block = reallocate(L, box, size);
+  void *block = reallocate_box(L, box, size);
   if (l_unlikely(block == NULL && size > 0)) { /* garbage may occupy the memory */
     lua_gc(L, LUA_GCCOLLECT);
-    block = reallocate(L, box, size);
+    block = reallocate_box(L, box, size);
   }
   if (l_unlikely(block == NULL && size > 0)) {
     lua_pushliteral(L, "not enough memory");

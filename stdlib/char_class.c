@@ -22,7 +22,7 @@
 static _Atomic(const CharClasses *) current;
 
 /* Word `at` of all sets. (64 bytes at a time, so that the bits gather in registers.) */
-static void classify(CharClasses *classes, int at) {
+static void classify_word(CharClasses *classes, int at) {
   uint64_t members[CLASS_COUNT] = {0};
   for (int bit = 0; bit < 64; bit++) {
     int c = at * 64 + bit;
@@ -46,10 +46,10 @@ static void classify(CharClasses *classes, int at) {
   }
 }
 
-static CharClasses *build(void) {
+static CharClasses *build_tables(void) {
   CharClasses *classes = stress_allocation_fails() ? NULL : calloc(1, sizeof *classes);
   if (classes == NULL) return NULL;
-  for (int at = 0; at < 4; at++) classify(classes, at);
+  for (int at = 0; at < 4; at++) classify_word(classes, at);
   classes->ascii_case = true;
   for (int c = 0; c < 256; c++) {
     bool is_upper = c >= 'A' && c <= 'Z', is_lower = c >= 'a' && c <= 'z';
@@ -64,8 +64,8 @@ static CharClasses *build(void) {
 
 /* Replaces `former`, unless another thread was faster: then its tables are used. Release
  * pairs with the acquire in char_classes. */
-static void publish(const CharClasses *former) {
-  CharClasses *fresh = build();
+static void publish_tables(const CharClasses *former) {
+  CharClasses *fresh = build_tables();
   if (fresh == NULL) return;
   bool redundant = former != NULL && memcmp(former, fresh, sizeof *fresh) == 0;
   if (redundant ||
@@ -77,12 +77,12 @@ static void publish(const CharClasses *former) {
 const CharClasses *char_classes(void) {
   const CharClasses *classes = atomic_load_explicit(&current, memory_order_acquire);
   if (__builtin_expect(classes != NULL, 1)) return classes;
-  publish(NULL);
+  publish_tables(NULL);
   return atomic_load_explicit(&current, memory_order_acquire);
 }
 
 void char_classes_refresh(void) {
-  publish(atomic_load_explicit(&current, memory_order_acquire));
+  publish_tables(atomic_load_explicit(&current, memory_order_acquire));
 }
 
 const ByteSet *char_class_set(const CharClasses *classes, unsigned char letter) {

@@ -107,7 +107,7 @@ static Entry find_definition(int names, const char *name, size_t size,
 
 /* Registers the first argument, a name that was checked. When that fails, the events of
  * this name are (other). */
-static COLD Entry define(lua_State *L, int names, enum eventring_payload payload) {
+static COLD Entry define_name(lua_State *L, int names, enum eventring_payload payload) {
   struct eventring_error error;
   size_t size;
   const char *name = lua_tolstring(L, 1, &size);
@@ -180,7 +180,7 @@ static COLD int begin_span_slow(lua_State *L) {
   Entry entry = check_name(L, EVENT_NAMES_SPAN);
   kind_of_value(L, 2);
   if (!is_recorded(L->domain)) return 0;
-  if (entry == 0) entry = define(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   context_begin_span(L, entry_id(entry));
   write_event(L, EVENTRING_BEGIN, entry, 2, NULL, 0);
   return 0;
@@ -192,7 +192,7 @@ static COLD int end_span_slow(lua_State *L) {
     context_forget_span(L, entry_id(entry));
     return 0;
   }
-  if (entry == 0) entry = define(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   context_end_span(L, entry_id(entry));
   eventring_emit0(L->domain->rings, EVENTRING_USER,
                   EVENTRING_TAIL(EVENTRING_END, entry_id(entry), 0));
@@ -250,7 +250,7 @@ static int close_guard(lua_State *L) {
 
 /* eventring.span(name, f, ...) -> results of f(...). The span ends whether f returns or
  * raises. */
-static int span(lua_State *L) {
+static int record_span(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_SPAN);
   if (entry < 0) entry = check_name(L, EVENT_NAMES_SPAN);
   luaL_checkany(L, 2);
@@ -259,7 +259,7 @@ static int span(lua_State *L) {
     lua_callk(L, nargs, LUA_MULTRET, 1, span_returned);
     return span_returned(L, LUA_OK, 1);
   }
-  if (entry == 0) entry = define(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_SPAN, EVENTRING_VALUES);
   unsigned id = entry_id(entry);
   lua_newuserdatauv(L, 0, 1);
   lua_pushinteger(L, id);
@@ -297,7 +297,7 @@ static void write_linked(lua_State *L, enum eventring_role role, int index_of_va
   const uint64_t head[2] = {check_link(L), (uint64_t)role};
   if (index_of_value != 0) kind_of_value(L, index_of_value);
   if (!is_recorded(L->domain)) return;
-  if (entry == 0) entry = define(L, EVENT_NAMES_ASYNC, EVENTRING_VALUES);
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_ASYNC, EVENTRING_VALUES);
   context_enter(L);
   write_event(L, EVENTRING_LINKED, entry, index_of_value, head, 2);
 }
@@ -339,14 +339,15 @@ static void check_number(lua_State *L, int index) {
 
 /* eventring.counter(name, number): the first value fixes integer or float; where it was an
  * integer, later ones are rounded. */
-static int counter(lua_State *L) {
+static int record_counter(lua_State *L) {
   Domain *d = L->domain;
   Entry entry = known_entry(L, EVENT_NAMES_COUNTER);
   if (entry < 0) entry = check_name(L, EVENT_NAMES_COUNTER);
   check_number(L, 2);
   if (!is_recorded(d)) return 0;
   if (entry == 0)
-    entry = define(L, EVENT_NAMES_COUNTER, lua_isinteger(L, 2) ? EVENTRING_INT : EVENTRING_DOUBLE);
+    entry = define_name(L, EVENT_NAMES_COUNTER,
+                        lua_isinteger(L, 2) ? EVENTRING_INT : EVENTRING_DOUBLE);
   context_enter(L);
   if (entry_payload(entry) == EVENTRING_DOUBLE)
     eventring_counter_double(d->rings, EVENTRING_USER, EVENTRING_CLASS_USER, entry_id(entry),
@@ -357,12 +358,12 @@ static int counter(lua_State *L) {
 }
 
 /* eventring.event(name [, number or string]) */
-static int event(lua_State *L) {
+static int record_instant(lua_State *L) {
   Entry entry = known_entry(L, EVENT_NAMES_INSTANT);
   if (entry < 0) entry = check_name(L, EVENT_NAMES_INSTANT);
   kind_of_value(L, 2);
   if (!is_recorded(L->domain)) return 0;
-  if (entry == 0) entry = define(L, EVENT_NAMES_INSTANT, EVENTRING_VALUES);
+  if (entry == 0) entry = define_name(L, EVENT_NAMES_INSTANT, EVENTRING_VALUES);
   context_enter(L);
   write_event(L, EVENTRING_INSTANT, entry, 2, NULL, 0);
   return 0;
@@ -372,13 +373,13 @@ static int event(lua_State *L) {
 
 static const luaL_Reg writers[] = {
   {"begin_span", begin_span}, {"end_span", end_span}, {"async_begin", async_begin},
-  {"async_end", async_end}, {"counter", counter}, {"event", event}, {NULL, NULL}};
+  {"async_end", async_end}, {"counter", record_counter}, {"event", record_instant}, {NULL, NULL}};
 
 void eventring_add_writers(lua_State *L) {
   luaL_setfuncs(L, writers, 0);
   lua_createtable(L, 0, 1); /* metatable of span's guards */
   lua_pushcfunction(L, close_guard);
   lua_setfield(L, -2, "__close");
-  lua_pushcclosure(L, span, 1);
+  lua_pushcclosure(L, record_span, 1);
   lua_setfield(L, -2, "span");
 }

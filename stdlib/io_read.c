@@ -28,7 +28,7 @@ typedef struct Numeral {
 
 /* Takes `c` into the text.  A numeral that gets too long is made invalid, and
  * takes nothing more. */
-static int take(Numeral *num) {
+static int take_char(Numeral *num) {
   if (l_unlikely(num->length >= NUMERAL_MAX)) {
     num->text[0] = '\0';
     return 0;
@@ -40,12 +40,12 @@ static int take(Numeral *num) {
 
 /* Takes the next character if it is one of the two. */
 static int take_either(Numeral *num, char a, char b) {
-  return (num->c == a || num->c == b) && take(num);
+  return (num->c == a || num->c == b) && take_char(num);
 }
 
 static int take_digits(Numeral *num, int hexadecimal) {
   int count = 0;
-  while (((unsigned)num->c - '0' < 10 || (hexadecimal && isxdigit(num->c))) && take(num))
+  while (((unsigned)num->c - '0' < 10 || (hexadecimal && isxdigit(num->c))) && take_char(num))
     count++;
   return count;
 }

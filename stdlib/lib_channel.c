@@ -142,7 +142,7 @@ static ChannelResult wait_to_send(lua_State *L, Channel *c, Message *m, uint64_t
 
 /* The message is about to be sent through the handle at index 1. Without memory it is not
  * counted, which is no error. */
-static void weigh(lua_State *L, Message *m) {
+static void weigh_message(lua_State *L, Message *m) {
   Handle *h = lua_touserdata(L, 1);
   if (message_weight(m) < HEAVY) return;
   if (h->load == NULL) h->load = message_load_new();
@@ -157,7 +157,7 @@ static ChannelResult send_value(lua_State *L, Channel *c, uint64_t deadline) {
   lua_pushvalue(L, 2);
   Message *m = transfer_encode(L, 1, "arg", false);
   lua_pop(L, 1);
-  weigh(L, m);
+  weigh_message(L, m);
   ChannelResult result = channel_send(c, domain_lib_self(L), m, 0);
   if (result == CHANNEL_TIMEOUT && deadline != 0) result = wait_to_send(L, c, m, deadline);
   if (result == CHANNEL_OK) peer_hand_over(domain_lib_self(L));
@@ -201,7 +201,7 @@ static ChannelResult receive_message(lua_State *L, Channel *c, Message **m, uint
   return result;
 }
 
-static int receive(lua_State *L, uint64_t deadline, const char *reason) {
+static int receive_until(lua_State *L, uint64_t deadline, const char *reason) {
   Channel *c = check_channel(L, 1);
   Message *m;
   ChannelResult result = receive_message(L, c, &m, deadline);
@@ -215,11 +215,11 @@ static int receive(lua_State *L, uint64_t deadline, const char *reason) {
 /* channel:receive([seconds]) -> value; or nil and "timeout". Raises when it is empty and
  * closed or orphaned. */
 static int channel_receive_value(lua_State *L) {
-  return receive(L, domain_lib_deadline(L, 2), "timeout");
+  return receive_until(L, domain_lib_deadline(L, 2), "timeout");
 }
 
 /* channel:try_receive() -> value; or nil and "empty". Never waits. */
-static int channel_try_receive(lua_State *L) { return receive(L, 0, "empty"); }
+static int channel_try_receive(lua_State *L) { return receive_until(L, 0, "empty"); }
 
 /* Step of the iterator: the channel is upvalue 1. */
 static int next_value(lua_State *L) {

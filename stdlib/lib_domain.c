@@ -176,7 +176,7 @@ typedef struct Outcome {
   char *failure;
 } Outcome;
 
-static Outcome failed(Message *m, const char *text) {
+static Outcome failed_outcome(Message *m, const char *text) {
   return (Outcome){PEER_FAILED, m, strdup(text)}; /* NULL: no memory, which is reported as such */
 }
 
@@ -197,15 +197,16 @@ static const char *find_description(lua_State *L) {
 static Outcome outcome_of_error(lua_State *L) {
   char why[512];
   const char *described = find_description(L), *text = lua_tostring(L, -1);
-  if (described == NULL) return failed(NULL, text != NULL ? text : "error in error handling");
-  return failed(text != NULL ? NULL : transfer_try_encode(L, 1, "error", false, why, sizeof why),
-                described);
+  if (described == NULL)
+    return failed_outcome(NULL, text != NULL ? text : "error in error handling");
+  Message *m = text != NULL ? NULL : transfer_try_encode(L, 1, "error", false, why, sizeof why);
+  return failed_outcome(m, described);
 }
 
 static Outcome outcome_of_results(lua_State *L, int n) {
   char why[512];
   Message *m = transfer_try_encode(L, n, "result", false, why, sizeof why);
-  return m != NULL ? (Outcome){PEER_DONE, m, NULL} : failed(NULL, why);
+  return m != NULL ? (Outcome){PEER_DONE, m, NULL} : failed_outcome(NULL, why);
 }
 
 static Outcome run_domain(lua_State *L, Birth *b) {
@@ -220,7 +221,7 @@ static Outcome run_domain(lua_State *L, Birth *b) {
 }
 
 /* The body of the thread. */
-static void live(Peer *peer, void *birth) {
+static void domain_thread(Peer *peer, void *birth) {
   lua_State *L = luaL_newstate();
   Outcome outcome = {PEER_FAILED, NULL, NULL};
   if (L != NULL) {
@@ -335,14 +336,14 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file
 /* When there is no room for another domain: others may be waiting forever on a channel
  * that is garbage. Once it is collected they fail as orphaned, and end. */
 static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, Birth *b) {
-  SpawnResult result = peer_spawn(peer, options.name, options.memory, live, b);
+  SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
   uint64_t finalizers = L->domain->gc.stats.finalizers,
            deadline = peer_now() + ENDS_PATIENCE_MS * UINT64_C(1000000);
   if (!collect_for_retry(L, EAGAIN)) return result;
   bool others_may_end = L->domain->gc.stats.finalizers != finalizers;
   do {
-    result = peer_spawn(peer, options.name, options.memory, live, b);
+    result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
   } while (result != SPAWN_OK && result != SPAWN_ENDING && others_may_end &&
            peer_await_end(deadline));
   return result;
@@ -365,7 +366,7 @@ static int start_domain(lua_State *L, int prepared, Options options, Message *m,
 
 /* domain.spawn([options,] f, ...) -> handle. Runs f(...) in a new domain: f, its upvalues
  * and the arguments are copied. options: {name = string, memory = bytes of heap}. */
-static int spawn(lua_State *L) {
+static int domain_spawn(lua_State *L) {
   int first;
   Options options = read_options(L, &first);
   luaL_checktype(L, first, LUA_TFUNCTION);
@@ -376,7 +377,7 @@ static int spawn(lua_State *L) {
 
 /* domain.spawn_file([options,] path, ...) -> handle. Runs the file as a script with those
  * arguments, in `...` and the global `arg`. join raises the errors of the file. */
-static int spawn_file(lua_State *L) {
+static int domain_spawn_file(lua_State *L) {
   int first;
   Options options = read_options(L, &first);
   const char *file = luaL_checkstring(L, first);
@@ -506,7 +507,7 @@ static int handle_tostring(lua_State *L) {
 /* ---- the module ---------------------------------------------------------- */
 
 /* domain.self() -> handle of the running domain */
-static int self(lua_State *L) {
+static int domain_self(lua_State *L) {
   Peer **h = new_handle(L);
   *h = domain_lib_self(L);
   peer_hold(*h);
@@ -514,19 +515,19 @@ static int self(lua_State *L) {
 }
 
 /* domain.count() -> number of domains that run, this one included */
-static int count(lua_State *L) {
+static int domain_count(lua_State *L) {
   lua_pushinteger(L, peer_count());
   return 1;
 }
 
 /* domain.cpus() -> number of processors that the program may use */
-static int cpus(lua_State *L) {
+static int domain_cpus(lua_State *L) {
   lua_pushinteger(L, peer_processors());
   return 1;
 }
 
 /* domain.now() -> seconds of a clock that never goes back, as a float */
-static int now(lua_State *L) {
+static int domain_now(lua_State *L) {
   lua_pushnumber(L, (lua_Number)peer_now() / 1e9);
   return 1;
 }
@@ -555,7 +556,7 @@ static int end_mask(lua_State *L) {
 /* domain.masked(f, ...) -> results of f(...). Cancelling and SIGINT wait until it ends.
  * The guard is upvalue 1. Since it is a __close, the called function is masked from its
  * first step on. */
-static int masked(lua_State *L) {
+static int domain_masked(lua_State *L) {
   if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) luaL_checktype(L, 1, LUA_TFUNCTION);
   else lua_pop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -572,7 +573,7 @@ static void open_masked(lua_State *L) {
   lua_pushcfunction(L, end_mask);
   lua_setfield(L, -2, "__close");
   lua_setmetatable(L, -2);
-  lua_pushcclosure(L, masked, 1);
+  lua_pushcclosure(L, domain_masked, 1);
   lua_setfield(L, -2, "masked");
 }
 
@@ -596,8 +597,9 @@ static int agree_on_metatable(lua_State *L) {
 
 int luaopen_domain(lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"spawn", spawn}, {"spawn_file", spawn_file}, {"self", self}, {"count", count}, {"cpus", cpus},
-    {"now", now}, {"sleep", sleep_for}, {"metatable", agree_on_metatable}, {NULL, NULL}};
+    {"spawn", domain_spawn}, {"spawn_file", domain_spawn_file}, {"self", domain_self},
+    {"count", domain_count}, {"cpus", domain_cpus}, {"now", domain_now},
+    {"sleep", sleep_for}, {"metatable", agree_on_metatable}, {NULL, NULL}};
   domain_lib_prepare(L);
   luaL_newlib(L, functions);
   channel_lib_open(L);

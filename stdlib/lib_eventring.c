@@ -31,7 +31,7 @@
 
 static struct eventring_domain *domain_of(lua_State *L) { return L->domain->rings; }
 
-static int fail(lua_State *L, const struct eventring_error *error) {
+static int push_error(lua_State *L, const struct eventring_error *error) {
   lua_pushnil(L);
   lua_pushstring(L, error->text);
   return 2;
@@ -46,11 +46,11 @@ static int fail_code(lua_State *L, int code) {
 
 /* eventring.start() -> true, or nil and a message. Starts the recording (also one that
  * stands by); true when it runs already. */
-static int start(lua_State *L) {
+static int start_recording(lua_State *L) {
   struct eventring_error error;
   enum eventring_state state = eventring_state();
   if (state == EVENTRING_STOPPED || state == EVENTRING_STANDBY) {
-    if (probes_start(&error) != 0) return fail(L, &error);
+    if (probes_start(&error) != 0) return push_error(L, &error);
     eventring_domain_check(domain_of(L));
   }
   lua_pushboolean(L, 1);
@@ -58,25 +58,25 @@ static int start(lua_State *L) {
 }
 
 /* eventring.stop(): orderly end of the recording. */
-static int stop(lua_State *L) {
+static int stop_recording(lua_State *L) {
   probes_stop();
   eventring_domain_check(domain_of(L));
   return 0;
 }
 
-static int report(lua_State *L, int code) {
+static int push_result(lua_State *L, int code) {
   if (code < 0) return fail_code(L, code);
   lua_pushboolean(L, 1);
   return 1;
 }
 
 /* eventring.pause(), eventring.resume() -> true, or nil and a message. */
-static int pause_recording(lua_State *L) { return report(L, eventring_pause()); }
-static int resume_recording(lua_State *L) { return report(L, eventring_resume()); }
+static int pause_recording(lua_State *L) { return push_result(L, eventring_pause()); }
+static int resume_recording(lua_State *L) { return push_result(L, eventring_resume()); }
 
 /* eventring.classes() -> table: class name -> is it recorded (also while paused); or
  * nil and a message when nothing is recorded. */
-static int classes(lua_State *L) {
+static int list_classes(lua_State *L) {
   uint64_t wanted;
   int status = eventring_get_classes(&wanted);
   if (status < 0) return fail_code(L, status);
@@ -95,16 +95,16 @@ static int switch_class(lua_State *L, bool on) {
   if (class < 0)
     return luaL_argerror(L, 1, lua_pushfstring(L, "no class '%s'", lua_tostring(L, 1)));
   uint64_t bit = EVENTRING_CLASS_BIT(class);
-  return report(L, on ? eventring_enable_classes(bit) : eventring_disable_classes(bit));
+  return push_result(L, on ? eventring_enable_classes(bit) : eventring_disable_classes(bit));
 }
 
 /* eventring.enable(name), eventring.disable(name) -> true, or nil and a message when
  * nothing is recorded. Class "lifecycle" stays on. */
-static int enable(lua_State *L) { return switch_class(L, true); }
-static int disable(lua_State *L) { return switch_class(L, false); }
+static int enable_class(lua_State *L) { return switch_class(L, true); }
+static int disable_class(lua_State *L) { return switch_class(L, false); }
 
 /* eventring.path() -> absolute path of the recording, or nil. */
-static int path(lua_State *L) {
+static int recording_path(lua_State *L) {
   char buffer[4096];
   if (eventring_path(buffer, sizeof buffer) == 0) lua_pushnil(L);
   else lua_pushstring(L, buffer);
@@ -176,7 +176,7 @@ static Cursor *check_cursor(lua_State *L) {
   return c;
 }
 
-static bool reserve(void **array, size_t *capacity, size_t needed, size_t unit) {
+static bool reserve_array(void **array, size_t *capacity, size_t needed, size_t unit) {
   if (needed <= *capacity) return true;
   size_t size = *capacity == 0 ? 256 : *capacity;
   while (size < needed) size *= 2;
@@ -210,7 +210,8 @@ static bool queue_value(Cursor *c, Pending *p, const struct eventring_event *e) 
     case EVENTRING_DOUBLE: p->value.d = e->value.d; break;
     case EVENTRING_STRING: case EVENTRING_BYTES: case EVENTRING_VALUES:
       c->text_size = (c->text_size + 7) & ~(size_t)7; /* in the form of the words of VALUES */
-      if (!reserve((void **)&c->text, &c->text_capacity, c->text_size + e->size, 1)) return false;
+      if (!reserve_array((void **)&c->text, &c->text_capacity, c->text_size + e->size, 1))
+        return false;
       memcpy(c->text + c->text_size, e->bytes, e->size);
       p->value.text.offset = (uint32_t)c->text_size;
       p->value.text.size = (uint32_t)e->size;
@@ -229,7 +230,7 @@ static int take_event(void *context, const struct eventring_event *e) {
   /* an end without a begin: counted, not delivered */
   if (!synthetic && (e->flags & EVENTRING_TORN)) callback = CB_COUNT;
   if (synthetic && !(c->wanted & (1u << callback))) return 0;
-  if (!reserve((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
+  if (!reserve_array((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
     c->memory_short = true;
     return 1;
   }
@@ -252,7 +253,7 @@ static int take_event(void *context, const struct eventring_event *e) {
 static int take_loss(void *context, const struct eventring_loss *loss) {
   Cursor *c = context;
   if (loss->flags & EVENTRING_LOST_BEFORE) return 0; /* gone before the cursor was opened */
-  if (!reserve((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
+  if (!reserve_array((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
     c->memory_short = true;
     return 1;
   }
@@ -586,7 +587,7 @@ static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
 
 /* eventring.cursor([{pid = integer} or {path = string}]) -> cursor, or nil and a
  * message. Without argument: of this process. */
-static int cursor(lua_State *L) {
+static int open_cursor(lua_State *L) {
   struct eventring_error error;
   lua_settop(L, 1);
   Cursor *c = lua_newuserdatauv(L, sizeof *c, 1);
@@ -594,7 +595,7 @@ static int cursor(lua_State *L) {
   luaL_setmetatable(L, CURSOR_TYPE);
   lua_newtable(L);
   lua_setiuservalue(L, 2, 1);
-  if (open_handle(L, c, &error) < 0) return fail(L, &error);
+  if (open_handle(L, c, &error) < 0) return push_error(L, &error);
   lua_settop(L, 2);
   return 1;
 }
@@ -622,9 +623,10 @@ static void make_cursor_type(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {
-  {"start", start}, {"stop", stop}, {"pause", pause_recording}, {"resume", resume_recording},
-  {"classes", classes}, {"enable", enable}, {"disable", disable},
-  {"path", path}, {"cursor", cursor}, {NULL, NULL}};
+  {"start", start_recording}, {"stop", stop_recording},
+  {"pause", pause_recording}, {"resume", resume_recording},
+  {"classes", list_classes}, {"enable", enable_class}, {"disable", disable_class},
+  {"path", recording_path}, {"cursor", open_cursor}, {NULL, NULL}};
 
 int luaopen_eventring(lua_State *L) {
   make_cursor_type(L);

@@ -34,7 +34,7 @@
 #define DEFAULT_OUTPUT NAME_IO_OUTPUT
 
 /* What the registry has under this name. */
-static inline const TValue *registered(lua_State *L, Name name) {
+static inline const TValue *registered_value(lua_State *L, Name name) {
   return table_get_str(as_table(&L->domain->registry), L->domain->names[name]);
 }
 
@@ -46,7 +46,7 @@ static void set_registered(lua_State *L, Name name) {
 
 /* The file that the value is, or NULL. */
 static inline luaL_Stream *handle_of(lua_State *L, const TValue *o) {
-  const TValue *metatable = registered(L, NAME_FILE);
+  const TValue *metatable = registered_value(L, NAME_FILE);
   if (is_userdata(o) && is_table(metatable) &&
       as_userdata(o)->metatable == as_table(metatable))
     return userdata_payload(as_userdata(o));
@@ -198,7 +198,7 @@ static int file_close(lua_State *L) {
 
 static int io_close(lua_State *L) {
   if (lua_isnone(L, 1))
-    api_push_value(L, registered(L, DEFAULT_OUTPUT));
+    api_push_value(L, registered_value(L, DEFAULT_OUTPUT));
   return file_close(L);
 }
 
@@ -223,7 +223,7 @@ static int file_tostring(lua_State *L) {
 
 /* Pushes it. */
 static luaL_Stream *default_file(lua_State *L, Name key, const char *role) {
-  api_push_value(L, registered(L, key));
+  api_push_value(L, registered_value(L, key));
   luaL_Stream *handle = lua_touserdata(L, -1);
   if (l_unlikely(is_closed(handle)))
     luaL_error(L, "default %s file is closed", role);
@@ -243,7 +243,7 @@ static int exchange_default(lua_State *L, Name key, const char *mode) {
     }
     set_registered(L, key);
   }
-  api_push_value(L, registered(L, key));
+  api_push_value(L, registered_value(L, key));
   return 1;
 }
 
@@ -330,7 +330,7 @@ static int io_lines(lua_State *L) {
   if (lua_isnone(L, 1))
     lua_pushnil(L);
   if (lua_isnil(L, 1)) {
-    api_push_value(L, registered(L, DEFAULT_INPUT));
+    api_push_value(L, registered_value(L, DEFAULT_INPUT));
     lua_replace(L, 1);
     return file_lines(L);
   }
@@ -362,7 +362,7 @@ static void write_gathered(Output *out) {
   out->used = 0;
 }
 
-static void gather(Output *out, const char *s, size_t n) {
+static void gather_output(Output *out, const char *s, size_t n) {
   if (n > sizeof out->text - out->used)
     write_gathered(out);
   if (n > sizeof out->text) {
@@ -376,13 +376,13 @@ static void gather(Output *out, const char *s, size_t n) {
 static void write_item(lua_State *L, Output *out, int arg) {
   const TValue *o = argument(L, arg);
   if (is_string(o)) {
-    gather(out, as_string(o)->data, string_len(as_string(o)));
+    gather_output(out, as_string(o)->data, string_len(as_string(o)));
   } else if (is_number(o)) {
     char text[NUMBER_TEXT_MAX];
     size_t n = number_to_text(o, text);
     if (is_float(o) && n > 2 && text[n - 1] == '0' && text[n - 2] == lua_getlocaledecpoint())
       n -= 2; /* a whole number, which tostring marks as a float */
-    gather(out, text, n);
+    gather_output(out, text, n);
   } else {
     write_gathered(out); /* what precedes it has been written */
     luaL_checkstring(L, arg);

@@ -232,7 +232,7 @@ static int call_other_metamethod(lua_State *L, const char *event) {
   return 1;
 }
 
-static int arithmetic(lua_State *L, int op, const char *event) {
+static int string_arithmetic(lua_State *L, int op, const char *event) {
   TValue a, b;
   if (!read_number(L, 1, &a) || !read_number(L, 2, &b)) return call_other_metamethod(L, event);
   number_arith(L, op, op == LUA_OPUNM ? &b : &a, &b, L->top); /* two numbers: no metamethods */
@@ -240,14 +240,14 @@ static int arithmetic(lua_State *L, int op, const char *event) {
   return 1;
 }
 
-static int strlib_add(lua_State *L) { return arithmetic(L, LUA_OPADD, "__add"); }
-static int strlib_minus(lua_State *L) { return arithmetic(L, LUA_OPSUB, "__sub"); }
-static int strlib_mul(lua_State *L) { return arithmetic(L, LUA_OPMUL, "__mul"); }
-static int strlib_mod(lua_State *L) { return arithmetic(L, LUA_OPMOD, "__mod"); }
-static int strlib_pow(lua_State *L) { return arithmetic(L, LUA_OPPOW, "__pow"); }
-static int strlib_div(lua_State *L) { return arithmetic(L, LUA_OPDIV, "__div"); }
-static int strlib_idiv(lua_State *L) { return arithmetic(L, LUA_OPIDIV, "__idiv"); }
-static int strlib_unm(lua_State *L) { return arithmetic(L, LUA_OPUNM, "__unm"); }
+static int strlib_add(lua_State *L) { return string_arithmetic(L, LUA_OPADD, "__add"); }
+static int strlib_minus(lua_State *L) { return string_arithmetic(L, LUA_OPSUB, "__sub"); }
+static int strlib_mul(lua_State *L) { return string_arithmetic(L, LUA_OPMUL, "__mul"); }
+static int strlib_mod(lua_State *L) { return string_arithmetic(L, LUA_OPMOD, "__mod"); }
+static int strlib_pow(lua_State *L) { return string_arithmetic(L, LUA_OPPOW, "__pow"); }
+static int strlib_div(lua_State *L) { return string_arithmetic(L, LUA_OPDIV, "__div"); }
+static int strlib_idiv(lua_State *L) { return string_arithmetic(L, LUA_OPIDIV, "__idiv"); }
+static int strlib_unm(lua_State *L) { return string_arithmetic(L, LUA_OPUNM, "__unm"); }
 
 /* ---- the library --------------------------------------------------------- */
 

@@ -36,7 +36,7 @@ static int encoded_length(uint32_t code) {
 }
 
 /* Writes the encoding; its length. */
-static int encode(char *out, uint32_t code) {
+static int encode_point(char *out, uint32_t code) {
   int length = encoded_length(code);
   if (length == 1) {
     *out = (char)code;
@@ -142,14 +142,14 @@ static int utf8_char(lua_State *L) {
   int count = lua_gettop(L);
   char one[ENCODED_MAX];
   if (count == 1) {
-    int length = encode(one, check_code(L, 1));
+    int length = encode_point(one, check_code(L, 1));
     lua_pushlstring(L, one, (size_t)length);
     return 1;
   }
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   for (int i = 1; i <= count; i++) {
-    int length = encode(one, check_code(L, i));
+    int length = encode_point(one, check_code(L, i));
     luaL_addlstring(&b, one, (size_t)length);
   }
   luaL_pushresult(&b);

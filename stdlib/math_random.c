@@ -40,19 +40,19 @@ static lua_Number as_float(uint64_t bits) { return (lua_Number)(bits >> 11) * 0x
 
 /* Uniform in [0, limit]: random bits as many as the limit has, tried again while
  * they exceed it. */
-static uint64_t reduce(Generator *g, uint64_t bits, uint64_t limit) {
+static uint64_t reduce_to_limit(Generator *g, uint64_t bits, uint64_t limit) {
   if ((limit & (limit + 1)) == 0) return bits & limit;
   uint64_t mask = UINT64_MAX >> __builtin_clzll(limit);
   while ((bits &= mask) > limit) bits = next_random(g);
   return bits;
 }
 
-static Generator *generator(lua_State *L) {
+static Generator *get_generator(lua_State *L) {
   return userdata_payload(as_userdata(&as_c_closure(L->ci->func)->upvalues[0]));
 }
 
 static int math_random(lua_State *L) {
-  Generator *g = generator(L);
+  Generator *g = get_generator(L);
   uint64_t bits = next_random(g);
   lua_Integer low = 1, high;
   switch (argument_count(L)) {
@@ -68,14 +68,14 @@ static int math_random(lua_State *L) {
     default: return luaL_error(L, "wrong number of arguments");
   }
   luaL_argcheck(L, low <= high, 1, "interval is empty");
-  uint64_t distance = reduce(g, bits, (uint64_t)high - (uint64_t)low);
+  uint64_t distance = reduce_to_limit(g, bits, (uint64_t)high - (uint64_t)low);
   return result_integer(L, (lua_Integer)(distance + (uint64_t)low));
 }
 
 /* ---- seeding ------------------------------------------------------------- */
 
 /* Seeds, and pushes the two parts of the seed. */
-static void seed(lua_State *L, Generator *g, uint64_t first, uint64_t second) {
+static void seed_generator(lua_State *L, Generator *g, uint64_t first, uint64_t second) {
   g->s[0] = first;
   g->s[1] = 0xff; /* the state must not be all zero */
   g->s[2] = second;
@@ -92,16 +92,16 @@ static void seed_randomly(lua_State *L, Generator *g) {
     entropy[0] = (uint64_t)time(NULL) ^ (uint64_t)clock() << 32;
     entropy[1] = (uint64_t)(uintptr_t)g ^ (uint64_t)(uintptr_t)&entropy << 16;
   }
-  seed(L, g, entropy[0], entropy[1]);
+  seed_generator(L, g, entropy[0], entropy[1]);
 }
 
 static int math_randomseed(lua_State *L) {
   if (lua_isnone(L, 1)) {
-    seed_randomly(L, generator(L));
+    seed_randomly(L, get_generator(L));
   } else {
     lua_Integer first = luaL_checkinteger(L, 1);
     lua_Integer second = luaL_optinteger(L, 2, 0);
-    seed(L, generator(L), (uint64_t)first, (uint64_t)second);
+    seed_generator(L, get_generator(L), (uint64_t)first, (uint64_t)second);
   }
   return 2;
 }

@@ -56,20 +56,20 @@ _Static_assert((PATTERN_SMALL_LENGTH + 1) * sizeof(PatternNode) +
                    PATTERN_SMALL_STORAGE,
                "small patterns fit");
 
-static PatternNode *emit(Compiler *c, PatternOp op) {
+static PatternNode *emit_node(Compiler *c, PatternOp op) {
   PatternNode *node = c->next++;
   *node = (PatternNode){.op = (uint8_t)op};
   return node;
 }
 
 static void pattern_error(Compiler *c, PatternError error, unsigned char culprit) {
-  PatternNode *node = emit(c, PATTERN_ERROR);
+  PatternNode *node = emit_node(c, PATTERN_ERROR);
   node->index = (uint8_t)error;
   node->culprit = culprit;
   c->failed = true;
 }
 
-static unsigned char peek(const Compiler *c, ptrdiff_t ahead) {
+static unsigned char peek_byte(const Compiler *c, ptrdiff_t ahead) {
   return c->end - c->p > ahead ? (unsigned char)c->p[ahead] : '\0';
 }
 
@@ -121,7 +121,7 @@ static void read_elements(ByteSet *set, const CharClasses *classes, const char *
   }
 }
 
-static void complement(ByteSet *set) {
+static void complement_set(ByteSet *set) {
   for (int i = 0; i < 4; i++) set->words[i] = ~set->words[i];
 }
 
@@ -138,7 +138,7 @@ static const ByteSet *read_set(Compiler *c) {
   ByteSet *set = c->next_set++;
   memset(set, 0, sizeof *set);
   read_elements(set, c->classes, elements, end);
-  if (negated) complement(set);
+  if (negated) complement_set(set);
   c->p = end + 1;
   return set;
 }
@@ -178,7 +178,7 @@ static void compile_single(Compiler *c) {
   read_single(c, &single);
   if (c->failed) return;
   PatternOp repetition;
-  switch (peek(c, 0)) {
+  switch (peek_byte(c, 0)) {
     case '*':
     case '+': repetition = PATTERN_GREEDY; break;
     case '-': repetition = PATTERN_LAZY; break;
@@ -199,8 +199,8 @@ static void compile_open(Compiler *c) {
     pattern_error(c, PATTERN_TOO_MANY_CAPTURES, 0);
     return;
   }
-  bool is_position = peek(c, 1) == ')';
-  PatternNode *node = emit(c, is_position ? PATTERN_POSITION : PATTERN_OPEN);
+  bool is_position = peek_byte(c, 1) == ')';
+  PatternNode *node = emit_node(c, is_position ? PATTERN_POSITION : PATTERN_OPEN);
   node->index = (uint8_t)c->captures;
   if (is_position)
     c->closed |= UINT32_C(1) << c->captures;
@@ -216,7 +216,7 @@ static void compile_close(Compiler *c) {
     return;
   }
   int capture = c->open[--c->open_count];
-  emit(c, PATTERN_CLOSE)->index = (uint8_t)capture;
+  emit_node(c, PATTERN_CLOSE)->index = (uint8_t)capture;
   c->closed |= UINT32_C(1) << capture;
   c->p++;
 }
@@ -227,7 +227,7 @@ static void compile_backref(Compiler *c) {
     pattern_error(c, PATTERN_BAD_BACKREF, (unsigned char)number);
     return;
   }
-  emit(c, PATTERN_BACKREF)->index = (uint8_t)(number - 1);
+  emit_node(c, PATTERN_BACKREF)->index = (uint8_t)(number - 1);
   c->p += 2;
 }
 
@@ -236,24 +236,24 @@ static void compile_balance(Compiler *c) {
     pattern_error(c, PATTERN_BALANCE_WITHOUT_ARGUMENTS, 0);
     return;
   }
-  PatternNode *node = emit(c, PATTERN_BALANCE);
+  PatternNode *node = emit_node(c, PATTERN_BALANCE);
   node->byte = (uint8_t)c->p[2];
   node->closing = (uint8_t)c->p[3];
   c->p += 4;
 }
 
 static void compile_frontier(Compiler *c) {
-  if (peek(c, 2) != '[') {
+  if (peek_byte(c, 2) != '[') {
     pattern_error(c, PATTERN_FRONTIER_WITHOUT_SET, 0);
     return;
   }
   c->p += 2;
   const ByteSet *set = read_set(c);
-  if (set != NULL) emit(c, PATTERN_FRONTIER)->set = set;
+  if (set != NULL) emit_node(c, PATTERN_FRONTIER)->set = set;
 }
 
 static void compile_escape(Compiler *c) {
-  switch (peek(c, 1)) {
+  switch (peek_byte(c, 1)) {
     case 'b': compile_balance(c); break;
     case 'f': compile_frontier(c); break;
     case '0': case '1': case '2': case '3': case '4':
@@ -269,7 +269,7 @@ static void compile_item(Compiler *c) {
     case ESCAPE: compile_escape(c); return;
     case '$':
       if (c->end - c->p > 1) break; /* an ordinary byte unless it is the last */
-      emit(c, PATTERN_END);
+      emit_node(c, PATTERN_END);
       c->p++;
       return;
   }
@@ -283,7 +283,7 @@ static PatternOp single_kind(const PatternNode *node) {
 }
 
 /* Whether some byte is matched by the singles of both nodes. */
-static bool overlap(const PatternNode *a, const PatternNode *b) {
+static bool singles_overlap(const PatternNode *a, const PatternNode *b) {
   PatternOp kind_a = single_kind(a), kind_b = single_kind(b);
   if (kind_a == PATTERN_ANY || kind_b == PATTERN_ANY) return true;
   if (kind_a == PATTERN_CHAR)
@@ -304,11 +304,11 @@ static bool backtracking_is_pointless(const PatternNode *node, const PatternNode
       case PATTERN_POSITION: break;
       case PATTERN_CHAR:
       case PATTERN_ANY:
-      case PATTERN_SET: return !overlap(node, rest);
+      case PATTERN_SET: return !singles_overlap(node, rest);
       case PATTERN_GREEDY:
       case PATTERN_OPTIONAL:
       case PATTERN_LAZY:
-        if (overlap(node, rest)) return false;
+        if (singles_overlap(node, rest)) return false;
         if (rest->minimum > 0) return true;
         break;
       case PATTERN_END:
@@ -356,7 +356,7 @@ void pattern_compile(Pattern *pattern, void *storage, const char *text, size_t l
   };
   pattern->nodes = storage;
   while (c.p < c.end && !c.failed) compile_item(&c);
-  if (!c.failed) emit(&c, PATTERN_ACCEPT);
+  if (!c.failed) emit_node(&c, PATTERN_ACCEPT);
   mark_possessive(pattern->nodes);
   pattern->first = first_byte_node(pattern->nodes);
   pattern->skip_run = can_skip_run(pattern);

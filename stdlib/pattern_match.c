@@ -26,7 +26,7 @@ static const char *match_from(Match *m, const char *s, const PatternNode *node);
  * the pattern notes all nodes in advance. */
 static inline void note_work(Match *m, size_t units) { vm_work(m->L, &m->work_left, units); }
 
-static inline const char *attempt(Match *m, const char *s, const PatternNode *node) {
+static inline const char *attempt_match(Match *m, const char *s, const PatternNode *node) {
   note_work(m, m->pattern->size);
   return match_from(m, s, node);
 }
@@ -122,7 +122,7 @@ static const char *give_back(Match *m, const char *least, const char *most,
   note_work(m, (size_t)(most - least));
   for (const char *s = most; s > least; s--) {
     if (!may_begin(next, s, m->end)) continue;
-    const char *result = attempt(m, s, rest);
+    const char *result = attempt_match(m, s, rest);
     if (result != NULL) return leave_choice(m, result);
   }
   return leave_choice(m, NULL);
@@ -142,7 +142,7 @@ static const char *take_more(Match *m, const char *s, const PatternNode *node) {
     }
     note_work(m, 1);
     if (may_begin(next, s, m->end)) {
-      const char *result = attempt(m, s, rest);
+      const char *result = attempt_match(m, s, rest);
       if (result != NULL) return leave_choice(m, result);
     }
     if (!single_matches(node, s, m->end)) break;
@@ -260,7 +260,7 @@ void pattern_begin(Match *m, lua_State *L, const Pattern *pattern, const char *s
 }
 
 const char *pattern_match_at(Match *m, const char *s) {
-  return attempt(m, s, m->pattern->nodes);
+  return attempt_match(m, s, m->pattern->nodes);
 }
 
 const char *pattern_search(Match *m, const char *from, const char *refused, const char **found) {

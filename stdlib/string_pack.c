@@ -91,38 +91,38 @@ static int read_size(Reader *r, int otherwise) {
   return size;
 }
 
-static inline Option option(ItemKind kind, size_t size) {
+static inline Option make_option(ItemKind kind, size_t size) {
   return (Option){.kind = kind, .size = (uint32_t)size};
 }
 
 static Option read_bytes_option(Reader *r) {
   size_t size = read_number(r, SIZE_MAX);
   if (size == SIZE_MAX) luaL_error(r->L, "missing size for format option 'c'");
-  return option(ITEM_BYTES, size);
+  return make_option(ITEM_BYTES, size);
 }
 
 static Option read_option(Reader *r) {
   char letter = *r->p++;
   switch (letter) {
-    case 'b': return option(ITEM_INTEGER, sizeof(char));
-    case 'B': return option(ITEM_UNSIGNED, sizeof(char));
-    case 'h': return option(ITEM_INTEGER, sizeof(short));
-    case 'H': return option(ITEM_UNSIGNED, sizeof(short));
-    case 'i': return option(ITEM_INTEGER, (size_t)read_size(r, sizeof(int)));
-    case 'I': return option(ITEM_UNSIGNED, (size_t)read_size(r, sizeof(int)));
-    case 'l': return option(ITEM_INTEGER, sizeof(long));
-    case 'L': return option(ITEM_UNSIGNED, sizeof(long));
-    case 'j': return option(ITEM_INTEGER, sizeof(lua_Integer));
-    case 'J': return option(ITEM_UNSIGNED, sizeof(lua_Integer));
-    case 'T': return option(ITEM_UNSIGNED, sizeof(size_t));
-    case 'f': return option(ITEM_FLOAT, sizeof(float));
+    case 'b': return make_option(ITEM_INTEGER, sizeof(char));
+    case 'B': return make_option(ITEM_UNSIGNED, sizeof(char));
+    case 'h': return make_option(ITEM_INTEGER, sizeof(short));
+    case 'H': return make_option(ITEM_UNSIGNED, sizeof(short));
+    case 'i': return make_option(ITEM_INTEGER, (size_t)read_size(r, sizeof(int)));
+    case 'I': return make_option(ITEM_UNSIGNED, (size_t)read_size(r, sizeof(int)));
+    case 'l': return make_option(ITEM_INTEGER, sizeof(long));
+    case 'L': return make_option(ITEM_UNSIGNED, sizeof(long));
+    case 'j': return make_option(ITEM_INTEGER, sizeof(lua_Integer));
+    case 'J': return make_option(ITEM_UNSIGNED, sizeof(lua_Integer));
+    case 'T': return make_option(ITEM_UNSIGNED, sizeof(size_t));
+    case 'f': return make_option(ITEM_FLOAT, sizeof(float));
     case 'n':
-    case 'd': return option(ITEM_DOUBLE, sizeof(double));
-    case 's': return option(ITEM_COUNTED, (size_t)read_size(r, sizeof(size_t)));
+    case 'd': return make_option(ITEM_DOUBLE, sizeof(double));
+    case 's': return make_option(ITEM_COUNTED, (size_t)read_size(r, sizeof(size_t)));
     case 'c': return read_bytes_option(r);
-    case 'z': return option(ITEM_TERMINATED, 0);
-    case 'x': return option(ITEM_PADDING, 1);
-    case 'X': return option(ITEM_ALIGNMENT, 0);
+    case 'z': return make_option(ITEM_TERMINATED, 0);
+    case 'x': return make_option(ITEM_PADDING, 1);
+    case 'X': return make_option(ITEM_ALIGNMENT, 0);
     case ' ': break;
     case '<': r->little = true; break;
     case '>': r->little = false; break;
@@ -130,12 +130,12 @@ static Option read_option(Reader *r) {
     case '!': r->alignment_max = read_size(r, NATIVE_ALIGNMENT); break;
     default: luaL_error(r->L, "invalid format option '%c'", letter);
   }
-  return option(ITEM_NOTHING, 0);
+  return make_option(ITEM_NOTHING, 0);
 }
 
 /* The alignment for X, from the next option, which has no other use. */
 static size_t read_alignment(Reader *r) {
-  Option model = *r->p == '\0' ? option(ITEM_NOTHING, 0) : read_option(r);
+  Option model = *r->p == '\0' ? make_option(ITEM_NOTHING, 0) : read_option(r);
   if (model.kind == ITEM_BYTES || model.size == 0)
     luaL_argerror(r->L, 1, "invalid next option for option 'X'");
   return model.size;

@@ -31,7 +31,7 @@ static size_t decimal_length(lua_Integer n) {
 }
 
 /* Bytes of all of them; SIZE_MAX: there are others than strings and integers. */
-static size_t measure(const Parts *p) {
+static size_t measure_parts(const Parts *p) {
   size_t total = (p->count - 1) * p->separator_length;
   for (size_t i = 0; i < p->count; i++) {
     const TValue *o = &p->first[i];
@@ -69,7 +69,7 @@ static size_t find_parts(lua_State *L, Parts *p, lua_Integer first, lua_Integer 
   if (first < 1 || last > (lua_Integer)t->array_size || last - first >= IN_PLACE_MOST) return 0;
   p->first = &t->array[first - 1];
   p->count = (size_t)(last - first) + 1;
-  size_t total = measure(p);
+  size_t total = measure_parts(p);
   return total <= IN_PLACE_BYTES ? total : 0;
 }
 

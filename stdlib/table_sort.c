@@ -111,7 +111,7 @@ static void insertion_sort(Sorter *s, uint32_t *order, uint32_t count) {
 }
 
 /* Merges the sorted halves order[0, middle) and order[middle, count). */
-static void merge(Sorter *s, uint32_t *order, uint32_t middle, uint32_t count) {
+static void merge_halves(Sorter *s, uint32_t *order, uint32_t middle, uint32_t count) {
   uint32_t *left = s->scratch, *left_end = left + middle;
   uint32_t *right = order + middle, *right_end = order + count, *out = order;
   memcpy(left, order, middle * sizeof *left);
@@ -128,12 +128,12 @@ static void merge_sort(Sorter *s, uint32_t *order, uint32_t count) {
   uint32_t middle = count / 2;
   merge_sort(s, order, middle);
   merge_sort(s, order + middle, count - middle);
-  if (is_before(s, order[middle], order[middle - 1])) merge(s, order, middle, count);
+  if (is_before(s, order[middle], order[middle - 1])) merge_halves(s, order, middle, count);
 }
 
 /* Puts t[order[i]] into each t[i], cycle by cycle; marks places that are done
  * by order[i] == i. */
-static void permute(Sorter *s) {
+static void permute_table(Sorter *s) {
   lua_State *L = s->L;
   for (uint32_t start = 0; start < s->count; start++) {
     if (s->order[start] == start) continue;
@@ -166,7 +166,7 @@ static void sort_indices(Sorter *s, uint32_t *work) {
   for (uint32_t i = 0; i < s->count; i++) s->order[i] = i;
   merge_sort(s, s->order, s->count);
   if (contradicts_itself(s)) luaL_error(s->L, "invalid order function for sorting");
-  permute(s);
+  permute_table(s);
 }
 
 static size_t index_work_size(uint32_t count) {

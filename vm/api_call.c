@@ -8,7 +8,9 @@
 
 /* ---- calls --------------------------------------------------------------- */
 
-static bool yieldable(const lua_State *L) { return L->run != NULL && L->ncalls_nonyieldable == 0; }
+static bool is_yieldable(const lua_State *L) {
+  return L->run != NULL && L->ncalls_nonyieldable == 0;
+}
 
 static void grow_frame_top(lua_State *L, int nresults) {
   if (nresults == LUA_MULTRET && L->ci->top < L->top) L->ci->top = L->top;
@@ -16,7 +18,7 @@ static void grow_frame_top(lua_State *L, int nresults) {
 
 LUA_API void lua_callk(lua_State *L, int nargs, int nresults, lua_KContext ctx, lua_KFunction k) {
   TValue *func = L->top - (nargs + 1);
-  if (k != NULL && yieldable(L)) {
+  if (k != NULL && is_yieldable(L)) {
     L->ci->u.c.k = k;
     L->ci->u.c.ctx = ctx;
     vm_call(L, func, nresults);
@@ -49,7 +51,7 @@ LUA_API int lua_pcallk(lua_State *L, int nargs, int nresults, int msgh, lua_KCon
   ptrdiff_t errfunc = 0;
   if (msgh != 0) errfunc = stack_save(L, msgh > 0 ? L->ci->func + msgh : L->top + msgh);
   CallRequest r = {L->top - (nargs + 1), nresults};
-  int status = k != NULL && yieldable(L)
+  int status = k != NULL && is_yieldable(L)
                    ? pcall_in_frame(L, &r, errfunc, ctx, k)
                    : vm_protect(L, vm_call_request, &r, stack_save(L, r.func), errfunc);
   grow_frame_top(L, nresults);

@@ -73,7 +73,7 @@ static void set_environment(lua_State *L, LuaClosure *f) {
   gc_barrier(L, environment, environment->v);
 }
 
-static void compile(lua_State *L, void *ud) {
+static void compile_load(lua_State *L, void *ud) {
   Load *load = ud;
   LuaClosure *f;
   if (is_binary(load)) {
@@ -88,7 +88,7 @@ static void compile(lua_State *L, void *ud) {
   set_environment(L, f);
 }
 
-static int protect(lua_State *L, ProtectedFunction f, Load *load) {
+static int protect_load(lua_State *L, ProtectedFunction f, Load *load) {
   L->ncalls_nonyieldable++;
   int status = vm_protect(L, f, load, stack_save(L, L->top), L->errfunc);
   L->ncalls_nonyieldable--;
@@ -97,10 +97,10 @@ static int protect(lua_State *L, ProtectedFunction f, Load *load) {
 
 static int run_load(lua_State *L, Load *load) {
   PROBE_BEGIN(L->domain, PARSE);
-  int status = load->reader != NULL ? protect(L, drain_reader, load) : LUA_OK;
+  int status = load->reader != NULL ? protect_load(L, drain_reader, load) : LUA_OK;
   if (status == LUA_OK) {
     PROBE_BEGIN(L->domain, COMPILE);
-    status = protect(L, compile, load);
+    status = protect_load(L, compile_load, load);
     PROBE_END(L->domain, COMPILE);
   }
   PROBE_END(L->domain, PARSE);

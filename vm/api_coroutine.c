@@ -8,7 +8,7 @@
 #include "thread.h"
 #include "throw.h"
 
-static int refuse(lua_State *L, String *message, int nargs) {
+static int refuse_resume(lua_State *L, String *message, int nargs) {
   L->top -= nargs;
   set_string(L->top, message);
   L->top++;
@@ -18,10 +18,10 @@ static int refuse(lua_State *L, String *message, int nargs) {
 LUA_API int lua_resume(lua_State *L, lua_State *from, int nargs, int *nresults) {
   String *obstacle = vm_resume_obstacle(L, nargs);
   *nresults = 1;
-  if (obstacle != NULL) return refuse(L, obstacle, nargs);
+  if (obstacle != NULL) return refuse_resume(L, obstacle, nargs);
   uint32_t depth = from != NULL ? from->resume_depth : 0;
   if (depth >= MAX_RESUMES || L->domain->ncalls >= MAX_C_CALLS - 5)
-    return refuse(L, string_from_c(L, "C stack overflow"), nargs);
+    return refuse_resume(L, string_from_c(L, "C stack overflow"), nargs);
   L->domain->ncalls++;
   L->resumer = from;
   L->resume_depth = depth + 1;

@@ -161,7 +161,7 @@ static void raise_message(lua_State *L, const char *msg) {
 }
 
 /* Called in a signal handler. */
-static void interrupt(lua_State *L) { L->dispatch = vm_dispatch_each; }
+static void interrupt_thread(lua_State *L) { L->dispatch = vm_dispatch_each; }
 
 static void make_registry(lua_State *L, void *ud) {
   (void)ud;
@@ -185,7 +185,7 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   d->alloc_ud = ud;
   d->hooks.call_finalizer = call_finalizer;
   d->hooks.raise_message = raise_message;
-  d->hooks.interrupt = interrupt;
+  d->hooks.interrupt = interrupt_thread;
   d->hooks.reset_thread = vm_reset_thread;
   L->dispatch = vm_dispatch_normal;
   if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {

@@ -33,11 +33,13 @@ static int get_string_key(lua_State *L, const TValue *container, const char *k) 
   return get_through_metamethod(L, container);
 }
 
-static const TValue *globals(lua_State *L) {
+static const TValue *globals_slot(lua_State *L) {
   return table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS);
 }
 
-int lua_getglobal(lua_State *L, const char *name) { return get_string_key(L, globals(L), name); }
+int lua_getglobal(lua_State *L, const char *name) {
+  return get_string_key(L, globals_slot(L), name);
+}
 
 int lua_getfield(lua_State *L, int idx, const char *k) {
   return get_string_key(L, api_slot(L, idx), k);
@@ -124,7 +126,7 @@ static void set_string_key(lua_State *L, const TValue *container, const char *k)
   L->top -= 2;
 }
 
-void lua_setglobal(lua_State *L, const char *name) { set_string_key(L, globals(L), name); }
+void lua_setglobal(lua_State *L, const char *name) { set_string_key(L, globals_slot(L), name); }
 
 void lua_setfield(lua_State *L, int idx, const char *k) { set_string_key(L, api_slot(L, idx), k); }
 

@@ -202,7 +202,7 @@ static int recover_yield(Run *run, lua_State *L) {
   return vm_execute(run, from, ENTER_DONE, first, 0);
 }
 
-static int recover(Run *run, lua_State *caller) {
+static int recover_in_run(Run *run, lua_State *caller) {
   Domain *d = run->L->domain;
   lua_State *L = d->current;
   int status = run->jump.status;
@@ -241,7 +241,7 @@ static int run_loop(lua_State *L, Entry entry, TValue *first, int nresults, bool
   if (is_resume) L->run = &run;
   int status;
   if (_setjmp(run.jump.buf) == 0) status = vm_execute(&run, L, entry, first, nresults);
-  else status = recover(&run, caller);
+  else status = recover_in_run(&run, caller);
   d->error_jump = run.jump.prev;
   vm_set_current(d, caller);
   return status;

@@ -115,7 +115,7 @@ static void check_facts(const Place *at, uint32_t uses, uint32_t sets) {
 }
 
 /* others have OPFLAG_I */
-static bool leaves(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; }
+static bool leaves_function(OpCode op) { return op == OP_RETURN0 || op == OP_RETURN1; }
 
 /* No register that loses its value is in use; when the function is left, none is. */
 static void check_losses(const Place *at, uint32_t sets) {
@@ -152,7 +152,7 @@ void check_instruction(const lua_State *L, const Instruction *pc, const TValue *
   if (info->uses & CONSTANTS_AND_UPVALUES)
     check_references(&at, f, info->flags & OPFLAG_X ? pc[1] : 0);
   if (info->uses & FACTS_USED || info->sets & FACTS_SET) check_facts(&at, info->uses, info->sets);
-  if (info->sets & LOSES || info->flags & (OPFLAG_I | OPFLAG_O) || leaves(op_base(*pc)))
+  if (info->sets & LOSES || info->flags & (OPFLAG_I | OPFLAG_O) || leaves_function(op_base(*pc)))
     check_losses(&at, info->sets);
   if (INS_OP(*pc) == OP_VARARG) assert(at.p->is_vararg);
   if (INS_OP(*pc) == OP_VARARGPREP) assert(pc == at.p->code);

@@ -257,12 +257,12 @@ static _Noreturn void error_format(Undump *u, const char *why) {
   error_throw(u->L, LUA_ERRSYNTAX);
 }
 
-static size_t left(const Undump *u) {
+static size_t bytes_left(const Undump *u) {
   return (size_t)(u->end - u->cursor);
 }
 
 static const char *chunk_get(Undump *u, size_t size) {
-  if (size > left(u)) error_format(u, "truncated chunk");
+  if (size > bytes_left(u)) error_format(u, "truncated chunk");
   const char *data = u->cursor;
   u->cursor += size;
   return data;
@@ -292,14 +292,14 @@ static uint32_t get_number(Undump *u) {
 /* A number of elements, each of which takes at least `least` bytes. */
 static uint32_t get_length(Undump *u, size_t least) {
   uint32_t n = get_number(u);
-  if (n > left(u) / least) error_format(u, "truncated chunk");
+  if (n > bytes_left(u) / least) error_format(u, "truncated chunk");
   return n;
 }
 
 static String *get_string(Undump *u) {
   uint64_t count = chunk_get_count(u);
   if (count == 0) return NULL;
-  if (count - 1 > left(u)) error_format(u, "truncated chunk");
+  if (count - 1 > bytes_left(u)) error_format(u, "truncated chunk");
   return string_new(u->L, chunk_get(u, (size_t)count - 1), (size_t)count - 1);
 }
 
@@ -421,7 +421,7 @@ static void get_names(Undump *u, Prototype *p) {
   for (uint32_t i = 0; i < p->nupvalues; i++) p->upvalues[i].name = get_string(u);
 }
 
-static void verify(Undump *u, const Prototype *p) {
+static void verify_function(Undump *u, const Prototype *p) {
 #ifndef SAROS_DEBUG
   if (u->is_sound) return;
 #endif
@@ -446,7 +446,7 @@ static Prototype *chunk_get_function(Undump *u, String *outer_source) {
   chunk_get_upvalues(u, p);
   get_functions(u, p);
   get_names(u, p);
-  verify(u, p);
+  verify_function(u, p);
   op_fuse(p->code, p->ncode);
   gc_note_code(u->L->domain, p);
   u->nesting--;

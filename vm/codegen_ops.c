@@ -48,7 +48,7 @@ static bool may_fold(int op, const TValue *a, const TValue *b) {
 }
 
 /* Replaces a by the result, if that is a value a constant can have. */
-static bool fold(FuncState *fs, int op, Expr *a, const Expr *b) {
+static bool fold_constants(FuncState *fs, int op, Expr *a, const Expr *b) {
   TValue x, y, result;
   if (!expr_as_number(a, &x) || !expr_as_number(b, &y) || !may_fold(op, &x, &y)) return false;
   if (!number_arith(fs->cs->L, op, &x, &y, &result)) return false;
@@ -79,10 +79,10 @@ void op_unary(FuncState *fs, UnaryOp op, Expr *e, int line) {
   expr_discharge(fs, e);
   switch (op) {
     case UNARY_MINUS:
-      if (!fold(fs, LUA_OPUNM, e, &zero)) unary_instruction(fs, OP_UNM, e, line);
+      if (!fold_constants(fs, LUA_OPUNM, e, &zero)) unary_instruction(fs, OP_UNM, e, line);
       break;
     case UNARY_BNOT:
-      if (!fold(fs, LUA_OPBNOT, e, &zero)) unary_instruction(fs, OP_BNOT, e, line);
+      if (!fold_constants(fs, LUA_OPBNOT, e, &zero)) unary_instruction(fs, OP_BNOT, e, line);
       break;
     case UNARY_LEN: unary_instruction(fs, OP_LEN, e, line); break;
     case UNARY_NOT: expr_not(fs, e); break;
@@ -92,7 +92,7 @@ void op_unary(FuncState *fs, UnaryOp op, Expr *e, int line) {
 
 /* ---- operands ------------------------------------------------------------ */
 
-static void swap(Expr *a, Expr *b) {
+static void swap_exprs(Expr *a, Expr *b) {
   Expr e = *a;
   *a = *b;
   *b = e;
@@ -165,7 +165,7 @@ static bool is_commutative(BinaryOp op) {
          op == BINARY_BXOR;
 }
 
-static void arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
+static void code_arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
   int operand;
   Instruction ins;
   if (add_immediate(op, right, &operand)) {
@@ -187,7 +187,7 @@ static void arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int 
 }
 
 /* a .. (b .. c) is one instruction over three registers. */
-static void concat(FuncState *fs, Expr *left, Expr *right, int line) {
+static void code_concat(FuncState *fs, Expr *left, Expr *right, int line) {
   Instruction *last =
       fs->last_target != (int)fs->ncode && fs->last_pc >= 0 ? &fs->code[fs->last_pc] : NULL;
   if (last && code_op(*last) == OP_CONCAT && (int)INS_A(*last) == left->u.reg + 1) {
@@ -211,9 +211,9 @@ static void finish_comparison(FuncState *fs, Expr *left, Expr *right, OpCode op,
   left->kind = EXPR_JUMP;
 }
 
-static void equality(FuncState *fs, Expr *left, Expr *right, bool condition) {
+static void code_equality(FuncState *fs, Expr *left, Expr *right, bool condition) {
   int number;
-  if (left->kind != EXPR_REGISTER) swap(left, right); /* a constant goes to the right */
+  if (left->kind != EXPR_REGISTER) swap_exprs(left, right); /* a constant goes to the right */
   int reg = expr_to_any(fs, left);
   if (small_number(right, &number)) {
     finish_comparison(fs, left, right, OP_EQI, reg, number + 128, condition);
@@ -243,7 +243,7 @@ static void code_order(FuncState *fs, bool or_equal, Expr *left, Expr *right) {
 
 void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
   expr_discharge(fs, right);
-  if (is_arithmetic(op) && fold(fs, op, left, right)) return;
+  if (is_arithmetic(op) && fold_constants(fs, op, left, right)) return;
   switch (op) {
     case BINARY_AND:
       jump_append(fs, &right->false_list, left->false_list);
@@ -255,14 +255,14 @@ void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
       break;
     case BINARY_CONCAT:
       expr_to_next(fs, right);
-      concat(fs, left, right, line);
+      code_concat(fs, left, right, line);
       break;
-    case BINARY_EQ: case BINARY_NE: equality(fs, left, right, op == BINARY_EQ); break;
+    case BINARY_EQ: case BINARY_NE: code_equality(fs, left, right, op == BINARY_EQ); break;
     case BINARY_GT: case BINARY_GE: /* a > b is b < a */
-      swap(left, right);
+      swap_exprs(left, right);
       code_order(fs, op == BINARY_GE, left, right);
       break;
     case BINARY_LT: case BINARY_LE: code_order(fs, op == BINARY_LE, left, right); break;
-    default: arithmetic(fs, op, left, right, line);
+    default: code_arithmetic(fs, op, left, right, line);
   }
 }

@@ -135,7 +135,7 @@ static Prototype *make_prototype(FuncState *fs) {
 }
 
 #ifdef SAROS_DEBUG
-static bool verifies(const Prototype *p) {
+static bool code_verifies(const Prototype *p) {
   const char *error = verify_prototype(p);
   return error == NULL || error == verify_no_memory;
 }
@@ -147,7 +147,7 @@ Prototype *compile_close_function(CompileState *cs) {
   scope_leave(fs);
   codegen_finish(fs);
   Prototype *p = make_prototype(fs);
-  rt_assert(verifies(p));
+  rt_assert(code_verifies(p));
   op_fuse(p->code, p->ncode);
   gc_note_code(cs->L->domain, p);
   cs->fs = fs->outer;

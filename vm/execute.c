@@ -365,7 +365,7 @@ static NOINLINE uint32_t next_pair(const Domain *d, Table *t, TValue *ra) {
 }
 
 /* A number that is an integer or equal to one, for a bit operation. */
-ALWAYS_INLINE bool integral(const TValue *o, int64_t *i) {
+ALWAYS_INLINE bool integral_value(const TValue *o, int64_t *i) {
   if (is_int(o)) {
     *i = o->v.i;
     return true;
@@ -634,7 +634,7 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     const TValue *x = RB, *y = (c); \
     int64_t a, b; \
     if (likely(is_int(x) && is_int(y))) { a = x->v.i; b = y->v.i; set_int(RA, (expr)); NEXT; } \
-    if (integral(x, &a) && integral(y, &b)) { set_int(RA, (expr)); NEXT; } \
+    if (integral_value(x, &a) && integral_value(y, &b)) { set_int(RA, (expr)); NEXT; } \
     WITH_META(prepare(L, luaop, x, y, RA)); \
     NEXT; \
   }
@@ -1023,7 +1023,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     const TValue *x = RB;
     int64_t a;
     if (likely(is_int(x))) { set_int(RA, ~x->v.i); NEXT; }
-    if (integral(x, &a)) { set_int(RA, ~a); NEXT; }
+    if (integral_value(x, &a)) { set_int(RA, ~a); NEXT; }
     WITH_META(meta_prepare_arith(L, LUA_OPBNOT, x, x, RA));
     NEXT;
   }

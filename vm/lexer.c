@@ -58,11 +58,11 @@ static const struct { const char *text; uint8_t length; bool quoted, word; } tok
 
 /* ---- characters ---------------------------------------------------------- */
 
-ALWAYS_INLINE int current(const Lexer *lx) {
+ALWAYS_INLINE int current_char(const Lexer *lx) {
   return lx->cursor < lx->end ? (unsigned char)*lx->cursor : END;
 }
 
-ALWAYS_INLINE int following(const Lexer *lx) {
+ALWAYS_INLINE int following_char(const Lexer *lx) {
   return lx->end - lx->cursor > 1 ? (unsigned char)lx->cursor[1] : END;
 }
 
@@ -72,9 +72,9 @@ ALWAYS_INLINE bool is_newline(int c) {
 
 /* Passes a line end: \n, \r, \r\n or \n\r. */
 static void pass_newline(Lexer *lx) {
-  int first = current(lx);
+  int first = current_char(lx);
   lx->cursor++;
-  int second = current(lx);
+  int second = current_char(lx);
   if (is_newline(second) && second != first) lx->cursor++;
   if (unlikely(++lx->line == INT_MAX)) lexer_error(lx, "chunk has too many lines", TOKEN_NONE);
 }
@@ -315,12 +315,12 @@ static const char *end_of_long_text(const char *p, const char *end) {
 static void scan_long_bracket(Lexer *lx, int level, TokenValue *token) {
   int start_line = lx->line;
   lx->cursor += level + 2;
-  if (is_newline(current(lx))) pass_newline(lx);
+  if (is_newline(current_char(lx))) pass_newline(lx);
   const char *pending = lx->cursor; /* not yet in the buffer */
   bool buffered = false;            /* some line end was not a plain \n */
   lx->buffer_length = 0;
   for (;;) {
-    int c = current(lx);
+    int c = current_char(lx);
     if (c == END) error_unfinished_long(lx, token ? "string" : "comment", start_line);
     if (c == ']' && bracket_level(lx) == level) break;
     if (!is_newline(c)) {
@@ -358,7 +358,7 @@ static int hex_value(int c) {
 }
 
 static int hex_digit(Lexer *lx, const char *escape) {
-  int c = current(lx);
+  int c = current_char(lx);
   check_escape(lx, has_class(c, CHAR_HEX), "hexadecimal digit expected", escape);
   lx->cursor++;
   return hex_value(c);
@@ -372,7 +372,7 @@ static int hex_escape(Lexer *lx, const char *escape) {
 
 static int decimal_escape(Lexer *lx, const char *escape) {
   int value = 0;
-  for (int i = 0; i < 3 && has_class(current(lx), CHAR_DIGIT); i++)
+  for (int i = 0; i < 3 && has_class(current_char(lx), CHAR_DIGIT); i++)
     value = value * 10 + (*lx->cursor++ - '0');
   check_escape(lx, value <= UCHAR_MAX, "decimal escape too large", escape);
   return value;
@@ -398,15 +398,15 @@ static void buffer_utf8(Lexer *lx, uint32_t code) {
 
 static void utf8_escape(Lexer *lx, const char *escape) {
   lx->cursor++; /* the u */
-  check_escape(lx, current(lx) == '{', "missing '{'", escape);
+  check_escape(lx, current_char(lx) == '{', "missing '{'", escape);
   lx->cursor++;
   uint32_t code = (uint32_t)hex_digit(lx, escape);
-  while (has_class(current(lx), CHAR_HEX)) {
+  while (has_class(current_char(lx), CHAR_HEX)) {
     check_escape(lx, code <= 0x7fffffffu >> 4, "UTF-8 value too large", escape);
-    code = code * 16 + (uint32_t)hex_value(current(lx));
+    code = code * 16 + (uint32_t)hex_value(current_char(lx));
     lx->cursor++;
   }
-  check_escape(lx, current(lx) == '}', "missing '}'", escape);
+  check_escape(lx, current_char(lx) == '}', "missing '}'", escape);
   lx->cursor++;
   buffer_utf8(lx, code);
 }
@@ -414,7 +414,7 @@ static void utf8_escape(Lexer *lx, const char *escape) {
 static void pass_whitespace(Lexer *lx) {
   lx->cursor++; /* the z */
   for (;;) {
-    int c = current(lx);
+    int c = current_char(lx);
     if (is_newline(c)) pass_newline(lx);
     else if (has_class(c, CHAR_SPACE)) lx->cursor++;
     else return;
@@ -429,7 +429,7 @@ static void plain_escape(Lexer *lx, int byte) {
 /* The cursor stands at a backslash. */
 static void scan_escape(Lexer *lx) {
   const char *escape = lx->cursor++;
-  int c = current(lx);
+  int c = current_char(lx);
   switch (c) {
     case 'a': plain_escape(lx, '\a'); break;
     case 'b': plain_escape(lx, '\b'); break;
@@ -453,7 +453,7 @@ static void scan_escape(Lexer *lx) {
 /* A string with escapes: buffer holds the opening quote and what was read. */
 static void scan_escaped_string(Lexer *lx, int quote) {
   for (;;) {
-    int c = current(lx);
+    int c = current_char(lx);
     if (c == quote) return;
     if (c == END) lexer_error(lx, "unfinished string", TOKEN_EOF);
     if (is_newline(c)) error_in_lexeme(lx, "unfinished string", NULL, NULL);
@@ -486,7 +486,7 @@ static void scan_string(Lexer *lx, TokenValue *token) {
 
 static void pass_comment(Lexer *lx) {
   lx->cursor += 2;
-  if (current(lx) == '[') {
+  if (current_char(lx) == '[') {
     int level = bracket_level(lx);
     if (level >= 0) {
       scan_long_bracket(lx, level, NULL);
@@ -499,10 +499,10 @@ static void pass_comment(Lexer *lx) {
 /* Moves to the first character of a token. */
 static void pass_blanks(Lexer *lx) {
   for (;;) {
-    int c = current(lx);
+    int c = current_char(lx);
     if (is_newline(c)) pass_newline(lx);
     else if (has_class(c, CHAR_SPACE)) lx->cursor++;
-    else if (c == '-' && following(lx) == '-') pass_comment(lx);
+    else if (c == '-' && following_char(lx) == '-') pass_comment(lx);
     else return;
   }
 }
@@ -513,7 +513,7 @@ static int one_char(Lexer *lx) {
 
 /* The two-character token `kind` when `second` follows, else one character. */
 static int maybe_pair(Lexer *lx, int second, int kind) {
-  if (following(lx) != second) return one_char(lx);
+  if (following_char(lx) != second) return one_char(lx);
   lx->cursor += 2;
   return kind;
 }
@@ -532,22 +532,23 @@ static int scan_open_bracket(Lexer *lx, TokenValue *token) {
 }
 
 static int scan_dot(Lexer *lx, TokenValue *token) {
-  if (has_class(following(lx), CHAR_DIGIT)) return scan_numeral(lx, token);
-  if (following(lx) != '.') return one_char(lx);
+  if (has_class(following_char(lx), CHAR_DIGIT)) return scan_numeral(lx, token);
+  if (following_char(lx) != '.') return one_char(lx);
   lx->cursor += 2;
-  if (current(lx) != '.') return TOKEN_CONCAT;
+  if (current_char(lx) != '.') return TOKEN_CONCAT;
   lx->cursor++;
   return TOKEN_DOTS;
 }
 
 static int scan_relation(Lexer *lx, int c) {
   if (c == '<')
-    return following(lx) == '<' ? maybe_pair(lx, '<', TOKEN_SHL) : maybe_pair(lx, '=', TOKEN_LE);
-  return following(lx) == '>' ? maybe_pair(lx, '>', TOKEN_SHR) : maybe_pair(lx, '=', TOKEN_GE);
+    return following_char(lx) == '<' ? maybe_pair(lx, '<', TOKEN_SHL)
+                                     : maybe_pair(lx, '=', TOKEN_LE);
+  return following_char(lx) == '>' ? maybe_pair(lx, '>', TOKEN_SHR) : maybe_pair(lx, '=', TOKEN_GE);
 }
 
 static int scan_token(Lexer *lx, TokenValue *token) {
-  int c = current(lx);
+  int c = current_char(lx);
   switch (c) {
     case END: return TOKEN_EOF;
     case '[': return scan_open_bracket(lx, token);
@@ -565,7 +566,7 @@ static int scan_token(Lexer *lx, TokenValue *token) {
   }
 }
 
-static void scan(Lexer *lx, TokenValue *token) {
+static void scan_next(Lexer *lx, TokenValue *token) {
   pass_blanks(lx);
   lx->lexeme = lx->cursor;
   token->kind = scan_token(lx, token);
@@ -578,14 +579,14 @@ void lexer_next(Lexer *lx) {
     lx->token = lx->ahead;
     lx->ahead.kind = TOKEN_EOF;
   } else {
-    scan(lx, &lx->token);
+    scan_next(lx, &lx->token);
   }
 }
 
 int lexer_peek(Lexer *lx) {
   rt_assert(lx->ahead.kind == TOKEN_EOF);
   TokenValue token;
-  scan(lx, &token);
+  scan_next(lx, &token);
   lx->ahead = token;
   return token.kind;
 }

@@ -371,7 +371,7 @@ static bool to_string_in_place(lua_State *L, TValue *o) {
 
 /* The number of values ending at top that are strings or numbers (converted), at most
  * `total`; their length. */
-static int joinable(lua_State *L, TValue *top, int total, size_t *length) {
+static int count_joinable(lua_State *L, TValue *top, int total, size_t *length) {
   size_t sum = 0;
   int n = 0;
   while (n < total && to_string_in_place(L, top - n - 1)) {
@@ -387,7 +387,7 @@ static int joinable(lua_State *L, TValue *top, int total, size_t *length) {
   return n;
 }
 
-static void join(char *to, TValue *from, int n) {
+static void join_strings(char *to, TValue *from, int n) {
   for (int j = 0; j < n; j++) {
     String *s = as_string(&from[j]);
     size_t len = string_len(s);
@@ -402,12 +402,12 @@ static void concat_strings(lua_State *L, int n, size_t length) {
   String *s;
   if (length <= SHORT_STRING_MAX) {
     char buffer[SHORT_STRING_MAX];
-    join(buffer, first, n);
+    join_strings(buffer, first, n);
     s = string_new(L, buffer, length);
   } else {
     gc_make_room(L, length);
     s = string_new_long(L, length);
-    join(s->data, first, n);
+    join_strings(s->data, first, n);
   }
   set_string(first, s);
   L->top = first + 1;
@@ -436,7 +436,8 @@ TValue *meta_prepare_concat(lua_State *L, int total) {
   while (total > 1) {
     size_t length;
     int n =
-        is_string(L->top - 2) || is_number(L->top - 2) ? joinable(L, L->top, total, &length) : 0;
+        is_string(L->top - 2) || is_number(L->top - 2) ? count_joinable(L, L->top, total, &length)
+                                                       : 0;
     if (n < 2) return prepare_concat_call(L);
     concat_strings(L, n, length);
     total -= n - 1;

@@ -64,7 +64,7 @@ static bool is_name(const char *text, size_t length) {
 }
 
 /* Names that begin with '_' are offered only if the word begins with it. */
-static bool continues(const Search *search, const char *name) {
+static bool continues_word(const Search *search, const char *name) {
   const char *typed = search->name;
   return strncmp(name, typed, strlen(typed)) == 0 &&
          (name[0] != '_' || typed[0] == '_');
@@ -133,7 +133,7 @@ static void add_fields(lua_State *L, Search *search) {
     if (lua_type(L, -2) == LUA_TSTRING) {
       size_t length;
       const char *name = lua_tolstring(L, -2, &length);
-      if (is_name(name, length) && continues(search, name) &&
+      if (is_name(name, length) && continues_word(search, name) &&
           (!search->methods || is_callable(L, -1)))
         add_completion(search, name);
     }
@@ -204,7 +204,7 @@ char **repl_complete(lua_State *L, const char *word) {
     lua_settop(L, top);
   if (search.name == word)
     for (size_t i = 0; i < RESERVED_WORDS; i++)
-      if (continues(&search, reserved_words[i]))
+      if (continues_word(&search, reserved_words[i]))
         add_completion(&search, reserved_words[i]);
   return finish_list(&search);
 }

@@ -88,7 +88,7 @@ LocalVar *scope_debug(FuncState *fs, uint32_t number) {
 }
 
 /* Ends the scope of all variables from number `first` on. */
-static void deactivate(FuncState *fs, uint32_t first) {
+static void deactivate_from(FuncState *fs, uint32_t first) {
   fs->cs->nvars = fs->first_var + first;
   for (; fs->nactive > first; fs->nactive--) {
     uint32_t number = fs->nactive - 1;
@@ -159,7 +159,7 @@ static int upvalue_for(FuncState *fs, String *name, const Expr *variable) {
 
 /* Stays EXPR_VOID when the name is that of a global. Depth: nested functions,
  * bounded by the levels of the parser. */
-static void find(FuncState *fs, String *name, Expr *result, bool used_here) {
+static void find_name(FuncState *fs, String *name, Expr *result, bool used_here) {
   expr_set(result, EXPR_VOID);
   if (fs == NULL) return;
   if (find_local(fs, name, result)) {
@@ -168,7 +168,7 @@ static void find(FuncState *fs, String *name, Expr *result, bool used_here) {
   }
   int upvalue = find_upvalue(fs, name);
   if (upvalue < 0) {
-    find(fs->outer, name, result, false);
+    find_name(fs->outer, name, result, false);
     if (result->kind != EXPR_LOCAL && result->kind != EXPR_UPVALUE) return;
     upvalue = upvalue_for(fs, name, result);
   }
@@ -178,10 +178,10 @@ static void find(FuncState *fs, String *name, Expr *result, bool used_here) {
 
 void scope_find(CompileState *cs, String *name, Expr *result) {
   FuncState *fs = cs->fs;
-  find(fs, name, result, true);
+  find_name(fs, name, result, true);
   if (result->kind != EXPR_VOID) return;
   Expr key = expr_string(name);
-  find(fs, cs->env_name, result, true);
+  find_name(fs, cs->env_name, result, true);
   expr_to_any_or_upvalue(fs, result);
   expr_index(fs, result, &key);
 }
@@ -327,7 +327,7 @@ void scope_leave(FuncState *fs) {
   ScopeBlock *block = fs->block;
   int level = registers_of(fs, block->nactive);
   bool closed = false;
-  deactivate(fs, block->nactive);
+  deactivate_from(fs, block->nactive);
   if (block->is_loop) { /* here the breaks arrive */
     Label end = {.name = NULL, .pc = jump_label(fs), .nactive = fs->nactive};
     closed = place_label(cs, &end);

@@ -123,12 +123,12 @@ static LuaClosure *decode_function(Decoder *d) {
   return f;
 }
 
-static const TValue *reference(Decoder *d, uint64_t i) {
+static const TValue *decode_reference(Decoder *d, uint64_t i) {
   return table_get_int(d->references, (int64_t)i + 1);
 }
 
 static void get_member(Decoder *d, TValue *v) {
-  const TValue *module = reference(d, d->message->nchannels + decode_count(d));
+  const TValue *module = decode_reference(d, d->message->nchannels + decode_count(d));
   String *name = get_text(d);
   TValue key;
   set_string(&key, name);
@@ -168,8 +168,10 @@ static void get_value(Decoder *d, TValue *v) {
     case TOKEN_GLOBALS:
       value_copy(v, table_get_int(as_table(&L->domain->registry), LUA_RIDX_GLOBALS));
       break;
-    case TOKEN_CHANNEL: value_copy(v, reference(d, decode_count(d))); break;
-    case TOKEN_MODULE: value_copy(v, reference(d, d->message->nchannels + decode_count(d))); break;
+    case TOKEN_CHANNEL: value_copy(v, decode_reference(d, decode_count(d))); break;
+    case TOKEN_MODULE:
+      value_copy(v, decode_reference(d, d->message->nchannels + decode_count(d)));
+      break;
     case TOKEN_MEMBER: get_member(d, v); break;
     case TOKEN_NATIVE: v->v.p = get_pointer(d); v->tag = TAG_C_FUNCTION; break;
     case TOKEN_PRIMITIVE: v->v.p = get_pointer(d); v->tag = TAG_PRIMITIVE; break;

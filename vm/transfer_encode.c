@@ -582,7 +582,7 @@ static void describe_path(const Encoder *e, char *text, size_t size) {
 
 /* ---- the whole ----------------------------------------------------------- */
 
-static void begin(Encoder *e, lua_State *L, int n, const char *root, bool function) {
+static void encode_begin(Encoder *e, lua_State *L, int n, const char *root, bool function) {
   memset(e, 0, offsetof(Encoder, staged));
   e->L = L;
   e->root = root;
@@ -615,7 +615,7 @@ static void write_all(Encoder *e) {
 }
 
 /* The message takes over what the encoder holds. */
-static Message *seal(Encoder *e) {
+static Message *encode_seal(Encoder *e) {
   size_t modules_at = e->used;
   for (size_t i = 0; i < e->modules.n; i++) put_string_text(e, e->modules.items[i]);
   Message *m = e->no_memory ? NULL : message_new(e->used);
@@ -639,9 +639,9 @@ static Message *seal(Encoder *e) {
 Message *transfer_try_encode(lua_State *L, int n, const char *root, bool function, char *text,
                              size_t size) {
   Encoder e;
-  begin(&e, L, n, root, function);
+  encode_begin(&e, L, n, root, function);
   write_all(&e);
-  Message *m = has_failed(&e) ? NULL : seal(&e);
+  Message *m = has_failed(&e) ? NULL : encode_seal(&e);
   if (e.no_memory) snprintf(text, size, "not enough memory");
   else if (e.failed != NULL) {
     char path[400];

@@ -103,7 +103,7 @@ static void reject_code(Verifier *v, const char *what) {
   if (v->error == NULL) v->error = what;
 }
 
-static void require(Verifier *v, bool condition, const char *what) {
+static void require_that(Verifier *v, bool condition, const char *what) {
   if (unlikely(!condition)) reject_code(v, what);
 }
 
@@ -122,15 +122,15 @@ static bool constant_fits(OpCode op, const TValue *k) {
 
 static void check_constant(Verifier *v, OpCode op, uint32_t index) {
   if (index >= v->p->nconstants) reject_code(v, "constant out of range");
-  else require(v, constant_fits(op, &v->p->k[index]), "constant of the wrong kind");
+  else require_that(v, constant_fits(op, &v->p->k[index]), "constant of the wrong kind");
 }
 
 static void check_key(Verifier *v, OpCode op, uint32_t index, uint32_t aux) {
   if (index >= v->p->nconstants) {
     reject_code(v, "constant out of range");
   } else if (op != OP_LOADKX) {
-    require(v, is_short_string(&v->p->k[index]), "constant of the wrong kind");
-    require(v, AUX_SLOT(aux) == 0, "cache not empty");
+    require_that(v, is_short_string(&v->p->k[index]), "constant of the wrong kind");
+    require_that(v, AUX_SLOT(aux) == 0, "cache not empty");
   }
 }
 
@@ -142,14 +142,14 @@ static void check_registers(Verifier *v, Instruction i, int top) {
   for (int column = 0; column < 2; column++) {
     int n = op_registers(i, column == 0 ? info->uses : info->sets, top, runs);
     for (int j = 0; j < n; j++)
-      require(v, runs[j].first + runs[j].n <= last, "register out of range");
+      require_that(v, runs[j].first + runs[j].n <= last, "register out of range");
   }
   switch (INS_OP(i)) {
     case OP_CLOSE: case OP_RETURN0: /* a mere level */
-      require(v, (int)INS_A(i) <= last, "register out of range");
+      require_that(v, (int)INS_A(i) <= last, "register out of range");
       break;
     case OP_TFORCALL: /* the frame that it calls from */
-      require(v, (int)INS_A(i) + 7 <= last, "register out of range");
+      require_that(v, (int)INS_A(i) + 7 <= last, "register out of range");
       break;
     default: break;
   }
@@ -160,8 +160,9 @@ static void check_references(Verifier *v, Instruction i, uint32_t aux) {
   OpCode op = INS_OP(i);
   int upvalue = op_upvalue(i), constant = op_constant(i);
   int64_t key = op_key(i, aux);
-  require(v, upvalue < p->nupvalues, "upvalue out of range");
-  if (op_info[op].uses & OPERAND_PBx) require(v, INS_Bx(i) < p->nprotos, "function out of range");
+  require_that(v, upvalue < p->nupvalues, "upvalue out of range");
+  if (op_info[op].uses & OPERAND_PBx)
+    require_that(v, INS_Bx(i) < p->nprotos, "function out of range");
   if (constant >= 0) check_constant(v, op, (uint32_t)constant);
   if (key >= 0) check_key(v, op, (uint32_t)key, aux);
 }
@@ -181,7 +182,7 @@ static bool sizes_fit(const Prototype *p, Instruction i, uint32_t aux) {
 
 static void check_sizes(Verifier *v, Instruction i, uint32_t aux) {
   bool of_table = INS_OP(i) == OP_NEWTABLE || INS_OP(i) == OP_SETLIST;
-  require(v, sizes_fit(v->p, i, aux), of_table ? "table too large" : "bad operand");
+  require_that(v, sizes_fit(v->p, i, aux), of_table ? "table too large" : "bad operand");
 }
 
 /* ---- form: order --------------------------------------------------------- */
@@ -199,21 +200,21 @@ static bool takes_open(Instruction i) {
 static void check_open_results(Verifier *v, const Instruction *previous, Instruction i,
                                uint32_t pc) {
   bool open = previous && leaves_open(*previous);
-  require(v, open == takes_open(i), "open results not consumed");
+  require_that(v, open == takes_open(i), "open results not consumed");
   if (!open || !takes_open(i)) return;
   int room = (int)INS_A(*previous) - (int)INS_A(i);
-  require(v, INS_OP(i) == OP_RETURN ? room >= 0 : room >= 1, "open results not consumed");
-  require(v, INS_OP(*previous) != OP_TAILCALL || (INS_OP(i) == OP_RETURN && room == 0),
-          "tail call without return");
-  require(v, !(v->marks[pc] & WORD_TARGET), "jump past open results");
+  require_that(v, INS_OP(i) == OP_RETURN ? room >= 0 : room >= 1, "open results not consumed");
+  require_that(v, INS_OP(*previous) != OP_TAILCALL || (INS_OP(i) == OP_RETURN && room == 0),
+               "tail call without return");
+  require_that(v, !(v->marks[pc] & WORD_TARGET), "jump past open results");
 }
 
 static void check_vararg(Verifier *v, Instruction i, uint32_t pc) {
   const Prototype *p = v->p;
   bool prepares = INS_OP(i) == OP_VARARGPREP;
-  require(v, prepares == (pc == 0 && p->is_vararg), "variable arguments not prepared");
-  require(v, !prepares || INS_A(i) == p->nparams, "variable arguments not prepared");
-  require(v, INS_OP(i) != OP_VARARG || p->is_vararg, "variable arguments not prepared");
+  require_that(v, prepares == (pc == 0 && p->is_vararg), "variable arguments not prepared");
+  require_that(v, !prepares || INS_A(i) == p->nparams, "variable arguments not prepared");
+  require_that(v, INS_OP(i) != OP_VARARG || p->is_vararg, "variable arguments not prepared");
 }
 
 static void check_neighbours(Verifier *v, const Instruction *previous, uint32_t pc) {
@@ -221,15 +222,15 @@ static void check_neighbours(Verifier *v, const Instruction *previous, uint32_t 
   Instruction i = p->code[pc];
   Instruction next = pc + 1 < p->ncode ? p->code[pc + 1] : 0; /* if i has no aux word */
   if (op_info[INS_OP(i)].flags & OPFLAG_T) {
-    require(v, pc + 1 < p->ncode && INS_OP(next) == OP_JMP, "test without jump");
-    require(v, INS_C(i) <= 1, "bad operand");
+    require_that(v, pc + 1 < p->ncode && INS_OP(next) == OP_JMP, "test without jump");
+    require_that(v, INS_C(i) <= 1, "bad operand");
   }
   if (INS_OP(i) == OP_TFORCALL)
-    require(v, pc + 1 < p->ncode && INS_OP(next) == OP_TFORLOOP && INS_A(next) == INS_A(i),
-            "loop without end");
+    require_that(v, pc + 1 < p->ncode && INS_OP(next) == OP_TFORLOOP && INS_A(next) == INS_A(i),
+                 "loop without end");
   if (INS_OP(i) == OP_TFORLOOP)
-    require(v, previous && INS_OP(*previous) == OP_TFORCALL, "loop without call");
-  if (leaves_open(i)) require(v, pc + 1 < p->ncode, "open results not consumed");
+    require_that(v, previous && INS_OP(*previous) == OP_TFORCALL, "loop without call");
+  if (leaves_open(i)) require_that(v, pc + 1 < p->ncode, "open results not consumed");
 }
 
 /* Splits the code into instructions; false when that fails. */
@@ -246,7 +247,7 @@ static bool find_starts(Verifier *v) {
     jumps |= plan->jumps;
     pc += plan->length;
   }
-  require(v, pc == p->ncode && pc > 0, "truncated instruction");
+  require_that(v, pc == p->ncode && pc > 0, "truncated instruction");
   v->any_jumps = jumps != 0;
   return v->error == NULL;
 }
@@ -256,8 +257,9 @@ static void check_target(Verifier *v, Instruction i, uint32_t pc, int64_t target
   const Prototype *p = v->p;
   bool exists = target >= (p->is_vararg ? 1 : 0) && target < p->ncode;
   exists = exists && (v->marks[target] & WORD_START);
-  require(v, exists, "jump to nowhere");
-  require(v, INS_OP(i) != OP_JMP || target > pc, "loop without safe point"); /* that is a LOOP */
+  require_that(v, exists, "jump to nowhere");
+  /* a jump backwards is a LOOP */
+  require_that(v, INS_OP(i) != OP_JMP || target > pc, "loop without safe point");
 }
 
 static void mark_targets(Verifier *v) {
@@ -364,7 +366,7 @@ ALWAYS_INLINE uint64_t in_one_group(int from, int to) {
 }
 
 /* Does the fact hold for all of [from, to)? */
-static bool holds(Verifier *v, Fact fact, int from, int to) {
+static bool fact_holds(Verifier *v, Fact fact, int from, int to) {
   const uint64_t *groups = groups_of(v, fact);
   if (likely(v->ngroups == 1)) return (in_one_group(from, to) & ~*groups) == 0;
   for (int g = from / 64; g < v->ngroups && g * 64 < to; g++)
@@ -372,7 +374,7 @@ static bool holds(Verifier *v, Fact fact, int from, int to) {
   return true;
 }
 
-static void gain(Verifier *v, Fact fact, int from, int to) {
+static void gain_fact(Verifier *v, Fact fact, int from, int to) {
   uint64_t *groups = groups_of(v, fact);
   if (likely(v->ngroups == 1)) {
     *groups |= in_one_group(from, to);
@@ -381,7 +383,7 @@ static void gain(Verifier *v, Fact fact, int from, int to) {
   for (int g = from / 64; g < v->ngroups && g * 64 < to; g++) groups[g] |= in_group(g, from, to);
 }
 
-static void lose(Verifier *v, Fact fact, int from, int to) {
+static void lose_fact(Verifier *v, Fact fact, int from, int to) {
   uint64_t *groups = groups_of(v, fact);
   if (likely(v->ngroups == 1)) {
     *groups &= ~in_one_group(from, to);
@@ -394,12 +396,12 @@ static void lose(Verifier *v, Fact fact, int from, int to) {
 
 static const char not_written[] = "register read before it is written";
 
-static void reads(Verifier *v, int first, int n) {
-  require(v, holds(v, FACT_WRITTEN, first, first + n), not_written);
+static void reads_registers(Verifier *v, int first, int n) {
+  require_that(v, fact_holds(v, FACT_WRITTEN, first, first + n), not_written);
 }
 
 ALWAYS_INLINE void reads_set(Verifier *v, uint64_t set) {
-  require(v, (set & ~v->now.holds[FACT_WRITTEN]) == 0, not_written);
+  require_that(v, (set & ~v->now.holds[FACT_WRITTEN]) == 0, not_written);
 }
 
 /* spoils, of a set of few registers. */
@@ -412,74 +414,74 @@ ALWAYS_INLINE void spoils_set(Verifier *v, uint64_t set) {
 
 /* What these registers hold may have changed. A loop is no longer what it was once one of
  * its first registers has. */
-static void spoils(Verifier *v, int first, int n) {
+static void spoils_registers(Verifier *v, int first, int n) {
   if (n == 0) return;
   if (likely(v->few_registers)) {
     spoils_set(v, in_one_group(first, first + n));
     return;
   }
-  lose(v, FACT_TABLE, first, first + n);
-  lose(v, FACT_NUMERIC, first > 2 ? first - 2 : 0, first + n);
-  lose(v, FACT_GENERIC, first > 3 ? first - 3 : 0, first + n);
+  lose_fact(v, FACT_TABLE, first, first + n);
+  lose_fact(v, FACT_NUMERIC, first > 2 ? first - 2 : 0, first + n);
+  lose_fact(v, FACT_GENERIC, first > 3 ? first - 3 : 0, first + n);
 }
 
-static void writes(Verifier *v, int first, int n) {
-  spoils(v, first, n);
-  gain(v, FACT_WRITTEN, first, first + n);
+static void writes_registers(Verifier *v, int first, int n) {
+  spoils_registers(v, first, n);
+  gain_fact(v, FACT_WRITTEN, first, first + n);
 }
 
 /* The registers from `from` on lose their values: a call's frame covers them, or
  * the collector may clear them. */
-static void loses(Verifier *v, int from) {
+static void loses_from(Verifier *v, int from) {
   int end = v->p->max_stack;
   if (from >= end) return;
-  require(v, holds(v, FACT_PRIVATE, from, end), "variable not closed");
-  spoils(v, from, end - from);
-  lose(v, FACT_WRITTEN, from, end);
+  require_that(v, fact_holds(v, FACT_PRIVATE, from, end), "variable not closed");
+  spoils_registers(v, from, end - from);
+  lose_fact(v, FACT_WRITTEN, from, end);
 }
 
 /* An upvalue refers to the register from now on, or it is pending a close. */
-static void exposes(Verifier *v, int reg) {
-  spoils(v, reg, 1);
-  lose(v, FACT_PRIVATE, reg, reg + 1);
+static void exposes_register(Verifier *v, int reg) {
+  spoils_registers(v, reg, 1);
+  lose_fact(v, FACT_PRIVATE, reg, reg + 1);
 }
 
 /* The registers that the fact is about must be out of reach for others. */
 static void gains_if_private(Verifier *v, Fact fact, int reg, int n) {
-  if (holds(v, FACT_PRIVATE, reg, reg + n)) gain(v, fact, reg, reg + 1);
+  if (fact_holds(v, FACT_PRIVATE, reg, reg + n)) gain_fact(v, fact, reg, reg + 1);
 }
 
-static void closes(Verifier *v, int level) {
-  gain(v, FACT_PRIVATE, level, v->p->max_stack);
-  gain(v, FACT_NO_CLOSE, level, v->p->max_stack);
+static void closes_to(Verifier *v, int level) {
+  gain_fact(v, FACT_PRIVATE, level, v->p->max_stack);
+  gain_fact(v, FACT_NO_CLOSE, level, v->p->max_stack);
 }
 
 static const char out_of_order[] = "variables to be closed out of order";
 
 static void marks_to_close(Verifier *v, int marked) {
-  require(v, holds(v, FACT_NO_CLOSE, marked, v->p->max_stack), out_of_order);
-  exposes(v, marked);
-  lose(v, FACT_NO_CLOSE, marked, marked + 1);
+  require_that(v, fact_holds(v, FACT_NO_CLOSE, marked, v->p->max_stack), out_of_order);
+  exposes_register(v, marked);
+  lose_fact(v, FACT_NO_CLOSE, marked, marked + 1);
 }
 
 /* An exit of the function: this must hold for all registers. */
-static void leaves(Verifier *v, Fact fact) {
-  require(v, holds(v, fact, 0, v->p->max_stack), "variable not closed");
+static void leaves_with(Verifier *v, Fact fact) {
+  require_that(v, fact_holds(v, fact, 0, v->p->max_stack), "variable not closed");
 }
 
 /* ---- the abstract run: instructions -------------------------------------- */
 
-static void captures(Verifier *v, Instruction i) {
+static void captures_registers(Verifier *v, Instruction i) {
   const Prototype *inner = v->p->p[INS_Bx(i)];
   int a = (int)INS_A(i);
   for (uint32_t n = 0; n < inner->nupvalues && v->error == NULL; n++) {
     const UpvalueDesc *upvalue = &inner->upvalues[n];
     if (!upvalue->in_stack) {
-      require(v, upvalue->index < v->p->nupvalues, "upvalue out of range");
+      require_that(v, upvalue->index < v->p->nupvalues, "upvalue out of range");
     } else {
-      require(v, upvalue->index < v->p->max_stack, "register out of range");
-      if (upvalue->index != a) reads(v, upvalue->index, 1);
-      exposes(v, upvalue->index);
+      require_that(v, upvalue->index < v->p->max_stack, "register out of range");
+      if (upvalue->index != a) reads_registers(v, upvalue->index, 1);
+      exposes_register(v, upvalue->index);
     }
   }
 }
@@ -504,7 +506,7 @@ ALWAYS_INLINE uint64_t register_set(Instruction i, uint32_t operands, int top) {
 }
 
 static void relies_on(Verifier *v, Fact fact, int reg, const char *what) {
-  require(v, holds(v, fact, reg, reg + 1), what);
+  require_that(v, fact_holds(v, fact, reg, reg + 1), what);
 }
 
 /* What must hold before i runs. */
@@ -516,18 +518,18 @@ static void run_uses(Verifier *v, Instruction i, int top) {
     reads_set(v, register_set(i, info->uses, top));
   } else {
     int n = op_registers(i, info->uses, top, runs);
-    for (int j = 0; j < n; j++) reads(v, runs[j].first, runs[j].n);
+    for (int j = 0; j < n; j++) reads_registers(v, runs[j].first, runs[j].n);
   }
   if (info->uses & OPERAND_TABLE) relies_on(v, FACT_TABLE, a, "list for no table");
   if (info->uses & OPERAND_NUMERIC) relies_on(v, FACT_NUMERIC, a, "loop not prepared");
   if (info->uses & OPERAND_GENERIC) relies_on(v, FACT_GENERIC, a, "loop not prepared");
-  if (info->uses & OPERAND_PBx) captures(v, i);
+  if (info->uses & OPERAND_PBx) captures_registers(v, i);
   /* a variable to be closed keeps its link in the scratch */
   if (info->sets & OPERAND_SCRATCH_A2) relies_on(v, FACT_NO_CLOSE, a + 2, out_of_order);
   switch (INS_OP(i)) {
-    case OP_TAILCALL: leaves(v, INS_C(i) ? FACT_NO_CLOSE : FACT_PRIVATE); break;
-    case OP_RETURN: if (INS_C(i) == 0) leaves(v, FACT_PRIVATE); break;
-    case OP_RETURN0: case OP_RETURN1: leaves(v, FACT_PRIVATE); break;
+    case OP_TAILCALL: leaves_with(v, INS_C(i) ? FACT_NO_CLOSE : FACT_PRIVATE); break;
+    case OP_RETURN: if (INS_C(i) == 0) leaves_with(v, FACT_PRIVATE); break;
+    case OP_RETURN0: case OP_RETURN1: leaves_with(v, FACT_PRIVATE); break;
     default: break;
   }
 }
@@ -543,8 +545,8 @@ static void run_writes(Verifier *v, Instruction i, bool certain) {
   RegisterRun runs[MOST_RUNS];
   int n = op_registers(i, op_info[INS_OP(i)].sets, 0, runs);
   for (int j = 0; j < n; j++) {
-    if (certain) writes(v, runs[j].first, runs[j].n);
-    else spoils(v, runs[j].first, runs[j].n);
+    if (certain) writes_registers(v, runs[j].first, runs[j].n);
+    else spoils_registers(v, runs[j].first, runs[j].n);
   }
 }
 
@@ -560,9 +562,9 @@ static void run_gains(Verifier *v, Instruction i) {
 
 static void run_losses(Verifier *v, Instruction i) {
   int from = op_loses_from(i);
-  if (INS_OP(i) == OP_CLOSE) closes(v, (int)INS_A(i));
-  if (INS_OP(i) == OP_TAILCALL && INS_C(i)) closes(v, 0);
-  if (from >= 0) loses(v, from);
+  if (INS_OP(i) == OP_CLOSE) closes_to(v, (int)INS_A(i));
+  if (INS_OP(i) == OP_TAILCALL && INS_C(i)) closes_to(v, 0);
+  if (from >= 0) loses_from(v, from);
 }
 
 /* ---- the abstract run: paths --------------------------------------------- */
@@ -713,7 +715,7 @@ static bool is_open_path(Verifier *v, uint32_t pc) {
 /* Runs a test that sets nothing, and the JMP behind it, which ends the path. */
 static void run_test(Verifier *v, const OpPlan *plan, Instruction i, uint32_t pc) {
   reads_set(v, bit_if(plan->reads_a, INS_A(i)) | bit_if(plan->reads_b, INS_B(i)));
-  require(v, (v->steps_left -= 2) >= 0, "too complicated");
+  require_that(v, (v->steps_left -= 2) >= 0, "too complicated");
   if (v->error) return;
   merge_states(v, pc + 2);
   if (v->marks[pc + 1] & WORD_TARGET) merge_states(v, pc + 1);
@@ -736,7 +738,7 @@ static void run_path(Verifier *v, uint32_t pc) {
       run_test(v, plan, i, pc);
       return;
     }
-    require(v, v->steps_left-- > 0, "too complicated");
+    require_that(v, v->steps_left-- > 0, "too complicated");
     run_uses(v, i, top);
     if (v->error) return;
     run_sets(v, i, pc);
@@ -774,8 +776,8 @@ static bool init_states(Verifier *v) {
 static void check_paths(Verifier *v) {
   const Prototype *p = v->p;
   v->steps_left = (int64_t)p->ncode * STEPS_PER_WORD + STEPS_AT_LEAST;
-  closes(v, 0);
-  writes(v, 0, p->nparams);
+  closes_to(v, 0);
+  writes_registers(v, 0, p->nparams);
   if (v->marks[0] & WORD_TARGET) merge_states(v, 0);
   else run_path(v, 0);
   while (v->error == NULL && v->npending > 0) {
@@ -803,7 +805,7 @@ static void check_active_locals(Verifier *v) {
   }
   for (uint32_t pc = 0; pc < p->ncode && v->error == NULL; pc++) {
     active += change[pc];
-    require(v, active <= p->max_stack, "bad local variable");
+    require_that(v, active <= p->max_stack, "bad local variable");
   }
   if (change != small) free(change);
 }
@@ -815,7 +817,7 @@ static void check_locals(Verifier *v) {
   for (uint32_t n = 0; n < p->nlocals; n++) {
     const LocalVar *local = &p->locals[n];
     bool sound = local->name && local->start_pc <= local->end_pc && local->end_pc <= p->ncode;
-    require(v, sound && start <= local->start_pc, "bad local variable");
+    require_that(v, sound && start <= local->start_pc, "bad local variable");
     start = local->start_pc;
   }
   if (v->error == NULL && p->nlocals > p->max_stack) check_active_locals(v);
@@ -823,11 +825,11 @@ static void check_locals(Verifier *v) {
 
 static void check_header(Verifier *v) {
   const Prototype *p = v->p;
-  require(v, p->max_stack >= 2 && p->nparams <= p->max_stack, "too few registers");
-  require(v, p->is_vararg <= 1 && p->has_names <= 1, "bad flag");
-  require(v, p->nlines == 0 || p->nlines == p->ncode, "wrong number of lines");
+  require_that(v, p->max_stack >= 2 && p->nparams <= p->max_stack, "too few registers");
+  require_that(v, p->is_vararg <= 1 && p->has_names <= 1, "bad flag");
+  require_that(v, p->nlines == 0 || p->nlines == p->ncode, "wrong number of lines");
   for (uint32_t n = 0; n < p->nupvalues; n++)
-    require(v, p->upvalues[n].in_stack <= 1 && p->upvalues[n].kind <= 3, "bad upvalue");
+    require_that(v, p->upvalues[n].in_stack <= 1 && p->upvalues[n].kind <= 3, "bad upvalue");
   if (p->nlocals > 0 && v->error == NULL) check_locals(v);
 }
 

@@ -88,7 +88,7 @@ static ffi_type *new_struct(lua_State *L, const CType *t, size_t n) {
   return type;
 }
 
-static ffi_type *repeat(lua_State *L, const CType *t, ffi_type *element, size_t n) {
+static ffi_type *repeat_element(lua_State *L, const CType *t, ffi_type *element, size_t n) {
   ffi_type *type = new_struct(L, t, n);
   for (size_t i = 0; i < n; i++) type->elements[i] = element;
   return type;
@@ -111,9 +111,9 @@ static ffi_type *by_words(lua_State *L, const CType *t, const Parts *parts) {
 /* A small struct that libffi passes in memory: an element larger than the registers
  * causes that; the size is taken from the whole. */
 static ffi_type *in_memory(lua_State *L, const CType *t) {
-  ffi_type *part = repeat(L, t, &ffi_type_uint64, 8);
+  ffi_type *part = repeat_element(L, t, &ffi_type_uint64, 8);
   part->size = 64;
-  return repeat(L, t, part, 1);
+  return repeat_element(L, t, part, 1);
 }
 
 static ffi_type *describe_abi(lua_State *L, const CType *t) {
@@ -125,9 +125,9 @@ static ffi_type *describe_abi(lua_State *L, const CType *t) {
 #endif
   if (parts.uniform && parts.form != NULL && t->size % parts.form->size == 0 &&
       t->size / parts.form->size <= 4)
-    return repeat(L, t, scalar_type(parts.form), t->size / parts.form->size);
+    return repeat_element(L, t, scalar_type(parts.form), t->size / parts.form->size);
   if (t->size > 16)
-    return repeat(L, t, &ffi_type_uint64, (t->size + 7) / 8 < 5 ? (t->size + 7) / 8 : 5);
+    return repeat_element(L, t, &ffi_type_uint64, (t->size + 7) / 8 < 5 ? (t->size + 7) / 8 : 5);
   return by_words(L, t, &parts);
 }
 

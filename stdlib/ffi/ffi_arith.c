@@ -54,7 +54,7 @@ static void enum_operand(const TValue *string, const TValue *other, Operand *res
   result->number = (CNumber){.kind = NUMBER_INT, .v.i = s->value};
 }
 
-static void operands(lua_State *L, Operand *a, Operand *b) {
+static void read_operands(lua_State *L, Operand *a, Operand *b) {
   const TValue *x = argument(L, 1), *y = argument(L, 2);
   *a = arith_operand(x);
   *b = arith_operand(y);
@@ -69,7 +69,7 @@ static Ffi *ffi_of_operands(lua_State *L) {
   return cd->type->ffi;
 }
 
-static int finish(lua_State *L, int status, lua_KContext context) {
+static int finish_metamethod(lua_State *L, int status, lua_KContext context) {
   (void)L, (void)status, (void)context;
   return 1;
 }
@@ -82,7 +82,7 @@ static int by_metamethod(lua_State *L, const char *event) {
     const Cdata *cd = cdata_of(argument(L, i));
     if (cd == NULL || !cdata_push_metamethod(L, cd->type, event)) continue;
     lua_insert(L, 1);
-    lua_callk(L, 2, 1, 0, finish);
+    lua_callk(L, 2, 1, 0, finish_metamethod);
     return 1;
   }
   for (int i = 0; i < 2; i++) {
@@ -171,7 +171,7 @@ static int move_pointer(lua_State *L, const Operand *pointer, int arg, int64_t b
   return 1;
 }
 
-static int difference(lua_State *L, const Operand *a, const Operand *b) {
+static int pointer_difference(lua_State *L, const Operand *a, const Operand *b) {
   size_t size = element_size(L, a->element);
   if (a->element->plain != b->element->plain &&
       !convert_pointers_compatible(a->element->plain, b->element->plain))
@@ -186,7 +186,7 @@ static bool pointer_arithmetic(lua_State *L, int op, const Operand *a, const Ope
   bool a_points = a->kind == OPERAND_POINTER, b_points = b->kind == OPERAND_POINTER;
   if (a_points && b_points) {
     if (op != LUA_OPSUB) return false;
-    *n = difference(L, a, b);
+    *n = pointer_difference(L, a, b);
     return true;
   }
   const Operand *number = a_points ? b : a;
@@ -199,10 +199,10 @@ static bool pointer_arithmetic(lua_State *L, int op, const Operand *a, const Ope
   return true;
 }
 
-static int arithmetic(lua_State *L, int op, const char *event) {
+static int cdata_arithmetic(lua_State *L, int op, const char *event) {
   Operand a, b;
   int n;
-  operands(L, &a, &b);
+  read_operands(L, &a, &b);
   if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER)
     return number_arithmetic(L, op, &a.number, &b.number);
   if ((a.kind == OPERAND_POINTER || b.kind == OPERAND_POINTER) &&
@@ -242,7 +242,7 @@ static int compare_addresses(lua_State *L, const Operand *a, const Operand *b) {
 static int cdata_order(lua_State *L, const char *event, bool or_equal) {
   Operand a, b;
   int result;
-  operands(L, &a, &b);
+  read_operands(L, &a, &b);
   if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER)
     result = compare_numbers(&a.number, &b.number);
   else if (a.kind == OPERAND_POINTER && b.kind == OPERAND_POINTER)
@@ -275,10 +275,10 @@ static int cdata_eq(lua_State *L) {
     const Cdata *cd = cdata_of(argument(L, i));
     if (cd == NULL || !cdata_push_metamethod(L, cd->type, "__eq")) continue;
     lua_insert(L, 1);
-    lua_callk(L, 2, 1, 0, finish);
+    lua_callk(L, 2, 1, 0, finish_metamethod);
     return 1;
   }
-  operands(L, &a, &b);
+  read_operands(L, &a, &b);
   if (a.kind == OPERAND_NUMBER && b.kind == OPERAND_NUMBER)
     equal = compare_numbers(&a.number, &b.number) == 0;
   else if (address_for_equality(x, &a, &p) && address_for_equality(y, &b, &q)) equal = p == q;
@@ -295,7 +295,7 @@ static int cdata_eq(lua_State *L) {
   OPERATOR(bnot, BNOT)
 
 #define OPERATOR(name, op) \
-  static int cdata_##name(lua_State *L) { return arithmetic(L, LUA_OP##op, "__" #name); }
+  static int cdata_##name(lua_State *L) { return cdata_arithmetic(L, LUA_OP##op, "__" #name); }
 OPERATORS(OPERATOR)
 #undef OPERATOR
 

@@ -201,7 +201,7 @@ static void convert_arguments(lua_State *L, const Call *call, const CallPlan *pl
 
 /* The type in which a value is passed where the declaration says nothing, as C's default
  * promotions have it; the type is that of what is written into the slot. */
-static CType *promoted(lua_State *L, Ffi *ffi, const TValue *o) {
+static CType *promoted_type(lua_State *L, Ffi *ffi, const TValue *o) {
   const Cdata *cd = cdata_of(o);
   if (cd == NULL) {
     switch (tag_type(o->tag)) {
@@ -221,7 +221,7 @@ static CType *promoted(lua_State *L, Ffi *ffi, const TValue *o) {
   return t;
 }
 
-static void invoke(lua_State *L, const Call *call, ffi_cif *cif, void **values);
+static void invoke_function(lua_State *L, const Call *call, ffi_cif *cif, void **values);
 
 static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) {
   const Signature *s = call->function->signature;
@@ -234,7 +234,7 @@ static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) 
   convert_arguments(L, call, plan, buffer, values);
   for (uint32_t i = 0; i < s->nparams; i++) types[i] = plan->types[i];
   for (uint32_t i = s->nparams; i < n; i++) {
-    CType *t = promoted(L, call->function->ffi, argument(L, 2 + (int)i));
+    CType *t = promoted_type(L, call->function->ffi, argument(L, 2 + (int)i));
     Blame blame = {BLAME_ARGUMENT, (int)i + 1, NULL,
                    call->symbol != NULL ? call->symbol->name->data : NULL};
     types[i] = passed_type(L, t);
@@ -245,7 +245,7 @@ static void call_variadic(lua_State *L, const Call *call, const CallPlan *plan) 
   ffi_type *result = result_type(L, call->function->element);
   if (ffi_prep_cif_var(&cif, FFI_DEFAULT_ABI, s->nparams, n, result, types) != FFI_OK)
     not_by_value(L, call->function, "libffi does not know how to call it");
-  invoke(L, call, &cif, values);
+  invoke_function(L, call, &cif, values);
 }
 
 /* ---- the call ------------------------------------------------------------ */
@@ -269,7 +269,7 @@ static void run_c(lua_State *L, const Call *call, ffi_cif *cif, void *result, vo
 }
 
 /* Calls, and pushes the result. */
-static void invoke(lua_State *L, const Call *call, ffi_cif *cif, void **values) {
+static void invoke_function(lua_State *L, const Call *call, ffi_cif *cif, void **values) {
   CType *t = call->function->element;
   if (t->kind == CKIND_RECORD) {
     size_t size = t->size < sizeof(ffi_arg) ? sizeof(ffi_arg) : t->size;
@@ -290,7 +290,7 @@ static void call_fixed(lua_State *L, const Call *call, CallPlan *plan) {
   char *buffer = alloca(plan->size + ARGUMENT_ALIGN);
   buffer += -(uintptr_t)buffer & (ARGUMENT_ALIGN - 1);
   convert_arguments(L, call, plan, buffer, values);
-  invoke(L, call, &plan->cif, values);
+  invoke_function(L, call, &plan->cif, values);
 }
 
 static void find_target(lua_State *L, Call *call) {

@@ -109,7 +109,7 @@ static void clear_result(const Callback *cb, void *result) {
 static void release_callback(Callback *cb);
 
 /* What the closure runs. */
-static void entry(ffi_cif *cif, void *result, void **arguments, void *user) {
+static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *user) {
   (void)cif;
   Callback *cb = user;
   Ffi *ffi = cb->ffi;
@@ -154,7 +154,7 @@ static void prepare_closures(void) {
   pthread_once(&once, make_first_closure);
 }
 
-static Callback *make(lua_State *L, CType *function) {
+static Callback *callback_make(lua_State *L, CType *function) {
   check_passable(L, function);
   prepare_closures();
   CallPlan *plan = ccall_plan(L, function);
@@ -169,7 +169,7 @@ static Callback *make(lua_State *L, CType *function) {
   cb->function = function;
   cb->running = 0;
   cb->freed = cb->shared = false;
-  if (ffi_prep_closure_loc(cb->closure, &plan->cif, entry, cb, cb->code) != FFI_OK) {
+  if (ffi_prep_closure_loc(cb->closure, &plan->cif, callback_entry, cb, cb->code) != FFI_OK) {
     ffi_closure_free(cb->closure);
     free(cb);
     error_run(L, "libffi cannot make a callback here");
@@ -196,7 +196,7 @@ static void register_code(lua_State *L, Callback *cb, bool present) {
 }
 
 static Callback *make_for(lua_State *L, CType *function_type, const TValue *function) {
-  Callback *cb = make(L, function_type);
+  Callback *cb = callback_make(L, function_type);
   set_function(L, cb, function);
   register_code(L, cb, true);
   return cb;

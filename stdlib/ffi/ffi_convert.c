@@ -277,7 +277,7 @@ static bool same_number_form(const CType *a, const CType *b) {
 
 /* May what is a `from` be read as a `to`, behind a pointer? Integers of one size
  * are alike, signed or not; qualifiers may be added, not dropped. */
-static bool compatible(const CType *from, const CType *to, unsigned depth) {
+static bool types_compatible(const CType *from, const CType *to, unsigned depth) {
   if ((from->quals & ~to->quals) != 0 && to->kind != CKIND_FUNCTION) return false;
   if (from->plain == to->plain) return true;
   if (depth == 0 && (from->kind == CKIND_VOID || to->kind == CKIND_VOID)) {
@@ -287,10 +287,10 @@ static bool compatible(const CType *from, const CType *to, unsigned depth) {
   if (is_numeric_type(from) && is_numeric_type(to)) return same_number_form(from, to);
   if (from->kind != to->kind) return false;
   switch (from->kind) {
-    case CKIND_POINTER: return depth < 8 && compatible(from->element, to->element, depth + 1);
+    case CKIND_POINTER: return depth < 8 && types_compatible(from->element, to->element, depth + 1);
     case CKIND_ARRAY:
       return (from->count == to->count || to->count == COUNT_UNKNOWN) && depth < 8 &&
-             compatible(from->element, to->element, depth + 1);
+             types_compatible(from->element, to->element, depth + 1);
     case CKIND_FUNCTION: return true; /* as a cast of one, which C compilers only warn of */
     default: return false;
   }
@@ -305,7 +305,7 @@ bool convert_same_type(const CType *a, const CType *b) {
 }
 
 bool convert_pointers_compatible(const CType *from, const CType *to) {
-  return compatible(from, to, 0);
+  return types_compatible(from, to, 0);
 }
 
 static bool accepts_string(const CType *to) {
@@ -336,15 +336,16 @@ static bool cdata_pointer(const Cdata *cd, const CType *to, bool cast, void **re
   const CType *t = cdata_value(cd, &p);
   switch (t->kind) {
     case CKIND_POINTER:
-      if (!cast && !compatible(t->element, to, 0)) return false;
+      if (!cast && !types_compatible(t->element, to, 0)) return false;
       *result = LOAD(void *);
       return true;
     case CKIND_ARRAY:
-      if (!cast && !compatible(t->element, to, 0) && !compatible(t, to, 0)) return false;
+      if (!cast && !types_compatible(t->element, to, 0) && !types_compatible(t, to, 0))
+        return false;
       *result = p;
       return true;
     case CKIND_RECORD: case CKIND_FUNCTION:
-      if (!cast && !compatible(t, to, 0)) return false;
+      if (!cast && !types_compatible(t, to, 0)) return false;
       *result = p;
       return true;
     case CKIND_INT: case CKIND_ENUM: case CKIND_BOOL: {
@@ -424,7 +425,7 @@ static void store_reference(lua_State *L, CType *t, void *p, const TValue *o, co
     if (target == NULL) convert_error(L, o, t, "the pointer is NULL", blame);
     STORE(void *, target);
   } else {
-    if (!compatible(from, t->element, 0)) convert_error(L, o, t, NULL, blame);
+    if (!types_compatible(from, t->element, 0)) convert_error(L, o, t, NULL, blame);
     STORE(void *, address);
   }
 }

@@ -43,7 +43,7 @@ static bool one_parameter(CParser *c, CType **type, String **name, bool first) {
 }
 
 /* Behind the '(' of a parameter list. */
-static void parameters(CParser *c, Modifier *m) {
+static void parse_parameters(CParser *c, Modifier *m) {
   CLexer *x = &c->x;
   CType *types[MAX_PARAMETERS];
   String *names[MAX_PARAMETERS];
@@ -84,7 +84,7 @@ static void array_bound(CParser *c, Modifier *m) {
   clexer_expect(x, ']');
 }
 
-static void suffixes(CParser *c, Declarator *d) {
+static void parse_suffixes(CParser *c, Declarator *d) {
   CLexer *x = &c->x;
   for (;;) {
     if (x->token == '[') {
@@ -94,7 +94,7 @@ static void suffixes(CParser *c, Declarator *d) {
     } else if (x->token == '(') {
       Modifier *m = add_modifier(c, d, MOD_FUNCTION);
       clexer_next(x);
-      parameters(c, m);
+      parse_parameters(c, m);
     } else {
       return;
     }
@@ -102,7 +102,7 @@ static void suffixes(CParser *c, Declarator *d) {
 }
 
 /* The pointers before a declarator, outermost last. */
-static unsigned pointers(CParser *c, Modifier *list) {
+static unsigned parse_pointers(CParser *c, Modifier *list) {
   CLexer *x = &c->x;
   unsigned n = 0;
   Attributes ignored = {false, 0};
@@ -144,7 +144,7 @@ static void declarator_part(CParser *c, Declarator *d, Naming naming) {
   CLexer *x = &c->x;
   Modifier list[MAX_MODIFIERS];
   cparser_enter(c);
-  unsigned n = pointers(c, list);
+  unsigned n = parse_pointers(c, list);
   if (is_parenthesis(c, naming)) {
     clexer_next(x);
     declarator_part(c, d, naming);
@@ -156,7 +156,7 @@ static void declarator_part(CParser *c, Declarator *d, Naming naming) {
   } else if (naming == NAME_REQUIRED) {
     clexer_error(x, "name expected");
   }
-  suffixes(c, d);
+  parse_suffixes(c, d);
   while (n > 0) {
     Modifier *m = add_modifier(c, d, MOD_POINTER);
     *m = list[--n];

@@ -35,27 +35,27 @@ static unsigned level_of(int token) {
   return 0;
 }
 
-static Constant truth(bool holds) { return (Constant){holds, BASIC_INT}; }
+static Constant make_truth(bool holds) { return (Constant){holds, BASIC_INT}; }
 
-static bool less(Constant a, Constant b, BasicType type) {
+static bool constant_less(Constant a, Constant b, BasicType type) {
   return is_unsigned(type) ? a.value < b.value : (int64_t)a.value < (int64_t)b.value;
 }
 
-static Constant compare(int token, Constant a, Constant b, BasicType type) {
+static Constant compare_constants(int token, Constant a, Constant b, BasicType type) {
   a = of_type(a.value, type);
   b = of_type(b.value, type);
   switch (token) {
-    case CT_EQUAL: return truth(a.value == b.value);
-    case CT_NOT_EQUAL: return truth(a.value != b.value);
-    case '<': return truth(less(a, b, type));
-    case '>': return truth(less(b, a, type));
-    case CT_LESS_EQUAL: return truth(!less(b, a, type));
-    default: return truth(!less(a, b, type));
+    case CT_EQUAL: return make_truth(a.value == b.value);
+    case CT_NOT_EQUAL: return make_truth(a.value != b.value);
+    case '<': return make_truth(constant_less(a, b, type));
+    case '>': return make_truth(constant_less(b, a, type));
+    case CT_LESS_EQUAL: return make_truth(!constant_less(b, a, type));
+    default: return make_truth(!constant_less(a, b, type));
   }
 }
 
-static uint64_t divide(CParser *c, CPlace place, int token, Constant a, Constant b,
-                       BasicType type) {
+static uint64_t divide_constants(CParser *c, CPlace place, int token, Constant a, Constant b,
+                                 BasicType type) {
   a = of_type(a.value, type);
   b = of_type(b.value, type);
   if (b.value == 0) clexer_error_at(&c->x, place, "division by zero");
@@ -65,33 +65,33 @@ static uint64_t divide(CParser *c, CPlace place, int token, Constant a, Constant
   return (uint64_t)(token == '/' ? x / y : x % y);
 }
 
-static Constant shift(int token, Constant a, Constant b) {
+static Constant shift_constant(int token, Constant a, Constant b) {
   unsigned bits = is_wide(a.type) ? 64 : 32, by = (unsigned)b.value & (bits - 1);
   if (token == CT_SHIFT_LEFT) return of_type(a.value << by, a.type);
   if (is_unsigned(a.type)) return of_type(a.value >> by, a.type);
   return of_type((uint64_t)((int64_t)a.value >> by), a.type);
 }
 
-static Constant binary(CParser *c, CPlace place, int token, Constant a, Constant b) {
+static Constant apply_binary(CParser *c, CPlace place, int token, Constant a, Constant b) {
   BasicType type = common_type(a.type, b.type);
   switch (token) {
-    case CT_OR: return truth(a.value != 0 || b.value != 0);
-    case CT_AND: return truth(a.value != 0 && b.value != 0);
+    case CT_OR: return make_truth(a.value != 0 || b.value != 0);
+    case CT_AND: return make_truth(a.value != 0 && b.value != 0);
     case '|': return of_type(a.value | b.value, type);
     case '^': return of_type(a.value ^ b.value, type);
     case '&': return of_type(a.value & b.value, type);
-    case CT_SHIFT_LEFT: case CT_SHIFT_RIGHT: return shift(token, a, b);
+    case CT_SHIFT_LEFT: case CT_SHIFT_RIGHT: return shift_constant(token, a, b);
     case '+': return of_type(a.value + b.value, type);
     case '-': return of_type(a.value - b.value, type);
     case '*': return of_type(a.value * b.value, type);
-    case '/': case '%': return of_type(divide(c, place, token, a, b, type), type);
-    default: return compare(token, a, b, type);
+    case '/': case '%': return of_type(divide_constants(c, place, token, a, b, type), type);
+    default: return compare_constants(token, a, b, type);
   }
 }
 
 /* ---- operands ------------------------------------------------------------ */
 
-static Constant unary(CParser *c);
+static Constant parse_unary(CParser *c);
 
 static Constant size_constant(size_t size) { return (Constant){size, BASIC_ULONG}; }
 
@@ -113,10 +113,10 @@ static Constant size_of(CParser *c, bool alignment) {
 }
 
 /* The value as an integer type of the language makes of it. */
-static Constant convert(CParser *c, CPlace place, Constant v, const CType *t) {
+static Constant convert_constant(CParser *c, CPlace place, Constant v, const CType *t) {
   if (t->kind == CKIND_ENUM) t = t->element;
   switch (t->access) {
-    case ACCESS_BOOL: return truth(v.value != 0);
+    case ACCESS_BOOL: return make_truth(v.value != 0);
     case ACCESS_I8: return (Constant){(uint64_t)(int64_t)(int8_t)v.value, BASIC_INT};
     case ACCESS_U8: return (Constant){(uint8_t)v.value, BASIC_INT};
     case ACCESS_I16: return (Constant){(uint64_t)(int64_t)(int16_t)v.value, BASIC_INT};
@@ -131,31 +131,31 @@ static Constant convert(CParser *c, CPlace place, Constant v, const CType *t) {
   }
 }
 
-static Constant parenthesis(CParser *c) {
+static Constant parse_parenthesis(CParser *c) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
   clexer_next(x);
   if (cparser_at_type(c)) {
     const CType *t = cparser_type_name(c)->plain;
     clexer_expect(x, ')');
-    return convert(c, place, unary(c), t);
+    return convert_constant(c, place, parse_unary(c), t);
   }
   Constant v = cparser_expression(c);
   clexer_expect(x, ')');
   return v;
 }
 
-static Constant named(CParser *c) {
+static Constant parse_named(CParser *c) {
   CLexer *x = &c->x;
   const Symbol *s = ffi_lookup(x->ffi->names, x->name);
   if (s == NULL) clexer_error(x, "'%s' is not declared", x->name->data);
   if (s->kind != SYMBOL_CONSTANT) clexer_error(x, "'%s' is no constant", x->name->data);
   CPlace place = clexer_place(x);
   clexer_next(x);
-  return convert(c, place, (Constant){(uint64_t)s->value, BASIC_LONG}, s->type->plain);
+  return convert_constant(c, place, (Constant){(uint64_t)s->value, BASIC_LONG}, s->type->plain);
 }
 
-static Constant operand(CParser *c) {
+static Constant parse_operand(CParser *c) {
   CLexer *x = &c->x;
   switch (x->token) {
     case CT_NUMBER: {
@@ -163,15 +163,15 @@ static Constant operand(CParser *c) {
       clexer_next(x);
       return v;
     }
-    case CT_NAME: return named(c);
-    case '(': return parenthesis(c);
+    case CT_NAME: return parse_named(c);
+    case '(': return parse_parenthesis(c);
     case CT_SIZEOF: return size_of(c, false);
     case CT_ALIGNOF: return size_of(c, true);
     default: clexer_error(x, "constant expected");
   }
 }
 
-static Constant unary(CParser *c) {
+static Constant parse_unary(CParser *c) {
   CLexer *x = &c->x;
   int token = x->token;
   cparser_enter(c);
@@ -179,12 +179,12 @@ static Constant unary(CParser *c) {
   switch (token) {
     case '+': case '-': case '~': case '!':
       clexer_next(x);
-      v = unary(c);
-      if (token == '!') v = truth(v.value == 0);
+      v = parse_unary(c);
+      if (token == '!') v = make_truth(v.value == 0);
       else if (token == '-') v = of_type(-v.value, v.type);
       else if (token == '~') v = of_type(~v.value, v.type);
       break;
-    default: v = operand(c);
+    default: v = parse_operand(c);
   }
   cparser_leave(c);
   return v;
@@ -195,12 +195,12 @@ static Constant unary(CParser *c) {
 static Constant operators_above(CParser *c, unsigned level) {
   CLexer *x = &c->x;
   cparser_enter(c);
-  Constant a = unary(c);
+  Constant a = parse_unary(c);
   for (unsigned found; (found = level_of(x->token)) > level;) {
     int token = x->token;
     CPlace place = clexer_place(x);
     clexer_next(x);
-    a = binary(c, place, token, a, operators_above(c, found));
+    a = apply_binary(c, place, token, a, operators_above(c, found));
   }
   cparser_leave(c);
   return a;

@@ -48,8 +48,8 @@ static int keyword_of(const String *name) {
 
 /* ---- errors -------------------------------------------------------------- */
 
-_Noreturn static void raise(CLexer *x, CPlace place, const char *format, va_list arguments,
-                            const char *near) {
+_Noreturn static void raise_at(CLexer *x, CPlace place, const char *format, va_list arguments,
+                               const char *near) {
   char message[256];
   vsnprintf(message, sizeof message, format, arguments);
   luaL_error(x->L, "%s:%d:%d: %s%s", x->what, (int)place.line, (int)place.column, message, near);
@@ -59,7 +59,7 @@ _Noreturn static void raise(CLexer *x, CPlace place, const char *format, va_list
 void clexer_error_at(CLexer *x, CPlace place, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  raise(x, place, format, arguments, "");
+  raise_at(x, place, format, arguments, "");
 }
 
 void clexer_error(CLexer *x, const char *format, ...) {
@@ -70,7 +70,7 @@ void clexer_error(CLexer *x, const char *format, ...) {
   }
   va_list arguments;
   va_start(arguments, format);
-  raise(x, clexer_place(x), format, arguments, near);
+  raise_at(x, clexer_place(x), format, arguments, near);
 }
 
 /* ---- space --------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void set_pack(CLexer *x, CPlace place, const char *p, const char *end) {
 }
 
 /* A line that begins with '#'. */
-static void directive(CLexer *x) {
+static void skip_directive(CLexer *x) {
   CPlace place = {x->line, (unsigned)(x->p - x->line_start) + 1};
   const char *p = x->p + 1;
   skip_line(x);
@@ -158,7 +158,7 @@ static void skip_space(CLexer *x) {
     else if (isspace((unsigned char)c) || (c == '\\' && next == '\n')) x->p++;
     else if (c == '/' && next == '*') skip_comment(x);
     else if (c == '/' && next == '/') skip_line(x);
-    else if (c == '#' && only_space_before(x)) directive(x);
+    else if (c == '#' && only_space_before(x)) skip_directive(x);
     else return;
   }
 }
@@ -197,7 +197,7 @@ static void number_suffix(CLexer *x, bool is_decimal) {
   x->value_type = constant_type(x->value, is_unsigned, longs, is_decimal);
 }
 
-static int number(CLexer *x) {
+static int scan_number(CLexer *x) {
   int base = 10;
   if (*x->p == '0' && x->end - x->p >= 2) {
     char c = (char)(x->p[1] | 0x20);
@@ -216,7 +216,7 @@ static int number(CLexer *x) {
   return CT_NUMBER;
 }
 
-static int escape(CLexer *x) {
+static int scan_escape(CLexer *x) {
   static const char letters[] = "abfnrtv", codes[] = "\a\b\f\n\r\t\v";
   char c = *x->p++;
   const char *letter = c != '\0' ? strchr(letters, c) : NULL;
@@ -235,31 +235,31 @@ static int escape(CLexer *x) {
 }
 
 /* One character between quotes; raises at the end of the line. */
-static char quoted(CLexer *x) {
+static char scan_quoted(CLexer *x) {
   if (x->p >= x->end || *x->p == '\n') clexer_error(x, "quote without an end");
   char c = *x->p++;
   if (c != '\\') return c;
   if (x->p >= x->end) clexer_error(x, "quote without an end");
-  return (char)escape(x);
+  return (char)scan_escape(x);
 }
 
-static int character(CLexer *x) {
+static int scan_character(CLexer *x) {
   x->p++;
   x->token = CT_NUMBER;
-  x->value = (uint64_t)(int64_t)quoted(x);
+  x->value = (uint64_t)(int64_t)scan_quoted(x);
   x->value_type = BASIC_INT;
   if (x->p >= x->end || *x->p != '\'') clexer_error(x, "malformed character constant");
   x->p++;
   return CT_NUMBER;
 }
 
-static int string(CLexer *x) {
+static int scan_string(CLexer *x) {
   char text[256];
   size_t n = 0;
   x->token = CT_STRING;
   x->p++;
   while (x->p >= x->end || *x->p != '"') {
-    char c = quoted(x);
+    char c = scan_quoted(x);
     if (n == sizeof text) clexer_error(x, "string is too long");
     text[n++] = c;
   }
@@ -270,7 +270,7 @@ static int string(CLexer *x) {
 
 /* ---- parameters ---------------------------------------------------------- */
 
-static int parameter(CLexer *x) {
+static int scan_parameter(CLexer *x) {
   x->p++;
   x->token = '$';
   if (x->parameter > x->last_parameter) clexer_error(x, "no parameter for '$'");
@@ -293,14 +293,14 @@ static int parameter(CLexer *x) {
 
 /* ---- the next token ------------------------------------------------------ */
 
-static int word(CLexer *x) {
+static int scan_word(CLexer *x) {
   const char *start = x->p;
   while (x->p < x->end && (isalnum((unsigned char)*x->p) || *x->p == '_')) x->p++;
   x->name = string_new(x->L, start, (size_t)(x->p - start));
   return keyword_of(x->name);
 }
 
-static int punctuation(CLexer *x) {
+static int scan_punctuation(CLexer *x) {
   static const struct { char text[4]; int token;
   } longer[] = {{"...", CT_ELLIPSIS}, {"<<", CT_SHIFT_LEFT}, {">>", CT_SHIFT_RIGHT},
                 {"&&", CT_AND},       {"||", CT_OR},         {"==", CT_EQUAL},
@@ -330,12 +330,12 @@ void clexer_next(CLexer *x) {
     return;
   }
   unsigned char c = (unsigned char)*x->p;
-  if (isalpha(c) || c == '_') x->token = word(x);
-  else if (isdigit(c)) x->token = number(x);
-  else if (c == '\'') x->token = character(x);
-  else if (c == '"') x->token = string(x);
-  else if (c == '$') x->token = parameter(x);
-  else x->token = punctuation(x);
+  if (isalpha(c) || c == '_') x->token = scan_word(x);
+  else if (isdigit(c)) x->token = scan_number(x);
+  else if (c == '\'') x->token = scan_character(x);
+  else if (c == '"') x->token = scan_string(x);
+  else if (c == '$') x->token = scan_parameter(x);
+  else x->token = scan_punctuation(x);
 }
 
 bool clexer_accept(CLexer *x, int token) {

@@ -28,7 +28,7 @@ static void *find_address(lua_State *L, const Symbol *s) {
   return address;
 }
 
-static Symbol *declared(lua_State *L, Ffi *ffi, int arg) {
+static Symbol *declared_symbol(lua_State *L, Ffi *ffi, int arg) {
   luaL_checktype(L, arg, LUA_TSTRING);
   Symbol *s = ffi_lookup(ffi->names, as_string(argument(L, arg)));
   if (s == NULL) luaL_error(L, "'%s' is not declared", lua_tostring(L, arg));
@@ -42,9 +42,9 @@ static void push_constant(lua_State *L, const Symbol *s) {
 }
 
 /* __index of the table of what was found: (table, name). */
-static int resolve(lua_State *L) {
+static int library_resolve(lua_State *L) {
   Ffi *ffi = ffi_of_function(L);
-  Symbol *s = declared(L, ffi, 2);
+  Symbol *s = declared_symbol(L, ffi, 2);
   if (s->kind == SYMBOL_VARIABLE) {
     convert_push(L, s->type, find_address(L, s), NULL);
     collect_point(L);
@@ -59,9 +59,9 @@ static int resolve(lua_State *L) {
 }
 
 /* __newindex of a library: (library, name, value). */
-static int assign(lua_State *L) {
+static int library_assign(lua_State *L) {
   Ffi *ffi = ffi_of_function(L);
-  const Symbol *s = declared(L, ffi, 2);
+  const Symbol *s = declared_symbol(L, ffi, 2);
   if (s->kind != SYMBOL_VARIABLE) luaL_error(L, "'%s' is no variable", s->name->data);
   const CType *t = s->type;
   while (t->kind == CKIND_ARRAY) t = t->element;
@@ -84,13 +84,13 @@ static void push_library(lua_State *L, Ffi *ffi, void *handle) {
   lua_createtable(L, 0, 1);
   lua_pushlightuserdata(L, ffi);
   lua_pushlightuserdata(L, handle);
-  lua_pushcclosure(L, resolve, 2);
+  lua_pushcclosure(L, library_resolve, 2);
   lua_setfield(L, -2, "__index");
   lua_setmetatable(L, -2);
   lua_setfield(L, -2, "__index");
   lua_pushlightuserdata(L, ffi);
   lua_pushlightuserdata(L, handle);
-  lua_pushcclosure(L, assign, 2);
+  lua_pushcclosure(L, library_assign, 2);
   lua_setfield(L, -2, "__newindex");
   lua_pushcfunction(L, library_tostring);
   lua_setfield(L, -2, "__tostring");

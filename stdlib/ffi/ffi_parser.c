@@ -52,7 +52,8 @@ static const char *const symbol_words[] = {"a type", "a function", "a variable",
 
 /* A new symbol, or NULL when the name was declared as the same kind of thing before:
  * the first declaration stays. */
-static Symbol *declare(CParser *c, String *name, CPlace place, SymbolKind kind, CType *type) {
+static Symbol *declare_symbol(CParser *c, String *name, CPlace place, SymbolKind kind,
+                              CType *type) {
   CLexer *x = &c->x;
   Symbol *s = ffi_lookup(x->ffi->names, name);
   if (s != NULL) {
@@ -71,7 +72,7 @@ static Symbol *declare(CParser *c, String *name, CPlace place, SymbolKind kind, 
 
 void cparser_define_constant(CParser *c, String *name, CPlace place, CType *type, int64_t value,
                              CType *of_enum) {
-  Symbol *s = declare(c, name, place, SYMBOL_CONSTANT, type);
+  Symbol *s = declare_symbol(c, name, place, SYMBOL_CONSTANT, type);
   if (s != NULL) {
     s->value = value;
     s->of_enum = of_enum;
@@ -98,11 +99,12 @@ static void static_constant(CParser *c, const Declarator *d, CType *t) {
   cparser_define_constant(c, d->name, d->place, t, (int64_t)cparser_expression(c).value, NULL);
 }
 
-static void external(CParser *c, const Declarator *d, CType *t) {
+static void parse_external(CParser *c, const Declarator *d, CType *t) {
   CLexer *x = &c->x;
   bool is_function = t->kind == CKIND_FUNCTION;
   if (t->kind == CKIND_VOID) clexer_error_at(x, d->place, "variable of type void");
-  Symbol *s = declare(c, d->name, d->place, is_function ? SYMBOL_FUNCTION : SYMBOL_VARIABLE, t);
+  SymbolKind kind = is_function ? SYMBOL_FUNCTION : SYMBOL_VARIABLE;
+  Symbol *s = declare_symbol(c, d->name, d->place, kind, t);
   if (s == NULL) return;
   if (d->link != NULL) s->link = ffi_keep_string(x->L, x->ffi, d->link);
   if (is_function && d->n > 0 && d->modifiers[0].kind == MOD_FUNCTION)
@@ -114,9 +116,9 @@ static void init_declarator(CParser *c, const Specifiers *s) {
   cparser_declarator(c, &d, NAME_REQUIRED);
   CType *t = cparser_declared_type(c, &d, s->type);
   if (s->storage == STORAGE_TYPEDEF)
-    declare(c, d.name, d.place, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
+    declare_symbol(c, d.name, d.place, SYMBOL_TYPEDEF, typedef_type(c, s, &d, t));
   else if (s->storage == STORAGE_STATIC && t->kind != CKIND_FUNCTION) static_constant(c, &d, t);
-  else external(c, &d, t);
+  else parse_external(c, &d, t);
 }
 
 static void static_assertion(CParser *c) {
@@ -136,7 +138,7 @@ static void static_assertion(CParser *c) {
 }
 
 /* extern "C" { ... } is read through. */
-static bool linkage(CParser *c) {
+static bool parse_linkage(CParser *c) {
   CLexer *x = &c->x;
   if (x->token != CT_EXTERN) return false;
   CLexer saved = *x;
@@ -149,16 +151,16 @@ static bool linkage(CParser *c) {
   return true;
 }
 
-static void declarations(CParser *c, int end);
+static void parse_declarations(CParser *c, int end);
 
-static void declaration(CParser *c) {
+static void parse_declaration(CParser *c) {
   CLexer *x = &c->x;
   Specifiers s;
   if (clexer_accept(x, ';')) return;
-  if (linkage(c)) {
-    if (!clexer_accept(x, '{')) return declaration(c);
+  if (parse_linkage(c)) {
+    if (!clexer_accept(x, '{')) return parse_declaration(c);
     cparser_enter(c);
-    declarations(c, '}');
+    parse_declarations(c, '}');
     cparser_leave(c);
     clexer_next(x);
     return;
@@ -178,11 +180,11 @@ static void declaration(CParser *c) {
   if (x->token != CT_END) clexer_expect(x, ';');
 }
 
-static void declarations(CParser *c, int end) {
+static void parse_declarations(CParser *c, int end) {
   char text[CTOKEN_TEXT];
   while (c->x.token != end) {
     if (c->x.token == CT_END) clexer_error(&c->x, "'%s' expected", clexer_token_text(end, text));
-    declaration(c);
+    parse_declaration(c);
   }
 }
 
@@ -199,12 +201,12 @@ typedef struct Request {
   int64_t value;
 } Request;
 
-static void parse(lua_State *L, void *argument) {
+static void parse_text(lua_State *L, void *argument) {
   Request *r = argument;
   CParser *c = &r->parser;
   clexer_init(&c->x, L, r->ffi, r->text, r->size, r->parameter, r->last);
   if (r->want == WANT_DECLARATIONS) {
-    declarations(c, CT_END);
+    parse_declarations(c, CT_END);
   } else if (r->want == WANT_TYPE) {
     r->type = cparser_type_name(c);
     if (c->x.token != CT_END) clexer_error(&c->x, "end expected");
@@ -222,7 +224,7 @@ static void run_parser(lua_State *L, Request *r) {
   r->parser.depth = 0;
   r->parser.x.L = L;
   r->parser.x.ffi = r->ffi;
-  int status = vm_protect(L, parse, r, stack_save(L, L->top), L->errfunc);
+  int status = vm_protect(L, parse_text, r, stack_save(L, L->top), L->errfunc);
   if (status == LUA_OK) return;
   undo_all(&r->parser);
   if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--;

@@ -58,7 +58,7 @@ static void check_member(CParser *c, const Declarator *d, const CType *t) {
     clexer_error_at(x, d->place, "member has an incomplete type");
 }
 
-static void member(CParser *c, FieldList *list, const Specifiers *s) {
+static void parse_member(CParser *c, FieldList *list, const Specifiers *s) {
   CLexer *x = &c->x;
   Declarator d;
   if (x->token == ':') { /* bits without a name */
@@ -82,7 +82,7 @@ static void member(CParser *c, FieldList *list, const Specifiers *s) {
 }
 
 /* static const T name = value, ...; */
-static void constants(CParser *c, FieldList *list, const Specifiers *s) {
+static void parse_constants(CParser *c, FieldList *list, const Specifiers *s) {
   CLexer *x = &c->x;
   do {
     Declarator d;
@@ -104,7 +104,7 @@ static void declare_members(CParser *c, FieldList *list) {
   CPlace place = clexer_place(x);
   cparser_specifiers(c, &s);
   if (s.storage == STORAGE_STATIC) {
-    constants(c, list, &s);
+    parse_constants(c, list, &s);
   } else if (s.storage != STORAGE_NONE) {
     clexer_error_at(x, place, "a member has no storage class");
   } else if (x->token == ';') {
@@ -113,7 +113,7 @@ static void declare_members(CParser *c, FieldList *list) {
       add_field(c, list, NULL, s.type, place)->align = s.attributes.align;
     else if (!s.is_definition) clexer_error(x, "name expected");
   } else {
-    do member(c, list, &s);
+    do parse_member(c, list, &s);
     while (clexer_accept(x, ','));
   }
   clexer_expect(x, ';');
@@ -130,7 +130,7 @@ static void check_flexible(CParser *c, const FieldList *list) {
   }
 }
 
-static void body(CParser *c, CType *t) {
+static void parse_body(CParser *c, CType *t) {
   CLexer *x = &c->x;
   FieldList list = {NULL, NULL, 0, t->record->is_union};
   list.last = &list.first;
@@ -188,7 +188,7 @@ static void make_lookup(CParser *c, Record *r) {
   enter_names(c, r, r, 0, 0);
 }
 
-static CType *tagged(CParser *c, String *tag, CPlace place, bool is_union) {
+static CType *tagged_type(CParser *c, String *tag, CPlace place, bool is_union) {
   CLexer *x = &c->x;
   CType *t = ffi_lookup(x->ffi->tags, tag);
   if (t == NULL) {
@@ -209,7 +209,7 @@ CType *cparser_record(CParser *c, bool is_union) {
   if (x->token == CT_NAME) {
     String *tag = x->name;
     clexer_next(x);
-    t = tagged(c, tag, place, is_union);
+    t = tagged_type(c, tag, place, is_union);
   } else if (x->token == CT_TYPE && x->type->kind == CKIND_RECORD) {
     t = x->type;
     clexer_next(x);
@@ -222,7 +222,7 @@ CType *cparser_record(CParser *c, bool is_union) {
   if (t->record->complete || t->record->fields != NULL)
     clexer_error_at(x, place, "'%s' redefined", t->name->data);
   cparser_note_record(c, t);
-  body(c, t);
+  parse_body(c, t);
   uint32_t pack = x->pack;
   clexer_next(x); /* the brace */
   cparser_attributes(c, &a);

@@ -20,7 +20,7 @@ static void skip_arguments(CParser *c) {
   } while (depth > 0);
 }
 
-static uint32_t alignment(CParser *c) {
+static uint32_t parse_alignment(CParser *c) {
   CLexer *x = &c->x;
   CPlace place = clexer_place(x);
   size_t align = cparser_count(c, 1 << 28, "alignment");
@@ -48,7 +48,7 @@ static void one_attribute(CParser *c, Attributes *a) {
   } else if (is_attribute(name, "aligned")) {
     uint32_t align = 16;
     if (clexer_accept(x, '(')) {
-      align = alignment(c);
+      align = parse_alignment(c);
       clexer_expect(x, ')');
     }
     if (align > a->align) a->align = align;
@@ -75,7 +75,7 @@ void cparser_attributes(CParser *c, Attributes *a) {
       clexer_expect(x, ')');
     } else if (clexer_accept(x, CT_ALIGNAS)) {
       clexer_expect(x, '(');
-      uint32_t align = cparser_at_type(c) ? cparser_type_name(c)->align : alignment(c);
+      uint32_t align = cparser_at_type(c) ? cparser_type_name(c)->align : parse_alignment(c);
       clexer_expect(x, ')');
       if (align > a->align) a->align = align;
     } else {
@@ -235,7 +235,7 @@ static void set_storage(CParser *c, Specifiers *s, Storage storage) {
 }
 
 /* A token that is neither type nor storage class: true when it was taken. */
-static bool qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
+static bool parse_qualifier(CParser *c, Specifiers *s, uint8_t *quals) {
   CLexer *x = &c->x;
   switch (x->token) {
     case CT_CONST: *quals |= QUAL_CONST; break;
@@ -287,7 +287,7 @@ void cparser_specifiers(CParser *c, Specifiers *s) {
   CPlace place = clexer_place(x);
   memset(s, 0, sizeof *s);
   for (;;) {
-    if (qualifier(c, s, &quals)) continue;
+    if (parse_qualifier(c, s, &quals)) continue;
     unsigned *count = word_count(&words, x->token);
     if (count != NULL) {
       if (s->type != NULL) clexer_error(x, "two types");

@@ -121,17 +121,17 @@ CType *ctype_reference(lua_State *L, CType *to) {
 
 /* ---- interning of derived types ------------------------------------------ */
 
-static size_t mix(size_t hash, const void *p) {
+static size_t mix_hash(size_t hash, const void *p) {
   return (hash ^ (uintptr_t)p >> 4) * (size_t)0x9e3779b97f4a7c15u;
 }
 
-static CType **bucket(Ffi *ffi, size_t hash) {
+static CType **derived_bucket(Ffi *ffi, size_t hash) {
   return &ffi->derived[(hash >> 40) % DERIVED_BUCKETS];
 }
 
 CType *ctype_array(lua_State *L, CType *element, size_t count, uint8_t flags) {
   Ffi *ffi = element->ffi;
-  CType **head = bucket(ffi, mix(mix(count, element), ffi));
+  CType **head = derived_bucket(ffi, mix_hash(mix_hash(count, element), ffi));
   for (CType *t = *head; t != NULL; t = t->next)
     if (t->kind == CKIND_ARRAY && t->element == element && t->count == count && t->flags == flags)
       return t;
@@ -158,9 +158,9 @@ static bool same_signature(const CType *t, CType *result, CType *const *params, 
 CType *ctype_function(lua_State *L, CType *result, CType *const *params, uint32_t n,
                       bool variadic) {
   Ffi *ffi = result->ffi;
-  size_t hash = mix(variadic, result);
-  for (uint32_t i = 0; i < n; i++) hash = mix(hash, params[i]);
-  CType **head = bucket(ffi, hash);
+  size_t hash = mix_hash(variadic, result);
+  for (uint32_t i = 0; i < n; i++) hash = mix_hash(hash, params[i]);
+  CType **head = derived_bucket(ffi, hash);
   for (CType *t = *head; t != NULL; t = t->next)
     if (same_signature(t, result, params, n, variadic)) return t;
   CType *t = ctype_new(L, ffi, CKIND_FUNCTION, ACCESS_NONE, SIZE_UNKNOWN, 1);
@@ -286,7 +286,7 @@ typedef struct Text {
   size_t head, tail; /* bytes [head, tail) */
 } Text;
 
-static void prepend(Text *text, const char *s) {
+static void prepend_text(Text *text, const char *s) {
   size_t n = strlen(s);
   if (n > text->head) return; /* cut */
   text->head -= n;
@@ -302,9 +302,9 @@ static void append_text(Text *text, const char *s) {
 
 static void prepend_quals(Text *text, uint8_t quals) {
   if (quals == 0) return;
-  if (text->head < text->tail) prepend(text, " ");
-  if (quals & QUAL_VOLATILE) prepend(text, quals & QUAL_CONST ? " volatile" : "volatile");
-  if (quals & QUAL_CONST) prepend(text, "const");
+  if (text->head < text->tail) prepend_text(text, " ");
+  if (quals & QUAL_VOLATILE) prepend_text(text, quals & QUAL_CONST ? " volatile" : "volatile");
+  if (quals & QUAL_CONST) prepend_text(text, "const");
 }
 
 static void write_parameters(Text *text, const Signature *s, unsigned depth);
@@ -316,11 +316,11 @@ static void write_name(Text *text, const CType *t, unsigned depth) {
     switch (t->kind) {
       case CKIND_POINTER: case CKIND_REFERENCE:
         prepend_quals(text, t->quals);
-        prepend(text, t->kind == CKIND_POINTER ? "*" : "&");
+        prepend_text(text, t->kind == CKIND_POINTER ? "*" : "&");
         was_pointer = true;
         continue;
       case CKIND_ARRAY:
-        if (was_pointer) prepend(text, "("), append_text(text, ")");
+        if (was_pointer) prepend_text(text, "("), append_text(text, ")");
         if (t->flags & CTYPE_VLA) snprintf(number, sizeof number, "[?]");
         else if (t->count == COUNT_UNKNOWN) snprintf(number, sizeof number, "[]");
         else snprintf(number, sizeof number, "[%zu]", t->count);
@@ -328,13 +328,13 @@ static void write_name(Text *text, const CType *t, unsigned depth) {
         was_pointer = false;
         continue;
       case CKIND_FUNCTION:
-        if (was_pointer) prepend(text, "("), append_text(text, ")");
+        if (was_pointer) prepend_text(text, "("), append_text(text, ")");
         write_parameters(text, t->signature, depth);
         was_pointer = false;
         continue;
       default:
-        if (text->head < text->tail) prepend(text, " ");
-        prepend(text, t->name->data);
+        if (text->head < text->tail) prepend_text(text, " ");
+        prepend_text(text, t->name->data);
         prepend_quals(text, t->quals);
         return;
     }

@@ -48,7 +48,7 @@ static Cdata *check_cdata(lua_State *L, int arg) {
 /* ---- declarations -------------------------------------------------------- */
 
 /* ffi.cdef(text [, parameters for `$`...]) */
-static int cdef(lua_State *L) {
+static int ffi_lib_cdef(lua_State *L) {
   size_t size;
   const char *text = luaL_checklstring(L, 1, &size);
   cparser_declarations(L, ffi_of_function(L), text, size, 2, lua_gettop(L));
@@ -95,7 +95,7 @@ static int ctype_call(lua_State *L) {
 }
 
 /* ffi.cast(ct, value) -> cdata of a scalar type */
-static int cast(lua_State *L) {
+static int ffi_lib_cast(lua_State *L) {
   CType *t = without_reference(check_type(L, 1));
   luaL_checkany(L, 2);
   if (is_aggregate(t) || t->access == ACCESS_NONE) {
@@ -199,7 +199,7 @@ static void own_metatable(lua_State *L, CType *t, const TValue *close) {
 }
 
 /* ffi.metatype(ct, metatable) -> ctype. Once for each struct or union. */
-static int metatype(lua_State *L) {
+static int ffi_lib_metatype(lua_State *L) {
   CType *t = without_reference(check_type(L, 1));
   char name[CTYPE_NAME_MAX];
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -290,7 +290,7 @@ static size_t copy_size(lua_State *L) {
 }
 
 /* ffi.copy(to, from, size), ffi.copy(to, string): with its zero byte */
-static int copy(lua_State *L) {
+static int ffi_lib_copy(lua_State *L) {
   char *to = convert_address(L, 1, true);
   const char *from = convert_address(L, 2, false);
   memmove(to, from, copy_size(L));
@@ -298,7 +298,7 @@ static int copy(lua_State *L) {
 }
 
 /* ffi.fill(to, size [, byte]) */
-static int fill(lua_State *L) {
+static int ffi_lib_fill(lua_State *L) {
   char *to = convert_address(L, 1, true);
   memset(to, (int)luaL_optinteger(L, 3, 0), check_size(L, 2));
   return 0;
@@ -348,7 +348,7 @@ static int to_return_value(lua_State *L) {
 }
 
 /* ffi.eval(text) -> cdata: the value of a constant expression with its C type */
-static int eval(lua_State *L) {
+static int ffi_lib_eval(lua_State *L) {
   size_t size;
   CType *t;
   const char *text = luaL_checklstring(L, 1, &size);
@@ -368,7 +368,7 @@ static int type_name_function(lua_State *L) {
 }
 
 /* ffi.abi(what) -> boolean */
-static int abi(lua_State *L) {
+static int ffi_lib_abi(lua_State *L) {
   static const char *const holds[] = {"64bit", "le", "fpu", "hardfp", "unionval", NULL};
   const char *what = luaL_checkstring(L, 1);
   bool found = false;
@@ -484,27 +484,27 @@ static Ffi *make_ffi(lua_State *L) {
 #define ARCHITECTURE "unknown"
 #endif
 
-static const luaL_Reg functions[] = {{"cdef", cdef},
+static const luaL_Reg functions[] = {{"cdef", ffi_lib_cdef},
                                      {"load", clibrary_load},
                                      {"new", new_object},
-                                     {"cast", cast},
+                                     {"cast", ffi_lib_cast},
                                      {"typeof", type_of},
                                      {"sizeof", size_of},
                                      {"alignof", align_of},
                                      {"offsetof", offset_of},
                                      {"istype", is_type},
-                                     {"metatype", metatype},
+                                     {"metatype", ffi_lib_metatype},
                                      {"gc", set_gc},
                                      {"addressof", address_of},
                                      {"string", to_string},
-                                     {"copy", copy},
-                                     {"fill", fill},
+                                     {"copy", ffi_lib_copy},
+                                     {"fill", ffi_lib_fill},
                                      {"errno", get_errno},
                                      {"tonumber", to_number},
                                      {"toretval", to_return_value},
-                                     {"eval", eval},
+                                     {"eval", ffi_lib_eval},
                                      {"type", type_name_function},
-                                     {"abi", abi},
+                                     {"abi", ffi_lib_abi},
                                      {NULL, NULL}};
 
 int luaopen_ffi(lua_State *L) {

@@ -33,7 +33,7 @@ static int tear_down(void **state) {
 
 static Channel *new_channel(void) { return channel_new(self, 2 * MANY); }
 
-static Message *name(Channel *c) {
+static Message *channel_name(Channel *c) {
   Message *m = message_new(0);
   m->channels = malloc(sizeof *m->channels);
   m->channels[0] = c;
@@ -42,11 +42,11 @@ static Message *name(Channel *c) {
   return m;
 }
 
-static void put(Channel *into, Channel *c) {
-  assert_int_equal(channel_send(into, self, name(c), 0), CHANNEL_OK);
+static void send_text(Channel *into, Channel *c) {
+  assert_int_equal(channel_send(into, self, channel_name(c), 0), CHANNEL_OK);
 }
 
-static Message *take(Channel *c) {
+static Message *receive_text(Channel *c) {
   Message *m = NULL;
   assert_int_equal(channel_receive(c, self, &m, 0), CHANNEL_OK);
   return m;
@@ -60,7 +60,7 @@ static void a_chain_goes_with_its_head(void **state) {
   Channel *last = head;
   for (int i = 0; i < MANY; i++) {
     Channel *next = new_channel();
-    put(last, next);
+    send_text(last, next);
     if (last != head) let_go(last);
     last = next;
   }
@@ -73,7 +73,7 @@ static void a_chain_goes_with_its_head(void **state) {
 static void one_that_lies_in_itself_goes(void **state) {
   (void)state;
   Channel *c = new_channel();
-  for (int i = 0; i < 3; i++) put(c, c);
+  for (int i = 0; i < 3; i++) send_text(c, c);
   let_go(c);
   assert_int_equal(channel_count(), 0);
 }
@@ -82,7 +82,7 @@ static void those_that_lie_in_each_other_go(void **state) {
   (void)state;
   Channel *c[10];
   for (int i = 0; i < 10; i++) c[i] = new_channel();
-  for (int i = 0; i < 10; i++) put(c[i], c[(i + 1) % 10]), put(c[i], c[(i + 3) % 10]);
+  for (int i = 0; i < 10; i++) send_text(c[i], c[(i + 1) % 10]), send_text(c[i], c[(i + 3) % 10]);
   for (int i = 0; i < 9; i++) let_go(c[i]);
   assert_int_equal(channel_count(), 10);
   let_go(c[9]);
@@ -95,22 +95,22 @@ static void those_that_lie_in_each_other_go(void **state) {
 static void a_cycle_that_can_be_reached_stays(void **state) {
   (void)state;
   Channel *door = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();
-  put(door, a);
-  put(a, b);
-  put(b, a);
-  put(b, leaf);
+  send_text(door, a);
+  send_text(a, b);
+  send_text(b, a);
+  send_text(b, leaf);
   let_go(a);
   let_go(b);
   let_go(leaf);
   channel_find_cycles();
   assert_int_equal(channel_count(), 4);
-  Message *m = take(door);
+  Message *m = receive_text(door);
   channel_find_cycles();
   assert_int_equal(channel_count(), 4); /* the message is on its way */
   assert_true(channel_hold(m->channels[0], self));
   message_free(m);
   assert_int_equal(channel_count(), 4);
-  m = take(a);
+  m = receive_text(a);
   assert_ptr_equal(m->channels[0], b);
   message_free(m); /* now nothing holds b, and nothing its leaf */
   assert_int_equal(channel_count(), 2);
@@ -122,9 +122,9 @@ static void a_cycle_that_can_be_reached_stays(void **state) {
 static void a_message_that_is_lost_frees_the_cycle(void **state) {
   (void)state;
   Channel *a = new_channel(), *b = new_channel();
-  put(a, b);
-  put(b, a);
-  Message *m = name(a);
+  send_text(a, b);
+  send_text(b, a);
+  Message *m = channel_name(a);
   let_go(a);
   let_go(b);
   channel_find_cycles();
@@ -141,7 +141,7 @@ static void cycles_do_not_pile_up(void **state) {
   for (int i = 0; i < MANY; i++) held[i] = new_channel();
   for (int i = 0; i < 10 * MANY; i++) {
     Channel *c = new_channel();
-    put(c, c);
+    send_text(c, c);
     let_go(c);
     assert_true(channel_count() <= 2 * MANY);
   }
