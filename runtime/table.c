@@ -5,7 +5,7 @@
  * ------
  * A table has an array part for the keys 1..array_size and a hash part of
  * 2^k nodes.  The array part is sized so that more than half of it is in use
- * whenever it is chosen (rehash), everything else goes to the hash part.
+ * whenever it is chosen (rehash_for), everything else goes to the hash part.
  *
  * Hash part: chained scatter table with Brent's variation (R. P. Brent, "Reducing the
  * retrieval time of scatter storage techniques", CACM 1973). Nodes of a chain are linked
@@ -19,7 +19,7 @@
  * place of rehashes that would be needed again soon.
  *
  * Growing. The keys of a full table that gets one more are counted, and it is rebuilt
- * with the sizes that fit (rehash). The most frequent cases need no count: the next item
+ * with the sizes that fit (rehash_for). The most frequent cases need no count: the next item
  * of a full array in a table that otherwise has only fields, and the next field of a full
  * record, double that part.
  *

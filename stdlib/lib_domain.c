@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stdlib/lib_domain.c: the module `domain`: spawning, joining, handles (doc/DOMAINS.md).
  *
- * A domain is born in its own thread (live): state, libraries, the function and its
+ * A domain is born in its own thread (domain_thread): state, libraries, the function and its
  * arguments decoded from the message of the one that spawned it. It calls the function
  * with a message handler that makes a traceback. The outcome is encoded, the state is
  * closed, and only then do joins return: a domain that was joined has given back all its

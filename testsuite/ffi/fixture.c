@@ -20,31 +20,45 @@ struct inner { short s; char c; };
 /* S(struct or union, name, attributes, members as M(name)..., { declaration }) */
 #define LAYOUTS(S) \
   S(struct, plain, , M(a) M(b) M(c) M(d) M(e), { char a; int b; short c; double d; char e; }) \
-  S(struct, mixed, , M(a) M(b) M(c) M(d) M(f), { bool a; long b; float c; unsigned char d; long long f; }) \
+  S(struct, mixed, , M(a) M(b) M(c) M(d) M(f), \
+    { bool a; long b; float c; unsigned char d; long long f; }) \
   S(struct, wide, , M(a) M(b), { char a; long double b; }) \
-  S(struct, bits_int, , M(a) M(b) M(c) M(d), { unsigned a : 3; unsigned b : 5; unsigned c : 20; unsigned d : 7; }) \
+  S(struct, bits_int, , M(a) M(b) M(c) M(d), \
+    { unsigned a : 3; unsigned b : 5; unsigned c : 20; unsigned d : 7; }) \
   S(struct, bits_signed, , M(a) M(b) M(c), { int a : 1; int b : 31; int c : 2; }) \
-  S(struct, bits_char, , M(a) M(b) M(c) M(d), { unsigned char a : 3; unsigned char b : 6; unsigned short c : 9; unsigned char d : 1; }) \
-  S(struct, bits_mixed, , M(a) M(b) M(c) M(d) M(e), { char a; unsigned b : 4; short c; unsigned long d : 40; unsigned e : 9; }) \
-  S(struct, bits_long, , M(a) M(b) M(c), { unsigned long a : 33; unsigned long b : 31; long c : 64; }) \
-  S(struct, bits_zero, , M(a) M(b) M(c), { unsigned a : 5; unsigned : 0; unsigned b : 5; char : 0; unsigned c : 2; }) \
-  S(struct, bits_gap, , M(a) M(b) M(c), { unsigned a : 5; unsigned : 7; unsigned b : 5; unsigned char : 3; char c; }) \
+  S(struct, bits_char, , M(a) M(b) M(c) M(d), \
+    { unsigned char a : 3; unsigned char b : 6; unsigned short c : 9; unsigned char d : 1; }) \
+  S(struct, bits_mixed, , M(a) M(b) M(c) M(d) M(e), \
+    { char a; unsigned b : 4; short c; unsigned long d : 40; unsigned e : 9; }) \
+  S(struct, bits_long, , M(a) M(b) M(c), \
+    { unsigned long a : 33; unsigned long b : 31; long c : 64; }) \
+  S(struct, bits_zero, , M(a) M(b) M(c), \
+    { unsigned a : 5; unsigned : 0; unsigned b : 5; char : 0; unsigned c : 2; }) \
+  S(struct, bits_gap, , M(a) M(b) M(c), \
+    { unsigned a : 5; unsigned : 7; unsigned b : 5; unsigned char : 3; char c; }) \
   S(struct, bits_unnamed, , M(a), { char a; long : 1; }) \
   S(struct, bits_only, , M(a), { unsigned a : 1; }) \
   S(struct, bits_bool, , M(a) M(b) M(c), { bool a : 1; bool b : 1; unsigned c : 14; }) \
   S(struct, bits_enum, , M(a) M(b), { enum color a : 2; enum color b : 9; }) \
   S(struct, bits_cross, , M(a) M(b) M(c), { unsigned char a; unsigned b : 25; unsigned c : 10; }) \
-  S(struct, packed, __attribute__((packed)), M(a) M(b) M(c) M(d), { char a; int b; double c; short d; }) \
-  S(struct, packed_bits, __attribute__((packed)), M(a) M(b) M(c) M(d), { unsigned a : 3; unsigned b : 30; unsigned c : 30; char d; }) \
-  S(struct, packed_long, __attribute__((packed)), M(a) M(b) M(c), { char a; unsigned long b : 40; short c; }) \
+  S(struct, packed, __attribute__((packed)), M(a) M(b) M(c) M(d), \
+    { char a; int b; double c; short d; }) \
+  S(struct, packed_bits, __attribute__((packed)), M(a) M(b) M(c) M(d), \
+    { unsigned a : 3; unsigned b : 30; unsigned c : 30; char d; }) \
+  S(struct, packed_long, __attribute__((packed)), M(a) M(b) M(c), \
+    { char a; unsigned long b : 40; short c; }) \
   S(struct, packed_member, , M(a) M(b) M(c), { char a; int b __attribute__((packed)); int c; }) \
   S(struct, aligned, __attribute__((aligned(32))), M(a) M(b), { char a; int b; }) \
-  S(struct, aligned_member, , M(a) M(b) M(c), { char a; int b __attribute__((aligned(16))); char c; }) \
-  S(struct, packed_aligned, __attribute__((packed, aligned(4))), M(a) M(b) M(c), { char a; int b; char c; }) \
+  S(struct, aligned_member, , M(a) M(b) M(c), \
+    { char a; int b __attribute__((aligned(16))); char c; }) \
+  S(struct, packed_aligned, __attribute__((packed, aligned(4))), M(a) M(b) M(c), \
+    { char a; int b; char c; }) \
   S(struct, alignas_member, , M(a) M(b), { char a; _Alignas(16) char b; }) \
-  S(struct, arrays, , M(a) M(b[1]) M(c[2]) M(d[1][2]), { char a; short b[3]; int c[5]; char d[2][3]; }) \
+  S(struct, arrays, , M(a) M(b[1]) M(c[2]) M(d[1][2]), \
+    { char a; short b[3]; int c[5]; char d[2][3]; }) \
   S(struct, nested, , M(a) M(in.s) M(in.c) M(b), { char a; struct inner in; char b; }) \
-  S(struct, anonymous, , M(a) M(b) M(c) M(d) M(e), { char a; struct { int b; char c; }; union { short d; double e; }; }) \
+  S(struct, anonymous, , M(a) M(b) M(c) M(d) M(e), \
+    { char a; struct { int b; char c; }; union { short d; double e; }; }) \
   S(union, either, , M(a) M(b) M(c), { char a; double b; short c; }) \
   S(union, either_bits, , M(a) M(b) M(c), { unsigned a : 3; unsigned long b : 40; char c; }) \
   S(union, either_packed, __attribute__((packed)), M(a) M(b), { char a; int b; }) \

@@ -33,8 +33,10 @@ run "$examples/ffi-libc.lua" "$SRCDIR/README.md"
 has "qsort: -1.000 to 1.000"
 has "README.md has $(stat -c %s "$SRCDIR/README.md") bytes"
 has "getaddrinfo: localhost is "
-"$SAROS" "$examples/ffi-libc.lua" /no/such/file 2>errors.txt >/dev/null && fail "a missing file passes"
-grep -qxF "/no/such/file: No such file or directory" errors.txt || fail "message of a missing file: $(cat errors.txt)"
+"$SAROS" "$examples/ffi-libc.lua" /no/such/file 2>errors.txt >/dev/null &&
+  fail "a missing file passes"
+grep -qxF "/no/such/file: No such file or directory" errors.txt ||
+  fail "message of a missing file: $(cat errors.txt)"
 
 # Another process, which records and then waits: by its pid, and by its file.
 library=$BUILDDIR/.libs/libeventring.so
@@ -59,7 +61,8 @@ END
   has "    2000 work"
   echo >go
   wait "$pid" || fail "the recorded process: $?"
-  "$SAROS" "$examples/ffi-eventring.lua" --library "$library" "$pid" 2>errors.txt && fail "an ended process is read"
+  "$SAROS" "$examples/ffi-eventring.lua" --library "$library" "$pid" 2>errors.txt &&
+    fail "an ended process is read"
   [ -s errors.txt ] || fail "no message about an ended process"
 else
   echo "no shared libeventring in this build: its example is left out"

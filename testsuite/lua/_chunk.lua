@@ -67,8 +67,10 @@ end
 -- The body of a function: stack (registers), code (words), and if there are any params,
 -- vararg, constants, upvalues ({in_stack, index}), functions, locals ({name, start, length}).
 local function body(f)
-  return text(nil) .. count(0) .. count(0) .. string.char(f.params or 0, f.vararg and 1 or 0, f.stack) ..
-    list(f.code, function(word) return string.pack("=I4", word) end) .. list(f.constants or {}, constant) ..
+  return text(nil) .. count(0) .. count(0) ..
+    string.char(f.params or 0, f.vararg and 1 or 0, f.stack) ..
+    list(f.code, function(word) return string.pack("=I4", word) end) ..
+    list(f.constants or {}, constant) ..
     list(f.upvalues or {}, function(u) return string.char(u[1], u[2], 0) end) ..
     list(f.functions or {}, body) .. names(f)
 end

@@ -39,7 +39,9 @@ spawn_and_cancel(function()
   co()
 end)
 -- in functions of C that call back
-spawn_and_cancel(function() while true do os.time(); ("x"):gsub(".", function() return "y" end) end end)
+spawn_and_cancel(function()
+  while true do os.time(); ("x"):gsub(".", function() return "y" end) end
+end)
 
 -- in functions of C that do not, and take next to forever
 local many = ("a"):rep(1000000)
@@ -54,7 +56,9 @@ local function cancel_inside(f, ...)
   h:cancel()
   is_cancelled(h)
 end
-local function endless() return setmetatable({}, {__len = function() return math.maxinteger // 2 end}) end
+local function endless()
+  return setmetatable({}, {__len = function() return math.maxinteger // 2 end})
+end
 cancel_inside(function(s) s:find(("a?"):rep(60) .. ("a"):rep(60) .. "b") end, ("a"):rep(60))
 cancel_inside(function(s) s:match ".-.-.-.-.-b" end, many)
 cancel_inside(function(s) s:match ".*.*.*.*.*b" end, many)

@@ -52,7 +52,8 @@ local ways = {
   function(c, keep) for m in c:values() do keep(m) break end end,
   function(c, keep) local _, m = require "domain".select({c}) keep(m) end,
   function(c, keep) local function get() return c:receive() end keep(get()) end,
-  function(c, keep) local function get() local m = c:receive() return m end local got = get() keep(got) end,
+  function(c, keep) local function get() local m = c:receive() return m end
+  local got = get() keep(got) end,
   function(c, keep) local ok, m = pcall(c.receive, c) keep(ok and m) end,
   function(c, keep) local ok, m = pcall(function() return c:receive() end) keep(ok and m) end,
   function(c, keep)
@@ -115,7 +116,8 @@ for i = 1, rounds do
   h:cancel()
   local got, left = h:join()
   if i % #receivers == 5 and math.type(got) ~= "integer" then got = nil end -- what pcall caught
-  assert((got == i and left == nil) or (got == nil and left == i), ("round %d: %s, %s"):format(i, got, left))
+  assert((got == i and left == nil) or (got == nil and left == i),
+    ("round %d: %s, %s"):format(i, got, left))
 end
 
 -- Sending: either it raises or the message is in the channel.

@@ -117,7 +117,9 @@ end
 -- orphans: nobody else is left who could send or receive
 do
   local c = domain.channel()
-  local function is_orphan_error(ok, message) return not ok and message:find("orphaned", 1, true) ~= nil end
+  local function is_orphan_error(ok, message)
+    return not ok and message:find("orphaned", 1, true) ~= nil
+  end
   assert(is_orphan_error(pcall(c.receive, c)))
   local h = domain.spawn(function() c:send(1) end) -- ends: so does its hold on the channel
   assert(c:receive() == 1)

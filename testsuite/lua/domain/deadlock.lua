@@ -30,7 +30,8 @@ local full = domain.channel(1)
 full:send(0)
 h = domain.spawn(function() full:send(1) end)
 ok, message = pcall(domain.select, {a, b})
-assert(not ok and message:find("waits in select", 1, true) or message:find("orphaned", 1, true), message)
+assert(not ok and message:find("waits in select", 1, true) or
+  message:find("orphaned", 1, true), message)
 full:receive()
 h:join()
 

@@ -26,9 +26,12 @@ local function check_channel(c)
   fails("was given up", domain.select, {own, c}, 0)
   -- sent
   fails("arg: cannot send a channel that was given up", own.send, own, c)
-  fails("arg.deep.list[2]: cannot send a channel that was given up", own.try_send, own, {deep = {list = {own, c}}})
+  fails("arg.deep.list[2]: cannot send a channel that was given up", own.try_send, own,
+    {deep = {list = {own, c}}})
   fails("arg: cannot send a channel that was given up", domain.spawn, function() end, c)
-  fails("function, upvalue c: cannot send a channel that was given up", domain.spawn, function() return c end)
+  fails("function, upvalue c: cannot send a channel that was given up", domain.spawn, function()
+    return c
+  end)
   fails("arg: cannot send a channel that was given up", domain.spawn_file, "nowhere.lua", c)
   fails("cannot send a channel that was given up", function()
     local pool <close> = domain.pool(1)

@@ -85,7 +85,9 @@ local worker = domain.spawn(function(c, kept, size)
     while true do collectgarbage() end -- for builds where the message is small, and in one piece
   end)
   local list = message and message.list
-  domain.masked(function() kept:send { ok = ok, n = list and #list, last = list and list[size][1] } end)
+  domain.masked(function()
+    kept:send { ok = ok, n = list and #list, last = list and list[size][1] }
+  end)
 end, c, kept, size)
 c:send { list = structure()[1][1][1].list }
 local result = kept:receive(120)

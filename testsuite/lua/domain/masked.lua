@@ -13,7 +13,8 @@ fails("attempt to yield", coroutine.wrap(function() domain.masked(coroutine.yiel
 local e = setmetatable({}, {})
 local ok, caught = pcall(domain.masked, error, e)
 assert(not ok and caught == e)
-local trace = select(2, xpcall(domain.masked, debug.traceback, function() local function inner() error("x") end inner() end))
+local trace = select(2, xpcall(domain.masked, debug.traceback,
+  function() local function inner() error("x") end inner() end))
 assert(trace:find("inner", 1, true), trace)
 
 -- Raises "domain was cancelled" once f has returned.
@@ -85,10 +86,13 @@ local function cancelled_while_waiting(wait, finish)
 end
 local ch, full = domain.channel(), domain.channel(1)
 full:send "first"
-assert(cancelled_while_waiting(function() return ch:receive() end, function() ch:send "message" end) == "message")
-assert(cancelled_while_waiting(function() return ch:receive(10) end, function() ch:send "other" end) == "other")
+assert(cancelled_while_waiting(function() return ch:receive() end,
+  function() ch:send "message" end) == "message")
+assert(cancelled_while_waiting(function() return ch:receive(10) end,
+  function() ch:send "other" end) == "other")
 assert(cancelled_while_waiting(function() return select(2, ch:receive(0.1)) end) == "timeout")
-assert(cancelled_while_waiting(function() return full:send "second" end, function() full:receive() end) == true)
+assert(cancelled_while_waiting(function() return full:send "second" end,
+  function() full:receive() end) == true)
 assert(full:receive() == "second")
 assert(cancelled_while_waiting(function() return select(2, require "domain".select({ch, full})) end,
   function() full:send "third" end) == "third")

@@ -3,15 +3,20 @@
 local domain = require "domain"
 local limit = 8 << 20
 
-local function run(f, ...) return pcall(function(...) return domain.spawn({memory = limit}, f, ...):join() end, ...) end
-local function is_memory_error(ok, message) return not ok and message:find("not enough memory", 1, true) ~= nil end
+local function run(f, ...)
+  return pcall(function(...) return domain.spawn({memory = limit}, f, ...):join() end, ...)
+end
+local function is_memory_error(ok, message)
+  return not ok and message:find("not enough memory", 1, true) ~= nil
+end
 
 -- many small objects; growing tables; strings; one that is too large at once; code
 assert(is_memory_error(run(function() local t = {} for i = 1, 1e8 do t[i] = {i} end end)))
 assert(is_memory_error(run(function() local t = {} for i = 1, 1e8 do t[i] = i end end)))
 assert(is_memory_error(run(function() local s = "x" while true do s = s .. s end end)))
 assert(is_memory_error(run(function() return #("x"):rep(1 << 26) end)))
-assert(is_memory_error(run(function() local t = {} for i = 1, 1e8 do t[i] = load("return " .. i) end end)))
+assert(is_memory_error(run(function()
+  local t = {} for i = 1, 1e8 do t[i] = load("return " .. i) end end)))
 -- what arrives from elsewhere counts
 assert(is_memory_error(run(function(s) return #s end, ("x"):rep(1 << 26))))
 

@@ -33,15 +33,19 @@ end
 do
   local list = {}
   for i = 1, 100 do list[i] = i end
-  local ok, message = pcall(pool.map, pool, function(v) if v == 42 then error("cannot do it") end end, list)
-  assert(not ok and message:find("^task 42: .*pool.lua:%d+: cannot do it\nstack traceback:"), message)
+  local ok, message = pcall(pool.map, pool,
+    function(v) if v == 42 then error("cannot do it") end end, list)
+  assert(not ok and
+    message:find("^task 42: .*pool.lua:%d+: cannot do it\nstack traceback:"), message)
   ok, message = pcall(pool.map, pool, function(v) error({}) end, {1})
   assert(not ok and message:find("^task 1: table: "), message)
   ok, message = pcall(pool.map, pool, function(v) return io.stdout end, {1})
   assert(not ok and message:find("^task 1 to 1: .*cannot send a userdata"), message)
   ok, message = pcall(pool.map, pool, function(v) return v end, {1, 2, {io.stdout}})
   assert(not ok and message:find("cannot send a userdata", 1, true), message)
-  ok, message = pcall(pool.map, pool, function(v) return v end, {1, 2}, function() error("in progress") end)
+  ok, message = pcall(pool.map, pool, function(v) return v end, {1, 2}, function()
+    error("in progress")
+  end)
   assert(not ok and message:find("in progress", 1, true))
   assert(pool:map(function(v) return v + 1 end, {1})[1] == 2)
   assert(not pcall(pool.map, pool, 1, {}) and not pcall(pool.map, pool, print, 1))

@@ -4,7 +4,8 @@ local domain = require "domain"
 
 -- results and arguments
 do
-  local h = domain.spawn(function(a, b, ...) return a + b, select("#", ...), nil, "end", nil end, 1, 2, nil, nil)
+  local h = domain.spawn(function(a, b, ...) return a + b, select("#", ...), nil, "end", nil end,
+    1, 2, nil, nil)
   local r = table.pack(h:join())
   assert(r.n == 5 and r[1] == 3 and r[2] == 2 and r[3] == nil and r[4] == "end" and r[5] == nil)
   local again = table.pack(h:join())
@@ -45,8 +46,11 @@ end
 -- errors: a string comes with the traceback of the domain, others as they are
 do
   local function fails() error("boom") end
-  local ok, message = pcall(function() return domain.spawn({name = "bad"}, function() fails() end):join() end)
-  assert(not ok and message:find("spawn.lua:%d+: boom\nin domain %d+ %(bad%)\nstack traceback:\n", 1))
+  local ok, message = pcall(function()
+    return domain.spawn({name = "bad"}, function() fails() end):join()
+  end)
+  assert(not ok and
+    message:find("spawn.lua:%d+: boom\nin domain %d+ %(bad%)\nstack traceback:\n", 1))
   assert(message:find("in upvalue 'fails'", 1, true), message)
   -- what closes variables sees the error itself, and may put another in its place
   local seen = domain.channel(4)
@@ -70,9 +74,14 @@ do
   assert(select(2, pcall(h.join, h)) == e)
   ok, message = pcall(function() domain.spawn(function() error() end):join() end)
   assert(not ok and message == nil)
-  ok, message = pcall(function() domain.spawn(function() return 1, {file = io.stdout} end):join() end)
+  ok, message = pcall(function()
+    domain.spawn(function() return 1, {file = io.stdout} end):join()
+  end)
   assert(not ok and message == "result[2].file: cannot send a userdata")
-  ok, message = pcall(function() domain.spawn(function() error(setmetatable({}, {__tostring = function() return "nice" end})) end):join() end)
+  ok, message = pcall(function()
+    domain.spawn(function() error(setmetatable({},
+      {__tostring = function() return "nice" end})) end):join()
+  end)
   assert(not ok and tostring(message) == "nice")
 end
 

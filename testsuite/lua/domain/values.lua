@@ -10,8 +10,10 @@ local function copy(v)
 end
 
 -- scalars
-for _, v in ipairs {0, 1, -1, math.maxinteger, math.mininteger, 1.5, -0.0, 1e308, math.huge, true, false,
-    "", "short", ("x"):rep(40), ("x"):rep(41), ("x"):rep(8100), ("x"):rep(8200), ("\0y"):rep(100000)} do
+for _, v in ipairs {0, 1, -1, math.maxinteger, math.mininteger, 1.5, -0.0, 1e308,
+  math.huge, true, false,
+    "", "short", ("x"):rep(40), ("x"):rep(41), ("x"):rep(8100), ("x"):rep(8200),
+    ("\0y"):rep(100000)} do
   local c = copy(v)
   assert(c == v and math.type(c) == math.type(v))
 end
@@ -22,9 +24,11 @@ assert(copy(nil) == nil)
 
 -- tables: kinds of keys, holes, nesting
 do
-  local t = {1, 2, nil, 4, [10] = "ten", [1.5] = "float", [true] = "yes", name = {deep = {er = 1}}, [-1] = false}
+  local t = {1, 2, nil, 4, [10] = "ten", [1.5] = "float", [true] = "yes",
+    name = {deep = {er = 1}}, [-1] = false}
   local c = copy(t)
-  assert(c ~= t and c[1] == 1 and c[2] == 2 and c[3] == nil and c[4] == 4 and c[10] == "ten" and c[1.5] == "float")
+  assert(c ~= t and c[1] == 1 and c[2] == 2 and c[3] == nil and c[4] == 4 and c[10] == "ten" and
+    c[1.5] == "float")
   assert(c[true] == "yes" and c.name.deep.er == 1 and c[-1] == false)
   local n = 0
   for k, v in pairs(c) do n = n + 1 end
@@ -44,7 +48,8 @@ do
   t.self = t
   t[t] = t
   local c = copy(t)
-  assert(c[1] == c[2] and c[1] ~= part and c.key[c[1]] == "by identity" and c.self == c and c[c] == c)
+  assert(c[1] == c[2] and c[1] ~= part and c.key[c[1]] == "by identity" and
+    c.self == c and c[c] == c)
   local same = domain.spawn(function(a, b) return a == b and a.x == b end, part, part)
   part.x = part
   assert(domain.spawn(function(a, b) return a == b and a.x == b end, part, part):join())
@@ -93,7 +98,9 @@ do
   -- in another domain the globals are that domain's
   assert(domain.spawn(function(g) return g == _G and g ~= nil end, _G):join())
   -- varargs, constants, nested functions, debug information
-  local function outer(...) local a = ... return function() return a, 1.5, "k", error("here", 1) end end
+  local function outer(...)
+    local a = ... return function() return a, 1.5, "k", error("here", 1) end
+  end
   local ok, message = pcall(copy(outer)(5))
   assert(not ok and message:find("values.lua:%d+: here"))
   -- the code is not shared: caches of one domain are no business of another's
@@ -105,10 +112,12 @@ end
 do
   local format, insert, open, require = string.format, table.insert, io.open, require
   local random = math.random
-  assert(copy(format) == format and copy(insert) == insert and copy(pcall) == pcall and copy(next) == next)
+  assert(copy(format) == format and copy(insert) == insert and copy(pcall) == pcall and
+    copy(next) == next)
   assert(copy(string) == string and copy(domain) == domain)
   local h = domain.spawn(function()
-    return format("%d", 3), random == math.random, require "domain" == domain, domain.self().id, open == io.open
+    return format("%d", 3), random == math.random, require "domain" == domain, domain.self().id,
+      open == io.open
   end)
   local text, same, module, id, opens = h:join()
   assert(text == "3" and same and module and id ~= 0 and opens)
@@ -120,7 +129,8 @@ do
   Class.__index = Class
   function Class:get() return self.v end
   local o = copy(setmetatable({v = 7}, Class))
-  assert(o:get() == 7 and getmetatable(o) ~= Class and rawequal(getmetatable(o).__index, getmetatable(o)))
+  assert(o:get() == 7 and getmetatable(o) ~= Class and
+    rawequal(getmetatable(o).__index, getmetatable(o)))
   domain.metatable("values.Class", Class)
   o = copy(setmetatable({v = 8}, Class))
   assert(getmetatable(o) == Class and o:get() == 8)
@@ -159,9 +169,12 @@ do
   fails({x = {[io.stdout] = 1}}, "arg.x, a key: cannot send a userdata")
   fails({[{}] = wrap}, "arg[a table]: cannot send a C function with upvalues")
   fails(function() return co end, "arg, upvalue co: cannot send a coroutine")
-  fails({f = function() return wrap end}, "arg.f, upvalue wrap: cannot send a C function with upvalues")
-  fails(setmetatable({}, {__index = {io.stdout}}), "arg, metatable.__index[1]: cannot send a userdata")
-  fails({setmetatable({}, {__gc = function() end})}, "arg[1], metatable: cannot send a table with a finalizer")
+  fails({f = function() return wrap end},
+    "arg.f, upvalue wrap: cannot send a C function with upvalues")
+  fails(setmetatable({}, {__index = {io.stdout}}),
+    "arg, metatable.__index[1]: cannot send a userdata")
+  fails({setmetatable({}, {__gc = function() end})},
+    "arg[1], metatable: cannot send a table with a finalizer")
   fails(domain.self(), "arg: cannot send a userdata")
   local ok, message = pcall(domain.spawn, function() end, 1, {co})
   assert(not ok and message == "arg[2][1]: cannot send a coroutine", message)

@@ -12,7 +12,9 @@ function fixture.fails(text, f, ...)
   local ok, message = pcall(f, ...)
   assert(not ok, "no error")
   message = tostring(message)
-  if not message:find(text, 1, true) then error("'" .. message .. "' does not say '" .. text .. "'", 2) end
+  if not message:find(text, 1, true) then
+    error("'" .. message .. "' does not say '" .. text .. "'", 2)
+  end
 end
 
 return fixture

@@ -41,7 +41,8 @@ expect(bad:format("const int", ""), C.frexp, 8, ffi.new("const int"))
 -- A reference to nothing is not followed.
 expect("attempt to use a NULL reference of type 'int &'", function() return ffi.new("holder").r end)
 expect("attempt to use a NULL reference of type 'int &'", C.int_named, "NO_SUCH_VARIABLE")
-expect("attempt to use a NULL reference of type 'struct point &'", C.point_named, "NO_SUCH_VARIABLE")
+expect("attempt to use a NULL reference of type 'struct point &'", C.point_named,
+  "NO_SUCH_VARIABLE")
 
 -- Files pass for their FILE while they are open.
 assert(C.fileno(io.stdout) == 1 and C.fileno_of(io.stderr) == 2)
@@ -65,8 +66,10 @@ assert(all.u == 65535 and all.i == -1)
 -- Pointers: qualifiers may be added; what they point to must agree at each level.
 expect("bad argument #1 to 'writes' (cannot convert 'string' to 'char *')", C.writes, "x")
 C.takes_array(ffi.new("int[2][3]"))
-expect("bad argument #1 to 'takes_array' (cannot convert 'int [2][4]' to 'int (*)[3]')", C.takes_array, ffi.new("int[2][4]"))
-expect("bad argument #1 to 'takes_pointers' (cannot convert 'int *[1]' to 'void **')", C.takes_pointers, ffi.new("int *[1]"))
+expect("bad argument #1 to 'takes_array' (cannot convert 'int [2][4]' to 'int (*)[3]')",
+  C.takes_array, ffi.new("int[2][4]"))
+expect("bad argument #1 to 'takes_pointers' (cannot convert 'int *[1]' to 'void **')",
+  C.takes_pointers, ffi.new("int *[1]"))
 assert(tostring(ffi.cast("int *", ffi.new("uint64_t", 4096))) == "cdata<int *>: 0x1000")
 expect("cannot convert 'number' to 'int *'", ffi.cast, "int *", 1.5)
 expect("cannot convert 'double' to 'int *'", ffi.cast, "int *", ffi.new("double", 5))
@@ -84,17 +87,22 @@ for i = 1, 40 do members[i] = ("int m%d%s;"):format(i, ("q"):rep(60)) end
 local wide = ffi.new("struct {" .. table.concat(members) .. "}")
 wide["m7" .. ("q"):rep(60)] = 7
 assert(wide["m7" .. ("q"):rep(60)] == 7 and wide["m8" .. ("q"):rep(60)] == 0)
-expect("'struct' has no member named 'm7" .. ("q"):rep(61) .. "'", function() return wide["m7" .. ("q"):rep(61)] end)
+expect("'struct' has no member named 'm7" .. ("q"):rep(61) .. "'", function()
+  return wide["m7" .. ("q"):rep(61)]
+end)
 
 -- Alignment of a typedef; constants that are cast; escapes.
 ffi.cdef [[
   typedef int wide_int __attribute__((aligned(16)));
   struct aligned { char c; wide_int x; };
-  static const int cast_constant = (short)70000 + (unsigned short)70000 + (unsigned)-1 + (long)1 + (unsigned long long)1;
+  static const int cast_constant = (short)70000 + (unsigned short)70000 + (unsigned)-1 + (long)1 +
+    (unsigned long long)1;
   static const int compared = (1 != 2) + 2 * (1 <= 2) + 4 * (2 >= 2) + 8 * (~0ull > -1);
   char of_octal['\101'], of_letter['\q'];
 ]]
-assert(ffi.sizeof "struct aligned" == 32 and ffi.offsetof("struct aligned", "x") == 16 and ffi.alignof "wide_int" == 16)
+assert(ffi.sizeof "struct aligned" == 32 and ffi.offsetof("struct aligned", "x") == 16 and
+  ffi.alignof "wide_int" == 16)
 assert(C.cast_constant == 8929 and C.compared == 7)
-assert(ffi.sizeof(ffi.typeof("char['\\101']")) == 65 and ffi.sizeof(ffi.typeof("char['\\q']")) == 113)
+assert(ffi.sizeof(ffi.typeof("char['\\101']")) == 65 and
+  ffi.sizeof(ffi.typeof("char['\\q']")) == 113)
 expect("input:1:22: cast to a type that is no integer", ffi.cdef, "static const int x = (double)1;")

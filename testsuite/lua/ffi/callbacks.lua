@@ -33,7 +33,8 @@ local r = lib.call_struct(function(v, small)
 end, {5, 6.5})
 assert(r.a == 7 and r.b == 7.5)
 assert(lib.call_small(function(v) assert(v == 200) return -3 end, 200) == -3)
-assert(lib.call_bool(function(v) return not v end, true) == false and lib.call_bool(function(v) return 1 end, true) == true)
+assert(lib.call_bool(function(v) return not v end, true) == false and
+  lib.call_bool(function(v) return 1 end, true) == true)
 assert(lib.call_many_times(function(i) return i end, 1000) == 499500)
 
 -- Errors: the C function goes on with zeros, no other callback runs, then the error is raised.
@@ -50,7 +51,8 @@ local ok, e = pcall(lib.call_int, function() error(object) end, 1)
 assert(not ok and e == object)
 assert(lib.call_int(function() return 5 end, 1) == 5) -- and all is well again
 fails("result of a callback: cannot convert 'nil' to 'int'", lib.call_int, function() end, 1)
-fails("attempt to yield", coroutine.wrap(function() lib.call_int(function() coroutine.yield() end, 1) end))
+fails("attempt to yield", coroutine.wrap(function()
+  lib.call_int(function() coroutine.yield() end, 1) end))
 local function stack_overflow() return 1 + stack_overflow() end
 fails("stack overflow", lib.call_int, stack_overflow, 1)
 
@@ -62,9 +64,13 @@ fails("innermost", lib.call_int, function(v)
   assert(not ok and message == "innermost")
   error(message, 0)
 end, 1)
-fails("C stack overflow", function() local function f(n) return lib.call_int(f, n) end return f(1) end)
+fails("C stack overflow", function()
+  local function f(n) return lib.call_int(f, n) end return f(1)
+end)
 assert(lib.call_int(function(v)
-  local co = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(lib.call_int(function(x) return x * i end, v)) end end)
+  local co = coroutine.wrap(function()
+    for i = 1, 3 do coroutine.yield(lib.call_int(function(x) return x * i end, v)) end
+  end)
   return co() + co() + co()
 end, 10) == 60)
 

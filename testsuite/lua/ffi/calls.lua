@@ -24,15 +24,19 @@ struct sld { long double v; };
 union u8 { int i; float f; };
 union u16 { double d; struct { float a, b, c; } f; };
 bool echo_bool(bool v); char echo_char(char v); signed char echo_schar(signed char v);
-unsigned char echo_uchar(unsigned char v); short echo_short(short v); unsigned short echo_ushort(unsigned short v);
-int echo_int(int v); unsigned echo_uint(unsigned v); long echo_long(long v); unsigned long echo_ulong(unsigned long v);
+unsigned char echo_uchar(unsigned char v); short echo_short(short v);
+unsigned short echo_ushort(unsigned short v);
+int echo_int(int v); unsigned echo_uint(unsigned v); long echo_long(long v);
+unsigned long echo_ulong(unsigned long v);
 float echo_float(float v); double echo_double(double v); long double echo_ldouble(long double v);
 void *echo_pointer(void *v); enum color echo_color(enum color v);
-double many(char a, short b, int c, long d, float e, double f, char g, short h, int i, long j, float k, double l,
+double many(char a, short b, int c, long d, float e, double f, char g, short h, int i,
+            long j, float k, double l,
             double m, double n, double o, double p, double q, double r, double s);
 int format_arguments(char *to, size_t size, const char *kinds, ...);
 int set_errno(int value);
-extern int counter; extern const int limit; extern int table[4]; extern const char greeting[]; extern struct s8 pair;
+extern int counter; extern const int limit; extern int table[4]; extern const char greeting[];
+extern struct s8 pair;
 extern const char *text;
 size_t strlen(const char *s);
 int other_name(int v) __asm__("echo_" "int");
@@ -41,8 +45,10 @@ int other_name(int v) __asm__("echo_" "int");
 -- Aggregates by value, in registers and in memory: their bytes come back.
 local pattern = ""
 for i = 1, 200 do pattern = pattern .. string.char(i * 7 % 251) end
-for _, name in ipairs {"struct s1", "struct s3", "struct s8", "struct s12", "struct s16", "struct sff", "struct sfff",
-                       "struct sdd", "struct sdddd", "struct sfi", "struct s24", "struct sbig", "struct sbits",
+for _, name in ipairs {"struct s1", "struct s3", "struct s8", "struct s12", "struct s16",
+  "struct sff", "struct sfff",
+                       "struct sdd", "struct sdddd", "struct sfi", "struct s24", "struct sbig",
+                       "struct sbits",
                        "struct spacked", "struct sarray", "union u8", "union u16"} do
   local short = name:match "%w+$"
   ffi.cdef(("%s echo_%s(int before, %s v, double after);"):format(name, short, name))
@@ -60,9 +66,12 @@ assert(lib.echo_s8(11, {a = 5, b = 6}, 2.5).b == 6)
 
 -- Scalars at their limits
 for _, case in ipairs {
-  {"char", -128, 127}, {"schar", -128, 127}, {"uchar", 0, 255}, {"short", -32768, 32767}, {"ushort", 0, 65535},
-  {"int", -2147483648, 2147483647}, {"uint", 0, 4294967295}, {"long", math.mininteger, math.maxinteger},
-  {"ulong", 0, math.maxinteger}, {"double", -1e300, 5e-324}, {"float", -0.5, 2.0 ^ 100}, {"ldouble", -1e300, 5e-324}} do
+  {"char", -128, 127}, {"schar", -128, 127}, {"uchar", 0, 255}, {"short", -32768, 32767},
+  {"ushort", 0, 65535},
+  {"int", -2147483648, 2147483647}, {"uint", 0, 4294967295},
+  {"long", math.mininteger, math.maxinteger},
+  {"ulong", 0, math.maxinteger}, {"double", -1e300, 5e-324}, {"float", -0.5, 2.0 ^ 100},
+  {"ldouble", -1e300, 5e-324}} do
   local f = lib["echo_" .. case[1]]
   assert(f(case[2]) == case[2] and f(case[3]) == case[3], case[1])
   assert(math.type(f(case[2])) == math.type(case[2]))
@@ -80,15 +89,19 @@ assert(lib.other_name(41) == 41)
 
 -- Variadic functions
 local buffer = ffi.new("char[100]")
-local n = lib.format_arguments(buffer, 100, "lldsppid", 1, -2, 2.5, "str", nil, buffer, true, ffi.new("float", 0.5))
+local n = lib.format_arguments(buffer, 100, "lldsppid", 1, -2, 2.5, "str", nil, buffer, true,
+  ffi.new("float", 0.5))
 assert(n == #ffi.string(buffer) and ffi.string(buffer) == "1,-2,2.5,str,null,set,1,0.5,")
-lib.format_arguments(buffer, 100, "iiil", ffi.new("int", -7), ffi.new("short", 8), ffi.new("unsigned char", 9), ffi.new("int64_t", 1 << 40))
+lib.format_arguments(buffer, 100, "iiil", ffi.new("int", -7), ffi.new("short", 8),
+  ffi.new("unsigned char", 9), ffi.new("int64_t", 1 << 40))
 assert(ffi.string(buffer) == "-7,8,9,1099511627776,")
-lib.format_arguments(buffer, 100, ("d"):rep(12), 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0)
+lib.format_arguments(buffer, 100, ("d"):rep(12), 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0,
+  10.0, 11.0, 12.0)
 assert(ffi.string(buffer) == "1,2,3,4,5,6,7,8,9,10,11,12,")
 
 -- Variables of libraries
-assert(lib.counter == 7 and lib.limit == 100 and lib.table[2] == 3 and ffi.string(lib.greeting) == "hello")
+assert(lib.counter == 7 and lib.limit == 100 and lib.table[2] == 3 and
+  ffi.string(lib.greeting) == "hello")
 lib.counter = 8
 assert(lib.counter == 8)
 lib.table[2] = 33
@@ -107,18 +120,23 @@ local f = io.open("/nonexistent/file")
 assert(f == nil and ffi.errno() == 42 and ffi.errno(1) == 42 and ffi.errno() == 1)
 
 -- Wrong arguments say which one, and both types.
-fails("bad argument #1 's' to 'strlen' (cannot convert 'table' to 'const char *')", ffi.C.strlen, {})
-fails("bad argument #2 'b' to 'many' (cannot convert 'nil' to 'short')", lib.many, 1, nil, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19)
-fails("bad argument #1 's' to 'strlen' (cannot convert 'int *' to 'const char *')", ffi.C.strlen, ffi.new("int *"))
+fails("bad argument #1 's' to 'strlen' (cannot convert 'table' to 'const char *')",
+  ffi.C.strlen, {})
+fails("bad argument #2 'b' to 'many' (cannot convert 'nil' to 'short')", lib.many, 1, nil, 3, 4, 5,
+  6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19)
+fails("bad argument #1 's' to 'strlen' (cannot convert 'int *' to 'const char *')", ffi.C.strlen,
+  ffi.new("int *"))
 fails("bad argument #1 's' to 'strlen' ('const char *' expected, got no value)", ffi.C.strlen)
 fails("too many arguments to 'strlen' (1 expected, got 2)", ffi.C.strlen, "a", "b")
-fails("bad argument #1 'v' to 'echo_int' (cannot convert 'number' to 'int': number has no integer representation)", lib.echo_int, 0 / 0)
+fails("bad argument #1 'v' to 'echo_int' (cannot convert 'number' to 'int': " ..
+  "number has no integer representation)", lib.echo_int, 0 / 0)
 fails("number has no integer representation", lib.echo_int, 2.0 ^ 64)
 fails("number has no integer representation", lib.echo_long, -1e300)
 fails("cannot convert 'string' to 'enum color'", lib.echo_color, "PURPLE")
 fails("cannot convert 'const char *' to 'void *'", lib.echo_pointer, ffi.cast("const char *", "x"))
 fails("cannot convert 'string' to 'void *'", lib.echo_pointer, "x")
-fails("bad argument #3 'v' to 'echo_s8'" and "cannot convert 'struct s3' to 'struct s8'", lib.echo_s8, 11, ffi.new("struct s3"), 2.5)
+fails("bad argument #3 'v' to 'echo_s8'" and "cannot convert 'struct s3' to 'struct s8'",
+  lib.echo_s8, 11, ffi.new("struct s3"), 2.5)
 fails("attempt to call a NULL pointer of type 'int (*)(int)'", ffi.new("int (*)(int)"), 1)
 fails("is not declared", function() return lib.nothing_at_all end)
 ffi.cdef "int not_in_any_library(void); struct opaque; struct opaque by_value(void);"

@@ -5,13 +5,21 @@ local ffi, lib = fixture.ffi, fixture.lib
 local found, domain = pcall(require, "domain")
 if not found then print "no module domain" os.exit(77) end
 
-ffi.cdef "struct mine { int x; }; int set_errno(int value); int call_many_times(int (*f)(int), int n);"
+ffi.cdef [[
+  struct mine { int x; };
+  int set_errno(int value);
+  int call_many_times(int (*f)(int), int n);
+]]
 ffi.errno(7)
 
 local function work(path, seed)
   local ffi = require "ffi"
   assert(not pcall(ffi.typeof, "struct mine_too") or ffi.sizeof "struct mine" == nil)
-  ffi.cdef "struct mine { double a[4]; }; int set_errno(int value); int call_many_times(int (*f)(int), int n);"
+  ffi.cdef [[
+    struct mine { double a[4]; };
+    int set_errno(int value);
+    int call_many_times(int (*f)(int), int n);
+  ]]
   local lib = ffi.load(path)
   assert(ffi.errno() == 0)
   lib.set_errno(seed)

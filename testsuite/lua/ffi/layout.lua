@@ -32,8 +32,10 @@ for i = 0, 1000 do
   if layout.type == ffi.nullptr then break end
   local name = ffi.string(layout.type)
   ffi.cdef(ffi.string(layout.declaration))
-  assert(ffi.sizeof(name) == layout.size, name .. ": size " .. ffi.sizeof(name) .. ", not " .. layout.size)
-  assert(ffi.alignof(name) == layout.align, name .. ": alignment " .. ffi.alignof(name) .. ", not " .. layout.align)
+  assert(ffi.sizeof(name) == layout.size, name .. ": size " .. ffi.sizeof(name) ..
+    ", not " .. layout.size)
+  assert(ffi.alignof(name) == layout.align, name .. ": alignment " .. ffi.alignof(name) ..
+    ", not " .. layout.align)
   for n = 0, 1000 do
     local bytes = ffi.new("char[?]", layout.size + 1)
     local member = layout.member(n, bytes)

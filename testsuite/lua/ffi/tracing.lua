@@ -17,7 +17,8 @@ local function note(kind)
 end
 local function seen()
   log = {}
-  cursor:poll {user_begin = note "begin", user_end = note "end", runtime_begin = note "begin", runtime_end = note "end"}
+  cursor:poll {user_begin = note "begin", user_end = note "end", runtime_begin = note "begin",
+    runtime_end = note "end"}
   return table.concat(log, ", ")
 end
 
@@ -33,7 +34,9 @@ pointer(5)
 assert(seen() == "begin ffi:(pointer), end ffi:(pointer)")
 -- events of the two rings, merged by time; an error on the way ends the spans too
 assert(not pcall(lib.call_int, function(v) ffi.C.strlen "x" error "no" end, 1))
-assert(seen() == "begin ffi:call_int, begin ffi_callback, begin ffi:strlen, end ffi:strlen, end ffi_callback, end ffi:call_int")
+assert(seen() ==
+  "begin ffi:call_int, begin ffi_callback, begin ffi:strlen, " ..
+  "end ffi:strlen, end ffi_callback, end ffi:call_int")
 assert(eventring.disable "ffi")
 ffi.C.strlen "abc"
 assert(seen() == "")

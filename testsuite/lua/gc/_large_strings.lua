@@ -14,7 +14,9 @@ local function make()
   return ("%08d"):format(made):rep(1000 + random(4000)), made
 end
 
-local function check(s, id) assert(s:sub(1, 8) == ("%08d"):format(id) and s:sub(-8) == ("%08d"):format(id), id) end
+local function check(s, id)
+  assert(s:sub(1, 8) == ("%08d"):format(id) and s:sub(-8) == ("%08d"):format(id), id)
+end
 
 local function collect()
   local what = random(6)
@@ -40,7 +42,9 @@ function acts.upvalue(s, id)
 end
 function acts.callback(s, id)
   local t, n = make()
-  local got = ("abc"):gsub(".", function() local u, m = make() collect() check(u, m) check(s, id) return "z" end)
+  local got = ("abc"):gsub(".", function()
+    local u, m = make() collect() check(u, m) check(s, id) return "z"
+  end)
   assert(got == "zzz")
   check(t, n)
 end
@@ -98,7 +102,9 @@ function acts.fail(s, id)
   check(s, id)
 end
 function acts.varargs(s, id)
-  local function f(...) collect() local a, b, c, d = ... collect() check(a, b) check(c, d) return ... end
+  local function f(...)
+    collect() local a, b, c, d = ... collect() check(a, b) check(c, d) return ...
+  end
   local t, n = make()
   check(select(3, f(s, id, t, n)))
 end

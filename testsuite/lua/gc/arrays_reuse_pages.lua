@@ -30,5 +30,6 @@ for _, elements in ipairs {300000, 600000, 1000000} do
   local before = faults()
   rounds(20, elements)
   local each = (faults() - before) // 20
-  assert(not counts or each < elements * SLOT // PAGE // 2, elements .. " elements: " .. each .. " fresh pages a round")
+  assert(not counts or each < elements * SLOT // PAGE // 2, elements .. " elements: " .. each ..
+    " fresh pages a round")
 end

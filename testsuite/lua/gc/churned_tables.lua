@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Tables whose keys come and go, at every number of live keys up to a few powers of two: their hash
--- parts have an annex (runtime/table.c) and are made anew in place. What is in them is compared with
--- lists of the keys and values, while the collector runs.
+-- parts have an annex (runtime/table.c) and are made anew in place. What is in them is
+-- compared with lists of the keys and values, while the collector runs.
 
 local seed = 7
 local function random(n)

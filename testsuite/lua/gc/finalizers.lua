@@ -3,7 +3,9 @@
 
 -- A dead value may linger in a register that nothing uses any more: make room
 -- in the way of the next calls before collecting.
-local function clobber() local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z end
+local function clobber()
+  local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z
+end
 local function full() clobber() collectgarbage() collectgarbage() end
 local function finalized(f) return setmetatable({}, { __gc = f }) end
 
@@ -55,7 +57,8 @@ do -- resurrection: the object lives on, and is not finalized again unless marke
   -- marked anew in its finalizer
   local again = 0
   local mt2
-  mt2 = { __gc = function(self) again = again + 1 if again < 3 then setmetatable(self, mt2) end end }
+  mt2 = { __gc = function(self) again = again + 1 if again < 3 then
+    setmetatable(self, mt2) end end }
   do local _ = setmetatable({}, mt2) end
   for _ = 1, 5 do full() end
   assert(again == 3)

@@ -30,5 +30,6 @@ for round = 1, 4 do
   after[round] = resident()
 end
 for round, bytes in ipairs(after) do
-  assert(slowness > 1 or bytes - before < 6 << 20, ("round %d: %d KiB stay"):format(round, (bytes - before) // 1024))
+  assert(slowness > 1 or bytes - before < 6 << 20,
+    ("round %d: %d KiB stay"):format(round, (bytes - before) // 1024))
 end

@@ -7,7 +7,9 @@ local function fails(expected, f, ...)
 end
 
 -- A dead value may linger in a register that nothing uses any more.
-local function clobber() local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z end
+local function clobber()
+  local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z
+end
 
 assert(collectgarbage() == 0 and collectgarbage("collect") == 0)
 assert(math.type(collectgarbage("count")) == "float" and collectgarbage("count") > 0)
@@ -97,7 +99,8 @@ do -- all kinds of objects survive when held and die when not
   local kinds = {
     table = function() return {} end,
     closure = function() local x = {} return function() return x end end,
-    thread = function() local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co) return co end,
+    thread = function() local co = coroutine.create(function()
+    coroutine.yield() end) coroutine.resume(co) return co end,
     file = function() return io.tmpfile() end,
   }
   for name, make in pairs(kinds) do

@@ -46,7 +46,8 @@ local grown = bytes_of(function(i)
   return r
 end)
 local made = bytes_of(function(i) return {a = i, b = i, c = i, d = i} end)
-assert(grown < 1.15 * made, ("a record that grew: %.0f bytes, one made at once: %.0f"):format(grown, made))
+assert(grown < 1.15 * made,
+  ("a record that grew: %.0f bytes, one made at once: %.0f"):format(grown, made))
 
 grown = bytes_of(function(i)
   local t = {}
@@ -54,7 +55,8 @@ grown = bytes_of(function(i)
   return t
 end)
 made = bytes_of(function(i) return {i, i, i, i, i, i, i, i} end)
-assert(grown < 1.15 * made, ("an array that grew: %.0f bytes, one made at once: %.0f"):format(grown, made))
+assert(grown < 1.15 * made,
+  ("an array that grew: %.0f bytes, one made at once: %.0f"):format(grown, made))
 
 -- Strings and other tables between the steps.
 local mixed = bytes_of(function(i)
@@ -63,4 +65,5 @@ local mixed = bytes_of(function(i)
   return r
 end)
 made = bytes_of(function(i) return {a = {}, b = {}, c = {}, d = {}} end)
-assert(mixed < 1.15 * made, ("tables that grew by tables: %.0f bytes, made at once: %.0f"):format(mixed, made))
+assert(mixed < 1.15 * made,
+  ("tables that grew by tables: %.0f bytes, made at once: %.0f"):format(mixed, made))

@@ -44,9 +44,14 @@ local function count(t)
 end
 
 local function check(t, keys, values)
-  for i, key in pairs(keys) do assert(t[key] == values[i], "an entry with living key and value stays") end
+  for i, key in pairs(keys) do
+    assert(t[key] == values[i], "an entry with living key and value stays")
+  end
   for i, value in pairs(values) do
-    if i > 0 then assert(t["name " .. i] == value and t[i + 0.5] == value and t[i] == value, "one whose key is a value, too") end
+    if i > 0 then
+      assert(t["name " .. i] == value and t[i + 0.5] == value and t[i] == value,
+        "one whose key is a value, too")
+    end
   end
 end
 
@@ -87,7 +92,9 @@ local function run(meanwhile)
   assert(count(t) == size(keys))
   check(t, keys, values)
   if getmetatable(t) then
-    for i = 1, entries, 2 do assert(t[i] == nil and t["name " .. i] == nil and t[i + 0.5] == nil) end
+    for i = 1, entries, 2 do
+      assert(t[i] == nil and t["name " .. i] == nil and t[i + 0.5] == nil)
+    end
   end
 end
 
@@ -149,12 +156,15 @@ do
     if cycles == 3 then break end
   end
   collectgarbage "restart"
-  for key, value in pairs(held) do assert(t[key] == value and key[1] == value[1], "what was taken stays, and is whole") end
+  for key, value in pairs(held) do
+    assert(t[key] == value and key[1] == value[1], "what was taken stays, and is whole")
+  end
   collectgarbage()
   for key, value in pairs(held) do
     assert(t[key] == value and key[1] == value[1])
     local i = key[1]
-    assert(t["name " .. i] == value and t[i + 0.5] == value and t[i] == value, "a value that stays does so everywhere")
+    assert(t["name " .. i] == value and t[i + 0.5] == value and t[i] == value,
+      "a value that stays does so everywhere")
   end
 end
 print "OK"

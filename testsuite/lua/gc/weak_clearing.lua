@@ -72,7 +72,9 @@ local function run(meanwhile)
   check(t, kept)
   collectgarbage "restart"
   collectgarbage()
-  for i = 1, 50 do assert(names["a name, dead soon: " .. i] == i, "a string made again is the one in the table") end
+  for i = 1, 50 do
+    assert(names["a name, dead soon: " .. i] == i, "a string made again is the one in the table")
+  end
   assert(count(t) == #kept)
   check(t, kept)
 end

@@ -12,7 +12,8 @@ end
 if not kilobytes "VmHWM" then os.exit(true) end
 
 -- values that are numbers, values that the collector has to follow
-for entries, value in pairs { [2500000] = function(i) return i end, [500000] = function(i) return { i } end } do
+for entries, value in pairs { [2500000] = function(i) return i end,
+  [500000] = function(i) return { i } end } do
   local memo, ring = setmetatable({}, { __mode = "k" }), {}
   for i = 1, entries do
     local key = {}

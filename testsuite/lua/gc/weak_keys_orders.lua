@@ -7,7 +7,9 @@ math.randomseed(seed)
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local rounds, most = slow and 2 or 12, slow and 120 or 2500
 
-local function clobber() local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z end
+local function clobber()
+  local a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z
+end
 local function random(n) return math.random(n) end
 
 -- A value that the collector need not follow, or must, that is alive through others or not.
@@ -45,7 +47,8 @@ local calls = {
 
 local function round()
   local tables, living, numbers = {}, {}, {}
-  for i = 1, 24 do tables[i] = setmetatable({}, { __mode = "k" }) end -- the last ones have the same keys
+  -- the last ones have the same keys
+  for i = 1, 24 do tables[i] = setmetatable({}, { __mode = "k" }) end
   local function store(key, i)
     tables[i % 3 + 1][key] = value_of(key, i)
     if i % 16 == 0 then for k = 4, #tables do tables[k][key] = value_of(key, i) end end

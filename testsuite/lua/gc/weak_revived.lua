@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Weak tables that are found only through a dead object with a finalizer: what they hold that is
--- dead is removed in bounded steps, before the finalizer runs. Meanwhile the program may get at them.
+-- dead is removed in bounded steps, before the finalizer runs. Meanwhile the program may
+-- get at them.
 
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local entries = slow and 200 or 30000
@@ -43,10 +44,14 @@ local function run(mode, meanwhile)
   collectgarbage "restart"
   for i = 1, entries do
     if kept[i] then assert(seen[i] == 2, "entries with living values stay")
-    elseif not taken[i] then assert(seen[i] == nil, "those with dead values are gone when it is called") end
+    elseif not taken[i] then
+      assert(seen[i] == nil, "those with dead values are gone when it is called")
+    end
   end
   collectgarbage()
-  for i, value in pairs(taken) do assert(value[1] == i and value[2] == "value " .. i, "what was taken is whole") end
+  for i, value in pairs(taken) do
+    assert(value[1] == i and value[2] == "value " .. i, "what was taken is whole")
+  end
   assert(next(weak) == nil)
 end
 
@@ -85,6 +90,7 @@ do
   end
   build()
   for _ = 1, 3 do collectgarbage() end
-  assert(alive[1] == nil and state.value[1] == "value" and state.entry == state.value and state.table)
+  assert(alive[1] == nil and state.value[1] == "value" and
+    state.entry == state.value and state.table)
 end
 print "OK"

@@ -3,7 +3,8 @@
 -- bounded number of them. Seen by the events of the program itself: the most work that one step
 -- did, and how many spans the removal was spread over. What the bound is: doc/COLLECTOR.md.
 
-if (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 then return end -- nothing is paced in such a build
+-- nothing is paced in such a build
+if (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 then return end
 local eventring = require "eventring"
 if not eventring.start() then return end -- told by other tests
 
@@ -21,7 +22,8 @@ local function fill(make)
   return all, kept
 end
 
--- Allocates until `done` and the cycle has ended; answers the most work of a step and the number of spans of weak tables.
+-- Allocates until `done` and the cycle has ended; answers the most work of a step and the
+-- number of spans of weak tables.
 local function watch(done)
   local work, spans, ended = 0, 0, false
   local callbacks = {
@@ -78,12 +80,14 @@ for _, mode in ipairs { "v", "kv" } do
       local value = { i }
       all[i], t[mode == "v" and i or value] = value, value
       if i == entries then
-        all[0] = setmetatable({ t }, { __gc = function(holder) called = next(holder[1]) == nil end })
+        all[0] = setmetatable({ t },
+          { __gc = function(holder) called = next(holder[1]) == nil end })
       end
     end)
   end
   build()
-  check("revived, " .. mode, mode == "v" and value_spans or value_spans + key_spans, watch(function() return called ~= nil end))
+  check("revived, " .. mode, mode == "v" and value_spans or value_spans + key_spans,
+    watch(function() return called ~= nil end))
   assert(called, "all are gone by then")
 end
 

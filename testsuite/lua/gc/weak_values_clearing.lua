@@ -44,7 +44,9 @@ local function run(make, meanwhile)
   end
   assert(n == entries // 10)
   collectgarbage()
-  for i, value in pairs(taken) do assert(value[1] == i and value[2] == "value " .. i, "and stays so") end
+  for i, value in pairs(taken) do
+    assert(value[1] == i and value[2] == "value " .. i, "and stays so")
+  end
 end
 
 local function make(i) return { i, "value " .. i } end

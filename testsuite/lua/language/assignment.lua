@@ -64,7 +64,8 @@ do -- globals live in _ENV
   local t = {}
   do local _ENV = t; z = 7 end
   assert(t.z == 7 and z == nil)
-  local f = load("a = 1; return b", "chunk", "t", setmetatable({}, { __index = function(_, k) return k end }))
+  local f = load("a = 1; return b", "chunk", "t",
+    setmetatable({}, { __index = function(_, k) return k end }))
   assert(f() == "b")
 end
 

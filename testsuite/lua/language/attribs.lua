@@ -12,7 +12,8 @@ refused("local x <const> = 1; function f() x = 2 end", "attempt to assign to con
 refused("local x <close> = nil; x = io", "attempt to assign to const variable 'x'")
 refused("local x <foo> = 1", "unknown attribute 'foo'")
 refused("local a <close>, b <close> = nil, nil", "multiple to-be-closed variables in local list")
-refused("local function f() local y <const> = {}; return function() y = 1 end end", "const variable 'y'")
+refused("local function f() local y <const> = {}; return function() y = 1 end end",
+  "const variable 'y'")
 
 do -- const: compile-time constants and others
   local i <const>, f <const>, s <const>, b <const>, n <const> = 10, 2.5, "str", true, nil
@@ -31,7 +32,8 @@ do -- const: compile-time constants and others
 end
 
 local function closer(name, log)
-  return setmetatable({}, { __close = function(_, e) log[#log + 1] = name .. (e and ":" .. tostring(e):gsub("^.-:%d+: ", "") or "") end })
+  return setmetatable({}, { __close = function(_, e)
+    log[#log + 1] = name .. (e and ":" .. tostring(e):gsub("^.-:%d+: ", "") or "") end })
 end
 
 local function closes(expected, f)
@@ -51,7 +53,9 @@ do -- in the reverse order, at each way out
   local ok, v, w = closes("a", function(log) local a <close> = closer("a", log) return 1, 2 end)
   assert(ok and v == 1 and w == 2)
   closes("a a", function(log) for i = 1, 2 do local a <close> = closer("a", log) end end)
-  closes("a", function(log) while true do local a <close> = closer("a", log) break end assert(#log == 1) end)
+  closes("a", function(log)
+    while true do local a <close> = closer("a", log) break end assert(#log == 1)
+  end)
   closes("a", function(log)
     do
       local a <close> = closer("a", log)
@@ -93,7 +97,10 @@ end
 
 do -- an error in a closing method replaces the one in flight; the rest still closes
   local log = {}
-  local function bad(name) return setmetatable({}, { __close = function(_, e) log[#log + 1] = name .. "<" .. tostring(e) error(name, 0) end }) end
+  local function bad(name)
+    return setmetatable({}, { __close = function(_, e)
+      log[#log + 1] = name .. "<" .. tostring(e) error(name, 0) end })
+  end
   local ok, e = pcall(function()
     local a <close> = bad "a"
     local b <close> = bad "b"
@@ -113,7 +120,8 @@ end
 do -- the variable keeps its value, results are kept, and no tail call is made
   local depth
   local function f()
-    local a <close> = setmetatable({ 42 }, { __close = function(self) assert(self[1] == 42) depth = "closed" end })
+    local a <close> = setmetatable({ 42 },
+      { __close = function(self) assert(self[1] == 42) depth = "closed" end })
     return (function() assert(depth == nil) return "tail" end)()
   end
   assert(f() == "tail" and depth == "closed")
@@ -149,7 +157,8 @@ end
 do -- in coroutines: yield inside a closing method, close a suspended one
   local log = {}
   local co = coroutine.wrap(function()
-    local a <close> = setmetatable({}, { __close = function() coroutine.yield("closing") log[#log + 1] = "a" end })
+    local a <close> = setmetatable({},
+      { __close = function() coroutine.yield("closing") log[#log + 1] = "a" end })
     coroutine.yield("body")
     return "end"
   end)
@@ -172,7 +181,8 @@ do -- in coroutines: yield inside a closing method, close a suspended one
   -- an error that passes a yield in a closing method
   local co4 = coroutine.wrap(function()
     return pcall(function()
-      local a <close> = setmetatable({}, { __close = function(_, e) coroutine.yield("with " .. e) end })
+      local a <close> = setmetatable({},
+        { __close = function(_, e) coroutine.yield("with " .. e) end })
       error("E", 0)
     end)
   end)

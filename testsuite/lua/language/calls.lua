@@ -11,11 +11,14 @@ do -- proper tail calls take no stack
   local o = {}
   function o:count(n) if n == 0 then return self end return self:count(n - 1) end
   assert(o:count(20000) == o)
-  local c = setmetatable({}, { __call = function(self, n) if n == 0 then return "called" end return self(n - 1) end })
+  local c = setmetatable({}, { __call = function(self, n)
+    if n == 0 then return "called" end return self(n - 1) end })
   assert(c(20000) == "called")
   local function va(n, ...) if n == 0 then return select("#", ...) end return va(n - 1, ...) end
   assert(va(10000, 1, 2, 3) == 3)
-  local function via_pcall(n) if n == 0 then return "p" end return select(2, pcall(via_pcall, n - 1)) end
+  local function via_pcall(n)
+    if n == 0 then return "p" end return select(2, pcall(via_pcall, n - 1))
+  end
   assert(via_pcall(50) == "p")
 end
 
@@ -93,7 +96,8 @@ do -- string.dump keeps constants, upvalue counts, nested functions, lines unles
   debug.setupvalue(g, 2, 99)
   local values = { pcall(g, "first", "vararg") }
   -- the order of upvalues is not fixed: set what takes the place of `up`
-  local h = load(string.dump(function(n) local r = {} for i = 1, n do r[i] = ("%d:%s"):format(i, "x") end return r end, true))
+  local h = load(string.dump(function(n)
+    local r = {} for i = 1, n do r[i] = ("%d:%s"):format(i, "x") end return r end, true))
   debug.setupvalue(h, 1, _G)
   assert(table.concat(h(3), " ") == "1:x 2:x 3:x")
   local stripped = load(string.dump(load("local x = nil; return x.y", "=named"), true))
@@ -101,14 +105,17 @@ do -- string.dump keeps constants, upvalue counts, nested functions, lines unles
   assert(not ok and message:find("?", 1, true), message)
   local kept = load(string.dump(load("\n\nlocal x = nil; return x.y", "=named")))
   ok, message = pcall(kept)
-  assert(not ok and message:find("named:3: attempt to index a nil value (local 'x')", 1, true), message)
+  assert(not ok and message:find("named:3: attempt to index a nil value (local 'x')", 1,
+    true), message)
   assert(not pcall(string.dump, print))
 end
 
 do -- many parameters and locals
   local names, values = {}, {}
   for i = 1, 150 do names[i] = "p" .. i values[i] = i end
-  local f = load("return function(" .. table.concat(names, ",") .. ") local s = 0; for _, v in ipairs {" .. table.concat(names, ",") .. "} do s = s + v end return s end")()
+  local f = load("return function(" .. table.concat(names, ",") ..
+    ") local s = 0; for _, v in ipairs {" .. table.concat(names, ",") ..
+    "} do s = s + v end return s end")()
   assert(f(table.unpack(values)) == 150 * 151 // 2)
 end
 

@@ -63,7 +63,11 @@ do -- while loops: a fresh local each round, a shared one outside
 end
 
 do -- closures survive break, return and error
-  local function by_break() for i = 1, 10 do local x = i local f = function() x = x + 1 return x end if i == 4 then return f end end end
+  local function by_break()
+    for i = 1, 10 do
+      local x = i local f = function() x = x + 1 return x end if i == 4 then return f end
+    end
+  end
   local f = by_break()
   assert(f() == 5 and f() == 6)
   local kept
@@ -80,8 +84,13 @@ do -- recursion
   assert(even(100) and not odd(100))
   local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
   assert(fib(15) == 610)
-  local fixed = (function(f) return (function(x) return x(x) end)(function(x) return f(function(...) return x(x)(...) end) end) end)
-  assert(fixed(function(self) return function(n) return n == 0 and 1 or n * self(n - 1) end end)(6) == 720)
+  local fixed = (function(f)
+    return (function(x) return x(x) end)(function(x)
+      return f(function(...) return x(x)(...) end)
+    end)
+  end)
+  assert(fixed(function(self) return function(n)
+    return n == 0 and 1 or n * self(n - 1) end end)(6) == 720)
 end
 
 do -- functions are first-class and compare by identity

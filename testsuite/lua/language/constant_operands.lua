@@ -10,17 +10,21 @@ local function record(name)
   end
 end
 local t = setmetatable({}, {
-  __add = record "add", __sub = record "sub", __mul = record "mul", __mod = record "mod", __pow = record "pow",
-  __div = record "div", __idiv = record "idiv", __band = record "band", __bor = record "bor", __bxor = record "bxor",
+  __add = record "add", __sub = record "sub", __mul = record "mul", __mod = record "mod",
+  __pow = record "pow",
+  __div = record "div", __idiv = record "idiv", __band = record "band", __bor = record "bor",
+  __bxor = record "bxor",
   __shl = record "shl", __shr = record "shr", __lt = record "lt", __le = record "le",
 })
 
 assert(t + 1 == "add(T, integer 1)" and 1 + t == "add(integer 1, T)")
 assert(t + -1 == "add(T, integer -1)" and -1 + t == "add(integer -1, T)")
 assert(t - 1 == "sub(T, integer 1)" and 1 - t == "sub(integer 1, T)")
-assert(t - -1 == "sub(T, integer -1)" and t - 128 == "sub(T, integer 128)" and t - 129 == "sub(T, integer 129)")
+assert(t - -1 == "sub(T, integer -1)" and t - 128 == "sub(T, integer 128)" and
+  t - 129 == "sub(T, integer 129)")
 assert(t + 0 == "add(T, integer 0)" and t - 0 == "sub(T, integer 0)")
-assert(t * 2 == "mul(T, integer 2)" and 2 * t == "mul(integer 2, T)" and 2.0 * t == "mul(float 2.0, T)")
+assert(t * 2 == "mul(T, integer 2)" and 2 * t == "mul(integer 2, T)" and
+  2.0 * t == "mul(float 2.0, T)")
 assert(t / 2 == "div(T, integer 2)" and 2 / t == "div(integer 2, T)")
 assert(t // 2 == "idiv(T, integer 2)" and 2 // t == "idiv(integer 2, T)")
 assert(t % 2 == "mod(T, integer 2)" and 2 % t == "mod(integer 2, T)")
@@ -56,7 +60,8 @@ local list = {1, 1.0, 2^53, 2^53 | 0}
 assert(math.type(list[1]) == "integer" and math.type(list[2]) == "float" and list[3] == list[4])
 
 -- What cannot be folded fails when it runs
-assert(not pcall(load "return 1 // 0") and not pcall(load "return 1 % 0") and not pcall(load "return 1 & 1.5"))
+assert(not pcall(load "return 1 // 0") and not pcall(load "return 1 % 0") and
+  not pcall(load "return 1 & 1.5"))
 assert(1 // 0.0 == 1 / 0 and 0 / 0 ~= 0 / 0)
 
 local function message(f, ...)
@@ -64,6 +69,9 @@ local function message(f, ...)
   assert(not ok)
   return text:match("^[^:]*:%d+: (.*)$")
 end
-assert(message(function() local q; return 1 + q end) == "attempt to perform arithmetic on a nil value (local 'q')")
-assert(message(function() local q = {}; return 2 * q.x end) == "attempt to perform arithmetic on a nil value (field 'x')")
-assert(message(function() local q = 1.5; return 2 & q end) == "number (local 'q') has no integer representation")
+assert(message(function() local q; return 1 + q end) ==
+  "attempt to perform arithmetic on a nil value (local 'q')")
+assert(message(function() local q = {}; return 2 * q.x end) ==
+  "attempt to perform arithmetic on a nil value (field 'x')")
+assert(message(function() local q = 1.5; return 2 & q end) ==
+  "number (local 'q') has no integer representation")

@@ -3,9 +3,11 @@
 
 do -- if
   local function sign(x)
-    if x < 0 then return "negative" elseif x == 0 then return "zero" elseif x > 100 then return "large" else return "positive" end
+    if x < 0 then return "negative" elseif x == 0 then return "zero"
+      elseif x > 100 then return "large" else return "positive" end
   end
-  assert(sign(-1) == "negative" and sign(0) == "zero" and sign(5) == "positive" and sign(101) == "large")
+  assert(sign(-1) == "negative" and sign(0) == "zero" and sign(5) == "positive" and
+    sign(101) == "large")
   if nil then assert(false) end
   if false then assert(false) else end
   if 0 then else assert(false) end
@@ -118,7 +120,9 @@ local function fails(expected, f, ...)
 end
 fails("'for' step is zero", function() for _ = 1, 10, 0 do end end)
 fails("'for' step is zero", function() for _ = 1.0, 10, 0.0 do end end)
-fails("bad 'for' initial value (number expected, got string)", function() for _ = "x", 10 do end end)
+fails("bad 'for' initial value (number expected, got string)", function()
+  for _ = "x", 10 do end
+end)
 fails("bad 'for' limit (number expected, got table)", function() for _ = 1, {} do end end)
 fails("bad 'for' step (number expected, got string)", function() for _ = 1, 10, "x" do end end)
 
@@ -146,10 +150,13 @@ do -- generic for
   -- false ends no loop, nil does
   local values, i = { 1, false, 3 }, 0
   local n = 0
-  for v in function() i = i + 1 return values[i] end do n = n + 1 assert(v ~= nil) if n > 5 then break end end
+  for v in function() i = i + 1 return values[i] end do
+    n = n + 1 assert(v ~= nil) if n > 5 then break end
+  end
   assert(n == 3)
   -- a callable object as the iterator
-  local made = setmetatable({ n = 0 }, { __call = function(self, s, c) self.n = self.n + 1 if self.n < 4 then return self.n end end })
+  local made = setmetatable({ n = 0 },
+    { __call = function(self, s, c) self.n = self.n + 1 if self.n < 4 then return self.n end end })
   local total = 0
   for x in made do total = total + x end
   assert(total == 6)
@@ -190,6 +197,10 @@ do -- loops in loops with breaks
   end
   assert(found[1] == 6 and found[2] == 7)
   local steps = 0
-  for _ = 1, 3 do local k = 0 while true do k = k + 1 steps = steps + 1 repeat if k == 2 then break end until true if k == 2 then break end end end
+  for _ = 1, 3 do local k = 0 while true do
+    k = k + 1 steps = steps + 1 repeat
+      if k == 2 then break end until true if k == 2 then break end
+    end
+  end
   assert(steps == 6)
 end

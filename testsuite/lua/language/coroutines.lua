@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Coroutines: transfer of values, states, errors, yields across everything.
 
-local yield, wrap, create, resume, status = coroutine.yield, coroutine.wrap, coroutine.create, coroutine.resume, coroutine.status
+local yield, wrap, create, resume, status = coroutine.yield, coroutine.wrap, coroutine.create,
+  coroutine.resume, coroutine.status
 
 do -- values in both directions
   local co = create(function(a, b)
@@ -27,7 +28,8 @@ do -- states
   assert(type(main) == "thread" and is_main == true and status(main) == "running")
   local outer
   outer = create(function()
-    assert(coroutine.running() == outer and status(outer) == "running" and not select(2, coroutine.running()))
+    assert(coroutine.running() == outer and status(outer) == "running" and
+      not select(2, coroutine.running()))
     local inner = create(function()
       assert(status(outer) == "normal")
       local ok, e = resume(outer)
@@ -39,7 +41,8 @@ do -- states
     assert(coroutine.isyieldable())
   end)
   assert(resume(outer))
-  assert(not coroutine.isyieldable() and coroutine.isyieldable(outer) == coroutine.isyieldable(outer))
+  assert(not coroutine.isyieldable() and
+    coroutine.isyieldable(outer) == coroutine.isyieldable(outer))
   local ok, e = pcall(yield)
   assert(not ok and e:find("outside a coroutine", 1, true), e)
 end
@@ -63,7 +66,9 @@ do -- generators
   for p in wrap(function() permutations { 1, 2, 3, 4 } end) do count = count + 1 assert(#p == 4) end
   assert(count == 24)
   -- a sieve of nested generators
-  local function filter(p, g) return wrap(function() for n in g do if n % p ~= 0 then yield(n) end end end) end
+  local function filter(p, g)
+    return wrap(function() for n in g do if n % p ~= 0 then yield(n) end end end)
+  end
   local primes, g = {}, wrap(function() for i = 2, 40 do yield(i) end end)
   while true do
     local p = g()
@@ -80,20 +85,27 @@ do -- yield across pcall, xpcall, error and nested calls
     assert(ok and v == 10)
     local ok2, e = pcall(function() yield("before error") error("E", 0) end)
     assert(not ok2 and e == "E")
-    local ok3, e3 = xpcall(function() yield("in xpcall") local t = nil; return t.x end, function(m) return "handled: " .. m end)
+    local ok3, e3 = xpcall(function() yield("in xpcall") local t = nil; return t.x end, function(m)
+      return "handled: " .. m
+    end)
     assert(not ok3 and e3:find("^handled: .*attempt to index a nil value"), e3)
     local ok4, e4 = pcall(pcall, function() return yield("nested pcall") end)
     assert(ok4 and e4 == true)
     return "end"
   end)
-  assert(co() == "in pcall" and co(5) == "before error" and co() == "in xpcall" and co() == "nested pcall" and co() == "end")
+  assert(co() == "in pcall" and co(5) == "before error" and co() == "in xpcall" and
+    co() == "nested pcall" and co() == "end")
 end
 
 do -- yield in iterators, in metamethods of for, in table.sort it is refused
-  local function iter() return function(_, i) yield("it") if i < 3 then return i + 1 end end, nil, 0 end
+  local function iter()
+    return function(_, i) yield("it") if i < 3 then return i + 1 end end, nil, 0
+  end
   local co = wrap(function() local s = 0 for i in iter() do s = s + i end return s end)
   assert(co() == "it" and co() == "it" and co() == "it" and co() == "it" and co() == 6)
-  local sorter = create(function() table.sort({ 3, 2, 1 }, function(a, b) yield() return a < b end) end)
+  local sorter = create(function()
+    table.sort({ 3, 2, 1 }, function(a, b) yield() return a < b end)
+  end)
   local ok, e = resume(sorter)
   assert(not ok and e:find("attempt to yield across a C-call boundary", 1, true), e)
   local gsub = create(function() return ("abc"):gsub(".", function() yield() end) end)
@@ -162,8 +174,11 @@ do -- deep stacks in a coroutine, many values across a switch
   assert(co(3000) == "deep" and co() == 3000)
   local big = {}
   for i = 1, 200 do big[i] = i end
-  local echo = wrap(function(...) local r = table.pack(...) while true do r = table.pack(yield(table.unpack(r, 1, r.n))) end end)
-  assert(select("#", echo(table.unpack(big))) == 200 and select(200, echo(table.unpack(big))) == 200)
+  local echo = wrap(function(...)
+    local r = table.pack(...) while true do r = table.pack(yield(table.unpack(r, 1, r.n))) end
+  end)
+  assert(select("#", echo(table.unpack(big))) == 200 and
+    select(200, echo(table.unpack(big))) == 200)
 end
 
 do -- recursion through resume is limited by an error, not by a crash
@@ -188,7 +203,9 @@ end
 do -- schedulers: round robin until all are done
   local log, tasks = {}, {}
   for id = 1, 3 do
-    tasks[id] = create(function() for step = 1, id do log[#log + 1] = id .. ":" .. step yield() end end)
+    tasks[id] = create(function()
+      for step = 1, id do log[#log + 1] = id .. ":" .. step yield() end
+    end)
   end
   while #tasks > 0 do
     for i = #tasks, 1, -1 do

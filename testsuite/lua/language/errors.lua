@@ -5,7 +5,8 @@ local function fails(expected, source, ...)
   local f = type(source) == "function" and source or assert(load(source, "=c"))
   local ok, message = pcall(f, ...)
   assert(not ok, source)
-  assert(tostring(message):find(expected, 1, true), tostring(source) .. "\n  gave: " .. tostring(message) .. "\n  not:  " .. expected)
+  assert(tostring(message):find(expected, 1, true), tostring(source) .. "\n  gave: " ..
+    tostring(message) .. "\n  not:  " .. expected)
 end
 
 -- The kind and the name of the variable
@@ -41,10 +42,13 @@ fails("number (local 'x') has no integer representation", "local x = 1.5; return
 fails("attempt to perform bitwise operation on a nil value (local 'x')", "local x; return x & 1")
 fails("attempt to call a number value (field 'x')", "local t = { x = 1 }; return t.x()")
 fails("attempt to index a number value (field 'a')", "local t = { a = 1 }; return t.a.b")
-fails("attempt to index a boolean value (field 'a')", "t = nil; local t = { a = true }; return t.a.b.c")
+fails("attempt to index a boolean value (field 'a')",
+  "t = nil; local t = { a = true }; return t.a.b.c")
 fails("attempt to index a nil value (global 'a')", "a = nil; local _ = 1; return a.b")
-fails("attempt to index a nil value (upvalue 'up')", "local up; local function f() up.x = 1 end; f()")
-fails("attempt to call a nil value (upvalue 'up')", "local up; local function f() return up() + 1 end; return f() + 1")
+fails("attempt to index a nil value (upvalue 'up')",
+  "local up; local function f() up.x = 1 end; f()")
+fails("attempt to call a nil value (upvalue 'up')",
+  "local up; local function f() return up() + 1 end; return f() + 1")
 fails("attempt to index a nil value (field 'integer')", "local t = {}; t.integer[1] = 2")
 
 -- Lines
@@ -60,7 +64,8 @@ fails("bad argument #2 to 'rep' (number expected, got no value)", "string.rep('x
 fails("bad argument #1 to 'upper' (string expected, got table)", "string.upper({})")
 fails("bad argument #1 to 'ipairs' (value expected)", "ipairs()")
 fails("bad argument #1 to 'setmetatable' (table expected, got number)", "setmetatable(1, {})")
-fails("bad argument #2 to 'setmetatable' (nil or table expected, got number)", "setmetatable({}, 1)")
+fails("bad argument #2 to 'setmetatable' (nil or table expected, got number)",
+  "setmetatable({}, 1)")
 fails("bad argument #1 to 'char' (value out of range)", "string.char(256)")
 fails("bad argument #1 to 'rep' (string expected, got no value)", "('x').rep()")
 fails("bad argument #1 to 'rep' (number expected, got table)", "('x'):rep({})")
@@ -70,7 +75,8 @@ fails("bad argument #1 to 'floor' (number expected, got string)", "math.floor('x
 
 do -- error: values, levels, positions
   local function value_of(...) local ok, v = pcall(error, ...) assert(not ok) return v end
-  assert(value_of() == nil and value_of(nil) == nil and value_of(false) == false and value_of(42) == 42)
+  assert(value_of() == nil and value_of(nil) == nil and value_of(false) == false and
+    value_of(42) == 42)
   local t = {}
   assert(value_of(t) == t)
   assert(value_of("x", 0) == "x")
@@ -101,7 +107,8 @@ do -- pcall and xpcall
   assert(select("#", pcall(function() end)) == 1 and pcall(function() end))
   assert(select("#", pcall(function() return 1, nil, nil end)) == 4)
   assert(not pcall(nil) and select(2, pcall(nil)) == "attempt to call a nil value")
-  assert(not pcall(pcall) and select(2, pcall(pcall)):find("bad argument #1 to 'pcall' (value expected)", 1, true))
+  assert(not pcall(pcall) and select(2,
+    pcall(pcall)):find("bad argument #1 to 'pcall' (value expected)", 1, true))
   local ok, m = xpcall(error, function(e) return "[" .. e .. "]" end, "msg", 0)
   assert(not ok and m == "[msg]")
   assert(select(3, xpcall(function(...) return ... end, print, 1, 2)) == 2)
@@ -153,9 +160,12 @@ do -- assert
 end
 
 do -- tracebacks name what they can
-  local function outer() local function inner() return debug.traceback("top") end local s = inner() return s end
+  local function outer()
+    local function inner() return debug.traceback("top") end local s = inner() return s
+  end
   local tb = outer()
-  assert(tb:find("^top\nstack traceback:\n") and tb:find("local 'inner'", 1, true) and tb:find("errors.lua:%d+: in"), tb)
+  assert(tb:find("^top\nstack traceback:\n") and tb:find("local 'inner'", 1, true) and
+    tb:find("errors.lua:%d+: in"), tb)
   assert(debug.traceback("m", 1):find("main chunk", 1, true))
   assert(debug.traceback(nil):find("^stack traceback:"))
   local t = {}
@@ -172,7 +182,8 @@ do -- chains of metamethods that come back to where they began
   local function closes(metamethod, f)
     getmetatable(t)[metamethod] = t
     local ok, message = pcall(f)
-    assert(not ok and message:find("'" .. metamethod .. "' chain too long; possible loop", 1, true), message)
+    assert(not ok and message:find("'" .. metamethod .. "' chain too long; possible loop", 1,
+      true), message)
   end
   closes("__index", function() return t.x end)
   closes("__newindex", function() t.x = 1 end)

@@ -103,8 +103,10 @@ assert(not load("#!/bin/x\nreturn 1"))
 -- Names and reserved words
 local _a1, a_1, A, goto_, End = 1, 2, 3, 4, 5
 assert(_a1 + a_1 + A + goto_ + End == 15)
-for _, word in ipairs { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto",
-    "if", "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while" } do
+for _, word in ipairs { "and", "break", "do", "else", "elseif", "end", "false", "for",
+  "function", "goto",
+    "if", "in", "local", "nil", "not", "or", "repeat", "return", "then", "true",
+    "until", "while" } do
   assert(not load("local " .. word .. " = 1"), word)
   assert(load("return ({" .. word .. "_ = 1})." .. word .. "_")() == 1)
 end

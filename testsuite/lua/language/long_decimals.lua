@@ -40,9 +40,11 @@ for text, value in pairs(expected) do
   assert(tonumber(text) == value, text)
   assert(load("return " .. text)() == value, text)
   assert(tonumber(" -" .. text .. " ") == -value or text:sub(1, 1) == "-", text)
-  assert(tonumber(text .. "x") == nil and tonumber(text .. ".") == nil or not text:find(".", 1, true), text)
+  assert(tonumber(text .. "x") == nil and tonumber(text .. ".") == nil or
+    not text:find(".", 1, true), text)
 end
-for _, bad in ipairs {".", ".e1", "1e", "1e+", "1..5", "12345678901234567890.5.", "e5", "1.5e5.5"} do
+for _, bad in ipairs {".", ".e1", "1e", "1e+", "1..5", "12345678901234567890.5.",
+  "e5", "1.5e5.5"} do
   assert(tonumber(bad) == nil, bad)
 end
 

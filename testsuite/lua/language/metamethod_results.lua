@@ -135,7 +135,8 @@ assert(yields > 200, yields)
 
 -- those that return nothing
 local function none() end
-local nothing = setmetatable({}, {__index = none, __add = none, __len = function() return end, __eq = none,
+local nothing = setmetatable({},
+  {__index = none, __add = none, __len = function() return end, __eq = none,
   __lt = none, __concat = none, __unm = function(...) return ... end, __newindex = none})
 local r = 1
 r = nothing.field assert(r == nil) r = 1
@@ -151,7 +152,8 @@ assert(nothing.field == nil)
 -- functions of C that return nothing, and several values
 local c = setmetatable({}, {__index = function(t, k) return math.modf(2.5) end})
 r = c.field assert(r == 2)
-c = setmetatable({}, {__index = select, __newindex = rawset, __len = rawlen, __unm = type, __eq = rawequal})
+c = setmetatable({}, {__index = select, __newindex = rawset, __len = rawlen, __unm = type,
+  __eq = rawequal})
 assert(#c == 0 and -c == "table")
 c.field = 5
 assert(rawget(c, "field") == 5)
@@ -172,7 +174,8 @@ for _, mask in ipairs {"c", "r", "l", "crl"} do
     if event == "call" or event == "tail call" then calls = calls + 1 end
     if event == "return" then returns = returns + 1 end
   end, mask)
-  local o = setmetatable({}, {__index = function(_, k) return k end, __add = function() return 1, 2 end,
+  local o = setmetatable({}, {__index = function(_, k) return k end,
+    __add = function() return 1, 2 end,
     __eq = function() return 1 end})
   local a, b, c = o.field, o + 1, o == setmetatable({}, getmetatable(o))
   debug.sethook()

@@ -7,14 +7,16 @@ local function fails(expected, f, ...)
 end
 
 do -- arithmetic, bitwise, concatenation, length: who is called with what
-  local events = { "add", "sub", "mul", "div", "mod", "pow", "unm", "idiv", "band", "bor", "bxor", "shl", "shr", "bnot", "concat", "len" }
+  local events = { "add", "sub", "mul", "div", "mod", "pow", "unm", "idiv", "band", "bor", "bxor",
+    "shl", "shr", "bnot", "concat", "len" }
   local mt, log = {}, nil
   for _, event in ipairs(events) do
     mt["__" .. event] = function(a, b) log = { event, a, b } return event end
   end
   local o = setmetatable({}, mt)
   local function got(event, a, b)
-    local ok = log and log[1] == event and rawequal(log[2], a) and (b == "any" or rawequal(log[3], b))
+    local ok = log and log[1] == event and rawequal(log[2], a) and
+      (b == "any" or rawequal(log[3], b))
     log = nil
     return ok
   end
@@ -32,15 +34,19 @@ do -- arithmetic, bitwise, concatenation, length: who is called with what
   assert(o << 1 == "shl" and got("shl", o, 1)) assert(1 << o == "shl" and got("shl", 1, o))
   assert(o >> 1 == "shr" and got("shr", o, 1)) assert(1 >> o == "shr" and got("shr", 1, o))
   assert(~o == "bnot" and got("bnot", o, "any"))
-  assert(o .. "s" == "concat" and got("concat", o, "s")) assert("s" .. o == "concat" and got("concat", "s", o))
-  assert(o .. 1 == "concat" and got("concat", o, 1)) assert(o .. nil == "concat" and got("concat", o, nil))
+  assert(o .. "s" == "concat" and got("concat", o, "s"))
+  assert("s" .. o == "concat" and got("concat", "s", o))
+  assert(o .. 1 == "concat" and got("concat", o, 1))
+  assert(o .. nil == "concat" and got("concat", o, nil))
   assert(#o == "len" and got("len", o, "any"))
   local k, f = 3, 2.5
   assert(o + k == "add" and got("add", o, k)) assert(f - o == "sub" and got("sub", f, o))
 end
 
 do -- the left operand's method wins; a result is adjusted to one value
-  local function with(name) return setmetatable({}, { __add = function() return name, "extra" end }) end
+  local function with(name)
+    return setmetatable({}, { __add = function() return name, "extra" end })
+  end
   local a, b = with "a", with "b"
   assert(a + b == "a" and b + a == "b")
   local t = { a + b }
@@ -72,7 +78,8 @@ do -- index and newindex: tables, functions, chains, rawget and rawset
   t.own = 3
   assert(t.own == 3 and mid.own == 2)
   local asked = {}
-  local p = setmetatable({ present = false }, { __index = function(self, k) asked[#asked + 1] = k return k, "dropped" end })
+  local p = setmetatable({ present = false },
+    { __index = function(self, k) asked[#asked + 1] = k return k, "dropped" end })
   assert(p.x == "x" and p[1] == 1 and p.present == false and #asked == 2)
   assert(select("#", p.y) == 1)
   local written = {}
@@ -152,15 +159,23 @@ end
 do -- comparison
   local mt = {}
   local function num(n) return setmetatable({ n = n }, mt) end
-  mt.__lt = function(a, b) return (type(a) == "table" and a.n or a) < (type(b) == "table" and b.n or b) end
-  mt.__le = function(a, b) return (type(a) == "table" and a.n or a) <= (type(b) == "table" and b.n or b) end
+  mt.__lt = function(a, b)
+    return (type(a) == "table" and a.n or a) < (type(b) == "table" and b.n or b)
+  end
+  mt.__le = function(a, b)
+    return (type(a) == "table" and a.n or a) <= (type(b) == "table" and b.n or b)
+  end
   mt.__eq = function(a, b) return a.n == b.n end
   local a, b, c = num(1), num(2), num(2)
-  assert(a < b and not (b < a) and b <= c and b >= c and b > a and a ~= b and b == c and not rawequal(b, c))
+  assert(a < b and not (b < a) and b <= c and b >= c and b > a and a ~= b and b == c and
+    not rawequal(b, c))
   assert(a < 5 and 0 < a and a <= 1 and 1 >= a and not (a > 1) and 1.5 > a)
   -- the result becomes a boolean
-  local weird = setmetatable({}, { __lt = function() return "yes" end, __le = function() return nil end, __eq = function() return 1 end })
-  assert((weird < weird) == true and (weird <= weird) == false and (weird == setmetatable({}, getmetatable(weird))) == true)
+  local weird = setmetatable({},
+    { __lt = function() return "yes" end, __le = function() return nil end,
+    __eq = function() return 1 end })
+  assert((weird < weird) == true and (weird <= weird) == false and
+    (weird == setmetatable({}, getmetatable(weird))) == true)
   -- eq is tried for two tables or two userdata only, and not for the same object
   local never = setmetatable({}, { __eq = function() error("called") end })
   assert(never == never and never ~= 1 and 1 ~= never and never ~= "x" and never ~= nil)
@@ -171,14 +186,16 @@ end
 do -- tostring, name, metatable, pairs
   local t = setmetatable({}, { __tostring = function() return "custom" end })
   assert(tostring(t) == "custom" and ("%s"):format(t) == "custom")
-  fails("'__tostring' must return a string", tostring, setmetatable({}, { __tostring = function() return {} end }))
+  fails("'__tostring' must return a string", tostring,
+    setmetatable({}, { __tostring = function() return {} end }))
   local named = setmetatable({}, { __name = "MyType" })
   assert(tostring(named):find("^MyType: "))
   fails("MyType", string.rep, named)
   local guarded = setmetatable({}, { __metatable = "locked" })
   assert(getmetatable(guarded) == "locked")
   fails("cannot change a protected metatable", setmetatable, guarded, {})
-  local p = setmetatable({}, { __pairs = function(self) return function(_, k) if not k then return 1, 2 end end, self, nil, "extra" end })
+  local p = setmetatable({}, { __pairs = function(self)
+    return function(_, k) if not k then return 1, 2 end end, self, nil, "extra" end })
   local n = 0
   for k, v in pairs(p) do n = n + 1 assert(k == 1 and v == 2) end
   assert(n == 1 and select("#", pairs(p)) == 3)
@@ -189,16 +206,19 @@ do -- tostring, name, metatable, pairs
 end
 
 do -- len in the library, and results that are not numbers
-  local t = setmetatable({}, { __len = function() return 3 end, __index = function(_, i) return i end })
+  local t = setmetatable({}, { __len = function() return 3 end,
+    __index = function(_, i) return i end })
   assert(#t == 3 and table.concat(t, ",") == "1,2,3" and rawlen(t) == 0)
   assert(select("#", table.unpack(t)) == 3)
   assert(#setmetatable({}, { __len = function() return "any" end }) == "any")
-  fails("object length is not an integer", table.concat, setmetatable({}, { __len = function() return "x" end }))
+  fails("object length is not an integer", table.concat,
+    setmetatable({}, { __len = function() return "x" end }))
 end
 
 do -- metamethods yield
   local mt = {}
-  for _, event in ipairs { "__add", "__concat", "__eq", "__lt", "__le", "__index", "__len", "__unm", "__call" } do
+  for _, event in ipairs { "__add", "__concat", "__eq", "__lt", "__le", "__index", "__len",
+    "__unm", "__call" } do
     mt[event] = function() return coroutine.yield(event) end
   end
   mt.__newindex = function() coroutine.yield("__newindex") end
@@ -226,8 +246,11 @@ do -- metamethods yield
     -- concatenation goes on with what the first one gave
     v = co(v == "__concat" and n == 2 and "mid" or n)
   end
-  assert(table.concat(seen, " ") == "__add __concat __eq __lt __le __index __newindex __len __unm __call __lt", table.concat(seen, " "))
-  assert(v[1] == 1 and v[2] == "xmid" and v[3] == true and v[4] == true and v[5] == false and v[6] == 6 and v[#v] == "then")
+  assert(table.concat(seen, " ") ==
+    "__add __concat __eq __lt __le __index __newindex __len __unm __call __lt",
+    table.concat(seen, " "))
+  assert(v[1] == 1 and v[2] == "xmid" and v[3] == true and v[4] == true and v[5] == false and
+    v[6] == 6 and v[#v] == "then")
 end
 
 do -- without __le, __lt answers for it: a <= b is not (b < a)
@@ -235,7 +258,8 @@ do -- without __le, __lt answers for it: a <= b is not (b < a)
   local function val(x) return type(x) == "table" and x.v or x end
   mt.__lt = function(a, b) return val(a) < val(b) end
   local function new(v) return setmetatable({ v = v }, mt) end
-  assert(new(1) <= new(1) and new(1) <= new(2) and not (new(2) <= new(1)) and new(2) >= new(1) and not (new(1) >= new(2)))
+  assert(new(1) <= new(1) and new(1) <= new(2) and not (new(2) <= new(1)) and new(2) >= new(1) and
+    not (new(1) >= new(2)))
   assert(1 <= new(1) and new(1) <= 1 and new(2) >= 2 and not (new(2) <= 1) and not (3 <= new(2)))
   mt.__lt = function(a, b) return coroutine.yield(val(a) .. "<" .. val(b)) end
   local co = coroutine.wrap(function() return new(1) <= new(2), 3 <= new(4) end)
@@ -255,5 +279,6 @@ do -- inheritance as it is usually written
   local Dog = setmetatable({}, { __index = Animal }) Dog.__index = Dog
   function Dog.new(name) return setmetatable(Animal.new(name), Dog) end
   function Dog:sound() return "woof" end
-  assert(Animal.new("It"):speak() == "It makes a sound" and Dog.new("Rex"):speak() == "Rex makes woof")
+  assert(Animal.new("It"):speak() == "It makes a sound" and
+    Dog.new("Rex"):speak() == "Rex makes woof")
 end

@@ -51,7 +51,8 @@ assert(seen[1] == last and seen[2] == 9 and seen[3] == 5)
 -- Loops, what cannot be indexed, and keys that are none.
 local loop = {}
 setmetatable(loop, {__newindex = loop})
-for _, store_in in ipairs {function() loop.x = 1 end, function() loop[1] = 1 end, function() loop[loop] = 1 end} do
+for _, store_in in ipairs {function() loop.x = 1 end, function() loop[1] = 1 end,
+  function() loop[loop] = 1 end} do
   local ok, message = pcall(store_in)
   assert(not ok and message:find("'__newindex' chain too long", 1, true), message)
 end

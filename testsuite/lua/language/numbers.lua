@@ -51,7 +51,8 @@ end
 
 do -- bits
   is(0xF0 & 0x3C, 0x30) is(0xF0 | 0x0F, 0xFF) is(0xFF ~ 0x0F, 0xF0) is(~0, -1)
-  is(1 << 63, mini) is(1 << 64, 0) is(1 << 62 << 2, 0) is(-1 >> 1, maxi) is(-1 >> 63, 1) is(-1 >> 64, 0)
+  is(1 << 63, mini) is(1 << 64, 0) is(1 << 62 << 2, 0) is(-1 >> 1, maxi) is(-1 >> 63,
+    1) is(-1 >> 64, 0)
   is(1 << -1, 0) is(2 >> -1, 4) is(2 << -1, 1) is(1 << mini, 0) is(1 >> mini, 0) is(-1 << 200, 0)
   is(3.0 & 1, 1) is(2^53 | 0, 1 << 53) is(1 << 2.0, 4)
   fails("number has no integer representation", function() return 1.5 & 1 end)
@@ -60,19 +61,24 @@ do -- bits
   fails("attempt to perform bitwise operation on a table value", function() return 1 & {} end)
   fails("attempt to perform bitwise operation on a nil value", function() return ~nil end)
   fails("attempt to perform bitwise operation on a string value", function() return "a" | 1 end)
-  fails("attempt to perform bitwise operation on a string value (constant '3')", function() return "3" & 1 end)
+  fails("attempt to perform bitwise operation on a string value (constant '3')", function()
+    return "3" & 1
+  end)
 end
 
 do -- strings to numbers
   is(tonumber "10", 10) is(tonumber "  10  ", 10) is(tonumber "0x1F", 31) is(tonumber "1e1", 10.0)
   is(tonumber ".5", 0.5) is(tonumber "5.", 5.0) is(tonumber "0x.8p1", 1.0) is(tonumber "-0x10", -16)
-  is(tonumber "+5", 5) is(tonumber "9223372036854775807", maxi) is(tonumber "9223372036854775808", 2.0^63)
+  is(tonumber "+5", 5) is(tonumber "9223372036854775807",
+    maxi) is(tonumber "9223372036854775808", 2.0^63)
   is(tonumber "-9223372036854775808", mini) is(tonumber "-9223372036854775809", -2.0^63)
   is(tonumber "0xffffffffffffffffff", -1) is(tonumber "\t1\n", 1)
-  for _, bad in ipairs { "", " ", "a", "1a", "1 2", "0x", "1e", "1e+", ".", "e1", "inf", "nan", "- 1", "1\0", "0x1p", "--1" } do
+  for _, bad in ipairs { "", " ", "a", "1a", "1 2", "0x", "1e", "1e+", ".", "e1", "inf", "nan",
+    "- 1", "1\0", "0x1p", "--1" } do
     assert(tonumber(bad) == nil, bad)
   end
-  is(tonumber("10", 2), 2) is(tonumber("zz", 36), 35 * 36 + 35) is(tonumber("-ff", 16), -255) is(tonumber(" 7 ", 8), 7)
+  is(tonumber("10", 2), 2) is(tonumber("zz", 36), 35 * 36 + 35) is(tonumber("-ff", 16),
+    -255) is(tonumber(" 7 ", 8), 7)
   assert(tonumber("8", 8) == nil and tonumber("", 10) == nil and tonumber("1.0", 10) == nil)
   assert(tonumber(nil) == nil or true)
   assert(tonumber {} == nil and tonumber(true) == nil)
@@ -82,7 +88,8 @@ do -- strings to numbers
 end
 
 do -- numbers to strings
-  assert(tostring(1) == "1" and tostring(1.0) == "1.0" and tostring(-0.0) == "-0.0" and tostring(1e15) == "1e+15")
+  assert(tostring(1) == "1" and tostring(1.0) == "1.0" and tostring(-0.0) == "-0.0" and
+    tostring(1e15) == "1e+15")
   assert(tostring(3.14) == "3.14" and tostring(1e100) == "1e+100" and tostring(0.1) == "0.1")
   assert(tostring(123456789012345) == "123456789012345" and tostring(2^31) == "2147483648.0")
   assert(tostring(1/3) == "0.33333333333333" and tostring(100000000000000.0) == "1e+14")
@@ -94,7 +101,8 @@ do -- floats to integers where an integer is needed
   local t = { "a", "b", "c" }
   assert(t[2.0] == "b" and t[1.5] == nil)
   t[4.0] = "d"
-  assert(t[4] == "d" and #t == 4 and next({ [1.0] = true }) == 1 and math.type(next({ [2.0] = true })) == "integer")
+  assert(t[4] == "d" and #t == 4 and next({ [1.0] = true }) == 1 and
+    math.type(next({ [2.0] = true })) == "integer")
   t[2^53] = "big"
   assert(t[1 << 53] == "big")
   assert(("x"):rep(3.0) == "xxx")

@@ -107,7 +107,9 @@ end
 
 do -- the same with constants, locals, upvalues and fields on either side
   local i, f, s, t = 7, 2.5, "3", { n = 7 }
-  local function all() return i + 1, 1 + i, i - f, f - i, i * s, s * i, t.n // 2, 2 // t.n, i % 4, 4 % i end
+  local function all()
+    return i + 1, 1 + i, i - f, f - i, i * s, s * i, t.n // 2, 2 // t.n, i % 4, 4 % i
+  end
   local r = { all() }
   local expected = { 8, 8, 4.5, -4.5, 21, 21, 3, 0, 3, 4 }
   for k = 1, #expected do assert(r[k] == expected[k], k) end

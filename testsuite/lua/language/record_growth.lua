@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Records that grow field by field: each field is found at each size, also where fields were removed,
--- other keys are among them, and objects that are old refer to young ones.
+-- Records that grow field by field: each field is found at each size, also where fields
+-- were removed, other keys are among them, and objects that are old refer to young ones.
 local function name(i) return "field" .. i end
 
 local function check(t, n, absent)

@@ -29,7 +29,8 @@ local cases = {
   -- what was opened, and where
   {"if x then", "c:1: 'end' expected near <eof>"},
   {"if x then\n\n", "c:3: 'end' expected (to close 'if' at line 1) near <eof>"},
-  {"\nfunction f()\nif x then end", "c:3: 'end' expected (to close 'function' at line 2) near <eof>"},
+  {"\nfunction f()\nif x then end",
+  "c:3: 'end' expected (to close 'function' at line 2) near <eof>"},
   {"repeat\nend", "c:2: 'until' expected (to close 'repeat' at line 1) near 'end'"},
   {"f(\n1", "c:2: ')' expected (to close '(' at line 1) near <eof>"},
   {"x = {\n1", "c:2: '}' expected (to close '{' at line 1) near <eof>"},
@@ -74,6 +75,7 @@ end
 
 -- Names too long to be interned are still compared by content
 local long = ("n"):rep(100)
-assert(load(("local %s = 5; local function f() return %s end; return f()"):format(long, long))() == 5)
+local code = ("local %s = 5; local function f() return %s end; return f()"):format(long, long)
+assert(load(code)() == 5)
 assert(not load(("local %s <const> = {}; %s = 1"):format(long, long)))
 assert(load(("goto %s; do return 1 end ::%s:: return 2"):format(long, long))() == 2)

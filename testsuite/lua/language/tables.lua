@@ -9,9 +9,11 @@ end
 
 do -- keys of every type
   local f, t, co = function() end, {}, coroutine.create(function() end)
-  local u = { [1] = 1, [1.5] = 2, ["1"] = 3, [true] = 4, [false] = 5, [f] = 6, [t] = 7, [co] = 8, [print] = 9, [-1] = 10 }
+  local u = { [1] = 1, [1.5] = 2, ["1"] = 3, [true] = 4, [false] = 5, [f] = 6, [t] = 7, [co] = 8,
+    [print] = 9, [-1] = 10 }
   assert(u[1] == 1 and u[1.5] == 2 and u["1"] == 3 and u[true] == 4 and u[false] == 5)
-  assert(u[f] == 6 and u[t] == 7 and u[co] == 8 and u[print] == 9 and u[-1] == 10 and u[0] == nil and u[nil] == nil)
+  assert(u[f] == 6 and u[t] == 7 and u[co] == 8 and u[print] == 9 and u[-1] == 10 and
+    u[0] == nil and u[nil] == nil)
   fails("index is nil", function() u[nil] = 1 end)
   fails("index is NaN", function() u[0/0] = 1 end)
   fails("index is nil", rawset, u, nil, 1)
@@ -152,5 +154,7 @@ do -- tables of tables
 end
 
 fails("attempt to index a nil value (local 'x')", function() local x; return x.y end)
-fails("attempt to index a number value (field 'y')", function() local x = { y = 1 }; return x.y.z end)
+fails("attempt to index a number value (field 'y')", function()
+  local x = { y = 1 }; return x.y.z
+end)
 fails("attempt to index a boolean value", function() return (true).x end)

@@ -57,7 +57,9 @@ do -- many
   local t = {}
   for i = 1, 2000 do t[i] = i end
   assert(count(table.unpack(t)) == 2000)
-  local function sum(...) local s = 0 for i = 1, select("#", ...) do s = s + (select(i, ...)) end return s end
+  local function sum(...)
+    local s = 0 for i = 1, select("#", ...) do s = s + (select(i, ...)) end return s
+  end
   assert(sum(table.unpack(t, 1, 200)) == 20100)
   local function pass(...) return ... end
   assert(select(2000, pass(table.unpack(t))) == 2000)

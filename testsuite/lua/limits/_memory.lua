@@ -20,11 +20,15 @@ end
 exhausts("a list", function() local l while true do l = {l} end end)
 exhausts("an array", function() local t = {} for i = 1, math.huge do t[i] = i end end)
 exhausts("floats as keys", function() local t = {} for i = 1, math.huge do t[i + 0.5] = i end end)
-exhausts("long strings", function() local t = {} for i = 1, math.huge do t[i] = ("x"):rep(10000) .. i end end)
+exhausts("long strings", function()
+  local t = {} for i = 1, math.huge do t[i] = ("x"):rep(10000) .. i end
+end)
 exhausts("doubling", function() local s = "x" while true do s = s .. s end end)
 exhausts("a large string", function() return ("x"):rep(1 << 30) end)
 exhausts("a buffer", function() return (("x"):rep(1 << 20):gsub(".", ("y"):rep(1000))) end)
-exhausts("closures", function() local f while true do local g = f f = function() return g end end end)
+exhausts("closures", function()
+  local f while true do local g = f f = function() return g end end
+end)
 exhausts("coroutines", function()
   local t = {}
   while true do t[#t + 1] = coroutine.wrap(function() coroutine.yield() end) t[#t]() end
@@ -38,11 +42,14 @@ do -- compiling
   assert(f == nil and message == "not enough memory", message)
 end
 do -- a handler that needs memory itself, and a traceback
-  local ok, trace = xpcall(function() local s = "x" while true do s = s .. s end end, debug.traceback)
+  local ok, trace = xpcall(function() local s = "x" while true do s = s .. s end end,
+    debug.traceback)
   assert(not ok and tostring(trace):find("not enough memory", 1, true), trace)
 end
 
-fits("large strings, one at a time", function() for _ = 1, 30 do local s = ("x"):rep(10 << 20) assert(#s > 0) end end)
+fits("large strings, one at a time", function()
+  for _ = 1, 30 do local s = ("x"):rep(10 << 20) assert(#s > 0) end
+end)
 fits("large tables, one at a time", function()
   for _ = 1, 20 do local t = {} for i = 1, 300000 do t[i] = i end end
 end)
@@ -65,7 +72,8 @@ do -- records of finalizers: when they cannot grow, that is an error too, and al
     end)
     assert(not ok and message == "not enough memory", message)
     list = nil
-    for _ = 1, 6 do collectgarbage() end -- calls the finalizers, as many as it can note; frees the objects
+    -- calls the finalizers, as many as it can note; frees the objects
+    for _ = 1, 6 do collectgarbage() end
   end
   assert(registered - called <= 1 and called > 100000, called .. " of " .. registered)
   local list = {}

@@ -79,7 +79,8 @@ for round = 1, 3000 do
   for _ = 1, random(3) do
     local position = random(40, #dump)
     local byte = dump:byte(position)
-    local choices = {random(0, 255), byte ~ (1 << random(0, 7)), (byte + 1) & 255, (byte - 1) & 255, random(0, 10)}
+    local choices = {random(0, 255), byte ~ (1 << random(0, 7)), (byte + 1) & 255,
+      (byte - 1) & 255, random(0, 10)}
     dump = changed(dump, position, choices[random(#choices)])
   end
   local f, message = load(dump, "=d", "b", environment)
@@ -97,7 +98,8 @@ assert(refused > 0 and refused < 3000)
 -- instruction before it in the table).
 do
   local chunk = string.dump(load "while true do end")
-  local at = assert(chunk:find("\xff\xff\xff", 1, true)) -- jumps to itself: the word is its opcode and -1
+  -- jumps to itself: the word is its opcode and -1
+  local at = assert(chunk:find("\xff\xff\xff", 1, true))
   local patched = chunk:sub(1, at - 2) .. string.char(chunk:byte(at - 1) - 1) .. chunk:sub(at)
   assert(load(chunk, "loop", "b"))
   local f, message = load(patched, "jump", "b")

@@ -49,20 +49,25 @@ do
   assert(t[1] == "k1" and t[300] == "k300" and t[70000] == "k70000")
   local floats = {}
   for i = 1, 400 do floats[i] = i .. ".5" end
-  local sum = load("local s = 0 for _, v in ipairs {" .. table.concat(floats, ",") .. "} do s = s + v end return s")()
+  local sum = load("local s = 0 for _, v in ipairs {" .. table.concat(floats, ",") ..
+    "} do s = s + v end return s")()
   assert(sum == 400 * 401 / 2 + 200)
   local body = ("x = x + 1\n"):rep(40000)
   assert(load("local x = 0 for i = 1, 2 do\n" .. body .. "end return x")() == 80000)
   assert(load("local x = 0 if false then\n" .. body .. "else x = 5 end return x")() == 5)
   local branches = { "local n = ..." }
-  for i = 1, 1000 do branches[#branches + 1] = ("%s n == %d then return 'v%d'"):format(i == 1 and "if" or "elseif", i, i) end
+  for i = 1, 1000 do
+    branches[#branches + 1] = ("%s n == %d then return 'v%d'"):format(i == 1 and "if" or
+      "elseif", i, i)
+  end
   branches[#branches + 1] = "end"
   local choose = load(table.concat(branches, "\n"))
   assert(choose(1) == "v1" and choose(1000) == "v1000" and choose(1001) == nil)
 end
 
 -- Nesting: reasonable depths compile, absurd ones are an error, not a crash
-for _, pair in ipairs { { "(", ")" }, { "{", "}" }, { "do ", " end " }, { "while nil do ", " end " },
+for _, pair in ipairs { { "(", ")" }, { "{", "}" }, { "do ", " end " },
+  { "while nil do ", " end " },
     { "function f() ", " end " }, { "- ", "" }, { "not ", "" }, { "x = {{", "}}" } } do
   local open, close = pair[1], pair[2]
   local expression = not (open:find("do") or open:find("function") or open:find("x ="))
@@ -71,7 +76,8 @@ for _, pair in ipairs { { "(", ")" }, { "{", "}" }, { "do ", " end " }, { "while
   if not open:find("x =") then
     assert(load(start .. open:rep(150) .. inner .. close:rep(150)), open)
     local f, message = load(start .. open:rep(100000) .. inner .. close:rep(100000))
-    assert(not f and (message:find("overflow", 1, true) or message:find("limit", 1, true)), open .. tostring(message))
+    assert(not f and (message:find("overflow", 1, true) or message:find("limit", 1, true)), open ..
+      tostring(message))
   end
 end
 do

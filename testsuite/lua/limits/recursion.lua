@@ -16,12 +16,18 @@ local function overflows(name, f, ...)
 end
 
 -- The compiler
-for _, case in ipairs {{"return ", "(", "1", ")"}, {"return ", "{", "", "}"}, {"return ", "- ", "1", ""}, {"", "do ", "", " end"},
-    {"", "if x then ", "", " end"}, {"", "repeat ", "", " until x"}, {"", "for i = 1, 1 do ", "", " end"},
-    {"return ", "function() return ", "1", " end"}, {"return ", "a[", "1", "]"}, {"return ", "f(", "1", ")"},
-    {"return ", "1 ^ ", "1", ""}, {"return ", "'a' .. ", "'b'", ""}, {"", "x, ", "y", " = 1"}, {"return ", "x == (", "1", ")"}} do
-  local f, message = load(case[1] .. case[2]:rep(20000) .. case[3] .. (case[4] ~= " = 1" and case[4]:rep(20000) or case[4]))
-  assert(not f and (message:find("overflow", 1, true) or message:find("limit", 1, true) or message:find("too many", 1, true)),
+for _, case in ipairs {{"return ", "(", "1", ")"}, {"return ", "{", "", "}"},
+  {"return ", "- ", "1", ""}, {"", "do ", "", " end"},
+    {"", "if x then ", "", " end"}, {"", "repeat ", "", " until x"},
+    {"", "for i = 1, 1 do ", "", " end"},
+    {"return ", "function() return ", "1", " end"}, {"return ", "a[", "1", "]"},
+    {"return ", "f(", "1", ")"},
+    {"return ", "1 ^ ", "1", ""}, {"return ", "'a' .. ", "'b'", ""}, {"", "x, ", "y", " = 1"},
+    {"return ", "x == (", "1", ")"}} do
+  local f, message = load(case[1] .. case[2]:rep(20000) .. case[3] ..
+    (case[4] ~= " = 1" and case[4]:rep(20000) or case[4]))
+  assert(not f and (message:find("overflow", 1, true) or message:find("limit", 1, true) or
+    message:find("too many", 1, true)),
          case[2] .. ": " .. tostring(message))
   assert(#message < 200)
 end
@@ -67,11 +73,16 @@ do
   local function load_in_load() return load(function() load_in_load() return nil end) end
   if not slow then
     local depth = 0
-    local function nested() depth = depth + 1 local f, m = load(function() local g, n = nested() error(n, 0) end) return f, m end
+    local function nested()
+      depth = depth + 1 local f,
+        m = load(function() local g, n = nested() error(n, 0) end) return f, m
+    end
     local f, message = nested()
     assert(not f and tostring(message):find("overflow", 1, true) and depth > 50, message)
   end
-  local function dumper() return table.concat(setmetatable({}, {__len = function() return dumper() end})) end
+  local function dumper()
+    return table.concat(setmetatable({}, {__len = function() return dumper() end}))
+  end
   overflows("concat", dumper)
   local mt = {} function mt.__eq(a, b) return a == b end
   overflows("__eq", function() return setmetatable({}, mt) == setmetatable({}, mt) end)
@@ -82,10 +93,16 @@ do
   local function inner() local co = coroutine.wrap(inner) return co() end
   overflows("wrap", inner)
   local depth = 0
-  local function resume() depth = depth + 1 local ok, e = coroutine.resume(coroutine.create(resume)) if not ok then error(e, 0) end end
+  local function resume()
+    depth = depth + 1 local ok, e = coroutine.resume(coroutine.create(resume)) if not ok then
+      error(e, 0)
+    end
+  end
   overflows("resume", resume)
   assert(depth > 100)
-  local function closer() local co = coroutine.create(function() local x <close> = setmetatable({}, {__close = closer}) coroutine.yield() end)
+  local function closer() local co = coroutine.create(function()
+    local x <close> = setmetatable({}, {__close = closer}) coroutine.yield()
+  end)
     coroutine.resume(co) local ok, e = coroutine.close(co) if not ok then error(e, 0) end end
   overflows("close", closer)
 end
@@ -93,10 +110,14 @@ end
 -- Protected calls, handlers of errors
 do
   local depth = 0
-  local function nested() depth = depth + 1 local ok, e = pcall(nested) if not ok then error(e, 0) end end
+  local function nested()
+    depth = depth + 1 local ok, e = pcall(nested) if not ok then error(e, 0) end
+  end
   overflows("pcall", nested)
   assert(depth >= 190)
-  overflows("handler", function() local ok, e = xpcall(error, function(m) error(m) end, 1) error(e, 0) end)
+  overflows("handler", function()
+    local ok, e = xpcall(error, function(m) error(m) end, 1) error(e, 0)
+  end)
   local function loop() return 1 + loop() end
   overflows("handler that overflows", function() local ok, e = xpcall(loop, loop) error(e, 0) end)
 end
@@ -115,12 +136,16 @@ end
 -- Finalizers that make garbage with finalizers
 do
   local calls = 0
-  local function make() setmetatable({}, {__gc = function() calls = calls + 1 if calls < 500 then make() collectgarbage() end end}) end
+  local function make()
+    setmetatable({}, {__gc = function()
+      calls = calls + 1 if calls < 500 then make() collectgarbage() end end})
+  end
   make()
   for _ = 1, 1000 do if calls >= 500 then break end collectgarbage() end
   assert(calls >= 500, calls)
   local count = 0
-  setmetatable({}, {__gc = function() local function f() count = count + 1 return 1 + f() end f() end})
+  setmetatable({}, {__gc = function()
+    local function f() count = count + 1 return 1 + f() end f() end})
   collectgarbage() collectgarbage() -- its overflow is a warning
   assert(count > 100)
 end

@@ -52,7 +52,9 @@ apart(function() -- through metamethods, pcall, coroutines, table.sort, gsub, to
   local function loader() return load("return ...")(loader()) end
   if not slow then fails("overflow", loader) end -- allocates at each of its many levels
   local depth = 0
-  local function nested_pcall() depth = depth + 1 local ok, e = pcall(nested_pcall) if not ok then error(e, 0) end end
+  local function nested_pcall()
+    depth = depth + 1 local ok, e = pcall(nested_pcall) if not ok then error(e, 0) end
+  end
   assert(not pcall(nested_pcall) or depth > 100)
 end)
 
@@ -87,7 +89,8 @@ end
 
 do -- memory: a request that no machine has is an error; the program goes on
   local ok, message = pcall(string.rep, "x", 1 << 46)
-  assert(not ok and (message:find("not enough memory", 1, true) or message:find("too large", 1, true)), message)
+  assert(not ok and (message:find("not enough memory", 1, true) or
+    message:find("too large", 1, true)), message)
   assert(("x"):rep(10) == "xxxxxxxxxx")
 end
 

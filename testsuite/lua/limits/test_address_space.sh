@@ -4,10 +4,12 @@
 # that was taken at the start where there was room for it left none for the first chunk of the
 # heap.) The layout of memory is random, and so is what exactly is needed: half a MiB more
 # than the least must do, always.
-[ "${TEST_SLOWNESS:-1}" -eq 1 ] || { echo "a bound on the address space is for the plain build"; exit 77; }
+[ "${TEST_SLOWNESS:-1}" -eq 1 ] ||
+  { echo "a bound on the address space is for the plain build"; exit 77; }
 runs() { # several times
   for _ in 1 2 3 4 5; do
-    [ "$( (ulimit -v "$1"; SAROS_EVENTRING_START=0 exec "$SAROS" -e 'print(1)') 2>/dev/null)" = 1 ] || return 1
+    printed=$( (ulimit -v "$1"; SAROS_EVENTRING_START=0 exec "$SAROS" -e 'print(1)') 2>/dev/null)
+    [ "$printed" = 1 ] || return 1
   done
 }
 runs 1000000 || { echo "this build does not run within 1 GB of address space"; exit 77; }

@@ -52,15 +52,20 @@ chunk.refused(ways_back_in_rounds(words, 250), "too complicated")
 local loops = {
   function(d, body) return ("while x%d() do local a, b = x() %s f(a) end"):format(d, body) end,
   function(d, body)
-    return ("repeat local a%d = x() local g = function() return a%d end %s until g(x, a%d)"):format(d, d, body, d)
-  end,
-  function(d, body) return ("for i%d = 1, x() do %s x(i%d, function() return i%d end) end"):format(d, body, d, d) end,
-  function(d, body) return ("for k%d, v%d in x() do %s x(k%d, {x()}) end"):format(d, d, body, d) end,
-  function(d, body)
-    return ("do ::l%d:: local c%d = x() if x then goto l%d end %s if c%d then goto l%d end end"):format(d, d, d, body, d, d)
+    return ("repeat local a%d = x() local g = function() return a%d end %s until g(x, a%d)")
+      :format(d, d, body, d)
   end,
   function(d, body)
-    return ("while true do if x then break end do local z <close> = x() %s end x(1, 2, 3) end"):format(body)
+  return ("for i%d = 1, x() do %s x(i%d, function() return i%d end) end"):format(d, body, d, d) end,
+  function(d, body) return ("for k%d, v%d in x() do %s x(k%d, {x()}) end"):format(d,
+  d, body, d) end,
+  function(d, body)
+    return ("do ::l%d:: local c%d = x() if x then goto l%d end %s if c%d then goto l%d end end")
+      :format(d, d, d, body, d, d)
+  end,
+  function(d, body)
+    return ("while true do if x then break end do local z <close> = x() %s end x(1, 2, 3) end")
+      :format(body)
   end,
 }
 for first = 1, #loops do

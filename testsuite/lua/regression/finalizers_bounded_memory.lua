@@ -33,5 +33,6 @@ local bound = objects * 130 * 10 / 1024 + 8 * 1024
 assert(most < bound, string.format("%.0f KiB in use, at most %.0f expected", most, bound))
 if os.getenv "TEST_SLOWNESS" == "1" then
   local grown = resident() - early
-  assert(grown < 6 * 1024, string.format("%d KiB more resident than after a third of the rounds", grown))
+  assert(grown < 6 * 1024,
+    string.format("%d KiB more resident than after a third of the rounds", grown))
 end

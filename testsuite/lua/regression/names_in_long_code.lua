@@ -8,7 +8,8 @@ local function seconds_to_raise(keys_before)
   local source = {"local t, u = ...; t = {}; local _ = {"}
   for i = 1, keys_before do source[#source + 1] = ("'k%d', "):format(i) end
   source[#source + 1] = "}\n" .. ("t.x = t\n"):rep(count) .. "return u.y"
-  local raise = load(string.dump(load("return function(...)" .. table.concat(source) .. " end")(), true))
+  local raise = load(string.dump(load("return function(...)" .. table.concat(source) ..
+    " end")(), true))
   local start = os.clock()
   local done, message = pcall(raise)
   assert(not done and message == "?:-1: attempt to index a nil value", message)

@@ -17,7 +17,9 @@ while domain.count() > 1 do domain.sleep(0.01) end
 local gate, handles = domain.channel(), {}
 local ok, message
 repeat
-  ok, message = pcall(function() handles[#handles + 1] = domain.spawn(function() return gate:receive() end) end)
+  ok, message = pcall(function()
+    handles[#handles + 1] = domain.spawn(function() return gate:receive() end)
+  end)
 until not ok
 assert(message:find("too many domains", 1, true), message)
 assert(#handles == 127, #handles)

@@ -29,7 +29,9 @@ local ok, message = domain.spawn({memory = 16 * MIB}, function()
   end
 end):join()
 assert(ok == nil, message)
-if slowness == 1 and kilobytes "VmHWM" then assert(kilobytes "VmHWM" < 100 * 1024, kilobytes "VmHWM") end
+if slowness == 1 and kilobytes "VmHWM" then
+  assert(kilobytes "VmHWM" < 100 * 1024, kilobytes "VmHWM")
+end
 
 -- What is left of long ones goes back to the system
 if slowness == 1 and kilobytes "VmRSS" then

@@ -21,7 +21,9 @@ assert(tonumber("7fffffffffffffff1", 16) == -15)      -- wraps around
 assert(tonumber("10\0", 10) == nil and tonumber("10\0") == nil)
 fails("bad argument #1 to 'tonumber' (value expected)", function() tonumber() end)
 fails("bad argument #2 to 'tonumber' (base out of range)", function() tonumber("1", 37) end)
-fails("bad argument #1 to 'tonumber' (string expected, got number)", function() tonumber(10, 10) end)
+fails("bad argument #1 to 'tonumber' (string expected, got number)", function()
+  tonumber(10, 10)
+end)
 fails("number has no integer representation", tonumber, "1", 2.5)
 
 -- tostring
@@ -92,7 +94,8 @@ local a, b, d, e = pairs(setmetatable({}, {__pairs = function(o) return stop, 1,
 assert(a == stop and b == 1 and d == 2 and e == nil)
 -- ipairs honours __index, and stops at the first nil
 local seen = {}
-for i, v in ipairs(setmetatable({}, {__index = function(_, i) if i <= 3 then return i * 10 end end})) do
+for i, v in ipairs(setmetatable({},
+  {__index = function(_, i) if i <= 3 then return i * 10 end end})) do
   seen[i] = v
 end
 assert(#seen == 3 and seen[3] == 30)
@@ -103,7 +106,8 @@ fails("bad argument #1 to 'pairs' (value expected)", function() pairs() end)
 -- pairs across a yield
 do
   local co = coroutine.wrap(function()
-    local yielding = setmetatable({}, {__pairs = function(o) coroutine.yield("in pairs") return next, {7}, nil end})
+    local yielding = setmetatable({},
+      {__pairs = function(o) coroutine.yield("in pairs") return next, {7}, nil end})
     for k, v in pairs(yielding) do return v end
   end)
   assert(co() == "in pairs" and co() == 7)
@@ -126,7 +130,9 @@ ok, message = pcall(level, 0)
 assert(message == "msg")
 ok, message = pcall(level, 1)
 assert(string.match(message, "base_functions.lua:%d+: msg$"))
-ok, message = pcall(function() local l = debug.getinfo(1, "l").currentline; pcall(function() end) level(2) end)
+ok, message = pcall(function()
+  local l = debug.getinfo(1, "l").currentline; pcall(function() end) level(2)
+end)
 assert(string.match(message, "base_functions.lua:%d+: msg$"))
 ok, message = pcall(error)
 assert(not ok and message == nil)
@@ -149,11 +155,13 @@ ok, message = xpcall(error, function(m) error("again", 0) end, "e", 0)
 assert(not ok)
 -- the handler sees the stack of the error
 ok, message = xpcall(function() local x = nil; x() end, debug.traceback)
-assert(string.find(message, "stack traceback:", 1, true) and string.find(message, "in function 'xpcall'", 1, true))
+assert(string.find(message, "stack traceback:", 1, true) and
+  string.find(message, "in function 'xpcall'", 1, true))
 -- yields across protected calls
 do
   local co = coroutine.wrap(function()
-    local r = table.pack(pcall(function(x) local y = coroutine.yield(x); error("after " .. y, 0) end, "first"))
+    local r = table.pack(pcall(function(x)
+      local y = coroutine.yield(x); error("after " .. y, 0) end, "first"))
     local q = table.pack(xpcall(function() return coroutine.yield(r[2]) end, debug.traceback))
     return q[1], q[2], q[3]
   end)
@@ -165,9 +173,12 @@ end
 
 -- the rest of the namespace
 assert(_G._G == _G and _VERSION == "Lua 5.4")
-for _, name in ipairs {"assert", "collectgarbage", "dofile", "error", "getmetatable", "ipairs", "load",
-                       "loadfile", "next", "pairs", "pcall", "print", "rawequal", "rawget", "rawlen", "rawset",
-                       "require", "select", "setmetatable", "tonumber", "tostring", "type", "warn", "xpcall"} do
+for _, name in ipairs {"assert", "collectgarbage", "dofile", "error", "getmetatable",
+  "ipairs", "load",
+                       "loadfile", "next", "pairs", "pcall", "print", "rawequal", "rawget",
+                       "rawlen", "rawset",
+                       "require", "select", "setmetatable", "tonumber", "tostring", "type",
+                       "warn", "xpcall"} do
   assert(type(_G[name]) == "function", name)
 end
 

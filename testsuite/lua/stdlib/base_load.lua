@@ -58,8 +58,11 @@ _, f, message = pcall(load, function() error(env) end)
 assert(f == nil and message == env)
 fails("bad argument #1 to 'load' (function expected, got no value)", function() load() end)
 -- a reader in small pieces, with collections in between
-local text, at = "local t = {} for i = 1, 10 do t[i] = tostring(i) end return table.concat(t, ',')", 0
-local h = load(function() collectgarbage("step") at = at + 1 return at <= #text and text:sub(at, at) or nil end)
+local text,
+  at = "local t = {} for i = 1, 10 do t[i] = tostring(i) end return table.concat(t, ',')", 0
+local h = load(function()
+  collectgarbage("step") at = at + 1 return at <= #text and text:sub(at, at) or nil
+end)
 assert(h() == "1,2,3,4,5,6,7,8,9,10")
 
 -- files
@@ -85,8 +88,10 @@ write("binary.luac", binary)
 assert(dofile("binary.luac") == 42)
 write("binary2.luac", "# with a comment\n" .. binary)
 assert(dofile("binary2.luac") == 42)
-assert(select(2, loadfile("binary.luac", "t")):find("attempt to load a binary chunk (mode is 't')", 1, true))
-assert(select(2, loadfile("chunk.lua", "b")):find("attempt to load a text chunk (mode is 'b')", 1, true))
+assert(select(2, loadfile("binary.luac",
+  "t")):find("attempt to load a binary chunk (mode is 't')", 1, true))
+assert(select(2, loadfile("chunk.lua",
+  "b")):find("attempt to load a text chunk (mode is 'b')", 1, true))
 write("wrong.lua", "\n\nx x")
 assert(select(2, loadfile("wrong.lua")) == "wrong.lua:3: syntax error near 'x'")
 assert(select(2, loadfile("none.lua")) == "cannot open none.lua: No such file or directory")
@@ -117,5 +122,9 @@ assert(collectgarbage("setpause", 200) == 160)
 collectgarbage("setstepmul", 120)
 assert(collectgarbage("setstepmul", 100) == 120)
 collectgarbage(mode)
-fails("bad argument #1 to 'collectgarbage' (invalid option 'foo')", function() collectgarbage("foo") end)
-fails("bad argument #2 to 'collectgarbage' (number expected, got string)", function() collectgarbage("step", "x") end)
+fails("bad argument #1 to 'collectgarbage' (invalid option 'foo')", function()
+  collectgarbage("foo")
+end)
+fails("bad argument #2 to 'collectgarbage' (number expected, got string)", function()
+  collectgarbage("step", "x")
+end)

@@ -63,7 +63,9 @@ r = table.pack(coroutine.resume(coroutine.create(function() error(object) end)))
 assert(r[2] == object)
 
 -- wrap
-local gen = coroutine.wrap(function(...) local n = select("#", ...) for i = 1, 3 do n = coroutine.yield(n, i) end end)
+local gen = coroutine.wrap(function(...)
+  local n = select("#", ...) for i = 1, 3 do n = coroutine.yield(n, i) end
+end)
 assert(gen(nil, nil) == 2 and select(2, gen("x")) == 2 and gen("z") == "z" and gen() == nil)
 fails("cannot resume dead coroutine", gen)
 local wrapped = coroutine.wrap(function() error("inside", 0) end)
@@ -112,14 +114,24 @@ r = table.pack(coroutine.resume(outer))
 assert(r[2] == false and string.find(r[3], "cannot close a normal coroutine", 1, true))
 
 -- argument checks
-fails("bad argument #1 to 'create' (function expected, got no value)", function() coroutine.create() end)
-fails("bad argument #1 to 'resume' (thread expected, got number)", function() coroutine.resume(1) end)
-fails("bad argument #1 to 'status' (thread expected, got no value)", function() coroutine.status() end)
+fails("bad argument #1 to 'create' (function expected, got no value)", function()
+  coroutine.create()
+end)
+fails("bad argument #1 to 'resume' (thread expected, got number)", function()
+  coroutine.resume(1)
+end)
+fails("bad argument #1 to 'status' (thread expected, got no value)", function()
+  coroutine.status()
+end)
 fails("bad argument #1 to 'wrap' (function expected, got number)", function() coroutine.wrap(1) end)
-fails("bad argument #1 to 'isyieldable' (thread expected, got number)", function() coroutine.isyieldable(1) end)
+fails("bad argument #1 to 'isyieldable' (thread expected, got number)", function()
+  coroutine.isyieldable(1)
+end)
 
 -- many values in both directions
-co = coroutine.wrap(function(...) while true do coroutine.yield(select("#", ...), table.unpack({...}, 1, select("#", ...))) end end)
+co = coroutine.wrap(function(...)
+  while true do coroutine.yield(select("#", ...), table.unpack({...}, 1, select("#", ...))) end
+end)
 local many = {}
 for i = 1, 2000 do many[i] = i end
 r = table.pack(co(table.unpack(many)))
@@ -137,5 +149,6 @@ r = table.pack(coroutine.resume(co, 5))
 assert(r[2] == true and r[3] == 5)
 r = table.pack(pcall(coroutine.resume, coroutine.create(function() return 1, 2 end)))
 assert(r.n == 4 and r[4] == 2)
-local t = setmetatable({}, {__index = coroutine.wrap(function(_, k) while true do _, k = coroutine.yield(k .. "!") end end)})
+local t = setmetatable({}, {__index = coroutine.wrap(function(_, k)
+  while true do _, k = coroutine.yield(k .. "!") end end)})
 assert(t.a == "a!" and t.b == "b!")

@@ -19,7 +19,8 @@ assert(debug.gethook() == nil and select("#", debug.gethook()) == 1)
 events = {}
 local function last() return 1 end
 local function before() return last() end
-debug.sethook(function(event) if debug.getinfo(2, "f").func == last then events[#events + 1] = event end end, "c")
+debug.sethook(function(event) if debug.getinfo(2, "f").func == last then
+  events[#events + 1] = event end end, "c")
 before()
 debug.sethook()
 assert(events[1] == "tail call")
@@ -31,7 +32,8 @@ debug.sethook(function(event)
   if info.func == callee then
     passed = passed or {}
     for i = 0, info.ntransfer - 1 do
-      passed[#passed + 1] = event .. ":" .. tostring(select(2, debug.getlocal(2, info.ftransfer + i)))
+      passed[#passed + 1] = event .. ":" ..
+        tostring(select(2, debug.getlocal(2, info.ftransfer + i)))
     end
   end
 end, "cr")
@@ -61,7 +63,8 @@ assert(table.concat(lines, ",") == "1,2,4,5,4,5,4,7", table.concat(lines, ","))
 
 -- counts
 local ticks = 0
-debug.sethook(function(event, line) assert(event == "count" and line == nil) ticks = ticks + 1 end, "", 100)
+debug.sethook(function(event, line)
+  assert(event == "count" and line == nil) ticks = ticks + 1 end, "", 100)
 assert(select(3, debug.gethook()) == 100 and select(2, debug.gethook()) == "")
 for i = 1, 10000 do end
 debug.sethook()
@@ -101,7 +104,8 @@ assert(debug.traceback(object) == object and debug.traceback(print) == print)
 assert(debug.traceback("hi", 1000) == "hi\nstack traceback:")
 assert(debug.traceback(nil):match("^stack traceback:\n"))
 assert(debug.traceback(12):match("^12\nstack traceback:\n"))
-assert(debug.traceback("x", 0):match("^x\nstack traceback:\n\t%[C%]: in function 'debug.traceback'\n"))
+assert(debug.traceback("x",
+  0):match("^x\nstack traceback:\n\t%[C%]: in function 'debug.traceback'\n"))
 ok, message = pcall(function() debug.traceback("x", "y") end)
 assert(message:find("bad argument #2 to 'traceback' (number expected, got string)", 1, true))
 
@@ -116,7 +120,8 @@ function t:method() local s = t.field() return s end
 local function upvalue() local s = t:method() return s end
 function globalone() local s = upvalue() return s end
 local list = names((globalone()))
-assert(list[1]:match("^%a+ 'field'$") and list[2] == "method 'method'" and list[3] == "upvalue 'upvalue'")
+assert(list[1]:match("^%a+ 'field'$") and list[2] == "method 'method'" and
+  list[3] == "upvalue 'upvalue'")
 assert(list[4] == "function 'globalone'" and list[5] == "main chunk" and list[#list] == "?")
 -- functions of the library are named by their module
 list = names((string.gsub("x", "x", function() return debug.traceback() end)))
@@ -137,7 +142,8 @@ assert(debug.traceback(co) == "stack traceback:")
 coroutine.resume(co)
 list = names(debug.traceback(co))
 assert(list[1] == "function 'coroutine.yield'" and list[2] == "local 'inner'" and #list == 3)
-assert(debug.traceback(co, "msg"):match("^msg\nstack traceback:\n\t%[C%]: in function 'coroutine.yield'"))
+assert(debug.traceback(co,
+  "msg"):match("^msg\nstack traceback:\n\t%[C%]: in function 'coroutine.yield'"))
 assert(#names(debug.traceback(co, nil, 1)) == 2)
 assert(debug.traceback(co, object) == object)
 co = coroutine.create(function() local x = nil + 1 end)
@@ -153,5 +159,6 @@ do
   local a = 1
   a = 2
   debug.sethook()
-  assert(#lines > 0 and lines[1] > start + 1 and lines[#lines] == start + 4, table.concat(lines, " "))
+  assert(#lines > 0 and lines[1] > start + 1 and lines[#lines] == start + 4,
+    table.concat(lines, " "))
 end

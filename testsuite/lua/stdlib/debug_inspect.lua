@@ -14,19 +14,22 @@ local function sample(a, b, ...)
   return c, ...
 end
 local info = debug.getinfo(sample)
-assert(info.what == "Lua" and info.short_src:match("debug_inspect.lua$") and info.source:sub(1, 1) == "@")
+assert(info.what == "Lua" and info.short_src:match("debug_inspect.lua$") and
+  info.source:sub(1, 1) == "@")
 assert(info.linedefined == 12 and info.lastlinedefined == 15 and info.currentline == -1)
 assert(info.nparams == 2 and info.isvararg == true and info.nups == 0 and info.func == sample)
 assert(info.name == nil and info.namewhat == "" and info.istailcall == false)
 assert(info.ftransfer == 0 and info.ntransfer == 0 and info.activelines == nil)
 info = debug.getinfo(print)
-assert(info.what == "C" and info.short_src == "[C]" and info.source == "=[C]" and info.linedefined == -1)
+assert(info.what == "C" and info.short_src == "[C]" and info.source == "=[C]" and
+  info.linedefined == -1)
 assert(info.isvararg == true and info.nparams == 0 and info.currentline == -1)
 -- getinfo of a level
 local function here() return debug.getinfo(1) end
 info = here()
-assert(info.name == "here" and info.namewhat == "local" and info.func == here and info.currentline == 26)
-assert(debug.getinfo(1, "S").what == "main" and debug.getinfo(1, "l").currentline == 29)
+assert(info.name == "here" and info.namewhat == "local" and info.func == here and
+  info.currentline == 28)
+assert(debug.getinfo(1, "S").what == "main" and debug.getinfo(1, "l").currentline == 32)
 assert(debug.getinfo(1000) == nil and debug.getinfo(-1) == nil)
 assert(debug.getinfo(0, "n").name == "getinfo")
 local function tail() return debug.getinfo(1, "t") end
@@ -49,15 +52,17 @@ assert(info.func == sample and info.activelines[13])
 local co = coroutine.create(function(x) local y = x + 1 coroutine.yield(y) end)
 coroutine.resume(co, 10)
 info = debug.getinfo(co, 1)
-assert(info.what == "Lua" and info.currentline == 49)
+assert(info.what == "Lua" and info.currentline == 52)
 assert(debug.getinfo(co, 0, "n").name == "yield" or debug.getinfo(co, 0, "S").what == "C")
 info = debug.getinfo(co, 1, "fL")
-assert(type(info.func) == "function" and info.activelines[49])
+assert(type(info.func) == "function" and info.activelines[52])
 -- errors
 fails("bad argument #2 to 'getinfo' (invalid option)", function() debug.getinfo(1, "X") end)
 fails("bad argument #2 to 'getinfo' (invalid option '>')", function() debug.getinfo(1, ">S") end)
 fails("bad argument #3 to 'getinfo' (invalid option)", function() debug.getinfo(co, 1, "X") end)
-fails("bad argument #1 to 'getinfo' (number expected, got no value)", function() debug.getinfo() end)
+fails("bad argument #1 to 'getinfo' (number expected, got no value)", function()
+  debug.getinfo()
+end)
 
 -- names
 local t = {}
@@ -104,15 +109,20 @@ local function locals(p, ...)
 end
 assert(locals(1, "v1", "v2") == "new")
 -- parameters of a function
-assert(debug.getlocal(sample, 1) == "a" and debug.getlocal(sample, 2) == "b" and debug.getlocal(sample, 3) == nil)
+assert(debug.getlocal(sample, 1) == "a" and debug.getlocal(sample, 2) == "b" and
+  debug.getlocal(sample, 3) == nil)
 assert(select("#", debug.getlocal(sample, 1)) == 1 and debug.getlocal(print, 1) == nil)
 -- of another thread
 local name, value = debug.getlocal(co, 1, 2)
 assert(name == "y" and value == 11)
 assert(debug.setlocal(co, 1, 1, 20) == "x" and select(2, debug.getlocal(co, 1, 1)) == 20)
 fails("bad argument #1 to 'getlocal' (level out of range)", function() debug.getlocal(100, 1) end)
-fails("bad argument #2 to 'getlocal' (level out of range)", function() debug.getlocal(co, 100, 1) end)
-fails("bad argument #1 to 'setlocal' (level out of range)", function() debug.setlocal(100, 1, 1) end)
+fails("bad argument #2 to 'getlocal' (level out of range)", function()
+  debug.getlocal(co, 100, 1)
+end)
+fails("bad argument #1 to 'setlocal' (level out of range)", function()
+  debug.setlocal(100, 1, 1)
+end)
 fails("bad argument #3 to 'setlocal' (value expected)", function() debug.setlocal(1, 1) end)
 
 -- upvalues
@@ -121,15 +131,22 @@ local function user() return u1, u2 end
 local function other() return u2 end
 assert(debug.getupvalue(user, 1) == "u1" and select(2, debug.getupvalue(user, 2)) == "two")
 assert(debug.getupvalue(user, 3) == nil and select("#", debug.getupvalue(user, 3)) == 0)
-assert(debug.setupvalue(user, 1, "changed") == "u1" and u1 == "changed" and debug.setupvalue(user, 9, 1) == nil)
+assert(debug.setupvalue(user, 1, "changed") == "u1" and u1 == "changed" and
+  debug.setupvalue(user, 9, 1) == nil)
 assert(debug.upvalueid(user, 2) == debug.upvalueid(other, 1))
 assert(debug.upvalueid(user, 1) ~= debug.upvalueid(user, 2) and debug.upvalueid(user, 3) == nil)
 assert(type(debug.upvalueid(user, 1)) == "userdata")
 debug.upvaluejoin(other, 1, user, 1)
 assert(other() == "changed" and debug.upvalueid(user, 1) == debug.upvalueid(other, 1))
-fails("bad argument #2 to 'upvaluejoin' (invalid upvalue index)", function() debug.upvaluejoin(user, 3, other, 1) end)
-fails("bad argument #4 to 'upvaluejoin' (invalid upvalue index)", function() debug.upvaluejoin(user, 1, other, 5) end)
-fails("bad argument #1 to 'getupvalue' (function expected, got number)", function() debug.getupvalue(1, 1) end)
+fails("bad argument #2 to 'upvaluejoin' (invalid upvalue index)", function()
+  debug.upvaluejoin(user, 3, other, 1)
+end)
+fails("bad argument #4 to 'upvaluejoin' (invalid upvalue index)", function()
+  debug.upvaluejoin(user, 1, other, 5)
+end)
+fails("bad argument #1 to 'getupvalue' (function expected, got number)", function()
+  debug.getupvalue(1, 1)
+end)
 -- of native functions: no names
 local gm = string.gmatch("x", "x")
 if debug.getupvalue(gm, 1) then assert(debug.getupvalue(gm, 1) == "") end
@@ -140,15 +157,22 @@ assert((5).x == "x5")
 debug.setmetatable(10, nil)
 assert(debug.getmetatable(10) == nil and debug.getmetatable("").__index == string)
 local protected = setmetatable({}, {__metatable = "no"})
-assert(type(debug.getmetatable(protected)) == "table" and debug.setmetatable(protected, nil) == protected)
-fails("bad argument #2 to 'setmetatable' (nil or table expected, got number)", function() debug.setmetatable(1, 1) end)
+assert(type(debug.getmetatable(protected)) == "table" and
+  debug.setmetatable(protected, nil) == protected)
+fails("bad argument #2 to 'setmetatable' (nil or table expected, got number)", function()
+  debug.setmetatable(1, 1)
+end)
 
 -- registry, user values
 assert(type(debug.getregistry()) == "table" and debug.getregistry()[2] == _G)
 assert(debug.getuservalue(io.stdin, 1) == nil and debug.getuservalue(1) == nil)
 assert(debug.setuservalue(io.stdin, 1) == nil)
-fails("bad argument #1 to 'setuservalue' (userdata expected, got number)", function() debug.setuservalue(1, 1) end)
-fails("bad argument #2 to 'setuservalue' (value expected)", function() debug.setuservalue(io.stdin) end)
+fails("bad argument #1 to 'setuservalue' (userdata expected, got number)", function()
+  debug.setuservalue(1, 1)
+end)
+fails("bad argument #2 to 'setuservalue' (value expected)", function()
+  debug.setuservalue(io.stdin)
+end)
 assert(math.type(debug.setcstacklimit(200)) == "integer")
 
 -- what was yielded is no more on the stack of the coroutine

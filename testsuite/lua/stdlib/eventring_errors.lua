@@ -11,21 +11,34 @@ local function refused(message, ...)
 end
 
 local function wrong_arguments()
-  for _, name in ipairs { "begin_span", "end_span", "span", "async_begin", "async_end", "counter", "event", "enable", "disable" } do
-    expect(("bad argument #1 to 'eventring.%s' (string expected, got no value)"):format(name), eventring[name])
-    expect(("bad argument #1 to 'eventring.%s' (string expected, got table)"):format(name), eventring[name], {}, 1)
+  for _, name in ipairs { "begin_span", "end_span", "span", "async_begin", "async_end", "counter",
+    "event", "enable", "disable" } do
+    expect(("bad argument #1 to 'eventring.%s' (string expected, got no value)"):format(name),
+      eventring[name])
+    expect(("bad argument #1 to 'eventring.%s' (string expected, got table)"):format(name),
+      eventring[name], {}, 1)
   end
-  expect("bad argument #2 to 'eventring.counter' (number expected, got no value)", eventring.counter, "c")
-  expect("bad argument #2 to 'eventring.counter' (number expected, got string)", eventring.counter, "c", "x")
-  expect("bad argument #2 to 'eventring.event' (number or string expected, got table)", eventring.event, "e", {})
-  expect("bad argument #2 to 'eventring.event' (number or string expected, got boolean)", eventring.event, "e", true)
-  expect("bad argument #2 to 'eventring.begin_span' (number or string expected, got table)", eventring.begin_span, "s", {})
-  expect("bad argument #2 to 'eventring.async_begin' (integer or string expected, got no value)", eventring.async_begin, "s")
-  expect("bad argument #2 to 'eventring.async_end' (integer or string expected, got boolean)", eventring.async_end, "s", true)
-  expect("bad argument #2 to 'eventring.async_end' (number has no integer representation)", eventring.async_end, "s", 1.5)
-  expect("bad argument #3 to 'eventring.async_begin' (number or string expected, got table)", eventring.async_begin, "s", 1, {})
+  expect("bad argument #2 to 'eventring.counter' (number expected, got no value)",
+    eventring.counter, "c")
+  expect("bad argument #2 to 'eventring.counter' (number expected, got string)",
+    eventring.counter, "c", "x")
+  expect("bad argument #2 to 'eventring.event' (number or string expected, got table)",
+    eventring.event, "e", {})
+  expect("bad argument #2 to 'eventring.event' (number or string expected, got boolean)",
+    eventring.event, "e", true)
+  expect("bad argument #2 to 'eventring.begin_span' (number or string expected, got table)",
+    eventring.begin_span, "s", {})
+  expect("bad argument #2 to 'eventring.async_begin' (integer or string expected, got no value)",
+    eventring.async_begin, "s")
+  expect("bad argument #2 to 'eventring.async_end' (integer or string expected, got boolean)",
+    eventring.async_end, "s", true)
+  expect("bad argument #2 to 'eventring.async_end' (number has no integer representation)",
+    eventring.async_end, "s", 1.5)
+  expect("bad argument #3 to 'eventring.async_begin' (number or string expected, got table)",
+    eventring.async_begin, "s", 1, {})
   expect("bad argument #2 to 'eventring.span' (value expected)", eventring.span, "s")
-  for _, name in ipairs { "begin_span", "end_span", "span", "async_begin", "async_end", "counter", "event" } do
+  for _, name in ipairs { "begin_span", "end_span", "span", "async_begin", "async_end",
+    "counter", "event" } do
     local function wrong(why, text)
       expect(("bad argument #1 to 'eventring.%s' (%s)"):format(name, why), eventring[name], text, 1)
     end
@@ -39,9 +52,11 @@ local function wrong_arguments()
   expect("bad argument #1 to 'eventring.cursor' (table expected, got number)", eventring.cursor, 5)
   expect("bad argument #1 to 'eventring.cursor' (no option 'pidd')", eventring.cursor, { pidd = 5 })
   expect("bad argument #1 to 'eventring.cursor' (no option '1')", eventring.cursor, { 5 })
-  expect("bad argument #1 to 'eventring.cursor' (field 'path' is not a string)", eventring.cursor, { path = {} })
+  expect("bad argument #1 to 'eventring.cursor' (field 'path' is not a string)",
+    eventring.cursor, { path = {} })
   for _, pid in ipairs { 0, -1, 1.5, "x", 1 << 31 } do
-    expect("bad argument #1 to 'eventring.cursor' (field 'pid' is not a process id)", eventring.cursor, { pid = pid })
+    expect("bad argument #1 to 'eventring.cursor' (field 'pid' is not a process id)",
+      eventring.cursor, { pid = pid })
   end
   refused("/nonexistent/x: No such file or directory", eventring.cursor { path = "/nonexistent/x" })
   refused("/: not a regular file", eventring.cursor { path = "/" })
@@ -88,7 +103,8 @@ assert(called == 2)
 
 -- Polled while it is polled, or closed: from a callback, and from where callbacks are looked up.
 eventring.event "bare"
-expect("cursor is already being polled", cursor.poll, cursor, { user_event = function() cursor:poll {} end })
+expect("cursor is already being polled", cursor.poll, cursor,
+  { user_event = function() cursor:poll {} end })
 assert(cursor:poll(setmetatable({}, { __index = function() cursor:poll {} end })) >= 0)
 local shut = assert(eventring.cursor())
 eventring.event "bare"
@@ -118,7 +134,8 @@ local names = {}
 local function count(_, _, name)
   names[name] = (names[name] or 0) + 1
 end
-local all = { user_begin = count, user_end = count, user_event = count, user_counter = count, async_begin = count }
+local all = { user_begin = count, user_end = count, user_event = count, user_counter = count,
+  async_begin = count }
 for i = 1, 20000 do
   eventring.event("name " .. i, i)
   if i % 1000 == 0 then cursor:poll(all) end

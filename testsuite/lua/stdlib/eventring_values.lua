@@ -44,13 +44,15 @@ end
 write_all()
 cursor:poll { user_counter = note, user_event = note }
 local expected = {
-  "whole=1", "whole=2", "whole=3", "whole=-3", "whole=" .. math.maxinteger, "whole=" .. math.mininteger, "whole=0",
+  "whole=1", "whole=2", "whole=3", "whole=-3", "whole=" .. math.maxinteger, "whole=" ..
+  math.mininteger, "whole=0",
   "fraction=0.5", "fraction=3.0", "numeral=12", "numeral=16", "numeral float=10.0",
   "bare=nil", "bare=nil", "integer=" .. math.mininteger, "integer=7.6", "float=1.25", "float=2",
   "text=a\0b\xff", "text=", "text=12", "text=nil", "bare=no more", "text=" .. ("x"):rep(984), "5=6",
 }
 for i = 1, math.max(#seen, #expected) do
-  assert(seen[i] == expected[i], ("%d: %q instead of %q"):format(i, tostring(seen[i]), tostring(expected[i])))
+  assert(seen[i] == expected[i],
+    ("%d: %q instead of %q"):format(i, tostring(seen[i]), tostring(expected[i])))
 end
 
 -- A counter's kind of number holds for all domains, whichever was first.
@@ -95,7 +97,8 @@ expected = {
   "+job cbf29ce484222325=v", "-job 85944171f73967e8 true", "-job 2 false",
 }
 for i = 1, math.max(#seen, #expected) do
-  assert(seen[i] == expected[i], ("%d: %q instead of %q"):format(i, tostring(seen[i]), tostring(expected[i])))
+  assert(seen[i] == expected[i],
+    ("%d: %q instead of %q"):format(i, tostring(seen[i]), tostring(expected[i])))
 end
 
 -- Results and errors pass through a span, which ends either way.
@@ -103,8 +106,10 @@ local begun, ended = 0, 0
 assert(select("#", eventring.span("s", function(...) return ... end, 1, nil, nil)) == 3)
 local ok, value = pcall(eventring.span, "s", error, seen)
 assert(not ok and value == seen)
-assert(coroutine.wrap(function() return eventring.span("s", function() return coroutine.yield(3) end) end)() == 3)
-cursor:poll { user_begin = function() begun = begun + 1 end, user_end = function() ended = ended + 1 end }
+assert(coroutine.wrap(function()
+  return eventring.span("s", function() return coroutine.yield(3) end) end)() == 3)
+cursor:poll { user_begin = function() begun = begun + 1 end,
+  user_end = function() ended = ended + 1 end }
 assert(begun == 3 and ended == 2)
 
 -- What a recording says of itself, while it lasts and afterwards.
@@ -115,7 +120,8 @@ assert(cursor:finished() == false)
 assert(tostring(cursor):find("^eventring%.cursor %(0x"))
 eventring.stop()
 cursor:poll {}
-assert(cursor:finished() == true and cursor:info().live == false and cursor:info().end_ns > info.start_ns)
+assert(cursor:finished() == true and cursor:info().live == false and
+  cursor:info().end_ns > info.start_ns)
 cursor:close()
 cursor:close()
 assert(tostring(cursor) == "eventring.cursor (closed)")

@@ -16,7 +16,8 @@ fails("invalid conversion '%l' to 'format'", "%ld", 1)
 fails("invalid conversion '%5%' to 'format'", "%5%", 1)
 
 -- modifiers that do not fit
-for _, spec in ipairs { "%-+ #0d", "%#i", "%+x", "% x", "%+u", "%#u", "%0c", "%.3c", "%+c", "%010s", "%+s", "%#s", "%.3p",
+for _, spec in ipairs { "%-+ #0d", "%#i", "%+x", "% x", "%+u", "%#u", "%0c", "%.3c", "%+c", "%010s",
+  "%+s", "%#s", "%.3p",
   "%0p", "%123d", "%.123d", "%100s", "%..5d", "%5.5.5d", "%5-d", "%01.100f" } do
   fails("invalid conversion specification: '" .. spec .. "'", spec, 65)
 end
@@ -38,7 +39,8 @@ fails("string contains zeros", "%10s", "a\0b")
 fails("string contains zeros", "%.1s", "a\0b")
 fails("value has no literal form", "%q", {})
 fails("value has no literal form", "%q", print)
-fails("'__tostring' must return a string", "%s", setmetatable({}, { __tostring = function() return {} end }))
+fails("'__tostring' must return a string", "%s",
+  setmetatable({}, { __tostring = function() return {} end }))
 fails("string expected, got table", {})
 
 -- errors from __tostring pass through a half-built result

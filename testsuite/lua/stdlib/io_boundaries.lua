@@ -18,7 +18,9 @@ for _, size in ipairs(slow and {0, 41, 1024, 4096, 4097, 9000} or sizes) do
   for _, tail in ipairs {"", "\n", "\nx", "\n\n", "\0\nab\0\n"} do
     local contents = ("a"):rep(size) .. tail
     local lines = {}
-    for line in (contents:gsub("[^\n]$", "%0\n")):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
+    for line in (contents:gsub("[^\n]$", "%0\n")):gmatch "([^\n]*)\n" do
+      lines[#lines + 1] = line
+    end
 
     with_file(contents, function(file)
       local n = 0

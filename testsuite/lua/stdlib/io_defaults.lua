@@ -40,7 +40,8 @@ fails("bad argument #1 to 'write' (string expected, got function)", function() i
 -- io.lines with a name: four values, closed at the end
 write("lines", "one\ntwo\n\nfour")
 local iterator, state, control, closing = io.lines("lines")
-assert(type(iterator) == "function" and state == nil and control == nil and io.type(closing) == "file")
+assert(type(iterator) == "function" and state == nil and control == nil and
+  io.type(closing) == "file")
 local seen = {}
 for line in iterator do seen[#seen + 1] = line end
 assert(table.concat(seen, "|") == "one|two||four" and io.type(closing) == "closed file")

@@ -29,7 +29,8 @@ end
 
 -- type, tostring, use after closing
 local file = io.tmpfile()
-assert(io.type(file) == "file" and io.type(1) == nil and string.match(tostring(file), "^file %(0x%x+%)$"))
+assert(io.type(file) == "file" and io.type(1) == nil and
+  string.match(tostring(file), "^file %(0x%x+%)$"))
 assert(file:close() == true)
 assert(io.type(file) == "closed file" and tostring(file) == "file (closed)")
 fails("attempt to use a closed file", function() file:read() end)
@@ -85,7 +86,9 @@ assert(a == nil and b == nil and c == nil and select("#", file:read("l", "l")) =
 file:seek("set")
 assert(file:read(1000) == "one\n\nthree\0x\nlast" and file:read(1) == nil)
 fails("bad argument #1 to 'read' (invalid format)", function() file:read("x") end)
-fails("bad argument #2 to 'read' (invalid format)", function() file:seek("set") file:read("l", "*x") end)
+fails("bad argument #2 to 'read' (invalid format)", function()
+  file:seek("set") file:read("l", "*x")
+end)
 file:close()
 -- lines longer than any buffer
 local long = string.rep("0123456789", 10000)
@@ -143,7 +146,9 @@ assert(file:seek("end", -1) == 9 and file:read(1) == "9" and file:seek("end") ==
 f, message, code = file:seek("set", -1)
 assert(f == nil and message == "Invalid argument" and code == 22)
 fails("bad argument #1 to 'seek' (invalid option 'foo')", function() file:seek("foo") end)
-fails("bad argument #2 to 'seek' (number has no integer representation)", function() file:seek("set", 1.5) end)
+fails("bad argument #2 to 'seek' (number has no integer representation)", function()
+  file:seek("set", 1.5)
+end)
 file:seek("set", 20)
 file:write("x")
 file:seek("set")

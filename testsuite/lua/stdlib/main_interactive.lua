@@ -19,7 +19,8 @@ end
 local function session(lines, options)
   write("stdin", lines)
   assert(os.execute(string.format(
-    "env -u LUA_INIT '%s' -e \"_PROMPT='' _PROMPT2=''\" %s -i < stdin > stdout 2> stderr", program, options or "")))
+    "env -u LUA_INIT '%s' -e \"_PROMPT='' _PROMPT2=''\" %s -i < stdin > stdout 2> stderr", program,
+    options or "")))
   local version, rest = read("stdout"):match("^([^\n]*\n)(.*)\n$")
   assert(version:find("^Saros "), version)
   return rest, read("stderr")
@@ -45,7 +46,8 @@ answers("x = 1\nlocal y\n\n-- a comment\n", "x = 1\nlocal y\n\n-- a comment\n")
 answers("x =\n\n5\nprint(x)\n5\n", "x =\n\n5\nprint(x)\n")
 answers("for i = 1, 2 do\nprint(i)\nend\n1\n2\n", "for i = 1, 2 do\nprint(i)\nend\n")
 answers("s = [[a\nb]]\ns\na\nb\n", "s = [[a\nb]]\ns\n")
-answers("f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n3\n", "f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n")
+answers("f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n3\n",
+  "f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n")
 answers("x = 7\nx\n7\n", "x = 7\nx") -- a last line without an end
 local long = ("x"):rep(10000)
 answers("'" .. long .. "'\n" .. long .. "\n", "'" .. long .. "'\n")
@@ -70,11 +72,14 @@ out, err = session("error({})\n1\n")
 assert(out == "error({})\n1\n1\n" and err:find("^%(error object is a table value%)\n"))
 
 -- prompts
-write("stdin", "1\n_PROMPT = 'P>'\nx =\n2\n_PROMPT2 = setmetatable({}, {__tostring = function() return 'Q>' end})\nx =\n3\n")
+write("stdin",
+  "1\n_PROMPT = 'P>'\nx =\n2\n" ..
+  "_PROMPT2 = setmetatable({}, {__tostring = function() return 'Q>' end})\nx =\n3\n")
 os.execute(string.format("'%s' -i < stdin > stdout 2> stderr", program))
 local text = read("stdout"):gsub("^[^\n]*\n", "")
 assert(text == "> 1\n1\n> _PROMPT = 'P>'\nP>x =\n>> 2\n" ..
-               "P>_PROMPT2 = setmetatable({}, {__tostring = function() return 'Q>' end})\nP>x =\nQ>3\nP>\n", text)
+               "P>_PROMPT2 = setmetatable({}, {__tostring = function() return 'Q>' end})\n" ..
+                "P>x =\nQ>3\nP>\n", text)
 
 -- after a script and chunks
 write("script.lua", "print('script', ...) y = 9")
@@ -84,7 +89,8 @@ text = read("stdout"):gsub("^[^\n]*\n", "")
 assert(text == "0\nscript\ta\n> y\n9\n> \n", text)
 -- not after a script that fails
 write("bad.lua", "error('bad')")
-local ok, how, status = os.execute(string.format("'%s' -i bad.lua < stdin > stdout 2> stderr", program))
+local ok, how,
+  status = os.execute(string.format("'%s' -i bad.lua < stdin > stdout 2> stderr", program))
 assert(not ok and status == 1)
 
 -- SIGINT becomes an error with a traceback, whichever coroutine runs

@@ -17,7 +17,8 @@ end
 -- Runs `saros ARGUMENTS`; gives standard output, standard error, exit status.
 local function run(arguments, input, environment)
   write("stdin", input or "")
-  local command = string.format("env -u LUA_INIT -u LUA_INIT_5_4 %s '%s' %s < stdin > stdout 2> stderr",
+  local command =
+    string.format("env -u LUA_INIT -u LUA_INIT_5_4 %s '%s' %s < stdin > stdout 2> stderr",
                                 environment or "", program, arguments)
   local _, how, status = os.execute(command)
   assert(how == "exit", command .. ": " .. how)
@@ -72,7 +73,8 @@ same("", (run("-e 'error()' -e 'print(1)' args.lua")))
 -- libraries
 write("lib.lua", "print('loading', ...) return {name = ...}")
 prints("loading\tlib\t./lib.lua\nlib\n", "-l lib -e 'print(lib.name)'", nil, "LUA_PATH='./?.lua'")
-prints("loading\tlib\t./lib.lua\nlib\tnil\n", "-lg=lib -e 'print(g.name, lib)'", nil, "LUA_PATH='./?.lua'")
+prints("loading\tlib\t./lib.lua\nlib\tnil\n", "-lg=lib -e 'print(g.name, lib)'", nil,
+  "LUA_PATH='./?.lua'")
 write("lib-v2.lua", "return 'version 2'")
 prints("version 2\n", "-l lib-v2 -e 'print(lib)'", nil, "LUA_PATH='./?.lua'")
 fails("module 'nolib' not found:\n\tno field package.preload['nolib']", "-l nolib")
@@ -80,16 +82,20 @@ fails("'-l' needs argument", "-l")
 
 -- version, warnings, wrong options
 local out, err, status = run("-v")
-assert(out:match("^Saros %d+%.%d+%.%d+ %(Lua 5%.4%)  [^\n]*PUC%-Rio\n$") and err == "" and status == 0)
+assert(out:match("^Saros %d+%.%d+%.%d+ %(Lua 5%.4%)  [^\n]*PUC%-Rio\n$") and
+  err == "" and status == 0)
 out = run("-v -e 'print(1)'")
 assert(out:match("^Saros [^\n]*\n1\n$"))
 out, err, status = run("-W -e 'warn(\"a\", \"b\")'")
 assert(out == "" and err == "Lua warning: ab\n" and status == 0)
-out, err = run("-e 'warn(\"@on\") warn(\"x\") warn(\"@off\") warn(\"y\") warn(\"@on\") warn(\"@unknown\") warn(\"@\", \"z\")'")
+out, err =
+  run("-e 'warn(\"@on\") warn(\"x\") warn(\"@off\") warn(\"y\") " ..
+    "warn(\"@on\") warn(\"@unknown\") warn(\"@\", \"z\")'")
 same("Lua warning: x\nLua warning: @z\n", err)
 for _, option in ipairs {"-x", "-vv", "-Ex", "-ix", "-Wx", "--foo", "--disassemble"} do
   out, err, status = run(option)
-  local complaint = option == "--disassemble" and "'--disassemble' needs argument" or "unrecognized option '" .. option .. "'"
+  local complaint = option == "--disassemble" and "'--disassemble' needs argument" or
+    "unrecognized option '" .. option .. "'"
   assert(status == 1 and err:find(complaint, 1, true), option)
   assert(err:find("usage: ", 1, true) and err:find("Available options are:\n  -e stat", 1, true))
 end
@@ -106,7 +112,9 @@ exits(1, "os.exit(false)")
 exits(3, "os.exit(3)")
 exits(4, "coroutine.wrap(function() os.exit(4, true) end)()")
 prints("closed\ncollected\n", "close.lua", nil,
-  "true; echo 'setmetatable({}, {__gc = function() print \"collected\" end}) local c <close> = setmetatable({}, {__close = function() print \"closed\" end}) os.exit(0, true)' > close.lua;")
+  "true; echo 'setmetatable({}, {__gc = function() print \"collected\" end}) " ..
+  "local c <close> = setmetatable({}, {__close = function() print \"closed\" end}) " ..
+  "os.exit(0, true)' > close.lua;")
 -- a finalizer that ends the program while the state is closed: the others run,
 -- new ones don't
 write("finalizers.lua", [[
@@ -138,7 +146,8 @@ fails(": (error object is a nil value)\nstack traceback:", "-e 'error()'")
 fails(": (error object is a table value)\nstack traceback:", "-e 'error({})'")
 out, err = run("-e 'error(setmetatable({}, {__tostring = function() return \"shown\" end}))'")
 same(program .. ": shown\n", err)
-fails("trace2.lua:2: unexpected symbol near <eof>", "trace2.lua", nil, "true; echo 'x =' > trace2.lua;")
+fails("trace2.lua:2: unexpected symbol near <eof>", "trace2.lua", nil,
+  "true; echo 'x =' > trace2.lua;")
 fails("attempt to yield from outside a coroutine", "-e 'coroutine.yield()'")
 fails("'arg' is not a table", "-e 'arg = 1' args.lua")
 

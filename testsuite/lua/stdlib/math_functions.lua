@@ -23,13 +23,17 @@ do -- constants
 end
 
 do -- floor and ceil: integers when they fit
-  for n, both in pairs { [3.4] = { 3, 4 }, [-3.4] = { -4, -3 }, [0.5] = { 0, 1 }, [-0.5] = { -1, 0 }, [4.0] = { 4, 4 },
-    [2.0 ^ 51 + 0.5] = { 1 << 51, (1 << 51) + 1 }, [2.0 ^ 53] = { 1 << 53, 1 << 53 }, [-2.0 ^ 63] = { mini, mini } } do
+  for n, both in pairs { [3.4] = { 3, 4 }, [-3.4] = { -4, -3 }, [0.5] = { 0, 1 },
+    [-0.5] = { -1, 0 }, [4.0] = { 4, 4 },
+    [2.0 ^ 51 + 0.5] = { 1 << 51, (1 << 51) + 1 }, [2.0 ^ 53] = { 1 << 53, 1 << 53 },
+    [-2.0 ^ 63] = { mini, mini } } do
     same(math.floor(n), both[1])
     same(math.ceil(n), both[2])
   end
   for _, n in ipairs { maxi, mini, 0, -1 } do same(math.floor(n), n) same(math.ceil(n), n) end
-  for _, n in ipairs { 2.0 ^ 63, 1e300, -1e300, inf, -inf } do same(math.floor(n), n) same(math.ceil(n), n) end
+  for _, n in ipairs { 2.0 ^ 63, 1e300, -1e300, inf, -inf } do
+    same(math.floor(n), n) same(math.ceil(n), n)
+  end
   same(math.floor(nan), nan)
   same(math.floor(-0.0), 0)
   same(math.ceil(-0.0), 0)
@@ -85,9 +89,11 @@ do -- tointeger, type, ult, abs
     assert(select("#", math.tointeger(v)) == 1 and math.tointeger(v) == nil)
   end
   fails("value expected", math.tointeger)
-  assert(math.type(0) == "integer" and math.type(0.0) == "float" and math.type("10") == nil and math.type(nil) == nil)
+  assert(math.type(0) == "integer" and math.type(0.0) == "float" and math.type("10") == nil and
+    math.type(nil) == nil)
   fails("value expected", math.type)
-  assert(math.ult(3, 4) and not math.ult(4, 4) and math.ult(-2, -1) and math.ult(2, -1) and not math.ult(-2, 2))
+  assert(math.ult(3, 4) and not math.ult(4, 4) and math.ult(-2, -1) and math.ult(2, -1) and
+    not math.ult(-2, 2))
   assert(math.ult(1, mini) and math.ult(maxi, mini) and math.ult(3.0, "4"))
   fails("number has no integer representation", math.ult, 1.5, 2)
   same(math.abs(-10), 10)
@@ -113,7 +119,9 @@ do -- max and min keep the value they choose
 end
 
 do -- floats
-  local function near(a, b) assert(math.type(a) == "float" and math.abs(a - b) <= 1e-14 * math.max(1, math.abs(b)), a) end
+  local function near(a, b)
+    assert(math.type(a) == "float" and math.abs(a - b) <= 1e-14 * math.max(1, math.abs(b)), a)
+  end
   near(math.sqrt(2), 1.4142135623730951)
   near(math.sin(1), 0.8414709848078965)
   near(math.cos(1), 0.5403023058681398)

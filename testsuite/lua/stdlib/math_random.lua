@@ -21,7 +21,8 @@ do -- known sequences
   got[#got + 1] = math.random(3, 3)
   got[#got + 1] = math.random(1, 1 << 40)
   got[#got + 1] = math.random(0, (1 << 62) + 5)
-  assert(table.concat(got, " ") == "50 76 86 6 2 -8 -8801378756440956393 3 458798128897 786156329281515712")
+  assert(table.concat(got, " ") ==
+    "50 76 86 6 2 -8 -8801378756440956393 3 458798128897 786156329281515712")
   math.randomseed(123, 456)
   assert(math.random(0) == -7482266044409867603 and math.random(1000) == 784)
   math.randomseed(-1)

@@ -30,7 +30,8 @@ do -- environment
 end
 
 do -- locale
-  assert(os.setlocale() == "C" and os.setlocale(nil, "numeric") == "C" and os.setlocale("C", "all") == "C")
+  assert(os.setlocale() == "C" and os.setlocale(nil, "numeric") == "C" and
+    os.setlocale("C", "all") == "C")
   assert(os.setlocale("no_such_locale") == nil)
   for _, category in ipairs { "all", "collate", "ctype", "monetary", "numeric", "time" } do
     assert(os.setlocale("C", category) == "C")
@@ -69,13 +70,16 @@ do -- exit: status, closing the state on request; tried in other processes
     return select(3, os.execute(("%s %s >/dev/null 2>&1"):format(program, file)))
   end
   if program then
-    assert(status_of("os.exit()") == 0 and status_of("os.exit(true)") == 0 and status_of("os.exit(false)") == 1)
-    assert(status_of("os.exit(7)") == 7 and status_of("os.exit(7.0)") == 7 and status_of("os.exit(true, true)") == 0)
+    assert(status_of("os.exit()") == 0 and status_of("os.exit(true)") == 0 and
+      status_of("os.exit(false)") == 1)
+    assert(status_of("os.exit(7)") == 7 and status_of("os.exit(7.0)") == 7 and
+      status_of("os.exit(true, true)") == 0)
     assert(status_of("error'x'") == 1)
     -- what is pending runs only when the state is closed
     local finalizer = "setmetatable({}, { __gc = function() os.exit(42) end }) os.exit(0, %s)"
     assert(status_of(finalizer:format("true")) == 42 and status_of(finalizer:format("false")) == 0)
-    assert(status_of("local x <close> = setmetatable({}, { __close = function() os.exit(43) end }) os.exit(0, true)") == 43)
+    local close = "local x <close> = setmetatable({}, { __close = function() os.exit(43) end })"
+    assert(status_of(close .. " os.exit(0, true)") == 43)
     assert(status_of("coroutine.wrap(function() os.exit(5, true) end)()") == 5)
   end
   os.remove(file)

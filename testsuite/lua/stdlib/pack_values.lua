@@ -13,12 +13,15 @@ local function round_trip(format, ...)
   local s = pack(format, ...)
   local got, want = table.pack(unpack(format, s)), table.pack(...)
   assert(got.n == want.n + 1 and got[got.n] == #s + 1, format)
-  for i = 1, want.n do assert(got[i] == want[i] and math.type(got[i]) == math.type(want[i]), format) end
+  for i = 1, want.n do
+    assert(got[i] == want[i] and math.type(got[i]) == math.type(want[i]), format)
+  end
 end
 
 do -- sizes of the machine's types
   assert(packsize("b") == 1 and packsize("h") == 2 and packsize("i") == 4 and packsize("l") == 8)
-  assert(packsize("j") == 8 and packsize("T") == 8 and packsize("f") == 4 and packsize("d") == 8 and packsize("n") == 8)
+  assert(packsize("j") == 8 and packsize("T") == 8 and packsize("f") == 4 and packsize("d") == 8 and
+    packsize("n") == 8)
   assert(packsize("bhilj") == 1 + 2 + 4 + 8 + 8 and packsize("") == 0 and packsize("c10x") == 11)
 end
 
@@ -27,7 +30,9 @@ do -- integers of every size, both orders
     local low = size < 8 and -(1 << size * 8 - 1) or math.mininteger
     local high = size < 8 and (1 << size * 8 - 1) - 1 or math.maxinteger
     for _, order in ipairs { "<", ">", "=" } do
-      for _, n in ipairs { 0, 1, -1, 100, -100, low, high } do round_trip(order .. "i" .. size, n) end
+      for _, n in ipairs { 0, 1, -1, 100, -100, low, high } do
+        round_trip(order .. "i" .. size, n)
+      end
       if size < 8 then round_trip(order .. "I" .. size, (1 << size * 8) - 1) end
       round_trip(order .. "I" .. size, 100)
     end
@@ -58,7 +63,9 @@ do -- floats
       round_trip(order .. "n", n)
     end
   end
-  for _, n in ipairs { 0.0, 1.5, -2.25, 2.0 ^ 100, math.huge } do round_trip("<f", n) round_trip(">f", n) end
+  for _, n in ipairs { 0.0, 1.5, -2.25, 2.0 ^ 100, math.huge } do
+    round_trip("<f", n) round_trip(">f", n)
+  end
   bytes("3ff0000000000000", ">d", 1)
   bytes("0000c03f", "<f", 1.5)
   assert(unpack("f", pack("f", 0.1)) ~= 0.1)

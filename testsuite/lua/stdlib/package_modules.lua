@@ -19,7 +19,8 @@ if lpeg then
   assert(#found == 2000 and found[2000] == "def")
   -- calls back into Lua, with collections in between
   local count = 0
-  local counted = (lpeg.R("az")^1 / function(w) count = count + 1 collectgarbage("step") return w:upper() end + lpeg.P(1))^0
+  local counted = (lpeg.R("az")^1 / function(w)
+    count = count + 1 collectgarbage("step") return w:upper() end + lpeg.P(1))^0
   assert(lpeg.match(lpeg.Ct(counted), ("ab "):rep(200))[200] == "AB" and count == 200)
 end
 

@@ -17,9 +17,12 @@ end
 
 -- the table
 assert(package.config == "/\n;\n?\n!\n-\n")
-assert(package.loaded._G == _G and package.loaded.string == string and package.loaded.package == package)
-assert(package.loaded == debug.getregistry()._LOADED and package.preload == debug.getregistry()._PRELOAD)
-assert(#package.searchers == 4 and type(package.path) == "string" and type(package.cpath) == "string")
+assert(package.loaded._G == _G and package.loaded.string == string and
+  package.loaded.package == package)
+assert(package.loaded == debug.getregistry()._LOADED and
+  package.preload == debug.getregistry()._PRELOAD)
+assert(#package.searchers == 4 and type(package.path) == "string" and
+  type(package.cpath) == "string")
 assert(require("string") == string and select("#", require("string")) == 1)
 
 -- searchpath
@@ -60,7 +63,8 @@ write("dir/sub.lua", "return 'sub'")
 assert(require("dir") == "directory" and require("dir.sub") == "sub")
 -- a module that fails
 write("broken.lua", "x x")
-fails("error loading module 'broken' from file './broken.lua':\n\t./broken.lua:1: syntax error near 'x'", require, "broken")
+fails("error loading module 'broken' from file './broken.lua':" ..
+  "\n\t./broken.lua:1: syntax error near 'x'", require, "broken")
 write("raises.lua", "error({'object'})")
 local ok, object = pcall(require, "raises")
 assert(not ok and object[1] == "object" and package.loaded.raises == nil)
@@ -87,7 +91,8 @@ module, where = require("virtual")
 assert(module[1] == "virtual" and module[2] == "extra" and where == "extra")
 fails("\n\tno virtual 'none'\n\tno file './none.lua'", require, "none")
 package.searchers[2] = function() return nil end
-fails("module 'none' not found:\n\tno field package.preload['none']\n\tno file './none.lua'", require, "none")
+fails("module 'none' not found:\n\tno field package.preload['none']\n\tno file './none.lua'",
+  require, "none")
 
 -- wrong settings
 local path, searchers = package.path, package.searchers

@@ -62,7 +62,9 @@ do -- a function is given the captures, or the match
   assert(table.concat(positions, ",") == "1,2,3,4")
   check("<(a(b)c)>", 1, "(a(b)c)", "%b()", function(s) return "<" .. s .. ">" end)
   local function nested(s) return (s:gsub("%d", function(d) return ("x"):rep(d) end)) end
-  check("[xx][xxx]", 2, "2 3", "%S+%s?", function(w) return "[" .. nested(w):gsub(" ", "") .. "]" end)
+  check("[xx][xxx]", 2, "2 3", "%S+%s?", function(w)
+    return "[" .. nested(w):gsub(" ", "") .. "]"
+  end)
   fails("boom", string.gsub, ("x"):rep(3000), ".", function() error("boom", 0) end)
   fails("invalid replacement value (a table)", string.gsub, "a", ".", function() return {} end)
   fails("invalid replacement value (a boolean)", string.gsub, "a", ".", function() return true end)
@@ -122,7 +124,9 @@ do -- gmatch
   -- nested, with a pattern that is long
   local count = 0
   for line in ("a b c\n"):rep(10):gmatch("[^\n]+") do
-    for _ in line:gmatch("[a-zA-Z0-9_]+[a-zA-Z0-9_]*[a-zA-Z0-9_]*[a-zA-Z0-9_]*[a-zA-Z0-9_]*") do count = count + 1 end
+    for _ in line:gmatch("[a-zA-Z0-9_]+[a-zA-Z0-9_]*[a-zA-Z0-9_]*[a-zA-Z0-9_]*[a-zA-Z0-9_]*") do
+      count = count + 1
+    end
   end
   assert(count == 30)
 end

@@ -4,7 +4,9 @@
 local function check(s, pattern, ...)
   local got, want = table.pack(string.match(s, pattern)), table.pack(...)
   assert(got.n == want.n, pattern)
-  for i = 1, want.n do assert(got[i] == want[i], ("%q %q: %s"):format(s, pattern, tostring(got[i]))) end
+  for i = 1, want.n do
+    assert(got[i] == want[i], ("%q %q: %s"):format(s, pattern, tostring(got[i])))
+  end
 end
 
 local function spans(s, pattern, first, last, init, plain)
@@ -60,7 +62,8 @@ do -- single characters and classes
   local all, counts = {}, {}
   for i = 0, 255 do all[i + 1] = string.char(i) end
   all = table.concat(all)
-  for class, count in pairs { a = 52, c = 33, d = 10, g = 94, l = 26, p = 32, s = 6, u = 26, w = 62, x = 22 } do
+  for class, count in pairs { a = 52, c = 33, d = 10, g = 94, l = 26, p = 32, s = 6, u = 26,
+    w = 62, x = 22 } do
     assert(select(2, all:gsub("%" .. class, "")) == count, class)
     assert(select(2, all:gsub("%" .. class:upper(), "")) == 256 - count, class)
   end
@@ -196,7 +199,8 @@ do -- long subjects and backtracking
   assert(#a:match("^(.*)a$") == 299999)
   assert(("a"):rep(20):match(("a?"):rep(15) .. ("a"):rep(15)) == ("a"):rep(20))
   assert(("x"):rep(1000):match(("x"):rep(1000)))
-  assert(("xy"):rep(300):match(("[xy]"):rep(600)) == ("xy"):rep(300)) -- longer than the small storage
+  -- longer than the small storage
+  assert(("xy"):rep(300):match(("[xy]"):rep(600)) == ("xy"):rep(300))
   assert(#("word "):rep(1000):match("[%a%s]+") == 5000)
 end
 

@@ -57,7 +57,9 @@ do -- numbers, with and without an order function
     "-9223372036854775808 -1 0 1 9223372036854775807")
   local t = check { 0.0, math.huge, -math.huge, -5e-324, 5e-324, 1.5, -1.5 }
   assert(t[1] == -math.huge and t[3] == -5e-324 and t[7] == math.huge)
-  for _, v in ipairs(check { 3, 1.0, 2 }) do assert(math.type(v) == (v == 1 and "float" or "integer")) end
+  for _, v in ipairs(check { 3, 1.0, 2 }) do
+    assert(math.type(v) == (v == 1 and "float" or "integer"))
+  end
   for _, v in ipairs(check { 3.0, 1.0, 2.0 }) do assert(math.type(v) == "float") end
 end
 
@@ -65,11 +67,16 @@ do -- strings
   for _, n in ipairs(sizes) do
     check(filled(n, function() return tostring(math.random(0)) end))
     check(filled(n, function() return ("x"):rep(math.random(0, 20)) .. math.random(9) end))
-    check(filled(n, function() return ("a"):rep(50) .. string.char(math.random(0, 255)) .. ("b"):rep(math.random(3)) end))
-    check(filled(n, function() return string.char(math.random(0, 255), math.random(0, 1), 0):sub(1, math.random(0, 3)) end))
-    check(filled(n, function(i) return tostring(i) end), function(a, b) return #a < #b or #a == #b and a < b end)
+    check(filled(n, function() return ("a"):rep(50) .. string.char(math.random(0, 255)) ..
+      ("b"):rep(math.random(3)) end))
+    check(filled(n, function() return string.char(math.random(0, 255), math.random(0, 1), 0):sub(1,
+      math.random(0, 3)) end))
+    check(filled(n, function(i) return tostring(i) end), function(a, b)
+      return #a < #b or #a == #b and a < b
+    end)
   end
-  assert(table.concat(check { "b", "", "a\0", "a", "\xff", "B", "a\0b", "ab" }, "|") == "|B|a|a\0|a\0b|ab|b|\xff")
+  assert(table.concat(check { "b", "", "a\0", "a", "\xff", "B", "a\0b", "ab" }, "|") ==
+    "|B|a|a\0|a\0b|ab|b|\xff")
 end
 
 do -- values with __lt, and by a field
@@ -123,7 +130,10 @@ end
 
 do -- orders that are none
   local function always(a, b) assert(a and b) return true end
-  for n = 4, 20 do fails("invalid order function for sorting", table.sort, filled(n, function(i) return i end), always) end
+  for n = 4, 20 do
+    fails("invalid order function for sorting", table.sort,
+      filled(n, function(i) return i end), always)
+  end
   table.sort({ 1, 2, 3 }, function() return false end)
   local t = filled(100, function(i) return i end)
   pcall(table.sort, t, function() return math.random(2) == 1 end) -- any order, but it ends

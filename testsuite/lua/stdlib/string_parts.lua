@@ -101,7 +101,8 @@ do -- conversions to and from numbers
   fails("attempt to unm a 'string' with a 'string'", function() return -"x" end)
   fails("attempt to add a 'string' with a 'number'", function() return "1\0" + 1 end)
   local other = setmetatable({}, { __add = function(a, b) return type(a) .. type(b) end })
-  assert("1" + other == "stringtable" and other + "x" == "tablestring" and "x" + other == "stringtable")
+  assert("1" + other == "stringtable" and other + "x" == "tablestring" and
+    "x" + other == "stringtable")
 end
 
 do -- the metatable of strings

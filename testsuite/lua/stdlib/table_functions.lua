@@ -43,7 +43,8 @@ do -- remove
   assert(table.remove(t) == 5 and table.remove(t, 1) == 1 and table.remove(t, 2) == 3)
   is(t, 2, 4)
   assert(table.remove(t, 3) == nil and table.remove(t, #t + 1) == nil)
-  assert(table.remove(t) == 4 and table.remove(t) == 2 and table.remove(t) == nil and table.remove(t, 0) == nil)
+  assert(table.remove(t) == 4 and table.remove(t) == 2 and table.remove(t) == nil and
+    table.remove(t, 0) == nil)
   is(t)
   t = { n = 0, [-7] = "ban" }
   assert(#t == 0 and table.remove(t) == nil and t.n == 0 and t[-7] == "ban")
@@ -68,7 +69,8 @@ do -- move
   assert(table.move({ 10, 20, 30 }, 1, 3, 1, into) == into)
   is(into, 10, 20, 30)
   is(table.move({ 1, 2, 3 }, 2, 3, 1, { 9, 9, 9 }), 2, 3, 9)
-  local t = table.move({ [math.maxinteger - 1] = 1, [math.maxinteger] = 2 }, math.maxinteger - 1, math.maxinteger, -10, {})
+  local t = table.move({ [math.maxinteger - 1] = 1, [math.maxinteger] = 2 }, math.maxinteger - 1,
+    math.maxinteger, -10, {})
   assert(t[-10] == 1 and t[-9] == 2)
   t = table.move({ [math.mininteger] = 7 }, math.mininteger, math.mininteger, math.maxinteger)
   assert(t[math.maxinteger] == 7)
@@ -85,7 +87,8 @@ do -- move
 end
 
 do -- concat
-  assert(table.concat {} == "" and table.concat({}, "x") == "" and table.concat({ "a" }, "x") == "a")
+  assert(table.concat {} == "" and table.concat({}, "x") == "" and
+    table.concat({ "a" }, "x") == "a")
   assert(table.concat({ 1, 2.5, "x", -3 }, ", ") == "1, 2.5, x, -3")
   assert(table.concat({ "\0", "\0\1", "\0\1\2" }, ".\0.") == "\0.\0.\0\1.\0.\0\1\2")
   local t = {}
@@ -93,13 +96,17 @@ do -- concat
   assert(table.concat(t, "123") .. "123" == ("xuxu123"):rep(300))
   assert(table.concat(t, "b", 20, 20) == "xuxu" and table.concat(t, "x", 22, 21) == "")
   assert(table.concat(t, "", 20, 21) == "xuxuxuxu" and table.concat(t, "3", 299) == "xuxu3xuxu")
-  assert(table.concat({ [math.maxinteger] = "alo" }, "x", math.maxinteger, math.maxinteger) == "alo")
-  assert(table.concat({ [math.maxinteger - 1] = "y", [math.maxinteger] = "alo" }, "-", math.maxinteger - 1, math.maxinteger) == "y-alo")
+  assert(table.concat({ [math.maxinteger] = "alo" }, "x", math.maxinteger,
+    math.maxinteger) == "alo")
+  assert(table.concat({ [math.maxinteger - 1] = "y", [math.maxinteger] = "alo" }, "-",
+    math.maxinteger - 1, math.maxinteger) == "y-alo")
   assert(table.concat({ [math.mininteger] = "a" }, "x", math.mininteger, math.mininteger) == "a")
-  assert(table.concat({ math.mininteger, math.maxinteger }, " ") == "-9223372036854775808 9223372036854775807")
+  assert(table.concat({ math.mininteger, math.maxinteger }, " ") ==
+    "-9223372036854775808 9223372036854775807")
   assert(table.concat({ 1, 2, 3 }, 0) == "10203")
   fails("invalid value (table) at index 2 in table for 'concat'", table.concat, { "a", {} })
-  fails("invalid value (nil) at index 3 in table for 'concat'", table.concat, { "a", "b" }, ",", 1, 3)
+  fails("invalid value (nil) at index 3 in table for 'concat'", table.concat,
+    { "a", "b" }, ",", 1, 3)
   fails("invalid value (boolean) at index 1 in table for 'concat'", table.concat, { true })
   fails("table expected, got string", table.concat, "abc")
 end
@@ -115,7 +122,8 @@ do -- pack and unpack
   a, b, c = table.unpack({ 1, 2 }, 1, 3)
   assert(a == 1 and b == 2 and c == nil and select("#", table.unpack({}, -5, 5)) == 11)
   assert(select("#", table.unpack({ 1, 2 }, 3, 2)) == 0)
-  assert(table.unpack({ 1, 2, n = 5 }) == 1 and select("#", table.unpack(table.pack(1, nil), 1, 2)) == 2)
+  assert(table.unpack({ 1, 2, n = 5 }) == 1 and
+    select("#", table.unpack(table.pack(1, nil), 1, 2)) == 2)
   t = {}
   for i = 1, 2000 do t[i] = i end
   assert(select("#", table.unpack(t)) == 2000 and select(2000, table.unpack(t)) == 2000)
@@ -124,7 +132,8 @@ do -- pack and unpack
   assert(a == 12 and b == 23 and select("#", table.unpack({}, maxi, mini)) == 0)
   a, b = table.unpack({ [mini] = 12, [mini + 1] = 23 }, mini, mini + 1)
   assert(a == 12 and b == 23)
-  for _, range in ipairs { { 0, (1 << 31) - 1 }, { 1, maxi }, { mini, maxi }, { 0, maxi }, { 1, 1e8 } } do
+  for _, range in ipairs { { 0, (1 << 31) - 1 }, { 1, maxi }, { mini, maxi }, { 0, maxi },
+    { 1, 1e8 } } do
     fails("too many results to unpack", table.unpack, {}, range[1], range[2])
   end
   fails("attempt to get length of a nil value", table.unpack)

@@ -51,7 +51,8 @@ do -- order of access in move: last to first when it overlaps upwards
   table.move({ 1, 2, 3 }, 1, 3, 2, t)
   assert(table.concat(writes, " ") == "2=1 3=2 4=3")
   writes = {}
-  fails("stop", table.move, setmetatable({}, { __index = function(_, k) if k > 3 then error("stop", 0) end return k end }),
+  fails("stop", table.move, setmetatable({},
+    { __index = function(_, k) if k > 3 then error("stop", 0) end return k end }),
     1, math.maxinteger, 1, t)
   assert(table.concat(writes, " ") == "1=1 2=2 3=3")
   -- two tables that claim to be equal
@@ -62,7 +63,8 @@ do -- order of access in move: last to first when it overlaps upwards
 end
 
 do -- userdata-like values: what is needed depends on the function
-  debug.setmetatable(10, { __index = function(_, k) return k * 2 end, __len = function() return 3 end })
+  debug.setmetatable(10, { __index = function(_, k) return k * 2 end,
+    __len = function() return 3 end })
   assert(table.concat(10, ",") == "2,4,6" and select("#", table.unpack(10, 1, 4)) == 4)
   local moved = table.move(10, 1, 4, 1, {})
   assert(#moved == 4 and moved[4] == 8)

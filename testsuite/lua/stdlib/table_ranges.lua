@@ -65,7 +65,9 @@ for _, kind in ipairs {"array", "hash", "both"} do
         local last = first + random(size + 1) - 2
         assert(table.move(t, first, last, to) == t)
         moved(model, first, last, to)
-        for i = -20, size + 40 do if (i < 1 or i > size) and t[i] then t[i] = nil; model[i] = nil end end
+        for i = -20, size + 40 do
+          if (i < 1 or i > size) and t[i] then t[i] = nil; model[i] = nil end
+        end
         for i = 1, size do if t[i] == nil then t[i] = {}; model[i] = t[i] end end
       end
       if step % 5 == 0 then collectgarbage "step" end
@@ -97,7 +99,8 @@ local big = {}
 for i = 1, 50000 do big[i] = i end
 table.insert(big, 1, 0)
 table.move(big, 1, 50001, 20001)
-assert(#big == 70001 and big[20000] == 19999 and big[20001] == 0 and big[70001] == 50000 and big[1] == 0)
+assert(#big == 70001 and big[20000] == 19999 and big[20001] == 0 and
+  big[70001] == 50000 and big[1] == 0)
 table.move(big, 20001, 70001, 1)
 assert(big[1] == 0 and big[50001] == 50000 and table.remove(big, 1) == 0 and big[1] == 1)
 local other = table.move(big, 1, 30000, 5, {9, 9, 9, 9})

@@ -24,7 +24,8 @@ local function check(s, codes, lax)
     for q = p, (starts[i + 1] or #s + 1) - 1 do assert(utf8.offset(s, 0, q) == p) end
     assert(utf8.len(s, p, -1, lax) == n - i + 1 and utf8.len(s, 1, p, lax) == i)
   end
-  assert(utf8.offset(s, n + 1) == #s + 1 and utf8.offset(s, n + 2) == nil and utf8.offset(s, -n - 1) == nil)
+  assert(utf8.offset(s, n + 1) == #s + 1 and utf8.offset(s, n + 2) == nil and
+    utf8.offset(s, -n - 1) == nil)
   if not lax then
     local count = 0
     for c in s:gmatch(utf8.charpattern) do
@@ -84,7 +85,8 @@ end
 do -- ranges
   local s = "汉字a"
   assert(utf8.len(s, 4) == 2 and utf8.len(s, -1) == 1 and utf8.len(s, #s + 1) == 0)
-  assert(utf8.len(s, 1, 3) == 1 and utf8.len(s, 1, 4) == 2, "a character counts when it starts in the range")
+  assert(utf8.len(s, 1, 3) == 1 and utf8.len(s, 1, 4) == 2,
+    "a character counts when it starts in the range")
   assert(utf8.len(s, 4, 3) == 0 and utf8.len("", 1) == 0)
   assert(select("#", utf8.codepoint(s, 4, 3)) == 0 and utf8.codepoint("\u{D7FF}") == 0xD7FF)
   assert(utf8.codepoint(s, -1) == 97 and utf8.codepoint(s) == 27721)
@@ -101,8 +103,10 @@ do -- offset
   local s = "aé€𠜎"
   assert(utf8.offset(s, 1) == 1 and utf8.offset(s, 3) == 4 and utf8.offset(s, -1) == 7)
   assert(utf8.offset(s, 2, 4) == 7 and utf8.offset(s, -1, 4) == 2 and utf8.offset(s, 1, 4) == 4)
-  assert(utf8.offset("abc", 0) == 1 and utf8.offset("alo", 0, 3) == 3 and utf8.offset("alo", 5) == nil)
-  assert(utf8.offset("alo", -4) == nil and utf8.offset("alo", 1, 4) == 4 and utf8.offset("", 1) == 1)
+  assert(utf8.offset("abc", 0) == 1 and utf8.offset("alo", 0, 3) == 3 and
+    utf8.offset("alo", 5) == nil)
+  assert(utf8.offset("alo", -4) == nil and utf8.offset("alo", 1, 4) == 4 and
+    utf8.offset("", 1) == 1)
   fails("position out of bounds", utf8.offset, "abc", 1, 5)
   fails("position out of bounds", utf8.offset, "abc", 1, -4)
   fails("position out of bounds", utf8.offset, "", 1, 2)
