@@ -65,7 +65,8 @@ local function names(f)
 end
 
 -- The body of a function: stack (registers), code (words), and if there are any params,
--- vararg, constants, upvalues ({in_stack, index}), functions, locals ({name, start, length}).
+-- vararg, constants, upvalues ({in_stack, index}), functions, locals ({name, start,
+-- length}).
 local function body(f)
   return text(nil) .. count(0) .. count(0) ..
     string.char(f.params or 0, f.vararg and 1 or 0, f.stack) ..

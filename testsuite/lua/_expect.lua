@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- expect(message, f, ...): f raises just this message, behind the place where it was raised.
+-- expect(message, f, ...): f raises just this message, behind the place where it was
+-- raised.
 return function(message, f, ...)
   local ok, got = pcall(f, ...)
   assert(not ok, message)

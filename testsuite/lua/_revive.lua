@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- revive(make): what make() returns, after its finalizer: that of a table that refers to it
--- runs later.
+-- revive(make): what make() returns, after its finalizer: that of a table that refers to
+-- it runs later.
 return function(make)
   local revived
   local function bury()

@@ -162,7 +162,7 @@ static void tables(void **state) {
   assert_int_equal(lua_gettop(L), 1);
 }
 
-static int answer_key(lua_State *L) {
+static int return_key(lua_State *L) {
   lua_settop(L, 2);
   return 1;
 }
@@ -173,7 +173,7 @@ static void metatables(void **state) {
   lua_newtable(L);
   assert_false(lua_getmetatable(L, 1));
   lua_newtable(L);
-  lua_pushcfunction(L, answer_key);
+  lua_pushcfunction(L, return_key);
   lua_setfield(L, 2, "__index");
   assert_true(lua_setmetatable(L, 1));
   assert_int_equal(lua_getfield(L, 1, "missing"), LUA_TSTRING);
@@ -575,7 +575,7 @@ static int leave_panic(lua_State *L) {
   longjmp(after_panic, 1);
 }
 
-/* An error that nobody catches: what is pending is closed, then the panic function sees
+/* An error that is not caught: what is pending is closed, then the panic function sees
  * the error and the thread's status. */
 static void panic(void **state) {
   (void)state;

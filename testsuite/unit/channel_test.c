@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/channel_test.c: who holds channels, and when they are freed: by their
+/* testsuite/unit/channel_test.c: holders of channels, and when channels are freed: by their
  * counts, and when they lie in each other. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static Message *receive_text(Channel *c) {
   return m;
 }
 
-static void let_go(Channel *c) { channel_let_go(c, self); }
+static void release(Channel *c) { channel_let_go(c, self); }
 
 static void a_chain_goes_with_its_head(void **state) {
   (void)state;
@@ -61,12 +61,12 @@ static void a_chain_goes_with_its_head(void **state) {
   for (int i = 0; i < MANY; i++) {
     Channel *next = new_channel();
     send_text(last, next);
-    if (last != head) let_go(last);
+    if (last != head) release(last);
     last = next;
   }
-  let_go(last);
+  release(last);
   assert_int_equal(channel_count(), MANY + 1);
-  let_go(head);
+  release(head);
   assert_int_equal(channel_count(), 0);
 }
 
@@ -74,7 +74,7 @@ static void one_that_lies_in_itself_goes(void **state) {
   (void)state;
   Channel *c = new_channel();
   for (int i = 0; i < 3; i++) send_text(c, c);
-  let_go(c);
+  release(c);
   assert_int_equal(channel_count(), 0);
 }
 
@@ -83,28 +83,28 @@ static void those_that_lie_in_each_other_go(void **state) {
   Channel *c[10];
   for (int i = 0; i < 10; i++) c[i] = new_channel();
   for (int i = 0; i < 10; i++) send_text(c[i], c[(i + 1) % 10]), send_text(c[i], c[(i + 3) % 10]);
-  for (int i = 0; i < 9; i++) let_go(c[i]);
+  for (int i = 0; i < 9; i++) release(c[i]);
   assert_int_equal(channel_count(), 10);
-  let_go(c[9]);
+  release(c[9]);
   channel_find_cycles();
   assert_int_equal(channel_count(), 0);
 }
 
-/* A cycle that is held by a message in a channel that somebody holds stays, and what
+/* A cycle that is held by a message in a channel that a domain holds stays, and what
  * hangs on it. */
 static void a_cycle_that_can_be_reached_stays(void **state) {
   (void)state;
-  Channel *door = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();
-  send_text(door, a);
+  Channel *held = new_channel(), *a = new_channel(), *b = new_channel(), *leaf = new_channel();
+  send_text(held, a);
   send_text(a, b);
   send_text(b, a);
   send_text(b, leaf);
-  let_go(a);
-  let_go(b);
-  let_go(leaf);
+  release(a);
+  release(b);
+  release(leaf);
   channel_find_cycles();
   assert_int_equal(channel_count(), 4);
-  Message *m = receive_text(door);
+  Message *m = receive_text(held);
   channel_find_cycles();
   assert_int_equal(channel_count(), 4); /* the message is on its way */
   assert_true(channel_hold(m->channels[0], self));
@@ -114,8 +114,8 @@ static void a_cycle_that_can_be_reached_stays(void **state) {
   assert_ptr_equal(m->channels[0], b);
   message_free(m); /* now nothing holds b, and nothing its leaf */
   assert_int_equal(channel_count(), 2);
-  let_go(a);
-  let_go(door);
+  release(a);
+  release(held);
   assert_int_equal(channel_count(), 0);
 }
 
@@ -125,8 +125,8 @@ static void a_message_that_is_lost_frees_the_cycle(void **state) {
   send_text(a, b);
   send_text(b, a);
   Message *m = channel_name(a);
-  let_go(a);
-  let_go(b);
+  release(a);
+  release(b);
   channel_find_cycles();
   assert_int_equal(channel_count(), 2);
   message_free(m);
@@ -142,10 +142,10 @@ static void cycles_do_not_pile_up(void **state) {
   for (int i = 0; i < 10 * MANY; i++) {
     Channel *c = new_channel();
     send_text(c, c);
-    let_go(c);
+    release(c);
     assert_true(channel_count() <= 2 * MANY);
   }
-  for (int i = 0; i < MANY; i++) let_go(held[i]);
+  for (int i = 0; i < MANY; i++) release(held[i]);
   channel_find_cycles();
   assert_int_equal(channel_count(), 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* testsuite/unit/external_test.c: lua_external_memory: what small userdata hold outside
- * the heap makes collections due and bounds what can be held at once, by whoever it is
- * given back. */
+ * the heap makes collections due and bounds what can be held at once, no matter which
+ * thread gives it back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

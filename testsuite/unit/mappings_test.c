@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testsuite/unit/mappings_test.c: mappings that are kept for their next use, and who gets
-   them. */
+/* testsuite/unit/mappings_test.c: mappings that are kept for their next use, and the
+ * domains that get them. */
 #include <pthread.h>
 #include <inttypes.h>
 #include <setjmp.h>

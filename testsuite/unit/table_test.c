@@ -61,7 +61,7 @@ static bool is_prime(uint32_t n) {
   return n > 1;
 }
 
-/* By which a part of so many nodes takes integers, as whoever reads table.c knows. */
+/* The prime modulo which a part of n nodes takes integers (table.c). */
 static uint32_t modulus_of(uint32_t nodes) {
   uint32_t p = nodes - 3;
   while (!is_prime(p)) p -= 2;
@@ -188,9 +188,9 @@ static void floats_of_one_place(void **state) {
 
 /* ---- room ---------------------------------------------------------------- */
 
-#ifndef SAROS_STRESS /* where each new key makes the table anew */
+#ifndef SAROS_STRESS /* where each new key rebuilds the table */
 
-/* Rehashes while so many keys come and go, each `step` after the one before. */
+/* Rehashes while n keys come and go, each `step` after the one before. */
 static int rehashes(lua_State *L, Table *t, int64_t first, int live, int n, int64_t step) {
   int count = 0;
   for (int i = 0; i < live; i++) set_value(L, t, first + i * step, true);
@@ -204,7 +204,7 @@ static int rehashes(lua_State *L, Table *t, int64_t first, int live, int n, int6
   return count;
 }
 
-/* The number of main positions that the reference would have nodes for so many keys. */
+/* The number of main positions that the reference would have nodes for n keys. */
 static uint32_t power_for(uint32_t keys) {
   uint32_t size = 1;
   while (size < keys) size *= 2;

@@ -35,24 +35,24 @@ typedef struct Stack {
   const void **functions;
 } Stack;
 
-typedef struct Recorder {
+typedef struct CallLog {
   CallWatcher watcher;
   lua_State *running;
   Stack *stacks[MOST_THREADS];
   int nstacks;
   long entered[3], left[4], switches;
-} Recorder;
+} CallLog;
 
-static Recorder recorder;
+static CallLog call_log;
 
 static Stack *stack_of(lua_State *L) {
-  for (int i = 0; i < recorder.nstacks; i++)
-    if (recorder.stacks[i]->L == L) return recorder.stacks[i];
-  assert_true(recorder.nstacks < MOST_THREADS);
+  for (int i = 0; i < call_log.nstacks; i++)
+    if (call_log.stacks[i]->L == L) return call_log.stacks[i];
+  assert_true(call_log.nstacks < MOST_THREADS);
   Stack *s = calloc(1, sizeof *s);
   assert_non_null(s);
   s->L = L;
-  return recorder.stacks[recorder.nstacks++] = s;
+  return call_log.stacks[call_log.nstacks++] = s;
 }
 
 /* A new coroutine may lie where one that is gone was. */
@@ -63,8 +63,8 @@ static Stack *begun_stack_of(lua_State *L, const CallInfo *frame) {
 }
 
 static void on_entry(CallWatcher *w, lua_State *L, const CallInfo *frame, CallEntry how) {
-  assert_ptr_equal(w, &recorder.watcher);
-  if (how != ENTRY_OPEN) assert_ptr_equal(L, recorder.running);
+  assert_ptr_equal(w, &call_log.watcher);
+  if (how != ENTRY_OPEN) assert_ptr_equal(L, call_log.running);
   Stack *s = begun_stack_of(L, frame);
   assert_int_equal(s->height, frame->depth - 1);
   if (s->height == s->room) {
@@ -73,42 +73,42 @@ static void on_entry(CallWatcher *w, lua_State *L, const CallInfo *frame, CallEn
     assert_non_null(s->functions);
   }
   s->functions[s->height++] = function_of(frame);
-  recorder.entered[how]++;
+  call_log.entered[how]++;
 }
 
 static void on_exit_of_call(CallWatcher *w, lua_State *L, const CallInfo *frame, CallExit how) {
-  assert_ptr_equal(w, &recorder.watcher);
-  if (how != EXIT_STOP) assert_ptr_equal(L, recorder.running);
+  assert_ptr_equal(w, &call_log.watcher);
+  if (how != EXIT_STOP) assert_ptr_equal(L, call_log.running);
   Stack *s = stack_of(L);
   assert_int_equal(s->height, frame->depth);
   s->height--;
   if (how == EXIT_RETURN && is_lua_frame(frame))
     assert_ptr_equal(s->functions[s->height], function_of(frame));
-  recorder.left[how]++;
+  call_log.left[how]++;
 }
 
 static void on_switch(CallWatcher *w, lua_State *from, lua_State *to) {
-  assert_ptr_equal(w, &recorder.watcher);
-  assert_ptr_equal(from, recorder.running);
+  assert_ptr_equal(w, &call_log.watcher);
+  assert_ptr_equal(from, call_log.running);
   assert_ptr_not_equal(from, to);
-  recorder.running = to;
-  recorder.switches++;
+  call_log.running = to;
+  call_log.switches++;
 }
 
 static void forget_all(void) {
-  for (int i = 0; i < recorder.nstacks; i++) {
-    free(recorder.stacks[i]->functions);
-    free(recorder.stacks[i]);
+  for (int i = 0; i < call_log.nstacks; i++) {
+    free(call_log.stacks[i]->functions);
+    free(call_log.stacks[i]);
   }
-  memset(&recorder, 0, sizeof recorder);
-  recorder.watcher = (CallWatcher){on_entry, on_exit_of_call, on_switch};
+  memset(&call_log, 0, sizeof call_log);
+  call_log.watcher = (CallWatcher){on_entry, on_exit_of_call, on_switch};
 }
 
 static void begin(lua_State *L) {
   forget_all();
-  recorder.running = L;
-  assert_true(watch_calls(L, &recorder.watcher));
-  assert_false(watch_calls(L, &recorder.watcher));
+  call_log.running = L;
+  assert_true(watch_calls(L, &call_log.watcher));
+  assert_false(watch_calls(L, &call_log.watcher));
 }
 
 static long sum(const long *counts, int n) {
@@ -118,12 +118,12 @@ static long sum(const long *counts, int n) {
 }
 
 /* Calls of the watch: those that were open at its start do not count. */
-static long calls(void) { return recorder.entered[ENTRY_CALL] + recorder.entered[ENTRY_TAIL]; }
+static long calls(void) { return call_log.entered[ENTRY_CALL] + call_log.entered[ENTRY_TAIL]; }
 
 /* Calls in coroutines that are suspended. */
 static long suspended(void) {
   long n = 0;
-  for (int i = 0; i < recorder.nstacks; i++) n += recorder.stacks[i]->height;
+  for (int i = 0; i < call_log.nstacks; i++) n += call_log.stacks[i]->height;
   return n;
 }
 
@@ -151,8 +151,8 @@ static void watch_guest(lua_State *L, const char *text, long stays) {
   watch_calls_end(L);
   const long watched = calls();
   assert_int_equal(suspended(), stays);
-  assert_int_equal(sum(recorder.entered, 3) - sum(recorder.left, 4), stays);
-  assert_int_equal(recorder.entered[ENTRY_TAIL], recorder.left[EXIT_TAIL]);
+  assert_int_equal(sum(call_log.entered, 3) - sum(call_log.left, 4), stays);
+  assert_int_equal(call_log.entered[ENTRY_TAIL], call_log.left[EXIT_TAIL]);
   hooked_calls = 0;
   lua_sethook(L, count_call, LUA_MASKCALL, 0);
   run(L, text);
@@ -281,7 +281,7 @@ static void stack_overflow(void **state) {
          "local function nest() return coroutine.wrap(nest)() end assert(not pcall(nest))");
   watch_calls_end(L);
   assert_int_equal(suspended(), 0);
-  assert_int_equal(sum(recorder.entered, 3), sum(recorder.left, 4));
+  assert_int_equal(sum(call_log.entered, 3), sum(call_log.left, 4));
 }
 
 static void to_be_closed(void **state) {
@@ -369,14 +369,14 @@ static void resumed_in_a_watch(void **state) {
          "for i = 1, 3 do a() coroutine.resume(b) end");
   begin(L);
   run(L, "for i = 1, 3 do a() coroutine.resume(b) end");
-  assert_int_equal(recorder.entered[ENTRY_OPEN], 3 + 3); /* body, its caller, yield */
+  assert_int_equal(call_log.entered[ENTRY_OPEN], 3 + 3); /* body, its caller, yield */
   assert_int_equal(suspended(), 3 + 3);
   watch_calls_end(L);
-  run(L, "a() coroutine.resume(b)"); /* nobody watches */
+  run(L, "a() coroutine.resume(b)"); /* no watcher */
   begin(L);
   run(L, "for i = 1, 3 do a() end");
   run(L, "for i = 1, 3 do a() coroutine.resume(b) end coroutine.close(b)");
-  assert_int_equal(recorder.entered[ENTRY_OPEN], 3 + 3);
+  assert_int_equal(call_log.entered[ENTRY_OPEN], 3 + 3);
   assert_int_equal(suspended(), 3);
   run(L, "while true do local ok, v = pcall(a) if not v then break end end");
   watch_calls_end(L);
@@ -401,15 +401,15 @@ static void in_the_middle(void **state) {
   run(L, "local function down(n, f) if n == 0 then f() else down(n - 1, f) end return n end\n"
          "down(100, start_watch) down(3, function() end) pcall(down, 2, error)");
   /* down 101 times, the chunk, start_watch */
-  assert_int_equal(recorder.entered[ENTRY_OPEN], 101 + 1 + 1);
+  assert_int_equal(call_log.entered[ENTRY_OPEN], 101 + 1 + 1);
   assert_int_equal(suspended(), 0); /* all have returned */
   run(L, "local function down(n, f) if n == 0 then f() else down(n - 1, f) end return n end "
          "down(50, end_watch)");
-  assert_int_equal(recorder.left[EXIT_STOP], 51 + 1 + 1);
+  assert_int_equal(call_log.left[EXIT_STOP], 51 + 1 + 1);
   run(L, "local co = coroutine.wrap(function() pcall(function() start_watch() "
          "coroutine.yield() error('x') end) coroutine.yield() end)\n"
          "pcall(function() co() co() end) end_watch() co()");
-  assert_int_equal(sum(recorder.entered, 3) - sum(recorder.left, 4), suspended());
+  assert_int_equal(sum(call_log.entered, 3) - sum(call_log.left, 4), suspended());
   run(L, "local co = coroutine.wrap(function() coroutine.wrap(function() start_watch() "
          "end_watch() end)() end) co()");
   assert_int_equal(suspended(), 0);
@@ -427,8 +427,8 @@ static void finalizers(void **state) {
          "collectgarbage()");
   watch_calls_end(L);
   assert_int_equal(suspended(), 0);
-  assert_int_equal(sum(recorder.entered, 3), sum(recorder.left, 4));
-  assert_true(recorder.entered[ENTRY_CALL] > 100);
+  assert_int_equal(sum(call_log.entered, 3), sum(call_log.left, 4));
+  assert_true(call_log.entered[ENTRY_CALL] > 100);
 }
 
 /* ---- calls from C -------------------------------------------------------- */
@@ -520,8 +520,8 @@ static void hook_that_yields(void **state) {
   assert_int_equal(lua_tointeger(co, -1), 2);
   watch_calls_end(L);
   assert_int_equal(suspended(), 0);
-  assert_int_equal(sum(recorder.entered, 3), sum(recorder.left, 4));
-  assert_int_equal(recorder.entered[ENTRY_CALL], 3);
+  assert_int_equal(sum(call_log.entered, 3), sum(call_log.left, 4));
+  assert_int_equal(call_log.entered[ENTRY_CALL], 3);
 }
 
 /* A hook that raises at the entry or the return of functions. */
@@ -545,7 +545,7 @@ static void hook_that_raises(void **state) {
     lua_settop(L, 0);
     watch_calls_end(L);
     assert_int_equal(suspended(), 0);
-    assert_int_equal(sum(recorder.entered, 3), sum(recorder.left, 4));
+    assert_int_equal(sum(call_log.entered, 3), sum(call_log.left, 4));
   }
 }
 
@@ -560,7 +560,7 @@ static void end_of_the_state(void **state) {
   run(L, "kept = setmetatable({}, {__gc = function() end})");
   lua_close(L);
   assert_int_equal(suspended(), 0);
-  assert_int_equal(sum(recorder.entered, 3), sum(recorder.left, 4));
+  assert_int_equal(sum(call_log.entered, 3), sum(call_log.left, 4));
 }
 
 int main(void) {

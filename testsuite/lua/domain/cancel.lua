@@ -38,12 +38,12 @@ spawn_and_cancel(function()
   local co = coroutine.wrap(function() while true do end end)
   co()
 end)
--- in functions of C that call back
+-- in C functions that call back
 spawn_and_cancel(function()
   while true do os.time(); ("x"):gsub(".", function() return "y" end) end
 end)
 
--- in functions of C that do not, and take next to forever
+-- in C functions that do not, and run almost forever
 local many = ("a"):rep(1000000)
 local function cancel_inside(f, ...)
   local started = domain.channel(1)

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- A cancellation loses no message: it is raised before one is taken, or after the program has
--- it; and a send that raises has not delivered.
+-- A cancellation loses no message: it is raised before one is taken, or after the program
+-- has it; and a send that raises has not delivered.
 local domain = require "domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS") or 1
 
--- ---- asked for while the message is decoded: the earliest moment after it was taken ----
+-- ---- asked for while the message is decoded: the earliest moment after it was taken
+-- ----
 
 -- The receiver of the module loads it, and that asks for the cancellation.
 local loaded_module = {}

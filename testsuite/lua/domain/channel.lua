@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Channels: order, capacity, several senders and receivers, closing, orphans, time limits.
+-- Channels: order, capacity, several senders and receivers, closing, orphans, time
+-- limits.
 local domain = require "domain"
 
 -- order within one domain; # and capacity
@@ -83,7 +84,7 @@ do
   for s = 1, 4 do senders[s]:join() end
 end
 
--- closing: what is in it still arrives, then it is an error; waiting ones are told
+-- closing: what is in it still arrives, then it is an error; waiting ones get the error
 do
   local c = domain.channel()
   c:send("left")
@@ -114,7 +115,7 @@ do
   assert(not ok and message:find("channel is closed", 1, true))
 end
 
--- orphans: nobody else is left who could send or receive
+-- orphans: no other domain is left that could send or receive
 do
   local c = domain.channel()
   local function is_orphan_error(ok, message)
@@ -135,7 +136,7 @@ do
   h = domain.spawn(function() outer:receive():send("found") end)
   assert(inner:receive() == "found")
   h:join()
-  -- a message that nobody received goes with its channel, and what it holds
+  -- a message that was not received is freed with its channel, and what it holds
   h = domain.spawn(function()
     local lost = domain.channel()
     lost:send(inner)
@@ -175,7 +176,7 @@ do
   assert(keeper:join() == c)
 end
 
--- requests with a channel for the answer
+-- requests with a channel for the reply
 do
   local server = domain.channel()
   local h = domain.spawn(function()

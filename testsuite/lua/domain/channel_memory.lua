@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Messages that nobody has received hang from the sender's handle: channels that are dropped with
+-- Messages not received yet belong to the sender's handle: channels that are dropped with
 -- them are collected in time, and what has been received counts no more.
 local domain = require "domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
@@ -44,8 +44,8 @@ worker:join()
 collectgarbage()
 assert(math.abs(counted() - before) < 0.5, counted() - before)
 
--- A domain with a limit cannot fill the machine with messages, and what has been received is no
--- reason to refuse it memory
+-- A domain with a limit cannot fill the machine with messages, and what has been received
+-- is no reason to refuse it memory
 local ok, message = domain.spawn({memory = 8 << 20}, function(to, piece)
   local ok, message = pcall(function()
     for _ = 1, 1000 do to:send(piece) end

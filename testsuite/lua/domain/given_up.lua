@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- A channel or a handle that was given up (its own finalizer ran, then another object's
--- finalizer brought it back; or somebody called the finalizer) is good for nothing: any use
+-- finalizer brought it back; or code called the finalizer) is unusable: any use
 -- is an error.
 local domain = require "domain"
 local fails, revive = require "_fails", require "_revive"

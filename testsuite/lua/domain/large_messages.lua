@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- A large message is made in pieces, between which the collector works and finalizers run. What it
--- is made of stays, although much of it is in weak tables first; a cancel waits.
+-- A large message is made in pieces, between which the collector works and finalizers
+-- run. What it is made of stays, although much of it is in weak tables first; a cancel
+-- waits.
 local domain = require "domain"
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local size = slow and 300 or 30000
@@ -22,7 +23,8 @@ local function litter()
   for _ = 1, slow and 3 or 300 do setmetatable({}, { __gc = finalize }) end
 end
 
--- What the objects of `list` refer to comes in weak tables before it, and in a key and an upvalue.
+-- What the objects of `list` refer to comes in weak tables before it, and in a key and an
+-- upvalue.
 local function structure()
   local list, by_key = {}, {}
   local caches = { setmetatable({}, weak.k), setmetatable({}, weak.v), setmetatable({}, weak.kv) }
@@ -62,7 +64,8 @@ for _ = 1, 3 do
 end
 assert(finalized > 0)
 
--- Several values, one of them an array of scalars; a long string that the heap takes over.
+-- Several values, one of them an array of scalars; a long string that the heap takes
+-- over.
 local names = {}
 for i = 1, size do names[i] = i % 2 == 0 and i or i + 0.5 end
 local text = ("x"):rep(1 << 20)

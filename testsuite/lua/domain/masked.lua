@@ -13,9 +13,9 @@ fails("attempt to yield", coroutine.wrap(function() domain.masked(coroutine.yiel
 local e = setmetatable({}, {})
 local ok, caught = pcall(domain.masked, error, e)
 assert(not ok and caught == e)
-local trace = select(2, xpcall(domain.masked, debug.traceback,
+local traceback = select(2, xpcall(domain.masked, debug.traceback,
   function() local function inner() error("x") end inner() end))
-assert(trace:find("inner", 1, true), trace)
+assert(traceback:find("inner", 1, true), traceback)
 
 -- Raises "domain was cancelled" once f has returned.
 local function is_cancelled_after(f)
@@ -40,7 +40,7 @@ is_cancelled_after(function()
   pcall(domain.masked, function() domain.masked(error) end)
   for _ = 1, 1000 do math.abs(1) end
 end)
--- In coroutines and functions of C that call back
+-- In coroutines and C functions that call back
 is_cancelled_after(function()
   local co = coroutine.wrap(function() while true do cancel_me() coroutine.yield() end end)
   for _ = 1, 10 do co() end
@@ -108,7 +108,7 @@ assert(cancelled_while_waiting(function()
 end, function() ch:send(1) ch:send(1) end) == 1)
 assert(other:join() == 1)
 
--- A deadlock comes through: nobody will ever end the wait.
+-- A deadlock is not masked: no domain will ever end the wait.
 fails("deadlock", domain.masked, function()
   local c = domain.channel()
   local h = domain.spawn(function() return c:receive() end)

@@ -39,7 +39,7 @@ local ok, caught, message, after = run(function()
 end)
 assert(ok and not caught and message == "not enough memory" and after == 10000)
 
--- others go on; a limit too small even for the libraries is told by join
+-- others go on; a limit too small even for the libraries is reported by join
 local other = domain.spawn(function(c) return c:receive() end, domain.channel())
 other:cancel()
 assert(is_memory_error(pcall(function() domain.spawn({memory = 1000}, function() end):join() end)))

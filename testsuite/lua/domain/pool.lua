@@ -29,7 +29,7 @@ do
   assert(calls == 4 and #seen == 4)
 end
 
--- errors tell which task it was, with its traceback; the pool goes on
+-- errors name the task, with its traceback; the pool goes on
 do
   local list = {}
   for i = 1, 100 do list[i] = i end

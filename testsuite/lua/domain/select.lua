@@ -38,12 +38,13 @@ for n = 1, 300 do
 end
 for _, h in ipairs(senders) do h:join() end
 
--- a closed and empty one is told as such
+-- a closed and empty one is returned as such
 a:close()
 ch, v, message = domain.select({b, a})
 assert(ch == a and v == nil and message == "closed")
 
--- several that select the same channels: each message arrives once, and no wake-up is lost
+-- several that select the same channels: each message arrives once, and no wake-up is
+-- lost
 local x, y, done = domain.channel(1), domain.channel(1), domain.channel(400)
 local workers = {}
 for i = 1, 4 do

@@ -108,7 +108,7 @@ do
   assert(get({field = 1}) == 1 and copy(get)({other = 1, field = 2}) == 2)
 end
 
--- functions of C, and modules, are the receiver's own
+-- C functions, and modules, are the receiver's own
 do
   local format, insert, open, require = string.format, table.insert, io.open, require
   local random = math.random

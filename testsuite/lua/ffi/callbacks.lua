@@ -37,7 +37,8 @@ assert(lib.call_bool(function(v) return not v end, true) == false and
   lib.call_bool(function(v) return 1 end, true) == true)
 assert(lib.call_many_times(function(i) return i end, 1000) == 499500)
 
--- Errors: the C function goes on with zeros, no other callback runs, then the error is raised.
+-- Errors: the C function goes on with zeros, no other callback runs, then the error is
+-- raised.
 local calls = 0
 local function bad(i)
   calls = calls + 1

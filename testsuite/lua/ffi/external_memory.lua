@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- ffi.gc(cdata, f, bytes): memory of C that hangs from small cdata is collected in time, and
--- counted.
+-- ffi.gc(cdata, f, bytes): memory of C that hangs from small cdata is collected in time,
+-- and counted.
 local fixture = require "_fixture"
 local ffi, fails = fixture.ffi, fixture.fails
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
@@ -71,7 +71,7 @@ assert(collectgarbage "count" >= 0x7fffffff)
 for i = 1, 3 do ffi.gc(liars[i], nil) end
 assert(counted() < 1 << 30)
 
--- Nor do so many of them wrap
+-- A great number of them does not wrap
 if slowness == 1 then
   for i = 1, 1 << 18 do liars[i] = ffi.gc(ffi.new "int", function() end, 1 << 46) end
   assert(collectgarbage "count" >= 0x7fffffff)

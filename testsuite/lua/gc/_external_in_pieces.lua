@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Survivors that hold memory outside the heap are promoted by a minor collection in several
--- pieces: between two of them there are some that it has not come to yet.
+-- Survivors that hold memory outside the heap are promoted by a minor collection in
+-- several pieces: between two of them there are some that it has not come to yet.
 
 local ffi = require "ffi"
 

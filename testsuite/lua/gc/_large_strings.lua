@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Large strings that only variables of running functions hold stay young. Whatever else comes to
--- refer to them, from wherever, whenever collections happen: they are what they were.
+-- Large strings that only variables of running functions hold stay young. Whatever else
+-- comes to refer to them, from wherever, whenever collections happen: they are what they
+-- were.
 
 local seed = tonumber(arg[1] or 1)
 local function random(n)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- A table ceases to be weak, or is weak otherwise, while a cycle marks and a minor collection is
--- divided: what is alive elsewhere stays, and what is left in it is whole. (With SAROS_VERIFY=1,
--- debug builds look at the heap after each step.)
+-- A table ceases to be weak, or is weak otherwise, while a cycle marks and a minor
+-- collection is divided: what is alive elsewhere stays, and what is left in it is whole.
+-- (With SAROS_VERIFY=1, debug builds check the heap after each step.)
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local size, steps = slow and 40 or 1000, slow and 8 or 60
 local modes = { "k", false, "v", false, "kv", false, "k", "v" }

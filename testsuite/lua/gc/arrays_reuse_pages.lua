@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- Arrays of some megabytes that are grown and dropped again and again use the pages of those
--- that died before: the kernel hands out few fresh ones (minor faults, proc(5)).
+-- Arrays of some megabytes that are grown and dropped again and again use the pages of
+-- those that died before: the kernel hands out few fresh ones (minor faults, proc(5)).
 
 local stat = io.open "/proc/self/stat"
 if not stat then print "no /proc/self/stat" os.exit(77) end
 stat:close()
 
--- In builds that are slow, pages are touched for other reasons too: it runs, and that is all.
+-- In builds that are slow, pages are touched for other reasons too: it runs, and that is
+-- all.
 local counts = tonumber(os.getenv "TEST_SLOWNESS" or 1) == 1
 
 local function faults()

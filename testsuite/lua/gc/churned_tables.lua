@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Tables whose keys come and go, at every number of live keys up to a few powers of two: their hash
--- parts have an annex (runtime/table.c) and are made anew in place. What is in them is
--- compared with lists of the keys and values, while the collector runs.
+-- Tables whose keys come and go, at every number of live keys up to a few powers of two:
+-- their hash parts have an annex (runtime/table.c) and are rebuilt in place. What is in
+-- them is compared with lists of the keys and values, while the collector runs.
 
 local seed = 7
 local function random(n)
@@ -29,7 +29,8 @@ local function check(t, keys, first, last, values)
   for i = first, last do assert(t[keys[i]] == values[keys[i]]) end
 end
 
--- The oldest keys go as new ones come; now and then all that a traversal meets are removed in it.
+-- The oldest keys go as new ones come; now and then all that a traversal meets are
+-- removed in it.
 local function churn(make, live, mode)
   local t, keys, values = setmetatable({}, mode), {}, {}
   local first, last = 1, 0

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- collectgarbage("count") tells the truth: what it grows by is what the process's
+-- collectgarbage("count") is correct: what it grows by is what the process's
 -- resident memory grows by, within a third and 6 MB: a nursery, lines that are
 -- partly used, the intern table, which is not part of the heap.
 
@@ -21,7 +21,7 @@ local function grows(name, make)
   local held = make()
   collectgarbage()
   count, rss = collectgarbage("count") - count, resident() - rss
-  assert(count > 8000, name .. ": grows by too little to tell")
+  assert(count > 8000, name .. ": grows by too little to compare")
   assert(math.abs(rss - count) < count / 3 + 6000,
     string.format("%s: counted %.0f KiB, resident %d KiB", name, count, rss))
   return held

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Files that are left open hold memory of the C library: they are collected in time, not when the
--- descriptors are used up.
+-- Files that are left open hold memory of the C library: they are collected in time, not
+-- when the descriptors are used up.
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 local listing = io.popen "ls /proc/$PPID/fd 2>/dev/null"
 local lists = listing:read "a" ~= ""

@@ -44,7 +44,7 @@ do -- objects that refer to each other: all are still usable in the finalizers
   assert(table.concat(log, " ") == "b>a a>b")
 end
 
-do -- resurrection: the object lives on, and is not finalized again unless marked anew
+do -- resurrection: the object lives on, and is not finalized again unless registered again
   local saved, times = nil, 0
   local mt
   mt = { __gc = function(self) times = times + 1 saved = self end }
@@ -54,7 +54,7 @@ do -- resurrection: the object lives on, and is not finalized again unless marke
   saved = nil
   full()
   assert(times == 1)
-  -- marked anew in its finalizer
+  -- registered again in its finalizer
   local again = 0
   local mt2
   mt2 = { __gc = function(self) again = again + 1 if again < 3 then

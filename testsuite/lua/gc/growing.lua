@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A table that is filled is in use: its growth alone collects nothing, so it is not taken for old.
--- Those that were filled before it and dropped go when the next one is made.
+-- A table that is filled is in use: its growth alone collects nothing, so it is not taken
+-- for old. Those that were filled before it and dropped go when the next one is made.
 
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- A heap that grew by huge pages gives all of it back, and takes it again: what is resident after a
--- full collection does not grow from round to round.
--- In builds that are slow, memory is kept for other reasons too: it runs, and that is all.
+-- A heap that grew by huge pages gives all of it back, and takes it again: what is
+-- resident after a full collection does not grow from round to round. In builds that are
+-- slow, memory is kept for other reasons too: it runs, and that is all.
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 
 local function resident()

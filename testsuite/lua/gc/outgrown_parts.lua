@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A growing table leaves its small parts behind, between objects that live on. The next table
--- takes them; until that was so, each record here kept twice the memory it needed.
+-- A growing table leaves its small parts behind, between objects that live on. The next
+-- table takes them; until that was so, each record here kept twice the memory it needed.
 
 -- What is taken again must be empty, and stay apart from what it was taken from.
 local slowness = tonumber(os.getenv "TEST_SLOWNESS") or 1
@@ -28,7 +28,7 @@ local function resident()
   return pages * 4096
 end
 
--- Bytes of each of many objects that make() answers, and that live on.
+-- Bytes of each of many objects that make() returns and that stay alive.
 local function bytes_of(make)
   local n = 100000
   local all = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A weak table that loses its metatable, or gets one that is not weak, while a cycle marks keeps
--- the entries that it has at that moment.
+-- A weak table that loses its metatable, or gets one that is not weak, while a cycle
+-- marks keeps the entries that it has at that moment.
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local size = slow and 300 or 5000
 

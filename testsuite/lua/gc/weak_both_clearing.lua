@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- Tables that are weak in keys and values: entries whose keys are dead are removed in slices, those
--- whose values are dead in bounded steps. Meanwhile the program traverses such tables, stores into
--- them so that they grow, and makes them strong; from the first moment that an entry with a dead
--- key is gone, none of the others is seen again.
+-- Tables that are weak in keys and values: entries whose keys are dead are removed in
+-- slices, those whose values are dead in bounded steps. Meanwhile the program traverses
+-- such tables, stores into them so that they grow, and makes them strong; from the first
+-- moment that an entry with a dead key is gone, none of the others is seen again.
 
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local entries = slow and 60 or 700
 
--- Key i is kept when it is a multiple of 10, its value when it is a multiple of 2: so entries die
--- of their keys, of their values, of both. Not in the registers of those who call it, where the
--- dead might linger.
+-- Key i is kept when it is a multiple of 10, its value when it is a multiple of 2: so
+-- entries die of their keys, of their values, of both. Not in the registers of its
+-- callers, where the dead might linger.
 local function fill(t, keys, values)
   local all, names = {}, {}
   for i = 1, entries do
@@ -22,8 +22,8 @@ local function fill(t, keys, values)
   collectgarbage() -- they are old
 end
 
--- Entries with tables as keys, each of which is whole; and those among them that have dead keys
--- and living values.
+-- Entries with tables as keys, each of which is whole; and those among them that have
+-- dead keys and living values.
 local function count(t)
   local n, dying = 0, 0
   for key, value in pairs(t) do

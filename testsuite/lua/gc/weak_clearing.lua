@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Entries of ephemeron tables whose keys are dead are removed in slices. Meanwhile the program
--- traverses such tables, stores into them so that they grow, and makes them strong: from the
--- first moment that a dead entry is gone, none of the others is seen again.
+-- Entries of ephemeron tables whose keys are dead are removed in slices. Meanwhile the
+-- program traverses such tables, stores into them so that they grow, and makes them
+-- strong: from the first moment that a dead entry is gone, none of the others is seen
+-- again.
 
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local entries = slow and 300 or 4000

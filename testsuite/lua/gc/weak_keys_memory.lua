@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- A memo table with weak keys, of which every tenth survives for a while: memory is that of what
--- is alive, whatever the collector notes of the table, and goes when that is dropped.
+-- A memo table with weak keys, of which every tenth survives for a while: memory is that
+-- of what is alive, whatever the collector notes of the table, and goes when that is
+-- dropped.
 if (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 then os.exit(true) end
 
 local function kilobytes(what)

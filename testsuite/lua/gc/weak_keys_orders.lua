@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Tables with weak keys that are written to, grow, shrink and change their mode between all kinds
--- of calls of the collector, in orders by chance: what has a living key stays, with its value;
--- in the end all else is gone.
+-- Tables with weak keys that are written to, grow, shrink and change their mode between
+-- all kinds of calls of the collector, in orders by chance: what has a living key stays,
+-- with its value; in the end all else is gone.
 local seed = tonumber(os.getenv "WEAK_SEED") or os.time()
 math.randomseed(seed)
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
@@ -12,12 +12,13 @@ local function clobber()
 end
 local function random(n) return math.random(n) end
 
--- A value that the collector need not follow, or must, that is alive through others or not.
+-- A value that the collector need not follow, or must, that is alive through others or
+-- not.
 local function value_of(key, i)
   local kind = i % 6
   if kind == 0 then return i end
   if kind == 1 then return { i, key } end            -- refers to its own key
-  if kind == 2 then return "value number " .. i end  -- dies, is made anew
+  if kind == 2 then return "value number " .. i end  -- dies, is made again
   if kind == 3 then return key end
   if kind == 4 then return i + 0.5 end
   return function() return i, key end

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- Weak tables that are found only through a dead object with a finalizer: what they hold that is
--- dead is removed in bounded steps, before the finalizer runs. Meanwhile the program may
--- get at them.
+-- Weak tables that are found only through a dead object with a finalizer: what they hold
+-- that is dead is removed in bounded steps, before the finalizer runs. Meanwhile the
+-- program may get at them.
 
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local entries = slow and 200 or 30000
 
--- Not in the registers of those who call it, where the dead might linger.
+-- Not in the registers of its callers, where the dead might linger.
 local function make(mode, finalized)
   local t, values, kept = setmetatable({}, { __mode = mode }), {}, {}
   for i = 1, entries do
@@ -21,7 +21,7 @@ local function make(mode, finalized)
   return kept, setmetatable({ [holder] = true }, { __mode = "k" })
 end
 
--- Small steps until the finalizer was called, with a look at the table now and then.
+-- Small steps until the finalizer was called, with a check of the table now and then.
 local function run(mode, meanwhile)
   local seen
   local kept, weak = make(mode, function(holder)
@@ -58,7 +58,8 @@ end
 for _, mode in ipairs { "v", "kv" } do
   run(mode, function() end)
 
-  -- Takes a value out, once in a while: the holder lives in the meantime, so not all the time.
+  -- Takes a value out, once in a while: the holder lives in the meantime, so not all the
+  -- time.
   run(mode, function(weak, taken, step)
     if step % 50 ~= 0 or step > 5000 then return end
     local holder = next(weak)
@@ -78,8 +79,8 @@ for _, mode in ipairs { "v", "kv" } do
   end)
 end
 
--- Values that are revived themselves were removed from weak tables that were found alive, and stay
--- in those that were not.
+-- Values that are revived themselves were removed from weak tables that were found alive,
+-- and stay in those that were not.
 do
   local alive, state = setmetatable({}, { __mode = "v" }), {}
   local function build()

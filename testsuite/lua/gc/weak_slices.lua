@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- However many entries of weak tables die together, no step of the collector looks at more than a
--- bounded number of them. Seen by the events of the program itself: the most work that one step
--- did, and how many spans the removal was spread over. What the bound is: doc/COLLECTOR.md.
+-- However many entries of weak tables die together, no step of the collector examines
+-- more than a bounded number of them. Seen by the events of the program itself: the most
+-- work that one step did, and how many spans the removal was spread over. What the bound
+-- is: doc/COLLECTOR.md.
 
 -- nothing is paced in such a build
 if (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 then return end
 local eventring = require "eventring"
-if not eventring.start() then return end -- told by other tests
+if not eventring.start() then return end -- other tests report that
 
 local entries, bound = 100000, 2560 << 10
 local value_spans, key_spans = entries // 8192, entries // 4096 -- at least
@@ -14,7 +15,7 @@ local cursor = assert(eventring.cursor())
 
 local function nothing() end
 
--- Not in the registers of those who call it, where the dead might linger.
+-- Not in the registers of its callers, where the dead might linger.
 local function fill(make)
   local all, kept = {}, {}
   for i = 1, entries do make(i, all, kept) end
@@ -22,7 +23,7 @@ local function fill(make)
   return all, kept
 end
 
--- Allocates until `done` and the cycle has ended; answers the most work of a step and the
+-- Allocates until `done` and the cycle has ended; returns the most work of a step and the
 -- number of spans of weak tables.
 local function watch(done)
   local work, spans, ended = 0, 0, false

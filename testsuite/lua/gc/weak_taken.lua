@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- Objects in two tables, weak in both. Between two steps that clear the values of one, the program
--- takes what is still there: the other table, which comes later, still has it, and its key there,
--- a string that nobody else has, is whole too.
+-- Objects in two tables, weak in both. Between two steps that clear the values of one,
+-- the program takes what is still there: the other table, which comes later, still has
+-- it, and its key there, a string without other references, is whole too.
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local entries = slow and 2000 or 40000
-local EVERY = entries // 50 -- entries that are looked at
+local EVERY = entries // 50 -- entries that are read
 
--- Old when the cycle begins; not in the registers of those who call it, where they might linger.
+-- Old when the cycle begins; not in the registers of its callers, where they might
+-- linger.
 local function fill(named, numbered)
   local all = {}
   for i = 1, entries do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Entries whose values are dead are removed in slices, when there are many. Meanwhile the program
--- takes values out: those are alive, and whole; so is what is stored anew.
+-- Entries whose values are dead are removed in slices, when there are many. Meanwhile the
+-- program takes values out: those are alive, and whole; so is what is stored again.
 
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local entries = slow and 500 or 50000
@@ -16,7 +16,7 @@ local function fill(t, kept, make)
   collectgarbage() -- they are old
 end
 
--- Small steps, until all that are dead are gone; nothing is looked at but by `meanwhile`.
+-- Small steps, until all that are dead are gone; only `meanwhile` reads anything.
 local function run(make, meanwhile)
   local t, kept = setmetatable({}, { __mode = "v" }), {}
   fill(t, kept, make)

@@ -113,10 +113,10 @@ do -- pcall and xpcall
   assert(not ok and m == "[msg]")
   assert(select(3, xpcall(function(...) return ... end, print, 1, 2)) == 2)
   -- the handler runs at the point of the error, before the stack unwinds
-  local trace
+  local traceback
   local function thrower() local secret = 1 error("t") end
-  xpcall(function() thrower() end, function() trace = debug.traceback("tb", 1) end)
-  assert(trace:find("thrower", 1, true), trace)
+  xpcall(function() thrower() end, function() traceback = debug.traceback("tb", 1) end)
+  assert(traceback:find("thrower", 1, true), traceback)
   -- an error in the handler
   ok, m = xpcall(error, function() error("again", 0) end, "first", 0)
   assert(not ok)

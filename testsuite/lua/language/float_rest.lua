@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Floats modulo floats, of all sizes, are what fmod of C makes of them, with the sign of the
--- divisor; the bits of both are random, and exponents near each other are most.
+-- Floats modulo floats, of all sizes, are what fmod of C makes of them, with the sign of
+-- the divisor; the bits of both are random, and exponents near each other are most.
 
 local seed = 7
 local function random()

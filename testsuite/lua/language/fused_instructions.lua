@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Pairs of instructions under one opcode (opcodes.def, FUSED) do what the two do one after
--- the other, whatever the operands are. While a hook counts, each instruction runs alone:
--- results, errors with their names and lines, and calls of metamethods must be the same.
+-- Pairs of instructions under one opcode (opcodes.def, FUSED) do what the two do one
+-- after the other, whatever the operands are. While a hook counts, each instruction runs
+-- alone: results, errors with their names and lines, and calls of metamethods must be the
+-- same.
 
 local log = {}
 local function note(event)

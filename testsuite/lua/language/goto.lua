@@ -8,16 +8,16 @@ local function refused(source, expected)
 end
 
 do -- forward, backward, nested
-  local trace = {}
+  local visited = {}
   local i = 1
   ::top::
-  trace[#trace + 1] = i
+  visited[#visited + 1] = i
   i = i + 1
   if i <= 3 then goto top end
   goto done
-  trace[#trace + 1] = "never"
+  visited[#visited + 1] = "never"
   ::done::
-  assert(table.concat(trace, ",") == "1,2,3")
+  assert(table.concat(visited, ",") == "1,2,3")
 
   for a = 1, 3 do
     for b = 1, 3 do

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Decimals of more digits than a float has: rounded once, ties to even, whatever stands behind.
+-- Decimals of more digits than a float has: rounded once, ties to even, whatever stands
+-- behind.
 local expected = {
   ["9007199254740993.0"] = 0x1p+53,
   ["9007199254740993.00000000000000000000001"] = 0x1.0000000000001p+53,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What an instruction makes of what a metamethod returns: none, one or several values, from Lua
--- functions of each kind, from C functions, after a yield, under hooks.
+-- What an instruction makes of what a metamethod returns: none, one or several values,
+-- from Lua functions of each kind, from C functions, after a yield, under hooks.
 
 -- Makes functions that end with the value `give(...)` computes, each in a way of its own.
 local ways = {
@@ -149,7 +149,7 @@ assert(not (nothing < nothing) and nothing > nothing == false)
 nothing.field = 1
 assert(nothing.field == nil)
 
--- functions of C that return nothing, and several values
+-- C functions that return nothing, and several values
 local c = setmetatable({}, {__index = function(t, k) return math.modf(2.5) end})
 r = c.field assert(r == 2)
 c = setmetatable({}, {__index = select, __newindex = rawset, __len = rawlen, __unm = type,
@@ -197,12 +197,13 @@ ok, message = pcall(function()
   return t.field
 end)
 assert(not ok and message:find "attempt to index a nil value")
-local trace
-local function take_trace() trace = debug.traceback() return 1 end
-local traced = setmetatable({}, {__index = take_trace, __newindex = take_trace, __add = take_trace})
-r = traced.field
-assert(trace:find "in metamethod 'index'")
-traced.field = 1
-assert(trace:find "in metamethod 'newindex'")
-r = traced + 1
-assert(trace:find "in metamethod 'add'")
+local traceback
+local function note_traceback() traceback = debug.traceback() return 1 end
+local noted = setmetatable({},
+  {__index = note_traceback, __newindex = note_traceback, __add = note_traceback})
+r = noted.field
+assert(traceback:find "in metamethod 'index'")
+noted.field = 1
+assert(traceback:find "in metamethod 'newindex'")
+r = noted + 1
+assert(traceback:find "in metamethod 'add'")

@@ -6,7 +6,7 @@ local function fails(expected, f, ...)
   assert(not ok and tostring(message):find(expected, 1, true), message)
 end
 
-do -- arithmetic, bitwise, concatenation, length: who is called with what
+do -- arithmetic, bitwise, concatenation, length: what is called, with what
   local events = { "add", "sub", "mul", "div", "mod", "pow", "unm", "idiv", "band", "bor", "bxor",
     "shl", "shr", "bnot", "concat", "len" }
   local mt, log = {}, nil
@@ -253,7 +253,7 @@ do -- metamethods yield
     v[6] == 6 and v[#v] == "then")
 end
 
-do -- without __le, __lt answers for it: a <= b is not (b < a)
+do -- without __le, __lt is called for it: a <= b is not (b < a)
   local mt = {}
   local function val(x) return type(x) == "table" and x.v or x end
   mt.__lt = function(a, b) return val(a) < val(b) end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Files, pipes and temporary files that are garbage give their descriptors back when there are
--- no more, also when the collector is stopped; in a finalizer the error is returned. Run by
--- test_files_left_open.sh, which leaves 256 descriptors.
+-- Files, pipes and temporary files that are garbage give their descriptors back when
+-- there are no more, also when the collector is stopped; in a finalizer the error is
+-- returned. Run by test_files_left_open.sh, which leaves 256 descriptors.
 local function leave_open(open, times)
   for i = 1, times do assert(open(), i) end
 end

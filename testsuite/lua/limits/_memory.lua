@@ -42,9 +42,9 @@ do -- compiling
   assert(f == nil and message == "not enough memory", message)
 end
 do -- a handler that needs memory itself, and a traceback
-  local ok, trace = xpcall(function() local s = "x" while true do s = s .. s end end,
+  local ok, traceback = xpcall(function() local s = "x" while true do s = s .. s end end,
     debug.traceback)
-  assert(not ok and tostring(trace):find("not enough memory", 1, true), trace)
+  assert(not ok and tostring(traceback):find("not enough memory", 1, true), traceback)
 end
 
 fits("large strings, one at a time", function()

@@ -94,8 +94,8 @@ for round = 1, 3000 do
 end
 assert(refused > 0 and refused < 3000)
 
--- A jump backwards is a LOOP, which has a safe point: no chunk gets by without (JMP is the
--- instruction before it in the table).
+-- A jump backwards is a LOOP, which has a safe point: no chunk gets by without (JMP is
+-- the instruction before it in the table).
 do
   local chunk = string.dump(load "while true do end")
   -- jumps to itself: the word is its opcode and -1

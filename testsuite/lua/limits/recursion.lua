@@ -154,10 +154,11 @@ end
 do
   local function deep(n) if n == 0 then error("bottom") end return 1 + deep(n - 1) end
   local co = coroutine.create(function() return xpcall(deep, debug.traceback, 5000) end)
-  local _, ok, trace = coroutine.resume(co)
-  assert(not ok and trace:find("bottom", 1, true) and trace:find("stack traceback:", 1, true))
-  assert(trace:find("skipping %d+ levels"), trace)
-  local _, lines = trace:gsub("\n", "\n")
+  local _, ok, traceback = coroutine.resume(co)
+  assert(not ok and traceback:find("bottom", 1, true))
+  assert(traceback:find("stack traceback:", 1, true))
+  assert(traceback:find("skipping %d+ levels"), traceback)
+  local _, lines = traceback:gsub("\n", "\n")
   assert(lines < 40, lines)
 end
 

@@ -11,7 +11,7 @@ local function fails(expected, f, ...)
 end
 
 -- In a slow build what grows the stack runs in a coroutine, whose stack goes with it:
--- each collection looks at all of a stack.
+-- each collection scans all of a stack.
 local function apart(f)
   if not slow then return f() end
   local co = coroutine.create(f)
@@ -27,8 +27,8 @@ apart(function() -- endless recursion of Lua functions
   function b() return (a()) end
   fails("stack overflow", a)
   -- with a traceback that is not endless
-  local ok, trace = xpcall(endless, debug.traceback, 1)
-  assert(not ok and #trace < 10000 and trace:find("...", 1, true))
+  local ok, traceback = xpcall(endless, debug.traceback, 1)
+  assert(not ok and #traceback < 10000 and traceback:find("...", 1, true))
 end)
 
 apart(function() -- through metamethods, pcall, coroutines, table.sort, gsub, tostring, require

@@ -14,7 +14,7 @@ runs() { # several times
 }
 runs 1000000 || { echo "this build does not run within 1 GB of address space"; exit 77; }
 
-low=1000 high=1000000 # KiB: too little, enough, as far as that can be told by halving
+low=1000 high=1000000 # KiB: too little, enough, as far as halving can find out
 while [ $((high - low)) -gt 64 ]; do
   middle=$(((low + high) / 2))
   if runs $middle; then high=$middle; else low=$middle; fi

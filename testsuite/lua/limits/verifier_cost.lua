@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- The verifier's work is bounded by the size of the chunk: code made to lose one fact at a
--- time is run a few times only, or refused, and what the compiler makes is never.
+-- The verifier's work is bounded by the size of the chunk: code made to lose one fact at
+-- a time is run a few times only, or refused, and what the compiler makes is never.
 local chunk = require "_chunk"
 local op = chunk.op
 local words = 20000
 
--- Ways back that each lose another register: all of them are seen before the start is run again.
+-- Ways back that each lose another register: all of them are seen before the start is run
+-- again.
 local function many_ways_back()
   local code, n = {op.LOADNIL(0, 254)}, 250
   while #code < words do

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The state that functions of the library keep in their upvalues can be looked at, not replaced.
+-- The state that functions of the library keep in their upvalues can be read, not
+-- replaced.
 
 local iterator = ("a b c"):gmatch "%a"
 assert(debug.getupvalue(iterator, 1) == "")

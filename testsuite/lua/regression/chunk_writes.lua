@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Chunks whose instructions write where the verifier did not see it: they overwrote what it
--- took for a table, for a prepared loop, or for the link of a variable to be closed.
+-- Chunks whose instructions write where the verifier did not see it: they overwrote what
+-- it took for a table, for a prepared loop, or for the link of a variable to be closed.
 local chunk = require "_chunk"
 local op, refused = chunk.op, chunk.refused
 

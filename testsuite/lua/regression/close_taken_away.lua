@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A variable whose __close is taken away, or replaced by what cannot be called, after it was
--- marked: the message names what is called, nil and not the variable's value.
+-- A variable whose __close is taken away, or replaced by what cannot be called, after it
+-- was marked: the message names what is called, nil and not the variable's value.
 local mt = {}
 local function closable()
   mt.__close = function() end

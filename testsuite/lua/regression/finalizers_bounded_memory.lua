@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Objects with finalizers that die over and over: memory must not grow with the number of
--- those that ever died. Two things did: what was alive for its finalizer only counted as live
--- when the next cycle's goal was set, so each cycle came later than the one before; and the
--- places of dead objects in the list of those with finalizers were never taken away.
+-- those that ever died. Two things did: what was alive for its finalizer only counted as
+-- live when the next cycle's goal was set, so each cycle came later than the one before;
+-- and the places of dead objects in the list of those with finalizers were never taken
+-- away.
 
 local rounds, objects = 200, 8000
 if (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 then rounds, objects = 4, 200 end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Of the borders of a table with a nil at its start, `#` answers the one that the reference
--- does, where that follows from the sizes of the parts: programs insert nil in front, and
--- count arguments so. (It answered 0 for an array whose length had not been asked for before.)
+-- Of the borders of a table with a nil at its start, `#` returns the one that the
+-- reference does, where that follows from the sizes of the parts: programs insert nil in
+-- front, and count arguments so. (It returned 0 for an array whose length had not been
+-- computed before.)
 
 local function filled(n)
   local t = {}
@@ -22,7 +23,8 @@ local shifted = {3, 2, 1, 5}
 table.insert(shifted, 1, nil)
 assert(#shifted == 5 and shifted[5] == 5)
 
--- Items behind a full array part, with holes: the first place that is looked at is twice its size
+-- Items behind a full array part, with holes: the first place that is examined is twice
+-- its size
 assert(#{"a", nil, nil, [9] = "i", "f", [5] = "g", [7] = {}} == 5)
 assert(#{1, 2, [3] = 3, [4] = 4, [5] = 5, [7] = 7} == 5)
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- An error in long code without names of variables is raised in time that is proportional to its
--- length, whatever words it is made of: here, both words of each instruction look like the first
--- of two, for some index of the key "x" among the constants.
+-- An error in long code without names of variables is raised in time that is proportional
+-- to its length, whatever words it is made of: here, both words of each instruction look
+-- like the first of two, for some index of the key "x" among the constants.
 local count = (tonumber(os.getenv("TEST_SLOWNESS") or 1) > 1) and 1000 or 10000
 
 local function seconds_to_raise(keys_before)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A map that is cancelled at any instruction leaves a pool that works or is closed, and nothing in
--- it of the map that ended.
+-- A map that is cancelled at any instruction leaves a pool that works or is closed, and
+-- nothing in it of the map that ended.
 local domain = require "domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 local list = {1, 2, 3}
@@ -21,8 +21,8 @@ end
 
 local function square(n) return n * n end
 
--- True: it was cancelled. In a coroutine, whose hook ends with it, and in which all that was asked
--- is raised.
+-- True: it was cancelled. In a coroutine, whose hook ends with it, and in which all that
+-- was asked is raised.
 local function map_cancelled(pool, n, later)
   local ok, message
   local run = coroutine.create(function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Domains that wait at channels which are garbage end when there is no room for another one:
--- spawn collects first.
+-- Domains that wait at channels which are garbage end when there is no room for another
+-- one: spawn collects first.
 local domain = require "domain"
 
 local started = 0

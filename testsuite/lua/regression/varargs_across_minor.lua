@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Extra arguments were reclaimed while they were in use: a frame that a minor collection had
--- scanned became that of a vararg function, whose slot is above them.
+-- Extra arguments were reclaimed while they were in use: a frame that a minor collection
+-- had scanned became that of a vararg function, whose slot is above them.
 local rounds = tonumber(os.getenv "TEST_SLOWNESS" or 1) > 1 and 50 or 500
 
 local function junk()
@@ -9,7 +9,7 @@ local function junk()
   return list
 end
 
--- A step and garbage, then the extra arguments are looked at.
+-- A step and garbage, then the extra arguments are read.
 local function last(...)
   collectgarbage "step"
   junk()

@@ -45,7 +45,7 @@ end)
 assert(coroutine.isyieldable(co))
 assert(coroutine.resume(co))
 
--- who cannot be resumed
+-- coroutines that cannot be resumed
 r = table.pack(coroutine.resume(main))
 assert(r[1] == false and r[2] == "cannot resume non-suspended coroutine")
 co = coroutine.create(function() return coroutine.resume(co) end)

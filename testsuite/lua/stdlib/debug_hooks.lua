@@ -43,7 +43,7 @@ assert(table.concat(passed, ",") == "call:value,return:value", table.concat(pass
 
 -- lines
 local lines = {}
-local function traced()
+local function hooked()
   local x = 1
   x = x + 1
 
@@ -52,12 +52,12 @@ local function traced()
   end
   return x
 end
-local first = debug.getinfo(traced, "S").linedefined
+local first = debug.getinfo(hooked, "S").linedefined
 debug.sethook(function(event, line)
   assert(event == "line")
-  if debug.getinfo(2, "f").func == traced then lines[#lines + 1] = line - first end
+  if debug.getinfo(2, "f").func == hooked then lines[#lines + 1] = line - first end
 end, "l")
-traced()
+hooked()
 debug.sethook()
 assert(table.concat(lines, ",") == "1,2,4,5,4,5,4,7", table.concat(lines, ","))
 

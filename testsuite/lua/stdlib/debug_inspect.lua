@@ -147,7 +147,7 @@ end)
 fails("bad argument #1 to 'getupvalue' (function expected, got number)", function()
   debug.getupvalue(1, 1)
 end)
--- of native functions: no names
+-- of C functions: no names
 local gm = string.gmatch("x", "x")
 if debug.getupvalue(gm, 1) then assert(debug.getupvalue(gm, 1) == "") end
 

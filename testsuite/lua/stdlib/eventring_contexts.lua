@@ -138,7 +138,8 @@ poll()
 local torn = cursor:info().torn
 start_counting()
 
--- ---- ends ---------------------------------------------------------------------------------
+-- ---- ends
+-- ---------------------------------------------------------------------------------
 
 -- One that returns, dies or is closed takes its open spans with it.
 coroutine.wrap(function() begin_span "left" begin_span "open" end)()

@@ -101,7 +101,8 @@ assert(called == 1)
 cursor:poll { user_event = function() called = called + 1 end }
 assert(called == 2)
 
--- Polled while it is polled, or closed: from a callback, and from where callbacks are looked up.
+-- Polled while it is polled, or closed: from a callback, and from where callbacks are
+-- looked up.
 eventring.event "bare"
 expect("cursor is already being polled", cursor.poll, cursor,
   { user_event = function() cursor:poll {} end })
@@ -117,8 +118,8 @@ expect(closed, shut.finished, shut)
 expect(closed, shut.info, shut)
 do local closed_by_scope <close> = assert(eventring.cursor()) end
 
--- The guest may use the names of the runtime's own events. (span "parse" raised, while it was
--- recorded.)
+-- The guest may use the names of the runtime's own events. (span "parse" raised, while it
+-- was recorded.)
 do
   local seen = {}
   cursor:poll {}

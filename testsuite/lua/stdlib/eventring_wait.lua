@@ -7,8 +7,8 @@ local slowness = tonumber(os.getenv "TEST_SLOWNESS") or 1
 local soon = 20 * slowness
 
 if not eventring.start() then return end -- told by other tests
--- Polls allocate, and collections are news: where every allocation collects there would be
--- no end of it.
+-- Polls allocate, and collections are news: where every allocation collects there would
+-- be no end of it.
 eventring.disable("gc", "gc_detail", "alloc")
 local cursor = assert(eventring.cursor())
 local nothing = {}

@@ -121,8 +121,8 @@ do -- long results, many arguments
 end
 print "OK"
 
--- Digits that are rounded up to a power of ten, ties, and the ends of what is laid out without
--- the C library's help.
+-- Digits that are rounded up to a power of ten, ties, and the ends of what is laid out
+-- without the C library's help.
 for _, case in ipairs {
   {"%.4e", 99999.5, "1.0000e+05"}, {"%.13e", 99999999999999.5, "1.0000000000000e+14"},
   {"%.0e", 9.5, "1e+01"},

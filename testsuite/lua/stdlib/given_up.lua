@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Files and cursors after their own finalizer, called by somebody or run before another
--- object's finalizer brought them back: any use is an error.
+-- Files and cursors after their own finalizer, called by the program or run before
+-- another object's finalizer brought them back: any use is an error.
 local eventring = require "eventring"
 local fails, revive = require "_fails", require "_revive"
 

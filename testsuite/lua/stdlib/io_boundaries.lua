@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Lines, all, and counts of characters, where what is read ends at, before and behind the ends
--- of the buffers that it passes through, compared with what string functions find.
+-- Lines, all, and counts of characters, where what is read ends at, before and behind the
+-- ends of the buffers that it passes through, compared with what string functions find.
 local path = os.tmpname()
 
 local function with_file(contents, f)

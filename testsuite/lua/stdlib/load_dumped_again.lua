@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A string that string.dump has made, or that was loaded before, is not verified again. One with
--- other bytes is, however it was made from it.
+-- A string that string.dump has made, or that was loaded before, is not verified again.
+-- One with other bytes is, however it was made from it.
 local function f(a, ...)
   local t = {a, ...}
   for i = 1, #t do t[i] = t[i] .. "a constant" end
@@ -17,7 +17,8 @@ end
 assert(load(chunk .. "", "chunk", "b"))
 assert(not load(chunk, "chunk", "t"))
 
--- each byte in turn, loaded twice: refused both times with the same words, or taken both times
+-- each byte in turn, loaded twice: refused both times with the same words, or taken both
+-- times
 local refused = 0
 for i = 1, #chunk do
   local harmed = chunk:sub(1, i - 1) .. string.char(chunk:byte(i) ~ 0xff) .. chunk:sub(i + 1)
@@ -31,7 +32,7 @@ assert(refused > #chunk / 2)
 -- with equal bytes, in pieces
 local i = 0
 assert(load(function() i = i + 1 return i <= #chunk and chunk:sub(i, i) or nil end))
--- a chunk with something behind its end, which is never looked at
+-- a chunk with something behind its end, which is never read
 assert(load(chunk .. "x") and load(chunk .. "x"))
 
 -- a string that is short, and no chunk

@@ -26,7 +26,7 @@ local function session(lines, options)
   return rest, read("stderr")
 end
 
-local function answers(expected, lines)
+local function prints_lines(expected, lines)
   local out, err = session(lines)
   if err ~= "" or out ~= expected then
     error(string.format("expected %q, got %q and %q", expected, out, err), 2)
@@ -39,20 +39,20 @@ local function complains(expected, lines)
 end
 
 -- expressions, statements, several lines (the input is echoed)
-answers("1 + 1\n2\n", "1 + 1\n")
-answers("=2 + 2\n4\n", "=2 + 2\n")
-answers("return 1, nil, 's'\n1\tnil\ts\n", "return 1, nil, 's'\n")
-answers("x = 1\nlocal y\n\n-- a comment\n", "x = 1\nlocal y\n\n-- a comment\n")
-answers("x =\n\n5\nprint(x)\n5\n", "x =\n\n5\nprint(x)\n")
-answers("for i = 1, 2 do\nprint(i)\nend\n1\n2\n", "for i = 1, 2 do\nprint(i)\nend\n")
-answers("s = [[a\nb]]\ns\na\nb\n", "s = [[a\nb]]\ns\n")
-answers("f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n3\n",
+prints_lines("1 + 1\n2\n", "1 + 1\n")
+prints_lines("=2 + 2\n4\n", "=2 + 2\n")
+prints_lines("return 1, nil, 's'\n1\tnil\ts\n", "return 1, nil, 's'\n")
+prints_lines("x = 1\nlocal y\n\n-- a comment\n", "x = 1\nlocal y\n\n-- a comment\n")
+prints_lines("x =\n\n5\nprint(x)\n5\n", "x =\n\n5\nprint(x)\n")
+prints_lines("for i = 1, 2 do\nprint(i)\nend\n1\n2\n", "for i = 1, 2 do\nprint(i)\nend\n")
+prints_lines("s = [[a\nb]]\ns\na\nb\n", "s = [[a\nb]]\ns\n")
+prints_lines("f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n3\n",
   "f = function(a,\nb)\nreturn a + b end\nf(1, 2)\n")
-answers("x = 7\nx\n7\n", "x = 7\nx") -- a last line without an end
+prints_lines("x = 7\nx\n7\n", "x = 7\nx") -- a last line without an end
 local long = ("x"):rep(10000)
-answers("'" .. long .. "'\n" .. long .. "\n", "'" .. long .. "'\n")
+prints_lines("'" .. long .. "'\n" .. long .. "\n", "'" .. long .. "'\n")
 -- `print` is the program's own
-answers("local p = print print = function(x) p('<' .. x .. '>') end\n1\n<1>\n",
+prints_lines("local p = print print = function(x) p('<' .. x .. '>') end\n1\n<1>\n",
         "local p = print print = function(x) p('<' .. x .. '>') end\n1\n")
 
 -- errors don't end the session

@@ -31,7 +31,7 @@ do -- known sequences
   assert(math.random(0) == 4554719557422691265)
 end
 
-do -- seeds: answered, and good for a repetition
+do -- seeds: returned, and usable for a repetition
   local a, b = math.randomseed(7.0)
   assert(a == 7 and b == 0)
   a, b = math.randomseed()

@@ -72,7 +72,7 @@ assert(not ok and object[1] == "object" and package.loaded.raises == nil)
 -- unless the module stores itself first
 write("loop.lua", "package.loaded.loop = 'early' return require('loop')")
 assert(require("loop") == "early")
--- not found: every place that was looked at
+-- not found: every place that was searched
 ok, message = pcall(require, "no.such")
 assert(message == [[
 module 'no.such' not found:

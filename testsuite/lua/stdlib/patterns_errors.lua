@@ -37,7 +37,7 @@ assert(not string.find("a", "b(.))"))
 assert(not string.find("", ".(%1)"))
 assert(string.gsub("abc", "d%", "") == "abc")
 
--- unfinished captures matter to those who ask for them
+-- unfinished captures are errors only where they are used
 assert(not pcall(string.match, "a", "(a"))
 assert(not pcall(string.gsub, "a", "(a", "%1"))
 assert(string.gsub("aa", "(a", "x") == "xx")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- pcall, xpcall, next, ipairs, resume, wrap and yield where the interpreter doesn't run
--- them in its own loop: called by functions of C, and while hooks are on.
+-- them in its own loop: called by C functions, and while hooks are on.
 
 local function results(...) return select("#", ...), ... end
 
@@ -82,7 +82,7 @@ debug.sethook()
 coroutine.create, coroutine.wrap = create, wrap
 assert(events > 100)
 
--- called by functions of C
+-- called by C functions
 local text = ""
 string.gsub("ab", ".", function(c) text = text .. c end)
 assert(string.gsub("x", ".", setmetatable({},

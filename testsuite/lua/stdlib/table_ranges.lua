@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- table.insert, remove and move copy what lies in the array part at once. They must do what
--- moving one element after the other does, whatever part an element is in, and the collector
--- must hear of values that are where it has looked before.
+-- table.insert, remove and move copy what lies in the array part at once. They must do
+-- what moving one element after the other does, whatever part an element is in, and the
+-- collector must hear of values that are where it has looked before.
 
 local slowness = tonumber(os.getenv "TEST_SLOWNESS") or 1
 local seed = 7
