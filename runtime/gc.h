@@ -111,7 +111,7 @@ typedef struct GcCandidates {
   size_t n, capacity;
 } GcCandidates;
 
-/* Slots of a weak table that a marking has met and not followed. */
+/* Slots of a weak table that a marking has found and not followed. */
 typedef struct GcWeakRange {
   Table *table;
   uint32_t from, to; /* slots or nodes [from, to), as far as the part reaches */
@@ -280,10 +280,10 @@ typedef struct Gc {
   size_t finalizers_first;
   GcEphemerons minor_ephemerons, major_ephemerons;
   GcWeakLists minor_weak;
-  GcWeakLists noted_weak; /* major: met while marking, not looked through yet */
+  GcWeakLists noted_weak; /* major: found while marking, not examined yet */
   GcWeakLeft weak_left;
   size_t minor_ephemerons_settled; /* the first n of minor_weak.ephemerons */
-  /* tables in which the major marking has met a weak key that it had not reached */
+  /* tables in which the major marking has found a weak key that it had not reached */
   GcVector clearing;
   uint32_t clearing_from; /* node of the last of them to go on from, in GC_PHASE_CLEAR */
   /* What found no room in these (gc_overflow.c) */

@@ -18,7 +18,7 @@
  *
  * Entries whose key is dead when a marking has ended are cleared. A minor collection does
  * that at once, for the slots that it noted. The major marking notes each table in which
- * it has met a key that was not reached (Gc.clearing, once: TABLE_CLEARING) and walks
+ * it has found a key that was not reached (Gc.clearing, once: TABLE_CLEARING) and walks
  * through its nodes in slices (GC_PHASE_CLEAR). In the meantime the program goes on with
  * tables that have dead keys, whose memory is still there. It cannot look one up, having
  * no reference to it, but a traversal could find one: so traversals pass over them
@@ -189,7 +189,7 @@ void gc_follow_value(Domain *d, const Node *n, ScanKind kind) {
     visit(d, n->v.gc, SCAN_MINOR);
 }
 
-/* The entry stays in its chain when the chain is not at hand. */
+/* Follows the value of one entry, which stays in its chain, marked as done. */
 static void follow_entry(Domain *d, GcEphemeron *entry, ScanKind kind) {
   const Node *n = gc_node_of(entry->table, entry->key, entry->node);
   entry->table = NULL; /* done with */

@@ -3,12 +3,11 @@
  *
  * One scanner serves both markings; each is instantiated with a constant kind:
  *
- *   SCAN_MINOR  a young object met is promoted: old, clean, of the colour that
- *               means marked, its lines marked, on Gc.promoted until it is scanned.
- *               An old white one (only while a major cycle marks) turns grey.
- *   SCAN_MAJOR  a white object met turns grey: marked, its lines marked, on
- *               Gc.grey until it is scanned. A young one is left to the minor
- *               collections.
+ *   SCAN_MINOR  a young object found is promoted: old, clean, of the colour that means
+ *               marked, its lines marked, on Gc.promoted until it is scanned. An old
+ *               white one (only while a major cycle marks) turns grey.
+ *   SCAN_MAJOR  a white object found turns grey: marked, its lines marked, on Gc.grey
+ *               until it is scanned. A young one is left to the minor collections.
  *
  * Scanning an object marks the lines of its parts, since they are found
  * through it alone.

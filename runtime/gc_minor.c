@@ -172,8 +172,8 @@ static void scan_remembered_threads(Domain *d) {
   }
 }
 
-/* Old records are all over the heap, and so is what they refer to: the object is asked for
- * first, then its parts, then the objects in the first slots of these. */
+/* Old records lie all over the heap, and so does what they refer to: the object is
+ * prefetched first, then its parts, then the objects in the first slots of these. */
 static void prefetch_object(const GcVector *remembered, size_t i) {
   if (i < remembered->n) __builtin_prefetch(remembered->items[i]);
 }
@@ -235,7 +235,7 @@ static void scan_node(Domain *d, Table *t, size_t start, Weakness w) {
   else gc_scan_weak(d, w, (GcWeakRange){t, i, i + 1, 1}, SCAN_MINOR);
 }
 
-/* What a card stands for; NULL when the part has gone. It may have been replaced since the
+/* The memory of a card; NULL when the part is gone. It may have been replaced since the
  * card was marked: then the new one is fresh or small and was scanned with its table, or
  * its cards were marked again; a superfluous scan does no harm. */
 static char *card_data(const GcCard *c, uint8_t **marks) {

@@ -15,7 +15,7 @@
  *   GcEphemerons.reached                 all entries that wait are looked through
  *   Gc.candidates, Gc.found              the object lives until a later cycle
  *   Gc.finalizers                        the dead stay in Gc.found until the queue is empty
- *   Gc.finalizable, Gc.fixed             are asked for where an error can be raised
+ *   Gc.finalizable, Gc.fixed             are allocated where an error can be raised
  *
  * The bits. A chunk's header has a bit for each 8 bytes of the chunk, in pages that are
  * not touched while no bit is set; for a large object LargeHeader.logged is that bit. It

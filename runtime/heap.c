@@ -45,8 +45,8 @@
  * cost 1.4 us (both with the clearing; on a virtual machine), which was 40 % of the time
  * of a program that fills 50 MB with records. Only the first touch is advised: what is
  * given back later comes again as small pages, so the system never fills free memory with
- * pages that nobody asked for. The price is a touch of 0.1 ms, and up to 2 MiB that are
- * not used yet; mappings.c handles touches that take longer.
+ * unrequested pages. The price is a touch of 0.1 ms, and up to 2 MiB that are not used
+ * yet; mappings.c handles touches that take longer.
  *
  * Large allocations: heap_large.c.
  *
@@ -264,7 +264,7 @@ static uint32_t longest_of_few(const LineBits *bits) {
   return 0;
 }
 
-/* The class that the runs belong to, however many there are. */
+/* The class that the runs belong to, whatever their number. */
 static uint32_t class_of_many(LineBits runs) {
   LineBits half = runs;
   uint32_t class = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/message.h: a value on its way between domains.
+/* runtime/message.h: a value that is passed between domains.
  *
  * The bytes are written by vm/transfer_encode.c; only vm/transfer_decode.c can read them. A
  * message has one owner at a time: the sender, a channel, the receiver. Besides

@@ -125,7 +125,7 @@ static void learn_from_success(Peer *i) {
   i->probe_in = i->probe_every = 1;
 }
 
-/* `slept`: ns, after spinning in vain. */
+/* `slept`: ns, after spinning without success. */
 static void learn_from_sleep(Peer *i, uint64_t slept) {
   i->spin = i->spin / 2 > SPIN_LEAST ? i->spin / 2 : SPIN_LEAST;
   if (slept > WAKING_MOST || --i->probe_in > 0) return;

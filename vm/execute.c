@@ -48,8 +48,8 @@
  * function with a continuation.
  *
  * Collections happen only in GC_CHECK. Instructions that make an object put it
- * into the highest register in use (the compiler sees to that), so L->top is then
- * just above it, or there before it is made; elsewhere L->top is above all registers of the
+ * into the highest register in use (the compiler ensures that), so L->top is then just
+ * above it, or there before it is made; elsewhere L->top is above all registers of the
  * frame. Registers that are not live may hold old values: each collection marks or clears
  * every slot, so they are never dangling.
  */
@@ -1441,7 +1441,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
       goto return_values;
     }
     int wanted = frame->nresults;
-    value_copy(frame->func, RA); /* when none is wanted, that register is free all the same */
+    value_copy(frame->func, RA); /* when none is wanted, that register is still free */
     if (unlikely(wanted != 1)) {
       L->top = frame->func + 1;
       for (TValue *res = L->top; wanted > 1; wanted--) set_nil(res++);
