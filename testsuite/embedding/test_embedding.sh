@@ -15,7 +15,7 @@ export LUA_CPATH="./?.so"
 is "module in the interpreter" "|||||||" "$("$saros" -e "print((dofile '$sources/_use_counter.lua'))" 2>&1)"
 is "module in the program" "|||||||-host" "$(./host "$sources/_use_counter.lua" 2>&1)"
 
-# The program obeys the environment variables of the recorder.
+# The program obeys the environment variables of the recording.
 export EVENTRING=$(find "$PWD/root" -path '*/bin/eventring')
 export LD_LIBRARY_PATH=$(dirname "$(find "$PWD/root" -name libeventring.so)")
 recordings() { ls -- *.eventring 2>/dev/null | wc -l; }
