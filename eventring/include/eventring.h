@@ -584,7 +584,8 @@ enum {
   EVENTRING_TORN = 2,      /* an end whose begin is unknown, or a synthetic end: the
                               duration is unknown */
   EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */
-  EVENTRING_TRUNCATED = 8, /* the payload was longer than EVENTRING_MAX_PAYLOAD */
+  EVENTRING_TRUNCATED = 8, /* the payload, or a text among its values, was longer than
+                              what was recorded of it */
   EVENTRING_UNKNOWN = 16   /* the id has no definition, or only one registered after the
                               event: the name is "(other)" */
 };

@@ -133,11 +133,15 @@ static unsigned value_words(const uint64_t *payload, unsigned words, unsigned ty
 
 static unsigned type_of_value(uint64_t types, unsigned i) { return types >> (4 + 4 * i) & 15; }
 
-static bool holds_values(const uint64_t *payload, unsigned words) {
+/* *cut: was one of them longer than what is there? */
+static bool holds_values(const uint64_t *payload, unsigned words, bool *cut) {
   unsigned at = 1, count = payload[0] & 15;
+  *cut = false;
   for (unsigned i = 0; i < count; i++) {
-    unsigned taken = value_words(payload + at, words - at, type_of_value(payload[0], i));
+    unsigned type = type_of_value(payload[0], i);
+    unsigned taken = value_words(payload + at, words - at, type);
     if (!taken) return false;
+    if (type > EVENTRING_DOUBLE && payload[at] & FORMAT_BYTES_TRUNCATED) *cut = true;
     at += taken;
   }
   return at == words;
@@ -197,9 +201,12 @@ static void take_payload(struct eventring_event *event, unsigned type, const uin
     event->bytes = payload + 1;
     event->size = size;
   } else {
+    bool cut;
     take_raw(event, payload, words);
-    if (type == EVENTRING_VALUES && holds_values(payload, words))
+    if (type == EVENTRING_VALUES && holds_values(payload, words, &cut)) {
       event->payload = EVENTRING_VALUES;
+      if (cut) event->flags |= EVENTRING_TRUNCATED;
+    }
   }
 }
 

@@ -618,6 +618,8 @@ def write_payloads(recording):
         (EVENT, RAW, text_words(all_bytes), {"hex": all_bytes.hex()}),
         (EVENT, SIZES, sizes, {"value": named}),
         (EVENT, SIZES, (1 | 9 << 4, 3), hex_of((1 | 9 << 4, 3))),
+        (EVENT, SIZES, (2 | 4 << 4 | 1 << 8,) + text_words(b"x" * 900, True) + (7,),
+         {"value": {"int": "x" * 900, "uint": 7}, "truncated": True}),
         (EVENT, SIZES, (0,), {"value": {}}),
         (EVENT, SIZES, (0, 1), hex_of((0, 1))),
         (EVENT, BARE, (2 | 1 << 4 | 2 << 8, 3, 4), {"value": [3, 4]}),

@@ -368,34 +368,36 @@ def take_bytes(words):
 
 
 def take_value(form, words):
-    """One of several values and the words behind it."""
+    """One of several values, whether it was cut, and the words behind it."""
     if form in NUMBERS and words:
-        return NUMBERS[form](words[0]), words[1:]
+        return NUMBERS[form](words[0]), False, words[1:]
     if form not in (STRING, BYTES):
         raise WrongLength
-    raw, _, rest = take_bytes(words)
+    raw, is_cut, rest = take_bytes(words)
     if form == STRING:
         try:
-            return raw.decode("utf-8"), rest
+            return raw.decode("utf-8"), is_cut, rest
         except UnicodeDecodeError:
             pass
-    return {"hex": raw.hex()}, rest
+    return {"hex": raw.hex()}, is_cut, rest
 
 
 def decode_values(fields, words):
-    values, rest = [], words[1:]
+    values, rest, cut = [], words[1:], {}
     for i in range(words[0] & 15):
-        value, rest = take_value(words[0] >> (4 + 4 * i) & 15, rest)
+        value, is_cut, rest = take_value(words[0] >> (4 + 4 * i) & 15, rest)
         values.append(value)
+        if is_cut:
+            cut = {"truncated": True}
     if rest:
         raise WrongLength
     if not fields:
-        return {"value": values}
+        return {"value": values, **cut}
     names = fields.split(",")
     named = {}
     for i, value in enumerate(values):
         named[names[i] if i < len(names) and names[i] else str(i + 1)] = value
-    return {"value": named}
+    return {"value": named, **cut}
 
 
 def decode_known(recording, definition, words):
