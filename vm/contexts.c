@@ -71,8 +71,12 @@ static void end_open_spans(Domain *d, Context *c) {
   c->hidden = 0;
 }
 
+/* Another finalizer may keep the coroutine, which then goes on: its next span needs a
+ * finalizer again. */
 static int finalize_context(lua_State *L) {
-  end_open_spans(L->domain, lua_touserdata(L, 1));
+  Context *c = lua_touserdata(L, 1);
+  end_open_spans(L->domain, c);
+  c->has_finalizer = false;
   return 0;
 }
 

@@ -190,6 +190,28 @@ for _ = 1, 3 do collectgarbage() end
 start_counting = function() end
 assert(poll():find "%-collected:2" and table.concat(seen, " "):find "%-thrown:1")
 assert(spans.collected.suspended >= 0.9e6)
+
+-- One that another finalizer keeps goes on, and its spans end when it is collected again.
+-- (Only those that were open the first time ended.)
+local kept
+local function make_kept()
+  local c = coroutine.create(function()
+    begin_span "former"
+    yield()
+    begin_span "kept"
+    yield()
+  end)
+  coroutine.resume(c)
+  setmetatable({ c }, { __gc = function(t) kept = t[1] end })
+end
+make_kept()
+for _ = 1, 3 do collectgarbage() end
+assert(coroutine.resume(kept))
+assert(poll():find "%+former:%d+ %-former:%d+ %+kept:%d+$")
+kept = nil
+for _ = 1, 3 do collectgarbage() end
+assert(poll():find "^%-kept:%d+$")
+
 local contexts = {}
 for _ = 1, 100 do
   coroutine.wrap(function() event "id" end)()
