@@ -232,8 +232,10 @@ static inline void close_span(struct evr_ring_reader *reader, struct eventring_e
   if (evr_spans_pop(&reader->spans, id, &begin)) {
     event->flags |= EVENTRING_MATCHED;
     event->begin_ns = begin.ns < ns ? begin.ns : ns;
-    event->suspended_ns = duration_ns(reader->blocks.meta,
-                                      reader->spans.present->suspended - begin.suspended);
+    uint64_t suspended = duration_ns(reader->blocks.meta,
+                                     reader->spans.present->suspended - begin.suspended);
+    uint64_t duration = ns - event->begin_ns; /* perhaps of segments with other multipliers */
+    event->suspended_ns = suspended < duration ? suspended : duration;
   } else {
     event->flags |= EVENTRING_TORN;
     reader->torn++;

@@ -433,6 +433,7 @@ class Reading:
             begin_ns = self.recording.ns(span.begin)
             more = {"begin_ns": begin_ns, "duration_ns": ns - begin_ns}
             suspended_ns = suspended * self.recording.segment_of(ticks)[2] >> 40
+            suspended_ns = min(suspended_ns, ns - begin_ns)
             if suspended_ns:
                 more["suspended_ns"] = suspended_ns
         depth = sum(s.context == context for s in self.known)
@@ -657,6 +658,17 @@ def write_payloads(recording):
     ring.end(BUSY, ticks + 300_001)
 
 
+def write_suspended_over_segments(recording):
+    """Most of its suspended time lies before the faster segment in which it ends."""
+    ring = Ring(recording, 0, 6)
+    switch = START_TICKS + 200_000
+    ring.enter(1, switch - 1_000)
+    ring.begin(INNER, switch - 1_000)
+    ring.suspend(switch - 999)
+    ring.resume(switch + 100)
+    ring.end(INNER, switch + 101)
+
+
 def write_odd_lists(recording):
     """Lists of open spans that the real library does not write."""
     ring = Ring(recording, 2, 1)
@@ -796,6 +808,7 @@ def main():
     contexts, last = write_contexts(recording)
     write_many_open(recording)
     write_payloads(recording)
+    write_suspended_over_segments(recording)
     write_odd_lists(recording)
     write_lives(recording)
     missing = come_to_an_end(recording, mode, contexts)

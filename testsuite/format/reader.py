@@ -696,8 +696,8 @@ class Ring:
                 begin_ns = min(ns, self.recording.ns(span.begin))
                 closed = {"depth": len(state.spans), "begin_ns": begin_ns,
                           "duration_ns": ns - begin_ns}
-                suspended = self.recording.duration_ns(
-                    wrap(state.suspended - span.suspended_before), ticks)
+                suspended = min(ns - begin_ns, self.recording.duration_ns(
+                    wrap(state.suspended - span.suspended_before), ticks))
                 if suspended:
                     closed["suspended_ns"] = suspended
                 return closed
