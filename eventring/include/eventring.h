@@ -603,8 +603,8 @@ struct eventring_event {
   uint8_t event_class;  /* 0..63 */
   uint8_t payload;      /* enum eventring_payload, of this event */
   uint16_t flags;
-  uint32_t depth;       /* spans of its context that are open around it in this ring (of a
-                           begin or an end: around that span) */
+  uint32_t depth;       /* of a begin or an end: other spans that its context has open in
+                           this ring; of other events 0 */
   const char *name;     /* valid as long as the cursor; never NULL */
   const struct eventring_def *def; /* valid as long as the cursor; NULL when UNKNOWN */
   union {
