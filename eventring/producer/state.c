@@ -48,6 +48,9 @@ static int check_config(const struct eventring_config *config,
     return evr_fail(error, EVENTRING_E_CONFIG, 0,
                     "ring size %u is out of range: must be %d to %d",
                     config->wsize, EVENTRING_MIN_WSIZE, EVENTRING_MAX_WSIZE);
+  if (config->start != EVENTRING_START_ON && config->start != EVENTRING_START_STANDBY)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "start mode %d is none of off, on, standby",
+                    (int)config->start);
   return EVENTRING_OK;
 }
 

@@ -250,6 +250,16 @@ static void ring_size_out_of_range(void **state) {
   }
 }
 
+static void unknown_start_mode(void **state) {
+  (void)state;
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  struct eventring_error error = {0};
+  config.start = (enum eventring_start_mode)3;
+  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
+  assert_non_null(strstr(error.text, "start mode 3"));
+  assert_int_equal(eventring_state(), EVENTRING_STOPPED);
+}
+
 static unsigned warnings;
 static void count_warning(void *context, const struct eventring_error *error) {
   (void)context;
@@ -841,6 +851,7 @@ int main(void) {
       cmocka_unit_test(controlled_from_outside),
       cmocka_unit_test(settings_from_the_environment),
       cmocka_unit_test(ring_size_out_of_range),
+      cmocka_unit_test(unknown_start_mode),
       cmocka_unit_test(one_warning_for_a_domain_that_fails_at_its_start),
       cmocka_unit_test(one_warning_for_a_domain_that_fails_later),
       cmocka_unit_test(one_warning_for_a_ring_that_cannot_grow),
