@@ -376,6 +376,7 @@ static uint32_t mapped_records(const uint64_t *from, uint64_t *to, bool *sound) 
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
   uint64_t sequence = __atomic_load_n(from, __ATOMIC_ACQUIRE);           /* R1 */
   evr_copy_words(to, from, FORMAT_BLOCK_HEADER_WORDS);
+  evr_fence_acquire(); /* a seal that is there covers what is read from here on */
   while (at < FORMAT_BLOCK_WORDS) {
     uint64_t first = __atomic_load_n(&from[at], __ATOMIC_ACQUIRE);       /* R2 */
     if (!first) break;
@@ -396,12 +397,19 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
                         uint32_t *end, bool *sound, struct eventring_error *error) {
   uint64_t again;
   int status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error);
-  uint64_t sequence = words[0];
+  uint64_t sequence = words[0], seal = words[FORMAT_SEAL_WORD];
   if (status != EVENTRING_OK || !sequence) return status;
   uint32_t at = walk_records(words, sound);                              /* R2 */
   evr_fence_acquire();
+  evr_testpoint(RECORDS);
   status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error); /* R3 */
   evr_fence_acquire();                                                   /* R4 */
+  /* one that was stored in between covers records that were not seen yet */
+  words[FORMAT_SEAL_WORD] = seal;
+  if (seal) {
+    *sound = true;
+    at = walk_records(words, sound);
+  }
   if (status == EVENTRING_OK)
     status = evr_source_read_file(source, offset, &again, sizeof again, error);
   if (status == EVENTRING_OK && again == sequence) *end = at;            /* R5 */

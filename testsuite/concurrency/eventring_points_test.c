@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,6 +75,19 @@ static void show_absent(enum evr_step step) {
   if (step == EVR_R4) absent.sequence = 0;
 }
 
+/* Domains that are still to start and stop while a reader stands between its two reads of a
+   block of records, some at each: so the block that is read is finished in between, too. */
+static unsigned lives;
+enum { LIVES_AT_ONCE = 7 };
+
+static void write_lives(void) {
+  for (int n = 0; lives && n < LIVES_AT_ONCE; n++, lives--) {
+    eventring_domain *d = eventring_domain_start("short", NULL);
+    CHECK(d);
+    eventring_domain_stop(d);
+  }
+}
+
 /* The span with whose begin the writer has changed blocks last, and when. */
 static struct {
   int64_t now; /* being written; 0: nothing is to be noted */
@@ -88,6 +102,7 @@ static void note_change(void) {
 
 void eventring_testpoint(enum evr_step step) {
   if (change.now && step == EVR_W5) note_change();
+  if (step == EVR_RECORDS) write_lives();
   if (absent.sequence && (step == EVR_R3 || step == EVR_R4)) show_absent(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
@@ -276,6 +291,33 @@ static void number_away(void) {
   eventring_stop();
 }
 
+/* ---- A block of records that is finished between two reads -------------------------------- */
+
+/* It is not damage, and none of its records is missed. */
+static void block_finished_while_read(void) {
+  enum { FIRST = 3, MORE = 100 * LIVES_AT_ONCE };
+  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  struct eventring_config config;
+  struct reader r = {.last = -1};
+  struct eventring_domain_info life;
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
+  lives = FIRST;
+  write_lives();
+  eventring_cursor *cursor = open_cursor(CALLS);
+  CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
+  lives = 1;
+  write_lives(); /* news: the block is read again */
+  for (lives = MORE; lives;) CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
+  CHECK(eventring_poll(cursor, &callbacks, &r, 0) >= 0);
+  for (uint32_t n = 1; n <= FIRST + 1 + MORE; n++)
+    CHECK(eventring_cursor_life(cursor, 0, n, &life) == EVENTRING_OK &&
+          strcmp(life.name, "short") == 0);
+  eventring_close(cursor);
+  eventring_stop();
+}
+
 /* ---- A span does not last as long as the change of blocks before it --------------------- */
 
 static int check_begin(void *context, const struct eventring_event *e) {
@@ -315,6 +357,7 @@ int main(int argc, char **argv) {
   int rounds = argc > 1 ? atoi(argv[1]) : 4;
   CHECK(eventring_register_table(defs, 2, &first, NULL) == EVENTRING_OK && first == SPAN);
   number_away();
+  block_finished_while_read();
   begins_after_the_change();
   for (int round = 0; round < rounds; round++) {
     wsize = EVENTRING_MIN_WSIZE + 2 * (unsigned)(round % 2); /* 4 blocks, 16 blocks */
