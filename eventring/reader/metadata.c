@@ -259,9 +259,11 @@ static bool is_written(const struct format_control *control, uint32_t n) {
 }
 
 /* Counts the entries up to the first that is still being written, with which the next
-   call begins. Entries that 64 later ones have pushed out are skipped. */
+   call begins. Entries that 64 later ones have pushed out are skipped. Should `switches`
+   have gone back, this begins again with the oldest entry. */
 static uint32_t count_written(const struct format_control *c, uint32_t from) {
-  if (c->switches - from > FORMAT_LOG_ENTRIES) from = c->switches - FORMAT_LOG_ENTRIES;
+  uint32_t oldest = c->switches > FORMAT_LOG_ENTRIES ? c->switches - FORMAT_LOG_ENTRIES : 0;
+  if (c->switches - from > FORMAT_LOG_ENTRIES) from = oldest;
   while (from != c->switches && is_written(c, from)) from++;
   return from;
 }

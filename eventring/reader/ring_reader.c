@@ -171,14 +171,15 @@ static bool pass_missed_switches(struct evr_ring_reader *reader, uint64_t ticks)
 }
 
 /* Also notes when the next entry is due. Each entry by itself holds for all events up to
-   its second time: a changer that died leaves an entry that holds for good. */
+   its second time: a changer that died leaves an entry that holds for good. Where the
+   number of entries has gone back, the reader is ahead of it, and there is none to take. */
 void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;
   struct format_switch entry;
   bool passed = true; /* all entries so far are of the past */
   if (misses_switches(reader) && !pass_missed_switches(reader, ticks)) return;
   reader->switch_due = UINT64_MAX;
-  for (uint32_t n = reader->switches; n != meta->switches; n++) {
+  for (uint32_t n = reader->switches; meta->switches - n - 1 < FORMAT_LOG_ENTRIES; n++) {
     if (read_logged_switch(meta, n, &entry)) {
       if (entry.ticks <= ticks) {
         reader->now = entry.ticks;

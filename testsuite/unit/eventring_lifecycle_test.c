@@ -755,6 +755,42 @@ static void store_word(const char *path, off_t offset, uint64_t word) {
   close(fd);
 }
 
+/* Whoever may write to the file sets the number of log entries back, or makes entries
+   unreadable that were read: polls go on at once. */
+static void log_goes_back(void **state) {
+  (void)state;
+  enum {
+    NUMBER = FORMAT_CONTROL_OFFSET + offsetof(struct format_control, switches),
+    LOG = FORMAT_CONTROL_OFFSET + offsetof(struct format_control, log)
+  };
+  static const uint32_t numbers[] = {10, 0, 120, 60, UINT32_MAX, 1, 1U << 31, 100};
+  static const unsigned flags[] = {0, EVENTRING_OPEN_UNMAPPED};
+  struct log log[2] = {{0}, {0}};
+  eventring_cursor *cursor[2];
+  start_recording(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("d");
+  for (int i = 0; i < 2; i++) cursor[i] = open_file(file_name(), flags[i]);
+  for (int i = 0; i < 100; i++) {
+    eventring_disable_classes(EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC));
+    eventring_enable_classes(EVENTRING_CLASS_BIT(EVENTRING_CLASS_GC));
+  }
+  clock_t before = clock();
+  for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+    for (int i = 0; i < 1000; i++)
+      eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_ID_OTHER, i);
+    for (int i = 0; i < 2; i++) {
+      assert_true(poll_log(cursor[i], &log[i], 0) > 0);
+      clear_log(&log[i]);
+    }
+    if (n == 1) store_word(file_name(), LOG, 7);
+    store_word(file_name(), NUMBER, numbers[n]);
+  }
+  assert_true(clock() - before < CLOCKS_PER_SEC);
+  for (int i = 0; i < 2; i++) assert_int_equal(eventring_close(cursor[i]), 0);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 /* What is written into the control page from outside. */
 static void control_words(void **state) {
   (void)state;
@@ -865,7 +901,8 @@ int main(void) {
       cmocka_unit_test(classes_of_the_host),
       cmocka_unit_test(sizes_of_definitions),
       cmocka_unit_test(errors_have_texts), cmocka_unit_test(versions),
-      cmocka_unit_test(control_words), cmocka_unit_test(no_first_touch),
+      cmocka_unit_test(control_words), cmocka_unit_test(log_goes_back),
+      cmocka_unit_test(no_first_touch),
   };
   register_test_events();
   return cmocka_run_group_tests(tests, NULL, NULL);
