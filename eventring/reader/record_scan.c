@@ -56,9 +56,15 @@ static int add_block(struct evr_record_scan *scan, uint64_t block,
 }
 
 /* Lists the blocks that were claimed since, except those of rings. */
-static int list_blocks(struct evr_record_scan *scan, const struct evr_metadata *meta,
+static int list_blocks(struct evr_record_scan *scan, struct evr_metadata *meta,
                        struct eventring_error *error) {
   while (scan->next < meta->status.claimed) {
+    if (scan->count == EVR_MOST_LOOSE_BLOCKS) {
+      evr_note_damage(&meta->damage, "more than %d blocks of the file are in no ring",
+                      EVR_MOST_LOOSE_BLOCKS);
+      scan->next = meta->status.claimed;
+      break;
+    }
     const struct format_ring *ring = evr_metadata_ring_at(meta, scan->next);
     int status = ring ? EVENTRING_OK : add_block(scan, scan->next, error);
     if (status != EVENTRING_OK) return status;

@@ -7,6 +7,11 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Blocks in no ring that a reader looks at: 1 GiB. A producer has at most 8448 with
+   records, up to 12 beside each ring, and those of rings that it is making. Without a
+   limit, a file that consists of one hole takes hours to read, and all memory. */
+enum { EVR_MOST_LOOSE_BLOCKS = 1 << 18 };
+
 struct evr_record_block { /* a claimed block that is in no ring */
   uint32_t block;
   uint16_t kind;     /* 0: not used yet */

@@ -117,12 +117,14 @@ static int copy_record_block(struct copy *copy, uint64_t block) {
   return write_part(copy, offset, words, sizeof words);
 }
 
-/* All claimed blocks that are in no ring. */
+/* The claimed blocks that are in no ring, as far as a reader looks at them. */
 static int copy_records(struct copy *copy, uint64_t claimed) {
   int status = EVENTRING_OK;
-  for (uint64_t block = 0; status == EVENTRING_OK && block < claimed;) {
+  unsigned left = EVR_MOST_LOOSE_BLOCKS;
+  for (uint64_t block = 0; status == EVENTRING_OK && block < claimed && left;) {
     const struct format_ring *ring = evr_metadata_ring_at(copy->meta, block);
     if (!ring) status = copy_record_block(copy, block);
+    left -= !ring;
     block = ring ? (uint64_t)ring->first + ring->blocks : block + 1;
   }
   return status;

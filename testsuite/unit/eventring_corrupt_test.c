@@ -170,6 +170,31 @@ static void status_fields(void **state) {
   assert_int_equal(with_u64(at + 8, 0), EVENTRING_E_CORRUPT);
 }
 
+/* A file that is one hole claims 64 GiB: neither time nor memory grow with that. */
+static void a_hole_that_is_claimed(void **state) {
+  (void)state;
+  const uint64_t claimed = 1 << 24;
+  struct eventring_error error;
+  struct eventring_callbacks callbacks = {.event = read_bytes};
+  uint64_t sum = 0;
+  eventring_cursor *cursor;
+  write_file(original, original_size);
+  int fd = open(mutant_path, O_RDWR);
+  assert_int_equal(pwrite(fd, &claimed, sizeof claimed, FORMAT_STATUS_OFFSET + 8), 8);
+  assert_int_equal(ftruncate(fd, (off_t)format_block_offset(claimed)), 0);
+  close(fd);
+  clock_t before = clock();
+  assert_int_equal(eventring_open_path(&cursor, mutant_path, EVENTRING_OPEN_UNMAPPED, &error), 0);
+  assert_int_equal(eventring_poll(cursor, &callbacks, &sum, 0), EVENTRING_E_CORRUPT);
+  assert_true(strstr(eventring_cursor_error(cursor)->text, "in no ring"));
+  assert_true(sum > 0); /* the rings are sound */
+  unlink("copy.eventring");
+  assert_int_equal(eventring_snapshot(cursor, "copy.eventring", NULL), 0);
+  eventring_close(cursor);
+  assert_true(clock() - before < 10 * CLOCKS_PER_SEC);
+  unlink("copy.eventring");
+}
+
 /* ---- The places of rings ------------------------------------------------------------- */
 
 static struct format_ring user_ring(void) {
@@ -478,7 +503,8 @@ static void random_mutations(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_sample_is_sound), cmocka_unit_test(header_fields),
-      cmocka_unit_test(status_fields),       cmocka_unit_test(ring_places),
+      cmocka_unit_test(status_fields),
+      cmocka_unit_test(a_hole_that_is_claimed), cmocka_unit_test(ring_places),
       cmocka_unit_test(block_fields),        cmocka_unit_test(checksums),
       cmocka_unit_test(event_words),         cmocka_unit_test(definition_fields),
       cmocka_unit_test(clock_and_lives),     cmocka_unit_test(control_page),
