@@ -3,6 +3,7 @@
 #include "format/error.h"
 
 #include "format/atomics.h"
+#include "format/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -52,6 +53,7 @@ int evr_fail(struct eventring_error *error, int code, int sys_errno,
     snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
              strerror_r(sys_errno, buffer, sizeof buffer));
   }
+  evr_text_clean(error->text, sizeof error->text); /* it may quote foreign names */
   return code;
 }
 

@@ -285,8 +285,8 @@ struct eventring_config {
   void (*warn)(void *context, const struct eventring_error *error);
   void *warn_context;     /* the first argument of `warn` */
   bool leave_sigbus;      /* do not set a handler of SIGBUS: see eventring_repair_fault */
-  /* Template of the file's name, at most 210 bytes without slash and control characters:
-     %p stands for the pid, %n for the program's name, %t for the time in seconds since
+  /* Template of the file's name, without slash and control characters. The name that it
+     expands to has at most 210 bytes. %p stands for the pid, %n for the program's name, %t for the time in seconds since
      1970, %h for the host's name, %% for a %. NULL or empty: "%p". EVENTRING_SUFFIX is
      appended where it is missing. The file of a further copy of the library in the same
      process has ".2" and so on before the suffix. A recording of a dead process in this

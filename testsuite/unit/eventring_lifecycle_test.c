@@ -218,7 +218,7 @@ static void settings_from_the_environment(void **state) {
       {"T_WSIZE", "25"}, {"T_WSIZE", "16k"}, {"T_WSIZE", "-1"},
       {"T_WSIZE", "99999999999999999999"}, {"T_CLASSES", "gc,nonsense"},
       {"T_NAME", "a/b"}, {"T_NAME", "%q"}, {"T_NAME", "end%"}, {"T_NAME", ".eventring"},
-      {"T_NAME", "line\nfeed"}};
+      {"T_NAME", "line\nfeed"}, {"T_START", "\033[2J"}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     const char *saved = strdup(getenv(bad[i][0]));
     setenv("T_START", "1", 1);
@@ -226,7 +226,8 @@ static void settings_from_the_environment(void **state) {
     assert_int_equal(from_env(&c, &e), EVENTRING_E_CONFIG);
     assert_int_equal(c.start, EVENTRING_START_OFF);
     assert_non_null(strstr(e.text, bad[i][0]));
-    assert_non_null(strstr(e.text, bad[i][1]));
+    for (const char *c = e.text; *c; c++) assert_true((unsigned char)*c >= ' '); /* one line */
+    if (bad[i][1][strcspn(bad[i][1], "\n\033")] == 0) assert_non_null(strstr(e.text, bad[i][1]));
     setenv(bad[i][0], saved, 1);
     free((char *)saved);
   }
