@@ -96,7 +96,7 @@ eventring_eventring_LDADD = libanalysis.a $(LINK_EVENTRING) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer
-testsuite_tools_producer_SOURCES = testsuite/tools/producer.c
+testsuite_tools_producer_SOURCES = testsuite/tools/sample_producer.c
 testsuite_tools_producer_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_tools_producer_LDADD = $(LINK_EVENTRING)
 if HAVE_CMOCKA

@@ -33,6 +33,9 @@
  * make longer; lookups of integers count too, as chains of keys that were removed can
  * grow together.
  *
+ * The file is long because lookup, insertion, growth and traversal all work on the layout
+ * of both parts, which nothing else knows.
+ *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
  * them and an insertion does not move them.
  *

@@ -12,6 +12,8 @@
  * domains; the probes that write events are in <eventring/probe.h>. READER: open a
  * recording, read its events, ask what it holds, copy, remove and control recordings.
  *
+ * The header is long because the whole interface is documented here, in one place.
+ *
  * Conventions of this header
  *  - A function that can fail returns an int: 0 or a positive result on success, else one
  *    of the negative EVENTRING_E_* codes, which the comments write without the prefix

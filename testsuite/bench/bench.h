@@ -98,7 +98,7 @@ const char *place_name(const char *directory);
 
 /* ---- Parts ------------------------------------------------------------------------- */
 
-void bench_probes(void);    /* probes.c: one thread, no reader, every kind of probe */
+void bench_probes(void);    /* probe_bench.c: one thread, no reader, every kind of probe */
 void bench_writers(void);   /* writers.c: threads, places, readers beside them */
 void bench_reading(void);   /* reading.c: what reading costs */
 void bench_starting(void);  /* starting.c: starting a recording, and a trivial program */

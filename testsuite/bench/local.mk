@@ -6,7 +6,7 @@ CLEANFILES += $(bench_programs)
 EXTRA_PROGRAMS += testsuite/bench/eventring_bench
 bench_programs += testsuite/bench/eventring_bench
 testsuite_bench_eventring_bench_SOURCES = testsuite/bench/bench.h \
-	testsuite/bench/eventring_bench.c testsuite/bench/harness.c testsuite/bench/probes.c \
+	testsuite/bench/eventring_bench.c testsuite/bench/harness.c testsuite/bench/probe_bench.c \
 	testsuite/bench/writers.c testsuite/bench/reading.c testsuite/bench/starting.c \
 	testsuite/bench/children.c
 testsuite_bench_eventring_bench_CPPFLAGS = $(SEE_EVENTRING)

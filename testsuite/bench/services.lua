@@ -7,7 +7,8 @@
 --   services.lua          lists the names
 --
 -- THE LIST IS FROZEN: shapes, sizes and numbers of rounds stay as they are, so that figures
--- of different builds can be compared. A new shape goes into a list of its own.
+-- of different builds can be compared. A new shape goes into a list of its own. The file is
+-- as long as the list.
 --
 -- A shape makes its state once and then does rounds of the same work, so that memory after
 -- the first rounds should not grow. It returns the function of a round, and what is still

@@ -11,6 +11,8 @@ blocks hold. MODE is how the recording came to its end:
     dying     killed while it began a block
     damage    like ended, and a block in the middle of a ring has a wrong bit
     snapshot  copied, with a block missing
+
+It is one long file as readers of FORMAT.md are to find a whole producer in one place.
 """
 import json
 import struct

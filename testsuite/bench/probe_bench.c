@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probes.c: every kind of probe, one thread, nobody reads. */
+/* probe_bench.c: every kind of probe, one thread, nobody reads. */
 #include "bench.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* producer.c: a program that records known numbers of events.
+/* sample_producer.c: a program that records known numbers of events.
  *
  * The tests of the `eventring` command compare what it shows with what this
  * program wrote; no virtual machine is needed. It obeys the environment
