@@ -37,6 +37,10 @@ enum {
 #define PROBE_BEGIN_INT(d, id, value) \
   eventring_begin_int((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id), \
       (int64_t)(value))
+/* What a NAMED_SPAN deals with: `size` bytes of text. */
+#define PROBE_BEGIN_TEXT(d, id, text, size) \
+  eventring_begin_bytes((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id), text, size)
+#define PROBE_ENABLED(d, id) eventring_enabled((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id))
 /* Why a REASONED_SPAN runs: EV_REASON_x. */
 #define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, EVENTRING_ID_HOST + (reason))
 #define PROBE_END(d, id) \

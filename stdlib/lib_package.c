@@ -346,7 +346,7 @@ static int end_require_span(lua_State *L) {
 
 /* Begins the span of a require; a to-be-closed value on the stack ends it,
  * also when an error unwinds the call. */
-static void open_require_span(lua_State *L) {
+static void open_require_span(lua_State *L, const char *name) {
   api_push_value(L, table_get_str(as_table(&L->domain->registry),
                                   L->domain->names[NAME_REQUIRE_SPAN]));
   if (lua_isnil(L, -1)) { /* one serves all */
@@ -360,7 +360,7 @@ static void open_require_span(lua_State *L) {
     lua_setfield(L, LUA_REGISTRYINDEX, L->domain->names[NAME_REQUIRE_SPAN]->data);
   }
   lua_toclose(L, -1);
-  require_span_begin(L);
+  require_span_begin(L, name);
 }
 
 /* The stack: name, table of loaded modules, the span's guard; then what
@@ -374,7 +374,7 @@ static int package_require(lua_State *L) {
   if (lua_toboolean(L, -1))
     return 1;
   lua_pop(L, 1);
-  open_require_span(L);
+  open_require_span(L, name);
   find_loader(L, name);
   run_loader(L, name);
   return 2;

@@ -8,9 +8,9 @@
 
 #include "lua.h"
 
-/* Begin and end the span on the domain of L; on the thread of that domain.
- * They nest. */
-void require_span_begin(lua_State *L);
+/* Begin and end the span of the module of this name on the domain of L; on the thread of
+ * that domain. They nest. */
+void require_span_begin(lua_State *L, const char *name);
 void require_span_end(lua_State *L);
 
 #endif

@@ -14,6 +14,7 @@
 #include "api.h"
 #include "call.h"
 #include "compiler.h"
+#include "debuginfo.h"
 #include "gc_inline.h"
 #include "probes.h"
 #include "stress.h"
@@ -95,8 +96,15 @@ static int protect_load(lua_State *L, ProtectedFunction f, Load *load) {
   return status;
 }
 
+static void begin_parse_span(lua_State *L, const Load *load) {
+  char id[LUA_IDSIZE];
+  if (!PROBE_ENABLED(L->domain, PARSE)) return;
+  const char *name = chunk_id(id, load->name, strlen(load->name));
+  PROBE_BEGIN_TEXT(L->domain, PARSE, name, strlen(name));
+}
+
 static int run_load(lua_State *L, Load *load) {
-  PROBE_BEGIN(L->domain, PARSE);
+  begin_parse_span(L, load);
   int status = load->reader != NULL ? protect_load(L, drain_reader, load) : LUA_OK;
   if (status == LUA_OK) {
     PROBE_BEGIN(L->domain, COMPILE);

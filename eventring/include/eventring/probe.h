@@ -198,6 +198,18 @@ static inline void eventring_begin_int(eventring_domain *domain,
                     (uint64_t)value);
 }
 
+/* Writes the begin of a span with text or bytes, as the definition says: the name of what
+   is done, for example. Bytes beyond EVENTRING_MAX_PAYLOAD are cut and the event is marked
+   TRUNCATED. */
+static inline void eventring_begin_bytes(eventring_domain *domain,
+                                         enum eventring_ring ring,
+                                         enum eventring_class event_class,
+                                         unsigned id, const void *bytes,
+                                         size_t size) {
+  if (eventring_enabled(domain, ring, event_class))
+    eventring_emit_bytes(domain, ring, EVENTRING_TAIL(EVENTRING_BEGIN, id, 0), bytes, size);
+}
+
 /* Write the value of a counter: payload INT or UINT; DOUBLE. */
 static inline void eventring_counter(eventring_domain *domain,
                                      enum eventring_ring ring,
