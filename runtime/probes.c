@@ -3,6 +3,7 @@
 #include "probes.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,10 +131,15 @@ static int ensure_catalogue(struct eventring_error *error) {
   return registration_status;
 }
 
-/* Printed once for each domain that could not be recorded (129th, disk full). */
+static _Atomic uint64_t causes_warned_of; /* bit n: error code -n */
+
+/* Called for each domain that cannot be recorded (129th, disk full). One warning for each
+ * cause: a program may start thousands of domains. */
 static void warn_not_recorded(void *context, const struct eventring_error *error) {
+  uint64_t cause = (uint64_t)1 << (-error->code & 63);
   (void)context;
-  fprintf(stderr, "saros: warning: a domain is not recorded: %s\n", error->text);
+  if (atomic_fetch_or(&causes_warned_of, cause) & cause) return;
+  fprintf(stderr, "saros: warning: a domain is not recorded: %s (reported once)\n", error->text);
 }
 
 static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
@@ -142,6 +148,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
   config->warn = warn_not_recorded;
+  atomic_store(&causes_warned_of, 0);
   return status;
 }
 

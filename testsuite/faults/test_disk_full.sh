@@ -59,4 +59,22 @@ is "full in the first round: status" 0 $?
 is "full in the first round: output" ran "$(cat output.txt)"
 is "full in the first round: warnings" 1 "$(grep -c 'warning: .*No space' errors.txt)"
 no_file_in "full in the first round" disk
+
+# hundreds of domains that find no room: one warning
+rm disk/fill started filled
+"$SAROS" -e "local domain = require 'domain'
+  io.open('started', 'w'):close()
+  while not io.open('filled') do end
+  for i = 1, 300 do domain.spawn(function() end):join() end
+  io.write('ran')" >output.txt 2>errors.txt &
+pid=$!
+while [ ! -e started ] && kill -0 $pid; do sleep 0.02; done
+head -c 4m /dev/zero >disk/fill 2>/dev/null
+touch filled
+wait $pid
+is "domains on a full disk: status" 0 $?
+is "domains on a full disk: output" ran "$(cat output.txt)"
+is "domains on a full disk: warnings" 1 "$(grep -c 'warning: .*No space' errors.txt)"
+is "domains on a full disk: lines" 1 "$(wc -l <errors.txt)"
+no_file_in "domains on a full disk" disk
 finish
