@@ -45,36 +45,29 @@ is "status after SIGTERM" 143 $?
 is "a disk that became full: warnings" "" "$(cat errors.txt)"
 no_file_in "a disk that became full" disk
 
-# full before that: on tmpfs what a ring has not used is not reserved; one warning
-rm disk/fill
-"$SAROS" -e "$flood; io.open('started', 'w'):close()
-  while not io.open('filled') do end
-  flood(); flood(); io.write('ran')" >output.txt 2>errors.txt &
-pid=$!
-while [ ! -e started ] && kill -0 $pid; do sleep 0.02; done
-head -c 4m /dev/zero >disk/fill 2>/dev/null
-touch filled
-wait $pid
-is "full in the first round: status" 0 $?
-is "full in the first round: output" ran "$(cat output.txt)"
-is "full in the first round: warnings" 1 "$(grep -c 'warning: .*No space' errors.txt)"
-no_file_in "full in the first round" disk
+# fill_under NAME PROGRAM: fills the disk when PROGRAM has made the file `started`; it waits
+# for the file `filled`, and prints "ran" in the end. One warning, in one line.
+fill_under() {
+  rm -f disk/fill started filled
+  "$SAROS" -e "$2" >output.txt 2>errors.txt &
+  pid=$!
+  while [ ! -e started ] && kill -0 $pid; do sleep 0.02; done
+  head -c 4m /dev/zero >disk/fill 2>/dev/null
+  touch filled
+  wait $pid
+  is "$1: status" 0 $?
+  is "$1: output" ran "$(cat output.txt)"
+  is "$1: warnings" 1 "$(grep -c 'warning: .*No space' errors.txt)"
+  is "$1: lines" 1 "$(wc -l <errors.txt)"
+  no_file_in "$1" disk
+}
+wait_for_it="io.open('started', 'w'):close()
+  while not io.open('filled') do end"
 
-# hundreds of domains that find no room: one warning
-rm disk/fill started filled
-"$SAROS" -e "local domain = require 'domain'
-  io.open('started', 'w'):close()
-  while not io.open('filled') do end
+# full before that: on tmpfs what a ring has not used is not reserved
+fill_under "full in the first round" "$flood; $wait_for_it
+  flood(); flood(); io.write('ran')"
+fill_under "domains on a full disk" "local domain = require 'domain'; $wait_for_it
   for i = 1, 300 do domain.spawn(function() end):join() end
-  io.write('ran')" >output.txt 2>errors.txt &
-pid=$!
-while [ ! -e started ] && kill -0 $pid; do sleep 0.02; done
-head -c 4m /dev/zero >disk/fill 2>/dev/null
-touch filled
-wait $pid
-is "domains on a full disk: status" 0 $?
-is "domains on a full disk: output" ran "$(cat output.txt)"
-is "domains on a full disk: warnings" 1 "$(grep -c 'warning: .*No space' errors.txt)"
-is "domains on a full disk: lines" 1 "$(wc -l <errors.txt)"
-no_file_in "domains on a full disk" disk
+  io.write('ran')"
 finish
