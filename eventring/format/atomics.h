@@ -33,7 +33,7 @@ static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELE
  * is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
 enum evr_step {
   EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
-  EVR_R1, EVR_R2, EVR_R3, EVR_R4, EVR_R5, EVR_STEPS,
+  EVR_R1, EVR_R2, EVR_R3, EVR_R4, EVR_R5,
   EVR_RECORDS /* between the two reads of a block of records out of a file */
 };
 #ifdef EVENTRING_TESTPOINTS

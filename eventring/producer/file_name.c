@@ -98,6 +98,6 @@ int evr_file_name(char *name, const struct evr_naming *naming,
     add_number(&text, naming->copy);
   }
   add_bytes(&text, EVENTRING_SUFFIX, sizeof EVENTRING_SUFFIX); /* with its end */
-  if (text.size > text.room) return bad(naming, error, "is longer than 210 bytes");
+  if (text.size > text.room) return bad(naming, error, "is too long: at most 210 bytes");
   return EVENTRING_OK;
 }

@@ -27,9 +27,9 @@ enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll tries */ };
 
 /* ---- Readers --------------------------------------------------------------------- */
 
+/* The watch of a ring that a poll has to look at: neither comparison says that it is idle. */
 static const uint64_t always_news = 1;
-
-static const struct evr_watch closely = {&always_news, &always_news, 0};
+static const struct evr_watch not_idle = {&always_news, &always_news, 0};
 
 static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *error) {
   unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS, at = c->made_count;
@@ -41,7 +41,7 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
     c->watch[at] = c->watch[at - 1];
   }
   c->made[at] = (uint16_t)i;
-  c->watch[at] = closely;
+  c->watch[at] = not_idle;
   return EVENTRING_OK;
 }
 
@@ -137,7 +137,7 @@ static void watch_ring(eventring_cursor *c, unsigned n, uint64_t head) {
 /* Notes the limit of the n-th reader; makes it active, or watches it from now on. */
 static void set_limit(eventring_cursor *c, unsigned n, uint64_t head, struct evr_sink *sink) {
   struct evr_ring_reader *reader = c->reader[c->made[n]];
-  c->watch[n] = closely;
+  c->watch[n] = not_idle;
   if (evr_ring_reader_limit(reader, &sink->budget))
     c->active[c->actives++] = reader;
   else if (reader->blocks.sequence && reader->blocks.sequence == head)

@@ -299,6 +299,7 @@ bool evr_metadata_stands(const struct evr_metadata *meta) {
       &meta->source, FORMAT_STATUS_OFFSET, sizeof *now);
   if (!now || !evr_source_mapped(&meta->source)) return false;
   uint64_t changed = known->kind[FORMAT_EVENTS].records ^ meta->made_count;
+  changed |= __atomic_load_n(&now->state, __ATOMIC_RELAXED) ^ known->state;
   changed |= __atomic_load_n(&now->slots, __ATOMIC_RELAXED) ^ known->slots;
   changed |= __atomic_load_n(&now->claimed, __ATOMIC_RELAXED) ^ known->claimed;
   for (int kind = 0; kind < FORMAT_KINDS; kind++)
