@@ -24,7 +24,7 @@ eventring_sources = \
 	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h \
 	eventring/producer/space.c \
 	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h \
-	eventring/producer/ring.c \
+	eventring/producer/growth.h eventring/producer/growth.c eventring/producer/ring.c \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c \
 	eventring/producer/producer.h eventring/producer/producer.c \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \

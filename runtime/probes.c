@@ -10,6 +10,10 @@
 
 #define ENVIRONMENT_PREFIX "SAROS_EVENTRING"
 
+/* Rings grow until they hold this much of a program's past. */
+enum { DEFAULT_HOLD_S = 10 };
+#define DEFAULT_HOLD_NS (DEFAULT_HOLD_S * (uint64_t)1000000000)
+
 /* Words of events.def in the library's terms. */
 #define UNIT_NONE NULL
 #define UNIT_COUNT "count"
@@ -145,6 +149,7 @@ static void warn_not_recorded(void *context, const struct eventring_error *error
 static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
   define_classes(); /* before the environment is read, which may name them */
   eventring_config_init(config);
+  config->hold_ns = DEFAULT_HOLD_NS;
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
   config->warn = warn_not_recorded;

@@ -9,6 +9,7 @@
  *   4096    4096      status page: written by the producer while it runs
  *   8192    4096      control page: written by the producer and by tools
  *   12288   32768     domain table: 128 entries of 256 bytes
+ *   45056   20480     run table: 128 entries of 160 bytes
  *   65536   ...       blocks of 4096 bytes, claimed in ascending order: runs of blocks
  *                     that are rings of events, and blocks of records
  *
@@ -33,6 +34,7 @@ enum {
   FORMAT_STATUS_OFFSET = 4096,
   FORMAT_CONTROL_OFFSET = 8192,
   FORMAT_DOMAINS_OFFSET = 12288,
+  FORMAT_RUNS_OFFSET = 45056,
   FORMAT_FRONT_BYTES = 65536, /* all of the above, mapped as one piece */
   FORMAT_BLOCKS_OFFSET = 65536,
 
@@ -46,6 +48,8 @@ enum {
 
   FORMAT_MIN_RING_BLOCKS = 4,
   FORMAT_MAX_RING_BLOCKS = 32768,
+  FORMAT_MORE_RUNS = 4,       /* of a ring, beyond its first */
+  FORMAT_RUN_UNIT = 16,       /* they begin at multiples of this many blocks */
   FORMAT_MAX_BLOCKS = 1 << 30, /* blocks of a file: 4 TiB */
 
   FORMAT_CLOCK_SHIFT = 40,
@@ -131,7 +135,8 @@ struct format_header {
   uint64_t start_ns;
   int64_t start_wall_ns;
   uint32_t wsize;
-  uint32_t reserved[13];
+  uint32_t grow_blocks; /* that rings may grow by, all together */
+  uint32_t reserved[12];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char rings[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
   char classes[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
@@ -158,6 +163,7 @@ FORMAT_AT(format_header, start_ticks, 88);
 FORMAT_AT(format_header, start_ns, 96);
 FORMAT_AT(format_header, start_wall_ns, 104);
 FORMAT_AT(format_header, wsize, 112);
+FORMAT_AT(format_header, grow_blocks, 116);
 FORMAT_AT(format_header, program, 168);
 FORMAT_AT(format_header, rings, 424);
 FORMAT_AT(format_header, classes, 552);
@@ -220,7 +226,7 @@ enum format_control_word {
   FORMAT_WORD_SAMPLE_RATE = 1,
   FORMAT_WORD_CALL_PROFILE = 2,
   FORMAT_WORD_SNAPSHOTS = 3,
-  FORMAT_WORD_KEEP = 4
+  FORMAT_WORD_HOLD = 4
 };
 
 struct format_control { /* written by the producer and by tools, atomically */
@@ -229,7 +235,7 @@ struct format_control { /* written by the producer and by tools, atomically */
   uint64_t sample_rate;  /* an IEEE 754 double */
   uint32_t call_profile;
   uint32_t snapshots;
-  uint64_t keep_ns;
+  uint64_t hold_ns;      /* that rings grow for; 0: they do not grow */
   uint32_t switches;     /* number of the next entry of the log (fetch_add) */
   uint32_t reserved;
   uint64_t reserved2[122];
@@ -239,7 +245,7 @@ FORMAT_AT(format_control, wanted, 8);
 FORMAT_AT(format_control, sample_rate, 16);
 FORMAT_AT(format_control, call_profile, 24);
 FORMAT_AT(format_control, snapshots, 28);
-FORMAT_AT(format_control, keep_ns, 32);
+FORMAT_AT(format_control, hold_ns, 32);
 FORMAT_AT(format_control, switches, 40);
 FORMAT_AT(format_control, log, 1024);
 _Static_assert(sizeof(struct format_control) == 3072, "format_control");
@@ -254,9 +260,9 @@ enum format_slot_state { FORMAT_SLOT_FREE = 0, FORMAT_SLOT_ALIVE = 1 };
 struct format_ring {
   uint64_t head;   /* sequence of the newest block, 0: none yet; written by the owner of
                       the slot; release */
-  uint32_t first;  /* where its run of blocks begins; written once, before the first
-                      head */
-  uint32_t blocks; /* of the run, a power of 2; 0: not made; the same */
+  uint32_t first;  /* where its first run of blocks begins; written once, before the
+                      first head */
+  uint32_t blocks; /* of that run, a power of 2; 0: not made; the same */
 } FORMAT_ALIAS;
 
 struct format_domain { /* written by the owner of the slot */
@@ -275,8 +281,34 @@ FORMAT_AT(format_domain, stop_ticks, 24);
 FORMAT_AT(format_domain, name, 32);
 FORMAT_AT(format_domain, ring, 128);
 _Static_assert(sizeof(struct format_domain) == 256, "format_domain");
-_Static_assert(FORMAT_DOMAINS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format_domain) <=
-                   FORMAT_FRONT_BYTES, "front");
+_Static_assert(FORMAT_DOMAINS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format_domain) ==
+                   FORMAT_RUNS_OFFSET, "domain table");
+
+/* ---- Run table --------------------------------------------------------- */
+
+/* How a ring has grown. Written by the owner of the slot, under the lock. */
+struct format_growth {
+  uint32_t run[FORMAT_MORE_RUNS]; /* in the order of their places; release */
+  uint32_t rounds; /* the last run came when the head was this many times the places
+                      before it; written before the run */
+} FORMAT_ALIAS;
+
+struct format_runs { /* of a slot */
+  struct format_growth ring[EVENTRING_RINGS];
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_runs) == 160, "format_runs");
+_Static_assert(FORMAT_RUNS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format_runs) ==
+                   FORMAT_FRONT_BYTES, "run table");
+
+/* A word of format_growth.run: where the run begins, and the places that the ring has with
+   it. 0: there is no such run. */
+static inline uint32_t format_run(uint32_t first, uint32_t places) {
+  return 1u << 31 | (uint32_t)__builtin_ctz(places) << 26 | first / FORMAT_RUN_UNIT;
+}
+static inline uint32_t run_first(uint32_t word) {
+  return (word & ((1u << 26) - 1)) * FORMAT_RUN_UNIT;
+}
+static inline uint32_t run_places(uint32_t word) { return 1u << (word >> 26 & 31); }
 
 /* ---- Blocks ------------------------------------------------------------ */
 

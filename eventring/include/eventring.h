@@ -295,8 +295,14 @@ struct eventring_config {
      place is renamed to <name>-<its start in seconds since 1970>.eventring. When a live
      process uses the name, eventring_start fails with E_EXISTS. */
   const char *name;
+  /* Rings that would hold less than the last hold_ns nanoseconds grow, until they hold them
+     or the rings have grown by grow_bytes bytes together, one ring by a quarter of that at
+     most. 0: rings keep the size that wsize says; grow_bytes 0: EVENTRING_DEFAULT_GROW. */
+  uint64_t hold_ns;
+  uint64_t grow_bytes;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
+#define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
 
 /* Fills *config with the defaults (mode OFF). The inline function is compiled into the
    program, so that the library learns the size and version that the program knows; it
@@ -313,7 +319,11 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_PREFIX    the directory
      <prefix>_PRESERVE  empty, "0" or "1"
      <prefix>_NAME      the template of the file's name
-     <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE
+     <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE; without _SECONDS, rings
+                        keep this size
+     <prefix>_SECONDS   hold_ns in seconds, 0 to 86400, with up to nine decimals
+     <prefix>_GROW      grow_bytes, 0 (rings keep their size) or more, with K, M or G for
+                        powers of 1024
      <prefix>_CLASSES   comma-separated: names of the classes that shall be on, "all",
                         "none"; with + or - before each, changes to the defaults
    Strings are not copied: *config points into the environment. At the first bad variable
@@ -765,6 +775,8 @@ struct eventring_info {
   uint64_t names_dropped;    /* definitions that found no room: their events are
                                 "(other)" */
   uint64_t lives_dropped;    /* lives of domains that were overwritten by later ones */
+  uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not grow */
+  uint64_t grow_bytes;       /* by which they may grow, all together */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
@@ -825,7 +837,7 @@ struct eventring_ring_info {
   uint64_t delivered;
   uint64_t lost;      /* overwritten since */
   uint64_t torn;      /* spans delivered as torn */
-  uint32_t blocks;    /* of the ring */
+  uint32_t blocks;    /* of the ring, now */
 };
 /* Fills *info with what is known of a ring. E_NOT_FOUND: the slot has no such ring (yet);
    E_ARGUMENT: slot or ring is out of range. */
@@ -907,12 +919,14 @@ enum eventring_control {
   EVENTRING_CONTROL_PAUSE = 1,
   EVENTRING_CONTROL_RESUME = 2, /* also starts a recording that stands by */
   EVENTRING_CONTROL_ENABLE = 3, /* switches `classes` on */
-  EVENTRING_CONTROL_DISABLE = 4 /* switches `classes` off; class lifecycle stays on */
+  EVENTRING_CONTROL_DISABLE = 4, /* switches `classes` off; class lifecycle stays on */
+  EVENTRING_CONTROL_HOLD = 5    /* sets eventring_config.hold_ns to `classes` nanoseconds */
 };
 /* Change the control page of the live recording at `path`, or of the one that `cursor`
-   reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE.
+   reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE, or the
+   time of HOLD.
    Return 0; E_ARGUMENT: a class has no name in the recording (nothing is changed);
-   E_STATE: no live process records into it; E_PERMISSION, E_NOT_FOUND, E_SYSTEM, E_FULL
+   E_STATE: no live process records into it, or its rings can't grow; E_PERMISSION, E_NOT_FOUND, E_SYSTEM, E_FULL
    (too many guarded mappings in this process), E_TRUNCATED, and the errors of opening.
    eventring_control: any thread. */
 int eventring_control(const char *path, enum eventring_control what,

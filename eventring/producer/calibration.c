@@ -64,6 +64,7 @@ void evr_recording_calibrate_first(struct evr_recording *r) {
                                             .multiplier = multiplier});
   r->segment[0] = r->segment[1] = r->segment[2];
   r->calibrated = r->origin;
+  r->multiplier = multiplier;
   plan_calibration(r, r->origin);
 }
 

@@ -6,6 +6,7 @@
 #include "format/control.h"
 #include "format/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,8 @@ static int parse_preserve(struct eventring_config *config,
   return EVENTRING_OK;
 }
 
+static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_GROW = (uint64_t)1 << 40;
+
 static int parse_wsize(struct eventring_config *config, const struct variable *v,
                        struct eventring_error *error) {
   char *end, allowed[64];
@@ -90,11 +93,48 @@ static int parse_wsize(struct eventring_config *config, const struct variable *v
   bool digits = v->value[0] >= '0' && v->value[0] <= '9' && !*end;
   if (digits && number >= EVENTRING_MIN_WSIZE && number <= EVENTRING_MAX_WSIZE) {
     config->wsize = (unsigned)number;
+    config->hold_ns = 0; /* who says how large rings are means that they stay so */
     return EVENTRING_OK;
   }
   snprintf(allowed, sizeof allowed, "a whole number from %d to %d",
            EVENTRING_MIN_WSIZE, EVENTRING_MAX_WSIZE);
   return bad(v, error, allowed);
+}
+
+static int parse_seconds(struct eventring_config *config, const struct variable *v,
+                         struct eventring_error *error) {
+  static const char allowed[] = "a number of seconds from 0 to 86400";
+  const char *at = v->value;
+  uint64_t ns = 0, unit = 1000000000;
+  if (!*at) return EVENTRING_OK;
+  if (*at < '0' || *at > '9') return bad(v, error, allowed);
+  for (; *at >= '0' && *at <= '9' && ns <= MOST_HOLD_NS; at++)
+    ns = ns * 10 + (uint64_t)(*at - '0') * 1000000000;
+  if (*at == '.')
+    for (at++; *at >= '0' && *at <= '9' && unit > 1; at++)
+      ns += (uint64_t)(*at - '0') * (unit /= 10);
+  if (*at || ns > MOST_HOLD_NS) return bad(v, error, allowed);
+  config->hold_ns = ns;
+  return EVENTRING_OK;
+}
+
+static int parse_grow(struct eventring_config *config, const struct variable *v,
+                      struct eventring_error *error) {
+  static const char units[] = "KMG";
+  char *end;
+  if (!v->value[0]) return EVENTRING_OK;
+  errno = 0;
+  unsigned long long number = strtoull(v->value, &end, 10);
+  bool good = v->value[0] >= '0' && v->value[0] <= '9' && errno == 0;
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  if (unit) end++;
+  if (!good || *end || number > MOST_GROW >> shift)
+    return bad(v, error, "a number of bytes up to 1024G, with K, M or G behind it for "
+                         "powers of 1024");
+  config->grow_bytes = number << shift;
+  if (!number) config->hold_ns = 0;
+  return EVENTRING_OK;
 }
 
 static int parse_directory(struct eventring_config *config,
@@ -166,6 +206,7 @@ int eventring_config_from_env(struct eventring_config *config,
   } settings[] = {
       {"START", parse_start},     {"PREFIX", parse_directory},
       {"PRESERVE", parse_preserve}, {"WSIZE", parse_wsize},
+      {"SECONDS", parse_seconds},   {"GROW", parse_grow},
       {"CLASSES", parse_classes},   {"NAME", parse_name},
   };
   struct eventring_config full;

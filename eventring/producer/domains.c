@@ -11,6 +11,7 @@
 #include "format/atomics.h"
 #include "format/error.h"
 #include "format/text.h"
+#include "producer/growth.h"
 #include "producer/producer.h"
 #include "producer/ring.h"
 #include "producer/thread_exit.h"
@@ -234,6 +235,13 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
   }
 }
 
+/* What a change of blocks is a good moment for. */
+static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_t ticks) {
+  struct evr_recording *r = d->recording;
+  evr_recording_check_gate(r);
+  evr_ring_follow(&r->slot[d->slot].ring[ring], (unsigned)d->slot, ring, ticks);
+}
+
 /* Writes into an attached domain. When its ring cannot be made, or cannot grow, the event
    is dropped, the domain is recorded no further, and the host is to be warned. Between
    evr_lane_begin_writing and _end_writing. */
@@ -250,7 +258,7 @@ write_entry(struct evr_domain *d, enum eventring_ring ring, struct entry *entry,
   if (__builtin_expect(status == EVENTRING_OK, 1))
     status = write_into_lane(d, ring, entry, error);
   if (__builtin_expect(status == EVENTRING_OK, 1)) return status;
-  if (status == EVR_NEW_BLOCK) evr_recording_check_gate(d->recording);
+  if (status == EVR_NEW_BLOCK) follow_block(d, ring, entry->ticks);
   else fail_domain(d);
   return status;
 }

@@ -19,16 +19,17 @@ static uint32_t claimed_so_far(const struct evr_extents *e) {
 }
 
 /* Lengthens the file. 0 or an errno. */
-static int extend_file(const struct evr_extents *e, uint64_t from, uint64_t bytes) {
+static int extend_file(const struct evr_extents *e, uint64_t from, uint64_t bytes,
+                       bool reserve) {
   struct statfs fs;
   int failure = evr_space_check_file_size(from + bytes);
   if (!failure && fstatfs(e->fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
   if (!failure && ftruncate(e->fd, (off_t)(from + bytes)) != 0) failure = errno;
-  if (!failure && !e->in_memory) failure = evr_space_reserve(e->fd, false, from, bytes);
+  if (!failure && reserve) failure = evr_space_reserve(e->fd, false, from, bytes);
   return failure;
 }
 
-int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks,
+int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
                              const struct evr_extent **extent, struct eventring_error *error) {
   uint32_t first = claimed_so_far(e);
   blocks = (blocks + EVR_EXTENT_UNIT - 1) / EVR_EXTENT_UNIT * EVR_EXTENT_UNIT;
@@ -39,13 +40,15 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks,
     return evr_fail(error, EVENTRING_E_LIMIT, 0,
                     "cannot map more blocks of %.250s: the limit on address space leaves too "
                     "little for them", e->path);
-  int failure = extend_file(e, offset, bytes);
+  later |= e->in_memory;
+  int failure = extend_file(e, offset, bytes, !later);
   if (failure) return no_room(e, failure, error);
   uint8_t *map = evr_space_map(e->fd, offset, bytes, e->together);
   if (!map)
     return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map more blocks of %.250s",
                     e->path);
-  e->extent[e->count] = (struct evr_extent){.first = first, .blocks = blocks, .map = map};
+  e->extent[e->count] = (struct evr_extent){
+      .first = first, .blocks = blocks, .later = later, .map = map};
   *extent = &e->extent[e->count];
   /* release: pairs with the acquire loads by cursors of this process, and by readers */
   __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
@@ -57,7 +60,7 @@ int evr_extents_make_ready(const struct evr_extents *e, const struct evr_extent 
                            uint32_t at, uint32_t count, struct eventring_error *error) {
   uint64_t bytes = count * (uint64_t)FORMAT_BLOCK_BYTES;
   uint64_t offset = format_block_offset(extent->first + at);
-  int failure = e->in_memory ? evr_space_reserve(e->fd, true, offset, bytes) : 0;
+  int failure = extent->later ? evr_space_reserve(e->fd, e->in_memory, offset, bytes) : 0;
   if (failure) return no_room(e, failure, error);
   evr_space_touch_ahead(extent->map + at * (uint64_t)FORMAT_BLOCK_BYTES, bytes);
   return EVENTRING_OK;

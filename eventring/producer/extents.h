@@ -26,6 +26,7 @@ enum {
 struct evr_extent {
   uint32_t first;  /* block of the file */
   uint32_t blocks;
+  bool later; /* its space is reserved when its blocks are made ready */
   uint8_t *map;
 };
 
@@ -39,10 +40,10 @@ struct evr_extents { /* written under the mutex; read by cursors of this process
   struct evr_extent extent[EVR_MAX_EXTENTS];
 };
 
-/* Claims at least `blocks` blocks. On a disk their space is reserved; on tmpfs, where
-   that is most of the cost, it is only checked that there is some: evr_extents_make_ready
-   reserves it. */
-int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks,
+/* Claims at least `blocks` blocks. On a disk their space is reserved, unless that is to be
+   done later; on tmpfs, where it is most of the cost, it is only checked that there is
+   some: evr_extents_make_ready reserves it. */
+int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks, bool later,
                              const struct evr_extent **extent, struct eventring_error *error);
 /* Makes blocks of an extent, from `at` on, present and writable. Without the mutex. */
 int evr_extents_make_ready(const struct evr_extents *extents, const struct evr_extent *extent,

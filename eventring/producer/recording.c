@@ -26,13 +26,14 @@ enum {
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
   RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at once for records */
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
-  OBEYS = 1u << FORMAT_WORD_WANTED
+  OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD
 };
 
 /* ---- Blocks of records ----------------------------------------------------------- */
 
 static int claim_record_blocks(struct evr_recording *r, struct eventring_error *error) {
-  int status = evr_extents_claim_locked(&r->extents, RECORD_BLOCKS, &r->record_extent, error);
+  int status = evr_extents_claim_locked(&r->extents, RECORD_BLOCKS, false,
+                                        &r->record_extent, error);
   if (status == EVENTRING_OK) r->record_at = r->record_ready = 0;
   return status;
 }
@@ -76,6 +77,12 @@ static void name_program(struct format_header *h, const char *program) {
   evr_text_clean(h->program, sizeof h->program);
 }
 
+static uint32_t grow_blocks(const struct eventring_config *config) {
+  uint64_t bytes = config->grow_bytes ? config->grow_bytes : EVENTRING_DEFAULT_GROW;
+  uint64_t blocks = bytes / FORMAT_BLOCK_BYTES;
+  return blocks < FORMAT_MAX_BLOCKS / 2 ? (uint32_t)blocks : FORMAT_MAX_BLOCKS / 2;
+}
+
 static void fill_header(struct evr_recording *r, const struct eventring_config *config) {
   struct format_header *h = &r->header;
   memcpy(h->magic, FORMAT_MAGIC, sizeof h->magic);
@@ -92,6 +99,7 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   h->domains_offset = FORMAT_DOMAINS_OFFSET;
   h->blocks_offset = FORMAT_BLOCKS_OFFSET;
   h->wsize = config->wsize;
+  h->grow_blocks = grow_blocks(config);
   h->pid = getpid();
   h->clock = r->clock;
   /* only without locks: reading the start time takes 20 us, sometimes 3 ms */
@@ -210,6 +218,7 @@ void evr_recording_discard(struct evr_recording *r) {
 void evr_recording_show(struct evr_recording *r, const struct eventring_config *config) {
   evr_recording_open_gate(r, config);
   struct format_status *status = evr_status(r);
+  __atomic_store_n(&evr_control(r)->hold_ns, config->hold_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&status->obeys, (uint64_t)OBEYS, __ATOMIC_RELAXED);
   __atomic_store_n(&status->state, FORMAT_RECORDING, __ATOMIC_RELAXED);
   /* the magic last: until then readers find no recording here */

@@ -28,14 +28,25 @@
 struct evr_recording;
 struct evr_writer;
 
+struct evr_ring_run { /* of places of a ring */
+  const struct evr_extent *extent; /* NULL: there is no such run */
+  uint32_t at;  /* its first place in the extent */
+  uint32_t end; /* places of the ring up to and with this run */
+};
+
 struct evr_ring { /* one ring of a slot; the owner's while there is one */
   struct evr_block_source source; /* first */
   struct evr_writer *writer;      /* NULL: the ring is not made */
   struct evr_recording *recording;
-  const struct evr_extent *extent;
-  uint32_t at;     /* its first place in the extent */
-  uint32_t blocks; /* places; a power of two */
-  uint32_t ready;  /* of these, may be written to */
+  struct evr_ring_run run[1 + FORMAT_MORE_RUNS];
+  unsigned runs;    /* in use */
+  uint32_t blocks;  /* places; a power of two */
+  uint32_t ready;   /* of these, may be written to */
+  uint32_t written; /* of these, have been written to */
+  /* growth.c */
+  uint64_t round_ticks; /* when the first place was last written to */
+  uint32_t prepared;    /* blocks of run[runs] that are ready, if it has an extent */
+  bool refused;         /* there was no room for another run in this round */
 };
 
 struct evr_slot { /* guarded by the mutex */
@@ -67,9 +78,12 @@ struct evr_recording {
   struct evr_pair calibrated;        /* ... and those of the last calibration */
   struct format_segment segment[3];  /* private: the last three of the conversion */
   unsigned calibrations;
+  uint64_t multiplier;               /* of the first segment: right but for some percent */
   uint64_t recalibrate_at;           /* ticks; atomic; UINT64_MAX: never again */
   uint64_t gate, wanted;             /* atomic; the last valid ones seen */
   unsigned slots;                    /* that have been used */
+  uint32_t grown;                    /* blocks by which rings have grown */
+  uint32_t run_pages;                /* bit n: page n of the run table may be written to */
   uint32_t published;                /* definitions that were appended */
   const struct evr_extent *record_extent; /* blocks of records are taken from here */
   uint32_t record_at;    /* the next of them */

@@ -4,7 +4,7 @@
  * A ring has N places for blocks; block number s (from 1) lies at place (s - 1) mod N. In
  * the first round the places are as the kernel made them; in later rounds each holds an
  * older block. A ring is made when its first event is written: from the extent of its
- * slot if that has room, else from a new one.
+ * slot if that has room, else from a new one. growth.c may give it more places.
  *
  * On a disk, the space of an extent is reserved when the extent is claimed, and its pages
  * are made ready then (in a ring larger than the default, the rest when the first round
@@ -39,22 +39,30 @@ static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring
   uint32_t count = r->in_memory ? READY_FIRST : READY_FIRST_ON_DISK;
   if (from) count = from < READY_MOST ? from : READY_MOST;
   if (count > ring->blocks - from) count = ring->blocks - from;
-  int status = evr_extents_make_ready(&r->extents, ring->extent, ring->at + from, count, error);
+  const struct evr_ring_run *first = &ring->run[0]; /* the others are ready when they are added */
+  int status = evr_extents_make_ready(&r->extents, first->extent, first->at + from, count, error);
   if (status == EVENTRING_OK) ring->ready = from + count;
   return status;
+}
+
+static struct format_block *block_at(const struct evr_ring *ring, uint32_t at) {
+  const struct evr_ring_run *run = ring->run;
+  uint64_t from = 0;
+  for (; at >= run->end; run++) from = run->end;
+  return (struct format_block *)(run->extent->map + (run->at + at - from) * FORMAT_BLOCK_BYTES);
 }
 
 static int next_place(struct evr_block_source *source, struct evr_place *place,
                       struct eventring_error *error) {
   struct evr_ring *ring = (struct evr_ring *)source;
-  uint64_t at = source->sequence & (ring->blocks - 1); /* a power of two */
+  uint32_t at = source->sequence & (ring->blocks - 1); /* a power of two */
   if (__builtin_expect(at >= ring->ready, 0)) {
     int status = make_more_ready(ring, error);
     if (status != EVENTRING_OK) return status;
   }
-  place->block = (struct format_block *)(ring->extent->map +
-                                         (ring->at + at) * FORMAT_BLOCK_BYTES);
-  place->used = source->sequence >= ring->blocks;
+  place->block = block_at(ring, at);
+  place->used = at < ring->written;
+  if (!place->used) ring->written = at + 1;
   return EVENTRING_OK;
 }
 
@@ -63,7 +71,7 @@ static int next_place(struct evr_block_source *source, struct evr_place *place,
 static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t blocks,
                        struct eventring_error *error) {
   if (slot->extent && slot->extent->blocks - slot->used >= blocks) return EVENTRING_OK;
-  int status = evr_extents_claim_locked(&r->extents, blocks, &slot->extent, error);
+  int status = evr_extents_claim_locked(&r->extents, blocks, false, &slot->extent, error);
   if (status == EVENTRING_OK) slot->used = 0;
   else slot->extent = NULL;
   return status;
@@ -73,7 +81,8 @@ static int take_blocks(struct evr_recording *r, struct evr_slot *slot, uint32_t 
 static void publish_ring_locked(struct evr_recording *r, unsigned slot, enum eventring_ring index) {
   struct format_ring *entry = &evr_domain_entry(r, slot)->ring[index];
   struct evr_ring *ring = &r->slot[slot].ring[index];
-  __atomic_store_n(&entry->first, ring->extent->first + ring->at, __ATOMIC_RELAXED);
+  const struct evr_ring_run *run = &ring->run[0];
+  __atomic_store_n(&entry->first, run->extent->first + run->at, __ATOMIC_RELAXED);
   /* the first head, which is stored with release, comes later */
   __atomic_store_n(&entry->blocks, ring->blocks, __ATOMIC_RELEASE);
   uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
@@ -94,7 +103,9 @@ static struct evr_writer *make_ring(struct evr_recording *r, unsigned slot,
   }
   struct evr_ring *ring = &s->ring[index];
   *ring = (struct evr_ring){.source = {.next_place = next_place}, .recording = r,
-                            .extent = s->extent, .at = s->used, .blocks = blocks};
+                            .run = {{.extent = s->extent, .at = s->used, .end = blocks}},
+                            .runs = 1, .blocks = blocks,
+                            .round_ticks = evr_clock_ticks(r->clock)};
   s->used += blocks;
   publish_ring_locked(r, slot, index);
   writer->source = &ring->source;

@@ -33,6 +33,10 @@ static uint32_t blocks_of(const struct evr_block_cursor *cursor) {
   return evr_metadata_blocks(cursor->meta, cursor->slot, cursor->ring);
 }
 
+static uint64_t oldest_of(const struct evr_block_cursor *cursor, uint64_t head) {
+  return evr_metadata_oldest(cursor->meta, cursor->slot, cursor->ring, head);
+}
+
 static struct evr_location place_of(const struct evr_block_cursor *cursor, uint64_t sequence) {
   return evr_metadata_place(cursor->meta, cursor->slot, cursor->ring, sequence);
 }
@@ -86,9 +90,9 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
 static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
   struct evr_metadata *meta = cursor->meta;
   evr_fence_acquire(); /* that load was perhaps a relaxed one */
-  return meta->header.layout == FORMAT_SNAPSHOT ||
-         evr_metadata_head(meta, cursor->slot, cursor->ring) - sequence >=
-             blocks_of(cursor) - 1;
+  uint64_t head = evr_metadata_head(meta, cursor->slot, cursor->ring);
+  return meta->header.layout == FORMAT_SNAPSHOT || head - sequence >= blocks_of(cursor) - 1 ||
+         sequence < oldest_of(cursor, head);
 }
 
 /* A block that should be there by the head could not be read, or not to its end. */
@@ -135,7 +139,7 @@ static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool 
 
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
   uint64_t head = evr_block_cursor_head(cursor);
-  uint64_t oldest = evr_metadata_oldest(blocks_of(cursor), head);
+  uint64_t oldest = oldest_of(cursor, head);
   if (cursor->next < oldest && !is_ahead(cursor, cursor->next)) cursor->next = oldest;
   while (*budget && cursor->next <= head) {
     uint64_t sequence = cursor->next, seen = head;
@@ -144,7 +148,7 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
       return true;
     }
     head = evr_block_cursor_head(cursor);
-    uint64_t safe = evr_metadata_oldest(blocks_of(cursor), head) + cursor->distance;
+    uint64_t safe = oldest_of(cursor, head) + cursor->distance;
     cursor->next = sequence + 1;
     if (head != seen && cursor->next < safe) cursor->next = safe;
   }

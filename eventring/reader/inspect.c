@@ -55,7 +55,9 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
       .domains_laid_out = meta->status.slots, .blocks_claimed = meta->status.claimed,
       .unknown_blocks = c->definitions.scan.unknown, .unknown_records = c->definitions.unknown,
       .names_dropped = meta->status.kind[FORMAT_DEFINITIONS].dropped,
-      .lives_dropped = meta->status.kind[FORMAT_LIVES].dropped};
+      .lives_dropped = meta->status.kind[FORMAT_LIVES].dropped,
+      .hold_ns = meta->control.hold_ns,
+      .grow_bytes = h->grow_blocks * (uint64_t)FORMAT_BLOCK_BYTES};
   if (meta->status.state == FORMAT_ENDED)
     info->end_ns = evr_metadata_ns(meta, meta->status.end_ticks);
   memcpy(info->path, meta->path, sizeof info->path);
@@ -155,7 +157,7 @@ static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
   info->blocks_written = newest;
   info->emitted = blocks.position + evr_block_events(&block);
   info->newest_ns = evr_metadata_ns(meta, newest_ticks(&block));
-  blocks.next = evr_metadata_oldest(evr_metadata_blocks(meta, slot, ring), newest);
+  blocks.next = evr_metadata_oldest(meta, slot, ring, newest);
   blocks.position = 0;
   tries = TRIES;
   if (!evr_block_cursor_next(&blocks, &tries) || blocks.sequence > newest) return;

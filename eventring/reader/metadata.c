@@ -163,6 +163,68 @@ static bool ring_is_valid(const struct evr_metadata *meta, const struct format_r
          (uint64_t)ring->first + ring->blocks <= meta->status.claimed;
 }
 
+static bool run_is_valid(const struct evr_metadata *meta, const struct evr_places *places,
+                         uint32_t word) {
+  uint32_t count = run_places(word);
+  return word >> 31 && count > places->count && count <= FORMAT_MAX_RING_BLOCKS &&
+         (uint64_t)run_first(word) + count - places->count <= meta->status.claimed;
+}
+
+/* Two readings that agree: the producer may be adding a run. */
+static bool read_growth(const struct evr_metadata *meta, unsigned slot, unsigned ring,
+                        struct format_growth *growth) {
+  struct format_runs row[2];
+  uint64_t offset = FORMAT_RUNS_OFFSET + slot * sizeof row[0];
+  for (int attempt = 0; attempt < 8; attempt++) {
+    struct format_runs *now = &row[attempt & 1];
+    if (evr_source_read(&meta->source, offset, now, sizeof *now, NULL) != EVENTRING_OK)
+      return false;
+    evr_fence_acquire();
+    *growth = now->ring[ring];
+    if (attempt && !memcmp(&row[0].ring[ring], &row[1].ring[ring], sizeof *growth)) break;
+  }
+  return true;
+}
+
+static void add_run(struct evr_metadata *meta, struct evr_places *places, uint32_t word) {
+  places->count = run_places(word);
+  places->run[places->runs++] = (struct evr_run){run_first(word), places->count};
+  meta->run_count++;
+}
+
+/* The ring got its last run after the last block of a round: what was before that round is
+   gone (producer/growth.c). */
+static uint64_t floor_of(struct evr_metadata *meta, unsigned slot, unsigned ring,
+                         uint32_t rounds) {
+  const struct evr_places *places = &meta->places[slot][ring];
+  uint64_t before = places->run[places->runs - 2].end;
+  if (rounds && rounds * before <= meta->ring[slot][ring].head) return (rounds - 1) * before + 1;
+  evr_note_damage(&meta->damage, "domain %u, ring %u: it has grown after %u rounds, which is "
+                  "not possible", slot, ring, rounds);
+  return 1;
+}
+
+/* The runs that a ring has got since it was last read. */
+static __attribute__((cold, noinline)) void take_runs(struct evr_metadata *meta, unsigned slot,
+                                                      unsigned ring) {
+  struct evr_places *places = &meta->places[slot][ring];
+  struct format_growth growth;
+  if (!read_growth(meta, slot, ring, &growth)) return;
+  while (places->runs <= FORMAT_MORE_RUNS) {
+    uint32_t word = growth.run[places->runs - 1];
+    if (!word) break;
+    bool valid = run_is_valid(meta, places, word) ||
+                 (read_status(meta, NULL) == EVENTRING_OK && run_is_valid(meta, places, word));
+    if (!valid) {
+      evr_note_damage(&meta->damage, "domain %u, ring %u: the place of its run %u is not valid",
+                      slot, ring, places->runs);
+      break;
+    }
+    add_run(meta, places, word);
+  }
+  if (places->runs > 1) places->floor = floor_of(meta, slot, ring, growth.rounds);
+}
+
 /* A head that no producer can have reached is damage, and so is a head that goes back;
    the last sound one stays in force. (Sequence numbers after it would wrap round to
    blocks already read.) */
@@ -174,6 +236,11 @@ static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
                     slot, ring, (unsigned long long)head);
   else
     *known = head;
+  struct evr_places *places = &meta->places[slot][ring];
+  if (__builtin_expect(*known > places->sure, 0)) {
+    take_runs(meta, slot, ring);
+    places->sure = (*known + places->count - 1) / places->count * places->count;
+  }
 }
 
 /* A ring that has a first block lies somewhere, for good. */
@@ -189,6 +256,9 @@ static void take_ring(struct evr_metadata *meta, unsigned slot, unsigned index,
     }
     known->first = ring->first;
     known->blocks = ring->blocks;
+    meta->places[slot][index] = (struct evr_places){
+        .count = ring->blocks, .runs = 1, .run = {{ring->first, ring->blocks}}, .floor = 1};
+    meta->run_count++;
     meta->made[meta->made_count++] = (uint16_t)(slot * EVENTRING_RINGS + index);
   }
   take_head(meta, slot, index, ring->head);
@@ -223,13 +293,16 @@ static int read_rings(struct evr_metadata *meta, struct eventring_error *error) 
   return status;
 }
 
-const struct format_ring *evr_metadata_ring_at(const struct evr_metadata *meta,
-                                               uint64_t block) {
-  for (unsigned i = 0; i < meta->status.slots * EVENTRING_RINGS; i++) {
-    const struct format_ring *ring = &meta->ring[0][0] + i;
-    if (block - ring->first < ring->blocks && block >= ring->first) return ring;
+uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block) {
+  for (unsigned n = 0; n < meta->made_count; n++) {
+    const struct evr_places *places = &meta->places[0][0] + meta->made[n];
+    uint32_t from = 0;
+    for (unsigned i = 0; i < places->runs; from = places->run[i++].end) {
+      uint64_t first = places->run[i].first, end = first + places->run[i].end - from;
+      if (block >= first && block < end) return end;
+    }
   }
-  return NULL;
+  return 0;
 }
 
 /* Few attempts: a producer that died in the middle left it as it is. */
@@ -318,6 +391,8 @@ int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *err
   return status == EVENTRING_OK ? read_control(meta, error) : status;
 }
 
+enum { MOST_GROWN = 1 << 22 }; /* blocks that a mapping has room for */
+
 /* Bytes of the largest file that a producer makes with rings of this size. */
 static uint64_t most_bytes(const struct format_header *h) {
   uint64_t blocks = 0;
@@ -325,7 +400,8 @@ static uint64_t most_bytes(const struct format_header *h) {
   FORMAT_RECORD_KINDS(ADD_BUDGET)
 #undef ADD_BUDGET
   uint64_t rings = EVENTRING_MAX_DOMAINS * EVENTRING_RINGS;
-  return format_block_offset(blocks + rings * (format_ring_blocks(h->wsize) + 16));
+  uint64_t grow = h->grow_blocks < MOST_GROWN ? h->grow_blocks : MOST_GROWN;
+  return format_block_offset(blocks + grow + rings * (format_ring_blocks(h->wsize) + 16));
 }
 
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error) {
@@ -344,10 +420,13 @@ void evr_metadata_close(struct evr_metadata *meta) {
 
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
                                        unsigned ring, uint64_t sequence) {
-  const struct format_ring *r = &meta->ring[slot][ring];
-  uint32_t place = (uint32_t)((sequence - 1) & (r->blocks - 1)); /* a power of two */
-  return (struct evr_location){.offset = format_block_offset((uint64_t)r->first + place),
-                               .row = r->blocks - place};
+  const struct evr_places *places = &meta->places[slot][ring];
+  uint32_t place = (uint32_t)((sequence - 1) & (places->count - 1)), from = 0;
+  const struct evr_run *run = places->run;
+  for (; place >= run->end; run++) from = run->end;
+  return (struct evr_location){
+      .offset = format_block_offset((uint64_t)run->first + place - from),
+      .row = run->end - place};
 }
 
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {

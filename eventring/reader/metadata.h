@@ -8,6 +8,19 @@
 
 #pragma GCC visibility push(hidden)
 
+struct evr_run { /* of places of a ring */
+  uint32_t first; /* block of the file */
+  uint32_t end;   /* places of the ring up to and with this run */
+};
+
+struct evr_places { /* of a ring; zeroed: not made */
+  uint32_t count; /* a power of two */
+  uint32_t runs;
+  struct evr_run run[1 + FORMAT_MORE_RUNS];
+  uint64_t floor; /* no block before this one is there */
+  uint64_t sure;  /* these are all runs until the head is beyond this */
+};
+
 struct evr_metadata {
   struct evr_source source;
   char path[1024];
@@ -25,9 +38,11 @@ struct evr_metadata {
   bool over;         /* nobody writes into the file any more */
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read,
                         checked; no blocks: there is none */
+  struct evr_places places[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* the same */
   uint16_t made[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS]; /* those that are there, by index
                         into ring[0], as they were found */
   unsigned made_count;
+  unsigned run_count; /* of all rings */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
@@ -59,15 +74,17 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
 /* Places of a ring; 0: there is no such ring yet. */
 static inline uint32_t evr_metadata_blocks(const struct evr_metadata *meta, unsigned slot,
                                            unsigned ring) {
-  return meta->ring[slot][ring].blocks;
+  return meta->places[slot][ring].count;
 }
-/* The oldest block that a ring of `blocks` places can still hold when `head` is its
-   newest. */
-static inline uint64_t evr_metadata_oldest(uint32_t blocks, uint64_t head) {
-  return head >= blocks ? head - blocks + 1 : 1;
+/* The oldest block that a ring can still hold when `head` is its newest. */
+static inline uint64_t evr_metadata_oldest(const struct evr_metadata *meta, unsigned slot,
+                                           unsigned ring, uint64_t head) {
+  const struct evr_places *places = &meta->places[slot][ring];
+  uint64_t oldest = head >= places->count ? head - places->count + 1 : 1;
+  return oldest > places->floor ? oldest : places->floor;
 }
-/* The ring in whose run this block of the file lies; NULL: none. */
-const struct format_ring *evr_metadata_ring_at(const struct evr_metadata *meta, uint64_t block);
+/* If this block of the file lies in a run of a ring, the block behind that run, else 0. */
+uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block);
 /* One entry of the domain table, consistent in itself. */
 int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
                         struct format_domain *domain, struct eventring_error *error);

@@ -5,7 +5,7 @@
  * ring, and their headers say what they hold. So damage to one costs no other. The scan
  * keeps a list of them and how far it has read each; the status page's numbers of records
  * say when to read again. A block of a ring that the domain table does not show yet looks
- * unused; it leaves the list when its kind is seen.
+ * unused; it leaves the list when the ring is known.
  *
  * Where blocks of a kind are rewritten, their order in the file is not that of their
  * records. So a scan reads the sequences first and then the blocks in their order. A
@@ -55,6 +55,19 @@ static int add_block(struct evr_record_scan *scan, uint64_t block,
   return EVENTRING_OK;
 }
 
+/* Blocks that were claimed before a ring was known to have them leave the list. */
+static void drop_blocks_of_rings(struct evr_record_scan *scan, const struct evr_metadata *meta) {
+  uint32_t kept = 0;
+  if (scan->runs == meta->run_count) return;
+  for (uint32_t i = 0; i < scan->count; i++) {
+    const struct evr_record_block *b = &scan->blocks[i];
+    bool may_be_one = !b->kind || b->kind == FORMAT_EVENTS;
+    if (!may_be_one || !evr_metadata_run_end(meta, b->block)) scan->blocks[kept++] = *b;
+  }
+  scan->count = kept;
+  scan->runs = meta->run_count;
+}
+
 /* Lists the blocks that were claimed since, except those of rings. */
 static int list_blocks(struct evr_record_scan *scan, struct evr_metadata *meta,
                        struct eventring_error *error) {
@@ -65,10 +78,10 @@ static int list_blocks(struct evr_record_scan *scan, struct evr_metadata *meta,
       scan->next = meta->status.claimed;
       break;
     }
-    const struct format_ring *ring = evr_metadata_ring_at(meta, scan->next);
-    int status = ring ? EVENTRING_OK : add_block(scan, scan->next, error);
+    uint64_t end = evr_metadata_run_end(meta, scan->next);
+    int status = end ? EVENTRING_OK : add_block(scan, scan->next, error);
     if (status != EVENTRING_OK) return status;
-    scan->next = ring ? (uint64_t)ring->first + ring->blocks : scan->next + 1;
+    scan->next = end ? end : scan->next + 1;
   }
   return EVENTRING_OK;
 }
@@ -145,6 +158,7 @@ static int order_blocks(struct evr_record_scan *scan, const struct evr_metadata 
 int evr_record_scan(struct evr_record_scan *scan, struct evr_metadata *meta,
                     evr_take_record *take, void *context, struct eventring_error *error) {
   if (!evr_record_scan_has_news(scan, meta)) return EVENTRING_OK;
+  drop_blocks_of_rings(scan, meta);
   int status = list_blocks(scan, meta, error);
   if (status == EVENTRING_OK) status = order_blocks(scan, meta, error);
   for (uint32_t i = 0; status == EVENTRING_OK && i < scan->count; i++) {

@@ -26,7 +26,7 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
                          uint64_t classes, struct eventring_error *error) {
   bool lists = what == EVENTRING_CONTROL_ENABLE || what == EVENTRING_CONTROL_DISABLE;
   uint64_t unknown = classes & ~evr_named_classes(meta->header.classes);
-  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_DISABLE)
+  if (what < EVENTRING_CONTROL_PAUSE || what > EVENTRING_CONTROL_HOLD)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "unknown request %d", (int)what);
   if (lists && unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
@@ -34,6 +34,8 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
   if (evr_metadata_liveness(meta) != EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "%.300s: no live process records into it", meta->path);
+  if (what == EVENTRING_CONTROL_HOLD && !(meta->status.obeys >> FORMAT_WORD_HOLD & 1))
+    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: its rings cannot grow", meta->path);
   return EVENTRING_OK;
 }
 
@@ -45,8 +47,11 @@ static int change_guarded(const struct evr_metadata *meta, void *page,
   if (!evr_guard_add(page, PAGE_BYTES, PROT_READ | PROT_WRITE, page))
     return evr_fail(error, EVENTRING_E_FULL, 0, "too many mappings");
   evr_guard_hold();
-  evr_control_change(page, (enum format_clock)meta->header.clock,
-                     evr_named_classes(meta->header.classes), changes[what], classes);
+  if (what == EVENTRING_CONTROL_HOLD)
+    __atomic_store_n(&((struct format_control *)page)->hold_ns, classes, __ATOMIC_RELAXED);
+  else
+    evr_control_change(page, (enum format_clock)meta->header.clock,
+                       evr_named_classes(meta->header.classes), changes[what], classes);
   evr_guard_remove(page);
   evr_guard_release();
   return EVENTRING_OK;

@@ -24,6 +24,7 @@ enum { BATCH = 64 /* blocks that are written at once */ };
 
 struct copy {
   struct evr_metadata *meta;
+  uint64_t claimed; /* blocks of the copy */
   struct evr_block_cursor blocks; /* of the ring being copied */
   struct evr_block *rooms;
   uint64_t *batch; /* blocks that follow each other in the file, not written yet ... */
@@ -118,19 +119,37 @@ static int copy_record_block(struct copy *copy, uint64_t block) {
 }
 
 /* The claimed blocks that are in no ring, as far as a reader looks at them. */
-static int copy_records(struct copy *copy, uint64_t claimed) {
+static int copy_records(struct copy *copy) {
   int status = EVENTRING_OK;
   unsigned left = EVR_MOST_LOOSE_BLOCKS;
-  for (uint64_t block = 0; status == EVENTRING_OK && block < claimed && left;) {
-    const struct format_ring *ring = evr_metadata_ring_at(copy->meta, block);
-    if (!ring) status = copy_record_block(copy, block);
-    left -= !ring;
-    block = ring ? (uint64_t)ring->first + ring->blocks : block + 1;
+  for (uint64_t block = 0; status == EVENTRING_OK && block < copy->claimed && left;) {
+    uint64_t end = evr_metadata_run_end(copy->meta, block);
+    if (!end) status = copy_record_block(copy, block);
+    left -= !end;
+    block = end ? end : block + 1;
   }
   return status;
 }
 
 /* ---- The front ------------------------------------------------------------------- */
+
+/* The runs that the rings of a domain had when they were copied, which may have been
+   claimed since the copy began. */
+static int copy_runs(struct copy *copy, unsigned slot) {
+  struct format_runs row = {0};
+  for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
+    const struct evr_places *places = &copy->meta->places[slot][ring];
+    for (unsigned i = 1; i < places->runs; i++) {
+      const struct evr_run *run = &places->run[i];
+      uint32_t before = run[-1].end;
+      uint64_t end = (uint64_t)run->first + run->end - before;
+      if (end > copy->claimed) copy->claimed = end;
+      row.ring[ring].run[i - 1] = format_run(run->first, run->end);
+      row.ring[ring].rounds = (uint32_t)((places->floor - 1) / before + 1);
+    }
+  }
+  return write_part(copy, FORMAT_RUNS_OFFSET + slot * sizeof row, &row, sizeof row);
+}
 
 /* The entry of a domain, with its rings as far as they were copied. */
 static int copy_domain(struct copy *copy, unsigned slot) {
@@ -145,14 +164,15 @@ static int copy_domain(struct copy *copy, unsigned slot) {
   if (status == EVENTRING_OK) status = evr_metadata_domain(copy->meta, slot, &d, copy->error);
   if (status != EVENTRING_OK) return status;
   memcpy(d.ring, ring, sizeof ring);
-  return write_part(copy, FORMAT_DOMAINS_OFFSET + slot * sizeof d, &d, sizeof d);
+  status = write_part(copy, FORMAT_DOMAINS_OFFSET + slot * sizeof d, &d, sizeof d);
+  return status == EVENTRING_OK ? copy_runs(copy, slot) : status;
 }
 
-static int copy_front(struct copy *copy, unsigned slots, uint64_t claimed) {
+static int copy_front(struct copy *copy, unsigned slots) {
   struct evr_metadata *meta = copy->meta;
   struct format_status s = meta->status;
   s.slots = slots;
-  s.claimed = claimed;
+  s.claimed = copy->claimed;
   int status = write_part(copy, FORMAT_STATUS_OFFSET, &s, sizeof s);
   if (status == EVENTRING_OK)
     status = write_part(copy, FORMAT_CONTROL_OFFSET, &meta->control, sizeof meta->control);
@@ -161,19 +181,24 @@ static int copy_front(struct copy *copy, unsigned slots, uint64_t claimed) {
   return status == EVENTRING_OK ? write_part(copy, 0, &h, sizeof h) : status;
 }
 
+/* As long as its blocks need. */
+static int set_length(struct copy *copy) {
+  if (ftruncate(copy->fd, (off_t)format_block_offset(copy->claimed)) == 0) return EVENTRING_OK;
+  return evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot write %.300s",
+                  copy->path);
+}
+
 static int copy_all(struct copy *copy) {
   struct evr_metadata *meta = copy->meta;
   int status = evr_metadata_refresh(meta, copy->error);
   unsigned slots = meta->status.slots;
-  uint64_t claimed = meta->status.claimed;
-  if (status == EVENTRING_OK && ftruncate(copy->fd, (off_t)format_block_offset(claimed)) != 0)
-    status = evr_fail(copy->error, evr_code_of_errno(errno), errno, "cannot write %.300s",
-                      copy->path);
+  copy->claimed = meta->status.claimed;
   for (unsigned slot = 0; status == EVENTRING_OK && slot < slots; slot++)
     status = copy_domain(copy, slot);
   if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, copy->error);
-  if (status == EVENTRING_OK) status = copy_records(copy, claimed);
-  return status == EVENTRING_OK ? copy_front(copy, slots, claimed) : status;
+  if (status == EVENTRING_OK) status = set_length(copy);
+  if (status == EVENTRING_OK) status = copy_records(copy);
+  return status == EVENTRING_OK ? copy_front(copy, slots) : status;
 }
 
 static int write_snapshot(struct copy *copy) {

@@ -19,6 +19,7 @@ struct request {
   bool pause, resume, status, json;
   char *enable, *disable;       /* comma-separated names, or NULL */
   uint64_t enabled, disabled;   /* the classes that they name */
+  uint64_t hold_ns;             /* that rings grow for; UINT64_MAX: not asked for */
   const char *snapshot;         /* the copy to make, or NULL */
 };
 
@@ -34,19 +35,22 @@ static int read_words(const struct command *self, int count, char **words,
        "record these classes of events (or all)"},
       {"disable", 0, OPTION_LIST, &request->disable, "CLASS,...",
        "no longer record these (or all)"},
+      {"hold", 0, OPTION_SECONDS, &request->hold_ns, "N",
+       "let rings grow until they hold the last N seconds (or 500ms, 2m)"},
       {"snapshot", 0, OPTION_TEXT, &request->snapshot, "FILE",
        "write a copy to FILE, which must not exist yet"},
       {"status", 0, OPTION_FLAG, &request->status, NULL,
        "say what is recorded, after any change"},
       {"json", 'j', OPTION_FLAG, &request->json, NULL,
        "--status as one JSON object"}};
-  *request = (struct request){0};
+  *request = (struct request){.hold_ns = UINT64_MAX};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   return status >= 0 ? status : require_target(self, operands, false);
 }
 
 static bool changes_something(const struct request *request) {
-  return request->pause || request->resume || request->enable || request->disable;
+  return request->pause || request->resume || request->enable || request->disable ||
+         request->hold_ns != UINT64_MAX;
 }
 
 static int check_words(const struct command *self, const struct request *request) {
@@ -141,6 +145,9 @@ static int change(eventring_cursor *cursor, const struct request *request) {
     status = ask(cursor, request->pause, EVENTRING_CONTROL_PAUSE, 0);
   if (status == STATUS_OK)
     status = ask(cursor, request->resume, EVENTRING_CONTROL_RESUME, 0);
+  if (status == STATUS_OK)
+    status = ask(cursor, request->hold_ns != UINT64_MAX, EVENTRING_CONTROL_HOLD,
+                 request->hold_ns);
   return status;
 }
 

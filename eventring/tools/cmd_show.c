@@ -45,6 +45,11 @@ static void print_layout(const struct eventring_info *info) {
            info->blocks, info->block_words, info->wsize,
            eva_bytes_text(a, (uint64_t)info->blocks * info->block_words * 8));
   line("rings", text);
+  if (info->hold_ns) {
+    snprintf(text, sizeof text, "until they hold the last %s, by at most %s in all",
+             eva_duration_text(a, info->hold_ns), eva_bytes_text(b, info->grow_bytes));
+    line("growing", text);
+  }
   snprintf(text, sizeof text, "%u of %u have rings", info->domains_laid_out,
            info->max_domains);
   line("domains", text);
@@ -220,6 +225,8 @@ static void put_header(struct eva_json *json, const struct eventring_info *info)
   eva_json_uint_at(json, "wsize", info->wsize);
   eva_json_uint_at(json, "blocks", info->blocks);
   eva_json_uint_at(json, "block_words", info->block_words);
+  eva_json_uint_at(json, "hold_ns", info->hold_ns);
+  eva_json_uint_at(json, "grow_bytes", info->grow_bytes);
   eva_json_uint_at(json, "max_domains", info->max_domains);
   eva_json_uint_at(json, "domains_laid_out", info->domains_laid_out);
   eva_json_uint_at(json, "file_size", info->file_size);

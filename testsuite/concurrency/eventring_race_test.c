@@ -46,12 +46,23 @@ static void set_stopping(bool value) {
 }
 static void sleep_us(unsigned us) { usleep(us); }
 
+/* Waits for the threads; after a part of the time rings begin to grow. */
+static void let_them_run(void) {
+  char path[4096];
+  struct eventring_error error = {0};
+  usleep(milliseconds * 250);
+  CHECK(eventring_path(path, sizeof path) > 0);
+  CHECK(eventring_control(path, EVENTRING_CONTROL_HOLD, 1000000000000, &error) == EVENTRING_OK);
+  usleep(milliseconds * 750);
+}
+
 static void start_recording(void) {
   struct eventring_config config;
   struct eventring_error error = {0};
   eventring_config_init(&config);
   config.start = EVENTRING_START_ON;
   config.wsize = EVENTRING_MIN_WSIZE;
+  config.grow_bytes = 1 << 20;
   if (eventring_start(&config, &error) != EVENTRING_OK) {
     fprintf(stderr, "%s\n", error.text);
     abort();
@@ -198,7 +209,7 @@ static void one_writer_many_readers(void) {
                                 .pause_us = i < WAYS ? 0 : 700};
     pthread_create(&thread[i], NULL, read_pattern, &reader[i]);
   }
-  usleep(milliseconds * 1000);
+  let_them_run();
   set_stopping(true);
   pthread_join(writer, NULL);
   for (int i = 0; i < READERS; i++) pthread_join(thread[i], NULL);

@@ -180,12 +180,17 @@ class Span:
 class Ring:
     """Writes the blocks of a ring, and remembers what happens in each (`story`)."""
 
-    def __init__(self, recording, slot, ring, blocks=4):
+    def __init__(self, recording, slot, ring, blocks=4, growth={}):
+        self.growth = growth   # by which factor, by the head at which it happens
         self.recording = recording
         self.slot = slot
         self.ring = ring
         self.count = blocks
         self.first = recording.claim(blocks)
+        self.first_count = blocks
+        self.runs = []         # those after the first: (block, place, places with it)
+        self.rounds = 0
+        self.floor = 1         # blocks before it are gone
         self.head = 0
         self.events = 0
         self.open = []         # in the order of their begins
@@ -197,7 +202,21 @@ class Ring:
         recording.rings.append(self)
 
     def place(self, sequence):
-        return self.first + (sequence - 1) % self.count
+        at = (sequence - 1) % self.count
+        for first, start, end in self.runs:
+            if start <= at < end:
+                return first + at - start
+        return self.first + at
+
+    def grow(self, factor):
+        """At the end of a round."""
+        self.rounds = self.head // self.count
+        assert self.head % self.count == 0 and self.rounds % factor == 1
+        self.recording.claim(-len(self.recording.blocks) % 16)
+        first = self.recording.claim(self.count * (factor - 1))
+        self.runs.append((first, self.count, self.count * factor))
+        self.floor = (self.rounds - 1) * self.count + 1
+        self.count *= factor
 
     def finish(self):
         self.words[6] = self.at | checksum(self.words[:self.at]) << 32
@@ -217,6 +236,8 @@ class Ring:
     def begin_block(self, ticks):
         if self.head:
             self.finish()
+        if self.head in self.growth:
+            self.grow(self.growth[self.head])
         self.head += 1
         self.apply_switches(ticks)
         listed = self.listed()
@@ -386,7 +407,7 @@ class Reading:
 
     def run(self):
         events = None
-        oldest = max(1, self.ring.head - self.ring.count + 1)
+        oldest = max(self.ring.floor, self.ring.head - self.ring.count + 1)
         for sequence in range(oldest, self.ring.head + 1):
             if sequence in self.missing:
                 continue
@@ -516,8 +537,8 @@ def write_runtime(recording):
 
 def write_contexts(recording):
     """A ring that goes round several times, with spans in five contexts; those of context 2
-    are suspended while others run, and some are never ended."""
-    ring = Ring(recording, 0, 1)
+    are suspended while others run, and some are never ended. It grows in its third round."""
+    ring = Ring(recording, 0, 1, growth={12: 2})
     ticks = START_TICKS + 1000
     ring.begin(WORK, ticks)                                      # open to the end
     for i in range(900):
@@ -571,8 +592,9 @@ def close_latest(ring, ticks):
 
 
 def write_many_open(recording):
-    """200 spans of two contexts, so that most are hidden to who comes later; then ends."""
-    ring = Ring(recording, 0, 2)
+    """200 spans of two contexts, so that most are hidden to who comes later; then ends. The
+    ring grows twice in its first round."""
+    ring = Ring(recording, 0, 2, growth={4: 4, 16: 2})
     ticks = START_TICKS + 5000
     for i in range(100):
         ring.enter(1, ticks)
@@ -767,7 +789,11 @@ def front(recording, mode, end_ticks):
               START_TICKS + 5, end_ticks if over else 0, name.encode())
     for ring in recording.rings:
         store(12288 + 256 * ring.slot + 128 + 16 * ring.ring, "QII", ring.head, ring.first,
-              ring.count)
+              ring.first_count)
+        for n, (first, _, places) in enumerate(ring.runs):
+            store(45056 + 160 * ring.slot + 20 * ring.ring + 4 * n, "I",
+                  1 << 31 | places.bit_length() - 1 << 26 | first // 16)
+        store(45056 + 160 * ring.slot + 20 * ring.ring + 16, "I", ring.rounds)
     return bytes(data)
 
 

@@ -111,7 +111,8 @@ class Definition:
 
 Switch = collections.namedtuple("Switch", "ticks classes until")
 Segment = collections.namedtuple("Segment", "from_ticks from_ns multiplier")
-Place = collections.namedtuple("Place", "slot ring head first blocks")
+Place = collections.namedtuple("Place", "slot ring head first blocks runs floor")
+Run = collections.namedtuple("Run", "first start end")
 
 
 class Recording:
@@ -195,7 +196,34 @@ class Recording:
                 if not is_power or first + blocks > self.claimed or head > 1 << 56:
                     self.report.damage("domain %d, ring %d: its place or head" % (slot, ring))
                     continue
-                self.places.append(Place(slot, ring, head, first, blocks))
+                runs, floor = self.read_runs(slot, ring, head, [Run(first, 0, blocks)])
+                self.places.append(Place(slot, ring, head, first, runs[-1].end, runs, floor))
+
+    def read_runs(self, slot, ring, head, runs):
+        """The runs by which a ring has grown, and the first block that may be there."""
+        *words, rounds = struct.unpack_from("<5I", self.data, 45056 + 160 * slot + 20 * ring)
+        for word in words:
+            first, end, start = (word & 0x3FFFFFF) * 16, 1 << (word >> 26 & 31), runs[-1].end
+            if word == 0:
+                break
+            if (not word >> 31 or not start < end <= 32768 or
+                    first + end - start > self.claimed):
+                self.report.damage("domain %d, ring %d: a run" % (slot, ring))
+                break
+            runs.append(Run(first, start, end))
+        if len(runs) == 1:
+            return runs, 1
+        before = runs[-1].start
+        if not 1 <= rounds <= head // before:
+            self.report.damage("domain %d, ring %d: its rounds" % (slot, ring))
+            return runs, 1
+        return runs, (rounds - 1) * before + 1
+
+    def block_of(self, place, sequence):
+        """Where a block of a ring lies."""
+        at = (sequence - 1) % place.blocks
+        run = next(run for run in place.runs if at < run.end)
+        return run.first + at - run.start
 
     def table_name(self, slot, incarnation):
         at = 12288 + 256 * slot
@@ -219,7 +247,8 @@ class Recording:
     def read_records(self):
         in_rings = set()
         for place in self.places:
-            in_rings.update(range(place.first, place.first + place.blocks))
+            for run in place.runs:
+                in_rings.update(range(run.first, run.first + run.end - run.start))
         by_kind = collections.defaultdict(list)
         for index in range(self.claimed):
             if index in in_rings:
@@ -520,8 +549,8 @@ class Ring:
 
     def run(self):
         place = self.place
-        for sequence in range(max(1, place.head - place.blocks + 1), place.head + 1):
-            words = self.recording.block(place.first + (sequence - 1) % place.blocks)
+        for sequence in range(max(place.floor, place.head - place.blocks + 1), place.head + 1):
+            words = self.recording.block(self.recording.block_of(place, sequence))
             end = self.end_of_block(sequence, words)
             if end:
                 self.read_block(words, end)

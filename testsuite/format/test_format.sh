@@ -12,7 +12,7 @@ for program in "$producer" "$shapes"; do
   [ -x "$program" ] || { echo "$program is not built"; exit 77; }
 done
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PREFIX SAROS_EVENTRING_PRESERVE \
-      SAROS_EVENTRING_WSIZE SAROS_EVENTRING_CLASSES
+      SAROS_EVENTRING_WSIZE SAROS_EVENTRING_CLASSES SAROS_EVENTRING_SECONDS
 
 # agree WHAT FILE [EXPECTED]: sets `line`, how many there are of each kind
 agree() {
@@ -39,6 +39,13 @@ record() {
 
 record "not-wrapped" 14 "$producer" --rounds 100 --users 2 --domains 3 --extras
 record "wrapped" 11 "$producer" --rounds 300 --users 5 --domains 2 --flood 5000 --open --extras
+has_kinds lost open
+SAROS_EVENTRING_SECONDS=1000 record "grown" 11 \
+  "$producer" --rounds 300 --users 5 --domains 2 --flood 5000 --open --extras
+has_kinds open
+[[ "${line%%:*} $line" == *" lost"* ]] && fail "a ring that grew has lost events: $line"
+SAROS_EVENTRING_SECONDS=1000 SAROS_EVENTRING_GROW=256K record "grown-and-wrapped" 11 \
+  "$producer" --rounds 300 --users 5 --domains 2 --flood 5000 --open --extras
 has_kinds lost open
 record "shapes" 16 "$shapes" --rounds 50
 has_kinds linked open counter

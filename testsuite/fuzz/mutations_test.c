@@ -156,7 +156,8 @@ static bool damage_ids(uint8_t *packed, size_t *size) {
 /* Counts and places: status, rings, sequence numbers, events before, the control page. */
 static bool damage_counts(uint8_t *packed, size_t *size) {
   for (uint64_t n = 1 + below(3); n; n--)
-    switch (below(6)) {
+    switch (below(7)) {
+    case 6: store(packed, *size, FORMAT_RUNS_OFFSET + 4 * below(40), extreme(), 4); break;
     case 0: store(packed, *size, FORMAT_STATUS_OFFSET + 4 * below(40), extreme(), 4); break;
     case 1: store(packed, *size, FORMAT_STATUS_OFFSET + 512 + 8 * below(20), extreme(), 8); break;
     case 2:
@@ -248,12 +249,12 @@ static void load_file(const char *directory, const char *name) {
 }
 
 static void load_corpus(void) {
-  static const char *const names[] = {"wrapped", "unwrapped"};
+  static const char *const names[] = {"wrapped", "unwrapped", "grown"};
   const char *source = getenv("SRCDIR");
   char directory[4096];
   snprintf(directory, sizeof directory, "%s/testsuite/fuzz/corpus/eventring",
            source ? source : SOURCE_DIRECTORY);
-  for (unsigned i = 0; i < 2; i++) load_file(directory, names[i]);
+  for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) load_file(directory, names[i]);
 }
 
 static int run_all(unsigned count) {
@@ -287,7 +288,8 @@ static void use_another_domain(unsigned span) {
   eventring_domain_stop(other);
 }
 
-static void make_file(const char *directory, const char *name, unsigned rounds) {
+static void make_file(const char *directory, const char *name, unsigned rounds,
+                      uint64_t grow_blocks) {
   struct eventring_config config;
   char path[4096], to[4200];
   size_t size;
@@ -296,6 +298,8 @@ static void make_file(const char *directory, const char *name, unsigned rounds) 
   config.wsize = EVENTRING_MIN_WSIZE;
   config.preserve = true;
   config.program = "corpus";
+  config.hold_ns = grow_blocks ? 1000000000000 : 0;
+  config.grow_bytes = grow_blocks * FORMAT_BLOCK_BYTES;
   REQUIRE(eventring_start(&config, NULL) == EVENTRING_OK);
   int span = eventring_register_user(EVENTRING_DEF_SPAN, "span", 4, EVENTRING_NONE, NULL);
   int count = eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5, EVENTRING_INT, NULL);
@@ -331,9 +335,10 @@ static void make_file(const char *directory, const char *name, unsigned rounds) 
 int main(int argc, char **argv) {
   const char *slowness = getenv("TEST_SLOWNESS");
   if (argc == 3 && strcmp(argv[1], "--make-corpus") == 0) {
-    make_file(argv[2], "wrapped", 2000);
-    make_file(argv[2], "unwrapped", 60);
-    make_file(argv[2], "standby", 0);
+    make_file(argv[2], "wrapped", 2000, 0);
+    make_file(argv[2], "unwrapped", 60, 0);
+    make_file(argv[2], "standby", 0, 0);
+    make_file(argv[2], "grown", 4000, 64); /* to 16 blocks, and round several times */
     return 0;
   }
   unsigned count = argc > 1

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* growth.h: rings that grow until they hold the time that is asked for: see growth.c. */
+#ifndef EVENTRING_GROWTH_H
+#define EVENTRING_GROWTH_H
+
+#include "producer/recording.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Called after each change of blocks but the first of ring `index` of a slot, at the time
+   of the change. Owner of the ring, without the mutex; it writes no event. */
+void evr_ring_follow(struct evr_ring *ring, unsigned slot, unsigned index, uint64_t ticks);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_GROWTH_H */
