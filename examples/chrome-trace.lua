@@ -13,7 +13,7 @@
 -- spans (collections, loading of chunks) and the program's own. Counters are
 -- counter tracks; what was lost is an instant that says how many events.
 
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 
 local function usage()
   io.stderr:write("usage: chrome-trace.lua [-o OUT.json] [--seconds S] PROGRAM.lua [ARGUMENT...] | PID | FILE.eventring\n")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Attaches to a recorded process through the C API of libeventring, with guest
--- functions as its callbacks, and compares with what the module `eventring` reads.
+-- functions as its callbacks, and compares with what the module `saros.eventring` reads.
 --
 --   saros ffi-eventring.lua [--library FILE] PID-OR-FILE
 --
@@ -8,8 +8,8 @@
 -- not agree (of a process that goes on writing they may need several tries), 2 on
 -- wrong usage.
 
-local ffi = require "ffi"
-local eventring = require "eventring"
+local ffi = require "saros.ffi"
+local eventring = require "saros.eventring"
 
 -- From eventring.h
 ffi.cdef [[

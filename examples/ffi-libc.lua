@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- The C library through the module ffi: sorting, files, names of hosts.
+-- The C library through the module saros.ffi: sorting, files, names of hosts.
 --
 --   saros ffi-libc.lua [FILE [HOST]]        (default: this program, localhost)
 
-local ffi = require "ffi"
+local ffi = require "saros.ffi"
 
 -- ---- qsort with a comparator of the guest's ----------------------------------------
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- SQLite through the module ffi: an index of the words of text files.
+-- SQLite through the module saros.ffi: an index of the words of text files.
 --
 --   saros ffi-sqlite.lua FILE...
 --
@@ -8,7 +8,7 @@
 -- each row, once with a prepared statement that is stepped through, and shows that
 -- both answer the same. (Debian package: libsqlite3-0)
 
-local ffi = require "ffi"
+local ffi = require "saros.ffi"
 
 ffi.cdef [[
 typedef struct sqlite3 sqlite3;

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- zlib through the module ffi: compresses files in memory and back.
+-- zlib through the module saros.ffi: compresses files in memory and back.
 --
 --   saros ffi-zlib.lua FILE...
 --
 -- For each file: its size, the compressed size, its CRC; fails when what comes back
 -- is not what went in. (Debian package: zlib1g)
 
-local ffi = require "ffi"
+local ffi = require "saros.ffi"
 
 ffi.cdef [[
 enum { Z_OK = 0, Z_BUF_ERROR = -5 };

@@ -4,7 +4,7 @@
 --   saros gc-events.lua [--seconds S]
 --
 -- A make-believe service answers requests from a cache of rendered pages. Every
--- hundred requests it reads its own GC events through the module `eventring`:
+-- hundred requests it reads its own GC events through the module `saros.eventring`:
 --   - when the collector took more than a tenth of the time since the last look,
 --     the cache is halved (there is less to mark, and fewer survivors);
 --   - when it took less than a fiftieth, the cache may grow again;
@@ -12,7 +12,7 @@
 -- At the end it shows the last use of such events, a test that asserts: a piece
 -- of code that must not be interrupted by a major collection proves that none ran.
 
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 
 local seconds = 2
 if arg[1] == "--seconds" then seconds = tonumber(arg[2]) end

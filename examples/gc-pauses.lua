@@ -13,7 +13,7 @@
 -- Of another process it shows S seconds (default 5, or until it ends); the
 -- process must record: SAROS_EVENTRING_START=1 saros program.lua
 
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 
 local PAUSES = { minor = true, major_slice = true }
 

@@ -31,7 +31,7 @@ LUAMOD_API int luaopen_math(lua_State *L);
 LUAMOD_API int luaopen_debug(lua_State *L);
 LUAMOD_API int luaopen_package(lua_State *L);
 
-/* Modules of Saros's own: there from the start, loaded by `require` only. */
+/* Modules of Saros's own: `require` loads them as saros.domain and so on. */
 LUAMOD_API int luaopen_domain(lua_State *L);
 LUAMOD_API int luaopen_eventring(lua_State *L);
 LUAMOD_API int luaopen_ffi(lua_State *L); /* when built with libffi */

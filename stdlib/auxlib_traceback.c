@@ -18,6 +18,7 @@
 #include "domain.h"
 #include "lauxlib.h"
 #include "lua.h"
+#include "own_modules.h"
 #include "table.h"
 #include "thread.h"
 
@@ -57,11 +58,22 @@ static int push_function_of(lua_State *L, lua_State *L1, lua_Debug *ar) {
   return 1;
 }
 
-/* Pushes on L the name under which the function of `ar`, a frame of L1, can
- * be reached from the loaded modules; that of a global without its "_G.".
- * Pushes nothing and gives 0 when there is none. */
+/* Without what messages leave out of names: the "_G." of globals; the "saros." of this
+ * program's modules, which have two names, so that a message has one form. */
+static const char *shown_name(const char *name) {
+  static const char *const prefixes[] = {LUA_GNAME ".", OWN_MODULES_PREFIX};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    size_t length = strlen(prefixes[i]);
+    if (strncmp(name, prefixes[i], length) == 0)
+      return name + length;
+  }
+  return name;
+}
+
+/* Pushes on L the name under which the function of `ar`, a frame of L1, can be reached
+ * from the loaded modules, as it is shown. Pushes nothing and gives 0 when there is
+ * none. */
 static int push_module_name(lua_State *L, lua_State *L1, lua_Debug *ar) {
-  static const char global_prefix[] = LUA_GNAME ".";
   luaL_checkstack(L, 3, "not enough stack");
   if (!push_function_of(L, L1, ar))
     return 0;
@@ -75,11 +87,9 @@ static int push_module_name(lua_State *L, lua_State *L1, lua_Debug *ar) {
   }
   const char *name = inner == NULL ? lua_pushstring(L, field->data)
                                    : lua_pushfstring(L, "%s.%s", field->data, inner->data);
-  if (strncmp(name, global_prefix, sizeof global_prefix - 1) == 0) {
-    lua_pushstring(L, name + sizeof global_prefix - 1);
-    lua_remove(L, -2);
-  }
-  lua_remove(L, -2); /* the function */
+  lua_pushstring(L, shown_name(name));
+  lua_replace(L, -3); /* the function */
+  lua_pop(L, 1);
   return 1;
 }
 

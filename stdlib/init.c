@@ -5,16 +5,26 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "own_modules.h"
+
+/* `short_name`: NULL, or the name that it has if no other module has it. */
+static void add_own_module(lua_State *L, const char *name, lua_CFunction open,
+                           const char *short_name) {
+  lua_pushcfunction(L, open);
+  lua_setfield(L, -2, name);
+  if (short_name == NULL)
+    return;
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, short_name);
+}
 
 static void add_own_modules(lua_State *L) {
-  static const luaL_Reg modules[] = {{"domain", luaopen_domain},
-                                     {"eventring", luaopen_eventring},
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, OWN_MODULES_KEY);
+  add_own_module(L, OWN_MODULES_PREFIX "domain", luaopen_domain, "domain");
+  add_own_module(L, OWN_MODULES_PREFIX "eventring", luaopen_eventring, "eventring");
 #ifdef HAVE_FFI
-                                     {"ffi", luaopen_ffi},
+  add_own_module(L, OWN_MODULES_PREFIX "ffi", luaopen_ffi, "ffi");
 #endif
-                                     {NULL, NULL}};
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-  luaL_setfuncs(L, modules, 0);
   lua_pop(L, 1);
 }
 

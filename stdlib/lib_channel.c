@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_channel.c: channels of the module `domain` (doc/DOMAINS.md).
+/* stdlib/lib_channel.c: channels of the module `saros.domain` (doc/DOMAINS.md).
  *
  * A handle is a userdata with a pointer to the channel (runtime/channel.h). A domain has
  * at most one for each channel, found through a weak table, so that a channel that was

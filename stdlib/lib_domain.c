@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_domain.c: the module `domain`: spawning, joining, handles (doc/DOMAINS.md).
+/* stdlib/lib_domain.c: the module `saros.domain`: spawning, joining, handles (doc/DOMAINS.md).
  *
  * A domain is born in its own thread (domain_thread): state, libraries, the function and its
  * arguments decoded from the message of the one that spawned it. It calls the function

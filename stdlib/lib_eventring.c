@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_eventring.c: the guest module `eventring`.
+/* stdlib/lib_eventring.c: the guest module `saros.eventring`.
  *
  * eventring_write.c writes events; this file has the rest: starting and stopping the
  * recording, and cursors.

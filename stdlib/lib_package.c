@@ -5,6 +5,12 @@
  * messages when none has one. The standard searchers, the preload table and a path are
  * found through upvalue 1, the package table.
  *
+ * Modules of this program (own_modules.h) have a long name, `saros.ffi`, and may have a
+ * short one, `ffi`. The long name is found after package.preload and before the paths: it
+ * is always there. The short one is found last, after the paths: a user's own module of
+ * that name wins. Both are part of standard searchers, so that package.searchers has the
+ * four functions of the reference, and package.preload is empty at the start.
+ *
  * C libraries stay loaded until their state is closed: the registry maps each
  * file name to its handle and lists the handles in the order they were
  * opened; the table's finalizer closes them in reverse order.
@@ -21,6 +27,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
+#include "own_modules.h"
 #include "require_span.h"
 #include "retry.h"
 #include "thread.h"
@@ -212,15 +219,54 @@ static void push_name(lua_State *L, const char *name) {
     lua_pushstring(L, name);
 }
 
+/* The loader of a module of this program. Upvalues: its long name, the function that opens
+ * it. Loads it once, whichever name it is required by. */
+static int load_own_module(lua_State *L) {
+  const char *name = lua_tostring(L, lua_upvalueindex(1));
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, name);
+  if (lua_toboolean(L, -1))
+    return 1;
+  lua_pop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_call(L, 1, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, name);
+  return 1;
+}
+
+/* Looks for a module of this program by either name. Its extra value is its long name. */
+static int search_own_module(lua_State *L, const char *name) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, OWN_MODULES_KEY);
+  lua_getfield(L, -1, name);
+  if (lua_type(L, -1) == LUA_TSTRING) { /* a short name: the long one */
+    lua_pushvalue(L, -1);
+    lua_gettable(L, -3);
+  } else {
+    lua_pushstring(L, name);
+    lua_insert(L, -2);
+  }
+  if (!lua_isfunction(L, -1))
+    return 0;
+  lua_pushvalue(L, -2); /* long name, function, long name, function */
+  lua_pushvalue(L, -2);
+  lua_pushcclosure(L, load_own_module, 2);
+  lua_pushvalue(L, -3);
+  return 2;
+}
+
 static int search_preload(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   api_push_value(L, table_get_str(as_table(&L->domain->registry), L->domain->names[NAME_PRELOAD]));
   push_name(L, name);
-  if (lua_gettable(L, -2) == LUA_TNIL) {
-    lua_pushfstring(L, "no field package.preload['%s']", name);
-    return 1;
-  }
-  return 1 + result_name(L, NAME_PRELOAD_MARK);
+  if (lua_gettable(L, -2) != LUA_TNIL)
+    return 1 + result_name(L, NAME_PRELOAD_MARK);
+  if (strncmp(name, OWN_MODULES_PREFIX, strlen(OWN_MODULES_PREFIX)) == 0 &&
+      search_own_module(L, name) > 0)
+    return 2;
+  lua_pushfstring(L, "no field package.preload['%s']", name);
+  return 1;
 }
 
 static int search_lua(lua_State *L) {
@@ -258,12 +304,13 @@ static int search_c(lua_State *L) {
   return finish_search(L, result == LOADED, filename);
 }
 
-/* Looks for module a.b.c in the library of a. */
+/* Looks for module a.b.c in the library of a, and for a name without a dot among the short
+ * ones of this program's modules: this is the last searcher. */
 static int search_c_root(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const char *dot = strchr(name, '.');
   if (dot == NULL)
-    return 0;
+    return search_own_module(L, name);
   const char *root = lua_pushlstring(L, name, (size_t)(dot - name));
   const char *filename = find_file(L, root, "cpath");
   if (filename == NULL)

@@ -3,7 +3,7 @@
 
 noinst_LIBRARIES += libstdlib.a
 libstdlib_a_SOURCES = \
-	include/lauxlib.h include/lualib.h stdlib/init.c \
+	include/lauxlib.h include/lualib.h stdlib/init.c stdlib/own_modules.h \
 	stdlib/auxlib.c stdlib/auxlib_buffer.c stdlib/auxlib_load.c stdlib/auxlib_traceback.c \
 	stdlib/arguments.h stdlib/lib_base.c \
 	stdlib/lib_coroutine.c \

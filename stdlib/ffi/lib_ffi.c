@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/ffi/lib_ffi.c: the guest module `ffi` (doc/FFI.md; design: ffi_core.h).
+/* stdlib/ffi/lib_ffi.c: the guest module `saros.ffi` (doc/FFI.md; design: ffi_core.h).
  *
  * Where a function takes a type (`ct`), it may be a string with its C name, a ctype
  * object, or a cdata, which stands for its own type. */

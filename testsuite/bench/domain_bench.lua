@@ -6,7 +6,7 @@
 -- Each figure is the least, or the least and the median, of many short samples, and
 -- comparisons alternate in one run, so that other programs on the machine matter
 -- little. Times of work are processor time of the thread (schedstat).
-local domain = require "domain"
+local domain = require "saros.domain"
 local wanted = {}
 for _, name in ipairs(arg) do wanted[name] = true end
 

@@ -6,7 +6,7 @@
 -- Each figure is CPU time of this process for one operation, the loop around it
 -- taken off: the least and the median of the rounds, with its bar where there is one.
 
-local ffi = require "ffi"
+local ffi = require "saros.ffi"
 local lib = ffi.load((assert(arg[1], "usage: ffi_bench.lua LIBFIXTURE [--quick]")))
 local quick = arg[2] == "--quick"
 local rounds, count, sorted = quick and 2 or 15, quick and 1000 or 300000, quick and 1000 or 100000

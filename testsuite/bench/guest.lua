@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What producing and consuming cost a guest program; run by children.c, which says how
 -- the two talk. Times are processor time.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 local N <const> = 20000
 
 local function measure(body)

@@ -6,14 +6,14 @@
 --
 -- Prints "spawned N read N lost N"; asserts that each reader got an exact report of what
 -- its cursor counts.
-local domain = require "domain"
-local eventring = require "eventring"
+local domain = require "saros.domain"
+local eventring = require "saros.eventring"
 local total, seed = tonumber((...)), tonumber((select(2, ...)))
 math.randomseed(seed)
 
 -- What one domain of the storm does. Everything may be closed or gone at any moment.
 local function drop(seed, own, other)
-  local eventring = require "eventring"
+  local eventring = require "saros.eventring"
   math.randomseed(seed)
   local garbage = {}
   for step = 1, math.random(1, 12) do
@@ -34,7 +34,7 @@ end
 
 -- Attaches, reads for a moment, detaches, until it is asked to stop.
 local function read(stop)
-  local eventring = require "eventring"
+  local eventring = require "saros.eventring"
   local events, losses, cursors = 0, 0, 0
   local seen, lost
   local function count() seen = seen + 1 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Many domains that want more memory together than there is: each ends, with its result or with
 -- an error.
-local domain = require "domain"
+local domain = require "saros.domain"
 local ended, failed = 0, 0
 local function want()
   local t = {}

@@ -44,7 +44,7 @@ return function()
     note(o.name, o .. "x", type(o + 1), o("called"))
   end
 
-  local found, ffi = pcall(require, "ffi")
+  local found, ffi = pcall(require, "saros.ffi")
   if found then -- memory outside the heap
     for i = 1, 5 do ffi.gc(ffi.new "int", function() end, 1000 * i) end
     ffi.gc(ffi.gc(ffi.new "int", print, 1), nil)

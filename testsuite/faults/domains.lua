@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Several domains at once, for allocations_test.c: returns "done" or the error of whoever ran out
 -- of memory first. Whatever fails, each domain ends, and nobody waits for ever.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 local function work(input, output, id)
   local sum, kept = 0, setmetatable({}, { __mode = "k" })

@@ -8,7 +8,7 @@ limited() { (ulimit -v 120000; exec "$SAROS" "$@" 2>&1); }
 
 # MB of strings that fit beside that many domains
 cat >fit.lua <<'END'
-local domain = require "domain"
+local domain = require "saros.domain"
 local gates = {}
 for i = 1, tonumber(arg[1]) do
   gates[i] = domain.channel()

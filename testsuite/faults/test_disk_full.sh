@@ -22,7 +22,7 @@ no_file_in "rings that do not fit" disk
 # started from within: the program gets the error and goes on
 head -c 4m /dev/zero >disk/fill 2>/dev/null
 output=$(SAROS_EVENTRING_START=0 "$SAROS" -e '
-  local eventring = require "eventring"
+  local eventring = require "saros.eventring"
   local ok, message = eventring.start()
   assert(not ok and message:find("No space", 1, true), message)
   eventring.span("still", function() io.write("ran\n") end)')
@@ -30,7 +30,7 @@ is "started from within" ran "$output"
 rm disk/fill
 
 # full after the rings were filled once: their space is there, recording goes on
-flood='local eventring = require "eventring"
+flood='local eventring = require "saros.eventring"
   local function flood() for i = 1, 40000 do eventring.counter("n", i) end end'
 "$SAROS" -e "$flood; flood(); io.open('round', 'w'):close()
   while true do eventring.counter('later', 1) end" 2>errors.txt &
@@ -67,7 +67,7 @@ wait_for_it="io.open('started', 'w'):close()
 # full before that: on tmpfs what a ring has not used is not reserved
 fill_under "full in the first round" "$flood; $wait_for_it
   flood(); flood(); io.write('ran')"
-fill_under "domains on a full disk" "local domain = require 'domain'; $wait_for_it
+fill_under "domains on a full disk" "local domain = require 'saros.domain'; $wait_for_it
   for i = 1, 300 do domain.spawn(function() end):join() end
   io.write('ran')"
 finish

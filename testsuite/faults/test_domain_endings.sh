@@ -3,7 +3,7 @@
 # order, with the end of each domain in it, and the status is right.
 . "$TESTSUITE/faults/_faults.sh"
 cat >ending.lua <<'END'
-local domain = require "domain"
+local domain = require "saros.domain"
 local how = ...
 local channel, started = domain.channel(), domain.channel()
 local handles = {}
@@ -89,7 +89,7 @@ has "interrupted in a function of C" "interrupted!" "$(cat out.txt)"
 unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
 
 # An error that nobody received is a warning at the end; other ends are none.
-"$SAROS" -e 'local domain = require "domain"
+"$SAROS" -e 'local domain = require "saros.domain"
   local slow = setmetatable({}, {__gc = function() domain.sleep(0.05) end}) -- after the channel is gone
   domain.spawn({name = "lost"}, function() error("nobody listens") end)
   local h = domain.spawn(function() error("told") end)
@@ -104,7 +104,7 @@ has "warning" "saros: warning: domain 1 (lost) ended with an error, and was not 
 # Domains that wait for each other when main has been closed are cancelled before that:
 # what closes their variables is left in peace.
 cat >waiting.lua <<'END'
-local domain = require "domain"
+local domain = require "saros.domain"
 local ballast = {} -- so that closing main takes its time
 for i = 1, 100000 do ballast[i] = {i} end
 local channel, started = domain.channel(), domain.channel()

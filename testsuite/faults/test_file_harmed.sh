@@ -3,7 +3,7 @@
 # runs on and ends as it would, a reader ends with a status of its own.
 . "$TESTSUITE/faults/_faults.sh"
 cat >busy.lua <<'END'
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 local stop = false
 while not io.open("stop", "r") do
   for i = 1, 20000 do eventring.counter("n", i); local t = {i} end

@@ -16,7 +16,7 @@ is "nothing at all: lines on standard error" 1 "$(wc -l <<<"$warning")"
 has "nothing at all: warning" "warning: " "$warning"
 no_file_in "nothing at all" .
 # the second one: what the first has is recorded
-sed '1i require("eventring").event("once")' program.lua >user.lua
+sed '1i require("saros.eventring").event("once")' program.lua >user.lua
 SAROS_EVENTRING_PRESERVE=1 unrecorded "at most 500 KiB" limited 500 "$SAROS" user.lua
 is "rings within 500 KiB" '["runtime"]' \
   "$("$EVENTRING" show --json ./*.eventring | jq -c '.domains[0].rings | keys')"

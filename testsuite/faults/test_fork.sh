@@ -3,12 +3,12 @@
 # can collect, send, wait, spawn, end; what belonged to others is an error, never a hang,
 # however busy they were. And domains start commands.
 . "$TESTSUITE/faults/_faults.sh"
-"$SAROS" -e 'require "ffi"' 2>/dev/null || { echo "built without ffi"; exit 77; }
+"$SAROS" -e 'require "saros.ffi"' 2>/dev/null || { echo "built without ffi"; exit 77; }
 grep -qE '__asan_init|__tsan_init' "$SAROS" && { echo "the sanitizers' own locks are not made for forks of several threads"; exit 77; }
 
 cat >fork.lua <<'END'
-local domain = require "domain"
-local ffi = require "ffi"
+local domain = require "saros.domain"
+local ffi = require "saros.ffi"
 ffi.cdef "int fork(void); int waitpid(int, int *, int);"
 local who, times = arg[1], tonumber(arg[2])
 
@@ -74,7 +74,7 @@ if who == "main" then
   for i = 1, times do fork_one() end
 else
   domain.spawn(function()
-    local ffi = require "ffi"
+    local ffi = require "saros.ffi"
     ffi.cdef "int fork(void); int waitpid(int, int *, int);"
     for i = 1, times do
       local pid = ffi.C.fork()
@@ -105,7 +105,7 @@ output=$(SAROS_EVENTRING_START=1 "$SAROS" fork.lua main 3 2>&1)
 is "recorded" "0 forked" "$? $output"
 
 # Shells that domains start, while others are busy.
-output=$("$SAROS" -e 'local domain = require "domain"
+output=$("$SAROS" -e 'local domain = require "saros.domain"
   local function shells(i)
     for k = 1, 10 do
       assert(os.execute("exit 0"))

@@ -19,7 +19,7 @@ find . -maxdepth 1 \( -name '*.eventring' \) -exec rm -rf {} +
 
 # a recording of a dead process, kept under another name, too
 SAROS_EVENTRING_PRESERVE=1 "$SAROS" -e '
-  local eventring = require "eventring"
+  local eventring = require "saros.eventring"
   for i = 1, 100 do eventring.counter("of the dead", i) end'
 old=$(echo ./*.eventring)
 mv "$old" old
@@ -28,7 +28,7 @@ start=$("$EVENTRING" show --json old | jq '.start_wall_ns / 1e9 | floor')
 # in_its_place COMMAND: runs a program with $file in the place of its file; sets pid
 in_its_place() {
   sh -c "echo \$\$ >pid; file=\$\$.eventring; $1; exec \"$SAROS\" -e '
-  local eventring = require \"eventring\"
+  local eventring = require \"saros.eventring\"
   eventring.counter(\"of the living\", 1)
   local seen = {}
   local cursor = eventring.cursor { path = eventring.path() }

@@ -3,7 +3,7 @@
 # event, no file is left unless it is to be preserved, and the status is right.
 . "$TESTSUITE/faults/_faults.sh"
 cat >ending.lua <<'END'
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 local how = ...
 while not io.open("go", "r") do local t = {} end
 eventring.counter("last", 42)

@@ -11,7 +11,7 @@ export SAROS_EVENTRING_START=0
 as_lonely() { prlimit --nproc=20 setpriv --reuid=54321 --regid=54321 --clear-groups "$@"; }
 
 cat >short.lua <<'END'
-local domain = require "domain"
+local domain = require "saros.domain"
 for i = 1, 100 do
   domain.spawn(function(c) for _ in c:values() do end end, domain.channel())
 end

@@ -2,7 +2,7 @@
 # A payload kind that the reader does not know, as of a later version: delivered raw, with
 # the event's name.
 . "$TESTSUITE/faults/_faults.sh"
-SAROS_EVENTRING_PRESERVE=1 "$SAROS" -e 'require "eventring".counter("strange", 77)' ||
+SAROS_EVENTRING_PRESERVE=1 "$SAROS" -e 'require "saros.eventring".counter("strange", 77)' ||
   fail "status $?"
 file=$(echo ./*.eventring)
 # the record of the definition: its name is word 4, byte 3 of word 1 its payload kind

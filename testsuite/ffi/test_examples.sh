@@ -4,7 +4,7 @@
 has() { grep -qF -- "$1" out.txt || { fail "no '$1' in"; cat out.txt; }; }
 run() { "$SAROS" "$@" >out.txt 2>&1 || { fail "$*: status $?"; cat out.txt; }; }
 
-"$SAROS" -e 'os.exit(pcall(require, "ffi"))' || { echo "built without libffi"; exit 77; }
+"$SAROS" -e 'os.exit(pcall(require, "saros.ffi"))' || { echo "built without libffi"; exit 77; }
 examples=$SRCDIR/examples
 missing=
 
@@ -43,7 +43,7 @@ library=$BUILDDIR/.libs/libeventring.so
 if [ -e "$library" ]; then
   mkfifo go
   cat >recorded.lua <<'END'
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 for i = 1, 1000 do eventring.span("work", function() eventring.counter("progress", i) end) end
 collectgarbage()
 io.open("ready", "w"):close()

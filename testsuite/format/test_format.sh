@@ -72,7 +72,7 @@ has_kinds open
 # ---- What saros records: coroutines with spans, domains, collections
 
 cat >program.lua <<'LUA'
-local eventring, domain = require "eventring", require "domain"
+local eventring, domain = require "saros.eventring", require "saros.domain"
 local function work(n)
   local garbage = {}
   for i = 1, n do garbage[i] = { i } end
@@ -97,7 +97,7 @@ end
 local domains = {}
 for i = 1, 6 do
   domains[i] = domain.spawn(function(n)
-    local eventring = require "eventring"
+    local eventring = require "saros.eventring"
     for round = 1, n do
       eventring.span("of a domain", string.rep, "x", round)
       eventring.event("done", "roun\xc3\xa9")

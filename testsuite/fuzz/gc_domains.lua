@@ -5,7 +5,7 @@
 --   gc_domains.lua SEED
 
 package.path = (arg[0]:match("^(.*)/[^/]*$") or ".") .. "/?.lua;" .. package.path
-local domain = require "domain"
+local domain = require "saros.domain"
 local draw, text = require "gc_draw", require "gc_text"
 
 local seed = assert(math.tointeger(tonumber(arg[1])), "usage: gc_domains.lua SEED")

@@ -15,7 +15,7 @@
 -- checked and dropped by model.check and never gets into the graph.
 
 local draw, text = require "gc_draw", require "gc_text"
-local has_ffi, ffi = pcall(require, "ffi")
+local has_ffi, ffi = pcall(require, "saros.ffi")
 if not has_ffi or _VERSION ~= "Lua 5.4" or not ffi.cdef then ffi = nil end
 
 local ROOTS = 24

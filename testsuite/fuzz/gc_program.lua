@@ -30,7 +30,7 @@ assert(math.type(seed) == "integer", "usage: gc_program.lua SEED [OPERATIONS]")
 local scale = tonumber(os.getenv("GC_FUZZ_SCALE") or 1)
 local check_memory = os.getenv("GC_FUZZ_MEMORY") ~= "0"
 local trace = os.getenv("GC_FUZZ_TRACE") == "1"
-local is_saros = pcall(require, "eventring")
+local is_saros = pcall(require, "saros.eventring")
 local skip, only = os.getenv("GC_FUZZ_SKIP"), os.getenv("GC_FUZZ_ONLY")
 warn("@off")
 

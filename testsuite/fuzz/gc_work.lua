@@ -427,7 +427,7 @@ end
 
 ---- memory outside the heap ---------------------------------------------------------------------
 
-local found, ffi = pcall(require, "ffi")
+local found, ffi = pcall(require, "saros.ffi")
 
 -- Small owners of much memory, which nobody touches; elsewhere nothing is stated. A hook may collect
 -- between any two instructions, so finalizers do no sums.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Floods the user ring; collects now and then, so that the runtime ring gets events
 -- but does not go round. Prints how many user events and collections there were.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 collectgarbage("stop")
 io.open("go"):close() -- a named pipe: until someone opens it for writing
 local n, collections = tonumber(arg[1]), 10

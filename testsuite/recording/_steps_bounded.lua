@@ -429,7 +429,7 @@ function rows.shrinking()
 end
 
 function rows.messages()
-  local domain = require "domain"
+  local domain = require "saros.domain"
   local channel = domain.channel(2)
   local worker = domain.spawn(function(n)
     for message in channel:values() do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Counts its own spans by phase while it collects thousands of times, and
 -- prints "phase count" lines; see test_three_ways.sh.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 local begins, ends, lost = {}, {}, 0
 local callbacks = {
   runtime_begin = function(_, _, phase) begins[phase] = (begins[phase] or 0) + 1 end,

@@ -5,7 +5,7 @@
 
 export SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1
 cat >program.lua <<'L'
-local cursor = require("eventring").cursor()
+local cursor = require("saros.eventring").cursor()
 local seen = {}
 local function look()
   cursor:poll { runtime_begin = function(_, _, phase, reason)

@@ -64,7 +64,7 @@ unset SAROS_EVENTRING_CLASSES
 
 # started from within; never started; a child of one that stands by
 cat >within.lua <<'EOF'
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 assert(eventring.classes().gc)
 assert(eventring.start())
 local c = eventring.cursor()
@@ -75,7 +75,7 @@ assert(seen == "x")
 EOF
 SAROS_EVENTRING_START=standby "$SAROS" within.lua || fail "started from within: $?"
 SAROS_EVENTRING_START=standby "$SAROS" -e 'for i = 1, 1e6 do end' || fail "never started: $?"
-SAROS_EVENTRING_START=standby "$SAROS" -e 'require "eventring".stop() for i = 1, 1e6 do end' ||
+SAROS_EVENTRING_START=standby "$SAROS" -e 'require "saros.eventring".stop() for i = 1, 1e6 do end' ||
   fail "stopped in standby: $?"
 is "output of a child" "child" \
   "$(SAROS_EVENTRING_START=standby "$SAROS" -e 'io.write(io.popen("echo child"):read("a"))')"

@@ -2,7 +2,7 @@
 -- Runs thousands of collections and counts them by its own callbacks. Prints a
 -- line `PHASE COUNT` for each phase, counting the spans that ended before it was
 -- done, and `done NS`.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 
 local collections = tonumber(arg[1])
 local ends = {} -- {phase, ns} of each span that ended

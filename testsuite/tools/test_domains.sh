@@ -3,13 +3,13 @@
 # events of those that have ended.
 . "$TESTSUITE/tools/_tools.sh"
 cat >domains.lua <<'END'
-local domain = require "domain"
-local eventring = require "eventring"
+local domain = require "saros.domain"
+local eventring = require "saros.eventring"
 local c = domain.channel(1)
 -- one after the other: the same slot
 for i = 1, 3 do
   domain.spawn({name = "turn " .. i}, function(i)
-    require("eventring").counter("turn", i)
+    require("saros.eventring").counter("turn", i)
     local t = {}
     for k = 1, 20000 do t[k] = {k} end
     collectgarbage()

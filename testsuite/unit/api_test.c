@@ -616,7 +616,7 @@ static void *make_recorded_state(void *unused) {
   (void)unused;
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
-  assert_int_equal(luaL_dostring(L, "ring = require 'eventring'; assert(ring.start())"
+  assert_int_equal(luaL_dostring(L, "ring = require 'saros.eventring'; assert(ring.start())"
                                     "ring.counter('moved', 1)"), LUA_OK);
   return L;
 }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Cancelling: an error at the next safe point, wherever the domain is.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 local function is_cancelled(h)
   local ok, message = pcall(h.join, h)

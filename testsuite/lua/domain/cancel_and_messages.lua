@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- A cancellation loses no message: it is raised before one is taken, or after the program
 -- has it; and a send that raises has not delivered.
-local domain = require "domain"
+local domain = require "saros.domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS") or 1
 
 -- ---- asked for while the message is decoded: the earliest moment after it was taken
@@ -16,7 +16,7 @@ package.loaded["asks_to_be_cancelled"] = loaded_module
 local function is_kept(f, ...)
   local c = domain.channel()
   local h = domain.spawn(function(f, ...)
-    local domain = require "domain"
+    local domain = require "saros.domain"
     package.preload.asks_to_be_cancelled = function()
       domain.self():cancel()
       for _ = 1, 100 do math.abs(1) end
@@ -51,7 +51,7 @@ local ways = {
   function(c, keep) local t = {c:receive()} keep(t[1]) end,
   function(c, keep) local t = {} table.insert(t, c:receive()) keep(t[1]) end,
   function(c, keep) for m in c:values() do keep(m) break end end,
-  function(c, keep) local _, m = require "domain".select({c}) keep(m) end,
+  function(c, keep) local _, m = require "saros.domain".select({c}) keep(m) end,
   function(c, keep) local function get() return c:receive() end keep(get()) end,
   function(c, keep) local function get() local m = c:receive() return m end
   local got = get() keep(got) end,
@@ -94,7 +94,7 @@ local receivers = {
   function(c) return c:receive() end,
   function(c) local m = c:receive(10) return m end,
   function(c) for m in c:values() do return m end end,
-  function(c) local _, m = require "domain".select({c}) return m end,
+  function(c) local _, m = require "saros.domain".select({c}) return m end,
   function(c) local t = {} table.insert(t, c:receive()) return t[1] end,
   function(c) local _, m = pcall(c.receive, c) return m end,
 }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Channels: order, capacity, several senders and receivers, closing, orphans, time
 -- limits.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 -- order within one domain; # and capacity
 do

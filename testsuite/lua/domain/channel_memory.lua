@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Messages not received yet belong to the sender's handle: channels that are dropped with
 -- them are collected in time, and what has been received counts no more.
-local domain = require "domain"
+local domain = require "saros.domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 
 local function counted() return collectgarbage "count" / 1024 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- A program all of whose domains wait says so.
-local domain = require "domain"
+local domain = require "saros.domain"
 local a, b = domain.channel(), domain.channel()
 
 -- two wait for each other

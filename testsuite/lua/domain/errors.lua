@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Wrong arguments of the module `domain`: the exact messages.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 local expect = require "_expect"
 

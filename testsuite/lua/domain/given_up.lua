@@ -2,7 +2,7 @@
 -- A channel or a handle that was given up (its own finalizer ran, then another object's
 -- finalizer brought it back; or code called the finalizer) is unusable: any use
 -- is an error.
-local domain = require "domain"
+local domain = require "saros.domain"
 local fails, revive = require "_fails", require "_revive"
 
 local function finalize(object)
@@ -57,7 +57,7 @@ end
 -- One that a domain gives up as its result
 fails("result: cannot send a channel that was given up", function()
   domain.spawn(function(finalize)
-    local c = require "domain".channel()
+    local c = require "saros.domain".channel()
     debug.getmetatable(c).__gc(c)
     return c
   end):join()

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- A domain that waits uses no processor time: what it spins is bounded, and it stops
 -- trying where that does not help.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 local function processor_ms()
   local file = io.open("/proc/thread-self/schedstat")

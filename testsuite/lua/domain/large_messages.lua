@@ -2,7 +2,7 @@
 -- A large message is made in pieces, between which the collector works and finalizers
 -- run. What it is made of stays, although much of it is in weak tables first; a cancel
 -- waits.
-local domain = require "domain"
+local domain = require "saros.domain"
 local slow = (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1
 local size = slow and 300 or 30000
 
@@ -80,7 +80,7 @@ assert(got_text == text and same == text and both[1] == got_names and both[2] ==
 -- Cancelled while it is made: the program has the message, and then the error.
 local c, kept = domain.channel(1), domain.channel(2)
 local worker = domain.spawn(function(c, kept, size)
-  local domain = require "domain"
+  local domain = require "saros.domain"
   setmetatable({}, { __gc = function() domain.self():cancel() end })
   local message
   local ok = pcall(function()

@@ -3,7 +3,7 @@
 -- safe point: a request waited for their end. Each worker repeats a loop, and counts;
 -- what it has counted when it is cancelled is not what the complete loop counts, time and
 -- again.
-local domain = require "domain"
+local domain = require "saros.domain"
 local slow = tonumber(os.getenv "TEST_SLOWNESS" or 1) > 1
 local size, side, rounds = slow and 20000 or 500000, slow and 12 or 31, slow and 3 or 6
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- domain.masked: a part that cancelling and SIGINT wait for.
-local domain = require "domain"
+local domain = require "saros.domain"
 local fails = require "_fails"
 
 -- Arguments, results, errors
@@ -67,7 +67,7 @@ end
 -- Waits inside last as long as they would have.
 local function cancelled_while_waiting(wait, finish)
   local h = domain.spawn(function(wait, ...)
-    local domain = require "domain"
+    local domain = require "saros.domain"
     local result
     local ok, message = pcall(function(...)
       result = domain.masked(wait, ...)
@@ -94,17 +94,19 @@ assert(cancelled_while_waiting(function() return select(2, ch:receive(0.1)) end)
 assert(cancelled_while_waiting(function() return full:send "second" end,
   function() full:receive() end) == true)
 assert(full:receive() == "second")
-assert(cancelled_while_waiting(function() return select(2, require "domain".select({ch, full})) end,
+assert(cancelled_while_waiting(function()
+    return select(2, require "saros.domain".select({ch, full}))
+  end,
   function() full:send "third" end) == "third")
 assert(cancelled_while_waiting(function()
-  local domain = require "domain"
+  local domain = require "saros.domain"
   local before = domain.now()
   domain.sleep(0.2)
   return domain.now() - before
 end) >= 0.2)
 local other = domain.spawn(function() return ch:receive() end)
 assert(cancelled_while_waiting(function()
-  return require "domain".spawn(function() return ch:receive() end):join()
+  return require "saros.domain".spawn(function() return ch:receive() end):join()
 end, function() ch:send(1) ch:send(1) end) == 1)
 assert(other:join() == 1)
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The limit of a domain's memory: an error in that domain alone.
-local domain = require "domain"
+local domain = require "saros.domain"
 local limit = 8 << 20
 
 local function run(f, ...)

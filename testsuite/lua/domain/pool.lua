@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- domain.pool: a parallel map over a list.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 local pool = domain.pool(3)
 assert(pool:size() == 3)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- domain.select over several channels.
-local domain = require "domain"
+local domain = require "saros.domain"
 local a, b, c = domain.channel(), domain.channel(), domain.channel(0)
 
 -- without waiting: the first that has a message

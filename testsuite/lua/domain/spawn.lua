@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Domains: spawning, joining, identity, errors, the limit of 128.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 -- results and arguments
 do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- domain.spawn_file: a script as a domain.
-local domain = require "domain"
+local domain = require "saros.domain"
 local name = os.tmpname()
 local function write(text)
   local f <close> = assert(io.open(name, "w"))

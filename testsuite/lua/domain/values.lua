@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- What can be sent between domains, and what happens to it.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 -- through a channel within one domain: the same copying, without threads
 local pipe = domain.channel(1)
@@ -116,7 +116,8 @@ do
     copy(next) == next)
   assert(copy(string) == string and copy(domain) == domain)
   local h = domain.spawn(function()
-    return format("%d", 3), random == math.random, require "domain" == domain, domain.self().id,
+    return format("%d", 3), random == math.random, require "saros.domain" == domain,
+      domain.self().id,
       open == io.open
   end)
   local text, same, module, id, opens = h:join()

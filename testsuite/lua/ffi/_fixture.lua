@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Module ffi and the library of testsuite/ffi/fixture.c; skips where there is no ffi.
-local found, ffi = pcall(require, "ffi")
+local found, ffi = pcall(require, "saros.ffi")
 if not found then
   print("built without libffi")
   os.exit(77)

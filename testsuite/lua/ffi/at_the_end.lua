@@ -19,11 +19,11 @@ function use()
   if not ok then os.exit(false) end
 end
 
-local domain = require "domain"
+local domain = require "saros.domain"
 local results = domain.channel()
 domain.spawn(function(build)
   local callback
   kept_until_the_end = setmetatable({}, {__gc = function() results:send(callback(5)) end})
-  callback = require "ffi".cast("int (*)(int)", function(v) return v + 1 end)
+  callback = require "saros.ffi".cast("int (*)(int)", function(v) return v + 1 end)
 end):join()
 assert(results:receive(10) == 6)

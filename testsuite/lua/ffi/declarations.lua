@@ -136,7 +136,7 @@ for text, message in pairs {
 end
 fails("input:1:6: end expected near 'x'", ffi.typeof, "int  x")
 fails("prog.lua:7: input:1:1: unknown type",
-  load("local ffi = require 'ffi'\n\n\n\n\n\nffi.new 'nothing'", "@prog.lua"))
+  load("local ffi = require 'saros.ffi'\n\n\n\n\n\nffi.new 'nothing'", "@prog.lua"))
 
 -- What an erroneous text declared is taken back
 fails("unknown type", ffi.cdef,

@@ -2,7 +2,7 @@
 -- Each domain has types, declarations, errno and callbacks of its own.
 local fixture = require "_fixture"
 local ffi, lib = fixture.ffi, fixture.lib
-local found, domain = pcall(require, "domain")
+local found, domain = pcall(require, "saros.domain")
 if not found then print "no module domain" os.exit(77) end
 
 ffi.cdef [[
@@ -13,7 +13,7 @@ ffi.cdef [[
 ffi.errno(7)
 
 local function work(path, seed)
-  local ffi = require "ffi"
+  local ffi = require "saros.ffi"
   assert(not pcall(ffi.typeof, "struct mine_too") or ffi.sizeof "struct mine" == nil)
   ffi.cdef [[
     struct mine { double a[4]; };

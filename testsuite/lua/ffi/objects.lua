@@ -217,7 +217,7 @@ fails("ctype expected", getmetatable == nil or debug.getmetatable(ffi.typeof "in
 fails("cdata expected", debug.getmetatable(p).__index, io.stdout, "x")
 fails("cdata expected", debug.getmetatable(p).__newindex, 5, "x", 1)
 fails("'struct point' cannot be called", p)
-assert(require "ffi" == ffi)
+assert(require "saros.ffi" == ffi)
 
 -- A structure with cycles, made of C's memory and walked
 local nodes = ffi.new("struct tree[7]")

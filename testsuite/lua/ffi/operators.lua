@@ -108,7 +108,7 @@ do
 end
 assert(events[1] == "closed 8")
 fails("variable 'v' got a non-closable value",
-  load "local ffi = require 'ffi' local v <close> = ffi.new 'int'")
+  load "local ffi = require 'saros.ffi' local v <close> = ffi.new 'int'")
 local function clobber(n)
   if n > 0 then local p, q, r = n, n, n return clobber(n - 1) or p + q + r end
 end

@@ -2,7 +2,7 @@
 -- Calls and callbacks are spans of the class "ffi", which is off by default.
 local fixture = require "_fixture"
 local ffi, lib = fixture.ffi, fixture.lib
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 
 ffi.cdef [[
 size_t strlen(const char *s);

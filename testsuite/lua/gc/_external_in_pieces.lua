@@ -2,7 +2,7 @@
 -- Survivors that hold memory outside the heap are promoted by a minor collection in
 -- several pieces: between two of them there are some that it has not come to yet.
 
-local ffi = require "ffi"
+local ffi = require "saros.ffi"
 
 local freed = 0
 local function free() freed = freed + 1 end

@@ -6,7 +6,7 @@
 
 -- nothing is paced in such a build
 if (tonumber(os.getenv "TEST_SLOWNESS") or 1) > 1 then return end
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 if not eventring.start() then return end -- other tests report that
 
 local entries, bound = 100000, 2560 << 10

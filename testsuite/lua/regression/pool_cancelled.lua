@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- A map that is cancelled at any instruction leaves a pool that works or is closed, and
 -- nothing in it of the map that ended.
-local domain = require "domain"
+local domain = require "saros.domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 local list = {1, 2, 3}
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Domains that wait at channels which are garbage end when there is no room for another
 -- one: spawn collects first.
-local domain = require "domain"
+local domain = require "saros.domain"
 
 local started = 0
 for i = 1, 400 do

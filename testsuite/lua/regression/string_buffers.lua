@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Memory of strings under construction: counted, limited, and given back by a full
 -- collection.
-local domain = require "domain"
+local domain = require "saros.domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS" or 1)
 local MIB = 1 << 20
 

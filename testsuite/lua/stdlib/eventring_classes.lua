@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The classes of events: seen and switched by the program itself.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 
 local none, why = eventring.classes()
 assert(none == nil and type(why) == "string", "nothing is recorded yet")

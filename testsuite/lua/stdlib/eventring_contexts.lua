@@ -2,7 +2,7 @@
 -- Coroutines are contexts: spans match within them, whatever the order in which they run,
 -- and the time for which one was left is known. (It was not: overlapping spans of two
 -- coroutines got each other's ends.)
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 local begin_span, end_span, event, span = eventring.begin_span, eventring.end_span,
   eventring.event, eventring.span
 local yield = coroutine.yield
@@ -242,9 +242,9 @@ co() co()
 assert(poll():find "after")
 
 -- Each domain counts for itself.
-local domain = require "domain"
+local domain = require "saros.domain"
 domain.spawn(function()
-  local eventring = require "eventring"
+  local eventring = require "saros.eventring"
   coroutine.wrap(function() eventring.event "there" end)()
 end):join()
 local there

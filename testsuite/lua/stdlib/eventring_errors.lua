@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Wrong arguments of the module `eventring`: the exact messages, the same whether the
 -- program is recorded or not.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 
 local expect = require "_expect"
 

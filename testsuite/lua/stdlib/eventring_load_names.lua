@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The spans of require and of parsing carry the name of the module or chunk.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 assert(eventring.start())
 local cursor = eventring.cursor()
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- What is written comes back: values of each kind, also of another kind than the first of
 -- the same name, which must not end a program only because it is recorded.
-local eventring = require "eventring"
-local domain = require "domain"
+local eventring = require "saros.eventring"
+local domain = require "saros.domain"
 
 -- Unrecorded, the same calls do nothing.
 local function write_all()
@@ -57,7 +57,7 @@ end
 
 -- A counter's kind of number holds for all domains, whichever was first.
 domain.spawn(function()
-  local eventring = require "eventring"
+  local eventring = require "saros.eventring"
   eventring.counter("whole", 0.75)
   eventring.counter("fraction", 4)
   eventring.event("integer", 0.25)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- cursor:wait(seconds): true when a poll has something to do, false when the time is up;
 -- cancelling ends it.
-local eventring = require "eventring"
-local domain = require "domain"
+local eventring = require "saros.eventring"
+local domain = require "saros.domain"
 local slowness = tonumber(os.getenv "TEST_SLOWNESS") or 1
 local soon = 20 * slowness
 
@@ -18,7 +18,7 @@ while cursor:poll(nothing) > 0 do end
 
 -- News of another domain.
 local writer = domain.spawn(function()
-  local eventring, domain = require "eventring", require "domain"
+  local eventring, domain = require "saros.eventring", require "saros.domain"
   domain.sleep(0.05)
   eventring.event "news"
 end)
@@ -46,7 +46,7 @@ while cursor:poll(nothing) > 0 do end
 
 -- A domain that waits can be cancelled.
 local waiting = domain.spawn(function(path)
-  local eventring = require "eventring"
+  local eventring = require "saros.eventring"
   local cursor = assert(eventring.cursor {path = path})
   while true do cursor:wait(1000) cursor:poll {} end
 end, eventring.path())

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Files and cursors after their own finalizer, called by the program or run before
 -- another object's finalizer brought them back: any use is an error.
-local eventring = require "eventring"
+local eventring = require "saros.eventring"
 local fails, revive = require "_fails", require "_revive"
 
 local function finalize(object)
