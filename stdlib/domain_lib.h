@@ -19,6 +19,15 @@ void channel_lib_prepare(lua_State *L);
 /* domain.pool (lib_pool.c): its functions are loaded when it is first called. */
 int pool_lib_pool(lua_State *L);
 
+typedef struct DomainOptions {
+  const char *name; /* NULL: "domain N" */
+  size_t memory;    /* bytes; 0: no limit */
+} DomainOptions;
+
+/* The options of new domains in argument `arg`, a table; pushes the name or nil, which
+ * keeps it. Raises when a name or value is wrong. */
+DomainOptions domain_lib_options(lua_State *L, int arg);
+
 /* The optional number of seconds at an index as a deadline of the runtime's clock: nil
  * is none, what is not above zero 0. */
 uint64_t domain_lib_deadline(lua_State *L, int index);

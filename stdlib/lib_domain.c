@@ -12,6 +12,7 @@
  */
 #include "domain.h"
 #include "domain_lib.h"
+#include "field_names.h"
 #include "gc.h"
 #include "peer.h"
 #include "lualib.h"
@@ -234,39 +235,33 @@ static void domain_thread(Peer *peer, void *birth) {
 
 /* ---- spawning ------------------------------------------------------------ */
 
-typedef struct Options {
-  const char *name; /* NULL: "domain N" */
-  size_t memory;    /* bytes; 0: no limit */
-} Options;
-
-static size_t read_memory(lua_State *L) {
+static size_t read_memory(lua_State *L, int arg) {
   lua_Integer bytes = 0;
   int ok = 1;
-  if (lua_getfield(L, 1, "memory") != LUA_TNIL) bytes = lua_tointegerx(L, -1, &ok);
-  luaL_argcheck(L, ok && bytes >= 0, 1, "option 'memory' is not a number of bytes");
+  if (lua_getfield(L, arg, "memory") != LUA_TNIL) bytes = lua_tointegerx(L, -1, &ok);
+  luaL_argcheck(L, ok && bytes >= 0, arg, "option 'memory' is not a number of bytes");
   lua_pop(L, 1);
   return (size_t)bytes;
 }
 
-static void check_names(lua_State *L) {
-  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
-    if (key == NULL || (strcmp(key, "name") != 0 && strcmp(key, "memory") != 0))
-      luaL_argerror(L, 1, lua_pushfstring(L, "no option '%s'", luaL_tolstring(L, -2, NULL)));
+DomainOptions domain_lib_options(lua_State *L, int arg) {
+  static const char *const names[] = {"name", "memory", NULL};
+  DomainOptions options = {NULL, 0};
+  check_field_names(L, arg, "option", names);
+  options.memory = read_memory(L, arg);
+  if (lua_getfield(L, arg, "name") != LUA_TNIL) {
+    options.name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    luaL_argcheck(L, options.name != NULL, arg, "option 'name' is not a string");
   }
+  return options;
 }
 
 /* The table of options at index 1, when there is one: its place is taken by the name. */
-static Options read_options(lua_State *L, int *first) {
-  Options options = {NULL, 0};
+static DomainOptions read_options(lua_State *L, int *first) {
+  DomainOptions options = {NULL, 0};
   *first = lua_istable(L, 1) ? 2 : 1;
   if (*first == 1) return options;
-  check_names(L);
-  options.memory = read_memory(L);
-  if (lua_getfield(L, 1, "name") != LUA_TNIL) {
-    options.name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    luaL_argcheck(L, options.name != NULL, 1, "option 'name' is not a string");
-  }
+  options = domain_lib_options(L, 1);
   lua_replace(L, 1);
   return options;
 }
@@ -335,7 +330,7 @@ static Birth *new_birth(lua_State *L, int prepared, Message *m, const char *file
 
 /* When there is no room for another domain: others may be waiting forever on a channel
  * that is garbage. Once it is collected they fail as orphaned, and end. */
-static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, Birth *b) {
+static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions options, Birth *b) {
   SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
   uint64_t finalizers = L->domain->gc.stats.finalizers,
@@ -350,7 +345,8 @@ static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, Options options, 
 }
 
 /* Pushes the handle of a new domain. */
-static int start_domain(lua_State *L, int prepared, Options options, Message *m, const char *file) {
+static int start_domain(lua_State *L, int prepared, DomainOptions options, Message *m,
+                        const char *file) {
   Birth *b = new_birth(L, prepared, m, file);
   Peer *peer;
   SpawnResult result = spawn_or_collect(L, &peer, options, b);
@@ -368,7 +364,7 @@ static int start_domain(lua_State *L, int prepared, Options options, Message *m,
  * and the arguments are copied. options: {name = string, memory = bytes of heap}. */
 static int domain_spawn(lua_State *L) {
   int first;
-  Options options = read_options(L, &first);
+  DomainOptions options = read_options(L, &first);
   luaL_checktype(L, first, LUA_TFUNCTION);
   prepare_spawn(L, first);
   Message *m = transfer_encode(L, lua_gettop(L) - first - PREPARED + 1, "arg", true);
@@ -379,7 +375,7 @@ static int domain_spawn(lua_State *L) {
  * arguments, in `...` and the global `arg`. join raises the errors of the file. */
 static int domain_spawn_file(lua_State *L) {
   int first;
-  Options options = read_options(L, &first);
+  DomainOptions options = read_options(L, &first);
   const char *file = luaL_checkstring(L, first);
   prepare_spawn(L, first + 1);
   Message *m = transfer_encode(L, lua_gettop(L) - first - PREPARED, "arg", false);

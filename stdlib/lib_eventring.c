@@ -13,6 +13,7 @@
 #include "domain.h"
 #include "domain_lib.h"
 #include "eventring_write.h"
+#include "field_names.h"
 #include "peer.h"
 #include "safe_point.h"
 #include "lauxlib.h"
@@ -45,9 +46,15 @@ static int fail_code(lua_State *L, int code) {
 }
 
 /* eventring.start() -> true, or nil and a message. Starts the recording (also one that
- * stands by); true when it runs already. */
+ * stands by); true when it runs already. It has no options: an argument that means to be
+ * one is an error. */
 static int start_recording(lua_State *L) {
+  static const char *const no_options[] = {NULL};
   struct eventring_error error;
+  if (!lua_isnoneornil(L, 1)) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    check_field_names(L, 1, "option", no_options);
+  }
   enum eventring_state state = eventring_state();
   if (state == EVENTRING_STOPPED || state == EVENTRING_STANDBY) {
     if (probes_start(&error) != 0) return push_error(L, &error);
@@ -129,7 +136,7 @@ typedef enum Callback {
   CB_COUNT
 } Callback;
 
-static const char *const callback_names[] = {
+static const char *const callback_names[CB_COUNT + 1] = { /* ends with NULL */
 #define CALLBACK(id, name) name,
   CALLBACKS(CALLBACK)
 #undef CALLBACK
@@ -397,21 +404,6 @@ static bool is_callable(lua_State *L, int type) {
   return true;
 }
 
-static int callback_by_name(lua_State *L, int index) {
-  int i = 0;
-  const char *name = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
-  while (i < CB_COUNT && strcmp(name, callback_names[i]) != 0) i++;
-  return i;
-}
-
-/* Raises when the table at index 2 has an unknown field: most likely it is misspelt, and
- * would never be called. */
-static void check_fields(lua_State *L) {
-  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
-    if (callback_by_name(L, -2) == CB_COUNT)
-      luaL_argerror(L, 2, lua_pushfstring(L, "no callback '%s'", luaL_tolstring(L, -2, NULL)));
-}
-
 /* Returns the set of those that are there. Reading a field may run the guest's code. */
 static uint32_t push_callbacks(lua_State *L) {
   uint32_t wanted = 0;
@@ -452,7 +444,7 @@ static int cursor_poll(lua_State *L) {
   luaL_argcheck(L, max >= 0, 3, "must not be negative");
   lua_settop(L, 3);
   luaL_checkstack(L, POLL_SLOTS, NULL);
-  check_fields(L);
+  check_field_names(L, 2, "callback", callback_names);
   uint32_t wanted = push_callbacks(L);
   check_cursor(L); /* again: see there */
   if (c->polling) return luaL_error(L, "cursor is already being polled");
@@ -559,18 +551,13 @@ static int cursor_tostring(lua_State *L) {
   return 1;
 }
 
-static void check_options(lua_State *L) {
-  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(name, "pid") != 0 && strcmp(name, "path") != 0)
-      luaL_argerror(L, 1, lua_pushfstring(L, "no option '%s'", luaL_tolstring(L, -2, NULL)));
-  }
-}
-
 static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
+  static const char *const options[] = {"pid", "path", NULL};
   if (lua_isnoneornil(L, 1)) return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);
   luaL_checktype(L, 1, LUA_TTABLE);
-  check_options(L);
+  check_field_names(L, 1, "option", options);
+  if (lua_getfield(L, 1, "pid") != LUA_TNIL && lua_getfield(L, 1, "path") != LUA_TNIL)
+    return luaL_argerror(L, 1, "fields 'pid' and 'path' exclude each other");
   if (lua_getfield(L, 1, "path") != LUA_TNIL) {
     const char *path = lua_tostring(L, -1);
     if (path == NULL) return luaL_argerror(L, 1, "field 'path' is not a string");

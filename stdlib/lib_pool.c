@@ -143,20 +143,26 @@ static const char source[] =
     "  if math.type(n) ~= 'integer' or n < 1 or n > 127 then\n"
     "    error('bad argument #1 to \\'pool\\' (number of domains expected)', 2)\n"
     "  end\n"
+    "  local name = options and options.name or 'pool'\n"
     "  local pool = setmetatable({n = n, map_number = 0, workers = {}}, Pool)\n"
     "  pool.batches, pool.functions, pool.results = domain.channel(2 * n), domain.channel(n), "
     "domain.channel(2 * n)\n"
     "  for i = 1, n do\n"
-    "    local how = {name = ('pool %d'):format(i), memory = options and options.memory}\n"
+    "    local how = {name = ('%s %d'):format(name, i), memory = options and options.memory}\n"
     "    pool.workers[i] = domain.spawn(how, work, pool.batches, pool.functions, pool.results)\n"
     "  end\n"
     "  return pool\n"
     "end\n";
 
-/* domain.pool([n [, {memory = bytes}]]) -> pool of n domains (default: one a processor).
- * On it: map(f, list [, progress]) -> list of f(value, index); progress(done, total,
+/* domain.pool([n [, {name = string, memory = bytes}]]) -> pool of n domains (default: one a
+ * processor), called "NAME 1" and so on. On it: map(f, list [, progress]) -> list of f(value, index); progress(done, total,
  * index) is called here after each. size(), close(). */
 int pool_lib_pool(lua_State *L) {
+  if (!lua_isnoneornil(L, 2)) {
+    luaL_checktype(L, 2, LUA_TTABLE);
+    domain_lib_options(L, 2);
+    lua_pop(L, 1);
+  }
   lua_pushvalue(L, lua_upvalueindex(2));
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);

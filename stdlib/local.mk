@@ -5,7 +5,7 @@ noinst_LIBRARIES += libstdlib.a
 libstdlib_a_SOURCES = \
 	include/lauxlib.h include/lualib.h stdlib/init.c stdlib/own_modules.h \
 	stdlib/auxlib.c stdlib/auxlib_buffer.c stdlib/auxlib_load.c stdlib/auxlib_traceback.c \
-	stdlib/arguments.h stdlib/lib_base.c \
+	stdlib/arguments.h stdlib/field_names.c stdlib/field_names.h stdlib/lib_base.c \
 	stdlib/lib_coroutine.c \
 	stdlib/lib_debug.c \
 	stdlib/lib_domain.c stdlib/lib_channel.c stdlib/lib_pool.c stdlib/domain_lib.h \

@@ -16,6 +16,18 @@ for _, memory in ipairs { "x", -1, 0.5 } do
   expect("bad argument #1 to 'domain.spawn' (option 'memory' is not a number of bytes)",
     domain.spawn, { memory = memory }, print)
 end
+expect("bad argument #1 to 'domain.spawn' (no option 'table: 0x", function()
+  local ok, message = pcall(domain.spawn, { [{}] = 1 }, print)
+  error(ok or message:match "^.*0x", 0)
+end)
+expect("bad argument #1 to 'domain.spawn_file' (no option 'nam')", domain.spawn_file,
+  { nam = "x" }, "x")
+expect("bad argument #2 to 'domain.pool' (no option 'memry')", domain.pool, 1, { memry = 1 })
+expect("bad argument #2 to 'domain.pool' (option 'memory' is not a number of bytes)", domain.pool,
+  1, { memory = "x" })
+expect("bad argument #2 to 'domain.pool' (option 'name' is not a string)", domain.pool, 1,
+  { name = 5 })
+expect("bad argument #2 to 'domain.pool' (table expected, got string)", domain.pool, 1, "x")
 expect("bad argument #1 to 'domain.spawn_file' (string expected, got function)",
   domain.spawn_file, print)
 expect("arg: cannot send a userdata", domain.spawn, print, io.stdout)

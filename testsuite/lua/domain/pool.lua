@@ -59,7 +59,9 @@ local ok, message = pcall(pool.map, pool, print, {})
 assert(not ok and message:find("pool is closed", 1, true))
 do
   local p <close> = domain.pool(2, {memory = 16 << 20})
-  assert(p:map(function(v) return domain.self().name:sub(1, 4) end, {1})[1] == "pool")
+  assert(p:map(function(v) return domain.self().name:sub(1, 5) end, {1})[1] == "pool ")
+  local named <close> = domain.pool(2, {name = "resizer"})
+  assert(named:map(function(v) return domain.self().name end, {1})[1]:find "^resizer [12]$")
 end
 assert(domain.count() == 1)
 assert(not pcall(domain.pool, 0) and not pcall(domain.pool, 128) and not pcall(domain.pool, "x"))

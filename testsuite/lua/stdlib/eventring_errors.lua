@@ -52,6 +52,10 @@ local function wrong_arguments()
   expect("bad argument #1 to 'eventring.cursor' (table expected, got number)", eventring.cursor, 5)
   expect("bad argument #1 to 'eventring.cursor' (no option 'pidd')", eventring.cursor, { pidd = 5 })
   expect("bad argument #1 to 'eventring.cursor' (no option '1')", eventring.cursor, { 5 })
+  expect("bad argument #1 to 'eventring.cursor' (fields 'pid' and 'path' exclude each other)",
+    eventring.cursor, { pid = 5, path = "x" })
+  expect("bad argument #1 to 'eventring.start' (no option 'wsiz')", eventring.start, { wsiz = 1 })
+  expect("bad argument #1 to 'eventring.start' (table expected, got number)", eventring.start, 1)
   expect("bad argument #1 to 'eventring.cursor' (field 'path' is not a string)",
     eventring.cursor, { path = {} })
   for _, pid in ipairs { 0, -1, 1.5, "x", 1 << 31 } do
@@ -73,7 +77,7 @@ refused(none, eventring.enable "gc")
 refused(none, eventring.disable "gc")
 assert(eventring.path() == nil and select("#", eventring.stop()) == 0)
 if not eventring.start() then return end -- told by other tests
-assert(eventring.start() == true, "twice is once")
+assert(eventring.start() == true and eventring.start {} == true, "twice is once")
 wrong_arguments()
 
 eventring.event(("n"):rep(95))
