@@ -42,6 +42,7 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "eventring.h"
 #include "mappings.h"
 #include "peer_internal.h"
 #include "probes.h"
@@ -130,9 +131,12 @@ static void warn_of_lost_error(Peer *i) {
   if (atomic_load_explicit(&i->status, memory_order_acquire) != PEER_FAILED) return;
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
   if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
+  const char *failure = i->failure != NULL ? i->failure : "not enough memory";
+  char name[4 * sizeof i->name + 1], text[4096];
   fflush(stdout);
   fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: %s\n",
-          i->id, i->name, i->failure != NULL ? i->failure : "not enough memory");
+          i->id, eventring_printable(name, sizeof name, i->name, strlen(i->name)),
+          eventring_printable(text, sizeof text, failure, strlen(failure)));
 }
 
 static void free_peer(Peer *i) {

@@ -175,8 +175,11 @@ void probes_begin(const char *program, const char *warner) {
   if (!begun) {
     begun = true;
     snprintf(program_name, sizeof program_name, "%s", program != NULL ? program : "");
-    if (start_from_env(&error) != 0)
-      fprintf(stderr, "%s: warning: not recording: %s\n", warner, error.text);
+    if (start_from_env(&error) != 0) {
+      char name[1024];
+      fprintf(stderr, "%s: warning: not recording: %s\n",
+              eventring_printable(name, sizeof name, warner, strlen(warner)), error.text);
+    }
   }
   pthread_mutex_unlock(&begin_mutex);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/units.h"
+#include "eventring.h"
 
 /* A dump writes millions of lines and the command has one thread: the streams
    need no locks, and most text is plain. */
@@ -72,18 +72,26 @@ static size_t plain_length(const unsigned char *text, size_t size) {
   return length;
 }
 
+/* As JSON has it: beyond U+FFFF as two surrogates. */
+static void write_escape(FILE *out, uint32_t code) {
+  if (code > 0xffff)
+    fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+  else
+    fprintf(out, "\\u%04x", code);
+}
+
 /* One character that is not plain; returns its length. */
 static size_t write_special(FILE *out, const unsigned char *text, size_t size) {
-  size_t length = eva_utf8_length(text, size);
-  if (length > 1)
-    put_bytes(out, text, length);
-  else if (length == 0)
+  struct eventring_character c = eventring_character_at(text, size);
+  if (!c.valid)
     put_bytes(out, "\xEF\xBF\xBD", 3);
+  else if (!c.printable)
+    write_escape(out, c.code);
   else if (text[0] == '"' || text[0] == '\\')
     put_char(out, '\\'), put_char(out, (char)text[0]);
   else
-    fprintf(out, "\\u%04x", text[0]);
-  return length ? length : 1;
+    put_bytes(out, text, c.size);
+  return c.size;
 }
 
 static void write_text(FILE *out, const void *text, size_t size) {

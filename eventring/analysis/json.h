@@ -34,7 +34,8 @@ void eva_json_open_array(struct eva_json *json);
 void eva_json_close_array(struct eva_json *json);
 void eva_json_key(struct eva_json *json, const char *key);
 
-/* Text; bytes that are not UTF-8 become U+FFFD. `size`: bytes. */
+/* Text. What is not printable (eventring_character_at) is written as \uNNNN, from which a
+   parser has it back; bytes that are not UTF-8 become U+FFFD. `size`: bytes. */
 void eva_json_string(struct eva_json *json, const char *text);
 void eva_json_text(struct eva_json *json, const void *text, size_t size);
 /* A string of two hexadecimal digits a byte. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* units.c: figures and foreign text as people read them. */
+/* units.c: figures as people read them. */
 #include "analysis/units.h"
 
 #include <langinfo.h>
@@ -94,54 +94,4 @@ char *eva_wall_text(char *figure, int64_t ns) {
   size_t length = strlen(figure);
   snprintf(figure + length, EVA_FIGURE - length, ".%03d", (int)(rest / 1000000));
   return figure;
-}
-
-static size_t utf8_expected(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return 2;
-  if (first >= 0xE0 && first <= 0xEF) return 3;
-  if (first >= 0xF0 && first <= 0xF4) return 4;
-  return 0;
-}
-
-size_t eva_utf8_length(const unsigned char *text, size_t size) {
-  size_t length = utf8_expected(text[0]);
-  if (length == 0 || length > size) return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((text[i] & 0xC0) != 0x80) return 0;
-  /* overlong forms, surrogates, beyond U+10FFFF: decided by the second byte */
-  if (text[0] == 0xE0 && text[1] < 0xA0) return 0;
-  if (text[0] == 0xED && text[1] > 0x9F) return 0;
-  if (text[0] == 0xF0 && text[1] < 0x90) return 0;
-  if (text[0] == 0xF4 && text[1] > 0x8F) return 0;
-  return length;
-}
-
-/* C0, DEL, C1 (U+0080..U+009F: some terminals obey them), and the backslash
-   that would make the escapes ambiguous. */
-static int must_be_escaped(const unsigned char *text, size_t length) {
-  if (length == 0) return 1;
-  if (length == 1) return text[0] < 0x20 || text[0] == 0x7F || text[0] == '\\';
-  return length == 2 && text[0] == 0xC2 && text[1] < 0xA0;
-}
-
-char *eva_printable(char *safe, size_t room, const void *text, size_t size) {
-  const unsigned char *from = text;
-  size_t at = 0;
-  while (size > 0) {
-    size_t length = eva_utf8_length(from, size);
-    int escape = must_be_escaped(from, length);
-    if (length == 0) length = 1;
-    size_t needed = escape ? 4 * length : length;
-    if (at + needed + 1 > room) break;
-    for (size_t i = 0; i < length; i++) {
-      if (escape)
-        at += (size_t)snprintf(safe + at, room - at, "\\x%02X", from[i]);
-      else
-        safe[at++] = (char)from[i];
-    }
-    from += length, size -= length;
-  }
-  safe[at] = '\0';
-  return safe;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* units.h: figures and foreign text as people read them.
+/* units.h: figures as people read them.
  *
  * The unit of a parameter is its name. Errors: none; what cannot be said otherwise (a
  * date out of range) is written as a number. Threads: any; "µs" follows the locale's
@@ -23,14 +23,5 @@ char *eva_bytes_text(char *figure, uint64_t bytes);   /* "1.25 MiB" */
 char *eva_percent_text(char *figure, uint64_t part, uint64_t whole); /* "12.34 %" */
 char *eva_seconds_text(char *figure, int64_t ns);     /* "12.345678901" */
 char *eva_wall_text(char *figure, int64_t ns);        /* "2024-05-01 12:00:00.123" */
-
-/* Copies text with control characters, backslashes and invalid UTF-8 shown as
-   \xNN, so that no file can play tricks on a terminal. Returns `safe`; what
-   does not fit is cut. 4 * size + 1 bytes are always enough. */
-char *eva_printable(char *safe, size_t room, const void *text, size_t size);
-
-/* Length in bytes of the valid UTF-8 sequence at `text`, 0 when invalid.
-   size > 0. */
-size_t eva_utf8_length(const unsigned char *text, size_t size);
 
 #endif

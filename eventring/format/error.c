@@ -53,7 +53,7 @@ int evr_fail(struct eventring_error *error, int code, int sys_errno,
     snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s",
              strerror_r(sys_errno, buffer, sizeof buffer));
   }
-  evr_text_clean(error->text, sizeof error->text); /* it may quote foreign names */
+  evr_text_clean_message(error->text, sizeof error->text); /* it may quote foreign names */
   return code;
 }
 

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c: checking and copying texts (see text.h). UTF-8 is that of RFC 3629: no overlong
- * forms, no surrogates, nothing above U+10FFFF. */
+/* text.c: checking, copying and showing texts (see text.h). UTF-8 is that of RFC 3629: no
+ * overlong forms, no surrogates, nothing above U+10FFFF.
+ *
+ * Whoever shows text that someone else chose (names, payloads, paths, the environment) to
+ * a person shows it through here: eventring_printable for output, evr_text_clean_message
+ * for error texts, eventring_character_at where another notation is needed (JSON). What a
+ * name in a file may contain is a smaller question (evr_text_check, doc/FORMAT.md): a
+ * joiner between two letters is part of some languages, and shown as \xNN. */
 #include "format/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "eventring.h"
 
 static bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
@@ -76,16 +84,98 @@ size_t evr_text_copy(char *to, size_t room, const char *from) {
   return size;
 }
 
+/* ---- What is not to reach a terminal -------------------------------------------- */
+
+/* Code points that a terminal obeys, that change the order or the lines of the text around
+   them, or that nobody sees, so that two names look alike. */
+static const struct { uint32_t first, last; } unprintable[] = {
+    {0x0000, 0x001f},   /* C0 */
+    {0x007f, 0x009f},   /* DEL, C1: 0x9b is ESC [ */
+    {0x061c, 0x061c},   /* Arabic letter mark */
+    {0x180e, 0x180e},   /* Mongolian vowel separator, without width */
+    {0x200b, 0x200f},   /* without width: space, joiners, marks of direction */
+    {0x2028, 0x202e},   /* line and paragraph separator; embeddings, overrides */
+    {0x2060, 0x206f},   /* without width: word joiner, operators; isolates, and older ones */
+    {0xfeff, 0xfeff},   /* byte order mark */
+    {0xfff9, 0xfffb},   /* interlinear annotations */
+    {0xe0000, 0xe007f}, /* tags: a hidden copy of ASCII */
+};
+
+static bool is_printable(uint32_t code) {
+  size_t i = 0, count = sizeof unprintable / sizeof unprintable[0];
+  while (i < count && code > unprintable[i].last) i++;
+  return i == count || code < unprintable[i].first;
+}
+
+static uint32_t decode(const uint8_t *sequence, size_t length) {
+  uint32_t code = length == 1 ? sequence[0] : sequence[0] & (0xffu >> (length + 1));
+  for (size_t i = 1; i < length; i++) code = code << 6 | (sequence[i] & 0x3fu);
+  return code;
+}
+
+struct eventring_character eventring_character_at(const void *text, size_t size) {
+  size_t length = evr_text_sequence(text, size);
+  if (!length) return (struct eventring_character){.size = 1};
+  uint32_t code = decode(text, length);
+  return (struct eventring_character){.code = code, .size = (uint8_t)length, .valid = true,
+                                      .printable = is_printable(code)};
+}
+
+char *eventring_printable(char *safe, size_t room, const void *text, size_t size) {
+  static const char digits[] = "0123456789ABCDEF";
+  const uint8_t *from = text;
+  char *to = safe;
+  while (size > 0) {
+    if (*from >= ' ' && *from <= '~' && *from != '\\') { /* most text */
+      if ((size_t)(to - safe) + 2 > room) break;
+      *to++ = (char)*from++, size--;
+      continue;
+    }
+    struct eventring_character c = eventring_character_at(from, size);
+    bool escape = !c.printable || c.code == '\\'; /* which would make the escapes ambiguous */
+    size_t needed = escape ? 4u * c.size : c.size;
+    if ((size_t)(to - safe) + needed + 1 > room) break;
+    for (size_t i = 0; i < c.size; i++) {
+      if (escape) {
+        *to++ = '\\', *to++ = 'x';
+        *to++ = digits[from[i] >> 4], *to++ = digits[from[i] & 15];
+      } else {
+        *to++ = (char)from[i];
+      }
+    }
+    from += c.size, size -= c.size;
+  }
+  *to = 0;
+  return safe;
+}
+
+/* ---- Cleaning ------------------------------------------------------------------- */
+
+/* Replaces each byte of what `is_harmless` rejects, and of what is not UTF-8. */
+static void clean(char *text, size_t size, bool (*is_harmless)(struct eventring_character)) {
+  for (size_t at = 0, length; at < size; at += length) {
+    length = size - at < 8 ? size - at : 8;
+    if (is_plain(text + at, length)) continue;
+    struct eventring_character c = eventring_character_at(text + at, size - at);
+    length = c.size;
+    if (!is_harmless(c)) memset(text + at, '?', length);
+  }
+}
+
+static bool is_no_control(struct eventring_character c) {
+  return c.valid && c.code >= 32 && (c.code < 127 || c.code > 159);
+}
+
+static bool may_be_shown(struct eventring_character c) { return c.printable; }
+
 void evr_text_clean(char *text, size_t room) {
   text[room - 1] = 0;
   evr_text_clean_bytes(text, strlen(text));
 }
 
-void evr_text_clean_bytes(char *text, size_t size) {
-  for (size_t at = 0, length; at < size; at += length) {
-    length = evr_text_sequence(text + at, size - at);
-    bool harmless = length && !is_control((const uint8_t *)text + at, length);
-    if (!length) length = 1;
-    if (!harmless) memset(text + at, '?', length);
-  }
+void evr_text_clean_bytes(char *text, size_t size) { clean(text, size, is_no_control); }
+
+void evr_text_clean_message(char *text, size_t room) {
+  text[room - 1] = 0;
+  clean(text, strlen(text), may_be_shown);
 }

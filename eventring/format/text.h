@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h: texts of a recording: names and the like. */
+/* text.h: texts of a recording, names and the like, and foreign text in messages. */
 #ifndef EVENTRING_TEXT_H
 #define EVENTRING_TEXT_H
 
@@ -21,6 +21,9 @@ size_t evr_text_copy(char *to, size_t room, const char *from);
 void evr_text_clean(char *text, size_t room);
 /* The same of a text whose length is known: a 0 in it is a control character. */
 void evr_text_clean_bytes(char *text, size_t size);
+/* For messages: replaces by '?' also all else that is not to reach a terminal
+   (eventring_character_at). */
+void evr_text_clean_message(char *text, size_t room);
 
 #pragma GCC visibility pop
 

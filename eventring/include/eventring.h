@@ -142,6 +142,28 @@ int eventring_check_version(unsigned compiled_for, struct eventring_error *error
    NULL. Any thread, async-signal-safe. */
 const char *eventring_strerror(int code);
 
+/* ---- Foreign text ------------------------------------------------------ */
+
+/* Names, string payloads and paths are chosen by others, and not everything in them may
+   reach a terminal: control characters, marks of direction, separators of lines and
+   characters without width change what is shown around them. (The names that a cursor
+   returns are UTF-8 without control characters; payloads are as they were recorded.) Any
+   thread. */
+
+/* A character of a text. */
+struct eventring_character {
+  uint32_t code;  /* its code point; 0 when it is not valid */
+  uint8_t size;   /* bytes that it takes; 1 when it is not valid */
+  bool valid;     /* UTF-8, as of RFC 3629 */
+  bool printable; /* valid, and none of those that must not be shown as they are */
+};
+/* Returns the character at `text`, of which `size` bytes, 1 or more, are there. */
+struct eventring_character eventring_character_at(const void *text, size_t size);
+/* Copies text with what is not printable, bytes that are not UTF-8 and backslashes as \xNN,
+   two digits for each byte. The copy is terminated and fits into `room` bytes, 1 or more; 4 *
+   size + 1 are always enough, and what does not fit is left out. Returns `safe`. */
+char *eventring_printable(char *safe, size_t room, const void *text, size_t size);
+
 /* ---- Vocabulary -------------------------------------------------------- */
 
 /* What a definition in the catalogue stands for. */

@@ -8,7 +8,6 @@
  * file that it removes, so no live process loses its file.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,10 +26,9 @@ struct cleaning {
 };
 
 static void show_path(const char *verb, const char *path) {
-  size_t size = strlen(path);
-  char *safe = need_zeroed(size, 5);
-  printf("%s %s\n", verb, eva_printable(safe, size * 5, path, size));
-  free(safe);
+  printf("%s ", verb);
+  print_foreign_text(stdout, path);
+  putchar('\n');
 }
 
 static unsigned removal_flags(const struct cleaning *cleaning) {

@@ -161,18 +161,23 @@ static int copy(eventring_cursor *cursor, const char *path) {
 /* ---- Status -------------------------------------------------------------- */
 
 static void status_text(eventring_cursor *cursor, const struct eventring_info *info) {
-  printf("process  %ld, %s\nprogram  %s\nstate    %s%s\n", (long)info->pid,
-         eva_liveness_name(info->liveness), info->program, eva_state_name(info->state),
+  printf("process  %ld, %s\nprogram  ", (long)info->pid, eva_liveness_name(info->liveness));
+  print_foreign_text(stdout, info->program);
+  printf("\nstate    %s%s\n", eva_state_name(info->state),
          info->liveness == EVENTRING_DEAD ? " when it died" : "");
   for (int on = 1; on >= 0; on--) {
     printf(on ? "on      " : "off     ");
     for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
       const char *name = eventring_cursor_class(cursor, i);
-      if (name && (int)(info->classes >> i & 1) == on) printf(" %s", name);
+      if (!name || (int)(info->classes >> i & 1) != on) continue;
+      putchar(' ');
+      print_foreign_text(stdout, name);
     }
     putchar('\n');
   }
-  printf("domains  %u recorded\nfile     %s\n", info->domains_laid_out, info->path);
+  printf("domains  %u recorded\nfile     ", info->domains_laid_out);
+  print_foreign_text(stdout, info->path);
+  putchar('\n');
 }
 
 static void status_json(eventring_cursor *cursor, const struct eventring_info *info) {

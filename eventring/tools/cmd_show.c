@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_show.c: `eventring show`: what a recording says of itself. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/json.h"
@@ -15,10 +14,9 @@
 /* ---- Text ---------------------------------------------------------------- */
 
 static void line(const char *label, const char *text) {
-  size_t size = strlen(text), room = 4 * size + 1;
-  char *safe = need_zeroed(room, 1);
-  printf("%-12s %s\n", label, eva_printable(safe, room, text, size));
-  free(safe);
+  printf("%-12s ", label);
+  print_foreign_text(stdout, text);
+  putchar('\n');
 }
 
 static void print_state(const struct eventring_info *info) {
@@ -91,10 +89,9 @@ static void print_header(eventring_cursor *cursor,
   printf("%-12s", "classes");
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_cursor_class(cursor, i);
-    char safe[4 * EVENTRING_MAX_CLASS_NAME + 1];
-    if (name)
-      printf(" %s%s", info->classes >> i & 1 ? "" : "-",
-             eva_printable(safe, sizeof safe, name, strlen(name)));
+    if (!name) continue;
+    fputs(info->classes >> i & 1 ? " " : " -", stdout);
+    print_foreign_text(stdout, name);
   }
   printf("   (- is off)\n");
 }

@@ -3,7 +3,6 @@
 #include "dump_format.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/json.h"
@@ -52,20 +51,6 @@ static const char *domain_name(const struct dump_format *format, uint32_t slot,
        info.incarnation == incarnation))
     memcpy(domain->name, info.name, sizeof domain->name);
   return domain->name;
-}
-
-/* Foreign text of any length. */
-static void print_foreign(FILE *out, const void *text, size_t size) {
-  char safe[4 * 256 + 1];
-  const char *from = text;
-  while (size > 0) {
-    size_t part = size < 256 ? size : 256;
-    /* not in the middle of a UTF-8 sequence */
-    while (part < size && part > 252 && ((unsigned char)from[part] & 0xC0) == 0x80)
-      part--;
-    fputs(eva_printable(safe, sizeof safe, from, part), out);
-    from += part, size -= part;
-  }
 }
 
 /* Foreign text, and spaces up to a width. */
@@ -260,11 +245,11 @@ static void print_open_span(const struct dump_format *format,
 /* ---- JSON ---------------------------------------------------------------- */
 
 static bool is_utf8(const void *text, size_t size) {
-  const unsigned char *from = text;
+  const char *from = text;
   while (size > 0) {
-    size_t length = eva_utf8_length(from, size);
-    if (length == 0) return false;
-    from += length, size -= length;
+    struct eventring_character c = eventring_character_at(from, size);
+    if (!c.valid) return false;
+    from += c.size, size -= c.size;
   }
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include "text_table.h"
 #include "tally_print.h"
+#include "tool.h"
 #include "analysis/units.h"
 
 /* What a table's rows are written with: one domain after another. */
@@ -63,13 +64,12 @@ static const char *liveness_text(enum eventring_liveness liveness) {
 }
 
 static void print_head(const struct eva_tally *tally, FILE *out) {
-  char figure[EVA_FIGURE], path[4 * sizeof tally->info.path + 1];
-  char program[4 * sizeof tally->info.program + 1];
+  char figure[EVA_FIGURE];
   const struct eventring_info *info = &tally->info;
-  eva_printable(path, sizeof path, info->path, strlen(info->path));
-  eva_printable(program, sizeof program, info->program, strlen(info->program));
-  fprintf(out, "%s, process %ld, %s\n%s\n", program, (long)info->pid,
-          liveness_text(info->liveness), path);
+  print_foreign_text(out, info->program);
+  fprintf(out, ", process %ld, %s\n", (long)info->pid, liveness_text(info->liveness));
+  print_foreign_text(out, info->path);
+  fputc('\n', out);
   if (tally->last_ns > tally->first_ns)
     fprintf(out, "events over %s\n",
             eva_duration_text(figure, tally->last_ns - tally->first_ns));

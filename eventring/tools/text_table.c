@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tool.h"
-#include "analysis/units.h"
 
 void table_init(struct table *table, const char *const *titles, size_t columns) {
   *table = (struct table){.titles = titles, .columns = columns};
@@ -19,7 +18,7 @@ void table_cell(struct table *table, const char *text) {
   }
   size_t size = strlen(text), room = 4 * size + 1;
   char *cell = need_zeroed(room, 1);
-  table->cells[table->used++] = eva_printable(cell, room, text, size);
+  table->cells[table->used++] = eventring_printable(cell, room, text, size);
 }
 
 /* Characters, not bytes: a byte that continues a UTF-8 sequence has no width. */

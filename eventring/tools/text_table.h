@@ -19,7 +19,7 @@ struct table {
 };
 
 void table_init(struct table *table, const char *const *titles, size_t columns);
-/* Adds a cell behind the last one; the text is copied and made eva_printable. */
+/* Adds a cell behind the last one; the text is copied and made printable (eventring_printable). */
 void table_cell(struct table *table, const char *text);
 /* Writes the table, each line indented, and frees it. */
 void table_print(struct table *table, FILE *out, int indent);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/units.h"
-
 int output_errno;
 
 void complain(const char *format, ...) {
@@ -22,8 +20,23 @@ void complain(const char *format, ...) {
   if ((size_t)length >= sizeof text) length = sizeof text - 1;
   fflush(stdout);
   fprintf(stderr, "eventring: %s\n",
-          eva_printable(safe, sizeof safe, text, (size_t)length));
+          eventring_printable(safe, sizeof safe, text, (size_t)length));
 }
+
+void print_foreign(FILE *out, const void *text, size_t size) {
+  enum { PART = 256 };
+  char safe[4 * PART + 1];
+  const char *from = text;
+  while (size > 0) {
+    size_t part = size < PART ? size : PART;
+    /* not in the middle of a UTF-8 sequence */
+    while (part < size && part > PART - 4 && ((unsigned char)from[part] & 0xC0) == 0x80) part--;
+    fputs(eventring_printable(safe, sizeof safe, from, part), out);
+    from += part, size -= part;
+  }
+}
+
+void print_foreign_text(FILE *out, const char *text) { print_foreign(out, text, strlen(text)); }
 
 void no_memory(void) {
   complain("out of memory");

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "eventring.h"
 
@@ -38,9 +39,16 @@ struct command {
   int (*run)(const struct command *self, int count, char **words);
 };
 
-/* Writes "eventring: ...\n" to stderr. Control characters and invalid UTF-8 in
-   the result (file names, names out of files) are shown as \xNN. */
+/* Writes "eventring: ...\n" to stderr. What a terminal would obey in the result (file names,
+   names out of files) is shown as \xNN. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes text that someone else chose: names and payloads of a recording, paths, words of
+   the command line. All of it goes through here, through complain or into a table
+   (text_table.h): what a terminal would obey is shown as \xNN (eventring_printable).
+   `size`: bytes, any number. */
+void print_foreign(FILE *out, const void *text, size_t size);
+void print_foreign_text(FILE *out, const char *text);
 
 /* Whoever sees that a write to standard output failed leaves errno here, at once,
    for the message at the end; 0: nobody saw it. */

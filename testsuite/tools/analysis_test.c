@@ -81,11 +81,13 @@ static void text_is_escaped(void **state) {
   eva_json_string(&json, "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
   eva_json_text(&json, "a\0b", 3);
   eva_json_text(&json, "\xFFx\xC3\xED\xA0\x80", 6); /* bad, cut, a surrogate */
+  eva_json_string(&json, "\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81"); /* C1, override, tag */
   eva_json_hex(&json, "\x00\xAB", 2);
   eva_json_close_array(&json);
   expect_written("[\"\\\"\\\\\\u000a\\u0009\\u001f\\u007f/\","
                  "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\","
                  "\"a\\u0000b\",\"\xEF\xBF\xBDx\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\","
+                 "\"\\u009b\\u202e\\udb40\\udc41\","
                  "\"00ab\"]");
 }
 
@@ -140,18 +142,6 @@ static void sums_stay_in_their_range(void **state) {
   assert_true(eva_add_signed(-1, 2) == 1);
   assert_true(eva_add_signed(INT64_MAX, 1) == INT64_MAX);
   assert_true(eva_add_signed(INT64_MIN, -1) == INT64_MIN);
-}
-
-static void sequences_of_utf8(void **state) {
-  static const struct { const char *text; size_t size, length; } cases[] = {
-      {"a", 1, 1}, {"\xC3\xA9", 2, 2}, {"\xC3\xA9", 1, 0}, {"\xE2\x82\xAC", 3, 3},
-      {"\xF0\x9F\x98\x80", 4, 4}, {"\x80", 1, 0}, {"\xC0\x80", 2, 0}, {"\xE0\x80\x80", 3, 0},
-      {"\xED\xA0\x80", 3, 0}, {"\xF0\x80\x80\x80", 4, 0}, {"\xF4\x90\x80\x80", 4, 0},
-      {"\xF5\x80\x80\x80", 4, 0}, {"\xC3(", 2, 0}};
-  (void)state;
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    assert_int_equal(eva_utf8_length((const unsigned char *)cases[i].text, cases[i].size),
-                     cases[i].length);
 }
 
 /* ---- The tally ------------------------------------------------------------------------------ */
@@ -323,7 +313,6 @@ int main(void) {
       cmocka_unit_test(containers_nest), cmocka_unit_test(containers_nest_deeply),
       cmocka_unit_test(text_is_escaped), cmocka_unit_test(numbers_are_exact),
       cmocka_unit_test(values_have_words), cmocka_unit_test(sums_stay_in_their_range),
-      cmocka_unit_test(sequences_of_utf8),
       cmocka_unit_test_setup_teardown(domains_are_counted_and_summed, setup, teardown),
       cmocka_unit_test_setup_teardown(each_allocation_may_fail, setup, teardown),
       cmocka_unit_test(a_histogram_without_memory_stays_as_it_was)};

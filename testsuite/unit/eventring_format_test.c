@@ -261,6 +261,60 @@ static void texts_are_cleaned(void **state) {
   }
 }
 
+static void expect_character(const char *text, size_t size, uint32_t code, unsigned bytes,
+                             bool printable) {
+  struct eventring_character c = eventring_character_at(text, size);
+  assert_true(c.valid && c.printable == printable);
+  assert_int_equal(c.code, code);
+  assert_int_equal(c.size, bytes);
+}
+
+static void characters(void **state) {
+  (void)state;
+  expect_character("ab", 2, 'a', 1, true);
+  expect_character("\xc3\xa9x", 3, 0xe9, 2, true);
+  expect_character("\xe2\x82\xac", 3, 0x20ac, 3, true);
+  expect_character("\xf0\x9f\x98\x80", 4, 0x1f600, 4, true);
+  expect_character("\xf4\x8f\xbf\xbf", 4, 0x10ffff, 4, true);
+  static const uint32_t hostile[] = {0,      0x1b,   0x7f,   0x80,   0x9b,   0x9f,   0x61c,  0x180e,
+                                     0x200b, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2066,
+                                     0x2069, 0xfeff, 0xfff9, 0xfffb, 0xe0001, 0xe007f};
+  for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+    char bytes[4], c = (char)(hostile[i] & 63);
+    unsigned size = 1;
+    if (hostile[i] < 0x80) bytes[0] = (char)hostile[i];
+    else if (hostile[i] < 0x800) bytes[0] = (char)(0xc0 | hostile[i] >> 6), size = 2;
+    else if (hostile[i] < 0x10000) bytes[0] = (char)(0xe0 | hostile[i] >> 12), size = 3;
+    else bytes[0] = (char)(0xf0 | hostile[i] >> 18), size = 4;
+    for (unsigned k = 1; k < size; k++)
+      bytes[k] = (char)(0x80 | (hostile[i] >> 6 * (size - 1 - k) & 63));
+    if (size > 1) assert_int_equal(bytes[size - 1] & 63, c);
+    expect_character(bytes, size, hostile[i], size, false);
+  }
+  static const char *const invalid[] = {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
+                                        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xc3("};
+  for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++) {
+    struct eventring_character c = eventring_character_at(invalid[i], strlen(invalid[i]));
+    assert_true(!c.valid && !c.printable && c.size == 1);
+  }
+  assert_false(eventring_character_at("\xc3\xa9", 1).valid); /* cut */
+}
+
+static void foreign_text_is_shown(void **state) {
+  static const char foreign[] = "a\x1b[2J\n\\\xC3\xA9\xC2\x9B\xED\xA0\x80\xFF\xE2\x80\xAE";
+  char safe[4 * sizeof foreign];
+  (void)state;
+  assert_string_equal(
+      eventring_printable(safe, sizeof safe, foreign, sizeof foreign - 1),
+      "a\\x1B[2J\\x0A\\x5C\xC3\xA9\\xC2\\x9B\\xED\\xA0\\x80\\xFF\\xE2\\x80\\xAE");
+  assert_string_equal(eventring_printable(safe, 4, "\xC3\xA9\xC3\xA9", 4), "\xC3\xA9");
+  assert_string_equal(eventring_printable(safe, 3, "abc", 3), "ab");
+  assert_string_equal(eventring_printable(safe, 1, "abc", 3), "");
+  char message[] = "it's \xE2\x80\xAE\xC2\x9B\xC3\xA9\x9b";
+  evr_text_clean_message(message, sizeof message);
+  assert_string_equal(message, "it's ?????\xC3\xA9?");
+}
+
 /* ---- Conversion of times over hours --------------------------------------------------------- */
 
 /* A clock of HZ ticks that is off by some ten parts in a million, and drifts. */
@@ -383,6 +437,7 @@ int main(void) {
       cmocka_unit_test(texts),
       cmocka_unit_test(texts_are_copied_whole),
       cmocka_unit_test(texts_are_cleaned),
+      cmocka_unit_test(characters), cmocka_unit_test(foreign_text_is_shown),
       cmocka_unit_test(times_over_hours),
       cmocka_unit_test(segments_that_are_not_valid),
   };

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+# No text that others chose gets to a terminal as it is: names of files and directories, of
+# programs, domains, events and classes, payloads, arguments, the environment. Every
+# subcommand of commands.def runs over hostile ones, and so does saros with its warnings.
+. "$TESTSUITE/tools/_tools.sh"
+command -v python3 >/dev/null || { echo "python3 is missing (Debian package: python3)"; exit 77; }
+export PYTHONDONTWRITEBYTECODE=1
+helper=$TESTSUITE/tools/_foreign_text.py
+PATH=$PATH:/bin
+unset LC_ALL
+
+# hostile SIZE AT: bytes in a variable, which $() would not change but for a newline at the end
+hostile() { python3 "$helper" name "$1" "$2"; }
+
+# shows_harmless COMMAND...: whatever its status, its output has nothing hostile. The outputs
+# are checked at the end, all at once.
+runs=0
+mkdir outputs
+shows_harmless() {
+  runs=$((runs + 1))
+  timeout $PATIENCE "$@" >outputs/$runs 2>&1 </dev/null
+  local status=$?
+  [ $status -ne 124 ] && [ $status -lt 128 ] || fail "status $status: $(printf '%q ' "$@")"
+  printf '%q ' "${@##*/}" >outputs/$runs.command
+}
+
+python3 "$helper" write hostile.eventring || { fail "no recording"; finish; }
+arguments=()
+for at in 0 8 20 40 55 70 77; do arguments+=("$(hostile 60 $at)x"); done
+
+# Directories of hostile names, with files that have such names too: readable ones, one that
+# is none, and one that is damaged
+directories=()
+for argument in "${arguments[@]}"; do
+  mkdir "$argument" || continue
+  directories+=("$argument")
+  cp hostile.eventring "$argument/$argument.eventring"
+  cp hostile.eventring "$argument/1.eventring"
+  echo "no recording" >"$argument/no-$argument.eventring"
+  cp hostile.eventring "$argument/damaged-$argument.eventring"
+  printf '\x77' | dd of="$argument/damaged-$argument.eventring" bs=1 seek=4096 conv=notrunc \
+    status=none
+done
+[ ${#directories[@]} -gt 5 ] || fail "directories: ${#directories[@]}"
+
+# ---- What only one of the subcommands has
+
+directory=${directories[0]} file=${directories[0]}/1.eventring
+run_list() {
+  shows_harmless "$EVENTRING" list "${directories[@]}"
+  shows_harmless "$EVENTRING" list --json "${directories[@]}"
+}
+run_show() { :; }
+run_dump() {
+  for argument in "${arguments[@]}"; do
+    for option in --ring --class --name --time --domain --seconds; do
+      shows_harmless "$EVENTRING" dump $option "$argument" "$file"
+    done
+  done
+  shows_harmless "$EVENTRING" dump --follow --seconds 0.01 "$file"
+  shows_harmless "$EVENTRING" dump --time wall "$file"
+}
+run_stats() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" stats -o "no/$argument" "$file"
+    shows_harmless "$EVENTRING" stats --env-prefix "$argument" -- true
+  done
+}
+run_snapshot() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" snapshot -o "no/$argument" "$file"
+    shows_harmless "$EVENTRING" snapshot -o "$directory/1.eventring" "$file"
+    shows_harmless "$EVENTRING" snapshot -o "copy-$argument" "$argument/1.eventring"
+    shows_harmless "$EVENTRING" show "copy-$argument"
+  done
+}
+run_control() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" control --status "$argument/1.eventring"
+    shows_harmless "$EVENTRING" control --status --json "$argument/1.eventring"
+    shows_harmless "$EVENTRING" control --enable "$argument" "$file"
+    shows_harmless "$EVENTRING" control --pause "$argument/1.eventring"
+    shows_harmless "$EVENTRING" control --snapshot "no/$argument" "$file"
+  done
+}
+run_clean() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" clean --dry-run "$argument"
+    shows_harmless "$EVENTRING" clean "$argument/1.eventring"
+  done
+}
+
+# ---- All of them; `clean` last, which removes the files
+
+commands=$(python3 "$helper" commands "$TESTSUITE/../eventring/tools/commands.def")
+has "commands.def" clean "$commands"
+for command in ${commands/clean/} clean; do
+  before=$runs
+  for argument in "${arguments[@]}"; do
+    for options in "" --json --status; do
+      for operand in "$argument" "$argument/$argument.eventring" "$argument/1.eventring" \
+                     "$argument/no-$argument.eventring" "$argument/damaged-$argument.eventring"; do
+        [ $command = clean ] && [ "$operand" != "$argument" ] && continue
+        shows_harmless "$EVENTRING" $command $options "$operand"
+      done
+    done
+    shows_harmless "$EVENTRING" $command "--$argument"
+    shows_harmless "$EVENTRING" $command "-$argument"
+    shows_harmless "$EVENTRING" $command "$argument" "$argument"
+    shows_harmless "$EVENTRING" $command -- "./$argument"
+    SAROS_EVENTRING_PREFIX=$argument shows_harmless "$EVENTRING" $command
+  done
+  [ "$(type -t run_$command)" = function ] || { fail "say in this test how $command is used"; continue; }
+  run_$command
+  [ $runs -gt $((before + 50)) ] || fail "$command: $((runs - before)) runs"
+done
+for argument in "${arguments[@]}"; do
+  shows_harmless "$EVENTRING" "$argument"
+done
+
+# ---- A process that records to such a directory, and what it and its readers say
+
+directory=${directories[2]} # without a newline, with which a live file is not found
+printf 'io.write("runs\\n") io.flush() io.read()\n' >"$directory/$directory.lua"
+mkfifo input
+SAROS_EVENTRING_START=1 SAROS_EVENTRING_PREFIX=$directory "$SAROS" "$directory/$directory.lua" \
+  <input >output.txt 2>&1 &
+pid=$!
+exec 3>input
+await $pid
+for options in "list $directory" "list" "show $pid" "control --status $pid" \
+               "control --status --json $pid" "control --enable gc,$directory $pid"; do
+  # no hostile character is a blank
+  IFS=' ' read -r -a words <<<"$options"
+  SAROS_EVENTRING_PREFIX=$directory shows_harmless "$EVENTRING" "${words[@]}"
+done
+shows_harmless "$EVENTRING" stats --seconds 0.05 $pid
+exec 3>&-
+wait $pid
+
+for argument in "${arguments[@]}"; do
+  for name in START PREFIX PRESERVE WSIZE CLASSES NAME; do
+    shows_harmless env SAROS_EVENTRING_START=1 "SAROS_EVENTRING_$name=no/$argument" \
+      "$SAROS" -e 'return 1'
+  done
+done
+cat >lost.lua <<'END'
+local d = require "domain".spawn(function() error("\x1b[31m\xe2\x80\xae\x9b\n", 0) end)
+d = nil
+collectgarbage() collectgarbage()
+END
+shows_harmless "$SAROS" lost.lua
+has "an error that nobody reads" 'not joined: \x1B[31m\xE2\x80\xAE' "$(cat outputs/$runs)"
+python3 "$helper" check outputs || fail "what is shown"
+echo "$runs runs"
+finish
