@@ -112,8 +112,8 @@ static int registration_status;
 static struct eventring_error registration_error;
 static char program_name[EVENTRING_MAX_PROGRAM + 1];
 
+/* Where another host has started a recording these classes are off in it. */
 static void define_classes(void) {
-  if (eventring_state() != EVENTRING_STOPPED) return;
   eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
   eventring_define_class(EVENTRING_CLASS_GC_DETAIL, "gc_detail", false);
 }

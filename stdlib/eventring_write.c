@@ -92,7 +92,8 @@ static COLD Entry check_name(lua_State *L, int names) {
   return 0;
 }
 
-/* Of a definition that is there already, with a payload other than we want. */
+/* Of a definition that is there already, with a payload other than we want. Some payloads
+ * are none for events of this kind. */
 static Entry find_definition(int names, const char *name, size_t size,
                              struct eventring_error *error) {
   const enum eventring_def_kind kind = kind_of_names[names];
@@ -100,7 +101,7 @@ static Entry find_definition(int names, const char *name, size_t size,
     int id = eventring_register_user(kind, name, size, payload, error);
     if (id >= 0)
       return entry_of(id, names == EVENT_NAMES_COUNTER ? payload : EVENTRING_NONE);
-    if (id != EVENTRING_E_CONFLICT) break;
+    if (id != EVENTRING_E_CONFLICT && id != EVENTRING_E_ARGUMENT) break;
   }
   return entry_of(EVENTRING_ID_OTHER, EVENTRING_NONE);
 }

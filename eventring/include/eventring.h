@@ -430,9 +430,11 @@ int eventring_enable_classes(uint64_t classes);
 int eventring_disable_classes(uint64_t classes);
 
 /* Names a class of the host and says whether it is on by default. `index` is
-   EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. Returns 0,
-   E_ARGUMENT (index), E_NAME, E_CONFLICT (another class has this name) or E_STATE (a
-   recording is started or stands by). Any thread. */
+   EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. A recording
+   has the classes that were defined when it was started: one that is defined later is off
+   in it. Returns 0, E_ARGUMENT (index), E_NAME, E_CONFLICT (another class has this name)
+   or E_STATE (the class has another name, and a recording is started or stands by). Any
+   thread. */
 int eventring_define_class(unsigned index, const char *name, bool on);
 /* Returns the index of the class with this name in this process, or E_NOT_FOUND; and the
    name of a class, or NULL. Any thread, but not while another defines classes. */
@@ -457,10 +459,13 @@ struct eventring_def {
                          bytes; NULL: none */
   const char *doc;    /* one sentence, cut to EVENTRING_MAX_DOC bytes; NULL: none */
   uint8_t kind;       /* enum eventring_def_kind */
-  uint8_t event_class;/* class, 0..63 */
+  uint8_t event_class;/* class, 0..63, one with a name: of the library's or defined
+                         (eventring_define_class) before the event is registered */
   uint8_t ring;       /* enum eventring_ring: where the host writes it */
-  uint8_t payload;    /* enum eventring_payload; of a span: of its begin; of an async span
-                         or a flow: what follows link and role */
+  uint8_t payload;    /* enum eventring_payload. Of a span: of its begin; NONE, INT, UINT,
+                         STRING, BYTES or VALUES. Of a counter: INT, UINT or DOUBLE. Of a
+                         lifecycle event: INT. Of an async span or a flow: what follows
+                         link and role */
   uint16_t id;        /* set by the library; ignored on registering */
   uint8_t measure;    /* enum eventring_measure; of a counter */
   const char *fields; /* payload VALUES: the names of the values, separated by commas, cut
@@ -472,7 +477,8 @@ struct eventring_def {
    whose table is the first may therefore use constants; it then passes NULL as `first`,
    and the call fails with E_CONFLICT when another host has registered events before. May
    be called before or after the start; definitions stay for the life of the process.
-   Returns 0. Errors: E_ARGUMENT (a member is out of range), E_NAME (a name or unit),
+   Returns 0. Errors: E_ARGUMENT (a member is out of range, the class has no name, or no
+   probe writes this payload in an event of this kind), E_NAME (a name or unit),
    E_CONFLICT (kind, class and name are defined already), E_FULL (not enough ids are
    left), E_MEMORY. A definition that the file has no room for is counted as dropped; its
    events are "(other)". Any thread. */

@@ -110,16 +110,55 @@ static int check_unit(const struct eventring_def *def, struct eventring_error *e
   return size ? check_text("a unit", def->unit, size, error) : EVENTRING_OK;
 }
 
+static bool in_range(const struct eventring_def *def) {
+  return def->kind >= EVENTRING_DEF_SPAN && def->kind <= EVENTRING_DEF_FLOW &&
+         def->event_class < EVENTRING_MAX_CLASSES && def->ring < EVENTRING_RINGS &&
+         def->payload <= EVENTRING_STACK_ID && def->measure <= EVENTRING_RATE;
+}
+
+#define PAYLOAD_BIT(payload) (1u << EVENTRING_##payload)
+
+/* Bits of the payload kinds that the probes of an event of this kind write. */
+static unsigned payloads_of(unsigned kind) {
+  switch (kind) {
+  case EVENTRING_DEF_SPAN:
+    return PAYLOAD_BIT(NONE) | PAYLOAD_BIT(INT) | PAYLOAD_BIT(UINT) | PAYLOAD_BIT(STRING) |
+           PAYLOAD_BIT(BYTES) | PAYLOAD_BIT(VALUES);
+  case EVENTRING_DEF_COUNTER:
+    return PAYLOAD_BIT(INT) | PAYLOAD_BIT(UINT) | PAYLOAD_BIT(DOUBLE);
+  case EVENTRING_DEF_LIFECYCLE:
+    return PAYLOAD_BIT(INT);
+  default: /* eventring_emit_words writes any */
+    return ~0u;
+  }
+}
+
+/* What no probe can write as it is defined would reach readers as events without a value,
+   or never. */
+static int check_use(const struct eventring_def *def, struct eventring_error *error) {
+  static const char *const kinds[] = {
+      [EVENTRING_DEF_SPAN] = "a span", [EVENTRING_DEF_COUNTER] = "a counter",
+      [EVENTRING_DEF_LIFECYCLE] = "a lifecycle event"};
+  if (!evr_class_names[def->event_class][0])
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "event \"%s\": class %d is not defined (eventring_define_class)",
+                    def->name, def->event_class);
+  if (!(payloads_of(def->kind) >> def->payload & 1))
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
+                    "event \"%s\": no probe writes %s with payload kind %d", def->name,
+                    kinds[def->kind], def->payload);
+  return EVENTRING_OK;
+}
+
 static int check(const struct eventring_def *def, size_t size, struct eventring_error *error) {
   int status = eventring_check_name(def->name, size, error);
   if (status != EVENTRING_OK) return status;
-  if (def->kind < EVENTRING_DEF_SPAN || def->kind > EVENTRING_DEF_FLOW ||
-      def->event_class >= EVENTRING_MAX_CLASSES || def->ring >= EVENTRING_RINGS ||
-      def->payload > EVENTRING_STACK_ID || def->measure > EVENTRING_RATE)
+  if (!in_range(def))
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "event \"%s\": kind, class, ring, payload or measure out of range",
                     def->name);
-  return check_unit(def, error);
+  status = check_use(def, error);
+  return status == EVENTRING_OK ? check_unit(def, error) : status;
 }
 
 static bool agrees(const struct definition *d, const struct eventring_def *def) {

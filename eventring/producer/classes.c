@@ -6,8 +6,7 @@
 
 #include "format/text.h"
 
-/* Defined before a recording starts (eventring_define_class); indices 0..7 are the
-   standard ones. */
+/* Indices 0..7 are the standard ones. Each recording has those of its start. */
 char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1] = {
     "lifecycle", "gc", "domain", "user", "load", "calls", "alloc", "io"};
 
@@ -45,7 +44,7 @@ const char *eventring_class_name(unsigned index) {
              ? evr_class_names[index] : NULL;
 }
 
-int evr_class_define(unsigned index, const char *name, bool on) {
+int evr_class_define(unsigned index, const char *name, bool on, bool may_rename) {
   if (index < EVENTRING_CLASS_HOST || index >= EVENTRING_MAX_CLASSES)
     return EVENTRING_E_ARGUMENT;
   size_t size = name ? strlen(name) : 0;
@@ -54,6 +53,7 @@ int evr_class_define(unsigned index, const char *name, bool on) {
     return EVENTRING_E_NAME;
   int existing = evr_class_by_bytes(name, size);
   if (existing >= 0 && existing != (int)index) return EVENTRING_E_CONFLICT;
+  if (existing < 0 && evr_class_names[index][0] && !may_rename) return EVENTRING_E_STATE;
   memset(evr_class_names[index], 0, sizeof evr_class_names[index]);
   memcpy(evr_class_names[index], name, size);
   uint64_t bit = EVENTRING_CLASS_BIT(index);

@@ -18,8 +18,8 @@ extern const char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
    before the id is handed out. */
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
-/* Names a class of the host, before anything is recorded: eventring_define_class. */
-int evr_class_define(unsigned index, const char *name, bool on);
+/* Names a class of the host: eventring_define_class. `may_rename`: nothing is recorded. */
+int evr_class_define(unsigned index, const char *name, bool on, bool may_rename);
 /* Index of the class of this name, or EVENTRING_E_NOT_FOUND. */
 int evr_class_by_bytes(const char *name, size_t size);
 

@@ -262,8 +262,7 @@ enum eventring_state eventring_state(void) {
 
 int eventring_define_class(unsigned index, const char *name, bool on) {
   evr_lock();
-  int status = state_locked() == EVENTRING_STOPPED ? evr_class_define(index, name, on)
-                                                   : EVENTRING_E_STATE;
+  int status = evr_class_define(index, name, on, state_locked() == EVENTRING_STOPPED);
   evr_unlock();
   return status;
 }

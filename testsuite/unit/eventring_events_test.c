@@ -464,6 +464,7 @@ static void registering(void **state) {
   assert_int_equal(eventring_register(&def, &error), id + 1);
   assert_int_equal(eventring_register(&def, &error), id + 1);
   def.event_class = EVENTRING_CLASS_USER;
+  def.payload = EVENTRING_INT;
   def.kind = EVENTRING_DEF_SPAN; /* ... and so has each kind */
   assert_true(eventring_register(&def, &error) > id);
   def.name = "";
@@ -486,6 +487,49 @@ static void registering(void **state) {
   assert_string_equal(log.seen[0].event.name, "dynamic");
   clear_log(&log);
   eventring_close(cursor);
+}
+
+/* Registers a definition alone and in a table, after one that is right. */
+static int registered(enum eventring_def_kind kind, enum eventring_payload payload,
+                      unsigned event_class) {
+  static unsigned number;
+  char name[2][32];
+  struct eventring_def defs[2] = {
+      {.name = name[0], .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_USER},
+      {.name = name[1], .kind = (uint8_t)kind, .event_class = (uint8_t)event_class,
+       .payload = (uint8_t)payload}};
+  struct eventring_error error = {0};
+  unsigned first;
+  snprintf(name[0], sizeof name[0], "right %u", number);
+  snprintf(name[1], sizeof name[1], "tried %u", number++);
+  int status = eventring_register_table(defs, 2, &first, &error);
+  if (status < 0) {
+    assert_non_null(strstr(error.text, name[1]));
+    assert_int_equal(eventring_register(&defs[1], &error), status);
+    assert_int_equal(eventring_register_table(defs, 1, &first, &error), 0); /* all or none */
+  }
+  return status;
+}
+
+/* What no probe writes, and what could never be switched on. */
+static void refused_definitions(void **state) {
+  (void)state;
+  enum { KINDS = EVENTRING_DEF_FLOW, PAYLOADS = EVENTRING_STACK_ID };
+  /* bit n: payload kind n */
+  static const unsigned allowed[KINDS + 1] = {
+      [EVENTRING_DEF_SPAN] = 0x77, [EVENTRING_DEF_COUNTER] = 0x0e,
+      [EVENTRING_DEF_INSTANT] = 0x1ff, [EVENTRING_DEF_LIFECYCLE] = 0x02,
+      [EVENTRING_DEF_ASYNC] = 0x1ff, [EVENTRING_DEF_FLOW] = 0x1ff};
+  for (unsigned kind = EVENTRING_DEF_SPAN; kind <= KINDS; kind++)
+    for (unsigned payload = EVENTRING_NONE; payload <= PAYLOADS; payload++)
+      assert_int_equal(registered(kind, payload, EVENTRING_CLASS_USER),
+                       allowed[kind] >> payload & 1 ? 0 : EVENTRING_E_ARGUMENT);
+  assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, EVENTRING_CLASS_IO), 0);
+  assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, EVENTRING_CLASS_IO + 1),
+                   EVENTRING_E_ARGUMENT);
+  assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, 40), EVENTRING_E_ARGUMENT);
+  assert_int_equal(eventring_define_class(40, "forty", true), EVENTRING_OK); /* while recording */
+  assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, 40), 0);
 }
 
 static void full_catalogue(void **state) {
@@ -576,6 +620,7 @@ int main(void) {
       TEST(many_domains_merged_by_time),
       TEST(the_file_describes_itself),
       TEST(registering),
+      TEST(refused_definitions),
       TEST(many_domains_one_after_the_other),
       TEST(full_catalogue),
 #undef TEST

@@ -681,11 +681,23 @@ static void classes_of_the_host(void **state) {
   uint64_t mask;
   eventring_get_classes(&mask);
   assert_true(mask & EVENTRING_CLASS_BIT(16));
-  assert_int_equal(eventring_define_class(18, "late", true), EVENTRING_E_STATE);
+  assert_int_equal(eventring_define_class(16, "other", true), EVENTRING_E_STATE);
+  assert_int_equal(eventring_define_class(16, "jit", true), EVENTRING_OK); /* as it is */
+  /* a host that comes later: its class is defined, and off in this recording */
+  assert_int_equal(eventring_define_class(18, "late", true), EVENTRING_OK);
+  assert_int_equal(eventring_enable_classes(EVENTRING_CLASS_BIT(18)), EVENTRING_OK);
+  eventring_get_classes(&mask);
+  assert_false(mask & EVENTRING_CLASS_BIT(18));
   eventring_cursor *cursor = open_file(file_name(), 0);
   assert_string_equal(eventring_cursor_class(cursor, 16), "jit");
+  assert_null(eventring_cursor_class(cursor, 18));
   eventring_close(cursor);
   eventring_stop();
+  start_recording(EVENTRING_MIN_WSIZE);
+  eventring_get_classes(&mask);
+  assert_true(mask & EVENTRING_CLASS_BIT(18));
+  eventring_stop();
+  assert_int_equal(eventring_define_class(18, "late", false), EVENTRING_OK); /* for the others */
 }
 
 /* A table of definitions that a newer header made longer, and a shorter one. */
