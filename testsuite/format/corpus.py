@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""The files of corpus/, each as a program of its time recorded it, and what readers say of them.
+
+  corpus.py add NAME FILE     puts FILE, which this reader.py and `eventring dump` agree on, into
+                              the folder, with what they say of it
+  corpus.py check             does every reader say the same of each of them as was said then?
+
+NAME.eventring.gz is a file, NAME.expected.gz the items that reader.py found in it; of these the
+keys of KEPT count, so that a reader may show more or less of what follows from the definitions.
+The readers are reader.py, `eventring dump` of the file and of a snapshot of it, `eventring stats`,
+and the cursor of guest programs. A file without NAME.expected.gz is of a version that is not
+read: each command must refuse it, say why, and leave it alone.
+The environment variables EVENTRING and SAROS name the programs.
+"""
+import collections
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import compare
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+KEPT = ("domain", "incarnation", "domain_name", "ring", "kind", "name", "id", "ns", "begin_ns",
+        "duration_ns", "suspended_ns", "context", "value", "role", "link", "count", "torn",
+        "synthetic")
+OF_SPANS = ("begin", "end", "open")  # what has a depth
+REFUSAL = "format version 1; this reader knows version"
+COUNT_EVENTS = """
+local cursor = assert(require "eventring".cursor { path = arg[1] })
+local seen, callbacks = 0, {}
+for _, name in ipairs { "runtime_begin", "runtime_end", "runtime_counter", "lifecycle",
+                        "user_begin", "user_end", "user_counter", "user_event", "async_begin",
+                        "async_end" } do
+  callbacks[name] = function() seen = seen + 1 end
+end
+repeat until cursor:poll(callbacks) == 0
+local info = cursor:info()
+assert(seen > 0 and cursor:finished() and not info.live)
+print(math.tointeger(info.delivered), math.tointeger(info.missed), math.tointeger(info.lost))
+"""
+
+failures = 0
+
+
+def check(what, expected, found):
+    global failures
+    if expected != found:
+        failures += 1
+        print("FAILED: %s: expected %s, got %s" % (what, expected, found))
+
+
+def run(*command):
+    done = subprocess.run(command, timeout=120, capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "replace")
+
+
+def eventring(*arguments):
+    return run(os.environ["EVENTRING"], *arguments)
+
+
+def kept(items):
+    left = []
+    for item in items:
+        keys = KEPT + (("depth",) if item["kind"] in OF_SPANS else ())
+        left.append({key: item[key] for key in keys if key in item})
+    return left
+
+
+def agree(what, expected, items):
+    for difference in compare.differences(kept(expected), kept(items)):
+        check(what, "the same as then", difference)
+
+
+def is_event(item):
+    return item["kind"] not in ("lost", "open") and not item.get("synthetic")
+
+
+def counts(items):
+    """Events, and those that were overwritten."""
+    events = sum(1 for item in items if is_event(item))
+    return events, sum(item["count"] for item in items if item["kind"] == "lost")
+
+
+# ---- A file that is read -----------------------------------------------------------------------
+
+
+def check_dump(what, path, expected):
+    reading = compare.read_by_dump(path)
+    check(what + ": status and messages of dump", (0, ""), (reading.status, reading.said))
+    agree(what + ", by dump", expected, reading.items)
+
+
+def check_stats(name, path, expected):
+    status, output, said = eventring("stats", "--json", path)
+    check(name + ": status and messages of stats", (0, ""), (status, said))
+    totals = collections.Counter()
+    for domain in json.loads(output)["domains"] if status == 0 else []:
+        for ring in domain["rings"].values():
+            totals.update(ring)
+    check(name + ": events and losses by stats", counts(expected),
+          (totals["delivered"], totals["missed"] + totals["lost"]))
+    check(name + ": events written by stats", sum(counts(expected)), totals["emitted"])
+
+
+def check_cursor(name, path, expected):
+    status, output, said = run(os.environ["SAROS"], "count.lua", path)
+    check(name + ": status and messages of a cursor", (0, ""), (status, said))
+    events, missed = counts(expected)
+    check(name + ": events, missed and lost by a cursor", [events, missed, 0],
+          [int(number) for number in output.split()])
+
+
+def check_read(name, path):
+    with gzip.open(CORPUS / (name + ".expected.gz"), "rt", encoding="utf-8") as file:
+        expected = [json.loads(line) for line in file]
+    page = compare.read_by_page(path)
+    check(name + ": status of reader.py", (0, ""), (page.status, page.said))
+    agree(name + ", by reader.py", expected, page.items)
+    check_dump(name, path, expected)
+    status, _, said = eventring("snapshot", "-o", name + ".copy.eventring", path)
+    check(name + ": status and messages of snapshot", (0, ""), (status, said))
+    check_dump(name + ", its snapshot", name + ".copy.eventring", expected)
+    check_stats(name, path, expected)
+    if any(map(is_event, expected)):
+        check_cursor(name, path, expected)
+    status, output, said = eventring("show", path)
+    check(name + ": show", (0, "", True), (status, said, path in output))
+    print("%s: %d events, %d overwritten" % (name, *counts(expected)))
+
+
+# ---- A file that is refused ----------------------------------------------------------------------
+
+
+def check_refused(name, path):
+    before = pathlib.Path(path).read_bytes()
+    check(name + ": by reader.py", (2, "format version 1"), compare.read_by_page(path)[::2])
+    for command in (["show"], ["dump"], ["dump", "--json"], ["stats"], ["control", "--status"],
+                    ["control", "--pause"], ["snapshot", "-o", "refused"]):
+        status, output, said = eventring(*command, path)
+        check("%s: %s" % (name, " ".join(command)), (1, "", True),
+              (status, output, "%s: %s" % (path, REFUSAL) in said))
+    status, _, said = run(os.environ["SAROS"], "count.lua", path)
+    check(name + ": by a cursor", (1, True), (status, REFUSAL in said))
+    eventring("clean", path)
+    check(name + ": left alone", True, pathlib.Path(path).read_bytes() == before)
+    check(name + ": no snapshot", False, os.path.exists("refused"))
+    print("%s: refused" % name)
+
+
+# ---- The folder ----------------------------------------------------------------------------------
+
+
+def add(name, path):
+    page, found = compare.compare(path)
+    if found or page.status:
+        sys.exit("the readers do not agree on %s: %s" % (path, found))
+    with open(path, "rb") as source, open(CORPUS / (name + ".eventring.gz"), "wb") as raw, \
+            gzip.GzipFile("", "wb", 9, raw, 0) as target:
+        shutil.copyfileobj(source, target)
+    with open(CORPUS / (name + ".expected.gz"), "wb") as raw, \
+            gzip.GzipFile("", "wb", 9, raw, 0) as target:
+        for item in page.items:
+            target.write((json.dumps(item, ensure_ascii=False) + "\n").encode())
+
+
+def check_all():
+    pathlib.Path("count.lua").write_text(COUNT_EVENTS, encoding="utf-8")
+    files = sorted(CORPUS.glob("*.eventring.gz"))
+    for packed in files:
+        name = packed.name.split(".")[0]
+        path = name + ".eventring"
+        with gzip.open(packed) as source, open(path, "wb") as target:
+            shutil.copyfileobj(source, target)
+        is_read = (CORPUS / (name + ".expected.gz")).exists()
+        (check_read if is_read else check_refused)(name, path)
+    check("files of version 1 and of version 2", True, len(files) >= 8)
+    return 1 if failures else 0
+
+
+def main():
+    if sys.argv[1:2] == ["add"] and len(sys.argv) == 4:
+        add(sys.argv[2], sys.argv[3])
+        return 0
+    return check_all() if sys.argv[1:] == ["check"] else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
