@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+# The reader of the soak test (soak.sh), which the suite runs for some seconds.
+check_PROGRAMS += testsuite/soak/watch
+testsuite_soak_watch_SOURCES = testsuite/soak/watch.c
+testsuite_soak_watch_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_soak_watch_LDADD = $(LINK_EVENTRING)
+
+# make soak [SOAK_SECONDS=n] [SOAK_ROWS=n] [SOAK_SEED=n]
+soak: all testsuite/soak/watch
+	@SAROS=$(abs_top_builddir)/saros EVENTRING=$(abs_top_builddir)/eventring/eventring \
+	  SOAK_WATCH=$(abs_top_builddir)/testsuite/soak/watch \
+	  SOAK_SECONDS=$(or $(SOAK_SECONDS),7200) SOAK_ROWS=$(or $(SOAK_ROWS),30) \
+	  SOAK_SEED=$(SOAK_SEED) bash $(abs_top_srcdir)/testsuite/soak/soak.sh
+
+.PHONY: soak
