@@ -2,9 +2,21 @@
 /* locate.c: finding recordings: by path, by pid, by directory.
  *
  * A process records into a file that it maps for writing: /proc/PID/maps names it,
- * wherever it is. (A reader may map it too, but not for writing.) The file is opened
- * below /proc/PID/root, so that it is found in another mount namespace too, and must be
- * the file that is mapped. This process is found like any other.
+ * wherever it is. (A reader may map it too, but not for writing.) It is opened in the
+ * first of these ways that leads to the file that is mapped:
+ *
+ *   /proc/PID/map_files     the mapped file itself, whatever has its name now; for those
+ *                           who may checkpoint processes (root)
+ *   the path from the       for a process in another mount namespace. Links on the path
+ *   process's own root      lead where they lead for that process, never out of its root
+ *   the path from here      for a process with another root in this mount namespace: maps
+ *                           names files as this process sees them
+ *
+ * A file that was found by its path may be another one: a file system mounted over the
+ * directory, a file put into its place. So it must be the mapped one: the same inode of
+ * the same device.
+ *
+ * This process is found like any other.
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
@@ -14,31 +26,37 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* ---- By path -------------------------------------------------------------------------- */
 
+enum { READ_ONLY = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+
+/* Of a descriptor, or -1 with errno: a regular file, or none. */
+static int check_regular(int opened, const char *path, int *fd, struct eventring_error *error) {
+  struct stat st;
+  *fd = opened;
+  if (opened < 0 && errno == ELOOP)
+    return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0,
+                    "%.300s: is a symbolic link, which is not followed", path);
+  if (opened < 0) return evr_fail(error, evr_code_of_errno(errno), errno, "%.300s", path);
+  if (fstat(opened, &st) == 0 && S_ISREG(st.st_mode)) return EVENTRING_OK;
+  close(opened);
+  *fd = -1;
+  return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0, "%.300s: not a regular file", path);
+}
+
 int evr_open_regular(int directory, const char *name, const char *path, int *fd,
                      struct eventring_error *error) {
-  struct stat st;
-  *fd = openat(directory, name,
-               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (*fd < 0) {
-    if (errno == ELOOP)
-      return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0,
-                      "%.300s: is a symbolic link, which is not followed", path);
-    return evr_fail(error, evr_code_of_errno(errno), errno, "%.300s", path);
-  }
-  if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode)) return EVENTRING_OK;
-  close(*fd);
-  *fd = -1;
-  return evr_fail(error, EVENTRING_E_NOT_EVENTRING, 0, "%.300s: not a regular file",
-                  path);
+  return check_regular(openat(directory, name, READ_ONLY | O_NOFOLLOW), path, fd, error);
 }
 
 int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
@@ -51,9 +69,10 @@ int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned fl
   return evr_cursor_open(cursor, source, path, flags, error);
 }
 
-/* ---- By pid ------------------------------------------------------------------------------ */
+/* ---- What a process maps ------------------------------------------------------------------ */
 
 struct mapping {
+  unsigned long long start, end; /* addresses */
   char path[PATH_MAX];
   dev_t device;
   ino_t inode;
@@ -64,40 +83,105 @@ static bool has_suffix(const char *path) {
   return length > suffix && strcmp(path + length - suffix, EVENTRING_SUFFIX) == 0;
 }
 
-/* A line of /proc/PID/maps whose file might be a recording. */
-static bool parse_mapping(char *line, struct mapping *mapping) {
+/* A line of /proc/PID/maps that maps the beginning of a file. */
+static bool parse_mapping(char *line, struct mapping *mapping, bool *writable) {
   unsigned long long offset, inode;
   unsigned major_number, minor_number;
   char rights[8];
   int at = 0;
   line[strcspn(line, "\n")] = 0;
-  if (sscanf(line, "%*x-%*x %7s %llx %x:%x %llu %n", rights, &offset, &major_number,
-             &minor_number, &inode, &at) != 5 || !at || offset != 0)
+  if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &mapping->start, &mapping->end, rights,
+             &offset, &major_number, &minor_number, &inode, &at) != 7 ||
+      !at || offset != 0 || line[at] != '/')
     return false;
-  if (rights[1] != 'w') return false;
-  if (line[at] != '/' || !has_suffix(line + at)) return false;
   snprintf(mapping->path, sizeof mapping->path, "%s", line + at);
   mapping->device = makedev(major_number, minor_number);
   mapping->inode = inode;
+  *writable = rights[1] == 'w';
   return true;
+}
+
+/* How /proc names the file that this process maps at `start`. */
+static bool find_own_mapping(const void *start, struct mapping *mapping) {
+  FILE *maps = fopen("/proc/self/maps", "re");
+  char *line = NULL;
+  size_t room = 0;
+  bool found = false, writable;
+  while (maps && !found && getline(&line, &room, maps) > 0)
+    found = parse_mapping(line, mapping, &writable) && mapping->start == (uintptr_t)start;
+  free(line);
+  if (maps) fclose(maps);
+  return found;
+}
+
+/* Does /proc name this file as it names the mapped one? stat and /proc name a file
+   differently where a file system presents several as one (btrfs, overlayfs); so the
+   file is mapped here, too. The mapping is not read. */
+static bool is_named_alike(int fd, const struct mapping *mapping) {
+  struct mapping own;
+  void *map = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+  if (map == MAP_FAILED) return false;
+  bool alike = find_own_mapping(map, &own) && own.device == mapping->device &&
+               own.inode == mapping->inode;
+  munmap(map, 1);
+  return alike;
+}
+
+static bool is_mapped_file(int fd, const struct mapping *mapping) {
+  struct stat st;
+  if (fstat(fd, &st) != 0) return false;
+  return (st.st_dev == mapping->device && st.st_ino == mapping->inode) ||
+         is_named_alike(fd, mapping);
+}
+
+/* The mapped file of a descriptor that was opened by its path, or -1 with errno. */
+static int check_mapped(int opened, pid_t pid, const struct mapping *mapping, int *fd,
+                        struct eventring_error *error) {
+  int status = check_regular(opened, mapping->path, fd, error);
+  if (status != EVENTRING_OK || is_mapped_file(*fd, mapping)) return status;
+  close(*fd);
+  *fd = -1;
+  return evr_fail(error, EVENTRING_E_NOT_FOUND, 0,
+                  "%.300s: not the file that process %d maps", mapping->path, (int)pid);
+}
+
+/* A descriptor, or -1 with errno. */
+static int open_in_root(pid_t pid, const char *path) {
+  char root[PATH_MAX + 32];
+  struct open_how how = {.flags = READ_ONLY | O_NOFOLLOW,
+                         .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+  int length = snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+  int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return -1;
+  int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+  int cause = errno;
+  close(directory);
+  if (fd < 0 && (cause == ENOSYS || cause == EPERM)) { /* Linux before 5.6, or a filter
+                                                          of system calls that does not
+                                                          know it: what a link leads to is
+                                                          checked as well */
+    snprintf(root + length, sizeof root - (size_t)length, "%s", path);
+    return open(root, READ_ONLY | O_NOFOLLOW);
+  }
+  errno = cause;
+  return fd;
 }
 
 /* Opens the file that process `pid` maps as `mapping`. */
 static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
                         struct eventring_error *error) {
-  char path[PATH_MAX + 32];
-  struct stat st;
-  snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, mapping->path);
-  int status = evr_open_regular(AT_FDCWD, path, path, fd, error);
-  if (status != EVENTRING_OK) return status;
-  /* (the device may differ on file systems that present several as one) */
-  if (fstat(*fd, &st) == 0 && st.st_ino == mapping->inode) return EVENTRING_OK;
-  close(*fd);
-  *fd = -1;
-  return evr_fail(error, EVENTRING_E_NOT_FOUND, 0,
-                  "%.300s: not the file that process %d maps", mapping->path,
-                  (int)pid);
+  char name[96];
+  snprintf(name, sizeof name, "/proc/%d/map_files/%llx-%llx", (int)pid, mapping->start,
+           mapping->end);
+  if (check_regular(open(name, READ_ONLY), name, fd, NULL) == EVENTRING_OK)
+    return EVENTRING_OK;
+  int status = check_mapped(open_in_root(pid, mapping->path), pid, mapping, fd, error);
+  if (status == EVENTRING_OK) return status;
+  int here = open(mapping->path, READ_ONLY | O_NOFOLLOW);
+  return check_mapped(here, pid, mapping, fd, NULL) == EVENTRING_OK ? EVENTRING_OK : status;
 }
+
+/* ---- By pid ------------------------------------------------------------------------------ */
 
 /* Is it a recording that has not ended? A process may keep an ended one mapped for a
    while, beside the next one. */
@@ -115,6 +199,7 @@ static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
                        struct eventring_error *error) {
   char name[64], *line = NULL;
   size_t room = 0;
+  bool writable;
   snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
   FILE *maps = fopen(name, "re");
   if (!maps)
@@ -126,7 +211,8 @@ static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
                         "process %d does not record", (int)pid);
   errno = 0;
   while (status != EVENTRING_OK && getline(&line, &room, maps) > 0) {
-    if (!parse_mapping(line, mapping)) continue;
+    if (!parse_mapping(line, mapping, &writable) || !writable || !has_suffix(mapping->path))
+      continue;
     int found = open_mapping(pid, mapping, fd, error);
     if (found == EVENTRING_OK && goes_on(*fd)) {
       status = EVENTRING_OK;
