@@ -561,7 +561,8 @@ static int open_handle(lua_State *L, Cursor *c, struct eventring_error *error) {
   if (lua_getfield(L, 1, "path") != LUA_TNIL) {
     const char *path = lua_tostring(L, -1);
     if (path == NULL) return luaL_argerror(L, 1, "field 'path' is not a string");
-    return eventring_open_path(&c->handle, path, EVENTRING_OPEN_MERGED, error);
+    return eventring_open_path(&c->handle, path, EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW,
+                               error);
   }
   if (lua_getfield(L, 1, "pid") == LUA_TNIL)
     return eventring_open_self(&c->handle, EVENTRING_OPEN_MERGED, error);

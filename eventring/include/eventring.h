@@ -579,7 +579,10 @@ enum {
                                 without the flag, ring by ring */
   EVENTRING_OPEN_NOW = 2,    /* skip what is already in the rings and begin at the
                                 present; the spans open there are delivered first */
-  EVENTRING_OPEN_UNMAPPED = 4 /* see below */
+  EVENTRING_OPEN_UNMAPPED = 4, /* see below */
+  EVENTRING_OPEN_FOLLOW = 8    /* open_path, open_any: follow a symbolic link as the last
+                                  component, which the user has named. Such a cursor
+                                  only reads: eventring_cursor_control refuses it */
 };
 
 /* A cursor maps a file of a local file system for reading. If someone cuts the file
@@ -604,7 +607,8 @@ int eventring_open_self(eventring_cursor **cursor, unsigned flags,
 int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
                        struct eventring_error *error);
 /* Opens a file: of a live or a dead process, or a saved copy. A symbolic link as the last
-   component is not followed (E_NOT_EVENTRING). E_NOT_FOUND, E_PERMISSION. */
+   component is not followed (E_NOT_EVENTRING) without OPEN_FOLLOW. E_NOT_FOUND,
+   E_PERMISSION. */
 int eventring_open_path(eventring_cursor **cursor, const char *path,
                         unsigned flags, struct eventring_error *error);
 /* Opens a PID or a FILE, as an argument of a command names it: a number is a pid unless a
@@ -773,7 +777,7 @@ struct eventring_info {
   char path[1024];         /* as opened; of a pid: where it was found */
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint32_t version;        /* of the format */
-  pid_t pid;               /* of the producer, in its own pid namespace */
+  pid_t pid;
   uint64_t process_start;  /* clock ticks after boot, as in /proc/PID/stat; 0: not
                               known */
   enum eventring_liveness liveness;
@@ -894,7 +898,7 @@ static inline void eventring_cursor_totals(const eventring_cursor *cursor,
 /* A file found. Valid during the callback. */
 struct eventring_found {
   const char *path;
-  pid_t pid;
+  pid_t pid;               /* of the producer, in its own pid namespace */
   enum eventring_liveness liveness;
   int status;              /* 0, or the error with which opening it fails: then only path
                               and status_text are filled */
@@ -954,9 +958,10 @@ enum eventring_control {
    reads, whatever has its path now. `classes` is a mask, used by ENABLE and DISABLE, or the
    time of HOLD.
    Return 0; E_ARGUMENT: a class has no name in the recording (nothing is changed);
-   E_STATE: no live process records into it, or its rings can't grow; E_PERMISSION, E_NOT_FOUND, E_SYSTEM, E_FULL
-   (too many guarded mappings in this process), E_TRUNCATED, and the errors of opening.
-   eventring_control: any thread. */
+   E_STATE: no live process records into it, or its rings can't grow; E_PERMISSION (also
+   of a cursor opened with OPEN_FOLLOW), E_NOT_FOUND, E_SYSTEM, E_FULL (too many guarded
+   mappings in this process), E_TRUNCATED, and the errors of opening. eventring_control:
+   any thread. */
 int eventring_control(const char *path, enum eventring_control what,
                       uint64_t classes, struct eventring_error *error);
 int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control what,

@@ -59,12 +59,19 @@ int evr_open_regular(int directory, const char *name, const char *path, int *fd,
   return check_regular(openat(directory, name, READ_ONLY | O_NOFOLLOW), path, fd, error);
 }
 
+/* A link at the end of a path is followed only for a reader that asks for it
+   (EVENTRING_OPEN_FOLLOW): one that was given the path by its user, and only reads. Who
+   changes or removes a recording follows none: where others may write, in /tmp for
+   example, a link in the place of a recording would make the change happen to a file
+   that nobody named. Searches follow none either: nobody has named what they find, and a
+   recording would be found twice. */
 int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
                         struct eventring_error *error) {
   struct evr_source source = {.fd = -1};
   if (!cursor || !path)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no path");
-  int status = evr_open_regular(AT_FDCWD, path, path, &source.fd, error);
+  int nofollow = flags & EVENTRING_OPEN_FOLLOW ? 0 : O_NOFOLLOW;
+  int status = check_regular(open(path, READ_ONLY | nofollow), path, &source.fd, error);
   if (status != EVENTRING_OK) return status;
   return evr_cursor_open(cursor, source, path, flags, error);
 }

@@ -88,6 +88,10 @@ int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control wh
   int fd;
   if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
   const struct evr_metadata *meta = &cursor->meta;
+  if (cursor->flags & EVENTRING_OPEN_FOLLOW) /* locate.c says why */
+    return evr_fail(error, EVENTRING_E_PERMISSION, 0,
+                    "%.300s: opened through what may be a symbolic link, only to be read",
+                    meta->path);
   int status = check_request(meta, what, classes, error);
   if (status == EVENTRING_OK) status = reopen_for_writing(meta, &fd, error);
   if (status != EVENTRING_OK) return status;

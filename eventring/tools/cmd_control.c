@@ -216,9 +216,14 @@ static int tell_status(eventring_cursor *cursor, bool json) {
 
 /* ---- The command --------------------------------------------------------- */
 
+/* Only who changes nothing follows a symbolic link. */
+static unsigned open_flags(const struct request *request) {
+  return EVENTRING_OPEN_NOW | (changes_something(request) ? 0 : EVENTRING_OPEN_FOLLOW);
+}
+
 static int serve(const char *pid_or_file, struct request *request) {
   struct reader reader;
-  int status = reader_open_target(&reader, pid_or_file, EVENTRING_OPEN_NOW);
+  int status = reader_open_target(&reader, pid_or_file, open_flags(request));
   if (status >= 0) return status;
   status = check_classes(reader.cursor, request);
   if (status == STATUS_OK) status = change(reader.cursor, request);

@@ -367,7 +367,7 @@ int command_show(const struct command *self, int count, char **words) {
       {"json", 'j', OPTION_FLAG, &json, NULL, "one JSON object"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
   if (status < 0) status = require_target(self, &operands, false);
-  if (status < 0) status = reader_open_target(&reader, operands.words[0], 0);
+  if (status < 0) status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   if (eventring_cursor_info(reader.cursor, &info) < 0) {
     complain("%s", eventring_cursor_error(reader.cursor)->text);

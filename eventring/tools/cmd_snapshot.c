@@ -17,7 +17,7 @@ int command_snapshot(const struct command *self, int count, char **words) {
   if (status < 0) status = require_target(self, &operands, false);
   if (status >= 0) return status;
   if (!output) return usage_error(self, "no -o FILE given");
-  status = reader_open_target(&reader, operands.words[0], 0);
+  status = reader_open_target(&reader, operands.words[0], EVENTRING_OPEN_FOLLOW);
   if (status >= 0) return status;
   status = STATUS_OK;
   if (eventring_snapshot(reader.cursor, output, &error) < 0) {

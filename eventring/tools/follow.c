@@ -40,7 +40,7 @@ int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags) {
   if (operands->command)
     return open_command(reader, operands->command, prefix, flags);
-  return reader_open_target(reader, operands->words[0], flags);
+  return reader_open_target(reader, operands->words[0], flags | EVENTRING_OPEN_FOLLOW);
 }
 
 void complain_of_control(const struct eventring_info *info) {

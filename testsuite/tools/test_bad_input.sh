@@ -13,11 +13,12 @@ head -c 50 sound.eventring >header.eventring
 head -c 4096 sound.eventring >page.eventring
 head -c $((size / 2)) sound.eventring >half.eventring
 mkdir directory.eventring
-ln -s sound.eventring link.eventring
+ln -s missing.eventring link.eventring
+ln -s pipe.eventring link-to-pipe.eventring
 mkfifo pipe.eventring
 
 for command in show dump stats; do
-  for bad in empty text zero header page link pipe directory; do
+  for bad in empty text zero header page link link-to-pipe pipe directory; do
     ends 1 "$bad.eventring" timeout $PATIENCE "$EVENTRING" $command $bad.eventring
     is "output of $command $bad.eventring" "" "$(cat stdout.txt)"
   done

@@ -430,6 +430,11 @@ static void not_a_recording(void **state) {
   assert_int_equal(symlink(mutant_path, "link.eventring"), 0);
   assert_int_equal(eventring_open_path(&cursor, "link.eventring", 0, &error),
                    EVENTRING_E_NOT_EVENTRING);
+  assert_int_equal(eventring_open_path(&cursor, "link.eventring", EVENTRING_OPEN_FOLLOW, &error),
+                   EVENTRING_OK);
+  assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CONTROL_PAUSE, 0, &error),
+                   EVENTRING_E_PERMISSION);
+  assert_int_equal(eventring_close(cursor), EVENTRING_OK);
   assert_int_equal(mkfifo("fifo.eventring", 0600), 0);
   assert_int_equal(eventring_open_path(&cursor, "fifo.eventring", 0, &error),
                    EVENTRING_E_NOT_EVENTRING);
