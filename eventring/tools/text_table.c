@@ -2,8 +2,10 @@
 /* text_table.c: an aligned table for people. */
 #include "text_table.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "tool.h"
 
@@ -21,60 +23,174 @@ void table_cell(struct table *table, const char *text) {
   table->cells[table->used++] = eventring_printable(cell, room, text, size);
 }
 
-/* Characters, not bytes: a byte that continues a UTF-8 sequence has no width. */
-static size_t width_of(const char *text) {
-  size_t width = 0;
-  for (; *text; text++) width += ((unsigned char)*text & 0xC0) != 0x80;
+/* ---- Widths --------------------------------------------------------------- */
+
+/* Of the character at `text`: its bytes, and the columns that it takes on a terminal (1
+   where the locale does not know it). */
+static size_t character(const char *text, size_t *width) {
+  wchar_t wide;
+  mbstate_t state = {0};
+  size_t bytes = eva_utf8_length((const unsigned char *)text, strnlen(text, 4));
+  int columns = bytes > 1 && mbrtowc(&wide, text, bytes, &state) == bytes ? wcwidth(wide) : 1;
+  *width = columns < 0 ? 1 : (size_t)columns;
+  return bytes ? bytes : 1;
+}
+
+static size_t width_of_bytes(const char *text, size_t size) {
+  size_t total = 0, width;
+  for (size_t at = 0; at < size; total += width) at += character(text + at, &width);
+  return total;
+}
+
+static size_t width_of(const char *text) { return width_of_bytes(text, strlen(text)); }
+
+size_t table_line(const char *text, size_t width) {
+  size_t at = 0, used = 0, separated = 0, more;
+  while (text[at]) {
+    size_t bytes = character(text + at, &more);
+    if (used + more > width && at > 0) break;
+    used += more;
+    at += bytes;
+    if (strchr(" /.,:;_-", text[at - 1]) && 2 * used > width) separated = at;
+  }
+  return text[at] && separated ? separated : at;
+}
+
+/* ---- Columns -------------------------------------------------------------- */
+
+static bool has_sign(const struct table *table, size_t column, char sign) {
+  const char *title = table->titles[column];
+  return memchr(title, sign, strspn(title, "<?|")) != NULL;
+}
+
+static const char *title_of(const struct table *table, size_t column) {
+  const char *title = table->titles[column];
+  return title + strspn(title, "<?|");
+}
+
+/* 0: the column is left out. */
+static size_t column_width(const struct table *table, size_t column) {
+  size_t widest = width_of(title_of(table, column)), most = TABLE_PAGE / 3;
+  bool says_something = false, optional = has_sign(table, column, '?');
+  for (size_t i = column; i < table->used; i += table->columns) {
+    const char *cell = table->cells[i];
+    size_t width = width_of(cell);
+    if (cell[0] && !(optional && strcmp(cell, "-") == 0)) says_something = true;
+    if (width > widest) widest = width;
+  }
+  if (!says_something) return 0;
+  return table->keys && widest > most && has_sign(table, column, '<') ? most : widest;
+}
+
+/* How a table, or a part of it, is laid out. */
+struct layout {
+  const struct table *table;
+  FILE *out;
+  size_t indent;
+  const size_t *widths; /* of all columns */
+  size_t first, end;    /* of the part, besides the keys */
+};
+
+static bool shows(const struct layout *layout, size_t column) {
+  return layout->widths[column] > 0 &&
+         (column < layout->table->keys || (column >= layout->first && column < layout->end));
+}
+
+static size_t width_with(const struct layout *layout, size_t end) {
+  struct layout part = *layout;
+  size_t width = layout->indent;
+  part.end = end;
+  for (size_t i = 0; i < end; i++)
+    if (shows(&part, i)) width += layout->widths[i] + (width > layout->indent ? 2 : 0);
   return width;
 }
 
-static const char *title(const struct table *table, size_t column) {
-  const char *text = table->titles[column];
-  return text[0] == '<' ? text + 1 : text;
+/* Where the part ends that begins at `first`. */
+static size_t end_of_part(const struct layout *layout) {
+  const struct table *table = layout->table;
+  if (!table->keys || layout->first == table->columns ||
+      width_with(layout, table->columns) <= TABLE_PAGE)
+    return table->columns;
+  size_t end = layout->first + 1;
+  while (end < table->columns && !has_sign(table, end, '|') &&
+         width_with(layout, end + 1) <= TABLE_PAGE)
+    end++;
+  return end;
 }
+
+/* ---- Lines ---------------------------------------------------------------- */
 
 static void pad(FILE *out, size_t count) {
   while (count-- > 0) fputc(' ', out);
 }
 
 /* Blanks wait in *owed until text follows, so that no line ends in them. */
-static void print_cell(const struct table *table, size_t column,
-                       const char *text, size_t width, FILE *out, size_t *owed) {
-  size_t missing = width - width_of(text);
-  bool left = table->titles[column][0] == '<';
-  if (column > 0) *owed += 2;
+static void print_cell(const struct layout *layout, size_t column, const char *text,
+                       size_t size, size_t *owed) {
+  size_t width = width_of_bytes(text, size);
+  size_t missing = layout->widths[column] - width;
+  bool left = has_sign(layout->table, column, '<');
   if (!left) *owed += missing;
-  if (text[0]) {
-    pad(out, *owed);
+  if (size > 0) {
+    pad(layout->out, *owed);
     *owed = 0;
-    fputs(text, out);
+    fwrite(text, 1, size, layout->out);
   }
-  if (left) *owed += missing;
-  if (column + 1 == table->columns) fputc('\n', out);
+  *owed += 2 + (left ? missing : 0);
 }
 
-static size_t column_width(const struct table *table, size_t column) {
-  size_t widest = width_of(title(table, column));
-  for (size_t i = column; i < table->used; i += table->columns) {
-    size_t width = width_of(table->cells[i]);
-    if (width > widest) widest = width;
+/* One line of a row. Moves `rest`, what is left of each cell, on; whether something is. */
+static bool print_line(const struct layout *layout, const char **rest) {
+  const struct table *table = layout->table;
+  size_t owed = layout->indent;
+  bool more = false;
+  for (size_t i = 0; i < table->columns; i++) {
+    if (!shows(layout, i)) continue;
+    size_t size = table_line(rest[i], layout->widths[i]);
+    print_cell(layout, i, rest[i], size, &owed);
+    rest[i] += size;
+    if (rest[i][0]) more = true;
   }
-  return widest;
+  fputc('\n', layout->out);
+  return more;
+}
+
+static void print_part(const struct layout *layout, const char **rest) {
+  const struct table *table = layout->table;
+  for (size_t i = 0; i < table->columns; i++) rest[i] = title_of(table, i);
+  print_line(layout, rest);
+  for (size_t row = 0; row < table->used; row += table->columns) {
+    for (size_t i = 0; i < table->columns; i++) rest[i] = table->cells[row + i];
+    while (print_line(layout, rest)) continue;
+  }
+}
+
+/* The columns left out count to the part before them. */
+static size_t skip_empty(const struct layout *layout, size_t column) {
+  while (column < layout->table->columns && layout->widths[column] == 0) column++;
+  return column;
+}
+
+static void print_parts(struct layout *layout) {
+  const struct table *table = layout->table;
+  const char **rest = need_zeroed(table->columns, sizeof *rest);
+  layout->first = skip_empty(layout, table->keys);
+  do {
+    layout->end = skip_empty(layout, end_of_part(layout));
+    if (layout->first > skip_empty(layout, table->keys)) fputc('\n', layout->out);
+    print_part(layout, rest);
+    layout->first = layout->end;
+  } while (layout->end < table->columns);
+  free(rest);
 }
 
 void table_print(struct table *table, FILE *out, int indent) {
-  size_t *widths = need_zeroed(table->columns, sizeof *widths), owed = 0;
+  size_t *widths = need_zeroed(table->columns, sizeof *widths);
+  struct layout layout = {.table = table, .out = out, .indent = (size_t)indent,
+                          .widths = widths};
   for (size_t i = 0; i < table->columns; i++) widths[i] = column_width(table, i);
-  for (size_t i = 0; table->used > 0 && i < table->columns; i++) {
-    if (i == 0) owed = (size_t)indent;
-    print_cell(table, i, title(table, i), widths[i], out, &owed);
-  }
-  for (size_t i = 0; i < table->used; i++) {
-    size_t column = i % table->columns;
-    if (column == 0) owed = (size_t)indent;
-    print_cell(table, column, table->cells[i], widths[column], out, &owed);
-    free(table->cells[i]);
-  }
+  if (table->used > 0) print_parts(&layout);
+  for (size_t i = 0; i < table->used; i++) free(table->cells[i]);
   free(table->cells);
   free(widths);
 }
