@@ -30,6 +30,22 @@ uint64_t evr_process_start(pid_t pid) {
   return field ? strtoull(field, NULL, 10) : 0;
 }
 
+pid_t evr_process_own_pid(pid_t pid) {
+  static const char key[] = "NSpid:";
+  char path[64], *line = NULL;
+  size_t room = 0;
+  pid_t own = 0;
+  snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+  FILE *status = fopen(path, "re");
+  while (status && own == 0 && getline(&line, &room, status) > 0) {
+    const char *last = strrchr(line, '\t'); /* of the numbers, outermost first */
+    if (last && strncmp(line, key, sizeof key - 1) == 0) own = (pid_t)strtol(last, NULL, 10);
+  }
+  free(line);
+  if (status) fclose(status);
+  return own;
+}
+
 int evr_lock_file(int fd) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;

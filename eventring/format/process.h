@@ -10,6 +10,9 @@
 
 /* Start time of a process in clock ticks after boot, or 0. */
 uint64_t evr_process_start(pid_t pid);
+/* The number of a process in its own pid namespace, which differs from `pid`, its number
+   here, when it runs in a container; 0: not known. */
+pid_t evr_process_own_pid(pid_t pid);
 /* Is the file locked by a live producer? 1 yes, 0 no, -1 not known. */
 int evr_file_locked(int fd);
 /* Holds the file, until it is closed, against a producer's lock: EAGAIN or EACCES when a

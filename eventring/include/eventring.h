@@ -602,8 +602,8 @@ enum {
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error);
 /* Opens the recording of process `pid`, which may be this one, through the file that the
-   process maps (/proc/PID/maps). E_NOT_FOUND: no such process, or it does not record;
-   E_PERMISSION. */
+   process maps (/proc/PID/maps). `pid` is its number in the pid namespace of this
+   process. E_NOT_FOUND: no such process, or it does not record; E_PERMISSION. */
 int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
                        struct eventring_error *error);
 /* Opens a file: of a live or a dead process, or a saved copy. A symbolic link as the last
@@ -777,7 +777,7 @@ struct eventring_info {
   char path[1024];         /* as opened; of a pid: where it was found */
   char program[EVENTRING_MAX_PROGRAM + 1];
   uint32_t version;        /* of the format */
-  pid_t pid;
+  pid_t pid;               /* of the producer, in its own pid namespace */
   uint64_t process_start;  /* clock ticks after boot, as in /proc/PID/stat; 0: not
                               known */
   enum eventring_liveness liveness;
@@ -809,6 +809,7 @@ struct eventring_info {
   uint64_t lives_dropped;    /* lives of domains that were overwritten by later ones */
   uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not grow */
   uint64_t grow_bytes;       /* by which they may grow, all together */
+  pid_t process;             /* the pid by which the cursor was opened; 0: by path */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
@@ -908,6 +909,9 @@ struct eventring_found {
   int64_t start_wall_ns;
   uint64_t file_size, disk_size;
   enum eventring_state state;
+  pid_t process;           /* of a live producer: its pid in the namespace of this process,
+                              as eventring_open_pid takes it; 0: it is not visible from
+                              here, or not live */
 };
 /* Calls `callback` for each recording found, each file once: those that live processes of
    this machine map, and the *.eventring files in the `count` directories (NULL, 0: the

@@ -53,6 +53,7 @@ struct eventring_cursor {
   struct evr_metadata meta;
   struct evr_definitions definitions;
   unsigned flags;
+  pid_t process; /* by which the recording was found; 0: opened by path, or its own */
   bool busy;     /* a poll is in progress */
   bool finished;
   bool end_checked; /* the file was checked once more after the end */

@@ -42,7 +42,7 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   if (status != EVENTRING_OK) return status;
   uint64_t named = evr_named_classes(h->classes), wanted = meta->control.wanted;
   *info = (struct eventring_info){
-      .version = h->version, .pid = h->pid,
+      .version = h->version, .pid = h->pid, .process = c->process,
       .liveness = evr_metadata_liveness(meta), .state = state_of(meta),
       .classes = wanted | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE),
       .classes_known = named, .control_word = wanted,

@@ -16,10 +16,13 @@
  * directory, a file put into its place. So it must be the mapped one: the same inode of
  * the same device.
  *
- * This process is found like any other.
+ * A child of a fork has the mappings of its parent. The process that records is the one
+ * that has the number of the file's header in its own pid namespace; here it may have
+ * another number. This process is found like any other.
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
+#include "format/process.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -190,15 +193,18 @@ static int open_mapping(pid_t pid, const struct mapping *mapping, int *fd,
 
 /* ---- By pid ------------------------------------------------------------------------------ */
 
-/* Is it a recording that has not ended? A process may keep an ended one mapped for a
-   while, beside the next one. */
-static bool goes_on(int fd) {
-  char magic[8];
+/* The number of the process that records into the file, in its own pid namespace; 0: it
+   is no recording, or one that has ended. (A process may keep an ended one mapped for a
+   while, beside the next one.) */
+static pid_t recorder_of(int fd) {
+  struct format_header h;
   uint32_t state;
-  return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
-         memcmp(magic, FORMAT_MAGIC, sizeof magic) == 0 &&
-         pread(fd, &state, sizeof state, FORMAT_STATUS_OFFSET) == (ssize_t)sizeof state &&
-         state != FORMAT_ENDED;
+  bool goes_on = pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h &&
+                 memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) == 0 &&
+                 pread(fd, &state, sizeof state, FORMAT_STATUS_OFFSET) ==
+                     (ssize_t)sizeof state &&
+                 state != FORMAT_ENDED;
+  return goes_on ? h.pid : 0;
 }
 
 /* The recording that a process maps: E_NOT_FOUND when there is none. */
@@ -221,7 +227,7 @@ static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
     if (!parse_mapping(line, mapping, &writable) || !writable || !has_suffix(mapping->path))
       continue;
     int found = open_mapping(pid, mapping, fd, error);
-    if (found == EVENTRING_OK && goes_on(*fd)) {
+    if (found == EVENTRING_OK && recorder_of(*fd)) {
       status = EVENTRING_OK;
     } else if (found == EVENTRING_OK) {
       close(*fd);
@@ -246,7 +252,9 @@ int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no pid");
   int status = find_by_pid(pid, &mapping, &source.fd, error);
   if (status != EVENTRING_OK) return status;
-  return evr_cursor_open(cursor, source, mapping.path, flags, error);
+  status = evr_cursor_open(cursor, source, mapping.path, flags, error);
+  if (status == EVENTRING_OK) (*cursor)->process = pid;
+  return status;
 }
 
 int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
@@ -306,8 +314,9 @@ static void report_failure(struct discovery *d, const char *path,
                                             .status_text = error->text, .program = ""});
 }
 
-/* Reports what was found: opens it (the cursor owns the descriptor from here on). */
-static void report_file(struct discovery *d, int fd, const char *path) {
+/* Reports what was found: opens it (the cursor owns the descriptor from here on).
+   `process` records into it; 0: not known. */
+static void report_file(struct discovery *d, int fd, const char *path, pid_t process) {
   struct eventring_error error = {0};
   struct eventring_info info;
   eventring_cursor *cursor;
@@ -327,7 +336,8 @@ static void report_file(struct discovery *d, int fd, const char *path) {
                 .path = path, .pid = info.pid, .liveness = info.liveness,
                 .status_text = "", .program = info.program, .state = info.state,
                 .start_ns = info.start_ns, .start_wall_ns = info.start_wall_ns,
-                .file_size = info.file_size, .disk_size = info.disk_size});
+                .file_size = info.file_size, .disk_size = info.disk_size,
+                .process = info.liveness == EVENTRING_LIVE ? process : 0});
 }
 
 static void look_into_directory(struct discovery *d, const char *directory) {
@@ -344,11 +354,17 @@ static void look_into_directory(struct discovery *d, const char *directory) {
     if (evr_open_regular(AT_FDCWD, path, path, &fd, &error) != EVENTRING_OK)
       report_failure(d, path, &error);
     else if (first_time(d, fd))
-      report_file(d, fd, path);
+      report_file(d, fd, path, 0);
     else
       close(fd);
   }
   if (dir) closedir(dir);
+}
+
+/* Is it the process itself that records, and no child that has its mappings? */
+static bool records_itself(pid_t pid, int fd) {
+  pid_t own = evr_process_own_pid(pid);
+  return own == 0 || own == recorder_of(fd);
 }
 
 static void look_at_processes(struct discovery *d) {
@@ -360,8 +376,8 @@ static void look_at_processes(struct discovery *d) {
     long pid = strtol(entry->d_name, NULL, 10);
     if (pid <= 0 || find_by_pid((pid_t)pid, &mapping, &fd, NULL) != EVENTRING_OK)
       continue;
-    if (first_time(d, fd))
-      report_file(d, fd, mapping.path);
+    if (records_itself((pid_t)pid, fd) && first_time(d, fd))
+      report_file(d, fd, mapping.path, (pid_t)pid);
     else
       close(fd);
   }

@@ -15,11 +15,24 @@ struct listing {
   struct eva_json *json;   /* or JSON */
 };
 
+/* The number that commands of this machine take: of a live process that of this pid
+   namespace, if it is visible from here. The others had the one in their file. */
+static pid_t pid_here(const struct eventring_found *found) {
+  bool live = found->status == 0 && found->liveness == EVENTRING_LIVE;
+  return live ? found->process : found->pid;
+}
+
+static void cell_pid(struct table *table, pid_t pid) {
+  char figure[EVA_FIGURE];
+  snprintf(figure, sizeof figure, "%ld", (long)pid);
+  table_cell(table, pid > 0 ? figure : "-");
+}
+
 static void add_row(struct table *table, const struct eventring_found *found) {
   char figure[EVA_FIGURE];
   bool sound = found->status == 0;
-  snprintf(figure, sizeof figure, "%ld", (long)found->pid);
-  table_cell(table, found->pid > 0 ? figure : "-");
+  cell_pid(table, pid_here(found));
+  cell_pid(table, found->pid == pid_here(found) ? 0 : found->pid);
   table_cell(table, sound ? eva_liveness_name(found->liveness) : "unreadable");
   table_cell(table, sound && found->liveness == EVENTRING_LIVE
                         ? eva_state_name(found->state) : "-");
@@ -30,12 +43,21 @@ static void add_row(struct table *table, const struct eventring_found *found) {
   table_cell(table, sound ? "" : found->status_text);
 }
 
+static void put_pid(struct eva_json *json, const char *key, pid_t pid) {
+  eva_json_key(json, key);
+  if (pid > 0)
+    eva_json_int(json, pid);
+  else
+    eva_json_null(json);
+}
+
 static void put_object(struct eva_json *json, const struct eventring_found *found) {
   bool sound = found->status == 0;
   eva_json_open_object(json);
   eva_json_string_at(json, "path", found->path);
-  eva_json_int_at(json, "pid", found->pid);
+  put_pid(json, "pid", pid_here(found));
   if (sound) {
+    put_pid(json, "own_pid", found->pid);
     eva_json_string_at(json, "liveness", eva_liveness_name(found->liveness));
     eva_json_string_at(json, "state", eva_state_name(found->state));
     eva_json_string_at(json, "program", found->program);
@@ -61,7 +83,7 @@ static int show_found(void *context, const struct eventring_found *found) {
 
 static int list(const struct places *places, bool as_json) {
   struct eva_json json;
-  TABLE(table, "pid", "<life", "<state", "<started", "on disk", "<program",
+  TABLE(table, "pid", "?own pid", "<life", "<state", "<started", "on disk", "<program",
         "<file", "<");
   eva_json_start(&json, stdout);
   struct listing listing = {&table, as_json ? &json : NULL};

@@ -10,7 +10,7 @@ cp -r "$(dirname "$header")/eventring" older/
 # takes the last members away
 sed -e '/^  bool leave_sigbus;/,/^  const char \*name;/d' \
     -e '/^  int (\*lost)(void/d' \
-    -e '/^  uint64_t control_rejected;/,/^  uint64_t lives_dropped;/d' \
+    -e '/^  uint64_t control_rejected;/,/^  pid_t process;/d' \
     -e '/^  uint64_t stop_ns;/d' \
     -e '/^  uint64_t torn;/,/^  uint32_t blocks;/d' \
     -e 's/^  uint64_t missed, delivered, lost, torn;/  uint64_t missed, delivered, lost;/' \

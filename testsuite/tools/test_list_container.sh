@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# A process in a pid namespace of its own: `list` has the number that it has here, which
+# the other commands take, and beside it the one that it has for itself.
+. "$TESTSUITE/tools/_tools.sh"
+
+namespaces=(unshare --user --map-root-user --pid --fork --mount-proc)
+"${namespaces[@]}" true 2>/dev/null || { echo "user namespaces are not allowed here"; exit 77; }
+
+SAROS_EVENTRING_START=1 "${namespaces[@]}" sh -c '"$0" "$@" >producer.txt & wait' \
+  "$PRODUCER" --rounds 1000000 --pause-us 1000 &
+container=$!
+until_so eval 'ls ./*.eventring >/dev/null 2>&1' || fail "no recording"
+inner=$(basename ./*.eventring .eventring)
+init=$(pgrep -P $container) outer=$(pgrep -P "$init")
+await "$outer"
+
+"$EVENTRING" list --json >list.json || fail "list --json: $?"
+mine='select(.path | test("'"$PWD"'/[0-9]+.eventring$"))'
+is "its number here and there" "[$outer,$inner]" "$(query list.json "$mine | [.pid, .own_pid]")"
+"$EVENTRING" list >list.txt || fail "list: $?"
+is "as text" "$outer $inner live" \
+  "$(grep "$PWD/$inner.eventring" list.txt | sed 's/  */ /g; s/^ //' | cut -d' ' -f1-3)"
+has "the heading" "own pid" "$(head -n 1 list.txt)"
+is "what the other commands take" "$inner" "$("$EVENTRING" show --json "$outer" | jq .pid)"
+
+# from inside the process has one number
+cat >inside.sh <<'INSIDE'
+  SAROS_EVENTRING_START=1 "$PRODUCER" --rounds 1000000 --pause-us 1000 >producer.txt &
+  pid=$!
+  until "$EVENTRING" show $pid >/dev/null 2>&1; do sleep 0.01; done
+  "$EVENTRING" list --json >"$1"
+  echo $pid
+  kill $pid
+INSIDE
+export PRODUCER
+mkdir inside
+inside=$(cd inside && timeout $PATIENCE "${namespaces[@]}" sh ../inside.sh inside.json)
+is "from inside" "[[$inside,$inside]]" \
+  "$(jq -cs "[.[] | select(.path | test(\"/inside/\")) | [.pid, .own_pid]]" inside/inside.json)"
+# and the one outside has none that it could be found by
+(cd inside && "${namespaces[@]}" "$EVENTRING" list --json "$OLDPWD" >../out.json)
+is "from another container" "[null,$inner]" \
+  "$(query out.json 'select(.liveness == "live") | [.pid, .own_pid]')"
+kill "$outer"
+wait $container
+finish
