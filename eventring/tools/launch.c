@@ -10,9 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
 
 enum { CANNOT_EXECUTE = 126, NO_COMMAND = 127, BY_SIGNAL = 128 };
 
@@ -64,9 +69,31 @@ static bool choose_directory(struct launch *launch, const char *prefix) {
 
 /* ---- Starting ------------------------------------------------------------ */
 
-static volatile sig_atomic_t signal_to_pass_on;
+/* Signals. SIGTERM and SIGHUP are passed on by their handler, at once and each of them.
+   What they are sent to is there as long as it has not been waited for: the handler does
+   not run between the wait and the end of `receiver`, for signals are blocked then. Nor
+   does a signal come between the making of the directory and the moment at which both
+   the handlers and the child are there: what is pending by then goes to the child. */
 
-static void note_signal(int number) { signal_to_pass_on = number; }
+static volatile sig_atomic_t receiver; /* of signals, a pid; 0: none */
+
+static void pass_on(int number) {
+  int saved = errno;
+  if (receiver > 0) kill((pid_t)receiver, number);
+  errno = saved;
+}
+
+static sigset_t block_signals(void) {
+  sigset_t ours, before;
+  sigemptyset(&ours);
+  sigaddset(&ours, SIGINT);
+  sigaddset(&ours, SIGTERM);
+  sigaddset(&ours, SIGHUP);
+  sigprocmask(SIG_BLOCK, &ours, &before);
+  return before;
+}
+
+static void restore_signals(const sigset_t *before) { sigprocmask(SIG_SETMASK, before, NULL); }
 
 static void handle(int number, void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler};
@@ -74,14 +101,28 @@ static void handle(int number, void (*handler)(int)) {
   sigaction(number, &action, NULL);
 }
 
+/* Signals are blocked. SIGINT of the terminal goes to the child too; one that has come
+   before the fork is passed on. */
+static void handle_signals(pid_t child) {
+  sigset_t pending;
+  receiver = (sig_atomic_t)child;
+  if (sigpending(&pending) == 0 && sigismember(&pending, SIGINT) == 1) kill(child, SIGINT);
+  handle(SIGINT, SIG_IGN);
+  handle(SIGTERM, pass_on);
+  handle(SIGHUP, pass_on);
+  /* closing the pipe of the output must not prevent the cleaning up */
+  handle(SIGPIPE, SIG_IGN);
+}
+
 /* The child: never returns. Writes an errno into the pipe when it cannot execute the
    program. */
-static void become(char **command, const struct launch *launch,
-                   const char *prefix, int report) {
+static void become(char **command, const struct launch *launch, const char *prefix,
+                   int report, const sigset_t *signals) {
   set(prefix, "START", "1");
   set(prefix, "PREFIX", launch->directory);
   set(prefix, "PRESERVE", "1");
   set(prefix, "NAME", ""); /* a name of its own for each process */
+  restore_signals(signals);
   execvp(command[0], command);
   int error = errno;
   ssize_t written = write(report, &error, sizeof error);
@@ -97,7 +138,20 @@ static int exec_error(int report) {
   return got == sizeof error ? error : 0;
 }
 
-static int spawn(struct launch *launch, char **command, const char *prefix) {
+/* Waits for the child with the options of waitpid; what takes note of its end. */
+static void wait_for(struct launch *launch, int options) {
+  sigset_t before = block_signals();
+  if (waitpid(launch->pid, &launch->status, options) > 0) {
+    launch->ended = true;
+    receiver = 0;
+  }
+  restore_signals(&before);
+}
+
+/* Signals are blocked; they are as `signals` says in the child, and here again as soon
+   as the child is there. */
+static int spawn(struct launch *launch, char **command, const char *prefix,
+                 const sigset_t *signals) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) < 0) {
     complain("cannot launch %s: %s", command[0], strerror(errno));
@@ -105,14 +159,19 @@ static int spawn(struct launch *launch, char **command, const char *prefix) {
   }
   fflush(NULL);
   launch->pid = fork();
-  if (launch->pid == 0) become(command, launch, prefix, report[1]);
+  if (launch->pid == 0) become(command, launch, prefix, report[1], signals);
+  int error = launch->pid < 0 ? errno : 0;
   close(report[1]);
-  int error = launch->pid < 0 ? errno : exec_error(report[0]);
+  if (launch->pid > 0) {
+    handle_signals(launch->pid);
+    restore_signals(signals);
+    error = exec_error(report[0]);
+  }
   close(report[0]);
   if (error == 0) return -1;
   complain("cannot launch %s: %s", command[0], strerror(error));
   if (launch->pid < 0) return STATUS_WRONG;
-  waitpid(launch->pid, NULL, 0);
+  wait_for(launch, 0);
   return error == ENOENT ? NO_COMMAND : CANNOT_EXECUTE;
 }
 
@@ -125,20 +184,15 @@ static void release(struct launch *launch) {
 int launch_start(struct launch *launch, char **command, const char *prefix) {
   *launch = (struct launch){.command = need_copy(command[0])};
   int status = STATUS_WRONG;
+  sigset_t signals = block_signals();
   if (choose_directory(launch, prefix)) {
-    status = spawn(launch, command, prefix);
+    status = spawn(launch, command, prefix, &signals);
     if (status >= 0) rmdir(launch->directory);
   }
-  if (status >= 0) {
-    release(launch);
-    return status;
-  }
-  handle(SIGINT, SIG_IGN);
-  handle(SIGTERM, note_signal);
-  handle(SIGHUP, note_signal);
-  /* closing the pipe of the output must not prevent the cleaning up */
-  handle(SIGPIPE, SIG_IGN);
-  return -1;
+  restore_signals(&signals);
+  if (status < 0) return -1;
+  release(launch);
+  return status;
 }
 
 /* ---- Its files ----------------------------------------------------------- */
@@ -211,21 +265,41 @@ int launch_open(struct launch *launch, eventring_cursor **cursor,
 /* ---- The end ------------------------------------------------------------- */
 
 void launch_check(struct launch *launch) {
-  int number = signal_to_pass_on;
-  if (number && !launch->ended) kill(launch->pid, number);
-  signal_to_pass_on = 0;
-  if (!launch->ended && waitpid(launch->pid, &launch->status, WNOHANG) > 0)
-    launch->ended = true;
+  if (!launch->ended) wait_for(launch, WNOHANG);
+}
+
+/* Moves a file to a name that is free. 0 or an errno. */
+static int move_to_free(const char *path, const char *target) {
+  if (syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, target, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  /* a file system that cannot do it at once; a link does not replace anything either */
+  if (link(path, target) < 0) return errno;
+  return unlink(path) < 0 ? errno : 0;
+}
+
+enum { MOST_OF_A_NAME = 1000 };
+
+/* Moves a file into a directory, under its own name or else with a number behind it. The
+   new path, or NULL. */
+static char *move_into(const char *directory, const char *path) {
+  const char *name = strrchr(path, '/') + 1;
+  int stem = (int)(strlen(name) - strlen(EVENTRING_SUFFIX)), error = EEXIST;
+  for (int n = 1; error == EEXIST && n < MOST_OF_A_NAME; n++) {
+    char again[16] = "", *target;
+    if (n > 1) snprintf(again, sizeof again, "-%d", n);
+    if (asprintf(&target, "%s/%.*s%s%s", directory, stem, name, again, EVENTRING_SUFFIX) < 0)
+      no_memory();
+    error = move_to_free(path, target);
+    if (error == 0) return target;
+    free(target);
+  }
+  complain("cannot move %s to %s: %s", path, directory, strerror(error));
+  return NULL;
 }
 
 static void keep(struct launch *launch, const char *path) {
-  char *target = NULL;
-  const char *name = strrchr(path, '/');
-  if (!launch->keep_in || asprintf(&target, "%s%s", launch->keep_in, name) < 0 ||
-      rename(path, target) < 0)
-    complain("kept %s", path);
-  else
-    complain("kept %s", target);
+  char *target = launch->keep_in ? move_into(launch->keep_in, path) : NULL;
+  complain("kept %s", target ? target : path);
   free(target);
 }
 

@@ -12,7 +12,7 @@
  * preserve them; it keeps and names those of processes that died.
  *
  * While the command runs SIGINT is left to it (the terminal sends it one too),
- * SIGTERM and SIGHUP are passed on.
+ * SIGTERM and SIGHUP are passed on. A process has one command at a time.
  */
 #ifndef EVENTRING_TOOL_LAUNCH_H
 #define EVENTRING_TOOL_LAUNCH_H
@@ -39,7 +39,7 @@ int launch_start(struct launch *launch, char **command, const char *prefix);
 int launch_open(struct launch *launch, eventring_cursor **cursor, unsigned flags);
 
 /* Takes note of the command's end, if it has come (must be called now and then:
-   a process not waited for looks alive), and passes on signals. */
+   a process not waited for looks alive). */
 void launch_check(struct launch *launch);
 
 /* Waits for the end, clears up; returns the command's exit status, 128 + the
