@@ -24,6 +24,7 @@ enum { DEFAULT_HOLD_S = 10 };
 #define PAYLOAD_SPAN EVENTRING_NONE
 #define PAYLOAD_REASONED_SPAN EVENTRING_INT
 #define PAYLOAD_NAMED_SPAN EVENTRING_STRING
+#define PAYLOAD_FILE_SPAN EVENTRING_INT
 #define PAYLOAD_NAME EVENTRING_NONE
 #define PAYLOAD_LEVEL EVENTRING_INT
 #define PAYLOAD_DIFFERENCE EVENTRING_INT
@@ -31,6 +32,7 @@ enum { DEFAULT_HOLD_S = 10 };
 
 #define EVENTRING_DEF_REASONED_SPAN EVENTRING_DEF_SPAN
 #define EVENTRING_DEF_NAMED_SPAN EVENTRING_DEF_SPAN
+#define EVENTRING_DEF_FILE_SPAN EVENTRING_DEF_SPAN
 #define EVENTRING_DEF_NAME EVENTRING_DEF_INSTANT
 #define EVENTRING_DEF_LEVEL EVENTRING_DEF_COUNTER
 #define EVENTRING_DEF_DIFFERENCE EVENTRING_DEF_COUNTER
@@ -38,6 +40,7 @@ enum { DEFAULT_HOLD_S = 10 };
 #define MEASURE_SPAN EVENTRING_MEASURE_NONE
 #define MEASURE_REASONED_SPAN EVENTRING_MEASURE_NONE
 #define MEASURE_NAMED_SPAN EVENTRING_MEASURE_NONE
+#define MEASURE_FILE_SPAN EVENTRING_MEASURE_NONE
 #define MEASURE_NAME EVENTRING_MEASURE_NONE
 #define MEASURE_LIFECYCLE EVENTRING_MEASURE_NONE
 #define MEASURE_LEVEL EVENTRING_LEVEL
@@ -46,7 +49,7 @@ enum { DEFAULT_HOLD_S = 10 };
 static const struct eventring_def catalogue[] = {
 #define EVENT(id, text, form, group, of, sentence) \
   {.name = text, .unit = UNIT_##of, .doc = sentence, .kind = EVENTRING_DEF_##form, \
-   .event_class = EVENTRING_CLASS_##group, .ring = EVENTRING_RUNTIME, \
+   .event_class = EVENTRING_CLASS_##group, .ring = RING_OF_##group, \
    .payload = PAYLOAD_##form, .measure = MEASURE_##form},
 #include "events.def"
 #undef EVENT
@@ -112,8 +115,27 @@ static int registration_status;
 static struct eventring_error registration_error;
 static char program_name[EVENTRING_MAX_PROGRAM + 1];
 
+/* Bits of the classes that events.def has events of. */
+static uint64_t used_classes(void) {
+  uint64_t used = 0;
+  for (size_t i = 0; i < EVENT_COUNT; i++) used |= EVENTRING_CLASS_BIT(catalogue[i].event_class);
+  return used;
+}
+
+/* A class of the library's that we have no events of is not offered, unless another host
+ * in this process has some. */
+static void drop_unused_classes(void) {
+  uint64_t used = used_classes();
+  for (unsigned class = 0; class < EVENTRING_CLASS_HOST; class++)
+    if (eventring_class_name(class) != NULL && !(used & EVENTRING_CLASS_BIT(class)))
+      eventring_define_class(class, NULL, false);
+}
+
 /* Where another host has started a recording these classes are off in it. */
 static void define_classes(void) {
+  drop_unused_classes();
+  eventring_define_class(EVENTRING_CLASS_IO, "io", false);
+  eventring_define_ring(EVENTRING_RING_IO, "io");
   eventring_define_class(EVENTRING_CLASS_FFI, "ffi", false);
   eventring_define_class(EVENTRING_CLASS_GC_DETAIL, "gc_detail", false);
 }

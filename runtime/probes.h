@@ -28,25 +28,41 @@ enum {
 #undef EVENT
 };
 
+/* EV_RING_x: ring of event x, likewise. */
+#define EVENTRING_RING_IO ((enum eventring_ring)EVENTRING_RING_HOST)
+#define RING_OF_LIFECYCLE EVENTRING_RUNTIME
+#define RING_OF_GC EVENTRING_RUNTIME
+#define RING_OF_GC_DETAIL EVENTRING_RUNTIME
+#define RING_OF_DOMAIN EVENTRING_RUNTIME
+#define RING_OF_LOAD EVENTRING_RUNTIME
+#define RING_OF_FFI EVENTRING_RUNTIME
+#define RING_OF_IO EVENTRING_RING_IO
+enum {
+#define EVENT(id, name, kind, class, unit, doc) EV_RING_##id = RING_OF_##class,
+#include "events.def"
+#undef EVENT
+};
+
+#define PROBE_RING(id) ((enum eventring_ring)EV_RING_##id)
 #define PROBE_CLASS(id) ((enum eventring_class)EV_CLASS_##id)
 #define PROBE_ID(id) ((unsigned)EVENTRING_ID_HOST + EV_##id)
 
 /* Probes; d is the running domain. Spans of one domain nest. */
 #define PROBE_BEGIN(d, id) \
-  eventring_begin((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id))
+  eventring_begin((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id))
 #define PROBE_BEGIN_INT(d, id, value) \
-  eventring_begin_int((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id), \
+  eventring_begin_int((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), \
       (int64_t)(value))
 /* What a NAMED_SPAN deals with: `size` bytes of text. */
 #define PROBE_BEGIN_TEXT(d, id, text, size) \
-  eventring_begin_bytes((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id), text, size)
-#define PROBE_ENABLED(d, id) eventring_enabled((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id))
+  eventring_begin_bytes((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), text, size)
+#define PROBE_ENABLED(d, id) eventring_enabled((d)->rings, PROBE_RING(id), PROBE_CLASS(id))
 /* Why a REASONED_SPAN runs: EV_REASON_x. */
 #define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, EVENTRING_ID_HOST + (reason))
 #define PROBE_END(d, id) \
-  eventring_end((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id))
+  eventring_end((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id))
 #define PROBE_COUNTER(d, id, value) \
-  eventring_counter((d)->rings, EVENTRING_RUNTIME, PROBE_CLASS(id), PROBE_ID(id), (int64_t)(value))
+  eventring_counter((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), (int64_t)(value))
 #define PROBE_LIFECYCLE(d, id, value) \
   eventring_lifecycle((d)->rings, EVENTRING_RUNTIME, PROBE_ID(id), (int64_t)(value))
 

@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "io_file.h"
+#include "io_span.h"
 #include "object.h"
 
 #include <ctype.h>
@@ -75,13 +76,18 @@ static void take_numeral(Numeral *num) {
 static int read_number(lua_State *L, const luaL_Stream *handle) {
   FILE *f = open_stream(L, handle);
   Numeral num = {.file = f};
+  size_t spaces = 0;
+  bool recorded = PROBE_ENABLED(L->domain, READ);
+  if (recorded)
+    io_read_begins(L->domain, f);
   flockfile(f);
-  do
-    num.c = getc_unlocked(f);
-  while (isspace(num.c));
+  while (isspace(num.c = getc_unlocked(f)))
+    spaces++;
   take_numeral(&num);
   ungetc(num.c, f);
   funlockfile(f);
+  if (recorded)
+    io_read_ends(L->domain, spaces + (size_t)num.length);
   num.text[num.length] = '\0';
   if (l_likely(lua_stringtonumber(L, num.text) != 0))
     return 1;
@@ -92,8 +98,13 @@ static int read_number(lua_State *L, const luaL_Stream *handle) {
 /* Succeeds unless the file is at its end. */
 static int read_nothing(lua_State *L, const luaL_Stream *handle) {
   FILE *f = open_stream(L, handle);
+  bool recorded = PROBE_ENABLED(L->domain, READ);
+  if (recorded)
+    io_read_begins(L->domain, f);
   int c = getc(f);
   ungetc(c, f);
+  if (recorded)
+    io_read_ends(L->domain, 0);
   lua_pushliteral(L, "");
   return c != EOF;
 }
@@ -114,7 +125,7 @@ static inline size_t bytes_ahead(const FILE *f) {
 
 /* Reads up to `space` characters of a line into `out`. Returns their number; `*last` is
  * the character that ended the run: a line break, EOF, or neither when space ran out. */
-static size_t read_line_part(FILE *f, char *out, size_t space, int *last) {
+ALWAYS_INLINE size_t take_line_part(FILE *f, char *out, size_t space, int *last) {
   size_t n = 0, ahead;
   int c = 0;
   flockfile(f);
@@ -140,6 +151,19 @@ static size_t read_line_part(FILE *f, char *out, size_t space, int *last) {
   return n;
 }
 
+COLD static size_t record_line_part(Domain *d, FILE *f, char *out, size_t space, int *last) {
+  io_read_begins(d, f);
+  size_t n = take_line_part(f, out, space, last);
+  io_read_ends(d, n + (*last == '\n'));
+  return n;
+}
+
+static size_t read_line_part(lua_State *L, FILE *f, char *out, size_t space, int *last) {
+  return likely(!PROBE_ENABLED(L->domain, READ))
+             ? take_line_part(f, out, space, last)
+             : record_line_part(L->domain, f, out, space, last);
+}
+
 /* A line whose first `n` characters are these. */
 static int read_long_line(lua_State *L, const luaL_Stream *handle, const char *first, size_t n,
                           int keep_break) {
@@ -151,7 +175,7 @@ static int read_long_line(lua_State *L, const luaL_Stream *handle, const char *f
     char *out = luaL_prepbuffer(&B);
     size_t space = B.size - B.n;
     FILE *f = open_stream(L, handle);
-    luaL_addsize(&B, read_line_part(f, out, space, &last));
+    luaL_addsize(&B, read_line_part(L, f, out, space, &last));
   } while (last != EOF && last != '\n');
   if (keep_break && last == '\n')
     luaL_addchar(&B, '\n');
@@ -162,7 +186,7 @@ static int read_long_line(lua_State *L, const luaL_Stream *handle, const char *f
 static int read_line(lua_State *L, const luaL_Stream *handle, int keep_break) {
   char line[LUAL_BUFFERSIZE + 1];
   int last;
-  size_t n = read_line_part(open_stream(L, handle), line, LUAL_BUFFERSIZE, &last);
+  size_t n = read_line_part(L, open_stream(L, handle), line, LUAL_BUFFERSIZE, &last);
   if (last != EOF && last != '\n')
     return read_long_line(L, handle, line, n, keep_break);
   int is_line = last == '\n' || n > 0;
@@ -170,6 +194,36 @@ static int read_line(lua_State *L, const luaL_Stream *handle, int keep_break) {
     line[n++] = '\n';
   result_string(L, line, n);
   return is_line;
+}
+
+/* Takes `count` bytes if they were read ahead. */
+ALWAYS_INLINE int take_ahead(FILE *f, char *out, size_t count) {
+  flockfile(f);
+  int taken = bytes_ahead(f) >= count;
+  if (taken) {
+    memcpy(out, AHEAD(f), count);
+    PASS(f, count);
+  }
+  funlockfile(f);
+  return taken;
+}
+
+ALWAYS_INLINE size_t take_bytes(FILE *f, char *out, size_t count) {
+  return take_ahead(f, out, count) ? count : fread(out, 1, count, f);
+}
+
+COLD static size_t record_bytes(Domain *d, FILE *f, char *out, size_t count) {
+  io_read_begins(d, f);
+  size_t n = take_bytes(f, out, count);
+  io_read_ends(d, n);
+  return n;
+}
+
+/* Reads up to `count` bytes into `out` and returns their number. */
+ALWAYS_INLINE size_t read_bytes(lua_State *L, const luaL_Stream *handle, char *out, size_t count) {
+  FILE *f = open_stream(L, handle);
+  return likely(!PROBE_ENABLED(L->domain, READ)) ? take_bytes(f, out, count)
+                                                 : record_bytes(L->domain, f, out, count);
 }
 
 /* The number of bytes from the file's position to its end, if that is known, otherwise
@@ -193,7 +247,7 @@ static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *fir
   do {
     char *out = luaL_prepbuffer(&B);
     space = B.size - B.n; /* which grows with the file */
-    n = fread(out, 1, space, open_stream(L, handle));
+    n = read_bytes(L, handle, out, space);
     luaL_addsize(&B, n);
   } while (n == space);
   luaL_pushresult(&B);
@@ -206,7 +260,7 @@ static void read_to_end(lua_State *L, const luaL_Stream *handle, const char *fir
 static int read_all(lua_State *L, const luaL_Stream *handle) {
   char start[LUAL_BUFFERSIZE];
   int at = lua_gettop(L) + 1;
-  size_t n = fread(start, 1, sizeof start, open_stream(L, handle));
+  size_t n = read_bytes(L, handle, start, sizeof start);
   if (n < sizeof start)
     return result_string(L, start, n); /* the empty string is a result, too */
   size_t rest = bytes_left(handle->f);
@@ -217,7 +271,7 @@ static int read_all(lua_State *L, const luaL_Stream *handle) {
   Result all;
   char *out = begin_result(L, &all, n + rest);
   memcpy(out, start, n);
-  n += fread(out + n, 1, rest, open_stream(L, handle));
+  n += read_bytes(L, handle, out + n, rest);
   int c = n == all.length ? getc(handle->f) : EOF;
   if (n == all.length && c == EOF)
     return finish_result(L, &all);
@@ -228,26 +282,13 @@ static int read_all(lua_State *L, const luaL_Stream *handle) {
   return 1;
 }
 
-/* Takes `count` bytes if they were read ahead. */
-static int take_ahead(FILE *f, char *out, size_t count) {
-  flockfile(f);
-  int taken = bytes_ahead(f) >= count;
-  if (taken) {
-    memcpy(out, AHEAD(f), count);
-    PASS(f, count);
-  }
-  funlockfile(f);
-  return taken;
-}
-
 static int read_chars(lua_State *L, const luaL_Stream *handle,
                       size_t count) {
   size_t n;
   if (count <= MOST_AT_ONCE) {
     Result result;
     char *out = begin_result(L, &result, count);
-    FILE *f = open_stream(L, handle);
-    n = take_ahead(f, out, count) ? count : fread(out, 1, count, f);
+    n = read_bytes(L, handle, out, count);
     if (n == count)
       return finish_result(L, &result);
     result_string(L, out, n); /* there was less */
@@ -257,7 +298,7 @@ static int read_chars(lua_State *L, const luaL_Stream *handle,
   }
   luaL_Buffer B;
   char *out = luaL_buffinitsize(L, &B, count);
-  n = fread(out, 1, count, open_stream(L, handle));
+  n = read_bytes(L, handle, out, count);
   luaL_pushresultsize(&B, n);
   return n > 0;
 }

@@ -98,10 +98,13 @@ static int list_classes(lua_State *L) {
 }
 
 static int switch_class(lua_State *L, bool on) {
-  int class = eventring_class_by_name(luaL_checkstring(L, 1));
-  if (class < 0)
-    return luaL_argerror(L, 1, lua_pushfstring(L, "no class '%s'", lua_tostring(L, 1)));
-  uint64_t bit = EVENTRING_CLASS_BIT(class);
+  const char *name = luaL_checkstring(L, 1);
+  int class = eventring_class_by_name(name);
+  bool unused = class == EVENTRING_E_STATE; /* it is off as it is */
+  if (class < 0 && (on || !unused))
+    return luaL_argerror(L, 1, lua_pushfstring(L, unused ? "class '%s' has no events"
+                                                       : "no class '%s'", name));
+  uint64_t bit = unused ? 0 : EVENTRING_CLASS_BIT(class);
   return push_result(L, on ? eventring_enable_classes(bit) : eventring_disable_classes(bit));
 }
 

@@ -22,6 +22,7 @@
 
 #include "arguments.h"
 #include "io_file.h"
+#include "io_span.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -93,13 +94,13 @@ static int close_handle(lua_State *L) {
 static int close_plain_file(lua_State *L) {
   luaL_Stream *handle = check_handle(L, 1);
   errno = 0;
-  return luaL_fileresult(L, fclose(handle->f) == 0, NULL);
+  return luaL_fileresult(L, io_recorded_close(L->domain, handle->f, fclose) == 0, NULL);
 }
 
 static int close_pipe(lua_State *L) {
   luaL_Stream *handle = check_handle(L, 1);
   errno = 0;
-  return luaL_execresult(L, pclose(handle->f));
+  return luaL_execresult(L, io_recorded_close(L->domain, handle->f, pclose));
 }
 
 static int refuse_to_close(lua_State *L) {
@@ -109,25 +110,46 @@ static int refuse_to_close(lua_State *L) {
   return 2;
 }
 
-typedef FILE *Opener(const char *name, const char *mode);
+/* Opens a file or starts a process, in a span. */
+typedef FILE *Opener(Domain *d, const char *name, const char *mode);
 
 /* Tries again when garbage may hold what the system has run out of. */
 static FILE *open_or_collect(lua_State *L, Opener *opener, const char *name, const char *mode) {
   errno = 0;
-  FILE *f = opener(name, mode);
-  return f == NULL && collect_for_retry(L, errno) ? opener(name, mode) : f;
+  FILE *f = opener(L->domain, name, mode);
+  return f == NULL && collect_for_retry(L, errno) ? opener(L->domain, name, mode) : f;
 }
 
-static FILE *open_temporary(const char *name, const char *mode) {
-  (void)name, (void)mode;
-  return tmpfile();
+static FILE *open_file(Domain *d, const char *name, const char *mode) {
+  PROBE_BEGIN_TEXT(d, OPEN, name, strlen(name));
+  FILE *f = fopen(name, mode);
+  PROBE_END(d, OPEN);
+  return f;
+}
+
+static FILE *open_temporary(Domain *d, const char *name, const char *mode) {
+  (void)mode;
+  PROBE_BEGIN_TEXT(d, OPEN, name, strlen(name));
+  FILE *f = tmpfile();
+  PROBE_END(d, OPEN);
+  return f;
+}
+
+/* Earlier output must come before that of the process. */
+static FILE *open_pipe(Domain *d, const char *command, const char *mode) {
+  PROBE_BEGIN_TEXT(d, POPEN, command, strlen(command));
+  fflush(NULL);
+  errno = 0;
+  FILE *f = popen(command, mode);
+  PROBE_END(d, POPEN);
+  return f;
 }
 
 /* Opens argument-given `filename`; raises an error when that fails. */
 static void push_open_file(lua_State *L, const char *filename,
                            const char *mode) {
   luaL_Stream *handle = push_closed_handle(L);
-  handle->f = open_or_collect(L, fopen, filename, mode);
+  handle->f = open_or_collect(L, open_file, filename, mode);
   if (l_unlikely(handle->f == NULL))
     luaL_error(L, "cannot open file '%s' (%s)", filename, strerror(errno));
   note_open(L, handle, close_plain_file);
@@ -154,7 +176,7 @@ static int io_open(lua_State *L) {
   const char *mode = luaL_optstring(L, 2, "r");
   luaL_argcheck(L, is_file_mode(mode), 2, "invalid mode");
   luaL_Stream *handle = push_closed_handle(L);
-  handle->f = open_or_collect(L, fopen, filename, mode);
+  handle->f = open_or_collect(L, open_file, filename, mode);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, filename);
   note_open(L, handle, close_plain_file);
@@ -166,8 +188,7 @@ static int io_popen(lua_State *L) {
   const char *mode = luaL_optstring(L, 2, "r");
   luaL_argcheck(L, is_pipe_mode(mode), 2, "invalid mode");
   luaL_Stream *handle = push_closed_handle(L);
-  fflush(NULL); /* earlier output must come before that of the process */
-  handle->f = open_or_collect(L, popen, command, mode);
+  handle->f = open_or_collect(L, open_pipe, command, mode);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, command);
   note_open(L, handle, close_pipe);
@@ -176,7 +197,7 @@ static int io_popen(lua_State *L) {
 
 static int io_tmpfile(lua_State *L) {
   luaL_Stream *handle = push_closed_handle(L);
-  handle->f = open_or_collect(L, open_temporary, NULL, NULL);
+  handle->f = open_or_collect(L, open_temporary, "(temporary file)", NULL);
   if (handle->f == NULL)
     return luaL_fileresult(L, 0, NULL);
   note_open(L, handle, close_plain_file);
@@ -347,17 +368,18 @@ static int io_lines(lua_State *L) {
 
 /* Arguments on their way to the file: what is short goes there together. */
 typedef struct Output {
+  Domain *domain;
   FILE *file;
   int ok;
   size_t used;
   char text[512];
 } Output;
 
-static void write_bytes(Output *out, const char *s, size_t n) {
-  out->ok &= n == 0 || fwrite(s, 1, n, out->file) == n;
+ALWAYS_INLINE void write_bytes(Output *out, const char *s, size_t n) {
+  out->ok &= n == 0 || io_write_bytes(out->domain, s, n, out->file) == n;
 }
 
-static void write_gathered(Output *out) {
+ALWAYS_INLINE void write_gathered(Output *out) {
   write_bytes(out, out->text, out->used);
   out->used = 0;
 }
@@ -393,6 +415,7 @@ static void write_item(lua_State *L, Output *out, int arg) {
  * failure.  Returns the file, which is the value on top. */
 static int write_items(lua_State *L, FILE *f, int first, int last) {
   Output out;
+  out.domain = L->domain;
   out.file = f;
   out.ok = 1;
   out.used = 0;
@@ -418,7 +441,7 @@ static int file_write(lua_State *L) {
 
 static int flush_file(lua_State *L, FILE *f) {
   errno = 0;
-  return luaL_fileresult(L, fflush(f) == 0, NULL);
+  return luaL_fileresult(L, io_recorded_flush(L->domain, f) == 0, NULL);
 }
 
 static int io_flush(lua_State *L) {

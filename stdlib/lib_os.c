@@ -19,6 +19,7 @@
 #include "lua.h"
 #include "lualib.h"
 #include "peer.h"
+#include "probes.h"
 #include "thread.h"
 
 #define BASE_YEAR 1900 /* of struct tm */
@@ -28,12 +29,18 @@
 
 /* ---- processes and files ------------------------------------------------- */
 
+static int run_command(Domain *d, const char *command) {
+  PROBE_BEGIN_TEXT(d, EXECUTE, command, strlen(command));
+  int status = system(command);
+  PROBE_END(d, EXECUTE);
+  return status;
+}
+
 static int os_execute(lua_State *L) {
   const char *command = luaL_optstring(L, 1, NULL);
   errno = 0;
-  int status = system(command);
-  if (command != NULL) return luaL_execresult(L, status);
-  lua_pushboolean(L, status); /* whether there is a shell */
+  if (command != NULL) return luaL_execresult(L, run_command(L->domain, command));
+  lua_pushboolean(L, system(NULL)); /* whether there is a shell */
   return 1;
 }
 

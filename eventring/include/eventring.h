@@ -432,11 +432,22 @@ int eventring_disable_classes(uint64_t classes);
 /* Names a class of the host and says whether it is on by default. `index` is
    EVENTRING_CLASS_HOST to 63; `name` has 1 to EVENTRING_MAX_CLASS_NAME bytes. A recording
    has the classes that were defined when it was started: one that is defined later is off
-   in it. Returns 0, E_ARGUMENT (index), E_NAME, E_CONFLICT (another class has this name)
-   or E_STATE (the class has another name, and a recording is started or stands by). Any
-   thread. */
+   in it.
+   For a class that the library names, it says whether this process has it, so that it is
+   offered only where it has events: `name` is the library's, as at the start, or NULL when
+   the process writes none of its events. `lifecycle` and `user` are always there.
+   Returns 0, E_ARGUMENT (index, or not the library's name), E_NAME, E_CONFLICT (another
+   class has this name; or events of a class to be taken out are registered) or E_STATE (the
+   class has another name or is to be taken out, and a recording is started or stands by).
+   Any thread. */
 int eventring_define_class(unsigned index, const char *name, bool on);
-/* Returns the index of the class with this name in this process, or E_NOT_FOUND; and the
+/* Names a ring of the host, EVENTRING_RING_HOST to 7, for readers, who else show its
+   number. `name` is as that of a class. Returns 0, E_ARGUMENT (index), E_NAME, E_CONFLICT
+   (another ring has this name) or E_STATE (the name is new, and a recording is started or
+   stands by). Any thread. */
+int eventring_define_ring(unsigned index, const char *name);
+/* Returns the index of the class with this name in this process, E_NOT_FOUND, or E_STATE
+   when the library names such a class and this process has none of its events; and the
    name of a class, or NULL. Any thread, but not while another defines classes. */
 int eventring_class_by_name(const char *name);
 const char *eventring_class_name(unsigned index);

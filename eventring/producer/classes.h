@@ -13,13 +13,16 @@
 
 extern char evr_class_names[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
 /* Names of the rings. */
-extern const char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
+extern char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
 /* Class of each id of an event (USER while the id is not defined). An entry is written
    before the id is handed out. */
 extern uint8_t evr_class_of[EVENTRING_MAX_EVENTS];
 uint64_t evr_default_classes(void);
-/* Names a class of the host: eventring_define_class. `may_rename`: nothing is recorded. */
+/* eventring_define_class and eventring_define_ring. `may_rename`: nothing is recorded. */
 int evr_class_define(unsigned index, const char *name, bool on, bool may_rename);
+int evr_ring_define(unsigned index, const char *name, bool may_rename);
+/* Is this the name of a class that the library names, used by this process or not? */
+bool evr_class_is_standard(const char *name, size_t size);
 /* Index of the class of this name, or EVENTRING_E_NOT_FOUND. */
 int evr_class_by_bytes(const char *name, size_t size);
 

@@ -157,16 +157,26 @@ static int parse_name(struct eventring_config *config, const struct variable *v,
   return EVENTRING_OK;
 }
 
-static int bad_class(const struct variable *v, struct eventring_error *error) {
-  char text[1200] = "a comma-separated list, each with + or - before it to change the "
-                   "defaults, of all, none";
+/* Appends ", NAME" for each class of this process. */
+static void list_classes(char *text, size_t size) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_class_name(i);
     size_t used = strlen(text);
-    if (name)
-      snprintf(text + used, sizeof text - used, ", %.*s", EVENTRING_MAX_CLASS_NAME, name);
+    if (name) snprintf(text + used, size - used, ", %.*s", EVENTRING_MAX_CLASS_NAME, name);
   }
-  return bad(v, error, text);
+}
+
+static int bad_class(const struct variable *v, const char *name, size_t size,
+                     struct eventring_error *error) {
+  char text[1200] = "a comma-separated list, each with + or - before it to change the "
+                    "defaults, of all, none";
+  char unused[64] = "";
+  if (evr_class_is_standard(name, size))
+    snprintf(unused, sizeof unused, "class `%.*s' has no events in this program; ", (int)size,
+             name);
+  list_classes(text, sizeof text);
+  return evr_fail(error, EVENTRING_E_CONFIG, 0, "%s=%.100s: %smust be %s", v->name, v->value,
+                  unused, text);
 }
 
 /* A list such as "gc,user" (these only), "all,-io" or "+calls". */
@@ -185,8 +195,9 @@ static int parse_classes(struct eventring_config *config,
     uint64_t bits = index >= 0 ? EVENTRING_CLASS_BIT(index) : 0;
     if (size == 3 && memcmp(at, "all", 3) == 0)
       bits = all;
-    else if (!(size == 4 && memcmp(at, "none", 4) == 0) && index < 0)
-      return bad_class(v, error);
+    else if (index < 0 && !(size == 4 && memcmp(at, "none", 4) == 0) &&
+             !(remove && evr_class_is_standard(at, size))) /* is off as it is */
+      return bad_class(v, at, size, error);
     classes = remove ? classes & ~bits : classes | bits;
     at += size + (at[size] == ',');
   }

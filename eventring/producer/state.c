@@ -267,6 +267,13 @@ int eventring_define_class(unsigned index, const char *name, bool on) {
   return status;
 }
 
+int eventring_define_ring(unsigned index, const char *name) {
+  evr_lock();
+  int status = evr_ring_define(index, name, state_locked() == EVENTRING_STOPPED);
+  evr_unlock();
+  return status;
+}
+
 size_t eventring_path(char *buffer, size_t size) {
   size_t length = 0;
   evr_lock();

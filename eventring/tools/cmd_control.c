@@ -65,6 +65,14 @@ static int check_words(const struct command *self, const struct request *request
 
 /* ---- Classes ------------------------------------------------------------- */
 
+/* Is it the name of a class that programs may have, though this recording has it not? */
+static bool is_known_elsewhere(const char *name, size_t size) {
+  char text[EVENTRING_MAX_CLASS_NAME + 1];
+  if (size > EVENTRING_MAX_CLASS_NAME) return false;
+  snprintf(text, sizeof text, "%.*s", (int)size, name);
+  return eventring_class_by_name(text) >= 0;
+}
+
 /* The class of this name: its bit, 0 when there is none. */
 static uint64_t class_bit(eventring_cursor *cursor, const char *name, size_t size) {
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
@@ -83,10 +91,15 @@ static void complain_of_class(eventring_cursor *cursor, const char *name, size_t
     size_t used = strlen(known);
     snprintf(known + used, sizeof known - used, " %s", class_name);
   }
-  complain("no class `%.*s' in this recording; it has%s", (int)size, name, known);
+  if (is_known_elsewhere(name, size))
+    complain("class `%.*s' has no events in this program; it has%s", (int)size, name, known);
+  else
+    complain("no class `%.*s' in this recording; it has%s", (int)size, name, known);
 }
 
-static int read_classes(eventring_cursor *cursor, const char *list, uint64_t *classes) {
+/* What has no events may be among those that are to be off. */
+static int read_classes(eventring_cursor *cursor, const char *list, bool off,
+                        uint64_t *classes) {
   struct eventring_info info;
   for (const char *at = list; at && *at;) {
     size_t size = strcspn(at, ",");
@@ -94,7 +107,7 @@ static int read_classes(eventring_cursor *cursor, const char *list, uint64_t *cl
     if (!bit && size == 3 && memcmp(at, "all", 3) == 0 &&
         eventring_cursor_info(cursor, &info) == 0)
       bit = info.classes_known;
-    if (!bit) {
+    if (!bit && !(off && is_known_elsewhere(at, size))) {
       complain_of_class(cursor, at, size);
       return STATUS_WRONG;
     }
@@ -107,9 +120,9 @@ static int read_classes(eventring_cursor *cursor, const char *list, uint64_t *cl
 /* Refuses what cannot be done before anything is changed. */
 static int check_classes(eventring_cursor *cursor, struct request *request) {
   uint64_t always = EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
-  int status = read_classes(cursor, request->enable, &request->enabled);
+  int status = read_classes(cursor, request->enable, false, &request->enabled);
   if (status == STATUS_OK)
-    status = read_classes(cursor, request->disable, &request->disabled);
+    status = read_classes(cursor, request->disable, true, &request->disabled);
   if (status != STATUS_OK) return status;
   if (request->disabled == always) {
     complain("class `lifecycle' is always recorded");

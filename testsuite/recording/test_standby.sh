@@ -52,13 +52,13 @@ is "minor collections" true \
 over
 
 # classes of the start hold when it starts
-SAROS_EVENTRING_CLASSES=gc,calls
+SAROS_EVENTRING_CLASSES=gc,ffi
 export SAROS_EVENTRING_CLASSES
 standby work.lua
-is "classes wanted" '["lifecycle","gc","calls"]' "$(field '[.classes[] | select(.on) | .name]')"
+is "classes wanted" '["lifecycle","gc","ffi"]' "$(field '[.classes[] | select(.on) | .name]')"
 started
 await_domain "with classes"
-is "classes in force" '["lifecycle","gc","calls"]' "$(field '[.classes[] | select(.on) | .name]')"
+is "classes in force" '["lifecycle","gc","ffi"]' "$(field '[.classes[] | select(.on) | .name]')"
 over
 unset SAROS_EVENTRING_CLASSES
 

@@ -6,13 +6,16 @@ local none, why = eventring.classes()
 assert(none == nil and type(why) == "string", "nothing is recorded yet")
 assert(select("#", eventring.enable("gc")) == 2)
 assert(not pcall(eventring.enable, "frobs"))
+assert(not pcall(eventring.enable, "calls"))
+assert(select("#", eventring.disable("calls")) == 2)
 assert(not pcall(eventring.disable))
 
 if not eventring.start() then return end -- told by other tests
 local classes = eventring.classes()
 assert(classes.gc == true and classes.user == true and classes.lifecycle == true)
-assert(classes.calls == false and classes.alloc == false)
-assert(classes.frobs == nil)
+assert(classes.ffi == false and classes.gc_detail == false and classes.io == false)
+-- what has no events is not offered
+assert(classes.frobs == nil and classes.calls == nil and classes.alloc == nil)
 
 local cursor = assert(eventring.cursor())
 local function user_events()
@@ -27,15 +30,15 @@ assert(eventring.disable "user")
 assert(eventring.classes().user == false and eventring.classes().gc == true)
 eventring.event "two"
 assert(user_events() == 0)
-assert(eventring.enable "user" and eventring.enable "calls")
-assert(eventring.classes().user and eventring.classes().calls)
+assert(eventring.enable "user" and eventring.enable "io")
+assert(eventring.classes().user and eventring.classes().io)
 eventring.event "three"
 assert(user_events() == 1)
 
 -- while paused, the classes wanted
 eventring.pause()
-assert(eventring.enable "alloc" and eventring.disable "calls")
-assert(eventring.classes().alloc and not eventring.classes().calls)
+assert(eventring.enable "ffi" and eventring.disable "io")
+assert(eventring.classes().ffi and not eventring.classes().io)
 eventring.event "four"
 assert(user_events() == 0)
 eventring.resume()
@@ -47,6 +50,9 @@ assert(eventring.disable "lifecycle")
 assert(eventring.classes().lifecycle)
 local ok, message = pcall(eventring.enable, "frobs")
 assert(not ok and message:find("no class 'frobs'", 1, true))
+ok, message = pcall(eventring.enable, "calls")
+assert(not ok and message:find("class 'calls' has no events", 1, true))
+assert(eventring.disable "calls") -- it is off
 cursor:close()
 eventring.stop()
 assert(eventring.classes() == nil)
