@@ -11,7 +11,9 @@
 --
 -- OUT.json is trace.json when not given. Each domain has two tracks: the runtime's
 -- spans (collections, loading of chunks) and the program's own. Counters are
--- counter tracks; what was lost is an instant that says how many events.
+-- counter tracks; what was overwritten while we read is an instant that says how many
+-- events. What was overwritten before we began is missing at the start of the trace, and
+-- counted in the last message.
 
 local eventring = require "saros.eventring"
 
@@ -69,7 +71,8 @@ local function new_writer(path, pid, title)
     os.exit(1)
   end
   file:write('{"displayTimeUnit":"ns","traceEvents":[\n')
-  local self = setmetatable({ file = file, pid = pid, count = 0, depth = {}, named = {}, lost = 0 }, Writer)
+  local self = setmetatable({ file = file, pid = pid, count = 0, depth = {}, named = {}, lost = 0,
+    missed = 0 }, Writer)
   self:put('"name":"process_name","ph":"M","tid":0,"args":{"name":%s}', json_string(title))
   return self
 end
@@ -127,7 +130,11 @@ function Writer:instant(domain, ns, name, value, of_program)
 end
 
 -- After a loss it is not known which spans are still open: they end here.
-function Writer:loss(domain, count)
+function Writer:loss(domain, count, before)
+  if before then
+    self.missed = self.missed + count
+    return
+  end
   self.lost = self.lost + count
   local ns = self.last or 0
   self:instant(domain, ns, ("%d events lost"):format(count), count)
@@ -158,7 +165,7 @@ local function callbacks_for(writer)
     user_end = function(domain, ns, name) writer:end_span(domain, ns, name, true) end,
     user_counter = function(domain, ns, name, value) writer:counter(domain, ns, name, value, true) end,
     user_event = function(domain, ns, name, value) writer:instant(domain, ns, name, value, true) end,
-    lost_events = function(domain, count) writer:loss(domain, count) end,
+    lost_events = function(domain, count, before) writer:loss(domain, count, before) end,
   }
 end
 
@@ -240,6 +247,6 @@ else
   writer, status = run_program(options)
 end
 writer:finish()
-io.stderr:write(("chrome-trace: %d trace events written to %s, %d events lost\n")
-  :format(writer.count, options.out, writer.lost))
+io.stderr:write(("chrome-trace: %d trace events written to %s, %d events lost, %d overwritten before\n")
+  :format(writer.count, options.out, writer.lost, writer.missed))
 if status ~= nil then os.exit(status) end

@@ -103,7 +103,7 @@ local function read_by_module()
   local delivered = cursor:poll {
     runtime_begin = named, runtime_end = named, runtime_counter = named, lifecycle = named,
     user_begin = named, user_end = named, user_counter = named, user_event = named,
-    lost_events = function(_, n) lost = lost + n end}
+    lost_events = function(_, n, before) lost = lost + (before and 0 or n) end}
   cursor:close()
   return counts, delivered, lost
 end

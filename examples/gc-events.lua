@@ -78,7 +78,8 @@ function watch.lifecycle(_, _, what)
   if what == "major_begin" then gc.seen.major_cycles = (gc.seen.major_cycles or 0) + 1 end
 end
 
-function watch.lost_events(_, count)
+function watch.lost_events(_, count, before)
+  if before then return end -- what happened before we watched
   gc.lost = gc.lost + count
   open = {}
 end

@@ -82,7 +82,8 @@ function callbacks.runtime_end(domain, ns, phase)
   end
 end
 
-function callbacks.lost_events(domain, count)
+function callbacks.lost_events(domain, count, before)
+  if before then return end -- what happened before we watched
   lost = lost + count
   open[domain] = nil
   print(("                domain %-3d %d events lost"):format(domain, count))

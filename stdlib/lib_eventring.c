@@ -154,7 +154,8 @@ typedef struct Pending {
   uint32_t id;
   uint64_t ns;      /* lost events: their number */
   uint64_t context;
-  uint64_t extra;   /* end of a span: suspended_ns; of an async span: link */
+  uint64_t extra;   /* end of a span: suspended_ns; of an async span: link; lost events:
+                       flags */
   union {
     int64_t i;
     double d;
@@ -262,7 +263,6 @@ static int take_event(void *context, const struct eventring_event *e) {
 
 static int take_loss(void *context, const struct eventring_loss *loss) {
   Cursor *c = context;
-  if (loss->flags & EVENTRING_LOST_BEFORE) return 0; /* gone before the cursor was opened */
   if (!reserve_array((void **)&c->queue, &c->capacity, c->tail + 1, sizeof(Pending))) {
     c->memory_short = true;
     return 1;
@@ -273,6 +273,7 @@ static int take_loss(void *context, const struct eventring_loss *loss) {
   p->counted = 0;
   p->domain = loss->domain;
   p->ns = loss->count;
+  p->extra = loss->flags;
   return 0;
 }
 
@@ -382,7 +383,8 @@ static void call_back(lua_State *L, Cursor *c, Pending p) {
   lua_pushinteger(L, p.domain);
   lua_pushinteger(L, (lua_Integer)p.ns);
   if (p.callback == CB_LOST) {
-    lua_call(L, 2, 0);
+    lua_pushboolean(L, (p.extra & EVENTRING_LOST_BEFORE) != 0);
+    lua_call(L, 3, 0);
     return;
   }
   push_name(L, c, NAMES_INDEX, p.id);

@@ -36,17 +36,19 @@ end
 local function read(stop)
   local eventring = require "saros.eventring"
   local events, losses, cursors = 0, 0, 0
-  local seen, lost
+  local seen, lost, missed
   local function count() seen = seen + 1 end
   local callbacks = {
     runtime_begin = count, runtime_end = count, runtime_counter = count, lifecycle = count,
     user_begin = count, user_end = count, user_counter = count, user_event = count,
-    lost_events = function(_, n) lost = lost + n end,
+    lost_events = function(_, n, before)
+      if before then missed = missed + n else lost = lost + n end
+    end,
   }
   repeat
     local cursor = assert(eventring.cursor())
     local polled = 0
-    seen, lost = 0, 0
+    seen, lost, missed = 0, 0, 0
     for poll = 1, 3 do
       polled = polled + cursor:poll(callbacks)
       domain.sleep(0.0005)
@@ -54,6 +56,7 @@ local function read(stop)
     local info = cursor:info()
     assert(polled == info.delivered, "delivered")
     assert(lost == info.lost, "lost")
+    assert(missed == info.missed, "missed")
     cursor:close()
     events, losses, cursors = events + polled, losses + lost, cursors + 1
   until stop:try_receive()
