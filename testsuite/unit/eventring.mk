@@ -22,7 +22,9 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_window_test \
 	testsuite/unit/eventring_signals_test \
 	testsuite/unit/eventring_threads_test \
-	testsuite/unit/eventring_wait_test
+	testsuite/unit/eventring_wait_test \
+	testsuite/unit/eventring_arguments_test \
+	testsuite/unit/eventring_failures_test
 
 testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c \
 	testsuite/unit/eventring_common.h
@@ -104,6 +106,22 @@ testsuite_unit_eventring_block_cursor_test_SOURCES = \
 	testsuite/unit/eventring_block_cursor_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_block_cursor_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_block_cursor_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_arguments_test_SOURCES = testsuite/unit/eventring_arguments_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_arguments_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_arguments_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_failures_test_SOURCES = testsuite/unit/eventring_failures_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_failures_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_failures_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ftruncate \
+	-Wl,--wrap=mmap -Wl,--wrap=open -Wl,--wrap=openat -Wl,--wrap=fcntl -Wl,--wrap=unlink \
+	-Wl,--wrap=unlinkat -Wl,--wrap=renameat -Wl,--wrap=fstat -Wl,--wrap=fstatat \
+	-Wl,--wrap=fstatfs -Wl,--wrap=pread -Wl,--wrap=pwrite -Wl,--wrap=read \
+	-Wl,--wrap=posix_fallocate -Wl,--wrap=madvise -Wl,--wrap=getrlimit -Wl,--wrap=close \
+	-Wl,--wrap=realpath -Wl,--wrap=gethostname -Wl,--wrap=sigaction -Wl,--wrap=opendir \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=posix_memalign \
+	-Wl,--wrap=syscall
+testsuite_unit_eventring_failures_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_window_test_SOURCES = testsuite/unit/eventring_window_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_window_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

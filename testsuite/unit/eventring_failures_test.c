@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/* eventring_failures_test.c: each system call and each allocation of the library fails once.
+ *
+ * The linker puts the functions of CALLS below in the place of those of the C library
+ * (-Wl,--wrap, testsuite/unit/eventring.mk). For each of them, and each way in which it
+ * fails, a scenario is repeated with its first, second ... call failing, until it makes no
+ * further one. Whatever fails: a status is one of the documented codes and has a text, the
+ * program goes on, no descriptor stays open, and the same scenario succeeds afterwards.
+ */
+#include "eventring_common.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+/* ---- What fails ------------------------------------------------------------------------ */
+
+/* X(name, type of the result, parameters, arguments, result of a failure). The parameters of
+   variadic functions are those that the library passes. */
+#define CALLS(X) \
+  X(ftruncate, int, (int fd, off_t size), (fd, size), -1) \
+  X(mmap, void *, (void *at, size_t size, int prot, int flags, int fd, off_t from), \
+    (at, size, prot, flags, fd, from), MAP_FAILED) \
+  X(open, int, (const char *path, int flags, mode_t mode), (path, flags, mode), -1) \
+  X(openat, int, (int dir, const char *path, int flags, mode_t mode), (dir, path, flags, mode), \
+    -1) \
+  X(fcntl, int, (int fd, int command, void *argument), (fd, command, argument), -1) \
+  X(unlink, int, (const char *path), (path), -1) \
+  X(unlinkat, int, (int dir, const char *path, int flags), (dir, path, flags), -1) \
+  X(renameat, int, (int from, const char *old, int to, const char *name), (from, old, to, name), \
+    -1) \
+  X(fstat, int, (int fd, struct stat *st), (fd, st), -1) \
+  X(fstatat, int, (int dir, const char *path, struct stat *st, int flags), \
+    (dir, path, st, flags), -1) \
+  X(fstatfs, int, (int fd, struct statfs *fs), (fd, fs), -1) \
+  X(pread, ssize_t, (int fd, void *to, size_t size, off_t from), (fd, to, size, from), -1) \
+  X(pwrite, ssize_t, (int fd, const void *of, size_t size, off_t to), (fd, of, size, to), -1) \
+  X(read, ssize_t, (int fd, void *to, size_t size), (fd, to, size), -1) \
+  X(posix_fallocate, int, (int fd, off_t from, off_t size), (fd, from, size), injected_errno) \
+  X(madvise, int, (void *at, size_t size, int advice), (at, size, advice), -1) \
+  X(getrlimit, int, (__rlimit_resource_t what, struct rlimit *limit), (what, limit), -1) \
+  X(close, int, (int fd), (fd), -1) \
+  X(realpath, char *, (const char *path, char *to), (path, to), NULL) \
+  X(gethostname, int, (char *name, size_t size), (name, size), -1) \
+  X(sigaction, int, (int number, const struct sigaction *new, struct sigaction *old), \
+    (number, new, old), -1) \
+  X(opendir, DIR *, (const char *path), (path), NULL) \
+  X(malloc, void *, (size_t size), (size), NULL) \
+  X(calloc, void *, (size_t count, size_t size), (count, size), NULL) \
+  X(realloc, void *, (void *old, size_t size), (old, size), NULL) \
+  X(posix_memalign, int, (void **at, size_t align, size_t size), (at, align, size), ENOMEM)
+
+enum call {
+#define ENUM(name, result, parameters, arguments, failed) CALL_##name,
+  CALLS(ENUM)
+#undef ENUM
+  CALL_syscall,
+  CALL_COUNT
+};
+
+static const char *const call_names[CALL_COUNT] = {
+#define NAME(name, result, parameters, arguments, failed) [CALL_##name] = #name,
+    CALLS(NAME)
+#undef NAME
+    [CALL_syscall] = "syscall"};
+
+static enum call victim = CALL_COUNT;
+static unsigned left; /* calls until the one that fails; 0: it has failed, or none does */
+static int injected_errno;
+
+static bool fails(enum call call) {
+  if (call != victim || !left || --left) return false;
+  errno = injected_errno;
+  return true;
+}
+
+/* A call that fails has no effect, except that close closes, as in Linux. */
+#define WRAP(name, result, parameters, arguments, failed) \
+  result __real_##name parameters; \
+  result __wrap_##name parameters; \
+  result __wrap_##name parameters { \
+    if (!fails(CALL_##name)) return __real_##name arguments; \
+    if (CALL_##name == CALL_close) (void)__real_##name arguments; \
+    return failed; \
+  }
+CALLS(WRAP)
+
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  return fails(CALL_syscall) ? -1 : __real_syscall(number, a, b, c, d, e, f);
+}
+
+/* ---- Scenarios --------------------------------------------------------------------------- */
+
+static void check_status(int status, const struct eventring_error *error) {
+  if (status >= 0) return;
+  assert_string_not_equal(eventring_strerror(status), "unknown error");
+  assert_int_equal(error->code, status);
+  assert_true(error->text[0] != 0 && memchr(error->text, 0, sizeof error->text));
+}
+
+static struct eventring_config config_of(const char *name) {
+  struct eventring_config config = test_config(EVENTRING_MIN_WSIZE);
+  config.name = name;
+  return config;
+}
+
+/* Writes so much into each ring that it needs several blocks, and a definition. */
+static void write_much(eventring_domain *d) {
+  static unsigned number;
+  char name[32];
+  int size = snprintf(name, sizeof name, "of %u", number++ % 1000);
+  (void)eventring_register_user(EVENTRING_DEF_SPAN, name, (size_t)size, EVENTRING_NONE, NULL);
+  for (int i = 0; i < 700; i++) {
+    eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, i);
+    eventring_set_context(d, EVENTRING_USER, (uint64_t)(i / 10 + 1));
+    eventring_user_begin(d, T_FLOOD);
+    eventring_instant_bytes(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, "text", 4);
+    if (i % 2) eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+  }
+}
+
+static int record(void) {
+  struct eventring_config config = config_of("%n-%h");
+  struct eventring_error error = {0}, other = {0};
+  char path[64];
+  int status = eventring_start(&config, &error);
+  check_status(status, &error);
+  eventring_domain *d = eventring_domain_start("d", &other);
+  check_status(other.code, &other);
+  eventring_domain *second = eventring_domain_start("second", NULL);
+  write_much(d);
+  write_much(second);
+  eventring_domain_rename(d, "renamed");
+  (void)eventring_pause();
+  (void)eventring_resume();
+  eventring_domain_check(d);
+  eventring_path(path, sizeof path);
+  eventring_domain_stop(second);
+  eventring_domain_stop(d);
+  (void)eventring_stop();
+  return status ? status : other.code;
+}
+
+static int stand_by(void) {
+  struct eventring_config config = config_of("standby");
+  struct eventring_error error = {0};
+  config.start = EVENTRING_START_STANDBY;
+  int status = eventring_start(&config, &error);
+  check_status(status, &error);
+  eventring_domain *d = eventring_domain_start("d", NULL);
+  (void)eventring_resume();
+  eventring_domain_check(d);
+  write_much(d);
+  eventring_domain_stop(d);
+  eventring_end_in_handler();
+  (void)eventring_stop();
+  return status;
+}
+
+static void copy_file(const char *from, const char *to) {
+  static char bytes[1 << 20];
+  int source = __real_open(from, O_RDONLY, 0);
+  ssize_t size = __real_read(source, bytes, sizeof bytes);
+  __real_close(source);
+  int target = __real_open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_int_equal(write(target, bytes, (size_t)size), size);
+  __real_close(target);
+}
+
+static void remove_set_aside(void) {
+  DIR *dir = __real_opendir(".");
+  for (struct dirent *entry; (entry = readdir(dir));)
+    if (strncmp(entry->d_name, "in-the-way", 10) == 0) __real_unlink(entry->d_name);
+  closedir(dir);
+}
+
+/* A dead recording is in the place. */
+static int record_in_its_place(void) {
+  struct eventring_config config = config_of("in-the-way");
+  struct eventring_error error = {0};
+  enum call held = victim;
+  victim = CALL_COUNT;
+  copy_file("kept.eventring", "in-the-way.eventring");
+  victim = held;
+  int status = eventring_start(&config, &error);
+  check_status(status, &error);
+  (void)eventring_stop();
+  remove_set_aside();
+  return status;
+}
+
+/* Allocates nothing. */
+static int pass(void *context, const struct eventring_event *event) {
+  (void)context;
+  return event->name == NULL;
+}
+static int poll_all(eventring_cursor *cursor) {
+  const struct eventring_callbacks callbacks = {.event = pass};
+  return eventring_poll(cursor, &callbacks, NULL, 0);
+}
+
+static int read_kept(unsigned flags) {
+  struct eventring_error error = {0};
+  struct eventring_info info;
+  struct eventring_ring_info ring;
+  struct eventring_domain_info domain;
+  eventring_cursor *cursor;
+  int status = eventring_open_path(&cursor, "kept.eventring", flags, &error);
+  check_status(status, &error);
+  if (status < 0) return status;
+  status = poll_all(cursor);
+  check_status(status, eventring_cursor_error(cursor));
+  for (unsigned i = 0; i < EVENTRING_RINGS; i++)
+    (void)eventring_cursor_ring(cursor, 0, (enum eventring_ring)i, &ring);
+  (void)eventring_cursor_info(cursor, &info);
+  (void)eventring_cursor_domain(cursor, 0, &domain);
+  (void)eventring_cursor_life(cursor, 1, 1, &domain);
+  (void)eventring_open_spans(cursor, pass, NULL);
+  (void)eventring_wait(cursor, 0);
+  (void)eventring_cursor_liveness(cursor);
+  eventring_close(cursor);
+  return status < 0 ? status : 0;
+}
+static int read_mapped(void) { return read_kept(0); }
+static int read_merged(void) { return read_kept(EVENTRING_OPEN_MERGED); }
+static int read_unmapped(void) { return read_kept(EVENTRING_OPEN_UNMAPPED); }
+
+/* A recording of this process, seen from within and from outside, and controlled. */
+static int read_live(void) {
+  struct eventring_config config = config_of("live");
+  struct eventring_error error = {0};
+  eventring_cursor *cursor[2] = {NULL, NULL};
+  int worst = eventring_start(&config, &error);
+  check_status(worst, &error);
+  eventring_domain *d = eventring_domain_start("d", NULL);
+  write_much(d);
+  for (int outside = 0; outside < 2; outside++) {
+    int status = outside ? eventring_open_pid(&cursor[1], getpid(), EVENTRING_OPEN_NOW, &error)
+                         : eventring_open_self(&cursor[0], 0, &error);
+    check_status(status, &error);
+    if (status < 0) {
+      cursor[outside] = NULL;
+      worst = status;
+      continue;
+    }
+    write_much(d);
+    status = poll_all(cursor[outside]);
+    check_status(status, eventring_cursor_error(cursor[outside]));
+    if (status < 0) worst = status;
+    status = eventring_cursor_control(cursor[outside], EVENTRING_CONTROL_DISABLE,
+                                      EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER), &error);
+    check_status(status, &error);
+    if (status < 0) worst = status;
+  }
+  int status = eventring_control("live.eventring", EVENTRING_CONTROL_PAUSE, 0, &error);
+  check_status(status, &error);
+  if (status < 0) worst = status;
+  (void)eventring_resume();
+  eventring_close(cursor[0]);
+  eventring_close(cursor[1]);
+  eventring_domain_stop(d);
+  (void)eventring_stop();
+  return worst;
+}
+
+static int copy_kept(void) {
+  struct eventring_error error = {0};
+  eventring_cursor *cursor;
+  __real_unlink("copy.eventring");
+  int status = eventring_open_path(&cursor, "kept.eventring", 0, &error);
+  check_status(status, &error);
+  if (status < 0) return status;
+  status = eventring_snapshot(cursor, "copy.eventring", &error);
+  check_status(status, &error);
+  if (status < 0 && victim != CALL_unlink) assert_int_not_equal(access("copy.eventring", F_OK), 0);
+  eventring_close(cursor);
+  return status;
+}
+
+static int remove_copy(void) {
+  struct eventring_error error = {0};
+  enum call held = victim;
+  victim = CALL_COUNT;
+  copy_file("kept.eventring", "./removed.eventring");
+  victim = held;
+  int status = eventring_remove("./removed.eventring", EVENTRING_REMOVE_ENDED, &error);
+  check_status(status, &error);
+  if (status < 0) assert_int_equal(access("removed.eventring", F_OK), 0);
+  return status;
+}
+
+static int count_found(void *context, const struct eventring_found *found) {
+  *(int *)context += found->path != NULL;
+  return 0;
+}
+static int discover(void) {
+  int found = 0;
+  int status = eventring_discover(NULL, 0, count_found, &found);
+  return status < 0 ? status : status == found ? 0 : EVENTRING_E_STATE;
+}
+
+static const struct scenario {
+  const char *name;
+  int (*run)(void);
+} scenarios[] = {{"record", record}, {"stand_by", stand_by},
+                 {"record_in_its_place", record_in_its_place}, {"read_mapped", read_mapped},
+                 {"read_merged", read_merged}, {"read_unmapped", read_unmapped},
+                 {"read_live", read_live}, {"copy_kept", copy_kept},
+                 {"remove_copy", remove_copy}, {"discover", discover}};
+
+/* ---- Each call of each scenario fails ------------------------------------------------------ */
+
+static unsigned open_descriptors(void) {
+  unsigned count = 0;
+  DIR *dir = __real_opendir("/proc/self/fd");
+  while (readdir(dir)) count++;
+  closedir(dir);
+  return count;
+}
+
+enum { MOST_CALLS = 60 }; /* of one function that a scenario makes fail, one after the other */
+
+static void fail_one_after_the_other(const struct scenario *s, enum call call, int number) {
+  unsigned before = open_descriptors();
+  for (unsigned n = 1; n <= MOST_CALLS; n++) {
+    victim = call;
+    left = n;
+    injected_errno = number;
+    (void)s->run();
+    bool reached = left == 0;
+    victim = CALL_COUNT;
+    if (open_descriptors() != before)
+      fail_msg("%s: call %u of %s fails with %d: descriptors %u, before %u", s->name, n,
+               call_names[call], number, open_descriptors(), before);
+    if (eventring_state() != EVENTRING_STOPPED)
+      fail_msg("%s: call %u of %s fails with %d: not stopped", s->name, n, call_names[call],
+               number);
+    if (!reached) break;
+  }
+  int status = s->run();
+  if (status != 0) fail_msg("%s after failures of %s: %d", s->name, call_names[call], status);
+}
+
+static void fail_all(enum call call, int number) {
+  for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+    fail_one_after_the_other(&scenarios[i], call, number);
+}
+
+static void keep_one(void) {
+  struct eventring_config config = config_of("kept");
+  config.preserve = true;
+  assert_int_equal(eventring_start(&config, NULL), 0);
+  eventring_domain *d = start_domain("d"), *second = start_domain("second");
+  write_much(d);
+  write_much(second);
+  eventring_domain_stop(second);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
+static void without_failures(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+    int status = scenarios[i].run();
+    if (status != 0) fail_msg("%s: %d", scenarios[i].name, status);
+  }
+}
+
+static void calls_that_fail(void **state) {
+  (void)state;
+  for (int call = 0; call < CALL_COUNT; call++) fail_all((enum call)call, EIO);
+}
+
+/* Causes that the library distinguishes. */
+static void causes_that_matter(void **state) {
+  (void)state;
+  static const struct { enum call call; int number; } causes[] = {
+      {CALL_open, EACCES}, {CALL_open, EMFILE}, {CALL_openat, EACCES}, {CALL_openat, ENOENT},
+      {CALL_openat, EEXIST}, {CALL_ftruncate, ENOSPC}, {CALL_ftruncate, EFBIG},
+      {CALL_pwrite, EINTR}, {CALL_pwrite, ENOSPC}, {CALL_pread, EINTR},
+      {CALL_posix_fallocate, EINTR}, {CALL_posix_fallocate, ENOSPC}, {CALL_syscall, EINVAL},
+      {CALL_syscall, EEXIST}, {CALL_syscall, ENOENT}, {CALL_fcntl, EAGAIN},
+      {CALL_fcntl, EINVAL}, {CALL_fcntl, ENOLCK}, {CALL_mmap, ENOMEM},
+      {CALL_unlinkat, ENOENT}, {CALL_unlinkat, EACCES}, {CALL_fstatat, ENOENT},
+      {CALL_fstatat, EACCES}};
+  for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+    fail_all(causes[i].call, causes[i].number);
+}
+
+/* ---- Calls without an injected failure ------------------------------------------------------ */
+
+static volatile sig_atomic_t signals;
+static void note_signal(int number) { signals += number == SIGBUS; }
+
+/* What is sent, and no fault, is passed on to what the process did before. */
+static void signals_are_passed_on(void **state) {
+  (void)state;
+  struct sigaction held;
+  __real_sigaction(SIGBUS, NULL, &held);
+  void (*const before[])(int) = {note_signal, SIG_IGN};
+  for (size_t i = 0; i < 2; i++) {
+    struct sigaction action = {.sa_handler = before[i]};
+    eventring_cursor *cursor;
+    assert_int_equal(__real_sigaction(SIGBUS, &action, NULL), 0);
+    assert_int_equal(eventring_open_path(&cursor, "kept.eventring", 0, NULL), 0);
+    raise(SIGBUS);
+    eventring_close(cursor);
+  }
+  __real_sigaction(SIGBUS, &held, NULL);
+}
+
+static int set_up_all(void **state) {
+  (void)state;
+  char directory[] = "failures.XXXXXX";
+  if (!mkdtemp(directory) || chdir(directory) != 0) return -1;
+  register_test_events();
+  keep_one();
+  return 0;
+}
+
+static int remove_all(void **state) {
+  (void)state;
+  char path[4096];
+  DIR *dir = __real_opendir(".");
+  for (struct dirent *entry; dir && (entry = readdir(dir));) __real_unlink(entry->d_name);
+  closedir(dir);
+  return getcwd(path, sizeof path) && chdir("..") == 0 ? rmdir(path) : -1;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_failures), cmocka_unit_test(signals_are_passed_on),
+      cmocka_unit_test(calls_that_fail), cmocka_unit_test(causes_that_matter)};
+  return cmocka_run_group_tests(tests, set_up_all, remove_all);
+}
