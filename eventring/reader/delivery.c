@@ -317,11 +317,8 @@ static inline void take_stack(const struct evr_ring_reader *reader, struct run *
 
 /* The ticks at which the run that begins with the next event must end. */
 static uint64_t end_of_run(const struct evr_ring_reader *reader) {
-  const struct evr_metadata *meta = reader->blocks.meta;
-  uint64_t end = meta->segment_end;
-  if (reader->switches != meta->switches && reader->switch_due < end)
-    end = reader->switch_due;
-  return end;
+  uint64_t end = reader->blocks.meta->segment_end, due = evr_ring_reader_switch_due(reader);
+  return due < end ? due : end;
 }
 
 /* word_ticks (format.h) less from_ticks */
@@ -651,7 +648,7 @@ static bool stands_before_event(struct evr_ring_reader *reader) {
   }
   uint64_t ticks = word_ticks(word, reader->position.base);
   if (spans->present->since) evr_spans_resume(spans, spans->present->context, ticks);
-  if (reader->switches != reader->blocks.meta->switches && ticks >= reader->switch_due) {
+  if (ticks >= evr_ring_reader_switch_due(reader)) {
     evr_ring_reader_switch(reader, ticks);
     if (is_pending(reader)) return false;
   }

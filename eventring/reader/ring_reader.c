@@ -177,6 +177,7 @@ void evr_ring_reader_switch(struct evr_ring_reader *reader, uint64_t ticks) {
   const struct evr_metadata *meta = reader->blocks.meta;
   struct format_switch entry;
   bool passed = true; /* all entries so far are of the past */
+  reader->switches_known = meta->switches;
   if (misses_switches(reader) && !pass_missed_switches(reader, ticks)) return;
   reader->switch_due = UINT64_MAX;
   for (uint32_t n = reader->switches; meta->switches - n - 1 < FORMAT_LOG_ENTRIES; n++) {

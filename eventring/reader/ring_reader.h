@@ -39,7 +39,8 @@ struct evr_ring_reader {
   uint64_t remarks_unknown;
   uint32_t switches;        /* entries of the control log taken into account */
   bool missed_switches;     /* some of them were gone */
-  uint64_t switch_due;      /* ticks before which no further entry applies */
+  uint64_t switch_due;      /* ticks before which no further entry applies ... */
+  uint32_t switches_known;  /* ... of that many entries of the log */
   uint64_t now;             /* ticks at which the queued things became known */
   uint64_t limit_sequence;  /* this poll ends at this word of this block */
   uint32_t limit_at;
@@ -56,6 +57,12 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
 void evr_ring_reader_free(struct evr_ring_reader *reader);
 /* Stands before the first event written from now on (EVENTRING_OPEN_NOW). */
 void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
+/* Ticks from which on entries of the control log are to be applied. */
+static inline uint64_t evr_ring_reader_switch_due(const struct evr_ring_reader *reader) {
+  uint32_t switches = reader->blocks.meta->switches;
+  if (reader->switches == switches) return UINT64_MAX;
+  return reader->switches_known == switches ? reader->switch_due : 0;
+}
 /* Notes how far the producer has come. False: there is nothing to deliver. */
 bool evr_ring_reader_limit(struct evr_ring_reader *reader, unsigned *budget);
 /* Goes on after the end of the block held. False: there is nothing more up to the limit.

@@ -853,6 +853,31 @@ static void log_goes_back(void **state) {
   eventring_stop();
 }
 
+/* A reader that follows takes each switch into account, not only the first since the start of
+   a block. */
+static void switched_again_and_again(void **state) {
+  (void)state;
+  const uint64_t user = EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER);
+  struct log log = {0};
+  start_recording(EVENTRING_MIN_WSIZE);
+  eventring_domain *d = start_domain("d");
+  eventring_cursor *cursor = open_file(file_name(), 0);
+  for (int round = 0; round < 5; round++) {
+    eventring_user_begin(d, T_FLOOD);
+    eventring_disable_classes(user);
+    eventring_enable_classes(user);
+    eventring_user_end(d, T_FLOOD);
+    poll_log(cursor, &log, 0);
+    const struct eventring_event *e = &log.seen[log.count - 1].event;
+    assert_int_equal(e->kind, EVENTRING_END);
+    assert_int_equal(e->flags, EVENTRING_TORN);
+    clear_log(&log);
+  }
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  eventring_stop();
+}
+
 /* What is written into the control page from outside. */
 static void control_words(void **state) {
   (void)state;
@@ -963,6 +988,7 @@ int main(void) {
       cmocka_unit_test(classes_of_the_host),
       cmocka_unit_test(sizes_of_definitions),
       cmocka_unit_test(errors_have_texts), cmocka_unit_test(versions),
+      cmocka_unit_test(switched_again_and_again),
       cmocka_unit_test(control_words), cmocka_unit_test(log_goes_back),
       cmocka_unit_test(no_first_touch),
   };
