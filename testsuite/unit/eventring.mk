@@ -24,6 +24,8 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_threads_test \
 	testsuite/unit/eventring_wait_test \
 	testsuite/unit/eventring_arguments_test \
+	testsuite/unit/eventring_clock_test \
+	testsuite/unit/eventring_clock_monotonic_test \
 	testsuite/unit/eventring_failures_test
 
 testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c \
@@ -106,6 +108,19 @@ testsuite_unit_eventring_block_cursor_test_SOURCES = \
 	testsuite/unit/eventring_block_cursor_test.c testsuite/unit/eventring_common.h
 testsuite_unit_eventring_block_cursor_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_block_cursor_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+# The library itself, compiled with a clock that the test sets.
+testsuite_unit_eventring_clock_test_SOURCES = testsuite/unit/eventring_clock_test.c \
+	testsuite/unit/eventring_common.h testsuite/unit/test_clock.h $(eventring_sources)
+testsuite_unit_eventring_clock_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -DTEST_MONOTONIC=0 \
+	-include $(top_srcdir)/testsuite/unit/test_clock.h $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_clock_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
+testsuite_unit_eventring_clock_test_LDADD = $(CMOCKA_LIBS)
+testsuite_unit_eventring_clock_monotonic_test_SOURCES = \
+	$(testsuite_unit_eventring_clock_test_SOURCES)
+testsuite_unit_eventring_clock_monotonic_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) \
+	-DTEST_MONOTONIC=1 -include $(top_srcdir)/testsuite/unit/test_clock.h $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_clock_monotonic_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=read
+testsuite_unit_eventring_clock_monotonic_test_LDADD = $(CMOCKA_LIBS)
 testsuite_unit_eventring_arguments_test_SOURCES = testsuite/unit/eventring_arguments_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_arguments_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

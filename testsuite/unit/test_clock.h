@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* test_clock.h: included before everything else (-include) by the sources of the library and of a
+ * test that sets the time: the instruction that reads the time stamp counter, and clock_gettime,
+ * are functions of the test. Nothing in the library knows of it. */
+#ifndef TEST_CLOCK_H
+#define TEST_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+uint64_t test_clock_ticks(void);
+int test_clock_gettime(clockid_t clock, struct timespec *time);
+#define clock_gettime test_clock_gettime
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#undef CPU_FEATURE_PRESENT
+#define CPU_FEATURE_PRESENT(feature) 1
+#endif
+#undef __rdtsc
+#define __rdtsc() test_clock_ticks()
+#endif
+
+#endif /* TEST_CLOCK_H */
