@@ -34,12 +34,13 @@ static uint64_t round_of(const struct evr_ring *ring) {
   return (ring->source.sequence - 1) / ring->blocks + 1;
 }
 
-/* Will the ring hold less than `ns` when it is full, at the rate of this round? */
+/* Will the ring hold less than `ns` when it is full, at the rate of this round, or not much
+   more? Rates vary. */
 static bool is_short_of(const struct evr_ring *ring, uint32_t place, uint64_t ticks,
                         uint64_t ns) {
   unsigned __int128 elapsed = (unsigned __int128)(ticks - ring->round_ticks) *
                               ring->recording->multiplier >> FORMAT_CLOCK_SHIFT;
-  return elapsed * ring->blocks < (unsigned __int128)ns * (place + 1);
+  return elapsed * ring->blocks < ((unsigned __int128)ns + ns / 4) * (place + 1);
 }
 
 /* ---- Claiming ---------------------------------------------------------------------- */

@@ -30,10 +30,10 @@ void table_cell(struct table *table, const char *text) {
 static size_t character(const char *text, size_t *width) {
   wchar_t wide;
   mbstate_t state = {0};
-  size_t bytes = eva_utf8_length((const unsigned char *)text, strnlen(text, 4));
+  size_t bytes = eventring_character_at(text, strnlen(text, 4)).size;
   int columns = bytes > 1 && mbrtowc(&wide, text, bytes, &state) == bytes ? wcwidth(wide) : 1;
   *width = columns < 0 ? 1 : (size_t)columns;
-  return bytes ? bytes : 1;
+  return bytes;
 }
 
 static size_t width_of_bytes(const char *text, size_t size) {
