@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_text.c: statistics as tables for people. */
+/* tally_text.c: statistics as tables for people, in lines of at most 80 characters (the
+ * path of the file may be longer).
+ *
+ * The time in the collector comes first, a row a domain. Then come the tables of all
+ * domains together, if there are several, then those of each domain.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text_table.h"
@@ -7,10 +15,13 @@
 #include "tool.h"
 #include "analysis/units.h"
 
-/* What a table's rows are written with: one domain after another. */
+/* What a group of tables is made of: one domain, or the sums of all. */
 struct section {
-  struct table *table;
-  const char *domain; /* the first cell of each row */
+  const struct eva_tally *tally;
+  const struct eva_tally_domain *domain;
+  bool total;
+  FILE *out;
+  struct table *table; /* that is being filled */
 };
 
 static void cell_count(struct table *table, uint64_t count) {
@@ -31,24 +42,58 @@ static void cell_exception(struct table *table, uint64_t count) {
     cell_count(table, count);
 }
 
-/* Fills a table with what `visit` makes of each entry: domain by domain, and
-   of all together where there are several. */
-static void fill(const struct eva_tally *tally, struct table *table,
-                 void (*visit)(void *, const struct eva_tally_entry *)) {
-  char name[16];
-  struct section section = {table, name};
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    if (!tally->domains[slot].used) continue;
-    snprintf(name, sizeof name, "%u", slot);
-    eva_tally_each(&tally->domains[slot], visit, &section);
+/* Writes text of any length, also foreign one, in lines of the page. */
+static void print_wrapped(FILE *out, const char *text) {
+  size_t size = strlen(text), room = 4 * size + 1;
+  char *safe = need_zeroed(room, 1);
+  for (const char *at = eventring_printable(safe, room, text, size); *at;) {
+    size_t line = table_line(at, TABLE_PAGE);
+    fprintf(out, "%.*s\n", (int)table_trimmed(at, line), at);
+    at += line;
   }
-  section.domain = "all";
-  if (tally->domains_used > 1) eva_tally_each(&tally->all, visit, &section);
+  free(safe);
 }
 
-static void finish(const char *title, struct table *table, FILE *out) {
-  if (table->used > 0) fprintf(out, "\n%s\n", title);
-  table_print(table, out, 2);
+static void print_line(FILE *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void print_line(FILE *out, const char *format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  print_wrapped(out, text);
+}
+
+/* The name of the newest domain in a slot, and how many had it before. */
+static void domain_text(char *text, size_t room, const struct eva_tally_domain *domain) {
+  size_t before = domain->lives.count > 1 ? domain->lives.count - 1 : 0;
+  int length = snprintf(text, room, "domain %u", domain->info.slot);
+  if (domain->info.name[0])
+    length += snprintf(text + length, room - (size_t)length, " (%s)", domain->info.name);
+  if (before)
+    snprintf(text + length, room - (size_t)length, ", with %zu before it", before);
+}
+
+/* With one domain there is nothing to be told apart. */
+static void finish(const char *title, const char *remark, const struct section *section,
+                   struct table *table) {
+  char whose[EVENTRING_MAX_DOMAIN_NAME + 64] = "all domains";
+  bool several = section->tally->domains_used > 1;
+  if (!section->total) domain_text(whose, sizeof whose, section->domain);
+  if (table->used > 0) {
+    fputc('\n', section->out);
+    print_line(section->out, "%s%s%s%s", title, several ? ", " : "", several ? whose : "",
+               remark);
+  }
+  table->keys = 1;
+  table_print(table, section->out, 2);
+}
+
+static void fill(struct section *section, struct table *table,
+                 void (*visit)(void *, const struct eva_tally_entry *)) {
+  section->table = table;
+  eva_tally_each(section->domain, visit, section);
 }
 
 /* ---- Sections ------------------------------------------------------------ */
@@ -63,11 +108,19 @@ static const char *liveness_text(enum eventring_liveness liveness) {
   return "unknown";
 }
 
+/* By the number that commands take, and the one that it has in a container. */
+static void process_text(char *text, size_t room, const struct eventring_info *info) {
+  pid_t here = info->process ? info->process : info->pid;
+  int length = snprintf(text, room, "process %ld", (long)here);
+  if (here != info->pid)
+    snprintf(text + length, room - (size_t)length, " (%ld in its container)", (long)info->pid);
+}
+
 static void print_head(const struct eva_tally *tally, FILE *out) {
-  char figure[EVA_FIGURE];
+  char figure[EVA_FIGURE], process[64];
   const struct eventring_info *info = &tally->info;
-  print_foreign_text(out, info->program);
-  fprintf(out, ", process %ld, %s\n", (long)info->pid, liveness_text(info->liveness));
+  process_text(process, sizeof process, info);
+  print_line(out, "%s, %s, %s", info->program, process, liveness_text(info->liveness));
   print_foreign_text(out, info->path);
   fputc('\n', out);
   if (tally->last_ns > tally->first_ns)
@@ -83,16 +136,15 @@ static void duration_row(const struct section *section, const struct eva_tally_e
   struct table *table = section->table;
   if (!span) return;
   const struct eva_histogram *durations = &span->durations;
-  table_cell(table, section->domain);
   table_cell(table, entry->name);
   cell_count(table, durations->count);
   cell_duration(table, durations->total);
   cell_duration(table, eva_histogram_mean(durations));
   cell_duration(table, durations->min);
+  cell_duration(table, durations->max);
 #define CELL(title, key, q) cell_duration(table, eva_histogram_quantile(durations, q));
   EVA_TALLY_QUANTILES(CELL)
 #undef CELL
-  cell_duration(table, durations->max);
   if (span->suspended == 0)
     table_cell(table, "-");
   else
@@ -109,14 +161,14 @@ static void async_row(void *context, const struct eva_tally_entry *entry) {
   duration_row(context, entry, entry->async);
 }
 
-static void print_durations(const struct eva_tally *tally, const char *title,
-                            void (*row)(void *, const struct eva_tally_entry *), FILE *out) {
+static void print_durations(struct section *section, const char *title, const char *remark,
+                            void (*row)(void *, const struct eva_tally_entry *)) {
 #define TITLE(title, key, q) title,
-  TABLE(table, "domain", "<span", "count", "total", "mean", "min",
-        EVA_TALLY_QUANTILES(TITLE) "max", "suspended", "torn", "open");
+  TABLE(table, "<span", "count", "total", "mean", "min", "max",
+        "|" EVA_TALLY_QUANTILES(TITLE) "?suspended", "?torn", "?open");
 #undef TITLE
-  fill(tally, &table, row);
-  finish(title, &table, out);
+  fill(section, &table, row);
+  finish(title, remark, section, &table);
 }
 
 static void words_cell(struct table *table, int64_t words) {
@@ -188,13 +240,13 @@ static void fill_domains(const struct eva_tally *tally, struct table *table,
                          domain_row_writer *row) {
   const struct eva_tally_domain *all = &tally->all;
   size_t rows = 0;
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
-    if (tally->domains[slot].used) fill_slot(&tally->domains[slot], table, row);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     rows += tally->domains[slot].lives.count;
-  }
   if (rows > 1)
     row(table, "all", "", &(struct domain_figures){all->watched, all->in_gc, all->allocated,
                                                    all->promoted});
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (tally->domains[slot].used) fill_slot(&tally->domains[slot], table, row);
 }
 
 /* A host need not have a collector. */
@@ -203,16 +255,22 @@ static bool has_collector(const struct eva_tally *tally) {
   return all->in_gc > 0 || all->allocated >= 0 || all->promoted >= 0;
 }
 
+static void finish_domains(const char *title, struct table *table, FILE *out) {
+  if (table->used > 0) fprintf(out, "\n%s\n", title);
+  table->keys = 2;
+  table_print(table, out, 2);
+}
+
 static void print_domains(const struct eva_tally *tally, FILE *out) {
   if (has_collector(tally)) {
     TABLE(table, "domain", "<name", "watched", "in GC", "share",
-          "words allocated", "words promoted");
+          "|words allocated", "words promoted");
     fill_domains(tally, &table, gc_row);
-    finish("Time in the collector", &table, out);
+    finish_domains("Time in the collector", &table, out);
   } else {
     TABLE(table, "domain", "<name", "watched");
     fill_domains(tally, &table, domain_row);
-    finish("Domains", &table, out);
+    finish_domains("Domains", &table, out);
   }
 }
 
@@ -223,7 +281,6 @@ static void counter_row(void *context, const struct eva_tally_entry *entry) {
   char figure[EVA_FIGURE];
   if (!counter || counter->samples == 0) return;
   bool is_sum = entry->measure == EVENTRING_DIFFERENCE;
-  table_cell(table, section->domain);
   table_cell(table, entry->name);
   table_cell(table, entry->unit);
   cell_count(table, counter->samples);
@@ -235,38 +292,32 @@ static void counter_row(void *context, const struct eva_tally_entry *entry) {
   CELL(min);
   CELL(max);
   /* there is no last one of several domains */
-  if (is_sum || section->domain[0] == 'a') table_cell(table, "-"); else CELL(last);
+  if (is_sum || section->total) table_cell(table, "-"); else CELL(last);
 #undef CELL
 }
 
-static void print_counters(const struct eva_tally *tally, FILE *out) {
-  TABLE(table, "domain", "<counter", "<unit", "samples", "sum", "mean", "min", "max",
-        "last");
-  fill(tally, &table, counter_row);
-  finish("Counters", &table, out);
+static void print_counters(struct section *section) {
+  TABLE(table, "<counter", "<unit", "samples", "?sum", "mean", "|min", "max", "?last");
+  fill(section, &table, counter_row);
+  finish("Counters", "", section, &table);
 }
 
 static void event_row(void *context, const struct eva_tally_entry *entry) {
   const struct section *section = context;
   if (entry->events + entry->lifecycle == 0) return;
-  table_cell(section->table, section->domain);
   table_cell(section->table, entry->name);
   cell_count(section->table, entry->events + entry->lifecycle);
 }
 
-static void print_events(const struct eva_tally *tally, FILE *out) {
-  TABLE(table, "domain", "<event", "count");
-  fill(tally, &table, event_row);
-  finish("Events", &table, out);
+static void print_events(struct section *section) {
+  TABLE(table, "<event", "count");
+  fill(section, &table, event_row);
+  finish("Events", "", section, &table);
 }
 
-static void ring_row(struct table *table, const struct eva_tally *tally,
-                     const struct eva_tally_domain *domain, int ring) {
-  const struct eventring_ring_info *info = &domain->rings[ring].info;
-  char name[16];
-  snprintf(name, sizeof name, "%u", domain->info.slot);
+static void ring_row(struct table *table, const char *name,
+                     const struct eventring_ring_info *info) {
   table_cell(table, name);
-  table_cell(table, tally->ring_names[ring]);
   cell_count(table, info->emitted);
   cell_count(table, info->delivered);
   cell_exception(table, info->missed);
@@ -274,23 +325,52 @@ static void ring_row(struct table *table, const struct eva_tally *tally,
   cell_exception(table, info->torn);
 }
 
-static void print_rings(const struct eva_tally *tally, FILE *out) {
-  TABLE(table, "domain", "<ring", "emitted", "delivered", "missed", "lost", "torn");
+static void add_ring(struct eva_tally_ring *sum, const struct eva_tally_ring *ring) {
+  sum->seen |= ring->seen;
+  sum->info.emitted += ring->info.emitted;
+  sum->info.delivered += ring->info.delivered;
+  sum->info.missed += ring->info.missed;
+  sum->info.lost += ring->info.lost;
+  sum->info.torn += ring->info.torn;
+}
+
+/* A ring of the domain, or the sum of those of all. */
+static struct eva_tally_ring ring_of(const struct section *section, int ring) {
+  struct eva_tally_ring sum = {0};
+  if (!section->total) return section->domain->rings[ring];
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    for (int ring = 0; ring < EVENTRING_RINGS; ring++)
-      if (tally->domains[slot].used && tally->domains[slot].rings[ring].seen)
-        ring_row(&table, tally, &tally->domains[slot], ring);
-  finish("Rings (missed: overwritten before reading began; lost: while reading)",
-         &table, out);
+    if (section->tally->domains[slot].used)
+      add_ring(&sum, &section->tally->domains[slot].rings[ring]);
+  return sum;
+}
+
+static void print_rings(struct section *section) {
+  TABLE(table, "<ring", "emitted", "delivered", "missed", "lost", "torn");
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
+    struct eva_tally_ring figures = ring_of(section, ring);
+    if (figures.seen) ring_row(&table, section->tally->ring_names[ring], &figures.info);
+  }
+  bool first = section->total || section->tally->domains_used == 1;
+  finish("Rings", first ? " (missed: overwritten before reading began; lost: since)" : "",
+         section, &table);
+}
+
+static void print_section(const struct eva_tally *tally, const struct eva_tally_domain *domain,
+                          FILE *out) {
+  struct section section = {.tally = tally, .domain = domain,
+                            .total = domain == &tally->all, .out = out};
+  print_durations(&section, "Spans", "", span_row);
+  print_durations(&section, "Async spans", section.total ? "" : " (by the domain of the begin)",
+                  async_row);
+  print_counters(&section);
+  print_events(&section);
+  print_rings(&section);
 }
 
 void tally_print_text(const struct eva_tally *tally, FILE *out) {
   print_head(tally, out);
   print_domains(tally, out);
-  print_durations(tally, "Spans", span_row, out);
-  print_durations(tally, "Async spans (from begin to end, wherever that is; by the domain of "
-                         "the begin)", async_row, out);
-  print_counters(tally, out);
-  print_events(tally, out);
-  print_rings(tally, out);
+  if (tally->domains_used > 1) print_section(tally, &tally->all, out);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (tally->domains[slot].used) print_section(tally, &tally->domains[slot], out);
 }

@@ -56,6 +56,11 @@ size_t table_line(const char *text, size_t width) {
   return text[at] && separated ? separated : at;
 }
 
+size_t table_trimmed(const char *text, size_t size) {
+  while (size > 0 && text[size - 1] == ' ') size--;
+  return size;
+}
+
 /* ---- Columns -------------------------------------------------------------- */
 
 static bool has_sign(const struct table *table, size_t column, char sign) {
@@ -147,7 +152,7 @@ static bool print_line(const struct layout *layout, const char **rest) {
   for (size_t i = 0; i < table->columns; i++) {
     if (!shows(layout, i)) continue;
     size_t size = table_line(rest[i], layout->widths[i]);
-    print_cell(layout, i, rest[i], size, &owed);
+    print_cell(layout, i, rest[i], table_trimmed(rest[i], size), &owed);
     rest[i] += size;
     if (rest[i][0]) more = true;
   }

@@ -38,6 +38,8 @@ void table_print(struct table *table, FILE *out, int indent);
    or a sign that separates words if one is near, never within a character; all of it if
    it fits. At least one character. */
 size_t table_line(const char *text, size_t width);
+/* The bytes of such a part without the blanks at its end. */
+size_t table_trimmed(const char *text, size_t size);
 
 /* Declares a table `variable` with these titles. */
 #define TABLE(variable, ...)                                     \

@@ -39,6 +39,13 @@ start() {
   await "$pid"
 }
 
+# rows TITLE NAME <STATS: the rows of that name in the parts of a table of `stats`, with
+# single blanks
+rows() {
+  awk -v title="$1" -v name="$2" '/^[^ ]/ { on = index($0, title) == 1 }
+    on && $1 == name { $1 = $1; print }'
+}
+
 # What stats --json says that was counted, whoever looked at it
 counts_of() {
   query "$1" '{s: [.spans[] | [.domain, .name, .count, .torn, .open]],
