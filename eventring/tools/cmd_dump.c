@@ -169,7 +169,8 @@ static int on_open_span(void *context, const struct eventring_event *event) {
 }
 
 /* Domains may have got other names meanwhile. */
-static void after_poll(void *context) {
+static void after_poll(void *context, const struct eventring_totals *totals) {
+  (void)totals;
   const struct dump_options *options = context;
   memset(options->format.domains, 0,
          EVENTRING_MAX_DOMAINS * sizeof *options->format.domains);

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_stats.c: `eventring stats`: figures over a recording. */
+/* cmd_stats.c: `eventring stats`: figures over recordings.
+ *
+ * Each PID or FILE is read in a thread of its own, so that a busy process does not make
+ * another one wait; SIGINT and SIGTERM are left to the main thread, which shows what is
+ * going on if standard error is a terminal. A launched COMMAND is read by the main thread
+ * itself, without that: the terminal is the COMMAND's.
+ *
+ * The thread alone uses the reader and the tally of its recording, and the main thread
+ * after it has ended. What is shown meanwhile is handed over in atomics, relaxed: they
+ * guard nothing.
+ */
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "analysis/units.h"
 #include "options.h"
 #include "follow.h"
 #include "tally_print.h"
@@ -31,7 +47,7 @@ static int read_words(const struct command *self, int count, char **words,
        "of the variables that make COMMAND record (SAROS_EVENTRING)"}};
   int status =
       options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  return status >= 0 ? status : require_target(self, operands, true);
+  return status >= 0 ? status : require_targets(self, operands);
 }
 
 /* The file is made before reading begins: an hour of watching is not to end in
@@ -50,48 +66,210 @@ static int close_output(FILE *out, const char *path) {
   return failed ? STATUS_WRONG : STATUS_OK;
 }
 
+/* ---- Watching ------------------------------------------------------------- */
+
+struct watching {
+  const struct stats_options *options;
+  struct reader reader;
+  struct eva_tally *tally;
+  pthread_t thread;
+  bool ended; /* the thread, which has been joined then */
+  uint64_t events, lost; /* so far: written by the thread, atomic */
+};
+
 /* Out of memory: the figures would be wrong. */
-static void check_tally(void *context) {
-  const struct eva_tally *tally = context;
+static void check_tally(const struct eva_tally *tally) {
   if (tally->status != EVENTRING_OK) no_memory();
 }
 
-static void watch(struct reader *reader, const struct stats_options *options,
-                  FILE *out) {
-  struct eva_tally *tally = eva_tally_new();
-  struct eventring_info info;
-  if (!tally) no_memory();
-  const struct reading reading = {.callbacks = &eva_tally_callbacks,
-                                  .context = tally,
+/* The callbacks of a tally, with the watching as their context. */
+static int on_event(void *context, const struct eventring_event *event) {
+  const struct watching *watching = context;
+  return eva_tally_callbacks.event(watching->tally, event);
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  const struct watching *watching = context;
+  return eva_tally_callbacks.lost(watching->tally, loss);
+}
+
+static void after_poll(void *context, const struct eventring_totals *totals) {
+  struct watching *watching = context;
+  check_tally(watching->tally);
+  __atomic_store_n(&watching->events, totals->delivered, __ATOMIC_RELAXED);
+  __atomic_store_n(&watching->lost, totals->lost, __ATOMIC_RELAXED);
+}
+
+static const struct eventring_callbacks callbacks = {on_event, on_lost};
+
+static void *watch(void *context) {
+  struct watching *watching = context;
+  const struct reading reading = {.callbacks = &callbacks,
+                                  .context = watching,
                                   .follow = true,
-                                  .limit_ns = options->limit_ns,
-                                  .after_poll = check_tally};
-  reader_run(reader, &reading);
-  eva_tally_finish(tally, reader->cursor);
-  check_tally(tally);
-  if (options->json)
-    tally_print_json(tally, out);
+                                  .limit_ns = watching->options->limit_ns,
+                                  .after_poll = after_poll};
+  reader_read(&watching->reader, &reading);
+  return NULL;
+}
+
+static void start_watching(struct watching *watching) {
+  int error = pthread_create(&watching->thread, NULL, watch, watching);
+  if (error == 0) return;
+  complain("cannot start a thread: %s", strerror(error));
+  exit(STATUS_WRONG);
+}
+
+/* ---- Progress ------------------------------------------------------------- */
+
+enum { TICK_MS = 50, TICKS_OF_A_LINE = 20 }; /* so often ends are noticed; a line stays */
+
+/* The process that is watched, or how many. */
+static void subject_text(char *text, size_t room, const struct watching *list, size_t count) {
+  struct eventring_info info;
+  if (count != 1)
+    snprintf(text, room, "%zu recordings", count);
+  else if (eventring_cursor_info(list->reader.cursor, &info) == EVENTRING_OK)
+    snprintf(text, room, "process %ld (%.16s)", (long)(info.process ? info.process : info.pid),
+             info.program);
+}
+
+static void show_watching(const struct watching *list, size_t count, const char *subject,
+                          uint64_t seconds) {
+  char line[256], limit[EVA_FIGURE + 8] = "", figure[EVA_FIGURE], lost_figure[EVA_FIGURE];
+  uint64_t events = 0, lost = 0;
+  for (size_t i = 0; i < count; i++) {
+    events += __atomic_load_n(&list[i].events, __ATOMIC_RELAXED);
+    lost += __atomic_load_n(&list[i].lost, __ATOMIC_RELAXED);
+  }
+  if (list->options->limit_ns)
+    snprintf(limit, sizeof limit, " of %s", eva_duration_text(figure, list->options->limit_ns));
+  snprintf(line, sizeof line, "watching %s: %llu s%s, %s events, %s lost (Ctrl-C ends)", subject,
+           (unsigned long long)seconds, limit, eva_count_text(figure, events),
+           eva_count_text(lost_figure, lost));
+  show_progress(line);
+}
+
+static bool any_lives(const struct watching *list, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (eventring_cursor_liveness(list[i].reader.cursor) == EVENTRING_LIVE) return true;
+  return false;
+}
+
+static bool has_ended(struct watching *watching) {
+  if (!watching->ended) watching->ended = pthread_tryjoin_np(watching->thread, NULL) == 0;
+  return watching->ended;
+}
+
+static bool all_have_ended(struct watching *list, size_t count) {
+  size_t ended = 0;
+  for (size_t i = 0; i < count; i++) ended += has_ended(&list[i]);
+  return ended == count;
+}
+
+static void wait_with_progress(struct watching *list, size_t count, const char *subject) {
+  const struct timespec tick = {.tv_nsec = TICK_MS * 1000 * 1000};
+  for (unsigned ticks = 0; !all_have_ended(list, count); ticks++) {
+    if (ticks % TICKS_OF_A_LINE == 0)
+      show_watching(list, count, subject, ticks / TICKS_OF_A_LINE);
+    nanosleep(&tick, NULL);
+  }
+  show_progress("");
+}
+
+static void wait_quietly(struct watching *list, size_t count) {
+  for (size_t i = 0; i < count; i++) pthread_join(list[i].thread, NULL);
+}
+
+/* ---- The command ---------------------------------------------------------- */
+
+static void watch_all(struct watching *list, size_t count) {
+  char subject[64] = "";
+  sigset_t ours, before;
+  bool shows = isatty(STDERR_FILENO) && any_lives(list, count);
+  if (shows) subject_text(subject, sizeof subject, list, count);
+  reader_catch_signals(true);
+  sigemptyset(&ours);
+  sigaddset(&ours, SIGINT);
+  sigaddset(&ours, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  for (size_t i = 0; i < count; i++) start_watching(&list[i]);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (shows)
+    wait_with_progress(list, count, subject);
   else
-    tally_print_text(tally, out);
-  eva_tally_free(tally);
-  if (eventring_cursor_info(reader->cursor, &info) == 0) complain_of_control(&info);
+    wait_quietly(list, count);
+  reader_catch_signals(false);
+}
+
+static void print(struct watching *watching, FILE *out) {
+  struct eventring_info info;
+  eva_tally_finish(watching->tally, watching->reader.cursor);
+  check_tally(watching->tally);
+  (watching->options->json ? tally_print_json : tally_print_text)(watching->tally, out);
+  if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
+}
+
+static void prepare(struct watching *watching, const struct stats_options *options) {
+  watching->options = options;
+  watching->tally = eva_tally_new();
+  if (!watching->tally) no_memory();
+}
+
+/* Opens what can be opened: *count of them. The exit status. */
+static int open_all(struct watching *list, size_t *count, const struct operands *operands,
+                    const struct stats_options *options, unsigned flags) {
+  int status = STATUS_OK;
+  for (size_t i = 0; i < operands->count; i++) {
+    struct watching *watching = &list[*count];
+    if (reader_open_target(&watching->reader, operands->words[i],
+                           flags | EVENTRING_OPEN_FOLLOW) >= 0) {
+      status = STATUS_WRONG;
+      continue;
+    }
+    prepare(watching, options);
+    ++*count;
+  }
+  return status;
+}
+
+static int stats_of_all(const struct operands *operands, const struct stats_options *options,
+                        unsigned flags, FILE *out) {
+  struct watching *list = need_zeroed(operands->count, sizeof *list);
+  size_t count = 0;
+  int status = open_all(list, &count, operands, options, flags);
+  if (count > 0) watch_all(list, count);
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0 && !options->json) fputs("\n\n", out);
+    print(&list[i], out);
+    eva_tally_free(list[i].tally);
+    status = reader_close(&list[i].reader, status);
+  }
+  free(list);
+  return status;
+}
+
+static int stats_of_command(const struct operands *operands, const struct stats_options *options,
+                            unsigned flags, FILE *out) {
+  struct watching watching = {0};
+  int status = reader_open(&watching.reader, operands, options->prefix, flags);
+  if (status >= 0) return status;
+  prepare(&watching, options);
+  watch(&watching);
+  print(&watching, out);
+  eva_tally_free(watching.tally);
+  return reader_close(&watching.reader, STATUS_OK);
 }
 
 int command_stats(const struct command *self, int count, char **words) {
   struct stats_options options;
   struct operands operands;
-  struct reader reader;
   int status = read_words(self, count, words, &options, &operands);
   if (status >= 0) return status;
   FILE *out = open_output(options.output);
   if (!out) return STATUS_WRONG;
-  status = reader_open(&reader, &operands, options.prefix,
-                       EVENTRING_OPEN_MERGED | (options.from_now ? EVENTRING_OPEN_NOW : 0));
-  if (status >= 0) {
-    close_output(out, options.output);
-    return status;
-  }
-  watch(&reader, &options, out);
-  status = close_output(out, options.output);
-  return reader_close(&reader, status);
+  unsigned flags = EVENTRING_OPEN_MERGED | (options.from_now ? EVENTRING_OPEN_NOW : 0);
+  status = (operands.command ? stats_of_command : stats_of_all)(&operands, &options, flags, out);
+  int written = close_output(out, options.output);
+  return status != STATUS_OK ? status : written;
 }

@@ -7,14 +7,15 @@
 #include <string.h>
 #include <time.h>
 
-static volatile sig_atomic_t stopped;
+static int stopped; /* set by a handler or a callback, read by all threads: atomic */
 
 static void stop_on_signal(int number) {
   (void)number;
-  stopped = 1;
+  reader_stop();
 }
 
-void reader_stop(void) { stopped = 1; }
+void reader_stop(void) { __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); }
+static bool is_stopped(void) { return __atomic_load_n(&stopped, __ATOMIC_RELAXED); }
 
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags) {
@@ -95,7 +96,7 @@ static uint64_t poll_once(struct progress *progress, bool *over) {
   if (result < 0) tell_error(progress);
   *over = result < 0 && progress->failing && events == 0;
   progress->failing = result < 0;
-  if (events > 0 && reading->after_poll) reading->after_poll(reading->context);
+  if (events > 0 && reading->after_poll) reading->after_poll(reading->context, &after);
   return events;
 }
 
@@ -134,7 +135,7 @@ static void read_on(struct progress *progress) {
   for (;;) {
     if (reader->launched) launch_check(&reader->launch);
     uint64_t events = poll_once(progress, &over);
-    if (over || stopped || time_is_up(progress)) return;
+    if (over || is_stopped() || time_is_up(progress)) return;
     if (progress->failing) continue;
     if (!progress->reading->follow || eventring_finished(reader->cursor) ||
         nobody_left(progress, events))
@@ -143,21 +144,24 @@ static void read_on(struct progress *progress) {
   }
 }
 
-static void catch_signals(bool on) {
+void reader_catch_signals(bool on) {
   struct sigaction action = {.sa_handler = on ? stop_on_signal : SIG_DFL};
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
 }
 
-void reader_run(struct reader *reader, const struct reading *reading) {
+void reader_read(struct reader *reader, const struct reading *reading) {
   struct progress progress = {
       .reader = reader, .reading = reading, .began = now_ns()};
-  bool catches = reading->follow && !reader->launched;
-  stopped = 0;
-  if (catches) catch_signals(true);
   read_on(&progress);
-  if (catches) catch_signals(false);
+}
+
+void reader_run(struct reader *reader, const struct reading *reading) {
+  bool catches = reading->follow && !reader->launched;
+  if (catches) reader_catch_signals(true);
+  reader_read(reader, reading);
+  if (catches) reader_catch_signals(false);
 }
 
 int reader_close(struct reader *reader, int status) {

@@ -36,12 +36,17 @@ struct reading {
   void *context;
   bool follow;         /* until the recording ends, instead of what there is */
   uint64_t limit_ns;   /* when following: for at most this long; 0: no limit */
-  void (*after_poll)(void *context); /* after events came; may be NULL */
+  /* after events came, with what has been read so far; may be NULL */
+  void (*after_poll)(void *context, const struct eventring_totals *totals);
 };
 
 /* Reads; SIGINT and SIGTERM end the following of a process that this command did not
    launch. */
 void reader_run(struct reader *reader, const struct reading *reading);
+/* The same in a thread, one for each reader, and without care of signals: whoever starts
+   the threads lets SIGINT and SIGTERM end the reading of all, while `on`. */
+void reader_read(struct reader *reader, const struct reading *reading);
+void reader_catch_signals(bool on);
 /* For callbacks: ends the reading after this event (return 1 as well). */
 void reader_stop(void);
 

@@ -19,16 +19,22 @@ int usage_error(const struct command *self, const char *format, ...) {
   return STATUS_USAGE;
 }
 
-int require_target(const struct command *self, const struct operands *operands,
-                   bool with_command) {
-  if (operands->command && !with_command)
-    return usage_error(self, "cannot launch a command");
+int require_targets(const struct command *self, const struct operands *operands) {
   if (operands->command && operands->count > 0)
     return usage_error(self, "`%s' and a command to launch", operands->words[0]);
   if (operands->command && !operands->command[0])
     return usage_error(self, "no command after `--'");
   if (!operands->command && operands->count == 0)
     return usage_error(self, "no PID or FILE given");
+  return -1;
+}
+
+int require_target(const struct command *self, const struct operands *operands,
+                   bool with_command) {
+  if (operands->command && !with_command)
+    return usage_error(self, "cannot launch a command");
+  int status = require_targets(self, operands);
+  if (status >= 0) return status;
   if (operands->count > 1)
     return usage_error(self, "more than one PID or FILE: `%s'",
                        operands->words[1]);

@@ -49,6 +49,9 @@ int usage_error(const struct command *self, const char *format, ...)
 int require_target(const struct command *self, const struct operands *operands,
                    bool with_command);
 
+/* The same of one or several PIDs or FILEs, or the `-- COMMAND...`. */
+int require_targets(const struct command *self, const struct operands *operands);
+
 #define OPTION_SPECS(specs) specs, sizeof(specs) / sizeof((specs)[0])
 
 #endif

@@ -6,8 +6,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int output_errno;
+
+/* ---- Progress ------------------------------------------------------------- */
+
+enum { TERMINAL_LINE = 79 };
+
+static size_t progress_bytes; /* of the line that is shown; guarded by the lock of stderr */
+
+static void replace_progress_locked(const char *line, size_t size) {
+  size_t before = progress_bytes;
+  if (before == 0 && size == 0) return;
+  fprintf(stderr, "\r%.*s%*s", (int)size, line, (int)(before > size ? before - size : 0), "");
+  fputs(size == 0 ? "\r" : "", stderr);
+  fflush(stderr);
+  progress_bytes = size;
+}
+
+/* (A character of several bytes counts as that many columns, which is at least its width.) */
+void show_progress(const char *line) {
+  char safe[TERMINAL_LINE + 1];
+  if (!isatty(STDERR_FILENO)) return;
+  eventring_printable(safe, sizeof safe, line, strlen(line));
+  flockfile(stderr);
+  replace_progress_locked(safe, strlen(safe));
+  funlockfile(stderr);
+}
+
+/* ---- Messages ------------------------------------------------------------- */
 
 void complain(const char *format, ...) {
   char text[2048];
@@ -19,8 +47,11 @@ void complain(const char *format, ...) {
   if (length < 0) return;
   if ((size_t)length >= sizeof text) length = sizeof text - 1;
   fflush(stdout);
+  flockfile(stderr);
+  replace_progress_locked("", 0);
   fprintf(stderr, "eventring: %s\n",
           eventring_printable(safe, sizeof safe, text, (size_t)length));
+  funlockfile(stderr);
 }
 
 void print_foreign(FILE *out, const void *text, size_t size) {

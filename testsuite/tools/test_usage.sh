@@ -6,7 +6,8 @@ ends 2 "Usage: eventring" "$EVENTRING"
 ends 2 "no command \`frobnicate'" "$EVENTRING" frobnicate
 for command in show dump stats; do
   ends 2 "no PID or FILE" "$EVENTRING" $command
-  ends 2 "more than one PID or FILE: \`b'" "$EVENTRING" $command a b
+  [ $command = stats ] ||
+    ends 2 "more than one PID or FILE: \`b'" "$EVENTRING" $command a b
   ends 2 "no option \`--frobnicate'" "$EVENTRING" $command --frobnicate 1
 done
 ends 2 "\`-x'" "$EVENTRING" stats -x 1
