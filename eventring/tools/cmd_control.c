@@ -174,7 +174,9 @@ static int copy(eventring_cursor *cursor, const char *path) {
 /* ---- Status -------------------------------------------------------------- */
 
 static void status_text(eventring_cursor *cursor, const struct eventring_info *info) {
-  printf("process  %ld, %s\nprogram  ", (long)info->pid, eva_liveness_name(info->liveness));
+  char process[PROCESS_TEXT];
+  printf("process  %s, %s\nprogram  ", process_text(process, info),
+         eva_liveness_name(info->liveness));
   print_foreign_text(stdout, info->program);
   printf("\nstate    %s%s\n", eva_state_name(info->state),
          info->liveness == EVENTRING_DEAD ? " when it died" : "");
@@ -197,7 +199,7 @@ static void status_json(eventring_cursor *cursor, const struct eventring_info *i
   struct eva_json json;
   eva_json_start(&json, stdout);
   eva_json_open_object(&json);
-  eva_json_int_at(&json, "pid", info->pid);
+  put_process(&json, info);
   eva_json_string_at(&json, "program", info->program);
   eva_json_string_at(&json, "path", info->path);
   eva_json_string_at(&json, "liveness", eva_liveness_name(info->liveness));

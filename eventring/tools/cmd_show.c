@@ -76,11 +76,10 @@ static void print_exceptions(const struct eventring_info *info) {
 
 static void print_header(eventring_cursor *cursor,
                          const struct eventring_info *info) {
-  char text[64];
+  char text[PROCESS_TEXT];
   line("file", info->path);
   line("program", info->program);
-  snprintf(text, sizeof text, "%ld", (long)info->pid);
-  line("process", text);
+  line("process", process_text(text, info));
   print_state(info);
   snprintf(text, sizeof text, "%u", info->version);
   line("format", text);
@@ -209,7 +208,7 @@ static void show_text(eventring_cursor *cursor,
 static void put_header(struct eva_json *json, const struct eventring_info *info) {
   eva_json_string_at(json, "path", info->path);
   eva_json_string_at(json, "program", info->program);
-  eva_json_int_at(json, "pid", info->pid);
+  put_process(json, info);
   eva_json_uint_at(json, "process_start", info->process_start);
   eva_json_string_at(json, "liveness", eva_liveness_name(info->liveness));
   eva_json_string_at(json, "state", eva_state_name(info->state));

@@ -130,8 +130,7 @@ static void subject_text(char *text, size_t room, const struct watching *list, s
   if (count != 1)
     snprintf(text, room, "%zu recordings", count);
   else if (eventring_cursor_info(list->reader.cursor, &info) == EVENTRING_OK)
-    snprintf(text, room, "process %ld (%.16s)", (long)(info.process ? info.process : info.pid),
-             info.program);
+    snprintf(text, room, "process %ld (%.16s)", (long)pid_here(&info), info.program);
 }
 
 static void show_watching(const struct watching *list, size_t count, const char *subject,

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/json.h"
+
 static int stopped; /* set by a handler or a callback, read by all threads: atomic */
 
 static void stop_on_signal(int number) {
@@ -44,9 +46,28 @@ int reader_open(struct reader *reader, const struct operands *operands,
   return reader_open_target(reader, operands->words[0], flags | EVENTRING_OPEN_FOLLOW);
 }
 
+/* ---- What is known of the process ---------------------------------------- */
+
+pid_t pid_here(const struct eventring_info *info) {
+  return info->process ? info->process : info->pid;
+}
+
+char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info) {
+  int length = snprintf(text, PROCESS_TEXT, "%ld", (long)pid_here(info));
+  if (pid_here(info) != info->pid)
+    snprintf(text + length, PROCESS_TEXT - (size_t)length, " (%ld in its container)",
+             (long)info->pid);
+  return text;
+}
+
+void put_process(struct eva_json *json, const struct eventring_info *info) {
+  eva_json_int_at(json, "pid", pid_here(info));
+  eva_json_int_at(json, "own_pid", info->pid);
+}
+
 void complain_of_control(const struct eventring_info *info) {
   if (info->control_rejected)
-    complain("process %ld ignored %llu malformed control words", (long)info->pid,
+    complain("process %ld ignored %llu malformed control words", (long)pid_here(info),
              (unsigned long long)info->control_rejected);
   bool live = info->liveness == EVENTRING_LIVE;
   if (info->control_word & ~info->classes_known)

@@ -27,6 +27,16 @@ int reader_open_target(struct reader *reader, const char *pid_or_file,
 int reader_open(struct reader *reader, const struct operands *operands,
                 const char *prefix, unsigned flags);
 
+/* The number of the process that commands of this machine take, as far as it is known: that
+   by which the recording was found, else the one in the file. */
+pid_t pid_here(const struct eventring_info *info);
+/* "4711", or "4711 (2 in its container)" if it has another number there. Returns `text`. */
+enum { PROCESS_TEXT = 64 };
+char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info);
+/* Members `pid`, as pid_here, and `own_pid`, the one in the file. */
+struct eva_json;
+void put_process(struct eva_json *json, const struct eventring_info *info);
+
 /* Says on standard error that control words were, or will be, ignored, or that the gate
    is not what they ask for. */
 void complain_of_control(const struct eventring_info *info);

@@ -2,6 +2,7 @@
 /* tally_json.c: statistics as one JSON object; doc/eventring.md describes it. */
 #include "analysis/json.h"
 #include "analysis/names.h"
+#include "follow.h"
 #include "tally_print.h"
 
 /* What the members of a list are written with. */
@@ -182,7 +183,7 @@ static void put_head(struct eva_json *json, const struct eva_tally *tally) {
   const struct eventring_info *info = &tally->info;
   eva_json_string_at(json, "program", info->program);
   eva_json_string_at(json, "path", info->path);
-  eva_json_int_at(json, "pid", info->pid);
+  put_process(json, info);
   eva_json_string_at(json, "liveness", eva_liveness_name(info->liveness));
   eva_json_string_at(json, "state", eva_state_name(info->state));
   eva_json_uint_at(json, "first_ns", tally->first_ns);

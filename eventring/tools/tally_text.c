@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "follow.h"
 #include "text_table.h"
 #include "tally_print.h"
 #include "tool.h"
@@ -108,19 +109,11 @@ static const char *liveness_text(enum eventring_liveness liveness) {
   return "unknown";
 }
 
-/* By the number that commands take, and the one that it has in a container. */
-static void process_text(char *text, size_t room, const struct eventring_info *info) {
-  pid_t here = info->process ? info->process : info->pid;
-  int length = snprintf(text, room, "process %ld", (long)here);
-  if (here != info->pid)
-    snprintf(text + length, room - (size_t)length, " (%ld in its container)", (long)info->pid);
-}
-
 static void print_head(const struct eva_tally *tally, FILE *out) {
-  char figure[EVA_FIGURE], process[64];
+  char figure[EVA_FIGURE], process[PROCESS_TEXT];
   const struct eventring_info *info = &tally->info;
-  process_text(process, sizeof process, info);
-  print_line(out, "%s, %s, %s", info->program, process, liveness_text(info->liveness));
+  print_line(out, "%s, process %s, %s", info->program, process_text(process, info),
+             liveness_text(info->liveness));
   print_foreign_text(out, info->path);
   fputc('\n', out);
   if (tally->last_ns > tally->first_ns)

@@ -21,7 +21,13 @@ is "its number here and there" "[$outer,$inner]" "$(query list.json "$mine | [.p
 is "as text" "$outer $inner live" \
   "$(grep "$PWD/$inner.eventring" list.txt | sed 's/  */ /g; s/^ //' | cut -d' ' -f1-3)"
 has "the heading" "own pid" "$(head -n 1 list.txt)"
-is "what the other commands take" "$inner" "$("$EVENTRING" show --json "$outer" | jq .pid)"
+for command in show "stats --seconds 0.1" "control --status"; do
+  # shellcheck disable=SC2086
+  is "$command of that number" "[$outer,$inner]" \
+    "$("$EVENTRING" $command --json "$outer" | jq -c '[.pid, .own_pid]')"
+  # shellcheck disable=SC2086
+  has "$command as text" "$outer ($inner in its container)" "$("$EVENTRING" $command "$outer")"
+done
 
 # from inside the process has one number
 cat >inside.sh <<'INSIDE'
