@@ -11,7 +11,8 @@ eventring_sources = \
 	eventring/format/guard.c \
 	eventring/format/process.h eventring/format/process.c eventring/format/memory.h \
 	eventring/format/checksum.h eventring/format/checksum.c eventring/format/cpu.h \
-	eventring/format/text.h eventring/format/text.c \
+	eventring/format/text.h eventring/format/text.c eventring/format/unlink_same.h \
+	eventring/format/unlink_same.c \
 	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h \
 	eventring/producer/classes.c \
 	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \

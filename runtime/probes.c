@@ -110,6 +110,8 @@ void probes_take_up(Domain *d) {
   end_waiting(d);
 }
 
+static void stop_at_exit(void) { probes_stop(); }
+
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
 static int registration_status;
 static struct eventring_error registration_error;
@@ -143,7 +145,7 @@ static void define_classes(void) {
 static void register_catalogue(void) {
   unsigned first = 0;
   pthread_atfork(NULL, NULL, forget_after_fork);
-  atexit(probes_stop); /* before that of peer.c, so that domains end first */
+  atexit(stop_at_exit); /* before that of peer.c, so that domains end first */
   define_classes();
   registration_status =
       eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
@@ -159,13 +161,18 @@ static int ensure_catalogue(struct eventring_error *error) {
 
 static _Atomic uint64_t causes_warned_of; /* bit n: error code -n */
 
-/* Called for each domain that cannot be recorded (129th, disk full). One warning for each
- * cause: a program may start thousands of domains. */
-static void warn_not_recorded(void *context, const struct eventring_error *error) {
+/* Called for each domain that cannot be recorded (129th, disk full), and when the file
+ * could not be removed at the end. One warning for each cause: a program may start
+ * thousands of domains. */
+static void warn(void *context, const struct eventring_error *error) {
   uint64_t cause = (uint64_t)1 << (-error->code & 63);
   (void)context;
   if (atomic_fetch_or(&causes_warned_of, cause) & cause) return;
-  fprintf(stderr, "saros: warning: a domain is not recorded: %s (reported once)\n", error->text);
+  if (error->code == EVENTRING_E_LEFT)
+    fprintf(stderr, "saros: warning: the recording has ended, but its file is left: %s\n",
+            error->text);
+  else
+    fprintf(stderr, "saros: warning: a domain is not recorded: %s (reported once)\n", error->text);
 }
 
 static int configure_recording(struct eventring_config *config, struct eventring_error *error) {
@@ -174,7 +181,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
   config->hold_ns = DEFAULT_HOLD_NS;
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
-  config->warn = warn_not_recorded;
+  config->warn = warn;
   atomic_store(&causes_warned_of, 0);
   return status;
 }
@@ -216,9 +223,9 @@ int probes_start(struct eventring_error *error) {
   return eventring_start(&config, error);
 }
 
-void probes_stop(void) {
+int probes_stop(void) {
   forget_waiting();
-  eventring_stop();
+  return eventring_stop();
 }
 void probes_stop_in_handler(void) { eventring_end_in_handler(); }
 
@@ -230,7 +237,7 @@ void probes_domain_start(Domain *d, const char *name) {
   d->rings = eventring_domain_start(name, &error);
   /* while something is recorded, the library has warned */
   if (error.code != EVENTRING_OK && eventring_state() == EVENTRING_STOPPED)
-    warn_not_recorded(NULL, &error);
+    warn(NULL, &error);
   eventring_domain_unbind(d->rings); /* a state may go on in another thread; it ends in lua_close */
   if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
 }

@@ -96,8 +96,8 @@ static inline void probes_collection(Domain *d) { eventring_domain_check(d->ring
 void probes_begin(const char *program, const char *warner);
 /* Starts it from the program (the environment still gives directory and sizes). */
 int probes_start(struct eventring_error *error);
-/* Orderly end of the recording; harmless when there is none. */
-void probes_stop(void);
+/* Orderly end of the recording; harmless when there is none. As eventring_stop. */
+int probes_stop(void);
 /* The same from a signal handler that is about to end the process. */
 void probes_stop_in_handler(void);
 

@@ -64,17 +64,18 @@ static int start_recording(lua_State *L) {
   return 1;
 }
 
-/* eventring.stop(): orderly end of the recording. */
-static int stop_recording(lua_State *L) {
-  probes_stop();
-  eventring_domain_check(domain_of(L));
-  return 0;
-}
-
 static int push_result(lua_State *L, int code) {
   if (code < 0) return fail_code(L, code);
   lua_pushboolean(L, 1);
   return 1;
+}
+
+/* eventring.stop() -> true, or nil and a message when the file could not be removed:
+ * orderly end of the recording. */
+static int stop_recording(lua_State *L) {
+  int status = probes_stop();
+  eventring_domain_check(domain_of(L));
+  return push_result(L, status);
 }
 
 /* eventring.pause(), eventring.resume() -> true, or nil and a message. */

@@ -112,7 +112,8 @@ unsigned eventring_library_version(void);
   X(E_BUSY, -20, "in use by a call in progress, or by a live process") \
   X(E_CLOSED, -21, "already closed") \
   X(E_LIBRARY, -22, "the library has another version than the program was compiled for") \
-  X(E_INTERRUPTED, -23, "interrupted by a signal")
+  X(E_INTERRUPTED, -23, "interrupted by a signal") \
+  X(E_LEFT, -24, "the recording has ended, but its file could not be removed")
 
 enum eventring_status {
 #define EVENTRING_ENUM(name, value, text) EVENTRING_##name = value,
@@ -303,9 +304,10 @@ struct eventring_config {
                              classes that are on by default */
   /* Called when a domain cannot be recorded, or cannot be recorded any further (the disk
      is full, for example; also when eventring_domain_start returns the same error), on
-     the thread that finds out, at most once for each domain; and when the file was taken
-     from the recording (eventring_repair_fault). It must not call this library. NULL: no
-     warnings. */
+     the thread that finds out, at most once for each domain; when the file was taken
+     from the recording (eventring_repair_fault); and with E_LEFT when the recording has
+     ended, also at exit, and its file could not be removed. It must not call this library.
+     NULL: no warnings. */
   void (*warn)(void *context, const struct eventring_error *error);
   void *warn_context;     /* the first argument of `warn` */
   bool leave_sigbus;      /* do not set a handler of SIGBUS: see eventring_repair_fault */
@@ -376,8 +378,9 @@ int eventring_start(const struct eventring_config *config,
    hosts have joined, the call only takes back one start and returns EVENTRING_JOINED.
    Domains stay valid and record nothing until the next start. Events that other threads
    write at this very moment may be missing. Returns 0, also when nothing was started;
-   E_STATE only in a child made by the clone system call itself (eventring_forked). Any
-   thread. The library calls it at exit. */
+   E_LEFT: the recording has ended, but its file could not be removed (`warn` gets a text
+   that names it and says why); E_STATE only in a child made by the clone system call
+   itself (eventring_forked). Any thread. The library calls it at exit. */
 int eventring_stop(void);
 
 /* As eventring_stop, but keeps (true) or removes (false) the file, whatever the

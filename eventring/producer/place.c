@@ -18,6 +18,7 @@
 
 #include "format/error.h"
 #include "format/process.h"
+#include "format/unlink_same.h"
 #include "producer/file_name.h"
 #include "producer/recording.h"
 
@@ -180,9 +181,7 @@ int evr_recording_create_file(struct evr_recording *r, const struct eventring_co
   return status == EVENTRING_OK ? create_file(r, config, error) : status;
 }
 
-void evr_recording_unlink(const struct evr_recording *r) {
-  struct stat st;
-  if (fstatat(r->directory, r->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-      st.st_dev == r->device && st.st_ino == r->inode)
-    unlinkat(r->directory, r->name, 0);
+int evr_recording_unlink(const struct evr_recording *r) {
+  int failure = evr_unlink_same(r->directory, r->name, r->device, r->inode);
+  return failure == ENOENT ? 0 : failure;
 }

@@ -238,8 +238,8 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
 
 /* ---- End ------------------------------------------------------------------------- */
 
-void evr_recording_end_locked(struct evr_recording *r, enum format_end_reason reason,
-                              bool in_handler) {
+int evr_recording_end_locked(struct evr_recording *r, enum format_end_reason reason,
+                             bool in_handler) {
   struct format_status *status = evr_status(r);
   r->ended = true;
   if (!in_handler) {
@@ -251,7 +251,7 @@ void evr_recording_end_locked(struct evr_recording *r, enum format_end_reason re
   /* release: pairs with the acquire load of the state by readers; who sees the
      end finds all that this thread wrote, and all of stopped domains */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
-  if (!r->preserve) evr_recording_unlink(r);
+  return r->preserve ? 0 : evr_recording_unlink(r);
 }
 
 bool evr_recording_is_lost(const struct evr_recording *r) {

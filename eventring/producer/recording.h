@@ -116,9 +116,10 @@ void evr_recording_show(struct evr_recording *recording,
 void evr_recording_discard(struct evr_recording *recording);
 /* Marks the file ended and removes it unless it is to be preserved. The blocks are
    complete except those that domains of other threads are writing to. With `in_handler`
-   it is async-signal-safe and leaves all blocks unfinished. */
-void evr_recording_end_locked(struct evr_recording *recording, enum format_end_reason reason,
-                              bool in_handler);
+   it is async-signal-safe and leaves all blocks unfinished. 0, or the errno with which the
+   file could not be removed. */
+int evr_recording_end_locked(struct evr_recording *recording, enum format_end_reason reason,
+                             bool in_handler);
 /* Has its file been cut short or overwritten? Nothing is recorded any more. */
 bool evr_recording_is_lost(const struct evr_recording *recording);
 /* In a forked child: releases the file, which remains the parent's. */
@@ -159,8 +160,8 @@ uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
 int evr_recording_create_file(struct evr_recording *recording,
                               const struct eventring_config *config,
                               struct eventring_error *error);
-/* Unlinks the file if its name still means it. */
-void evr_recording_unlink(const struct evr_recording *recording);
+/* Unlinks the file if its name still means it. 0, also when it does not, or an errno. */
+int evr_recording_unlink(const struct evr_recording *recording);
 
 #pragma GCC visibility pop
 

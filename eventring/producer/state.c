@@ -54,12 +54,17 @@ static int check_config(const struct eventring_config *config,
   return EVENTRING_OK;
 }
 
-static void end_locked(struct evr_recording *r, enum format_end_reason reason) {
+/* E_LEFT: its file could not be removed. */
+static int end_locked(struct evr_recording *r, enum format_end_reason reason,
+                      struct eventring_error *error) {
   evr_domains_dismiss_locked(r);
-  evr_recording_end_locked(r, reason, false);
+  int failure = evr_recording_end_locked(r, reason, false), status = EVENTRING_OK;
+  if (failure)
+    status = evr_fail(error, EVENTRING_E_LEFT, failure, "cannot remove %.300s", r->path);
   evr_producer.recording = NULL;
   evr_producer.ended[evr_producer.ended_count++] = r;
   evr_domains_drop_ended_locked();
+  return status;
 }
 
 static bool is_standing_by_locked(const struct evr_recording *r) {
@@ -107,7 +112,7 @@ static int begin_locked(const struct eventring_config *config,
 static bool end_lost_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   if (!r || !evr_recording_is_lost(r)) return false;
-  end_locked(r, FORMAT_END_NOT_SAID);
+  end_locked(r, FORMAT_END_NOT_SAID, NULL); /* the loss is what the host is warned of */
   return true;
 }
 
@@ -156,6 +161,8 @@ static int stop(const bool *preserve, enum format_end_reason reason) {
     return EVENTRING_E_STATE;
   if (reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
+  struct eventring_error error;
+  int status = EVENTRING_OK;
   bool lost = false;
   evr_lock();
   struct evr_listener listener = evr_producer.listener;
@@ -163,11 +170,12 @@ static int stop(const bool *preserve, enum format_end_reason reason) {
   if (r) {
     lost = evr_recording_is_lost(r);
     if (preserve) r->preserve = *preserve;
-    end_locked(r, reason);
+    status = end_locked(r, reason, &error);
   }
   evr_unlock();
   if (lost) warn_of_loss(listener);
-  return EVENTRING_OK;
+  if (status != EVENTRING_OK) evr_producer_warn(listener, &error);
+  return status;
 }
 
 int eventring_stop(void) { return stop(NULL, FORMAT_END_STOPPED); }

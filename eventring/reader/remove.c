@@ -11,6 +11,7 @@
  * after it has locked its file, and before that it must find the file unlocked. */
 #include "format/format.h"
 #include "format/process.h"
+#include "format/unlink_same.h"
 #include "reader/locate.h"
 
 #include <errno.h>
@@ -85,24 +86,22 @@ static int check_dead(const struct removal *r) {
   return check_unwanted(r, &h);
 }
 
-static int check_same(const struct removal *r) {
-  struct stat held, named;
-  if (fstat(r->fd, &held) == 0 &&
-      fstatat(r->directory, r->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-      held.st_dev == named.st_dev && held.st_ino == named.st_ino)
-    return EVENTRING_OK;
-  return evr_fail(r->error, EVENTRING_E_NOT_FOUND, 0, "%.300s: was replaced or removed",
-                  r->path);
+static int unlink_held(const struct removal *r) {
+  struct stat held;
+  int cause = fstat(r->fd, &held) == 0
+                  ? evr_unlink_same(r->directory, r->name, held.st_dev, held.st_ino)
+                  : errno;
+  if (!cause) return EVENTRING_OK;
+  if (cause == ENOENT)
+    return evr_fail(r->error, EVENTRING_E_NOT_FOUND, 0, "%.300s: was replaced or removed",
+                    r->path);
+  return evr_fail(r->error, evr_code_of_errno(cause), cause, "cannot remove %.300s", r->path);
 }
 
 static int remove_held(const struct removal *r) {
   int status = check_removable(r);
   if (status == EVENTRING_OK) status = check_dead(r);
-  if (status == EVENTRING_OK) status = check_same(r);
-  if (status == EVENTRING_OK && unlinkat(r->directory, r->name, 0) != 0)
-    status = evr_fail(r->error, evr_code_of_errno(errno), errno, "cannot remove %.300s",
-                      r->path);
-  return status;
+  return status == EVENTRING_OK ? unlink_held(r) : status;
 }
 
 static int remove_file(const char *path, unsigned flags, struct eventring_error *error) {
