@@ -20,7 +20,8 @@ eventring_sources = \
 	eventring/producer/block_source.h \
 	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h \
 	eventring/producer/records.c \
-	eventring/producer/calibration.c eventring/producer/gate.c eventring/producer/place.c \
+	eventring/producer/calibration.c eventring/producer/ending.c eventring/producer/gate.c \
+	eventring/producer/kept.c eventring/producer/place.c \
 	eventring/producer/file_name.h eventring/producer/file_name.c \
 	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h \
 	eventring/producer/space.c \

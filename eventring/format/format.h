@@ -80,7 +80,8 @@ enum format_clock {
   X(LIVES, 6, 64, OLDEST_GOES) \
   X(CLOCK, 7, 128, DROPPED) \
   X(SWITCHES, 8, 16, OLDEST_GOES) \
-  X(LOSSES, 9, 16, OLDEST_GOES)
+  X(LOSSES, 9, 16, OLDEST_GOES) \
+  X(ENDINGS, 16, 2, OLDEST_GOES)
 
 enum format_kind {
   FORMAT_EVENTS = 1,
@@ -188,9 +189,12 @@ struct format_status { /* written by the producer under its lock */
   uint64_t end_ticks;  /* valid when ended */
   uint64_t rejected;   /* malformed control words put right (fetch_add) */
   uint64_t obeys;      /* bit n: the producer acts on control word n */
-  uint32_t end_reason; /* valid when ended: enum format_end_reason */
+  uint32_t end_reason; /* enum format_end_reason; release; valid when ended, and
+                          FORMAT_END_SIGNAL when the process is dead */
   uint32_t end_detail;
-  uint64_t reserved[58];
+  uint32_t preserve;   /* enum format_preserve */
+  uint32_t reserved0;
+  uint64_t reserved[57];
   struct format_count kind[FORMAT_KINDS];
 } FORMAT_ALIAS;
 FORMAT_AT(format_status, slots, 4);
@@ -199,6 +203,7 @@ FORMAT_AT(format_status, end_ticks, 16);
 FORMAT_AT(format_status, rejected, 24);
 FORMAT_AT(format_status, obeys, 32);
 FORMAT_AT(format_status, end_reason, 40);
+FORMAT_AT(format_status, preserve, 48);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");
 
@@ -208,6 +213,19 @@ enum format_end_reason {
   FORMAT_END_EXIT = 2,  /* detail: the exit status */
   FORMAT_END_SIGNAL = 3 /* detail: its number */
 };
+
+enum format_preserve { /* what becomes of the file at the end */
+  FORMAT_PRESERVE_NOT_SAID = 0,
+  FORMAT_PRESERVE_NEVER = 1,
+  FORMAT_PRESERVE_ALWAYS = 2,
+  FORMAT_PRESERVE_ON_ERROR = 3
+};
+
+/* Has the recording ended, and was it kept because it was configured so? */
+static inline int format_is_preserved(const struct format_status *s) {
+  return s->state == FORMAT_ENDED && (s->preserve == FORMAT_PRESERVE_ALWAYS ||
+                                      s->preserve == FORMAT_PRESERVE_NOT_SAID);
+}
 
 /* ---- Control page ------------------------------------------------------ */
 
@@ -400,6 +418,12 @@ struct format_switch_record { /* kind SWITCHES */
   uint64_t ticks;
   uint64_t switched_on;
   uint64_t gate; /* from then on */
+} FORMAT_ALIAS;
+
+struct format_ending { /* kind ENDINGS; the text follows */
+  uint64_t first; /* number: bytes of the whole text, of which these are the first */
+  uint64_t ticks;
+  uint64_t bytes; /* at most EVENTRING_MAX_END_TEXT */
 } FORMAT_ALIAS;
 
 /* Words that a text takes in a record. */

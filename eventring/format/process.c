@@ -56,6 +56,13 @@ int evr_lock_out_producer(int fd) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
 }
 
+bool evr_hold_dead(int fd, pid_t pid, uint64_t start) {
+  int cause = evr_lock_out_producer(fd);
+  if (cause == EAGAIN || cause == EACCES) return false;
+  /* a producer that could not lock its file has left its start time */
+  return !(pid > 0 && start && evr_process_start(pid) == start);
+}
+
 int evr_file_locked(int fd) {
   struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
   if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -1;

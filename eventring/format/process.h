@@ -3,6 +3,7 @@
 #ifndef EVENTRING_PROCESS_H
 #define EVENTRING_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,9 @@ int evr_file_locked(int fd);
 /* Holds the file, until it is closed, against a producer's lock: EAGAIN or EACCES when a
    live one has it. 0 or an errno. */
 int evr_lock_out_producer(int fd);
+/* Holds the file against a producer until it is closed. False: its producer is alive. `pid`
+   and `start` are what its header says. */
+bool evr_hold_dead(int fd, pid_t pid, uint64_t start);
 /* Takes the producer's lock. 0 or an errno. */
 int evr_lock_file(int fd);
 

@@ -166,6 +166,10 @@ static bool is_no_control(struct eventring_character c) {
   return c.valid && c.code >= 32 && (c.code < 127 || c.code > 159);
 }
 
+static bool is_in_lines(struct eventring_character c) {
+  return is_no_control(c) || c.code == '\n' || c.code == '\t';
+}
+
 static bool may_be_shown(struct eventring_character c) { return c.printable; }
 
 void evr_text_clean(char *text, size_t room) {
@@ -178,4 +182,13 @@ void evr_text_clean_bytes(char *text, size_t size) { clean(text, size, is_no_con
 void evr_text_clean_message(char *text, size_t room) {
   text[room - 1] = 0;
   clean(text, strlen(text), may_be_shown);
+}
+
+void evr_text_clean_lines(char *text, size_t size) { clean(text, size, is_in_lines); }
+
+size_t evr_text_cut(const char *text, size_t size, size_t most) {
+  if (size <= most) return size;
+  size_t length = most;
+  while (length && most - length < 3 && is_continuation((uint8_t)text[length])) length--;
+  return length_by_first((uint8_t)text[length]) > most - length ? length : most;
 }

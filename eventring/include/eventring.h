@@ -288,6 +288,16 @@ enum eventring_start_mode {
                                  this process or a tool starts it */
 };
 
+enum eventring_preserve {
+  EVENTRING_PRESERVE_NEVER = 0,   /* remove the file at an orderly end */
+  EVENTRING_PRESERVE_ALWAYS = 1,  /* keep it */
+  EVENTRING_PRESERVE_ON_ERROR = 2 /* remove it, unless the exit status is not 0, an error
+                                     was noted (eventring_note_error), or a signal ends the
+                                     process that is none of SIGTERM, SIGINT and SIGHUP
+                                     (eventring_note_signal) */
+};
+enum { EVENTRING_DEFAULT_KEEP = 8, EVENTRING_MAX_KEEP = 1000000 };
+
 /* Fill it with eventring_config_init. Members beyond `struct_size` (the program is older
    than the library) have their defaults. */
 struct eventring_config {
@@ -299,7 +309,8 @@ struct eventring_config {
                              executable */
   unsigned wsize;         /* log2 of the 64-bit words in each ring, EVENTRING_MIN_WSIZE to
                              EVENTRING_MAX_WSIZE; default: EVENTRING_DEFAULT_WSIZE */
-  bool preserve;          /* keep the file at an orderly stop */
+  uint8_t preserve;       /* enum eventring_preserve: what becomes of the file when the
+                             recording ends; default: ON_ERROR */
   uint64_t classes;       /* class mask at the start; EVENTRING_CLASSES_DEFAULT: the
                              classes that are on by default */
   /* Called when a domain cannot be recorded, or cannot be recorded any further (the disk
@@ -324,6 +335,12 @@ struct eventring_config {
      most. 0: rings keep the size that wsize says; grow_bytes 0: EVENTRING_DEFAULT_GROW. */
   uint64_t hold_ns;
   uint64_t grow_bytes;
+  /* With preserve ON_ERROR: at most this many recordings of dead processes with the same
+     name of the program stay in the directory, 1 to EVENTRING_MAX_KEEP; default:
+     EVENTRING_DEFAULT_KEEP. At a start, and at an end that keeps the file, the oldest are
+     removed; never those that were to be preserved ALWAYS, snapshots, and what is another
+     user's. */
+  unsigned keep;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
@@ -341,7 +358,8 @@ static inline void eventring_config_init(struct eventring_config *config) {
    bytes) is for instance "SAROS_EVENTRING":
      <prefix>_START     empty or "0": off; "1": on; "standby"
      <prefix>_PREFIX    the directory
-     <prefix>_PRESERVE  empty, "0" or "1"
+     <prefix>_PRESERVE  empty or "onerror": ON_ERROR; "0": NEVER; "1": ALWAYS
+     <prefix>_KEEP      1 to EVENTRING_MAX_KEEP
      <prefix>_NAME      the template of the file's name
      <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE; without _SECONDS, rings
                         keep this size
@@ -374,22 +392,40 @@ int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 
 /* Ends the recording: marks the file ended, so that attached readers deliver the last
-   event and then see the end, and removes it unless it is to be preserved. While other
+   event and then see the end, and removes it unless it is to be kept. While other
    hosts have joined, the call only takes back one start and returns EVENTRING_JOINED.
    Domains stay valid and record nothing until the next start. Events that other threads
    write at this very moment may be missing. Returns 0, also when nothing was started;
    E_LEFT: the recording has ended, but its file could not be removed (`warn` gets a text
    that names it and says why); E_STATE only in a child made by the clone system call
-   itself (eventring_forked). Any thread. The library calls it at exit. */
+   itself (eventring_forked). Any thread. At exit the library does the same, and the file
+   says the exit status. */
 int eventring_stop(void);
 
 /* As eventring_stop, but keeps (true) or removes (false) the file, whatever the
    configuration says. Any thread. */
 int eventring_stop_preserve(bool preserve);
 
+/* Records the error with which the process is about to end: `size` bytes of text, usually
+   a message and a traceback, cut to EVENTRING_MAX_END_TEXT bytes at a character boundary;
+   control characters except newline and tab, and bytes that are not UTF-8, become '?'. No
+   event overwrites it. Of several texts the last holds. With preserve ON_ERROR the file is
+   then kept whatever the exit status is. Call it before eventring_stop. Returns 0;
+   E_STATE: nothing is recorded; E_SPACE: the text found no room (the file is kept all the
+   same); E_ARGUMENT: no text. Any thread. */
+enum { EVENTRING_MAX_END_TEXT = 2048 };
+int eventring_note_error(const char *text, size_t size);
+
+/* Records the number of the signal that is about to end the process, for handlers that
+   restore the default action and raise it again. An exit after it still counts as an end
+   by this signal. It does nothing else: the recording goes on until the process dies. For
+   an orderly end call eventring_end_in_handler after it. Any thread, async-signal-safe. */
+void eventring_note_signal(int number);
+
 /* For handlers of signals that end the process, called right before the default action:
-   has the effect of eventring_stop on readers and on the file. Nothing is recorded
-   afterwards. Any thread, async-signal-safe. */
+   has the effect of eventring_stop on readers and on the file, which with preserve
+   ON_ERROR is kept if a signal other than SIGTERM, SIGINT and SIGHUP was noted. Nothing is
+   recorded afterwards. Any thread, async-signal-safe. */
 void eventring_end_in_handler(void);
 
 /* Anyone who may write to the file of a recording can cut it short; the next store into
@@ -787,6 +823,13 @@ int eventring_open_spans(eventring_cursor *cursor,
  * These functions return 0, or E_CORRUPT, E_TRUNCATED, E_SYSTEM or E_MEMORY (text:
  * eventring_cursor_error). They do not move the cursor. */
 
+enum eventring_end_reason { /* by what a recording has ended */
+  EVENTRING_END_UNKNOWN = 0, /* it has not, or the process was killed, or it does not say */
+  EVENTRING_END_STOPPED = 1, /* eventring_stop */
+  EVENTRING_END_EXIT = 2,    /* the process exited; detail: the exit status */
+  EVENTRING_END_SIGNAL = 3   /* a signal; detail: its number, 0 when not known */
+};
+
 struct eventring_info {
   char path[1024];         /* as opened; of a pid: where it was found */
   char program[EVENTRING_MAX_PROGRAM + 1];
@@ -824,6 +867,15 @@ struct eventring_info {
   uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not grow */
   uint64_t grow_bytes;       /* by which they may grow, all together */
   pid_t process;             /* the pid by which the cursor was opened; 0: by path */
+  enum eventring_end_reason end_reason; /* UNKNOWN while the process lives */
+  uint32_t end_detail;
+  bool preserved;            /* ended, and kept because it was configured so, and not
+                                because of an error */
+  uint64_t error_ns;         /* when an error was noted with which the process ends; 0:
+                                none */
+  uint32_t error_bytes;      /* of its text before it was cut */
+  char error_text[EVENTRING_MAX_END_TEXT + 1]; /* lines of UTF-8, without control characters
+                                except newline and tab */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
@@ -926,6 +978,10 @@ struct eventring_found {
   pid_t process;           /* of a live producer: its pid in the namespace of this process,
                               as eventring_open_pid takes it; 0: it is not visible from
                               here, or not live */
+  enum eventring_end_reason end_reason; /* this and what follows: as in eventring_info */
+  uint32_t end_detail;
+  bool preserved;
+  const char *error_text;  /* "" when no error was noted */
 };
 /* Calls `callback` for each recording found, each file once: those that live processes of
    this machine map, and the *.eventring files in the `count` directories (NULL, 0: the

@@ -19,7 +19,9 @@ void eventring_config_init_for(struct eventring_config *config, size_t struct_si
       .struct_size = struct_size,
       .version = compiled_for,
       .wsize = EVENTRING_DEFAULT_WSIZE,
+      .preserve = EVENTRING_PRESERVE_ON_ERROR,
       .classes = EVENTRING_CLASSES_DEFAULT,
+      .keep = EVENTRING_DEFAULT_KEEP,
   };
   memset(config, 0, struct_size);
   memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
@@ -74,31 +76,46 @@ static int parse_start(struct eventring_config *config, const struct variable *v
 static int parse_preserve(struct eventring_config *config,
                           const struct variable *v,
                           struct eventring_error *error) {
-  if (!v->value[0] || strcmp(v->value, "0") == 0)
-    config->preserve = false;
+  if (!v->value[0] || strcmp(v->value, "onerror") == 0)
+    config->preserve = EVENTRING_PRESERVE_ON_ERROR;
+  else if (strcmp(v->value, "0") == 0)
+    config->preserve = EVENTRING_PRESERVE_NEVER;
   else if (strcmp(v->value, "1") == 0)
-    config->preserve = true;
+    config->preserve = EVENTRING_PRESERVE_ALWAYS;
   else
-    return bad(v, error, "0 or 1");
+    return bad(v, error, "0, 1 or onerror");
   return EVENTRING_OK;
 }
 
 static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_GROW = (uint64_t)1 << 40;
 
-static int parse_wsize(struct eventring_config *config, const struct variable *v,
-                       struct eventring_error *error) {
+/* An empty value changes nothing. */
+static int parse_number(unsigned *number, unsigned least, unsigned most,
+                        const struct variable *v, struct eventring_error *error) {
   char *end, allowed[64];
   if (!v->value[0]) return EVENTRING_OK;
-  unsigned long number = strtoul(v->value, &end, 10);
+  unsigned long value = strtoul(v->value, &end, 10);
   bool digits = v->value[0] >= '0' && v->value[0] <= '9' && !*end;
-  if (digits && number >= EVENTRING_MIN_WSIZE && number <= EVENTRING_MAX_WSIZE) {
-    config->wsize = (unsigned)number;
-    config->hold_ns = 0; /* who says how large rings are means that they stay so */
+  if (digits && value >= least && value <= most) {
+    *number = (unsigned)value;
     return EVENTRING_OK;
   }
-  snprintf(allowed, sizeof allowed, "a whole number from %d to %d",
-           EVENTRING_MIN_WSIZE, EVENTRING_MAX_WSIZE);
+  snprintf(allowed, sizeof allowed, "a whole number from %u to %u", least, most);
   return bad(v, error, allowed);
+}
+
+static int parse_wsize(struct eventring_config *config, const struct variable *v,
+                       struct eventring_error *error) {
+  int status =
+      parse_number(&config->wsize, EVENTRING_MIN_WSIZE, EVENTRING_MAX_WSIZE, v, error);
+  /* who says how large rings are means that they stay so */
+  if (status == EVENTRING_OK && v->value[0]) config->hold_ns = 0;
+  return status;
+}
+
+static int parse_keep(struct eventring_config *config, const struct variable *v,
+                      struct eventring_error *error) {
+  return parse_number(&config->keep, 1, EVENTRING_MAX_KEEP, v, error);
 }
 
 static int parse_seconds(struct eventring_config *config, const struct variable *v,
@@ -219,6 +236,7 @@ int eventring_config_from_env(struct eventring_config *config,
       {"PRESERVE", parse_preserve}, {"WSIZE", parse_wsize},
       {"SECONDS", parse_seconds},   {"GROW", parse_grow},
       {"CLASSES", parse_classes},   {"NAME", parse_name},
+      {"KEEP", parse_keep},
   };
   struct eventring_config full;
   int status = evr_config_take(&full, config, error);

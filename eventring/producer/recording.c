@@ -26,6 +26,7 @@ enum {
   SLOTS_PER_PAGE = 4096 / sizeof(struct format_domain),
   RECORD_BLOCKS = EVR_EXTENT_UNIT, /* claimed at once for records */
   RECORD_READY = 3, /* of these, made ready at once: what the smallest program needs */
+  ENDING_BLOCKS = 2, /* as FORMAT_RECORD_KINDS has it */
   OBEYS = 1u << FORMAT_WORD_WANTED | 1u << FORMAT_WORD_HOLD
 };
 
@@ -34,15 +35,17 @@ enum {
 static int claim_record_blocks(struct evr_recording *r, struct eventring_error *error) {
   int status = evr_extents_claim_locked(&r->extents, RECORD_BLOCKS, false,
                                         &r->record_extent, error);
-  if (status == EVENTRING_OK) r->record_at = r->record_ready = 0;
-  return status;
+  if (status != EVENTRING_OK) return status;
+  r->record_at = r->record_ready = 0;
+  r->record_end = r->record_extent->blocks;
+  return EVENTRING_OK;
 }
 
 /* Several blocks at once save system calls; where there is no room for them, one. */
 static bool make_records_ready(struct evr_recording *r) {
   struct eventring_error error;
   const struct evr_extent *extent = r->record_extent;
-  uint32_t left = extent->blocks - r->record_at, count = left < RECORD_READY ? left : RECORD_READY;
+  uint32_t left = r->record_end - r->record_at, count = left < RECORD_READY ? left : RECORD_READY;
   int status = evr_extents_make_ready(&r->extents, extent, r->record_at, count, &error);
   if (status != EVENTRING_OK) {
     count = 1;
@@ -52,16 +55,34 @@ static bool make_records_ready(struct evr_recording *r) {
   return status == EVENTRING_OK;
 }
 
+static struct format_block *block_at(const struct evr_extent *extent, uint32_t at) {
+  return (struct format_block *)(extent->map + at * (uint64_t)FORMAT_BLOCK_BYTES);
+}
+
+static void set_ending_blocks_aside(struct evr_recording *r) {
+  r->record_end -= ENDING_BLOCKS;
+  r->ending_extent = r->record_extent;
+  r->ending_at = r->record_end;
+}
+
+static struct format_block *next_ending_block(struct evr_recording *r) {
+  struct eventring_error error;
+  if (evr_extents_make_ready(&r->extents, r->ending_extent, r->ending_at, 1, &error) !=
+      EVENTRING_OK)
+    return NULL;
+  return block_at(r->ending_extent, r->ending_at++);
+}
+
 /* For evr_records. */
-static struct format_block *next_record_block(void *owner) {
+static struct format_block *next_record_block(void *owner, enum format_kind kind) {
   struct evr_recording *r = owner;
   struct eventring_error error;
-  if (r->record_at == r->record_extent->blocks &&
+  if (kind == FORMAT_ENDINGS) return next_ending_block(r);
+  if (r->record_at == r->record_end &&
       claim_record_blocks(r, &error) != EVENTRING_OK)
     return NULL;
   if (r->record_at == r->record_ready && !make_records_ready(r)) return NULL;
-  uint64_t at = r->record_at++ * (uint64_t)FORMAT_BLOCK_BYTES;
-  return (struct format_block *)(r->record_extent->map + at);
+  return block_at(r->record_extent, r->record_at++);
 }
 
 /* ---- Front ----------------------------------------------------------------------- */
@@ -148,7 +169,9 @@ static int make_front(struct evr_recording *r, struct eventring_error *error) {
   r->records.status = evr_status(r);
   r->records.claim = next_record_block;
   r->records.owner = r;
-  return claim_record_blocks(r, error);
+  status = claim_record_blocks(r, error);
+  if (status == EVENTRING_OK) set_ending_blocks_aside(r);
+  return status;
 }
 
 int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
@@ -186,9 +209,13 @@ static int build(struct evr_recording *r, const struct eventring_config *config,
   if (status != EVENTRING_OK) return status;
   fill_header(r, config);
   status = make_front(r, error);
-  if (status == EVENTRING_OK) evr_recording_calibrate_first(r);
-  else evr_recording_unlink(r);
-  return status;
+  if (status != EVENTRING_OK) {
+    evr_recording_unlink(r);
+    return status;
+  }
+  evr_recording_set_preserve(r, config->preserve);
+  evr_recording_calibrate_first(r);
+  return EVENTRING_OK;
 }
 
 int evr_recording_create(struct evr_recording **recording,
@@ -198,7 +225,7 @@ int evr_recording_create(struct evr_recording **recording,
   if (!r) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the recording");
   r->fd = r->directory = -1;
   r->references = 1;
-  r->preserve = config->preserve;
+  r->keep = config->keep;
   r->clock = evr_clock_kind();
   r->origin = evr_clock_pair(r->clock);
   int status = build(r, config, error);
@@ -238,20 +265,23 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
 
 /* ---- End ------------------------------------------------------------------------- */
 
-int evr_recording_end_locked(struct evr_recording *r, enum format_end_reason reason,
-                             bool in_handler) {
+int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool in_handler) {
   struct format_status *status = evr_status(r);
   r->ended = true;
   if (!in_handler) {
     evr_ring_finish_free_slots_locked(r);
     evr_records_finish_locked(&r->records);
   }
-  __atomic_store_n(&status->end_reason, (uint32_t)reason, __ATOMIC_RELAXED);
+  end = evr_recording_end_of(r, end);
+  __atomic_store_n(&status->end_detail, end.detail, __ATOMIC_RELAXED);
+  __atomic_store_n(&status->end_reason, (uint32_t)end.reason, __ATOMIC_RELAXED);
   __atomic_store_n(&status->end_ticks, evr_clock_ticks(r->clock), __ATOMIC_RELAXED);
   /* release: pairs with the acquire load of the state by readers; who sees the
      end finds all that this thread wrote, and all of stopped domains */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);
-  return r->preserve ? 0 : evr_recording_unlink(r);
+  if (!evr_recording_is_kept(r, end)) return evr_recording_unlink(r);
+  if (!in_handler) evr_recording_limit_kept(r, r->keep - 1); /* else at the next start */
+  return 0;
 }
 
 bool evr_recording_is_lost(const struct evr_recording *r) {

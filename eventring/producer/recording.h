@@ -67,7 +67,10 @@ struct evr_recording {
   char path[PATH_MAX];
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */
-  bool preserve;
+  uint8_t preserve;     /* enum eventring_preserve */
+  unsigned keep;        /* most kept recordings of this program in the directory */
+  bool failed;          /* an error was noted with which the process ends */
+  uint32_t signal;      /* that was noted, or 0; atomic */
   bool shown;     /* readers find it */
   bool ended;
   bool announced; /* the event recorder_start is written */
@@ -88,6 +91,9 @@ struct evr_recording {
   const struct evr_extent *record_extent; /* blocks of records are taken from here */
   uint32_t record_at;    /* the next of them */
   uint32_t record_ready; /* those before it may be written to */
+  uint32_t record_end;   /* the first that is not for them */
+  const struct evr_extent *ending_extent; /* blocks are set aside here for how the process */
+  uint32_t ending_at;                     /* ends, so that they need no room then; the next */
   struct evr_records records;
   struct evr_extents extents;
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
@@ -114,11 +120,15 @@ void evr_recording_show(struct evr_recording *recording,
                         const struct eventring_config *config);
 /* Removes a recording that was created and never shown. */
 void evr_recording_discard(struct evr_recording *recording);
-/* Marks the file ended and removes it unless it is to be preserved. The blocks are
-   complete except those that domains of other threads are writing to. With `in_handler`
-   it is async-signal-safe and leaves all blocks unfinished. 0, or the errno with which the
-   file could not be removed. */
-int evr_recording_end_locked(struct evr_recording *recording, enum format_end_reason reason,
+struct evr_end { /* how a recording ends */
+  enum format_end_reason reason;
+  uint32_t detail;
+};
+/* Marks the file ended and removes it unless it is to be kept. The blocks are complete
+   except those that domains of other threads are writing to. With `in_handler` it is
+   async-signal-safe and leaves all blocks unfinished. 0, or the errno with which the file
+   could not be removed. */
+int evr_recording_end_locked(struct evr_recording *recording, struct evr_end end,
                              bool in_handler);
 /* Has its file been cut short or overwritten? Nothing is recorded any more. */
 bool evr_recording_is_lost(const struct evr_recording *recording);
@@ -141,6 +151,28 @@ void evr_recording_calibrate_first(struct evr_recording *recording);
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
 /* Nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
 uint64_t evr_recording_now_locked(struct evr_recording *recording);
+
+/* ---- ending.c -------------------------------------------------------------------- */
+
+/* Says in the file what becomes of it at the end: enum eventring_preserve. */
+void evr_recording_set_preserve(struct evr_recording *recording, unsigned preserve);
+/* Records the error with which the process ends. False: there is no room for it. */
+bool evr_recording_note_error_locked(struct evr_recording *recording, const char *text,
+                                     size_t size);
+/* Says by which signal the process is about to end. Async-signal-safe. */
+void evr_recording_note_signal(struct evr_recording *recording, uint32_t number);
+/* A signal that was noted is the end, however the process got from there to its exit. */
+struct evr_end evr_recording_end_of(const struct evr_recording *recording, struct evr_end end);
+/* Is the file kept at this end? */
+bool evr_recording_is_kept(const struct evr_recording *recording, struct evr_end end);
+
+/* ---- kept.c ---------------------------------------------------------------------- */
+
+/* Removes dead recordings of the same program in the directory of this one until at most
+   `most` others are left, the oldest first. Those that their configuration preserves stay
+   and are not counted, and so does what cannot be read. Does nothing unless this one is to
+   be preserved on error. */
+void evr_recording_limit_kept(const struct evr_recording *recording, size_t most);
 
 /* ---- gate.c ---------------------------------------------------------------------- */
 

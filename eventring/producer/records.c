@@ -41,6 +41,8 @@ static struct evr_turning *turning_of(struct evr_records *records, enum format_k
     return &records->switches;
   case FORMAT_LOSSES:
     return &records->losses;
+  case FORMAT_ENDINGS:
+    return &records->endings;
   default:
     return NULL;
   }
@@ -76,7 +78,8 @@ static struct format_block *next_place(struct evr_records *records, enum format_
   unsigned budget = budget_of(kind), place = (unsigned)(k->sequence % budget);
   *used = k->sequence >= budget;
   if (*used && !turning) return NULL;
-  struct format_block *block = *used ? turning->block[place] : records->claim(records->owner);
+  struct format_block *block =
+      *used ? turning->block[place] : records->claim(records->owner, kind);
   if (!block || !turning) return block;
   k->dropped += turning->records[place];
   turning->block[place] = block;

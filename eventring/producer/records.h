@@ -12,7 +12,7 @@
 #pragma GCC visibility push(hidden)
 
 enum {
-  EVR_RECORD_KINDS = 16,    /* kinds of blocks that records are written of are below */
+  EVR_RECORD_KINDS = 17,    /* kinds of blocks that records are written of are below */
   EVR_TURNING_BLOCKS = 64   /* largest budget of a kind whose oldest block goes */
 };
 
@@ -31,11 +31,12 @@ struct evr_turning { /* the blocks of a kind whose oldest block goes */
 /* Guarded by the producer's mutex. Zeroed except for the first three, it is empty. */
 struct evr_records {
   struct format_status *status; /* where the numbers of records are published */
-  /* Gives the next block of the file, zeroed and ready to be written; NULL: no room. */
-  struct format_block *(*claim)(void *owner);
+  /* Gives the next block of the file, zeroed and ready to be written, for records of this
+     kind; NULL: no room. */
+  struct format_block *(*claim)(void *owner, enum format_kind kind);
   void *owner;
   struct evr_record_kind kind[EVR_RECORD_KINDS];
-  struct evr_turning lives, switches, losses;
+  struct evr_turning lives, switches, losses, endings;
 };
 
 enum evr_appended {

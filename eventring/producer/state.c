@@ -30,12 +30,27 @@ static void after_fork_in_child(void) {
   evr_lock_renew();
 }
 
-static int stop(const bool *preserve, enum format_end_reason reason);
-static void at_exit(void) { stop(NULL, FORMAT_END_EXIT); }
+/* ---- Exit -------------------------------------------------------------------------- */
+
+static int stop(const bool *preserve, struct evr_end end);
+
+/* What atexit itself calls. glibc passes the exit status as a second argument, which a
+   handler of atexit does not declare, and 0 when a library is unloaded. on_exit gives the
+   same, but its handlers outlive the library that they are in. */
+int __cxa_atexit(void (*handler)(void *argument, int status), void *argument, void *library);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void at_exit(void *unused, int status) {
+  (void)unused;
+#ifndef __GLIBC__
+  status = 0; /* not known */
+#endif
+  stop(NULL, (struct evr_end){FORMAT_END_EXIT, (uint32_t)status & 0xff});
+}
 
 static void install_handlers(void) {
   pthread_atfork(evr_lock, evr_unlock, after_fork_in_child);
-  atexit(at_exit);
+  __cxa_atexit(at_exit, NULL, &__dso_handle);
 }
 
 bool eventring_forked(void) { return evr_producer.forked; }
@@ -51,14 +66,21 @@ static int check_config(const struct eventring_config *config,
   if (config->start != EVENTRING_START_ON && config->start != EVENTRING_START_STANDBY)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "start mode %d is none of off, on, standby",
                     (int)config->start);
+  if (config->preserve > EVENTRING_PRESERVE_ON_ERROR)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "%d is no way to preserve a recording",
+                    (int)config->preserve);
+  if (config->keep < 1 || config->keep > EVENTRING_MAX_KEEP)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0,
+                    "cannot keep %u recordings: must be 1 to %d", config->keep,
+                    EVENTRING_MAX_KEEP);
   return EVENTRING_OK;
 }
 
 /* E_LEFT: its file could not be removed. */
-static int end_locked(struct evr_recording *r, enum format_end_reason reason,
+static int end_locked(struct evr_recording *r, struct evr_end end,
                       struct eventring_error *error) {
   evr_domains_dismiss_locked(r);
-  int failure = evr_recording_end_locked(r, reason, false), status = EVENTRING_OK;
+  int failure = evr_recording_end_locked(r, end, false), status = EVENTRING_OK;
   if (failure)
     status = evr_fail(error, EVENTRING_E_LEFT, failure, "cannot remove %.300s", r->path);
   evr_producer.recording = NULL;
@@ -105,6 +127,8 @@ static int begin_locked(const struct eventring_config *config,
   evr_producer.forked = false;
   evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
   evr_domains_admit_locked(r);
+  /* it counts, as it may be killed; but the last one that was kept does not go for it */
+  evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
   return EVENTRING_OK;
 }
 
@@ -112,7 +136,8 @@ static int begin_locked(const struct eventring_config *config,
 static bool end_lost_locked(void) {
   struct evr_recording *r = evr_producer.recording;
   if (!r || !evr_recording_is_lost(r)) return false;
-  end_locked(r, FORMAT_END_NOT_SAID, NULL); /* the loss is what the host is warned of */
+  /* the loss is what the host is warned of */
+  end_locked(r, (struct evr_end){FORMAT_END_NOT_SAID, 0}, NULL);
   return true;
 }
 
@@ -156,10 +181,10 @@ static bool leave_recording(void) {
   return others;
 }
 
-static int stop(const bool *preserve, enum format_end_reason reason) {
+static int stop(const bool *preserve, struct evr_end end) {
   if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED)))
     return EVENTRING_E_STATE;
-  if (reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
+  if (end.reason != FORMAT_END_EXIT && leave_recording()) return EVENTRING_JOINED;
   evr_domain_emit_own(EVENTRING_ID_RECORDER_STOP, getpid());
   struct eventring_error error;
   int status = EVENTRING_OK;
@@ -169,8 +194,10 @@ static int stop(const bool *preserve, enum format_end_reason reason) {
   struct evr_recording *r = evr_producer.recording;
   if (r) {
     lost = evr_recording_is_lost(r);
-    if (preserve) r->preserve = *preserve;
-    status = end_locked(r, reason, &error);
+    if (preserve)
+      evr_recording_set_preserve(r, *preserve ? EVENTRING_PRESERVE_ALWAYS
+                                              : EVENTRING_PRESERVE_NEVER);
+    status = end_locked(r, end, &error);
   }
   evr_unlock();
   if (lost) warn_of_loss(listener);
@@ -178,8 +205,31 @@ static int stop(const bool *preserve, enum format_end_reason reason) {
   return status;
 }
 
-int eventring_stop(void) { return stop(NULL, FORMAT_END_STOPPED); }
-int eventring_stop_preserve(bool preserve) { return stop(&preserve, FORMAT_END_STOPPED); }
+static const struct evr_end stopped = {FORMAT_END_STOPPED, 0};
+int eventring_stop(void) { return stop(NULL, stopped); }
+int eventring_stop_preserve(bool preserve) { return stop(&preserve, stopped); }
+
+int eventring_note_error(const char *text, size_t size) {
+  int status = EVENTRING_E_STATE;
+  if (!text && size) return EVENTRING_E_ARGUMENT;
+  if (evr_domain_is_raw_child(__atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED)))
+    return EVENTRING_E_STATE;
+  evr_lock();
+  struct evr_recording *r = evr_producer.recording;
+  if (r && !r->ended)
+    status = evr_recording_note_error_locked(r, text, size) ? EVENTRING_OK : EVENTRING_E_SPACE;
+  evr_unlock();
+  return status;
+}
+
+/* The present recording is not freed meanwhile: see below. */
+void eventring_note_signal(int number) {
+  int saved = errno;
+  struct evr_recording *r = __atomic_load_n(&evr_producer.recording, __ATOMIC_RELAXED);
+  if (r && !r->ended && !evr_domain_is_raw_child(r))
+    evr_recording_note_signal(r, (uint32_t)number);
+  errno = saved;
+}
 
 /* The present recording is not freed, whether this thread gets the mutex or not. */
 void eventring_end_in_handler(void) {
@@ -192,7 +242,7 @@ void eventring_end_in_handler(void) {
     uint64_t wanted = __atomic_load_n(&r->wanted, __ATOMIC_RELAXED);
     __atomic_store_n(&evr_control(r)->wanted, wanted & ~(uint64_t)1, __ATOMIC_RELAXED);
     __atomic_store_n(&evr_control(r)->gate, 0, __ATOMIC_RELAXED);
-    evr_recording_end_locked(r, FORMAT_END_SIGNAL, true);
+    evr_recording_end_locked(r, (struct evr_end){FORMAT_END_SIGNAL, 0}, true);
   }
   if (locked) evr_unlock();
   errno = saved;

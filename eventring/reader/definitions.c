@@ -138,6 +138,27 @@ static int take_life(const struct take *take, const uint64_t *record, unsigned w
   return EVENTRING_OK;
 }
 
+/* ---- The end --------------------------------------------------------------------------- */
+
+static int take_ending(const struct take *take, const uint64_t *record, unsigned words) {
+  struct evr_ending *to = &take->definitions->ending;
+  struct format_ending ending;
+  unsigned head = sizeof ending / 8;
+  if (words >= head) memcpy(&ending, record, sizeof ending);
+  if (words < head || ending.bytes > EVENTRING_MAX_END_TEXT ||
+      ending.bytes > (words - head) * (uint64_t)8) {
+    evr_note_damage(&take->meta->damage, "the record of an error is not valid");
+    return EVENTRING_OK;
+  }
+  to->ticks = ending.ticks;
+  to->bytes = (uint32_t)ending.bytes;
+  to->whole = record_number(ending.first);
+  memcpy(to->text, record + head, ending.bytes);
+  to->text[ending.bytes] = 0;
+  evr_text_clean_lines(to->text, ending.bytes);
+  return EVENTRING_OK;
+}
+
 /* ---- All of them --------------------------------------------------------------------------- */
 
 /* A segment that cannot follow is passed over: times are off, and all else is sound. */
@@ -163,6 +184,7 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
   if (kind == FORMAT_CLOCK && type == 1) return take_segment(take, record, words, error);
   if (kind == FORMAT_LIVES && type >= FORMAT_LIFE_START && type <= FORMAT_LIFE_RENAME)
     return take_life(take, record, words, error);
+  if (kind == FORMAT_ENDINGS && type == 1) return take_ending(take, record, words);
   if (type != 1) take->definitions->unknown++;
   return EVENTRING_OK;
 }

@@ -38,6 +38,12 @@ struct evr_life { /* of a domain */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
 };
 
+struct evr_ending { /* the error with which the process said that it ends */
+  uint64_t ticks;
+  uint32_t bytes, whole; /* of the text; of what was not cut */
+  char text[EVENTRING_MAX_END_TEXT + 1];
+};
+
 enum { EVR_MAX_LIVES = 16384 /* kept; of more the oldest are forgotten */ };
 
 struct evr_definitions {
@@ -47,6 +53,7 @@ struct evr_definitions {
   uint64_t unknown;            /* records of types that this reader does not know */
   struct evr_definition *chunk[EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK];
   const struct evr_definition *definition[EVENTRING_MAX_EVENTS]; /* NULL: none */
+  struct evr_ending ending;    /* the last one; ticks 0: none */
   struct evr_life *lives;      /* in the order of their starts, from lives_first on, */
   uint32_t lives_count, lives_room, lives_first; /* round the end */
 };

@@ -35,6 +35,24 @@ static void fill_clock(const struct evr_metadata *meta, struct eventring_info *i
   info->clock_hz = 1e9 * (double)((uint64_t)1 << FORMAT_CLOCK_SHIFT) / (double)multiplier;
 }
 
+/* By a fatal signal a process only notes that it is about to end; it has when it is dead. */
+static void fill_end(const struct evr_metadata *meta, const struct evr_ending *ending,
+                     struct eventring_info *info) {
+  const struct format_status *s = &meta->status;
+  bool ended = s->state == FORMAT_ENDED;
+  if (ended) info->end_ns = evr_metadata_ns(meta, s->end_ticks);
+  if (s->end_reason <= FORMAT_END_SIGNAL &&
+      (ended || (s->end_reason == FORMAT_END_SIGNAL && info->liveness != EVENTRING_LIVE))) {
+    info->end_reason = (enum eventring_end_reason)s->end_reason;
+    info->end_detail = s->end_detail;
+  }
+  info->preserved = format_is_preserved(s);
+  if (!ending->ticks) return;
+  info->error_ns = evr_metadata_ns(meta, ending->ticks);
+  info->error_bytes = ending->whole;
+  memcpy(info->error_text, ending->text, ending->bytes + 1);
+}
+
 static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   struct evr_metadata *meta = &c->meta;
   const struct format_header *h = &meta->header;
@@ -58,8 +76,7 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
       .lives_dropped = meta->status.kind[FORMAT_LIVES].dropped,
       .hold_ns = meta->control.hold_ns,
       .grow_bytes = h->grow_blocks * (uint64_t)FORMAT_BLOCK_BYTES};
-  if (meta->status.state == FORMAT_ENDED)
-    info->end_ns = evr_metadata_ns(meta, meta->status.end_ticks);
+  fill_end(meta, &c->definitions.ending, info);
   memcpy(info->path, meta->path, sizeof info->path);
   memcpy(info->program, h->program, sizeof info->program);
   info->process_start = h->process_start;

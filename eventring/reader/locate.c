@@ -311,7 +311,8 @@ static void report_found(struct discovery *d, const struct eventring_found *foun
 static void report_failure(struct discovery *d, const char *path,
                            const struct eventring_error *error) {
   report_found(d, &(struct eventring_found){.path = path, .status = error->code,
-                                            .status_text = error->text, .program = ""});
+                                            .status_text = error->text, .program = "",
+                                            .error_text = ""});
 }
 
 /* Reports what was found: opens it (the cursor owns the descriptor from here on).
@@ -337,7 +338,9 @@ static void report_file(struct discovery *d, int fd, const char *path, pid_t pro
                 .status_text = "", .program = info.program, .state = info.state,
                 .start_ns = info.start_ns, .start_wall_ns = info.start_wall_ns,
                 .file_size = info.file_size, .disk_size = info.disk_size,
-                .process = info.liveness == EVENTRING_LIVE ? process : 0});
+                .process = info.liveness == EVENTRING_LIVE ? process : 0,
+                .end_reason = info.end_reason, .end_detail = info.end_detail,
+                .preserved = info.preserved, .error_text = info.error_text});
 }
 
 static void look_into_directory(struct discovery *d, const char *directory) {

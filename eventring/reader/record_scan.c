@@ -31,7 +31,8 @@ static bool is_known(unsigned kind) {
 
 /* Does this kind rewrite its oldest block? */
 static bool turns_over(unsigned kind) {
-  return kind == FORMAT_LIVES || kind == FORMAT_SWITCHES || kind == FORMAT_LOSSES;
+  return kind == FORMAT_LIVES || kind == FORMAT_SWITCHES || kind == FORMAT_LOSSES ||
+         kind == FORMAT_ENDINGS;
 }
 
 bool evr_record_scan_has_news(const struct evr_record_scan *scan,

@@ -57,13 +57,13 @@ static int check_removable(const struct removal *r) {
 }
 
 static int check_unwanted(const struct removal *r, const struct format_header *h) {
-  uint32_t state = 0;
+  struct format_status status;
   if (r->flags & KEEP_NOTHING) return EVENTRING_OK;
   if (h->layout == FORMAT_SNAPSHOT)
     return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: a saved copy", r->path);
   if (!(r->flags & EVENTRING_REMOVE_ENDED) &&
-      pread(r->fd, &state, sizeof state, FORMAT_STATUS_OFFSET) == (ssize_t)sizeof state &&
-      state == FORMAT_ENDED)
+      pread(r->fd, &status, sizeof status, FORMAT_STATUS_OFFSET) == (ssize_t)sizeof status &&
+      format_is_preserved(&status))
     return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: preserved at an orderly end",
                     r->path);
   return EVENTRING_OK;
@@ -76,11 +76,7 @@ static int check_dead(const struct removal *r) {
       memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) != 0)
     return evr_fail(r->error, EVENTRING_E_NOT_EVENTRING, 0,
                     "%.300s: not an eventring file", r->path);
-  int cause = evr_lock_out_producer(r->fd);
-  bool alive = cause == EAGAIN || cause == EACCES;
-  if (!alive) /* (a producer that could not lock its file has left its start time) */
-    alive = h.pid > 0 && h.process_start && evr_process_start(h.pid) == h.process_start;
-  if (alive)
+  if (!evr_hold_dead(r->fd, h.pid, h.process_start))
     return evr_fail(r->error, EVENTRING_E_BUSY, 0, "%.300s: process %d records into it",
                     r->path, (int)h.pid);
   return check_unwanted(r, &h);

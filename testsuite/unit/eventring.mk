@@ -7,6 +7,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_events_test \
 	testsuite/unit/eventring_loss_test \
 	testsuite/unit/eventring_growth_test \
+	testsuite/unit/eventring_ending_test \
 	testsuite/unit/eventring_corrupt_test \
 	testsuite/unit/eventring_lifecycle_test \
 	testsuite/unit/eventring_place_test \
@@ -44,6 +45,10 @@ testsuite_unit_eventring_growth_test_SOURCES = testsuite/unit/eventring_growth_t
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_growth_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_growth_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_ending_test_SOURCES = testsuite/unit/eventring_ending_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_ending_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_ending_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS) -ldl
 testsuite_unit_eventring_loss_test_SOURCES = testsuite/unit/eventring_loss_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_loss_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

@@ -24,7 +24,8 @@ static struct file { /* of blocks, in memory */
 
 static struct evr_records records;
 
-static struct format_block *claim_block(void *owner) {
+static struct format_block *claim_block(void *owner, enum format_kind kind) {
+  (void)kind;
   struct file *f = owner;
   return f->claimed < f->room ? (struct format_block *)f->block[f->claimed++] : NULL;
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* kept.c: how many recordings of a program stay in a directory.
+ *
+ * A program that fails again and again must not fill its disk. At each start of a
+ * recording, and at each end that keeps one, the oldest are removed that dead processes of
+ * this user have left: kept after an error, or because the process was killed. Left alone
+ * are recordings of live processes and of other programs, those that were configured to be
+ * preserved, snapshots, and all that is no recording of this format.
+ *
+ * As in reader/remove.c the file that is checked is the one that is removed, and it is held
+ * against a producer meanwhile.
+ */
+#include "producer/recording.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/process.h"
+#include "format/unlink_same.h"
+
+struct kept_file {
+  int64_t start; /* nanoseconds since the epoch */
+  char name[NAME_MAX + 1];
+};
+
+struct kept_files {
+  struct kept_file *file;
+  size_t count, room;
+  size_t held; /* others that count, whose processes still have them */
+};
+
+static bool is_recording_of(const struct evr_recording *r, const struct format_header *h) {
+  return memcmp(h->magic, r->header.magic, sizeof h->magic) == 0 &&
+         h->version == FORMAT_VERSION && h->layout == FORMAT_FLIGHT_RECORDER &&
+         memcmp(h->program, r->header.program, sizeof h->program) == 0;
+}
+
+enum fate {
+  STAYS,  /* and does not count */
+  COUNTS, /* it has ended, but its process has not */
+  MAY_GO
+};
+
+/* Reads what decides. A file that may go is held until `fd` is closed. */
+static enum fate examine(const struct evr_recording *r, int fd, struct stat *st,
+                         int64_t *start) {
+  struct format_header h;
+  struct format_status status;
+  if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode) || st->st_uid != geteuid() ||
+      (st->st_dev == r->device && st->st_ino == r->inode) ||
+      pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || !is_recording_of(r, &h) ||
+      pread(fd, &status, sizeof status, FORMAT_STATUS_OFFSET) != (ssize_t)sizeof status ||
+      status.preserve == FORMAT_PRESERVE_ALWAYS || format_is_preserved(&status))
+    return STAYS;
+  *start = h.start_wall_ns;
+  if (evr_hold_dead(fd, h.pid, h.process_start)) return MAY_GO;
+  return status.state == FORMAT_ENDED ? COUNTS : STAYS;
+}
+
+/* Opens a name; *fd is to be closed unless it is -1. */
+static enum fate open_kept(const struct evr_recording *r, const char *name, int *fd,
+                           struct stat *st, int64_t *start) {
+  *fd = openat(r->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  return *fd < 0 ? STAYS : examine(r, *fd, st, start);
+}
+
+static bool add_file(struct kept_files *files, const char *name, int64_t start) {
+  if (files->count == files->room) {
+    size_t room = files->room ? 2 * files->room : 16;
+    struct kept_file *grown = realloc(files->file, room * sizeof *grown);
+    if (!grown) return false;
+    files->file = grown;
+    files->room = room;
+  }
+  struct kept_file *file = &files->file[files->count++];
+  file->start = start;
+  strcpy(file->name, name);
+  return true;
+}
+
+static bool is_name_of_recording(const char *name) {
+  size_t length = strlen(name), suffix = strlen(EVENTRING_SUFFIX);
+  return length > suffix && length <= NAME_MAX &&
+         strcmp(name + length - suffix, EVENTRING_SUFFIX) == 0;
+}
+
+/* The names that may be those of kept recordings; without opening any. */
+static size_t count_names(DIR *directory) {
+  size_t count = 0;
+  struct dirent *entry;
+  while ((entry = readdir(directory)))
+    if (is_name_of_recording(entry->d_name)) count++;
+  rewinddir(directory);
+  return count;
+}
+
+static void find_files(const struct evr_recording *r, DIR *directory, struct kept_files *files) {
+  struct dirent *entry;
+  while ((entry = readdir(directory))) {
+    struct stat st;
+    int64_t start;
+    int fd;
+    if (!is_name_of_recording(entry->d_name)) continue;
+    enum fate fate = open_kept(r, entry->d_name, &fd, &st, &start);
+    if (fd >= 0) close(fd);
+    if (fate == COUNTS) files->held++;
+    if (fate == MAY_GO && !add_file(files, entry->d_name, start)) break;
+  }
+}
+
+static int compare_files(const void *left, const void *right) {
+  const struct kept_file *a = left, *b = right;
+  if (a->start != b->start) return a->start < b->start ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
+/* If it is still the file that was found. */
+static void remove_file(const struct evr_recording *r, const struct kept_file *file) {
+  struct stat st;
+  int64_t start;
+  int fd;
+  if (open_kept(r, file->name, &fd, &st, &start) == MAY_GO && start == file->start)
+    evr_unlink_same(r->directory, file->name, st.st_dev, st.st_ino);
+  if (fd >= 0) close(fd);
+}
+
+static DIR *open_listing(const struct evr_recording *r) {
+  int fd = openat(r->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+  if (!directory && fd >= 0) close(fd);
+  return directory;
+}
+
+void evr_recording_limit_kept(const struct evr_recording *r, size_t most) {
+  struct kept_files files = {0};
+  if (r->preserve != EVENTRING_PRESERVE_ON_ERROR) return;
+  DIR *directory = open_listing(r);
+  if (!directory) return;
+  if (count_names(directory) > most + 1) find_files(r, directory, &files); /* and its own */
+  closedir(directory);
+  if (files.count) qsort(files.file, files.count, sizeof *files.file, compare_files);
+  for (size_t i = 0; i < files.count && files.count - i + files.held > most; i++)
+    remove_file(r, &files.file[i]);
+  free(files.file);
+}
