@@ -69,6 +69,7 @@ libeventring_host_a_CFLAGS = $(AM_CFLAGS)
 # tool links it and decides what an error means.
 noinst_LIBRARIES += libanalysis.a
 libanalysis_a_SOURCES = \
+	eventring/analysis/ending.c eventring/analysis/ending.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
 	eventring/analysis/json.c eventring/analysis/json.h \

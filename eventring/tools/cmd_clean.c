@@ -2,10 +2,11 @@
 /* cmd_clean.c: `eventring clean`: removes what dead processes left behind.
  *
  * It removes only what the library calls dead: a regular file of this user, named
- * *.eventring, that reads as a recording, whose process is gone and did not end in order.
- * --ended also removes files kept on purpose (preserved at an orderly end), --all-users
- * those of other users; nothing removes saved copies. The library checks again, on the
- * file that it removes, so no live process loses its file.
+ * *.eventring, that reads as a recording, whose process is gone: one that was killed, or
+ * that ended with an error. --ended also removes files kept on purpose (preserved by
+ * their configuration), --all-users those of other users; nothing removes saved copies.
+ * The library checks again, on the file that it removes, so no live process loses its
+ * file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,10 +51,10 @@ static void remove_one(struct cleaning *cleaning, const char *path,
   cleaning->bytes += bytes;
 }
 
-static bool is_wanted(const struct cleaning *cleaning,
-                      enum eventring_liveness liveness) {
+static bool is_wanted(const struct cleaning *cleaning, enum eventring_liveness liveness,
+                      bool preserved) {
   return liveness == EVENTRING_DEAD ||
-         (liveness == EVENTRING_ENDED && cleaning->ended);
+         (liveness == EVENTRING_ENDED && (cleaning->ended || !preserved));
 }
 
 /* Root finds the files of all users. (The library checks again.) */
@@ -66,7 +67,7 @@ static bool may_go(const struct cleaning *cleaning, const char *path) {
    since, its file is not in a directory that was asked for. */
 static int clean_found(void *context, const struct eventring_found *found) {
   struct cleaning *cleaning = context;
-  if (found->status == 0 && is_wanted(cleaning, found->liveness) &&
+  if (found->status == 0 && is_wanted(cleaning, found->liveness, found->preserved) &&
       places_hold(cleaning->places, found->path) && may_go(cleaning, found->path))
     remove_one(cleaning, found->path, found->disk_size);
   return 0;
@@ -87,7 +88,7 @@ static void clean_named(struct cleaning *cleaning, const char *path) {
   if (!may_go(cleaning, path)) {
     complain("%s: not removed: another user's file (--all-users removes it)", path);
     cleaning->failed = true;
-  } else if (is_wanted(cleaning, info.liveness)) {
+  } else if (is_wanted(cleaning, info.liveness, info.preserved)) {
     remove_one(cleaning, path, info.disk_size);
   } else {
     complain("%s: not removed: %s", path,

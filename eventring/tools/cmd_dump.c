@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/ending.h"
 #include "analysis/names.h"
 #include "dump_format.h"
 #include "options.h"
@@ -168,6 +169,18 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   return go_on(options);
 }
 
+/* A process that ended in an unusual way, unless only some events are wanted. */
+static void dump_unusual_end(struct reader *reader, const struct dump_options *options) {
+  const struct filter *filter = &options->filter;
+  struct eventring_info info;
+  if (filter->name || filter->class_name || filter->ring || filter->domain >= 0 ||
+      eventring_cursor_info(reader->cursor, &info) < 0)
+    return;
+  const struct eva_ending ending = eva_ending_of(&info);
+  bool noted = info.end_reason != EVENTRING_END_UNKNOWN || ending.error[0];
+  if (noted && eva_ended_unusually(&ending)) dump_end(&options->format, &info);
+}
+
 /* Domains may have got other names meanwhile. */
 static void after_poll(void *context, const struct eventring_totals *totals) {
   (void)totals;
@@ -200,8 +213,9 @@ static void dump(struct reader *reader, struct dump_options *options) {
   static char buffer[1 << 18];
   setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
   reader_run(reader, &reading);
-  if (!ferror(stdout))
-    eventring_open_spans(reader->cursor, on_open_span, options);
+  if (ferror(stdout)) return;
+  eventring_open_spans(reader->cursor, on_open_span, options);
+  if (!ferror(stdout)) dump_unusual_end(reader, options);
 }
 
 int command_dump(const struct command *self, int count, char **words) {

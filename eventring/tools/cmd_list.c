@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_list.c: `eventring list`: what is recorded on this machine. */
 #include <stdio.h>
+#include <string.h>
 
+#include "analysis/ending.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "options.h"
@@ -28,6 +30,18 @@ static void cell_pid(struct table *table, pid_t pid) {
   table_cell(table, pid > 0 ? figure : "-");
 }
 
+/* How it ended, with the first line of the error; what comes before the first newline of a
+   message says what happened. */
+static void cell_ending(struct table *table, const struct eventring_found *found) {
+  const struct eva_ending ending = eva_ending_of_found(found);
+  char how[EVA_ENDING], text[EVA_ENDING + 160];
+  int line = (int)strcspn(ending.error, "\n");
+  eva_ending_text(how, &ending);
+  snprintf(text, sizeof text, "%s%s%.*s", how, how[0] && line ? ": " : "",
+           line < 150 ? line : 150, ending.error);
+  table_cell(table, text);
+}
+
 static void add_row(struct table *table, const struct eventring_found *found) {
   char figure[EVA_FIGURE];
   bool sound = found->status == 0;
@@ -40,7 +54,8 @@ static void add_row(struct table *table, const struct eventring_found *found) {
   table_cell(table, eva_bytes_text(figure, found->disk_size));
   table_cell(table, sound ? found->program : "-");
   table_cell(table, found->path);
-  table_cell(table, sound ? "" : found->status_text);
+  if (sound) cell_ending(table, found);
+  else table_cell(table, found->status_text);
 }
 
 static void put_pid(struct eva_json *json, const char *key, pid_t pid) {
@@ -63,6 +78,8 @@ static void put_object(struct eva_json *json, const struct eventring_found *foun
     eva_json_string_at(json, "program", found->program);
     eva_json_uint_at(json, "start_ns", found->start_ns);
     eva_json_int_at(json, "start_wall_ns", found->start_wall_ns);
+    const struct eva_ending ending = eva_ending_of_found(found);
+    eva_ending_put(json, &ending);
   } else {
     eva_json_string_at(json, "error", found->status_text);
   }

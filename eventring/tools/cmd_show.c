@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/ending.h"
 #include "analysis/json.h"
 #include "analysis/lives.h"
 #include "analysis/names.h"
@@ -19,6 +20,32 @@ static void line(const char *label, const char *text) {
   putchar('\n');
 }
 
+/* Each line of the error on one of its own. */
+static void print_error(const struct eventring_info *info) {
+  char part[2 * EVENTRING_MAX_END_TEXT + 1];
+  const char *label = "error";
+  for (const char *at = info->error_text; *at; label = "") {
+    size_t size = strcspn(at, "\n"), tabs = strspn(at, "\t");
+    snprintf(part, sizeof part, "%*s%.*s", (int)(2 * tabs), "", (int)(size - tabs), at + tabs);
+    line(label, part);
+    at += size + (at[size] == '\n');
+  }
+  if (info->error_bytes > strlen(info->error_text)) line("", "...");
+}
+
+static void print_end(const struct eventring_info *info) {
+  char text[EVA_ENDING + EVA_FIGURE + 16], how[EVA_ENDING], length[EVA_FIGURE];
+  const struct eva_ending ending = eva_ending_of(info);
+  eva_ending_text(how, &ending);
+  if (info->end_ns > info->start_ns)
+    snprintf(text, sizeof text, "%s later%s%s",
+             eva_duration_text(length, info->end_ns - info->start_ns), how[0] ? ", " : "", how);
+  else
+    snprintf(text, sizeof text, "%s", how);
+  if (text[0]) line("ended", text);
+  print_error(info);
+}
+
 static void print_state(const struct eventring_info *info) {
   char text[128], start[EVA_FIGURE], length[EVA_FIGURE];
   snprintf(text, sizeof text, "%s, %s", eva_liveness_name(info->liveness),
@@ -28,11 +55,7 @@ static void print_state(const struct eventring_info *info) {
            eva_wall_text(start, info->start_wall_ns),
            eva_seconds_text(length, (int64_t)info->start_ns));
   line("started", text);
-  if (info->end_ns > info->start_ns) {
-    snprintf(text, sizeof text, "%s later",
-             eva_duration_text(length, info->end_ns - info->start_ns));
-    line("ended", text);
-  }
+  print_end(info);
 }
 
 static void print_layout(const struct eventring_info *info) {
@@ -216,6 +239,12 @@ static void put_header(struct eva_json *json, const struct eventring_info *info)
   eva_json_uint_at(json, "start_ns", info->start_ns);
   eva_json_int_at(json, "start_wall_ns", info->start_wall_ns);
   eva_json_uint_at(json, "end_ns", info->end_ns);
+  const struct eva_ending ending = eva_ending_of(info);
+  eva_ending_put(json, &ending);
+  if (info->error_ns) {
+    eva_json_uint_at(json, "error_ns", info->error_ns);
+    eva_json_uint_at(json, "error_bytes", info->error_bytes);
+  }
   eva_json_string_at(json, "clock", info->clock);
   eva_json_double_at(json, "clock_hz", info->clock_hz);
   eva_json_uint_at(json, "wsize", info->wsize);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/ending.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "analysis/units.h"
@@ -387,6 +388,41 @@ static void put_loss(const struct dump_format *format,
   eva_json_line(&json);
 }
 
+/* ---- The end ------------------------------------------------------------- */
+
+/* When it ended; of one that was killed, what is known last. */
+static uint64_t end_ns(const struct eventring_info *info) {
+  return info->end_ns ? info->end_ns : info->error_ns;
+}
+
+static void print_end(const struct dump_format *format, const struct eventring_info *info) {
+  const struct eva_ending ending = eva_ending_of(info);
+  char how[EVA_ENDING];
+  uint64_t ns = end_ns(info);
+  if (ns) print_time(format, ns);
+  fprintf(format->out, "%sended: %s\n", ns ? " " : "", eva_ending_text(how, &ending));
+  for (const char *at = ending.error; *at;) {
+    size_t size = strcspn(at, "\n");
+    fputs("  ", format->out);
+    for (; size && *at == '\t'; at++, size--) fputs("  ", format->out);
+    print_foreign(format->out, at, size);
+    fputc('\n', format->out);
+    at += size + (at[size] == '\n');
+  }
+}
+
+static void put_end(const struct dump_format *format, const struct eventring_info *info) {
+  const struct eva_ending ending = eva_ending_of(info);
+  struct eva_json json;
+  eva_json_start(&json, format->out);
+  eva_json_open_object(&json);
+  if (end_ns(info)) eva_json_uint_at(&json, "ns", end_ns(info));
+  eva_json_string_at(&json, "kind", "ended");
+  eva_ending_put(&json, &ending);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
+}
+
 /* ---- Either -------------------------------------------------------------- */
 
 void dump_event(const struct dump_format *format,
@@ -408,4 +444,8 @@ void dump_open_span(const struct dump_format *format,
     put_event(format, "open", event);
   else
     print_open_span(format, event);
+}
+
+void dump_end(const struct dump_format *format, const struct eventring_info *info) {
+  (format->json ? put_end : print_end)(format, info);
 }

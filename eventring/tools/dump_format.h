@@ -36,5 +36,7 @@ void dump_loss(const struct dump_format *format,
 /* A span that has begun and not ended when reading ends. */
 void dump_open_span(const struct dump_format *format,
                     const struct eventring_event *event);
+/* How the process ended. */
+void dump_end(const struct dump_format *format, const struct eventring_info *info);
 
 #endif

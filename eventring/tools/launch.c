@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c: runs a COMMAND that records itself. */
 #include "launch.h"
+#include "analysis/ending.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -59,6 +60,7 @@ static bool choose_directory(struct launch *launch, const char *prefix) {
   const char *wanted = setting(prefix, "PREFIX");
   const char *preserve = setting(prefix, "PRESERVE");
   bool keep = preserve && strcmp(preserve, "0") != 0;
+  launch->only_bad = preserve && strcmp(preserve, "onerror") == 0;
   const char *temporary = getenv("TMPDIR");
   const char *base = wanted ? wanted : keep ? "."
                      : temporary && temporary[0] ? temporary : "/tmp";
@@ -306,14 +308,16 @@ static void keep(struct launch *launch, const char *path) {
 static bool clear_file(void *context, const char *path) {
   struct launch *launch = context;
   eventring_cursor *cursor;
-  enum eventring_liveness liveness = EVENTRING_DEAD;
+  struct eventring_info info = {.liveness = EVENTRING_DEAD};
   if (eventring_open_path(&cursor, path, 0, NULL) == 0) {
-    liveness = eventring_cursor_liveness(cursor);
+    eventring_cursor_info(cursor, &info);
     eventring_close(cursor);
   }
-  if (liveness == EVENTRING_LIVE)
+  const struct eva_ending ending = eva_ending_of(&info);
+  bool wanted = launch->keep_in && (!launch->only_bad || eva_ended_badly(&ending));
+  if (info.liveness == EVENTRING_LIVE)
     complain("left %s: its process still runs", path);
-  else if (launch->keep_in || liveness == EVENTRING_DEAD)
+  else if (wanted || info.liveness == EVENTRING_DEAD)
     keep(launch, path);
   else if (unlink(path) < 0)
     complain("cannot remove %s: %s", path, strerror(errno));

@@ -8,8 +8,9 @@
  *   PREFIX_PRESERVE=1    so that even a very short run is read to its last event
  * It reads the recording of the command's own process or else the first of a descendant
  * (the command may be a shell script). At the end it removes the files of processes that
- * ended in order, or moves them to where they would have been if the user had asked to
- * preserve them; it keeps and names those of processes that died.
+ * ended, or moves them to where they would have been if the user had asked to preserve
+ * them (PREFIX_PRESERVE=1, or =onerror for those that ended badly); it keeps and names
+ * those of processes that were killed.
  *
  * While the command runs SIGINT is left to it (the terminal sends it one too),
  * SIGTERM and SIGHUP are passed on. A process has one command at a time.
@@ -26,6 +27,7 @@ struct launch {
   char *command;   /* its name, for messages */
   char *directory; /* the new one, absolute */
   char *keep_in;   /* where preserved files go; NULL: they are removed */
+  bool only_bad;   /* of processes that ended badly */
   bool ended;
   int status;      /* of waitpid, once ended */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tally_json.c: statistics as one JSON object; doc/eventring.md describes it. */
+#include "analysis/ending.h"
 #include "analysis/json.h"
 #include "analysis/names.h"
 #include "follow.h"
@@ -186,6 +187,8 @@ static void put_head(struct eva_json *json, const struct eva_tally *tally) {
   put_process(json, info);
   eva_json_string_at(json, "liveness", eva_liveness_name(info->liveness));
   eva_json_string_at(json, "state", eva_state_name(info->state));
+  const struct eva_ending ending = eva_ending_of(info);
+  eva_ending_put(json, &ending);
   eva_json_uint_at(json, "first_ns", tally->first_ns);
   eva_json_uint_at(json, "last_ns", tally->last_ns);
 }

@@ -14,6 +14,7 @@
 #include "text_table.h"
 #include "tally_print.h"
 #include "tool.h"
+#include "analysis/ending.h"
 #include "analysis/units.h"
 
 /* What a group of tables is made of: one domain, or the sums of all. */
@@ -109,6 +110,17 @@ static const char *liveness_text(enum eventring_liveness liveness) {
   return "unknown";
 }
 
+/* That a process ended in an unusual way, and the first line of its error. */
+static void print_end(const struct eventring_info *info, FILE *out) {
+  const struct eva_ending ending = eva_ending_of(info);
+  char how[EVA_ENDING];
+  if (!eva_ended_unusually(&ending)) return;
+  eva_ending_text(how, &ending);
+  fprintf(out, "ended: %s%s", how, how[0] && ending.error[0] ? ": " : "");
+  print_foreign(out, ending.error, strcspn(ending.error, "\n"));
+  fputc('\n', out);
+}
+
 static void print_head(const struct eva_tally *tally, FILE *out) {
   char figure[EVA_FIGURE], process[PROCESS_TEXT];
   const struct eventring_info *info = &tally->info;
@@ -116,6 +128,7 @@ static void print_head(const struct eva_tally *tally, FILE *out) {
              liveness_text(info->liveness));
   print_foreign_text(out, info->path);
   fputc('\n', out);
+  print_end(info, out);
   if (tally->last_ns > tally->first_ns)
     fprintf(out, "events over %s\n",
             eva_duration_text(figure, tally->last_ns - tally->first_ns));

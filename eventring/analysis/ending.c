@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* ending.c: how a recording ended, in words. */
+#include "analysis/ending.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+struct eva_ending eva_ending_of(const struct eventring_info *info) {
+  return (struct eva_ending){info->liveness, info->end_reason, info->end_detail,
+                             info->error_text};
+}
+
+struct eva_ending eva_ending_of_found(const struct eventring_found *found) {
+  return (struct eva_ending){found->liveness, found->end_reason, found->end_detail,
+                             found->error_text};
+}
+
+static bool asks_for_end(uint32_t number) {
+  return number == 0 || number == SIGTERM || number == SIGINT || number == SIGHUP;
+}
+
+bool eva_ended_badly(const struct eva_ending *ending) {
+  if (ending->error[0] || ending->liveness == EVENTRING_DEAD) return true;
+  if (ending->reason == EVENTRING_END_SIGNAL) return !asks_for_end(ending->detail);
+  return ending->reason == EVENTRING_END_EXIT && ending->detail != 0;
+}
+
+bool eva_ended_unusually(const struct eva_ending *ending) {
+  return eva_ended_badly(ending) || ending->reason == EVENTRING_END_SIGNAL;
+}
+
+char *eva_ending_text(char *text, const struct eva_ending *ending) {
+  const char *name;
+  text[0] = 0;
+  switch (ending->reason) {
+  case EVENTRING_END_STOPPED:
+    strcpy(text, "stopped");
+    break;
+  case EVENTRING_END_EXIT:
+    snprintf(text, EVA_ENDING, "exit status %u", ending->detail);
+    break;
+  case EVENTRING_END_SIGNAL:
+    name = sigabbrev_np((int)ending->detail);
+    if (name) snprintf(text, EVA_ENDING, "SIG%s", name);
+    else snprintf(text, EVA_ENDING, ending->detail ? "signal %u" : "a signal", ending->detail);
+    break;
+  case EVENTRING_END_UNKNOWN:
+    if (ending->liveness == EVENTRING_DEAD) strcpy(text, "killed");
+    break;
+  }
+  return text;
+}
+
+static const char *reason_name(const struct eva_ending *ending) {
+  switch (ending->reason) {
+  case EVENTRING_END_STOPPED: return "stopped";
+  case EVENTRING_END_EXIT: return "exit";
+  case EVENTRING_END_SIGNAL: return "signal";
+  case EVENTRING_END_UNKNOWN: break;
+  }
+  return ending->liveness == EVENTRING_DEAD ? "killed" : NULL;
+}
+
+void eva_ending_put(struct eva_json *json, const struct eva_ending *ending) {
+  const char *reason = reason_name(ending);
+  eva_json_key(json, "end_reason");
+  if (reason) eva_json_string(json, reason);
+  else eva_json_null(json);
+  if (ending->reason == EVENTRING_END_EXIT || ending->reason == EVENTRING_END_SIGNAL)
+    eva_json_uint_at(json, "end_detail", ending->detail);
+  if (ending->error[0]) eva_json_string_at(json, "error_text", ending->error);
+}
