@@ -314,7 +314,7 @@ void peer_take_up(lua_State *L) {
     error_run(L, "domain was cancelled");
   }
   if (asked & ATTENTION_STOP) stand_still();
-  if (asked & ATTENTION_INTERRUPT) error_run(L, "interrupted!");
+  if (asked & ATTENTION_INTERRUPT) error_run(L, INTERRUPTED_TEXT);
   if (asked & ATTENTION_DEADLOCK) {
     i->abandoned = true;
     error_run(L, "%s", text);

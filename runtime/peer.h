@@ -14,13 +14,14 @@
 #define PEER_MAX 128     /* domains at once, the main one included */
 #define PEER_NAME_MAX 47 /* bytes of a name; recordings keep EVENTRING_MAX_DOMAIN_NAME of them */
 #define NO_DEADLINE UINT64_MAX
+#define INTERRUPTED_TEXT "interrupted!"
 
 typedef enum PeerStatus { PEER_RUNNING, PEER_DONE, PEER_FAILED } PeerStatus;
 
 /* Peer.attention: requests to a domain; it obeys them at its next safepoint. */
 #define ATTENTION_CANCEL 1u    /* raise "cancelled" */
 #define ATTENTION_DEADLOCK 2u  /* to one that waits: all domains do */
-#define ATTENTION_INTERRUPT 4u /* raise "interrupted!": the user's SIGINT */
+#define ATTENTION_INTERRUPT 4u /* raise INTERRUPTED_TEXT: the user's SIGINT */
 #define ATTENTION_STOP 8u      /* to a host's: another domain ends the program; stand still */
 /* raise "cancelled" from now on at every safepoint: the program ends */
 #define ATTENTION_END 16u

@@ -110,8 +110,6 @@ void probes_take_up(Domain *d) {
   end_waiting(d);
 }
 
-static void stop_at_exit(void) { probes_stop(); }
-
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
 static int registration_status;
 static struct eventring_error registration_error;
@@ -145,7 +143,7 @@ static void define_classes(void) {
 static void register_catalogue(void) {
   unsigned first = 0;
   pthread_atfork(NULL, NULL, forget_after_fork);
-  atexit(stop_at_exit); /* before that of peer.c, so that domains end first */
+  atexit(forget_waiting); /* libeventring itself ends the recording, with the exit status */
   define_classes();
   registration_status =
       eventring_register_table(catalogue, EVENT_COUNT, &first, &registration_error);
@@ -186,12 +184,26 @@ static int configure_recording(struct eventring_config *config, struct eventring
   return status;
 }
 
+void (*probes_before_start)(void);
+
+static void prepare_start(void) {
+  if (probes_before_start != NULL) probes_before_start();
+}
+
+static int start_recording(const struct eventring_config *config,
+                           struct eventring_error *error) {
+  static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+  int status = ensure_catalogue(error);
+  if (status != 0) return status;
+  pthread_once(&prepared, prepare_start);
+  return eventring_start(config, error);
+}
+
 static int start_from_env(struct eventring_error *error) {
   struct eventring_config config;
   int status = configure_recording(&config, error);
   if (status != 0 || config.start == EVENTRING_START_OFF) return status;
-  status = ensure_catalogue(error);
-  return status != 0 ? status : eventring_start(&config, error);
+  return start_recording(&config, error);
 }
 
 static bool begun;
@@ -217,17 +229,20 @@ int probes_start(struct eventring_error *error) {
   struct eventring_config config;
   int status = configure_recording(&config, error);
   if (status != 0) return status;
-  status = ensure_catalogue(error);
-  if (status != 0) return status;
   config.start = EVENTRING_START_ON;
-  return eventring_start(&config, error);
+  return start_recording(&config, error);
 }
 
 int probes_stop(void) {
   forget_waiting();
   return eventring_stop();
 }
-void probes_stop_in_handler(void) { eventring_end_in_handler(); }
+void probes_stop_in_handler(int signal_number) {
+  eventring_note_signal(signal_number);
+  eventring_end_in_handler();
+}
+void probes_note_signal(int signal_number) { eventring_note_signal(signal_number); }
+void probes_note_error(const char *text) { eventring_note_error(text, strlen(text)); }
 
 void probes_domain_start(Domain *d, const char *name) {
   struct eventring_error error;

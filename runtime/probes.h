@@ -87,6 +87,10 @@ static inline void probes_collection(Domain *d) { eventring_domain_check(d->ring
 
 /* ---- recording (probes.c) ------------------------------------------------ */
 
+/* Called before the process's first recording is started; NULL: nothing. Set before
+ * probes_begin, by the program that the process runs. */
+extern void (*probes_before_start)(void);
+
 /* Starts recording as the SAROS_EVENTRING_* variables say (doc/eventring.md); it stops when
  * the process exits. Only the first call in a process does anything: the program's own,
  * before its first domain, else that of the first domain (a program that embeds the
@@ -98,8 +102,12 @@ void probes_begin(const char *program, const char *warner);
 int probes_start(struct eventring_error *error);
 /* Orderly end of the recording; harmless when there is none. As eventring_stop. */
 int probes_stop(void);
-/* The same from a signal handler that is about to end the process. */
-void probes_stop_in_handler(void);
+/* The same from a handler of the signal that is about to end the process. */
+void probes_stop_in_handler(int signal_number);
+/* The recording says by which signal, or error, the program is about to end. The first is
+ * async-signal-safe. */
+void probes_note_signal(int signal_number);
+void probes_note_error(const char *text);
 
 /* Makes the calling thread the owner of the domain's rings. */
 void probes_domain_start(Domain *d, const char *name);

@@ -524,8 +524,26 @@ static void set_integer(lua_State *L, const char *key, lua_Integer value) {
   lua_setfield(L, -2, key);
 }
 
+/* Fields end_reason, end_detail and error_text, where the recording has them. */
+static void push_end(lua_State *L, const struct eventring_info *info) {
+  static const char *const reasons[] = {[EVENTRING_END_STOPPED] = "stopped",
+                                        [EVENTRING_END_EXIT] = "exit",
+                                        [EVENTRING_END_SIGNAL] = "signal"};
+  const char *reason = info->liveness == EVENTRING_DEAD ? "killed" : NULL;
+  if (info->end_reason != EVENTRING_END_UNKNOWN) reason = reasons[info->end_reason];
+  lua_pushstring(L, reason);
+  lua_setfield(L, -2, "end_reason");
+  if (info->end_reason == EVENTRING_END_EXIT || info->end_reason == EVENTRING_END_SIGNAL)
+    set_integer(L, "end_detail", info->end_detail);
+  if (info->error_ns == 0) return;
+  lua_pushstring(L, info->error_text);
+  lua_setfield(L, -2, "error_text");
+}
+
 /* cursor:info() -> properties of the recording: path, program, pid, start_ns, end_ns (0
- * while it lasts), live (boolean), delivered, lost, missed, torn. */
+ * while it lasts), live (boolean), delivered, lost, missed, torn; how it ended: end_reason
+ * ("stopped", "exit", "signal", "killed"; nil while it lasts), end_detail (exit status or
+ * number of the signal), error_text (nil when the process noted no error). */
 static int cursor_info(lua_State *L) {
   Cursor *c = check_cursor(L);
   struct eventring_info info;
@@ -533,7 +551,8 @@ static int cursor_info(lua_State *L) {
   int status = eventring_cursor_info(c->handle, &info);
   if (status < 0) return fail_code(L, status);
   eventring_cursor_totals(c->handle, &totals);
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 13);
+  push_end(L, &info);
   lua_pushstring(L, info.path);
   lua_setfield(L, -2, "path");
   lua_pushstring(L, info.program);

@@ -11,9 +11,10 @@
  * without "-" ends with does not count, as in Lua.
  *
  * Order of life: recording started, state, program, state closed, the last of the other
- * domains ended, recording stopped. os.exit may end the process anywhere, so atexit stops
- * the recording too; a signal that ends the process is also an orderly end
- * (on_termination).
+ * domains ended, recording ended by libeventring's handler of exit, which knows the exit
+ * status also when os.exit ends the process. SIGTERM, SIGHUP and SIGINT are also an orderly
+ * end (on_termination). An error that ends the program is noted in the recording before
+ * finalizers run, and a fatal signal before it strikes (on_fatal_signal).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "disasm.h"
@@ -55,11 +57,14 @@ void program_message(const char *name, const char *message) {
   fflush(stderr);
 }
 
+static const char *error_text(lua_State *L) {
+  const char *message = lua_tostring(L, -1);
+  return message != NULL ? message : "(error message not a string)";
+}
+
 int program_report(lua_State *L, const char *name, int status) {
   if (status != LUA_OK) {
-    const char *message = lua_tostring(L, -1);
-    program_message(name, message != NULL ? message
-                                          : "(error message not a string)");
+    program_message(name, error_text(L));
     lua_pop(L, 1);
   }
   return status;
@@ -202,7 +207,7 @@ static void set_handler(int signal_number, void (*handler)(int)) {
 static void on_termination(int signal_number) {
   peer_cancel_all_in_handler();
   peer_wait_in_handler(TERMINATION_PATIENCE);
-  probes_stop_in_handler();
+  probes_stop_in_handler(signal_number);
   signal(signal_number, SIG_DFL);
   raise(signal_number); /* delivered when the handler has returned */
 }
@@ -217,9 +222,41 @@ static void set_termination_handlers(void) {
       set_handler(signals[i], on_termination);
 }
 
+/* The process ends as it would without this handler: the same signal with the same
+ * information comes again, for the default action, when the handler has returned. So a core
+ * dump shows where the signal struck. */
+static void on_fatal_signal(int signal_number, siginfo_t *info, void *context) {
+  (void)context;
+  probes_note_signal(signal_number);
+  signal(signal_number, SIG_DFL);
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal_number, info) != 0)
+    raise(signal_number);
+}
+
+/* Of the signals that end a process by default, and are no end in order; for programs
+ * that are recorded. SIGBUS is for libeventring to catch first
+ * (eventring_repair_fault), so this is done before the recording is started. A C
+ * library that catches one of them replaces the handler, as it would the default
+ * action. A thread that has overrun its stack dies without being noted. */
+static void set_fatal_handlers(void) {
+  static const int signals[] = {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
+                                SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2,
+                                SIGXCPU, SIGXFSZ, SIGSYS};
+  struct sigaction now, action = {.sa_sigaction = on_fatal_signal,
+                                  .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    if (sigaction(signals[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+        now.sa_handler == SIG_DFL)
+      sigaction(signals[i], &action, NULL);
+}
+
+static volatile sig_atomic_t interrupted; /* in the present protected call */
+
 /* A second SIGINT ends the process. */
 static void on_interrupt(int signal_number) {
   set_handler(signal_number, on_termination);
+  interrupted = 1;
   peer_ask_in_handler(interruptible->peer, ATTENTION_INTERRUPT);
 }
 
@@ -242,6 +279,7 @@ int program_call(lua_State *L, int nargs, int nresults) {
   lua_pushcfunction(L, add_traceback);
   lua_insert(L, handler);
   interruptible = L->domain;
+  interrupted = 0;
   set_handler(SIGINT, on_interrupt);
   int status = lua_pcall(L, nargs, nresults, handler);
   set_handler(SIGINT, on_termination);
@@ -250,13 +288,26 @@ int program_call(lua_State *L, int nargs, int nresults) {
   return status;
 }
 
+/* Reports an error that ends the program, in the recording too. One that a SIGINT has
+ * raised is an orderly end. */
+static int report_end(lua_State *L, const CommandLine *line, int status) {
+  if (status != LUA_OK) {
+    const char *text = error_text(L);
+    if (interrupted && strstr(text, INTERRUPTED_TEXT) != NULL)
+      probes_note_signal(SIGINT);
+    else
+      probes_note_error(text);
+  }
+  return program_report(L, line->name, status);
+}
+
 /* --------------------------------------------------------------- chunks -- */
 
 /* Runs the chunk on top, if it was loaded, and reports what fails. */
 static int run_chunk(lua_State *L, const CommandLine *line, int status) {
   if (status == LUA_OK)
     status = program_call(L, 0, 0);
-  return program_report(L, line->name, status);
+  return report_end(L, line, status);
 }
 
 static int run_file(lua_State *L, const CommandLine *line,
@@ -286,7 +337,7 @@ static int run_library_option(lua_State *L, const CommandLine *line,
     lua_setglobal(L, global);
     lua_pop(L, 1);
   }
-  return program_report(L, line->name, status);
+  return report_end(L, line, status);
 }
 
 /* The options that run something, and -W, in their order.  Stops at the first
@@ -348,7 +399,7 @@ static int run_script(lua_State *L, const CommandLine *line) {
     int count = push_script_arguments(L);
     status = program_call(L, count, LUA_MULTRET);
   }
-  return program_report(L, line->name, status);
+  return report_end(L, line, status);
 }
 
 static int disassemble_file(lua_State *L, const CommandLine *line) {
@@ -356,7 +407,7 @@ static int disassemble_file(lua_State *L, const CommandLine *line) {
   int status =
     luaL_loadfile(L, strcmp(filename, "-") == 0 ? NULL : filename);
   if (status != LUA_OK)
-    return program_report(L, line->name, status);
+    return report_end(L, line, status);
   const LuaClosure *function = lua_topointer(L, -1);
   disassemble(stdout, function->p, true);
   lua_pop(L, 1);
@@ -419,7 +470,9 @@ static int run_program(lua_State *L) {
 static int run_in_new_state(CommandLine *line) {
   lua_State *L = luaL_newstate();
   if (L == NULL) {
-    program_message(line->name, "cannot create state: not enough memory");
+    static const char text[] = "cannot create state: not enough memory";
+    probes_note_error(text);
+    program_message(line->name, text);
     return EXIT_FAILURE;
   }
   lua_gc(L, LUA_GCSTOP); /* until the libraries are there */
@@ -427,7 +480,7 @@ static int run_in_new_state(CommandLine *line) {
   lua_pushlightuserdata(L, line);
   int status = lua_pcall(L, 1, 1, 0);
   bool ok = status == LUA_OK && lua_toboolean(L, -1);
-  program_report(L, line->name, status);
+  report_end(L, line, status);
   peer_begin_end(!ok);
   lua_close(L);
   peer_end_all(!ok); /* a program that failed does not wait for its domains */
@@ -473,8 +526,7 @@ int main(int argc, char **argv) {
   check_hash_seed(&line);
   limit_arenas();
   set_termination_handlers();
+  probes_before_start = set_fatal_handlers;
   start_recording(&line);
-  int status = run_in_new_state(&line);
-  probes_stop();
-  return status;
+  return run_in_new_state(&line);
 }
