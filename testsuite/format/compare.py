@@ -4,8 +4,8 @@
 The environment variable EVENTRING names the command. EXPECTED has lines like those of
 reader.py, by whoever wrote the file. Compared are, ring by ring, the events in their order,
 with all that is known of them, and the numbers of lost events between them; between two events,
-in any order, the spans that are torn or found to be open; and the spans that are open at the
-end. It prints how many there are of each kind; the exit status is 1 when something differs.
+in any order, the spans that are torn or found to be open; the spans that are open at the end;
+and how the process ended. It prints how many there are of each kind; the exit status is 1 when something differs.
 """
 import collections
 import contextlib
@@ -72,7 +72,7 @@ def by_ring(items):
     """For each ring the texts of its items; those between two events in an order of its own."""
     rings = collections.defaultdict(lambda: ([], []))
     for item in items:
-        order, between = rings[item["domain"], item["ring"]]
+        order, between = rings[item.get("domain", -1), item.get("ring", "the end")]
         kept = {key: value for key, value in item.items() if key not in left_out_of(item)}
         text = json.dumps(with_one_kind_of_number(kept), sort_keys=True, ensure_ascii=False)
         if is_between_events(item):

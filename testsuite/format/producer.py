@@ -78,7 +78,7 @@ class Recording:
 
     def record(self, kind, of_type, number, body):
         if kind not in self.records:
-            self.records[kind] = Records(self, kind, budget=64 if kind == 6 else 1000)
+            self.records[kind] = Records(self, kind, budget={6: 64, 16: 2}.get(kind, 1000))
         self.records[kind].add(of_type, number, body)
 
     def segment(self, from_ticks, from_ns, multiplier, is_valid=True):
@@ -516,6 +516,30 @@ def write_other_records(recording):
     recording.record(63, 1, 0, b"unknown")
 
 
+# By the mode: end_reason, end_detail; the end as readers show it.
+ENDS = {"ended": (2, 3, {"end_reason": "exit", "end_detail": 3}),
+        "dead": (0, 0, {"end_reason": "killed"}),
+        "dying": (3, 11, {"end_reason": "signal", "end_detail": 11}),
+        "damage": (1, 0, {"end_reason": "stopped"}),
+        "snapshot": (0, 0, {"end_reason": None})}
+
+
+def write_errors(recording, ticks):
+    """More than the budget of two blocks holds; the last one is the one that counts."""
+    for i in range(4):
+        text = b"error %d" % i + b"." * 1990
+        recording.record(16, 1, 3000, struct.pack("<QQ", ticks + i, len(text)) + text)
+    text = "prog.lua:1: größer\n\tin main".encode() + b"\x1b[31m \xff \xc2\x9b \xe2\x82"
+    recording.record(16, 1, len(text), struct.pack("<QQ", ticks + 4, len(text)) + text)
+    recording.record(16, 7, 0, b"of an unknown type")
+
+
+def shown_end(recording, mode, ticks, end_ticks):
+    over = mode in ("ended", "damage")
+    return {"kind": "ended", "ns": recording.ns(end_ticks if over else ticks + 4),
+            "error_text": "prog.lua:1: größer\n\tin main?[31m ? ?? ??", **ENDS[mode][2]}
+
+
 def write_clock(recording):
     slow, fast = (10 << 40) // 26, (11 << 40) // 26
     recording.segment(START_TICKS, START_NS, slow)
@@ -777,7 +801,7 @@ def front(recording, mode, end_ticks):
     for i, name in enumerate(CLASSES):
         store(552 + 16 * i, "16s", name.encode())
     store(4096, "IIQQQQII", 2 if over else 1, 3, len(recording.blocks), end_ticks if over else 0,
-          0, 1, 1 if over else 0, 0)
+          0, 1, *ENDS[mode][:2])
     store(4096 + 512 + 16, "Q", len(recording.rings))
     for kind, records in recording.records.items():
         store(4096 + 512 + 16 * kind, "QQ", records.count, records.dropped)
@@ -839,6 +863,7 @@ def main():
     write_suspended_over_segments(recording)
     write_odd_lists(recording)
     write_lives(recording)
+    write_errors(recording, last + 500)
     missing = come_to_an_end(recording, mode, contexts)
     with open(path, "wb") as file:
         file.write(front(recording, mode, last + 1000))
@@ -848,6 +873,8 @@ def main():
         for ring in recording.rings:
             for item in Reading(recording, ring, missing[ring]).run():
                 file.write(json.dumps(item) + "\n")
+        end = shown_end(recording, mode, last + 500, last + 1000)
+        file.write(json.dumps(end) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 
 Written from doc/FORMAT.md alone, whose sections are named below; where the two disagree, one
 of them is wrong. It prints JSON objects, one a line, with the keys of `eventring dump --json`,
-ring after ring. Within a ring the order is that of the file: events; "lost", where events are
+ring after ring, and last how the process ended, unless that is not known or was in order:
+exit status 0, or stopped. Within a ring the order is that of the file: events; "lost", where events are
 missing; ends with "torn" and "synthetic", where it becomes known that a span has no end that
 can be known; begins with "synthetic", where a span is found to be open; and last the spans
 that are still "open". Damage and what was passed over are told on standard error.
@@ -26,7 +27,8 @@ NAMES_OF_ROLES = {1: "begin", 2: "end", 3: "step"}
 BEGIN, END, LINKED, REMARK = 1, 2, 6, 7
 KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  # by kind of event
 OTHER = 6              # the id that stands in for unknown events
-EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK = 1, 2, 3, 6, 7
+EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS = 1, 2, 3, 6, 7, 16
+STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
 TOP_BIT = 1 << 63
 
 
@@ -61,8 +63,8 @@ def is_control(character):
     return ord(character) < 32 or 127 <= ord(character) <= 159
 
 
-def clean(raw):
-    """A name as it is shown."""
+def clean(raw, allowed=""):
+    """A name as it is shown; control characters that are allowed stay."""
     text, at = "", 0
     while at < len(raw):
         for length in (1, 2, 3, 4):
@@ -75,7 +77,8 @@ def clean(raw):
             text += "?"
             at += 1
         else:
-            text += "?" * length if is_control(character) else character
+            is_bad = is_control(character) and character not in allowed
+            text += "?" * length if is_bad else character
             at += length
     return text
 
@@ -128,6 +131,7 @@ class Recording:
         self.strings = {}
         self.segments = []
         self.lives = {}
+        self.error = None      # with which the process ended: its ticks and text
         self.read_records()
         if not self.segments:
             raise Refused("there is no valid clock segment")
@@ -170,6 +174,9 @@ class Recording:
             raise Refused("the status page is not valid")
         if len(self.data) < FRONT_BYTES + BLOCK_BYTES * self.claimed:
             raise Refused("the file is shorter than its %d blocks need" % self.claimed)
+        self.has_ended = self.number("I", 4096) == 2
+        self.end_ticks = self.number("Q", 4112)
+        self.end_reason, self.end_detail = self.number("I", 4136), self.number("I", 4140)
 
     def read_log(self):
         """Entries up to the first that is not valid, and whether older ones are gone."""
@@ -257,7 +264,7 @@ class Recording:
             if words[0] != 0:
                 by_kind[words[1] & 0xFFFF].append((words[0], index, words))
         for kind, blocks in by_kind.items():
-            if EVENTS < kind < 10:
+            if EVENTS < kind < 10 or kind == ENDINGS:
                 for sequence, index, words in sorted(blocks):
                     self.read_record_block(kind, index, words)
             elif kind != EVENTS:
@@ -285,7 +292,7 @@ class Recording:
         of_type, number = record[0] >> 16 & 0xFFFF, record[0] >> 32
         takers = {(DEFINITIONS, 1): self.take_definition, (CLOCK, 1): self.take_segment,
                   (LIVES, 1): self.take_name_of_life, (LIVES, 2): self.take_end_of_life,
-                  (LIVES, 3): self.take_name_of_life}
+                  (LIVES, 3): self.take_name_of_life, (ENDINGS, 1): self.take_error}
         if (kind, of_type) in takers:
             takers[kind, of_type](number, record)
         elif of_type != 1:
@@ -336,6 +343,32 @@ class Recording:
     def take_end_of_life(self, slot, record):
         if len(record) < 3 or slot >= 128:
             self.report.damage("the end of a life of domain %d" % slot)
+
+    def take_error(self, number, record):
+        raw = bytes_of(record)
+        if len(record) < 3 or record[2] > 2048 or 24 + record[2] > len(raw):
+            self.report.damage("the record of an error")
+            return
+        self.error = record[1], clean(raw[24:24 + record[2]], "\n\t")
+
+    # -- The end (sections 3 and 5)
+
+    def end(self):
+        """A list, which is empty when there is nothing to be said."""
+        reason = self.end_reason if self.has_ended or self.end_reason == SIGNAL else 0
+        text = self.error[1] if self.error else ""
+        if not text and reason != SIGNAL and (reason != EXIT or self.end_detail == 0):
+            return []
+        names = {STOPPED: "stopped", EXIT: "exit", SIGNAL: "signal"}
+        is_dead = not self.has_ended and self.layout == 1
+        item = {"kind": "ended", "end_reason": names.get(reason, "killed" if is_dead else None)}
+        if reason in (EXIT, SIGNAL):
+            item["end_detail"] = self.end_detail
+        if text:
+            item["error_text"] = text
+        if self.has_ended or self.error:
+            item["ns"] = self.ns(self.end_ticks if self.has_ended else self.error[0])
+        return [item]
 
     def definition(self, id, ticks):
         """None: an event of that id and time is an (other)."""
@@ -737,7 +770,8 @@ class Ring:
 def read_file(path, report):
     """All items, ring after ring. Raises Refused."""
     recording = Recording(path, report)
-    return [item for place in recording.places for item in Ring(recording, place).run()]
+    items = [item for place in recording.places for item in Ring(recording, place).run()]
+    return items + recording.end()
 
 
 def main():
