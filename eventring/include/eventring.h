@@ -673,7 +673,9 @@ int eventring_close(eventring_cursor *cursor);
 enum {
   EVENTRING_SYNTHETIC = 1, /* made by the reader and not counted as delivered: the begin
                               of a span that was open where reading begins (ns: its true
-                              begin), or the end of a span whose own end was lost (ns:
+                              begin; before the loss of what was overwritten by then, at
+                              its place in a merged order; or, if it was found open after
+                              a later loss, behind that), or the end of a span whose own end was lost (ns:
                               when that was known; always with TORN) */
   EVENTRING_TORN = 2,      /* an end whose begin is unknown, or a synthetic end: the
                               duration is unknown */

@@ -14,7 +14,10 @@
  *    synthetic: a span that was open before a loss and is not open after it gets a
  *    synthetic end; a span that is open after the loss and was not open before gets a
  *    synthetic begin with its true time. A span is identified by id and time of its
- *    begin, so a span that outlasts the loss goes on.
+ *    begin, so a span that outlasts the loss goes on;
+ *  - synthetic begins that become known at one moment are delivered in the order of their
+ *    times. Where reading begins they come first, before the loss, and a merged poll
+ *    delivers them at their times. After a later loss they come when they are known.
  */
 #include "reader/delivery.h"
 
@@ -71,14 +74,27 @@ static void queue_end(struct evr_ring_reader *reader, const struct evr_span *spa
                                              .value = span->ticks});
 }
 
+/* Moves the begin queued last before those that are younger. */
+static void sort_begin(struct evr_ring_reader *reader) {
+  struct evr_pending *last = &reader->pending[reader->pending_count - 1], begin = *last;
+  const struct evr_pending *first = &reader->pending[reader->pending_at];
+  for (; last > first && last[-1].kind == EVENTRING_BEGIN && last[-1].value > begin.value; last--)
+    *last = last[-1];
+  *last = begin;
+}
+
+/* `at_start`: reading begins here, so its time is its place among the events of all
+   rings. */
 static void queue_begin(struct evr_ring_reader *reader, const struct evr_span *span,
-                        uint64_t context, uint32_t depth) {
-  queue_pending(reader, (struct evr_pending){.kind = EVENTRING_BEGIN,
-                                             .incarnation = reader->position.incarnation,
-                                             .context = context, .when = reader->now,
-                                             .flags = EVENTRING_SYNTHETIC,
-                                             .id = (uint16_t)span->id, .depth = depth,
-                                             .value = span->ticks});
+                        uint64_t context, uint32_t depth, bool at_start) {
+  if (queue_pending(reader, (struct evr_pending){.kind = EVENTRING_BEGIN,
+                                                 .incarnation = reader->position.incarnation,
+                                                 .context = context,
+                                                 .when = at_start ? span->ticks : reader->now,
+                                                 .flags = EVENTRING_SYNTHETIC,
+                                                 .id = (uint16_t)span->id, .depth = depth,
+                                                 .value = span->ticks}))
+    sort_begin(reader);
 }
 
 static void tear_span(struct evr_ring_reader *reader, struct evr_span_stack *stack,
@@ -268,7 +284,8 @@ static void adopt_list(struct evr_ring_reader *reader) {
   for (uint32_t i = 0; i < h->open; i++) {
     struct evr_span span = push_listed(reader, &entry[i], h->base_ticks);
     uint32_t depth = reader->spans.present->count;
-    if (!known[i]) queue_begin(reader, &span, entry[i].context, depth ? depth - 1 : 0);
+    if (!known[i])
+      queue_begin(reader, &span, entry[i].context, depth ? depth - 1 : 0, !reader->joined);
   }
   reader->spans.hidden += h->open_hidden;
   evr_spans_enter(&reader->spans, h->context);
@@ -293,9 +310,11 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   reader->at = evr_block_first(blocks->held);
   reader->now = h->base_ticks;
   evr_ring_reader_survey(reader);
-  if (blocks->gap) queue_gap(reader, before);
+  if (blocks->gap && reader->joined) queue_gap(reader, before);
   if (reader->joined && h->incarnation != reader->position.incarnation) tear_all(reader);
   if (jumped) adopt_list(reader);
+  reader->now = h->base_ticks; /* again: adopt_list tears what was switched off before */
+  if (blocks->gap && !reader->joined) queue_gap(reader, before);
   reader->position = evr_block_start(blocks->held);
   evr_spans_enter(&reader->spans, h->context);
   reader->joined = true;
@@ -357,7 +376,7 @@ static void start_now(struct evr_ring_reader *reader) {
   for (struct evr_span_stack *stack = NULL;
        (stack = evr_spans_next(&reader->spans, stack)) != NULL;)
     for (uint32_t i = 0; i < stack->count; i++)
-      queue_begin(reader, &stack->span[i], stack->context, i);
+      queue_begin(reader, &stack->span[i], stack->context, i, true);
 }
 
 static void note_no_block(struct evr_ring_reader *reader) {

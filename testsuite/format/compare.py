@@ -64,8 +64,11 @@ def left_out_of(item):
     return left_out
 
 
-def is_between_events(item):
-    return item.get("synthetic") or item["kind"] == "open"
+def is_between_events(item, is_first):
+    """So is the loss of what was overwritten before reading began: the begins of what was
+    open then come before it by their time, and behind it in readings of earlier builds."""
+    return (item.get("synthetic") or item["kind"] == "open" or
+            (item["kind"] == "lost" and is_first))
 
 
 def by_ring(items):
@@ -75,7 +78,7 @@ def by_ring(items):
         order, between = rings[item.get("domain", -1), item.get("ring", "the end")]
         kept = {key: value for key, value in item.items() if key not in left_out_of(item)}
         text = json.dumps(with_one_kind_of_number(kept), sort_keys=True, ensure_ascii=False)
-        if is_between_events(item):
+        if is_between_events(item, not order):
             between.append(text)
         else:
             order += sorted(between) + [text]

@@ -631,17 +631,22 @@ class Ring:
     def read_block(self, words, end):
         before, base = words[2], words[3]
         incarnation = words[5] & 0xFFFFFFFF
+        losses = []
         if before > self.events_known:
-            self.items.append({"kind": "lost", "domain": self.place.slot,
-                               "ring": self.recording.ring_name(self.place.ring),
-                               "count": before - self.events_known})
+            losses.append({"kind": "lost", "domain": self.place.slot,
+                           "ring": self.recording.ring_name(self.place.ring),
+                           "count": before - self.events_known})
         elif before < self.events_known:
             self.report.damage("domain %d: `before` goes back" % self.place.slot)
+        if self.is_joined:
+            self.items += losses
         if self.is_joined and incarnation != self.incarnation:
             self.begin_incarnation()
         self.incarnation = incarnation
         if not self.is_joined or before != self.events_known:
             self.take_over_list(words, base)
+        if not self.is_joined: # what is open where reading begins was begun before the loss
+            self.items += losses
         self.is_joined = True
         self.events_known = before
         self.context = words[4]
