@@ -127,7 +127,8 @@ ALWAYS_INLINE bool is_recorded(const Domain *d) {
 }
 
 #define MAX_WORDS 127 /* of a payload */
-/* Bytes of a string that is a value: what there is room for in an async span. */
+/* Bytes of a string that is a value: what there is room for in an async span. A text is cut
+ * between characters. */
 #define MAX_STRING 984
 #define TRUNCATED ((uint64_t)1 << 63)
 
@@ -143,7 +144,7 @@ static enum eventring_payload kind_of_value(lua_State *L, int index) {
 static size_t encode_string(lua_State *L, int index, uint64_t *words) {
   size_t size;
   const char *bytes = lua_tolstring(L, index, &size);
-  size_t kept = size <= MAX_STRING ? size : MAX_STRING, n = 1 + (kept + 7) / 8;
+  size_t kept = size <= MAX_STRING ? size : eventring_text_fit(bytes, size, MAX_STRING), n = 1 + (kept + 7) / 8;
   words[n - 1] = 0; /* clears what the last bytes do not fill */
   words[0] = kept | (kept < size ? TRUNCATED : 0);
   memcpy(words + 1, bytes, kept);

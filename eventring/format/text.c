@@ -84,6 +84,26 @@ size_t evr_text_copy(char *to, size_t room, const char *from) {
   return size;
 }
 
+/* Is it UTF-8, with whatever characters? */
+static bool is_utf8(const char *text, size_t size) {
+  for (size_t at = 0, length; at < size; at += length) {
+    length = size - at < 8 ? size - at : 8;
+    if (is_plain(text + at, length)) continue;
+    length = evr_text_sequence(text + at, size - at);
+    if (!length) return false;
+  }
+  return true;
+}
+
+size_t eventring_text_fit(const void *text, size_t size, size_t room) {
+  const char *bytes = text;
+  if (size <= room) return size;
+  size_t last = room; /* where the character begins that does not fit */
+  while (last > 0 && room - last < 3 && is_continuation((uint8_t)bytes[last])) last--;
+  bool is_cut = evr_text_sequence(bytes + last, size - last) > room - last;
+  return is_cut && is_utf8(bytes, last) ? last : room;
+}
+
 /* ---- What is not to reach a terminal -------------------------------------------- */
 
 /* Code points that a terminal obeys, that change the order or the lines of the text around

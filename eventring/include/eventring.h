@@ -164,6 +164,11 @@ struct eventring_character eventring_character_at(const void *text, size_t size)
    two digits for each byte. The copy is terminated and fits into `room` bytes, 1 or more; 4 *
    size + 1 are always enough, and what does not fit is left out. Returns `safe`. */
 char *eventring_printable(char *safe, size_t room, const void *text, size_t size);
+/* Returns how many of the `size` bytes of a text to keep where there is room for `room`: up
+   to three fewer than that where the last character would be cut. What is not UTF-8 up to
+   there is cut after `room` bytes. The library cuts payloads of probes in this way. Any
+   thread. */
+size_t eventring_text_fit(const void *text, size_t size, size_t room);
 
 /* ---- Vocabulary -------------------------------------------------------- */
 

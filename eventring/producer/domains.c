@@ -403,7 +403,8 @@ void eventring_continue_context(eventring_domain *domain, enum eventring_ring ri
 void eventring_emit_bytes(eventring_domain *domain, enum eventring_ring ring,
                           uint64_t tail, const void *bytes, size_t size) {
   uint64_t payload[FORMAT_PAYLOAD_WORDS];
-  size_t kept = size <= EVENTRING_MAX_PAYLOAD ? size : EVENTRING_MAX_PAYLOAD;
+  size_t kept = size <= EVENTRING_MAX_PAYLOAD
+                    ? size : eventring_text_fit(bytes, size, EVENTRING_MAX_PAYLOAD);
   size_t words = 1 + (kept + 7) / 8;
   payload[words - 1] = 0; /* padding of the last word */
   payload[0] = kept | (kept < size ? FORMAT_BYTES_TRUNCATED : 0);

@@ -166,6 +166,36 @@ static void payload_at_and_beyond_its_limit(void **state) {
   eventring_close(cursor);
 }
 
+/* `size` bytes of 'x', with `tail` behind them, more than fit: how many are kept? */
+static size_t kept_of(eventring_cursor *cursor, size_t size, const char *tail) {
+  char text[EVENTRING_MAX_PAYLOAD + 8];
+  struct log log = {0};
+  memset(text, 'x', size);
+  memcpy(text + size, tail, strlen(tail));
+  eventring_instant_bytes(domain, EVENTRING_USER, EVENTRING_CLASS_USER, T_TEXT, text,
+                          size + strlen(tail));
+  assert_int_equal(poll_log(cursor, &log, 0), 1);
+  assert_int_equal(log.seen[0].event.flags, EVENTRING_TRUNCATED);
+  assert_memory_equal(log.seen[0].bytes, text, log.seen[0].event.size);
+  size_t kept = log.seen[0].event.size;
+  clear_log(&log);
+  return kept;
+}
+
+static void text_is_cut_between_characters(void **state) {
+  (void)state;
+  enum { MOST = EVENTRING_MAX_PAYLOAD };
+  eventring_cursor *cursor = open_file(own_path(), EVENTRING_OPEN_NOW);
+  assert_int_equal(kept_of(cursor, MOST - 1, "\u00e9"), MOST - 1);
+  assert_int_equal(kept_of(cursor, MOST - 2, "\u20ac"), MOST - 2);
+  assert_int_equal(kept_of(cursor, MOST - 3, "\U0001F600"), MOST - 3);
+  assert_int_equal(kept_of(cursor, MOST - 2, "\u00e9z"), MOST);
+  assert_int_equal(kept_of(cursor, MOST, "\u00e9"), MOST);
+  assert_int_equal(kept_of(cursor, MOST - 1, "\xc3z"), MOST);        /* no character */
+  assert_int_equal(kept_of(cursor, MOST - 5, "\xff---\u00e9"), MOST); /* no text */
+  eventring_close(cursor);
+}
+
 static void payload_that_the_catalogue_denies_is_raw(void **state) {
   (void)state;
   eventring_cursor *cursor = open_self(EVENTRING_OPEN_NOW);
@@ -609,7 +639,7 @@ int main(void) {
       TEST(each_kind_through_the_file),
       TEST(both_ways_tell_the_same_times),
       TEST(times_are_those_of_the_monotonic_clock),
-      TEST(payload_at_and_beyond_its_limit),
+      TEST(payload_at_and_beyond_its_limit), TEST(text_is_cut_between_characters),
       TEST(payload_that_the_catalogue_denies_is_raw),
       TEST(unbalanced_and_interleaved_spans),
       TEST(nested_spans),

@@ -30,6 +30,8 @@ local function write_all()
   eventring.event("text")
   eventring.event("bare", "no more")
   eventring.event("text", ("x"):rep(5000))
+  eventring.event("text", "x" .. ("é"):rep(1000)) -- cut between characters
+  eventring.event("text", "\xff" .. ("é"):rep(1000)) -- no text
   eventring.event(5, 6)
 end
 write_all()
@@ -48,7 +50,8 @@ local expected = {
   math.mininteger, "whole=0",
   "fraction=0.5", "fraction=3.0", "numeral=12", "numeral=16", "numeral float=10.0",
   "bare=nil", "bare=nil", "integer=" .. math.mininteger, "integer=7.6", "float=1.25", "float=2",
-  "text=a\0b\xff", "text=", "text=12", "text=nil", "bare=no more", "text=" .. ("x"):rep(984), "5=6",
+  "text=a\0b\xff", "text=", "text=12", "text=nil", "bare=no more", "text=" .. ("x"):rep(984),
+  "text=x" .. ("é"):rep(491), "text=\xff" .. ("é"):rep(491) .. "\xc3", "5=6",
 }
 for i = 1, math.max(#seen, #expected) do
   assert(seen[i] == expected[i],
