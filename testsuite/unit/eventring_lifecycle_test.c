@@ -210,15 +210,16 @@ static void settings_from_the_environment(void **state) {
   assert_true(c.classes & 1 << EVENTRING_CLASS_CALLS);
   assert_false(c.classes & 1 << EVENTRING_CLASS_GC);
   assert_true(c.classes & 1 << EVENTRING_CLASS_USER);
-  eventring_define_class(EVENTRING_CLASS_CALLS, NULL, false); /* has no events in this program */
+  setenv("T_CLASSES", "+alloc", 1);
+  eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, false); /* has no events in this program */
   assert_int_equal(from_env(&c, &e), EVENTRING_E_CONFIG);
-  assert_non_null(strstr(e.text, "class `calls' has no events in this program; must be"));
-  assert_null(strstr(e.text, "load, calls"));
-  setenv("T_CLASSES", "all,-calls", 1); /* but may be off */
+  assert_non_null(strstr(e.text, "class `alloc' has no events in this program; must be"));
+  assert_null(strstr(e.text, ", alloc"));
+  setenv("T_CLASSES", "all,-alloc", 1); /* but may be off */
   assert_int_equal(from_env(&c, &e), EVENTRING_OK);
-  assert_false(c.classes & 1 << EVENTRING_CLASS_CALLS);
-  assert_true(c.classes & 1 << EVENTRING_CLASS_ALLOC);
-  eventring_define_class(EVENTRING_CLASS_CALLS, "calls", false);
+  assert_false(c.classes & 1 << EVENTRING_CLASS_ALLOC);
+  assert_true(c.classes & 1 << EVENTRING_CLASS_CALLS);
+  eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false);
   setenv("T_CLASSES", "+calls,-gc", 1);
   setenv("T_START", "standby", 1);
   assert_int_equal(from_env(&c, &e), EVENTRING_OK);
@@ -693,18 +694,13 @@ static void classes_of_the_host(void **state) {
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_USER, NULL, false),
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(8, NULL, false), EVENTRING_E_ARGUMENT);
-  assert_int_equal(eventring_define_class(EVENTRING_CLASS_CALLS, NULL, true), EVENTRING_OK);
+  assert_int_equal(eventring_define_class(EVENTRING_CLASS_CALLS, NULL, false),
+                   EVENTRING_E_CONFLICT); /* T_CALL */
+  assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, true), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, "io", false), EVENTRING_OK);
-  assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, false), EVENTRING_OK);
-  assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", true), EVENTRING_OK);
-  assert_int_equal(eventring_class_by_name("calls"), EVENTRING_E_STATE);
-  assert_null(eventring_class_name(EVENTRING_CLASS_CALLS));
-  assert_int_equal(eventring_register(&(struct eventring_def){.name = "of io",
-                                        .kind = EVENTRING_DEF_SPAN,
-                                        .event_class = EVENTRING_CLASS_IO}, NULL) >= 0, true);
-  assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, NULL, false),
-                   EVENTRING_E_CONFLICT);
-  assert_int_equal(eventring_define_class(17, "calls", true), EVENTRING_E_CONFLICT);
+  assert_int_equal(eventring_class_by_name("alloc"), EVENTRING_E_STATE);
+  assert_null(eventring_class_name(EVENTRING_CLASS_ALLOC));
+  assert_int_equal(eventring_define_class(17, "alloc", true), EVENTRING_E_CONFLICT);
   assert_int_equal(eventring_define_ring(3, "mine"), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_ring(8, "mine"), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_ring(4, "a name too long!"), EVENTRING_E_NAME);
@@ -716,12 +712,12 @@ static void classes_of_the_host(void **state) {
   uint64_t mask;
   eventring_get_classes(&mask);
   assert_true(mask & EVENTRING_CLASS_BIT(16));
-  assert_true(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
   assert_false(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_IO));
   assert_int_equal(eventring_set_classes(UINT64_MAX), EVENTRING_OK);
   eventring_get_classes(&mask);
-  assert_false(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_CALLS));
-  assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, true), EVENTRING_E_STATE);
+  assert_true(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_IO));
+  assert_false(mask & EVENTRING_CLASS_BIT(EVENTRING_CLASS_ALLOC));
+  assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, NULL, true), EVENTRING_E_STATE);
   assert_int_equal(eventring_define_ring(4, "mine"), EVENTRING_OK); /* as it is */
   assert_int_equal(eventring_define_ring(5, "late"), EVENTRING_E_STATE);
   assert_int_equal(eventring_define_class(16, "other", true), EVENTRING_E_STATE);
@@ -734,7 +730,7 @@ static void classes_of_the_host(void **state) {
   eventring_cursor *cursor = open_file(file_name(), 0);
   assert_string_equal(eventring_cursor_class(cursor, 16), "jit");
   assert_null(eventring_cursor_class(cursor, 18));
-  assert_null(eventring_cursor_class(cursor, EVENTRING_CLASS_CALLS));
+  assert_null(eventring_cursor_class(cursor, EVENTRING_CLASS_ALLOC));
   assert_string_equal(eventring_cursor_ring_name(cursor, 4), "mine");
   assert_null(eventring_cursor_ring_name(cursor, 5));
   eventring_close(cursor);
@@ -744,7 +740,6 @@ static void classes_of_the_host(void **state) {
   assert_true(mask & EVENTRING_CLASS_BIT(18));
   eventring_stop();
   assert_int_equal(eventring_define_class(18, "late", false), EVENTRING_OK); /* for the others */
-  assert_int_equal(eventring_define_class(EVENTRING_CLASS_CALLS, "calls", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, "alloc", false), EVENTRING_OK);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_IO, "io", true), EVENTRING_OK);
 }
