@@ -28,6 +28,7 @@ include testsuite/fuzz/local.mk
 include testsuite/fuzz/lua.mk
 include testsuite/fuzz/programs.mk
 include testsuite/arm64/local.mk
+include testsuite/coverage/local.mk
 include testsuite/soak/local.mk
 include testsuite/model/local.mk
 include testsuite/ffi/local.mk

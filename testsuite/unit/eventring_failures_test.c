@@ -8,6 +8,7 @@
  * program goes on, no descriptor stays open, and the same scenario succeeds afterwards.
  */
 #include "eventring_common.h"
+#include "format/guard.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -399,22 +400,54 @@ static void causes_that_matter(void **state) {
 
 static volatile sig_atomic_t signals;
 static void note_signal(int number) { signals += number == SIGBUS; }
+static void note_more(int number, siginfo_t *info, void *context) {
+  signals += number == SIGBUS && info && context;
+}
 
 /* What is sent, and no fault, is passed on to what the process did before. */
 static void signals_are_passed_on(void **state) {
   (void)state;
   struct sigaction held;
   __real_sigaction(SIGBUS, NULL, &held);
-  void (*const before[])(int) = {note_signal, SIG_IGN};
-  for (size_t i = 0; i < 2; i++) {
-    struct sigaction action = {.sa_handler = before[i]};
+  const struct sigaction before[] = {{.sa_handler = note_signal}, {.sa_handler = SIG_IGN},
+                                     {.sa_sigaction = note_more, .sa_flags = SA_SIGINFO}};
+  for (size_t i = 0; i < 3; i++) {
     eventring_cursor *cursor;
-    assert_int_equal(__real_sigaction(SIGBUS, &action, NULL), 0);
+    assert_int_equal(__real_sigaction(SIGBUS, &before[i], NULL), 0);
     assert_int_equal(eventring_open_path(&cursor, "kept.eventring", 0, NULL), 0);
     raise(SIGBUS);
     eventring_close(cursor);
   }
+  assert_int_equal(signals, 2);
   __real_sigaction(SIGBUS, &held, NULL);
+}
+
+/* All guarded mappings of a process are taken: recording and control fail, reading goes on
+   without a mapping. */
+static void no_guard_is_left(void **state) {
+  (void)state;
+  enum { MOST = 5000 };
+  static char mapping[MOST];
+  struct eventring_config config = config_of("guards");
+  struct eventring_error error = {0};
+  int count = 0;
+  assert_int_equal(eventring_start(&config, &error), 0);
+  while (count < MOST && evr_guard_add(&mapping[count], 1, PROT_READ, mapping)) count++;
+  assert_true(count > 0 && count < MOST);
+  assert_int_equal(read_mapped(), 0);
+  assert_int_equal(eventring_control("guards.eventring", EVENTRING_CONTROL_PAUSE, 0, &error),
+                   EVENTRING_E_FULL);
+  eventring_domain *d = eventring_domain_start("d", &error);
+  write_much(d);
+  eventring_domain_stop(d);
+  eventring_stop();
+  while (evr_guard_add(&mapping[count], 1, PROT_READ, mapping)) count++; /* those of before */
+  assert_true(eventring_start(&config, &error) < 0);
+  check_status(error.code, &error);
+  while (count-- > 0) evr_guard_remove(&mapping[count]);
+  evr_guard_remove(mapping); /* not there */
+  assert_int_equal(eventring_start(&config, &error), 0);
+  eventring_stop();
 }
 
 static int set_up_all(void **state) {
@@ -438,6 +471,7 @@ static int remove_all(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_failures), cmocka_unit_test(signals_are_passed_on),
+      cmocka_unit_test(no_guard_is_left),
       cmocka_unit_test(calls_that_fail), cmocka_unit_test(causes_that_matter)};
   return cmocka_run_group_tests(tests, set_up_all, remove_all);
 }

@@ -424,8 +424,30 @@ static void segments_that_are_not_valid(void **state) {
   assert_false(evr_next_segments(&a, now, now, 10, 10, next)); /* no rate */
 }
 
+/* Two readings that give no rate, and rates beyond what a segment can have. */
+static void readings_without_sense(void **state) {
+  (void)state;
+  const struct evr_pair zero = {0, 0}, same_ticks = {0, 9}, same_ns = {9, 0},
+                        steep = {1 << 10, 1 << 30}, slow = {1000, 1000};
+  const uint64_t one = (uint64_t)1 << FORMAT_CLOCK_SHIFT;
+  struct format_segment last = {.multiplier = one}, next[2];
+  assert_int_equal(evr_clock_measured(zero, same_ticks), 0);
+  assert_int_equal(evr_clock_measured(zero, same_ns), 0);
+  assert_false(evr_next_segments(&last, zero, same_ns, 10, 100, next));
+  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next)); /* the first is too steep */
+  last.from_ns = (1 << 30) + 110 * (1 << 20) - 1034 - 50;
+  assert_false(evr_next_segments(&last, zero, steep, 10, 100, next)); /* the second */
+  last.from_ns = (uint64_t)1 << 50; /* far ahead: as slow as possible */
+  assert_true(evr_next_segments(&last, zero, slow, 10, 100, next));
+  assert_int_equal(next[0].multiplier, 1);
+  last.from_ticks = 5000; /* later than now */
+  assert_true(evr_next_segments(&last, zero, slow, 10, 100, next));
+  assert_int_equal(next[0].from_ticks, 5001);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(readings_without_sense),
       cmocka_unit_test(checksum_is_as_defined),
       cmocka_unit_test(checksum_of_known_words),
       cmocka_unit_test(checksum_sees_places),
