@@ -108,6 +108,40 @@ static void configurations(void **state) {
   }
 }
 
+/* Status of one variable; what was read is in *config. */
+static int variable(const char *name, const char *value, struct eventring_config *config) {
+  eventring_config_init(config);
+  setenv(name, value, 1);
+  int status = eventring_config_from_env(config, "ARGS", &error);
+  unsetenv(name);
+  return status;
+}
+
+static void seconds_and_sizes(void **state) {
+  (void)state;
+  static const char *const bad_seconds[] = {"x", "-1", "1x", "1.x", "/", "86401", "1e3"};
+  static const char *const bad_sizes[] = {"x", "-1", "1T", "/", ":", "1KK",
+                                          "99999999999999999999", "99999999999G"};
+  struct eventring_config config;
+  for (size_t i = 0; i < sizeof bad_seconds / sizeof *bad_seconds; i++)
+    assert_int_equal(variable("ARGS_SECONDS", bad_seconds[i], &config), EVENTRING_E_CONFIG);
+  for (size_t i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++)
+    assert_int_equal(variable("ARGS_GROW", bad_sizes[i], &config), EVENTRING_E_CONFIG);
+  assert_int_equal(variable("ARGS_SECONDS", "", &config), 0);
+  assert_int_equal(variable("ARGS_SECONDS", "2.5", &config), 0);
+  assert_int_equal(config.hold_ns, 2500000000);
+  assert_int_equal(variable("ARGS_SECONDS", "0.000000001", &config), 0);
+  assert_int_equal(config.hold_ns, 1);
+  assert_int_equal(variable("ARGS_SECONDS", "86400", &config), 0);
+  assert_int_equal(variable("ARGS_GROW", "", &config), 0);
+  assert_int_equal(variable("ARGS_GROW", "64M", &config), 0);
+  assert_int_equal(config.grow_bytes, 64 << 20);
+  assert_int_equal(variable("ARGS_GROW", "4096", &config), 0);
+  assert_int_equal(config.grow_bytes, 4096);
+  assert_int_equal(variable("ARGS_GROW", "0", &config), 0);
+  assert_int_equal(config.hold_ns, 0); /* rings keep their size */
+}
+
 /* ---- Domains ----------------------------------------------------------------------------- */
 
 static void domains(void **state) {
@@ -367,6 +401,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(definitions), cmocka_unit_test(classes),
       cmocka_unit_test(classes_from_the_environment), cmocka_unit_test(configurations),
+      cmocka_unit_test(seconds_and_sizes),
       cmocka_unit_test(domains), cmocka_unit_test(ends_in_a_handler), cmocka_unit_test(opening),
       cmocka_unit_test(asking), cmocka_unit_test(removing), cmocka_unit_test(discovering),
       cmocka_unit_test(without_a_mapping), cmocka_unit_test(values)};
