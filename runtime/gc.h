@@ -206,6 +206,7 @@ typedef struct Gc {
   uint8_t mode;         /* GcMode */
   uint8_t stopped;      /* by gc_stop */
   uint8_t running;      /* inside the collector or a finalizer: gc_check does nothing */
+  uint8_t in_finalizers; /* gc_run_finalizers calls them: its span is open */
   uint8_t emergency;    /* an allocation failed: collect everything at the next gc_check */
   uint8_t closing;      /* domain_close has begun: no new finalizers */
   uint8_t verify;       /* run the heap verifier after each phase (SAROS_VERIFY=1) */
@@ -363,8 +364,12 @@ void gc_trim_buffers(Domain *d);
 /* Notes that the table or userdata has a metatable with __gc. Called by
  * setmetatable; a second call does nothing until the finalizer has been called. */
 void gc_register_finalizer(lua_State *L, GCObject *o);
-/* Calls at most `most` pending finalizers; outside any span. */
+/* Calls at most `most` pending finalizers, in a span of its own; outside any span of the
+ * collector. */
 void gc_run_finalizers(lua_State *L, size_t most);
+/* The finalizer that runs, if one does, will not return: it ends the process or closes
+ * the domain. Ends the span. */
+void gc_leave_finalizers(Domain *d);
 /* At domain_close: calls all finalizers, last registered first. */
 void gc_finalize_all(lua_State *L);
 

@@ -6,8 +6,8 @@
  * collection finds it dead. It is then brought back with all that it refers
  * to and moves to the queue Gc.finalizers, whose objects are roots; those that
  * one collection finds are queued last registered first. The queue is emptied at the next
- * gc_check by calling the finalizers, outside any span and with the collector switched
- * off. Before its call the object is an ordinary one again, so it may be registered
+ * gc_check by calling the finalizers, in the span run_finalizers (no span of the
+ * collector) and with the collector switched off. Before its call the object is an ordinary one again, so it may be registered
  * again.
  *
  * Gc.finalizable: the first finalizable_old objects are old; a minor collection examines
@@ -222,10 +222,17 @@ void gc_run_finalizers(lua_State *L, size_t most) {
   Gc *gc = &L->domain->gc;
   if (gc->finalizers.n == 0 || gc->running) return;
   uint64_t before = gc->stats.finalizers;
-  gc->running = 1;
+  gc->running = gc->in_finalizers = 1;
+  PROBE_BEGIN(L->domain, RUN_FINALIZERS);
   for (; gc->finalizers.n > 0 && most > 0; most--) call_one(L, next_in_queue(L->domain));
-  gc->running = 0;
+  PROBE_END(L->domain, RUN_FINALIZERS);
+  gc->running = gc->in_finalizers = 0;
   PROBE_LIFECYCLE(L->domain, FINALIZERS_RUN, gc->stats.finalizers - before);
+}
+
+void gc_leave_finalizers(Domain *d) {
+  if (d->gc.in_finalizers) PROBE_END(d, RUN_FINALIZERS);
+  d->gc.in_finalizers = 0;
 }
 
 /* Candidates go back to their places, then the objects that are left become the queue. */
@@ -250,6 +257,7 @@ void gc_finalize_all(lua_State *L) {
   Domain *d = L->domain;
   d->gc.closing = 1;
   /* a finalizer may be what closes the domain; the others are still called */
+  gc_leave_finalizers(d);
   d->gc.running = 0;
   do {
     gc_queue_found(d);

@@ -15,6 +15,7 @@
 
 #include "arguments.h"
 #include "char_class.h"
+#include "gc.h"
 #include "lauxlib.h"
 #include "lua.h"
 #include "lualib.h"
@@ -53,6 +54,8 @@ static int os_exit(lua_State *L) {
   if (lua_toboolean(L, 2)) {
     peer_begin_end(true);
     lua_close(L);
+  } else {
+    gc_leave_finalizers(L->domain);
   }
   peer_end_all(true);
   exit(status);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* gc_clock.c: watched time and time in the collector of one ring. */
+/* gc_clock.c: watched time, and time in the collector and in finalizers, of one ring. */
 #include "analysis/gc_clock.h"
 
 #include "analysis/saturating.h"
 
-/* Adds what the open span covers of the present stretch up to `until`. */
-static void add_open_part(struct eva_gc_clock *clock, uint64_t until) {
-  uint64_t begin =
-      clock->open_since > clock->from ? clock->open_since : clock->from;
-  if (clock->running && until > begin)
-    clock->in_gc = eva_add(clock->in_gc, until - begin);
+void eva_gc_times_add(struct eva_gc_times *into, const struct eva_gc_times *more) {
+  into->in_gc = eva_add(into->in_gc, more->in_gc);
+  into->in_finalizers = eva_add(into->in_finalizers, more->in_finalizers);
+}
+
+/* What the span, if it is open, covers of the present stretch up to `until`. */
+static uint64_t covered(const struct eva_gc_clock *clock, const struct eva_top_span *span,
+                        uint64_t until) {
+  uint64_t begin = span->since > clock->from ? span->since : clock->from;
+  return clock->running && span->open && until > begin ? until - begin : 0;
 }
 
 static void begin_stretch(struct eva_gc_clock *clock, uint64_t ns) {
@@ -19,31 +23,43 @@ static void begin_stretch(struct eva_gc_clock *clock, uint64_t ns) {
 
 static void end_stretch(struct eva_gc_clock *clock) {
   if (!clock->running) return;
-  if (clock->open) add_open_part(clock, clock->last);
+  eva_gc_times_add(&clock->times, &(struct eva_gc_times){
+      .in_gc = covered(clock, &clock->gc, clock->last),
+      .in_finalizers = covered(clock, &clock->finalizers, clock->last)});
   clock->watched = eva_add(clock->watched, clock->last - clock->from);
   clock->running = false;
 }
 
-static void see_begin(struct eva_gc_clock *clock,
-                      const struct eventring_event *event) {
-  if (clock->open && event->depth > clock->open_depth) return;
-  clock->open = true;
-  clock->open_since = event->ns;
-  clock->open_depth = event->depth;
+static void see_begin(struct eva_top_span *span, const struct eventring_event *event) {
+  if (span->open && event->depth > span->depth) return;
+  *span = (struct eva_top_span){.open = true, .since = event->ns, .depth = event->depth};
 }
 
-static void see_end(struct eva_gc_clock *clock, const struct eventring_event *event) {
-  if (!clock->open || event->depth > clock->open_depth) return;
+/* Returns the time under the span that it ends, in the present stretch. */
+static uint64_t see_end(const struct eva_gc_clock *clock, struct eva_top_span *span,
+                        const struct eventring_event *event) {
+  if (!span->open || event->depth > span->depth) return 0;
   /* a torn one was counted up to the gap that tore it */
-  if (event->flags & EVENTRING_MATCHED) add_open_part(clock, event->ns);
-  clock->open = false;
+  uint64_t ns = event->flags & EVENTRING_MATCHED ? covered(clock, span, event->ns) : 0;
+  span->open = false;
+  return ns;
 }
 
-void eva_gc_clock_event(struct eva_gc_clock *clock,
+/* Returns the time that the event adds to that of its class. */
+static uint64_t see(const struct eva_gc_clock *clock, struct eva_top_span *span,
                     const struct eventring_event *event) {
+  if (event->kind == EVENTRING_BEGIN) see_begin(span, event);
+  return event->kind == EVENTRING_END ? see_end(clock, span, event) : 0;
+}
+
+static void forget_open(struct eva_gc_clock *clock) {
+  clock->gc.open = clock->finalizers.open = false;
+}
+
+void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event) {
   if (event->incarnation != clock->incarnation) {
     end_stretch(clock);
-    clock->open = false;
+    forget_open(clock);
     clock->incarnation = event->incarnation;
   }
   if (!(event->flags & EVENTRING_SYNTHETIC)) {
@@ -52,14 +68,16 @@ void eva_gc_clock_event(struct eva_gc_clock *clock,
   }
   if (event->kind == EVENTRING_LIFECYCLE && event->id == EVENTRING_ID_PAUSE)
     end_stretch(clock);
-  if (event->event_class != EVENTRING_CLASS_GC) return;
-  if (event->kind == EVENTRING_BEGIN) see_begin(clock, event);
-  if (event->kind == EVENTRING_END) see_end(clock, event);
+  struct eva_gc_times more = {0};
+  if (event->event_class == EVENTRING_CLASS_GC) more.in_gc = see(clock, &clock->gc, event);
+  if (event->event_class == EVENTRING_CLASS_FINALIZERS)
+    more.in_finalizers = see(clock, &clock->finalizers, event);
+  eva_gc_times_add(&clock->times, &more);
 }
 
 void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss) {
   end_stretch(clock);
-  if (loss->incarnation != clock->incarnation) clock->open = false;
+  if (loss->incarnation != clock->incarnation) forget_open(clock);
   clock->incarnation = loss->incarnation;
   begin_stretch(clock, loss->ns);
 }

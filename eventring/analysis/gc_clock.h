@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* gc_clock.h: how long one ring of one domain was watched, and how much of that was
- * spent in the collector.
+ * spent in the collector and in finalizers.
  *
- * Time in the collector is the time under top-level spans of class gc: those
- * that no other span of class gc encloses. Watched time consists of stretches:
+ * Time in the collector is the time under top-level spans of class gc: those that no
+ * other span of class gc encloses. Time in finalizers is that of class finalizers. (A
+ * host whose finalizers may collect has that time in both.) Watched time consists of stretches:
  * from the first event seen (or where reading goes on after a loss) to the last
  * one before the next loss or pause, the end of the domain, or the end of
  * watching. The gap of a loss belongs to neither figure, so the share is not bent
@@ -11,7 +12,7 @@
  * is seen in the ring of the domain that asked for it; of the other domains it
  * counts as watched.)
  *
- * Invariant: in_gc <= watched, unless the file's times run backwards.
+ * Invariant: each part <= watched, unless the file's times run backwards.
  *
  * Units: nanoseconds of the recording's clock. Errors: none. Threads: a clock is used by
  * one thread at a time.
@@ -24,16 +25,28 @@
 
 #include "eventring.h"
 
+/* Parts of the time watched, in ns. */
+struct eva_gc_times {
+  uint64_t in_gc;         /* under spans of class gc */
+  uint64_t in_finalizers; /* under spans of class finalizers */
+};
+void eva_gc_times_add(struct eva_gc_times *into, const struct eva_gc_times *more);
+
+/* The top-level span of one class. */
+struct eva_top_span {
+  bool open;
+  uint64_t since; /* its begin */
+  uint32_t depth;
+};
+
 /* A zeroed struct is a clock that has not seen anything. */
 struct eva_gc_clock {
   uint64_t watched; /* ns in closed stretches */
-  uint64_t in_gc;   /* ns of these under spans of class gc */
+  struct eva_gc_times times; /* in these */
   bool running;     /* in a stretch: from .. last so far */
   uint64_t from, last;
   uint32_t incarnation;
-  bool open;            /* a top-level gc span is open */
-  uint64_t open_since;  /* its begin */
-  uint32_t open_depth;  /* its depth */
+  struct eva_top_span gc, finalizers;
 };
 
 /* Takes the next event or loss of the ring, in the order of delivery. */

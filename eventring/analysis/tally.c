@@ -245,7 +245,7 @@ static int credit_clock(struct eva_tally_domain *domain, unsigned ring) {
   if (!life) return EVENTRING_E_MEMORY;
   uint64_t *watched = &life->watched[ring == EVENTRING_RUNTIME ? 0 : 1];
   if (clock->watched > *watched) *watched = clock->watched;
-  life->in_gc = eva_add(life->in_gc, clock->in_gc);
+  eva_gc_times_add(&life->times, &clock->times);
   *clock = (struct eva_gc_clock){0};
   return EVENTRING_OK;
 }
@@ -346,7 +346,7 @@ static void stop_clocks(struct eva_tally *tally, struct eva_tally_domain *domain
   }
   eva_lives_join(&domain->lives);
   for (size_t i = 0; i < domain->lives.count; i++) {
-    domain->in_gc = eva_add(domain->in_gc, domain->lives.life[i].in_gc);
+    eva_gc_times_add(&domain->times, &domain->lives.life[i].times);
     domain->watched = eva_add(domain->watched, eva_life_watched(&domain->lives.life[i]));
   }
 }
@@ -412,7 +412,7 @@ static void merge_domain(struct eva_tally *tally, const struct eva_tally_domain 
   all->used = true;
   eva_tally_each(domain, merge_visited, tally);
   all->watched = eva_add(all->watched, domain->watched);
-  all->in_gc = eva_add(all->in_gc, domain->in_gc);
+  eva_gc_times_add(&all->times, &domain->times);
 }
 
 int eva_tally_finish(struct eva_tally *tally, eventring_cursor *cursor) {

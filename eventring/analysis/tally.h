@@ -73,7 +73,8 @@ struct eva_tally_domain {
   struct eva_gc_clock clocks[EVENTRING_RINGS];
   struct eva_tally_ring rings[EVENTRING_RINGS];
   /* set by eva_tally_finish */
-  uint64_t watched, in_gc;
+  uint64_t watched;
+  struct eva_gc_times times;
   int64_t allocated, promoted; /* -1: no counter says */
 };
 

@@ -13,7 +13,7 @@ void eva_add_words(int64_t *words, int64_t more) {
 static void add_life(struct eva_life *into, const struct eva_life *from) {
   into->watched[0] = eva_add(into->watched[0], from->watched[0]);
   if (from->watched[1] > into->watched[1]) into->watched[1] = from->watched[1];
-  into->in_gc = eva_add(into->in_gc, from->in_gc);
+  eva_gc_times_add(&into->times, &from->times);
   if (from->allocated >= 0) eva_add_words(&into->allocated, from->allocated);
   if (from->promoted >= 0) eva_add_words(&into->promoted, from->promoted);
   if (!into->info)

@@ -13,12 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/gc_clock.h"
 #include "eventring.h"
 
 struct eva_life {
   uint32_t incarnation;
   uint64_t watched[2]; /* in the runtime ring; the longest in any other ring */
-  uint64_t in_gc;
+  struct eva_gc_times times;
   int64_t allocated, promoted; /* -1: no counter says */
   struct eventring_domain_info *info; /* NULL: the recording no longer has it */
 };

@@ -248,6 +248,9 @@ enum eventring_class {
   EVENTRING_CLASS_CALLS = 5,     /* "calls", off by default */
   EVENTRING_CLASS_ALLOC = 6,     /* "alloc", off by default */
   EVENTRING_CLASS_IO = 7,        /* "io" */
+  EVENTRING_CLASS_FINALIZERS = 8, /* "finalizers": finalizers and destructors that a
+                                     collector calls. Not in class gc, of which tools add
+                                     up the spans as time in the collector */
   EVENTRING_CLASS_HOST = 16      /* first of the host's own */
 };
 #define EVENTRING_CLASS_BIT(c) ((uint64_t)1 << (c))

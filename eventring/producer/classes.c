@@ -8,8 +8,9 @@
 #include "format/text.h"
 
 #define STANDARD_CLASSES \
-  {"lifecycle", "gc", "domain", "user", "load", "calls", "alloc", "io"}
-enum { STANDARD_COUNT = 8 };
+  {"lifecycle", "gc", "domain", "user", "load", "calls", "alloc", "io", \
+   "finalizers"}
+enum { STANDARD_COUNT = 9 };
 
 static const char standard_names[STANDARD_COUNT][EVENTRING_MAX_CLASS_NAME + 1] =
     STANDARD_CLASSES;
@@ -24,7 +25,8 @@ static uint64_t default_classes =
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_DOMAIN) |
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_USER) |
     EVENTRING_CLASS_BIT(EVENTRING_CLASS_LOAD) |
-    EVENTRING_CLASS_BIT(EVENTRING_CLASS_IO);
+    EVENTRING_CLASS_BIT(EVENTRING_CLASS_IO) |
+    EVENTRING_CLASS_BIT(EVENTRING_CLASS_FINALIZERS);
 
 uint64_t evr_default_classes(void) { return default_classes; }
 

@@ -108,17 +108,23 @@ static void put_words(struct eva_json *json, const char *key, int64_t words) {
     eva_json_int(json, words);
 }
 
-static void put_gc(struct eva_json *json, uint64_t watched, uint64_t in_gc, int64_t allocated,
-                   int64_t promoted) {
+static double share(uint64_t part, uint64_t whole) {
+  return whole ? (double)part / (double)whole : 0;
+}
+
+static void put_gc(struct eva_json *json, uint64_t watched, const struct eva_gc_times *times,
+                   int64_t allocated, int64_t promoted) {
   eva_json_uint_at(json, "watched_ns", watched);
-  eva_json_uint_at(json, "gc_ns", in_gc);
-  eva_json_double_at(json, "gc_share", watched ? (double)in_gc / (double)watched : 0);
+  eva_json_uint_at(json, "gc_ns", times->in_gc);
+  eva_json_double_at(json, "gc_share", share(times->in_gc, watched));
+  eva_json_uint_at(json, "finalizers_ns", times->in_finalizers);
+  eva_json_double_at(json, "finalizers_share", share(times->in_finalizers, watched));
   put_words(json, "allocated_words", allocated);
   put_words(json, "promoted_words", promoted);
 }
 
 static void put_gc_of(struct eva_json *json, const struct eva_tally_domain *domain) {
-  put_gc(json, domain->watched, domain->in_gc, domain->allocated, domain->promoted);
+  put_gc(json, domain->watched, &domain->times, domain->allocated, domain->promoted);
 }
 
 static void put_life(struct eva_json *json, const struct eva_life *life) {
@@ -131,7 +137,7 @@ static void put_life(struct eva_json *json, const struct eva_life *life) {
     eva_json_uint_at(json, "start_ns", life->info->start_ns);
     eva_json_uint_at(json, "stop_ns", life->info->stop_ns);
   }
-  put_gc(json, eva_life_watched(life), life->in_gc, life->allocated, life->promoted);
+  put_gc(json, eva_life_watched(life), &life->times, life->allocated, life->promoted);
   eva_json_close_object(json);
 }
 

@@ -185,7 +185,8 @@ static void words_cell(struct table *table, int64_t words) {
 /* What one row shows: one domain, several of one name that used a slot in turn, or
    all. */
 struct domain_figures {
-  uint64_t watched, in_gc;
+  uint64_t watched;
+  struct eva_gc_times times;
   int64_t allocated, promoted; /* -1: not known */
 };
 
@@ -195,8 +196,9 @@ static void gc_row(struct table *table, const char *name, const char *label,
   table_cell(table, name);
   table_cell(table, label);
   cell_duration(table, figures->watched);
-  cell_duration(table, figures->in_gc);
-  table_cell(table, eva_percent_text(figure, figures->in_gc, figures->watched));
+  cell_duration(table, figures->times.in_gc);
+  table_cell(table, eva_percent_text(figure, figures->times.in_gc, figures->watched));
+  cell_duration(table, figures->times.in_finalizers);
   words_cell(table, figures->allocated);
   words_cell(table, figures->promoted);
 }
@@ -221,7 +223,7 @@ static size_t add_lives(const struct eva_lives *lives, size_t first,
   for (; i < lives->count && strcmp(eva_life_name(&lives->life[i]), name) == 0; i++) {
     const struct eva_life *life = &lives->life[i];
     figures->watched += eva_life_watched(life);
-    figures->in_gc += life->in_gc;
+    eva_gc_times_add(&figures->times, &life->times);
     if (life->allocated >= 0) eva_add_words(&figures->allocated, life->allocated);
     if (life->promoted >= 0) eva_add_words(&figures->promoted, life->promoted);
   }
@@ -249,7 +251,7 @@ static void fill_domains(const struct eva_tally *tally, struct table *table,
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     rows += tally->domains[slot].lives.count;
   if (rows > 1)
-    row(table, "all", "", &(struct domain_figures){all->watched, all->in_gc, all->allocated,
+    row(table, "all", "", &(struct domain_figures){all->watched, all->times, all->allocated,
                                                    all->promoted});
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     if (tally->domains[slot].used) fill_slot(&tally->domains[slot], table, row);
@@ -258,7 +260,8 @@ static void fill_domains(const struct eva_tally *tally, struct table *table,
 /* A host need not have a collector. */
 static bool has_collector(const struct eva_tally *tally) {
   const struct eva_tally_domain *all = &tally->all;
-  return all->in_gc > 0 || all->allocated >= 0 || all->promoted >= 0;
+  return all->times.in_gc > 0 || all->times.in_finalizers > 0 || all->allocated >= 0 ||
+         all->promoted >= 0;
 }
 
 static void finish_domains(const char *title, struct table *table, FILE *out) {
@@ -269,7 +272,7 @@ static void finish_domains(const char *title, struct table *table, FILE *out) {
 
 static void print_domains(const struct eva_tally *tally, FILE *out) {
   if (has_collector(tally)) {
-    TABLE(table, "domain", "<name", "watched", "in GC", "share",
+    TABLE(table, "domain", "<name", "watched", "in GC", "share", "finalizers",
           "|words allocated", "words promoted");
     fill_domains(tally, &table, gc_row);
     finish_domains("Time in the collector", &table, out);

@@ -208,7 +208,7 @@ static void expect_domain(const struct eva_tally_domain *domain, unsigned domain
   assert_int_equal(entry_of(domain, T_POINT)->events, samples);
   assert_int_equal(entry_of(domain, T_LIFE)->lifecycle, domains);
   assert_string_equal(entry_of(domain, T_COUNT)->name, "count");
-  assert_true(domain->in_gc > 0 && domain->watched >= domain->in_gc);
+  assert_true(domain->times.in_gc > 0 && domain->watched >= domain->times.in_gc);
   assert_true(domain->allocated == -1 && domain->promoted == -1);
 }
 
@@ -225,7 +225,7 @@ static void expect_lives(const struct eva_tally_domain *domain) {
   const struct eva_life *life = domain->lives.life;
   assert_string_equal(eva_life_name(&life[0]), "before");
   assert_string_equal(eva_life_name(&life[1]), "first");
-  assert_true(life[0].in_gc == 0 && life[1].in_gc == domain->in_gc);
+  assert_true(life[0].times.in_gc == 0 && life[1].times.in_gc == domain->times.in_gc);
 }
 
 static void counts_visited(void *context, const struct eva_tally_entry *entry) {

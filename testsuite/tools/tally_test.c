@@ -116,7 +116,7 @@ static void lose(uint64_t ns) {
 
 static void expect(uint64_t watched, uint64_t in_gc) {
   assert_int_equal(clock_.watched, watched);
-  assert_int_equal(clock_.in_gc, in_gc);
+  assert_int_equal(clock_.times.in_gc, in_gc);
 }
 
 static int fresh(void **state) {
@@ -126,7 +126,7 @@ static int fresh(void **state) {
   return 0;
 }
 
-enum { GC = EVENTRING_CLASS_GC, LOAD = EVENTRING_CLASS_LOAD };
+enum { GC = EVENTRING_CLASS_GC, LOAD = EVENTRING_CLASS_LOAD, FINALIZERS = EVENTRING_CLASS_FINALIZERS };
 
 static void nested_spans_count_once(void **state) {
   (void)state;
@@ -140,6 +140,25 @@ static void nested_spans_count_once(void **state) {
   end(LOAD, 300);
   eva_gc_clock_stop(&clock_, 400);
   expect(300, 60);
+}
+
+/* Of a host that collects in a finalizer, and has finalizers in a collection. */
+static void finalizers_count_apart(void **state) {
+  (void)state;
+  begin(FINALIZERS, 100);
+  begin(GC, 110);
+  end(GC, 120);
+  begin(FINALIZERS, 130);
+  end(FINALIZERS, 140);
+  end(FINALIZERS, 200);
+  begin(GC, 300);
+  begin(FINALIZERS, 310);
+  end(FINALIZERS, 350);
+  end(GC, 400);
+  begin(FINALIZERS, 400);
+  eva_gc_clock_stop(&clock_, 500); /* it is open at the end */
+  expect(400, 10 + 100);
+  assert_int_equal(clock_.times.in_finalizers, 100 + 40 + 100);
 }
 
 static void a_gap_belongs_to_neither(void **state) {
@@ -279,7 +298,7 @@ static void lives_are_joined_by_incarnation(void **state) {
   for (unsigned ring = 0; ring < 3; ring++)
     for (uint32_t n = 1; n <= 100; n++) {
       struct eva_life *life = eva_lives_at(&lives, n);
-      life->in_gc += n;
+      life->times.in_gc += n;
       if (ring == 0) life->watched[0] = 10 * n;
       else life->watched[1] = 5 * ring;
       if (ring == 1 && n % 2) eva_add_words(&life->allocated, n);
@@ -289,7 +308,7 @@ static void lives_are_joined_by_incarnation(void **state) {
   assert_int_equal(lives.count, 100);
   for (uint32_t n = 1; n <= 100; n++) {
     const struct eva_life *life = &lives.life[n - 1];
-    assert_true(life->incarnation == n && life->in_gc == 3 * n && life->watched[1] == 10);
+    assert_true(life->incarnation == n && life->times.in_gc == 3 * n && life->watched[1] == 10);
     assert_int_equal(eva_life_watched(life), 10 * n);
     assert_int_equal(life->allocated, n % 2 ? (int)n : -1);
     assert_string_equal(eva_life_name(life), n == 7 ? "seventh" : "");
@@ -322,6 +341,7 @@ int main(void) {
       cmocka_unit_test(merged_is_added),
       cmocka_unit_test(an_empty_one_is_zero),
       cmocka_unit_test_setup(nested_spans_count_once, fresh),
+      cmocka_unit_test_setup(finalizers_count_apart, fresh),
       cmocka_unit_test_setup(a_gap_belongs_to_neither, fresh),
       cmocka_unit_test_setup(a_collection_across_a_gap_counts_where_it_was_seen, fresh),
       cmocka_unit_test_setup(a_torn_collection_counts_up_to_the_gap, fresh),

@@ -886,7 +886,7 @@ static void control_words(void **state) {
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_cursor_control(cursor, 9, gc, &error), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_cursor_control(cursor, EVENTRING_CONTROL_DISABLE,
-                                            0xff | EVENTRING_CLASS_BIT(EVENTRING_CLASS_HOST),
+                                            0x1ff | EVENTRING_CLASS_BIT(EVENTRING_CLASS_HOST),
                                             &error),
                    0);
   eventring_get_classes(&mask);
