@@ -63,6 +63,9 @@ static const struct eventring_def catalogue[] = {
 static const uint32_t nothing_wanted = 0;
 const uint32_t *probes_start_word = &nothing_wanted;
 
+/* Sends the domains of a forked child here until it is recorded or is not to be. */
+static const uint32_t forked = 1;
+
 static pthread_mutex_t waiting_mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned waiting; /* domains that stand by */
 static pthread_mutex_t begin_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `begun` */
@@ -72,18 +75,20 @@ static void set_start_word(const uint32_t *word) {
 }
 
 /* No domain waits any more. */
-static void forget_waiting(void) {
+static void forget_waiting_for(const uint32_t *word) {
   pthread_mutex_lock(&waiting_mutex);
   waiting = 0;
-  set_start_word(&nothing_wanted);
+  set_start_word(word);
   pthread_mutex_unlock(&waiting_mutex);
 }
 
-/* In a forked child, before its program goes on: it has no recording. */
+static void forget_waiting(void) { forget_waiting_for(&nothing_wanted); }
+
+/* In a forked child, before its program goes on: it has no recording yet. */
 static void forget_after_fork(void) {
   pthread_mutex_init(&waiting_mutex, NULL);
   pthread_mutex_init(&begin_mutex, NULL);
-  forget_waiting();
+  forget_waiting_for(&forked);
 }
 
 static void begin_to_wait(Domain *d) {
@@ -102,9 +107,24 @@ static void end_waiting(Domain *d) {
   pthread_mutex_unlock(&waiting_mutex);
 }
 
+static bool is_forked(void) {
+  return __atomic_load_n(&probes_start_word, __ATOMIC_RELAXED) == &forked;
+}
+
+/* In a forked child, until the library has started the recording that it is to have (its
+ * follow.c), at its safepoints as elsewhere. */
+static void take_up_in_child(Domain *d) {
+  d->rings_wait = false; /* that was in the parent */
+  eventring_domain_check(d->rings);
+  if (eventring_fork_pending()) return;
+  forget_waiting();
+  if (eventring_state() == EVENTRING_STANDBY) begin_to_wait(d);
+}
+
 /* Until the last waiting domain has attached, those that already have come here again;
  * that costs them a call each time. */
 void probes_take_up(Domain *d) {
+  if (is_forked()) take_up_in_child(d);
   if (!d->rings_wait) return;
   eventring_domain_check(d->rings);
   end_waiting(d);
@@ -177,6 +197,7 @@ static int configure_recording(struct eventring_config *config, struct eventring
   define_classes(); /* before the environment is read, which may name them */
   eventring_config_init(config);
   config->hold_ns = DEFAULT_HOLD_NS;
+  config->follow_forks = true;
   int status = eventring_config_from_env(config, ENVIRONMENT_PREFIX, error);
   config->program = program_name[0] != '\0' ? program_name : NULL;
   config->warn = warn;

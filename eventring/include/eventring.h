@@ -349,6 +349,9 @@ struct eventring_config {
      removed; never those that were to be preserved ALWAYS, snapshots, and what is another
      user's. */
   unsigned keep;
+  /* The child of a fork is recorded as its parent was (eventring_forked), unless it execs
+     or exits soon. Default: false. */
+  bool follow_forks;
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
@@ -376,6 +379,7 @@ static inline void eventring_config_init(struct eventring_config *config) {
                         powers of 1024
      <prefix>_CLASSES   comma-separated: names of the classes that shall be on, "all",
                         "none"; with + or - before each, changes to the defaults
+     <prefix>_FORK      "0" or "1": sets follow_forks
    Strings are not copied: *config points into the environment. At the first bad variable
    the function stops, sets config->start to OFF and returns E_CONFIG with a text that
    names the variable, its value and what is allowed. A process that runs set-user-id
@@ -613,14 +617,30 @@ uint64_t eventring_domain_bytes(const eventring_domain *domain);
 uint64_t eventring_domain_emitted(const eventring_domain *domain,
                                   enum eventring_ring ring);
 
-/* In the child of a fork: returns true when the parent recorded and the child has not
-   started a recording of its own. The child never writes into its parent's rings. Its
-   domains (those of the forking thread) stay valid and record nothing until the host
-   calls eventring_start, which makes a file of its own. Any thread.
+/* In the child of a fork: returns true when the parent recorded and the child has no
+   recording of its own yet. The child never writes into its parent's file and never
+   removes it. Its domains (those of the forking thread) stay valid and record nothing
+   until the host calls eventring_start, which makes a file of its own. Spans that are
+   open at the fork end in the parent; in the child, their ends are torn. A cursor on the
+   parent's own recording (eventring_open_self) goes on reading that in the child. Any
+   thread.
+     With config.follow_forks such a recording starts by itself, with the settings of the
+   parent's and the classes that were wanted at the fork: at the child's first event in
+   ring EVENTRING_USER, its first call of eventring_domain_start, _start, _pause, _resume,
+   _state, _path, _open_self or a function of classes; or, 50 ms or more after the fork,
+   at any other event or at eventring_domain_check. If the parent stood by or was paused, the
+   child's recording stands by, from eventring_domain_check on. When it cannot start,
+   config.warn is called. It counts as started by all hosts that had started the parent's.
+   Its file has the child's pid in its name: where the template has no %p, "-%p" is
+   appended.
      A child made by the clone system call itself, past the C library, shares its parent's
    rings. It must not run a probe. It may call eventring_domain_stop and eventring_stop,
    which do nothing there, and it may exec, _exit or exit. */
 bool eventring_forked(void);
+/* In the child of a fork: true as long as its recording is still to start by itself. A
+   host that waits for a start from standby at safepoints calls eventring_domain_check
+   there until this is false. Any thread. */
+bool eventring_fork_pending(void);
 
 /* ==== READER ============================================================
  *

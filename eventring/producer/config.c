@@ -89,6 +89,15 @@ static int parse_preserve(struct eventring_config *config,
 
 static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_GROW = (uint64_t)1 << 40;
 
+static int parse_fork(struct eventring_config *config, const struct variable *v,
+                      struct eventring_error *error) {
+  if (!v->value[0]) return EVENTRING_OK;
+  bool no = strcmp(v->value, "0") == 0;
+  if (!no && strcmp(v->value, "1") != 0) return bad(v, error, "0 or 1");
+  config->follow_forks = !no;
+  return EVENTRING_OK;
+}
+
 /* An empty value changes nothing. */
 static int parse_number(unsigned *number, unsigned least, unsigned most,
                         const struct variable *v, struct eventring_error *error) {
@@ -237,6 +246,7 @@ int eventring_config_from_env(struct eventring_config *config,
       {"SECONDS", parse_seconds},   {"GROW", parse_grow},
       {"CLASSES", parse_classes},   {"NAME", parse_name},
       {"KEEP", parse_keep},
+      {"FORK", parse_fork},
   };
   struct eventring_config full;
   int status = evr_config_take(&full, config, error);

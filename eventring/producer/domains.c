@@ -17,6 +17,7 @@
 #include "producer/thread_exit.h"
 
 static const uint64_t closed_gate = 0;
+static uint64_t fork_gate; /* in a forked child that is yet to be recorded; atomic */
 
 /* What a host gets when there is no memory for a domain: probes only ever read
    its gates. */
@@ -324,9 +325,20 @@ static void leave_ended_recording(struct evr_domain *d) {
   evr_unlock();
 }
 
+/* In a forked child: lets its recording begin, at once or when it is clear that the child
+   goes on. A probe of a handler of signals, whose domain is not the thread's last one,
+   does not. True: it is yet to begin. */
+static bool awaits_own_recording(const struct evr_domain *d, bool now) {
+  void (*follow)(bool) = __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(!follow, 1)) return false;
+  if (d == self || d->unbound) follow(now);
+  return __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE) != NULL;
+}
+
 /* Brings a domain up to date with the producer. True when it is attached. */
-static bool settle(struct evr_domain *d) {
+static bool settle(struct evr_domain *d, bool now) {
   struct eventring_error error = {0};
+  if (!d->recording && awaits_own_recording(d, now)) return false;
   if (__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE)) leave_ended_recording(d);
   if (d->recording) return true;
   int status = attach_and_announce(d, &error);
@@ -345,7 +357,7 @@ emit_entry(struct evr_domain *d, enum eventring_ring ring, struct entry entry) {
   bool outermost = evr_lane_begin_writing(&d->lanes, ring), attached = true;
   if (__builtin_expect(!d->recording, 0) ||
       __builtin_expect(__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE), 0)) {
-    attached = settle(d);
+    attached = settle(d, ring == EVENTRING_USER);
     /* after the event that says that the domain starts */
     if (attached) entry.ticks = evr_clock_ticks(d->recording->clock);
   }
@@ -474,6 +486,7 @@ static bool add_to_list(struct evr_domain *d) {
 eventring_domain *eventring_domain_start(const char *name,
                                          struct eventring_error *error) {
   struct eventring_error failure = {0};
+  evr_producer_follow_now();
   struct evr_domain *d = new_domain(name);
   if (d) {
     evr_thread_at_exit(end_own_domains);
@@ -530,11 +543,12 @@ int eventring_domain_slot(const eventring_domain *domain) {
 void eventring_domain_check(eventring_domain *domain) {
   struct evr_domain *d = (struct evr_domain *)domain;
   if (!d || d == &inert_domain) return;
+  if (!d->recording && awaits_own_recording(d, false)) return;
   const uint64_t *gate = __atomic_load_n(&d->lanes.hot.lane[0].gate, __ATOMIC_RELAXED);
   bool attention = __atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE);
   bool may_attach = !d->recording && __atomic_load_n(gate, __ATOMIC_RELAXED);
   if (attention) leave_ended_recording(d);
-  else if (may_attach) settle(d);
+  else if (may_attach) settle(d, false);
   if (d->recording) evr_recording_check_gate(d->recording);
 }
 
@@ -581,13 +595,16 @@ void evr_domains_drop_ended_locked(void) {
     evr_recording_release_locked(evr_producer.ended[--evr_producer.ended_count]);
 }
 
+void evr_domains_close_fork_gate(void) { __atomic_store_n(&fork_gate, 0, __ATOMIC_RELAXED); }
+
 /* Gates are closed before anything else may run, so that no probe of the child reaches
    its parent's rings; the mappings stay while cursors read them. */
-void evr_domains_after_fork(void) {
+void evr_domains_after_fork(uint64_t gate) {
   int32_t tid = (int32_t)syscall(SYS_gettid);
+  fork_gate = gate;
   for (struct evr_domain *d = evr_producer.domains; d; d = d->next) {
     for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
-      d->lanes.hot.lane[ring] = (struct eventring_lane){.gate = &closed_gate};
+      d->lanes.hot.lane[ring] = (struct eventring_lane){.gate = &fork_gate};
       d->lanes.writer[ring] = NULL;
     }
     if (d->recording) evr_recording_release_locked(d->recording);

@@ -4,6 +4,8 @@
  * A domain belongs to the thread that started it. Its gates say how it stands:
  *
  *   nothing is recorded     gate -> a zero word, limit NULL
+ *   a forked child will be  gate -> a word with the classes of the parent, limit NULL:
+ *                           events come to follow.c
  *   standby or running,
  *   domain not yet attached gate -> control word of the recording, limit NULL:
  *                           the first probe that passes attaches the domain
@@ -47,8 +49,11 @@ void evr_domains_dismiss_locked(const struct evr_recording *recording);
 /* Releases recordings that have ended, if no thread but the caller has a domain: nobody
    can hold a pointer to the gate of one any more. */
 void evr_domains_drop_ended_locked(void);
-/* In a forked child, whose thread holds the mutex: closes all domains. */
-void evr_domains_after_fork(void);
+/* In a forked child, whose thread holds the mutex: closes all domains, but for the classes
+   of this gate, whose events take the slow path. */
+void evr_domains_after_fork(uint64_t gate);
+/* Closes it; under the mutex. */
+void evr_domains_close_fork_gate(void);
 /* Attaches the last domain that the calling thread started, if it may be. */
 void evr_domain_attach_own(void);
 /* The same domain, while it is recorded: writes one of the library's own lifecycle

@@ -88,6 +88,11 @@ const uint64_t *evr_extents_words(const struct evr_extents *e, uint64_t offset, 
   return (const uint64_t *)(extent->map + at);
 }
 
+void evr_extents_protect(const struct evr_extents *e) {
+  for (uint32_t i = 0; i < e->count; i++)
+    evr_space_protect(e->extent[i].map, e->extent[i].blocks * (uint64_t)FORMAT_BLOCK_BYTES);
+}
+
 void evr_extents_unmap(struct evr_extents *e) {
   for (uint32_t i = 0; i < e->count; i++)
     evr_space_unmap(e->extent[i].map, e->extent[i].blocks * (uint64_t)FORMAT_BLOCK_BYTES);

@@ -52,6 +52,8 @@ int evr_extents_make_ready(const struct evr_extents *extents, const struct evr_e
    that holds the recording. */
 const uint64_t *evr_extents_words(const struct evr_extents *extents, uint64_t offset,
                                   size_t size);
+/* They can only be read from here on. */
+void evr_extents_protect(const struct evr_extents *extents);
 void evr_extents_unmap(struct evr_extents *extents);
 
 #pragma GCC visibility pop

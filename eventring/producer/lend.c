@@ -26,6 +26,7 @@ static void give_back_recording(void *recording) {
 }
 
 bool evr_producer_lend(struct evr_memory *memory, char path[PATH_MAX]) {
+  evr_producer_follow_now();
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
   if (r) {

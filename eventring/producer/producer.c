@@ -12,6 +12,11 @@ struct evr_listener evr_producer_listener(void) {
   return listener;
 }
 
+void evr_producer_follow_now(void) {
+  void (*follow)(bool) = __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(follow != NULL, 0)) follow(true);
+}
+
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error) {
   if (listener.warn) listener.warn(listener.context, error);
 }

@@ -28,12 +28,19 @@ struct evr_producer { /* guarded by the mutex */
                                      still hold a pointer to their gate */
   unsigned ended_count;
   bool forked;
+  /* In a forked child that is to be recorded as its parent was, until it is, or is not to
+     be: starts that at once (`now`) or if it is clear that the child goes on (follow.c).
+     Atomic; called without the mutex. */
+  void (*follow)(bool now);
   struct evr_listener listener;
 };
 extern struct evr_producer evr_producer;
 
 /* That of the present recording; NULL members without one. Without the mutex. */
 struct evr_listener evr_producer_listener(void);
+/* Starts the recording of a forked child that the host uses as if it went on. Without the
+   mutex. */
+void evr_producer_follow_now(void);
 /* Warns the host. Without the mutex. */
 void evr_producer_warn(struct evr_listener listener, const struct eventring_error *error);
 

@@ -292,6 +292,8 @@ void evr_recording_disown(struct evr_recording *r) {
   if (r->fd >= 0) close(r->fd);
   if (r->directory >= 0) close(r->directory);
   r->fd = r->directory = r->extents.fd = -1;
+  evr_space_protect(r->front, FORMAT_FRONT_BYTES);
+  evr_extents_protect(&r->extents);
 }
 
 void evr_recording_hold_locked(struct evr_recording *r) { r->references++; }

@@ -132,7 +132,8 @@ int evr_recording_end_locked(struct evr_recording *recording, struct evr_end end
                              bool in_handler);
 /* Has its file been cut short or overwritten? Nothing is recorded any more. */
 bool evr_recording_is_lost(const struct evr_recording *recording);
-/* In a forked child: releases the file, which remains the parent's. */
+/* In a forked child: releases the file, which remains the parent's. What cursors keep
+   mapped can only be read from here on. Async-signal-safe. */
 void evr_recording_disown(struct evr_recording *recording);
 void evr_recording_hold_locked(struct evr_recording *recording);
 void evr_recording_release_locked(struct evr_recording *recording);

@@ -93,6 +93,8 @@ uint8_t *evr_space_map(int fd, uint64_t offset, uint64_t bytes, const void *toge
   return NULL;
 }
 
+void evr_space_protect(uint8_t *map, uint64_t bytes) { mprotect(map, bytes, PROT_READ); }
+
 void evr_space_unmap(uint8_t *map, uint64_t bytes) {
   if (!map) return;
   evr_guard_remove(map);

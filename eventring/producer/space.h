@@ -33,6 +33,8 @@ bool evr_space_leaves_room(uint64_t bytes);
 /* Maps a part of the file; NULL, with errno. Guarded: if the file is cut short, anonymous
    memory takes the place of all mappings that are given the same `together` (guard.c). */
 uint8_t *evr_space_map(int fd, uint64_t offset, uint64_t bytes, const void *together);
+/* What is mapped can only be read from here on. */
+void evr_space_protect(uint8_t *map, uint64_t bytes);
 void evr_space_unmap(uint8_t *map, uint64_t bytes);
 
 /* Private memory, zeroed, whose pages take nothing before they are touched: for

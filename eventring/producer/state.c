@@ -13,21 +13,35 @@
 #include "producer/classes.h"
 #include "producer/config.h"
 #include "producer/domains.h"
+#include "producer/follow.h"
 #include "producer/producer.h"
 
 /* ---- Fork -------------------------------------------------------------------------- */
 
+static void follow_parent(bool now);
+
 /* The child: only the forking thread is left, holding the mutex. */
 static void after_fork_in_child(void) {
   struct evr_recording *r = evr_producer.recording;
-  evr_domains_after_fork();
+  bool follow = evr_follow_after_fork(r);
+  evr_domains_after_fork(evr_follow_gate());
   if (r) {
     evr_recording_disown(r); /* the lock is the parent's alone again */
     evr_producer.recording = NULL;
     evr_producer.forked = true;
     evr_recording_release_locked(r);
   }
+  for (unsigned i = 0; i < evr_producer.ended_count; i++)
+    evr_recording_disown(evr_producer.ended[i]);
+  evr_domains_drop_ended_locked();
+  __atomic_store_n(&evr_producer.follow, follow ? follow_parent : NULL, __ATOMIC_RELEASE);
   evr_lock_renew();
+}
+
+static void forget_parent_locked(void) {
+  __atomic_store_n(&evr_producer.follow, NULL, __ATOMIC_RELAXED);
+  evr_domains_close_fork_gate();
+  evr_follow_forget_locked();
 }
 
 /* ---- Exit -------------------------------------------------------------------------- */
@@ -54,6 +68,10 @@ static void install_handlers(void) {
 }
 
 bool eventring_forked(void) { return evr_producer.forked; }
+
+bool eventring_fork_pending(void) {
+  return __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE) != NULL;
+}
 
 /* ---- Start and stop ---------------------------------------------------------------- */
 
@@ -105,6 +123,23 @@ static int make_recording_locked(struct evr_recording **r,
   return status;
 }
 
+/* Makes the present recording, of `joined` hosts and one. */
+static int begin_recording_locked(const struct eventring_config *config, unsigned joined,
+                                  struct eventring_error *error) {
+  struct evr_recording *r;
+  int status = make_recording_locked(&r, config, error);
+  if (status != EVENTRING_OK) return status;
+  evr_producer.recording = r;
+  evr_producer.joined = joined;
+  evr_producer.forked = false;
+  evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
+  evr_follow_keep_locked(r, config);
+  evr_domains_admit_locked(r);
+  /* it counts, as it may be killed; but the last one that was kept does not go for it */
+  evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
+  return EVENTRING_OK;
+}
+
 static int begin_locked(const struct eventring_config *config,
                         struct eventring_error *error) {
   struct evr_recording *r = evr_producer.recording;
@@ -120,16 +155,25 @@ static int begin_locked(const struct eventring_config *config,
       sizeof evr_producer.ended / sizeof evr_producer.ended[0])
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "started and stopped too often while other domains run");
-  int status = make_recording_locked(&r, config, error);
-  if (status != EVENTRING_OK) return status;
-  evr_producer.recording = r;
-  evr_producer.joined = 0;
-  evr_producer.forked = false;
-  evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
-  evr_domains_admit_locked(r);
-  /* it counts, as it may be killed; but the last one that was kept does not go for it */
-  evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
-  return EVENTRING_OK;
+  return begin_recording_locked(config, 0, error);
+}
+
+/* The child of a fork begins a recording like its parent's. Domains attach to it as to
+   any. */
+static void follow_parent(bool now) {
+  struct eventring_error cause, error;
+  evr_lock();
+  int status = EVENTRING_OK;
+  struct evr_listener listener = evr_producer.listener;
+  if (evr_producer.follow && (now || evr_follow_is_due())) {
+    forget_parent_locked();
+    status = begin_recording_locked(evr_follow_config(), evr_producer.joined, &cause);
+  }
+  evr_unlock();
+  if (status >= EVENTRING_OK) return;
+  evr_fail(&error, cause.code, 0, "process %d, the child of a recorded one: %s", (int)getpid(),
+           cause.text);
+  evr_producer_warn(listener, &error);
 }
 
 /* Ends a recording whose file was taken from it; true if there was one. */
@@ -161,6 +205,7 @@ int eventring_start(const struct eventring_config *config,
   pthread_once(&once, install_handlers);
   /* for good: probes may store into a recording that has ended */
   evr_guard_start(full.leave_sigbus);
+  evr_producer_follow_now();
   evr_lock();
   struct evr_listener former = evr_producer.listener;
   bool lost = end_lost_locked();
@@ -175,7 +220,7 @@ int eventring_start(const struct eventring_config *config,
 /* Takes back one start of several: true if there is another one. */
 static bool leave_recording(void) {
   evr_lock();
-  bool others = evr_producer.recording && evr_producer.joined;
+  bool others = (evr_producer.recording || evr_producer.follow) && evr_producer.joined;
   if (others) evr_producer.joined--;
   evr_unlock();
   return others;
@@ -199,6 +244,7 @@ static int stop(const bool *preserve, struct evr_end end) {
                                               : EVENTRING_PRESERVE_NEVER);
     status = end_locked(r, end, &error);
   }
+  forget_parent_locked();
   evr_unlock();
   if (lost) warn_of_loss(listener);
   if (status != EVENTRING_OK) evr_producer_warn(listener, &error);
@@ -252,6 +298,7 @@ void eventring_end_in_handler(void) {
 
 static int change_gate(enum evr_gate_change change, uint64_t classes,
                        uint64_t *before) {
+  evr_producer_follow_now();
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
   if (r) *before = evr_recording_change_gate_locked(r, change, classes);
@@ -295,6 +342,7 @@ int eventring_disable_classes(uint64_t classes) {
 
 int eventring_get_classes(uint64_t *classes) {
   if (!classes) return EVENTRING_E_ARGUMENT;
+  evr_producer_follow_now();
   evr_lock();
   struct evr_recording *r = evr_producer.recording;
   if (r) /* class lifecycle is always wanted */
@@ -312,6 +360,7 @@ static enum eventring_state state_locked(void) {
 }
 
 enum eventring_state eventring_state(void) {
+  evr_producer_follow_now();
   evr_lock();
   enum eventring_state state = state_locked();
   evr_unlock();
@@ -334,6 +383,7 @@ int eventring_define_ring(unsigned index, const char *name) {
 
 size_t eventring_path(char *buffer, size_t size) {
   size_t length = 0;
+  evr_producer_follow_now();
   evr_lock();
   if (size) buffer[0] = 0;
   if (evr_producer.recording) {

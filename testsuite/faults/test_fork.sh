@@ -100,9 +100,16 @@ for who in main domain; do
   is "$who: status and output" "0 forked" "$? $output"
 done
 
-# With a recording, the child has none, or one of its own.
-output=$(SAROS_EVENTRING_START=1 "$SAROS" fork.lua main 3 2>&1)
-is "recorded" "0 forked" "$? $output"
+# With a recording, the child has one of its own, or none.
+for who in main domain; do
+  for fork in 1 0; do
+    for start in 1 standby; do
+      output=$(SAROS_EVENTRING_START=$start SAROS_EVENTRING_FORK=$fork "$SAROS" fork.lua $who 6 2>&1)
+      is "$who, recorded ($start), fork=$fork" "0 forked" "$? $output"
+      no_file_in "$who, recorded ($start), fork=$fork" .
+    done
+  done
+done
 
 # Shells that domains start, while others are busy.
 output=$("$SAROS" -e 'local domain = require "saros.domain"

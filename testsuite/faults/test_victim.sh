@@ -6,7 +6,7 @@
 victim=$BUILDDIR/testsuite/faults/victim
 [ -x "$victim" ] || { echo "$victim is not built"; exit 77; }
 
-for mode in fork-exit fork-exec fork-record vfork-exec raw-clone orphan threads-fork smallest full twice \
+for mode in fork-exit fork-exec fork-record fork-follow vfork-exec raw-clone orphan threads-fork smallest full twice \
     foreign-handler chained-handler cut-control; do
   timeout $PATIENCE "$victim" $mode >output.txt 2>errors.txt
   is "$mode: status" 0 $?

@@ -5,6 +5,8 @@
  *   victim fork-exit | fork-exec | fork-record | vfork-exec | threads-fork
  *     forks while it records: the child is silent or has a ring of its own, a program
  *     that it starts has nothing of ours open, the parent's events are all there
+ *   victim fork-follow
+ *     the same with children that are recorded as their parent, among busy threads
  *   victim raw-clone
  *     the same with clone(2) itself, which no handler of fork sees
  *   victim smallest
@@ -44,10 +46,13 @@ static void count_warning(void *context, const struct eventring_error *error) {
   warnings++;
 }
 
+static bool follow_forks; /* for the next start */
+
 static void start(unsigned wsize, bool leave_sigbus) {
   struct eventring_config config;
   struct eventring_error error = {0};
   eventring_config_init(&config);
+  config.follow_forks = follow_forks;
   config.start = EVENTRING_START_ON;
   config.wsize = wsize;
   config.leave_sigbus = leave_sigbus;
@@ -252,6 +257,81 @@ static void threads_fork(void) {
   __atomic_store_n(&stop_flag, true, __ATOMIC_RELAXED);
   for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
   CHECK(counters_seen() == 60 && files_here() == 1);
+  eventring_domain_stop(d);
+}
+
+/* ---- Children that are recorded as their parent ---------------------------------------- */
+
+/* What a child does that goes on, in the order in which it is tried. */
+enum going_on { GO_EXEC, GO_STOP, GO_EVENT, GO_CHECK, GO_ASK, GO_GRANDCHILD, WAYS_TO_GO };
+
+static bool own_file(char path[4096]) {
+  char name[64];
+  snprintf(name, sizeof name, "/%d.eventring", (int)getpid());
+  size_t length = eventring_path(path, 4096);
+  return length > strlen(name) && strcmp(path + length - strlen(name), name) == 0 &&
+         access(path, F_OK) == 0;
+}
+
+/* Three events, the first of which starts the recording where nothing has before. */
+static void record_as_child(eventring_domain *d) {
+  char path[4096];
+  for (int i = 0; i < 3; i++) eventring_user_counter(d, count_id, i);
+  CHECK(!eventring_fork_pending() && !eventring_forked());
+  CHECK(eventring_state() == EVENTRING_RUNNING && own_file(path));
+  CHECK(counters_seen() == 3);
+  CHECK(eventring_stop() == EVENTRING_OK && access(path, F_OK) != 0);
+  eventring_user_counter(d, count_id, 0);
+  CHECK(eventring_state() == EVENTRING_STOPPED);
+  pid_t child = fork(); /* nothing is recorded, nothing is followed */
+  if (child == 0) _exit(eventring_fork_pending());
+  CHECK(status_of(child) == 0);
+}
+
+static void go_on(eventring_domain *d, enum going_on how) {
+  CHECK(eventring_forked() && eventring_fork_pending());
+  eventring_domain_check(d); /* too early */
+  eventring_lifecycle(d, EVENTRING_RUNTIME, EVENTRING_ID_HOST, 1);
+  if (how == GO_EXEC) {
+    become_heir();
+    _exit(1);
+  }
+  if (how == GO_STOP) {
+    CHECK(eventring_stop() == EVENTRING_OK && !eventring_fork_pending());
+    eventring_user_counter(d, count_id, 0);
+    CHECK(eventring_state() == EVENTRING_STOPPED);
+    exit(0);
+  }
+  if (how == GO_CHECK) {
+    while (eventring_fork_pending()) eventring_domain_check(d);
+    CHECK(eventring_domain_slot(d) == 0);
+  }
+  if (how == GO_ASK) CHECK(eventring_state() == EVENTRING_RUNNING);
+  if (how == GO_GRANDCHILD) {
+    pid_t child = fork();
+    if (child != 0) CHECK(status_of(child) == 0);
+    else CHECK(eventring_fork_pending());
+  }
+  record_as_child(d);
+  exit(0);
+}
+
+static void fork_follow(void) {
+  pthread_t thread[2];
+  follow_forks = true;
+  start(EVENTRING_MIN_WSIZE, false);
+  for (intptr_t i = 0; i < 2; i++) pthread_create(&thread[i], NULL, keep_busy, (void *)i);
+  eventring_domain *d = eventring_domain_start("parent", NULL);
+  for (int i = 0; i < 60; i++) {
+    eventring_user_counter(d, count_id, i);
+    pid_t child = fork();
+    if (child == 0) go_on(d, (enum going_on)(i % WAYS_TO_GO));
+    CHECK(status_of(child) == 0);
+    CHECK(files_here() == 1 && eventring_state() == EVENTRING_RUNNING);
+  }
+  __atomic_store_n(&stop_flag, true, __ATOMIC_RELAXED);
+  for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+  CHECK(counters_seen() == 60);
   eventring_domain_stop(d);
 }
 
@@ -485,6 +565,7 @@ int main(int argc, char **argv) {
   } modes[] = {{"fork-exit", fork_exit},
                {"fork-exec", fork_exec},
                {"fork-record", fork_record},
+               {"fork-follow", fork_follow},
                {"vfork-exec", vfork_exec},
                {"raw-clone", raw_clone},
                {"orphan", orphan},

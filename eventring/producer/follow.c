@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* follow.c: the child of a fork is recorded as its parent was.
+ *
+ * A child that execs or exits soon must leave no file behind, and a handler of fork may
+ * neither allocate nor make a file: it runs while locks of other threads, which are not
+ * in the child, may be held for good. So the handler only notes what its parent recorded at
+ * this moment, in memory that is there already. The recording starts later, when the
+ * child enters the library and it is clear that the child goes on:
+ *
+ *   - at its first event in the user ring, or when it asks for anything of its recording
+ *     (its state, its path, a cursor), or starts a domain: at once;
+ *   - at any other event, and where its host lets a domain notice what happened
+ *     elsewhere (eventring_domain_check), FOLLOW_AFTER_MS after the fork or later.
+ *
+ * A child that does none of this is not recorded: nothing runs there by itself. Until
+ * then the gates of its domains are a word of this process with the classes of its parent
+ * (domains.c), so that each event that is wanted takes the slow path. The time is that of
+ * the wall and not of the processor, because a server that waits must be found too. What
+ * this costs: a child that runs for longer before it execs leaves a dead recording, as
+ * any recorded program does that execs.
+ *
+ * The settings are those of the parent's start, except for the classes and for whether
+ * it recorded: these are what was wanted at the fork. A paused recording stands by in the
+ * child. The name of the file has the child's pid, by its template or appended to it.
+ */
+#include "producer/follow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format/clock.h"
+#include "producer/classes.h"
+
+enum {
+  FOLLOW_AFTER_MS = 50,
+  MOST_TEMPLATE = 512 /* its expansion has at most 210 bytes */
+};
+
+static struct { /* guarded by the mutex */
+  struct eventring_config config; /* its texts are those below */
+  char directory[PATH_MAX];
+  char program[EVENTRING_MAX_PROGRAM + 1];
+  char name[MOST_TEMPLATE + sizeof "-%p"]; /* empty: the default */
+  uint64_t forked_at; /* ns */
+  bool wanted;        /* the parent records or stands by, and its children follow */
+} kept;
+
+static bool names_pid(const char *template) {
+  for (const char *at = template; *at; at++)
+    if (*at == '%' && *++at == 'p') return true;
+  return false;
+}
+
+static size_t without_suffix(const char *template) {
+  size_t size = strlen(template), suffix = sizeof EVENTRING_SUFFIX - 1;
+  bool ends = size >= suffix && strcmp(template + size - suffix, EVENTRING_SUFFIX) == 0;
+  return ends ? size - suffix : size;
+}
+
+/* Two processes cannot have one file. False: too long. */
+static bool keep_name(const char *template) {
+  kept.name[0] = 0;
+  if (!template || !template[0]) return true;
+  if (strlen(template) > MOST_TEMPLATE) return false;
+  if (names_pid(template)) strcpy(kept.name, template);
+  else snprintf(kept.name, sizeof kept.name, "%.*s-%%p", (int)without_suffix(template), template);
+  return true;
+}
+
+static void keep_directory(const struct evr_recording *r) {
+  size_t length = strlen(r->path) - strlen(r->name);
+  memcpy(kept.directory, r->path, length);
+  if (length > 1) length--; /* the slash */
+  kept.directory[length] = 0;
+}
+
+void evr_follow_keep_locked(const struct evr_recording *r, const struct eventring_config *config) {
+  if (config == &kept.config) return; /* a child has followed */
+  kept.wanted = false;
+  kept.config = *config;
+  kept.config.follow_forks = config->follow_forks && keep_name(config->name);
+  keep_directory(r);
+  memcpy(kept.program, r->header.program, sizeof kept.program);
+  kept.config.directory = kept.directory;
+  kept.config.program = kept.program;
+  kept.config.name = kept.name;
+}
+
+static uint64_t wanted_by(const struct evr_recording *r) {
+  uint64_t wanted = __atomic_load_n(&evr_control(r)->wanted, __ATOMIC_RELAXED);
+  return evr_wanted_valid(wanted, evr_named_classes(r->header.classes)) ? wanted : r->wanted;
+}
+
+bool evr_follow_after_fork(const struct evr_recording *r) {
+  kept.forked_at = evr_monotonic_ns();
+  if (!r) return kept.wanted;
+  uint64_t wanted = wanted_by(r);
+  kept.wanted = kept.config.follow_forks && !r->ended && !evr_recording_is_lost(r);
+  kept.config.start = wanted & 1 ? EVENTRING_START_ON : EVENTRING_START_STANDBY;
+  kept.config.classes = wanted | EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE);
+  return kept.wanted;
+}
+
+uint64_t evr_follow_gate(void) {
+  bool on = kept.wanted && kept.config.start == EVENTRING_START_ON;
+  return on ? kept.config.classes : 0;
+}
+
+bool evr_follow_is_due(void) {
+  return evr_monotonic_ns() - kept.forked_at >= FOLLOW_AFTER_MS * (uint64_t)1000000;
+}
+
+void evr_follow_forget_locked(void) { kept.wanted = false; }
+
+const struct eventring_config *evr_follow_config(void) { return &kept.config; }
