@@ -179,12 +179,19 @@ static int ensure_catalogue(struct eventring_error *error) {
 
 static _Atomic uint64_t causes_warned_of; /* bit n: error code -n */
 
+/* It is recorded, in a directory that nobody has named. */
+static void warn_elsewhere(const char *warner, const struct eventring_error *error) {
+  fprintf(stderr, "%s: warning: %s (SAROS_EVENTRING_PREFIX names another directory)\n", warner,
+          error->text);
+}
+
 /* Called for each domain that cannot be recorded (129th, disk full), and when the file
  * could not be removed at the end. One warning for each cause: a program may start
  * thousands of domains. */
 static void warn(void *context, const struct eventring_error *error) {
   uint64_t cause = (uint64_t)1 << (-error->code & 63);
   (void)context;
+  if (error->code == EVENTRING_ELSEWHERE) return warn_elsewhere("saros", error);
   if (atomic_fetch_or(&causes_warned_of, cause) & cause) return;
   if (error->code == EVENTRING_E_LEFT)
     fprintf(stderr, "saros: warning: the recording has ended, but its file is left: %s\n",
@@ -237,11 +244,11 @@ void probes_begin(const char *program, const char *warner) {
   if (!begun) {
     begun = true;
     snprintf(program_name, sizeof program_name, "%s", program != NULL ? program : "");
-    if (start_from_env(&error) != 0) {
-      char name[1024];
-      fprintf(stderr, "%s: warning: not recording: %s\n",
-              eventring_printable(name, sizeof name, warner, strlen(warner)), error.text);
-    }
+    int status = start_from_env(&error);
+    char name[1024];
+    warner = eventring_printable(name, sizeof name, warner, strlen(warner));
+    if (status < 0) fprintf(stderr, "%s: warning: not recording: %s\n", warner, error.text);
+    else if (status == EVENTRING_ELSEWHERE) warn_elsewhere(warner, &error);
   }
   pthread_mutex_unlock(&begin_mutex);
 }
@@ -251,7 +258,9 @@ int probes_start(struct eventring_error *error) {
   int status = configure_recording(&config, error);
   if (status != 0) return status;
   config.start = EVENTRING_START_ON;
-  return start_recording(&config, error);
+  status = start_recording(&config, error);
+  if (status == EVENTRING_ELSEWHERE) warn_elsewhere("saros", error);
+  return status < 0 ? status : 0;
 }
 
 int probes_stop(void) {

@@ -312,7 +312,8 @@ struct eventring_config {
   size_t struct_size;     /* both set by eventring_config_init: what the program */
   unsigned version;       /* was compiled for */
   enum eventring_start_mode start; /* default: OFF */
-  const char *directory;  /* of the file; NULL or empty: the current directory */
+  const char *directory;  /* of the file; NULL or empty: the current directory, or where
+                             that cannot be used $XDG_RUNTIME_DIR or /tmp */
   const char *program;    /* name of the host program; NULL: the file name of the
                              executable */
   unsigned wsize;         /* log2 of the 64-bit words in each ring, EVENTRING_MIN_WSIZE to
@@ -324,9 +325,10 @@ struct eventring_config {
   /* Called when a domain cannot be recorded, or cannot be recorded any further (the disk
      is full, for example; also when eventring_domain_start returns the same error), on
      the thread that finds out, at most once for each domain; when the file was taken
-     from the recording (eventring_repair_fault); and with E_LEFT when the recording has
-     ended, also at exit, and its file could not be removed. It must not call this library.
-     NULL: no warnings. */
+     from the recording (eventring_repair_fault); when the recording of a forked child
+     cannot start or starts elsewhere (the code is EVENTRING_ELSEWHERE); and with E_LEFT
+     when the recording has ended, also at exit, and its file could not be removed. It must
+     not call this library. NULL: no warnings. */
   void (*warn)(void *context, const struct eventring_error *error);
   void *warn_context;     /* the first argument of `warn` */
   bool leave_sigbus;      /* do not set a handler of SIGBUS: see eventring_repair_fault */
@@ -394,12 +396,16 @@ int eventring_config_from_env(struct eventring_config *config,
    already, that recording goes on unchanged, the caller has joined it, and the result is
    EVENTRING_JOINED: several hosts in one process, such as two language runtimes, need not
    know of each other. Starts and stops are counted, and the last stop ends the recording.
-   After that, a new start makes a new file. Errors: E_LIBRARY (compiled for another
+   After that, a new start makes a new file. The result is EVENTRING_ELSEWHERE, and *error
+   has a line that names the file and the reason, when config->directory is not set, the
+   current directory cannot be used, and the file is in $XDG_RUNTIME_DIR (not in a program
+   that runs set-user-id) or in /tmp: the first of them that no other user but root could
+   remove the file from. Errors: E_LIBRARY (compiled for another
    version, see eventring_check_version), E_ARGUMENT (*config was not made by
    eventring_config_init), E_CONFIG (a member is out of range), E_DIRECTORY, E_PERMISSION,
    E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_STATE (stopped and started again too
    often while domains of other threads had no probe). Any thread. */
-enum { EVENTRING_JOINED = 1 };
+enum { EVENTRING_JOINED = 1, EVENTRING_ELSEWHERE = 2 };
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 

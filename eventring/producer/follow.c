@@ -41,6 +41,8 @@ static struct { /* guarded by the mutex */
   char directory[PATH_MAX];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char name[MOST_TEMPLATE + sizeof "-%p"]; /* empty: the default */
+  bool any_directory; /* the host has named none */
+  bool elsewhere;     /* `directory` is a substitute */
   uint64_t forked_at; /* ns */
   bool wanted;        /* the parent records or stands by, and its children follow */
 } kept;
@@ -77,6 +79,8 @@ static void keep_directory(const struct evr_recording *r) {
 void evr_follow_keep_locked(const struct evr_recording *r, const struct eventring_config *config) {
   if (config == &kept.config) return; /* a child has followed */
   kept.wanted = false;
+  kept.any_directory = evr_follow_any_directory(config);
+  kept.elsewhere = r->elsewhere;
   kept.config = *config;
   kept.config.follow_forks = config->follow_forks && keep_name(config->name);
   keep_directory(r);
@@ -108,6 +112,15 @@ uint64_t evr_follow_gate(void) {
 
 bool evr_follow_is_due(void) {
   return evr_monotonic_ns() - kept.forked_at >= FOLLOW_AFTER_MS * (uint64_t)1000000;
+}
+
+bool evr_follow_any_directory(const struct eventring_config *config) {
+  if (config == &kept.config) return kept.any_directory;
+  return !config->directory || !config->directory[0];
+}
+
+bool evr_follow_is_elsewhere(const struct eventring_config *config) {
+  return config == &kept.config && kept.elsewhere;
 }
 
 void evr_follow_forget_locked(void) { kept.wanted = false; }

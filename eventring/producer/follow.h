@@ -20,6 +20,10 @@ uint64_t evr_follow_gate(void);
 bool evr_follow_is_due(void);
 /* Nothing is to be followed any more. */
 void evr_follow_forget_locked(void);
+/* Has the host named no directory for these settings, or those that a child has of its
+   parent? And is that of the child's parent a substitute? */
+bool evr_follow_any_directory(const struct eventring_config *config);
+bool evr_follow_is_elsewhere(const struct eventring_config *config);
 /* The settings for the child's own recording. */
 const struct eventring_config *evr_follow_config(void);
 

@@ -6,6 +6,14 @@
  * by a dead process of the same pid (a container that is started again is pid 1 again):
  * it is renamed to `<name>-<start>.eventring`, never replaced. At the end the file is
  * unlinked only if the name still means the inode of the recording.
+ *
+ * When nobody has said where the file is to be, and the current directory cannot be used,
+ * it is made in $XDG_RUNTIME_DIR or else in /tmp. Such a directory must be one in which
+ * no other user but root can rename or remove the file: it belongs to this user or to
+ * root, and is sticky if others may write to it. That is checked of the directory that is
+ * open, and all that follows happens below that descriptor. Whoever takes the name first
+ * can prevent the recording, and no more: nothing is followed, opened for writing, or
+ * renamed but a regular file of this user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +53,21 @@ static bool join_path(char *path, size_t room, const char *directory, const char
   return true;
 }
 
+unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]) {
+  unsigned count = 0;
+  const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+  if (runtime && runtime[0] == '/') directories[count++] = runtime;
+  directories[count++] = "/tmp";
+  return count;
+}
+
+static bool is_safe(int directory) {
+  struct stat st;
+  if (fstat(directory, &st) != 0) return false;
+  bool others_write = st.st_mode & (S_IWGRP | S_IWOTH);
+  return (st.st_uid == 0 || st.st_uid == geteuid()) && (!others_write || st.st_mode & S_ISVTX);
+}
+
 /* Opens the directory and makes the absolute path of the file. */
 static int find_place(struct evr_recording *r, const char *directory,
                       struct eventring_error *error) {
@@ -55,6 +78,10 @@ static int find_place(struct evr_recording *r, const char *directory,
     int code = errno == EACCES ? EVENTRING_E_PERMISSION : EVENTRING_E_DIRECTORY;
     return evr_fail(error, code, errno, "cannot use the directory \"%.200s\"", directory);
   }
+  if (r->elsewhere && !is_safe(r->directory))
+    return evr_fail(error, EVENTRING_E_PERMISSION, 0,
+                    "cannot use the directory \"%.200s\": another user can rename files in it",
+                    directory);
   if (!realpath(directory, absolute))
     return evr_fail(error, EVENTRING_E_DIRECTORY, errno,
                     "cannot use the directory \"%.200s\"", directory);

@@ -219,13 +219,14 @@ static int build(struct evr_recording *r, const struct eventring_config *config,
 }
 
 int evr_recording_create(struct evr_recording **recording,
-                         const struct eventring_config *config,
+                         const struct eventring_config *config, bool elsewhere,
                          struct eventring_error *error) {
   struct evr_recording *r = evr_space_zeroed(sizeof *r);
   if (!r) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the recording");
   r->fd = r->directory = -1;
   r->references = 1;
   r->keep = config->keep;
+  r->elsewhere = elsewhere;
   r->clock = evr_clock_kind();
   r->origin = evr_clock_pair(r->clock);
   int status = build(r, config, error);

@@ -65,6 +65,7 @@ struct evr_recording {
   ino_t inode;
   char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
+  bool elsewhere; /* not in the directory where the file should be */
   bool in_memory; /* on tmpfs */
   bool locked;    /* the file system has locks */
   uint8_t preserve;     /* enum eventring_preserve */
@@ -111,9 +112,10 @@ static inline struct format_domain *evr_domain_entry(const struct evr_recording 
 }
 
 /* Creates the file and its front. Readers find no recording there until it is shown;
-   what they are to find then is filled in before. */
+   what they are to find then is filled in before. `elsewhere`: config->directory is a
+   substitute, which must be safe (place.c). */
 int evr_recording_create(struct evr_recording **recording,
-                         const struct eventring_config *config,
+                         const struct eventring_config *config, bool elsewhere,
                          struct eventring_error *error);
 /* Sets the gate, and shows the recording to readers. */
 void evr_recording_show(struct evr_recording *recording,
@@ -193,6 +195,11 @@ uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,
 int evr_recording_create_file(struct evr_recording *recording,
                               const struct eventring_config *config,
                               struct eventring_error *error);
+/* Where a recording may be whose host names no directory, when the current one cannot be
+   used: stores the directories, in the order in which they are to be tried, and returns
+   their number. */
+enum { EVR_SUBSTITUTES = 2 };
+unsigned evr_recording_substitutes(const char *directories[EVR_SUBSTITUTES]);
 /* Unlinks the file if its name still means it. 0, also when it does not, or an errno. */
 int evr_recording_unlink(const struct evr_recording *recording);
 

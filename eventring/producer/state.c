@@ -113,9 +113,9 @@ static bool is_standing_by_locked(const struct evr_recording *r) {
 
 /* Readers find it when it has all definitions. */
 static int make_recording_locked(struct evr_recording **r,
-                                 const struct eventring_config *config,
+                                 const struct eventring_config *config, bool elsewhere,
                                  struct eventring_error *error) {
-  int status = evr_recording_create(r, config, error);
+  int status = evr_recording_create(r, config, elsewhere, error);
   if (status != EVENTRING_OK) return status;
   status = evr_catalogue_publish_locked(*r, error);
   if (status == EVENTRING_OK) evr_recording_show(*r, config);
@@ -123,12 +123,44 @@ static int make_recording_locked(struct evr_recording **r,
   return status;
 }
 
+/* In the first of the directories that can be used, where the host names none and the
+   current one cannot. */
+static int make_elsewhere_locked(struct evr_recording **r,
+                                 const struct eventring_config *config,
+                                 struct eventring_error *error) {
+  const char *directories[EVR_SUBSTITUTES];
+  unsigned count = evr_recording_substitutes(directories);
+  const struct eventring_error cause = *error;
+  struct eventring_config there = *config;
+  int status = cause.code;
+  for (unsigned i = 0; i < count && status < EVENTRING_OK; i++) {
+    there.directory = directories[i];
+    status = make_recording_locked(r, &there, true, error);
+  }
+  if (status >= EVENTRING_OK)
+    return evr_fail(error, EVENTRING_ELSEWHERE, 0, "the recording is %.180s: %.180s", (*r)->path,
+                    cause.text);
+  const struct eventring_error last = *error;
+  return evr_fail(error, status, 0, "%.190s; %.190s", cause.text, last.text);
+}
+
+static int make_somewhere_locked(struct evr_recording **r,
+                                 const struct eventring_config *config,
+                                 struct eventring_error *error) {
+  struct eventring_error own;
+  if (!error) error = &own;
+  int status = make_recording_locked(r, config, evr_follow_is_elsewhere(config), error);
+  bool unusable = status == EVENTRING_E_PERMISSION || status == EVENTRING_E_DIRECTORY;
+  return unusable && evr_follow_any_directory(config) ? make_elsewhere_locked(r, config, error)
+                                                      : status;
+}
+
 /* Makes the present recording, of `joined` hosts and one. */
 static int begin_recording_locked(const struct eventring_config *config, unsigned joined,
                                   struct eventring_error *error) {
   struct evr_recording *r;
-  int status = make_recording_locked(&r, config, error);
-  if (status != EVENTRING_OK) return status;
+  int status = make_somewhere_locked(&r, config, error);
+  if (status < EVENTRING_OK) return status;
   evr_producer.recording = r;
   evr_producer.joined = joined;
   evr_producer.forked = false;
@@ -137,7 +169,7 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   evr_domains_admit_locked(r);
   /* it counts, as it may be killed; but the last one that was kept does not go for it */
   evr_recording_limit_kept(r, r->keep > 1 ? r->keep - 1 : 1);
-  return EVENTRING_OK;
+  return status;
 }
 
 static int begin_locked(const struct eventring_config *config,
@@ -170,7 +202,7 @@ static void follow_parent(bool now) {
     status = begin_recording_locked(evr_follow_config(), evr_producer.joined, &cause);
   }
   evr_unlock();
-  if (status >= EVENTRING_OK) return;
+  if (status == EVENTRING_OK) return;
   evr_fail(&error, cause.code, 0, "process %d, the child of a recorded one: %s", (int)getpid(),
            cause.text);
   evr_producer_warn(listener, &error);

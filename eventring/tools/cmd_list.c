@@ -13,8 +13,10 @@
 
 /* How each recording found is shown. */
 struct listing {
+  const struct places *places;
   struct table *table; /* text */
   struct eva_json *json;   /* or JSON */
+  unsigned shown;
 };
 
 /* The number that commands of this machine take: of a live process that of this pid
@@ -91,6 +93,8 @@ static void put_object(struct eva_json *json, const struct eventring_found *foun
 
 static int show_found(void *context, const struct eventring_found *found) {
   struct listing *listing = context;
+  if (found->status != 0 && !places_concern(listing->places, found->path)) return 0;
+  listing->shown++;
   if (listing->json)
     put_object(listing->json, found);
   else
@@ -98,16 +102,25 @@ static int show_found(void *context, const struct eventring_found *found) {
   return 0;
 }
 
+static void say_where(const struct places *places) {
+  fputs("no recordings found: no process records, and there are none in", stderr);
+  for (size_t i = 0; i < places->count; i++) {
+    fputs(i ? ", " : " ", stderr);
+    print_foreign_text(stderr, places->directories[i]);
+  }
+  fputc('\n', stderr);
+}
+
 static int list(const struct places *places, bool as_json) {
   struct eva_json json;
   TABLE(table, "pid", "?own pid", "<life", "<state", "<started", "on disk", "<program",
         "<file", "<");
   eva_json_start(&json, stdout);
-  struct listing listing = {&table, as_json ? &json : NULL};
+  struct listing listing = {places, &table, as_json ? &json : NULL, 0};
   int found = eventring_discover(places->directories, places->count, show_found,
                                  &listing);
   if (found < 0) complain("cannot look for recordings: %s", eventring_strerror(found));
-  if (found == 0 && !as_json) fputs("no recordings found\n", stderr);
+  if (found >= 0 && listing.shown == 0 && !as_json) say_where(places);
   table_print(&table, stdout, 0);
   return found < 0 ? STATUS_WRONG : STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool is_readable_directory(const char *path) {
   DIR *directory = opendir(path);
@@ -14,24 +15,33 @@ static bool is_readable_directory(const char *path) {
   return directory != NULL;
 }
 
-/* The directory of the environment is searched only if it can be: nobody asked for it by
+enum { MOST_DEFAULTS = 4 };
+
+/* Those of the environment are searched only if they can be: nobody asked for them by
    name. */
+static void take_default(struct places *places, const char *path) {
+  if (path && path[0] && is_readable_directory(path))
+    places->directories[places->count++] = path;
+}
+
 static void take_defaults(struct places *places) {
-  const char *prefix = getenv("SAROS_EVENTRING_PREFIX");
   places->directories[places->count++] = ".";
-  if (prefix && prefix[0] && is_readable_directory(prefix))
-    places->directories[places->count++] = prefix;
+  take_default(places, getenv("SAROS_EVENTRING_PREFIX"));
+  places->asked = places->count;
+  take_default(places, getenv("XDG_RUNTIME_DIR"));
+  take_default(places, "/tmp");
 }
 
 int places_take(struct places *places, char **words, size_t count,
                 bool files_allowed) {
   *places = (struct places){
-      .directories = need_zeroed(count + 2, sizeof(char *)),
-      .files = need_zeroed(count + 2, sizeof(char *))};
+      .directories = need_zeroed(count + MOST_DEFAULTS, sizeof(char *)),
+      .files = need_zeroed(count + 1, sizeof(char *))};
   if (count == 0) take_defaults(places);
   for (size_t i = 0; i < count; i++) {
     if (is_readable_directory(words[i])) {
       places->directories[places->count++] = words[i];
+      places->asked = places->count;
     } else if (files_allowed && errno == ENOTDIR) {
       places->files[places->file_count++] = words[i];
     } else {
@@ -48,15 +58,24 @@ static bool same_directory(const char *a, const char *b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-bool places_hold(const struct places *places, const char *path) {
+static bool hold(const char *const *directories, size_t count, const char *path) {
   const char *slash = strrchr(path, '/');
   char *parent = need_copy(slash ? path : ".");
   if (slash) parent[slash > path ? slash - path : 1] = '\0';
   bool holds = false;
-  for (size_t i = 0; i < places->count && !holds; i++)
-    holds = same_directory(places->directories[i], parent);
+  for (size_t i = 0; i < count && !holds; i++) holds = same_directory(directories[i], parent);
   free(parent);
   return holds;
+}
+
+bool places_hold(const struct places *places, const char *path) {
+  return hold(places->directories, places->count, path);
+}
+
+bool places_concern(const struct places *places, const char *path) {
+  struct stat st;
+  if (lstat(path, &st) == 0 && st.st_uid == geteuid()) return true;
+  return hold(places->directories, places->asked, path);
 }
 
 void places_free(struct places *places) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* places.h: where to look for the files of dead processes: the directories (and
-   files) given, or else the current one and that of SAROS_EVENTRING_PREFIX. */
+   files) given, or else the current one, that of SAROS_EVENTRING_PREFIX, and those where
+   the library records when it cannot in the current one. */
 #ifndef EVENTRING_TOOL_PLACES_H
 #define EVENTRING_TOOL_PLACES_H
 
@@ -9,6 +10,7 @@
 struct places {
   const char **directories;
   size_t count;
+  size_t asked; /* the first of them were asked for, or are the user's own */
   const char **files; /* operands that are no directories, when allowed */
   size_t file_count;
 };
@@ -17,6 +19,9 @@ struct places {
    exist or is not allowed. places_free in either case. */
 int places_take(struct places *places, char **words, size_t count,
                 bool files_allowed);
+/* Whether an unreadable file is worth a line: not if somebody else has put it into a
+   directory that all use. */
+bool places_concern(const struct places *places, const char *path);
 /* Whether a file lies directly in one of the directories. */
 bool places_hold(const struct places *places, const char *path);
 void places_free(struct places *places);
