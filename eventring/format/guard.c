@@ -17,9 +17,18 @@
  *
  * Cost: nothing for an event; one sigaction at the first start. Drawbacks: the process
  * has a handler of SIGBUS (for good once it has recorded, else as long as it has a
- * window), which passes on what is not the library's. A host that sets a handler of its
- * own later calls eventring_repair_fault from it, or does without this protection. A
- * thread that blocks SIGBUS is not protected.
+ * window), which passes on what is not the library's. A thread that blocks SIGBUS is not
+ * protected.
+ *
+ * A host may set a handler of its own later. While a recording goes on, the library looks
+ * now and then, at moments that are rare (evr_guard_renew), whether its handler is still
+ * the one of the process; if not, it sets another one, which passes on to the host's. The
+ * host's may call the handler that it has replaced, so each of them is a function of its
+ * own, with its own predecessor: level 0 passes on to what was there before the
+ * recording, level 1 to the handler that was set above level 0, and so on. So a fault that
+ * is not the library's visits each handler once. After LEVELS handlers of the host no
+ * further one is set. Until the next look, and then, a host's handler that does not call
+ * its predecessor or eventring_repair_fault leaves the process without this protection.
  *
  * The handler reads the table on any thread while others enter and remove mappings, so it
  * can take no lock. `start` of an entry is 0 when the entry is free, else the address of
@@ -144,8 +153,11 @@ bool eventring_repair_fault(const void *address) {
 
 /* ---- The handler ----------------------------------------------------------------- */
 
-static struct sigaction before; /* what the process did with SIGBUS */
-static bool installed;          /* it calls the library, directly or through others */
+enum { LEVELS = 8 };
+
+static struct sigaction before[LEVELS]; /* what the process did with SIGBUS: at this level */
+static unsigned levels; /* that are installed: it calls the library, directly or through
+                           others */
 static unsigned holders;
 static bool started;            /* a recording holds it, for good */
 static bool left;               /* the host wants no handler */
@@ -156,37 +168,66 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* Acts as if the library were not there: calls the handler before, or does what the
    kernel does by default. */
-static void pass_on(int number, siginfo_t *info, void *context) {
-  if (before.sa_flags & SA_SIGINFO) {
-    before.sa_sigaction(number, info, context);
-  } else if (before.sa_handler == SIG_IGN && info->si_code <= 0) {
+static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context) {
+  bool by_default = to->sa_handler == SIG_DFL || to->sa_handler == SIG_IGN;
+  if (!by_default && to->sa_flags & SA_RESETHAND)
+    signal(number, SIG_DFL); /* as the kernel does before it calls such a handler */
+  if (!by_default && to->sa_flags & SA_SIGINFO) {
+    to->sa_sigaction(number, info, context);
+  } else if (to->sa_handler == SIG_IGN && info->si_code <= 0) {
     return; /* sent by a process, and ignored */
-  } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+  } else if (by_default) {
     signal(number, SIG_DFL);
     if (info->si_code <= 0) raise(number); /* a fault comes again by itself */
   } else {
-    before.sa_handler(number);
+    to->sa_handler(number);
   }
 }
 
-static void on_bus_error(int number, siginfo_t *info, void *context) {
+static void on_bus_error(unsigned level, int number, siginfo_t *info, void *context) {
   bool fault = info->si_code > 0;
   if (!fault || !eventring_repair_fault(info->si_addr))
-    pass_on(number, info, context);
+    pass_on(&before[level], number, info, context);
 }
 
-static bool is_on_top(void) {
+#define HANDLER(level) \
+  static void on_bus_error_##level(int number, siginfo_t *info, void *context) { \
+    on_bus_error(level, number, info, context); \
+  }
+HANDLER(0) HANDLER(1) HANDLER(2) HANDLER(3) HANDLER(4) HANDLER(5) HANDLER(6) HANDLER(7)
+
+static void (*const handlers[LEVELS])(int, siginfo_t *, void *) = {
+    on_bus_error_0, on_bus_error_1, on_bus_error_2, on_bus_error_3,
+    on_bus_error_4, on_bus_error_5, on_bus_error_6, on_bus_error_7};
+
+/* The level of the handler; LEVELS: it is not the library's. */
+static unsigned level_of(const struct sigaction *action) {
+  unsigned level = action->sa_flags & SA_SIGINFO ? 0 : LEVELS;
+  while (level < LEVELS && action->sa_sigaction != handlers[level]) level++;
+  return level;
+}
+
+/* The level of the present handler. */
+static unsigned present_level(void) {
   struct sigaction now;
-  return sigaction(SIGBUS, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
-         now.sa_sigaction == on_bus_error;
+  return sigaction(SIGBUS, NULL, &now) == 0 ? level_of(&now) : LEVELS;
 }
 
+static bool is_on_top(void) { return present_level() < LEVELS; }
+
+/* Sets the handler of the next level above what is there. It may be called at once, so
+   that its predecessor is noted before. */
 static void install(void) {
-  struct sigaction action = {.sa_sigaction = on_bus_error,
+  struct sigaction action = {.sa_sigaction = handlers[levels],
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+  struct sigaction *below = &before[levels], replaced;
   sigemptyset(&action.sa_mask);
-  installed = sigaction(SIGBUS, &action, &before) == 0;
+  if (sigaction(SIGBUS, NULL, below) != 0 || sigaction(SIGBUS, &action, &replaced) != 0) return;
+  levels++;
+  if (level_of(&replaced) != levels - 1) *below = replaced; /* of another thread, just now */
 }
+
+static bool is_overridden(void) { return levels > 0 && levels < LEVELS && !is_on_top(); }
 
 static void lock_guard(void) { pthread_mutex_lock(&mutex); }
 static void unlock_guard(void) { pthread_mutex_unlock(&mutex); }
@@ -200,8 +241,8 @@ static void lock_first(void) {
 
 static bool hold_locked(void) {
   holders++;
-  if (!installed) install();
-  return installed && is_on_top();
+  if (levels == 0) install();
+  return levels > 0 && is_on_top();
 }
 
 bool evr_guard_hold(void) {
@@ -217,7 +258,17 @@ void evr_guard_start(bool leave) {
   if (!leave && !started) {
     started = true;
     hold_locked();
+  } else if (!leave && is_overridden()) {
+    install();
   }
+  unlock_guard();
+}
+
+/* A handler of another signal may have interrupted what holds the mutex: then the next
+   look is soon enough. */
+void evr_guard_renew(void) {
+  if (is_on_top() || pthread_mutex_trylock(&mutex) != 0) return;
+  if (started && !left && is_overridden()) install();
   unlock_guard();
 }
 
@@ -230,7 +281,9 @@ bool evr_guard_left(void) {
 
 /* A handler that was set after the library's may pass faults on to it: then it stays. */
 static void uninstall(void) {
-  if (installed && is_on_top() && sigaction(SIGBUS, &before, NULL) == 0) installed = false;
+  while (levels > 0 && present_level() == levels - 1 &&
+         sigaction(SIGBUS, &before[levels - 1], NULL) == 0)
+    levels--;
 }
 
 void evr_guard_release(void) {

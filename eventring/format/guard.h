@@ -20,6 +20,9 @@ void evr_guard_release(void);
 /* For the start of a recording: the handler is held for the rest of the process, unless
    the host wants none (`leave`), which holds for windows opened later as well. */
 void evr_guard_start(bool leave);
+/* Sets it once more where the host has set a handler above it. For moments that are rare:
+   takes a system call. Any thread, async-signal-safe. */
+void evr_guard_renew(void);
 /* True: the host wants no handler. */
 bool evr_guard_left(void);
 

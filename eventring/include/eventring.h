@@ -451,7 +451,10 @@ void eventring_end_in_handler(void);
    handler of that signal. It puts anonymous memory in the place of the file and so ends
    the recording for good: the state is STOPPED, and the recording's `warn` is called at
    the next stop or start. It passes on every other SIGBUS to the handler that was there
-   before. A host with a handler of its own calls this function from it. Returns true if
+   before. A host that has a handler of its own sets it before the start. Where it sets
+   one later, the library sets its own above that, at most seven times, and passes on to
+   it: when it begins a block or at eventring_domain_check, if it has not looked for 100
+   ms. Until then, and with leave_sigbus, the host's handler calls this function. Returns true if
    `address` (si_addr) was in memory of the library and the access can be repeated. A
    thread that blocks SIGBUS is not protected. Any thread, async-signal-safe. */
 bool eventring_repair_fault(const void *address);

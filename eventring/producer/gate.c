@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/atomics.h"
+#include "format/guard.h"
 #include "producer/classes.h"
 #include "producer/lock.h"
 #include "producer/recording.h"
@@ -42,8 +43,19 @@ static void check_gate_locked(struct evr_recording *r) {
   if (gate != before && r->shown && !r->ended) note_switch(r, before, gate);
 }
 
-/* The usual case takes four loads and no lock. */
+/* The host may have set a handler of SIGBUS of its own. */
+static void renew_guard(struct evr_recording *r) {
+  enum { INTERVAL_MS = 100 };
+  uint64_t now = evr_clock_ticks(r->clock);
+  if (__builtin_expect(now < __atomic_load_n(&r->guard_at, __ATOMIC_RELAXED), 1)) return;
+  __atomic_store_n(&r->guard_at, now + evr_recording_ticks_of_ms(r, INTERVAL_MS),
+                   __ATOMIC_RELAXED);
+  evr_guard_renew();
+}
+
+/* The usual case takes five loads and no lock. */
 void evr_recording_check_gate(struct evr_recording *r) {
+  renew_guard(r);
   const struct format_control *control = evr_control(r);
   uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_RELAXED);
   uint64_t wanted = __atomic_load_n(&control->wanted, __ATOMIC_RELAXED);

@@ -84,6 +84,7 @@ struct evr_recording {
   unsigned calibrations;
   uint64_t multiplier;               /* of the first segment: right but for some percent */
   uint64_t recalibrate_at;           /* ticks; atomic; UINT64_MAX: never again */
+  uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due */
   uint64_t gate, wanted;             /* atomic; the last valid ones seen */
   unsigned slots;                    /* that have been used */
   uint32_t grown;                    /* blocks by which rings have grown */
@@ -152,6 +153,7 @@ const uint64_t *evr_recording_words(const struct evr_recording *recording, uint6
 void evr_recording_calibrate_first(struct evr_recording *recording);
 /* Adds clock segments when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
+uint64_t evr_recording_ticks_of_ms(const struct evr_recording *recording, uint64_t ms);
 /* Nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
 uint64_t evr_recording_now_locked(struct evr_recording *recording);
 
@@ -182,8 +184,9 @@ void evr_recording_limit_kept(const struct evr_recording *recording, size_t most
 /* Sets the classes wanted at the start. */
 void evr_recording_open_gate(struct evr_recording *recording,
                              const struct eventring_config *config);
-/* Puts the control page right where it is not valid, and notes what was switched. Any
-   thread that holds the recording, without the mutex. */
+/* Puts the control page right where it is not valid, notes what was switched, and sees to
+   the handler of SIGBUS now and then. Any thread that holds the recording, without the
+   mutex. */
 void evr_recording_check_gate(struct evr_recording *recording);
 /* Changes the classes wanted; returns them before. */
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,

@@ -7,7 +7,7 @@ victim=$BUILDDIR/testsuite/faults/victim
 [ -x "$victim" ] || { echo "$victim is not built"; exit 77; }
 
 for mode in fork-exit fork-exec fork-record fork-follow vfork-exec raw-clone orphan threads-fork smallest full twice \
-    foreign-handler chained-handler cut-control; do
+    foreign-handler chained-handler later-handler cut-control; do
   timeout $PATIENCE "$victim" $mode >output.txt 2>errors.txt
   is "$mode: status" 0 $?
   is "$mode: output" "" "$(cat output.txt errors.txt)"

@@ -17,6 +17,9 @@
  *     registers one name several times: the same id, or an error
  *   victim foreign-handler
  *     has a SIGBUS handler of its own, under and above the library's
+ *   victim later-handler
+ *     sets SIGBUS handlers of its own while it records, the last of which calls the one
+ *     that it has replaced
  *
  * Exit status 0 when all is as it must be.
  */
@@ -524,6 +527,55 @@ static void chained_handler(void) {
   CHECK(foreign_faults == 2);
 }
 
+/* Knows nothing of the library. */
+static void on_own_fault(int number, siginfo_t *info, void *context) {
+  (void)number;
+  (void)context;
+  if ((char *)info->si_addr != foreign_page) _exit(9);
+  foreign_faults++;
+  mmap(foreign_page, 4096, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static struct sigaction replaced;
+static volatile sig_atomic_t chained;
+
+static void on_fault_chained(int number, siginfo_t *info, void *context) {
+  CHECK(++chained < 10); /* or it goes round */
+  replaced.sa_sigaction(number, info, context);
+}
+
+/* Until the library has noticed. */
+static void record_until_replaced(eventring_domain *d,
+                                  void (*handler)(int, siginfo_t *, void *)) {
+  struct sigaction now;
+  do {
+    for (int i = 0; i < 1000; i++) eventring_user_counter(d, count_id, i);
+    usleep(1000);
+    sigaction(SIGBUS, NULL, &now);
+  } while (now.sa_sigaction == handler);
+}
+
+static void later_handler(void) {
+  struct sigaction mine = {.sa_sigaction = on_own_fault, .sa_flags = SA_SIGINFO};
+  start(EVENTRING_MIN_WSIZE, false);
+  eventring_domain *d = eventring_domain_start("later", NULL);
+  for (int times = 1; times <= 3; times++) {
+    sigaction(SIGBUS, &mine, NULL);
+    record_until_replaced(d, on_own_fault);
+    fault_once();
+    CHECK(foreign_faults == times);
+  }
+  mine.sa_sigaction = on_fault_chained;
+  sigaction(SIGBUS, &mine, &replaced);
+  record_until_replaced(d, on_fault_chained);
+  fault_once();
+  CHECK(foreign_faults == 4 && chained == 1);
+  eventring_domain_stop(d);
+  cut_own_file(false);
+  CHECK(foreign_faults == 4 && chained == 1);
+}
+
 /* A tool that changes the control page of another process, whose file is cut in the
    moment between the check and the change: with a valid front, without that page. */
 static void cut_control(void) {
@@ -576,6 +628,7 @@ int main(int argc, char **argv) {
                {"heir", heir},
                {"foreign-handler", foreign_handler},
                {"chained-handler", chained_handler},
+               {"later-handler", later_handler},
                {"cut-control", cut_control}};
   count_id = (unsigned)eventring_register_user(EVENTRING_DEF_COUNTER, "count", 5,
                                                EVENTRING_INT, NULL);
