@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* self.c: a cursor on the recording of this process. The one place that knows the
- * producer and the reader. */
+ * producer and the reader.
+ *
+ * A process that has changed its user may not open the file that it has made before, by
+ * whatever name: it reads that through the memory of its recording. */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "producer/producer.h"
 #include "reader/cursor.h"
+#include "reader/locate.h"
 
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error) {
@@ -12,4 +24,35 @@ int eventring_open_self(eventring_cursor **cursor, unsigned flags,
   if (!evr_producer_lend(&source.memory, path))
     return evr_fail(error, EVENTRING_E_STATE, 0, "this process does not record");
   return evr_cursor_open(cursor, source, path, flags, error);
+}
+
+int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
+                       struct eventring_error *error) {
+  int status = evr_open_pid(cursor, pid, flags, error);
+  bool own = status == EVENTRING_E_PERMISSION && pid == getpid();
+  return own ? eventring_open_self(cursor, flags, error) : status;
+}
+
+int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
+                        struct eventring_error *error) {
+  char present[PATH_MAX];
+  int status = evr_open_path(cursor, path, flags, error);
+  bool own = status == EVENTRING_E_PERMISSION &&
+             eventring_path(present, sizeof present) > 0 && strcmp(path, present) == 0;
+  return own ? eventring_open_self(cursor, flags, error) : status;
+}
+
+int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
+                       unsigned flags, struct eventring_error *error) {
+  char *end;
+  struct stat st;
+  if (!cursor || !pid_or_path)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no pid or path");
+  errno = 0;
+  long pid = strtol(pid_or_path, &end, 10);
+  bool number = isdigit((unsigned char)pid_or_path[0]) && !*end && !errno &&
+                pid > 0 && pid <= INT_MAX;
+  if (number && lstat(pid_or_path, &st) != 0)
+    return eventring_open_pid(cursor, (pid_t)pid, flags, error);
+  return eventring_open_path(cursor, pid_or_path, flags, error);
 }

@@ -688,12 +688,14 @@ enum {
 /* Opens the recording of this process. E_STATE when stopped. */
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error);
-/* Opens the recording of process `pid`, which may be this one, through the file that the
-   process maps (/proc/PID/maps). `pid` is its number in the pid namespace of this
-   process. E_NOT_FOUND: no such process, or it does not record; E_PERMISSION. */
+/* Opens the recording of process `pid`, which may be this one (also when it has changed
+   its user and may not open its own file any more), through the file that the process
+   maps (/proc/PID/maps). `pid` is its number in the pid namespace of this process.
+   E_NOT_FOUND: no such process, or it does not record; E_PERMISSION. */
 int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
                        struct eventring_error *error);
-/* Opens a file: of a live or a dead process, or a saved copy. A symbolic link as the last
+/* Opens a file: of a live or a dead process, or a saved copy; this process's own by its
+   absolute path (eventring_path), whatever its user is now. A symbolic link as the last
    component is not followed (E_NOT_EVENTRING) without OPEN_FOLLOW. E_NOT_FOUND,
    E_PERMISSION. */
 int eventring_open_path(eventring_cursor **cursor, const char *path,

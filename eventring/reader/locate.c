@@ -18,13 +18,12 @@
  *
  * A child of a fork has the mappings of its parent. The process that records is the one
  * that has the number of the file's header in its own pid namespace; here it may have
- * another number. This process is found like any other.
+ * another number. This process is found like any other (self.c adds what only it can read).
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
 #include "format/process.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,8 +67,8 @@ int evr_open_regular(int directory, const char *name, const char *path, int *fd,
    example, a link in the place of a recording would make the change happen to a file
    that nobody named. Searches follow none either: nobody has named what they find, and a
    recording would be found twice. */
-int eventring_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
-                        struct eventring_error *error) {
+int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
+                  struct eventring_error *error) {
   struct evr_source source = {.fd = -1};
   if (!cursor || !path)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no path");
@@ -244,8 +243,8 @@ static int find_by_pid(pid_t pid, struct mapping *mapping, int *fd,
   return status;
 }
 
-int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
-                       struct eventring_error *error) {
+int evr_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
+                 struct eventring_error *error) {
   struct evr_source source = {.fd = -1};
   struct mapping mapping;
   if (!cursor || pid <= 0)
@@ -255,21 +254,6 @@ int eventring_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
   status = evr_cursor_open(cursor, source, mapping.path, flags, error);
   if (status == EVENTRING_OK) (*cursor)->process = pid;
   return status;
-}
-
-int eventring_open_any(eventring_cursor **cursor, const char *pid_or_path,
-                       unsigned flags, struct eventring_error *error) {
-  char *end;
-  struct stat st;
-  if (!cursor || !pid_or_path)
-    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no pid or path");
-  errno = 0;
-  long pid = strtol(pid_or_path, &end, 10);
-  bool number = isdigit((unsigned char)pid_or_path[0]) && !*end && !errno &&
-                pid > 0 && pid <= INT_MAX;
-  if (number && lstat(pid_or_path, &st) != 0)
-    return eventring_open_pid(cursor, (pid_t)pid, flags, error);
-  return eventring_open_path(cursor, pid_or_path, flags, error);
 }
 
 /* ---- Everywhere ----------------------------------------------------------------------------- */

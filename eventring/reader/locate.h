@@ -12,6 +12,12 @@
 int evr_open_regular(int directory, const char *name, const char *path, int *fd,
                      struct eventring_error *error);
 
+/* As eventring_open_path and eventring_open_pid, which know this process too (self.c). */
+int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
+                  struct eventring_error *error);
+int evr_open_pid(eventring_cursor **cursor, pid_t pid, unsigned flags,
+                 struct eventring_error *error);
+
 #pragma GCC visibility pop
 
 #endif /* EVENTRING_LOCATE_H */

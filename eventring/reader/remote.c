@@ -8,6 +8,7 @@
  * SIGBUS that was not there before is removed afterwards.
  */
 #include "reader/cursor.h"
+#include "reader/locate.h"
 #include "format/control.h"
 #include "format/guard.h"
 
@@ -103,7 +104,7 @@ int eventring_cursor_control(eventring_cursor *cursor, enum eventring_control wh
 int eventring_control(const char *path, enum eventring_control what,
                       uint64_t classes, struct eventring_error *error) {
   eventring_cursor *cursor;
-  int status = eventring_open_path(&cursor, path, 0, error);
+  int status = evr_open_path(&cursor, path, 0, error);
   if (status != EVENTRING_OK) return status;
   status = eventring_cursor_control(cursor, what, classes, error);
   eventring_close(cursor);

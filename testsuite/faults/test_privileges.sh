@@ -52,6 +52,40 @@ owner=0 in_the_way "root's file in a directory like /tmp" "$PWD/sticky" as_nobod
 owner=0 in_the_way "root's file in a directory of all" "$PWD/theirs" as_nobody
 owner=65534 in_the_way "another user's file in the way of root's" "$PWD/sticky"
 
+# A process that gives up root reads its own recording by whatever name; the child that it
+# then forks has a file that the new user can read.
+if "$SAROS" -e 'require "ffi"' 2>/dev/null; then
+  cat >gives_up.lua <<'END'
+local ffi, eventring = require "ffi", require "eventring"
+ffi.cdef [[int setresuid(unsigned, unsigned, unsigned); int setresgid(unsigned, unsigned, unsigned);
+  int getpid(void); int fork(void); int waitpid(int, int *, int);]]
+eventring.event "as root"
+assert(ffi.C.setresgid(65534, 65534, 65534) == 0 and ffi.C.setresuid(65534, 65534, 65534) == 0)
+eventring.event "as nobody"
+for name, options in pairs{self = {}, pid = {pid = ffi.C.getpid()}, path = {path = eventring.path()}} do
+  local cursor <close> = assert(eventring.cursor(options))
+  local n = 0
+  cursor:poll {user_event = function() n = n + 1 end}
+  assert(n == 2, name)
+  cursor:info()
+end
+local child = ffi.C.fork()
+if child == 0 then
+  eventring.event "as nobody's child"
+  assert(os.execute(arg[1] .. " show " .. eventring.path() .. " >/dev/null"))
+  os.exit(0, true)
+end
+local status = ffi.new "int[1]"
+ffi.C.waitpid(child, status, 0)
+assert(status[0] == 0)
+print "ran"
+END
+  mkdir -m 755 given && chown 65534 given
+  output=$(SAROS_EVENTRING_PREFIX=$PWD/given "$SAROS" gives_up.lua "$EVENTRING" 2>&1)
+  is "root given up" "0 ran" "$? $output"
+  is "root given up: files" "" "$(find given -name '*.eventring')"
+fi
+
 cp "$SAROS" theirs/saros && chown 65534 theirs/saros && chmod 4755 theirs/saros
 if grep -q ' nosuid\|,nosuid' <(findmnt -n -o OPTIONS -T theirs); then
   echo "(set-user-id programs are not run from here)"
