@@ -31,6 +31,7 @@ eventring_sources = \
 	eventring/producer/producer.h eventring/producer/producer.c \
 	eventring/producer/register.c eventring/producer/domains.h eventring/producer/domains.c \
 	eventring/producer/thread_exit.h eventring/producer/thread_exit.c \
+	eventring/producer/off_cpu.h eventring/producer/off_cpu.c \
 	eventring/producer/config.h eventring/producer/config.c \
 	eventring/producer/follow.h eventring/producer/follow.c eventring/producer/state.c \
 	eventring/producer/lend.c \

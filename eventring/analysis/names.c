@@ -42,7 +42,8 @@ const char *eva_def_kind_name(uint8_t kind) {
 const char *eva_measure_name(uint8_t measure) {
   static const char *const names[] = {
       [EVENTRING_MEASURE_NONE] = "none", [EVENTRING_LEVEL] = "level",
-      [EVENTRING_DIFFERENCE] = "difference", [EVENTRING_RATE] = "rate"};
+      [EVENTRING_DIFFERENCE] = "difference", [EVENTRING_RATE] = "rate",
+      [EVENTRING_OFF_CPU] = "off_cpu"};
   return NAME_IN(names, measure);
 }
 

@@ -184,12 +184,14 @@ enum eventring_def_kind {
                               events of one flow carry the same link */
 };
 
-/* What the number of a counter means. */
+/* What the number of a counter means; of a span: what its ends say. */
 enum eventring_measure {
   EVENTRING_MEASURE_NONE = 0, /* not stated */
   EVENTRING_LEVEL = 1,        /* a present amount: queue length, bytes in use */
   EVENTRING_DIFFERENCE = 2,   /* what was added since the value before */
-  EVENTRING_RATE = 3          /* an amount per unit of time */
+  EVENTRING_RATE = 3,         /* an amount per unit of time */
+  EVENTRING_OFF_CPU = 4       /* of a span: for how long its thread was not on a processor
+                                 (eventring_end_off_cpu) */
 };
 
 /* What a delivered event is. */
@@ -354,6 +356,9 @@ struct eventring_config {
   /* The child of a fork is recorded as its parent was (eventring_forked), unless it execs
      or exits soon. Default: false. */
   bool follow_forks;
+  bool no_cpu_time;       /* do not measure for how long threads are not on a processor:
+                             eventring_off_cpu_begin returns 0, and definitions of spans
+                             do not say OFF_CPU */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
@@ -374,6 +379,7 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_PRESERVE  empty or "onerror": ON_ERROR; "0": NEVER; "1": ALWAYS
      <prefix>_KEEP      1 to EVENTRING_MAX_KEEP
      <prefix>_NAME      the template of the file's name
+     <prefix>_CPU_TIME  empty or "1"; "0" sets no_cpu_time
      <prefix>_WSIZE     EVENTRING_MIN_WSIZE to EVENTRING_MAX_WSIZE; without _SECONDS, rings
                         keep this size
      <prefix>_SECONDS   hold_ns in seconds, 0 to 86400, with up to nine decimals
@@ -516,6 +522,18 @@ const char *eventring_class_name(unsigned index);
    stopped. Any thread. */
 uint64_t eventring_now(void);
 
+/* For how long a thread was not on a processor (it waited for one, or slept), in two
+   calls on the same thread. The first is made before what is to be measured, a span for
+   instance, and returns what the second gets; 0: it is not measured (config.no_cpu_time).
+   The second returns the nanoseconds in between; 0 when begun is 0. Less than 2 us in one
+   go does not count. Such pairs may be nested; the difference of two results of the first
+   is the time off the processor between them. Each call costs about 10 ns as long as the
+   thread is not interrupted, otherwise two readings of clocks, one of them a system call;
+   that each time where the kernel has no restartable sequences that can be used (glibc
+   before 2.35, valgrind). Any thread. */
+uint64_t eventring_off_cpu_begin(void);
+uint64_t eventring_off_cpu_since(uint64_t begun);
+
 /* -- Catalogue ----------------------------------------------------------- */
 
 /* Unit of an integer that is the id of another definition of the same catalogue; tools
@@ -538,7 +556,7 @@ struct eventring_def {
                          lifecycle event: INT. Of an async span or a flow: what follows
                          link and role */
   uint16_t id;        /* set by the library; ignored on registering */
-  uint8_t measure;    /* enum eventring_measure; of a counter */
+  uint8_t measure;    /* enum eventring_measure; of a counter or a span */
   const char *fields; /* payload VALUES: the names of the values, separated by commas, cut
                          to EVENTRING_MAX_FIELDS bytes; NULL: none */
 };
@@ -736,7 +754,10 @@ struct eventring_event {
   uint8_t ring;         /* enum eventring_ring */
   uint8_t kind;         /* enum eventring_kind */
   uint8_t event_class;  /* 0..63 */
-  uint8_t payload;      /* enum eventring_payload, of this event */
+  uint8_t payload;      /* enum eventring_payload, of this event. Of an end: UINT when its
+                           definition says OFF_CPU and the thread was interrupted; `value`
+                           is then for how many ns
+                           (eventring_event_off_cpu) */
   uint16_t flags;
   uint32_t depth;       /* of a begin or an end: other spans that its context has open in
                            this ring; of other events 0 */
@@ -757,6 +778,15 @@ struct eventring_event {
                            flow share; such an event may have a payload as well */
   uint8_t role;         /* of kind LINKED: enum eventring_role; else 0 */
 };
+
+/* Returns for how many ns the thread was not on a processor within the span that this
+   event ends; -1: the event is no end, the begin is unknown, or it was not measured. */
+static inline int64_t eventring_event_off_cpu(const struct eventring_event *event) {
+  if (event->kind != EVENTRING_END || !event->def || !(event->flags & EVENTRING_MATCHED) ||
+      event->def->measure != EVENTRING_OFF_CPU)
+    return -1;
+  return event->payload == EVENTRING_UINT ? event->value.i : 0;
+}
 
 /* One value of a payload of kind VALUES. */
 struct eventring_value {

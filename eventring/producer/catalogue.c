@@ -110,10 +110,15 @@ static int check_unit(const struct eventring_def *def, struct eventring_error *e
   return size ? check_text("a unit", def->unit, size, error) : EVENTRING_OK;
 }
 
+static bool measure_fits(const struct eventring_def *def) {
+  return def->measure <= EVENTRING_RATE ||
+         (def->measure == EVENTRING_OFF_CPU && def->kind == EVENTRING_DEF_SPAN);
+}
+
 static bool in_range(const struct eventring_def *def) {
   return def->kind >= EVENTRING_DEF_SPAN && def->kind <= EVENTRING_DEF_FLOW &&
          def->event_class < EVENTRING_MAX_CLASSES && def->ring < EVENTRING_RINGS &&
-         def->payload <= EVENTRING_STACK_ID && def->measure <= EVENTRING_RATE;
+         def->payload <= EVENTRING_STACK_ID && measure_fits(def);
 }
 
 #define PAYLOAD_BIT(payload) (1u << EVENTRING_##payload)
@@ -298,11 +303,12 @@ static size_t add_text(char *texts, size_t at, const char *text, uint16_t *bytes
 
 static void append_record(struct evr_recording *r, unsigned id, uint64_t since_ticks) {
   const struct definition *d = definition(id);
+  bool measured = d->measure != EVENTRING_OFF_CPU || !r->no_cpu_time;
   uint64_t words[RECORD_WORDS] = {0};
   struct format_definition record = {
       .first = format_record(0, 1, id), .kind = d->kind, .event_class = d->event_class,
-      .ring = d->ring, .payload = d->payload, .measure = d->measure,
-      .since_ticks = since_ticks};
+      .ring = d->ring, .payload = d->payload,
+      .measure = measured ? d->measure : EVENTRING_MEASURE_NONE, .since_ticks = since_ticks};
   char *texts = (char *)words + sizeof record;
   size_t size = add_text(texts, 0, d->name, &record.name_bytes);
   size = add_text(texts, size, d->unit, &record.unit_bytes);

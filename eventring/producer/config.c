@@ -87,6 +87,17 @@ static int parse_preserve(struct eventring_config *config,
   return EVENTRING_OK;
 }
 
+static int parse_cpu_time(struct eventring_config *config, const struct variable *v,
+                          struct eventring_error *error) {
+  if (!v->value[0] || strcmp(v->value, "1") == 0)
+    config->no_cpu_time = false;
+  else if (strcmp(v->value, "0") == 0)
+    config->no_cpu_time = true;
+  else
+    return bad(v, error, "0 or 1");
+  return EVENTRING_OK;
+}
+
 static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_GROW = (uint64_t)1 << 40;
 
 static int parse_fork(struct eventring_config *config, const struct variable *v,
@@ -245,7 +256,7 @@ int eventring_config_from_env(struct eventring_config *config,
       {"PRESERVE", parse_preserve}, {"WSIZE", parse_wsize},
       {"SECONDS", parse_seconds},   {"GROW", parse_grow},
       {"CLASSES", parse_classes},   {"NAME", parse_name},
-      {"KEEP", parse_keep},
+      {"KEEP", parse_keep},         {"CPU_TIME", parse_cpu_time},
       {"FORK", parse_fork},
   };
   struct eventring_config full;

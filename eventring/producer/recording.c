@@ -227,6 +227,7 @@ int evr_recording_create(struct evr_recording **recording,
   r->references = 1;
   r->keep = config->keep;
   r->elsewhere = elsewhere;
+  r->no_cpu_time = config->no_cpu_time;
   r->clock = evr_clock_kind();
   r->origin = evr_clock_pair(r->clock);
   int status = build(r, config, error);

@@ -72,6 +72,7 @@ struct evr_recording {
   unsigned keep;        /* most kept recordings of this program in the directory */
   bool failed;          /* an error was noted with which the process ends */
   uint32_t signal;      /* that was noted, or 0; atomic */
+  bool no_cpu_time;
   bool shown;     /* readers find it */
   bool ended;
   bool announced; /* the event recorder_start is written */

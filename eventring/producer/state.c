@@ -14,6 +14,7 @@
 #include "producer/config.h"
 #include "producer/domains.h"
 #include "producer/follow.h"
+#include "producer/off_cpu.h"
 #include "producer/producer.h"
 
 /* ---- Fork -------------------------------------------------------------------------- */
@@ -25,6 +26,7 @@ static void after_fork_in_child(void) {
   struct evr_recording *r = evr_producer.recording;
   bool follow = evr_follow_after_fork(r);
   evr_domains_after_fork(evr_follow_gate());
+  evr_off_cpu_after_fork();
   if (r) {
     evr_recording_disown(r); /* the lock is the parent's alone again */
     evr_producer.recording = NULL;
@@ -164,6 +166,7 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   evr_producer.recording = r;
   evr_producer.joined = joined;
   evr_producer.forked = false;
+  evr_off_cpu_measure(!config->no_cpu_time);
   evr_producer.listener = (struct evr_listener){config->warn, config->warn_context};
   evr_follow_keep_locked(r, config);
   evr_domains_admit_locked(r);

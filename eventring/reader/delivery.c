@@ -243,6 +243,20 @@ static inline void close_span(struct evr_ring_reader *reader, struct eventring_e
   event->depth = reader->spans.present->count;
 }
 
+/* The payload of an end: for how long the thread was not on a processor, if the definition
+   says so. */
+static void take_off_cpu(struct eventring_event *event, const struct evr_definition *d,
+                         const uint64_t *payload, unsigned words) {
+  bool says_so = d && d->def.kind == EVENTRING_DEF_SPAN && d->def.measure == EVENTRING_OFF_CPU;
+  if (!says_so || words != 1) {
+    take_raw(event, payload, words);
+  } else if (event->flags & EVENTRING_MATCHED) {
+    uint64_t duration = event->ns - event->begin_ns;
+    event->payload = EVENTRING_UINT;
+    event->value.u = payload[0] < duration ? payload[0] : duration;
+  }
+}
+
 static bool explains(const struct evr_definition *d, unsigned kind) {
   return d->def.kind == def_kind_of[kind] ||
          (kind == EVENTRING_LINKED && d->def.kind == EVENTRING_DEF_FLOW);
@@ -281,12 +295,14 @@ decode_any(struct evr_ring_reader *reader, uint64_t word,
                         ((uint64_t)EVENTRING_CLASS_USER << 32));
   }
   if (kind == EVENTRING_LINKED) words = take_link(event, &payload, words);
-  if (words && d && explains(d, kind) && kind != EVENTRING_END)
+  if (kind == EVENTRING_BEGIN) open_span(reader, event, id, ticks, ns);
+  else if (kind == EVENTRING_END) close_span(reader, event, id, ns);
+  if (words && kind == EVENTRING_END)
+    take_off_cpu(event, d, payload, words);
+  else if (words && d && explains(d, kind))
     take_payload(event, d->def.payload, payload, words);
   else if (words)
     take_raw(event, payload, words);
-  if (kind == EVENTRING_BEGIN) open_span(reader, event, id, ticks, ns);
-  else if (kind == EVENTRING_END) close_span(reader, event, id, ns);
 }
 
 /* ---- Runs of events --------------------------------------------------------------- */

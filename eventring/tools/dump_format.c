@@ -168,6 +168,11 @@ static void print_value(const struct dump_format *format,
   }
 }
 
+/* Is the value for how long the thread was not on a processor? */
+static bool says_off_cpu(const struct eventring_event *event) {
+  return event->payload == EVENTRING_UINT && eventring_event_off_cpu(event) >= 0;
+}
+
 static void print_duration(FILE *out, const struct eventring_event *event) {
   char figure[EVA_FIGURE];
   if (event->kind != EVENTRING_END) return;
@@ -180,6 +185,8 @@ static void print_duration(FILE *out, const struct eventring_event *event) {
           out);
   if (event->suspended_ns > 0)
     fprintf(out, "  (suspended %s)", eva_duration_text(figure, event->suspended_ns));
+  if (eventring_event_off_cpu(event) > 0)
+    fprintf(out, "  (off CPU %s)", eva_duration_text(figure, event->value.u));
 }
 
 static void print_remarks(FILE *out, const struct eventring_event *event) {
@@ -218,7 +225,7 @@ static void print_event(const struct dump_format *format,
   fprintf(format->out, "%c ", sign_of(event));
   print_foreign(format->out, event->name, strlen(event->name));
   if (event->kind == EVENTRING_LINKED) fprintf(format->out, " #%" PRIu64, event->link);
-  print_value(format, event);
+  if (!says_off_cpu(event)) print_value(format, event);
   print_duration(format->out, event);
   print_remarks(format->out, event);
   fputc('\n', format->out);
@@ -344,6 +351,8 @@ static void put_duration(struct eva_json *json, const struct eventring_event *ev
                event->ns > event->begin_ns ? event->ns - event->begin_ns : 0);
   if (event->suspended_ns > 0)
     eva_json_uint_at(json, "suspended_ns", event->suspended_ns);
+  if (eventring_event_off_cpu(event) > 0)
+    eva_json_uint_at(json, "off_cpu_ns", event->value.u);
 }
 
 static void put_link(struct eva_json *json, const struct eventring_event *event) {
@@ -366,7 +375,7 @@ static void put_event(const struct dump_format *format, const char *kind,
   eva_json_uint_at(&json, "depth", event->depth);
   if (event->context) eva_json_uint_at(&json, "context", event->context);
   put_link(&json, event);
-  put_value(format, &json, event);
+  if (!says_off_cpu(event)) put_value(format, &json, event);
   put_duration(&json, event);
   put_flag(&json, event, EVENTRING_SYNTHETIC, "synthetic");
   put_flag(&json, event, EVENTRING_TORN, "torn");

@@ -94,9 +94,10 @@ class Recording:
         return from_ns + ((ticks - from_ticks) * multiplier >> 40)
 
     def define(self, id, kind, name, payload=0, event_class=3, unit="", fields="", doc="",
-               since=0, shown=None):
+               since=0, shown=None, measure=0):
         texts = [text.encode() for text in (name, unit, doc, fields)]
-        body = struct.pack("<8BQ4H", kind, event_class, 1, payload, 1 if kind == 2 else 0, 0, 0,
+        body = struct.pack("<8BQ4H", kind, event_class, 1, payload,
+                           1 if kind == 2 else measure, 0, 0,
                            0, since, *map(len, texts))
         self.record(2, 1, id, body + b"".join(texts))
         self.definitions.setdefault(id, (shown or name, event_class, since))
@@ -471,7 +472,7 @@ class Reading:
 
 WORK, INNER, DEPTH, LOAD, TEXT, RAW, SIZES, STRING, STACK = range(16, 25)
 REQUEST, FLOW, TOTAL, ACCENTS, LATE, BELL, CLOSED, WHICH, BARE, UNKNOWN_PAYLOAD = range(25, 35)
-BUSY = 35
+BUSY, MEASURED, NOT_A_SPAN = 35, 36, 37
 NEVER_DEFINED = 999
 
 
@@ -500,6 +501,8 @@ def write_catalogue(recording):
     recording.define(BARE, 3, "bare", payload=6)
     recording.define(UNKNOWN_PAYLOAD, 3, "unknown", payload=77)
     recording.define(BUSY, 1, "busy", event_class=4)
+    recording.define(MEASURED, 1, "measured", payload=1, measure=4)
+    recording.define(NOT_A_SPAN, 3, "not a span", measure=4)
     recording.define(DEPTH, 2, "a second definition, which does not hold")
     for i in range(40):                                          # a second block of them
         recording.define(100 + i, 3, "filler%d" % i, doc="d" * 110)
@@ -717,6 +720,25 @@ def write_suspended_over_segments(recording):
     ring.end(INNER, switch + 101)
 
 
+def write_off_cpu(recording):
+    """Ends that say for how long the thread was not on a processor, and others with a
+    payload."""
+    ring = Ring(recording, 0, 7)
+    ticks = START_TICKS + 310_000
+    duration = recording.ns(ticks + 1_001) - recording.ns(ticks + 1)
+    for words, shown in (((5,), {"off_cpu_ns": 5}), ((0,), {}), ((), {}),
+                         ((duration,), {"off_cpu_ns": duration}),
+                         ((WORD,), {"off_cpu_ns": duration}),    # more than it lasted
+                         ((1, 2), hex_of((1, 2)))):              # of another length: words
+        ring.event(BEGIN, MEASURED, ticks + 1, (7,), {"value": 7})
+        ring.event(END, MEASURED, ticks + 1_001, words, shown)
+    ring.event(END, MEASURED, ticks + 1_002, (5,))               # its begin is unknown
+    ring.begin(INNER, ticks + 1_003)
+    ring.event(END, INNER, ticks + 1_004, (5,), hex_of((5,)))    # its definition does not say so
+    ring.begin(NOT_A_SPAN, ticks + 1_005)
+    ring.event(END, NOT_A_SPAN, ticks + 1_006, (5,), hex_of((5,)))
+
+
 def write_odd_lists(recording):
     """Lists of open spans that the real library does not write."""
     ring = Ring(recording, 2, 1)
@@ -861,6 +883,7 @@ def main():
     write_many_open(recording)
     write_payloads(recording)
     write_suspended_over_segments(recording)
+    write_off_cpu(recording)
     write_odd_lists(recording)
     write_lives(recording)
     write_errors(recording, last + 500)

@@ -102,9 +102,10 @@ def checksum(words):
 
 
 class Definition:
-    def __init__(self, name, kind, event_class, payload, unit, fields, since):
+    def __init__(self, name, kind, event_class, payload, measure, unit, fields, since):
         self.name = name
         self.kind = kind
+        self.says_off_cpu = kind == 1 and measure == 4
         self.event_class = event_class
         self.payload = payload
         self.unit = unit
@@ -303,7 +304,7 @@ class Recording:
         if len(record) < 4:
             self.report.damage("a definition is too short")
             return
-        kind, event_class, ring, payload = raw[8:12]
+        kind, event_class, ring, payload, measure = raw[8:13]
         sizes = struct.unpack_from("<4H", raw, 24)
         if not (number < 8192 and 1 <= kind <= 6 and event_class < 64 and ring < 8
                 and 1 <= sizes[0] <= 95 and sizes[1] <= 23 and sizes[2] <= 119
@@ -315,7 +316,8 @@ class Recording:
             texts.append(clean(raw[at:at + size]))
             at += size
         name, unit, _, fields = texts
-        definition = Definition(name, kind, event_class, payload, unit, fields, record[2])
+        definition = Definition(name, kind, event_class, payload, measure, unit, fields,
+                                record[2])
         self.definitions.setdefault(number, definition)
 
     def take_segment(self, number, record):
@@ -747,6 +749,9 @@ class Ring:
             payload = payload[2:]
         elif kind == LINKED:
             more.update({"role": "?", "link": 0})
+        off_cpu = 0
+        if kind == END and definition and definition.says_off_cpu and len(payload) == 1:
+            off_cpu, payload = payload[0], []
         more.update(decode_payload(self.recording, definition, kind, payload))
         ns = self.recording.ns(ticks)
         if kind == BEGIN:
@@ -754,6 +759,9 @@ class Ring:
             state.spans.append(Span(id, ticks, state.suspended))
         elif kind == END:
             more.update(self.close_span(state, id, ticks, ns))
+            off_cpu = min(off_cpu, more.get("duration_ns", 0))
+            if off_cpu:
+                more["off_cpu_ns"] = off_cpu
         self.show(NAMES_OF_KINDS[kind], ns, id, ticks, self.context, more)
 
     def close_span(self, state, id, ticks, ns):

@@ -21,7 +21,7 @@
 #include "eventring.h"
 #include "eventring/probe.h"
 
-static int work, inner, load, note, request, message, sized;
+static int work, inner, load, note, request, message, sized, step;
 
 static void check(int status, const struct eventring_error *error) {
   if (status >= 0) return;
@@ -39,7 +39,18 @@ static int defined(enum eventring_def_kind kind, const char *name, enum eventrin
   return id;
 }
 
+static int defined_step(void) {
+  struct eventring_error error;
+  struct eventring_def def = {.name = "step", .kind = EVENTRING_DEF_SPAN,
+                              .event_class = EVENTRING_CLASS_USER, .ring = EVENTRING_USER,
+                              .measure = EVENTRING_OFF_CPU};
+  int id = eventring_register(&def, &error);
+  check(id, &error);
+  return id;
+}
+
 static void define_all(void) {
+  step = defined_step();
   work = defined(EVENTRING_DEF_SPAN, "work", EVENTRING_INT, NULL);
   inner = defined(EVENTRING_DEF_SPAN, "inner", EVENTRING_NONE, NULL);
   load = defined(EVENTRING_DEF_COUNTER, "load", EVENTRING_DOUBLE, NULL);
@@ -93,6 +104,10 @@ static void run_context(eventring_domain *d, struct contexts *c, unsigned contex
     }
   }
   eventring_counter_double(IN_USER(d), (unsigned)load, 0.1 * context);
+  uint64_t begun = eventring_off_cpu_begin();
+  eventring_user_begin(d, (unsigned)step);
+  if (draw(50) == 0) usleep(1);
+  eventring_end_off_cpu(IN_USER(d), (unsigned)step, eventring_off_cpu_since(begun));
 }
 
 static void run_contexts(eventring_domain *d, struct contexts *c) {

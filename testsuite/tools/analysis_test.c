@@ -123,7 +123,8 @@ static void values_have_words(void **state) {
   assert_string_equal(eva_role_name(EVENTRING_ROLE_STEP), "step");
   assert_string_equal(eva_role_name(4), "?");
   assert_string_equal(eva_measure_name(EVENTRING_DIFFERENCE), "difference");
-  assert_string_equal(eva_measure_name(4), "?");
+  assert_string_equal(eva_measure_name(EVENTRING_OFF_CPU), "off_cpu");
+  assert_string_equal(eva_measure_name(5), "?");
   assert_string_equal(eva_def_kind_name(EVENTRING_DEF_LIFECYCLE), "lifecycle");
   assert_string_equal(eva_def_kind_name(EVENTRING_DEF_ASYNC), "async");
   assert_string_equal(eva_def_kind_name(0), "?");

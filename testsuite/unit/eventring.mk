@@ -14,6 +14,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_openspans_test \
 	testsuite/unit/eventring_openspans_plain_test \
 	testsuite/unit/eventring_contexts_test \
+	testsuite/unit/eventring_off_cpu_test \
 	testsuite/unit/eventring_records_test \
 	testsuite/unit/eventring_format_test \
 	testsuite/unit/eventring_format_plain_test \
@@ -89,6 +90,10 @@ testsuite_unit_eventring_contexts_test_SOURCES = testsuite/unit/eventring_contex
 	testsuite/unit/eventring_common.h testsuite/unit/draw.h
 testsuite_unit_eventring_contexts_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_contexts_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_off_cpu_test_SOURCES = testsuite/unit/eventring_off_cpu_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_off_cpu_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_off_cpu_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_records_test_SOURCES = testsuite/unit/eventring_records_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_records_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

@@ -187,6 +187,19 @@ static inline void eventring_end(eventring_domain *domain,
     eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_END, id, 0));
 }
 
+/* Writes the end of a span whose definition has the measure OFF_CPU. `off_cpu`: for how
+   many ns its thread was not on a processor (eventring_off_cpu_since); 0: not at all. */
+static inline void eventring_end_off_cpu(eventring_domain *domain,
+                                         enum eventring_ring ring,
+                                         enum eventring_class event_class,
+                                         unsigned id, uint64_t off_cpu) {
+  if (!eventring_enabled(domain, ring, event_class)) return;
+  if (__builtin_expect(off_cpu == 0, 1))
+    eventring_emit0(domain, ring, EVENTRING_TAIL(EVENTRING_END, id, 0));
+  else
+    eventring_emit1(domain, ring, EVENTRING_TAIL(EVENTRING_END, id, 1), off_cpu);
+}
+
 /* Writes the begin of a span with an integer, such as the reason of a collection (the
    definition's payload is INT or UINT). */
 static inline void eventring_begin_int(eventring_domain *domain,

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* off_cpu.c: for how long the calling thread was not on a processor.
+ *
+ * The time off the processor is what passed on CLOCK_MONOTONIC less what passed on the
+ * thread's CPU clock. Reading the latter is a system call (0.3 to 0.5 us), too much for
+ * twice in each step of a collector, and most steps are not interrupted at all. The kernel
+ * shows that for free where restartable sequences (rseq) exist:
+ *
+ *   The C library registers a `struct rseq` for each thread. A thread that stores the
+ *   address of a descriptor (struct rseq_cs) into its field rseq_cs says that it is in the
+ *   critical section which that describes. When the thread was preempted, has slept, got
+ *   a signal or another processor, and the instruction pointer is not in that section, the
+ *   kernel stores 0 there before the thread goes on.
+ *
+ * So the address of a descriptor of an empty section is a mark that lasts as long as the
+ * thread stays on its processor. While it is there, no time was lost since the clocks were
+ * read; when it is gone, both clocks are read and the mark is set again. System calls are
+ * as many as changes of threads. The clocks run apart even so: interrupts and what a
+ * hypervisor takes need not count as CPU time, and NTP corrects one of the clocks. So that
+ * this is not taken for a part of the next step that is interrupted, the clocks are read
+ * again before a step if the last time was before the last tick of the coarse clock (1 to
+ * 10 ms).
+ *
+ * Others in the process may use rseq (tcmalloc does): they overwrite the mark, which is
+ * then gone, and they lose nothing, because their own sections never contain a call of this
+ * function. A handler of a signal that stores the mark does not hurt an interrupted
+ * section either: the kernel has aborted that before it called the handler.
+ *
+ * Kernels may leave the mark alone when the thread sleeps in a system call (since 6.19:
+ * a section must not contain one). That is tried once in a process. If it is so, or
+ * if there is no rseq (older kernels and C libraries, valgrind), both clocks are read each
+ * time.
+ *
+ * The descriptor lies in a page that is never unmapped: the kernel reads it as long as a
+ * thread has the mark, even if this library was unloaded.
+ */
+#include "producer/off_cpu.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "eventring.h"
+
+#if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))
+#include <sys/rseq.h>
+#define HAVE_RSEQ 1
+#endif
+
+enum {
+  /* ns: less is the time between the readings of the two clocks; a change to another
+     thread and back takes more */
+  NOISE = 2000,
+  MOST_APART = 5000, /* ns: reading both takes less */
+  MOST_TRIES = 4,
+  NAP = 20000      /* ns, to find out whether sleeping removes the mark */
+};
+
+/* The clocks of this thread, both in ns, read one after the other. */
+static __thread struct {
+  uint64_t wall, cpu;
+  uint64_t tick; /* of the coarse clock then */
+  uint64_t off;  /* time off the processor until then, and 1; 0: not read yet */
+} clocks;
+
+/* How it is measured; any thread may find that out. */
+enum manner { UNKNOWN, MARKED, READ, OFF };
+static enum manner manner;
+
+static uint64_t read_ns(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- The mark ------------------------------------------------------------------------ */
+
+#if HAVE_RSEQ
+
+/* As the kernel reads it (linux/rseq.h). */
+struct descriptor {
+  uint32_t version, flags;
+  uint64_t start, length, abort;
+} __attribute__((aligned(32)));
+
+/* The kernel checks that the abort handler, which an empty section never needs, stands
+   behind the signature. */
+struct mark {
+  struct descriptor descriptor;
+  uint32_t signature;
+  uint8_t handler[4];
+};
+
+static const struct mark *mark; /* set once */
+
+/* The fields of struct rseq that this needs; its head never changes. */
+struct area {
+  uint32_t cpu_id_start;
+  int32_t cpu_id; /* negative: the thread is not registered */
+  uint64_t section;
+};
+
+static struct area *own_area(void) {
+  char *thread;
+#if defined(__x86_64__)
+  __asm__("movq %%fs:0, %0" : "=r"(thread));
+#else
+  __asm__("mrs %0, tpidr_el0" : "=r"(thread));
+#endif
+  return (struct area *)(thread + __rseq_offset);
+}
+
+static bool mark_is_there(void) {
+  return __atomic_load_n(&own_area()->section, __ATOMIC_RELAXED) == (uintptr_t)mark;
+}
+
+static void set_mark(void) {
+  struct area *area = own_area();
+  if (area->cpu_id >= 0) __atomic_store_n(&area->section, (uintptr_t)mark, __ATOMIC_RELAXED);
+}
+
+/* Of two threads that make it at once, one wins. */
+static bool make_mark(void) {
+  if (__rseq_size == 0 || own_area()->cpu_id < 0) return false;
+  struct mark *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) return false;
+  made->signature = RSEQ_SIG;
+  made->descriptor.start = made->descriptor.abort = (uintptr_t)made->handler;
+  mprotect(made, sizeof *made, PROT_READ);
+  const struct mark *none = NULL;
+  if (!__atomic_compare_exchange_n(&mark, &none, made, false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE))
+    munmap(made, sizeof *made);
+  return true;
+}
+
+/* Does the mark stay, and go when the thread sleeps? (It may be gone at once by chance.) */
+static bool marks_work(void) {
+  const struct timespec nap = {.tv_nsec = NAP};
+  bool stays = false;
+  if (!make_mark()) return false;
+  for (int i = 0; i < 10 && !stays; i++) {
+    set_mark();
+    stays = mark_is_there();
+  }
+  set_mark();
+  nanosleep(&nap, NULL);
+  return stays && !mark_is_there();
+}
+
+#else
+
+static bool mark_is_there(void) { return false; }
+static void set_mark(void) {}
+static bool marks_work(void) { return false; }
+
+#endif
+
+/* ---- Measuring ----------------------------------------------------------------------- */
+
+/* True: nothing came between the two readings, which would count as an interruption of
+   what follows. */
+static bool read_both(bool marks, uint64_t *wall, uint64_t *cpu) {
+  if (marks) set_mark();
+  *wall = read_ns(CLOCK_MONOTONIC);
+  *cpu = read_ns(CLOCK_THREAD_CPUTIME_ID);
+  return marks ? mark_is_there() : read_ns(CLOCK_MONOTONIC) - *wall < MOST_APART;
+}
+
+static void read_clocks(bool marks) {
+  uint64_t wall, cpu;
+  int tries = 0;
+  while (!read_both(marks, &wall, &cpu) && ++tries < MOST_TRIES) continue;
+  int64_t off = (int64_t)(wall - clocks.wall) - (int64_t)(cpu - clocks.cpu);
+  if (!clocks.off) clocks.off = 1;
+  else if (off > NOISE) clocks.off += (uint64_t)off;
+  clocks.wall = wall;
+  clocks.cpu = cpu;
+}
+
+static __attribute__((cold, noinline)) enum manner find_manner(void) {
+  enum manner found = marks_work() ? MARKED : READ, unknown = UNKNOWN;
+  __atomic_compare_exchange_n(&manner, &unknown, found, false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
+}
+
+uint64_t eventring_off_cpu_begin(void) {
+  enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(how == UNKNOWN, 0)) how = find_manner();
+  if (how == OFF) return 0;
+  uint64_t tick = read_ns(CLOCK_MONOTONIC_COARSE);
+  if (how == READ || tick != clocks.tick || !mark_is_there()) read_clocks(how == MARKED);
+  clocks.tick = tick;
+  return clocks.off;
+}
+
+uint64_t eventring_off_cpu_since(uint64_t begun) {
+  enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
+  if (how == OFF || begun == 0) return 0;
+  if (how == READ || !mark_is_there()) read_clocks(how == MARKED);
+  return clocks.off > begun ? clocks.off - begun : 0;
+}
+
+void evr_off_cpu_measure(bool on) {
+  enum manner how = __atomic_load_n(&manner, __ATOMIC_ACQUIRE);
+  if (!on) __atomic_store_n(&manner, OFF, __ATOMIC_RELEASE);
+  else if (how == OFF) __atomic_store_n(&manner, UNKNOWN, __ATOMIC_RELEASE);
+}
+
+void evr_off_cpu_after_fork(void) { memset(&clocks, 0, sizeof clocks); }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* off_cpu.h: for how long the calling thread was not on a processor (eventring_off_cpu_begin). */
+#ifndef EVENTRING_OFF_CPU_H
+#define EVENTRING_OFF_CPU_H
+
+#include <stdbool.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Whether it is measured, or eventring_off_cpu_begin returns 0. Any thread. */
+void evr_off_cpu_measure(bool on);
+/* In a forked child: the clocks of its thread begin anew. */
+void evr_off_cpu_after_fork(void);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_OFF_CPU_H */
