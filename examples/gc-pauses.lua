@@ -7,7 +7,8 @@
 --
 -- One line a pause: seconds since the first event seen, domain, what it was,
 -- how long it took, and how deep it was nested (a slice inside a minor is
--- indented); at the end a summary per kind. When the reader was too slow the
+-- indented); at the end a summary per kind. A pause during which the thread was
+-- interrupted says for how long others had the processor. When the reader was too slow the
 -- lost events are counted, and no pause is made up for them.
 --
 -- Of another process it shows S seconds (default 5, or until it ends); the
@@ -42,19 +43,21 @@ end
 
 -- ---- From events to pauses -------------------------------------------------
 
-local pauses = {}   -- kind -> { count =, total =, longest = } in ns
+local pauses = {}   -- kind -> { count =, total =, longest =, cpu = } in ns
 local open = {}     -- domain -> stack of { phase, ns }
 local first_ns      -- of the first event seen
 local lost = 0
 
-local function note_pause(domain, start, phase, duration, depth)
-  local kind = pauses[phase] or { count = 0, total = 0, longest = 0 }
+local function note_pause(domain, start, phase, duration, depth, off_cpu)
+  local kind = pauses[phase] or { count = 0, total = 0, longest = 0, cpu = 0 }
   pauses[phase] = kind
   kind.count = kind.count + 1
   kind.total = kind.total + duration
   kind.longest = math.max(kind.longest, duration)
-  print(("%12.6f s  domain %-3d %s%-12s %10.1f us"):format(
-    (start - first_ns) / 1e9, domain, ("  "):rep(depth), phase, duration / 1e3))
+  kind.cpu = kind.cpu + duration - off_cpu
+  local mark = off_cpu > 0 and ("  interrupted for %.1f us"):format(off_cpu / 1e3) or ""
+  print(("%12.6f s  domain %-3d %s%-12s %10.1f us%s"):format(
+    (start - first_ns) / 1e9, domain, ("  "):rep(depth), phase, duration / 1e3, mark))
 end
 
 local callbacks = {}
@@ -66,7 +69,7 @@ function callbacks.runtime_begin(domain, ns, phase)
   stack[#stack + 1] = { phase, ns }
 end
 
-function callbacks.runtime_end(domain, ns, phase)
+function callbacks.runtime_end(domain, ns, phase, off_cpu)
   first_ns = first_ns or ns
   local stack = open[domain]
   local top = stack and stack[#stack]
@@ -78,7 +81,7 @@ function callbacks.runtime_end(domain, ns, phase)
     for _, span in ipairs(stack) do
       if PAUSES[span[1]] then depth = depth + 1 end
     end
-    note_pause(domain, top[2], phase, ns - top[2], depth)
+    note_pause(domain, top[2], phase, ns - top[2], depth, off_cpu or 0)
   end
 end
 
@@ -90,12 +93,13 @@ function callbacks.lost_events(domain, count, before)
 end
 
 local function summary()
-  print(("%-12s %8s %12s %12s %12s"):format("pauses", "count", "total ms", "mean us", "longest us"))
+  print(("%-12s %8s %12s %12s %12s %12s"):format("pauses", "count", "total ms", "CPU ms", "mean us",
+    "longest us"))
   for _, phase in ipairs { "minor", "major_slice" } do
     local kind = pauses[phase]
     if kind then
-      print(("%-12s %8d %12.3f %12.1f %12.1f"):format(phase, kind.count, kind.total / 1e6,
-        kind.total / kind.count / 1e3, kind.longest / 1e3))
+      print(("%-12s %8d %12.3f %12.3f %12.1f %12.1f"):format(phase, kind.count, kind.total / 1e6,
+        kind.cpu / 1e6, kind.total / kind.count / 1e3, kind.longest / 1e3))
     end
   end
   if lost > 0 then print(lost .. " events lost") end

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "func.h"
+#include "gc_time.h"
 #include "peer.h"
 #include "probes.h"
 #include "table.h"
@@ -109,6 +110,7 @@ lua_State *domain_new(void) {
     return NULL;
   }
   heap_keep_spare(&d->heap);
+  gc_time_record(d);
   d->gc.running = 0;
   return L;
 }

@@ -243,6 +243,7 @@ static bool slice_over(const Gc *gc, size_t work) {
 
 static void run_slice(Domain *d, size_t work, EventId reason) {
   Gc *gc = &d->gc;
+  uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, MAJOR_SLICE, reason);
   gc->slice_work = 0;
   do {
@@ -252,7 +253,7 @@ static void run_slice(Domain *d, size_t work, EventId reason) {
   } while (!slice_over(gc, work));
   gc->stats.slices++;
   gc_pace_slice_done(d);
-  PROBE_END(d, MAJOR_SLICE);
+  PROBE_END_OFF_CPU(d, MAJOR_SLICE, gc_time_end(d, begun));
 }
 
 static void finish_cycle(Domain *d, EventId reason) {
@@ -260,6 +261,7 @@ static void finish_cycle(Domain *d, EventId reason) {
 }
 
 static void full_cycle(Domain *d, EventId reason) {
+  uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, MAJOR, reason);
   if (d->gc.minor_begun) gc_minor(d, reason);
   finish_cycle(d, reason);
@@ -272,7 +274,7 @@ static void full_cycle(Domain *d, EventId reason) {
   mapping_drop_all();
   heap_keep_spare(&d->heap);
   gc_trim_buffers(d);
-  PROBE_END(d, MAJOR);
+  PROBE_END_OFF_CPU(d, MAJOR, gc_time_end(d, begun));
 }
 
 /* ---- collecting ---------------------------------------------------------- */
@@ -354,10 +356,26 @@ static void stress_step(Domain *d) {
 #define do_step(d) do_what_is_due(d)
 #endif
 
-static int64_t thread_cpu_ns(void) {
+static uint64_t wall_ns(void) {
   struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The beginning of a step whose CPU time is recorded. */
+typedef struct StepTime {
+  uint64_t wall, off_cpu; /* off_cpu 0: it is not */
+} StepTime;
+
+static StepTime begin_timing(Domain *d) {
+  uint64_t off_cpu = PROBE_ENABLED(d, PAUSE_CPU) ? eventring_off_cpu_begin() : 0;
+  return (StepTime){off_cpu != 0 ? wall_ns() : 0, off_cpu};
+}
+
+static void end_timing(Domain *d, StepTime begun) {
+  if (begun.off_cpu == 0) return;
+  uint64_t off_cpu = eventring_off_cpu_since(begun.off_cpu), wall = wall_ns() - begun.wall;
+  PROBE_COUNTER(d, PAUSE_CPU, wall > off_cpu ? wall - off_cpu : 0);
 }
 
 static void slice_counted(Domain *d, size_t work, EventId reason) {
@@ -386,10 +404,8 @@ static void do_what_is_overdue(Domain *d, size_t excess, size_t debt) {
 }
 
 static void do_step_measured(Domain *d) {
-  bool timed =
-      eventring_enabled(d->rings, EVENTRING_RUNTIME, (enum eventring_class)EV_CLASS_PAUSE_CPU);
   bool emergency = d->gc.emergency; /* what it does is not bounded, nor is it meant to be */
-  int64_t before = timed ? thread_cpu_ns() : 0;
+  StepTime begun = begin_timing(d);
   size_t taken = heap_taken(&d->heap), excess = taken > d->gc.trigger ? taken - d->gc.trigger : 0;
   size_t debt = heap_debt(&d->heap) - d->gc.debt_before;
   d->gc.step_work = 0;
@@ -398,7 +414,7 @@ static void do_step_measured(Domain *d) {
   do_what_is_overdue(d, excess, debt);
   if (d->gc.minor_begun) d->gc.debt_before = heap_debt(&d->heap);
   gc_pace_verify(d);
-  if (timed) PROBE_COUNTER(d, PAUSE_CPU, thread_cpu_ns() - before);
+  end_timing(d, begun);
 }
 
 /* The slots of a running C function are scanned as a whole, by each minor collection.

@@ -197,6 +197,13 @@ typedef struct GcStats {
  * it makes the next. */
 typedef enum GcDue { GC_NOT_DUE, GC_DUE_WITH_NEW, GC_DUE } GcDue;
 
+/* Of the thread that ran the domain last (gc_time.h). */
+typedef struct GcTime {
+  uint64_t seen;    /* eventring_off_cpu_begin, as of the end of its last span; 0: not read yet */
+  uintptr_t thread; /* pthread_self */
+  uint32_t open;    /* spans that are measured now, nested */
+} GcTime;
+
 typedef struct Gc {
   uint8_t pending;      /* GcDue: a collection step is due at the next gc_check */
   uint8_t marking_mask; /* GC_CLEAN while a major cycle marks, else 0 */
@@ -242,6 +249,7 @@ typedef struct Gc {
   size_t slice_work;    /* done in this slice */
   size_t step_work;     /* in this step of the collector: bytes examined (doc/COLLECTOR.md) */
   uint64_t slices_before;  /* stats.slices as of the last minor collection that was due */
+  GcTime time;
   /* Minor collections in pieces (gc_minor.c) */
   uint8_t minor_begun;     /* one is under way */
   uint8_t minor_ends;      /* its next piece is to be the last, if that can be */

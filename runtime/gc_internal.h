@@ -17,6 +17,7 @@
 
 #include "domain.h"
 #include "gc.h"
+#include "gc_time.h"
 #include "heap.h"
 #include "stress.h"
 #include "table.h"

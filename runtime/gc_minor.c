@@ -432,6 +432,7 @@ static bool mark_piece(Domain *d) {
 bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   Heap *h = &d->heap;
   probes_collection(d);
+  uint64_t begun = gc_time_begin(d);
   PROBE_BEGIN_REASON(d, MINOR, reason);
   size_t before = heap_old_bytes(h);
   d->gc.minor_from = d->gc.step_work;
@@ -444,7 +445,7 @@ bool gc_minor_some(Domain *d, EventId reason, size_t most) {
   remember_running(d);
   count_promoted(d, before);
   PROBE_COUNTER(d, HEAP_WORDS, gc_count(d) / 8);
-  PROBE_END(d, MINOR);
+  PROBE_END_OFF_CPU(d, MINOR, gc_time_end(d, begun));
   if (d->gc.verify) gc_verify(d, "minor collection");
   return done;
 }

@@ -43,6 +43,7 @@
 
 #include "channel.h"
 #include "eventring.h"
+#include "gc_time.h"
 #include "mappings.h"
 #include "peer_internal.h"
 #include "probes.h"
@@ -458,6 +459,7 @@ Peer *peer_attach(Domain *d) {
 }
 
 void peer_record_end(Peer *i) {
+  gc_time_record(i->domain);
   if (i->spawned) PROBE_LIFECYCLE(i->domain, DOMAIN_TERMINATE, i->id);
 }
 

@@ -62,6 +62,9 @@ enum {
 #define PROBE_BEGIN_REASON(d, id, reason) PROBE_BEGIN_INT(d, id, EVENTRING_ID_HOST + (reason))
 #define PROBE_END(d, id) \
   eventring_end((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id))
+/* The end of a REASONED_SPAN: for how many ns the thread was not on a processor. */
+#define PROBE_END_OFF_CPU(d, id, ns) \
+  eventring_end_off_cpu((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), ns)
 #define PROBE_COUNTER(d, id, value) \
   eventring_counter((d)->rings, PROBE_RING(id), PROBE_CLASS(id), PROBE_ID(id), (int64_t)(value))
 #define PROBE_LIFECYCLE(d, id, value) \

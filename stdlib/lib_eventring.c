@@ -254,7 +254,10 @@ static int take_event(void *context, const struct eventring_event *e) {
   p->ns = e->ns;
   p->context = e->context;
   p->extra = e->kind == EVENTRING_LINKED ? e->link : e->suspended_ns;
-  if (!queue_value(c, p, e)) {
+  if (eventring_event_off_cpu(e) >= 0) { /* also 0 is a value: not interrupted */
+    p->payload = EVENTRING_UINT;
+    p->value.i = eventring_event_off_cpu(e);
+  } else if (!queue_value(c, p, e)) {
     c->memory_short = true;
     return 1;
   }
@@ -356,8 +359,10 @@ static void push_value(lua_State *L, Cursor *c, const Pending *p) {
 static int push_rest(lua_State *L, Cursor *c, const Pending *p) {
   int top = lua_gettop(L);
   switch ((Callback)p->callback) {
-    case CB_RUNTIME_END: case CB_LOST: case CB_COUNT: break;
-    case CB_RUNTIME_BEGIN: case CB_RUNTIME_COUNTER: case CB_LIFECYCLE: push_value(L, c, p); break;
+    case CB_LOST: case CB_COUNT: break;
+    case CB_RUNTIME_BEGIN: case CB_RUNTIME_END: case CB_RUNTIME_COUNTER: case CB_LIFECYCLE:
+      push_value(L, c, p);
+      break;
     case CB_USER_BEGIN:
       lua_pushinteger(L, (lua_Integer)p->context);
       push_value(L, c, p);

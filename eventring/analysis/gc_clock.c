@@ -2,11 +2,26 @@
 /* gc_clock.c: watched time, and time in the collector and in finalizers, of one ring. */
 #include "analysis/gc_clock.h"
 
+#include <string.h>
+
 #include "analysis/saturating.h"
 
 void eva_gc_times_add(struct eva_gc_times *into, const struct eva_gc_times *more) {
   into->in_gc = eva_add(into->in_gc, more->in_gc);
+  into->gc_off_cpu = eva_add(into->gc_off_cpu, more->gc_off_cpu);
+  into->gc_unmeasured = eva_add(into->gc_unmeasured, more->gc_unmeasured);
+  into->off_cpu = eva_add(into->off_cpu, more->off_cpu);
   into->in_finalizers = eva_add(into->in_finalizers, more->in_finalizers);
+}
+
+bool eva_gc_times_cpu(const struct eva_gc_times *times, uint64_t *ns) {
+  *ns = times->in_gc - times->gc_off_cpu;
+  return times->gc_unmeasured == 0;
+}
+
+uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched) {
+  uint64_t off = eva_add(times->gc_off_cpu, times->off_cpu);
+  return watched > off ? watched - off : 0;
 }
 
 /* What the span, if it is open, covers of the present stretch up to `until`. */
@@ -16,6 +31,15 @@ static uint64_t covered(const struct eva_gc_clock *clock, const struct eva_top_s
   return clock->running && span->open && until > begin ? until - begin : 0;
 }
 
+/* Time under a span of the collector, during `off` of which the thread was not on a
+   processor. (Of a span that began before the stretch it may have been before, too.) */
+static struct eva_gc_times collector_times(const struct eva_top_span *span, uint64_t ns,
+                                           int64_t off) {
+  uint64_t known = off > 0 ? (uint64_t)off : 0;
+  return (struct eva_gc_times){.in_gc = ns, .gc_off_cpu = known < ns ? known : ns,
+                               .gc_unmeasured = span->measured ? 0 : ns};
+}
+
 static void begin_stretch(struct eva_gc_clock *clock, uint64_t ns) {
   clock->running = true;
   clock->from = clock->last = ns;
@@ -23,16 +47,19 @@ static void begin_stretch(struct eva_gc_clock *clock, uint64_t ns) {
 
 static void end_stretch(struct eva_gc_clock *clock) {
   if (!clock->running) return;
-  eva_gc_times_add(&clock->times, &(struct eva_gc_times){
-      .in_gc = covered(clock, &clock->gc, clock->last),
-      .in_finalizers = covered(clock, &clock->finalizers, clock->last)});
+  struct eva_gc_times open =
+      collector_times(&clock->gc, covered(clock, &clock->gc, clock->last), 0);
+  open.in_finalizers = covered(clock, &clock->finalizers, clock->last);
+  eva_gc_times_add(&clock->times, &open);
   clock->watched = eva_add(clock->watched, clock->last - clock->from);
   clock->running = false;
 }
 
 static void see_begin(struct eva_top_span *span, const struct eventring_event *event) {
   if (span->open && event->depth > span->depth) return;
-  *span = (struct eva_top_span){.open = true, .since = event->ns, .depth = event->depth};
+  *span = (struct eva_top_span){
+      .open = true, .since = event->ns, .depth = event->depth,
+      .measured = event->def && event->def->measure == EVENTRING_OFF_CPU};
 }
 
 /* Returns the time under the span that it ends, in the present stretch. */
@@ -52,6 +79,24 @@ static uint64_t see(const struct eva_gc_clock *clock, struct eva_top_span *span,
   return event->kind == EVENTRING_END ? see_end(clock, span, event) : 0;
 }
 
+/* Of a counter off_cpu: the part of its time that lies in the present stretch at most. */
+static uint64_t off_cpu_until(const struct eva_gc_clock *clock,
+                              const struct eventring_event *event) {
+  bool is_it = event->kind == EVENTRING_COUNTER && event->payload == EVENTRING_INT &&
+               event->value.i > 0 && strcmp(event->name, "off_cpu") == 0;
+  uint64_t most = clock->running && event->ns > clock->from ? event->ns - clock->from : 0;
+  if (!is_it) return 0;
+  return event->value.u < most ? event->value.u : most;
+}
+
+static struct eva_gc_times see_collector(struct eva_gc_clock *clock,
+                                         const struct eventring_event *event) {
+  struct eva_gc_times times = collector_times(&clock->gc, see(clock, &clock->gc, event),
+                                              eventring_event_off_cpu(event));
+  times.off_cpu = off_cpu_until(clock, event);
+  return times;
+}
+
 static void forget_open(struct eva_gc_clock *clock) {
   clock->gc.open = clock->finalizers.open = false;
 }
@@ -69,7 +114,7 @@ void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event
   if (event->kind == EVENTRING_LIFECYCLE && event->id == EVENTRING_ID_PAUSE)
     end_stretch(clock);
   struct eva_gc_times more = {0};
-  if (event->event_class == EVENTRING_CLASS_GC) more.in_gc = see(clock, &clock->gc, event);
+  if (event->event_class == EVENTRING_CLASS_GC) more = see_collector(clock, event);
   if (event->event_class == EVENTRING_CLASS_FINALIZERS)
     more.in_finalizers = see(clock, &clock->finalizers, event);
   eva_gc_times_add(&clock->times, &more);

@@ -4,7 +4,12 @@
  *
  * Time in the collector is the time under top-level spans of class gc: those that no
  * other span of class gc encloses. Time in finalizers is that of class finalizers. (A
- * host whose finalizers may collect has that time in both.) Watched time consists of stretches:
+ * host whose finalizers may collect has that time in both.) The CPU time of the collector
+ * is known if the ends of all its spans say for how long the thread was not on a processor
+ * (measure OFF_CPU); a span whose end was not seen counts as if never interrupted. For how
+ * long it was not on a processor outside these spans is the sum of the counter of class gc
+ * with the name "off_cpu" (doc/eventring.md asks this of hosts).
+ * Watched time consists of stretches:
  * from the first event seen (or where reading goes on after a loss) to the last
  * one before the next loss or pause, the end of the domain, or the end of
  * watching. The gap of a loss belongs to neither figure, so the share is not bent
@@ -28,13 +33,21 @@
 /* Parts of the time watched, in ns. */
 struct eva_gc_times {
   uint64_t in_gc;         /* under spans of class gc */
+  uint64_t gc_off_cpu;    /* of that: the thread was not on a processor */
+  uint64_t gc_unmeasured; /* of in_gc: under spans whose ends do not say that */
+  uint64_t off_cpu;       /* outside these spans: the thread was not on a processor */
   uint64_t in_finalizers; /* under spans of class finalizers */
 };
 void eva_gc_times_add(struct eva_gc_times *into, const struct eva_gc_times *more);
+/* The CPU time of the collector; false: it is not known. */
+bool eva_gc_times_cpu(const struct eva_gc_times *times, uint64_t *ns);
+/* Of time watched, that in which the thread was on a processor, as far as is known. */
+uint64_t eva_gc_times_on_cpu(const struct eva_gc_times *times, uint64_t watched);
 
 /* The top-level span of one class. */
 struct eva_top_span {
   bool open;
+  bool measured;  /* its end says for how long the thread was not on a processor */
   uint64_t since; /* its begin */
   uint32_t depth;
 };

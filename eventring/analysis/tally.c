@@ -79,7 +79,10 @@ static void describe(struct eva_tally_entry *entry,
 static int add_end(struct eva_tally_span *span, const struct eventring_event *event) {
   if (!span) return EVENTRING_E_MEMORY;
   if (!(event->flags & EVENTRING_TORN) && event->flags & EVENTRING_MATCHED) {
+    int64_t off_cpu = eventring_event_off_cpu(event);
     span->suspended = eva_add(span->suspended, event->suspended_ns);
+    span->off_cpu = eva_add(span->off_cpu, off_cpu > 0 ? (uint64_t)off_cpu : 0);
+    span->interrupted += off_cpu > 0;
     return eva_histogram_add(&span->durations, event->ns > event->begin_ns
                                                    ? event->ns - event->begin_ns : 0);
   }
@@ -364,6 +367,8 @@ static int merge_span(struct eva_tally_span **into, const struct eva_tally_span 
   if (!span) return EVENTRING_E_MEMORY;
   span->torn += from->torn;
   span->suspended = eva_add(span->suspended, from->suspended);
+  span->off_cpu = eva_add(span->off_cpu, from->off_cpu);
+  span->interrupted += from->interrupted;
   span->open += from->open;
   return eva_histogram_merge(&span->durations, &from->durations);
 }

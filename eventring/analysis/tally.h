@@ -35,6 +35,9 @@ struct eva_tally_span {
   struct eva_histogram durations; /* ns, of spans whose begin and end are known */
   uint64_t torn, open;
   uint64_t suspended; /* ns of these for which their contexts were suspended */
+  uint64_t off_cpu;   /* ns of these for which their threads were not on a processor: known
+                         if the entry's measure is OFF_CPU */
+  uint64_t interrupted; /* how many of these were */
 };
 
 struct eva_tally_counter {

@@ -43,6 +43,10 @@ static void put_durations(const struct section *section, const struct eva_tally_
 #undef FIELD
   eva_json_uint_at(json, "max_ns", durations->max);
   eva_json_uint_at(json, "suspended_ns", span->suspended);
+  if (entry->measure == EVENTRING_OFF_CPU) {
+    eva_json_uint_at(json, "interrupted", span->interrupted);
+    eva_json_uint_at(json, "off_cpu_ns", span->off_cpu);
+  }
   eva_json_close_object(json);
 }
 
@@ -112,11 +116,25 @@ static double share(uint64_t part, uint64_t whole) {
   return whole ? (double)part / (double)whole : 0;
 }
 
+/* null: not known. */
+static void put_gc_cpu(struct eva_json *json, uint64_t watched,
+                       const struct eva_gc_times *times) {
+  uint64_t cpu;
+  bool known = eva_gc_times_cpu(times, &cpu);
+  eva_json_key(json, "gc_cpu_ns");
+  if (known) eva_json_uint(json, cpu);
+  else eva_json_null(json);
+  eva_json_key(json, "gc_cpu_share");
+  if (known) eva_json_double(json, share(cpu, eva_gc_times_on_cpu(times, watched)));
+  else eva_json_null(json);
+}
+
 static void put_gc(struct eva_json *json, uint64_t watched, const struct eva_gc_times *times,
                    int64_t allocated, int64_t promoted) {
   eva_json_uint_at(json, "watched_ns", watched);
   eva_json_uint_at(json, "gc_ns", times->in_gc);
   eva_json_double_at(json, "gc_share", share(times->in_gc, watched));
+  put_gc_cpu(json, watched, times);
   eva_json_uint_at(json, "finalizers_ns", times->in_finalizers);
   eva_json_double_at(json, "finalizers_share", share(times->in_finalizers, watched));
   put_words(json, "allocated_words", allocated);

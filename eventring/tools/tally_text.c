@@ -44,6 +44,14 @@ static void cell_exception(struct table *table, uint64_t count) {
     cell_count(table, count);
 }
 
+/* The same of a time. */
+static void cell_part(struct table *table, uint64_t ns) {
+  if (ns == 0)
+    table_cell(table, "-");
+  else
+    cell_duration(table, ns);
+}
+
 /* Writes text of any length, also foreign one, in lines of the page. */
 static void print_wrapped(FILE *out, const char *text) {
   size_t size = strlen(text), room = 4 * size + 1;
@@ -151,10 +159,8 @@ static void duration_row(const struct section *section, const struct eva_tally_e
 #define CELL(title, key, q) cell_duration(table, eva_histogram_quantile(durations, q));
   EVA_TALLY_QUANTILES(CELL)
 #undef CELL
-  if (span->suspended == 0)
-    table_cell(table, "-");
-  else
-    cell_duration(table, span->suspended);
+  cell_part(table, span->off_cpu);
+  cell_part(table, span->suspended);
   cell_exception(table, span->torn);
   cell_exception(table, span->open);
 }
@@ -171,7 +177,7 @@ static void print_durations(struct section *section, const char *title, const ch
                             void (*row)(void *, const struct eva_tally_entry *)) {
 #define TITLE(title, key, q) title,
   TABLE(table, "<span", "count", "total", "mean", "min", "max",
-        "|" EVA_TALLY_QUANTILES(TITLE) "?suspended", "?torn", "?open");
+        "|" EVA_TALLY_QUANTILES(TITLE) "?off CPU", "?suspended", "?torn", "?open");
 #undef TITLE
   fill(section, &table, row);
   finish(title, remark, section, &table);
@@ -190,6 +196,15 @@ struct domain_figures {
   int64_t allocated, promoted; /* -1: not known */
 };
 
+static void gc_cpu_cells(struct table *table, const struct domain_figures *figures) {
+  char figure[EVA_FIGURE];
+  uint64_t cpu;
+  bool known = eva_gc_times_cpu(&figures->times, &cpu);
+  table_cell(table, known ? eva_duration_text(figure, cpu) : "-");
+  uint64_t on_cpu = eva_gc_times_on_cpu(&figures->times, figures->watched);
+  table_cell(table, known ? eva_percent_text(figure, cpu, on_cpu) : "-");
+}
+
 static void gc_row(struct table *table, const char *name, const char *label,
                    const struct domain_figures *figures) {
   char figure[EVA_FIGURE];
@@ -198,6 +213,7 @@ static void gc_row(struct table *table, const char *name, const char *label,
   cell_duration(table, figures->watched);
   cell_duration(table, figures->times.in_gc);
   table_cell(table, eva_percent_text(figure, figures->times.in_gc, figures->watched));
+  gc_cpu_cells(table, figures);
   cell_duration(table, figures->times.in_finalizers);
   words_cell(table, figures->allocated);
   words_cell(table, figures->promoted);
@@ -272,8 +288,8 @@ static void finish_domains(const char *title, struct table *table, FILE *out) {
 
 static void print_domains(const struct eva_tally *tally, FILE *out) {
   if (has_collector(tally)) {
-    TABLE(table, "domain", "<name", "watched", "in GC", "share", "finalizers",
-          "|words allocated", "words promoted");
+    TABLE(table, "domain", "<name", "watched", "in GC", "share", "GC CPU", "share",
+          "finalizers", "|words allocated", "words promoted");
     fill_domains(tally, &table, gc_row);
     finish_domains("Time in the collector", &table, out);
   } else {

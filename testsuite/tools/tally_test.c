@@ -161,6 +161,43 @@ static void finalizers_count_apart(void **state) {
   assert_int_equal(clock_.times.in_finalizers, 100 + 40 + 100);
 }
 
+/* Of spans whose ends say for how long the thread was not on a processor. */
+static void cpu_time_is_what_was_not_off(void **state) {
+  const struct eventring_def measured = {.measure = EVENTRING_OFF_CPU, .name = "step"};
+  struct eventring_event event = {.kind = EVENTRING_BEGIN, .event_class = GC, .ns = 100,
+                                  .incarnation = 1, .def = &measured, .name = "step"};
+  uint64_t cpu;
+  (void)state;
+  eva_gc_clock_event(&clock_, &event);
+  event.depth = 1; /* a nested one, whose time counts in that around it */
+  eva_gc_clock_event(&clock_, &event);
+  event.kind = EVENTRING_END, event.flags = EVENTRING_MATCHED, event.begin_ns = 100;
+  event.ns = 150, event.payload = EVENTRING_UINT, event.value.u = 20;
+  eva_gc_clock_event(&clock_, &event);
+  event.depth = 0, event.ns = 200, event.value.u = 30;
+  eva_gc_clock_event(&clock_, &event);
+  struct eventring_event counter = {.kind = EVENTRING_COUNTER, .event_class = GC, .ns = 400,
+                                    .incarnation = 1, .payload = EVENTRING_INT,
+                                    .value.i = 120, .name = "off_cpu"};
+  eva_gc_clock_event(&clock_, &counter);
+  counter.ns = 500, counter.value.i = 1000; /* more than has been watched */
+  eva_gc_clock_event(&clock_, &counter);
+  eva_gc_clock_stop(&clock_, 1000);
+  expect(900, 100);
+  assert_true(eva_gc_times_cpu(&clock_.times, &cpu));
+  assert_int_equal(cpu, 70);
+  assert_int_equal(eva_gc_times_on_cpu(&clock_.times, 900), 900 - 30 - 120 - 400);
+}
+
+static void one_that_does_not_say_hides_it(void **state) {
+  uint64_t cpu;
+  (void)state;
+  begin(GC, 100);
+  end(GC, 150);
+  eva_gc_clock_stop(&clock_, 200);
+  assert_false(eva_gc_times_cpu(&clock_.times, &cpu));
+}
+
 static void a_gap_belongs_to_neither(void **state) {
   (void)state;
   begin(LOAD, 100);
@@ -342,6 +379,8 @@ int main(void) {
       cmocka_unit_test(an_empty_one_is_zero),
       cmocka_unit_test_setup(nested_spans_count_once, fresh),
       cmocka_unit_test_setup(finalizers_count_apart, fresh),
+      cmocka_unit_test_setup(cpu_time_is_what_was_not_off, fresh),
+      cmocka_unit_test_setup(one_that_does_not_say_hides_it, fresh),
       cmocka_unit_test_setup(a_gap_belongs_to_neither, fresh),
       cmocka_unit_test_setup(a_collection_across_a_gap_counts_where_it_was_seen, fresh),
       cmocka_unit_test_setup(a_torn_collection_counts_up_to_the_gap, fresh),
