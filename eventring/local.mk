@@ -46,7 +46,8 @@ eventring_sources = \
 	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
 	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h \
 	eventring/reader/cursor.c \
-	eventring/reader/inspect.c eventring/reader/locate.h eventring/reader/locate.c \
+	eventring/reader/inspect.c eventring/reader/end_check.c \
+	eventring/reader/locate.h eventring/reader/locate.c \
 	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c \
 	eventring/reader/wait.c \
 	eventring/self.c

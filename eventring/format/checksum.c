@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* checksum.c: the checksum of a finished block.
+/* checksum.c: checksums of blocks and of the front.
  *
  * Two sums of 64-bit words, the second weighted by position, as in Fletcher's checksum
  * (J. G. Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), but modulo
@@ -20,14 +20,10 @@
 
 enum { COLUMNS = 16 };
 
-struct sums {
-  uint64_t plain, weighted;
-};
-
 /* The sums of the columns of `rows` rows, as sums over `count` words. */
-static struct sums sums_of_columns(const uint64_t *plain, const uint64_t *weighted,
+static struct evr_sums sums_of_columns(const uint64_t *plain, const uint64_t *weighted,
                                    uint32_t rows, uint32_t count) {
-  struct sums sums = {0, 0};
+  struct evr_sums sums = {0, 0};
   for (uint64_t j = 0; j < COLUMNS; j++) {
     sums.plain += plain[j];
     sums.weighted += COLUMNS * weighted[j] + (count - COLUMNS * (uint64_t)rows - j) * plain[j];
@@ -56,7 +52,7 @@ static void sum_half(const uint64_t *words, uint32_t rows, words2 *plain, words2
   weighted[0] = q0, weighted[1] = q1, weighted[2] = q2, weighted[3] = q3;
 }
 
-static struct sums sums_of_rows(const uint64_t *words, uint32_t rows, uint32_t count) {
+static struct evr_sums sums_of_rows(const uint64_t *words, uint32_t rows, uint32_t count) {
   words2 plain[COLUMNS / 2], weighted[COLUMNS / 2];
   sum_half(words, rows, plain, weighted);
   sum_half(words + HALF, rows, plain + HALF / 2, weighted + HALF / 2);
@@ -66,7 +62,7 @@ static struct sums sums_of_rows(const uint64_t *words, uint32_t rows, uint32_t c
 #if defined(EVR_AVX2)
 typedef uint64_t words4 __attribute__((vector_size(32), aligned(8), may_alias));
 
-__attribute__((target("avx2"))) static struct sums
+__attribute__((target("avx2"))) static struct evr_sums
 sums_of_rows_avx2(const uint64_t *words, uint32_t rows, uint32_t count) {
   words4 p0 = {0}, p1 = {0}, p2 = {0}, p3 = {0}, q0 = {0}, q1 = {0}, q2 = {0}, q3 = {0};
   for (uint32_t k = 0; k < rows; k++, words += COLUMNS) {
@@ -84,22 +80,60 @@ sums_of_rows_avx2(const uint64_t *words, uint32_t rows, uint32_t count) {
 }
 #endif
 
-static struct sums sum_rows(const uint64_t *words, uint32_t rows, uint32_t count) {
+static struct evr_sums sum_rows(const uint64_t *words, uint32_t rows, uint32_t count) {
 #if defined(EVR_AVX2)
   if (EVR_CPU_HAS(avx2, AVX2)) return sums_of_rows_avx2(words, rows, count);
 #endif
   return sums_of_rows(words, rows, count);
 }
 
-uint32_t evr_checksum(const uint64_t *words, uint32_t count) {
-  struct sums sums = sum_rows(words, count / COLUMNS, count);
+static struct evr_sums sums_of(const uint64_t *words, uint32_t count) {
+  struct evr_sums sums = sum_rows(words, count / COLUMNS, count);
   for (uint32_t i = count / COLUMNS * COLUMNS; i < count; i++) {
     sums.plain += words[i];
     sums.weighted += (count - i) * words[i];
   }
-  uint64_t seal = words[FORMAT_SEAL_WORD];
-  sums.plain -= seal;
-  sums.weighted -= (count - FORMAT_SEAL_WORD) * seal;
-  uint64_t mixed = sums.plain + (sums.weighted << 21 | sums.weighted >> 43);
+  return sums;
+}
+
+/* As if words[i] were 0. */
+static void leave_out(struct evr_sums *sums, const uint64_t *words, uint32_t i, uint32_t count) {
+  sums->plain -= words[i];
+  sums->weighted -= (count - i) * words[i];
+}
+
+uint32_t evr_sums_checksum(const struct evr_sums *sums) {
+  uint64_t mixed = sums->plain + (sums->weighted << 21 | sums->weighted >> 43);
   return (uint32_t)(mixed * 0x9e3779b97f4a7c15u >> 32);
+}
+
+uint32_t evr_checksum(const uint64_t *words, uint32_t count) {
+  struct evr_sums sums = sums_of(words, count);
+  leave_out(&sums, words, FORMAT_SEAL_WORD, count);
+  return evr_sums_checksum(&sums);
+}
+
+uint32_t evr_checksum_so_far(const uint64_t *words, uint32_t count) {
+  struct evr_sums sums = sums_of(words, count);
+  leave_out(&sums, words, FORMAT_SEAL_WORD, count);
+  leave_out(&sums, words, FORMAT_SO_FAR_WORD, count);
+  return evr_sums_checksum(&sums);
+}
+
+uint32_t evr_header_checksum(const struct format_header *header) {
+  struct format_header h = *header;
+  h.checksum = 0;
+  struct evr_sums sums = sums_of((const uint64_t *)&h, sizeof h / 8);
+  return evr_sums_checksum(&sums);
+}
+
+uint32_t evr_front_checksum(const struct format_status *status, const uint64_t *tables) {
+  const uint32_t behind = FORMAT_TABLES_BYTES / 8;
+  struct format_status s = *status;
+  s.checksum = 0;
+  struct evr_sums sums = sums_of((const uint64_t *)&s, sizeof s / 8);
+  struct evr_sums of_tables = sums_of(tables, behind);
+  sums.weighted += behind * sums.plain + of_tables.weighted;
+  sums.plain += of_tables.plain;
+  return evr_sums_checksum(&sums);
 }

@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* checksum.h: the checksum of a finished block (doc/FORMAT.md, section 8). */
+/* checksum.h: checksums of blocks and of the front (doc/FORMAT.md, section 8). */
 #ifndef EVENTRING_CHECKSUM_H
 #define EVENTRING_CHECKSUM_H
 
 #include <stdint.h>
+
+#include "format/format.h"
 
 #pragma GCC visibility push(hidden)
 
 /* Of words[0 .. count-1], the header first, with its FORMAT_SEAL_WORD taken as 0.
    `count` is from FORMAT_BLOCK_HEADER_WORDS to FORMAT_BLOCK_WORDS. */
 uint32_t evr_checksum(const uint64_t *words, uint32_t count);
+
+/* The same for words that come one after the other; begins zeroed. */
+struct evr_sums {
+  uint64_t plain, weighted;
+};
+static inline void evr_sums_add(struct evr_sums *sums, const uint64_t *words, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    sums->plain += words[i];
+    sums->weighted += sums->plain; /* adds 1 to the weight of each word before, too */
+  }
+}
+uint32_t evr_sums_checksum(const struct evr_sums *sums);
+
+/* Of the words of a block of records that were written so far; FORMAT_SO_FAR_WORD is taken
+   as 0, too. */
+uint32_t evr_checksum_so_far(const uint64_t *words, uint32_t count);
+/* Of the file header. */
+uint32_t evr_header_checksum(const struct format_header *header);
+/* Of the status page, and of domain and run table, FORMAT_TABLES_BYTES. */
+uint32_t evr_front_checksum(const struct format_status *status, const uint64_t *tables);
 
 /* committed and checksum as the header has them, in one word. */
 static inline uint64_t evr_seal(uint32_t count, uint32_t checksum) {

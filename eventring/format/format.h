@@ -36,6 +36,7 @@ enum {
   FORMAT_DOMAINS_OFFSET = 12288,
   FORMAT_RUNS_OFFSET = 45056,
   FORMAT_FRONT_BYTES = 65536, /* all of the above, mapped as one piece */
+  FORMAT_TABLES_BYTES = FORMAT_FRONT_BYTES - FORMAT_DOMAINS_OFFSET, /* domain and run table */
   FORMAT_BLOCKS_OFFSET = 65536,
 
   FORMAT_BLOCK_BYTES = 4096,
@@ -137,7 +138,8 @@ struct format_header {
   int64_t start_wall_ns;
   uint32_t wsize;
   uint32_t grow_blocks; /* that rings may grow by, all together */
-  uint32_t reserved[12];
+  uint32_t checksum; /* of the header, this field taken as 0; 0: not said */
+  uint32_t reserved[11];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char rings[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
   char classes[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
@@ -165,6 +167,7 @@ FORMAT_AT(format_header, start_ns, 96);
 FORMAT_AT(format_header, start_wall_ns, 104);
 FORMAT_AT(format_header, wsize, 112);
 FORMAT_AT(format_header, grow_blocks, 116);
+FORMAT_AT(format_header, checksum, 120);
 FORMAT_AT(format_header, program, 168);
 FORMAT_AT(format_header, rings, 424);
 FORMAT_AT(format_header, classes, 552);
@@ -193,7 +196,8 @@ struct format_status { /* written by the producer under its lock */
                           FORMAT_END_SIGNAL when the process is dead */
   uint32_t end_detail;
   uint32_t preserve;   /* enum format_preserve */
-  uint32_t reserved0;
+  uint32_t checksum;   /* of this page, this field taken as 0, domain and run table, when
+                          nothing writes into them any more; 0: not said */
   uint64_t reserved[57];
   struct format_count kind[FORMAT_KINDS];
 } FORMAT_ALIAS;
@@ -204,6 +208,7 @@ FORMAT_AT(format_status, rejected, 24);
 FORMAT_AT(format_status, obeys, 32);
 FORMAT_AT(format_status, end_reason, 40);
 FORMAT_AT(format_status, preserve, 48);
+FORMAT_AT(format_status, checksum, 52);
 FORMAT_AT(format_status, kind, 512);
 _Static_assert(sizeof(struct format_status) == 1536, "format_status");
 
@@ -339,7 +344,7 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint8_t reserved;
   uint16_t open;       /* events: entries of the list of open spans that follows */
   uint64_t before;     /* events or records written before this block */
-  uint64_t base_ticks; /* events: that times refer to */
+  uint64_t base_ticks; /* events: that times refer to; records: FORMAT_SO_FAR_WORD */
   uint64_t context;    /* events: of those that follow */
   uint32_t incarnation;/* events: of those that follow */
   uint32_t open_hidden;/* events: open spans that are not listed */
@@ -361,7 +366,11 @@ FORMAT_AT(format_block, committed, 48);
 FORMAT_AT(format_block, checksum, 52);
 _Static_assert(sizeof(struct format_block) == 8 * FORMAT_BLOCK_HEADER_WORDS,
                "format_block");
-enum { FORMAT_SEAL_WORD = 6 /* of the header: committed, and the checksum above it */ };
+enum {
+  FORMAT_SO_FAR_WORD = 3, /* of a block of records: words written so far, and above it their
+                             checksum; release */
+  FORMAT_SEAL_WORD = 6    /* of the header: committed, and the checksum above it */
+};
 
 /* One entry of the list of open spans. */
 struct format_open {

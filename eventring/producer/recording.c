@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "format/checksum.h"
 #include "format/error.h"
 #include "format/process.h"
 #include "format/text.h"
@@ -246,6 +247,7 @@ void evr_recording_discard(struct evr_recording *r) {
 
 void evr_recording_show(struct evr_recording *r, const struct eventring_config *config) {
   evr_recording_open_gate(r, config);
+  r->header.checksum = evr_header_checksum(&r->header);
   struct format_status *status = evr_status(r);
   __atomic_store_n(&evr_control(r)->hold_ns, config->hold_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&status->obeys, (uint64_t)OBEYS, __ATOMIC_RELAXED);
@@ -267,6 +269,15 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
 
 /* ---- End ------------------------------------------------------------------------- */
 
+/* The checksum of the front as it will be; 0 while a domain may still write into it. */
+static uint32_t front_checksum_locked(const struct evr_recording *r) {
+  struct format_status s = *evr_status(r);
+  s.state = FORMAT_ENDED;
+  for (unsigned slot = 0; slot < r->slots; slot++)
+    if (r->slot[slot].owner) return 0;
+  return evr_front_checksum(&s, (const uint64_t *)(r->front + FORMAT_DOMAINS_OFFSET));
+}
+
 int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool in_handler) {
   struct format_status *status = evr_status(r);
   r->ended = true;
@@ -278,6 +289,8 @@ int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool i
   __atomic_store_n(&status->end_detail, end.detail, __ATOMIC_RELAXED);
   __atomic_store_n(&status->end_reason, (uint32_t)end.reason, __ATOMIC_RELAXED);
   __atomic_store_n(&status->end_ticks, evr_clock_ticks(r->clock), __ATOMIC_RELAXED);
+  if (!in_handler && evr_recording_is_kept(r, end))
+    __atomic_store_n(&status->checksum, front_checksum_locked(r), __ATOMIC_RELAXED);
   /* release: pairs with the acquire load of the state by readers; who sees the
      end finds all that this thread wrote, and all of stopped domains */
   __atomic_store_n(&status->state, FORMAT_ENDED, __ATOMIC_RELEASE);

@@ -70,6 +70,15 @@ static void finish_block(struct evr_record_kind *k) {
   __atomic_store_n((uint64_t *)k->block + FORMAT_SEAL_WORD, seal, __ATOMIC_RELEASE);
 }
 
+/* Records are few, and a process that is killed leaves its last block of each kind unfinished:
+   so that a reader can check that, too, it has a checksum up to the newest record. */
+static void vouch_for(const struct evr_record_kind *k) {
+  uint64_t *words = (uint64_t *)k->block;
+  uint64_t so_far = evr_seal(k->at, evr_sums_checksum(&k->sums));
+  /* release: whoever sees the length sees the words */
+  __atomic_store_n(&words[FORMAT_SO_FAR_WORD], so_far, __ATOMIC_RELEASE);
+}
+
 /* The place of the next block of a kind; NULL: none. *used: it holds the oldest block. */
 static struct format_block *next_place(struct evr_records *records, enum format_kind kind,
                                        bool *used) {
@@ -105,6 +114,8 @@ static bool begin_block(struct evr_records *records, enum format_kind kind) {
   k->block = block;
   k->before = k->records;
   k->at = FORMAT_BLOCK_HEADER_WORDS;
+  k->sums = (struct evr_sums){0, 0};
+  evr_sums_add(&k->sums, (const uint64_t *)block, FORMAT_BLOCK_HEADER_WORDS);
   return true;
 }
 
@@ -124,6 +135,8 @@ enum evr_appended evr_records_append_locked(struct evr_records *records, enum fo
   for (unsigned i = 1; i < words; i++) STORE(to[i], record[i]);
   __atomic_store_n(to, (record[0] & ~(uint64_t)0xffff) | words, __ATOMIC_RELEASE);
   k->at += words;
+  evr_sums_add(&k->sums, to, words);
+  vouch_for(k);
   count_record(records, kind);
   publish_counts(records, kind);
   return EVR_APPENDED;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/checksum.h"
 #include "format/format.h"
 
 #pragma GCC visibility push(hidden)
@@ -21,6 +22,7 @@ struct evr_record_kind {
   uint32_t at;                /* its next word */
   uint64_t sequence;          /* its number */
   uint64_t records, before, dropped; /* in all; before this block; that found no room */
+  struct evr_sums sums;       /* of the words of the block so far */
 };
 
 struct evr_turning { /* the blocks of a kind whose oldest block goes */

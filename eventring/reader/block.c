@@ -398,6 +398,7 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   uint64_t again;
   int status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error);
   uint64_t sequence = words[0], seal = words[FORMAT_SEAL_WORD];
+  uint64_t so_far = words[FORMAT_SO_FAR_WORD];
   if (status != EVENTRING_OK || !sequence) return status;
   uint32_t at = walk_records(words, sound);                              /* R2 */
   evr_fence_acquire();
@@ -409,6 +410,8 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   if (seal) {
     *sound = true;
     at = walk_records(words, sound);
+  } else {
+    words[FORMAT_SO_FAR_WORD] = so_far;
   }
   if (status == EVENTRING_OK)
     status = evr_source_read_file(source, offset, &again, sizeof again, error);
@@ -419,6 +422,14 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
 bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound) {
   uint64_t seal = words[FORMAT_SEAL_WORD];
   return !(uint32_t)seal || (sound && seal == evr_seal(end, evr_checksum(words, end)));
+}
+
+bool evr_records_vouched_for(const uint64_t *words, uint32_t end) {
+  uint64_t so_far = words[FORMAT_SO_FAR_WORD];
+  uint32_t count = (uint32_t)so_far;
+  return !so_far || words[FORMAT_SEAL_WORD] ||
+         (count >= FORMAT_BLOCK_HEADER_WORDS && count <= end &&
+          so_far == evr_seal(count, evr_checksum_so_far(words, count)));
 }
 
 int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,

@@ -63,6 +63,9 @@ int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t 
 /* Is the block copied in this way valid? In a block that is being filled, the records
    before a damaged one are. */
 bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound);
+/* Is the checksum right that a block says of its words while it is being filled, if it says
+   one? */
+bool evr_records_vouched_for(const uint64_t *words, uint32_t end);
 
 /* Words that are committed in block `sequence`, 0 when it is gone. */
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,

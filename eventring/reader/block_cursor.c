@@ -84,14 +84,25 @@ static enum evr_read copy_block(struct evr_block_cursor *cursor, uint64_t sequen
 
 /* ---- Failures ---------------------------------------------------------------------- */
 
+/* A block that is missing in a snapshot is all zero. */
+static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  uint64_t words[FORMAT_BLOCK_WORDS], any = 0;
+  if (evr_source_read(&cursor->meta->source, place_of(cursor, sequence).offset, words, sizeof words,
+                      NULL) != EVENTRING_OK)
+    return false;
+  for (unsigned i = 0; i < FORMAT_BLOCK_WORDS; i++) any |= words[i];
+  return !any;
+}
+
 /* Has the producer begun to reuse the place of a block that is no longer there? Before
    W1 of its successor it has done W5 of the block before that one (W1 is a release store,
-   and the head is loaded after it was seen). In a snapshot, blocks may be missing. */
+   and the head is loaded after it was seen). */
 static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
   struct evr_metadata *meta = cursor->meta;
+  if (meta->header.layout == FORMAT_SNAPSHOT) return is_missing(cursor, sequence);
   evr_fence_acquire(); /* that load was perhaps a relaxed one */
   uint64_t head = evr_metadata_head(meta, cursor->slot, cursor->ring);
-  return meta->header.layout == FORMAT_SNAPSHOT || head - sequence >= blocks_of(cursor) - 1 ||
+  return head - sequence >= blocks_of(cursor) - 1 ||
          sequence < oldest_of(cursor, head);
 }
 

@@ -88,6 +88,7 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
   int status = evr_metadata_open(&c->meta, !(flags & EVENTRING_OPEN_UNMAPPED), &cause);
   if (status == EVENTRING_OK)
     status = evr_definitions_catch_up(&c->definitions, &c->meta, &cause);
+  if (status == EVENTRING_OK) evr_check_start(c);
   for (unsigned i = 0; i < EVR_ALL_RINGS; i++)
     (&c->opened_head[0][0])[i] = (&c->meta.ring[0][0])[i].head;
   if (status == EVENTRING_OK && flags & EVENTRING_OPEN_NOW) status = join_now(c, &cause);
@@ -240,6 +241,7 @@ static void check_end(eventring_cursor *c) {
   if (c->end_checked) return;
   c->end_checked = true;
   if (!c->meta.damage.code) evr_metadata_check_size(&c->meta, &c->meta.damage);
+  evr_check_end(c);
   for (unsigned n = 0; n < c->made_count; n++)
     evr_block_cursor_check_end(&c->reader[c->made[n]]->blocks);
 }

@@ -14,6 +14,7 @@
  *   ring_reader.c  one ring: losses, open spans, limits
  *   delivery.c     one ring: the events of a block, handed to the callbacks
  *   cursor.c       all rings: opening, polling, merging, closing
+ *   end_check.c    what must hold of a file that nobody writes into any more
  *   wait.c         sleeping until there is something to poll
  *
  * and on top of these inspect.c (what a cursor knows), snapshot.c (copies), locate.c
@@ -73,6 +74,10 @@ struct eventring_cursor {
 /* True when a poll has something to do: events, damage to report, the producer's end.
    Checks the rings as a poll does, without callbacks. */
 bool evr_cursor_has_news(eventring_cursor *cursor);
+/* Note damage in cursor->meta: of what was read at the opening; and, once all has been read
+   and nobody writes into the file any more, of all that must hold then. */
+void evr_check_start(eventring_cursor *cursor);
+void evr_check_end(eventring_cursor *cursor);
 /* Opens a cursor on a source, which it owns from here on (also on failure). */
 int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
                     const char *path, unsigned flags,

@@ -3,10 +3,13 @@
  *
  * A field is used only after the check here has passed. What is wrong with the
  * header is an error of opening; damage found later is remembered once and
- * reported by the poll, which goes on with what is sound.
+ * reported by the poll, which goes on with what is sound. A wrong checksum of header or
+ * front is such damage: what is used of them has passed the other checks. What else must
+ * hold of a file into which nobody writes any more: end_check.c.
  */
 #include "reader/metadata.h"
 #include "format/atomics.h"
+#include "format/checksum.h"
 #include "format/control.h"
 #include "format/process.h"
 #include "format/text.h"
@@ -76,6 +79,9 @@ static int read_header(struct evr_metadata *meta, struct eventring_error *error)
     return evr_fail(error, EVENTRING_E_CORRUPT, 0,
                     "the header's sizes and offsets are not those of version %d",
                     FORMAT_VERSION);
+  meta->header_is_damaged = h->checksum && h->checksum != evr_header_checksum(h);
+  if (meta->header_is_damaged)
+    evr_note_damage(&meta->damage, "the header is damaged: names and times in it may be wrong");
   evr_text_clean(h->program, sizeof h->program);
   for (int i = 0; i < EVENTRING_RINGS; i++) evr_text_clean(h->rings[i], sizeof h->rings[i]);
   for (int i = 0; i < EVENTRING_MAX_CLASSES; i++)
@@ -322,6 +328,20 @@ int evr_metadata_domain(const struct evr_metadata *meta, unsigned slot,
     if (!(before & 1) && (uint32_t)before == (uint32_t)after) break;
   }
   evr_text_clean(d->name, sizeof d->name);
+  return EVENTRING_OK;
+}
+
+int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *error) {
+  uint64_t tables[FORMAT_TABLES_BYTES / 8];
+  struct format_status s;
+  int status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &s, sizeof s, error);
+  if (status == EVENTRING_OK)
+    status = evr_source_read(&meta->source, FORMAT_DOMAINS_OFFSET, tables, sizeof tables, error);
+  if (status != EVENTRING_OK || !s.checksum || s.checksum == evr_front_checksum(&s, tables))
+    return status;
+  meta->front_is_damaged = true;
+  evr_note_damage(&meta->damage, "the status page or a table is damaged: how far the "
+                  "recording goes, and its domains, may be wrong");
   return EVENTRING_OK;
 }
 

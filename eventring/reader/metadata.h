@@ -36,6 +36,7 @@ struct evr_metadata {
   uint32_t switches; /* entries 0 .. switches-1 of its log are written */
   uint32_t switches_open; /* number of the first of them whose `until` was not known */
   bool over;         /* nobody writes into the file any more */
+  bool header_is_damaged, front_is_damaged; /* their checksums are wrong */
   struct format_ring ring[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* as last read,
                         checked; no blocks: there is none */
   struct evr_places places[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS]; /* the same */
@@ -54,6 +55,9 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
 bool evr_metadata_stands(const struct evr_metadata *meta);
 /* Reads again how far the producers have come. */
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
+/* Checks the checksum of status page, domain and run table, of a file into which nobody writes any
+   more. */
+int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *error);
 /* Is the file as long as its blocks need? */
 int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error);
 /* Reads the status page and the control log again. */

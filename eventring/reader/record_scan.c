@@ -103,12 +103,15 @@ static void identify_block(struct evr_record_scan *scan, struct evr_record_block
   if (b->finished && h->kind != FORMAT_EVENTS) scan->unknown++;
 }
 
-static int take_records(struct evr_record_block *b, const uint64_t *words, uint32_t end,
-                        evr_take_record *take, void *context, struct eventring_error *error) {
+static int take_records(struct evr_record_scan *scan, struct evr_record_block *b,
+                        const uint64_t *words, uint32_t end, evr_take_record *take, void *context,
+                        struct eventring_error *error) {
   int status = EVENTRING_OK;
-  for (; status == EVENTRING_OK && b->at < end; b->at += record_words(words[b->at]))
+  for (; status == EVENTRING_OK && b->at < end; b->at += record_words(words[b->at])) {
+    scan->taken[b->kind]++;
     status = take(context, (enum format_kind)b->kind, words + b->at,
                   record_words(words[b->at]), error);
+  }
   return status;
 }
 
@@ -126,8 +129,8 @@ static int read_block(struct evr_record_scan *scan, struct evr_metadata *meta,
   if (h->sequence != b->sequence) identify_block(scan, b, h);
   if (b->finished) return EVENTRING_OK;
   bool valid = evr_records_valid(words, end, sound);
-  if (!valid || !sound) note_damage(meta, b);
-  if (valid) status = take_records(b, words, end, take, context, error);
+  if (!valid || !sound || !evr_records_vouched_for(words, end)) note_damage(meta, b);
+  if (valid) status = take_records(scan, b, words, end, take, context, error);
   b->finished = b->finished || h->committed != 0;
   return status;
 }

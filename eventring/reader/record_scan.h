@@ -27,6 +27,7 @@ struct evr_record_scan { /* zeroed: nothing was read yet */
   uint64_t next; /* first block of the file that is not among them */
   unsigned runs; /* of rings that were known at the last scan */
   uint64_t seen[FORMAT_KINDS]; /* numbers of records at the last scan */
+  uint64_t taken[FORMAT_KINDS]; /* records handed on */
   uint64_t unknown; /* blocks of kinds that this reader does not know */
 };
 

@@ -32,6 +32,7 @@ struct copy {
   unsigned batch_count; /* ... their number */
   int fd;
   const char *path;
+  uint64_t *tables; /* domain and run table of the copy */
   struct eventring_error *error;
 };
 
@@ -114,7 +115,8 @@ static int copy_record_block(struct copy *copy, uint64_t block) {
       !evr_records_valid(words, end, sound))
     return EVENTRING_OK;
   memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
-  words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  if (evr_records_vouched_for(words, end)) /* else the copy shows the same damage */
+    words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
   return write_part(copy, offset, words, sizeof words);
 }
 
@@ -148,7 +150,9 @@ static int copy_runs(struct copy *copy, unsigned slot) {
       row.ring[ring].rounds = (uint32_t)((places->floor - 1) / before + 1);
     }
   }
-  return write_part(copy, FORMAT_RUNS_OFFSET + slot * sizeof row, &row, sizeof row);
+  uint64_t offset = FORMAT_RUNS_OFFSET + slot * sizeof row;
+  memcpy((uint8_t *)copy->tables + offset - FORMAT_DOMAINS_OFFSET, &row, sizeof row);
+  return write_part(copy, offset, &row, sizeof row);
 }
 
 /* The entry of a domain, with its rings as far as they were copied. */
@@ -164,8 +168,14 @@ static int copy_domain(struct copy *copy, unsigned slot) {
   if (status == EVENTRING_OK) status = evr_metadata_domain(copy->meta, slot, &d, copy->error);
   if (status != EVENTRING_OK) return status;
   memcpy(d.ring, ring, sizeof ring);
+  memcpy((uint8_t *)copy->tables + slot * sizeof d, &d, sizeof d);
   status = write_part(copy, FORMAT_DOMAINS_OFFSET + slot * sizeof d, &d, sizeof d);
   return status == EVENTRING_OK ? copy_runs(copy, slot) : status;
+}
+
+/* The copy of what is damaged shows that. */
+static uint32_t checksum_of_copy(uint32_t checksum, bool is_damaged) {
+  return is_damaged ? ~checksum : checksum;
 }
 
 static int copy_front(struct copy *copy, unsigned slots) {
@@ -173,11 +183,13 @@ static int copy_front(struct copy *copy, unsigned slots) {
   struct format_status s = meta->status;
   s.slots = slots;
   s.claimed = copy->claimed;
+  s.checksum = checksum_of_copy(evr_front_checksum(&s, copy->tables), meta->front_is_damaged);
   int status = write_part(copy, FORMAT_STATUS_OFFSET, &s, sizeof s);
   if (status == EVENTRING_OK)
     status = write_part(copy, FORMAT_CONTROL_OFFSET, &meta->control, sizeof meta->control);
   struct format_header h = meta->header;
   h.layout = FORMAT_SNAPSHOT;
+  h.checksum = checksum_of_copy(evr_header_checksum(&h), meta->header_is_damaged);
   return status == EVENTRING_OK ? write_part(copy, 0, &h, sizeof h) : status;
 }
 
@@ -218,12 +230,14 @@ static int write_snapshot(struct copy *copy) {
 static bool make_rooms(struct copy *copy) {
   copy->rooms = malloc(EVR_AHEAD * sizeof *copy->rooms);
   copy->batch = malloc((size_t)BATCH * FORMAT_BLOCK_BYTES);
-  return copy->rooms && copy->batch;
+  copy->tables = calloc(1, FORMAT_TABLES_BYTES);
+  return copy->rooms && copy->batch && copy->tables;
 }
 
 static void free_rooms(struct copy *copy) {
   free(copy->rooms);
   free(copy->batch);
+  free(copy->tables);
 }
 
 int eventring_snapshot(eventring_cursor *c, const char *path,

@@ -33,9 +33,8 @@ RINGS = ["runtime", "user", "alloc", "calls"]
 PRESENT_LIVES = [(0, 1, "main"), (1, 39, "renamed"), (2, 9, "one of many")]  # in the table
 
 
-def checksum(words):
-    words = list(words)
-    words[6] = 0
+def checksum(words, left_out=(6,)):
+    words = [0 if i in left_out else word for i, word in enumerate(words)]
     a = b = 0
     for word in words:
         a = (a + word) & WORD
@@ -70,6 +69,7 @@ class Recording:
         self.definitions = {}  # id: (name, class, registered at)
         self.switches = []     # (ticks, classes, until)
         self.named = []        # lives: (sequence of the block, slot, incarnation, name)
+        self.starts = {}       # of lives: ticks, by slot and incarnation
 
     def claim(self, count):
         first = len(self.blocks)
@@ -107,6 +107,8 @@ class Recording:
         if name is not None:
             body += struct.pack("<Q", len(name.encode())) + name.encode()
         self.record(6, of_type, slot, body)
+        if of_type == 1:
+            self.starts[slot, incarnation] = ticks
         if name is not None:
             self.named.append((len(self.records[6].places), slot, incarnation, name))
 
@@ -161,6 +163,7 @@ class Records:
         self.words[self.at + 1:self.at + 1 + len(words)] = words
         self.at += 1 + len(words)
         self.count += 1
+        self.words[3] = self.at | checksum(self.words[:self.at], (3, 6)) << 32
 
     def finish(self):
         self.words[6] = self.at | checksum(self.words[:self.at]) << 32
@@ -832,7 +835,7 @@ def front(recording, mode, end_ticks):
         store(8192 + 1024 + 32 * n, "4Q", n + 1, *switch)
     for slot, incarnation, name in PRESENT_LIVES:
         store(12288 + 256 * slot, "IIIiQQ48s", 2, incarnation, 0 if over else 1, 100 + slot,
-              START_TICKS + 5, end_ticks if over else 0, name.encode())
+              recording.starts[slot, incarnation], end_ticks if over else 0, name.encode())
     for ring in recording.rings:
         store(12288 + 256 * ring.slot + 128 + 16 * ring.ring, "QII", ring.head, ring.first,
               ring.first_count)
@@ -840,6 +843,10 @@ def front(recording, mode, end_ticks):
             store(45056 + 160 * ring.slot + 20 * ring.ring + 4 * n, "I",
                   1 << 31 | places.bit_length() - 1 << 26 | first // 16)
         store(45056 + 160 * ring.slot + 20 * ring.ring + 16, "I", ring.rounds)
+    if over or mode == "snapshot":
+        words = struct.unpack("<6848Q", data[4096:5632] + data[12288:65536])
+        store(4096 + 52, "I", checksum(words, ()))
+    store(120, "I", checksum(struct.unpack("<197Q", data[:1576]), ()))
     return bytes(data)
 
 

@@ -88,14 +88,27 @@ def fixed_text(raw):
     return clean(raw[:-1].split(b"\0", 1)[0])
 
 
-def checksum(words):
+def checksum(words, left_out=(6,)):
     """Section 8."""
     count = len(words)
-    taken = [0 if i == 6 else word for i, word in enumerate(words)]
+    taken = [0 if i in left_out else word for i, word in enumerate(words)]
     a = wrap(sum(taken))
     b = wrap(sum((count - i) * word for i, word in enumerate(taken)))
     c = wrap(a + (b << 21 | b >> 43))
     return wrap(c * 0x9E3779B97F4A7C15) >> 32
+
+
+def full_time(word, base):
+    """Section 7."""
+    distance = (word >> 23) - base & (1 << 41) - 1
+    if distance >> 40:
+        distance -= 1 << 41
+    return wrap(base + distance)
+
+
+def has_event(words):
+    """Of a block of events."""
+    return words[8 + 4 * min(MOST_OPEN, words[1] >> 48)] != 0
 
 
 # ---- The front (sections 2 to 4, 6) ----------------------------------------------------------
@@ -133,9 +146,12 @@ class Recording:
         self.segments = []
         self.lives = {}
         self.error = None      # with which the process ended: its ticks and text
+        self.times = {}        # of lives: tid, start, stop
         self.read_records()
         if not self.segments:
             raise Refused("there is no valid clock segment")
+        self.check_start()
+        self.check_end()
 
     def number(self, form, offset):
         size = struct.calcsize("<" + form)
@@ -159,19 +175,32 @@ class Recording:
         for form, offset, expected in fields:
             if self.number(form, offset) != expected:
                 raise Refused("the header's field at %d is not %d" % (offset, expected))
+        self.check_header()
         self.layout = self.number("I", 24)
         if self.layout not in (1, 3) or self.number("I", 76) not in (1, 2, 3):
             raise Refused("unknown layout or clock")
         if not 11 <= self.number("I", 112) <= 24:
             raise Refused("wsize is out of range")
+        self.clock = self.number("I", 76)
         self.start_ticks = self.number("Q", 88)
+        self.start_ns = self.number("Q", 96)
         self.ring_names = [fixed_text(self.data[424 + 16 * i:440 + 16 * i]) for i in range(8)]
         self.class_names = [fixed_text(self.data[552 + 16 * i:568 + 16 * i]) for i in range(64)]
 
+    def check_header(self):
+        if len(self.data) < 1576:
+            raise Refused("the file ends within the header")
+        said = self.number("I", 120)
+        words = struct.unpack("<197Q", self.data[:120] + bytes(4) + self.data[124:1576])
+        if said and said != checksum(words, ()):
+            self.report.damage("the checksum of the header")
+
     def read_status(self):
+        self.state = self.number("I", 4096)
         self.slots = self.number("I", 4100)
         self.claimed = self.number("Q", 4104)
-        if self.number("I", 4096) not in (1, 2) or self.slots > 128:
+        self.front_checksum = self.number("I", 4096 + 52)
+        if self.state not in (1, 2) or self.slots > 128:
             raise Refused("the status page is not valid")
         if len(self.data) < FRONT_BYTES + BLOCK_BYTES * self.claimed:
             raise Refused("the file is shorter than its %d blocks need" % self.claimed)
@@ -258,6 +287,8 @@ class Recording:
             for run in place.runs:
                 in_rings.update(range(run.first, run.first + run.end - run.start))
         by_kind = collections.defaultdict(list)
+        self.taken = collections.Counter()       # records of each kind
+        self.loose = []                          # blocks of events that are in no ring
         for index in range(self.claimed):
             if index in in_rings:
                 continue
@@ -268,7 +299,9 @@ class Recording:
             if EVENTS < kind < 10 or kind == ENDINGS:
                 for sequence, index, words in sorted(blocks):
                     self.read_record_block(kind, index, words)
-            elif kind != EVENTS:
+            elif kind == EVENTS:
+                self.loose += [words for _, _, words in blocks]
+            else:
                 self.report.passed_over["blocks of kind %d" % kind] += len(blocks)
 
     def read_record_block(self, kind, index, words):
@@ -281,11 +314,16 @@ class Recording:
             records.append(words[at:at + size])
             at += size
         committed, expected = words[6] & 0xFFFFFFFF, words[6] >> 32
+        if words[3] and not words[6]:
+            so_far, said = words[3] & 0xFFFFFFFF, words[3] >> 32
+            if not 8 <= so_far <= at or checksum(words[:so_far], (3, 6)) != said:
+                self.report.damage("a record in block %d of the file, of kind %d" % (index, kind))
         if committed and (not is_sound or committed != at or checksum(words[:at]) != expected):
             self.report.damage("block %d of the file, of kind %d" % (index, kind))
             return
         if not is_sound:
             self.report.damage("a record in block %d of the file" % index)
+        self.taken[kind] += len(records)
         for record in records:
             self.take_record(kind, record)
 
@@ -340,11 +378,83 @@ class Recording:
         if size is None or size > 47 or 32 + size > 8 * len(record) or slot >= 128:
             self.report.damage("a life of domain %d" % slot)
             return
-        self.lives[slot, record[1] & 0xFFFFFFFF] = clean(bytes_of(record)[32:32 + size])
+        place = slot, record[1] & 0xFFFFFFFF
+        self.lives[place] = clean(bytes_of(record)[32:32 + size])
+        self.times.setdefault(place, [0, 0, 0])
+        if record[0] >> 16 & 0xFFFF == 1:
+            self.times[place][:2] = record[1] >> 32, record[2]
 
     def take_end_of_life(self, slot, record):
         if len(record) < 3 or slot >= 128:
             self.report.damage("the end of a life of domain %d" % slot)
+        elif (slot, record[1] & 0xFFFFFFFF) in self.times:
+            self.times[slot, record[1] & 0xFFFFFFFF][2] = record[2]
+
+    # -- What must hold where nobody writes any more (section 14)
+
+    def check_start(self):
+        first = self.segments[0]
+        if ((first.from_ticks, first.from_ns) != (self.start_ticks, self.start_ns)
+                or (self.clock == 1 and first.multiplier != 1 << 40)):
+            self.report.damage("the clock does not begin at the start")
+
+    def check_end(self):
+        self.check_front()
+        for slot in range(128):
+            self.check_entry(slot)
+        if self.layout == 3:
+            return
+        self.check_counts()
+        for words in self.loose:
+            if has_event(words):
+                self.report.damage("a block with events is in no ring")
+        for place in self.places:
+            self.check_next(place)
+
+    def check_front(self):
+        """The checksum of status page and domain table."""
+        if self.front_checksum and (self.state == 2 or self.layout == 3):
+            page = self.data[4096:4148] + bytes(4) + self.data[4152:5632]
+            words = struct.unpack("<6848Q", page + self.data[12288:65536])
+            if checksum(words, ()) != self.front_checksum:
+                self.report.damage("the checksum of the front")
+
+    def check_entry(self, slot):
+        entry = self.data[12288 + 256 * slot:12544 + 256 * slot]
+        version, incarnation, state, tid, start, stop = struct.unpack_from("<IIIIQQ", entry)
+        if slot >= self.slots:
+            if any(entry):
+                self.report.damage("an entry is in use beyond the last, %d" % slot)
+            return
+        if incarnation == 0 or version & 1:
+            return
+        is_possible = stop == 0 if state == 1 else stop >= start
+        if state > 1 or start < self.start_ticks or not is_possible:
+            self.report.damage("the times of domain %d" % slot)
+        life = self.times.get((slot, incarnation))
+        if life and ((life[1] and life[:2] != [tid, start])
+                     or (life[2] and stop and life[2] != stop)):
+            self.report.damage("domain %d: its entry and its record differ" % slot)
+
+    def check_counts(self):
+        for kind in (*range(2, 10), ENDINGS):
+            at = 4096 + 512 + 16 * kind
+            records, dropped = struct.unpack_from("<QQ", self.data, at)
+            if self.taken[kind] > records + 1 or records - self.taken[kind] > dropped:
+                self.report.damage("the number of records of kind %d" % kind)
+
+    def check_next(self, place):
+        """What lies where the block after the newest will be."""
+        following = place.head + 1
+        words = self.block(self.block_of(place, following))
+        is_ended = self.state == 2 and self.front_checksum
+        oldest = following - place.blocks
+        if words[0] == (oldest if oldest >= place.floor else 0):
+            return
+        if not is_ended and (words[0] == 0 or (words[0] == following and not has_event(words))):
+            return
+        self.report.damage("domain %d, ring %d: the place behind the newest block"
+                           % (place.slot, place.ring))
 
     def take_error(self, number, record):
         raw = bytes_of(record)
@@ -589,6 +699,8 @@ class Ring:
             end = self.end_of_block(sequence, words)
             if end:
                 self.read_block(words, end)
+            if end and sequence == place.head and not words[6] & 0xFFFFFFFF:
+                self.check_times(words, end)
         if not self.is_joined:
             self.report.damage("domain %d, ring %d: no valid block" % (place.slot, place.ring))
         for context, state in self.contexts.items():
@@ -601,8 +713,9 @@ class Ring:
         head = self.place.head
         if words[0] != sequence:
             is_begun = sequence == head - self.place.blocks + 1
-            is_missing = self.recording.layout == 3
-            if not is_begun and not is_missing:
+            if self.recording.layout == 3:
+                is_begun = not any(words)        # it is missing
+            if not is_begun:
                 self.damage(sequence, "not there")
             return None
         kind, slot = words[1] & 0xFFFF, words[1] >> 16 & 0xFFFF
@@ -625,6 +738,23 @@ class Ring:
                 committed != at or checksum(words[:at]) != expected):
             return self.damage(sequence, "committed or checksum")
         return at
+
+    def check_times(self, words, end):
+        """Of a block that was being filled when nobody wrote any more."""
+        at, base, latest = HEADER_WORDS + 4 * (words[1] >> 48), words[3], 0
+        while at < end:
+            word = words[at]
+            ticks = full_time(word, base)
+            ns = self.recording.ns(ticks)
+            if word & 7 == REMARK:
+                if word >> 10 & 8191 == 0 and word >> 3 & 127:
+                    base = words[at + 1]
+            elif ticks < self.recording.start_ticks or wrap(ns + 60_000_000_000) < latest:
+                self.damage(words[0], "times")
+                return
+            else:
+                latest = max(latest, ns)
+            at += 1 + (word >> 3 & 127)
 
     def damage(self, sequence, what):
         self.report.damage("domain %d, ring %d, block %d: %s" % (
@@ -693,10 +823,7 @@ class Ring:
             kind, count, id = word & 7, word >> 3 & 127, word >> 10 & 8191
             payload = words[at + 1:at + 1 + count]
             at += 1 + count
-            distance = (word >> 23) - base & (1 << 41) - 1
-            if distance >> 40:
-                distance -= 1 << 41
-            ticks = wrap(base + distance)
+            ticks = full_time(word, base)
             if kind != REMARK:
                 self.events_known += 1
                 self.take_event(kind, id, ticks, payload)

@@ -9,6 +9,11 @@ testsuite_fuzz_mutations_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -I$(top_srcdir)
 	-DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'
 testsuite_fuzz_mutations_test_LDADD = $(LINK_EVENTRING)
 
+check_PROGRAMS += testsuite/fuzz/bit_flips_test
+testsuite_fuzz_bit_flips_test_SOURCES = testsuite/fuzz/bit_flips_test.c
+testsuite_fuzz_bit_flips_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
+testsuite_fuzz_bit_flips_test_LDADD = $(LINK_EVENTRING)
+
 FUZZ_FLAGS = -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	$(SEE_EVENTRING_INSIDE) \
 	-I$(top_srcdir)/testsuite/fuzz -DSOURCE_DIRECTORY='"$(abs_top_srcdir)"'

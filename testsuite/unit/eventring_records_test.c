@@ -433,6 +433,10 @@ static void unknown_things_are_passed_over(void **state) {
   uint64_t *block = block_of_kind(FORMAT_SWITCHES);
   ((struct format_block *)block)->kind = 20;
   seal(block);
+  struct format_status *status = (struct format_status *)(saved + FORMAT_STATUS_OFFSET);
+  status->kind[20] = status->kind[FORMAT_SWITCHES];
+  status->kind[FORMAT_SWITCHES] = (struct format_count){0, 0};
+  status->checksum = 0; /* not said */
   block = block_of_kind(FORMAT_LIVES);
   unsigned words = record_words(block[8]);
   block[8] = format_record(words, 9, record_number(block[8]));

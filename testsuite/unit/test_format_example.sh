@@ -6,7 +6,7 @@ done
 python3 - "$SRCDIR/doc/FORMAT.md" >expected.json <<'END' || exit 1
 import re, sys
 page = open(sys.argv[1], encoding="utf-8").read()
-section = page[page.index("A small file, byte by byte"):page.index("## 15.")]
+section = page[page.index("A small file, byte by byte"):page.index("## 16.")]
 content = bytearray(94208)
 rows = re.findall(r"^    ([0-9a-f]{8})  ((?:[0-9a-f]{2} )+)", section, re.MULTILINE)
 if len(rows) < 40:

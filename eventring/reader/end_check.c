@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* end_check.c: what must hold of a file that nobody writes into any more.
+ *
+ * Most of a file has checksums: header, finished blocks, records, and after an orderly end
+ * the front. What a process changes up to the moment at which it is killed has none: heads,
+ * counters, entries of the domain table, the newest block of each ring. Here it is compared
+ * with the rest of the file, once, when all events were delivered; an event costs nothing.
+ * The comparisons leave room for what a kill may interrupt (doc/FORMAT.md, section 12):
+ * each is about two things of which one was stored long before, or tolerates the last one.
+ *
+ * In a copy, blocks may be missing and records may be newer than the rest; its front has a
+ * checksum. */
+#include "reader/cursor.h"
+
+
+/* Times of a ring may go back by what a handler of a signal takes. */
+static const uint64_t most_backwards_ns = 60000000000;
+
+static void note(eventring_cursor *c, unsigned slot, const char *what) {
+  evr_note_damage(&c->meta.damage, "domain %u: %s", slot, what);
+}
+
+/* ---- Times ------------------------------------------------------------------------ */
+
+void evr_check_start(eventring_cursor *c) {
+  const struct format_header *h = &c->meta.header;
+  const struct format_segment *first = &c->meta.conversion.segment[0];
+  bool is_ns = h->clock == FORMAT_CLOCK_MONOTONIC;
+  if (first->from_ticks != h->start_ticks || first->from_ns != h->start_ns ||
+      (is_ns && first->multiplier != (uint64_t)1 << FORMAT_CLOCK_SHIFT))
+    evr_note_damage(&c->meta.damage, "the clock does not begin at the start of the recording");
+}
+
+/* Of the block that a process was filling when it was killed. */
+static void check_times(eventring_cursor *c, const struct evr_block_cursor *blocks) {
+  const struct evr_metadata *meta = &c->meta;
+  struct evr_block_walk walk = evr_block_walk(blocks->held);
+  uint64_t latest = 0, word;
+  while ((word = evr_block_next_event(&walk)) != 0) {
+    uint64_t ticks = word_ticks(word, walk.position.base);
+    uint64_t ns = evr_metadata_ns(meta, ticks);
+    if (ticks < meta->header.start_ticks || ns + most_backwards_ns < latest) {
+      evr_note_damage(&c->meta.damage, "domain %u, ring %u: times in block %llu are not possible",
+                      blocks->slot, blocks->ring, (unsigned long long)blocks->sequence);
+      return;
+    }
+    if (ns > latest) latest = ns;
+  }
+}
+
+/* ---- Rings ------------------------------------------------------------------------ */
+
+/* Has a block an event? The head is stored after the header, and before the first event. */
+static bool has_event(const uint64_t *words) {
+  uint16_t open = ((const struct format_block *)words)->open;
+  if (open > FORMAT_MAX_OPEN) open = FORMAT_MAX_OPEN;
+  return words[FORMAT_BLOCK_HEADER_WORDS + open * FORMAT_OPEN_WORDS] != 0;
+}
+
+static bool read_block(const eventring_cursor *c, uint64_t offset, uint64_t *words) {
+  return evr_source_read(&c->meta.source, offset, words, FORMAT_BLOCK_BYTES, NULL) == EVENTRING_OK;
+}
+
+/* Is this what may be at the place of the block after the newest, `next`? There lies the
+   oldest block of a ring that has been filled once, and nothing before that; unless the
+   process was killed when it had begun to write there: in order, the new block has no events
+   yet, and its sequence is 0 before it is `next`. */
+static bool may_be_next(const eventring_cursor *c, const struct evr_places *places,
+                        const uint64_t *words, uint64_t next) {
+  uint64_t oldest = next > places->count ? next - places->count : 0;
+  bool is_ended = c->meta.status.state == FORMAT_ENDED && c->meta.status.checksum;
+  if (oldest < places->floor) oldest = 0; /* the ring has grown: the place is a new one */
+  if (words[0] == oldest) return true;
+  return !is_ended && (!words[0] || (words[0] == next && !has_event(words)));
+}
+
+/* A head that is too small hides the blocks after it. */
+static void check_next(eventring_cursor *c, const struct evr_block_cursor *blocks) {
+  unsigned slot = blocks->slot, ring = blocks->ring;
+  uint64_t words[FORMAT_BLOCK_WORDS], next = c->meta.ring[slot][ring].head + 1;
+  struct evr_location place = evr_metadata_place(&c->meta, slot, ring, next);
+  if (read_block(c, place.offset, words) &&
+      !may_be_next(c, &c->meta.places[slot][ring], words, next))
+    evr_note_damage(&c->meta.damage, "domain %u, ring %u: the place of block %llu has block %llu",
+                    slot, ring, (unsigned long long)next, (unsigned long long)words[0]);
+}
+
+static void check_ring(eventring_cursor *c, const struct evr_block_cursor *blocks) {
+  if (c->meta.header.layout != FORMAT_SNAPSHOT) check_next(c, blocks);
+  bool is_newest = blocks->sequence &&
+                   blocks->sequence == c->meta.ring[blocks->slot][blocks->ring].head;
+  if (is_newest && !evr_block_header(blocks->held)->committed) check_times(c, blocks);
+}
+
+/* Events in a block that belongs to no ring: the entry of their ring is damaged. */
+static void check_loose_blocks(eventring_cursor *c) {
+  const struct evr_record_scan *scan = &c->definitions.scan;
+  for (uint32_t i = 0; i < scan->count; i++) {
+    uint64_t words[FORMAT_BLOCK_WORDS];
+    uint32_t block = scan->blocks[i].block;
+    if (scan->blocks[i].kind == FORMAT_EVENTS && !evr_metadata_run_end(&c->meta, block) &&
+        read_block(c, format_block_offset(block), words) && has_event(words)) {
+      evr_note_damage(&c->meta.damage, "block %u of the file has events, and is in no ring", block);
+      return;
+    }
+  }
+}
+
+/* ---- Records ---------------------------------------------------------------------- */
+
+/* A record is stored before it is counted, so there may be one more. */
+static void check_counts(eventring_cursor *c) {
+#define CHECK(name, number, budget, full) \
+  { \
+    const struct format_count *count = &c->meta.status.kind[number]; \
+    uint64_t taken = c->definitions.scan.taken[number]; \
+    if (taken > count->records + 1 || \
+        (count->records > taken && count->records - taken > count->dropped)) \
+      evr_note_damage(&c->meta.damage, "%llu of %llu records of kind %d are there", \
+                      (unsigned long long)taken, (unsigned long long)count->records, number); \
+  }
+  FORMAT_RECORD_KINDS(CHECK)
+#undef CHECK
+}
+
+/* ---- The domain table -------------------------------------------------------------- */
+
+static bool is_blank(const struct format_domain *d) {
+  const uint64_t *words = (const uint64_t *)d;
+  uint64_t any = 0;
+  for (size_t i = 0; i < sizeof *d / 8; i++) any |= words[i];
+  return !any;
+}
+
+/* Whoever was killed within a change has left the version odd. */
+static bool times_are_possible(const struct evr_metadata *meta, const struct format_domain *d) {
+  bool alive = d->state == FORMAT_SLOT_ALIVE;
+  return d->state <= FORMAT_SLOT_ALIVE && d->start_ticks >= meta->header.start_ticks &&
+         (alive ? d->stop_ticks == 0 : d->stop_ticks >= d->start_ticks);
+}
+
+/* Of the two one may be older; what both say is the same. Of a long life the record of its
+   start may be gone. */
+static bool agrees(const struct format_domain *d, const struct evr_life *life) {
+  if (!life) return true;
+  bool start = !life->start_ticks ||
+               (life->tid == d->tid && life->start_ticks == d->start_ticks);
+  return start && (!life->stop_ticks || !d->stop_ticks || life->stop_ticks == d->stop_ticks);
+}
+
+static void check_entry(eventring_cursor *c, unsigned slot, const struct format_domain *d) {
+  if (slot >= c->meta.status.slots) {
+    if (!is_blank(d)) note(c, slot, "its entry is in use, beyond the last");
+    return;
+  }
+  if (!d->incarnation || d->version & 1) return;
+  if (!times_are_possible(&c->meta, d)) note(c, slot, "its times are not possible");
+  else if (!agrees(d, evr_definitions_life(&c->definitions, slot, d->incarnation)))
+    note(c, slot, "its entry and its record differ");
+}
+
+static void check_table(eventring_cursor *c) {
+  struct format_domain table[EVENTRING_MAX_DOMAINS];
+  if (evr_source_read(&c->meta.source, FORMAT_DOMAINS_OFFSET, table, sizeof table, NULL) !=
+      EVENTRING_OK)
+    return;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) check_entry(c, slot, &table[slot]);
+}
+
+/* ---- All of it ---------------------------------------------------------------------- */
+
+void evr_check_end(eventring_cursor *c) {
+  struct evr_metadata *meta = &c->meta;
+  bool is_copy = meta->header.layout == FORMAT_SNAPSHOT;
+  if (is_copy || meta->status.state == FORMAT_ENDED) evr_metadata_check_front(meta, &meta->damage);
+  check_table(c);
+  if (!is_copy) {
+    check_counts(c);
+    check_loose_blocks(c);
+  }
+  for (unsigned n = 0; n < c->made_count; n++) check_ring(c, &c->reader[c->made[n]]->blocks);
+}
