@@ -77,7 +77,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
 	eventring/analysis/json.c eventring/analysis/json.h \
 	eventring/analysis/links.c eventring/analysis/links.h \
-	eventring/analysis/lives.c eventring/analysis/lives.h \
+	eventring/analysis/lives.c eventring/analysis/reach.h eventring/analysis/lives.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
 	eventring/analysis/saturating.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \

@@ -545,8 +545,22 @@ static void push_end(lua_State *L, const struct eventring_info *info) {
   lua_setfield(L, -2, "error_text");
 }
 
+/* The time from which on nothing was overwritten. */
+static uint64_t complete_since(eventring_cursor *cursor, const struct eventring_info *info) {
+  uint64_t since = info->start_ns;
+  for (unsigned slot = 0; slot < info->domains_laid_out; slot++)
+    for (int i = 0; i < EVENTRING_RINGS; i++) {
+      struct eventring_ring_info ring;
+      if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)i, &ring) == 0 &&
+          ring.available < ring.emitted && ring.oldest_ns > since)
+        since = ring.oldest_ns;
+    }
+  return since;
+}
+
 /* cursor:info() -> properties of the recording: path, program, pid, start_ns, end_ns (0
- * while it lasts), live (boolean), delivered, lost, missed, torn; how it ended: end_reason
+ * while it lasts), live (boolean), delivered, lost, missed, torn; complete_ns (the time
+ * from which on every ring still has all of its events); how it ended: end_reason
  * ("stopped", "exit", "signal", "killed"; nil while it lasts), end_detail (exit status or
  * number of the signal), error_text (nil when the process noted no error). */
 static int cursor_info(lua_State *L) {
@@ -556,7 +570,8 @@ static int cursor_info(lua_State *L) {
   int status = eventring_cursor_info(c->handle, &info);
   if (status < 0) return fail_code(L, status);
   eventring_cursor_totals(c->handle, &totals);
-  lua_createtable(L, 0, 13);
+  lua_createtable(L, 0, 14);
+  set_integer(L, "complete_ns", (lua_Integer)complete_since(c->handle, &info));
   push_end(L, &info);
   lua_pushstring(L, info.path);
   lua_setfield(L, -2, "path");

@@ -7,6 +7,7 @@
 #include "analysis/json.h"
 #include "analysis/lives.h"
 #include "analysis/names.h"
+#include "analysis/reach.h"
 #include "options.h"
 #include "follow.h"
 #include "text_table.h"
@@ -185,7 +186,7 @@ static void domain_row(void *context, const struct eventring_domain_info *domain
 static void ring_row(struct table *table, eventring_cursor *cursor,
                      const struct eventring_info *info,
                      unsigned slot, enum eventring_ring ring,
-                     const struct eventring_ring_info *figures) {
+                     const struct eventring_ring_info *figures, uint64_t last_ns) {
   char text[16], figure[EVA_FIGURE];
   snprintf(text, sizeof text, "%u", slot);
   table_cell(table, text);
@@ -198,20 +199,36 @@ static void ring_row(struct table *table, eventring_cursor *cursor,
   table_cell(table, eva_count_text(figure, figures->blocks_written));
   cell_moment(table, info, figures->oldest_ns);
   cell_moment(table, info, figures->newest_ns);
+  bool whole = eva_ring_is_whole(figures);
+  table_cell(table, whole ? "all"
+                          : eva_duration_text(figure, eva_ring_reach(figures, last_ns)));
+}
+
+/* Time of the newest event of all rings. */
+static uint64_t last_event(eventring_cursor *cursor) {
+  struct eventring_ring_info figures;
+  uint64_t last = 0;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    for (int ring = 0; ring < EVENTRING_RINGS; ring++)
+      if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &figures) >= 0 &&
+          figures.newest_ns > last)
+        last = figures.newest_ns;
+  return last;
 }
 
 static void print_domains(eventring_cursor *cursor,
                           const struct eventring_info *info) {
   TABLE(domains, "domain", "<name", "turn", "thread", "from s", "to s");
   TABLE(rings, "domain", "<ring", "emitted", "still there", "overwritten",
-        "blocks", "oldest s", "newest s");
+        "blocks", "oldest s", "newest s", "holds");
+  uint64_t last_ns = last_event(cursor);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
     struct eventring_ring_info figures;
     eva_each_life(cursor, slot, domain_row, &(struct domain_list){&domains, info});
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
       if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring,
                                 &figures) >= 0)
-        ring_row(&rings, cursor, info, slot, (enum eventring_ring)ring, &figures);
+        ring_row(&rings, cursor, info, slot, (enum eventring_ring)ring, &figures, last_ns);
   }
   printf("\nDomains\n");
   table_print(&domains, stdout, 2);

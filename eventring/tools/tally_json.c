@@ -177,6 +177,9 @@ static void put_ring(struct eva_json *json, const struct eva_tally *tally,
   eva_json_uint_at(json, "missed", info->missed);
   eva_json_uint_at(json, "lost", info->lost);
   eva_json_uint_at(json, "torn", info->torn);
+  eva_json_uint_at(json, "available", info->available);
+  eva_json_uint_at(json, "oldest_ns", info->oldest_ns);
+  eva_json_uint_at(json, "newest_ns", info->newest_ns);
   eva_json_close_object(json);
 }
 

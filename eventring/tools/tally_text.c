@@ -15,6 +15,7 @@
 #include "tally_print.h"
 #include "tool.h"
 #include "analysis/ending.h"
+#include "analysis/reach.h"
 #include "analysis/units.h"
 
 /* What a group of tables is made of: one domain, or the sums of all. */
@@ -340,7 +341,16 @@ static void print_events(struct section *section) {
   finish("Events", "", section, &table);
 }
 
-static void ring_row(struct table *table, const char *name,
+/* How far back a ring reaches from the last event that was seen. */
+static void cell_reach(struct table *table, const struct eva_tally *tally,
+                       const struct eventring_ring_info *info) {
+  char figure[EVA_FIGURE];
+  bool whole = eva_ring_is_whole(info);
+  table_cell(table, whole ? "all"
+                          : eva_duration_text(figure, eva_ring_reach(info, tally->last_ns)));
+}
+
+static void ring_row(struct table *table, const struct eva_tally *tally, const char *name,
                      const struct eventring_ring_info *info) {
   table_cell(table, name);
   cell_count(table, info->emitted);
@@ -348,9 +358,14 @@ static void ring_row(struct table *table, const char *name,
   cell_exception(table, info->missed);
   cell_exception(table, info->lost);
   cell_exception(table, info->torn);
+  cell_reach(table, tally, info);
 }
 
+/* The sum holds what all of them hold. */
 static void add_ring(struct eva_tally_ring *sum, const struct eva_tally_ring *ring) {
+  if (ring->seen && !eva_ring_is_whole(&ring->info) && ring->info.oldest_ns > sum->info.oldest_ns)
+    sum->info.oldest_ns = ring->info.oldest_ns;
+  sum->info.available += ring->info.available;
   sum->seen |= ring->seen;
   sum->info.emitted += ring->info.emitted;
   sum->info.delivered += ring->info.delivered;
@@ -370,13 +385,17 @@ static struct eva_tally_ring ring_of(const struct section *section, int ring) {
 }
 
 static void print_rings(struct section *section) {
-  TABLE(table, "<ring", "emitted", "delivered", "missed", "lost", "torn");
+  TABLE(table, "<ring", "emitted", "delivered", "missed", "lost", "torn", "holds");
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
     struct eva_tally_ring figures = ring_of(section, ring);
-    if (figures.seen) ring_row(&table, section->tally->ring_names[ring], &figures.info);
+    if (figures.seen) {
+      const char *name = section->tally->ring_names[ring];
+      ring_row(&table, section->tally, name, &figures.info);
+    }
   }
   bool first = section->total || section->tally->domains_used == 1;
-  finish("Rings", first ? " (missed: overwritten before reading began; lost: since)" : "",
+  finish("Rings", first ? " (missed: overwritten before reading began; lost: since; holds: "
+                          "the time that it reaches back)" : "",
          section, &table);
 }
 

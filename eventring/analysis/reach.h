@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* reach.h: how far back a ring reaches.
+ *
+ * Errors: none. Threads: any.
+ */
+#ifndef EVENTRING_ANALYSIS_REACH_H
+#define EVENTRING_ANALYSIS_REACH_H
+
+#include <stdbool.h>
+
+#include "eventring.h"
+
+/* Is everything still there that was written into the ring? */
+static inline bool eva_ring_is_whole(const struct eventring_ring_info *ring) {
+  return ring->available >= ring->emitted;
+}
+
+/* Nanoseconds from the oldest event that is there to `last_ns`, the time of the last event
+   of the recording that is known. */
+static inline uint64_t eva_ring_reach(const struct eventring_ring_info *ring,
+                                      uint64_t last_ns) {
+  return ring->oldest_ns && last_ns > ring->oldest_ns ? last_ns - ring->oldest_ns : 0;
+}
+
+#endif
