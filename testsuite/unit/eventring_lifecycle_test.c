@@ -693,7 +693,7 @@ static void classes_of_the_host(void **state) {
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_USER, NULL, false),
                    EVENTRING_E_ARGUMENT);
-  assert_int_equal(eventring_define_class(8, NULL, false), EVENTRING_E_ARGUMENT);
+  assert_int_equal(eventring_define_class(9, NULL, false), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_CALLS, NULL, false),
                    EVENTRING_E_CONFLICT); /* T_CALL */
   assert_int_equal(eventring_define_class(EVENTRING_CLASS_ALLOC, NULL, true), EVENTRING_OK);
