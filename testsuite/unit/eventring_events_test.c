@@ -555,7 +555,7 @@ static void refused_definitions(void **state) {
       assert_int_equal(registered(kind, payload, EVENTRING_CLASS_USER),
                        allowed[kind] >> payload & 1 ? 0 : EVENTRING_E_ARGUMENT);
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, EVENTRING_CLASS_IO), 0);
-  assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, EVENTRING_CLASS_IO + 1),
+  assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, EVENTRING_CLASS_FINALIZERS + 1),
                    EVENTRING_E_ARGUMENT);
   assert_int_equal(registered(EVENTRING_DEF_SPAN, EVENTRING_NONE, 40), EVENTRING_E_ARGUMENT);
   assert_int_equal(eventring_define_class(40, "forty", true), EVENTRING_OK); /* while recording */
