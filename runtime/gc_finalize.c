@@ -7,8 +7,8 @@
  * to and moves to the queue Gc.finalizers, whose objects are roots; those that
  * one collection finds are queued last registered first. The queue is emptied at the next
  * gc_check by calling the finalizers, in the span run_finalizers (no span of the
- * collector) and with the collector switched off. Before its call the object is an ordinary one again, so it may be registered
- * again.
+ * collector) and with the collector switched off. Before its call the object is an
+ * ordinary one again, so it may be registered again.
  *
  * Gc.finalizable: the first finalizable_old objects are old; a minor collection examines
  * the others only. The major marking, when nothing else is grey, goes through the old

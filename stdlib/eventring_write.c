@@ -144,7 +144,8 @@ static enum eventring_payload kind_of_value(lua_State *L, int index) {
 static size_t encode_string(lua_State *L, int index, uint64_t *words) {
   size_t size;
   const char *bytes = lua_tolstring(L, index, &size);
-  size_t kept = size <= MAX_STRING ? size : eventring_text_fit(bytes, size, MAX_STRING), n = 1 + (kept + 7) / 8;
+  size_t kept = size <= MAX_STRING ? size : eventring_text_fit(bytes, size, MAX_STRING);
+  size_t n = 1 + (kept + 7) / 8;
   words[n - 1] = 0; /* clears what the last bytes do not fill */
   words[0] = kept | (kept < size ? TRUNCATED : 0);
   memcpy(words + 1, bytes, kept);

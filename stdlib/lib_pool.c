@@ -155,8 +155,9 @@ static const char source[] =
     "end\n";
 
 /* domain.pool([n [, {name = string, memory = bytes}]]) -> pool of n domains (default: one a
- * processor), called "NAME 1" and so on. On it: map(f, list [, progress]) -> list of f(value, index); progress(done, total,
- * index) is called here after each. size(), close(). */
+ * processor), called "NAME 1" and so on. On it: map(f, list [, progress]) -> list of
+ * f(value, index); progress(done, total, index) is called here after each. size(),
+ * close(). */
 int pool_lib_pool(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) {
     luaL_checktype(L, 2, LUA_TTABLE);

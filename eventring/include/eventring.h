@@ -335,9 +335,9 @@ struct eventring_config {
   void *warn_context;     /* the first argument of `warn` */
   bool leave_sigbus;      /* do not set a handler of SIGBUS: see eventring_repair_fault */
   /* Template of the file's name, without slash and control characters. The name that it
-     expands to has at most 210 bytes. %p stands for the pid, %n for the program's name, %t for the time in seconds since
-     1970, %h for the host's name, %% for a %. NULL or empty: "%p". EVENTRING_SUFFIX is
-     appended where it is missing. The file of a further copy of the library in the same
+     expands to has at most 210 bytes. %p stands for the pid, %n for the program's name, %t
+     for the time in seconds since 1970, %h for the host's name, %% for a %. NULL or empty:
+     "%p". EVENTRING_SUFFIX is appended where it is missing. The file of a further copy of the library in the same
      process has ".2" and so on before the suffix. A recording of a dead process in this
      place is renamed to <name>-<its start in seconds since 1970>.eventring. When a live
      process uses the name, eventring_start fails with E_EXISTS. */
@@ -732,8 +732,8 @@ enum {
                               of a span that was open where reading begins (ns: its true
                               begin; before the loss of what was overwritten by then, at
                               its place in a merged order; or, if it was found open after
-                              a later loss, behind that), or the end of a span whose own end was lost (ns:
-                              when that was known; always with TORN) */
+                              a later loss, behind that), or the end of a span whose own
+                              end was lost (ns: when that was known; always with TORN) */
   EVENTRING_TORN = 2,      /* an end whose begin is unknown, or a synthetic end: the
                               duration is unknown */
   EVENTRING_MATCHED = 4,   /* an end whose begin is known: begin_ns is valid */

@@ -9,9 +9,11 @@ file=$(echo ./*.eventring)
 name=$(grep -aboP 'strange' "$file" | head -n 1 | cut -d: -f1)
 printf '\x63' | dd of="$file" bs=1 seek=$((name - 21)) conv=notrunc status=none
 is "checksum" 1 "$("$EVENTRING" dump "$file" 2>&1 >/dev/null | grep -c 'kind 2) is not valid')"
-# the block as it is while it is being filled: without length and checksum
+# the block as it is while it is being filled, without length, and without checksums
 block=$((name / 4096 * 4096))
-dd if=/dev/zero of="$file" bs=8 seek=$((block / 8 + 6)) count=1 conv=notrunc status=none
+for word in 3 6; do
+  dd if=/dev/zero of="$file" bs=8 seek=$((block / 8 + word)) count=1 conv=notrunc status=none
+done
 "$EVENTRING" dump --json "$file" >dump.json || fail "dump: status $?"
 is "payload" '["strange","4d00000000000000",null]' \
   "$(jq -c 'select(.hex) | [.name, .hex, .unknown]' dump.json)"
