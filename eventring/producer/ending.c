@@ -34,7 +34,7 @@ bool evr_recording_note_error_locked(struct evr_recording *r, const char *text, 
   uint32_t whole = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
   ending.head = (struct format_ending){.first = format_record(0, 1, whole),
                                        .ticks = evr_clock_ticks(r->clock), .bytes = bytes};
-  memcpy(ending.text, text, bytes);
+  if (bytes) memcpy(ending.text, text, bytes); /* without a text there is no pointer */
   evr_text_clean_lines(ending.text, bytes);
   memcpy(record, &ending, sizeof ending);
   r->failed = true;
