@@ -6,11 +6,13 @@
 victim=$BUILDDIR/testsuite/faults/victim
 [ -x "$victim" ] || { echo "$victim is not built"; exit 77; }
 
-for mode in fork-exit fork-exec fork-record fork-follow vfork-exec raw-clone orphan threads-fork smallest full twice \
-    foreign-handler chained-handler later-handler cut-control; do
+for mode in fork-exit fork-exec fork-record fork-follow vfork-exec raw-clone orphan \
+    threads-fork smallest full twice foreign-handler chained-handler later-handler \
+    cut-control; do
   timeout $PATIENCE "$victim" $mode >output.txt 2>errors.txt
   is "$mode: status" 0 $?
-  is "$mode: output" "" "$(cat output.txt errors.txt)"
+  # (in a child, LeakSanitizer says that the parent's other threads are not there)
+  is "$mode: output" "" "$(cat output.txt errors.txt | sed '/was not suspended. False leaks/d')"
   no_file_in "$mode" .
 done
 

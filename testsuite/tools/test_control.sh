@@ -87,6 +87,10 @@ ends 0 "" control copy.eventring --status
 has "a copy" "saved" "$(cat stdout.txt)"
 
 # malformed control words: reported, ignored by the process, and counted
+
+# The signal is sent when `kill` returns, but the process may run on for a moment.
+is_stopped() { grep -q '^State:.T' "/proc/$pid/status"; }
+stop_it() { kill -STOP "$pid"; until_so is_stopped || fail "the process does not stop"; }
 poke() { # eight bytes at an offset of the control page: 0 the gate, 8 what is wanted
   printf "$2" | dd of="$(echo "$PWD"/[0-9]*.eventring)" bs=1 seek=$((8192 + $1)) conv=notrunc status=none
 }
@@ -102,7 +106,7 @@ is "put right" true "$(status_of '.classes.gc' 2>/dev/null)"
 has "stats warns" "ignored 1 malformed control words" "$(stats_errors)"
 has "show warns" "ignored 1 malformed" "$("$EVENTRING" show "$pid" 2>&1 >/dev/null)"
 has "control warns" "ignored 1 malformed" "$(control "$pid" --status 2>&1 >/dev/null)"
-kill -STOP "$pid"
+stop_it
 poke 8 $garbage
 has "will be ignored" "control word 0xffffffff000000ff is malformed; the process will ignore it" \
   "$(control "$pid" --status 2>&1 >/dev/null)"
@@ -113,7 +117,7 @@ kill -CONT "$pid"
 goes_on "after garbage"
 
 # the gate of a tool that died between its two steps, or garbage: it follows what is wanted
-kill -STOP "$pid"
+stop_it
 poke 0 '\000\000\000\000\000\000\000\000'
 has "will be put right" "the gate does not agree with the control word 0xff; the process will put it right" "$(control "$pid" --status 2>&1 >/dev/null)"
 control "$pid" --enable gc || fail "a change that changes nothing: $?"
