@@ -3,6 +3,7 @@
 #include "probes.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,13 +219,28 @@ static void prepare_start(void) {
   if (probes_before_start != NULL) probes_before_start();
 }
 
+/* A signal that ends the process in order waits until the recording is there: its handler
+ * would find none to end, and leave a file without a header, which no command removes. */
+static int start_undisturbed(const struct eventring_config *config,
+                             struct eventring_error *error) {
+  sigset_t ending, before;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGHUP);
+  sigaddset(&ending, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ending, &before);
+  int status = eventring_start(config, error);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return status;
+}
+
 static int start_recording(const struct eventring_config *config,
                            struct eventring_error *error) {
   static pthread_once_t prepared = PTHREAD_ONCE_INIT;
   int status = ensure_catalogue(error);
   if (status != 0) return status;
   pthread_once(&prepared, prepare_start);
-  return eventring_start(config, error);
+  return start_undisturbed(config, error);
 }
 
 static int start_from_env(struct eventring_error *error) {
