@@ -113,6 +113,21 @@ static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
   return filter->ring_index >= 0;
 }
 
+/* Whether the class asked for exists; false after a message. */
+static bool class_exists(const struct filter *filter, const eventring_cursor *cursor) {
+  char known[EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2)] = "";
+  if (!filter->class_name) return true;
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_cursor_class(cursor, i);
+    if (!name) continue;
+    if (strcmp(name, filter->class_name) == 0) return true;
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, " %s", name);
+  }
+  complain("no class `%s' in this recording; it has%s", filter->class_name, known);
+  return false;
+}
+
 static bool wants(const struct dump_options *options,
                   const struct eventring_event *event) {
   const struct filter *filter = &options->filter;
@@ -228,7 +243,9 @@ int command_dump(const struct command *self, int count, char **words) {
                        EVENTRING_OPEN_MERGED |
                            (options.from_now ? EVENTRING_OPEN_NOW : 0));
   if (status >= 0) return status;
-  if (!find_ring(&options.filter, reader.cursor)) return reader_close(&reader, STATUS_WRONG);
+  if (!find_ring(&options.filter, reader.cursor) ||
+      !class_exists(&options.filter, reader.cursor))
+    return reader_close(&reader, STATUS_WRONG);
   dump(&reader, &options);
   return reader_close(&reader, STATUS_OK);
 }

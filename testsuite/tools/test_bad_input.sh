@@ -52,6 +52,7 @@ ends 126 "sound.eventring" "$EVENTRING" stats -- ./sound.eventring
 ends 1 "recorded nothing" "$EVENTRING" stats -- true
 
 ends 1 "no ring \`r' in this recording; it has runtime user" "$EVENTRING" dump --ring r "$file"
+ends 1 "no class \`c' in this recording; it has lifecycle gc" "$EVENTRING" dump --class c "$file"
 
 # Outputs
 ends 1 "sound.eventring" "$EVENTRING" snapshot -o sound.eventring "$file"
