@@ -77,7 +77,9 @@ local function read_by_c()
       assert(event.ns >= last) -- merged by time
       last = event.ns
     end
-    if event.flags & (ffi.C.EVENTRING_SYNTHETIC | ffi.C.EVENTRING_TORN) == 0 then add(counts, ffi.string(event.name)) end
+    if event.flags & ffi.C.EVENTRING_SYNTHETIC ~= 0 or event.flags & ffi.C.EVENTRING_TORN == 0 then
+      add(counts, ffi.string(event.name))
+    end
     return 0
   end)
   callbacks.lost = ffi.cast("int (*)(void *, const struct eventring_loss *)", function(_, loss)
@@ -94,7 +96,7 @@ end
 
 -- ---- Through the module -----------------------------------------------------------------
 
--- (its callbacks also get what the reader made up; these spans are left out on both sides)
+-- (its callbacks also get what the reader made up, and no ends whose begin is unknown)
 local function read_by_module()
   local pid = math.tointeger(tonumber(target))
   local cursor = assert(eventring.cursor(pid and {pid = pid} or {path = target}))
@@ -103,6 +105,7 @@ local function read_by_module()
   local delivered = cursor:poll {
     runtime_begin = named, runtime_end = named, runtime_counter = named, lifecycle = named,
     user_begin = named, user_end = named, user_counter = named, user_event = named,
+    async_begin = named, async_end = named,
     lost_events = function(_, n, before) lost = lost + (before and 0 or n) end}
   cursor:close()
   return counts, delivered, lost

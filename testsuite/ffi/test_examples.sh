@@ -61,6 +61,26 @@ END
   has "    2000 work"
   echo >go
   wait "$pid" || fail "the recorded process: $?"
+  # one with async spans, and with rings that have lost the begins of open spans
+  cat >lossy.lua <<'END'
+local eventring = require "saros.eventring"
+eventring.begin_span "outer"
+for i = 1, 1000 do
+  eventring.span("work", collectgarbage, "step")
+  eventring.async_begin("job", i)
+  eventring.async_end("job", i)
+end
+eventring.end_span "outer"
+os.exit(false)
+END
+  SAROS_EVENTRING_START=1 SAROS_EVENTRING_WSIZE=11 SAROS_EVENTRING_NAME=lossy \
+    "$SAROS" lossy.lua && fail "lossy: $?"
+  "$EVENTRING" stats --json lossy.eventring >stats.json || fail "stats: $?"
+  jq -e '.total.missed > 0' stats.json >/dev/null || fail "nothing is missed"
+  run "$examples/ffi-eventring.lua" --library "$library" lossy.eventring
+  has "both readers agree"
+  has " job"
+  has "       2 outer"
   "$SAROS" "$examples/ffi-eventring.lua" --library "$library" "$pid" 2>errors.txt &&
     fail "an ended process is read"
   [ -s errors.txt ] || fail "no message about an ended process"
