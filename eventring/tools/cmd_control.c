@@ -132,7 +132,7 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
   if (both) {
     complain("class `%s' cannot be both enabled and disabled",
              eventring_cursor_class(cursor, (unsigned)__builtin_ctzll(both)));
-    return STATUS_WRONG;
+    return STATUS_USAGE;
   }
   return STATUS_OK;
 }

@@ -70,7 +70,7 @@ has "gc alone" '"minor"' "$before"
 # refused: nothing is changed
 ends 1 "no class \`frobs' in this recording; it has lifecycle gc" control "$pid" --enable frobs
 ends 1 "no class \`'" control "$pid" --enable gc,,user
-ends 1 "both enabled and disabled" control "$pid" --enable gc,user --disable user
+ends 2 "both enabled and disabled" control "$pid" --enable gc,user --disable user
 ends 1 "always recorded" control "$pid" --disable lifecycle
 ends 1 "no class" control "$pid" --pause --enable user,frobs
 is "unchanged" '["running",false]' "$(status_of '[.state, .classes.user]')"
