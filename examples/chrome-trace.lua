@@ -247,6 +247,7 @@ else
   writer, status = run_program(options)
 end
 writer:finish()
-io.stderr:write(("chrome-trace: %d trace events written to %s, %d events lost, %d overwritten before\n")
+io.stderr:write(("chrome-trace: %d trace events written to %s, %d events lost, "
+  .. "%d overwritten before reading began\n")
   :format(writer.count, options.out, writer.lost, writer.missed))
 if status ~= nil then os.exit(status) end
