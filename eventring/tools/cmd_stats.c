@@ -213,6 +213,8 @@ static void prepare(struct watching *watching, const struct stats_options *optio
   watching->options = options;
   watching->tally = eva_tally_new();
   if (!watching->tally) no_memory();
+  /* stays if the file cannot be read any more at the end */
+  eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
 }
 
 /* Opens what can be opened: *count of them. The exit status. */

@@ -86,6 +86,7 @@ struct progress {
   struct reader *reader;
   const struct reading *reading;
   uint64_t began;
+  struct eventring_info info; /* from before anything failed */
   char last_error[sizeof((struct eventring_error *)0)->text];
   bool failing;   /* the last poll failed */
   unsigned quiet; /* polls in succession without an event */
@@ -99,7 +100,8 @@ static uint64_t now_ns(void) {
 
 static void tell_error(struct progress *progress) {
   const char *text = eventring_cursor_error(progress->reader->cursor)->text;
-  if (strcmp(text, progress->last_error) != 0) complain("%s", text);
+  if (strcmp(text, progress->last_error) != 0)
+    complain("%s: %s", progress->info.path, text);
   snprintf(progress->last_error, sizeof progress->last_error, "%s", text);
   progress->reader->failed = true;
 }
@@ -175,6 +177,7 @@ void reader_catch_signals(bool on) {
 void reader_read(struct reader *reader, const struct reading *reading) {
   struct progress progress = {
       .reader = reader, .reading = reading, .began = now_ns()};
+  eventring_cursor_info(reader->cursor, &progress.info);
   read_on(&progress);
 }
 

@@ -31,6 +31,21 @@ is "it died" '"dead"' "$(query stats.json .liveness)"
 is "spans match" "[]" "$(query stats.json '[.spans[] | select(.torn > 0)]')"
 rm -f -- *.eventring
 
+# truncated while attached: both say of which process and file
+start --rounds 1000000 --pause-us 500
+"$EVENTRING" stats "$pid" >stats.txt 2>errors.txt &
+reader=$!
+attached $reader
+sleep 0.3
+: >"$pid.eventring"
+wait $reader && fail "stats of one that is truncated: 0"
+has "whose" "process $pid" "$(head -n 1 stats.txt)"
+has "its file" "$pid.eventring" "$(sed -n 2p stats.txt)"
+has "the file in the message" "/$pid.eventring: the file ends" "$(cat errors.txt)"
+kill $pid
+wait $pid
+rm -f -- *.eventring
+
 # for some time, from now on, by file
 start --rounds 1000000 --pause-us 500
 file=$(echo "$PWD"/*.eventring)
