@@ -18,6 +18,7 @@ eventring_sources = \
 	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \
 	eventring/producer/open_spans.h eventring/producer/open_spans.c \
 	eventring/producer/block_source.h \
+	eventring/producer/descriptor.h eventring/producer/descriptor.c \
 	eventring/producer/extents.h eventring/producer/extents.c eventring/producer/records.h \
 	eventring/producer/records.c \
 	eventring/producer/calibration.c eventring/producer/ending.c eventring/producer/gate.c \

@@ -19,13 +19,12 @@ static uint32_t claimed_so_far(const struct evr_extents *e) {
 }
 
 /* Lengthens the file. 0 or an errno. */
-static int extend_file(const struct evr_extents *e, uint64_t from, uint64_t bytes,
-                       bool reserve) {
+static int extend_file(int fd, uint64_t from, uint64_t bytes, bool reserve) {
   struct statfs fs;
   int failure = evr_space_check_file_size(from + bytes);
-  if (!failure && fstatfs(e->fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
-  if (!failure && ftruncate(e->fd, (off_t)(from + bytes)) != 0) failure = errno;
-  if (!failure && reserve) failure = evr_space_reserve(e->fd, false, from, bytes);
+  if (!failure && fstatfs(fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
+  if (!failure && ftruncate(fd, (off_t)(from + bytes)) != 0) failure = errno;
+  if (!failure && reserve) failure = evr_space_reserve(fd, false, from, bytes);
   return failure;
 }
 
@@ -41,9 +40,11 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
                     "cannot map more blocks of %.250s: the limit on address space leaves too "
                     "little for them", e->path);
   later |= e->in_memory;
-  int failure = extend_file(e, offset, bytes, !later);
+  int fd = evr_descriptor_use(&e->file, e->path);
+  if (fd < 0) return no_room(e, EBADF, error);
+  int failure = extend_file(fd, offset, bytes, !later);
   if (failure) return no_room(e, failure, error);
-  uint8_t *map = evr_space_map(e->fd, offset, bytes, e->together);
+  uint8_t *map = evr_space_map(fd, offset, bytes, e->together);
   if (!map)
     return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map more blocks of %.250s",
                     e->path);
@@ -56,12 +57,19 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
   return EVENTRING_OK;
 }
 
-int evr_extents_make_ready(const struct evr_extents *e, const struct evr_extent *extent,
+static int reserve(struct evr_extents *e, uint64_t offset, uint64_t bytes) {
+  int fd = evr_descriptor_use(&e->file, e->path);
+  return fd < 0 ? EBADF : evr_space_reserve(fd, e->in_memory, offset, bytes);
+}
+
+int evr_extents_make_ready(struct evr_extents *e, const struct evr_extent *extent,
                            uint32_t at, uint32_t count, struct eventring_error *error) {
   uint64_t bytes = count * (uint64_t)FORMAT_BLOCK_BYTES;
   uint64_t offset = format_block_offset(extent->first + at);
-  int failure = extent->later ? evr_space_reserve(e->fd, e->in_memory, offset, bytes) : 0;
-  if (failure) return no_room(e, failure, error);
+  if (extent->later) {
+    int failure = reserve(e, offset, bytes);
+    if (failure) return no_room(e, failure, error);
+  }
   evr_space_touch_ahead(extent->map + at * (uint64_t)FORMAT_BLOCK_BYTES, bytes);
   return EVENTRING_OK;
 }

@@ -14,6 +14,7 @@
 
 #include "eventring.h"
 #include "format/format.h"
+#include "producer/descriptor.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -31,7 +32,7 @@ struct evr_extent {
 };
 
 struct evr_extents { /* written under the mutex; read by cursors of this process */
-  int fd;              /* of the file */
+  struct evr_descriptor file; /* holds the lock; none in a forked child */
   bool in_memory;      /* it lies on tmpfs */
   const char *path;    /* for messages */
   const void *together; /* for evr_space_map */
@@ -46,7 +47,7 @@ struct evr_extents { /* written under the mutex; read by cursors of this process
 int evr_extents_claim_locked(struct evr_extents *extents, uint32_t blocks, bool later,
                              const struct evr_extent **extent, struct eventring_error *error);
 /* Makes blocks of an extent, from `at` on, present and writable. Without the mutex. */
-int evr_extents_make_ready(const struct evr_extents *extents, const struct evr_extent *extent,
+int evr_extents_make_ready(struct evr_extents *extents, const struct evr_extent *extent,
                            uint32_t at, uint32_t count, struct eventring_error *error);
 /* Where these bytes of the file, within one extent, are mapped; NULL: nowhere. Any thread
    that holds the recording. */

@@ -52,7 +52,8 @@ static bool make_row_ready(struct evr_recording *r, unsigned slot) {
   for (uint64_t page = from / PAGE_BYTES; page <= last; page++) {
     uint64_t at = FORMAT_RUNS_OFFSET + page * PAGE_BYTES;
     if (r->run_pages & 1u << page) continue;
-    if (evr_space_reserve(r->fd, r->in_memory, at, PAGE_BYTES) != 0) return false;
+    int fd = evr_descriptor_use(&r->extents.file, r->path);
+    if (fd < 0 || evr_space_reserve(fd, r->in_memory, at, PAGE_BYTES) != 0) return false;
     evr_space_touch_ahead(r->front + at, PAGE_BYTES);
     r->run_pages |= 1u << page;
   }
@@ -71,7 +72,7 @@ static bool claim_locked(struct evr_ring *ring, unsigned slot, uint32_t places) 
   struct evr_ring_run *run = &ring->run[ring->runs];
   uint32_t more = places - ring->blocks;
   struct eventring_error error;
-  if (r->ended || r->fd < 0 || evr_recording_is_lost(r) || r->extents.count >= MOST_EXTENTS ||
+  if (r->ended || r->extents.file.fd < 0 || evr_recording_is_lost(r) || r->extents.count >= MOST_EXTENTS ||
       !has_budget(ring, places) || !make_row_ready(r, slot) ||
       evr_extents_claim_locked(&r->extents, more, true, &run->extent, &error) != EVENTRING_OK)
     return false;
@@ -96,7 +97,7 @@ static bool claim_run(struct evr_ring *ring, unsigned slot, unsigned factor) {
 /* Makes as many blocks of the run ready as are due at this place, some at once. */
 static bool prepare_run(struct evr_ring *ring, uint32_t place) {
   const struct evr_ring_run *run = &ring->run[ring->runs];
-  const struct evr_recording *r = ring->recording;
+  struct evr_recording *r = ring->recording;
   struct eventring_error error;
   uint32_t half = ring->blocks / 2, more = run->end - ring->blocks;
   uint32_t due = (uint32_t)((uint64_t)more * (place + 1 - half) / half);

@@ -51,7 +51,7 @@ static enum fate examine(const struct evr_recording *r, int fd, struct stat *st,
   struct format_header h;
   struct format_status status;
   if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode) || st->st_uid != geteuid() ||
-      (st->st_dev == r->device && st->st_ino == r->inode) ||
+      (st->st_dev == r->extents.file.device && st->st_ino == r->extents.file.inode) ||
       pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || !is_recording_of(r, &h) ||
       pread(fd, &status, sizeof status, FORMAT_STATUS_OFFSET) != (ssize_t)sizeof status ||
       status.preserve == FORMAT_PRESERVE_ALWAYS || format_is_preserved(&status))
@@ -64,7 +64,7 @@ static enum fate examine(const struct evr_recording *r, int fd, struct stat *st,
 /* Opens a name; *fd is to be closed unless it is -1. */
 static enum fate open_kept(const struct evr_recording *r, const char *name, int *fd,
                            struct stat *st, int64_t *start) {
-  *fd = openat(r->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  *fd = openat(r->directory.fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   return *fd < 0 ? STAYS : examine(r, *fd, st, start);
 }
 
@@ -124,12 +124,13 @@ static void remove_file(const struct evr_recording *r, const struct kept_file *f
   int64_t start;
   int fd;
   if (open_kept(r, file->name, &fd, &st, &start) == MAY_GO && start == file->start)
-    evr_unlink_same(r->directory, file->name, st.st_dev, st.st_ino);
+    evr_unlink_same(r->directory.fd, file->name, st.st_dev, st.st_ino);
   if (fd >= 0) close(fd);
 }
 
 static DIR *open_listing(const struct evr_recording *r) {
-  int fd = openat(r->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (!evr_descriptor_holds(&r->directory)) return NULL;
+  int fd = openat(r->directory.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
   if (!directory && fd >= 0) close(fd);
   return directory;

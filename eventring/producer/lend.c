@@ -14,9 +14,10 @@ static const uint64_t *words_of_recording(const void *recording, uint64_t offset
   return evr_recording_words(recording, offset, size);
 }
 
-/* A forked child has closed it. */
+/* A forked child has closed it, and the program may have. */
 static int descriptor_of_recording(const void *recording) {
-  return ((const struct evr_recording *)recording)->fd;
+  const struct evr_descriptor *file = &((const struct evr_recording *)recording)->extents.file;
+  return evr_descriptor_holds(file) ? file->fd : -1;
 }
 
 static void give_back_recording(void *recording) {

@@ -73,12 +73,16 @@ static int find_place(struct evr_recording *r, const char *directory,
                       struct eventring_error *error) {
   char absolute[PATH_MAX];
   if (!directory || !directory[0]) directory = ".";
-  r->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (r->directory < 0) {
+  int fd = evr_above_standard(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd < 0) {
     int code = errno == EACCES ? EVENTRING_E_PERMISSION : EVENTRING_E_DIRECTORY;
     return evr_fail(error, code, errno, "cannot use the directory \"%.200s\"", directory);
   }
-  if (r->elsewhere && !is_safe(r->directory))
+  int failure = evr_descriptor_set(&r->directory, fd);
+  if (failure)
+    return evr_fail(error, EVENTRING_E_SYSTEM, failure, "cannot use the directory \"%.200s\"",
+                    directory);
+  if (r->elsewhere && !is_safe(fd))
     return evr_fail(error, EVENTRING_E_PERMISSION, 0,
                     "cannot use the directory \"%.200s\": another user can rename files in it",
                     directory);
@@ -137,13 +141,13 @@ static int set_aside(const struct evr_recording *r, long long start) {
     if (n > 1) snprintf(again, sizeof again, "-%d", n);
     snprintf(name, sizeof name, "%.*s-%lld%s%s", stem, r->name, start, again,
              EVENTRING_SUFFIX);
-    if (syscall(SYS_renameat2, r->directory, r->name, r->directory, name,
+    if (syscall(SYS_renameat2, r->directory.fd, r->name, r->directory.fd, name,
                 RENAME_NOREPLACE) == 0)
       return 0;
     if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot do it at
                                                  once */
-      if (faccessat(r->directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
-      return renameat(r->directory, r->name, r->directory, name) == 0 ? 0 : errno;
+      if (faccessat(r->directory.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
+      return renameat(r->directory.fd, r->name, r->directory.fd, name) == 0 ? 0 : errno;
     }
     if (errno != EEXIST) return errno == ENOENT ? 0 : errno;
   }
@@ -155,14 +159,14 @@ static int set_aside(const struct evr_recording *r, long long start) {
 enum { TAKEN = 1 };
 static int clear_place(struct evr_recording *r, struct eventring_error *error) {
   struct stat st;
-  if (fstatat(r->directory, r->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+  if (fstatat(r->directory.fd, r->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? EVENTRING_OK
                            : evr_fail(error, evr_code_of_errno(errno), errno,
                                       "cannot examine %.300s", r->path);
   if (S_ISLNK(st.st_mode)) return in_the_way(r, error, "a symbolic link");
   if (!S_ISREG(st.st_mode)) return in_the_way(r, error, "not a regular file");
   if (st.st_uid != geteuid()) return in_the_way(r, error, "another user's file");
-  int fd = openat(r->directory, r->name,
+  int fd = openat(r->directory.fd, r->name,
                   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   int locked = fd >= 0 ? evr_file_locked(fd) : 0;
   long long start = fd >= 0 ? start_of(fd, &st) : st.st_mtim.tv_sec;
@@ -179,10 +183,11 @@ static int clear_place(struct evr_recording *r, struct eventring_error *error) {
 static int create_file(struct evr_recording *r, const struct eventring_config *config,
                        struct eventring_error *error) {
   unsigned copy = 1;
+  int fd = -1;
   for (int attempt = 0; attempt < 3 + MOST_COPIES; attempt++) {
-    r->fd = openat(r->directory, r->name,
-                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (r->fd >= 0) break;
+    fd = evr_above_standard(openat(r->directory.fd, r->name,
+                                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (fd >= 0) break;
     if (errno != EEXIST) {
       int code = errno == ENOENT ? EVENTRING_E_DIRECTORY : evr_code_of_errno(errno);
       return evr_fail(error, code, errno, "cannot create %.300s", r->path);
@@ -191,13 +196,10 @@ static int create_file(struct evr_recording *r, const struct eventring_config *c
     if (status == TAKEN && copy < MOST_COPIES) status = name_copy(r, config, ++copy, error);
     if (status < EVENTRING_OK) return status;
   }
-  if (r->fd < 0) return in_the_way(r, error, "created again and again by another");
-  struct stat st;
-  if (fstat(r->fd, &st) != 0)
-    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
-  r->device = st.st_dev;
-  r->inode = st.st_ino;
-  r->locked = evr_lock_file(r->fd) == 0;
+  if (fd < 0) return in_the_way(r, error, "created again and again by another");
+  int failure = evr_descriptor_set(&r->extents.file, fd);
+  if (failure) return evr_fail(error, EVENTRING_E_SYSTEM, failure, "%.300s", r->path);
+  r->locked = evr_lock_file(fd) == 0;
   return EVENTRING_OK;
 }
 
@@ -209,6 +211,10 @@ int evr_recording_create_file(struct evr_recording *r, const struct eventring_co
 }
 
 int evr_recording_unlink(const struct evr_recording *r) {
-  int failure = evr_unlink_same(r->directory, r->name, r->device, r->inode);
+  const struct evr_descriptor *file = &r->extents.file;
+  /* by its path if the program has closed our descriptor of the directory */
+  int failure = evr_descriptor_holds(&r->directory)
+    ? evr_unlink_same(r->directory.fd, r->name, file->device, file->inode)
+    : evr_unlink_same(AT_FDCWD, r->path, file->device, file->inode);
   return failure == ENOENT ? 0 : failure;
 }

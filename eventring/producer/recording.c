@@ -140,19 +140,20 @@ static uint64_t first_need(const struct evr_recording *r) {
 
 static int map_front(struct evr_recording *r, struct eventring_error *error) {
   struct statfs fs;
+  int fd = r->extents.file.fd;
   if (!evr_space_leaves_room(FORMAT_FRONT_BYTES + first_need(r)))
     return evr_fail(error, EVENTRING_E_LIMIT, 0, "cannot map %.300s: the limit on "
                     "address space leaves too little for it", r->path);
-  if (fstatfs(r->fd, &fs) != 0)
+  if (fstatfs(fd, &fs) != 0)
     return evr_fail(error, EVENTRING_E_SYSTEM, errno, "%.300s", r->path);
   r->in_memory = fs.f_type == TMPFS_MAGIC;
   int failure = evr_space_check_free(&fs, FRONT_FIRST + first_need(r));
   if (!failure) failure = evr_space_check_file_size(FORMAT_FRONT_BYTES);
-  if (!failure && ftruncate(r->fd, FORMAT_FRONT_BYTES) != 0) failure = errno;
-  if (!failure) failure = evr_space_reserve(r->fd, r->in_memory, 0, FRONT_FIRST);
+  if (!failure && ftruncate(fd, FORMAT_FRONT_BYTES) != 0) failure = errno;
+  if (!failure) failure = evr_space_reserve(fd, r->in_memory, 0, FRONT_FIRST);
   if (failure)
     return evr_fail(error, evr_code_of_errno(failure), failure, "no room for %.300s", r->path);
-  r->front = evr_space_map(r->fd, 0, FORMAT_FRONT_BYTES, r);
+  r->front = evr_space_map(fd, 0, FORMAT_FRONT_BYTES, r);
   if (!r->front)
     return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map %.300s", r->path);
   evr_space_touch_ahead(r->front, FRONT_FIRST);
@@ -162,7 +163,6 @@ static int map_front(struct evr_recording *r, struct eventring_error *error) {
 static int make_front(struct evr_recording *r, struct eventring_error *error) {
   int status = map_front(r, error);
   if (status != EVENTRING_OK) return status;
-  r->extents.fd = r->fd;
   r->extents.in_memory = r->in_memory;
   r->extents.path = r->path;
   r->extents.together = r;
@@ -181,7 +181,8 @@ int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
   int failure = 0;
   if (slot > 0 && slot % SLOTS_PER_PAGE == 0) {
     uint64_t at = FORMAT_DOMAINS_OFFSET + slot * sizeof(struct format_domain);
-    failure = evr_space_reserve(r->fd, r->in_memory, at, 4096);
+    int fd = evr_descriptor_use(&r->extents.file, r->path);
+    failure = fd < 0 ? EBADF : evr_space_reserve(fd, r->in_memory, at, 4096);
     if (!failure) evr_space_touch_ahead(r->front + at, 4096);
   }
   if (failure)
@@ -198,8 +199,8 @@ static void destroy(struct evr_recording *r) {
   evr_ring_free_all(r);
   evr_extents_unmap(&r->extents);
   evr_space_unmap(r->front, FORMAT_FRONT_BYTES);
-  if (r->fd >= 0) close(r->fd);
-  if (r->directory >= 0) close(r->directory);
+  evr_descriptor_close(&r->extents.file);
+  evr_descriptor_close(&r->directory);
   evr_space_free(r, sizeof *r);
 }
 
@@ -224,7 +225,7 @@ int evr_recording_create(struct evr_recording **recording,
                          struct eventring_error *error) {
   struct evr_recording *r = evr_space_zeroed(sizeof *r);
   if (!r) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the recording");
-  r->fd = r->directory = -1;
+  r->extents.file.fd = r->directory.fd = -1;
   r->references = 1;
   r->keep = config->keep;
   r->elsewhere = elsewhere;
@@ -304,9 +305,8 @@ bool evr_recording_is_lost(const struct evr_recording *r) {
 }
 
 void evr_recording_disown(struct evr_recording *r) {
-  if (r->fd >= 0) close(r->fd);
-  if (r->directory >= 0) close(r->directory);
-  r->fd = r->directory = r->extents.fd = -1;
+  evr_descriptor_close(&r->extents.file);
+  evr_descriptor_close(&r->directory);
   evr_space_protect(r->front, FORMAT_FRONT_BYTES);
   evr_extents_protect(&r->extents);
 }

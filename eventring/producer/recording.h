@@ -20,6 +20,7 @@
 #include "format/control.h"
 #include "format/format.h"
 #include "producer/block_source.h"
+#include "producer/descriptor.h"
 #include "producer/extents.h"
 #include "producer/records.h"
 
@@ -59,10 +60,7 @@ struct evr_slot { /* guarded by the mutex */
 
 struct evr_recording {
   unsigned references; /* guarded by the mutex */
-  int fd;              /* of the file; holds the lock; -1 in a forked child */
-  int directory;       /* its directory; -1 in a forked child */
-  dev_t device;
-  ino_t inode;
+  struct evr_descriptor directory; /* of the file; none in a forked child */
   char name[NAME_MAX + 1]; /* of the file */
   char path[PATH_MAX];
   bool elsewhere; /* not in the directory where the file should be */

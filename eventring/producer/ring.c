@@ -34,7 +34,7 @@ enum {
 /* Makes more places ready of a ring that has some left. */
 static __attribute__((cold, noinline)) int make_more_ready(struct evr_ring *ring,
                                                            struct eventring_error *error) {
-  const struct evr_recording *r = ring->recording;
+  struct evr_recording *r = ring->recording;
   uint32_t from = ring->ready;
   uint32_t count = r->in_memory ? READY_FIRST : READY_FIRST_ON_DISK;
   if (from) count = from < READY_MOST ? from : READY_MOST;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* descriptor.h: file descriptors in a process whose program may close them.
+ *
+ * Programs that become daemons close all descriptors, also those that they do not know.
+ * The number then belongs to the next file that the program opens. So a descriptor is
+ * used, and closed, only if it still means the file for which it was opened. Nor is one
+ * of the numbers 0 to 2 taken: where they are closed the program would read and write
+ * our file as its standard input and output.
+ */
+#ifndef EVENTRING_DESCRIPTOR_H
+#define EVENTRING_DESCRIPTOR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#pragma GCC visibility push(hidden)
+
+struct evr_descriptor {
+  int fd; /* atomic; -1: none */
+  dev_t device;
+  ino_t inode;
+};
+
+/* The same file with a number above 2; it closes `fd` if it has to take another one.
+   -1 and errno, also for -1. */
+int evr_above_standard(int fd);
+/* Takes over what was opened. 0 or an errno. */
+int evr_descriptor_set(struct evr_descriptor *descriptor, int fd);
+/* Does it still mean its file? Async-signal-safe, as the next one. */
+bool evr_descriptor_holds(const struct evr_descriptor *descriptor);
+void evr_descriptor_close(struct evr_descriptor *descriptor);
+/* Its number; if the program has closed it, the file is opened again by its path. -1 if
+   that is another file by now, or there was none. Any thread. */
+int evr_descriptor_use(struct evr_descriptor *descriptor, const char *path);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_DESCRIPTOR_H */
