@@ -126,18 +126,29 @@ static void unlink_locked(Peer *i) {
 
 static bool is_over(void) { return atomic_load(&registry.closing) || peer_program_ends(); }
 
+/* An error with its traceback, whose ends of lines and tabs stay. */
+static void print_lines(FILE *out, const char *text) {
+  char line[4096];
+  while (text[0] != '\0') {
+    size_t size = strcspn(text, "\n\t");
+    fputs(eventring_printable(line, sizeof line, text, size), out);
+    text += size;
+    if (text[0] != '\0') fputc(*text++, out);
+  }
+}
+
 /* Reports an error that nothing has read. An error caused by the end of the program, or
  * of a cancelled domain, is not reported. */
 static void warn_of_lost_error(Peer *i) {
   if (atomic_load_explicit(&i->status, memory_order_acquire) != PEER_FAILED) return;
   if (i->was_cancelled || i->elsewhere || (i->abandoned && is_over())) return;
   if (atomic_exchange_explicit(&i->joined, true, memory_order_relaxed)) return;
-  const char *failure = i->failure != NULL ? i->failure : "not enough memory";
-  char name[4 * sizeof i->name + 1], text[4096];
+  char name[4 * sizeof i->name + 1];
   fflush(stdout);
-  fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: %s\n",
-          i->id, eventring_printable(name, sizeof name, i->name, strlen(i->name)),
-          eventring_printable(text, sizeof text, failure, strlen(failure)));
+  fprintf(stderr, "saros: warning: domain %u (%s) ended with an error, and was not joined: ",
+          i->id, eventring_printable(name, sizeof name, i->name, strlen(i->name)));
+  print_lines(stderr, i->failure != NULL ? i->failure : "not enough memory");
+  fputc('\n', stderr);
 }
 
 static void free_peer(Peer *i) {

@@ -100,6 +100,7 @@ unset SAROS_EVENTRING_START SAROS_EVENTRING_PRESERVE
 is "warnings: status" 0 $?
 is "warnings" 1 "$(grep -c '^saros: warning: domain' out.txt)"
 has "warning" "saros: warning: domain 1 (lost) ended with an error, and was not joined: (command line):3: nobody listens" "$(cat out.txt)"
+is "warning: lines of the traceback" 1 "$(grep -c '^stack traceback:$' out.txt)"
 
 # Domains that wait for each other when main has been closed are cancelled before that:
 # what closes their variables is left in peace.
