@@ -28,9 +28,16 @@ static void append_segment(struct evr_recording *r, struct format_segment segmen
   r->segment[2] = segment;
 }
 
+static uint64_t ticks_of_ms(uint64_t ms, uint64_t multiplier) {
+  return (uint64_t)(((unsigned __int128)ms * 1000000u << FORMAT_CLOCK_SHIFT) / multiplier);
+}
+
+static uint64_t ticks_of_ms_locked(const struct evr_recording *r, uint64_t ms) {
+  return ticks_of_ms(ms, r->segment[2].multiplier);
+}
+
 uint64_t evr_recording_ticks_of_ms(const struct evr_recording *r, uint64_t ms) {
-  return (uint64_t)(((unsigned __int128)ms * 1000000u << FORMAT_CLOCK_SHIFT) /
-                    r->segment[2].multiplier);
+  return ticks_of_ms(ms, r->multiplier);
 }
 
 /* From calibration number n (0: the start) to the next. */
@@ -47,7 +54,7 @@ static void plan_calibration(struct evr_recording *r, struct evr_pair now) {
   bool done = r->clock == FORMAT_CLOCK_MONOTONIC ||
               !evr_records_have_room_locked(&r->records, FORMAT_CLOCK, 2,
                                             sizeof(struct format_segment) / 8);
-  uint64_t interval = evr_recording_ticks_of_ms(r, interval_ms(r->calibrations));
+  uint64_t interval = ticks_of_ms_locked(r, interval_ms(r->calibrations));
   uint64_t at = done ? UINT64_MAX : now.ticks + interval;
   __atomic_store_n(&r->recalibrate_at, at, __ATOMIC_RELAXED);
 }
@@ -75,8 +82,8 @@ void evr_recording_recalibrate_locked(struct evr_recording *r) {
   if (evr_clock_ticks(r->clock) < r->recalibrate_at) return;
   for (int attempt = 0; attempt < 4; attempt++) {
     now = evr_clock_pair(r->clock);
-    uint64_t lead = evr_recording_ticks_of_ms(r, CALIBRATION_LEAD_MS);
-    uint64_t interval = evr_recording_ticks_of_ms(r, interval_ms(r->calibrations + 1));
+    uint64_t lead = ticks_of_ms_locked(r, CALIBRATION_LEAD_MS);
+    uint64_t interval = ticks_of_ms_locked(r, interval_ms(r->calibrations + 1));
     bool found = evr_next_segments(&r->segment[2], r->calibrated, now, lead, interval, next);
     /* after a delay here, the segments would change times already delivered */
     if (!found || evr_clock_ticks(r->clock) - now.ticks > lead / 2) continue;

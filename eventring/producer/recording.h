@@ -152,6 +152,7 @@ const uint64_t *evr_recording_words(const struct evr_recording *recording, uint6
 void evr_recording_calibrate_first(struct evr_recording *recording);
 /* Adds clock segments when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
+/* Right but for some percent. Any thread that holds it. */
 uint64_t evr_recording_ticks_of_ms(const struct evr_recording *recording, uint64_t ms);
 /* Nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
 uint64_t evr_recording_now_locked(struct evr_recording *recording);
