@@ -5,7 +5,8 @@
  * word) and its time, and then delivers it together with the events that follow in the
  * block up to the same bounds: a run. What holds for the whole run is computed before it:
  * the clock segment, the time at which the run ends (the next segment, the next entry of
- * the control log), the fields of the event that are those of the ring. Between two
+ * the control log), the time before which an event may be older than its definition, the
+ * fields of the event that are those of the ring. Between two
  * events of a run only the word, its definition and the stack of open spans matter. The
  * stores into the event are kept few: with a callback that does little they are most of
  * the cost.
@@ -312,7 +313,8 @@ struct run {
   const struct evr_definition *const *definition; /* by id */
   uint64_t since, ns;  /* of the event to be delivered: ticks after from_ticks */
   uint64_t from_ticks, from_ns, multiplier; /* of the clock segment */
-  uint64_t room;       /* since of the run's end */
+  uint64_t low, room;  /* since of the earliest event that the run may have; from there to
+                          its end */
   uint64_t base;       /* since of the base that times refer to ... */
   uint64_t base_word;  /* ... which is this in the place of a word's time */
   uint32_t at, end;    /* words of the block */
@@ -351,6 +353,7 @@ static inline void begin_run(struct evr_ring_reader *reader, const struct evr_si
   const struct format_segment *segment = &reader->blocks.meta->segment;
   uint64_t end = end_of_run(reader), from = segment->from_ticks;
   uint64_t newest = reader->definitions->newest_since_ticks;
+  uint64_t begin = checked || newest < from ? from : newest;
   if (checked && newest < end) end = newest;
   uint32_t words = reader->end - reader->at;
   if (words > sink->left) words = (uint32_t)sink->left;
@@ -361,7 +364,8 @@ static inline void begin_run(struct evr_ring_reader *reader, const struct evr_si
                       .from_ticks = from,
                       .from_ns = segment->from_ns,
                       .multiplier = segment->multiplier,
-                      .room = end > from ? end - from : 0,
+                      .low = begin - from,
+                      .room = end > begin ? end - begin : 0,
                       .at = reader->at,
                       .end = reader->at + words,
                       .ns = reader->order_ns};
@@ -522,7 +526,7 @@ static inline __attribute__((always_inline)) bool
 goes_on(struct run *run, uint64_t until) {
   if (run->at >= run->end) return false;
   run->since = since_of(run, run->words[run->at]);
-  if (__builtin_expect(run->since >= run->room, 0)) return false;
+  if (__builtin_expect(run->since - run->low >= run->room, 0)) return false;
   run->ns = run->from_ns + (uint64_t)((unsigned __int128)run->since * run->multiplier >>
                                       FORMAT_CLOCK_SHIFT);
   return until == UINT64_MAX || run->ns <= until;

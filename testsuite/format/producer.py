@@ -713,9 +713,13 @@ def write_payloads(recording):
 
 
 def write_suspended_over_segments(recording):
-    """Most of its suspended time lies before the faster segment in which it ends."""
+    """An event that is older than its definition, after one that is not. Then a span of which
+    most of the suspended time lies before the faster segment in which it ends."""
     ring = Ring(recording, 0, 6)
     switch = START_TICKS + 200_000
+    ring.event(EVENT, LATE, switch - 2_000, (1,), {"value": 1})
+    ring.event(EVENT, LATE, START_TICKS + 149_999, (1,), hex_of((1,)))
+    ring.event(EVENT, LATE, switch - 1_999, (1,), {"value": 1})
     ring.enter(1, switch - 1_000)
     ring.begin(INNER, switch - 1_000)
     ring.suspend(switch - 999)
