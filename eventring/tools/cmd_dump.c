@@ -82,7 +82,7 @@ static int read_words(const struct command *self, int count, char **words,
       {"time", 't', OPTION_TEXT, &time, "HOW",
        "start (seconds since then), monotonic (ns) or wall"},
       {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
-       "of the variables that make COMMAND record (SAROS_EVENTRING)"}};
+       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status >= 0) return status;
   return check_options(self, options, time, domain, operands);

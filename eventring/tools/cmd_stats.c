@@ -3,8 +3,8 @@
  *
  * Each PID or FILE is read in a thread of its own, so that a busy process does not make
  * another one wait; SIGINT and SIGTERM are left to the main thread, which shows what is
- * going on if standard error is a terminal. A launched COMMAND is read by the main thread
- * itself, without that: the terminal is the COMMAND's.
+ * going on if standard error is a terminal. A launched PROGRAM is read by the main thread
+ * itself, without that: the terminal is the PROGRAM's.
  *
  * The thread alone uses the reader and the tally of its recording, and the main thread
  * after it has ended. What is shown meanwhile is handed over in atomics, relaxed: they
@@ -36,7 +36,7 @@ static int read_words(const struct command *self, int count, char **words,
                       struct operands *operands) {
   *options = (struct stats_options){.prefix = "SAROS_EVENTRING"};
   const struct option_spec specs[] = {
-      {"json", 'j', OPTION_FLAG, &options->json, NULL, "one JSON object"},
+      {"json", 'j', OPTION_FLAG, &options->json, NULL, "one JSON object a recording"},
       {"seconds", 's', OPTION_SECONDS, &options->limit_ns, "N",
        "watch a live process for N seconds, not until it ends"},
       {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
@@ -44,7 +44,7 @@ static int read_words(const struct command *self, int count, char **words,
       {"output", 'o', OPTION_TEXT, &options->output, "FILE",
        "write to FILE, not to standard output"},
       {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
-       "of the variables that make COMMAND record (SAROS_EVENTRING)"}};
+       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
   int status =
       options_parse(self, OPTION_SPECS(specs), count, words, operands);
   return status >= 0 ? status : require_targets(self, operands);

@@ -37,8 +37,8 @@ static void print_help(FILE *out) {
         "`eventring --version` the version.\n"
         "\n"
         "Exit status: 0; 1 when what was asked about is wrong (a corrupt file, no\n"
-        "such process); 2 on wrong usage. `-- COMMAND` passes on the status of\n"
-        "COMMAND.\n",
+        "such process); 2 on wrong usage. `-- PROGRAM` passes on the status of\n"
+        "PROGRAM.\n",
         out);
 }
 

@@ -137,7 +137,7 @@ static bool time_is_up(const struct progress *progress) {
   return limit > 0 && now_ns() - progress->began >= limit;
 }
 
-enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 }; /* so often signals and the COMMAND are
+enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 }; /* so often signals and the PROGRAM are
                                                  checked */
 
 /* Waits until there is something to poll or to check. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* follow.h: reads the recording of a PID, of a FILE or of a COMMAND to its end.
+/* follow.h: reads the recording of a PID, of a FILE or of a PROGRAM to its end.
  *
  * Between polls it sleeps in eventring_wait, which keeps up with the producer.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c: runs a COMMAND that records itself. */
+/* launch.c: runs a PROGRAM that records itself. */
 #include "launch.h"
 #include "analysis/ending.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: runs a COMMAND that records itself, and finds its recording.
+/* launch.h: runs a PROGRAM that records itself, and finds its recording.
  *
  * The command gets these in its environment (PREFIX is SAROS_EVENTRING by default):
  *   PREFIX_START=1       so that it records from its first instruction

@@ -44,12 +44,12 @@ int options_parse(const struct command *self, const struct option_spec *specs,
 int usage_error(const struct command *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The one PID or FILE, or the `-- COMMAND...` when with_command: -1 when the
+/* The one PID or FILE, or the `-- PROGRAM...` when with_command: -1 when the
    operands are just that, else the usage error. */
 int require_target(const struct command *self, const struct operands *operands,
                    bool with_command);
 
-/* The same of one or several PIDs or FILEs, or the `-- COMMAND...`. */
+/* The same of one or several PIDs or FILEs, or the `-- PROGRAM...`. */
 int require_targets(const struct command *self, const struct operands *operands);
 
 #define OPTION_SPECS(specs) specs, sizeof(specs) / sizeof((specs)[0])

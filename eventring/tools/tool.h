@@ -6,8 +6,8 @@
  *   eventring.c   picks the subcommand (commands.def); tool.c: messages, memory
  *   options.c     parses its words
  *   cmd_*.c       one subcommand each: options, then the work
- *   follow.c      opens a PID, a FILE or a COMMAND and reads it to its end
- *   launch.c      starts a COMMAND that records itself
+ *   follow.c      opens a PID, a FILE or a PROGRAM and reads it to its end
+ *   launch.c      starts a PROGRAM that records itself
  *   tally_text.c tally_json.c   show what ../analysis/tally.c counted
  *   text_table.c  aligned tables
  *
