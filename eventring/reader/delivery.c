@@ -312,9 +312,10 @@ struct run {
   const uint64_t *words;
   const struct evr_definition *const *definition; /* by id */
   uint64_t since, ns;  /* of the event to be delivered: ticks after from_ticks */
-  uint64_t from_ticks, from_ns, multiplier; /* of the clock segment */
-  uint64_t low, room;  /* since of the earliest event that the run may have; from there to
-                          its end */
+  uint64_t from_ticks; /* of the earliest event that the run may have */
+  uint64_t within;     /* from_ticks less that of the clock segment */
+  uint64_t from_ns, multiplier; /* of the clock segment */
+  uint64_t room;       /* since of the run's end */
   uint64_t base;       /* since of the base that times refer to ... */
   uint64_t base_word;  /* ... which is this in the place of a word's time */
   uint32_t at, end;    /* words of the block */
@@ -359,12 +360,12 @@ static inline void begin_run(struct evr_ring_reader *reader, const struct evr_si
   if (words > sink->left) words = (uint32_t)sink->left;
   *run = (struct run){.words = reader->blocks.held->words,
                       .definition = reader->definitions->definition,
-                      .base = reader->position.base - from,
+                      .base = reader->position.base - begin,
                       .base_word = reader->position.base << EVENTRING_WORD_TIME_SHIFT,
-                      .from_ticks = from,
+                      .from_ticks = begin,
+                      .within = begin - from,
                       .from_ns = segment->from_ns,
                       .multiplier = segment->multiplier,
-                      .low = begin - from,
                       .room = end > begin ? end - begin : 0,
                       .at = reader->at,
                       .end = reader->at + words,
@@ -526,8 +527,9 @@ static inline __attribute__((always_inline)) bool
 goes_on(struct run *run, uint64_t until) {
   if (run->at >= run->end) return false;
   run->since = since_of(run, run->words[run->at]);
-  if (__builtin_expect(run->since - run->low >= run->room, 0)) return false;
-  run->ns = run->from_ns + (uint64_t)((unsigned __int128)run->since * run->multiplier >>
+  if (__builtin_expect(run->since >= run->room, 0)) return false;
+  uint64_t ticks = run->since + run->within;
+  run->ns = run->from_ns + (uint64_t)((unsigned __int128)ticks * run->multiplier >>
                                       FORMAT_CLOCK_SHIFT);
   return until == UINT64_MAX || run->ns <= until;
 }
