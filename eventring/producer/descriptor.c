@@ -21,16 +21,21 @@ int evr_above_standard(int fd) {
 
 int evr_descriptor_set(struct evr_descriptor *d, int fd) {
   struct stat st;
-  *d = (struct evr_descriptor){.fd = fd};
-  if (fstat(fd, &st) != 0) return errno;
-  d->device = st.st_dev;
-  d->inode = st.st_ino;
+  if (fstat(fd, &st) != 0) {
+    int failure = errno;
+    close(fd);
+    return failure;
+  }
+  *d = (struct evr_descriptor){fd, st.st_dev, st.st_ino};
   return 0;
 }
 
+/* A file that cannot be examined for another reason than that it is closed is ours. */
 static bool is_file_of(const struct evr_descriptor *d, int fd) {
   struct stat st;
-  return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == d->device && st.st_ino == d->inode;
+  if (fd < 0) return false;
+  if (fstat(fd, &st) != 0) return errno != EBADF;
+  return st.st_dev == d->device && st.st_ino == d->inode;
 }
 
 bool evr_descriptor_holds(const struct evr_descriptor *d) {

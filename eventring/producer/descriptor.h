@@ -24,7 +24,7 @@ struct evr_descriptor {
 /* The same file with a number above 2; it closes `fd` if it has to take another one.
    -1 and errno, also for -1. */
 int evr_above_standard(int fd);
-/* Takes over what was opened. 0 or an errno. */
+/* Takes over what was opened. 0, or an errno: then it is closed. */
 int evr_descriptor_set(struct evr_descriptor *descriptor, int fd);
 /* Does it still mean its file? Async-signal-safe, as the next one. */
 bool evr_descriptor_holds(const struct evr_descriptor *descriptor);
