@@ -135,13 +135,14 @@ leaves "os.exit(3) at the prompt" 3 exit 3 sh -c 'echo "os.exit(3)" | "$0" -i' "
 # ---- Signals ----
 
 loop='while true do local t = {} end'
-# killed SIGNAL: the status of a program that it ends. (A shell starts what runs in the
+# killed SIGNAL: the status of a program that it ends while the program's own code runs:
+# before, SIGINT is no error yet. (A shell starts what runs in the
 # background with SIGINT and SIGQUIT ignored, unless it is a job.)
 killed() {
+  rm -f runs
   (set -m
-   "$SAROS" -e "$loop" & wait_recording $! && kill -"$1" $! && wait $!)
+   "$SAROS" -e "io.open('runs', 'w'):close() $loop" & until_so [ -e runs ] && kill -"$1" $! && wait $!)
 }
-wait_recording() { for _ in $(seq 500); do [ -s $1.eventring ] && grep -q EVRING $1.eventring && return; sleep 0.01; done; }
 for end in "TERM 143" "HUP 129"; do
   nothing "SIG${end% *}" "${end#* }" killed "${end% *}"
 done

@@ -97,7 +97,9 @@ def what_is_wrong(what, raw):
     except UnicodeDecodeError as error:
         return "not UTF-8: %r" % raw[max(0, error.start - 60):error.end + 9]
     for at, character in enumerate(text):
-        if ord(character) in CHARACTERS and character != "\n" or character == "\0":
+        if character == "\n" or text[at - 1:at + 1] == "\n\t":  # lines of a traceback
+            continue
+        if ord(character) in CHARACTERS or character == "\0":
             return "U+%04X in %r" % (ord(character), text[max(0, at - 60):at + 20])
     if "--json" in what:
         values = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
