@@ -199,12 +199,14 @@ static void add_run(struct evr_metadata *meta, struct evr_places *places, uint32
 }
 
 /* The ring got its last run after the last block of a round: what was before that round is
-   gone (producer/growth.c). */
+   gone (producer/growth.c). The head is loaded again: the run may be younger than the one
+   that is known. */
 static uint64_t floor_of(struct evr_metadata *meta, unsigned slot, unsigned ring,
                          uint32_t rounds) {
   const struct evr_places *places = &meta->places[slot][ring];
-  uint64_t before = places->run[places->runs - 2].end;
-  if (rounds && rounds * before <= meta->ring[slot][ring].head) return (rounds - 1) * before + 1;
+  uint64_t before = places->run[places->runs - 2].end, head = 0;
+  evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head, NULL);
+  if (rounds && rounds * before <= head) return (rounds - 1) * before + 1;
   evr_note_damage(&meta->damage, "domain %u, ring %u: it has grown after %u rounds, which is "
                   "not possible", slot, ring, rounds);
   return 1;
