@@ -29,12 +29,13 @@ static inline void evr_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELE
 #endif
 
 /* ---- Test points --------------------------------------------------------------
- * The steps of the block transition by name (lane.c, block.c). A race test that
- * is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
+ * The steps of the block transition by name (lane.c, block.c), and two moments of a reader.
+ * A race test that is compiled with EVENTRING_TESTPOINTS holds a thread at one of them. */
 enum evr_step {
   EVR_W1, EVR_W2, EVR_W3, EVR_W4, EVR_W5, EVR_W6,
   EVR_R1, EVR_R2, EVR_R3, EVR_R4, EVR_R5,
-  EVR_RECORDS /* between the two reads of a block of records out of a file */
+  EVR_RECORDS, /* between the two reads of a block of records out of a file */
+  EVR_RUNS     /* between the loads of a ring's head and of its runs */
 };
 #ifdef EVENTRING_TESTPOINTS
 void eventring_testpoint(enum evr_step step); /* the test has it: before the step */

@@ -217,6 +217,7 @@ static __attribute__((cold, noinline)) void take_runs(struct evr_metadata *meta,
                                                       unsigned ring) {
   struct evr_places *places = &meta->places[slot][ring];
   struct format_growth growth;
+  evr_testpoint(RUNS);
   if (!read_growth(meta, slot, ring, &growth)) return;
   while (places->runs <= FORMAT_MORE_RUNS) {
     uint32_t word = growth.run[places->runs - 1];

@@ -95,6 +95,25 @@ static struct {
   uint64_t ns;
 } change;
 
+/* What is still to be written when a reader stands between a ring's head and its
+   runs: the ring grows in between. */
+static eventring_domain *growing;
+static int64_t growth_from, growth_to;
+
+static void write_numbers(eventring_domain *d, int64_t from, int64_t to) {
+  for (int64_t n = from; n < to; n++) {
+    eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, SPAN, n);
+    eventring_user_counter(d, COUNT, n);
+    eventring_user_end(d, SPAN);
+  }
+}
+
+static void write_growth(void) {
+  int64_t from = growth_from;
+  growth_from = growth_to;
+  write_numbers(growing, from, growth_to);
+}
+
 static void note_change(void) {
   change.number = change.now;
   change.ns = eventring_now();
@@ -103,6 +122,7 @@ static void note_change(void) {
 void eventring_testpoint(enum evr_step step) {
   if (change.now && step == EVR_W5) note_change();
   if (step == EVR_RECORDS) write_lives();
+  if (step == EVR_RUNS && growth_from < growth_to) write_growth();
   if (absent.sequence && (step == EVR_R3 || step == EVR_R4)) show_absent(step);
   if (is_writer && step == EVR_W5) one_more(&transitions);
   if (has_been_held || (int)step != (is_writer ? writer_step : reader_step)) return;
@@ -249,14 +269,6 @@ static void race(int at_writer, int at_reader) {
 
 /* ---- A number that is away for a moment ------------------------------------------------ */
 
-static void write_numbers(eventring_domain *d, int64_t count) {
-  for (int64_t n = 0; n < count; n++) {
-    eventring_begin_int(d, EVENTRING_USER, EVENTRING_CLASS_USER, SPAN, n);
-    eventring_user_counter(d, COUNT, n);
-    eventring_user_end(d, SPAN);
-  }
-}
-
 /* Where a block of the user ring of slot 0 lies. */
 static off_t block_offset(int fd, uint64_t sequence) {
   struct format_ring ring;
@@ -277,7 +289,7 @@ static void number_away(void) {
   config.wsize = WSIZE;
   CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
   eventring_domain *d = eventring_domain_start("away", NULL);
-  write_numbers(d, NUMBERS);
+  write_numbers(d, 0, NUMBERS);
   eventring_path(path, sizeof path);
   absent.fd = open(path, O_RDWR);
   absent.offset = block_offset(absent.fd, BLOCK);
@@ -315,6 +327,39 @@ static void block_finished_while_read(void) {
     CHECK(eventring_cursor_life(cursor, 0, n, &life) == EVENTRING_OK &&
           strcmp(life.name, "short") == 0);
   eventring_close(cursor);
+  eventring_stop();
+}
+
+/* ---- A ring that grows between the loads of its head and of its runs --------------------- */
+
+/* The runs are younger than the head that the reader knows: that is no damage, and nothing is
+   lost but what was overwritten. */
+static void grows_while_read(enum way way) {
+  static const struct eventring_callbacks callbacks = {check_event, check_loss};
+  enum { FEW = 10 };
+  struct eventring_config config;
+  struct eventring_ring_info info;
+  struct reader r = {.way = way, .last = -1};
+  int status;
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  config.wsize = EVENTRING_MIN_WSIZE;
+  config.hold_ns = 3600 * 1000000000ull; /* whatever the rate: the ring grows when it may */
+  CHECK(eventring_start(&config, NULL) == EVENTRING_OK);
+  growing = eventring_domain_start("growing", NULL);
+  write_numbers(growing, 0, FEW);
+  growth_from = FEW;
+  growth_to = EVENTS;
+  eventring_cursor *cursor = open_cursor(way);
+  while ((status = eventring_poll(cursor, &callbacks, &r, 0)) > 0) continue;
+  check_status(status, &r, cursor);
+  CHECK(growth_from == EVENTS);
+  CHECK(eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info) == EVENTRING_OK);
+  CHECK(info.emitted == 3 * EVENTS && info.blocks > 4);
+  CHECK(info.missed + info.delivered + info.lost == info.emitted);
+  CHECK(info.delivered == r.real && info.missed + info.lost == r.lost);
+  eventring_close(cursor);
+  eventring_domain_stop(growing);
   eventring_stop();
 }
 
@@ -359,6 +404,7 @@ int main(int argc, char **argv) {
   number_away();
   block_finished_while_read();
   begins_after_the_change();
+  for (enum way way = OWN; way < WAYS; way++) grows_while_read(way);
   for (int round = 0; round < rounds; round++) {
     wsize = EVENTRING_MIN_WSIZE + 2 * (unsigned)(round % 2); /* 4 blocks, 16 blocks */
     for (int w = EVR_W1; w <= EVR_W6; w++) race(w, -1);
