@@ -2,6 +2,7 @@
 /* domains.c: the life of a domain (see domains.h). */
 #include "producer/domains.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,35 +180,50 @@ static int attach_locked(struct evr_domain *d, struct eventring_error *error) {
 
 /* ---- Writing ------------------------------------------------------------------------- */
 
+/* A probe may stand between a call and what its caller does with errno: whatever makes system
+   calls below, or may, leaves errno as it was. */
+
 /* Ends the recording of a domain. Without the mutex. */
 static __attribute__((cold, noinline)) void fail_domain(struct evr_domain *d) {
+  int saved = errno;
   evr_lock();
   fail_domain_locked(d);
   evr_unlock();
+  errno = saved;
 }
 
-static void warn_of(const struct eventring_error *error) {
+static __attribute__((cold, noinline)) void warn_of(const struct eventring_error *error) {
+  int saved = errno;
   evr_producer_warn(evr_producer_listener(), error);
+  errno = saved;
 }
 
-static void recalibrate(struct evr_recording *r, uint64_t ticks) {
-  if (r->clock == FORMAT_CLOCK_MONOTONIC ||
-      ticks < __atomic_load_n(&r->recalibrate_at, __ATOMIC_RELAXED))
-    return;
+static __attribute__((cold, noinline)) void recalibrate_now(struct evr_recording *r) {
+  int saved = errno;
   evr_lock();
   if (!r->ended) evr_recording_recalibrate_locked(r);
   evr_unlock();
+  errno = saved;
+}
+
+static void recalibrate(struct evr_recording *r, uint64_t ticks) {
+  if (r->clock != FORMAT_CLOCK_MONOTONIC &&
+      ticks >= __atomic_load_n(&r->recalibrate_at, __ATOMIC_RELAXED))
+    recalibrate_now(r);
 }
 
 /* The ring of a lane is made when something is first written into it. */
 static __attribute__((cold, noinline)) int open_lane(struct evr_domain *d,
                                                      enum eventring_ring ring,
                                                      struct eventring_error *error) {
+  int saved = errno;
   evr_lock();
   struct evr_writer *writer =
       evr_ring_writer_locked(d->recording, (unsigned)d->slot, ring, error);
   evr_unlock();
-  return writer ? evr_lane_open(&d->lanes, ring, writer, error) : error->code;
+  int status = writer ? evr_lane_open(&d->lanes, ring, writer, error) : error->code;
+  errno = saved;
+  return status;
 }
 
 /* What is to be written: an event, or a remark on contexts. */
@@ -239,8 +255,10 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
 /* What a change of blocks is a good moment for. */
 static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_t ticks) {
   struct evr_recording *r = d->recording;
+  int saved = errno;
   evr_recording_check_gate(r);
   evr_ring_follow(&r->slot[d->slot].ring[ring], (unsigned)d->slot, ring, ticks);
+  errno = saved;
 }
 
 /* Writes into an attached domain. When its ring cannot be made, or cannot grow, the event
@@ -335,16 +353,22 @@ static bool awaits_own_recording(const struct evr_domain *d, bool now) {
   return __atomic_load_n(&evr_producer.follow, __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* Brings a domain up to date with the producer. True when it is attached. */
-static bool settle(struct evr_domain *d, bool now) {
+/* Brings a domain up to date with the producer. */
+static void bring_up_to_date(struct evr_domain *d, bool now) {
   struct eventring_error error = {0};
-  if (!d->recording && awaits_own_recording(d, now)) return false;
+  if (!d->recording && awaits_own_recording(d, now)) return;
   if (__atomic_load_n(&d->lanes.attention, __ATOMIC_ACQUIRE)) leave_ended_recording(d);
-  if (d->recording) return true;
+  if (d->recording) return;
   int status = attach_and_announce(d, &error);
-  if (status == EVENTRING_OK) return d->recording != NULL;
-  if (status != EVENTRING_E_STATE) warn_of(&error);
-  return false;
+  if (status != EVENTRING_OK && status != EVENTRING_E_STATE) warn_of(&error);
+}
+
+/* The same. True when it is attached. */
+static __attribute__((cold, noinline)) bool settle(struct evr_domain *d, bool now) {
+  int saved = errno;
+  bring_up_to_date(d, now);
+  errno = saved;
+  return d->recording != NULL;
 }
 
 /* ---- Entry points of the probes ------------------------------------------------------------ */

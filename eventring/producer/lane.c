@@ -59,6 +59,8 @@
 #include "format/control.h"
 #include "producer/classes.h"
 
+#include <errno.h>
+
 static struct eventring_lane *lane_of(struct evr_lanes *l, enum eventring_ring r) {
   return &l->hot.lane[r];
 }
@@ -204,7 +206,9 @@ static int next_block(struct evr_lanes *l, enum eventring_ring r, uint64_t ticks
   struct eventring_lane *lane = lane_of(l, r);
   struct evr_writer *w = l->writer[r];
   struct evr_place place;
+  int saved = errno; /* a probe leaves it as it is */
   int status = w->source->next_place(w->source, &place, error);
+  errno = saved;
   if (status != EVENTRING_OK) return status;
   finish_present(l, r);
   if (w->incarnation != l->incarnation) evr_open_clear(&w->open);

@@ -7,13 +7,13 @@
  *   ...
  *   eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, MY_MINOR);
  *
- * Parameters of all probes: `domain` is what eventring_domain_start returned, never NULL.
- * `ring`, `event_class` and the payload agree with the definition of the event; ring and
- * class are best constants. `id` is a constant or what eventring_register returned. A
- * probe returns nothing and cannot fail: when its domain can no longer be recorded, the
- * library calls `warn` of the configuration. Only the owner of the domain may call it,
- * and no signal handler that may interrupt another probe of the same domain
- * (eventring_domain_start).
+ * Parameters of all probes: `domain` is what eventring_domain_start returned, never
+ * NULL. `ring`, `event_class` and the payload agree with the definition of the event;
+ * ring and class are best constants. `id` is a constant or what eventring_register
+ * returned. A probe returns nothing, leaves errno as it was, and cannot fail: when its
+ * domain can no longer be recorded, the library calls `warn` of the configuration. Only
+ * the owner of the domain may call it, and no signal handler that may interrupt another
+ * probe of the same domain (eventring_domain_start).
  *
  * Cost. Off (stopped, paused, or the class is off): two loads from the first-level cache,
  * a test and a predicted branch. On: a clock read, a store into the ring and a store of
