@@ -31,8 +31,8 @@
 #include "gc.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "gc_internal.h"
 #include "heap.h"
 #include "mappings.h"
@@ -356,12 +356,6 @@ static void stress_step(Domain *d) {
 #define do_step(d) do_what_is_due(d)
 #endif
 
-static uint64_t wall_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The beginning of a step whose CPU time is recorded. */
 typedef struct StepTime {
   uint64_t wall, off_cpu; /* off_cpu 0: it is not */
@@ -369,12 +363,12 @@ typedef struct StepTime {
 
 static StepTime begin_timing(Domain *d) {
   uint64_t off_cpu = PROBE_ENABLED(d, PAUSE_CPU) ? eventring_off_cpu_begin() : 0;
-  return (StepTime){off_cpu != 0 ? wall_ns() : 0, off_cpu};
+  return (StepTime){off_cpu != 0 ? monotonic_ns() : 0, off_cpu};
 }
 
 static void end_timing(Domain *d, StepTime begun) {
   if (begun.off_cpu == 0) return;
-  uint64_t off_cpu = eventring_off_cpu_since(begun.off_cpu), wall = wall_ns() - begun.wall;
+  uint64_t off_cpu = eventring_off_cpu_since(begun.off_cpu), wall = monotonic_ns() - begun.wall;
   PROBE_COUNTER(d, PAUSE_CPU, wall > off_cpu ? wall - off_cpu : 0);
 }
 

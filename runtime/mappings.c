@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "clock.h"
+
 #define KEPT_MAX 128
 #define KEPT_NS UINT64_C(1000000000)
 #define ADAPT_FROM 2 /* times what is wanted that is kept, when the size of one is changed */
@@ -132,17 +134,11 @@ static bool huge_at_hand(void) {
   return mapping_now() >= atomic_load_explicit(&huge.from, memory_order_relaxed);
 }
 
-static uint64_t exact_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* A byte that is zero. False: it was slow. */
 static bool touch_timed(volatile char *p) {
-  uint64_t before = exact_now(), now, wait = atomic_load_explicit(&huge.wait, memory_order_relaxed);
+  uint64_t before = monotonic_ns(), now, wait = atomic_load_explicit(&huge.wait, memory_order_relaxed);
   *p = 0;
-  now = exact_now();
+  now = monotonic_ns();
   bool slow = now - before >= SLOW_NS;
   if (slow) atomic_store_explicit(&huge.from, now + wait, memory_order_relaxed);
   wait = !slow ? WAIT_LEAST_NS : wait < WAIT_MOST_NS ? 2 * wait : wait;

@@ -42,6 +42,7 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "clock.h"
 #include "eventring.h"
 #include "gc_time.h"
 #include "mappings.h"
@@ -388,11 +389,11 @@ static void cancel_all(void) {
   lock_registry();
   atomic_store(&registry.ending, true);
   if (registry.cancelled_at == 0) {
-    registry.cancelled_at = peer_now();
+    registry.cancelled_at = monotonic_ns();
     ask_spawned(ATTENTION_CANCEL);
   }
   for (;;) {
-    uint64_t took = peer_now() - registry.cancelled_at;
+    uint64_t took = monotonic_ns() - registry.cancelled_at;
     if ((all_ended() && hosts_stopped()) || took >= END_PATIENCE_MS * NS_PER_MS) break;
     if (took >= END_GRACE_MS * NS_PER_MS) ask_spawned(ATTENTION_END);
     if (is_spawned_thread()) stop_hosts_locked();
@@ -405,7 +406,7 @@ bool peer_await_end(uint64_t deadline) {
   lock_registry();
   wait_for_end_locked(END_LOOK_MS);
   unlock_registry();
-  return peer_now() < deadline;
+  return monotonic_ns() < deadline;
 }
 
 static void wait_for_all(void) {

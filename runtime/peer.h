@@ -165,8 +165,7 @@ bool peer_program_ends(void);
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* Nanoseconds of the monotonic clock, as deadlines count. */
-uint64_t peer_now(void);
+/* Deadlines are those of monotonic_ns (clock.h). */
 
 typedef enum WaitResult { WAIT_NOTIFIED, WAIT_TIMEOUT, WAIT_ATTENTION } WaitResult;
 

@@ -33,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "peer.h"
 
 #define SPIN_LEAST 500     /* ns */
@@ -40,12 +41,6 @@
 #define PROBE_RAREST 64    /* waits from one probe that failed to the next one, at most */
 
 /* ---- clocks and processors ----------------------------------------------- */
-
-uint64_t peer_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int peer_processors(void) {
   cpu_set_t set;
@@ -112,7 +107,7 @@ static bool spin_until(Peer *i, uint64_t until) {
       if (is_notified(i)) return true;
       relax_processor();
     }
-  } while (peer_now() < until && !is_crowded());
+  } while (monotonic_ns() < until && !is_crowded());
   return is_notified(i);
 }
 
@@ -141,7 +136,7 @@ static void sleep_until(Peer *i, uint32_t state, uint64_t deadline) {
       futex_call(&i->park, FUTEX_WAIT, state, NULL);
       continue;
     }
-    uint64_t now = peer_now();
+    uint64_t now = monotonic_ns();
     if (now >= deadline) return;
     uint64_t left = deadline - now;
     struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000u),
@@ -177,14 +172,14 @@ static void spin_or_sleep(Peer *i, uint64_t deadline) {
     wait_in_kernel(i, deadline);
     return;
   }
-  uint64_t until = peer_now() + most;
+  uint64_t until = monotonic_ns() + most;
   if (spin_until(i, until < deadline ? until : deadline)) {
     learn_from_success(i);
     return;
   }
-  uint64_t tired = peer_now();
+  uint64_t tired = monotonic_ns();
   wait_in_kernel(i, deadline);
-  learn_from_sleep(i, peer_now() - tired);
+  learn_from_sleep(i, monotonic_ns() - tired);
 }
 
 WaitResult peer_wait(Peer *i, uint64_t deadline) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stdlib/lib_domain.c: the module `saros.domain`: spawning, joining, handles (doc/DOMAINS.md).
+/* lib_domain.c: the module `saros.domain`: spawning, joining, handles (doc/DOMAINS.md).
  *
  * A domain is born in its own thread (domain_thread): state, libraries, the function and its
  * arguments decoded from the message of the one that spawned it. It calls the function
@@ -10,6 +10,7 @@
  * A handle is a userdata with a counted pointer to the Peer (runtime/peer.h). The
  * outcome can be decoded once; the handle keeps it (user value 1) for further joins.
  */
+#include "clock.h"
 #include "domain.h"
 #include "domain_lib.h"
 #include "field_names.h"
@@ -94,7 +95,7 @@ uint64_t domain_lib_deadline(lua_State *L, int index) {
   lua_Number seconds = luaL_checknumber(L, index);
   if (!(seconds > 0)) return 0;
   if (seconds > 1e9) return NO_DEADLINE - 1;
-  return peer_now() + (uint64_t)(seconds * 1e9);
+  return monotonic_ns() + (uint64_t)(seconds * 1e9);
 }
 
 /* ---- the life of a domain ------------------------------------------------ */
@@ -334,7 +335,7 @@ static SpawnResult spawn_or_collect(lua_State *L, Peer **peer, DomainOptions opt
   SpawnResult result = peer_spawn(peer, options.name, options.memory, domain_thread, b);
   if (result == SPAWN_OK || result == SPAWN_ENDING) return result;
   uint64_t finalizers = L->domain->gc.stats.finalizers,
-           deadline = peer_now() + ENDS_PATIENCE_MS * UINT64_C(1000000);
+           deadline = monotonic_ns() + ENDS_PATIENCE_MS * UINT64_C(1000000);
   if (!collect_for_retry(L, EAGAIN)) return result;
   bool others_may_end = L->domain->gc.stats.finalizers != finalizers;
   do {
@@ -524,7 +525,7 @@ static int domain_cpus(lua_State *L) {
 
 /* domain.now() -> seconds of a clock that never goes back, as a float */
 static int domain_now(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)peer_now() / 1e9);
+  lua_pushnumber(L, (lua_Number)monotonic_ns() / 1e9);
   return 1;
 }
 

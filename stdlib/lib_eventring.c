@@ -10,6 +10,7 @@
  * So callbacks may do anything, and a poll ends even when they cause events: it delivers
  * what was there when it was called.
  */
+#include "clock.h"
 #include "domain.h"
 #include "domain_lib.h"
 #include "eventring_write.h"
@@ -491,7 +492,7 @@ static int cursor_wait(lua_State *L) {
   uint64_t deadline = domain_lib_deadline(L, 2);
   int status = c->head != c->tail; /* left by a callback that raised */
   while (status == 0 || status == EVENTRING_E_INTERRUPTED) {
-    uint64_t now = peer_now(), left = deadline > now ? deadline - now : 0;
+    uint64_t now = monotonic_ns(), left = deadline > now ? deadline - now : 0;
     status = eventring_wait(open_handle_of(L, c), left < LONGEST_WAIT ? left : LONGEST_WAIT);
     if (status == 0 && left <= LONGEST_WAIT) break;
     vm_safe_point(L);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/clock.h: time that passes. */
+#ifndef SAROS_RUNTIME_CLOCK_H
+#define SAROS_RUNTIME_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds of CLOCK_MONOTONIC. Any thread; errno stays as it was. */
+static inline uint64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif
