@@ -205,10 +205,3 @@ void evr_text_clean_message(char *text, size_t room) {
 }
 
 void evr_text_clean_lines(char *text, size_t size) { clean(text, size, is_in_lines); }
-
-size_t evr_text_cut(const char *text, size_t size, size_t most) {
-  if (size <= most) return size;
-  size_t length = most;
-  while (length && most - length < 3 && is_continuation((uint8_t)text[length])) length--;
-  return length_by_first((uint8_t)text[length]) > most - length ? length : most;
-}

@@ -26,9 +26,6 @@ void evr_text_clean_bytes(char *text, size_t size);
 void evr_text_clean_message(char *text, size_t room);
 /* The same of a text of several lines: newlines and tabs stay. */
 void evr_text_clean_lines(char *text, size_t size);
-/* Length of the longest part of at most `most` bytes, from its begin, that does not end
-   within a UTF-8 sequence. */
-size_t evr_text_cut(const char *text, size_t size, size_t most);
 
 #pragma GCC visibility pop
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_GROW = (uint64_t)1 << 40;
+
 /* ---- The environment ----------------------------------------------------- */
 
 void eventring_config_init_for(struct eventring_config *config, size_t struct_size,
@@ -87,29 +89,29 @@ static int parse_preserve(struct eventring_config *config,
   return EVENTRING_OK;
 }
 
-static int parse_cpu_time(struct eventring_config *config, const struct variable *v,
-                          struct eventring_error *error) {
-  if (!v->value[0] || strcmp(v->value, "1") == 0)
-    config->no_cpu_time = false;
-  else if (strcmp(v->value, "0") == 0)
-    config->no_cpu_time = true;
-  else
-    return bad(v, error, "0 or 1");
+/* An empty value changes nothing. */
+static int parse_switch(bool *on, const struct variable *v, struct eventring_error *error) {
+  if (!v->value[0]) return EVENTRING_OK;
+  bool yes = strcmp(v->value, "1") == 0;
+  if (!yes && strcmp(v->value, "0") != 0) return bad(v, error, "0 or 1");
+  *on = yes;
   return EVENTRING_OK;
 }
 
-static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_GROW = (uint64_t)1 << 40;
+static int parse_cpu_time(struct eventring_config *config, const struct variable *v,
+                          struct eventring_error *error) {
+  bool measure = !config->no_cpu_time;
+  int status = parse_switch(&measure, v, error);
+  config->no_cpu_time = !measure;
+  return status;
+}
 
 static int parse_fork(struct eventring_config *config, const struct variable *v,
                       struct eventring_error *error) {
-  if (!v->value[0]) return EVENTRING_OK;
-  bool no = strcmp(v->value, "0") == 0;
-  if (!no && strcmp(v->value, "1") != 0) return bad(v, error, "0 or 1");
-  config->follow_forks = !no;
-  return EVENTRING_OK;
+  return parse_switch(&config->follow_forks, v, error);
 }
 
-/* An empty value changes nothing. */
+/* The same. */
 static int parse_number(unsigned *number, unsigned least, unsigned most,
                         const struct variable *v, struct eventring_error *error) {
   char *end, allowed[64];

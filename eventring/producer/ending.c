@@ -30,7 +30,7 @@ bool evr_recording_note_error_locked(struct evr_recording *r, const char *text, 
     char text[(EVENTRING_MAX_END_TEXT + 7) / 8 * 8];
   } ending = {0};
   uint64_t record[sizeof ending / 8];
-  size_t bytes = evr_text_cut(text, size, EVENTRING_MAX_END_TEXT);
+  size_t bytes = eventring_text_fit(text, size, EVENTRING_MAX_END_TEXT);
   uint32_t whole = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
   ending.head = (struct format_ending){.first = format_record(0, 1, whole),
                                        .ticks = evr_clock_ticks(r->clock), .bytes = bytes};

@@ -213,8 +213,8 @@ int evr_recording_create_file(struct evr_recording *r, const struct eventring_co
 int evr_recording_unlink(const struct evr_recording *r) {
   const struct evr_descriptor *file = &r->extents.file;
   /* by its path if the program has closed our descriptor of the directory */
-  int failure = evr_descriptor_holds(&r->directory)
-    ? evr_unlink_same(r->directory.fd, r->name, file->device, file->inode)
-    : evr_unlink_same(AT_FDCWD, r->path, file->device, file->inode);
+  bool held = evr_descriptor_holds(&r->directory);
+  int failure = evr_unlink_same(held ? r->directory.fd : AT_FDCWD, held ? r->name : r->path,
+                                file->device, file->inode);
   return failure == ENOENT ? 0 : failure;
 }

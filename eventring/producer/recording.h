@@ -81,7 +81,7 @@ struct evr_recording {
   struct evr_pair calibrated;        /* ... and those of the last calibration */
   struct format_segment segment[3];  /* private: the last three of the conversion */
   unsigned calibrations;
-  uint64_t multiplier;               /* of the first segment: right but for some percent */
+  uint64_t multiplier;               /* of the first segment: accurate to a few percent */
   uint64_t recalibrate_at;           /* ticks; atomic; UINT64_MAX: never again */
   uint64_t guard_at;                 /* ticks; atomic: when evr_guard_renew is due */
   uint64_t gate, wanted;             /* atomic; the last valid ones seen */

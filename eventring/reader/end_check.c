@@ -12,7 +12,6 @@
  * checksum. */
 #include "reader/cursor.h"
 
-
 /* Times of a ring may go back by what a handler of a signal takes. */
 static const uint64_t most_backwards_ns = 60000000000;
 

@@ -55,8 +55,8 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
 bool evr_metadata_stands(const struct evr_metadata *meta);
 /* Reads again how far the producers have come. */
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error);
-/* Checks the checksum of status page, domain and run table, of a file into which nobody writes any
-   more. */
+/* Checks the checksum of the status page, the domain table and the run table of a file into
+   which nobody writes any more. */
 int evr_metadata_check_front(struct evr_metadata *meta, struct eventring_error *error);
 /* Is the file as long as its blocks need? */
 int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_error *error);

@@ -31,8 +31,16 @@ static bool is_known(unsigned kind) {
 
 /* Does this kind rewrite its oldest block? */
 static bool turns_over(unsigned kind) {
-  return kind == FORMAT_LIVES || kind == FORMAT_SWITCHES || kind == FORMAT_LOSSES ||
-         kind == FORMAT_ENDINGS;
+  switch (kind) {
+#define CASE_DROPPED(kind)
+#define CASE_OLDEST_GOES(kind) case kind:
+#define CASE(name, kind, budget, full) CASE_##full(kind)
+    FORMAT_RECORD_KINDS(CASE)
+    return true;
+#undef CASE
+  default:
+    return false;
+  }
 }
 
 bool evr_record_scan_has_news(const struct evr_record_scan *scan,

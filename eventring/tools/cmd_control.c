@@ -84,13 +84,8 @@ static uint64_t class_bit(eventring_cursor *cursor, const char *name, size_t siz
 }
 
 static void complain_of_class(eventring_cursor *cursor, const char *name, size_t size) {
-  char known[EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2)] = "";
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *class_name = eventring_cursor_class(cursor, i);
-    if (!class_name) continue;
-    size_t used = strlen(known);
-    snprintf(known + used, sizeof known - used, " %s", class_name);
-  }
+  char known[CLASS_NAMES_ROOM];
+  class_names(cursor, known);
   if (is_known_elsewhere(name, size))
     complain("class `%.*s' has no events in this program; it has%s", (int)size, name, known);
   else

@@ -115,15 +115,13 @@ static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
 
 /* Whether the class asked for exists; false after a message. */
 static bool class_exists(const struct filter *filter, const eventring_cursor *cursor) {
-  char known[EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2)] = "";
+  char known[CLASS_NAMES_ROOM];
   if (!filter->class_name) return true;
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
     const char *name = eventring_cursor_class(cursor, i);
-    if (!name) continue;
-    if (strcmp(name, filter->class_name) == 0) return true;
-    size_t used = strlen(known);
-    snprintf(known + used, sizeof known - used, " %s", name);
+    if (name && strcmp(name, filter->class_name) == 0) return true;
   }
+  class_names(cursor, known);
   complain("no class `%s' in this recording; it has%s", filter->class_name, known);
   return false;
 }

@@ -205,10 +205,10 @@ static void ring_row(struct table *table, eventring_cursor *cursor,
 }
 
 /* Time of the newest event of all rings. */
-static uint64_t last_event(eventring_cursor *cursor) {
+static uint64_t last_event(eventring_cursor *cursor, unsigned slots) {
   struct eventring_ring_info figures;
   uint64_t last = 0;
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+  for (unsigned slot = 0; slot < slots; slot++)
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)
       if (eventring_cursor_ring(cursor, slot, (enum eventring_ring)ring, &figures) >= 0 &&
           figures.newest_ns > last)
@@ -221,8 +221,8 @@ static void print_domains(eventring_cursor *cursor,
   TABLE(domains, "domain", "<name", "turn", "thread", "from s", "to s");
   TABLE(rings, "domain", "<ring", "emitted", "still there", "overwritten",
         "blocks", "oldest s", "newest s", "holds");
-  uint64_t last_ns = last_event(cursor);
-  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+  uint64_t last_ns = last_event(cursor, info->domains_laid_out);
+  for (unsigned slot = 0; slot < info->domains_laid_out; slot++) {
     struct eventring_ring_info figures;
     eva_each_life(cursor, slot, domain_row, &(struct domain_list){&domains, info});
     for (int ring = 0; ring < EVENTRING_RINGS; ring++)

@@ -69,6 +69,17 @@ void print_foreign(FILE *out, const void *text, size_t size) {
 
 void print_foreign_text(FILE *out, const char *text) { print_foreign(out, text, strlen(text)); }
 
+char *class_names(const eventring_cursor *cursor, char names[CLASS_NAMES_ROOM]) {
+  size_t used = 0;
+  names[0] = 0;
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
+    const char *name = eventring_cursor_class(cursor, i);
+    if (name)
+      used += (size_t)snprintf(names + used, CLASS_NAMES_ROOM - used, " %s", name);
+  }
+  return names;
+}
+
 void no_memory(void) {
   complain("out of memory");
   exit(STATUS_WRONG);

@@ -50,6 +50,11 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_foreign(FILE *out, const void *text, size_t size);
 void print_foreign_text(FILE *out, const char *text);
 
+/* Fills `names` with the names of all classes of a recording, a blank before each. Returns
+   `names`. */
+enum { CLASS_NAMES_ROOM = EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2) };
+char *class_names(const eventring_cursor *cursor, char names[CLASS_NAMES_ROOM]);
+
 /* If standard error is a terminal, shows a line there, cut at 79 bytes, in the place of
    the one before; "": none. complain removes it first. Any thread. */
 void show_progress(const char *line);
