@@ -51,6 +51,7 @@ enum {
   FORMAT_MAX_RING_BLOCKS = 32768,
   FORMAT_MORE_RUNS = 4,       /* of a ring, beyond its first */
   FORMAT_RUN_UNIT = 16,       /* they begin at multiples of this many blocks */
+  FORMAT_UNIT = 16,           /* blocks of a stream come in units of this many */
   FORMAT_MAX_BLOCKS = 1 << 30, /* blocks of a file: 4 TiB */
 
   FORMAT_CLOCK_SHIFT = 40,
@@ -60,7 +61,7 @@ enum {
 /* How the blocks are laid out in the file. */
 enum format_layout {
   FORMAT_FLIGHT_RECORDER = 1, /* rings, reused in a circle by a producer */
-  FORMAT_STREAM = 2,          /* reserved: blocks appended */
+  FORMAT_STREAM = 2,          /* some rings are streams: blocks are appended */
   FORMAT_SNAPSHOT = 3         /* a copy of a flight recorder, which does not change */
 };
 
@@ -139,7 +140,8 @@ struct format_header {
   uint32_t wsize;
   uint32_t grow_blocks; /* that rings may grow by, all together */
   uint32_t checksum; /* of the header, this field taken as 0; 0: not said */
-  uint32_t reserved[11];
+  uint32_t flags;    /* FORMAT_INCOMPLETE */
+  uint32_t reserved[10];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char rings[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
   char classes[EVENTRING_MAX_CLASSES][EVENTRING_MAX_CLASS_NAME + 1];
@@ -168,10 +170,14 @@ FORMAT_AT(format_header, start_wall_ns, 104);
 FORMAT_AT(format_header, wsize, 112);
 FORMAT_AT(format_header, grow_blocks, 116);
 FORMAT_AT(format_header, checksum, 120);
+FORMAT_AT(format_header, flags, 124);
 FORMAT_AT(format_header, program, 168);
 FORMAT_AT(format_header, rings, 424);
 FORMAT_AT(format_header, classes, 552);
 _Static_assert(sizeof(struct format_header) == 1576, "format_header");
+
+/* header.flags: blocks of streams may be missing */
+enum { FORMAT_INCOMPLETE = 1 };
 
 /* ---- Status page ------------------------------------------------------- */
 
@@ -285,8 +291,10 @@ struct format_ring {
                       the slot; release */
   uint32_t first;  /* where its first run of blocks begins; written once, before the
                       first head */
-  uint32_t blocks; /* of that run, a power of 2; 0: not made; the same */
+  uint32_t blocks; /* of that run, a power of 2; 0: not made; FORMAT_STREAM_RING: its blocks
+                      lie in units of a stream; the same */
 } FORMAT_ALIAS;
+#define FORMAT_STREAM_RING 0x80000000u
 
 struct format_domain { /* written by the owner of the slot */
   uint32_t version;     /* odd while the fields up to `name` change */
