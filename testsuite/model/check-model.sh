@@ -5,13 +5,14 @@
 #   block_transition.pml  the writer of a ring with each reader and with both
 #   shared_blocks.pml     contexts, and domains that share blocks
 #   control_page.pml      the words wanted and gate, and the log of classes switched on
+#   stream_chunks.pml     claiming and handing over the chunks of a stream
 #
-#   check-model.sh [--brief-states | --brief-mutations | --shared | --control] SRCDIR
+#   check-model.sh [--brief-states | --brief-mutations | --shared | --control | --chunks] SRCDIR
 #
 # For the suite, one part each, some 15 to 30 s of processor time: --brief-states: the
 # states of the block transition, both readers over one block less, and no two of a kind;
 # --brief-mutations: its mutations, each with the first of the readers that it breaks;
-# --shared, --control: one of the other two, states in brief and mutations.
+# --shared, --control, --chunks: one of the other three, states in brief and mutations.
 # Exit status 77, and the reason, without spin or a C compiler.
 set -u
 part=all
@@ -192,11 +193,29 @@ check_control() {
   check_log
 }
 
+# ---- The chunks of a stream ----
+
+check_chunks() {
+  local mutation
+  model=$models/stream_chunks.pml
+  all_states "a lane and the helper, room for some chunks"
+  all_states "room for none at first" -DROOM=0 -DBLOCKS=7
+  all_states "two lanes, 2 blocks each" -DLANES=2 -DBLOCKS=2 -DCHUNKS=3
+  for mutation in RELEASED_EARLY FREE_BEFORE_UNMAP TAKE_IN_TWO CLAIM_DROPPED WAKE_FIRST \
+    STARVES_LATE REACHED_STARVED REACHED_OWN REACHED_HELP; do
+    search -O1 -D$mutation
+    must "chunks with -D$mutation must fail" 1
+  done
+  search -O1 -DCLAIM_IN_TWO -DLANES=2 -DBLOCKS=4
+  must "chunks with -DCLAIM_IN_TWO must fail" 1
+}
+
 case $part in
+chunks) check_chunks ;;
 shared) check_shared ;;
 control) check_control ;;
 brief-states) check_states ;;
 brief-mutations) check_mutations ;;
-*) check_states; check_mutations; check_shared; check_control ;;
+*) check_states; check_mutations; check_shared; check_control; check_chunks ;;
 esac
 [ $failures -eq 0 ] || { echo "$failures failed"; exit 1; }
