@@ -190,11 +190,13 @@ static void warn_elsewhere(const char *warner, const struct eventring_error *err
  * could not be removed at the end. One warning for each cause: a program may start
  * thousands of domains. */
 static void warn(void *context, const struct eventring_error *error) {
-  uint64_t cause = (uint64_t)1 << (-error->code & 63);
+  uint64_t cause = (uint64_t)1 << (-error->code & 63); /* each code has a bit of its own */
   (void)context;
   if (error->code == EVENTRING_ELSEWHERE) return warn_elsewhere("saros", error);
   if (atomic_fetch_or(&causes_warned_of, cause) & cause) return;
-  if (error->code == EVENTRING_E_LEFT)
+  if (error->code == EVENTRING_LOSING)
+    fprintf(stderr, "saros: warning: %s\n", error->text);
+  else if (error->code == EVENTRING_E_LEFT)
     fprintf(stderr, "saros: warning: the recording has ended, but its file is left: %s\n",
             error->text);
   else
@@ -269,9 +271,10 @@ void probes_begin(const char *program, const char *warner) {
   pthread_mutex_unlock(&begin_mutex);
 }
 
-int probes_start(struct eventring_error *error) {
+int probes_start(const char *stream, struct eventring_error *error) {
   struct eventring_config config;
   int status = configure_recording(&config, error);
+  if (status == 0 && stream != NULL) status = eventring_config_stream(&config, stream, error);
   if (status != 0) return status;
   config.start = EVENTRING_START_ON;
   status = start_recording(&config, error);

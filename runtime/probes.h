@@ -102,8 +102,9 @@ extern void (*probes_before_start)(void);
  * stands before the warning on stderr when it cannot start; the program then runs without
  * recording. */
 void probes_begin(const char *program, const char *warner);
-/* Starts it from the program (the environment still gives directory and sizes). */
-int probes_start(struct eventring_error *error);
+/* Starts it from the program; the environment still gives directory and sizes. `stream`:
+   text of eventring_config_stream, or NULL. */
+int probes_start(const char *stream, struct eventring_error *error);
 /* Orderly end of the recording; harmless when there is none. As eventring_stop. */
 int probes_stop(void);
 /* The same from a handler of the signal that is about to end the process. */

@@ -46,19 +46,32 @@ static int fail_code(lua_State *L, int code) {
   return 2;
 }
 
-/* eventring.start() -> true, or nil and a message. Starts the recording (also one that
- * stands by); true when it runs already. It has no options: an argument that means to be
- * one is an error. */
+/* The option `stream` of start, or NULL. It stays on the stack. */
+static const char *check_start_options(lua_State *L) {
+  static const char *const options[] = {"stream", NULL};
+  if (lua_isnoneornil(L, 1)) return NULL;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  check_field_names(L, 1, "option", options);
+  if (lua_getfield(L, 1, "stream") == LUA_TNIL) return NULL;
+  if (lua_type(L, -1) != LUA_TSTRING) luaL_argerror(L, 1, "field 'stream' is not a string");
+  return lua_tostring(L, -1);
+}
+
+/* eventring.start([options]) -> true, or nil and a message. Starts the recording (also one that
+ * stands by); true when it runs already. options.stream: PATH[,max=SIZE][,rings=NAME+NAME...],
+ * as in SAROS_EVENTRING_STREAM; nil and a message when something is recorded already, which
+ * cannot become a stream. */
 static int start_recording(lua_State *L) {
-  static const char *const no_options[] = {NULL};
   struct eventring_error error;
-  if (!lua_isnoneornil(L, 1)) {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    check_field_names(L, 1, "option", no_options);
-  }
+  const char *stream = check_start_options(L);
   enum eventring_state state = eventring_state();
+  if (stream != NULL && state != EVENTRING_STOPPED) {
+    luaL_pushfail(L);
+    lua_pushliteral(L, "this process records already, and not into that stream");
+    return 2;
+  }
   if (state == EVENTRING_STOPPED || state == EVENTRING_STANDBY) {
-    if (probes_start(&error) != 0) return push_error(L, &error);
+    if (probes_start(stream, &error) != 0) return push_error(L, &error);
     eventring_domain_check(domain_of(L));
   }
   lua_pushboolean(L, 1);

@@ -328,7 +328,8 @@ struct eventring_config {
      is full, for example; also when eventring_domain_start returns the same error), on
      the thread that finds out, at most once for each domain; when the file was taken
      from the recording (eventring_repair_fault); when the recording of a forked child
-     cannot start or starts elsewhere (the code is EVENTRING_ELSEWHERE); and with E_LEFT
+     cannot start or starts elsewhere (the code is EVENTRING_ELSEWHERE); once when a stream
+     finds no room and events are lost (EVENTRING_LOSING); and with E_LEFT
      when the recording has ended, also at exit, and its file could not be removed. It must
      not call this library. NULL: no warnings. */
   void (*warn)(void *context, const struct eventring_error *error);
@@ -408,6 +409,12 @@ int eventring_config_from_env(struct eventring_config *config,
                               const char *prefix,
                               struct eventring_error *error);
 
+/* Sets stream, stream_max and stream_rings of *config, as <prefix>_STREAM does, and the start
+   mode to ON if it is OFF. *config points into `text`. E_CONFIG, with a text that says what
+   is allowed. E_ARGUMENT: *config was not made by eventring_config_init. Any thread. */
+int eventring_config_stream(struct eventring_config *config, const char *text,
+                            struct eventring_error *error);
+
 /* Starts recording as config->start says; OFF does nothing and returns 0. From STANDBY, a
    second call with ON starts recording in the same file. When the process records
    already, that recording goes on unchanged, the caller has joined it, and the result is
@@ -422,7 +429,7 @@ int eventring_config_from_env(struct eventring_config *config,
    eventring_config_init), E_CONFIG (a member is out of range), E_DIRECTORY, E_PERMISSION,
    E_EXISTS, E_SPACE, E_LIMIT, E_MEMORY, E_SYSTEM, E_STATE (stopped and started again too
    often while domains of other threads had no probe). Any thread. */
-enum { EVENTRING_JOINED = 1, EVENTRING_ELSEWHERE = 2 };
+enum { EVENTRING_JOINED = 1, EVENTRING_ELSEWHERE = 2, EVENTRING_LOSING = 3 };
 int eventring_start(const struct eventring_config *config,
                     struct eventring_error *error);
 

@@ -292,6 +292,20 @@ static int parse_classes(struct eventring_config *config,
   return EVENTRING_OK;
 }
 
+int eventring_config_stream(struct eventring_config *config, const char *text,
+                            struct eventring_error *error) {
+  struct eventring_config full;
+  const struct variable v = {"stream", text};
+  int status = evr_config_take(&full, config, error);
+  if (status == EVENTRING_OK && (!text || !text[0]))
+    status = evr_fail(error, EVENTRING_E_CONFIG, 0, "a stream needs a path");
+  if (status == EVENTRING_OK) status = parse_stream(&full, &v, error);
+  if (status != EVENTRING_OK) return status;
+  if (full.start == EVENTRING_START_OFF) full.start = EVENTRING_START_ON;
+  memcpy(config, &full, config->struct_size);
+  return EVENTRING_OK;
+}
+
 int eventring_config_from_env(struct eventring_config *config,
                               const char *prefix,
                               struct eventring_error *error) {

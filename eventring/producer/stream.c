@@ -331,7 +331,7 @@ bool evr_stream_is_news(struct evr_writer *writer, struct eventring_error *error
   const struct evr_recording *r = lane->recording;
   lane->is_news = false;
   bool is_most = lane->failure == EFBIG;
-  evr_fail(error, evr_code_of_errno(lane->failure), is_most ? 0 : lane->failure,
+  evr_fail(error, EVENTRING_LOSING, is_most ? 0 : lane->failure,
            "%.200s%s: events are lost (and counted) while there is no room", r->path,
            is_most ? " is as large as it may be" : "");
   return true;

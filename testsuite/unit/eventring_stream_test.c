@@ -6,6 +6,8 @@
  * counted. */
 #include "eventring_common.h"
 
+#include "producer/extents.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -383,6 +385,99 @@ static void killed(void **state) {
   }
 }
 
+/* ---- Claims ---------------------------------------------------------------------------------- */
+
+enum { CLAIMS = 1000000, CLAIMERS = 8 };
+
+static struct evr_extents extents;
+static uint32_t claim_first[CLAIMERS][CLAIMS / CLAIMERS];
+
+/* 16, 32 or 48 blocks at a time. */
+static uint32_t size_of_claim(int claimer, int n) {
+  return EVR_EXTENT_UNIT * (1 + (uint32_t)(claimer + n) % 3);
+}
+
+static void *claim_much(void *argument) {
+  int claimer = (int)(intptr_t)argument;
+  for (int n = 0; n < CLAIMS / CLAIMERS; n++)
+    if (!evr_extents_take(&extents, size_of_claim(claimer, n), &claim_first[claimer][n]))
+      return argument;
+  return NULL;
+}
+
+/* A million claims by eight threads: no gap and no overlap. */
+static void claims_are_disjoint(void **state) {
+  (void)state;
+  pthread_t thread[CLAIMERS];
+  uint8_t *taken = calloc(1, 48 * (size_t)CLAIMS / EVR_EXTENT_UNIT);
+  uint64_t units = 0;
+  extents.most = 48 * (uint64_t)CLAIMS;
+  for (int i = 0; i < CLAIMERS; i++)
+    pthread_create(&thread[i], NULL, claim_much, (void *)(intptr_t)i);
+  for (int i = 0; i < CLAIMERS; i++) {
+    void *failed;
+    pthread_join(thread[i], &failed);
+    assert_null(failed);
+  }
+  for (int i = 0; i < CLAIMERS; i++)
+    for (int n = 0; n < CLAIMS / CLAIMERS; n++) {
+      uint32_t count = size_of_claim(i, n) / EVR_EXTENT_UNIT;
+      assert_int_equal(claim_first[i][n] % EVR_EXTENT_UNIT, 0);
+      for (uint32_t k = 0; k < count; k++)
+        assert_int_equal(taken[claim_first[i][n] / EVR_EXTENT_UNIT + k]++, 0);
+      units += count;
+    }
+  assert_int_equal(extents.next, units * EVR_EXTENT_UNIT);
+  for (uint64_t i = 0; i < units; i++) assert_int_equal(taken[i], 1);
+  free(taken);
+}
+
+/* The last claim that fits, and none beyond. */
+static void claims_end(void **state) {
+  (void)state;
+  uint32_t first = 77;
+  extents = (struct evr_extents){.most = 40};
+  assert_true(evr_extents_take(&extents, 32, &first) && first == 0);
+  assert_false(evr_extents_take(&extents, 16, &first));
+  assert_false(evr_extents_take(&extents, 48, &first));
+  assert_int_equal(extents.next, 32);
+}
+
+/* ---- Forks ------------------------------------------------------------------------------------ */
+
+/* A child goes on in a file of its own; its parent's is not touched. */
+static void forked(void **state) {
+  (void)state;
+  struct eventring_config config = stream_config(file);
+  struct all_heard all = {0};
+  char name[64];
+  int status;
+  config.follow_forks = true;
+  start(&config);
+  eventring_domain *d = start_domain("both");
+  write_spans(d, 0, SPANS);
+  pid_t child = fork();
+  if (child == 0) {
+    eventring_state(); /* it is to be recorded now */
+    eventring_domain_check(d);
+    write_spans(d, 0, SPANS / 2);
+    eventring_domain_stop(d);
+    _exit(eventring_stop() != 0);
+  }
+  write_spans(d, SPANS, 2 * SPANS);
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  eventring_domain_stop(d);
+  eventring_stop();
+  hear_file(file, 0, &all);
+  assert_int_equal(all.of[0].events, 4 * SPANS);
+  unlink(file);
+  snprintf(name, sizeof name, "stream-%d.eventring", (int)child);
+  hear_file(name, 0, &all);
+  assert_int_equal(all.of[0].events, SPANS);
+  unlink(name);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(killed), /* first: the child starts the library */
@@ -390,7 +485,8 @@ int main(void) {
       cmocka_unit_test(domains_in_turn), cmocka_unit_test(read_by_itself),
       cmocka_unit_test(snapshot_of_a_stream), cmocka_unit_test(streams_and_rings),
       cmocka_unit_test(largest_size), cmocka_unit_test(room_again),
-      cmocka_unit_test(no_room_at_first)};
+      cmocka_unit_test(no_room_at_first), cmocka_unit_test(claims_are_disjoint),
+      cmocka_unit_test(claims_end), cmocka_unit_test(forked)};
   char directory[] = "stream.XXXXXX";
   if (!mkdtemp(directory) || chdir(directory) != 0) return 1;
   register_test_events();
