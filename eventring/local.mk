@@ -26,6 +26,7 @@ eventring_sources = \
 	eventring/producer/file_name.h eventring/producer/file_name.c \
 	eventring/producer/lane.h eventring/producer/lane.c eventring/producer/space.h \
 	eventring/producer/space.c \
+	eventring/producer/stream.h eventring/producer/stream.c \
 	eventring/producer/recording.h eventring/producer/recording.c eventring/producer/ring.h \
 	eventring/producer/growth.h eventring/producer/growth.c eventring/producer/ring.c \
 	eventring/producer/catalogue.h eventring/producer/catalogue.c \
@@ -39,6 +40,7 @@ eventring_sources = \
 	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h \
 	eventring/reader/source.c \
 	eventring/reader/block.h eventring/reader/block.c \
+	eventring/reader/units.h eventring/reader/units.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \
 	eventring/reader/record_scan.h eventring/reader/record_scan.c \
 	eventring/reader/definitions.h eventring/reader/definitions.c \

@@ -6,7 +6,9 @@
  * whatever name: it reads that through the memory of its recording. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +18,29 @@
 #include "reader/cursor.h"
 #include "reader/locate.h"
 
+static bool is_stream(const struct evr_source *lent) {
+  const struct format_header *h = (const struct format_header *)evr_source_words(
+      lent, 0, sizeof *h);
+  return h && h->layout == FORMAT_STREAM;
+}
+
+/* Of a stream only the present chunks are mapped: it is read out of its file, by the
+   descriptor of the recording, which also finds a file that was renamed or removed. */
+static int open_stream(eventring_cursor **cursor, struct evr_source lent, const char *path,
+                       unsigned flags, struct eventring_error *error) {
+  char name[32];
+  struct evr_source source = {.fd = -1};
+  int own = evr_source_descriptor(&lent);
+  snprintf(name, sizeof name, "/proc/self/fd/%d", own);
+  if (own >= 0) source.fd = open(name, O_RDONLY | O_CLOEXEC);
+  if (source.fd < 0) source.fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  int failure = errno;
+  evr_source_close(&lent);
+  if (source.fd < 0)
+    return evr_fail(error, evr_code_of_errno(failure), failure, "cannot open %.300s", path);
+  return evr_cursor_open(cursor, source, path, flags, error);
+}
+
 int eventring_open_self(eventring_cursor **cursor, unsigned flags,
                         struct eventring_error *error) {
   char path[PATH_MAX];
@@ -23,6 +48,7 @@ int eventring_open_self(eventring_cursor **cursor, unsigned flags,
   if (!cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor");
   if (!evr_producer_lend(&source.memory, path))
     return evr_fail(error, EVENTRING_E_STATE, 0, "this process does not record");
+  if (is_stream(&source)) return open_stream(cursor, source, path, flags, error);
   return evr_cursor_open(cursor, source, path, flags, error);
 }
 

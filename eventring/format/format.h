@@ -140,7 +140,7 @@ struct format_header {
   uint32_t wsize;
   uint32_t grow_blocks; /* that rings may grow by, all together */
   uint32_t checksum; /* of the header, this field taken as 0; 0: not said */
-  uint32_t flags;    /* FORMAT_INCOMPLETE */
+  uint32_t flags;    /* FORMAT_INCOMPLETE, FORMAT_HAS_STREAMS */
   uint32_t reserved[10];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char rings[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1];
@@ -176,8 +176,11 @@ FORMAT_AT(format_header, rings, 424);
 FORMAT_AT(format_header, classes, 552);
 _Static_assert(sizeof(struct format_header) == 1576, "format_header");
 
-/* header.flags: blocks of streams may be missing */
-enum { FORMAT_INCOMPLETE = 1 };
+/* header.flags */
+enum {
+  FORMAT_INCOMPLETE = 1,   /* blocks of streams may be missing */
+  FORMAT_HAS_STREAMS = 2   /* layout 2, and snapshots of it */
+};
 
 /* ---- Status page ------------------------------------------------------- */
 

@@ -359,6 +359,14 @@ struct eventring_config {
   bool no_cpu_time;       /* do not measure for how long threads are not on a processor:
                              eventring_off_cpu_begin returns 0, and definitions of spans
                              do not say OFF_CPU */
+  /* A path makes this recording a stream: its file is there and not in `directory`, with a
+     name that is a template like `name`, and blocks of events are appended to it, so that
+     nothing is overwritten. The file stays at the end, whatever `preserve` says. While there
+     is no room for more, events are lost, and counted; `warn` is called once. The path ends
+     before a comma. NULL or empty: rings. Rings without a stream (stream_rings) are in the same file, used in a circle. */
+  const char *stream;
+  uint64_t stream_max;    /* bytes that the file may have; 0: no limit but the disk */
+  uint32_t stream_rings;  /* bit n: ring n of each domain is a stream; 0: all are */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
 #define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
@@ -388,6 +396,9 @@ static inline void eventring_config_init(struct eventring_config *config) {
      <prefix>_CLASSES   comma-separated: names of the classes that shall be on, "all",
                         "none"; with + or - before each, changes to the defaults
      <prefix>_FORK      "0" or "1": sets follow_forks
+     <prefix>_STREAM    PATH[,max=SIZE][,rings=NAME[+NAME]...]: sets stream, stream_max (as
+                        in _GROW) and stream_rings; starts the recording unless _START says
+                        otherwise. The path must not contain a comma
    Strings are not copied: *config points into the environment. At the first bad variable
    the function stops, sets config->start to OFF and returns E_CONFIG with a text that
    names the variable, its value and what is allowed. A process that runs set-user-id

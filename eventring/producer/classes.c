@@ -38,12 +38,19 @@ char evr_ring_names[EVENTRING_RINGS][EVENTRING_MAX_CLASS_NAME + 1] = {
 uint8_t evr_class_of[EVENTRING_MAX_EVENTS] = {
     [0 ... EVENTRING_MAX_EVENTS - 1] = EVENTRING_CLASS_USER};
 
-int evr_class_by_bytes(const char *name, size_t size) {
-  for (int i = 0; i < EVENTRING_MAX_CLASSES; i++)
-    if (size && strlen(evr_class_names[i]) == size &&
-        memcmp(evr_class_names[i], name, size) == 0)
-      return i;
+static int find_name(const char (*names)[EVENTRING_MAX_CLASS_NAME + 1], int count,
+                     const char *name, size_t size) {
+  for (int i = 0; i < count; i++)
+    if (size && strlen(names[i]) == size && memcmp(names[i], name, size) == 0) return i;
   return EVENTRING_E_NOT_FOUND;
+}
+
+int evr_class_by_bytes(const char *name, size_t size) {
+  return find_name(evr_class_names, EVENTRING_MAX_CLASSES, name, size);
+}
+
+int evr_ring_by_bytes(const char *name, size_t size) {
+  return find_name(evr_ring_names, EVENTRING_RINGS, name, size);
 }
 
 bool evr_class_is_standard(const char *name, size_t size) {

@@ -23,8 +23,9 @@ int evr_class_define(unsigned index, const char *name, bool on, bool may_rename)
 int evr_ring_define(unsigned index, const char *name, bool may_rename);
 /* Is this the name of a class that the library names, used by this process or not? */
 bool evr_class_is_standard(const char *name, size_t size);
-/* Index of the class of this name, or EVENTRING_E_NOT_FOUND. */
+/* Index of the class, or of the ring, of this name, or EVENTRING_E_NOT_FOUND. */
 int evr_class_by_bytes(const char *name, size_t size);
+int evr_ring_by_bytes(const char *name, size_t size);
 
 #pragma GCC visibility pop
 

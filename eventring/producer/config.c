@@ -6,12 +6,11 @@
 #include "format/control.h"
 #include "format/error.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_GROW = (uint64_t)1 << 40;
+static const uint64_t MOST_HOLD_NS = 86400ull * 1000000000, MOST_BYTES = (uint64_t)1 << 40;
 
 /* ---- The environment ----------------------------------------------------- */
 
@@ -157,22 +156,69 @@ static int parse_seconds(struct eventring_config *config, const struct variable 
   return EVENTRING_OK;
 }
 
+/* Digits, and K, M or G for powers of 1024; `size` bytes. False: it is none. */
+static bool read_size(const char *text, size_t size, uint64_t *bytes) {
+  static const char units[] = "KMG";
+  const char *end = text + size, *unit;
+  uint64_t number = 0;
+  if (text == end || *text < '0' || *text > '9') return false;
+  for (; text < end && *text >= '0' && *text <= '9' && number <= MOST_BYTES; text++)
+    number = number * 10 + (uint64_t)(*text - '0');
+  unsigned shift = 0;
+  if (text < end && (unit = strchr(units, *text)) != NULL && *unit) {
+    shift = 10 * (unsigned)(unit - units + 1);
+    text++;
+  }
+  *bytes = number << shift;
+  return text == end && number <= MOST_BYTES >> shift;
+}
+
 static int parse_grow(struct eventring_config *config, const struct variable *v,
                       struct eventring_error *error) {
-  static const char units[] = "KMG";
-  char *end;
   if (!v->value[0]) return EVENTRING_OK;
-  errno = 0;
-  unsigned long long number = strtoull(v->value, &end, 10);
-  bool good = v->value[0] >= '0' && v->value[0] <= '9' && errno == 0;
-  const char *unit = *end ? strchr(units, *end) : NULL;
-  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-  if (unit) end++;
-  if (!good || *end || number > MOST_GROW >> shift)
+  if (!read_size(v->value, strlen(v->value), &config->grow_bytes))
     return bad(v, error, "a number of bytes up to 1024G, with K, M or G behind it for "
                          "powers of 1024");
-  config->grow_bytes = number << shift;
-  if (!number) config->hold_ns = 0;
+  if (!config->grow_bytes) config->hold_ns = 0;
+  return EVENTRING_OK;
+}
+
+/* Names of rings with a + between. False: one is not known. */
+static bool read_rings(const char *text, const char *end, uint32_t *rings) {
+  while (text < end) {
+    size_t size = 0;
+    while (text + size < end && text[size] != '+') size++;
+    int index = evr_ring_by_bytes(text, size);
+    if (index < 0) return false;
+    *rings |= 1u << index;
+    text += size + (text + size < end);
+  }
+  return *rings != 0;
+}
+
+static int parse_stream_option(struct eventring_config *config, const char *text, size_t size) {
+  bool good = false;
+  if (size > 4 && memcmp(text, "max=", 4) == 0)
+    good = read_size(text + 4, size - 4, &config->stream_max) && config->stream_max;
+  else if (size > 6 && memcmp(text, "rings=", 6) == 0)
+    good = read_rings(text + 6, text + size, &config->stream_rings);
+  return good ? EVENTRING_OK : EVENTRING_E_CONFIG;
+}
+
+static int parse_stream(struct eventring_config *config, const struct variable *v,
+                        struct eventring_error *error) {
+  size_t length = strcspn(v->value, ",");
+  int status = EVENTRING_OK;
+  if (!v->value[0]) return EVENTRING_OK;
+  for (const char *at = v->value + length; status == EVENTRING_OK && *at;) {
+    size_t size = strcspn(++at, ",");
+    status = parse_stream_option(config, at, size);
+    at += size;
+  }
+  if (status != EVENTRING_OK || !length)
+    return bad(v, error, "PATH[,max=SIZE][,rings=NAME+NAME...]: a path without comma, a number "
+                         "of bytes with K, M or G behind it for powers of 1024, names of rings");
+  config->stream = v->value; /* up to the comma */
   return EVENTRING_OK;
 }
 
@@ -259,9 +305,10 @@ int eventring_config_from_env(struct eventring_config *config,
       {"SECONDS", parse_seconds},   {"GROW", parse_grow},
       {"CLASSES", parse_classes},   {"NAME", parse_name},
       {"KEEP", parse_keep},         {"CPU_TIME", parse_cpu_time},
-      {"FORK", parse_fork},
+      {"FORK", parse_fork},         {"STREAM", parse_stream},
   };
   struct eventring_config full;
+  bool says_start = false;
   int status = evr_config_take(&full, config, error);
   if (status != EVENTRING_OK) return status;
   if (!prefix || strlen(prefix) > 100)
@@ -270,7 +317,9 @@ int eventring_config_from_env(struct eventring_config *config,
        i++) {
     struct variable v = look_up(prefix, settings[i].suffix);
     if (v.value) status = settings[i].parse(&full, &v, error);
+    says_start |= i == 0 && v.value && v.value[0];
   }
+  if (full.stream && full.stream[0] && !says_start) full.start = EVENTRING_START_ON;
   if (status != EVENTRING_OK) full.start = EVENTRING_START_OFF;
   memcpy(config, &full, config->struct_size);
   return status;

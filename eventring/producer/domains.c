@@ -255,9 +255,11 @@ write_into_lane(struct evr_domain *d, enum eventring_ring ring, const struct ent
 /* What a change of blocks is a good moment for. */
 static void follow_block(struct evr_domain *d, enum eventring_ring ring, uint64_t ticks) {
   struct evr_recording *r = d->recording;
+  struct eventring_error news;
   int saved = errno;
   evr_recording_check_gate(r);
   evr_ring_follow(&r->slot[d->slot].ring[ring], (unsigned)d->slot, ring, ticks);
+  if (evr_stream_is_news(d->lanes.writer[ring], &news)) warn_of(&news);
   errno = saved;
 }
 

@@ -13,27 +13,58 @@ static int no_room(const struct evr_extents *e, int failure, struct eventring_er
                   "no room for more blocks in %.250s", e->path);
 }
 
-static uint32_t claimed_so_far(const struct evr_extents *e) {
-  const struct evr_extent *last = e->count ? &e->extent[e->count - 1] : NULL;
-  return last ? last->first + last->blocks : 0;
+/* One atomic addition; it is repeated only where another claim comes first at the end of
+   what the file may have. */
+bool evr_extents_take(struct evr_extents *e, uint32_t blocks, uint32_t *first) {
+  uint64_t next = __atomic_load_n(&e->next, __ATOMIC_RELAXED);
+  do {
+    if (blocks > e->most || next > e->most - blocks) return false;
+  } while (!__atomic_compare_exchange_n(&e->next, &next, next + blocks, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+  *first = (uint32_t)next;
+  return true;
+}
+
+/* What could not be used; where others have claimed what follows it, it stays a hole. */
+static void give_back(struct evr_extents *e, uint32_t first, uint32_t blocks) {
+  uint64_t next = (uint64_t)first + blocks;
+  __atomic_compare_exchange_n(&e->next, &next, (uint64_t)first, false, __ATOMIC_RELAXED,
+                              __ATOMIC_RELAXED);
+}
+
+/* What is claimed by others before `end` is a hole until they have reserved it. */
+void evr_extents_publish(struct evr_extents *e, uint64_t end) {
+  uint64_t claimed = __atomic_load_n(e->claimed, __ATOMIC_RELAXED);
+  while (claimed < end &&
+         !__atomic_compare_exchange_n(e->claimed, &claimed, end, true, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED))
+    continue;
+}
+
+/* Makes the file at least this long. One that others lengthen at the same time must not be
+   cut: where there is a stream, the last byte is written. */
+static int set_length(const struct evr_extents *e, int fd, uint64_t bytes) {
+  if (!e->has_streams) return ftruncate(fd, (off_t)bytes) == 0 ? 0 : errno;
+  return evr_space_reserve(fd, e->in_memory, bytes - 1, 1);
 }
 
 /* Lengthens the file. 0 or an errno. */
-static int extend_file(int fd, uint64_t from, uint64_t bytes, bool reserve) {
+static int extend_file(const struct evr_extents *e, int fd, uint64_t from, uint64_t bytes,
+                       bool reserve) {
   struct statfs fs;
   int failure = evr_space_check_file_size(from + bytes);
   if (!failure && fstatfs(fd, &fs) == 0) failure = evr_space_check_free(&fs, bytes);
-  if (!failure && ftruncate(fd, (off_t)(from + bytes)) != 0) failure = errno;
+  if (!failure) failure = set_length(e, fd, from + bytes);
   if (!failure && reserve) failure = evr_space_reserve(fd, false, from, bytes);
   return failure;
 }
 
 int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
                              const struct evr_extent **extent, struct eventring_error *error) {
-  uint32_t first = claimed_so_far(e);
+  uint32_t first;
   blocks = (blocks + EVR_EXTENT_UNIT - 1) / EVR_EXTENT_UNIT * EVR_EXTENT_UNIT;
-  uint64_t offset = format_block_offset(first), bytes = blocks * (uint64_t)FORMAT_BLOCK_BYTES;
-  if (e->count == EVR_MAX_EXTENTS || blocks > FORMAT_MAX_BLOCKS - first)
+  uint64_t bytes = blocks * (uint64_t)FORMAT_BLOCK_BYTES;
+  if (e->count == EVR_MAX_EXTENTS)
     return evr_fail(error, EVENTRING_E_FULL, 0, "%.250s has as many blocks as it can", e->path);
   if (!evr_space_leaves_room(bytes))
     return evr_fail(error, EVENTRING_E_LIMIT, 0,
@@ -42,18 +73,24 @@ int evr_extents_claim_locked(struct evr_extents *e, uint32_t blocks, bool later,
   later |= e->in_memory;
   int fd = evr_descriptor_use(&e->file, e->path);
   if (fd < 0) return no_room(e, EBADF, error);
-  int failure = extend_file(fd, offset, bytes, !later);
-  if (failure) return no_room(e, failure, error);
-  uint8_t *map = evr_space_map(fd, offset, bytes, e->together);
-  if (!map)
-    return evr_fail(error, EVENTRING_E_LIMIT, errno, "cannot map more blocks of %.250s",
+  if (!evr_extents_take(e, blocks, &first))
+    return evr_fail(error, EVENTRING_E_FULL, 0, "%.250s has as many blocks as it can", e->path);
+  uint64_t offset = format_block_offset(first);
+  int failure = extend_file(e, fd, offset, bytes, !later);
+  uint8_t *map = failure ? NULL : evr_space_map(fd, offset, bytes, e->together);
+  if (!map) {
+    int cause = errno;
+    give_back(e, first, blocks);
+    if (failure) return no_room(e, failure, error);
+    return evr_fail(error, EVENTRING_E_LIMIT, cause, "cannot map more blocks of %.250s",
                     e->path);
+  }
   e->extent[e->count] = (struct evr_extent){
       .first = first, .blocks = blocks, .later = later, .map = map};
   *extent = &e->extent[e->count];
   /* release: pairs with the acquire loads by cursors of this process, and by readers */
   __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
-  __atomic_store_n(e->claimed, (uint64_t)first + blocks, __ATOMIC_RELEASE);
+  evr_extents_publish(e, (uint64_t)first + blocks);
   return EVENTRING_OK;
 }
 

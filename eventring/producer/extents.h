@@ -37,10 +37,18 @@ struct evr_extents { /* written under the mutex; read by cursors of this process
   const char *path;    /* for messages */
   const void *together; /* for evr_space_map */
   uint64_t *claimed;   /* in the status page: readers find the number of blocks here */
+  uint64_t next;       /* the first block that nobody has claimed; atomic */
+  uint64_t most;       /* blocks that the file may have */
+  bool has_streams;    /* others lengthen the file at the same time */
   uint32_t count;      /* release */
   struct evr_extent extent[EVR_MAX_EXTENTS];
 };
 
+/* Claims `blocks` blocks, a multiple of EVR_EXTENT_UNIT, for good. False: the file may have
+   no more. Any thread, without the mutex. */
+bool evr_extents_take(struct evr_extents *extents, uint32_t blocks, uint32_t *first);
+/* Readers may look for blocks before this one: the file is that long. The same. */
+void evr_extents_publish(struct evr_extents *extents, uint64_t end);
 /* Claims at least `blocks` blocks. On a disk their space is reserved, unless that is to be
    done later; on tmpfs, where it is most of the cost, it is only checked that there is
    some: evr_extents_make_ready reserves it. */

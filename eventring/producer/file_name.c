@@ -82,6 +82,20 @@ static bool ends_with_suffix(const struct text *text) {
          memcmp(text->at + text->size - suffix, EVENTRING_SUFFIX, suffix) == 0;
 }
 
+bool evr_split_stream(const char *stream, char directory[PATH_MAX],
+                      char name[EVR_MOST_TEMPLATE + 1]) {
+  size_t size = strcspn(stream, ",");
+  const char *slash = memrchr(stream, '/', size);
+  size_t before = slash ? (size_t)(slash - stream) : 0, from = slash ? before + 1 : 0;
+  if (slash == stream) before = 1; /* the root */
+  if (before >= PATH_MAX || size - from > EVR_MOST_TEMPLATE || size == from) return false;
+  memcpy(directory, stream, before);
+  directory[before] = 0;
+  memcpy(name, stream + from, size - from);
+  name[size - from] = 0;
+  return true;
+}
+
 int evr_file_name(char *name, const struct evr_naming *naming,
                   struct eventring_error *error) {
   struct text text = {.at = name, .room = EVR_MOST_NAME};

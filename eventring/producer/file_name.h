@@ -4,6 +4,7 @@
 #define EVENTRING_FILE_NAME_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "eventring.h"
@@ -22,6 +23,10 @@ struct evr_naming {
 
 /* Writes the name, which ends in EVENTRING_SUFFIX, to `name` (EVR_MOST_NAME bytes). E_CONFIG:
    the pattern is not valid, or what it makes is too long. */
+/* Directory ("" for the present one) and template of the name of a stream, out of
+   config->stream. False: no path, or too long a one. */
+enum { EVR_MOST_TEMPLATE = 512 };
+bool evr_split_stream(const char *stream, char directory[PATH_MAX], char name[EVR_MOST_TEMPLATE + 1]);
 int evr_file_name(char *name, const struct evr_naming *naming, struct eventring_error *error);
 
 #pragma GCC visibility pop

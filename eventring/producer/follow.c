@@ -30,10 +30,11 @@
 
 #include "format/clock.h"
 #include "producer/classes.h"
+#include "producer/file_name.h"
 
 enum {
   FOLLOW_AFTER_MS = 50,
-  MOST_TEMPLATE = 512 /* its expansion has at most 210 bytes */
+  MOST_TEMPLATE = EVR_MOST_TEMPLATE /* its expansion has at most 210 bytes */
 };
 
 static struct { /* guarded by the mutex */
@@ -41,6 +42,7 @@ static struct { /* guarded by the mutex */
   char directory[PATH_MAX];
   char program[EVENTRING_MAX_PROGRAM + 1];
   char name[MOST_TEMPLATE + sizeof "-%p"]; /* empty: the default */
+  char stream[PATH_MAX + MOST_TEMPLATE + sizeof "/-%p"]; /* empty: none */
   bool any_directory; /* the host has named none */
   bool elsewhere;     /* `directory` is a substitute */
   uint64_t forked_at; /* ns */
@@ -69,11 +71,25 @@ static bool keep_name(const char *template) {
   return true;
 }
 
+static bool keep_name_of(const struct eventring_config *config) {
+  char directory[PATH_MAX], name[MOST_TEMPLATE + 1];
+  if (!config->stream || !config->stream[0]) return keep_name(config->name);
+  return evr_split_stream(config->stream, directory, name) && keep_name(name);
+}
+
 static void keep_directory(const struct evr_recording *r) {
   size_t length = strlen(r->path) - strlen(r->name);
   memcpy(kept.directory, r->path, length);
   if (length > 1) length--; /* the slash */
   kept.directory[length] = 0;
+}
+
+/* Directory and name of a stream, or nothing. */
+static void keep_stream(const struct evr_recording *r) {
+  kept.stream[0] = 0;
+  if (r->streams.rings)
+    snprintf(kept.stream, sizeof kept.stream, "%s/%s", kept.directory, kept.name);
+  kept.config.stream = kept.stream;
 }
 
 void evr_follow_keep_locked(const struct evr_recording *r, const struct eventring_config *config) {
@@ -82,8 +98,9 @@ void evr_follow_keep_locked(const struct evr_recording *r, const struct eventrin
   kept.any_directory = evr_follow_any_directory(config);
   kept.elsewhere = r->elsewhere;
   kept.config = *config;
-  kept.config.follow_forks = config->follow_forks && keep_name(config->name);
+  kept.config.follow_forks = config->follow_forks && keep_name_of(config);
   keep_directory(r);
+  keep_stream(r);
   memcpy(kept.program, r->header.program, sizeof kept.program);
   kept.config.directory = kept.directory;
   kept.config.program = kept.program;
@@ -116,7 +133,8 @@ bool evr_follow_is_due(void) {
 
 bool evr_follow_any_directory(const struct eventring_config *config) {
   if (config == &kept.config) return kept.any_directory;
-  return !config->directory || !config->directory[0];
+  bool is_stream = config->stream && config->stream[0];
+  return !is_stream && (!config->directory || !config->directory[0]);
 }
 
 bool evr_follow_is_elsewhere(const struct eventring_config *config) {

@@ -148,6 +148,7 @@ static void grow(struct evr_ring *ring, unsigned slot, unsigned index, uint32_t 
 }
 
 void evr_ring_follow(struct evr_ring *ring, unsigned slot, unsigned index, uint64_t ticks) {
+  if (!ring->blocks) return; /* a stream */
   uint32_t place = (uint32_t)(ring->source.sequence - 1) & (ring->blocks - 1);
   if (!place) {
     ring->round_ticks = ticks;

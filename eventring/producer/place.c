@@ -203,11 +203,20 @@ static int create_file(struct evr_recording *r, const struct eventring_config *c
   return EVENTRING_OK;
 }
 
-int evr_recording_create_file(struct evr_recording *r, const struct eventring_config *config,
+int evr_recording_create_file(struct evr_recording *r, const struct eventring_config *given,
                               struct eventring_error *error) {
-  int status = name_file(r, config, 1, error);
-  if (status == EVENTRING_OK) status = find_place(r, config->directory, error);
-  return status == EVENTRING_OK ? create_file(r, config, error) : status;
+  char directory[PATH_MAX], name[EVR_MOST_TEMPLATE + 1];
+  struct eventring_config config = *given;
+  if (r->streams.rings) {
+    if (!evr_split_stream(given->stream, directory, name))
+      return evr_fail(error, EVENTRING_E_CONFIG, 0, "\"%.200s\" is no path for a stream",
+                      given->stream);
+    config.directory = directory;
+    config.name = name;
+  }
+  int status = name_file(r, &config, 1, error);
+  if (status == EVENTRING_OK) status = find_place(r, config.directory, error);
+  return status == EVENTRING_OK ? create_file(r, &config, error) : status;
 }
 
 int evr_recording_unlink(const struct evr_recording *r) {

@@ -112,7 +112,8 @@ static void fill_header(struct evr_recording *r, const struct eventring_config *
   h->byte_order = FORMAT_BYTE_ORDER;
   h->front_bytes = FORMAT_FRONT_BYTES;
   h->block_bytes = FORMAT_BLOCK_BYTES;
-  h->layout = FORMAT_FLIGHT_RECORDER;
+  h->layout = r->streams.rings ? FORMAT_STREAM : FORMAT_FLIGHT_RECORDER;
+  h->flags = r->streams.rings ? FORMAT_HAS_STREAMS : 0;
   h->max_domains = EVENTRING_MAX_DOMAINS;
   h->rings_per_domain = EVENTRING_RINGS;
   h->domain_bytes = sizeof(struct format_domain);
@@ -167,6 +168,7 @@ static int make_front(struct evr_recording *r, struct eventring_error *error) {
   r->extents.path = r->path;
   r->extents.together = r;
   r->extents.claimed = &evr_status(r)->claimed;
+  r->extents.has_streams = r->streams.rings != 0;
   r->records.status = evr_status(r);
   r->records.claim = next_record_block;
   r->records.owner = r;
@@ -196,12 +198,24 @@ int evr_recording_use_slot_locked(struct evr_recording *r, unsigned slot,
 /* ---- Creation -------------------------------------------------------------------- */
 
 static void destroy(struct evr_recording *r) {
+  evr_streams_free(r);
   evr_ring_free_all(r);
   evr_extents_unmap(&r->extents);
   evr_space_unmap(r->front, FORMAT_FRONT_BYTES);
   evr_descriptor_close(&r->extents.file);
   evr_descriptor_close(&r->directory);
   evr_space_free(r, sizeof *r);
+}
+
+static void set_streams(struct evr_recording *r, const struct eventring_config *config) {
+  bool is_stream = config->stream && config->stream[0];
+  uint64_t most = config->stream_max / FORMAT_BLOCK_BYTES;
+  uint64_t front = FORMAT_FRONT_BYTES / FORMAT_BLOCK_BYTES;
+  r->extents.most = FORMAT_MAX_BLOCKS;
+  if (!is_stream) return;
+  r->streams.rings = config->stream_rings ? config->stream_rings : (1u << EVENTRING_RINGS) - 1;
+  if (config->stream_max) most = most > front ? most - front : 0;
+  if (config->stream_max && most < FORMAT_MAX_BLOCKS) r->extents.most = most;
 }
 
 static int build(struct evr_recording *r, const struct eventring_config *config,
@@ -215,7 +229,7 @@ static int build(struct evr_recording *r, const struct eventring_config *config,
     evr_recording_unlink(r);
     return status;
   }
-  evr_recording_set_preserve(r, config->preserve);
+  evr_recording_set_preserve(r, r->streams.rings ? EVENTRING_PRESERVE_ALWAYS : config->preserve);
   evr_recording_calibrate_first(r);
   return EVENTRING_OK;
 }
@@ -230,6 +244,7 @@ int evr_recording_create(struct evr_recording **recording,
   r->keep = config->keep;
   r->elsewhere = elsewhere;
   r->no_cpu_time = config->no_cpu_time;
+  set_streams(r, config);
   r->clock = evr_clock_kind();
   r->origin = evr_clock_pair(r->clock);
   int status = build(r, config, error);
@@ -282,7 +297,9 @@ static uint32_t front_checksum_locked(const struct evr_recording *r) {
 int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool in_handler) {
   struct format_status *status = evr_status(r);
   r->ended = true;
+  if (in_handler) evr_streams_dismiss(r);
   if (!in_handler) {
+    evr_streams_stop(r);
     evr_ring_finish_free_slots_locked(r);
     evr_records_finish_locked(&r->records);
   }
@@ -309,6 +326,7 @@ void evr_recording_disown(struct evr_recording *r) {
   evr_descriptor_close(&r->directory);
   evr_space_protect(r->front, FORMAT_FRONT_BYTES);
   evr_extents_protect(&r->extents);
+  evr_streams_protect(r);
 }
 
 void evr_recording_hold_locked(struct evr_recording *r) { r->references++; }

@@ -23,6 +23,7 @@
 #include "producer/descriptor.h"
 #include "producer/extents.h"
 #include "producer/records.h"
+#include "producer/stream.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -97,6 +98,7 @@ struct evr_recording {
   uint32_t ending_at;                     /* ends, so that they need no room then; the next */
   struct evr_records records;
   struct evr_extents extents;
+  struct evr_streams streams;
   struct evr_slot slot[EVENTRING_MAX_DOMAINS];
 };
 

@@ -117,7 +117,11 @@ struct evr_writer *evr_ring_writer_locked(struct evr_recording *r, unsigned slot
                                           enum eventring_ring ring,
                                           struct eventring_error *error) {
   struct evr_writer *writer = r->slot[slot].ring[ring].writer;
-  return writer ? writer : make_ring(r, slot, ring, error);
+  if (writer) return writer;
+  if (!(r->streams.rings >> ring & 1)) return make_ring(r, slot, ring, error);
+  writer = evr_stream_writer_locked(r, slot, ring, error);
+  r->slot[slot].ring[ring].writer = writer;
+  return writer;
 }
 
 uint64_t evr_ring_bytes(const struct evr_recording *r, unsigned slot) {

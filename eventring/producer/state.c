@@ -93,6 +93,8 @@ static int check_config(const struct eventring_config *config,
     return evr_fail(error, EVENTRING_E_CONFIG, 0,
                     "cannot keep %u recordings: must be 1 to %d", config->keep,
                     EVENTRING_MAX_KEEP);
+  if (config->stream_rings >> EVENTRING_RINGS)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "there are only %d rings", EVENTRING_RINGS);
   return EVENTRING_OK;
 }
 
@@ -163,6 +165,7 @@ static int begin_recording_locked(const struct eventring_config *config, unsigne
   struct evr_recording *r;
   int status = make_somewhere_locked(&r, config, error);
   if (status < EVENTRING_OK) return status;
+  evr_streams_start(r);
   evr_producer.recording = r;
   evr_producer.joined = joined;
   evr_producer.forked = false;

@@ -33,6 +33,10 @@ static uint32_t blocks_of(const struct evr_block_cursor *cursor) {
   return evr_metadata_blocks(cursor->meta, cursor->slot, cursor->ring);
 }
 
+static bool is_stream(const struct evr_block_cursor *cursor) {
+  return evr_metadata_is_stream(cursor->meta, cursor->slot, cursor->ring);
+}
+
 static uint64_t oldest_of(const struct evr_block_cursor *cursor, uint64_t head) {
   return evr_metadata_oldest(cursor->meta, cursor->slot, cursor->ring, head);
 }
@@ -94,11 +98,28 @@ static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence)
   return !any;
 }
 
+/* In a stream: the last place of a unit, which was used for a later block, or is about to be;
+   or a block that whoever wrote the file has left out. */
+static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint64_t sequence) {
+  const struct evr_metadata *meta = cursor->meta;
+  uint64_t there, offset = place_of(cursor, sequence).offset;
+  bool is_last = (offset - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES % FORMAT_UNIT ==
+                 FORMAT_UNIT - 1;
+  if (evr_source_read(&meta->source, offset, &there, sizeof there, NULL) != EVENTRING_OK)
+    return false;
+  bool is_incomplete = meta->header.flags & FORMAT_INCOMPLETE ||
+                       meta->header.layout == FORMAT_SNAPSHOT;
+  return (is_last && (!there || there > sequence)) ||
+         (is_incomplete && (!there || evr_metadata_after(meta, cursor->slot, cursor->ring,
+                                                         sequence) != sequence + 1));
+}
+
 /* Has the producer begun to reuse the place of a block that is no longer there? Before
    W1 of its successor it has done W5 of the block before that one (W1 is a release store,
    and the head is loaded after it was seen). */
 static bool may_be_gone(const struct evr_block_cursor *cursor, uint64_t sequence) {
   struct evr_metadata *meta = cursor->meta;
+  if (is_stream(cursor)) return may_be_gone_from_stream(cursor, sequence);
   if (meta->header.layout == FORMAT_SNAPSHOT) return is_missing(cursor, sequence);
   evr_fence_acquire(); /* that load was perhaps a relaxed one */
   uint64_t head = evr_metadata_head(meta, cursor->slot, cursor->ring);
@@ -160,7 +181,9 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
     }
     head = evr_block_cursor_head(cursor);
     uint64_t safe = oldest_of(cursor, head) + cursor->distance;
-    cursor->next = sequence + 1;
+    cursor->next = is_stream(cursor)
+                       ? evr_metadata_after(cursor->meta, cursor->slot, cursor->ring, sequence)
+                       : sequence + 1;
     if (head != seen && cursor->next < safe) cursor->next = safe;
   }
   return false;

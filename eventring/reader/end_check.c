@@ -85,7 +85,8 @@ static void check_next(eventring_cursor *c, const struct evr_block_cursor *block
 }
 
 static void check_ring(eventring_cursor *c, const struct evr_block_cursor *blocks) {
-  if (c->meta.header.layout != FORMAT_SNAPSHOT) check_next(c, blocks);
+  bool is_stream = evr_metadata_is_stream(&c->meta, blocks->slot, blocks->ring);
+  if (c->meta.header.layout != FORMAT_SNAPSHOT && !is_stream) check_next(c, blocks);
   bool is_newest = blocks->sequence &&
                    blocks->sequence == c->meta.ring[blocks->slot][blocks->ring].head;
   if (is_newest && !evr_block_header(blocks->held)->committed) check_times(c, blocks);

@@ -203,6 +203,7 @@ int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
   if (!evr_metadata_blocks(&c->meta, slot, ring)) return EVENTRING_E_NOT_FOUND;
   struct eventring_ring_info full = {.blocks = evr_metadata_blocks(&c->meta, slot, ring)};
   fill_extent(&c->meta, slot, ring, &full);
+  if (evr_metadata_is_stream(&c->meta, slot, ring)) full.blocks = (uint32_t)full.blocks_written;
   const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];
   if (reader) fill_read(reader, &full);
   evr_copy_sized(info, info_size, &full, sizeof full);

@@ -50,7 +50,7 @@ static int check_identity(const struct format_header *h,
 
 static bool geometry_is_valid(const struct format_header *h) {
   return h->front_bytes == FORMAT_FRONT_BYTES && h->block_bytes == FORMAT_BLOCK_BYTES &&
-         (h->layout == FORMAT_FLIGHT_RECORDER || h->layout == FORMAT_SNAPSHOT) &&
+         h->layout >= FORMAT_FLIGHT_RECORDER && h->layout <= FORMAT_SNAPSHOT &&
          h->max_domains == EVENTRING_MAX_DOMAINS && h->rings_per_domain == EVENTRING_RINGS &&
          h->domain_bytes == sizeof(struct format_domain) &&
          h->status_offset == FORMAT_STATUS_OFFSET &&
@@ -163,10 +163,15 @@ void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks) {
 
 /* ---- Rings -------------------------------------------------------------------------------- */
 
+static bool is_stream(const struct evr_metadata *meta, const struct format_ring *ring) {
+  return evr_metadata_has_streams(meta) && ring->blocks == FORMAT_STREAM_RING && !ring->first;
+}
+
 static bool ring_is_valid(const struct evr_metadata *meta, const struct format_ring *ring) {
-  return ring->blocks >= FORMAT_MIN_RING_BLOCKS && ring->blocks <= FORMAT_MAX_RING_BLOCKS &&
-         !(ring->blocks & (ring->blocks - 1)) &&
-         (uint64_t)ring->first + ring->blocks <= meta->status.claimed;
+  return is_stream(meta, ring) ||
+         (ring->blocks >= FORMAT_MIN_RING_BLOCKS && ring->blocks <= FORMAT_MAX_RING_BLOCKS &&
+          !(ring->blocks & (ring->blocks - 1)) &&
+          (uint64_t)ring->first + ring->blocks <= meta->status.claimed);
 }
 
 static bool run_is_valid(const struct evr_metadata *meta, const struct evr_places *places,
@@ -246,7 +251,9 @@ static void take_head(struct evr_metadata *meta, unsigned slot, unsigned ring,
   else
     *known = head;
   struct evr_places *places = &meta->places[slot][ring];
-  if (__builtin_expect(*known > places->sure, 0)) {
+  if (places->count == EVR_STREAM_PLACES)
+    meta->units_are_due |= *known >= evr_stretches_end(&meta->units.stream[slot][ring]);
+  else if (__builtin_expect(*known > places->sure, 0)) {
     take_runs(meta, slot, ring);
     places->sure = (*known + places->count - 1) / places->count * places->count;
   }
@@ -266,7 +273,8 @@ static void take_ring(struct evr_metadata *meta, unsigned slot, unsigned index,
     known->first = ring->first;
     known->blocks = ring->blocks;
     meta->places[slot][index] = (struct evr_places){
-        .count = ring->blocks, .runs = 1, .run = {{ring->first, ring->blocks}}, .floor = 1};
+        .count = is_stream(meta, ring) ? EVR_STREAM_PLACES : ring->blocks, .runs = 1,
+        .run = {{ring->first, ring->blocks}}, .floor = 1};
     meta->run_count++;
     meta->made[meta->made_count++] = (uint16_t)(slot * EVENTRING_RINGS + index);
   }
@@ -283,7 +291,7 @@ static bool is_beyond(const struct evr_metadata *meta, unsigned count,
                       struct format_ring ring[][EVENTRING_RINGS]) {
   for (unsigned i = 0; i < count * EVENTRING_RINGS; i++) {
     const struct format_ring *r = &ring[0][0] + i;
-    if (__builtin_expect(!(&meta->ring[0][0])[i].blocks, 0) && r->head &&
+    if (__builtin_expect(!(&meta->ring[0][0])[i].blocks, 0) && r->head && !is_stream(meta, r) &&
         (uint64_t)r->first + r->blocks > meta->status.claimed)
       return true;
   }
@@ -404,9 +412,31 @@ bool evr_metadata_stands(const struct evr_metadata *meta) {
   return !changed;
 }
 
+static uint64_t records_told_of(const struct evr_metadata *meta) {
+  uint64_t records = 0;
+  for (int kind = FORMAT_EVENTS + 1; kind < FORMAT_KINDS; kind++)
+    records += meta->status.kind[kind].records;
+  return records;
+}
+
+/* Finds the units that were begun since, if a stream or a kind of records needs them. */
+static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
+  uint64_t records = records_told_of(meta);
+  bool is_last = meta->over && !meta->units_are_final;
+  if (!meta->units_are_due && !is_last && records == meta->units.looked_records)
+    return EVENTRING_OK;
+  meta->units_are_due = false;
+  meta->units_are_final = meta->over;
+  meta->units.looked_records = records;
+  return evr_units_look(&meta->units, &meta->source, meta->status.claimed, meta->over, error);
+}
+
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
   int status = read_status(meta, error);
-  return status == EVENTRING_OK ? read_rings(meta, error) : status;
+  if (status == EVENTRING_OK) status = read_rings(meta, error);
+  if (status == EVENTRING_OK && evr_metadata_has_streams(meta))
+    status = look_for_units(meta, error);
+  return status;
 }
 
 int evr_metadata_catch_up(struct evr_metadata *meta, struct eventring_error *error) {
@@ -429,6 +459,8 @@ static uint64_t most_bytes(const struct format_header *h) {
 
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error) {
   int status = read_header(meta, error);
+  /* what is mapped of a long file counts as memory of the process */
+  if (evr_metadata_has_streams(meta)) map = false;
   if (status == EVENTRING_OK && !evr_source_lent(&meta->source) && map)
     evr_window_open(&meta->source.window, meta->source.fd, most_bytes(&meta->header));
   if (status == EVENTRING_OK) status = evr_metadata_refresh(meta, error);
@@ -437,13 +469,38 @@ int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_erro
 }
 
 void evr_metadata_close(struct evr_metadata *meta) {
+  evr_units_free(&meta->units);
   evr_source_close(&meta->source);
   free(meta->segments);
+}
+
+/* Beyond the end of a stretch it is its last place, where blocks are for which there was no
+   room; before the first stretch, a place that is not a block of it. */
+static struct evr_location place_in_stream(const struct evr_stretches *stretches,
+                                           uint64_t sequence) {
+  const struct evr_stretch *s = evr_stretches_find(stretches, sequence);
+  if (!s) return (struct evr_location){.offset = format_block_offset(0), .row = 1};
+  uint64_t at = sequence - s->sequence;
+  if (at >= s->blocks) at = s->blocks - 1;
+  return (struct evr_location){.offset = format_block_offset(s->first + at),
+                               .row = s->blocks - (uint32_t)at};
+}
+
+uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsigned ring,
+                            uint64_t sequence) {
+  const struct evr_stretches *stretches = &meta->units.stream[slot][ring];
+  uint64_t offset = place_in_stream(stretches, sequence).offset, there = 0;
+  evr_source_read(&meta->source, offset, &there, sizeof there, NULL);
+  uint64_t after = evr_stretches_after(stretches, sequence);
+  bool is_newer = there > sequence && there <= meta->ring[slot][ring].head;
+  return is_newer && evr_stretches_find(stretches, sequence) && there > after ? there : after;
 }
 
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
                                        unsigned ring, uint64_t sequence) {
   const struct evr_places *places = &meta->places[slot][ring];
+  if (places->count == EVR_STREAM_PLACES)
+    return place_in_stream(&meta->units.stream[slot][ring], sequence);
   uint32_t place = (uint32_t)((sequence - 1) & (places->count - 1)), from = 0;
   const struct evr_run *run = places->run;
   for (; place >= run->end; run++) from = run->end;
@@ -459,6 +516,8 @@ uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ri
                       NULL) == EVENTRING_OK)
     take_head(meta, slot, ring, head);
   evr_fence_acquire(); /* R0 */
+  if (meta->units_are_due && read_status(meta, NULL) == EVENTRING_OK)
+    look_for_units(meta, &meta->damage);
   return meta->ring[slot][ring].head;
 }
 

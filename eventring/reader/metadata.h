@@ -5,6 +5,7 @@
 
 #include "format/clock.h"
 #include "reader/source.h"
+#include "reader/units.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -13,8 +14,10 @@ struct evr_run { /* of places of a ring */
   uint32_t end;   /* places of the ring up to and with this run */
 };
 
+enum { EVR_STREAM_PLACES = FORMAT_MAX_BLOCKS }; /* more than a file has blocks */
+
 struct evr_places { /* of a ring; zeroed: not made */
-  uint32_t count; /* a power of two */
+  uint32_t count; /* a power of two; EVR_STREAM_PLACES: it is a stream */
   uint32_t runs;
   struct evr_run run[1 + FORMAT_MORE_RUNS];
   uint64_t floor; /* no block before this one is there */
@@ -44,6 +47,9 @@ struct evr_metadata {
                         into ring[0], as they were found */
   unsigned made_count;
   unsigned run_count; /* of all rings */
+  struct evr_units units; /* where the blocks of streams lie */
+  bool units_are_due;     /* a stream has blocks beyond those known */
+  bool units_are_final;   /* they were looked at when nobody wrote any more */
   struct eventring_error damage; /* first damage found since it was reported */
 };
 
@@ -75,6 +81,17 @@ struct evr_location { /* of a block in the file */
 /* Where block `sequence` of a ring lies. */
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
                                     unsigned ring, uint64_t sequence);
+/* May rings of this file be streams? */
+static inline bool evr_metadata_has_streams(const struct evr_metadata *meta) {
+  return meta->header.flags & FORMAT_HAS_STREAMS;
+}
+static inline bool evr_metadata_is_stream(const struct evr_metadata *meta, unsigned slot,
+                                          unsigned ring) {
+  return meta->places[slot][ring].count == EVR_STREAM_PLACES;
+}
+/* Block `sequence` of a stream is not at its place: the next one that may be there. */
+uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsigned ring,
+                            uint64_t sequence);
 /* Places of a ring; 0: there is no such ring yet. */
 static inline uint32_t evr_metadata_blocks(const struct evr_metadata *meta, unsigned slot,
                                            unsigned ring) {

@@ -45,7 +45,9 @@ static bool turns_over(unsigned kind) {
 
 bool evr_record_scan_has_news(const struct evr_record_scan *scan,
                               const struct evr_metadata *meta) {
-  if (scan->next < meta->status.claimed) return true;
+  uint64_t there = evr_metadata_has_streams(meta) ? meta->units.records.count
+                                                  : meta->status.claimed;
+  if (scan->next < there) return true;
   for (int kind = 0; kind < FORMAT_KINDS; kind++)
     if (scan->seen[kind] != meta->status.kind[kind].records) return true;
   return false;
@@ -75,6 +77,18 @@ static void drop_blocks_of_rings(struct evr_record_scan *scan, const struct evr_
   }
   scan->count = kept;
   scan->runs = meta->run_count;
+}
+
+/* Lists the blocks of the units that were found since to have records. */
+static int list_units(struct evr_record_scan *scan, struct evr_metadata *meta,
+                      struct eventring_error *error) {
+  const struct evr_unit_list *units = &meta->units.records;
+  for (; scan->next < units->count; scan->next++)
+    for (uint32_t k = 0; k < FORMAT_UNIT; k++) {
+      int status = add_block(scan, units->block[scan->next] + k, error);
+      if (status != EVENTRING_OK) return status;
+    }
+  return EVENTRING_OK;
 }
 
 /* Lists the blocks that were claimed since, except those of rings. */
@@ -171,7 +185,8 @@ int evr_record_scan(struct evr_record_scan *scan, struct evr_metadata *meta,
                     evr_take_record *take, void *context, struct eventring_error *error) {
   if (!evr_record_scan_has_news(scan, meta)) return EVENTRING_OK;
   drop_blocks_of_rings(scan, meta);
-  int status = list_blocks(scan, meta, error);
+  int status = evr_metadata_has_streams(meta) ? list_units(scan, meta, error)
+                                              : list_blocks(scan, meta, error);
   if (status == EVENTRING_OK) status = order_blocks(scan, meta, error);
   for (uint32_t i = 0; status == EVENTRING_OK && i < scan->count; i++) {
     struct evr_record_block *b = &scan->blocks[i];

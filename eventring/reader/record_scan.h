@@ -24,7 +24,8 @@ struct evr_record_block { /* a claimed block that is in no ring */
 struct evr_record_scan { /* zeroed: nothing was read yet */
   struct evr_record_block *blocks; /* in no order */
   uint32_t count, room;
-  uint64_t next; /* first block of the file that is not among them */
+  uint64_t next; /* first block of the file that is not among them; where there are streams,
+                    first of meta->units.records */
   unsigned runs; /* of rings that were known at the last scan */
   uint64_t seen[FORMAT_KINDS]; /* numbers of records at the last scan */
   uint64_t taken[FORMAT_KINDS]; /* records handed on */

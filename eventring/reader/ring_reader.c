@@ -31,7 +31,8 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
   struct evr_ring_reader *reader = calloc(1, sizeof *reader);
   if (!reader) return NULL;
   evr_block_cursor_init(&reader->blocks, meta, slot, ring, &meta->damage);
-  reader->blocks.distance = evr_metadata_blocks(meta, slot, ring) / 4;
+  if (!evr_metadata_is_stream(meta, slot, ring))
+    reader->blocks.distance = evr_metadata_blocks(meta, slot, ring) / 4;
   evr_spans_init(&reader->spans);
   reader->definitions = definitions;
   reader->opened_head = opened_head;
@@ -396,11 +397,19 @@ static uint32_t blocks_of(const struct evr_ring_reader *reader) {
   return evr_metadata_blocks(reader->blocks.meta, reader->blocks.slot, reader->blocks.ring);
 }
 
-/* Before the oldest event. What lies before it was overwritten before the cursor was
-   opened if the ring had been filled once by then. */
+/* Were the events before the first block gone when the cursor was opened? In a ring if it had
+   been filled once by then. */
+static bool began_late(const struct evr_ring_reader *reader) {
+  const struct evr_metadata *meta = reader->blocks.meta;
+  if (evr_metadata_is_stream(meta, reader->blocks.slot, reader->blocks.ring))
+    return meta->header.flags & FORMAT_INCOMPLETE;
+  return reader->opened_head > blocks_of(reader);
+}
+
+/* Before the oldest event. */
 static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.next > reader->limit_sequence) return; /* all of it was unreadable */
-  if (!next_block(reader, reader->opened_head > blocks_of(reader), budget))
+  if (!next_block(reader, began_late(reader), budget))
     note_no_block(reader);
 }
 

@@ -120,8 +120,18 @@ static int copy_record_block(struct copy *copy, uint64_t block) {
   return write_part(copy, offset, words, sizeof words);
 }
 
+static int copy_record_units(struct copy *copy) {
+  const struct evr_unit_list *units = &copy->meta->units.records;
+  int status = EVENTRING_OK;
+  for (uint32_t i = 0; i < units->count; i++)
+    for (uint32_t k = 0; status == EVENTRING_OK && k < FORMAT_UNIT; k++)
+      if (units->block[i] < copy->claimed) status = copy_record_block(copy, units->block[i] + k);
+  return status;
+}
+
 /* The claimed blocks that are in no ring, as far as a reader looks at them. */
 static int copy_records(struct copy *copy) {
+  if (evr_metadata_has_streams(copy->meta)) return copy_record_units(copy);
   int status = EVENTRING_OK;
   unsigned left = EVR_MOST_LOOSE_BLOCKS;
   for (uint64_t block = 0; status == EVENTRING_OK && block < copy->claimed && left;) {

@@ -7,6 +7,7 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_events_test \
 	testsuite/unit/eventring_loss_test \
 	testsuite/unit/eventring_growth_test \
+	testsuite/unit/eventring_stream_test \
 	testsuite/unit/eventring_ending_test \
 	testsuite/unit/eventring_corrupt_test \
 	testsuite/unit/eventring_lifecycle_test \
@@ -42,6 +43,10 @@ testsuite_unit_eventring_signals_test_SOURCES = testsuite/unit/eventring_signals
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_signals_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_signals_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_stream_test_SOURCES = testsuite/unit/eventring_stream_test.c \
+	testsuite/unit/eventring_common.h
+testsuite_unit_eventring_stream_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_stream_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_growth_test_SOURCES = testsuite/unit/eventring_growth_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_growth_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* stream.c: rings whose blocks are appended to the file: nothing is overwritten.
+ *
+ * A lane of a stream writes into a *chunk*: 16 to 256 blocks next to each other, claimed from
+ * the counter of the file, reserved, mapped and present. When it is full the lane goes on in
+ * the next one. What that costs (reserving and making pages present is 1.4 to 3 us for each
+ * block, as much as its events) a helper thread does ahead: at half of a chunk the lane asks
+ * for another, twice as large, and later finds it ready. The helper also unmaps the chunks
+ * that are full and starts their write-back, so that resident memory does not grow with the
+ * file. One helper serves all lanes of a recording. Where it is late, or is not there, the
+ * lane makes a small chunk by itself. So the path of an event is that of a ring, and no lane
+ * waits for another or takes a lock.
+ *
+ * Each lane has four chunks, each in one of these states; whoever changes one from or to BUSY
+ * owns it meanwhile:
+ *
+ *   FREE     nothing
+ *   BUSY     helper or lane works on it
+ *   CLAIMED  has blocks of the file for which there was no room: to be tried again
+ *   READY    may be written to; the lane takes it when it needs one
+ *   IN_USE   the lane's present chunk, or its next
+ *   DONE     is full; the helper (or the lane, if no other is FREE) unmaps it
+ *
+ * No room. The last block of a chunk is used only when the lane has its next chunk. If there
+ * is none, the lane writes all further blocks at that place, one over the other, until there
+ * is room again: a ring of one block, which needs nothing that could fail. Sequences and
+ * `before` go on, so readers learn exactly how many events are gone, also when the process is
+ * killed, and have the newest ones (doc/FORMAT.md, section 6). A lane that has no chunk at
+ * all, not even a first one, writes into memory of its own; these events are counted by
+ * `before` of its first block.
+ *
+ * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there the claim
+ * was one page at a time, which costs 19 to 30 ns an event (doc/STREAMS.md).
+ */
+#include "producer/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/error.h"
+#include "producer/lane.h"
+#include "producer/recording.h"
+#include "producer/space.h"
+
+enum {
+  CHUNKS = 4,         /* of a lane */
+  FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each is twice the one before, up to */
+  LARGEST_CHUNK = 16 * FORMAT_UNIT,
+  RETRY_MS = 20       /* after there was no room */
+};
+
+enum chunk_state { FREE, BUSY, CLAIMED, READY, IN_USE, DONE };
+
+struct evr_chunk {
+  uint32_t state; /* enum chunk_state; atomic */
+  uint32_t first, blocks;
+  uint8_t *map;
+};
+
+struct evr_stream_lane {
+  struct evr_block_source source; /* first */
+  struct evr_recording *recording;
+  uint64_t *head;    /* in the domain table */
+  struct evr_chunk *present, *next; /* the owner's; NULL: none */
+  struct evr_chunk *left; /* full, but its last block is yet to be finished; or NULL */
+  uint32_t at;       /* places of the present chunk that were taken */
+  uint32_t wanted;   /* blocks of the chunk that the helper is to make ready, or 0; atomic */
+  bool starved;      /* there is no room: the last place is used again and again */
+  bool is_news;      /* the host is to be warned of that */
+  int failure;       /* errno of the last attempt to find room */
+  uint64_t retry_at; /* ticks */
+  struct evr_chunk chunk[CHUNKS];
+  uint64_t aside[FORMAT_BLOCK_WORDS]; /* written to before there is a chunk */
+};
+
+/* ---- Chunks ---------------------------------------------------------------------- */
+
+static bool change_state(struct evr_chunk *chunk, uint32_t from, uint32_t to) {
+  return __atomic_compare_exchange_n(&chunk->state, &from, to, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
+}
+
+static void set_state(struct evr_chunk *chunk, enum chunk_state state) {
+  __atomic_store_n(&chunk->state, (uint32_t)state, __ATOMIC_RELEASE);
+}
+
+static struct evr_chunk *find_chunk(struct evr_stream_lane *lane, uint32_t from, uint32_t to) {
+  for (int i = 0; i < CHUNKS; i++)
+    if (change_state(&lane->chunk[i], from, to)) return &lane->chunk[i];
+  return NULL;
+}
+
+static uint64_t offset_of(const struct evr_chunk *chunk) {
+  return format_block_offset(chunk->first);
+}
+
+static uint64_t bytes_of(const struct evr_chunk *chunk) {
+  return chunk->blocks * (uint64_t)FORMAT_BLOCK_BYTES;
+}
+
+/* Reserves and maps what is claimed. 0 or an errno. */
+static int make_present(struct evr_recording *r, struct evr_chunk *chunk) {
+  int fd = evr_descriptor_use(&r->extents.file, r->path);
+  if (fd < 0) return EBADF;
+  if (!evr_space_leaves_room(bytes_of(chunk))) return ENOMEM;
+  int failure = evr_space_reserve(fd, r->in_memory, offset_of(chunk), bytes_of(chunk));
+  if (failure && chunk->blocks > FIRST_CHUNK) { /* the rest of the claim stays a hole */
+    chunk->blocks = FIRST_CHUNK;
+    failure = evr_space_reserve(fd, r->in_memory, offset_of(chunk), bytes_of(chunk));
+  }
+  if (failure) return failure;
+  chunk->map = evr_space_map(fd, offset_of(chunk), bytes_of(chunk), r);
+  if (!chunk->map) return errno;
+  evr_space_touch_ahead(chunk->map, bytes_of(chunk));
+  return 0;
+}
+
+/* Makes a chunk ready, one that was claimed before if there is one. 0 or an errno. */
+static int prepare_chunk(struct evr_stream_lane *lane, uint32_t blocks) {
+  struct evr_recording *r = lane->recording;
+  struct evr_chunk *chunk = find_chunk(lane, CLAIMED, BUSY);
+  if (!chunk) {
+    chunk = find_chunk(lane, FREE, BUSY);
+    if (!chunk) return EAGAIN;
+    if (!evr_extents_take(&r->extents, blocks, &chunk->first)) {
+      set_state(chunk, FREE);
+      return EFBIG;
+    }
+    chunk->blocks = blocks;
+  }
+  int failure = make_present(r, chunk);
+  if (!failure)
+    evr_extents_publish(&r->extents, chunk->first + (uint64_t)chunk->blocks);
+  set_state(chunk, failure ? CLAIMED : READY);
+  return failure;
+}
+
+/* Of a chunk that is BUSY. On a disk, it is written from now on; nobody waits for that. */
+static void release_chunk(struct evr_recording *r, struct evr_chunk *chunk) {
+  evr_space_unmap(chunk->map, bytes_of(chunk));
+  chunk->map = NULL;
+  int fd = __atomic_load_n(&r->extents.file.fd, __ATOMIC_RELAXED);
+  if (!r->in_memory && fd >= 0)
+    sync_file_range(fd, (off_t)offset_of(chunk), (off_t)bytes_of(chunk), SYNC_FILE_RANGE_WRITE);
+  set_state(chunk, FREE);
+}
+
+static void release_done(struct evr_stream_lane *lane) {
+  struct evr_chunk *chunk;
+  while ((chunk = find_chunk(lane, DONE, BUSY)) != NULL) release_chunk(lane->recording, chunk);
+}
+
+/* ---- The helper ------------------------------------------------------------------- */
+
+static void wake_helper(struct evr_streams *s) {
+  __atomic_fetch_add(&s->work, 1, __ATOMIC_RELEASE);
+  if (s->has_helper) syscall(SYS_futex, &s->work, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void wait_for_work(struct evr_streams *s, uint32_t seen, bool soon) {
+  const struct timespec retry = {.tv_nsec = RETRY_MS * 1000000};
+  syscall(SYS_futex, &s->work, FUTEX_WAIT_PRIVATE, seen, soon ? &retry : NULL, NULL, 0);
+}
+
+/* False: there is no room for what the lane wants. */
+static bool serve_lane(struct evr_stream_lane *lane) {
+  release_done(lane);
+  uint32_t blocks = __atomic_load_n(&lane->wanted, __ATOMIC_ACQUIRE);
+  if (!blocks) return true;
+  if (prepare_chunk(lane, blocks) != 0) return false;
+  __atomic_store_n(&lane->wanted, 0, __ATOMIC_RELEASE);
+  return true;
+}
+
+static void *help(void *recording) {
+  struct evr_streams *s = &((struct evr_recording *)recording)->streams;
+  while (!__atomic_load_n(&s->stopped, __ATOMIC_ACQUIRE)) {
+    uint32_t seen = __atomic_load_n(&s->work, __ATOMIC_ACQUIRE);
+    uint32_t count = __atomic_load_n(&s->count, __ATOMIC_ACQUIRE);
+    bool all_served = true;
+    for (uint32_t i = 0; i < count; i++) all_served &= serve_lane(s->lane[i]);
+    wait_for_work(s, seen, !all_served);
+  }
+  return NULL;
+}
+
+/* It gets no signals: these are the program's. */
+void evr_streams_start(struct evr_recording *r) {
+  struct evr_streams *s = &r->streams;
+  sigset_t all, before;
+  pthread_attr_t attributes;
+  if (!s->rings || pthread_attr_init(&attributes) != 0) return;
+  pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN + 65536);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  s->has_helper = pthread_create(&s->helper, &attributes, help, r) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (s->has_helper) pthread_setname_np(s->helper, "eventring");
+  pthread_attr_destroy(&attributes);
+}
+
+void evr_streams_dismiss(struct evr_recording *r) {
+  __atomic_store_n(&r->streams.stopped, 1, __ATOMIC_RELEASE);
+}
+
+void evr_streams_stop(struct evr_recording *r) {
+  struct evr_streams *s = &r->streams;
+  if (!s->has_helper) return;
+  evr_streams_dismiss(r);
+  wake_helper(s);
+  pthread_join(s->helper, NULL);
+  s->has_helper = false;
+}
+
+/* ---- The source -------------------------------------------------------------------- */
+
+/* Asks for the chunk after the present one. */
+static void ask(struct evr_stream_lane *lane) {
+  uint32_t blocks = 2 * lane->present->blocks;
+  if (!lane->recording->streams.has_helper) return;
+  __atomic_store_n(&lane->wanted, blocks < LARGEST_CHUNK ? blocks : LARGEST_CHUNK,
+                   __ATOMIC_RELEASE);
+  wake_helper(&lane->recording->streams);
+}
+
+/* Is it too early to look for room again? */
+static bool is_hopeless(struct evr_stream_lane *lane) {
+  uint64_t now = evr_clock_ticks(lane->recording->clock);
+  if (lane->failure && now < lane->retry_at) return true;
+  lane->retry_at = now + evr_recording_ticks_of_ms(lane->recording, RETRY_MS);
+  return false;
+}
+
+static struct evr_chunk *take_ready(struct evr_stream_lane *lane) {
+  return find_chunk(lane, READY, IN_USE);
+}
+
+/* A chunk to go on in, or NULL. */
+static __attribute__((cold, noinline)) struct evr_chunk *make_chunk(struct evr_stream_lane *lane) {
+  if (is_hopeless(lane)) return NULL;
+  lane->failure = prepare_chunk(lane, FIRST_CHUNK);
+  if (lane->failure == EAGAIN) { /* the helper has not come to those that are full */
+    release_done(lane);
+    lane->failure = prepare_chunk(lane, FIRST_CHUNK);
+  }
+  return take_ready(lane);
+}
+
+static void need_next(struct evr_stream_lane *lane) {
+  if (!lane->next) lane->next = take_ready(lane);
+  if (!lane->next) lane->next = make_chunk(lane);
+}
+
+static void enter_next(struct evr_stream_lane *lane) {
+  struct evr_chunk *former = lane->present;
+  if (!former) {
+    lane->source.sequence = 0; /* what was written aside are no blocks of the file */
+    lane->source.head = lane->head;
+  }
+  lane->present = lane->next;
+  lane->next = NULL;
+  lane->at = 0;
+  lane->starved = false;
+  lane->failure = 0;
+  lane->left = former;
+}
+
+/* The block that was present at the last call is finished. */
+static void release_left(struct evr_stream_lane *lane) {
+  set_state(lane->left, DONE);
+  lane->left = NULL;
+  wake_helper(&lane->recording->streams);
+}
+
+/* Where a lane writes for which there is no room. */
+static void starve(struct evr_stream_lane *lane, struct evr_place *place) {
+  bool before = __atomic_exchange_n(&lane->recording->streams.said_full, true, __ATOMIC_RELAXED);
+  lane->is_news |= !before;
+  if (!lane->present) {
+    lane->source.sequence = 0;
+    *place = (struct evr_place){(struct format_block *)lane->aside, true};
+    return;
+  }
+  uint8_t *last = lane->present->map + bytes_of(lane->present) - FORMAT_BLOCK_BYTES;
+  *place = (struct evr_place){(struct format_block *)last, lane->starved};
+  lane->starved = true;
+}
+
+static struct format_block *take_place(struct evr_stream_lane *lane) {
+  uint64_t at = lane->at++ * (uint64_t)FORMAT_BLOCK_BYTES;
+  return (struct format_block *)(lane->present->map + at);
+}
+
+/* At the last place of a chunk, behind it, or where there is no chunk. */
+static __attribute__((cold, noinline)) void go_on(struct evr_stream_lane *lane,
+                                                  struct evr_place *place) {
+  bool last_is_free = lane->present && lane->at < lane->present->blocks && !lane->starved;
+  need_next(lane);
+  if (!lane->next) {
+    starve(lane, place);
+    return;
+  }
+  if (!last_is_free) enter_next(lane);
+  *place = (struct evr_place){take_place(lane), false};
+}
+
+static int next_place(struct evr_block_source *source, struct evr_place *place,
+                      struct eventring_error *error) {
+  struct evr_stream_lane *lane = (struct evr_stream_lane *)source;
+  (void)error;
+  if (lane->left) release_left(lane);
+  if (!lane->present || lane->at + 1 >= lane->present->blocks) {
+    go_on(lane, place);
+    return EVENTRING_OK;
+  }
+  *place = (struct evr_place){take_place(lane), false};
+  if (lane->at == lane->present->blocks / 2) ask(lane);
+  return EVENTRING_OK;
+}
+
+bool evr_stream_is_news(struct evr_writer *writer, struct eventring_error *error) {
+  struct evr_stream_lane *lane = (struct evr_stream_lane *)writer->source;
+  if (writer->source->next_place != next_place || !lane->is_news) return false;
+  const struct evr_recording *r = lane->recording;
+  lane->is_news = false;
+  bool is_most = lane->failure == EFBIG;
+  evr_fail(error, evr_code_of_errno(lane->failure), is_most ? 0 : lane->failure,
+           "%.200s%s: events are lost (and counted) while there is no room", r->path,
+           is_most ? " is as large as it may be" : "");
+  return true;
+}
+
+/* ---- Making and ending --------------------------------------------------------------- */
+
+static void publish_ring(struct evr_recording *r, unsigned slot, enum eventring_ring index) {
+  struct format_ring *entry = &evr_domain_entry(r, slot)->ring[index];
+  __atomic_store_n(&entry->first, 0, __ATOMIC_RELAXED);
+  /* the first head, which is stored with release, comes later */
+  __atomic_store_n(&entry->blocks, FORMAT_STREAM_RING, __ATOMIC_RELEASE);
+  uint64_t *made = &evr_status(r)->kind[FORMAT_EVENTS].records;
+  __atomic_store_n(made, *made + 1, __ATOMIC_RELEASE);
+}
+
+struct evr_writer *evr_stream_writer_locked(struct evr_recording *r, unsigned slot,
+                                            enum eventring_ring ring,
+                                            struct eventring_error *error) {
+  struct evr_streams *s = &r->streams;
+  struct evr_stream_lane *lane = evr_space_zeroed(sizeof *lane);
+  struct evr_writer *writer = lane ? evr_space_zeroed(sizeof *writer) : NULL;
+  if (!writer) {
+    if (lane) evr_space_free(lane, sizeof *lane);
+    evr_fail(error, EVENTRING_E_MEMORY, errno, "no memory for a stream of %.250s", r->path);
+    return NULL;
+  }
+  lane->source.next_place = next_place;
+  lane->recording = r;
+  lane->head = &evr_domain_entry(r, slot)->ring[ring].head;
+  writer->source = &lane->source;
+  publish_ring(r, slot, ring);
+  s->lane[s->count] = lane;
+  __atomic_store_n(&s->count, s->count + 1, __ATOMIC_RELEASE);
+  return writer;
+}
+
+void evr_streams_protect(struct evr_recording *r) {
+  r->streams.has_helper = false;
+  for (uint32_t i = 0; i < r->streams.count; i++)
+    for (int n = 0; n < CHUNKS; n++) {
+      const struct evr_chunk *chunk = &r->streams.lane[i]->chunk[n];
+      if (chunk->map) evr_space_protect(chunk->map, bytes_of(chunk));
+    }
+}
+
+void evr_streams_free(struct evr_recording *r) {
+  evr_streams_stop(r);
+  for (uint32_t i = 0; i < r->streams.count; i++) {
+    struct evr_stream_lane *lane = r->streams.lane[i];
+    for (int n = 0; n < CHUNKS; n++)
+      evr_space_unmap(lane->chunk[n].map, bytes_of(&lane->chunk[n]));
+    evr_space_free(lane, sizeof *lane);
+  }
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* stream.h: rings of a recording whose blocks are appended and never used again (stream.c). */
+#ifndef EVENTRING_STREAM_H
+#define EVENTRING_STREAM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eventring.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_recording;
+struct evr_stream_lane;
+struct evr_writer;
+
+struct evr_streams { /* of a recording; zeroed: it has none */
+  uint32_t rings;   /* bit n: ring n of each domain is a stream */
+  uint32_t work;    /* futex: raised when there is something for the helper */
+  uint32_t stopped; /* atomic: the helper is to end */
+  bool has_helper;
+  bool said_full;   /* atomic: the host was warned that events are lost */
+  pthread_t helper;
+  uint32_t count;   /* of lanes; release */
+  struct evr_stream_lane *lane[EVENTRING_MAX_DOMAINS * EVENTRING_RINGS];
+};
+
+/* Starts the helper. Without it (no thread could be made), lanes do its work. */
+void evr_streams_start(struct evr_recording *recording);
+/* Ends the helper and waits for that. */
+void evr_streams_stop(struct evr_recording *recording);
+/* The same without waiting. Async-signal-safe. */
+void evr_streams_dismiss(struct evr_recording *recording);
+/* In a forked child: what is mapped can only be read from here on. Async-signal-safe. */
+void evr_streams_protect(struct evr_recording *recording);
+/* Unmaps and frees everything. */
+void evr_streams_free(struct evr_recording *recording);
+/* Makes the writer of a ring that is a stream. NULL, with *error: no memory. */
+struct evr_writer *evr_stream_writer_locked(struct evr_recording *recording, unsigned slot,
+                                            enum eventring_ring ring,
+                                            struct eventring_error *error);
+/* Has this writer just found no room, as the first of its recording? Then *error says why. For
+   the owner, after a change of blocks. */
+bool evr_stream_is_news(struct evr_writer *writer, struct eventring_error *error);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_STREAM_H */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* units.c: finds the blocks of streams, without an index.
+ *
+ * The header of the first block of each unit says which blocks of which stream the unit has
+ * (doc/FORMAT.md, section 6): one small read for 64 KiB. Units that follow each other in the
+ * file and in their stream are one stretch. A long recording of few streams has few.
+ *
+ * A header is believed when it continues the unit before it. Any other is compared with that
+ * of the block after it, and if they do not agree, the majority of the headers of the unit
+ * decides: so one damaged block does not cost those behind it.
+ *
+ * A unit whose first block was not begun is looked at again when the caller has reason to
+ * think that it was since. Once nobody writes any more, such a unit is searched for any block:
+ * then its first one is damaged, or is missing. */
+#include "reader/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_EMPTY = 1 << 20 /* units; a file that claims more is damaged, or hostile */ };
+
+struct owner { /* of a unit: what its headers say */
+  uint64_t sequence; /* of its first block; 0: none */
+  uint16_t slot;
+  uint8_t ring;
+  bool has_records;
+};
+
+/* ---- Lists ------------------------------------------------------------------------ */
+
+static int no_memory(struct eventring_error *error) {
+  return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
+}
+
+static int add_unit(struct evr_unit_list *list, uint32_t block, struct eventring_error *error) {
+  if (list->count == list->room) {
+    uint32_t room = list->room ? 2 * list->room : 64;
+    uint32_t *grown = realloc(list->block, room * sizeof *grown);
+    if (!grown) return no_memory(error);
+    list->block = grown;
+    list->room = room;
+  }
+  list->block[list->count++] = block;
+  return EVENTRING_OK;
+}
+
+static bool continues(const struct evr_stretch *s, uint64_t sequence, uint32_t block) {
+  return s->first + s->blocks == block && s->sequence + s->blocks == sequence;
+}
+
+/* In the order of sequences, which is nearly always that in which they are found. */
+static int add_stretch(struct evr_stretches *s, uint64_t sequence, uint32_t block,
+                       struct eventring_error *error) {
+  if (s->count && continues(&s->list[s->count - 1], sequence, block)) {
+    s->list[s->count - 1].blocks += FORMAT_UNIT;
+    return EVENTRING_OK;
+  }
+  if (s->count == s->room) {
+    uint32_t room = s->room ? 2 * s->room : 16;
+    struct evr_stretch *grown = realloc(s->list, room * sizeof *grown);
+    if (!grown) return no_memory(error);
+    s->list = grown;
+    s->room = room;
+  }
+  uint32_t at = s->count++;
+  for (; at > 0 && s->list[at - 1].sequence > sequence; at--) s->list[at] = s->list[at - 1];
+  s->list[at] = (struct evr_stretch){sequence, block, FORMAT_UNIT};
+  return EVENTRING_OK;
+}
+
+uint64_t evr_stretches_end(const struct evr_stretches *s) {
+  const struct evr_stretch *last = s->count ? &s->list[s->count - 1] : NULL;
+  return last ? last->sequence + last->blocks : 0;
+}
+
+/* How many stretches begin at `sequence` or before. */
+static uint32_t count_before(const struct evr_stretches *s, uint64_t sequence) {
+  uint32_t low = 0, high = s->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (s->list[middle].sequence <= sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const struct evr_stretch *evr_stretches_find(const struct evr_stretches *s, uint64_t sequence) {
+  uint32_t before = count_before(s, sequence);
+  return before ? &s->list[before - 1] : NULL;
+}
+
+uint64_t evr_stretches_after(const struct evr_stretches *s, uint64_t sequence) {
+  uint32_t before = count_before(s, sequence + 1);
+  const struct evr_stretch *last = before ? &s->list[before - 1] : NULL;
+  if (last && sequence + 1 - last->sequence < last->blocks) return sequence + 1;
+  return before < s->count ? s->list[before].sequence : sequence + 1;
+}
+
+/* ---- What a unit has ---------------------------------------------------------------- */
+
+/* What the header of block k says of its unit. */
+static struct owner owner_by(const struct format_block *h, unsigned k) {
+  struct owner owner = {0};
+  if (!h->sequence) return owner;
+  owner.has_records = h->kind != FORMAT_EVENTS;
+  if (owner.has_records || h->domain >= EVENTRING_MAX_DOMAINS || h->ring >= EVENTRING_RINGS ||
+      h->sequence <= k || h->sequence > FORMAT_MAX_SEQUENCE)
+    return owner;
+  return (struct owner){.sequence = h->sequence - k, .slot = h->domain, .ring = h->ring};
+}
+
+static bool is_same(struct owner a, struct owner b) {
+  return a.sequence == b.sequence && a.slot == b.slot && a.ring == b.ring;
+}
+
+static int read_header(const struct evr_source *source, uint32_t block, struct format_block *h,
+                       struct eventring_error *error) {
+  return evr_source_read(source, format_block_offset(block), h, sizeof *h, error);
+}
+
+/* By the majority of its headers. */
+static int search_unit(const struct evr_source *source, uint32_t unit, struct owner *owner,
+                       struct eventring_error *error) {
+  struct owner said[FORMAT_UNIT];
+  unsigned most = 0;
+  *owner = (struct owner){0};
+  for (unsigned k = 0; k < FORMAT_UNIT; k++) {
+    struct format_block h;
+    int status = read_header(source, unit + k, &h, error);
+    if (status != EVENTRING_OK) return status;
+    said[k] = owner_by(&h, k);
+  }
+  for (unsigned k = 0; k < FORMAT_UNIT; k++) {
+    unsigned count = 0;
+    if (!said[k].sequence && !said[k].has_records) continue;
+    for (unsigned n = 0; n < FORMAT_UNIT; n++)
+      count += is_same(said[k], said[n]) && said[k].has_records == said[n].has_records;
+    if (count > most) *owner = said[k], most = count;
+  }
+  return EVENTRING_OK;
+}
+
+static bool is_continued(const struct evr_units *units, struct owner owner, uint32_t unit) {
+  const struct evr_stretches *s = &units->stream[owner.slot][owner.ring];
+  return owner.sequence && s->count &&
+         continues(&s->list[s->count - 1], owner.sequence, unit);
+}
+
+static int identify(const struct evr_units *units, const struct evr_source *source,
+                    uint32_t unit, bool over, struct owner *owner,
+                    struct eventring_error *error) {
+  struct format_block h, second;
+  int status = read_header(source, unit, &h, error);
+  if (status != EVENTRING_OK) return status;
+  *owner = owner_by(&h, 0);
+  if (owner->has_records || is_continued(units, *owner, unit)) return EVENTRING_OK;
+  if (!h.sequence) return over ? search_unit(source, unit, owner, error) : EVENTRING_OK;
+  status = read_header(source, unit + 1, &second, error);
+  if (status != EVENTRING_OK) return status;
+  if (owner->sequence && (!second.sequence || is_same(*owner, owner_by(&second, 1))))
+    return EVENTRING_OK;
+  return search_unit(source, unit, owner, error);
+}
+
+/* ---- All units ------------------------------------------------------------------------ */
+
+/* A unit whose events are in no stream of the domain table is looked up by nobody. */
+static int take_unit(struct evr_units *units, const struct evr_source *source, uint32_t unit,
+                     bool over, struct eventring_error *error) {
+  struct owner owner;
+  int status = identify(units, source, unit, over, &owner, error);
+  if (status != EVENTRING_OK) return status;
+  if (owner.sequence)
+    return add_stretch(&units->stream[owner.slot][owner.ring], owner.sequence, unit, error);
+  if (owner.has_records) return add_unit(&units->records, unit, error);
+  if (units->empty.count == MOST_EMPTY)
+    return evr_fail(error, EVENTRING_E_CORRUPT, 0, "more than %d units of the file are empty",
+                    MOST_EMPTY);
+  return add_unit(&units->empty, unit, error);
+}
+
+int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
+                   bool over, struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  struct evr_unit_list again = units->empty;
+  units->empty = (struct evr_unit_list){0};
+  for (uint32_t i = 0; status == EVENTRING_OK && i < again.count; i++)
+    status = take_unit(units, source, again.block[i], over, error);
+  free(again.block);
+  for (; status == EVENTRING_OK && units->next + FORMAT_UNIT <= claimed;
+       units->next += FORMAT_UNIT)
+    status = take_unit(units, source, (uint32_t)units->next, over, error);
+  return status;
+}
+
+void evr_units_free(struct evr_units *units) {
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++)
+    free((&units->stream[0][0])[i].list);
+  free(units->empty.block);
+  free(units->records.block);
+}

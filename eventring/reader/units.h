@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* units.h: which blocks of a file belong to which stream (units.c). */
+#ifndef EVENTRING_UNITS_H
+#define EVENTRING_UNITS_H
+
+#include "reader/source.h"
+
+#pragma GCC visibility push(hidden)
+
+struct evr_stretch { /* of units of a stream that follow each other in the file */
+  uint64_t sequence; /* of its first block */
+  uint32_t first;    /* block of the file */
+  uint32_t blocks;
+};
+
+struct evr_stretches { /* of a stream, ascending */
+  struct evr_stretch *list;
+  uint32_t count, room;
+};
+
+struct evr_unit_list { /* of first blocks of units */
+  uint32_t *block;
+  uint32_t count, room;
+};
+
+struct evr_units {
+  uint64_t next;  /* the first block that was not looked at */
+  uint64_t looked_records; /* records that the status page told of by then */
+  struct evr_unit_list empty;   /* their first block was not begun */
+  struct evr_unit_list records; /* units that have records, as they were found */
+  struct evr_stretches stream[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
+};
+
+/* Looks at the units before block `claimed` that are new, and at those that were empty.
+   `over`: nobody writes into the file any more. E_SYSTEM, E_TRUNCATED, E_MEMORY. */
+int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
+                   bool over, struct eventring_error *error);
+void evr_units_free(struct evr_units *units);
+/* Where the units of a stream end that are known: the sequence after their last block. */
+uint64_t evr_stretches_end(const struct evr_stretches *stretches);
+/* The stretch that has block `sequence`, or the last one that begins before it; NULL: there is
+   none. */
+const struct evr_stretch *evr_stretches_find(const struct evr_stretches *stretches,
+                                             uint64_t sequence);
+/* The least sequence beyond `sequence` that can be there. */
+uint64_t evr_stretches_after(const struct evr_stretches *stretches, uint64_t sequence);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_UNITS_H */

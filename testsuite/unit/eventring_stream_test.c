@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* eventring_stream_test.c: streams lose nothing.
+ *
+ * Threads write numbered spans into streams, the files are read back, and each number must be
+ * there, in order, exactly once; where there was no room, each that is not there must be
+ * counted. */
+#include "eventring_common.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { THREADS = 8, SPANS = 60000 /* of each: E8 of measureme has 120,000 events a thread */ };
+
+static char file[] = "stream.eventring";
+static unsigned warnings;
+static struct eventring_error last_warning;
+
+static void note_warning(void *context, const struct eventring_error *error) {
+  (void)context;
+  __atomic_fetch_add(&warnings, 1, __ATOMIC_RELAXED);
+  last_warning = *error;
+}
+
+/* ---- Reading ---------------------------------------------------------------------------- */
+
+struct heard { /* of one domain's runtime ring */
+  int64_t first, last; /* numbers of spans; -1: none yet */
+  uint64_t events, lost, gaps; /* without those of the library */
+  uint64_t others;
+};
+
+struct all_heard {
+  struct heard of[EVENTRING_MAX_DOMAINS];
+  bool in_turn; /* numbers begin again with each incarnation */
+};
+
+static int hear_event(void *context, const struct eventring_event *e) {
+  struct all_heard *all = context;
+  struct heard *h = &all->of[e->domain];
+  if (e->ring != EVENTRING_RUNTIME || e->flags & EVENTRING_SYNTHETIC) return 0;
+  h->others += e->id != T_OUTER;
+  if (e->id != T_OUTER) return 0;
+  h->events++;
+  if (e->kind == EVENTRING_END) return 0;
+  if (all->in_turn && e->value.i == 0) h->last = -1;
+  assert_true(e->value.i > h->last);
+  if (!h->lost) assert_int_equal(e->value.i, h->last + 1);
+  if (h->last < 0) h->first = e->value.i;
+  h->last = e->value.i;
+  return 0;
+}
+
+static int hear_loss(void *context, const struct eventring_loss *loss) {
+  struct heard *h = &((struct all_heard *)context)->of[loss->domain];
+  if (loss->ring != EVENTRING_RUNTIME) return 0;
+  h->lost += loss->count;
+  h->gaps++;
+  return 0;
+}
+
+static const struct eventring_callbacks hearing = {.event = hear_event, .lost = hear_loss};
+
+static void clear(struct all_heard *all) {
+  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++)
+    all->of[i] = (struct heard){.first = -1, .last = -1};
+}
+
+static void poll_to_end(eventring_cursor *cursor, struct all_heard *all) {
+  int status;
+  while ((status = eventring_poll(cursor, &hearing, all, 0)) > 0) continue;
+  if (status < 0) fail_msg("%s", eventring_cursor_error(cursor)->text);
+}
+
+/* What the file says that was emitted has been heard, or was lost. */
+static void check_counts(eventring_cursor *cursor, const struct all_heard *all) {
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    struct eventring_ring_info info;
+    const struct heard *h = &all->of[slot];
+    if (eventring_cursor_ring(cursor, slot, EVENTRING_RUNTIME, &info) != EVENTRING_OK) continue;
+    assert_int_equal(info.emitted, h->events + h->others + h->lost);
+    assert_int_equal(info.missed + info.lost, h->lost);
+  }
+}
+
+static void hear_file(const char *path, unsigned flags, struct all_heard *all) {
+  clear(all);
+  eventring_cursor *cursor = open_file(path, flags);
+  poll_to_end(cursor, all);
+  check_counts(cursor, all);
+  eventring_close(cursor);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------ */
+
+static void write_spans(eventring_domain *d, int64_t from, int64_t to) {
+  for (int64_t n = from; n < to; n++) {
+    eventring_begin_int(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER, n);
+    eventring_end(d, EVENTRING_RUNTIME, EVENTRING_CLASS_GC, T_OUTER);
+  }
+}
+
+static void *write_in_thread(void *argument) {
+  (void)argument;
+  eventring_domain *d = start_domain("writer");
+  write_spans(d, 0, SPANS);
+  eventring_domain_stop(d);
+  return NULL;
+}
+
+static struct eventring_config stream_config(const char *path) {
+  struct eventring_config config = test_config(EVENTRING_DEFAULT_WSIZE);
+  config.stream = path;
+  config.warn = note_warning;
+  warnings = 0;
+  return config;
+}
+
+static void start(const struct eventring_config *config) {
+  struct eventring_error error;
+  if (eventring_start(config, &error) != EVENTRING_OK) fail_msg("%s", error.text);
+}
+
+static void start_stream(void) {
+  struct eventring_config config = stream_config(file);
+  start(&config);
+}
+
+static void stop_and_remove(void) {
+  eventring_stop();
+  unlink(file);
+}
+
+/* ---- Everything is there ------------------------------------------------------------------ */
+
+static void one_thread(void **state) {
+  (void)state;
+  struct all_heard all = {0};
+  start_stream();
+  assert_string_equal(strrchr(own_path(), '/') + 1, file);
+  eventring_domain *d = start_domain("one");
+  write_spans(d, 0, 10 * SPANS);
+  eventring_domain_stop(d);
+  eventring_stop(); /* the file stays */
+  for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
+    hear_file(file, flags, &all);
+    assert_int_equal(all.of[0].events, 20 * SPANS);
+    assert_int_equal(all.of[0].lost, 0);
+  }
+  assert_int_equal(warnings, 0);
+  unlink(file);
+}
+
+static void many_threads(void **state) {
+  (void)state;
+  pthread_t thread[THREADS];
+  struct all_heard all = {0};
+  start_stream();
+  for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, write_in_thread, NULL);
+  for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+  eventring_stop();
+  all.in_turn = true; /* a thread that starts when another has ended has its slot */
+  hear_file(file, EVENTRING_OPEN_MERGED, &all);
+  uint64_t events = 0;
+  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) events += all.of[i].events;
+  assert_int_equal(events, THREADS * 2 * (uint64_t)SPANS);
+  unlink(file);
+}
+
+/* Domains that come and go use a slot one after the other: its stream goes on. */
+static void domains_in_turn(void **state) {
+  (void)state;
+  enum { TURNS = 500, EACH = 40 };
+  struct all_heard all = {.in_turn = true};
+  start_stream();
+  for (int i = 0; i < TURNS; i++) {
+    eventring_domain *d = start_domain("turn");
+    write_spans(d, 0, EACH);
+    eventring_domain_stop(d);
+  }
+  eventring_stop();
+  hear_file(file, 0, &all);
+  assert_int_equal(all.of[0].events, TURNS * 2 * EACH);
+  unlink(file);
+}
+
+/* A reader within the process gets all of it while it is written. */
+static void read_by_itself(void **state) {
+  (void)state;
+  struct all_heard all = {0};
+  clear(&all);
+  start_stream();
+  eventring_domain *d = start_domain("self");
+  eventring_cursor *cursor = open_self(0), *other = open_file(own_path(), EVENTRING_OPEN_MERGED);
+  struct all_heard also = {0};
+  clear(&also);
+  for (int64_t n = 0; n < 4 * SPANS; n += 1000) {
+    write_spans(d, n, n + 1000);
+    poll_to_end(cursor, &all);
+    if (n % 7000 == 0) poll_to_end(other, &also);
+    assert_int_equal(all.of[0].last, n + 999);
+  }
+  poll_to_end(other, &also);
+  assert_int_equal(all.of[0].events, 8 * SPANS);
+  assert_int_equal(also.of[0].events, 8 * SPANS);
+  check_counts(cursor, &all);
+  assert_int_equal(eventring_cursor_liveness(cursor), EVENTRING_LIVE);
+  eventring_close(cursor);
+  eventring_close(other);
+  eventring_domain_stop(d);
+  stop_and_remove();
+}
+
+static void snapshot_of_a_stream(void **state) {
+  (void)state;
+  struct all_heard all = {0};
+  struct eventring_error error;
+  start_stream();
+  eventring_domain *d = start_domain("copied");
+  write_spans(d, 0, SPANS);
+  eventring_cursor *cursor = open_self(0);
+  if (eventring_snapshot(cursor, "copy.eventring", &error) != EVENTRING_OK)
+    fail_msg("%s", error.text);
+  eventring_close(cursor);
+  write_spans(d, SPANS, 2 * SPANS);
+  eventring_domain_stop(d);
+  stop_and_remove();
+  hear_file("copy.eventring", 0, &all);
+  assert_int_equal(all.of[0].events, 2 * SPANS);
+  unlink("copy.eventring");
+}
+
+/* Some rings are streams, the others are used in a circle. */
+static void streams_and_rings(void **state) {
+  (void)state;
+  struct eventring_config config = stream_config(file);
+  struct eventring_ring_info info;
+  struct all_heard all = {0};
+  config.stream_rings = 1u << EVENTRING_RUNTIME;
+  config.wsize = EVENTRING_MIN_WSIZE;
+  start(&config);
+  eventring_domain *d = start_domain("both");
+  for (int64_t n = 0; n < SPANS; n++) {
+    write_spans(d, n, n + 1);
+    eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, n);
+  }
+  eventring_domain_stop(d);
+  eventring_stop();
+  hear_file(file, EVENTRING_OPEN_MERGED, &all);
+  assert_int_equal(all.of[0].events, 2 * SPANS);
+  eventring_cursor *cursor = open_file(file, 0);
+  assert_int_equal(eventring_cursor_ring(cursor, 0, EVENTRING_USER, &info), EVENTRING_OK);
+  assert_int_equal(info.emitted, SPANS);
+  assert_true(info.available < SPANS && info.blocks == 4);
+  eventring_close(cursor);
+  unlink(file);
+}
+
+/* ---- No room -------------------------------------------------------------------------------- */
+
+/* What does not fit is counted, and the newest events are there. */
+static void largest_size(void **state) {
+  (void)state;
+  enum { MOST = 1 << 20 };
+  struct eventring_config config = stream_config(file);
+  struct all_heard all = {0};
+  struct stat st;
+  config.stream_max = MOST;
+  start(&config);
+  eventring_domain *d = start_domain("full");
+  write_spans(d, 0, 4 * SPANS);
+  eventring_domain_stop(d);
+  eventring_stop();
+  assert_int_equal(stat(file, &st), 0);
+  assert_true(st.st_size <= MOST && st.st_size > MOST / 2);
+  hear_file(file, 0, &all);
+  assert_int_equal(all.of[0].events + all.of[0].lost, 8 * SPANS);
+  assert_int_equal(all.of[0].last, 4 * SPANS - 1);
+  assert_int_equal(all.of[0].gaps, 1);
+  assert_int_equal(warnings, 1);
+  assert_non_null(strstr(last_warning.text, "as large as it may be"));
+  unlink(file);
+}
+
+static void limit_file_size(rlim_t bytes) {
+  struct rlimit limit = {bytes, RLIM_INFINITY};
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static off_t size_of_file(void) {
+  struct stat st;
+  assert_int_equal(stat(file, &st), 0);
+  return st.st_size;
+}
+
+/* There is no room for a while: the stream goes on afterwards. Which events are gone is known
+   to the event. */
+static void room_again(void **state) {
+  (void)state;
+  struct all_heard all = {0};
+  start_stream();
+  eventring_domain *d = start_domain("squeezed");
+  write_spans(d, 0, SPANS);
+  limit_file_size((rlim_t)size_of_file());
+  write_spans(d, SPANS, 10 * SPANS);
+  assert_int_equal(warnings, 1);
+  limit_file_size(RLIM_INFINITY);
+  int64_t end = 10 * SPANS;
+  for (int tries = 0; tries < 500; tries++, end += 100) { /* until it has noticed that */
+    write_spans(d, end, end + 100);
+    usleep(1000);
+  }
+  write_spans(d, end, end + SPANS);
+  end += SPANS;
+  eventring_domain_stop(d);
+  eventring_stop();
+  hear_file(file, 0, &all);
+  assert_int_equal(all.of[0].events + all.of[0].lost, 2 * end);
+  assert_true(all.of[0].lost > SPANS && all.of[0].gaps == 1);
+  assert_int_equal(all.of[0].last, end - 1);
+  assert_true(all.of[0].events > 4 * SPANS);
+  unlink(file);
+}
+
+/* Not even a first chunk has room. */
+static void no_room_at_first(void **state) {
+  (void)state;
+  struct all_heard all = {0};
+  start_stream();
+  limit_file_size((rlim_t)size_of_file());
+  eventring_domain *d = start_domain("squeezed");
+  write_spans(d, 0, SPANS);
+  limit_file_size(RLIM_INFINITY);
+  usleep(50000);
+  write_spans(d, SPANS, 2 * SPANS);
+  eventring_domain_stop(d);
+  eventring_stop();
+  hear_file(file, 0, &all);
+  assert_int_equal(all.of[0].events + all.of[0].others + all.of[0].lost, 4 * SPANS + 2 + 1);
+  assert_true(all.of[0].lost >= SPANS && all.of[0].last == 2 * SPANS - 1);
+  unlink(file);
+}
+
+/* ---- Death ----------------------------------------------------------------------------------- */
+
+/* Says through the pipe how far it is, until it is killed. */
+static void write_until_killed(int pipe_end) {
+  start_stream();
+  eventring_domain *d = start_domain("victim");
+  for (int64_t n = 0;; n += 100) {
+    write_spans(d, n, n + 100);
+    if (write(pipe_end, &n, sizeof n) != sizeof n) _exit(1);
+  }
+}
+
+/* Whatever was written before the kill is there. */
+static void killed(void **state) {
+  (void)state;
+  enum { KILLS = 60 };
+  for (int i = 0; i < KILLS; i++) {
+    int pipe_ends[2], status;
+    int64_t n = 0, target = 1 + i * (int64_t)37;
+    assert_int_equal(pipe(pipe_ends), 0);
+    pid_t child = fork();
+    if (child == 0) write_until_killed(pipe_ends[1]);
+    close(pipe_ends[1]);
+    while (n < target * 100 && read(pipe_ends[0], &n, sizeof n) == sizeof n) continue;
+    kill(child, SIGKILL);
+    int64_t more;
+    while (read(pipe_ends[0], &more, sizeof more) == sizeof more) n = more;
+    waitpid(child, &status, 0);
+    close(pipe_ends[0]);
+    assert_true(WIFSIGNALED(status));
+    struct all_heard all = {0};
+    hear_file(file, 0, &all);
+    assert_true(all.of[0].last >= n + 99);
+    assert_int_equal(all.of[0].lost, 0);
+    unlink(file);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(killed), /* first: the child starts the library */
+      cmocka_unit_test(one_thread), cmocka_unit_test(many_threads),
+      cmocka_unit_test(domains_in_turn), cmocka_unit_test(read_by_itself),
+      cmocka_unit_test(snapshot_of_a_stream), cmocka_unit_test(streams_and_rings),
+      cmocka_unit_test(largest_size), cmocka_unit_test(room_again),
+      cmocka_unit_test(no_room_at_first)};
+  char directory[] = "stream.XXXXXX";
+  if (!mkdtemp(directory) || chdir(directory) != 0) return 1;
+  register_test_events();
+  signal(SIGXFSZ, SIG_IGN);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  return chdir("..") != 0 || rmdir(directory) != 0 || failed;
+}
