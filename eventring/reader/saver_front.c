@@ -9,7 +9,7 @@
 static void put_header(const eventring_saver *saver, struct format_header *h) {
   *h = saver->meta->header;
   h->layout = FORMAT_STREAM;
-  h->flags |= FORMAT_INCOMPLETE;
+  h->flags |= FORMAT_INCOMPLETE | FORMAT_HAS_STREAMS;
   h->checksum = evr_header_checksum(h);
   if (saver->meta->header_is_damaged) h->checksum = ~h->checksum; /* the copy shows it */
 }
