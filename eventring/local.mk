@@ -96,6 +96,7 @@ libeventring_tools_a_SOURCES = \
 	eventring/tools/writer/backend.h eventring/tools/writer/backend.c \
 	eventring/tools/writer/writer_serial.c eventring/tools/writer/writer_threads.c \
 	eventring/tools/writer/writer_aio.c eventring/tools/writer/writer_uring.c
+libeventring_tools_a_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
 libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS)
 
 # The command. Argument parsing and printing only; all reading is the library's.
@@ -125,6 +126,11 @@ check_PROGRAMS += testsuite/tools/tally_test
 testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
 testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
+check_PROGRAMS += testsuite/tools/writer_test
+testsuite_tools_writer_test_SOURCES = testsuite/tools/writer_test.c testsuite/unit/draw.h
+testsuite_tools_writer_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_tools_writer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write_backend_open
+testsuite_tools_writer_test_LDADD = libeventring_tools.a $(LIBURING_LIBS) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/analysis_test
 testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c \
 	testsuite/unit/eventring_common.h
