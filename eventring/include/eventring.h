@@ -1103,10 +1103,11 @@ int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
 int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
                            struct eventring_piece *pieces, size_t room, size_t *used,
                            bool *more, struct eventring_error *error);
-/* Makes the front, as of the last update, into `buffer` of EVENTRING_FRONT_BYTES. Returns
-   0 or an error as above. */
+/* Makes the front, as of the last update, into `buffer` of EVENTRING_FRONT_BYTES.
+   `file_bytes`: how long the file is, if it could not be made long enough. Returns 0 or an
+   error as above. */
 enum { EVENTRING_FRONT_BYTES = 65536 };
-int eventring_saver_front(eventring_saver *saver, void *buffer,
+int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
                           struct eventring_piece pieces[2], struct eventring_error *error);
 /* Sets the end of the file: where the rings are now. From here on fill copies up to there, the
    next update is the last, and the front says that the recording has ended. To be called

@@ -59,7 +59,14 @@ static void put_end(const eventring_saver *saver, struct format_status *s,
   if (s->state == FORMAT_ENDED) s->checksum = evr_front_checksum(s, tables);
 }
 
-int eventring_saver_front(eventring_saver *saver, void *buffer,
+/* What the file has room for: a front must not claim more. */
+static uint64_t claimed_within(const eventring_saver *saver, uint64_t file_bytes) {
+  uint64_t blocks = file_bytes > FORMAT_BLOCKS_OFFSET
+                        ? (file_bytes - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES : 0;
+  return blocks < saver->claimed ? blocks - blocks % FORMAT_UNIT : saver->claimed;
+}
+
+int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
                           struct eventring_piece pieces[2], struct eventring_error *error) {
   if (!saver || !buffer || !pieces)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, buffer or pieces");
@@ -76,7 +83,7 @@ int eventring_saver_front(eventring_saver *saver, void *buffer,
   struct format_status *s = (struct format_status *)(to + FORMAT_STATUS_OFFSET);
   *s = saver->meta->status;
   s->slots = saver->slots;
-  s->claimed = saver->claimed;
+  s->claimed = claimed_within(saver, file_bytes);
   put_counts(saver, s);
   put_end(saver, s, (const uint64_t *)(to + FORMAT_DOMAINS_OFFSET));
   pieces[0] = (struct eventring_piece){FORMAT_STATUS_OFFSET, FORMAT_STATUS_OFFSET,
