@@ -135,8 +135,18 @@ static int copy_newest_blocks(eventring_saver *saver, struct saver_output *out,
 static void announce(eventring_saver *saver) {
   for (unsigned n = 0; n < saver->made_count; n++) {
     struct saver_stream *stream = saver->stream[saver->made[n]];
-    if (stream->newest.sequence) stream->announced = stream->newest.sequence;
-    else if (stream->begun) stream->announced = stream->next - 1;
+    uint64_t last = stream->newest.sequence ? stream->newest.sequence : stream->next - 1;
+    if (stream->lost_from && stream->lost_to == last) last = stream->lost_from - 1;
+    if (stream->begun) stream->announced = last;
+  }
+}
+
+void saver_withdraw(eventring_saver *saver) {
+  for (unsigned n = 0; n < saver->made_count; n++) {
+    struct saver_stream *stream = saver->stream[saver->made[n]];
+    if (stream->lost_from && stream->announced >= stream->lost_from &&
+        stream->announced <= stream->lost_to)
+      stream->announced = stream->lost_from - 1;
   }
 }
 

@@ -51,6 +51,7 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t known;       /* events of the ring up to the end of the last block copied */
   uint64_t known_ticks; /* time of the last of them */
   uint64_t passed;      /* blocks that were gone since the last one copied */
+  uint64_t lost_from, lost_to; /* blocks that could not be written, the latest run */
   bool begun;           /* a block was copied */
   struct { /* the newest block, as it was copied last; sequence 0: none */
     uint64_t sequence, before, events, ticks;
@@ -107,7 +108,8 @@ struct eventring_saver {
   uint64_t losses[FORMAT_BLOCK_WORDS]; /* the block of losses that is being filled */
   uint32_t loss_end;                   /* its words */
   uint64_t loss_place;
-  bool loss_changed; /* it has to be written */
+  bool loss_changed;     /* it has to be written */
+  uint64_t loss_written; /* records of losses in the file */
 
   struct saver_interval interval[SAVER_INTERVALS]; /* ascending, apart */
   unsigned intervals;
@@ -141,6 +143,8 @@ uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *
 /* Copies as many of them as follow each other and find room. 0 or an error of reading. */
 int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
                    struct saver_output *out, struct eventring_error *error);
+/* Takes back the heads of streams whose last blocks could not be written. */
+void saver_withdraw(eventring_saver *saver);
 /* Copies the newest block of a ring, if it has changed. */
 int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
                       struct saver_output *out, struct eventring_error *error);

@@ -38,7 +38,7 @@ static void put_counts(const eventring_saver *saver, struct format_status *s) {
   for (int kind = 0; kind < FORMAT_KINDS; kind++)
     s->kind[kind].records = saver->record_counts[kind];
   s->kind[FORMAT_EVENTS].records = count_streams(saver);
-  s->kind[FORMAT_LOSSES].dropped = 0;
+  s->kind[FORMAT_LOSSES] = (struct format_count){saver->loss_written, 0};
 }
 
 /* The recording ends where the saver ends. A producer that was killed has not ended it. */
@@ -71,6 +71,7 @@ int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_by
   if (!saver || !buffer || !pieces)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, buffer or pieces");
   uint8_t *to = buffer;
+  saver_withdraw(saver);
   struct eventring_error own;
   int status = EVENTRING_OK;
   memset(to, 0, EVENTRING_FRONT_BYTES);

@@ -182,6 +182,7 @@ void saver_put_losses(eventring_saver *saver, struct saver_output *out) {
   if (!saver->loss_place && !claim_place(saver, &saver->loss_place)) return;
   seal_losses(saver);
   put_block(out, saver->losses, saver->loss_end, saver->loss_place);
+  saver->loss_written = saver->record_counts[FORMAT_LOSSES];
   saver->loss_changed = false;
 }
 

@@ -364,13 +364,47 @@ int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
 
 /* ---- What could not be written ------------------------------------------------------ */
 
-static void lose_block(eventring_saver *saver, struct saver_stream *stream,
-                       const uint8_t *bytes) {
+struct lost_run { /* blocks of one ring that follow each other */
+  struct saver_stream *stream;
+  uint64_t first, last; /* sequences */
+  uint64_t events, from, to; /* ticks */
+};
+
+/* The blocks at the end of a ring that are lost: no head may show them. */
+static void note_lost_end(struct saver_stream *stream, uint64_t first, uint64_t last) {
+  if (stream->lost_from && last + 1 == stream->lost_from) {
+    stream->lost_from = first;
+  } else if (stream->lost_from && first == stream->lost_to + 1) {
+    stream->lost_to = last;
+  } else if (first > stream->lost_to) {
+    stream->lost_from = first;
+    stream->lost_to = last;
+  }
+}
+
+static void count_lost_run(eventring_saver *saver, const struct lost_run *run) {
+  struct saver_stream *stream = run->stream;
+  if (!stream) return;
+  stream->account.saved -= run->events;
+  stream->account.lost += run->events;
+  stream->account.unwritten += run->events;
+  note_lost_end(stream, run->first, run->last);
+  saver_note_loss(saver, stream, run->events, run->from, run->to);
+}
+
+/* Adds a block to a run, or begins the next one. */
+static void lose_block(eventring_saver *saver, struct lost_run *run,
+                       struct saver_stream *stream, const uint8_t *bytes) {
   struct extent extent = extent_of(saver, stream, bytes);
-  stream->account.saved -= extent.events;
-  stream->account.lost += extent.events;
-  stream->account.unwritten += extent.events;
-  saver_note_loss(saver, stream, extent.events, extent.from, extent.to);
+  uint64_t sequence = ((const struct format_block *)bytes)->sequence;
+  if (run->stream == stream && sequence == run->last + 1) {
+    run->last = sequence;
+    run->events += extent.events;
+    run->to = extent.to;
+    return;
+  }
+  count_lost_run(saver, run);
+  *run = (struct lost_run){stream, sequence, sequence, extent.events, extent.from, extent.to};
 }
 
 /* A newest block is copied again to the same place. After a whole one that is missing the
@@ -382,12 +416,14 @@ static void leave_unit(struct saver_stream *stream, uint64_t offset) {
 
 void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
                        size_t size, bool newest) {
+  struct lost_run run = {0};
   for (size_t at = 0; at + FORMAT_BLOCK_BYTES <= size; at += FORMAT_BLOCK_BYTES) {
     const struct format_block *h = (const struct format_block *)(blocks + at);
     struct saver_stream *stream =
         saver->stream[h->domain * EVENTRING_RINGS + h->ring]; /* checked when copied */
-    if (!newest || saver->ending) lose_block(saver, stream, blocks + at);
+    if (!newest || saver->ending) lose_block(saver, &run, stream, blocks + at);
     if (!newest) leave_unit(stream, offset + at);
     else if (stream->newest.sequence == h->sequence) stream->newest.sequence = 0;
   }
+  count_lost_run(saver, &run);
 }

@@ -71,6 +71,8 @@ struct recorder {
   uint64_t next_update, next_progress, next_liveness;
   bool has_header;           /* the magic was written */
   bool ending, last_update, done;
+  uint64_t failures, failures_said; /* jobs that failed; by the last update of all */
+  unsigned repeated;                /* last updates */
   uint64_t sleep_ns, last_fill;
   struct recorder_result result;
 };
@@ -116,6 +118,7 @@ static void take_back(struct recorder *r, struct piece_job *p) {
   struct buffer *buffer = p->buffer;
   bool is_front = p->piece.kind == EVENTRING_PIECE_FRONT;
   if (p->job.error) {
+    r->failures++;
     report_write_error(r, p->job.error);
     if (!is_front) blank_torn_block(r, &p->job);
     eventring_saver_unwritten(r->saver, buffer->bytes, &p->piece, p->job.written);
@@ -197,15 +200,6 @@ static uint64_t extend_file(struct recorder *r) {
 }
 
 static void begin_waiting(struct recorder *r) {
-  struct eventring_piece pieces[2];
-  struct eventring_error error;
-  if (eventring_saver_front(r->saver, r->front.bytes, extend_file(r), pieces, &error) < 0) {
-    report_read_error(r, &error);
-    r->update = UPDATE_NONE;
-    r->done = r->last_update;
-    return;
-  }
-  keep_pieces(&r->front, pieces, 2);
   r->update = UPDATE_WAITING;
   r->updates++;
   r->before_front = writer_jobs(r->writer);
@@ -229,7 +223,24 @@ static void fill_update(struct recorder *r) {
   if (!more) begin_waiting(r);
 }
 
+/* What could not be written since the last update is said by another one. */
+static bool needs_another(struct recorder *r) {
+  bool needs = r->last_update && r->failures != r->failures_said && r->repeated < 3;
+  r->failures_said = r->failures;
+  r->repeated += needs;
+  return needs;
+}
+
 static void write_front(struct recorder *r) {
+  struct eventring_piece pieces[2];
+  struct eventring_error error;
+  if (eventring_saver_front(r->saver, r->front.bytes, extend_file(r), pieces, &error) < 0) {
+    report_read_error(r, &error);
+    r->update = UPDATE_NONE;
+    r->done = r->last_update;
+    return;
+  }
+  keep_pieces(&r->front, pieces, 2);
   submit(r, &r->front, r->has_header && !r->last_update ? 1 : 2);
   r->update = UPDATE_WRITING;
 }
@@ -239,7 +250,10 @@ static void step_update(struct recorder *r, uint64_t now) {
     r->update = UPDATE_FILLING;
   }
   if (r->update == UPDATE_FILLING) fill_update(r);
-  if (r->update == UPDATE_WAITING && !r->before_front) write_front(r);
+  if (r->update == UPDATE_WAITING && !r->before_front) {
+    if (needs_another(r)) r->update = UPDATE_FILLING;
+    else write_front(r);
+  }
   if (r->update == UPDATE_WRITING && !r->front.pending) {
     r->update = UPDATE_NONE;
     r->next_update = now + UPDATE_NS;

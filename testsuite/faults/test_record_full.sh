@@ -43,6 +43,7 @@ trap 'umount -l small' EXIT
 for writer in threads aio; do
   SAROS_EVENTRING_WSIZE=18 start --domains 2 --rounds 300000 --pause-us 1
   head -c 4M /dev/zero >small/fill
+  : >errors.txt
   "$EVENTRING" record -w $writer --buffer-size 64K -o small/full.eventring "$pid" 2>errors.txt &
   recorder=$!
   for ((i = 0; i < 200; i++)); do

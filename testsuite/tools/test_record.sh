@@ -7,7 +7,7 @@ WRITERS="threads aio serial"
 "$EVENTRING" record -q -w uring -o probe.eventring -- "$PRODUCER" --rounds 1 2>/dev/null &&
   WRITERS="$WRITERS uring"
 
-# last_emitted RING: what each domain reported of a ring, and the sum, with the domain's own
+# emitted RING: what each domain reported of a ring, and the sum, with the domain's own
 # last event in ring runtime
 emitted() {
   awk -v ring="$1" '$3 == ring { sum += $4 + (ring == "runtime") } END { print sum + 0 }' \
