@@ -352,8 +352,8 @@ struct format_block { /* written by the owner of the ring, or under the lock */
   uint16_t kind;       /* enum format_kind */
   uint16_t domain;     /* events: slot */
   uint8_t ring;        /* events */
-  uint8_t reserved;
-  uint16_t open;       /* events: entries of the list of open spans that follows */
+  uint8_t open_brief;  /* events: entries of the list of open spans that are one word, and */
+  uint16_t open;       /* those before them, of FORMAT_OPEN_WORDS */
   uint64_t before;     /* events or records written before this block */
   uint64_t base_ticks; /* events: that times refer to; records: FORMAT_SO_FAR_WORD */
   uint64_t context;    /* events: of those that follow */
@@ -367,6 +367,7 @@ struct format_block { /* written by the owner of the ring, or under the lock */
 FORMAT_AT(format_block, kind, 8);
 FORMAT_AT(format_block, domain, 10);
 FORMAT_AT(format_block, ring, 12);
+FORMAT_AT(format_block, open_brief, 13);
 FORMAT_AT(format_block, open, 14);
 FORMAT_AT(format_block, before, 16);
 FORMAT_AT(format_block, base_ticks, 24);
@@ -383,7 +384,7 @@ enum {
   FORMAT_SEAL_WORD = 6    /* of the header: committed, and the checksum above it */
 };
 
-/* One entry of the list of open spans. */
+/* One entry of the list of open spans; a brief one is the event word of the begin. */
 struct format_open {
   uint64_t tail;      /* event word of kind BEGIN, length and time 0 */
   uint64_t ticks;     /* of the begin */

@@ -170,6 +170,29 @@ static void clear_place(struct format_block *block) {
   evr_store_zeros((uint64_t *)block + 1, FORMAT_BLOCK_WORDS - 1);
 }
 
+/* May the list have this span as one word? */
+static bool is_brief(const struct format_open *span, uint64_t base) {
+  return span->suspended == 0 && base - span->ticks <= FORMAT_TIME_SPAN;
+}
+
+/* Writes the list of a block: with four words for each span, and behind these the innermost
+   ones of its own context with one, which in most programs are all. Returns its end. */
+static uint64_t *put_list(uint64_t *words, struct format_block *block,
+                          const struct format_open *list, unsigned count, uint64_t context) {
+  unsigned own = 0, brief = 0;
+  while (own < count && list[own].context == context) own++;
+  while (brief < own && is_brief(&list[own - brief - 1], block->base_ticks)) brief++;
+  STORE(block->open, (uint16_t)(count - brief));
+  STORE(block->open_brief, (uint8_t)brief);
+  evr_store_words(words, list, (own - brief) * sizeof list[0]);
+  words += (own - brief) * FORMAT_OPEN_WORDS;
+  evr_store_words(words, list + own, (count - own) * sizeof list[0]);
+  words += (count - own) * FORMAT_OPEN_WORDS;
+  for (unsigned i = own - brief; i < own; i++, words++)
+    STORE(*words, list[i].ticks << EVENTRING_WORD_TIME_SHIFT | list[i].tail);
+  return words;
+}
+
 /* W3, into words that are zero. Returns where the events begin. */
 static uint64_t *fill_block(const struct evr_lanes *l, enum eventring_ring r,
                             struct format_block *block) {
@@ -180,15 +203,13 @@ static uint64_t *fill_block(const struct evr_lanes *l, enum eventring_ring r,
   STORE(block->kind, FORMAT_EVENTS);
   STORE(block->domain, l->slot);
   STORE(block->ring, (uint8_t)r);
-  STORE(block->open, (uint16_t)open);
   STORE(block->before, w->source->events);
   STORE(block->base_ticks, w->block_ticks);
   STORE(block->context, w->open.context);
   STORE(block->incarnation, w->incarnation);
   STORE(block->open_hidden, hidden);
-  uint64_t *words = (uint64_t *)block + FORMAT_BLOCK_HEADER_WORDS;
-  evr_store_words(words, list, open * sizeof list[0]);
-  return words + open * FORMAT_OPEN_WORDS;
+  return put_list((uint64_t *)block + FORMAT_BLOCK_HEADER_WORDS, block, list, open,
+                  w->open.context);
 }
 
 /* W4 and W5 */

@@ -40,11 +40,11 @@
 #include "format/atomics.h"
 #include "format/checksum.h"
 
-/* First event word, as far as the header can be believed. */
-static uint32_t first_event(const uint64_t *words) {
-  uint16_t open = ((const struct format_block *)words)->open;
-  if (open > FORMAT_MAX_OPEN) open = FORMAT_MAX_OPEN;
-  return FORMAT_BLOCK_HEADER_WORDS + open * (uint32_t)FORMAT_OPEN_WORDS;
+uint32_t evr_first_event(const uint64_t *words) {
+  const struct format_block *h = (const struct format_block *)words;
+  uint32_t brief = h->open_brief, open = h->open;
+  if (open + brief > FORMAT_MAX_OPEN) open = FORMAT_MAX_OPEN, brief = 0;
+  return FORMAT_BLOCK_HEADER_WORDS + open * FORMAT_OPEN_WORDS + brief;
 }
 
 enum {
@@ -131,7 +131,7 @@ static bool is_valid(const struct evr_block *block, unsigned slot, unsigned ring
   const struct format_block *h = evr_block_header(block);
   bool sound = true;
   return h->kind == FORMAT_EVENTS && h->domain == slot && h->ring == ring &&
-         h->incarnation > 0 && h->open <= FORMAT_MAX_OPEN && h->before < FORMAT_MAX_SEQUENCE &&
+         h->incarnation > 0 && h->open + h->open_brief <= FORMAT_MAX_OPEN && h->before < FORMAT_MAX_SEQUENCE &&
          h->base_ticks >= start_ticks && block->have <= FORMAT_BLOCK_WORDS &&
          block->have >= evr_block_first(block) &&
          walk_events(block->words, evr_block_first(block), block->have, &sound) ==
@@ -189,7 +189,7 @@ static enum evr_read mapped_block(const struct evr_source *source, uint64_t offs
   if (complete) {
     block->have = copy_complete(to, from);
   } else {
-    uint32_t first = first_event(to);
+    uint32_t first = evr_first_event(to);
     evr_copy_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
                    first - FORMAT_BLOCK_HEADER_WORDS);
     block->have = copy_committed(to, from, first);
@@ -211,7 +211,7 @@ static enum evr_read file_block(const struct evr_source *source, uint64_t offset
   if (evr_source_read_file(source, offset, block->words, FORMAT_BLOCK_BYTES, error) != 0)
     return EVR_READ_FAILED;
   if (block->words[0] != sequence) return EVR_READ_GONE;                 /* R1 */
-  uint32_t first = first_event(block->words);
+  uint32_t first = evr_first_event(block->words);
   block->have = complete ? length_of_whole(block->words)
                          : walk_events(block->words, first, FORMAT_BLOCK_WORDS,
                                        &sound);                                 /* R2 */
@@ -443,7 +443,7 @@ static uint32_t mapped_length(const struct evr_source *source, uint64_t offset,
   const uint64_t *from = evr_source_words(source, offset, FORMAT_BLOCK_BYTES);
   if (!from || __atomic_load_n(from, __ATOMIC_ACQUIRE) != sequence) return 0;
   evr_copy_words(copy, from, FORMAT_BLOCK_HEADER_WORDS);
-  return copy_committed(copy, from, first_event(copy));
+  return copy_committed(copy, from, evr_first_event(copy));
 }
 
 uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
@@ -456,7 +456,7 @@ uint32_t evr_block_length(const struct evr_source *source, uint64_t offset,
   }
   if (evr_source_read_file(source, offset, copy, sizeof copy, NULL) != 0 || copy[0] != sequence)
     return 0;
-  return walk_events(copy, first_event(copy), FORMAT_BLOCK_WORDS, &sound);
+  return walk_events(copy, evr_first_event(copy), FORMAT_BLOCK_WORDS, &sound);
 }
 
 const uint64_t *evr_block_word(const struct evr_source *source, uint64_t offset,

@@ -23,9 +23,12 @@ evr_block_header(const struct evr_block *block) {
   return (const struct format_block *)block->words;
 }
 static inline uint32_t evr_block_first(const struct evr_block *block) {
-  return FORMAT_BLOCK_HEADER_WORDS +
-         evr_block_header(block)->open * (uint32_t)FORMAT_OPEN_WORDS;
+  const struct format_block *h = evr_block_header(block);
+  return FORMAT_BLOCK_HEADER_WORDS + h->open * (uint32_t)FORMAT_OPEN_WORDS + h->open_brief;
 }
+
+/* First event word of a block that was not checked, as far as its header can be believed. */
+uint32_t evr_first_event(const uint64_t *words);
 
 /* Copies block `sequence`, which lies at `offset`, and checks its structure (header
    against slot, ring and start of the recording, lengths of events, checksum). The caller

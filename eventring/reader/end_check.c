@@ -51,9 +51,7 @@ static void check_times(eventring_cursor *c, const struct evr_block_cursor *bloc
 
 /* Has a block an event? The head is stored after the header, and before the first event. */
 static bool has_event(const uint64_t *words) {
-  uint16_t open = ((const struct format_block *)words)->open;
-  if (open > FORMAT_MAX_OPEN) open = FORMAT_MAX_OPEN;
-  return words[FORMAT_BLOCK_HEADER_WORDS + open * FORMAT_OPEN_WORDS] != 0;
+  return words[evr_first_event(words)] != 0;
 }
 
 static bool read_block(const eventring_cursor *c, uint64_t offset, uint64_t *words) {
@@ -73,11 +71,20 @@ static bool may_be_next(const eventring_cursor *c, const struct evr_places *plac
   return !is_ended && (!words[0] || (words[0] == next && !has_event(words)));
 }
 
+/* Has a stream a place for this block, which is no other's? */
+static bool is_in_stream(const struct evr_metadata *meta, unsigned slot, unsigned ring,
+                         uint64_t sequence) {
+  const struct evr_stretch *s = evr_stretches_find(&meta->units.stream[slot][ring], sequence);
+  return s && sequence - s->sequence < s->blocks;
+}
+
 /* A head that is too small hides the blocks after it. */
 static void check_next(eventring_cursor *c, const struct evr_block_cursor *blocks) {
   unsigned slot = blocks->slot, ring = blocks->ring;
   uint64_t words[FORMAT_BLOCK_WORDS], next = c->meta.ring[slot][ring].head + 1;
   struct evr_location place = evr_metadata_place(&c->meta, slot, ring, next);
+  if (evr_metadata_is_stream(&c->meta, slot, ring) && !is_in_stream(&c->meta, slot, ring, next))
+    return;
   if (read_block(c, place.offset, words) &&
       !may_be_next(c, &c->meta.places[slot][ring], words, next))
     evr_note_damage(&c->meta.damage, "domain %u, ring %u: the place of block %llu has block %llu",
@@ -85,8 +92,7 @@ static void check_next(eventring_cursor *c, const struct evr_block_cursor *block
 }
 
 static void check_ring(eventring_cursor *c, const struct evr_block_cursor *blocks) {
-  bool is_stream = evr_metadata_is_stream(&c->meta, blocks->slot, blocks->ring);
-  if (c->meta.header.layout != FORMAT_SNAPSHOT && !is_stream) check_next(c, blocks);
+  if (c->meta.header.layout != FORMAT_SNAPSHOT) check_next(c, blocks);
   bool is_newest = blocks->sequence &&
                    blocks->sequence == c->meta.ring[blocks->slot][blocks->ring].head;
   if (is_newest && !evr_block_header(blocks->held)->committed) check_times(c, blocks);

@@ -222,14 +222,27 @@ static void switch_listed(struct evr_ring_reader *reader, uint64_t ticks) {
 
 /* ---- Entering a block -------------------------------------------------------------- */
 
-static const struct format_open *list_of(const struct evr_block *block) {
-  return (const struct format_open *)(block->words + FORMAT_BLOCK_HEADER_WORDS);
+struct listed { /* the open spans of a block's header */
+  struct format_open entry[FORMAT_MAX_OPEN];
+  uint32_t count;
+};
+
+static void read_list(const struct evr_block *block, struct listed *list) {
+  const struct format_block *h = evr_block_header(block);
+  const uint64_t *words = block->words + FORMAT_BLOCK_HEADER_WORDS;
+  memcpy(list->entry, words, h->open * sizeof list->entry[0]);
+  words += h->open * FORMAT_OPEN_WORDS;
+  for (uint32_t i = 0; i < h->open_brief; i++, words++)
+    list->entry[h->open + i] =
+        (struct format_open){.tail = *words & FORMAT_TAIL_MASK,
+                             .ticks = word_ticks(*words, h->base_ticks), .context = h->context};
+  list->count = h->open + (uint32_t)h->open_brief;
 }
 
-static bool is_listed(const struct evr_block *block, const struct evr_span_stack *stack,
+static bool is_listed(const struct listed *list, const struct evr_span_stack *stack,
                       const struct evr_span *span) {
-  const struct format_open *entry = list_of(block);
-  for (uint32_t i = 0; i < evr_block_header(block)->open; i++, entry++)
+  const struct format_open *entry = list->entry;
+  for (uint32_t i = 0; i < list->count; i++, entry++)
     if (word_id(entry->tail) == span->id && entry->ticks == span->ticks &&
         entry->context == stack->context)
       return true;
@@ -273,16 +286,18 @@ static struct evr_span push_listed(struct evr_ring_reader *reader,
 static void adopt_list(struct evr_ring_reader *reader) {
   const struct evr_block *block = reader->blocks.held;
   const struct format_block *h = evr_block_header(block);
-  const struct format_open *entry = list_of(block);
+  struct listed list;
   bool known[FORMAT_MAX_OPEN];
+  read_list(block, &list);
+  const struct format_open *entry = list.entry;
   for (struct evr_span_stack *stack = NULL;
        (stack = evr_spans_next(&reader->spans, stack)) != NULL;)
     for (uint32_t i = stack->count; i-- > 0;)
-      if (!is_listed(block, stack, &stack->span[i])) tear_span(reader, stack, i);
-  for (uint32_t i = 0; i < h->open; i++) known[i] = is_open(&reader->spans, &entry[i]);
+      if (!is_listed(&list, stack, &stack->span[i])) tear_span(reader, stack, i);
+  for (uint32_t i = 0; i < list.count; i++) known[i] = is_open(&reader->spans, &entry[i]);
   evr_spans_clear(&reader->spans);
   reader->position = evr_block_start(block);
-  for (uint32_t i = 0; i < h->open; i++) {
+  for (uint32_t i = 0; i < list.count; i++) {
     struct evr_span span = push_listed(reader, &entry[i], h->base_ticks);
     uint32_t depth = reader->spans.present->count;
     if (!known[i])

@@ -100,6 +100,7 @@ const char *place_name(const char *directory);
 
 void bench_probes(void);    /* probe_bench.c: one thread, no reader, every kind of probe */
 void bench_writers(void);   /* writers.c: threads, places, readers beside them */
+void bench_streams(void);   /* streams.c: recordings that lose nothing */
 void bench_reading(void);   /* reading.c: what reading costs */
 void bench_starting(void);  /* starting.c: starting a recording, and a trivial program */
 void bench_children(void);  /* children.c: guest programs, LTTng-UST */

@@ -6,7 +6,7 @@
  *                   [--shm=DIRECTORY] [--saros=PROGRAM] [--folder=testsuite/bench]
  *                   [--lttng=PROGRAM]
  *
- * Parts: probes, writers, reading, starting, children (guest programs, LTTng-UST).
+ * Parts: probes, writers, reading, streams, starting, children (guest programs, LTTng-UST).
  * --rounds (default 5) scales how often everything is repeated; all that is compared
  * is run in turn. Without --saros there are no guest programs, without --lttng no
  * LTTng-UST. `make bench` gives all of them; doc/RECORDER.md explains the figures.
@@ -26,6 +26,7 @@ static const struct {
 } parts[] = {{"probes", bench_probes},
              {"writers", bench_writers},
              {"reading", bench_reading},
+             {"streams", bench_streams},
              {"starting", bench_starting},
              {"children", bench_children}};
 

@@ -8,7 +8,7 @@ bench_programs += testsuite/bench/eventring_bench
 testsuite_bench_eventring_bench_SOURCES = testsuite/bench/bench.h \
 	testsuite/bench/eventring_bench.c testsuite/bench/harness.c testsuite/bench/probe_bench.c \
 	testsuite/bench/writers.c testsuite/bench/reading.c testsuite/bench/starting.c \
-	testsuite/bench/children.c
+	testsuite/bench/streams.c testsuite/bench/children.c
 testsuite_bench_eventring_bench_CPPFLAGS = $(SEE_EVENTRING)
 testsuite_bench_eventring_bench_LDADD = $(LINK_EVENTRING)
 
@@ -27,6 +27,10 @@ endif
 # make bench-eventring [ROUNDS=n] [BENCH_OPTIONS=--json]
 bench-eventring: all $(bench_programs)
 	@testsuite/bench/eventring_bench $(BENCH_FLAGS) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(BENCH_OPTIONS)
+
+# make bench-stream [ROUNDS=n]: recordings that lose nothing
+bench-stream: all testsuite/bench/eventring_bench
+	@testsuite/bench/eventring_bench --only=streams --shm=/dev/shm $(if $(ROUNDS),--rounds=$(ROUNDS)) $(BENCH_OPTIONS)
 
 # make bench-ffi: the module ffi, where there is libffi.
 bench-ffi: all $(check_DATA)

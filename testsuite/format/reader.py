@@ -106,9 +106,16 @@ def full_time(word, base):
     return wrap(base + distance)
 
 
+def first_event(words):
+    return HEADER_WORDS + 4 * (words[1] >> 48) + (words[1] >> 40 & 0xFF)
+
+
 def has_event(words):
     """Of a block of events."""
-    return words[8 + 4 * min(MOST_OPEN, words[1] >> 48)] != 0
+    opened, brief = words[1] >> 48, words[1] >> 40 & 0xFF
+    if opened + brief > MOST_OPEN:
+        opened, brief = MOST_OPEN, 0
+    return words[8 + 4 * opened + brief] != 0
 
 
 # ---- The front (sections 2 to 4, 6) ----------------------------------------------------------
@@ -177,11 +184,14 @@ class Recording:
                 raise Refused("the header's field at %d is not %d" % (offset, expected))
         self.check_header()
         self.layout = self.number("I", 24)
-        if self.layout not in (1, 3) or self.number("I", 76) not in (1, 2, 3):
+        if self.layout not in (1, 2, 3) or self.number("I", 76) not in (1, 2, 3):
             raise Refused("unknown layout or clock")
         if not 11 <= self.number("I", 112) <= 24:
             raise Refused("wsize is out of range")
         self.clock = self.number("I", 76)
+        flags = self.number("I", 124)
+        self.may_lack_blocks = bool(flags & 1) or self.layout == 3
+        self.has_streams = bool(flags & 2)
         self.start_ticks = self.number("Q", 88)
         self.start_ns = self.number("Q", 96)
         self.ring_names = [fixed_text(self.data[424 + 16 * i:440 + 16 * i]) for i in range(8)]
@@ -223,11 +233,15 @@ class Recording:
 
     def read_places(self):
         self.places = []
+        self.read_units()
         for slot in range(self.slots):
             for ring in range(8):
                 at = 12288 + 256 * slot + 128 + 16 * ring
                 head, first, blocks = struct.unpack_from("<QII", self.data, at)
                 if head == 0:
+                    continue
+                if self.has_streams and blocks == 1 << 31 and first == 0 and head <= 1 << 56:
+                    self.places.append(Place(slot, ring, head, 0, blocks, [], 1))
                     continue
                 is_power = blocks & (blocks - 1) == 0 and 4 <= blocks <= 32768
                 if not is_power or first + blocks > self.claimed or head > 1 << 56:
@@ -235,6 +249,28 @@ class Recording:
                     continue
                 runs, floor = self.read_runs(slot, ring, head, [Run(first, 0, blocks)])
                 self.places.append(Place(slot, ring, head, first, runs[-1].end, runs, floor))
+
+    def read_units(self):
+        """Section 6, streams: the blocks of each stream, by sequence; and units of records."""
+        self.streams = collections.defaultdict(dict)
+        self.record_units = []
+        for unit in range(0, self.claimed - 15, 16) if self.has_streams else ():
+            headers = [self.block(unit + k)[:2] for k in range(16)]
+            if headers[0][0] and headers[0][1] & 0xFFFF != EVENTS:
+                self.record_units.append(unit)
+                continue
+            said = collections.Counter(
+                (sequence - k, word >> 16 & 0xFFFF, word >> 32 & 0xFF)
+                for k, (sequence, word) in enumerate(headers)
+                if sequence > k and word & 0xFFFF == EVENTS)
+            if not said:
+                continue
+            (first, slot, ring), _ = said.most_common(1)[0]
+            for k, (sequence, _) in enumerate(headers):
+                if k == 15 and sequence > first + k:      # there was no room for others
+                    self.streams[slot, ring][sequence] = unit + k
+                else:
+                    self.streams[slot, ring][first + k] = unit + k
 
     def read_runs(self, slot, ring, head, runs):
         """The runs by which a ring has grown, and the first block that may be there."""
@@ -258,6 +294,8 @@ class Recording:
 
     def block_of(self, place, sequence):
         """Where a block of a ring lies."""
+        if not place.runs:
+            return self.streams[place.slot, place.ring][sequence]
         at = (sequence - 1) % place.blocks
         run = next(run for run in place.runs if at < run.end)
         return run.first + at - run.start
@@ -289,7 +327,10 @@ class Recording:
         by_kind = collections.defaultdict(list)
         self.taken = collections.Counter()       # records of each kind
         self.loose = []                          # blocks of events that are in no ring
-        for index in range(self.claimed):
+        indices = range(self.claimed)
+        if self.has_streams:
+            indices = [unit + k for unit in self.record_units for k in range(16)]
+        for index in indices:
             if index in in_rings:
                 continue
             words = self.block(index)
@@ -446,9 +487,11 @@ class Recording:
     def check_next(self, place):
         """What lies where the block after the newest will be."""
         following = place.head + 1
+        if not place.runs and following not in self.streams[place.slot, place.ring]:
+            return
         words = self.block(self.block_of(place, following))
         is_ended = self.state == 2 and self.front_checksum
-        oldest = following - place.blocks
+        oldest = following - place.blocks if place.runs else 0
         if words[0] == (oldest if oldest >= place.floor else 0):
             return
         if not is_ended and (words[0] == 0 or (words[0] == following and not has_event(words))):
@@ -694,7 +737,7 @@ class Ring:
 
     def run(self):
         place = self.place
-        for sequence in range(max(place.floor, place.head - place.blocks + 1), place.head + 1):
+        for sequence in self.sequences():
             words = self.recording.block(self.recording.block_of(place, sequence))
             end = self.end_of_block(sequence, words)
             if end:
@@ -708,25 +751,35 @@ class Ring:
                 self.show_span("open", span, context, depth, {"synthetic": True})
         return self.items
 
+    def sequences(self):
+        """Those of the blocks that may be there."""
+        place = self.place
+        if place.runs:
+            return range(max(place.floor, place.head - place.blocks + 1), place.head + 1)
+        there = self.recording.streams[place.slot, place.ring]
+        return sorted(sequence for sequence in there if sequence <= place.head)
+
     def end_of_block(self, sequence, words):
         """Where the event words of a valid block end; None: it is not valid, or not there."""
         head = self.place.head
         if words[0] != sequence:
             is_begun = sequence == head - self.place.blocks + 1
-            if self.recording.layout == 3:
+            if not self.place.runs:
+                is_begun = self.recording.may_lack_blocks and not any(words)
+            elif self.recording.layout == 3:
                 is_begun = not any(words)        # it is missing
             if not is_begun:
                 self.damage(sequence, "not there")
             return None
         kind, slot = words[1] & 0xFFFF, words[1] >> 16 & 0xFFFF
-        ring, opened = words[1] >> 32 & 0xFF, words[1] >> 48
+        ring, opened = words[1] >> 32 & 0xFF, (words[1] >> 48) + (words[1] >> 40 & 0xFF)
         if (kind, slot, ring) != (EVENTS, self.place.slot, self.place.ring):
             return self.damage(sequence, "kind, domain or ring")
         if words[5] & 0xFFFFFFFF == 0 or opened > MOST_OPEN or words[2] >= 1 << 56:
             return self.damage(sequence, "incarnation, open or before")
         if words[3] < self.recording.start_ticks:
             return self.damage(sequence, "base_ticks")
-        at = HEADER_WORDS + 4 * opened
+        at = first_event(words)
         while at < BLOCK_WORDS and words[at]:
             if words[at] & 7 == 0:
                 return self.damage(sequence, "an event word of kind 0")
@@ -741,7 +794,7 @@ class Ring:
 
     def check_times(self, words, end):
         """Of a block that was being filled when nobody wrote any more."""
-        at, base, latest = HEADER_WORDS + 4 * (words[1] >> 48), words[3], 0
+        at, base, latest = first_event(words), words[3], 0
         while at < end:
             word = words[at]
             ticks = full_time(word, base)
@@ -782,7 +835,7 @@ class Ring:
         self.is_joined = True
         self.events_known = before
         self.context = words[4]
-        self.read_events(words, HEADER_WORDS + 4 * (words[1] >> 48), end, base)
+        self.read_events(words, first_event(words), end, base)
 
     def begin_incarnation(self):
         self.tear_where(lambda context, span: True)
@@ -794,6 +847,9 @@ class Ring:
         for i in range(words[1] >> 48):
             word, begin, context, suspended = words[8 + 4 * i:12 + 4 * i]
             entries.append((word >> 10 & 8191, begin, context, suspended))
+        at = HEADER_WORDS + 4 * (words[1] >> 48)
+        for word in words[at:first_event(words)]:         # brief ones
+            entries.append((word >> 10 & 8191, full_time(word, base), words[4], 0))
         listed = {entry[:3] for entry in entries}
         self.tear_where(lambda context, span: (span.id, span.begin, context) not in listed)
         had = {(span.id, span.begin, context)

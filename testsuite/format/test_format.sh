@@ -47,6 +47,13 @@ has_kinds open
 SAROS_EVENTRING_SECONDS=1000 SAROS_EVENTRING_GROW=256K record "grown-and-wrapped" 11 \
   "$producer" --rounds 300 --users 5 --domains 2 --flood 5000 --open --extras
 has_kinds lost open
+for file in "streamed 14" "streamed-in-part 11,rings=runtime"; do
+  SAROS_EVENTRING_STREAM=$PWD/${file% *}.eventring${file#* 1?} SAROS_EVENTRING_WSIZE=11 \
+    "$producer" --rounds 300 --users 5 --domains 2 --flood 5000 --open --extras >/dev/null ||
+    fail "${file% *}"
+  agree "${file% *}" "${file% *}.eventring"
+  has_kinds open
+done
 record "shapes" 16 "$shapes" --rounds 50
 has_kinds linked open counter
 record "shapes-wrapped" 11 "$shapes" --rounds 600 # with more switches than the log holds

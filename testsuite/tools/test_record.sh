@@ -68,7 +68,8 @@ for file in some stopped small; do
   "$EVENTRING" stats --json $file.eventring >stats.json || fail "$file: stats: status $?"
   is "$file: sums" true "$(sums stats.json)"
   is "$file: nothing lost" 0 "$(query stats.json '[.domains[].rings[].lost] | add')"
-  is "$file: something recorded" true "$(query stats.json '[.domains[].rings[].delivered] | add > 0')"
+  is "$file: something recorded" true \
+    "$(query stats.json '[.domains[].rings[].delivered] | add > 0')"
   "$EVENTRING" dump $file.eventring >/dev/null || fail "$file: dump: status $?"
 done
 

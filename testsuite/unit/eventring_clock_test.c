@@ -139,7 +139,8 @@ static unsigned rebases(void) {
     fseek(file, (long)ring_block_offset(own_path(), 0, EVENTRING_USER, s), SEEK_SET);
     assert_int_equal(fread(words, sizeof words, 1, file), 1);
     const struct format_block *block = (const struct format_block *)words;
-    for (size_t at = 8 + 4 * (size_t)block->open; at < FORMAT_BLOCK_WORDS && words[at];
+    for (size_t at = 8 + 4 * (size_t)block->open + block->open_brief;
+         at < FORMAT_BLOCK_WORDS && words[at];
          at += 1 + (words[at] >> 3 & 127))
       count += (words[at] & 7) == 7 && (words[at] >> 10 & 0x1fff) == 0;
   }

@@ -302,7 +302,7 @@ static void event_words(void **state) {
   const size_t at = user_block(user_ring().head);
   struct format_block h;
   memcpy(&h, original + at, sizeof h);
-  size_t first = 64 + h.open * sizeof(struct format_open);
+  size_t first = 64 + h.open * sizeof(struct format_open) + h.open_brief * 8u;
   /* a word in the place of an event that is none */
   assert_int_equal(with_sealed(at, first, (uint64_t)1 << 40, 8), EVENTRING_E_CORRUPT);
   /* an event that would reach beyond its block */

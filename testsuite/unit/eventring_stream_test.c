@@ -278,7 +278,8 @@ static void largest_size(void **state) {
   hear_file(file, 0, &all);
   assert_int_equal(all.of[0].events + all.of[0].lost, 8 * SPANS);
   assert_int_equal(all.of[0].last, 4 * SPANS - 1);
-  assert_int_equal(all.of[0].gaps, 1);
+  /* two when the helper was at work on the last chunk while the lane found no room */
+  assert_in_range(all.of[0].gaps, 1, 2);
   assert_int_equal(warnings, 1);
   assert_non_null(strstr(last_warning.text, "as large as it may be"));
   unlink(file);
@@ -318,7 +319,8 @@ static void room_again(void **state) {
   eventring_stop();
   hear_file(file, 0, &all);
   assert_int_equal(all.of[0].events + all.of[0].lost, 2 * end);
-  assert_true(all.of[0].lost > SPANS && all.of[0].gaps == 1);
+  assert_true(all.of[0].lost > SPANS);
+  assert_in_range(all.of[0].gaps, 1, 2);
   assert_int_equal(all.of[0].last, end - 1);
   assert_true(all.of[0].events > 4 * SPANS);
   unlink(file);
