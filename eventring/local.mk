@@ -52,6 +52,8 @@ eventring_sources = \
 	eventring/reader/inspect.c eventring/reader/end_check.c \
 	eventring/reader/locate.h eventring/reader/locate.c \
 	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c \
+	eventring/reader/saver.h eventring/reader/saver.c eventring/reader/saver_stream.c \
+	eventring/reader/saver_records.c eventring/reader/saver_front.c \
 	eventring/reader/wait.c \
 	eventring/self.c
 
@@ -87,21 +89,32 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
 	eventring/analysis/units.c eventring/analysis/units.h
 
+# What the command needs beyond libc, and the public headers.
+noinst_LIBRARIES += libeventring_tools.a
+libeventring_tools_a_SOURCES = \
+	eventring/tools/writer/writer.h eventring/tools/writer/writer.c \
+	eventring/tools/writer/backend.h eventring/tools/writer/backend.c \
+	eventring/tools/writer/writer_serial.c eventring/tools/writer/writer_threads.c \
+	eventring/tools/writer/writer_aio.c eventring/tools/writer/writer_uring.c
+libeventring_tools_a_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
+libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS)
+
 # The command. Argument parsing and printing only; all reading is the library's.
 bin_PROGRAMS += eventring/eventring
 eventring_eventring_SOURCES = \
 	eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
-	eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
+	eventring/tools/cmd_dump.c eventring/tools/cmd_list.c eventring/tools/cmd_record.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
 	eventring/tools/places.h \
+	eventring/tools/recorder.c eventring/tools/recorder.h \
 	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
 	eventring/tools/text_table.h \
 	eventring/tools/tally_print.h eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
-eventring_eventring_LDADD = libanalysis.a $(LINK_EVENTRING) $(PROGRAM_LIBS)
+eventring_eventring_LDADD = libeventring_tools.a libanalysis.a $(LINK_EVENTRING) $(LIBURING_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer
@@ -113,6 +126,11 @@ check_PROGRAMS += testsuite/tools/tally_test
 testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
 testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
+check_PROGRAMS += testsuite/tools/writer_test
+testsuite_tools_writer_test_SOURCES = testsuite/tools/writer_test.c testsuite/unit/draw.h
+testsuite_tools_writer_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_tools_writer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write_backend_open
+testsuite_tools_writer_test_LDADD = libeventring_tools.a $(LIBURING_LIBS) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/analysis_test
 testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c \
 	testsuite/unit/eventring_common.h

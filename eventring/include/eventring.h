@@ -1049,6 +1049,126 @@ static inline void eventring_cursor_totals(const eventring_cursor *cursor,
   eventring_cursor_totals_sized(cursor, totals, sizeof *totals);
 }
 
+/* ---- Saving a recording while it goes on ---------------------------------
+ *
+ * A saver turns what a live process records into the bytes of another file, a stream (see
+ * FORMAT.md), which any cursor opens: all blocks of events that could be copied before the
+ * producer used their places again, and all records. It writes nothing itself. It fills
+ * buffers of the caller and says in pieces where in the file their bytes belong, so that
+ * the caller may write in any way, with many buffers under way. The producer does not
+ * notice.
+ *
+ * A saver is used by one thread at a time, together with its cursor, whose position it
+ * neither uses nor moves. A recording loop:
+ *
+ *   eventring_saver_fill     as often as possible: whole blocks of events
+ *   eventring_saver_update   now and then, and at the end, until there is no more: the
+ *                            newest blocks, records, losses
+ *   eventring_saver_front    after that: the first 64 KiB of the file. They are written
+ *                            after all pieces that were handed out before, and after the
+ *                            file has been made eventring_saver_size bytes long; then the
+ *                            file can be read, whatever happens to its writer. Of the two
+ *                            pieces the second, which has the magic, is written last, and
+ *                            is needed the first time and at the end only.
+ *
+ * Pieces that touch the same 64 KiB of the file (aligned) are to be written in the order in
+ * which they were handed out, and not at all if the one before them failed. All other
+ * pieces may be written in any order. */
+
+typedef struct eventring_saver eventring_saver;
+
+enum eventring_piece_kind {
+  EVENTRING_PIECE_EVENTS = 0,  /* whole blocks of events */
+  EVENTRING_PIECE_NEWEST = 1,  /* the newest block of a ring; a later piece replaces it */
+  EVENTRING_PIECE_RECORDS = 2, /* blocks of records, some of which replace earlier ones */
+  EVENTRING_PIECE_FRONT = 3
+};
+struct eventring_piece {
+  uint64_t offset; /* in the file, in bytes */
+  size_t from;     /* first byte in the buffer */
+  size_t size;     /* bytes */
+  unsigned kind;   /* enum eventring_piece_kind */
+};
+
+/* Makes a saver of the recording that `cursor` reads. It must be closed before the cursor.
+   `max_bytes`: the file does not become longer (0: no limit, which means 4 TiB). Returns 0,
+   E_ARGUMENT, E_STATE (the recording is a saved copy or a stream already) or E_MEMORY. */
+int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
+                         uint64_t max_bytes, struct eventring_error *error);
+void eventring_saver_close(eventring_saver *saver);
+
+/* Copies complete blocks into the buffer (8-byte aligned, at least 4096 bytes), those of the
+   ring first that will be overwritten first, up to the heads seen at the beginning of the
+   call. `room`: pieces that fit, at least 8. Returns the number of pieces (0: nothing was
+   complete) and stores in *used the bytes of the buffer that they cover. Errors: E_CORRUPT,
+   E_TRUNCATED, E_SYSTEM, E_MEMORY; E_ARGUMENT. Damaged blocks are left out. */
+int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
+                         struct eventring_piece *pieces, size_t room, size_t *used,
+                         struct eventring_error *error);
+/* Copies the newest block of each ring and the records that are new. Parameters, result and
+   errors as above. Stores in *more whether the update goes on: the next call continues it. */
+int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
+                           struct eventring_piece *pieces, size_t room, size_t *used,
+                           bool *more, struct eventring_error *error);
+/* Makes the front, as of the last update, into `buffer` of EVENTRING_FRONT_BYTES.
+   `file_bytes`: how long the file is, if it could not be made long enough. Returns 0 or an
+   error as above. */
+enum { EVENTRING_FRONT_BYTES = 65536 };
+int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
+                          struct eventring_piece pieces[2], struct eventring_error *error);
+/* Sets the end of the file: where the rings are now. From here on fill copies up to there, the
+   next update is the last, and the front says that the recording has ended. To be called
+   when the cursor's liveness is no longer LIVE (`over` true), or earlier. Returns 0 or an
+   error as above. */
+int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_error *error);
+/* Counts as lost what could not be written: of a piece, whose buffer is unchanged, all but
+   the first `written` bytes. The caller has overwritten the first word of a block that was
+   written in part with 0, as far as it could. */
+void eventring_saver_unwritten(eventring_saver *saver, const void *buffer,
+                               const struct eventring_piece *piece, size_t written);
+/* Bytes that the file has by now, or will have. */
+uint64_t eventring_saver_size(const eventring_saver *saver);
+
+/* Events: known = missed + saved + lost. */
+struct eventring_saver_ring {
+  uint32_t domain;     /* slot */
+  uint8_t ring;
+  uint64_t known;      /* events written into the ring, as far as blocks were copied */
+  uint64_t missed;     /* overwritten before the saver came */
+  uint64_t saved;      /* in the file */
+  uint64_t lost;       /* overwritten before they were copied, or not written */
+  uint64_t unwritten;  /* of these: could not be written */
+  uint64_t blocks;     /* copied */
+  uint64_t gaps;
+  uint64_t lost_ns;    /* between the last event before and the first after each gap */
+  uint64_t longest_gap;/* blocks that were overwritten at once, at most */
+  uint32_t places;     /* blocks of the ring */
+  uint64_t backlog;    /* blocks not copied yet, at the last fill */
+};
+struct eventring_saver_info {
+  uint64_t known, missed, saved, lost, unwritten, blocks, gaps; /* of all rings */
+  uint64_t lost_ns;   /* time in which any ring lost something */
+  uint32_t rings;
+  uint64_t backlog;   /* complete blocks that were not copied yet, by the heads of the last
+                         call */
+  double fullest;     /* greatest backlog of a ring at the last fill, 0 to 1 of its blocks */
+  bool full;          /* max_bytes is reached: what does not fit is not copied any more */
+};
+void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_info *info,
+                                size_t info_size);
+static inline void eventring_saver_info(eventring_saver *saver,
+                                        struct eventring_saver_info *info) {
+  eventring_saver_info_sized(saver, info, sizeof *info);
+}
+/* Fills *info with the account of the n-th ring, in the order in which they were found.
+   E_NOT_FOUND: there are not so many; E_ARGUMENT. */
+int eventring_saver_ring_sized(eventring_saver *saver, unsigned n,
+                               struct eventring_saver_ring *info, size_t info_size);
+static inline int eventring_saver_ring(eventring_saver *saver, unsigned n,
+                                       struct eventring_saver_ring *info) {
+  return eventring_saver_ring_sized(saver, n, info, sizeof *info);
+}
+
 /* ---- Files: find, copy, remove, control -------------------------------- */
 
 /* A file found. Valid during the callback. */

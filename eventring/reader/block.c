@@ -40,17 +40,6 @@
 #include "format/atomics.h"
 #include "format/checksum.h"
 
-/* evr_copy_words of many words. The string instruction loads quadwords, in any order
-   among themselves, after what precedes it and before what follows (as in
-   format/atomics.h). */
-static void copy_many_words(uint64_t *to, const uint64_t *from, size_t count) {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(EVR_TSAN)
-  __asm__ __volatile__("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
-#else
-  evr_copy_words(to, from, count);
-#endif
-}
-
 uint32_t evr_first_event(const uint64_t *words) {
   const struct format_block *h = (const struct format_block *)words;
   uint32_t brief = h->open_brief, open = h->open;
@@ -172,7 +161,7 @@ static uint32_t copy_complete(uint64_t *to, const uint64_t *from) {
   uint32_t have = ((struct format_block *)to)->committed;
   if (have < FORMAT_BLOCK_HEADER_WORDS || have > FORMAT_BLOCK_WORDS) return 0;
   evr_testpoint(R3);
-  copy_many_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
+  evr_copy_many_words(to + FORMAT_BLOCK_HEADER_WORDS, from + FORMAT_BLOCK_HEADER_WORDS,
                   have - FORMAT_BLOCK_HEADER_WORDS);                     /* R3 */
   /* what lies behind is part of no checksum; the events end there */
   if (have < FORMAT_BLOCK_WORDS && __atomic_load_n(&from[have], __ATOMIC_RELAXED)) return 0;

@@ -17,7 +17,7 @@ static void stop_on_signal(int number) {
 }
 
 void reader_stop(void) { __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); }
-static bool is_stopped(void) { return __atomic_load_n(&stopped, __ATOMIC_RELAXED); }
+bool reader_is_stopped(void) { return __atomic_load_n(&stopped, __ATOMIC_RELAXED); }
 
 int reader_open_target(struct reader *reader, const char *pid_or_file,
                        unsigned flags) {
@@ -158,7 +158,7 @@ static void read_on(struct progress *progress) {
   for (;;) {
     if (reader->launched) launch_check(&reader->launch);
     uint64_t events = poll_once(progress, &over);
-    if (over || is_stopped() || time_is_up(progress)) return;
+    if (over || reader_is_stopped() || time_is_up(progress)) return;
     if (progress->failing) continue;
     if (!progress->reading->follow || eventring_finished(reader->cursor) ||
         nobody_left(progress, events))

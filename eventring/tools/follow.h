@@ -59,6 +59,8 @@ void reader_read(struct reader *reader, const struct reading *reading);
 void reader_catch_signals(bool on);
 /* For callbacks: ends the reading after this event (return 1 as well). */
 void reader_stop(void);
+/* Has reader_stop been called, or has a signal come? */
+bool reader_is_stopped(void);
 
 /* Closes; of a launched command waits for its end. Returns the exit status:
    that of the command if it is not 0, else 1 when `status` is or when the file

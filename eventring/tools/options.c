@@ -85,6 +85,19 @@ static bool read_count(const char *text, uint64_t *value) {
   return errno == 0;
 }
 
+static bool read_size(const char *text, uint64_t *value) {
+  static const char units[] = "KMGT";
+  size_t digits = strspn(text, "0123456789");
+  const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+  if (digits == 0 || (text[digits] && (!unit || text[digits + 1]))) return false;
+  errno = 0;
+  uint64_t number = strtoull(text, NULL, 10);
+  if (errno != 0 || number > UINT64_MAX >> shift) return false;
+  *value = number << shift;
+  return true;
+}
+
 static void append(char **list, const char *argument) {
   size_t used = *list ? strlen(*list) : 0, size = used + strlen(argument) + 2;
   *list = need_resized(*list, size, 1);
@@ -102,6 +115,10 @@ static const char *store(const struct option_spec *spec, const char *argument) {
       return NULL;
     case OPTION_COUNT:
       return read_count(argument, spec->target) ? NULL : "a whole number";
+    case OPTION_SIZE:
+      return read_size(argument, spec->target)
+                 ? NULL
+                 : "a number of bytes (or with K, M, G, T behind it)";
     case OPTION_SECONDS:
       return read_seconds(argument, spec->target)
                  ? NULL

@@ -12,6 +12,7 @@ enum option_kind {
   OPTION_LIST,    /* char *: the arguments of all its uses, joined by commas; NULL or
                      allocated, for the caller to free */
   OPTION_COUNT,   /* digits; uint64_t */
+  OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
   OPTION_SECONDS  /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */
 };

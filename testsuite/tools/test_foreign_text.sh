@@ -74,6 +74,15 @@ run_snapshot() {
     shows_harmless "$EVENTRING" show "copy-$argument"
   done
 }
+run_record() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" record -o "no/$argument" "$file"
+    shows_harmless "$EVENTRING" record -o "$directory/1.eventring" "$file"
+    shows_harmless "$EVENTRING" record -o "kept-$argument" "$file"
+    shows_harmless "$EVENTRING" record -o "kept-$argument" -w "$argument" "$file"
+    shows_harmless "$EVENTRING" show "kept-$argument"
+  done
+}
 run_control() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" control --status "$argument/1.eventring"

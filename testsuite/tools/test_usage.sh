@@ -32,7 +32,7 @@ ends 0 "" "$EVENTRING" --help
 has "help" "stats" "$(cat stdout.txt)"
 ends 0 "" "$EVENTRING" --version
 has "version" "eventring 0." "$(cat stdout.txt)"
-for command in list show dump stats snapshot control clean; do
+for command in list show dump stats snapshot record control clean; do
   ends 0 "" "$EVENTRING" $command --help
   has "help of $command" "Usage: eventring $command" "$(cat stdout.txt)"
   is "message of $command --help" "" "$("$EVENTRING" $command --help 2>&1 >/dev/null)"

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* saver.c: which blocks of which ring are copied next (saver.h has the design). */
+#include "reader/saver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/sized.h"
+
+/* ---- Opening ------------------------------------------------------------------------ */
+
+static uint64_t blocks_within(uint64_t max_bytes) {
+  if (!max_bytes) return FORMAT_MAX_BLOCKS;
+  if (max_bytes <= FORMAT_BLOCKS_OFFSET) return 0;
+  uint64_t blocks = (max_bytes - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES;
+  return blocks < FORMAT_MAX_BLOCKS ? blocks : FORMAT_MAX_BLOCKS;
+}
+
+int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
+                         uint64_t max_bytes, struct eventring_error *error) {
+  if (!saver || !cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver or cursor");
+  if (cursor->meta.header.layout != FORMAT_FLIGHT_RECORDER)
+    return evr_fail(error, EVENTRING_E_STATE, 0, "%s: it is a copy, or a stream, already",
+                    cursor->meta.path);
+  eventring_saver *s = calloc(1, sizeof *s);
+  if (!s) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a saver");
+  s->cursor = cursor;
+  s->meta = &cursor->meta;
+  s->most = blocks_within(max_bytes);
+  s->record_used = FORMAT_UNIT;
+  *saver = s;
+  return EVENTRING_OK;
+}
+
+void eventring_saver_close(eventring_saver *saver) {
+  if (!saver) return;
+  for (unsigned n = 0; n < saver->made_count; n++) free(saver->stream[saver->made[n]]);
+  free(saver->records);
+  free(saver);
+}
+
+uint64_t eventring_saver_size(const eventring_saver *saver) {
+  return format_block_offset(saver->claimed);
+}
+
+static bool arguments_are_valid(const eventring_saver *saver, const void *buffer, size_t size,
+                                const struct eventring_piece *pieces, size_t room,
+                                const size_t *used) {
+  return saver && buffer && (uintptr_t)buffer % sizeof(uint64_t) == 0 &&
+         size >= FORMAT_BLOCK_BYTES && pieces && room >= 8 && used;
+}
+
+static int refresh(eventring_saver *saver, struct eventring_error *error) {
+  int status = evr_metadata_refresh(saver->meta, error);
+  return status == EVENTRING_OK ? saver_take_rings(saver, error) : status;
+}
+
+/* ---- Filling ------------------------------------------------------------------------ */
+
+static double fullness(const eventring_saver *saver, const struct saver_stream *stream) {
+  uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
+  return (double)saver_backlog(saver, stream) / places;
+}
+
+/* The ring that will be overwritten first; NULL: none has anything to copy. */
+static struct saver_stream *most_urgent(const eventring_saver *saver) {
+  struct saver_stream *urgent = NULL;
+  double fullest = 0;
+  for (unsigned n = 0; n < saver->made_count; n++) {
+    struct saver_stream *stream = saver->stream[saver->made[n]];
+    double full = stream->held_back ? 0 : fullness(saver, stream);
+    if (full > fullest) {
+      fullest = full;
+      urgent = stream;
+    }
+  }
+  return urgent;
+}
+
+static void begin_fill(eventring_saver *saver) {
+  for (unsigned n = 0; n < saver->made_count; n++) {
+    struct saver_stream *stream = saver->stream[saver->made[n]];
+    stream->held_back = stream->tries = 0;
+    stream->account.backlog = saver_backlog(saver, stream);
+    stream->account.places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
+  }
+}
+
+static int fill(eventring_saver *saver, struct saver_output *out,
+                struct eventring_error *error) {
+  struct saver_stream *stream;
+  int status = EVENTRING_OK;
+  saver->full = false;
+  begin_fill(saver);
+  while (status == EVENTRING_OK && saver_room(out) && !saver->full &&
+         (stream = most_urgent(saver)) != NULL)
+    status = saver_copy_run(saver, stream, out, error);
+  return status;
+}
+
+int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
+                         struct eventring_piece *pieces, size_t room, size_t *used,
+                         struct eventring_error *error) {
+  struct eventring_error own;
+  if (!arguments_are_valid(saver, buffer, size, pieces, room, used))
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, or no room");
+  struct saver_output out = {.buffer = buffer, .size = size, .pieces = pieces, .room = room};
+  if (!error) error = &own;
+  int status = refresh(saver, error);
+  if (status == EVENTRING_OK) status = fill(saver, &out, error);
+  *used = out.used;
+  /* pieces that were made before an error are counted as saved: they come first */
+  return out.count || status == EVENTRING_OK ? (int)out.count : status;
+}
+
+/* ---- Updates ------------------------------------------------------------------------ */
+
+/* The heads that the front will show. */
+static int begin_update(eventring_saver *saver, struct eventring_error *error) {
+  int status = refresh(saver, error);
+  saver->slots = saver->meta->status.slots;
+  saver->stage = SAVER_NEWEST;
+  saver->at = 0;
+  return status;
+}
+
+static int copy_newest_blocks(eventring_saver *saver, struct saver_output *out,
+                              struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  while (status == EVENTRING_OK && saver->at < saver->made_count && saver_room(out))
+    status = saver_copy_newest(saver, saver->stream[saver->made[saver->at++]], out, error);
+  return status;
+}
+
+static void announce(eventring_saver *saver) {
+  for (unsigned n = 0; n < saver->made_count; n++) {
+    struct saver_stream *stream = saver->stream[saver->made[n]];
+    uint64_t last = stream->newest.sequence ? stream->newest.sequence : stream->next - 1;
+    if (stream->lost_from && stream->lost_to == last) last = stream->lost_from - 1;
+    if (stream->begun) stream->announced = last;
+  }
+}
+
+void saver_withdraw(eventring_saver *saver) {
+  for (unsigned n = 0; n < saver->made_count; n++) {
+    struct saver_stream *stream = saver->stream[saver->made[n]];
+    if (stream->lost_from && stream->announced >= stream->lost_from &&
+        stream->announced <= stream->lost_to)
+      stream->announced = stream->lost_from - 1;
+  }
+}
+
+/* What the events copied so far refer to was there before them. */
+static int begin_records(eventring_saver *saver, struct eventring_error *error) {
+  announce(saver);
+  int status = evr_metadata_catch_up(saver->meta, error);
+  if (status == EVENTRING_OK)
+    status = evr_definitions_catch_up(&saver->cursor->definitions, saver->meta, error);
+  if (status == EVENTRING_OK) status = saver_list_records(saver, error);
+  saver->stage = SAVER_RECORDS;
+  saver->at = 0;
+  return status;
+}
+
+static int update(eventring_saver *saver, struct saver_output *out,
+                  struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  if (saver->stage == SAVER_IDLE) status = begin_update(saver, error);
+  if (status == EVENTRING_OK && saver->stage == SAVER_NEWEST) {
+    status = copy_newest_blocks(saver, out, error);
+    if (status == EVENTRING_OK && saver->at == saver->made_count)
+      status = begin_records(saver, error);
+  }
+  if (status == EVENTRING_OK && saver->stage == SAVER_RECORDS) {
+    status = saver_copy_records(saver, out, error);
+    if (saver->at == saver->record_count) saver->stage = SAVER_LOSSES;
+  }
+  if (status == EVENTRING_OK && saver->stage == SAVER_LOSSES && saver_room(out)) {
+    saver_put_losses(saver, out);
+    saver->stage = SAVER_IDLE;
+  }
+  return status;
+}
+
+int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
+                           struct eventring_piece *pieces, size_t room, size_t *used,
+                           bool *more, struct eventring_error *error) {
+  struct eventring_error own;
+  if (!arguments_are_valid(saver, buffer, size, pieces, room, used) || !more)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, or no room");
+  struct saver_output out = {.buffer = buffer, .size = size, .pieces = pieces, .room = room};
+  int status = update(saver, &out, error ? error : &own);
+  *used = out.used;
+  *more = status == EVENTRING_OK && saver->stage != SAVER_IDLE;
+  if (status != EVENTRING_OK) saver->stage = SAVER_IDLE;
+  return out.count || status == EVENTRING_OK ? (int)out.count : status;
+}
+
+int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_error *error) {
+  struct eventring_error own;
+  if (!saver) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver");
+  int status = refresh(saver, error ? error : &own);
+  saver->over = over;
+  saver->meta->over = over;
+  saver->end_ticks = evr_clock_ticks((enum format_clock)saver->meta->header.clock);
+  saver->ending = true;
+  for (unsigned n = 0; n < saver->made_count; n++) {
+    struct saver_stream *stream = saver->stream[saver->made[n]];
+    stream->limit = saver->meta->ring[stream->slot][stream->ring].head;
+  }
+  return status;
+}
+
+void eventring_saver_unwritten(eventring_saver *saver, const void *buffer,
+                               const struct eventring_piece *piece, size_t written) {
+  written -= written % FORMAT_BLOCK_BYTES;
+  if (!saver || !buffer || !piece || written >= piece->size) return;
+  const uint8_t *blocks = (const uint8_t *)buffer + piece->from + written;
+  size_t size = piece->size - written;
+  uint64_t offset = piece->offset + written;
+  if (piece->kind <= EVENTRING_PIECE_NEWEST)
+    saver_lose_blocks(saver, blocks, offset, size, piece->kind == EVENTRING_PIECE_NEWEST);
+  else if (piece->kind == EVENTRING_PIECE_RECORDS)
+    saver_records_unwritten(saver, offset, size);
+}
+
+/* ---- Accounts ----------------------------------------------------------------------- */
+
+static void add_account(struct eventring_saver_info *info,
+                        const struct eventring_saver_ring *ring) {
+  info->known += ring->known;
+  info->missed += ring->missed;
+  info->saved += ring->saved;
+  info->lost += ring->lost;
+  info->unwritten += ring->unwritten;
+  info->blocks += ring->blocks;
+  info->gaps += ring->gaps;
+}
+
+void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_info *info,
+                                size_t info_size) {
+  struct eventring_saver_info full = {.rings = saver->made_count, .full = saver->full,
+                                      .lost_ns = saver_loss_ns(saver)};
+  for (unsigned n = 0; n < saver->made_count; n++) {
+    const struct eventring_saver_ring *ring = &saver->stream[saver->made[n]]->account;
+    double fill = ring->places ? (double)ring->backlog / ring->places : 0;
+    add_account(&full, ring);
+    full.backlog += saver_backlog(saver, saver->stream[saver->made[n]]);
+    if (fill > full.fullest) full.fullest = fill;
+  }
+  evr_copy_sized(info, info_size, &full, sizeof full);
+}
+
+int eventring_saver_ring_sized(eventring_saver *saver, unsigned n,
+                               struct eventring_saver_ring *info, size_t info_size) {
+  if (!saver || !info) return EVENTRING_E_ARGUMENT;
+  if (n >= saver->made_count) return EVENTRING_E_NOT_FOUND;
+  evr_copy_sized(info, info_size, &saver->stream[saver->made[n]]->account,
+                 sizeof(struct eventring_saver_ring));
+  return EVENTRING_OK;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* saver.h: turns the rings of a live recording into the bytes of a file of layout 2.
+ *
+ *   saver.c          opening; which ring is copied next; the loop of a fill
+ *   saver_stream.c   one ring: copies runs of complete blocks, checks them against the
+ *                    producer, gives them places in the file, counts what is missing
+ *   saver_records.c  blocks of records, and the records of losses
+ *   saver_front.c    header, status page, control page, domain table
+ *
+ * The saver does no output. It fills buffers of its user and says, in pieces, at which
+ * offset of the file which bytes belong. So the user decides how to write, and may have
+ * many buffers under way.
+ *
+ * Places. The file grows by units of 16 blocks (FORMAT_UNIT), claimed here by counting. A
+ * stream appends to its unit and then claims the next one; records have units of their
+ * own. After a gap a stream begins a new unit.
+ *
+ * The newest block. It changes while it is copied next time: its copy, sealed, is put
+ * where the whole block will lie, and the whole block overwrites it. So a file that is
+ * never finished has all but the last moments of slow rings, too.
+ *
+ * What a file shows. The heads of the front are noted first, then records are copied,
+ * then the front is made. Whoever writes the front after everything that was handed out
+ * before it has a file that can be read at any moment: no head announces a block that is
+ * not there, no event lacks its definition.
+ *
+ * Accounts of a ring, in events: known = missed + saved + lost, at all times, where `known`
+ * is what `before` and the events of the last block copied say. */
+#ifndef EVENTRING_SAVER_H
+#define EVENTRING_SAVER_H
+
+#include "reader/cursor.h"
+
+#pragma GCC visibility push(hidden)
+
+enum {
+  SAVER_INTERVALS = 256, /* of losses that are kept apart for the union over all rings */
+  SAVER_UNIT_BYTES = FORMAT_UNIT * FORMAT_BLOCK_BYTES
+};
+
+struct saver_stream { /* a ring of the recording, and its blocks in the file */
+  uint16_t slot, ring;
+  uint8_t held_back; /* the end of its run was left for the next fill */
+  uint8_t tries;     /* copies that were overtaken, in this fill */
+  uint64_t next;     /* sequence that is copied next */
+  uint64_t limit;    /* at the end: the block up to which it is saved */
+  uint64_t expected; /* sequence that would go on in the unit; 0: it begins a new one */
+  uint64_t unit;     /* block of the file at which its unit begins */
+  uint32_t used;     /* blocks of that; FORMAT_UNIT: it is full, or there is none */
+  uint64_t announced;   /* head that the front shows */
+  uint64_t known;       /* events of the ring up to the end of the last block copied */
+  uint64_t known_ticks; /* time of the last of them */
+  uint64_t passed;      /* blocks that were gone since the last one copied */
+  uint64_t lost_from, lost_to; /* blocks that could not be written, the latest run */
+  bool begun;           /* a block was copied */
+  struct { /* the newest block, as it was copied last; sequence 0: none */
+    uint64_t sequence, before, events, ticks;
+    uint32_t have;
+  } newest;
+  struct eventring_saver_ring account;
+};
+
+struct saver_block { /* a block of records */
+  uint32_t block;    /* of the recording */
+  uint32_t place;    /* block of the file; valid if sequence is not 0 */
+  uint64_t sequence; /* of what was copied; 0: nothing yet */
+  uint16_t kind;
+  bool sealed;
+  bool unwritten;    /* it has to be copied again */
+  uint32_t end;      /* words that were copied */
+};
+
+struct saver_interval { uint64_t from, to; }; /* ns */
+
+enum saver_stage { /* of an update */
+  SAVER_IDLE,
+  SAVER_NEWEST,  /* the newest blocks are being copied */
+  SAVER_RECORDS, /* the blocks of records */
+  SAVER_LOSSES   /* the block of losses */
+};
+
+struct eventring_saver {
+  eventring_cursor *cursor;
+  struct evr_metadata *meta;
+  uint64_t claimed;     /* blocks of the file */
+  uint64_t most;        /* blocks that it may have */
+  bool ending, over;    /* the last update; the producer has ended */
+  bool full;            /* a block found no room below `most` */
+  uint64_t end_ticks;
+
+  struct saver_stream *stream[EVR_ALL_RINGS]; /* by slot * EVENTRING_RINGS + ring */
+  uint16_t made[EVR_ALL_RINGS];
+  unsigned made_count, taken; /* streams; rings of meta->made that were seen */
+
+  enum saver_stage stage;
+  unsigned at;          /* stream or block of records that is next in this stage */
+  uint32_t slots;       /* of the front that is being made */
+
+  struct saver_block *records;
+  uint32_t record_count, record_room;
+  uint64_t record_next; /* block of the recording that is not among them */
+  unsigned record_runs; /* of rings, when blocks of rings were last removed */
+  uint64_t record_unit; /* block of the file where records go on */
+  uint32_t record_used; /* blocks of that unit */
+  uint64_t record_counts[FORMAT_KINDS];      /* records in the file */
+  uint64_t record_seen[FORMAT_KINDS];        /* status when they were last copied */
+
+  uint64_t losses[FORMAT_BLOCK_WORDS]; /* the block of losses that is being filled */
+  uint32_t loss_end;                   /* its words */
+  uint64_t loss_place;
+  bool loss_changed;     /* it has to be written */
+  uint64_t loss_written; /* records of losses in the file */
+
+  struct saver_interval interval[SAVER_INTERVALS]; /* ascending, apart */
+  unsigned intervals;
+  uint64_t loss_ns, loss_floor; /* of intervals that were merged; up to when */
+
+  struct evr_block room; /* for one block */
+};
+
+/* Where the bytes of one call go. */
+struct saver_output {
+  uint8_t *buffer;
+  size_t size, used;
+  struct eventring_piece *pieces;
+  size_t room, count;
+};
+static inline size_t saver_room(const struct saver_output *out) {
+  return out->count + 2 < out->room ? (out->size - out->used) / FORMAT_BLOCK_BYTES : 0;
+}
+/* Appends a piece, or lengthens the last one: `size` bytes at `from` of the buffer. A piece
+   that begins within a unit ends with it. */
+void saver_add_piece(struct saver_output *out, uint64_t offset, size_t from, size_t size,
+                     unsigned what);
+/* Claims a unit. False: the file would become larger than it may. `reserved`: units that
+   must be left. */
+bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit);
+
+/* Makes the streams of the rings that were made since. 0 or E_MEMORY. */
+int saver_take_rings(eventring_saver *saver, struct eventring_error *error);
+/* Complete blocks of a ring that were not copied yet. */
+uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *stream);
+/* Copies as many of them as follow each other and find room. 0 or an error of reading. */
+int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
+                   struct saver_output *out, struct eventring_error *error);
+/* Takes back the heads of streams whose last blocks could not be written. */
+void saver_withdraw(eventring_saver *saver);
+/* Copies the newest block of a ring, if it has changed. */
+int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
+                      struct saver_output *out, struct eventring_error *error);
+/* Counts the blocks of a part of a piece as lost, which is at `offset` of the file. */
+void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
+                       size_t size, bool newest);
+
+/* Lists the blocks of records that were claimed since. 0 or E_MEMORY. */
+int saver_list_records(eventring_saver *saver, struct eventring_error *error);
+/* Copies the changed ones from saver->at on, as far as there is room. */
+int saver_copy_records(eventring_saver *saver, struct saver_output *out,
+                       struct eventring_error *error);
+/* Puts the block of losses into the output if it has changed. */
+void saver_put_losses(eventring_saver *saver, struct saver_output *out);
+/* Has the blocks of records of a part of a piece copied again. */
+void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size);
+/* Notes a loss of a ring, with times in ticks. */
+void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t events,
+                     uint64_t from, uint64_t to);
+/* The time in which anything was lost. */
+uint64_t saver_loss_ns(const eventring_saver *saver);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_SAVER_H */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* saver_front.c: the front of the file that a saver makes. */
+#include "reader/saver.h"
+
+#include <string.h>
+
+#include "format/checksum.h"
+
+static void put_header(const eventring_saver *saver, struct format_header *h) {
+  *h = saver->meta->header;
+  h->layout = FORMAT_STREAM;
+  h->flags |= FORMAT_INCOMPLETE | FORMAT_HAS_STREAMS;
+  h->checksum = evr_header_checksum(h);
+  if (saver->meta->header_is_damaged) h->checksum = ~h->checksum; /* the copy shows it */
+}
+
+static int put_domain(const eventring_saver *saver, unsigned slot, struct format_domain *d,
+                      struct eventring_error *error) {
+  int status = evr_metadata_domain(saver->meta, slot, d, error);
+  memset(d->ring, 0, sizeof d->ring);
+  for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
+    const struct saver_stream *stream = saver->stream[slot * EVENTRING_RINGS + ring];
+    if (stream && stream->announced)
+      d->ring[ring] = (struct format_ring){stream->announced, 0, FORMAT_STREAM_RING};
+  }
+  return status;
+}
+
+static unsigned count_streams(const eventring_saver *saver) {
+  unsigned count = 0;
+  for (unsigned n = 0; n < saver->made_count; n++)
+    count += saver->stream[saver->made[n]]->announced != 0;
+  return count;
+}
+
+/* The records that are in the file; dropped: as the producer says. */
+static void put_counts(const eventring_saver *saver, struct format_status *s) {
+  for (int kind = 0; kind < FORMAT_KINDS; kind++)
+    s->kind[kind].records = saver->record_counts[kind];
+  s->kind[FORMAT_EVENTS].records = count_streams(saver);
+  s->kind[FORMAT_LOSSES] = (struct format_count){saver->loss_written, 0};
+}
+
+/* The recording ends where the saver ends. A producer that was killed has not ended it. */
+static void put_end(const eventring_saver *saver, struct format_status *s,
+                    const uint64_t *tables) {
+  s->checksum = 0;
+  if (!saver->ending) {
+    s->state = FORMAT_RECORDING;
+    return;
+  }
+  if (!saver->over) {
+    s->state = FORMAT_ENDED;
+    s->end_ticks = saver->end_ticks;
+    s->end_reason = FORMAT_END_STOPPED;
+    s->end_detail = 0;
+  }
+  s->preserve = FORMAT_PRESERVE_ALWAYS;
+  if (s->state == FORMAT_ENDED) s->checksum = evr_front_checksum(s, tables);
+}
+
+/* What the file has room for: a front must not claim more. */
+static uint64_t claimed_within(const eventring_saver *saver, uint64_t file_bytes) {
+  uint64_t blocks = file_bytes > FORMAT_BLOCKS_OFFSET
+                        ? (file_bytes - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES : 0;
+  return blocks < saver->claimed ? blocks - blocks % FORMAT_UNIT : saver->claimed;
+}
+
+int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
+                          struct eventring_piece pieces[2], struct eventring_error *error) {
+  if (!saver || !buffer || !pieces)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, buffer or pieces");
+  uint8_t *to = buffer;
+  saver_withdraw(saver);
+  struct eventring_error own;
+  int status = EVENTRING_OK;
+  memset(to, 0, EVENTRING_FRONT_BYTES);
+  put_header(saver, (struct format_header *)to);
+  struct format_domain *domains = (struct format_domain *)(to + FORMAT_DOMAINS_OFFSET);
+  for (unsigned slot = 0; status == EVENTRING_OK && slot < saver->slots; slot++)
+    status = put_domain(saver, slot, &domains[slot], error ? error : &own);
+  if (status != EVENTRING_OK) return status;
+  memcpy(to + FORMAT_CONTROL_OFFSET, &saver->meta->control, sizeof saver->meta->control);
+  struct format_status *s = (struct format_status *)(to + FORMAT_STATUS_OFFSET);
+  *s = saver->meta->status;
+  s->slots = saver->slots;
+  s->claimed = claimed_within(saver, file_bytes);
+  put_counts(saver, s);
+  put_end(saver, s, (const uint64_t *)(to + FORMAT_DOMAINS_OFFSET));
+  pieces[0] = (struct eventring_piece){FORMAT_STATUS_OFFSET, FORMAT_STATUS_OFFSET,
+                                       EVENTRING_FRONT_BYTES - FORMAT_STATUS_OFFSET,
+                                       EVENTRING_PIECE_FRONT};
+  pieces[1] = (struct eventring_piece){0, 0, FORMAT_STATUS_OFFSET, EVENTRING_PIECE_FRONT};
+  return EVENTRING_OK;
+}

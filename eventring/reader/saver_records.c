@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* saver_records.c: the records of a recording, copied, and those of losses, written.
+ *
+ * Blocks of records are the claimed blocks in no ring (record_scan.c says more). Each has
+ * a place of its own in the file, where a longer copy replaces a shorter one. When the
+ * producer uses such a block again, for a kind whose oldest block goes, the copy of the
+ * old one stays and the new one gets another place: the file has all lives of domains.
+ *
+ * A block that is being filled is copied as it is, with so_far and its checksum; at the end
+ * it is sealed as far as it went, as in a snapshot. One that is damaged is copied with its
+ * damage, never sealed.
+ *
+ * Losses. Each gap is a record of kind 9, and a time in the list of intervals, whose union
+ * is the time in which anything was lost. The block of losses that is being filled is kept
+ * here; it is put into the file once, empty, at the beginning, so that there is room for
+ * it when the disk is full. The recording's own blocks of kind 9 are not copied: their
+ * sequences would be those of these. */
+#include "reader/saver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/checksum.h"
+
+enum { LOSS_WORDS = 5, FIRST_ROOM = 64 };
+
+/* ---- Blocks of records -------------------------------------------------------------- */
+
+static int list_block(eventring_saver *saver, uint64_t block, struct eventring_error *error) {
+  if (saver->record_count == saver->record_room) {
+    uint32_t room = saver->record_room ? 2 * saver->record_room : FIRST_ROOM;
+    struct saver_block *grown = realloc(saver->records, room * sizeof *grown);
+    if (!grown) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for records");
+    saver->records = grown;
+    saver->record_room = room;
+  }
+  saver->records[saver->record_count++] = (struct saver_block){.block = (uint32_t)block};
+  return EVENTRING_OK;
+}
+
+/* Blocks that were claimed before a ring was known to have them leave the list. */
+static void drop_blocks_of_rings(eventring_saver *saver) {
+  uint32_t kept = 0;
+  if (saver->record_runs == saver->meta->run_count) return;
+  for (uint32_t i = 0; i < saver->record_count; i++) {
+    const struct saver_block *b = &saver->records[i];
+    if (b->sequence || !evr_metadata_run_end(saver->meta, b->block)) saver->records[kept++] = *b;
+  }
+  saver->record_count = kept;
+  saver->record_runs = saver->meta->run_count;
+}
+
+int saver_list_records(eventring_saver *saver, struct eventring_error *error) {
+  const struct evr_metadata *meta = saver->meta;
+  drop_blocks_of_rings(saver);
+  while (saver->record_next < meta->status.claimed &&
+         saver->record_count < EVR_MOST_LOOSE_BLOCKS) {
+    uint64_t end = evr_metadata_run_end(meta, saver->record_next);
+    int status = end ? EVENTRING_OK : list_block(saver, saver->record_next, error);
+    if (status != EVENTRING_OK) return status;
+    saver->record_next = end ? end : saver->record_next + 1;
+  }
+  return EVENTRING_OK;
+}
+
+static bool claim_place(eventring_saver *saver, uint64_t *place) {
+  if (saver->record_used == FORMAT_UNIT) {
+    if (!saver_claim(saver, 0, &saver->record_unit)) return false;
+    saver->record_used = 0;
+  }
+  *place = saver->record_unit + saver->record_used++;
+  return true;
+}
+
+static void put_block(struct saver_output *out, const uint64_t *words, uint32_t end,
+                      uint64_t place) {
+  uint64_t *to = (uint64_t *)(out->buffer + out->used);
+  memcpy(to, words, end * sizeof *to);
+  memset(to + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *to);
+  saver_add_piece(out, format_block_offset(place), out->used, FORMAT_BLOCK_BYTES,
+                  EVENTRING_PIECE_RECORDS);
+  out->used += FORMAT_BLOCK_BYTES;
+}
+
+static uint64_t count_records(const uint64_t *words, uint32_t from, uint32_t end) {
+  uint64_t count = 0;
+  for (uint32_t at = from; at < end; at += record_words(words[at])) count++;
+  return count;
+}
+
+/* A copy of a block of which `end` words are known to be whole. */
+static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *words,
+                       uint32_t end, bool sound, struct saver_output *out) {
+  const struct format_block *h = (const struct format_block *)words;
+  uint32_t from = b->sequence == h->sequence ? b->end : FORMAT_BLOCK_HEADER_WORDS;
+  if (b->sequence != h->sequence) {
+    uint64_t place;
+    if (!claim_place(saver, &place)) return;
+    *b = (struct saver_block){.block = b->block, .place = (uint32_t)place,
+                              .sequence = h->sequence, .kind = h->kind};
+  }
+  bool valid = sound && evr_records_valid(words, end, sound) &&
+               evr_records_vouched_for(words, end);
+  b->sealed = h->committed != 0;
+  if (valid && saver->ending && !b->sealed) {
+    memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
+    words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  }
+  b->unwritten = false;
+  b->end = end;
+  if (h->kind < FORMAT_KINDS) saver->record_counts[h->kind] += count_records(words, from, end);
+  put_block(out, words, end, b->place);
+}
+
+/* Of some kinds the oldest block is used again. */
+static bool may_change(const struct saver_block *b) {
+  return !b->sealed || b->unwritten || b->kind == FORMAT_LIVES || b->kind > FORMAT_CLOCK;
+}
+
+static int copy_block(eventring_saver *saver, struct saver_block *b, struct saver_output *out,
+                      struct eventring_error *error) {
+  uint64_t *words = saver->room.words;
+  uint32_t end;
+  bool sound;
+  if (!may_change(b)) return EVENTRING_OK;
+  int status = evr_records_copy(&saver->meta->source, format_block_offset(b->block), words,
+                                &end, &sound, error);
+  if (status != EVENTRING_OK || !end) return status;
+  const struct format_block *h = (const struct format_block *)words;
+  if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_LOSSES) return EVENTRING_OK;
+  bool same = h->sequence == b->sequence && end == b->end && !b->unwritten &&
+              (h->committed != 0) == b->sealed;
+  if (!same || (saver->ending && !b->sealed)) take_block(saver, b, words, end, sound, out);
+  return EVENTRING_OK;
+}
+
+int saver_copy_records(eventring_saver *saver, struct saver_output *out,
+                       struct eventring_error *error) {
+  int status = EVENTRING_OK;
+  while (status == EVENTRING_OK && saver->at < saver->record_count && saver_room(out))
+    status = copy_block(saver, &saver->records[saver->at++], out, error);
+  return status;
+}
+
+void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size) {
+  uint64_t loss = format_block_offset(saver->loss_place);
+  for (uint32_t i = 0; i < saver->record_count; i++) {
+    struct saver_block *b = &saver->records[i];
+    uint64_t at = format_block_offset(b->place);
+    if (b->sequence && at >= offset && at < offset + size) b->unwritten = true;
+  }
+  if (loss >= offset && loss < offset + size) saver->loss_changed = true;
+}
+
+/* ---- Losses ------------------------------------------------------------------------- */
+
+static void begin_losses(eventring_saver *saver, uint64_t sequence, uint64_t before) {
+  memset(saver->losses, 0, sizeof saver->losses);
+  struct format_block *h = (struct format_block *)saver->losses;
+  h->sequence = sequence;
+  h->kind = FORMAT_LOSSES;
+  h->before = before;
+  saver->loss_end = FORMAT_BLOCK_HEADER_WORDS;
+  saver->loss_place = 0;
+  saver->loss_changed = true;
+}
+
+static void seal_losses(eventring_saver *saver) {
+  uint64_t *words = saver->losses;
+  uint32_t end = saver->loss_end;
+  words[FORMAT_SO_FAR_WORD] = words[FORMAT_SEAL_WORD] = 0;
+  if (saver->ending)
+    words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  else if (end > FORMAT_BLOCK_HEADER_WORDS)
+    words[FORMAT_SO_FAR_WORD] = evr_seal(end, evr_checksum_so_far(words, end));
+}
+
+void saver_put_losses(eventring_saver *saver, struct saver_output *out) {
+  if (!saver->losses[0]) begin_losses(saver, 1, 0);
+  if (!saver->loss_changed && !saver->ending) return;
+  /* block 0 of the file is never a place of this block: the first unit is of others */
+  if (!saver->loss_place && !claim_place(saver, &saver->loss_place)) return;
+  seal_losses(saver);
+  put_block(out, saver->losses, saver->loss_end, saver->loss_place);
+  saver->loss_written = saver->record_counts[FORMAT_LOSSES];
+  saver->loss_changed = false;
+}
+
+/* Between two updates there may be more losses than a block has room for: the last record
+   of the same ring then gets longer. Else they go into the next block, when the full one
+   has been put into the file. */
+static uint64_t *room_for_loss(eventring_saver *saver) {
+  if (saver->loss_end + LOSS_WORDS > FORMAT_BLOCK_WORDS && !saver->loss_changed) {
+    const struct format_block *h = (const struct format_block *)saver->losses;
+    begin_losses(saver, h->sequence + 1, saver->record_counts[FORMAT_LOSSES]);
+  }
+  if (saver->loss_end + LOSS_WORDS > FORMAT_BLOCK_WORDS) return NULL;
+  uint64_t *record = saver->losses + saver->loss_end;
+  saver->loss_end += LOSS_WORDS;
+  saver->record_counts[FORMAT_LOSSES]++;
+  record[0] = 0;
+  return record;
+}
+
+static uint64_t *last_loss_of(eventring_saver *saver, const struct saver_stream *stream) {
+  for (uint32_t at = saver->loss_end; at >= FORMAT_BLOCK_HEADER_WORDS + LOSS_WORDS;
+       at -= LOSS_WORDS) {
+    uint64_t *record = saver->losses + at - LOSS_WORDS;
+    if (record_number(record[0]) == stream->slot && record[1] == stream->ring) return record;
+  }
+  return NULL;
+}
+
+static void write_loss(eventring_saver *saver, const struct saver_stream *stream,
+                       uint64_t events, uint64_t from, uint64_t to) {
+  if (!saver->losses[0]) begin_losses(saver, 1, 0);
+  uint64_t *record = room_for_loss(saver);
+  if (!record) record = last_loss_of(saver, stream);
+  if (!record) return; /* `before` says it all the same */
+  bool is_new = record[0] == 0;
+  record[0] = format_record(LOSS_WORDS, 1, stream->slot);
+  record[1] = stream->ring;
+  record[2] = events + (is_new ? 0 : record[2]);
+  record[3] = is_new || to > record[3] ? to : record[3];
+  record[4] = is_new || from < record[4] ? from : record[4];
+  saver->loss_changed = true;
+}
+
+/* ---- The time in which anything was lost -------------------------------------------- */
+
+static void remove_interval(eventring_saver *saver, unsigned at) {
+  memmove(&saver->interval[at], &saver->interval[at + 1],
+          (--saver->intervals - at) * sizeof saver->interval[0]);
+}
+
+/* The oldest interval is counted, and what is before its end is not counted again. */
+static void settle_oldest(eventring_saver *saver) {
+  saver->loss_ns += saver->interval[0].to - saver->interval[0].from;
+  saver->loss_floor = saver->interval[0].to;
+  remove_interval(saver, 0);
+}
+
+static void add_interval(eventring_saver *saver, uint64_t from, uint64_t to) {
+  if (from < saver->loss_floor) from = saver->loss_floor;
+  if (to <= from) return;
+  unsigned at = 0;
+  while (at < saver->intervals && saver->interval[at].to < from) at++;
+  while (at < saver->intervals && saver->interval[at].from <= to) {
+    if (saver->interval[at].from < from) from = saver->interval[at].from;
+    if (saver->interval[at].to > to) to = saver->interval[at].to;
+    remove_interval(saver, at);
+  }
+  memmove(&saver->interval[at + 1], &saver->interval[at],
+          (saver->intervals - at) * sizeof saver->interval[0]);
+  saver->interval[at] = (struct saver_interval){from, to};
+  if (++saver->intervals == SAVER_INTERVALS) settle_oldest(saver);
+}
+
+uint64_t saver_loss_ns(const eventring_saver *saver) {
+  uint64_t ns = saver->loss_ns;
+  for (unsigned i = 0; i < saver->intervals; i++)
+    ns += saver->interval[i].to - saver->interval[i].from;
+  return ns;
+}
+
+void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t events,
+                     uint64_t from, uint64_t to) {
+  uint64_t from_ns = evr_metadata_ns(saver->meta, from), to_ns = evr_metadata_ns(saver->meta, to);
+  if (to_ns > from_ns) stream->account.lost_ns += to_ns - from_ns;
+  if (to_ns > from_ns) add_interval(saver, from_ns, to_ns);
+  write_loss(saver, stream, events, from, to);
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* saver_stream.c: the blocks of one ring, and what is missing of them.
+ *
+ * A run of complete blocks is copied at once, and checked afterwards with the sequence of
+ * its first block (steps R1, R3 to R5 of block.c; R0 is the head of the last refresh). The
+ * producer uses the places of a ring in order: before it stores anything into the place of
+ * a later block of the run it has done W1 of the block in the place of the first. So if
+ * the first one is still there (R4, R5), all are whole. If it is gone, the head says how
+ * many: before W1 of the block in the place of s, head was s + places - 1.
+ *
+ * Only headers are looked at, of each block, and the events of the last one of a run, in
+ * the copy: they say how many events are known and up to when. What else may be wrong with
+ * a block is left to the readers of the file. */
+#include "reader/saver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/checksum.h"
+
+enum { TRIES = 4 /* copies of a ring that may be overtaken in one fill */ };
+
+/* ---- Places in the file ------------------------------------------------------------- */
+
+void saver_add_piece(struct saver_output *out, uint64_t offset, size_t from, size_t size,
+                     unsigned what) {
+  struct eventring_piece *last = out->count ? &out->pieces[out->count - 1] : NULL;
+  if (last && last->kind == what && last->offset % SAVER_UNIT_BYTES == 0 &&
+      last->offset + last->size == offset && last->from + last->size == from)
+    last->size += size;
+  else
+    out->pieces[out->count++] = (struct eventring_piece){offset, from, size, what};
+}
+
+bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit) {
+  if (saver->claimed + (1 + (uint64_t)reserved) * FORMAT_UNIT > saver->most) {
+    saver->full = true;
+    return false;
+  }
+  *unit = saver->claimed;
+  saver->claimed += FORMAT_UNIT;
+  return true;
+}
+
+/* What the newest blocks and the records of the end may need. */
+static unsigned reserve(const eventring_saver *saver) { return saver->made_count + 4; }
+
+/* Has a stream room for a block? */
+static bool have_unit(eventring_saver *saver, struct saver_stream *stream, unsigned reserved) {
+  if (stream->used < FORMAT_UNIT) return true;
+  if (!saver_claim(saver, reserved, &stream->unit)) return false;
+  stream->used = 0;
+  return true;
+}
+
+/* Gives `count` blocks, at `from` of the buffer, their places. Returns how many found
+   room. */
+static uint32_t place_blocks(eventring_saver *saver, struct saver_stream *stream,
+                             struct saver_output *out, size_t from, uint32_t count) {
+  uint32_t placed = 0;
+  while (placed < count && out->count < out->room &&
+         have_unit(saver, stream, reserve(saver))) {
+    uint32_t left = count - placed, take = FORMAT_UNIT - stream->used;
+    if (take > left) take = left;
+    saver_add_piece(out, format_block_offset(stream->unit + stream->used),
+                    from + placed * (size_t)FORMAT_BLOCK_BYTES,
+                    take * (size_t)FORMAT_BLOCK_BYTES, EVENTRING_PIECE_EVENTS);
+    stream->used += take;
+    placed += take;
+  }
+  return placed;
+}
+
+/* ---- Rings -------------------------------------------------------------------------- */
+
+static struct saver_stream *new_stream(const struct evr_metadata *meta, unsigned index) {
+  struct saver_stream *stream = calloc(1, sizeof *stream);
+  unsigned slot = index / EVENTRING_RINGS, ring = index % EVENTRING_RINGS;
+  if (!stream) return NULL;
+  stream->slot = (uint16_t)slot;
+  stream->ring = (uint16_t)ring;
+  stream->used = FORMAT_UNIT;
+  stream->limit = UINT64_MAX;
+  stream->next = evr_metadata_oldest(meta, slot, ring, meta->ring[slot][ring].head);
+  stream->account = (struct eventring_saver_ring){.domain = slot, .ring = (uint8_t)ring};
+  return stream;
+}
+
+int saver_take_rings(eventring_saver *saver, struct eventring_error *error) {
+  const struct evr_metadata *meta = saver->meta;
+  if (saver->ending) return EVENTRING_OK; /* the file ends where the others were */
+  for (; saver->taken < meta->made_count; saver->taken++) {
+    unsigned index = meta->made[saver->taken];
+    if ((&meta->ring[0][0])[index].blocks == FORMAT_STREAM_RING) continue;
+    struct saver_stream *stream = new_stream(meta, index);
+    if (!stream) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a ring");
+    saver->stream[index] = stream;
+    saver->made[saver->made_count++] = (uint16_t)index;
+  }
+  return EVENTRING_OK;
+}
+
+static uint64_t head_of(const eventring_saver *saver, const struct saver_stream *stream) {
+  return saver->meta->ring[stream->slot][stream->ring].head;
+}
+
+uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *stream) {
+  uint64_t head = head_of(saver, stream);
+  uint64_t end = head <= stream->limit ? head : stream->limit + 1;
+  return end > stream->next ? end - stream->next : 0;
+}
+
+/* ---- What a block says -------------------------------------------------------------- */
+
+static bool is_block_of(const struct saver_stream *stream, const struct format_block *h,
+                        uint64_t sequence) {
+  return h->sequence == sequence && h->kind == FORMAT_EVENTS && h->domain == stream->slot &&
+         h->ring == stream->ring && h->committed >= FORMAT_BLOCK_HEADER_WORDS &&
+         h->committed <= FORMAT_BLOCK_WORDS && h->before < FORMAT_MAX_SEQUENCE;
+}
+
+static uint64_t newest_ticks(const struct evr_block *block) {
+  struct evr_block_walk walk = evr_block_walk(block);
+  uint64_t ticks = walk.position.base, word;
+  while ((word = evr_block_next_event(&walk)) != 0)
+    ticks = word_ticks(word, walk.position.base);
+  return ticks;
+}
+
+struct extent { /* of a block */
+  uint64_t before, events, from, to; /* ticks */
+};
+
+/* A block that is damaged has no events. */
+static struct extent extent_of(eventring_saver *saver, const struct saver_stream *stream,
+                               const uint8_t *bytes) {
+  struct evr_block *room = &saver->room;
+  memcpy(room->words, bytes, sizeof room->words);
+  const struct format_block *h = evr_block_header(room);
+  struct extent extent = {h->before, 0, h->base_ticks, h->base_ticks};
+  room->have = h->committed;
+  if (evr_block_valid(room, h->sequence, stream->slot, stream->ring,
+                      saver->meta->header.start_ticks)) {
+    extent.events = evr_block_events(room);
+    extent.to = newest_ticks(room);
+  }
+  return extent;
+}
+
+/* ---- Accounts ----------------------------------------------------------------------- */
+
+static void raise_known(struct saver_stream *stream, const struct extent *last) {
+  stream->known = last->before + last->events;
+  stream->known_ticks = last->to;
+  stream->account.known = stream->known;
+}
+
+/* The copy of a newest block stays in the file when the whole block could not be copied. */
+static void keep_newest(struct saver_stream *stream) {
+  const struct extent last = {stream->newest.before, stream->newest.events, 0,
+                              stream->newest.ticks};
+  stream->account.saved += last.events;
+  raise_known(stream, &last);
+  stream->expected = 0;
+  stream->newest.sequence = 0;
+}
+
+/* What lies between what is known and a block that is about to be counted. */
+static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint64_t sequence,
+                      uint64_t before, uint64_t ticks) {
+  if (stream->newest.sequence && stream->newest.sequence < sequence) keep_newest(stream);
+  if (!stream->begun) {
+    stream->account.missed = before;
+    stream->begun = true;
+  } else if (before > stream->known) {
+    uint64_t lost = before - stream->known;
+    stream->account.lost += lost;
+    if (sequence != stream->expected) stream->account.gaps++;
+    saver_note_loss(saver, stream, lost, stream->known_ticks, ticks);
+  }
+}
+
+static void count_run(eventring_saver *saver, struct saver_stream *stream,
+                      const uint8_t *blocks, uint32_t count) {
+  const struct format_block *first = (const struct format_block *)blocks;
+  struct extent last =
+      extent_of(saver, stream, blocks + (count - 1) * (size_t)FORMAT_BLOCK_BYTES);
+  if (last.before < first->before) last.before = first->before; /* damage */
+  stream->account.saved += last.before - first->before + last.events;
+  stream->account.blocks += count;
+  stream->newest.sequence = 0;
+  raise_known(stream, &last);
+}
+
+/* ---- A run -------------------------------------------------------------------------- */
+
+/* Copies bytes that belong to one run of places. Nothing is checked. */
+static int copy_bytes(const struct evr_source *source, uint64_t offset, uint8_t *to,
+                      size_t size, struct eventring_error *error) {
+  bool lent = evr_source_lent(source);
+  size_t step = lent ? FORMAT_BLOCK_BYTES : size; /* what is lent is mapped by blocks */
+  for (size_t at = 0; at < size; at += step) {
+    const uint64_t *from = evr_source_words(source, offset + at, step);
+    if (from && evr_source_mapped(source)) {
+      evr_copy_many_words((uint64_t *)(to + at), from, step / sizeof *from);
+      if (evr_source_mapped(source)) continue;
+    }
+    if (lent) return evr_fail(error, EVENTRING_E_TRUNCATED, 0, "not mapped");
+    int status = evr_source_read_file(source, offset + at, to + at, step, error);
+    if (status != EVENTRING_OK) return status;
+  }
+  return EVENTRING_OK;
+}
+
+/* How many of the first blocks of a copied run were overwritten meanwhile. */
+static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uint64_t offset,
+                        uint32_t places, uint64_t *lapped, struct eventring_error *error) {
+  uint64_t sequence, next = stream->next;
+  evr_fence_acquire();                                                      /* R4 */
+  int status = evr_source_read(&saver->meta->source, offset, &sequence, sizeof sequence, error);
+  *lapped = 0;
+  if (status != EVENTRING_OK || sequence == next) return status;            /* R5 */
+  evr_fence_acquire();
+  uint64_t head = evr_metadata_head(saver->meta, stream->slot, stream->ring);
+  uint64_t safe = head + 2 > places ? head + 2 - places : 1;
+  *lapped = safe > next ? safe - next : 1;
+  return status;
+}
+
+/* The blocks of a copied run, from the first one on, that are what they should be. */
+static uint32_t count_sound(const struct saver_stream *stream, const uint8_t *blocks,
+                            uint32_t count) {
+  uint32_t sound = 0;
+  while (sound < count &&
+         is_block_of(stream, (const struct format_block *)(blocks + sound * (size_t)
+                                                                        FORMAT_BLOCK_BYTES),
+                     stream->next + sound))
+    sound++;
+  return sound;
+}
+
+/* A run that fills units ends with one: the next run begins at a boundary, and can be
+   written at the same time. */
+static uint32_t cut_at_unit(struct saver_stream *stream, uint32_t count) {
+  uint32_t used = stream->expected == stream->next ? stream->used % FORMAT_UNIT : 0;
+  uint32_t tail = (used + count) % FORMAT_UNIT;
+  if (used + count <= FORMAT_UNIT || tail >= count) return count;
+  stream->held_back = tail != 0;
+  return count - tail;
+}
+
+static uint32_t length_of_run(const eventring_saver *saver, struct saver_stream *stream,
+                              const struct saver_output *out, uint32_t row) {
+  uint64_t count = saver_backlog(saver, stream);
+  size_t room = saver_room(out);
+  if (count > room) count = room;
+  if (count > row) count = row;
+  return cut_at_unit(stream, (uint32_t)count);
+}
+
+/* Passes over blocks that are gone. */
+static void pass_over(struct saver_stream *stream, uint64_t blocks) {
+  stream->passed += blocks;
+  stream->next += blocks;
+  if (stream->begun && stream->passed > stream->account.longest_gap)
+    stream->account.longest_gap = stream->passed;
+}
+
+/* Takes the sound blocks of a copy, which begin at `from` of the buffer. */
+static void take_run(eventring_saver *saver, struct saver_stream *stream,
+                     struct saver_output *out, size_t from, uint32_t count) {
+  const struct format_block *h = (const struct format_block *)(out->buffer + from);
+  bool goes_on = stream->expected == stream->next;
+  if (!goes_on) stream->used = FORMAT_UNIT;
+  uint32_t placed = place_blocks(saver, stream, out, from, count);
+  if (!placed) return;
+  count_gap(saver, stream, stream->next, h->before, h->base_ticks);
+  count_run(saver, stream, out->buffer + from, placed);
+  stream->passed = 0;
+  stream->next += placed;
+  stream->expected = stream->next;
+}
+
+int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
+                   struct saver_output *out, struct eventring_error *error) {
+  struct evr_metadata *meta = saver->meta;
+  unsigned slot = stream->slot, ring = stream->ring;
+  uint32_t places = evr_metadata_blocks(meta, slot, ring);
+  uint64_t oldest = evr_metadata_oldest(meta, slot, ring, head_of(saver, stream)), lapped;
+  if (stream->next < oldest) pass_over(stream, oldest - stream->next);
+  if (!saver_backlog(saver, stream)) return EVENTRING_OK;
+  struct evr_location place = evr_metadata_place(meta, slot, ring, stream->next);
+  uint32_t count = length_of_run(saver, stream, out, place.row);
+  uint8_t *to = out->buffer + out->used;
+  if (!count) return EVENTRING_OK;
+  int status = copy_bytes(&meta->source, place.offset, to, count * (size_t)FORMAT_BLOCK_BYTES,
+                          error);                                           /* R3 */
+  if (status == EVENTRING_OK)
+    status = count_lapped(saver, stream, place.offset, places, &lapped, error);
+  if (status != EVENTRING_OK) return status;
+  if (lapped && ++stream->tries >= TRIES) stream->held_back = true;
+  pass_over(stream, lapped);
+  if (lapped >= count) return EVENTRING_OK;
+  size_t from = out->used + (size_t)lapped * FORMAT_BLOCK_BYTES;
+  uint32_t sound = count_sound(stream, out->buffer + from, count - (uint32_t)lapped);
+  out->used += count * (size_t)FORMAT_BLOCK_BYTES;
+  if (sound) take_run(saver, stream, out, from, sound);
+  else stream->next++; /* damaged: the producer can't have written that */
+  return EVENTRING_OK;
+}
+
+/* ---- The newest block --------------------------------------------------------------- */
+
+static bool is_unchanged(const struct saver_stream *stream, uint64_t sequence,
+                         const struct evr_block *block) {
+  return stream->newest.sequence == sequence && stream->newest.have == block->have;
+}
+
+/* Puts a copy where the whole block will lie. */
+static void put_newest(eventring_saver *saver, struct saver_stream *stream,
+                       struct saver_output *out, uint64_t sequence) {
+  struct evr_block *block = &saver->room;
+  const struct format_block *h = evr_block_header(block);
+  if (stream->expected != sequence) stream->used = FORMAT_UNIT;
+  if (!have_unit(saver, stream, saver->ending ? 0 : reserve(saver))) return;
+  count_gap(saver, stream, sequence, h->before, h->base_ticks);
+  stream->passed = 0;
+  stream->next = stream->expected = sequence;
+  stream->newest.sequence = sequence;
+  stream->newest.before = h->before;
+  stream->newest.events = evr_block_events(block);
+  stream->newest.ticks = newest_ticks(block);
+  stream->newest.have = block->have;
+  stream->known = h->before; /* counted by now; its own events when it is kept or whole */
+  uint64_t *to = (uint64_t *)(out->buffer + out->used);
+  memcpy(to, block->words, block->have * sizeof *to);
+  memset(to + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to);
+  to[FORMAT_SEAL_WORD] = evr_seal(block->have, evr_checksum(to, block->have));
+  saver_add_piece(out, format_block_offset(stream->unit + stream->used), out->used,
+                  FORMAT_BLOCK_BYTES, EVENTRING_PIECE_NEWEST);
+  out->used += FORMAT_BLOCK_BYTES;
+}
+
+int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
+                      struct saver_output *out, struct eventring_error *error) {
+  struct evr_metadata *meta = saver->meta;
+  unsigned slot = stream->slot, ring = stream->ring;
+  uint64_t head = head_of(saver, stream);
+  uint64_t sequence = head < stream->limit ? head : stream->limit;
+  if (!sequence || stream->next != sequence || saver_backlog(saver, stream)) return EVENTRING_OK;
+  enum evr_read result =
+      evr_block_copy(&meta->source, evr_metadata_place(meta, slot, ring, sequence).offset,
+                     sequence, slot, ring, meta->header.start_ticks, sequence < head,
+                     saver->over, &saver->room, error);
+  if (result == EVR_READ_FAILED) return error->code;
+  if (result == EVR_READ_OK && !is_unchanged(stream, sequence, &saver->room))
+    put_newest(saver, stream, out, sequence);
+  if (saver->ending && stream->newest.sequence) {
+    keep_newest(stream);
+    stream->next++; /* done with */
+  }
+  return EVENTRING_OK;
+}
+
+/* ---- What could not be written ------------------------------------------------------ */
+
+struct lost_run { /* blocks of one ring that follow each other */
+  struct saver_stream *stream;
+  uint64_t first, last; /* sequences */
+  uint64_t events, from, to; /* ticks */
+};
+
+/* The blocks at the end of a ring that are lost: no head may show them. */
+static void note_lost_end(struct saver_stream *stream, uint64_t first, uint64_t last) {
+  if (stream->lost_from && last + 1 == stream->lost_from) {
+    stream->lost_from = first;
+  } else if (stream->lost_from && first == stream->lost_to + 1) {
+    stream->lost_to = last;
+  } else if (first > stream->lost_to) {
+    stream->lost_from = first;
+    stream->lost_to = last;
+  }
+}
+
+static void count_lost_run(eventring_saver *saver, const struct lost_run *run) {
+  struct saver_stream *stream = run->stream;
+  if (!stream) return;
+  stream->account.saved -= run->events;
+  stream->account.lost += run->events;
+  stream->account.unwritten += run->events;
+  note_lost_end(stream, run->first, run->last);
+  saver_note_loss(saver, stream, run->events, run->from, run->to);
+}
+
+/* Adds a block to a run, or begins the next one. */
+static void lose_block(eventring_saver *saver, struct lost_run *run,
+                       struct saver_stream *stream, const uint8_t *bytes) {
+  struct extent extent = extent_of(saver, stream, bytes);
+  uint64_t sequence = ((const struct format_block *)bytes)->sequence;
+  if (run->stream == stream && sequence == run->last + 1) {
+    run->last = sequence;
+    run->events += extent.events;
+    run->to = extent.to;
+    return;
+  }
+  count_lost_run(saver, run);
+  *run = (struct lost_run){stream, sequence, sequence, extent.events, extent.from, extent.to};
+}
+
+/* A newest block is copied again to the same place. After a whole one that is missing the
+   stream begins a new unit. */
+static void leave_unit(struct saver_stream *stream, uint64_t offset) {
+  uint64_t unit = format_block_offset(stream->unit);
+  if (stream->used && offset >= unit && offset < unit + SAVER_UNIT_BYTES) stream->expected = 0;
+}
+
+void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
+                       size_t size, bool newest) {
+  struct lost_run run = {0};
+  for (size_t at = 0; at + FORMAT_BLOCK_BYTES <= size; at += FORMAT_BLOCK_BYTES) {
+    const struct format_block *h = (const struct format_block *)(blocks + at);
+    struct saver_stream *stream =
+        saver->stream[h->domain * EVENTRING_RINGS + h->ring]; /* checked when copied */
+    if (!newest || saver->ending) lose_block(saver, &run, stream, blocks + at);
+    if (!newest) leave_unit(stream, offset + at);
+    else if (stream->newest.sequence == h->sequence) stream->newest.sequence = 0;
+  }
+  count_lost_run(saver, &run);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* writer.c: the rules of writing (writer.h), for all backends.
+ *
+ * The jobs under way are a list in the order in which they were submitted; `running` ones
+ * are in flight. A job is started when none before it touches one of its units, and there
+ * is room in the backend. Finished jobs leave the list and wait to be returned. */
+#include "backend.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { UNIT = 65536, MOST_TRIES = 10, FIRST_PAUSE_NS = 1000 * 1000 };
+
+struct job_list {
+  struct write_job *first, *last;
+  unsigned count;
+};
+
+struct writer {
+  struct write_backend *backend;
+  unsigned depth, running;
+  uint64_t submitted;
+  struct job_list under_way, finished;
+};
+
+static uint64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* ---- Lists -------------------------------------------------------------------------- */
+
+static void append(struct job_list *list, struct write_job *job) {
+  job->before = list->last;
+  job->after = NULL;
+  *(list->last ? &list->last->after : &list->first) = job;
+  list->last = job;
+  list->count++;
+}
+
+static void take_out(struct job_list *list, struct write_job *job) {
+  *(job->before ? &job->before->after : &list->first) = job->after;
+  *(job->after ? &job->after->before : &list->last) = job->before;
+  list->count--;
+}
+
+/* ---- Order -------------------------------------------------------------------------- */
+
+static uint64_t first_unit(const struct write_job *job) { return job->offset / UNIT; }
+static uint64_t last_unit(const struct write_job *job) {
+  return (job->offset + (job->size ? job->size - 1 : 0)) / UNIT;
+}
+
+static bool share_a_unit(const struct write_job *a, const struct write_job *b) {
+  return first_unit(a) <= last_unit(b) && first_unit(b) <= last_unit(a);
+}
+
+static bool must_wait(const struct write_job *job) {
+  for (const struct write_job *other = job->before; other; other = other->before)
+    if (share_a_unit(other, job)) return true;
+  return false;
+}
+
+/* Those that wait for a job that failed fail with it. */
+static void finish(struct writer *writer, struct write_job *job, int error) {
+  job->error = error;
+  take_out(&writer->under_way, job);
+  append(&writer->finished, job);
+  struct write_job *later = error ? writer->under_way.first : NULL;
+  while (later) {
+    bool waits = later->number > job->number && share_a_unit(job, later);
+    if (waits) finish(writer, later, error);
+    later = waits ? writer->under_way.first : later->after;
+  }
+}
+
+/* ---- Starting ----------------------------------------------------------------------- */
+
+/* It is tried again after a pause, or has been tried often enough. */
+static void postpone(struct writer *writer, struct write_job *job, int error) {
+  if (++job->tries > MOST_TRIES) {
+    finish(writer, job, error);
+    return;
+  }
+  job->not_before = now_ns() + ((uint64_t)FIRST_PAUSE_NS << (job->tries - 1));
+}
+
+static void start(struct writer *writer, struct write_job *job) {
+  int error = writer->backend->start(writer->backend, (const char *)job->from + job->written,
+                                     job->size - job->written, job->offset + job->written, job);
+  job->running = error == 0;
+  writer->running += job->running;
+  if (error == EAGAIN)
+    postpone(writer, job, error);
+  else if (error)
+    finish(writer, job, error);
+}
+
+static void start_all(struct writer *writer) {
+  struct write_job *job = writer->under_way.first;
+  while (job && writer->running < writer->depth) {
+    struct write_job *next = job->after;
+    bool due = !job->not_before || job->not_before <= now_ns();
+    if (!job->running && due && !must_wait(job)) {
+      unsigned finished = writer->finished.count;
+      start(writer, job);
+      if (writer->finished.count != finished) next = writer->under_way.first;
+    }
+    job = next;
+  }
+}
+
+void writer_submit(struct writer *writer, struct write_job *job) {
+  job->written = 0;
+  job->error = 0;
+  job->running = false;
+  job->tries = 0;
+  job->not_before = 0;
+  job->number = writer->submitted++;
+  append(&writer->under_way, job);
+  start_all(writer);
+}
+
+/* ---- Results ------------------------------------------------------------------------ */
+
+/* A write of nothing means that there is no room. */
+static void take_result(struct writer *writer, struct write_job *job, ssize_t result) {
+  job->running = false;
+  writer->running--;
+  if (result > 0) {
+    job->written += (size_t)result;
+    job->tries = 0;
+    job->not_before = 0;
+    if (job->written >= job->size) finish(writer, job, 0);
+  } else if (result == -EAGAIN) {
+    postpone(writer, job, EAGAIN);
+  } else if (result != -EINTR) {
+    finish(writer, job, result < 0 ? (int)-result : ENOSPC);
+  }
+}
+
+/* When the first job that was postponed is due; at most `timeout_ns` from now. */
+static uint64_t wait_of(const struct writer *writer, uint64_t timeout_ns) {
+  uint64_t now = timeout_ns ? now_ns() : 0;
+  if (!timeout_ns) return 0;
+  for (const struct write_job *job = writer->under_way.first; job; job = job->after) {
+    if (job->running || !job->not_before) continue;
+    uint64_t left = job->not_before > now ? job->not_before - now : 1;
+    if (left < timeout_ns) timeout_ns = left;
+  }
+  return timeout_ns;
+}
+
+static void nap(uint64_t ns) {
+  struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
+                          .tv_nsec = (long)(ns % 1000000000)};
+  nanosleep(&time, NULL);
+}
+
+/* Takes the results that are there, and waits for one if there is none. */
+static void collect(struct writer *writer, uint64_t wait_ns) {
+  void *token;
+  ssize_t result;
+  if (!writer->running) {
+    if (wait_ns && writer->under_way.count) nap(wait_ns);
+    return;
+  }
+  while (writer->running &&
+         writer->backend->collect(writer->backend, wait_ns, &token, &result)) {
+    take_result(writer, token, result);
+    wait_ns = 0;
+  }
+}
+
+struct write_job *writer_reap(struct writer *writer, uint64_t timeout_ns) {
+  uint64_t deadline = timeout_ns ? now_ns() + timeout_ns : 0;
+  for (;;) {
+    collect(writer, writer->finished.count ? 0 : wait_of(writer, timeout_ns));
+    start_all(writer);
+    struct write_job *job = writer->finished.first;
+    if (job) {
+      take_out(&writer->finished, job);
+      return job;
+    }
+    uint64_t now = timeout_ns ? now_ns() : 0;
+    if (!writer->under_way.count || now >= deadline) return NULL;
+    timeout_ns = deadline - now;
+  }
+}
+
+unsigned writer_jobs(const struct writer *writer) {
+  return writer->under_way.count + writer->finished.count;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------ */
+
+struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth) {
+  struct writer *writer = calloc(1, sizeof *writer);
+  if (!writer) return NULL;
+  writer->depth = kind == WRITER_SERIAL ? 1 : depth;
+  writer->backend = write_backend_open(kind, fd, writer->depth);
+  if (writer->backend) return writer;
+  int error = errno;
+  free(writer);
+  errno = error;
+  return NULL;
+}
+
+void writer_close(struct writer *writer) {
+  const uint64_t second = 1000000000;
+  void *token;
+  ssize_t result;
+  if (!writer) return;
+  while (writer->running)
+    if (writer->backend->collect(writer->backend, second, &token, &result)) writer->running--;
+  writer->backend->close(writer->backend);
+  free(writer);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* writer.h: writes many pieces of a file at once.
+ *
+ *   writer.c          the rules for all: order, short writes, errors; below them one of
+ *   writer_serial.c   pwrite by the caller itself, for comparison
+ *   writer_threads.c  pwrite by threads
+ *   writer_aio.c      POSIX AIO
+ *   writer_uring.c    io_uring, where liburing was there when this was built
+ *
+ * A job is a piece of memory and an offset in the file. Jobs may be finished in any order,
+ * except that those that touch the same unit (64 KiB, aligned) are written one after the
+ * other, as they were submitted; when one of them fails, those that wait for it fail too.
+ *
+ * Rules: of a short write the rest is written again. EINTR: again. EAGAIN, and no room in
+ * the queue: again after a pause that doubles, from 1 ms on, and ten times at most. All
+ * other errors end the job: `written` says how much was written.
+ *
+ * A writer and its jobs belong to one thread. Nothing here ends the process or prints. */
+#ifndef EVENTRING_TOOL_WRITER_H
+#define EVENTRING_TOOL_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum writer_kind { WRITER_SERIAL, WRITER_THREADS, WRITER_AIO, WRITER_URING, WRITER_KINDS };
+/* "serial", "threads" ...; the kind with a name, or -1. */
+const char *writer_name(enum writer_kind kind);
+int writer_kind_named(const char *name);
+
+struct write_job {
+  /* set by the user, and unchanged while the job is under way: */
+  const void *from;
+  size_t size;
+  uint64_t offset;
+  /* when it is finished: */
+  size_t written;
+  int error; /* errno; 0: all is written */
+  /* the writer's: */
+  struct write_job *before, *after; /* of those under way, in order */
+  uint64_t number;
+  bool running;
+  unsigned tries;       /* in vain */
+  uint64_t not_before;  /* CLOCK_MONOTONIC, ns */
+};
+
+struct writer;
+/* Makes a writer with up to `depth` (1 to 64) writes in flight. NULL: errno says why
+   (ENOSYS: this build or this machine does not have the kind). */
+struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth);
+/* Queues a job. Blocks only with WRITER_SERIAL. */
+void writer_submit(struct writer *writer, struct write_job *job);
+/* Returns a finished job; waits for one, at most `timeout_ns`. NULL: none is finished. */
+struct write_job *writer_reap(struct writer *writer, uint64_t timeout_ns);
+/* Jobs that were submitted and not returned. */
+unsigned writer_jobs(const struct writer *writer);
+/* Waits for what is in flight. Jobs that were not returned are forgotten. */
+void writer_close(struct writer *writer);
+
+#endif /* EVENTRING_TOOL_WRITER_H */

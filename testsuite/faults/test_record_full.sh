@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# eventring record: the disk is full for a while, or the file may not grow. The recorder goes
+# on, counts what it could not write, and records again when there is room.
+. "$TESTSUITE/tools/_tools.sh"
+
+sums() { query "$1" '[.domains[].rings[] | .emitted == .missed + .delivered + .lost] | all'; }
+
+# agrees WHAT FILE: the file is sound, and has lost what the summary says
+agrees() {
+  local lost
+  "$EVENTRING" stats --json "$2" >stats.json || fail "$1: stats: status $?"
+  is "$1: sums" true "$(sums stats.json)"
+  lost=$(query stats.json '[.domains[].rings[].lost] | add')
+  has "$1: lost" "$(echo "$lost" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') events lost" \
+    "$(cat errors.txt)"
+  has "$1: message" "cannot write" "$(cat errors.txt)"
+}
+
+# ---- A limit on the size of files -------------------------------------------------------------
+
+SAROS_EVENTRING_WSIZE=16 start --domains 2 --rounds 300000 --pause-us 20
+(
+  ulimit -f 1024 # KiB
+  trap '' XFSZ
+  exec "$EVENTRING" record --seconds 1 -o limited.eventring "$pid" 2>errors.txt
+)
+is "limit: status" 1 $?
+kill "$pid"
+wait "$pid" 2>/dev/null
+"$EVENTRING" stats --json limited.eventring >stats.json || fail "limit: stats: status $?"
+is "limit: sums" true "$(sums stats.json)"
+has "limit: message" "cannot write" "$(cat errors.txt)"
+
+# ---- A full disk, and room again ---------------------------------------------------------------
+
+mkdir small
+mount -t tmpfs -o size=6m none small 2>/dev/null || {
+  echo "no right to mount a small file system"
+  [ "$failures" -eq 0 ] && exit 77
+  finish
+}
+trap 'umount -l small' EXIT
+for writer in threads aio; do
+  SAROS_EVENTRING_WSIZE=18 start --domains 2 --rounds 300000 --pause-us 1
+  head -c 4M /dev/zero >small/fill
+  : >errors.txt
+  "$EVENTRING" record -w $writer --buffer-size 64K -o small/full.eventring "$pid" 2>errors.txt &
+  recorder=$!
+  for ((i = 0; i < 200; i++)); do
+    grep -q "cannot write" errors.txt && break
+    sleep 0.05
+  done
+  sleep 0.1
+  rm small/fill
+  sleep 0.2
+  kill -INT $recorder
+  wait $recorder
+  is "$writer: status" 1 $?
+  kill "$pid"
+  wait "$pid" 2>/dev/null
+  agrees "$writer" small/full.eventring
+  rm -f small/*
+done
+finish

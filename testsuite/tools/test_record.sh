@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+# eventring record: what was emitted is in the file, to the unit, whatever the writer; where
+# events were lost, emitted = recorded + lost, in the file and in the summary.
+. "$TESTSUITE/tools/_tools.sh"
+
+WRITERS="threads aio serial"
+"$EVENTRING" record -q -w uring -o probe.eventring -- "$PRODUCER" --rounds 1 2>/dev/null &&
+  WRITERS="$WRITERS uring"
+
+# emitted RING: what each domain reported of a ring, and the sum, with the domain's own
+# last event in ring runtime
+emitted() {
+  awk -v ring="$1" '$3 == ring { sum += $4 + (ring == "runtime") } END { print sum + 0 }' \
+    producer.txt
+}
+total() { query "$1" "[.domains[].rings.$2.$3] | add"; }
+sums() { query "$1" '[.domains[].rings[] | .emitted == .missed + .delivered + .lost] | all'; }
+
+# whole WHAT FILE: all that was emitted is there
+whole() {
+  "$EVENTRING" stats --json "$2" >stats.json || fail "$1: stats: status $?"
+  for ring in runtime user; do
+    is "$1: $ring" "$(emitted $ring)" "$(total stats.json $ring delivered)"
+    is "$1: $ring lost" 0 "$(total stats.json $ring lost)"
+  done
+}
+
+# ---- Nothing lost -------------------------------------------------------------------------
+
+for writer in $WRITERS; do
+  for buffers in 1 4; do
+    rm -f all.eventring
+    SAROS_EVENTRING_WSIZE=20 "$EVENTRING" record -q -w "$writer" --buffers $buffers \
+      --buffer-size 64K --strict -o all.eventring -- "$PRODUCER" --domains 3 --rounds 500 \
+      --pause-us 10 --report >producer.txt || fail "record $writer: status $?"
+    whole "$writer, $buffers buffers" all.eventring
+  done
+done
+
+# from 1 round on: each number of events
+for rounds in $(seq 1 $((TEST_SLOWNESS > 1 ? 20 : 127))); do
+  rm -f few.eventring
+  "$EVENTRING" record -q -o few.eventring -- "$PRODUCER" --rounds "$rounds" --report \
+    >producer.txt || fail "$rounds rounds: status $?"
+  whole "$rounds rounds" few.eventring
+done
+
+# ---- A process that runs already ------------------------------------------------------------
+
+SAROS_EVENTRING_WSIZE=18 start --domains 2 --rounds 300000 --pause-us 50
+"$EVENTRING" record --seconds 0.3 -o some.eventring "$pid" 2>errors.txt || fail "seconds: $?"
+has "seconds: summary" "events in" "$(cat errors.txt)"
+has "seconds: summary" "time is up" "$(cat errors.txt)"
+"$EVENTRING" record -o stopped.eventring "$pid" 2>errors.txt &
+recorder=$!
+sleep 0.3
+kill -INT $recorder
+wait $recorder || fail "SIGINT: status $?"
+has "SIGINT: summary" "stopped" "$(cat errors.txt)"
+ends 1 "cannot create" "$EVENTRING" record -o some.eventring "$pid"
+"$EVENTRING" record -q --seconds 0.1 -o /dev/null "$pid" || fail "/dev/null: $?"
+"$EVENTRING" record --max-size 1M -o small.eventring "$pid" 2>errors.txt || fail "max-size: $?"
+has "max-size: summary" "--max-size is reached" "$(cat errors.txt)"
+[ "$(stat -c %s small.eventring)" -le 1048576 ] || fail "max-size: $(stat -c %s small.eventring)"
+kill "$pid"
+wait "$pid" 2>/dev/null
+for file in some stopped small; do
+  "$EVENTRING" stats --json $file.eventring >stats.json || fail "$file: stats: status $?"
+  is "$file: sums" true "$(sums stats.json)"
+  is "$file: nothing lost" 0 "$(query stats.json '[.domains[].rings[].lost] | add')"
+  is "$file: something recorded" true \
+    "$(query stats.json '[.domains[].rings[].delivered] | add > 0')"
+  "$EVENTRING" dump $file.eventring >/dev/null || fail "$file: dump: status $?"
+done
+
+# ---- Losses ----------------------------------------------------------------------------------
+
+SAROS_EVENTRING_WSIZE=11 "$EVENTRING" record --strict -w serial -o lossy.eventring -- \
+  "$PRODUCER" --rounds 50 --flood 2000000 --report >producer.txt 2>errors.txt
+is "strict: status" 1 $?
+"$EVENTRING" stats --json lossy.eventring >stats.json || fail "lossy: stats: status $?"
+is "lossy: sums" true "$(sums stats.json)"
+is "lossy: emitted" "$(emitted user)" "$(total stats.json user emitted)"
+lost=$(total stats.json user lost)
+has "lossy: lost, in the summary" "$(echo "$lost" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') events lost" \
+  "$(cat errors.txt)"
+has "lossy: size" "SAROS_EVENTRING_WSIZE=" "$(cat errors.txt)"
+
+# ---- Words -----------------------------------------------------------------------------------
+
+ends 2 "no -o FILE" "$EVENTRING" record 1
+ends 2 "--writer: no" "$EVENTRING" record -o x -w tape 1
+ends 2 "--buffers" "$EVENTRING" record -o x --buffers 65 1
+ends 2 "--buffer-size" "$EVENTRING" record -o x --buffer-size 5M 1
+ends 2 "number of bytes" "$EVENTRING" record -o x --max-size 1X 1
+ends 1 "already" "$EVENTRING" record -o x.eventring lossy.eventring
+[ ! -e x.eventring ] || fail "a failed command left its file"
+finish
