@@ -102,6 +102,9 @@ static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence)
    or a block that whoever wrote the file has left out. */
 static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
+  const struct evr_stretch *stretch =
+      evr_stretches_find(&meta->units.stream[cursor->slot][cursor->ring], sequence);
+  bool has_place = stretch && sequence - stretch->sequence < stretch->blocks;
   uint64_t there, offset = place_of(cursor, sequence).offset;
   bool is_last = (offset - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES % FORMAT_UNIT ==
                  FORMAT_UNIT - 1;
@@ -109,9 +112,7 @@ static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint6
     return false;
   bool is_incomplete = meta->header.flags & FORMAT_INCOMPLETE ||
                        meta->header.layout == FORMAT_SNAPSHOT;
-  return (is_last && (!there || there > sequence)) ||
-         (is_incomplete && (!there || evr_metadata_after(meta, cursor->slot, cursor->ring,
-                                                         sequence) != sequence + 1));
+  return (is_last && (!there || there > sequence)) || (is_incomplete && (!has_place || !there));
 }
 
 /* Has the producer begun to reuse the place of a block that is no longer there? Before

@@ -101,6 +101,8 @@ static inline uint32_t evr_metadata_blocks(const struct evr_metadata *meta, unsi
 static inline uint64_t evr_metadata_oldest(const struct evr_metadata *meta, unsigned slot,
                                            unsigned ring, uint64_t head) {
   const struct evr_places *places = &meta->places[slot][ring];
+  const struct evr_stretches *stream = &meta->units.stream[slot][ring];
+  if (meta->header.flags & FORMAT_INCOMPLETE && stream->count) return stream->list[0].sequence;
   uint64_t oldest = head >= places->count ? head - places->count + 1 : 1;
   return oldest > places->floor ? oldest : places->floor;
 }

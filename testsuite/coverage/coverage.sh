@@ -17,6 +17,8 @@ done
 [ $# -gt 0 ] || set -- unit/eventring concurrency/eventring faults/ format/ tools/ mutations \
   lua/stdlib/eventring recording/test_control_word recording/test_kill recording/test_lapped \
   recording/test_standby recording/test_reasons
+# Tests run programs as other users, whose counts are to be written, too.
+umask 0
 mkdir -p coverage
 cd coverage
 [ -e Makefile ] || "$tree/configure" CC=gcc --quiet \

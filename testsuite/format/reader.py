@@ -190,7 +190,8 @@ class Recording:
             raise Refused("wsize is out of range")
         self.clock = self.number("I", 76)
         flags = self.number("I", 124)
-        self.may_lack_blocks = bool(flags & 1) or self.layout == 3
+        self.is_incomplete = bool(flags & 1)
+        self.may_lack_blocks = self.is_incomplete or self.layout == 3
         self.has_streams = bool(flags & 2)
         self.start_ticks = self.number("Q", 88)
         self.start_ns = self.number("Q", 96)
@@ -445,11 +446,13 @@ class Recording:
             self.check_entry(slot)
         if self.layout == 3:
             return
-        self.check_counts()
+        is_finished = not (self.is_incomplete and self.state == 1)
+        if is_finished:
+            self.check_counts()
         for words in self.loose:
             if has_event(words):
                 self.report.damage("a block with events is in no ring")
-        for place in self.places:
+        for place in self.places if is_finished else ():
             self.check_next(place)
 
     def check_front(self):
