@@ -172,6 +172,7 @@ static int make_front(struct evr_recording *r, struct eventring_error *error) {
   r->records.status = evr_status(r);
   r->records.claim = next_record_block;
   r->records.owner = r;
+  r->records.keeps_all = r->streams.rings != 0;
   status = claim_record_blocks(r, error);
   if (status == EVENTRING_OK) set_ending_blocks_aside(r);
   return status;

@@ -9,7 +9,8 @@
  * A kind has a budget (FORMAT_RECORD_KINDS), so that a process that runs for years keeps
  * within a stated size. When it is used up, records are dropped and counted; or, for
  * kinds whose newest records matter most, the oldest block is rewritten by the steps W1
- * to W4 of a ring's block (lane.c).
+ * to W4 of a ring's block (lane.c). A stream keeps those, too: its budget for them is
+ * larger, and what is beyond is dropped and counted.
  */
 #include "producer/records.h"
 
@@ -48,6 +49,17 @@ static struct evr_turning *turning_of(struct evr_records *records, enum format_k
   }
 }
 
+/* Are the blocks of this kind rewritten when its budget is used up? In a stream those of
+   endings alone, for which two were set aside. */
+static struct evr_turning *turning_in(struct evr_records *records, enum format_kind kind) {
+  return records->keeps_all && kind != FORMAT_ENDINGS ? NULL : turning_of(records, kind);
+}
+
+static unsigned budget_in(const struct evr_records *records, enum format_kind kind) {
+  struct evr_records *r = (struct evr_records *)records; /* only looked at */
+  return turning_of(r, kind) && !turning_in(r, kind) ? EVR_STREAM_BUDGET : budget_of(kind);
+}
+
 static void publish_counts(struct evr_records *records, enum format_kind kind) {
   const struct evr_record_kind *k = &records->kind[kind];
   struct format_count *count = &records->status->kind[kind];
@@ -83,8 +95,8 @@ static void vouch_for(const struct evr_record_kind *k) {
 static struct format_block *next_place(struct evr_records *records, enum format_kind kind,
                                        bool *used) {
   struct evr_record_kind *k = &records->kind[kind];
-  struct evr_turning *turning = turning_of(records, kind);
-  unsigned budget = budget_of(kind), place = (unsigned)(k->sequence % budget);
+  struct evr_turning *turning = turning_in(records, kind);
+  unsigned budget = budget_in(records, kind), place = (unsigned)(k->sequence % budget);
   *used = k->sequence >= budget;
   if (*used && !turning) return NULL;
   struct format_block *block =
@@ -121,7 +133,7 @@ static bool begin_block(struct evr_records *records, enum format_kind kind) {
 
 static void count_record(struct evr_records *records, enum format_kind kind) {
   struct evr_record_kind *k = &records->kind[kind];
-  struct evr_turning *turning = turning_of(records, kind);
+  struct evr_turning *turning = turning_in(records, kind);
   if (turning) turning->records[(k->sequence - 1) % budget_of(kind)]++;
   k->records++;
 }
@@ -151,7 +163,7 @@ bool evr_records_have_room_locked(const struct evr_records *records, enum format
   const struct evr_record_kind *k = &records->kind[kind];
   unsigned per_block = (FORMAT_BLOCK_WORDS - FORMAT_BLOCK_HEADER_WORDS) / words;
   unsigned here = k->block ? (FORMAT_BLOCK_WORDS - k->at) / words : 0;
-  return here + (budget_of(kind) - k->sequence) * per_block >= count;
+  return here + (budget_in(records, kind) - k->sequence) * per_block >= count;
 }
 
 void evr_records_finish_locked(struct evr_records *records) {

@@ -14,7 +14,8 @@
 
 enum {
   EVR_RECORD_KINDS = 17,    /* kinds of blocks that records are written of are below */
-  EVR_TURNING_BLOCKS = 64   /* largest budget of a kind whose oldest block goes */
+  EVR_TURNING_BLOCKS = 64,  /* largest budget of a kind whose oldest block goes */
+  EVR_STREAM_BUDGET = 8192  /* blocks of such a kind in a stream: a million domains */
 };
 
 struct evr_record_kind {
@@ -30,13 +31,14 @@ struct evr_turning { /* the blocks of a kind whose oldest block goes */
   uint16_t records[EVR_TURNING_BLOCKS];
 };
 
-/* Guarded by the producer's mutex. Zeroed except for the first three, it is empty. */
+/* Guarded by the producer's mutex. Zeroed except for the first four, it is empty. */
 struct evr_records {
   struct format_status *status; /* where the numbers of records are published */
   /* Gives the next block of the file, zeroed and ready to be written, for records of this
      kind; NULL: no room. */
   struct format_block *(*claim)(void *owner, enum format_kind kind);
   void *owner;
+  bool keeps_all; /* of a stream: no block is rewritten; see EVR_STREAM_BUDGET */
   struct evr_record_kind kind[EVR_RECORD_KINDS];
   struct evr_turning lives, switches, losses, endings;
 };

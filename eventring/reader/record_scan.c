@@ -29,8 +29,10 @@ static bool is_known(unsigned kind) {
   }
 }
 
-/* Does this kind rewrite its oldest block? */
-static bool turns_over(unsigned kind) {
+/* Does this kind rewrite its oldest block? In a stream only that of endings. */
+static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
+  if (evr_metadata_has_streams(meta) && !(meta->header.flags & FORMAT_INCOMPLETE))
+    return kind == FORMAT_ENDINGS;
   switch (kind) {
 #define CASE_DROPPED(kind)
 #define CASE_OLDEST_GOES(kind) case kind:
@@ -157,8 +159,8 @@ static int read_block(struct evr_record_scan *scan, struct evr_metadata *meta,
   return status;
 }
 
-static bool may_have_news(const struct evr_record_block *b) {
-  return !b->finished || turns_over(b->kind);
+static bool may_have_news(const struct evr_metadata *meta, const struct evr_record_block *b) {
+  return !b->finished || turns_over(meta, b->kind);
 }
 
 static int compare_found(const void *left, const void *right) {
@@ -172,7 +174,7 @@ static int order_blocks(struct evr_record_scan *scan, const struct evr_metadata 
                         struct eventring_error *error) {
   for (uint32_t i = 0; i < scan->count; i++) {
     struct evr_record_block *b = &scan->blocks[i];
-    if (!may_have_news(b)) continue;
+    if (!may_have_news(meta, b)) continue;
     int status = evr_source_read(&meta->source, format_block_offset(b->block), &b->found,
                                  sizeof b->found, error);
     if (status != EVENTRING_OK) return status;
@@ -190,7 +192,7 @@ int evr_record_scan(struct evr_record_scan *scan, struct evr_metadata *meta,
   if (status == EVENTRING_OK) status = order_blocks(scan, meta, error);
   for (uint32_t i = 0; status == EVENTRING_OK && i < scan->count; i++) {
     struct evr_record_block *b = &scan->blocks[i];
-    if (may_have_news(b) && b->found)
+    if (may_have_news(meta, b) && b->found)
       status = read_block(scan, meta, b, take, context, error);
   }
   for (int kind = 0; status == EVENTRING_OK && kind < FORMAT_KINDS; kind++)

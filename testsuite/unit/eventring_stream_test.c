@@ -188,6 +188,33 @@ static void domains_in_turn(void **state) {
   unlink(file);
 }
 
+/* The names of all of them stay, however many there were. */
+static void names_stay(void **state) {
+  (void)state;
+  enum { DOMAINS = 9000 }; /* more than a ring's recording has room for */
+  struct all_heard all = {.in_turn = true};
+  struct eventring_domain_info life;
+  char name[32];
+  start_stream();
+  for (int i = 0; i < DOMAINS; i++) {
+    snprintf(name, sizeof name, "domain %d", i + 1);
+    eventring_domain *d = start_domain(name);
+    write_spans(d, 0, 1);
+    eventring_domain_stop(d);
+  }
+  eventring_stop();
+  eventring_cursor *cursor = open_file(file, 0);
+  clear(&all);
+  poll_to_end(cursor, &all);
+  for (uint32_t i = 1; i <= DOMAINS; i++) {
+    snprintf(name, sizeof name, "domain %u", i);
+    assert_int_equal(eventring_cursor_life(cursor, 0, i, &life), EVENTRING_OK);
+    assert_string_equal(life.name, name);
+  }
+  eventring_close(cursor);
+  unlink(file);
+}
+
 /* A reader within the process gets all of it while it is written. */
 static void read_by_itself(void **state) {
   (void)state;
@@ -482,7 +509,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(killed), /* first: the child starts the library */
       cmocka_unit_test(one_thread), cmocka_unit_test(many_threads),
-      cmocka_unit_test(domains_in_turn), cmocka_unit_test(read_by_itself),
+      cmocka_unit_test(domains_in_turn), cmocka_unit_test(names_stay),
+      cmocka_unit_test(read_by_itself),
       cmocka_unit_test(snapshot_of_a_stream), cmocka_unit_test(streams_and_rings),
       cmocka_unit_test(largest_size), cmocka_unit_test(room_again),
       cmocka_unit_test(no_room_at_first), cmocka_unit_test(claims_are_disjoint),
