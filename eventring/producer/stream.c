@@ -67,6 +67,7 @@ struct evr_chunk {
 struct evr_stream_lane {
   struct evr_block_source source; /* first */
   struct evr_recording *recording;
+  unsigned slot;
   uint64_t *head;    /* in the domain table */
   struct evr_chunk *present, *next; /* the owner's; NULL: none */
   struct evr_chunk *left; /* full, but its last block is yet to be finished; or NULL */
@@ -361,12 +362,33 @@ struct evr_writer *evr_stream_writer_locked(struct evr_recording *r, unsigned sl
   }
   lane->source.next_place = next_place;
   lane->recording = r;
+  lane->slot = slot;
   lane->head = &evr_domain_entry(r, slot)->ring[ring].head;
   writer->source = &lane->source;
   publish_ring(r, slot, ring);
   s->lane[s->count] = lane;
   __atomic_store_n(&s->count, s->count + 1, __ATOMIC_RELEASE);
   return writer;
+}
+
+/* The file keeps its length. Where a hole cannot be made, nothing is lost. */
+static void give_back(struct evr_recording *r, const struct evr_chunk *chunk, uint32_t from) {
+  uint64_t used = from * (uint64_t)FORMAT_BLOCK_BYTES;
+  int fd = evr_descriptor_use(&r->extents.file, r->path);
+  if (fd >= 0 && used < bytes_of(chunk))
+    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    (off_t)(offset_of(chunk) + used), (off_t)(bytes_of(chunk) - used));
+}
+
+void evr_streams_trim_locked(struct evr_recording *r) {
+  for (uint32_t i = 0; i < r->streams.count; i++) {
+    struct evr_stream_lane *lane = r->streams.lane[i];
+    if (r->slot[lane->slot].owner) continue; /* it may be writing */
+    for (int n = 0; n < CHUNKS; n++)
+      if (lane->chunk[n].state == READY) give_back(r, &lane->chunk[n], 0);
+    if (lane->next) give_back(r, lane->next, 0);
+    if (lane->present && !lane->starved) give_back(r, lane->present, lane->at);
+  }
 }
 
 void evr_streams_protect(struct evr_recording *r) {

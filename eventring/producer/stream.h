@@ -30,7 +30,9 @@ struct evr_streams { /* of a recording; zeroed: it has none */
 void evr_streams_start(struct evr_recording *recording);
 /* Ends the helper and waits for that. */
 void evr_streams_stop(struct evr_recording *recording);
-/* The same without waiting. Async-signal-safe. */
+/* At the end: gives back disk space that was reserved and not used. */
+void evr_streams_trim_locked(struct evr_recording *recording);
+/* evr_streams_stop without waiting. Async-signal-safe. */
 void evr_streams_dismiss(struct evr_recording *recording);
 /* In a forked child: what is mapped can only be read from here on. Async-signal-safe. */
 void evr_streams_protect(struct evr_recording *recording);

@@ -146,6 +146,9 @@ static void one_thread(void **state) {
   write_spans(d, 0, 10 * SPANS);
   eventring_domain_stop(d);
   eventring_stop(); /* the file stays */
+  struct stat st;
+  assert_int_equal(stat(file, &st), 0);
+  assert_true(st.st_blocks * 512 <= 10 * SPANS * 26 + (128 << 10)); /* not what was ahead */
   for (unsigned flags = 0; flags <= EVENTRING_OPEN_MERGED; flags += EVENTRING_OPEN_MERGED) {
     hear_file(file, flags, &all);
     assert_int_equal(all.of[0].events, 20 * SPANS);
