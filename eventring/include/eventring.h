@@ -965,6 +965,9 @@ struct eventring_info {
   uint32_t error_bytes;      /* of its text before it was cut */
   char error_text[EVENTRING_MAX_END_TEXT + 1]; /* lines of UTF-8, without control characters
                                 except newline and tab */
+  bool has_streams;          /* some rings are streams: nothing of them is overwritten */
+  bool incomplete;           /* a copy of a live process's rings: parts may be missing */
+  uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
@@ -1025,7 +1028,8 @@ struct eventring_ring_info {
   uint64_t delivered;
   uint64_t lost;      /* overwritten since */
   uint64_t torn;      /* spans delivered as torn */
-  uint32_t blocks;    /* of the ring, now */
+  uint32_t blocks;    /* of the ring, now; of a stream: blocks_written */
+  bool is_stream;
 };
 /* Fills *info with what is known of a ring. E_NOT_FOUND: the slot has no such ring (yet);
    E_ARGUMENT: slot or ring is out of range. */

@@ -53,6 +53,15 @@ static void fill_end(const struct evr_metadata *meta, const struct evr_ending *e
   memcpy(info->error_text, ending->text, ending->bytes + 1);
 }
 
+static uint32_t stream_rings(const struct evr_metadata *meta) {
+  uint32_t rings = 0;
+  for (unsigned n = 0; n < meta->made_count; n++) {
+    unsigned slot = meta->made[n] / EVENTRING_RINGS, ring = meta->made[n] % EVENTRING_RINGS;
+    if (evr_metadata_is_stream(meta, slot, ring)) rings |= 1u << ring;
+  }
+  return rings;
+}
+
 static int fill_info(eventring_cursor *c, struct eventring_info *info) {
   struct evr_metadata *meta = &c->meta;
   const struct format_header *h = &meta->header;
@@ -75,7 +84,9 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
       .names_dropped = meta->status.kind[FORMAT_DEFINITIONS].dropped,
       .lives_dropped = meta->status.kind[FORMAT_LIVES].dropped,
       .hold_ns = meta->control.hold_ns,
-      .grow_bytes = h->grow_blocks * (uint64_t)FORMAT_BLOCK_BYTES};
+      .grow_bytes = h->grow_blocks * (uint64_t)FORMAT_BLOCK_BYTES,
+      .has_streams = evr_metadata_has_streams(meta),
+      .incomplete = h->flags & FORMAT_INCOMPLETE, .stream_rings = stream_rings(meta)};
   fill_end(meta, &c->definitions.ending, info);
   memcpy(info->path, meta->path, sizeof info->path);
   memcpy(info->program, h->program, sizeof info->program);
@@ -203,7 +214,8 @@ int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,
   if (!evr_metadata_blocks(&c->meta, slot, ring)) return EVENTRING_E_NOT_FOUND;
   struct eventring_ring_info full = {.blocks = evr_metadata_blocks(&c->meta, slot, ring)};
   fill_extent(&c->meta, slot, ring, &full);
-  if (evr_metadata_is_stream(&c->meta, slot, ring)) full.blocks = (uint32_t)full.blocks_written;
+  full.is_stream = evr_metadata_is_stream(&c->meta, slot, ring);
+  if (full.is_stream) full.blocks = (uint32_t)full.blocks_written;
   const struct evr_ring_reader *reader = c->reader[slot * EVENTRING_RINGS + ring];
   if (reader) fill_read(reader, &full);
   evr_copy_sized(info, info_size, &full, sizeof full);

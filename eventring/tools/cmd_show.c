@@ -59,7 +59,20 @@ static void print_state(const struct eventring_info *info) {
   print_end(info);
 }
 
-static void print_layout(const struct eventring_info *info) {
+/* Which rings are streams, of those that are there. */
+static void print_streams(const eventring_cursor *cursor, const struct eventring_info *info) {
+  if (!info->has_streams) return;
+  printf("%-12s", "streams");
+  for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) {
+    if (!(info->stream_rings >> ring & 1)) continue;
+    fputs(" ", stdout);
+    print_foreign_text(stdout, eva_ring_name(cursor, (uint8_t)ring));
+  }
+  printf("   (%s)\n", info->incomplete ? "saved from the rings of a live process"
+                                        : "nothing is overwritten");
+}
+
+static void print_layout(const eventring_cursor *cursor, const struct eventring_info *info) {
   char text[192], a[EVA_FIGURE], b[EVA_FIGURE];
   snprintf(text, sizeof text, "%s, %.6g MHz", info->clock, info->clock_hz / 1e6);
   line("clock", text);
@@ -72,6 +85,7 @@ static void print_layout(const struct eventring_info *info) {
              eva_duration_text(a, info->hold_ns), eva_bytes_text(b, info->grow_bytes));
     line("growing", text);
   }
+  print_streams(cursor, info);
   snprintf(text, sizeof text, "%u of %u have rings", info->domains_laid_out,
            info->max_domains);
   line("domains", text);
@@ -107,7 +121,7 @@ static void print_header(eventring_cursor *cursor,
   print_state(info);
   snprintf(text, sizeof text, "%u", info->version);
   line("format", text);
-  print_layout(info);
+  print_layout(cursor, info);
   print_exceptions(info);
   printf("%-12s", "classes");
   for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
@@ -337,6 +351,7 @@ static void put_ring(struct eva_json *json, eventring_cursor *cursor, unsigned s
   eva_json_uint_at(json, "blocks_written", figures.blocks_written);
   eva_json_uint_at(json, "oldest_ns", figures.oldest_ns);
   eva_json_uint_at(json, "newest_ns", figures.newest_ns);
+  eva_json_bool_at(json, "stream", figures.is_stream);
   eva_json_close_object(json);
 }
 
