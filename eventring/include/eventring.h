@@ -844,6 +844,13 @@ struct eventring_callbacks {
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
 
+/* Lets the first poll begin near `ns` (of CLOCK_MONOTONIC): in each ring with the block that
+   has its first event from then on, or up to two blocks before it. What is before that is
+   missed; spans that are open there get a synthetic begin. Finds the place by bisection of
+   the headers of blocks, whatever the length of the recording. E_STATE: the cursor was
+   polled, or opened with OPEN_NOW. The owner of the cursor. */
+int eventring_cursor_seek(eventring_cursor *cursor, uint64_t ns);
+
 /* Delivers the events that had been written when it was called, at most `max` (0: no
    maximum), in the order of each ring. `context` is passed to the callbacks. Always
    returns, whatever the callbacks write. Returns the number of events delivered, at most

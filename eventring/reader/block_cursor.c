@@ -190,6 +190,42 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
   return false;
 }
 
+/* ---- A time ------------------------------------------------------------------------ */
+
+enum { MOST_UNREADABLE = 256 /* blocks in a row, before a part is taken for unreadable */ };
+
+/* When the first block from *sequence on begins that is there and before `end`; sets
+   *sequence. False: there is none. */
+static bool find_begin(const struct evr_block_cursor *cursor, uint64_t *sequence, uint64_t end,
+                       uint64_t *ns) {
+  const struct evr_metadata *meta = cursor->meta;
+  for (int tries = 0; *sequence < end && tries < MOST_UNREADABLE; tries++) {
+    struct format_block h;
+    if (evr_source_read(&meta->source, place_of(cursor, *sequence).offset, &h, sizeof h, NULL) ==
+            EVENTRING_OK &&
+        h.sequence == *sequence && h.kind == FORMAT_EVENTS && h.domain == cursor->slot &&
+        h.ring == cursor->ring) {
+      *ns = evr_metadata_ns(meta, h.base_ticks);
+      return true;
+    }
+    *sequence = is_stream(cursor)
+                    ? evr_metadata_after(meta, cursor->slot, cursor->ring, *sequence)
+                    : *sequence + 1;
+  }
+  return false;
+}
+
+void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns) {
+  uint64_t head = evr_block_cursor_head(cursor), oldest = oldest_of(cursor, head);
+  uint64_t low = oldest, high = head + 1; /* low begins before `ns`, if any does; high after */
+  while (high - low > 1) {
+    uint64_t middle = low + (high - low) / 2, found = middle, begin;
+    if (find_begin(cursor, &found, high, &begin) && begin <= ns) low = found;
+    else high = middle;
+  }
+  cursor->next = low > oldest ? low - 1 : low;
+}
+
 /* ---- The block held -------------------------------------------------------------- */
 
 bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head) {

@@ -55,6 +55,9 @@ bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head);
 bool evr_block_cursor_has_more(const struct evr_block_cursor *cursor);
 /* Where the word is mapped that is not 0 any more when something was added; or NULL. */
 const uint64_t *evr_block_cursor_watch(const struct evr_block_cursor *cursor);
+/* Goes on with the last block that begins at `ns` or before, or the one before that: times
+   may go back a little within a ring. Before a block was read. */
+void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns);
 /* Words that are committed in a block now; 0: it is gone. */
 uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t sequence);
 /* After the producer's end: notes damage when the block held is the newest and is no

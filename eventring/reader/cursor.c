@@ -36,6 +36,7 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
   c->reader[i] = evr_ring_reader_new(&c->meta, &c->definitions, slot, ring,
                                      c->opened_head[slot][ring]);
   if (!c->reader[i]) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
+  if (c->seek_ns) evr_ring_reader_seek(c->reader[i], c->seek_ns);
   for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) {
     c->made[at] = c->made[at - 1];
     c->watch[at] = c->watch[at - 1];
@@ -97,6 +98,13 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
     return evr_fail(error, status, cause.sys_errno, "%.200s: %s", path, cause.text);
   }
   *cursor = c;
+  return EVENTRING_OK;
+}
+
+int eventring_cursor_seek(eventring_cursor *c, uint64_t ns) {
+  if (c->begun || c->busy || c->made_count || c->flags & EVENTRING_OPEN_NOW)
+    return EVENTRING_E_STATE;
+  c->seek_ns = ns ? ns : 1;
   return EVENTRING_OK;
 }
 
@@ -247,6 +255,7 @@ static void check_end(eventring_cursor *c) {
 }
 
 static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
+  c->begun = true;
   /* asked before the limits are set: what a dead producer has written is all
      within them */
   bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;

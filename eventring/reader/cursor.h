@@ -57,6 +57,8 @@ struct eventring_cursor {
   pid_t process; /* by which the recording was found; 0: opened by path, or its own */
   bool busy;     /* a poll is in progress */
   bool finished;
+  bool begun;    /* it was polled */
+  uint64_t seek_ns; /* where its rings begin; 0: with the oldest block */
   bool end_checked; /* the file was checked once more after the end */
   struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL:
                                                     the ring is not made yet */

@@ -412,10 +412,16 @@ static uint32_t blocks_of(const struct evr_ring_reader *reader) {
   return evr_metadata_blocks(reader->blocks.meta, reader->blocks.slot, reader->blocks.ring);
 }
 
+void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns) {
+  evr_block_cursor_seek(&reader->blocks, ns);
+  reader->sought = true;
+}
+
 /* Were the events before the first block gone when the cursor was opened? In a ring if it had
    been filled once by then. */
 static bool began_late(const struct evr_ring_reader *reader) {
   const struct evr_metadata *meta = reader->blocks.meta;
+  if (reader->sought) return true;
   if (evr_metadata_is_stream(meta, reader->blocks.slot, reader->blocks.ring))
     return meta->header.flags & FORMAT_INCOMPLETE;
   return reader->opened_head > blocks_of(reader);

@@ -35,6 +35,7 @@ struct evr_ring_reader {
   uint64_t opened_head;     /* newest block when the cursor was opened */
   bool nested;              /* the spans of the block held seem to be (delivery.c) */
   bool joined;              /* has had a first position */
+  bool sought;              /* it begins at a time (eventring_cursor_seek) */
   bool limit_moved;         /* by a jump; at most once in a poll */
   uint64_t remarks_unknown;
   uint32_t switches;        /* entries of the control log taken into account */
@@ -57,6 +58,8 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
 void evr_ring_reader_free(struct evr_ring_reader *reader);
 /* Stands before the first event written from now on (EVENTRING_OPEN_NOW). */
 void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
+/* Begins near `ns`, before anything was read. */
+void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns);
 /* Ticks from which on entries of the control log are to be applied. */
 static inline uint64_t evr_ring_reader_switch_due(const struct evr_ring_reader *reader) {
   uint32_t switches = reader->blocks.meta->switches;

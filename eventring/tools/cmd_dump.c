@@ -17,7 +17,8 @@ struct filter {
   int ring_index; /* of `ring` */
   int64_t domain;
   uint64_t last_ns; /* only this many nanoseconds at the end of the recording */
-  uint64_t since;   /* computed from it */
+  uint64_t since_ns, until_ns; /* from its start; until_ns UINT64_MAX: to the end */
+  uint64_t since, until; /* computed from these */
 };
 
 struct dump_options {
@@ -51,6 +52,10 @@ static int check_options(const struct command *self,
   if (domain != UINT64_MAX && domain >= EVENTRING_MAX_DOMAINS)
     return usage_error(self, "`--domain %llu': not 0 to %d",
                        (unsigned long long)domain, EVENTRING_MAX_DOMAINS - 1);
+  if (filter->last_ns && (filter->since_ns || filter->until_ns != UINT64_MAX))
+    return usage_error(self, "--last with --since or --until");
+  if (filter->since_ns > filter->until_ns)
+    return usage_error(self, "--since is later than --until");
   filter->domain = domain == UINT64_MAX ? -1 : (int64_t)domain;
   if (options->limit_ns > 0 || operands->command) options->follow = true;
   return require_target(self, operands, true);
@@ -62,6 +67,7 @@ static int read_words(const struct command *self, int count, char **words,
   uint64_t domain = UINT64_MAX;
   *options = (struct dump_options){.prefix = "SAROS_EVENTRING"};
   struct filter *filter = &options->filter;
+  filter->until_ns = UINT64_MAX;
   const struct option_spec specs[] = {
       {"json", 'j', OPTION_FLAG, &options->format.json, NULL,
        "one JSON object a line"},
@@ -73,6 +79,10 @@ static int read_words(const struct command *self, int count, char **words,
        "leave out what is in the rings already"},
       {"last", 'l', OPTION_SECONDS, &filter->last_ns, "N",
        "only the last N seconds of what is recorded"},
+      {"since", 0, OPTION_SECONDS, &filter->since_ns, "N",
+       "only from N seconds after the start of the recording on"},
+      {"until", 0, OPTION_SECONDS, &filter->until_ns, "N",
+       "only until N seconds after the start"},
       {"domain", 'd', OPTION_COUNT, &domain, "N", "only domain N"},
       {"ring", 'r', OPTION_TEXT, &filter->ring, "RING",
        "only this ring: runtime, user, ..., as show names them"},
@@ -94,7 +104,7 @@ static bool wants_place(const struct filter *filter, uint32_t domain,
                         uint8_t ring, uint64_t ns) {
   if (filter->domain >= 0 && domain != (uint32_t)filter->domain) return false;
   if (filter->ring_index >= 0 && ring != filter->ring_index) return false;
-  return ns >= filter->since;
+  return ns >= filter->since && ns <= filter->until;
 }
 
 /* Looks up the name of the ring; false after a message that there is no such ring. */
@@ -163,6 +173,10 @@ static int go_on(const struct dump_options *options) {
 
 static int on_event(void *context, const struct eventring_event *event) {
   const struct dump_options *options = context;
+  if (event->ns > options->filter.until && !options->follow) { /* and so are all others */
+    reader_stop();
+    return 1;
+  }
   if (wants(options, event)) dump_event(&options->format, event);
   return go_on(options);
 }
@@ -203,6 +217,15 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   fflush(options->format.out);
 }
 
+/* What is long before the window is not even read. */
+static void set_window(struct filter *filter, eventring_cursor *cursor, uint64_t start) {
+  uint64_t newest = filter->last_ns ? newest_ns(cursor) : 0;
+  filter->since = filter->since_ns ? start + filter->since_ns : 0;
+  if (newest > filter->last_ns) filter->since = newest - filter->last_ns;
+  filter->until = filter->until_ns < UINT64_MAX - start ? start + filter->until_ns : UINT64_MAX;
+  if (filter->since) eventring_cursor_seek(cursor, filter->since);
+}
+
 static void dump(struct reader *reader, struct dump_options *options) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
   static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
@@ -213,11 +236,7 @@ static void dump(struct reader *reader, struct dump_options *options) {
   options->format.domains = domains;
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
-  if (options->filter.last_ns > 0) {
-    uint64_t newest = newest_ns(reader->cursor);
-    if (newest > options->filter.last_ns)
-      options->filter.since = newest - options->filter.last_ns;
-  }
+  set_window(&options->filter, reader->cursor, info.start_ns);
   const struct reading reading = {.callbacks = &callbacks,
                                   .context = options,
                                   .follow = options->follow,

@@ -69,6 +69,18 @@ has "show" "streams *runtime user *(nothing is overwritten)" "$("$EVENTRING" sho
 is "show --json" "$("$EVENTRING" show --json whole.eventring |
   jq -c '[.domains[].rings.user.stream] | unique')" "[true]"
 
+start=$("$EVENTRING" show --json whole.eventring | jq .start_ns)
+for window in "0 0.001" "0.004 0.005" "0.006 1000"; do
+  read -r since until <<<"$window"
+  select='select(.kind != "lost" and .kind != "open" and (.synthetic | not))'
+  "$EVENTRING" dump --json --since "$since" --until "$until" whole.eventring | jq -c "$select" >part.txt
+  jq -c --argjson s "$start" --argjson a "$since" --argjson b "$until" \
+    "$select"' | select(.ns >= $s + $a * 1e9 and .ns <= $s + $b * 1e9)' dump.json >all.txt
+  cmp part.txt all.txt || fail "dump --since $since --until $until"
+done
+"$EVENTRING" dump --since 2 --until 1 whole.eventring 2>err.txt
+is "--since after --until" "$?" 2
+
 # beside it, rings as usual
 SAROS_EVENTRING_STREAM=part,rings=user SAROS_EVENTRING_WSIZE=11 "$SAROS" work.lua 5000 || fail "part"
 is "part" "$(counters part.eventring | grep -c '"count":5000,"last":5000,"whole":true')" 4

@@ -218,6 +218,74 @@ static void names_stay(void **state) {
   unlink(file);
 }
 
+/* ---- A time ----------------------------------------------------------------------------------- */
+
+struct from { /* what is heard from a time on */
+  uint64_t ns;
+  int64_t first, last;
+  uint64_t events;
+};
+
+static int hear_from(void *context, const struct eventring_event *e) {
+  struct from *from = context;
+  if (e->flags & EVENTRING_SYNTHETIC || e->id != T_OUTER || e->kind != EVENTRING_BEGIN) return 0;
+  from->events += e->ns >= from->ns;
+  if (from->first < 0 && e->ns >= from->ns) from->first = e->value.i;
+  from->last = e->value.i;
+  return 0;
+}
+
+/* All from then on, and no more than two blocks before; what is left out is missed. */
+static void check_seek(const char *path, uint64_t ns, int64_t first, int64_t last) {
+  const struct eventring_callbacks callbacks = {.event = hear_from};
+  struct from from = {.ns = ns, .first = -1};
+  struct eventring_ring_info info;
+  eventring_cursor *cursor = open_file(path, 0);
+  assert_int_equal(eventring_cursor_seek(cursor, ns), EVENTRING_OK);
+  while (eventring_poll(cursor, &callbacks, &from, 0) > 0) continue;
+  assert_int_equal(eventring_cursor_seek(cursor, ns), EVENTRING_E_STATE);
+  assert_int_equal(from.last, last - 1);
+  if (first < last) assert_int_equal(from.first, first);
+  assert_int_equal(from.events, last - first);
+  assert_int_equal(eventring_cursor_ring(cursor, 0, EVENTRING_RUNTIME, &info), EVENTRING_OK);
+  assert_int_equal(info.emitted, info.missed + info.delivered);
+  assert_true(info.delivered <= 2 * (uint64_t)(last - first) + 4 * FORMAT_BLOCK_WORDS);
+  eventring_close(cursor);
+}
+
+static void seek_times(unsigned wsize) {
+  enum { MARKS = 20, EACH = 700 };
+  struct eventring_config config = stream_config(wsize ? NULL : file);
+  uint64_t mark[MARKS];
+  char path[4096];
+  if (wsize) config.wsize = wsize;
+  config.preserve = EVENTRING_PRESERVE_ALWAYS;
+  start(&config);
+  eventring_path(path, sizeof path);
+  eventring_domain *d = start_domain("marked");
+  for (int i = 0; i < MARKS; i++) {
+    mark[i] = eventring_now();
+    write_spans(d, i * EACH, (i + 1) * EACH);
+  }
+  uint64_t end = eventring_now();
+  eventring_domain_stop(d);
+  eventring_stop();
+  for (int i = 0; i < MARKS; i++) check_seek(path, mark[i], i * EACH, MARKS * EACH);
+  check_seek(path, end, MARKS * EACH, MARKS * EACH);
+  check_seek(path, 0, 0, MARKS * EACH);
+  unlink(path);
+}
+
+static void seek_in_a_stream(void **state) {
+  (void)state;
+  seek_times(0);
+}
+
+static void seek_in_a_ring(void **state) {
+  (void)state;
+  seek_times(EVENTRING_DEFAULT_WSIZE + 2);
+}
+
 /* A reader within the process gets all of it while it is written. */
 static void read_by_itself(void **state) {
   (void)state;
@@ -513,6 +581,7 @@ int main(void) {
       cmocka_unit_test(killed), /* first: the child starts the library */
       cmocka_unit_test(one_thread), cmocka_unit_test(many_threads),
       cmocka_unit_test(domains_in_turn), cmocka_unit_test(names_stay),
+      cmocka_unit_test(seek_in_a_stream), cmocka_unit_test(seek_in_a_ring),
       cmocka_unit_test(read_by_itself),
       cmocka_unit_test(snapshot_of_a_stream), cmocka_unit_test(streams_and_rings),
       cmocka_unit_test(largest_size), cmocka_unit_test(room_again),
