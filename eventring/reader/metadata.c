@@ -48,9 +48,16 @@ static int check_identity(const struct format_header *h,
   return EVENTRING_OK;
 }
 
+/* What the flags say agrees with the layout. */
+static bool layout_is_valid(const struct format_header *h) {
+  bool has_streams = h->flags & FORMAT_HAS_STREAMS;
+  return h->layout == FORMAT_SNAPSHOT || (h->layout == FORMAT_FLIGHT_RECORDER && !has_streams) ||
+         (h->layout == FORMAT_STREAM && has_streams);
+}
+
 static bool geometry_is_valid(const struct format_header *h) {
   return h->front_bytes == FORMAT_FRONT_BYTES && h->block_bytes == FORMAT_BLOCK_BYTES &&
-         h->layout >= FORMAT_FLIGHT_RECORDER && h->layout <= FORMAT_SNAPSHOT &&
+         layout_is_valid(h) &&
          h->max_domains == EVENTRING_MAX_DOMAINS && h->rings_per_domain == EVENTRING_RINGS &&
          h->domain_bytes == sizeof(struct format_domain) &&
          h->status_offset == FORMAT_STATUS_OFFSET &&

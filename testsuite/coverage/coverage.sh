@@ -15,8 +15,8 @@ for tool in gcc gcov python3; do
   command -v $tool >/dev/null || { echo "$tool is missing (Debian packages: gcc, python3)"; exit 1; }
 done
 [ $# -gt 0 ] || set -- unit/eventring concurrency/eventring faults/ format/ tools/ mutations \
-  lua/stdlib/eventring recording/test_control_word recording/test_kill recording/test_lapped \
-  recording/test_standby recording/test_reasons
+  lua/stdlib/eventring recording/test_control_word recording/test_k recording/test_lapped \
+  recording/test_reach recording/test_standby recording/test_stream recording/test_reasons
 # Tests run programs as other users, whose counts are to be written, too.
 umask 0
 mkdir -p coverage

@@ -193,6 +193,8 @@ class Recording:
         self.is_incomplete = bool(flags & 1)
         self.may_lack_blocks = self.is_incomplete or self.layout == 3
         self.has_streams = bool(flags & 2)
+        if self.layout != 3 and self.has_streams != (self.layout == 2):
+            raise Refused("the flags do not agree with the layout")
         self.start_ticks = self.number("Q", 88)
         self.start_ns = self.number("Q", 96)
         self.ring_names = [fixed_text(self.data[424 + 16 * i:440 + 16 * i]) for i in range(8)]
