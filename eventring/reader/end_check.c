@@ -110,10 +110,11 @@ static void check_ring(eventring_cursor *c, const struct evr_block_cursor *block
 static void check_loose_units(eventring_cursor *c, unsigned slot, unsigned ring) {
   const struct evr_stretches *s = &c->meta.units.stream[slot][ring];
   bool is_stream = evr_metadata_is_stream(&c->meta, slot, ring);
+  bool has_gaps = c->meta.header.flags & FORMAT_INCOMPLETE; /* behind them units begin anew */
   uint64_t words[FORMAT_BLOCK_WORDS], end = 0;
   for (uint32_t i = 0; i < s->count; end = s->list[i].sequence + s->list[i].blocks, i++) {
     const struct evr_stretch *stretch = &s->list[i];
-    bool is_twice = is_stream && stretch->sequence < end;
+    bool is_twice = is_stream && !has_gaps && stretch->sequence < end;
     bool is_there = is_stream || evr_metadata_run_end(&c->meta, stretch->first);
     if ((is_there && !is_twice) || !read_block(c, format_block_offset(stretch->first), words) ||
         !has_event(words))

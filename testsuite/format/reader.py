@@ -467,7 +467,8 @@ class Recording:
         for first, slot, ring, unit in sorted(self.units):
             claims = {(slot, ring, first + k) for k in range(16)}
             is_loose = (slot, ring) not in streams and unit not in in_runs
-            is_twice = (slot, ring) in streams and not owned.isdisjoint(claims)
+            is_twice = ((slot, ring) in streams and not self.is_incomplete
+                        and not owned.isdisjoint(claims))
             owned |= claims
             if (is_loose or is_twice) and has_event(self.block(unit)):
                 self.report.damage("domain %d, ring %d: unit %d is in no ring" % (slot, ring, unit))
