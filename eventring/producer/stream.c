@@ -192,7 +192,8 @@ static void *help(void *recording) {
   return NULL;
 }
 
-/* It gets no signals: these are the program's. */
+/* It gets no signals: these are the program's. But where another process cuts the file short,
+   it is hit itself, and a thread that blocks SIGBUS then ends the program (format/guard.c). */
 void evr_streams_start(struct evr_recording *r) {
   struct evr_streams *s = &r->streams;
   sigset_t all, before;
@@ -200,6 +201,7 @@ void evr_streams_start(struct evr_recording *r) {
   if (!s->rings || pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN + 65536);
   sigfillset(&all);
+  sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   s->has_helper = pthread_create(&s->helper, &attributes, help, r) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -105,6 +105,32 @@ static void check_ring(eventring_cursor *c, const struct evr_block_cursor *block
   if (is_newest && !evr_block_header(blocks->held)->committed) check_times(c, blocks);
 }
 
+/* Units that are in no ring, although they have events: the entry of their ring is damaged. Of
+   two that say that they have the same blocks, one has been put there. */
+static void check_loose_units(eventring_cursor *c, unsigned slot, unsigned ring) {
+  const struct evr_stretches *s = &c->meta.units.stream[slot][ring];
+  bool is_stream = evr_metadata_is_stream(&c->meta, slot, ring);
+  bool has_gaps = c->meta.header.flags & FORMAT_INCOMPLETE; /* behind them units begin anew */
+  uint64_t words[FORMAT_BLOCK_WORDS], end = 0;
+  for (uint32_t i = 0; i < s->count; end = s->list[i].sequence + s->list[i].blocks, i++) {
+    const struct evr_stretch *stretch = &s->list[i];
+    bool is_twice = is_stream && !has_gaps && stretch->sequence < end;
+    bool is_there = is_stream || evr_metadata_run_end(&c->meta, stretch->first);
+    if ((is_there && !is_twice) || !read_block(c, format_block_offset(stretch->first), words) ||
+        !has_event(words))
+      continue;
+    evr_note_damage(&c->meta.damage, "domain %u, ring %u: block %u of the file has events, and %s",
+                    slot, ring, stretch->first,
+                    is_twice ? "another one is at its place in the ring" : "is in no ring");
+    return;
+  }
+}
+
+static void check_all_units(eventring_cursor *c) {
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    for (unsigned ring = 0; ring < EVENTRING_RINGS; ring++) check_loose_units(c, slot, ring);
+}
+
 /* Events in a block that belongs to no ring: the entry of their ring is damaged. */
 static void check_loose_blocks(eventring_cursor *c) {
   const struct evr_record_scan *scan = &c->definitions.scan;
@@ -188,7 +214,10 @@ void evr_check_end(eventring_cursor *c) {
   if (is_copy || meta->status.state == FORMAT_ENDED) evr_metadata_check_front(meta, &meta->damage);
   check_table(c);
   if (!is_copy) {
-    if (!is_unfinished_copy(meta)) check_counts(c);
+    if (!is_unfinished_copy(meta)) {
+      check_counts(c);
+      check_all_units(c);
+    }
     check_loose_blocks(c);
   }
   for (unsigned n = 0; n < c->made_count; n++) check_ring(c, &c->reader[c->made[n]]->blocks);

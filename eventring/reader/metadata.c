@@ -321,6 +321,7 @@ uint64_t evr_metadata_run_end(const struct evr_metadata *meta, uint64_t block) {
   for (unsigned n = 0; n < meta->made_count; n++) {
     const struct evr_places *places = &meta->places[0][0] + meta->made[n];
     uint32_t from = 0;
+    if (places->count == EVR_STREAM_PLACES) continue; /* it has units, and no run */
     for (unsigned i = 0; i < places->runs; from = places->run[i++].end) {
       uint64_t first = places->run[i].first, end = first + places->run[i].end - from;
       if (block >= first && block < end) return end;
@@ -430,6 +431,7 @@ static uint64_t records_told_of(const struct evr_metadata *meta) {
 static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t records = records_told_of(meta);
   bool is_last = meta->over && !meta->units_are_final;
+  if (meta->over && !is_last) return EVENTRING_OK; /* a damaged head asks again and again */
   if (!meta->units_are_due && !is_last && records == meta->units.looked_records)
     return EVENTRING_OK;
   meta->units_are_due = false;
@@ -499,8 +501,12 @@ uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsi
   uint64_t offset = place_in_stream(stretches, sequence).offset, there = 0;
   evr_source_read(&meta->source, offset, &there, sizeof there, NULL);
   uint64_t after = evr_stretches_after(stretches, sequence);
-  bool is_newer = there > sequence && there <= meta->ring[slot][ring].head;
-  return is_newer && evr_stretches_find(stretches, sequence) && there > after ? there : after;
+  uint64_t head = meta->ring[slot][ring].head;
+  bool is_newer = there > sequence && there <= head && evr_stretches_find(stretches, sequence);
+  if (is_newer && there > after) return there;
+  /* beyond all units the last place is the only one, and has no other block than the newest */
+  bool is_behind_all = after >= evr_stretches_end(stretches);
+  return is_behind_all && !is_newer && head > after ? head : after;
 }
 
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,

@@ -103,6 +103,7 @@ static inline uint64_t evr_metadata_oldest(const struct evr_metadata *meta, unsi
   const struct evr_places *places = &meta->places[slot][ring];
   const struct evr_stretches *stream = &meta->units.stream[slot][ring];
   if (meta->header.flags & FORMAT_INCOMPLETE && stream->count) return stream->list[0].sequence;
+  if (places->count == EVR_STREAM_PLACES) return 1;
   uint64_t oldest = head >= places->count ? head - places->count + 1 : 1;
   return oldest > places->floor ? oldest : places->floor;
 }

@@ -257,6 +257,7 @@ class Recording:
         """Section 6, streams: the blocks of each stream, by sequence; and units of records."""
         self.streams = collections.defaultdict(dict)
         self.record_units = []
+        self.units = []                          # (first sequence, slot, ring, block)
         for unit in range(0, self.claimed - 15, 16) if self.has_streams else ():
             headers = [self.block(unit + k)[:2] for k in range(16)]
             if headers[0][0] and headers[0][1] & 0xFFFF != EVENTS:
@@ -269,6 +270,7 @@ class Recording:
             if not said:
                 continue
             (first, slot, ring), _ = said.most_common(1)[0]
+            self.units.append((first, slot, ring, unit))
             for k, (sequence, _) in enumerate(headers):
                 if k == 15 and sequence > first + k:      # there was no room for others
                     self.streams[slot, ring][sequence] = unit + k
@@ -451,11 +453,27 @@ class Recording:
         is_finished = not (self.is_incomplete and self.state == 1)
         if is_finished:
             self.check_counts()
+            self.check_units()
         for words in self.loose:
             if has_event(words):
                 self.report.damage("a block with events is in no ring")
         for place in self.places if is_finished else ():
             self.check_next(place)
+
+    def check_units(self):
+        """Units with events that are in no ring, or claim what another one has."""
+        streams = {(place.slot, place.ring) for place in self.places if not place.runs}
+        in_runs = {run.first + k for place in self.places for run in place.runs
+                   for k in range(run.end - run.start)}
+        owned = set()
+        for first, slot, ring, unit in sorted(self.units):
+            claims = {(slot, ring, first + k) for k in range(16)}
+            is_loose = (slot, ring) not in streams and unit not in in_runs
+            is_twice = ((slot, ring) in streams and not self.is_incomplete
+                        and not owned.isdisjoint(claims))
+            owned |= claims
+            if (is_loose or is_twice) and has_event(self.block(unit)):
+                self.report.damage("domain %d, ring %d: unit %d is in no ring" % (slot, ring, unit))
 
     def check_front(self):
         """The checksum of status page and domain table."""

@@ -8,6 +8,8 @@
 
 #include "producer/extents.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -483,6 +485,170 @@ static void killed(void **state) {
   }
 }
 
+/* ---- Records -------------------------------------------------------------------------------- */
+
+/* Who follows a stream learns of all that is defined, also after a ring was added. */
+static void names_while_it_is_read(void **state) {
+  (void)state;
+  enum { NAMES = 500 };
+  static char name[NAMES][16];
+  struct eventring_def def = {.kind = EVENTRING_DEF_COUNTER, .event_class = EVENTRING_CLASS_USER,
+                              .ring = EVENTRING_USER, .payload = EVENTRING_INT};
+  unsigned id;
+  struct all_heard all = {0};
+  clear(&all);
+  start_stream();
+  eventring_domain *d = start_domain("first");
+  write_spans(d, 0, 10);
+  eventring_cursor *cursor = open_file(own_path(), 0);
+  poll_to_end(cursor, &all);
+  eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, 1); /* its ring is new */
+  poll_to_end(cursor, &all);
+  for (int n = 0; n < NAMES; n++) {
+    snprintf(name[n], sizeof name[n], "defined %d", n);
+    def.name = name[n];
+    assert_int_equal(eventring_register_table(&def, 1, &id, NULL), EVENTRING_OK);
+  }
+  eventring_domain_stop(d);
+  eventring_stop();
+  poll_to_end(cursor, &all); /* which compares how many there are with how many there should be */
+  eventring_close(cursor);
+  unlink(file);
+}
+
+/* ---- Damage ---------------------------------------------------------------------------------- */
+
+/* A file whose process was killed. */
+static void leave_file(void) {
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    start_stream();
+    write_spans(start_domain("victim"), 0, SPANS);
+    raise(SIGKILL);
+  }
+  waitpid(child, &status, 0);
+  assert_true(WIFSIGNALED(status));
+}
+
+static void change_file(off_t offset, const void *bytes, size_t size) {
+  int fd = open(file, O_RDWR);
+  assert_true(fd >= 0);
+  assert_int_equal(pwrite(fd, bytes, size, offset), size);
+  close(fd);
+}
+
+static void read_from_file(off_t offset, void *bytes, size_t size) {
+  int fd = open(file, O_RDONLY);
+  assert_true(fd >= 0);
+  assert_int_equal(pread(fd, bytes, size, offset), size);
+  close(fd);
+}
+
+/* Reads it to its end, which takes few polls, and returns how many damages were told of. */
+static unsigned hear_damaged(struct all_heard *all) {
+  unsigned damages = 0;
+  int status, polls = 0;
+  clear(all);
+  eventring_cursor *cursor = open_file(file, 0);
+  while ((status = eventring_poll(cursor, &hearing, all, 0)) != 0) {
+    damages += status < 0;
+    assert_true(++polls < 20);
+  }
+  eventring_close(cursor);
+  return damages;
+}
+
+static const off_t first_head = FORMAT_DOMAINS_OFFSET + offsetof(struct format_domain, ring) +
+                                EVENTRING_RUNTIME * sizeof(struct format_ring);
+
+/* A head that is beyond all blocks hides none of them, and is not walked up to. */
+static void head_too_large(void **state) {
+  (void)state;
+  for (unsigned bit = 20; bit < 56; bit += 5) {
+    struct all_heard all = {0};
+    uint64_t head;
+    leave_file();
+    read_from_file(first_head, &head, sizeof head);
+    head ^= (uint64_t)1 << bit;
+    change_file(first_head, &head, sizeof head);
+    assert_int_not_equal(hear_damaged(&all), 0);
+    assert_in_range(all.of[0].events, 2 * SPANS - 600, 2 * SPANS); /* without the newest block */
+    unlink(file);
+  }
+}
+
+/* Units that no entry of the domain table tells of. */
+static void head_gone(void **state) {
+  (void)state;
+  struct all_heard all = {0};
+  const uint64_t none = 0;
+  leave_file();
+  assert_int_equal(hear_damaged(&all), 0);
+  change_file(first_head, &none, sizeof none);
+  assert_int_not_equal(hear_damaged(&all), 0);
+  assert_int_equal(all.of[0].events, 0);
+  unlink(file);
+}
+
+/* Two units that have the same blocks. */
+static void unit_twice(void **state) {
+  (void)state;
+  enum { UNIT_BYTES = FORMAT_UNIT * FORMAT_BLOCK_BYTES };
+  static uint8_t unit[UNIT_BYTES];
+  struct format_block *h = (struct format_block *)unit;
+  struct all_heard all = {0};
+  uint64_t claimed, more;
+  leave_file();
+  read_from_file(FORMAT_STATUS_OFFSET + 8, &claimed, sizeof claimed);
+  for (uint64_t at = claimed; h->kind != FORMAT_EVENTS;) { /* the newest */
+    assert_true(at > 0);
+    at -= FORMAT_UNIT;
+    read_from_file((off_t)format_block_offset(at), unit, sizeof unit);
+  }
+  change_file((off_t)format_block_offset(claimed), unit, sizeof unit);
+  more = claimed + FORMAT_UNIT;
+  change_file(FORMAT_STATUS_OFFSET + 8, &more, sizeof more);
+  assert_int_not_equal(hear_damaged(&all), 0);
+  unlink(file);
+}
+
+/* ---- The helper ------------------------------------------------------------------------------ */
+
+/* The signals that the helper blocks; 0: there is none. */
+static uint64_t blocked_by_helper(void) {
+  char path[300], text[4096];
+  uint64_t blocked = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  assert_non_null(tasks);
+  for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
+    FILE *status = task->d_name[0] == '.' ? NULL : fopen(path, "r");
+    if (!status) continue;
+    text[fread(text, 1, sizeof text - 1, status)] = 0;
+    fclose(status);
+    if (strstr(text, "Name:\teventring\n"))
+      blocked = strtoull(strstr(text, "SigBlk:") + 7, NULL, 16);
+  }
+  closedir(tasks);
+  return blocked;
+}
+
+/* Who cuts the file short raises SIGBUS in the thread that touches it, which may be the helper.
+   (The C library blocks all signals while a thread starts.) */
+static void helper_takes_faults(void **state) {
+  (void)state;
+  const uint64_t fault = (uint64_t)1 << (SIGBUS - 1), other = (uint64_t)1 << (SIGTERM - 1);
+  uint64_t blocked = fault;
+  start_stream();
+  for (int tries = 0; tries < 2000 && (blocked & fault || !blocked); tries++) {
+    usleep(1000);
+    blocked = blocked_by_helper();
+  }
+  stop_and_remove();
+  assert_int_equal(blocked & (fault | other), other);
+}
+
 /* ---- Claims ---------------------------------------------------------------------------------- */
 
 enum { CLAIMS = 1000000, CLAIMERS = 8 };
@@ -579,6 +745,9 @@ static void forked(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(killed), /* first: the child starts the library */
+      cmocka_unit_test(head_too_large), cmocka_unit_test(head_gone),
+      cmocka_unit_test(unit_twice), /* these, too */
+      cmocka_unit_test(helper_takes_faults), cmocka_unit_test(names_while_it_is_read),
       cmocka_unit_test(one_thread), cmocka_unit_test(many_threads),
       cmocka_unit_test(domains_in_turn), cmocka_unit_test(names_stay),
       cmocka_unit_test(seek_in_a_stream), cmocka_unit_test(seek_in_a_ring),
