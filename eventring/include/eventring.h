@@ -366,10 +366,12 @@ struct eventring_config {
      is no room for more, events are lost, and counted; `warn` is called once. The path ends
      before a comma. NULL or empty: rings. Rings without a stream (stream_rings) are in the same file, used in a circle. */
   const char *stream;
-  uint64_t stream_max;    /* bytes that the file may have; 0: no limit but the disk */
+  uint64_t stream_max;    /* bytes that the file may have, EVENTRING_LEAST_STREAM or more; 0: no
+                             limit but the disk */
   uint32_t stream_rings;  /* bit n: ring n of each domain is a stream; 0: all are */
 };
 #define EVENTRING_CLASSES_DEFAULT 0
+#define EVENTRING_LEAST_STREAM ((uint64_t)1 << 20)
 #define EVENTRING_DEFAULT_GROW ((uint64_t)64 << 20)
 
 /* Fills *config with the defaults (mode OFF). The inline function is compiled into the
@@ -959,7 +961,8 @@ struct eventring_info {
   uint64_t unknown_records;  /* records of types that it does not know: skipped */
   uint64_t names_dropped;    /* definitions that found no room: their events are
                                 "(other)" */
-  uint64_t lives_dropped;    /* lives of domains that were overwritten by later ones */
+  uint64_t lives_dropped;    /* lives of domains that were overwritten by later ones, or found
+                                no room in a stream */
   uint64_t hold_ns;          /* rings grow until they hold this time; 0: they do not grow */
   uint64_t grow_bytes;       /* by which they may grow, all together */
   pid_t process;             /* the pid by which the cursor was opened; 0: by path */
@@ -975,6 +978,7 @@ struct eventring_info {
   bool has_streams;          /* some rings are streams: nothing of them is overwritten */
   bool incomplete;           /* a copy of a live process's rings: parts may be missing */
   uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
+  uint64_t events_dropped;   /* of streams that never found room for a block; known at the end */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,

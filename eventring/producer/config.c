@@ -199,7 +199,8 @@ static bool read_rings(const char *text, const char *end, uint32_t *rings) {
 static int parse_stream_option(struct eventring_config *config, const char *text, size_t size) {
   bool good = false;
   if (size > 4 && memcmp(text, "max=", 4) == 0)
-    good = read_size(text + 4, size - 4, &config->stream_max) && config->stream_max;
+    good = read_size(text + 4, size - 4, &config->stream_max) &&
+           config->stream_max >= EVENTRING_LEAST_STREAM;
   else if (size > 6 && memcmp(text, "rings=", 6) == 0)
     good = read_rings(text + 6, text + size, &config->stream_rings);
   return good ? EVENTRING_OK : EVENTRING_E_CONFIG;
@@ -217,7 +218,7 @@ static int parse_stream(struct eventring_config *config, const struct variable *
   }
   if (status != EVENTRING_OK || !length)
     return bad(v, error, "PATH[,max=SIZE][,rings=NAME+NAME...]: a path without comma, a number "
-                         "of bytes with K, M or G behind it for powers of 1024, names of rings");
+                         "of bytes from 1M on with K, M or G behind it for powers of 1024, names of rings");
   config->stream = v->value; /* up to the comma */
   return EVENTRING_OK;
 }

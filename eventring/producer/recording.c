@@ -303,6 +303,7 @@ int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool i
     evr_streams_stop(r);
     evr_ring_finish_free_slots_locked(r);
     evr_records_finish_locked(&r->records);
+    evr_streams_count_dropped_locked(r);
     evr_streams_trim_locked(r);
   }
   end = evr_recording_end_of(r, end);

@@ -93,6 +93,9 @@ static int check_config(const struct eventring_config *config,
     return evr_fail(error, EVENTRING_E_CONFIG, 0,
                     "cannot keep %u recordings: must be 1 to %d", config->keep,
                     EVENTRING_MAX_KEEP);
+  if (config->stream_max && config->stream_max < EVENTRING_LEAST_STREAM)
+    return evr_fail(error, EVENTRING_E_CONFIG, 0, "a stream of at most %llu bytes is too small: "
+                    "must be 1 MiB or more", (unsigned long long)config->stream_max);
   if (config->stream_rings >> EVENTRING_RINGS)
     return evr_fail(error, EVENTRING_E_CONFIG, 0, "there are only %d rings", EVENTRING_RINGS);
   return EVENTRING_OK;

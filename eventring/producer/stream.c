@@ -27,7 +27,7 @@
  * `before` go on, so readers learn exactly how many events are gone, also when the process is
  * killed, and have the newest ones (doc/FORMAT.md, section 6). A lane that has no chunk at
  * all, not even a first one, writes into memory of its own; these events are counted by
- * `before` of its first block.
+ * `before` of its first block, or, if it never gets one, by the status page at the end.
  *
  * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there the claim
  * was one page at a time, which costs 19 to 30 ns an event (doc/STREAMS.md).
@@ -371,6 +371,13 @@ struct evr_writer *evr_stream_writer_locked(struct evr_recording *r, unsigned sl
   s->lane[s->count] = lane;
   __atomic_store_n(&s->count, s->count + 1, __ATOMIC_RELEASE);
   return writer;
+}
+
+void evr_streams_count_dropped_locked(struct evr_recording *r) {
+  uint64_t dropped = 0;
+  for (uint32_t i = 0; i < r->streams.count; i++)
+    if (!r->streams.lane[i]->present) dropped += r->streams.lane[i]->source.events;
+  __atomic_store_n(&evr_status(r)->kind[FORMAT_EVENTS].dropped, dropped, __ATOMIC_RELAXED);
 }
 
 /* The file keeps its length. Where a hole cannot be made, nothing is lost. */

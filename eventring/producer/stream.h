@@ -42,6 +42,8 @@ void evr_streams_free(struct evr_recording *recording);
 struct evr_writer *evr_stream_writer_locked(struct evr_recording *recording, unsigned slot,
                                             enum eventring_ring ring,
                                             struct eventring_error *error);
+/* Counts the events of lanes that never had a block, at the end. */
+void evr_streams_count_dropped_locked(struct evr_recording *recording);
 /* Has this writer just found no room, as the first of its recording? Then *error says why. For
    the owner, after a change of blocks. */
 bool evr_stream_is_news(struct evr_writer *writer, struct eventring_error *error);

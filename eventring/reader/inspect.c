@@ -82,6 +82,7 @@ static int fill_info(eventring_cursor *c, struct eventring_info *info) {
       .domains_laid_out = meta->status.slots, .blocks_claimed = meta->status.claimed,
       .unknown_blocks = c->definitions.scan.unknown, .unknown_records = c->definitions.unknown,
       .names_dropped = meta->status.kind[FORMAT_DEFINITIONS].dropped,
+      .events_dropped = meta->status.kind[FORMAT_EVENTS].dropped,
       .lives_dropped = meta->status.kind[FORMAT_LIVES].dropped,
       .hold_ns = meta->control.hold_ns,
       .grow_bytes = h->grow_blocks * (uint64_t)FORMAT_BLOCK_BYTES,

@@ -14,8 +14,9 @@
  * then its first one is damaged, or is missing. */
 #include "reader/units.h"
 
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 enum { MOST_EMPTY = 1 << 20 /* units; a file that claims more is damaged, or hostile */ };
 
@@ -48,7 +49,7 @@ static bool continues(const struct evr_stretch *s, uint64_t sequence, uint32_t b
   return s->first + s->blocks == block && s->sequence + s->blocks == sequence;
 }
 
-/* In the order of sequences, which is nearly always that in which they are found. */
+/* They are nearly always found in the order of their sequences. */
 static int add_stretch(struct evr_stretches *s, uint64_t sequence, uint32_t block,
                        struct eventring_error *error) {
   if (s->count && continues(&s->list[s->count - 1], sequence, block)) {
@@ -62,10 +63,24 @@ static int add_stretch(struct evr_stretches *s, uint64_t sequence, uint32_t bloc
     s->list = grown;
     s->room = room;
   }
-  uint32_t at = s->count++;
-  for (; at > 0 && s->list[at - 1].sequence > sequence; at--) s->list[at] = s->list[at - 1];
-  s->list[at] = (struct evr_stretch){sequence, block, FORMAT_UNIT};
+  s->is_sorted = !s->count || (s->is_sorted && s->list[s->count - 1].sequence <= sequence);
+  s->list[s->count++] = (struct evr_stretch){sequence, block, FORMAT_UNIT};
   return EVENTRING_OK;
+}
+
+static int by_sequence(const void *left, const void *right) {
+  const struct evr_stretch *a = left, *b = right;
+  if (a->sequence != b->sequence) return a->sequence < b->sequence ? -1 : 1;
+  return (a->first > b->first) - (a->first < b->first);
+}
+
+static void sort_stretches(struct evr_units *units) {
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
+    struct evr_stretches *s = &(&units->stream[0][0])[i];
+    if (s->is_sorted || !s->count) continue;
+    qsort(s->list, s->count, sizeof *s->list, by_sequence);
+    s->is_sorted = true;
+  }
 }
 
 uint64_t evr_stretches_end(const struct evr_stretches *s) {
@@ -118,6 +133,13 @@ static int read_header(const struct evr_source *source, uint32_t block, struct f
   return evr_source_read(source, format_block_offset(block), h, sizeof *h, error);
 }
 
+/* Has the file nothing at all there? A hostile file may claim many units that take no space. */
+static bool is_hole(const struct evr_source *source, uint32_t unit) {
+  off_t from = (off_t)format_block_offset(unit);
+  off_t data = source->fd >= 0 ? lseek(source->fd, from, SEEK_DATA) : from;
+  return data < 0 ? errno == ENXIO : data >= from + FORMAT_UNIT * FORMAT_BLOCK_BYTES;
+}
+
 /* By the majority of its headers. */
 static int search_unit(const struct evr_source *source, uint32_t unit, struct owner *owner,
                        struct eventring_error *error) {
@@ -154,7 +176,9 @@ static int identify(const struct evr_units *units, const struct evr_source *sour
   if (status != EVENTRING_OK) return status;
   *owner = owner_by(&h, 0);
   if (owner->has_records || is_continued(units, *owner, unit)) return EVENTRING_OK;
-  if (!h.sequence) return over ? search_unit(source, unit, owner, error) : EVENTRING_OK;
+  if (!h.sequence)
+    return over && !is_hole(source, unit) ? search_unit(source, unit, owner, error)
+                                          : EVENTRING_OK;
   status = read_header(source, unit + 1, &second, error);
   if (status != EVENTRING_OK) return status;
   if (owner->sequence && (!second.sequence || is_same(*owner, owner_by(&second, 1))))
@@ -184,12 +208,14 @@ int evr_units_look(struct evr_units *units, const struct evr_source *source, uin
   int status = EVENTRING_OK;
   struct evr_unit_list again = units->empty;
   units->empty = (struct evr_unit_list){0};
-  for (uint32_t i = 0; status == EVENTRING_OK && i < again.count; i++)
-    status = take_unit(units, source, again.block[i], over, error);
+  for (uint32_t i = 0; i < again.count; i++)
+    if (status == EVENTRING_OK) status = take_unit(units, source, again.block[i], over, error);
+    else add_unit(&units->empty, again.block[i], NULL); /* for the next time */
   free(again.block);
   for (; status == EVENTRING_OK && units->next + FORMAT_UNIT <= claimed;
        units->next += FORMAT_UNIT)
     status = take_unit(units, source, (uint32_t)units->next, over, error);
+  sort_stretches(units);
   return status;
 }
 

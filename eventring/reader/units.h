@@ -13,9 +13,10 @@ struct evr_stretch { /* of units of a stream that follow each other in the file 
   uint32_t blocks;
 };
 
-struct evr_stretches { /* of a stream, ascending */
+struct evr_stretches { /* of a stream, ascending (after evr_units_look) */
   struct evr_stretch *list;
   uint32_t count, room;
+  bool is_sorted;
 };
 
 struct evr_unit_list { /* of first blocks of units */

@@ -105,6 +105,11 @@ static void print_exceptions(const struct eventring_info *info) {
              eva_count_text(b, info->lives_dropped));
     line("dropped", text);
   }
+  if (info->events_dropped) {
+    snprintf(text, sizeof text, "%s events, for which there was never any room",
+             eva_count_text(a, info->events_dropped));
+    line("lost", text);
+  }
   if (info->unknown_blocks || info->unknown_records) {
     snprintf(text, sizeof text, "%s blocks, %s records of kinds that this version does not know",
              eva_count_text(a, info->unknown_blocks), eva_count_text(b, info->unknown_records));
@@ -292,6 +297,7 @@ static void put_header(struct eva_json *json, const struct eventring_info *info)
   eva_json_uint_at(json, "blocks_claimed", info->blocks_claimed);
   eva_json_uint_at(json, "names_dropped", info->names_dropped);
   eva_json_uint_at(json, "lives_dropped", info->lives_dropped);
+  eva_json_uint_at(json, "events_dropped", info->events_dropped);
   eva_json_uint_at(json, "unknown_blocks", info->unknown_blocks);
   eva_json_uint_at(json, "unknown_records", info->unknown_records);
 }

@@ -48,7 +48,7 @@ counters() {
 SAROS_EVENTRING_STREAM="$PWD/sub/x" "$SAROS" -e 'print "ran"' >out.txt 2>err.txt
 is "no directory" "$(cat out.txt)" ran
 has "no directory" "cannot use the directory" "$(cat err.txt)"
-for bad in x,max=0 x,max=1Q x,rings=nobody x,foo ,max=1M; do
+for bad in x,max=0 x,max=900K x,max=1Q x,rings=nobody x,foo ,max=1M; do
   SAROS_EVENTRING_STREAM=$bad "$SAROS" -e 'print "ran"' >out.txt 2>err.txt
   is "$bad" "$(cat out.txt)" ran
   has "$bad" "SAROS_EVENTRING_STREAM=$bad: must be" "$(cat err.txt)"

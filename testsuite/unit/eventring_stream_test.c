@@ -387,6 +387,33 @@ static void largest_size(void **state) {
   unlink(file);
 }
 
+/* Rings that come when there is no room any more, not even for one block. */
+static void no_room_ever(void **state) {
+  (void)state;
+  struct eventring_config config = stream_config(file);
+  struct eventring_error error;
+  struct eventring_info info;
+  struct all_heard all = {0};
+  config.stream_max = EVENTRING_LEAST_STREAM - 1;
+  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
+  assert_non_null(strstr(error.text, "too small"));
+  config.stream_max = EVENTRING_LEAST_STREAM;
+  start(&config);
+  eventring_domain *d = start_domain("full");
+  write_spans(d, 0, 2 * SPANS);
+  for (int i = 0; i < 1234; i++)
+    eventring_counter(d, EVENTRING_USER, EVENTRING_CLASS_USER, T_COUNT, i);
+  eventring_domain_stop(d);
+  eventring_stop();
+  hear_file(file, 0, &all);
+  assert_int_equal(all.of[0].events + all.of[0].lost, 4 * SPANS);
+  eventring_cursor *cursor = open_file(file, 0);
+  assert_int_equal(eventring_cursor_info(cursor, &info), EVENTRING_OK);
+  assert_int_equal(info.events_dropped, 1234);
+  eventring_close(cursor);
+  unlink(file);
+}
+
 static void limit_file_size(rlim_t bytes) {
   struct rlimit limit = {bytes, RLIM_INFINITY};
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -753,7 +780,7 @@ int main(void) {
       cmocka_unit_test(seek_in_a_stream), cmocka_unit_test(seek_in_a_ring),
       cmocka_unit_test(read_by_itself),
       cmocka_unit_test(snapshot_of_a_stream), cmocka_unit_test(streams_and_rings),
-      cmocka_unit_test(largest_size), cmocka_unit_test(room_again),
+      cmocka_unit_test(largest_size), cmocka_unit_test(no_room_ever), cmocka_unit_test(room_again),
       cmocka_unit_test(no_room_at_first), cmocka_unit_test(claims_are_disjoint),
       cmocka_unit_test(claims_end), cmocka_unit_test(forked)};
   char directory[] = "stream.XXXXXX";
