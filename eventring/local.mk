@@ -109,6 +109,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
 	eventring/tools/places.h \
+	eventring/tools/file_names.c eventring/tools/file_names.h \
+	eventring/tools/output.c eventring/tools/output.h \
 	eventring/tools/recorder.c eventring/tools/recorder.h \
 	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
 	eventring/tools/text_table.h \
