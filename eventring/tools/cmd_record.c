@@ -8,12 +8,13 @@
 #include <time.h>
 
 #include "analysis/units.h"
+#include "commands.h"
 #include "options.h"
 #include "recorder.h"
 
 struct record_options {
   struct recorder_options recorder;
-  const char *prefix, *writer;
+  const char *prefix, *writer, *fifos;
   uint64_t buffers, buffer_bytes, keep;
   bool strict, quiet;
 };
@@ -68,6 +69,8 @@ static int read_words(const struct command *self, int count, char **words,
        "go on in another file before one has SIZE bytes"},
       {"rotate-time", 0, OPTION_SECONDS, &r->rotate_ns, "N",
        "go on in another file after N seconds (or 500ms, 2m)"},
+      {"command-fifo", 0, OPTION_TEXT, &options->fifos, "CTL[,ACK]",
+       "obey commands in FIFO CTL, answer in FIFO ACK (see the manual)"},
       {"keep", 0, OPTION_COUNT, &options->keep, "N", "keep the newest N files"},
       {"writer", 'w', OPTION_TEXT, &options->writer, "KIND",
        "threads, uring, aio or serial (the best there is)"},
@@ -107,6 +110,9 @@ static void obey_signals(struct recorder *recorder) {
 
 struct progress {
   struct recorder *recorder;
+  struct reader *reader;
+  struct commands *commands; /* NULL: none */
+  const char *target;        /* of those */
   uint64_t at, bytes;
 };
 
@@ -119,6 +125,9 @@ static uint64_t now_ns(void) {
 static void attend(void *context) {
   struct progress *progress = context;
   obey_signals(progress->recorder);
+  if (progress->commands)
+    commands_attend(progress->commands, progress->recorder, progress->reader,
+                    progress->target);
 }
 
 static void show(void *context) {
@@ -219,19 +228,25 @@ static int status_of(struct recorder *recorder, const struct record_options *opt
   return result->failed || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
 }
 
-static int record(struct reader *reader, struct record_options *options) {
-  struct progress progress = {.at = now_ns()};
+static int record(struct reader *reader, const char *target, struct commands *commands,
+                  struct record_options *options) {
+  struct progress progress = {.reader = reader, .commands = commands, .target = target,
+                              .at = now_ns()};
   struct recorder_result result;
   options->recorder.progress = options->quiet || reader->launched ? NULL : show;
   options->recorder.attend = attend;
   options->recorder.context = &progress;
   struct recorder *recorder = recorder_new(reader, &options->recorder);
-  if (!recorder) return STATUS_WRONG;
+  if (!recorder) {
+    commands_close(commands, NULL);
+    return STATUS_WRONG;
+  }
   progress.recorder = recorder;
   if (!reader->launched) reader_catch_signals(true);
   recorder_run(recorder, &result);
   if (!reader->launched) reader_catch_signals(false);
   show_progress("");
+  commands_close(commands, recorder);
   if (!options->quiet)
     print_summary(reader->cursor, recorder, &result);
   int status = status_of(recorder, options, &result, reader->launched);
@@ -245,7 +260,16 @@ int command_record(const struct command *self, int count, char **words) {
   struct reader reader;
   int status = read_words(self, count, words, &options, &operands);
   if (status >= 0) return status;
+  struct commands *commands = NULL;
+  struct eventring_info info;
+  if (options.fifos && !(commands = commands_open(options.fifos))) return STATUS_WRONG;
   catch_switch_signals();
   status = reader_open(&reader, &operands, options.prefix, 0);
-  return status >= 0 ? status : reader_close(&reader, record(&reader, &options));
+  if (status >= 0) {
+    commands_close(commands, NULL);
+    return status;
+  }
+  eventring_cursor_info(reader.cursor, &info);
+  const char *target = reader.launched ? info.path : operands.words[0];
+  return reader_close(&reader, record(&reader, target, commands, &options));
 }

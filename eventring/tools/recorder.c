@@ -327,6 +327,7 @@ void recorder_switch(struct recorder *r) { r->switches++; }
 bool recorder_is_switching(const struct recorder *r) { return r->switches || r->closing; }
 void recorder_stop(struct recorder *r) { r->stop = true; }
 const char *recorder_last_file(const struct recorder *r) { return r->last_finished; }
+unsigned recorder_files(const struct recorder *r) { return r->result.files; }
 const char *recorder_file(const struct recorder *r) { return r->current->path; }
 
 /* ---- Time --------------------------------------------------------------------------- */

@@ -72,6 +72,8 @@ void recorder_switch(struct recorder *recorder);
 bool recorder_is_switching(const struct recorder *recorder);
 /* Ends the recording, as a signal does. */
 void recorder_stop(struct recorder *recorder);
+/* Files that were begun. */
+unsigned recorder_files(const struct recorder *recorder);
 /* The file that is being written; the last one that is finished, NULL: none yet. */
 const char *recorder_file(const struct recorder *recorder);
 const char *recorder_last_file(const struct recorder *recorder);
