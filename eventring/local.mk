@@ -102,6 +102,7 @@ libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS)
 # The command. Argument parsing and printing only; all reading is the library's.
 bin_PROGRAMS += eventring/eventring
 eventring_eventring_SOURCES = \
+	eventring/tools/commands.c eventring/tools/commands.h \
 	eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
 	eventring/tools/cmd_dump.c eventring/tools/cmd_list.c eventring/tools/cmd_record.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
@@ -109,6 +110,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
 	eventring/tools/places.h \
+	eventring/tools/file_names.c eventring/tools/file_names.h \
+	eventring/tools/output.c eventring/tools/output.h \
 	eventring/tools/recorder.c eventring/tools/recorder.h \
 	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
 	eventring/tools/text_table.h \

@@ -1136,6 +1136,15 @@ int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_by
    when the cursor's liveness is no longer LIVE (`over` true), or earlier. Returns 0 or an
    error as above. */
 int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_error *error);
+/* Ends the file of `saver` with the blocks copied so far, and makes the saver of the next
+   file in *next, which goes on with the following block of each ring: each event is in one
+   of the two, the blocks that are being filled belong to the next one. The file of `saver`
+   still needs its last update, and its front. Both savers use the same cursor, one at a
+   time. To be called between two updates or within one, not after eventring_saver_end.
+   `max_bytes`: of the next file. Returns 0, E_ARGUMENT, E_STATE (the file has ended) or
+   E_MEMORY, with which nothing is changed. */
+int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_t max_bytes,
+                         struct eventring_error *error);
 /* Counts as lost what could not be written: of a piece, whose buffer is unchanged, all but
    the first `written` bytes. The caller has overwritten the first word of a block that was
    written in part with 0, as far as it could. */
@@ -1149,7 +1158,7 @@ struct eventring_saver_ring {
   uint32_t domain;     /* slot */
   uint8_t ring;
   uint64_t known;      /* events written into the ring, as far as blocks were copied */
-  uint64_t missed;     /* overwritten before the saver came */
+  uint64_t missed;     /* overwritten before the saver came, or of the files before */
   uint64_t saved;      /* in the file */
   uint64_t lost;       /* overwritten before they were copied, or not written */
   uint64_t unwritten;  /* of these: could not be written */

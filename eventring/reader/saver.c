@@ -136,6 +136,7 @@ static void announce(eventring_saver *saver) {
   for (unsigned n = 0; n < saver->made_count; n++) {
     struct saver_stream *stream = saver->stream[saver->made[n]];
     uint64_t last = stream->newest.sequence ? stream->newest.sequence : stream->next - 1;
+    if (saver->handed_on) last = stream->copied;
     if (stream->lost_from && stream->lost_to == last) last = stream->lost_from - 1;
     if (stream->begun) stream->announced = last;
   }
@@ -209,6 +210,44 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
     stream->limit = saver->meta->ring[stream->slot][stream->ring].head;
   }
   return status;
+}
+
+/* ---- The next file ------------------------------------------------------------------ */
+
+static int make_streams(eventring_saver *to, const eventring_saver *from,
+                        struct eventring_error *error) {
+  for (unsigned n = 0; n < from->made_count; n++) {
+    unsigned index = from->made[n];
+    to->stream[index] = calloc(1, sizeof *to->stream[index]);
+    if (!to->stream[index]) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a ring");
+    to->made[to->made_count++] = (uint16_t)index;
+  }
+  to->taken = from->taken;
+  return EVENTRING_OK;
+}
+
+static void hand_on(eventring_saver *saver, eventring_saver *next) {
+  saver->ending = saver->handed_on = true;
+  saver->end_ticks = evr_clock_ticks((enum format_clock)saver->meta->header.clock);
+  for (unsigned n = 0; n < saver->made_count; n++)
+    saver_hand_on(saver->stream[saver->made[n]], next->stream[saver->made[n]]);
+}
+
+int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_t max_bytes,
+                         struct eventring_error *error) {
+  eventring_saver *made;
+  if (!saver || !next) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver");
+  if (saver->ending) return evr_fail(error, EVENTRING_E_STATE, 0, "the file has ended");
+  int status = eventring_saver_open(&made, saver->cursor, max_bytes, error);
+  if (status != EVENTRING_OK) return status;
+  status = make_streams(made, saver, error);
+  if (status != EVENTRING_OK) {
+    eventring_saver_close(made);
+    return status;
+  }
+  hand_on(saver, made);
+  *next = made;
+  return EVENTRING_OK;
 }
 
 void eventring_saver_unwritten(eventring_saver *saver, const void *buffer,

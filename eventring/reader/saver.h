@@ -24,6 +24,11 @@
  * before it has a file that can be read at any moment: no head announces a block that is
  * not there, no event lacks its definition.
  *
+ * The next file. It begins with the block after the last one copied, of each ring. The copy
+ * of a newest block is taken out of the file that ends, by zeros: the whole block will be in
+ * the next one. What is lost between the two is counted there, as `known` goes on; a reader
+ * of the next file sees it in `before` of its first block.
+ *
  * Accounts of a ring, in events: known = missed + saved + lost, at all times, where `known`
  * is what `before` and the events of the last block copied say. */
 #ifndef EVENTRING_SAVER_H
@@ -47,6 +52,7 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t expected; /* sequence that would go on in the unit; 0: it begins a new one */
   uint64_t unit;     /* block of the file at which its unit begins */
   uint32_t used;     /* blocks of that; FORMAT_UNIT: it is full, or there is none */
+  uint64_t copied;      /* sequence of the last block copied whole */
   uint64_t announced;   /* head that the front shows */
   uint64_t known;       /* events of the ring up to the end of the last block copied */
   uint64_t known_ticks; /* time of the last of them */
@@ -85,6 +91,7 @@ struct eventring_saver {
   uint64_t claimed;     /* blocks of the file */
   uint64_t most;        /* blocks that it may have */
   bool ending, over;    /* the last update; the producer has ended */
+  bool handed_on;       /* another file goes on where this one ends */
   bool full;            /* a block found no room below `most` */
   uint64_t end_ticks;
 
@@ -138,6 +145,8 @@ bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit);
 
 /* Makes the streams of the rings that were made since. 0 or E_MEMORY. */
 int saver_take_rings(eventring_saver *saver, struct eventring_error *error);
+/* Ends a stream where it is; makes the one of the next file, which goes on there. */
+void saver_hand_on(struct saver_stream *stream, struct saver_stream *next);
 /* Complete blocks of a ring that were not copied yet. */
 uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *stream);
 /* Copies as many of them as follow each other and find room. 0 or an error of reading. */

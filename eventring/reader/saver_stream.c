@@ -100,6 +100,18 @@ int saver_take_rings(eventring_saver *saver, struct eventring_error *error) {
   return EVENTRING_OK;
 }
 
+void saver_hand_on(struct saver_stream *stream, struct saver_stream *next) {
+  *next = (struct saver_stream){
+      .slot = stream->slot, .ring = stream->ring, .next = stream->next, .limit = UINT64_MAX,
+      .used = FORMAT_UNIT, .known = stream->known, .known_ticks = stream->known_ticks,
+      .passed = stream->passed, .begun = stream->begun,
+      .account = {.domain = stream->slot, .ring = (uint8_t)stream->ring,
+                  .known = stream->known, .missed = stream->known,
+                  .places = stream->account.places}};
+  stream->limit = stream->next - 1;
+  stream->account.known = stream->known;
+}
+
 static uint64_t head_of(const eventring_saver *saver, const struct saver_stream *stream) {
   return saver->meta->ring[stream->slot][stream->ring].head;
 }
@@ -278,6 +290,7 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   count_run(saver, stream, out->buffer + from, placed);
   stream->passed = 0;
   stream->next += placed;
+  stream->copied = stream->next - 1;
   stream->expected = stream->next;
 }
 
@@ -341,8 +354,22 @@ static void put_newest(eventring_saver *saver, struct saver_stream *stream,
   out->used += FORMAT_BLOCK_BYTES;
 }
 
+/* Zeros where the copy of a newest block lies that is in the next file. */
+static void take_out_newest(struct saver_stream *stream, struct saver_output *out) {
+  if (!stream->newest.sequence) return;
+  memset(out->buffer + out->used, 0, FORMAT_BLOCK_BYTES);
+  saver_add_piece(out, format_block_offset(stream->unit + stream->used), out->used,
+                  FORMAT_BLOCK_BYTES, EVENTRING_PIECE_NEWEST);
+  out->used += FORMAT_BLOCK_BYTES;
+  stream->newest.sequence = 0;
+}
+
 int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
                       struct saver_output *out, struct eventring_error *error) {
+  if (saver->handed_on) {
+    take_out_newest(stream, out);
+    return EVENTRING_OK;
+  }
   struct evr_metadata *meta = saver->meta;
   unsigned slot = stream->slot, ring = stream->ring;
   uint64_t head = head_of(saver, stream);
@@ -419,9 +446,10 @@ void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t o
   struct lost_run run = {0};
   for (size_t at = 0; at + FORMAT_BLOCK_BYTES <= size; at += FORMAT_BLOCK_BYTES) {
     const struct format_block *h = (const struct format_block *)(blocks + at);
+    if (!h->sequence) continue; /* zeros */
     struct saver_stream *stream =
         saver->stream[h->domain * EVENTRING_RINGS + h->ring]; /* checked when copied */
-    if (!newest || saver->ending) lose_block(saver, &run, stream, blocks + at);
+    if (!newest || (saver->ending && !saver->handed_on)) lose_block(saver, &run, stream, blocks + at);
     if (!newest) leave_unit(stream, offset + at);
     else if (stream->newest.sequence == h->sequence) stream->newest.sequence = 0;
   }

@@ -7,157 +7,80 @@
  * it aims at an eighth, so that a ring that suddenly fills twice as fast is still
  * drained in time.
  *
- * An update (newest blocks, records) fills buffers as well. Its front is made when the last
- * of them is filled, and submitted when all jobs that were submitted before it have been
- * written. A new update begins UPDATE_NS after the front of the last one was written. */
+ * A switch makes the next file first; if that fails the present one goes on. From then on
+ * the rings are copied into the next one, while the other one gets its last update and all
+ * its writes are waited for: it is the file that is being finished, and there is one at
+ * most. A thread then flushes and closes it, and removes the oldest file where there are
+ * too many: both may take long. */
 #include "recorder.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "file_names.h"
+#include "output.h"
+
 enum {
-  PIECES = 128,                   /* of a buffer */
   BLOCK = 4096,
-  UPDATE_NS = 100 * 1000 * 1000,
+  UNIT = 16 * BLOCK,
   PROGRESS_NS = 1000 * 1000 * 1000,
   LIVENESS_NS = 10 * 1000 * 1000, /* so often the producer's end is noticed */
+  ATTEND_NS = 2 * 1000 * 1000,    /* so often options.attend is called */
+  RETRY_NS = 1000 * 1000 * 1000,  /* after a switch that failed */
   SHORTEST_SLEEP_NS = 50 * 1000,
   FIRST_SLEEP_NS = 200 * 1000,
-  LONGEST_SLEEP_NS = 10 * 1000 * 1000
+  LONGEST_SLEEP_NS = 10 * 1000 * 1000,
+  MOST_NUMBERS = 10000 /* that are passed over because their file exists */
 };
 
-struct buffer;
-struct piece_job {
-  struct write_job job;
-  struct eventring_piece piece;
-  struct buffer *buffer;
-  uint64_t update; /* number of the update before whose front it was submitted */
+struct kept_file { /* a finished file of this run */
+  char *path;
+  dev_t device;
+  ino_t inode;
 };
 
-struct buffer {
-  uint8_t *bytes;
-  unsigned pending; /* jobs that are not finished */
-  struct piece_job jobs[PIECES];
-};
-
-enum update_state {
-  UPDATE_NONE,
-  UPDATE_FILLING, /* newest blocks and records are being copied */
-  UPDATE_WAITING, /* for what the front announces */
-  UPDATE_WRITING  /* the front */
+struct chore { /* what may take long, for a file that is finished */
+  pthread_t thread;
+  bool sync, threaded;
+  int fd, error;
+  struct kept_file oldest; /* to be removed; path NULL: none */
+  int removal_error;
+  int is_done; /* atomic */
 };
 
 struct recorder {
   struct recorder_options options;
   struct reader *reader;
-  eventring_saver *saver;
-  struct writer *writer;
-  int fd;
-  bool regular;      /* the output has a size */
-  uint64_t extended; /* bytes that the file has been made long */
-  unsigned count;    /* of buffers */
-  struct buffer *buffers;
-  struct buffer front;
-  enum update_state update;
-  uint64_t updates;          /* number of the present update */
-  unsigned before_front;     /* jobs of it that are not finished */
-  uint64_t next_update, next_progress, next_liveness;
-  bool has_header;           /* the magic was written */
-  bool ending, last_update, done;
-  uint64_t failures, failures_said; /* jobs that failed; by the last update of all */
-  unsigned repeated;                /* last updates */
-  uint64_t sleep_ns, last_fill;
+  struct buffers buffers;
+  struct output *current;
+  struct output *closing; /* the file that is being finished; NULL: none */
+  struct chore *chore;    /* of that */
+  unsigned number;        /* of the current file */
+  unsigned switches;      /* asked for, not yet begun */
+  uint64_t next_switch;   /* not before */
+  bool stop;
+  struct kept_file *kept; /* the oldest first */
+  unsigned kept_count;
+  char *last_finished;
+  uint64_t finished_bytes, finished_loss_ns; /* of all files before the current one */
+  struct eventring_saver_ring *finished;     /* by number of the ring: sums of those */
+  unsigned finished_rings;
+  uint64_t next_progress, next_liveness, next_attend;
+  bool ending;
+  uint64_t sleep_ns;
   struct recorder_result result;
 };
 
-static uint64_t clock_ns(clockid_t clock) {
+static uint64_t cpu_ns(void) {
   struct timespec time;
-  clock_gettime(clock, &time);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-static uint64_t now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
-
-eventring_saver *recorder_saver(struct recorder *recorder) { return recorder->saver; }
-
-/* ---- Errors ------------------------------------------------------------------------- */
-
-/* Each kind of error once in succession. */
-static void report_write_error(struct recorder *r, int error) {
-  if (!r->result.write_error) r->result.write_error = error;
-  if (!r->result.failed)
-    complain("cannot write %s: %s; recording goes on, what cannot be written is counted as "
-             "lost", r->options.path, strerror(error));
-  r->result.failed = true;
-}
-
-static void report_read_error(struct recorder *r, const struct eventring_error *error) {
-  complain("%s", error->text);
-  r->result.failed = true;
-  r->result.end = RECORDER_ERROR;
-}
-
-/* ---- Writing ------------------------------------------------------------------------ */
-
-/* A block that was written in part must not look like one. */
-static void blank_torn_block(struct recorder *r, const struct write_job *job) {
-  static const uint64_t zero;
-  size_t whole = job->written - job->written % BLOCK;
-  if (whole == job->written || job->written == job->size) return;
-  if (pwrite(r->fd, &zero, sizeof zero, (off_t)(job->offset + whole)) < 0)
-    report_write_error(r, errno);
-}
-
-static void take_back(struct recorder *r, struct piece_job *p) {
-  struct buffer *buffer = p->buffer;
-  bool is_front = p->piece.kind == EVENTRING_PIECE_FRONT;
-  if (p->job.error) {
-    r->failures++;
-    report_write_error(r, p->job.error);
-    if (!is_front) blank_torn_block(r, &p->job);
-    eventring_saver_unwritten(r->saver, buffer->bytes, &p->piece, p->job.written);
-  } else if (is_front && p->piece.offset == 0) {
-    r->has_header = true;
-  }
-  buffer->pending--;
-  if (!is_front && r->update == UPDATE_WAITING && p->update < r->updates) r->before_front--;
-}
-
-static void reap_all(struct recorder *r, uint64_t timeout_ns) {
-  struct write_job *job;
-  while ((job = writer_reap(r->writer, timeout_ns)) != NULL) {
-    take_back(r, (struct piece_job *)job);
-    timeout_ns = 0;
-  }
-}
-
-static void submit(struct recorder *r, struct buffer *buffer, int pieces) {
-  buffer->pending = (unsigned)pieces;
-  for (int i = 0; i < pieces; i++) {
-    struct piece_job *p = &buffer->jobs[i];
-    p->buffer = buffer;
-    p->update = r->updates;
-    p->job.from = buffer->bytes + p->piece.from;
-    p->job.size = p->piece.size;
-    p->job.offset = p->piece.offset;
-    writer_submit(r->writer, &p->job);
-  }
-}
-
-static struct buffer *free_buffer(struct recorder *r) {
-  for (unsigned i = 0; i < r->count; i++)
-    if (!r->buffers[i].pending) return &r->buffers[i];
-  return NULL;
-}
-
-static void keep_pieces(struct buffer *buffer, const struct eventring_piece *pieces, int count) {
-  for (int i = 0; i < count; i++) buffer->jobs[i].piece = pieces[i];
 }
 
 /* ---- Filling ------------------------------------------------------------------------ */
@@ -165,7 +88,7 @@ static void keep_pieces(struct buffer *buffer, const struct eventring_piece *pie
 enum filled { FILLED_ALL, FILLED_SOME, FILLED_NONE, NO_BUFFER };
 
 static enum filled fill(struct recorder *r) {
-  struct buffer *buffer = free_buffer(r);
+  struct buffer *buffer = buffers_take(&r->buffers);
   struct eventring_piece pieces[PIECES];
   struct eventring_error error;
   size_t used;
@@ -173,93 +96,239 @@ static enum filled fill(struct recorder *r) {
     r->result.waits++;
     return NO_BUFFER;
   }
-  int count = eventring_saver_fill(r->saver, buffer->bytes, r->options.buffer_bytes, pieces,
+  int count = eventring_saver_fill(r->current->saver, buffer->bytes, r->buffers.bytes, pieces,
                                    PIECES, &used, &error);
-  if (count < 0) report_read_error(r, &error);
+  if (count < 0) report_read_error(&r->result, &error);
   if (count <= 0) return FILLED_NONE;
   r->result.fills++;
-  keep_pieces(buffer, pieces, count);
-  submit(r, buffer, count);
-  return used > r->options.buffer_bytes / 2 ? FILLED_ALL : FILLED_SOME;
+  output_submit(r->current, buffer, pieces, count);
+  return used > r->buffers.bytes / 2 ? FILLED_ALL : FILLED_SOME;
 }
 
-/* ---- Updates ------------------------------------------------------------------------ */
+/* ---- Accounts ----------------------------------------------------------------------- */
 
-/* Makes the file as long as what was handed out needs, which costs no space. Returns how
-   long it is. */
-static uint64_t extend_file(struct recorder *r) {
-  uint64_t size = eventring_saver_size(r->saver);
+/* A ring has the same number in all files, and what a file calls missed includes all that the
+   files before it have. */
+static void add_ring(struct eventring_saver_ring *sum, const struct eventring_saver_ring *ring) {
+  uint64_t longest = sum->longest_gap > ring->longest_gap ? sum->longest_gap : ring->longest_gap;
+  sum->domain = ring->domain;
+  sum->ring = ring->ring;
+  sum->missed += ring->missed - sum->known;
+  sum->known = ring->known;
+  sum->saved += ring->saved;
+  sum->lost += ring->lost;
+  sum->unwritten += ring->unwritten;
+  sum->blocks += ring->blocks;
+  sum->gaps += ring->gaps;
+  sum->lost_ns += ring->lost_ns;
+  sum->longest_gap = longest;
+  sum->places = ring->places;
+  sum->backlog = ring->backlog;
+}
+
+int recorder_ring(const struct recorder *r, unsigned n, struct eventring_saver_ring *sum) {
+  struct eventring_saver_ring ring;
+  int status = eventring_saver_ring(r->current->saver, n, &ring);
+  if (status < 0) return status;
+  *sum = n < r->finished_rings ? r->finished[n] : (struct eventring_saver_ring){0};
+  if (r->closing) {
+    struct eventring_saver_ring before;
+    if (eventring_saver_ring(r->closing->saver, n, &before) == 0) add_ring(sum, &before);
+  }
+  add_ring(sum, &ring);
+  return 0;
+}
+
+static void add_info(struct eventring_saver_info *info, const struct eventring_saver_ring *ring) {
+  info->known += ring->known;
+  info->missed += ring->missed;
+  info->saved += ring->saved;
+  info->lost += ring->lost;
+  info->unwritten += ring->unwritten;
+  info->blocks += ring->blocks;
+  info->gaps += ring->gaps;
+}
+
+void recorder_info(const struct recorder *r, struct eventring_saver_info *info) {
+  struct eventring_saver_info own, before = {0};
+  struct eventring_saver_ring ring;
+  eventring_saver_info(r->current->saver, &own);
+  if (r->closing) eventring_saver_info(r->closing->saver, &before);
+  *info = (struct eventring_saver_info){
+      .lost_ns = r->finished_loss_ns + before.lost_ns + own.lost_ns, .rings = own.rings,
+      .backlog = own.backlog, .fullest = own.fullest, .full = own.full};
+  for (unsigned n = 0; recorder_ring(r, n, &ring) == 0; n++) add_info(info, &ring);
+}
+
+uint64_t recorder_bytes(const struct recorder *r) {
+  return r->finished_bytes + (r->closing ? eventring_saver_size(r->closing->saver) : 0) +
+         eventring_saver_size(r->current->saver);
+}
+
+static void keep_account(struct recorder *r, eventring_saver *saver) {
+  struct eventring_saver_info info;
+  struct eventring_saver_ring ring;
+  eventring_saver_info(saver, &info);
+  if (info.rings > r->finished_rings) {
+    r->finished = need_resized(r->finished, info.rings, sizeof *r->finished);
+    memset(r->finished + r->finished_rings, 0,
+           (info.rings - r->finished_rings) * sizeof *r->finished);
+    r->finished_rings = info.rings;
+  }
+  for (unsigned n = 0; eventring_saver_ring(saver, n, &ring) == 0; n++)
+    add_ring(&r->finished[n], &ring);
+  r->finished_loss_ns += info.lost_ns;
+  r->finished_bytes += eventring_saver_size(saver);
+}
+
+/* ---- Finished files ----------------------------------------------------------------- */
+
+static void remove_file(const struct kept_file *file, int *error) {
   struct stat st;
-  if (!r->regular || size <= r->extended) return size;
-  if (ftruncate(r->fd, (off_t)size) == 0) {
-    r->extended = size;
-    return size;
+  if (lstat(file->path, &st) != 0 || st.st_dev != file->device || st.st_ino != file->inode)
+    return; /* somebody else has removed it */
+  if (unlink(file->path) != 0) *error = errno;
+}
+
+static void *do_chore(void *context) {
+  struct chore *chore = context;
+  if (chore->sync && fsync(chore->fd) != 0) chore->error = errno;
+  if (close(chore->fd) != 0 && !chore->error) chore->error = errno;
+  if (chore->oldest.path) remove_file(&chore->oldest, &chore->removal_error);
+  __atomic_store_n(&chore->is_done, 1, __ATOMIC_RELEASE); /* pairs with end_closing */
+  return NULL;
+}
+
+static struct kept_file take_oldest(struct recorder *r) {
+  struct kept_file oldest = r->kept[0];
+  memmove(r->kept, r->kept + 1, --r->kept_count * sizeof *r->kept);
+  return oldest;
+}
+
+/* All of the file is written. */
+static void begin_chore(struct recorder *r) {
+  struct output *o = r->closing;
+  struct chore *chore = need_zeroed(1, sizeof *chore);
+  chore->fd = o->fd;
+  chore->sync = r->options.sync && o->regular;
+  o->fd = -1;
+  if (o->regular) {
+    r->kept = need_resized(r->kept, r->kept_count + 1, sizeof *r->kept);
+    r->kept[r->kept_count++] = (struct kept_file){need_copy(o->path), o->device, o->inode};
+    if (r->options.keep && r->kept_count >= r->options.keep) chore->oldest = take_oldest(r);
   }
-  report_write_error(r, errno);
-  return fstat(r->fd, &st) == 0 ? (uint64_t)st.st_size : r->extended;
+  r->chore = chore;
+  chore->threaded = pthread_create(&chore->thread, NULL, do_chore, chore) == 0;
+  if (!chore->threaded) do_chore(chore);
 }
 
-static void begin_waiting(struct recorder *r) {
-  r->update = UPDATE_WAITING;
-  r->updates++;
-  r->before_front = writer_jobs(r->writer);
+static void end_closing(struct recorder *r) {
+  struct chore *chore = r->chore;
+  struct output *o = r->closing;
+  if (!__atomic_load_n(&chore->is_done, __ATOMIC_ACQUIRE)) return;
+  if (chore->threaded) pthread_join(chore->thread, NULL);
+  if (chore->error) report_write_error(&r->result, o->path, chore->error);
+  if (chore->removal_error)
+    complain("cannot remove %s: %s", chore->oldest.path, strerror(chore->removal_error));
+  free(chore->oldest.path);
+  free(chore);
+  r->chore = NULL;
+  keep_account(r, o->saver);
+  free(r->last_finished);
+  r->last_finished = need_copy(o->path);
+  output_free(o);
+  r->closing = NULL;
 }
 
-static void fill_update(struct recorder *r) {
-  struct buffer *buffer = free_buffer(r);
-  struct eventring_piece pieces[PIECES];
+static void step_closing(struct recorder *r, uint64_t now) {
+  struct output *o = r->closing;
+  if (!o) return;
+  if (o->update == UPDATE_NONE && !o->done) o->last_update = true;
+  if (!o->done) output_step(o, &r->buffers, now);
+  if (o->done && !r->chore) begin_chore(r);
+  if (r->chore) end_closing(r);
+}
+
+/* ---- Switching ---------------------------------------------------------------------- */
+
+/* What the next file may have; 1: nothing. */
+static uint64_t bytes_left(const struct recorder *r) {
+  uint64_t used = recorder_bytes(r), most = r->options.max_bytes;
+  if (!most) return 0;
+  return used < most ? most - used : 1;
+}
+
+/* Makes the file of the next number that is free. */
+static struct output *open_next(struct recorder *r) {
+  struct output *o = NULL;
+  bool exists = true;
+  for (unsigned tries = 0; exists && tries < MOST_NUMBERS; tries++) {
+    char *path = file_name(r->options.path, r->options.numbered, ++r->number);
+    exists = false;
+    o = output_open(path, r->options.writer, r->options.buffers, &r->result, &exists);
+    if (exists && tries + 1 == MOST_NUMBERS) complain("cannot create %s: it exists", path);
+    free(path);
+  }
+  return o;
+}
+
+static bool switch_files(struct recorder *r, uint64_t now) {
   struct eventring_error error;
-  size_t used;
-  bool more;
-  if (!buffer) return;
-  int count = eventring_saver_update(r->saver, buffer->bytes, r->options.buffer_bytes, pieces,
-                                     PIECES, &used, &more, &error);
-  if (count < 0) {
-    report_read_error(r, &error);
-    count = 0;
+  unsigned number = r->number;
+  struct output *next = open_next(r);
+  if (next && eventring_saver_next(r->current->saver, &next->saver, bytes_left(r), &error) < 0) {
+    complain("%s", error.text);
+    output_discard(next);
+    next = NULL;
   }
-  keep_pieces(buffer, pieces, count);
-  submit(r, buffer, count);
-  if (!more) begin_waiting(r);
+  if (!next) {
+    complain("recording goes on in %s", r->current->path);
+    r->result.failed = true;
+    r->number = number;
+    r->next_switch = now + RETRY_NS;
+    return false;
+  }
+  r->closing = r->current;
+  r->current = next;
+  r->result.files++;
+  return true;
 }
 
-/* What could not be written since the last update is said by another one. */
-static bool needs_another(struct recorder *r) {
-  bool needs = r->last_update && r->failures != r->failures_said && r->repeated < 3;
-  r->failures_said = r->failures;
-  r->repeated += needs;
-  return needs;
+/* What the next buffer and the last update may add to a file: each ring may begin a unit. */
+static uint64_t may_come(const struct recorder *r) {
+  struct eventring_saver_info info;
+  eventring_saver_info(r->current->saver, &info);
+  return r->buffers.bytes + (info.rings + 4) * (uint64_t)UNIT;
 }
 
-static void write_front(struct recorder *r) {
-  struct eventring_piece pieces[2];
-  struct eventring_error error;
-  if (eventring_saver_front(r->saver, r->front.bytes, extend_file(r), pieces, &error) < 0) {
-    report_read_error(r, &error);
-    r->update = UPDATE_NONE;
-    r->done = r->last_update;
-    return;
-  }
-  keep_pieces(&r->front, pieces, 2);
-  submit(r, &r->front, r->has_header && !r->last_update ? 1 : 2);
-  r->update = UPDATE_WRITING;
+/* The file is full when the next buffer might make it longer than it should be. The records
+   of the whole run are in each file: one that has more of them than it may be long is given
+   some events all the same. */
+static bool is_due(const struct recorder *r, uint64_t now) {
+  const struct output *o = r->current;
+  uint64_t size = eventring_saver_size(o->saver), most = r->options.rotate_bytes;
+  if (r->options.rotate_ns && now - o->began >= r->options.rotate_ns) return true;
+  return most && o->first_bytes && size + may_come(r) > most &&
+         size - o->first_bytes >= most / 8;
 }
 
-static void step_update(struct recorder *r, uint64_t now) {
-  if (r->update == UPDATE_NONE && (now >= r->next_update || r->last_update)) {
-    r->update = UPDATE_FILLING;
-  }
-  if (r->update == UPDATE_FILLING) fill_update(r);
-  if (r->update == UPDATE_WAITING && !r->before_front) {
-    if (needs_another(r)) r->update = UPDATE_FILLING;
-    else write_front(r);
-  }
-  if (r->update == UPDATE_WRITING && !r->front.pending) {
-    r->update = UPDATE_NONE;
-    r->next_update = now + UPDATE_NS;
-    r->done = r->last_update;
-  }
+/* Whether there is a switch to wait for. */
+static bool check_switch(struct recorder *r, uint64_t now) {
+  if (now < r->next_switch || r->ending) return false;
+  if (!r->switches && !is_due(r, now)) return false;
+  if (r->closing) return r->switches != 0;
+  bool asked = r->switches != 0;
+  switch_files(r, now);
+  r->switches -= asked;
+  return r->switches != 0;
 }
+
+void recorder_switch(struct recorder *r) { r->switches++; }
+bool recorder_is_switching(const struct recorder *r) { return r->switches || r->closing; }
+void recorder_stop(struct recorder *r) { r->stop = true; }
+const char *recorder_last_file(const struct recorder *r) { return r->last_finished; }
+unsigned recorder_files(const struct recorder *r) { return r->result.files; }
+const char *recorder_file(const struct recorder *r) { return r->current->path; }
 
 /* ---- Time --------------------------------------------------------------------------- */
 
@@ -275,8 +344,8 @@ static void adapt_sleep(struct recorder *r) {
   struct eventring_saver_info info;
   struct eventring_saver_ring ring;
   uint64_t longest = LONGEST_SLEEP_NS;
-  eventring_saver_info(r->saver, &info);
-  for (unsigned n = 0; eventring_saver_ring(r->saver, n, &ring) == 0; n++)
+  eventring_saver_info(r->current->saver, &info);
+  for (unsigned n = 0; eventring_saver_ring(r->current->saver, n, &ring) == 0; n++)
     if (longest_sleep(ring.places) < longest) longest = longest_sleep(ring.places);
   double aim = info.fullest > 0.01 ? 0.125 / info.fullest : 2;
   if (aim > 1.25) aim = 1.25;
@@ -296,17 +365,18 @@ static void begin_end(struct recorder *r, enum recorder_end why, bool over) {
   struct eventring_error error;
   r->ending = true;
   r->result.end = why;
-  if (eventring_saver_end(r->saver, over, &error) < 0) report_read_error(r, &error);
+  if (eventring_saver_end(r->current->saver, over, &error) < 0)
+    report_read_error(&r->result, &error);
 }
 
 static void check_end(struct recorder *r, uint64_t now, uint64_t began) {
   struct eventring_saver_info info;
-  eventring_saver_info(r->saver, &info);
+  eventring_saver_info(r->current->saver, &info);
   if (r->result.end == RECORDER_ERROR)
     begin_end(r, RECORDER_ERROR, true);
   else if (info.full)
     begin_end(r, RECORDER_SIZE, false);
-  else if (reader_is_stopped())
+  else if (reader_is_stopped() || r->stop)
     begin_end(r, RECORDER_SIGNAL, false);
   else if (r->options.limit_ns && now - began >= r->options.limit_ns)
     begin_end(r, RECORDER_TIME, false);
@@ -321,29 +391,65 @@ static void check_end(struct recorder *r, uint64_t now, uint64_t began) {
 /* Has all been copied that was there at the end? */
 static bool is_drained(struct recorder *r) {
   struct eventring_saver_info info;
-  eventring_saver_info(r->saver, &info);
+  eventring_saver_info(r->current->saver, &info);
   return !info.backlog || info.full || r->result.end == RECORDER_ERROR;
 }
 
-static void round_of_work(struct recorder *r, uint64_t began) {
-  uint64_t now = now_ns();
-  reap_all(r, 0);
-  if (!r->ending) check_end(r, now, began);
-  enum filled filled = r->last_update ? FILLED_NONE : fill(r);
-  if (r->ending && filled == FILLED_NONE && r->update == UPDATE_NONE && is_drained(r))
-    r->last_update = true;
-  step_update(r, now);
+/* ---- A round ------------------------------------------------------------------------ */
+
+static void attend(struct recorder *r, uint64_t now) {
+  if (r->options.attend && now >= r->next_attend) {
+    r->options.attend(r->options.context);
+    r->next_attend = now + ATTEND_NS;
+  }
   if (r->options.progress && now >= r->next_progress) {
     r->options.progress(r->options.context);
     r->next_progress = now + PROGRESS_NS;
   }
+}
+
+static void reap(struct recorder *r, uint64_t timeout_ns) {
+  if (r->closing) {
+    bool busy = writer_jobs(r->closing->writer) != 0;
+    output_reap(r->closing, busy ? timeout_ns : 0);
+    if (busy) timeout_ns = 0;
+  }
+  output_reap(r->current, timeout_ns);
+}
+
+static void rest(struct recorder *r, enum filled filled) {
   if (r->ending) {
-    if (!r->done && filled != FILLED_ALL) reap_all(r, SHORTEST_SLEEP_NS);
+    if (r->current->done && r->closing) sleep_for(SHORTEST_SLEEP_NS);
+    else if (!r->current->done && filled != FILLED_ALL) reap(r, SHORTEST_SLEEP_NS);
     return;
   }
   if (filled != NO_BUFFER) adapt_sleep(r);
-  if (filled == NO_BUFFER) reap_all(r, r->sleep_ns);
+  if (filled == NO_BUFFER) reap(r, r->sleep_ns);
   else if (filled != FILLED_ALL) sleep_for(r->sleep_ns);
+}
+
+static void round_of_work(struct recorder *r, uint64_t began) {
+  uint64_t now = now_ns();
+  reap(r, 0);
+  step_closing(r, now);
+  attend(r, now);
+  struct output *o = r->current;
+  enum filled filled = o->last_update ? FILLED_NONE : fill(r);
+  if (!check_switch(r, now) && !r->ending) check_end(r, now, began);
+  else if (r->ending && filled == FILLED_NONE && o->update == UPDATE_NONE && is_drained(r))
+    o->last_update = true;
+  if (!r->current->done) output_step(r->current, &r->buffers, now);
+  rest(r, filled);
+}
+
+/* The current file is the last one. */
+static void close_last(struct recorder *r) {
+  struct output *o = r->current;
+  if (r->options.sync && o->regular && fsync(o->fd) != 0)
+    report_write_error(&r->result, o->path, errno);
+  int closed = close(o->fd);
+  o->fd = -1;
+  if (closed != 0) report_write_error(&r->result, o->path, errno);
 }
 
 void recorder_run(struct recorder *r, struct recorder_result *result) {
@@ -351,106 +457,50 @@ void recorder_run(struct recorder *r, struct recorder_result *result) {
   r->sleep_ns = FIRST_SLEEP_NS;
   r->next_progress = began + PROGRESS_NS;
   prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-  while (!r->done) round_of_work(r, began);
-  reap_all(r, 0);
+  while (!r->current->done || r->closing) round_of_work(r, began);
+  reap(r, 0);
   r->result.duration_ns = now_ns() - began;
-  r->result.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-  r->result.file_bytes = eventring_saver_size(r->saver);
-  if (r->options.sync && r->regular && fsync(r->fd) != 0) report_write_error(r, errno);
-  int closed = close(r->fd);
-  r->fd = -1;
-  if (closed != 0) report_write_error(r, errno);
+  r->result.cpu_ns = cpu_ns();
+  r->result.file_bytes = recorder_bytes(r);
+  close_last(r);
   *result = r->result;
 }
 
 /* ---- Making ------------------------------------------------------------------------- */
 
-static bool open_output(struct recorder *r) {
-  const char *path = r->options.path;
-  struct stat st;
-  r->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (r->fd < 0 && errno == EEXIST && stat(path, &st) == 0 && S_ISCHR(st.st_mode))
-    r->fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (r->fd < 0) {
-    complain("cannot create %s: %s", path, strerror(errno));
-    return false;
-  }
-  r->regular = fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode);
-  /* as a producer does: readers see that somebody writes */
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  if (r->regular) fcntl(r->fd, F_OFD_SETLK, &lock);
-  return true;
-}
-
-static bool make_buffer(struct buffer *buffer, size_t size) {
-  void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (bytes == MAP_FAILED) return false;
-  buffer->bytes = bytes;
-  return true;
-}
-
-static bool make_buffers(struct recorder *r) {
-  r->count = r->options.buffers;
-  r->buffers = need_zeroed(r->count, sizeof *r->buffers);
-  bool made = make_buffer(&r->front, EVENTRING_FRONT_BYTES);
-  for (unsigned i = 0; made && i < r->count; i++)
-    made = make_buffer(&r->buffers[i], r->options.buffer_bytes);
-  if (!made) complain("no memory for %u buffers", r->count);
-  return made;
-}
-
-static bool try_writer(struct recorder *r, enum writer_kind kind) {
-  r->writer = writer_open(kind, r->fd, r->options.buffers);
-  r->result.writer = kind;
-  return r->writer != NULL;
-}
-
-static bool choose_writer(struct recorder *r) {
-  static const enum writer_kind best[] = {WRITER_THREADS, WRITER_URING, WRITER_AIO,
-                                          WRITER_SERIAL};
-  if (r->options.writer >= 0) {
-    if (try_writer(r, (enum writer_kind)r->options.writer)) return true;
-    const char *name = writer_name((enum writer_kind)r->options.writer);
-    if (errno == ENOSYS)
-      complain("--writer %s: not in this build or on this machine (io_uring needs liburing "
-               "when eventring is built, and a kernel that allows it)", name);
-    else
-      complain("--writer %s: %s", name, strerror(errno));
-    return false;
-  }
-  for (size_t i = 0; i < sizeof best / sizeof best[0]; i++)
-    if (try_writer(r, best[i])) return true;
-  complain("cannot start a writer: %s", strerror(errno));
+static bool begin_first(struct recorder *r) {
+  struct eventring_error error;
+  char *path = file_name(r->options.path, r->options.numbered, r->number = 1);
+  r->current = output_open(path, r->options.writer, r->options.buffers, &r->result, NULL);
+  free(path);
+  r->result.files = 1;
+  if (!r->current) return false;
+  if (eventring_saver_open(&r->current->saver, r->reader->cursor, r->options.max_bytes,
+                           &error) == 0)
+    return true;
+  complain("%s", error.text);
+  output_discard(r->current);
+  r->current = NULL;
   return false;
 }
 
 struct recorder *recorder_new(struct reader *reader, const struct recorder_options *options) {
-  struct eventring_error error;
   struct recorder *r = need_zeroed(1, sizeof *r);
   r->options = *options;
   r->reader = reader;
-  r->fd = -1;
-  if (eventring_saver_open(&r->saver, reader->cursor, options->max_bytes, &error) < 0)
-    complain("%s", error.text);
-  else if (make_buffers(r) && open_output(r) && choose_writer(r))
+  if (buffers_make(&r->buffers, options->buffers, options->buffer_bytes) && begin_first(r))
     return r;
-  if (r->fd >= 0 && r->regular) unlink(options->path);
   recorder_free(r);
   return NULL;
 }
 
-static void free_buffer_bytes(struct buffer *buffer, size_t size) {
-  if (buffer->bytes) munmap(buffer->bytes, size);
-}
-
 void recorder_free(struct recorder *r) {
   if (!r) return;
-  writer_close(r->writer);
-  if (r->fd >= 0) close(r->fd);
-  for (unsigned i = 0; r->buffers && i < r->count; i++)
-    free_buffer_bytes(&r->buffers[i], r->options.buffer_bytes);
-  free_buffer_bytes(&r->front, EVENTRING_FRONT_BYTES);
-  free(r->buffers);
-  eventring_saver_close(r->saver);
+  output_free(r->current);
+  buffers_free(&r->buffers);
+  for (unsigned i = 0; i < r->kept_count; i++) free(r->kept[i].path);
+  free(r->kept);
+  free(r->finished);
+  free(r->last_finished);
   free(r);
 }

@@ -7,7 +7,10 @@
  * be read at any moment, also when the recorder is killed.
  *
  * What cannot be written is counted as lost, and the recorder goes on: it drains the rings,
- * and what it writes after that may find room again. */
+ * and what it writes after that may find room again.
+ *
+ * The recording may go on in a next file, at any moment (recorder_switch) or by size or time:
+ * each file is complete in itself, and each block of events is in exactly one of them. */
 #ifndef EVENTRING_TOOL_RECORDER_H
 #define EVENTRING_TOOL_RECORDER_H
 
@@ -15,14 +18,19 @@
 #include "writer/writer.h"
 
 struct recorder_options {
-  const char *path;      /* of the file, which must not exist yet */
+  const char *path;      /* of the file, which must not exist yet; see file_names.h */
+  bool numbered;         /* the first file has a number, too */
+  uint64_t rotate_bytes; /* of a file, before the next one begins; 0: any number */
+  uint64_t rotate_ns;    /* the same, for time */
+  unsigned keep;         /* so many of the newest files; 0: all */
   int writer;            /* enum writer_kind; -1: the best that there is */
   unsigned buffers;      /* 1 to 64 */
   size_t buffer_bytes;   /* 64 KiB to 4 MiB */
   uint64_t limit_ns;     /* of recording; 0: none */
-  uint64_t max_bytes;    /* of the file; 0: none */
+  uint64_t max_bytes;    /* of all files; 0: none */
   bool sync;             /* fsync at the end */
   void (*progress)(void *context); /* called about once a second; may be NULL */
+  void (*attend)(void *context);   /* every few milliseconds; may be NULL */
   void *context;
 };
 
@@ -37,7 +45,8 @@ struct recorder_result {
   enum writer_kind writer;
   uint64_t duration_ns;
   uint64_t cpu_ns;      /* of this process */
-  uint64_t file_bytes;
+  uint64_t file_bytes;  /* of all files */
+  unsigned files;
   uint64_t waits;       /* fills that found no free buffer */
   uint64_t fills;
   int write_error;      /* the first one; 0: none */
@@ -49,8 +58,25 @@ struct recorder;
 struct recorder *recorder_new(struct reader *reader, const struct recorder_options *options);
 /* Records to the end. */
 void recorder_run(struct recorder *recorder, struct recorder_result *result);
-/* What has been saved. */
-eventring_saver *recorder_saver(struct recorder *recorder);
+/* What has been saved, in all files. */
+void recorder_info(const struct recorder *recorder, struct eventring_saver_info *info);
+/* The same of the n-th ring; less than 0: there are not so many. */
+int recorder_ring(const struct recorder *recorder, unsigned n,
+                  struct eventring_saver_ring *ring);
+uint64_t recorder_bytes(const struct recorder *recorder);
+
+/* To be called in options.attend. */
+/* Asks for the next file. Each call is one switch. */
+void recorder_switch(struct recorder *recorder);
+/* Is one asked for, or is a file still being finished? */
+bool recorder_is_switching(const struct recorder *recorder);
+/* Ends the recording, as a signal does. */
+void recorder_stop(struct recorder *recorder);
+/* Files that were begun. */
+unsigned recorder_files(const struct recorder *recorder);
+/* The file that is being written; the last one that is finished, NULL: none yet. */
+const char *recorder_file(const struct recorder *recorder);
+const char *recorder_last_file(const struct recorder *recorder);
 void recorder_free(struct recorder *recorder);
 
 #endif /* EVENTRING_TOOL_RECORDER_H */

@@ -8,7 +8,8 @@
  *   cmd_*.c       one subcommand each: options, then the work
  *   follow.c      opens a PID, a FILE or a PROGRAM and reads it to its end
  *   launch.c      starts a PROGRAM that records itself
- *   recorder.c    keeps a recording in a file, through writer/
+ *   recorder.c    keeps a recording in files (output.c, file_names.c), through writer/
+ *   commands.c    obeys what is written into the FIFO of a recorder
  *   tally_text.c tally_json.c   show what ../analysis/tally.c counted
  *   text_table.c  aligned tables
  *
