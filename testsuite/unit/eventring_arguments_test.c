@@ -142,6 +142,44 @@ static void seconds_and_sizes(void **state) {
   assert_int_equal(config.hold_ns, 0); /* rings keep their size */
 }
 
+static void streams(void **state) {
+  (void)state;
+  static const char *const bad[] = {",", ",max=1M", "x,", "x,max", "x,max=", "x,max=1048575",
+                                    "x,max=2T", "x,max=1M,", "x,rings=", "x,rings=nobody",
+                                    "x,rings=user+nobody", "x,rungs=user", "x,,max=1M"};
+  struct eventring_config config, unmade = {0};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_int_equal(variable("ARGS_STREAM", bad[i], &config), EVENTRING_E_CONFIG);
+  assert_int_equal(variable("ARGS_STREAM", "", &config), 0);
+  assert_true(!config.stream && config.start == EVENTRING_START_OFF);
+  assert_int_equal(variable("ARGS_STREAM", "/a/b,max=1M,rings=user+runtime", &config), 0);
+  assert_int_equal(config.start, EVENTRING_START_ON);
+  assert_int_equal(config.stream_max, 1 << 20);
+  assert_int_equal(config.stream_rings, 1 << EVENTRING_USER | 1 << EVENTRING_RUNTIME);
+  setenv("ARGS_START", "0", 1); /* who says when it is to start means that */
+  assert_int_equal(variable("ARGS_STREAM", "x", &config), 0);
+  assert_int_equal(config.start, EVENTRING_START_OFF);
+  unsetenv("ARGS_START");
+  eventring_config_init(&config);
+  assert_int_equal(eventring_config_stream(&config, NULL, &error), EVENTRING_E_CONFIG);
+  assert_int_equal(eventring_config_stream(&config, "", &error), EVENTRING_E_CONFIG);
+  assert_int_equal(eventring_config_stream(&unmade, "x", &error), EVENTRING_E_ARGUMENT);
+  config.start = EVENTRING_START_STANDBY;
+  assert_int_equal(eventring_config_stream(&config, "x", &error), 0);
+  assert_int_equal(config.start, EVENTRING_START_STANDBY);
+  eventring_config_init(&config);
+  config.start = EVENTRING_START_ON;
+  config.stream = "a/";
+  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
+  config.stream = "/x"; /* in the root directory, where this may not be possible */
+  config.stream_rings = 1u << EVENTRING_RINGS;
+  assert_int_equal(eventring_start(&config, &error), EVENTRING_E_CONFIG);
+  assert_int_equal(variable("ARGS_FORK", "", &config), 0);
+  assert_int_equal(variable("ARGS_FORK", "2", &config), EVENTRING_E_CONFIG);
+  assert_int_equal(variable("ARGS_CPU_TIME", "", &config), 0);
+  assert_true(!config.no_cpu_time);
+}
+
 /* ---- Domains ----------------------------------------------------------------------------- */
 
 static void domains(void **state) {
@@ -401,7 +439,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(definitions), cmocka_unit_test(classes),
       cmocka_unit_test(classes_from_the_environment), cmocka_unit_test(configurations),
-      cmocka_unit_test(seconds_and_sizes),
+      cmocka_unit_test(seconds_and_sizes), cmocka_unit_test(streams),
       cmocka_unit_test(domains), cmocka_unit_test(ends_in_a_handler), cmocka_unit_test(opening),
       cmocka_unit_test(asking), cmocka_unit_test(removing), cmocka_unit_test(discovering),
       cmocka_unit_test(without_a_mapping), cmocka_unit_test(values)};

@@ -81,6 +81,7 @@ static void die_of(int number) { signal(number, on_signal); raise(number); _exit
 static void by_term(void) { die_of(SIGTERM); }
 static void by_segv(void) { die_of(SIGSEGV); }
 static void by_usr1(void) { die_of(SIGUSR1); }
+static void hup_then_exit_1(void) { eventring_note_signal(SIGHUP); exit(1); }
 static void unsaid_signal(void) { eventring_end_in_handler(); raise(SIGKILL); }
 static void int_then_exit_1(void) { eventring_note_signal(SIGINT); exit(1); }
 
@@ -120,6 +121,7 @@ static void kept_or_not(void **state) {
       {unsaid_signal, by_default, NOTHING, 0, 0, NULL, false},
       {unsaid_signal, always, EVENTRING_ENDED, EVENTRING_END_SIGNAL, 0, "", true},
       {int_then_exit_1, by_default, NOTHING, 0, 0, NULL, false},
+      {hup_then_exit_1, by_default, NOTHING, 0, 0, NULL, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct eventring_info info = {0};

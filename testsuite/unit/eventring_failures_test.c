@@ -169,6 +169,36 @@ static int stand_by(void) {
   return status;
 }
 
+/* Rings that grow as soon as they may. */
+static int record_and_grow(void) {
+  struct eventring_config config = config_of("grows");
+  struct eventring_error error = {0};
+  config.hold_ns = 3600 * 1000000000ull;
+  int status = eventring_start(&config, &error);
+  check_status(status, &error);
+  eventring_domain *d = eventring_domain_start("d", NULL);
+  for (int i = 0; i < 4; i++) write_much(d);
+  eventring_domain_stop(d);
+  (void)eventring_stop();
+  return status;
+}
+
+/* A stream goes on whatever fails. */
+static int record_stream(void) {
+  struct eventring_config config = config_of(NULL);
+  struct eventring_error error = {0}, other = {0};
+  config.stream = "./streamed";
+  int status = eventring_start(&config, &error);
+  check_status(status, &error);
+  eventring_domain *d = eventring_domain_start("d", &other);
+  check_status(other.code, &other);
+  for (int i = 0; i < 20; i++) write_much(d);
+  eventring_domain_stop(d);
+  (void)eventring_stop();
+  __real_unlink("streamed.eventring");
+  return status ? status : other.code;
+}
+
 static void copy_file(const char *from, const char *to) {
   static char bytes[1 << 20];
   int source = __real_open(from, O_RDONLY, 0);
@@ -315,6 +345,7 @@ static const struct scenario {
   const char *name;
   int (*run)(void);
 } scenarios[] = {{"record", record}, {"stand_by", stand_by},
+                 {"record_and_grow", record_and_grow}, {"record_stream", record_stream},
                  {"record_in_its_place", record_in_its_place}, {"read_mapped", read_mapped},
                  {"read_merged", read_merged}, {"read_unmapped", read_unmapped},
                  {"read_live", read_live}, {"copy_kept", copy_kept},
