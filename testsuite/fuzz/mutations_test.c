@@ -249,7 +249,7 @@ static void load_file(const char *directory, const char *name) {
 }
 
 static void load_corpus(void) {
-  static const char *const names[] = {"wrapped", "unwrapped", "grown"};
+  static const char *const names[] = {"wrapped", "unwrapped", "grown", "streamed"};
   const char *source = getenv("SRCDIR");
   char directory[4096];
   snprintf(directory, sizeof directory, "%s/testsuite/fuzz/corpus/eventring",
@@ -289,7 +289,7 @@ static void use_another_domain(unsigned span) {
 }
 
 static void make_file(const char *directory, const char *name, unsigned rounds,
-                      uint64_t grow_blocks) {
+                      uint64_t grow_blocks, const char *stream) {
   struct eventring_config config;
   char path[4096], to[4200];
   size_t size;
@@ -297,6 +297,7 @@ static void make_file(const char *directory, const char *name, unsigned rounds,
   config.start = rounds ? EVENTRING_START_ON : EVENTRING_START_STANDBY;
   config.wsize = EVENTRING_MIN_WSIZE;
   config.preserve = true;
+  config.stream = stream;
   config.program = "corpus";
   config.hold_ns = grow_blocks ? 1000000000000 : 0;
   config.grow_bytes = grow_blocks * FORMAT_BLOCK_BYTES;
@@ -335,10 +336,11 @@ static void make_file(const char *directory, const char *name, unsigned rounds,
 int main(int argc, char **argv) {
   const char *slowness = getenv("TEST_SLOWNESS");
   if (argc == 3 && strcmp(argv[1], "--make-corpus") == 0) {
-    make_file(argv[2], "wrapped", 2000, 0);
-    make_file(argv[2], "unwrapped", 60, 0);
-    make_file(argv[2], "standby", 0, 0);
-    make_file(argv[2], "grown", 4000, 64); /* to 16 blocks, and round several times */
+    make_file(argv[2], "wrapped", 2000, 0, NULL);
+    make_file(argv[2], "unwrapped", 60, 0, NULL);
+    make_file(argv[2], "standby", 0, 0, NULL);
+    make_file(argv[2], "grown", 4000, 64, NULL); /* to 16 blocks, and round several times */
+    make_file(argv[2], "streamed", 2500, 0, "streamed"); /* units of several chunks */
     return 0;
   }
   unsigned count = argc > 1
