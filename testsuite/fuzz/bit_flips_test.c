@@ -4,10 +4,11 @@
  *   bit_flips_test [FLIPS [SEED [FILE...]]]     (default 1500 for each file, less in slow
  *                                               builds; FILE: recordings of dead processes)
  *
- * Records with several domains: ended in order, killed, killed when rings had grown, and a copy
- * of that. Then it flips single bits, reads everything, and compares with what the file said before. If that
- * is different, and the reader has reported no damage, the flip must lie in one of the
- * places that no checksum covers (is_exempt); else the test fails.
+ * Records with several domains: ended in order, killed, killed when rings had grown, a copy of
+ * that, and streams, ended and killed. Then it flips single bits, reads everything, and compares
+ * with what the file said before. If that is different, and the reader has reported no damage,
+ * the flip must lie in one of the places that no checksum covers (is_exempt); else the test
+ * fails.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -291,7 +292,7 @@ static void write_events(eventring_domain *d, const int *id, unsigned rounds) {
 }
 
 /* In a process of its own; with several domains, some of which use a slot in turn. */
-static void record(const char *to, bool is_killed, bool grows) {
+static void record(const char *to, bool is_killed, bool grows, bool streams) {
   struct eventring_config config;
   char path[4096];
   eventring_domain *d[4];
@@ -299,6 +300,7 @@ static void record(const char *to, bool is_killed, bool grows) {
   config.start = EVENTRING_START_ON;
   config.wsize = EVENTRING_MIN_WSIZE;
   config.preserve = true;
+  config.stream = streams ? "streams" : NULL;
   config.hold_ns = grows ? 3600000000000 : 0;
   config.grow_bytes = 512 << 10;
   config.program = "bit flips";
@@ -322,11 +324,11 @@ static void record(const char *to, bool is_killed, bool grows) {
   _exit(0);
 }
 
-static void make_file(const char *path, bool is_killed, bool grows) {
+static void make_file(const char *path, bool is_killed, bool grows, bool streams) {
   int status;
   unlink(path);
   pid_t pid = fork();
-  if (pid == 0) record(path, is_killed, grows);
+  if (pid == 0) record(path, is_killed, grows, streams);
   REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid);
   REQUIRE(is_killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
@@ -341,8 +343,10 @@ static void make_copy(const char *from, const char *to) {
 
 int main(int argc, char **argv) {
   static const char *const own[] = {"ended.eventring", "killed.eventring", "grown.eventring",
-                                    "copy.eventring"};
-  static const char *const names[] = {"ended", "killed", "grown", "copy"};
+                                    "copy.eventring", "streamed.eventring",
+                                    "streamed-killed.eventring"};
+  static const char *const names[] = {"ended", "killed", "grown", "copy", "streamed",
+                                      "str.killed"};
   enum { OWN = sizeof own / sizeof own[0] };
   const char *slowness = getenv("TEST_SLOWNESS");
   unsigned slow = slowness && atoi(slowness) > 0 ? (unsigned)atoi(slowness) : 1;
@@ -351,10 +355,12 @@ int main(int argc, char **argv) {
   printf("%-10s %-13s %8s %8s %8s %8s %8s\n", "file", "place", "flips", "same", "reported", "exempt",
          "silent");
   if (argc <= 3) {
-    make_file(own[0], false, false);
-    make_file(own[1], true, false);
-    make_file(own[2], true, true);
+    make_file(own[0], false, false, false);
+    make_file(own[1], true, false, false);
+    make_file(own[2], true, true, false);
     make_copy(own[2], own[3]);
+    make_file(own[4], false, false, true);
+    make_file(own[5], true, false, true);
   }
   for (int i = 0; i < (argc > 3 ? argc - 3 : OWN); i++) {
     struct file file = argc > 3 ? load(argv[3 + i], argv[3 + i]) : load(own[i], names[i]);
