@@ -98,21 +98,24 @@ static bool is_missing(const struct evr_block_cursor *cursor, uint64_t sequence)
   return !any;
 }
 
-/* In a stream: the last place of a unit, which was used for a later block, or is about to be;
-   or a block that whoever wrote the file has left out. */
+/* In a stream: the last place of a stretch of units, which was used for later blocks or is about
+   to be, up to the one before the next stretch; or a block that whoever wrote the file has left
+   out. */
 static bool may_be_gone_from_stream(const struct evr_block_cursor *cursor, uint64_t sequence) {
   const struct evr_metadata *meta = cursor->meta;
-  const struct evr_stretch *stretch =
-      evr_stretches_find(&meta->units.stream[cursor->slot][cursor->ring], sequence);
-  bool has_place = stretch && sequence - stretch->sequence < stretch->blocks;
-  uint64_t there, offset = place_of(cursor, sequence).offset;
-  bool is_last = (offset - FORMAT_BLOCKS_OFFSET) / FORMAT_BLOCK_BYTES % FORMAT_UNIT ==
-                 FORMAT_UNIT - 1;
-  if (evr_source_read(&meta->source, offset, &there, sizeof there, NULL) != EVENTRING_OK)
+  const struct evr_stretches *stream = &meta->units.stream[cursor->slot][cursor->ring];
+  const struct evr_stretch *stretch = evr_stretches_find(stream, sequence);
+  uint64_t at = stretch ? sequence - stretch->sequence : 0, there;
+  bool has_place = stretch && at < stretch->blocks;
+  bool is_last = stretch && at + 1 >= stretch->blocks;
+  if (evr_source_read(&meta->source, place_of(cursor, sequence).offset, &there, sizeof there,
+                      NULL) != EVENTRING_OK)
     return false;
-  bool is_incomplete = meta->header.flags & FORMAT_INCOMPLETE ||
-                       meta->header.layout == FORMAT_SNAPSHOT;
-  return (is_last && (!there || there > sequence)) || (is_incomplete && (!has_place || !there));
+  bool may_lack = meta->header.flags & FORMAT_INCOMPLETE || meta->header.layout == FORMAT_SNAPSHOT;
+  if (may_lack && (!has_place || !there)) return true;
+  bool is_later = there > sequence && there <= meta->ring[cursor->slot][cursor->ring].head &&
+                  evr_stretches_find(stream, there) == stretch;
+  return is_last && (!there || is_later);
 }
 
 /* Has the producer begun to reuse the place of a block that is no longer there? Before

@@ -384,6 +384,13 @@ static void largest_size(void **state) {
   assert_in_range(all.of[0].gaps, 1, 2);
   assert_int_equal(warnings, 1);
   assert_non_null(strstr(last_warning.text, "as large as it may be"));
+  struct all_heard copied = {0};
+  eventring_cursor *cursor = open_file(file, 0);
+  assert_int_equal(eventring_snapshot(cursor, "copy.eventring", NULL), EVENTRING_OK);
+  eventring_close(cursor);
+  hear_file("copy.eventring", 0, &copied);
+  assert_memory_equal(&copied.of[0], &all.of[0], sizeof all.of[0]);
+  unlink("copy.eventring");
   unlink(file);
 }
 
