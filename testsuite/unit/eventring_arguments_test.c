@@ -198,6 +198,8 @@ static void domains(void **state) {
   assert_int_equal(eventring_domain_emitted(d, EVENTRING_RINGS), 0);
   assert_int_equal(eventring_domain_emitted(d, EVENTRING_CALLS), 0); /* not made */
   assert_true(eventring_domain_bytes(d) > 0);
+  BAD(eventring_get_classes(NULL));
+  assert_true(eventring_path(NULL, 0) > 0);
   /* too many payload words are cut, not written past the block */
   uint64_t words[200] = {0};
   eventring_emit_words(d, EVENTRING_USER, EVENTRING_TAIL(EVENTRING_INSTANT, T_POINT, 0), words,

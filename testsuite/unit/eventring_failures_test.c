@@ -199,6 +199,58 @@ static int record_stream(void) {
   return status ? status : other.code;
 }
 
+enum { SAVED_BYTES = 1 << 20, PIECES = 32 };
+
+/* One round of a saver, and a front. */
+static int save_round(eventring_saver *saver, uint8_t *buffer) {
+  struct eventring_error error = {0};
+  struct eventring_piece piece[PIECES];
+  size_t used;
+  bool more = true;
+  int status = eventring_saver_fill(saver, buffer, SAVED_BYTES, piece, PIECES, &used, &error);
+  check_status(status, &error);
+  for (int i = 0; status >= 0 && more && i < 100; i++)
+    status = eventring_saver_update(saver, buffer, SAVED_BYTES, piece, PIECES, &used, &more, &error);
+  check_status(status, &error);
+  if (status >= 0) status = eventring_saver_front(saver, buffer, UINT64_MAX, piece, &error);
+  check_status(status, &error);
+  return status < 0 ? status : 0;
+}
+
+/* The rings of a live recording are saved, into one file and then into another. */
+static int save_live(void) {
+  static uint64_t buffer[SAVED_BYTES / 8];
+  struct eventring_config config = config_of("saved");
+  struct eventring_error error = {0};
+  eventring_cursor *cursor = NULL;
+  eventring_saver *saver = NULL, *next = NULL;
+  int worst = eventring_start(&config, &error);
+  check_status(worst, &error);
+  eventring_domain *d = eventring_domain_start("d", NULL);
+  write_much(d);
+  int status = worst < 0 ? worst : eventring_open_path(&cursor, "saved.eventring", 0, &error);
+  if (status >= 0) status = eventring_saver_open(&saver, cursor, 0, &error);
+  check_status(status, &error);
+  for (int i = 0; saver && i < 3; i++) {
+    write_much(d);
+    int round = save_round(saver, (uint8_t *)buffer);
+    if (round < 0) status = round;
+  }
+  if (saver && eventring_saver_next(saver, &next, 1 << 22, &error) == EVENTRING_OK) {
+    write_much(d);
+    int first = save_round(saver, (uint8_t *)buffer), second = save_round(next, (uint8_t *)buffer);
+    if (first < 0 || second < 0) status = first < 0 ? first : second;
+    eventring_saver_end(next, false, NULL);
+    (void)save_round(next, (uint8_t *)buffer);
+    eventring_saver_close(next);
+  }
+  eventring_saver_close(saver);
+  eventring_close(cursor);
+  eventring_domain_stop(d);
+  (void)eventring_stop();
+  return status;
+}
+
 static void copy_file(const char *from, const char *to) {
   static char bytes[1 << 20];
   int source = __real_open(from, O_RDONLY, 0);
@@ -346,6 +398,7 @@ static const struct scenario {
   int (*run)(void);
 } scenarios[] = {{"record", record}, {"stand_by", stand_by},
                  {"record_and_grow", record_and_grow}, {"record_stream", record_stream},
+                 {"save_live", save_live},
                  {"record_in_its_place", record_in_its_place}, {"read_mapped", read_mapped},
                  {"read_merged", read_merged}, {"read_unmapped", read_unmapped},
                  {"read_live", read_live}, {"copy_kept", copy_kept},
