@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: MIT
 # libeventring: knows nothing of Lua; libc and pthread only.
 
-# format: the layout of a file and what both sides need. producer and reader know it and
-# not each other; self.c knows both. tools know the public headers and analysis only.
+# format: the layout of a file and what both sides need. producer, reader and encoder know it
+# and not each other; self.c knows both. tools know the public headers and analysis only.
 eventring_sources = \
-	eventring/format/format.h eventring/format/atomics.h eventring/format/sized.h \
+	eventring/format/format.h eventring/format/header.h eventring/format/array.h \
+	eventring/format/atomics.h eventring/format/sized.h \
 	eventring/format/clock.h eventring/format/clock.c eventring/format/control.h \
 	eventring/format/control.c \
 	eventring/format/error.h eventring/format/error.c eventring/format/guard.h \
 	eventring/format/guard.c \
 	eventring/format/process.h eventring/format/process.c eventring/format/memory.h \
 	eventring/format/checksum.h eventring/format/checksum.c eventring/format/cpu.h \
+	eventring/format/packed.h eventring/format/packed.c \
 	eventring/format/text.h eventring/format/text.c eventring/format/unlink_same.h \
 	eventring/format/unlink_same.c \
+	eventring/format/span_stack.h eventring/format/span_stack.c \
+	eventring/format/builtins.h eventring/format/builtins.c \
 	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h \
 	eventring/producer/classes.c \
 	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \
@@ -37,15 +41,19 @@ eventring_sources = \
 	eventring/producer/config.h eventring/producer/config.c \
 	eventring/producer/follow.h eventring/producer/follow.c eventring/producer/state.c \
 	eventring/producer/lend.c \
+	eventring/reader/packed.h eventring/reader/packed.c \
+	eventring/reader/packed_map.h eventring/reader/packed_map.c \
+	eventring/reader/unpack.h eventring/reader/unpack.c \
 	eventring/reader/window.h eventring/reader/window.c eventring/reader/source.h \
 	eventring/reader/source.c \
 	eventring/reader/block.h eventring/reader/block.c \
 	eventring/reader/units.h eventring/reader/units.c \
+	eventring/reader/mend.h eventring/reader/mend.c eventring/reader/mend_scan.h \
+	eventring/reader/mend_blocks.c eventring/reader/mend_front.c \
 	eventring/reader/metadata.h eventring/reader/metadata.c \
 	eventring/reader/record_scan.h eventring/reader/record_scan.c \
 	eventring/reader/definitions.h eventring/reader/definitions.c \
 	eventring/reader/block_cursor.h eventring/reader/block_cursor.c \
-	eventring/reader/span_stack.h eventring/reader/span_stack.c \
 	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
 	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h \
 	eventring/reader/cursor.c \
@@ -54,7 +62,11 @@ eventring_sources = \
 	eventring/reader/snapshot.c eventring/reader/remove.c eventring/reader/remote.c \
 	eventring/reader/saver.h eventring/reader/saver.c eventring/reader/saver_stream.c \
 	eventring/reader/saver_records.c eventring/reader/saver_front.c \
+	eventring/reader/saver_strip.c \
 	eventring/reader/wait.c \
+	eventring/encoder/encoder.h eventring/encoder/encoder.c \
+	eventring/encoder/encoder_events.c eventring/encoder/encoder_blocks.c \
+	eventring/encoder/encoder_records.c eventring/encoder/encoder_catalogue.c \
 	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.
@@ -84,6 +96,7 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/links.c eventring/analysis/links.h \
 	eventring/analysis/lives.c eventring/analysis/reach.h eventring/analysis/lives.h \
 	eventring/analysis/names.c eventring/analysis/names.h \
+	eventring/analysis/own_time.c eventring/analysis/own_time.h \
 	eventring/analysis/saturating.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
@@ -92,32 +105,43 @@ libanalysis_a_SOURCES = \
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
 libeventring_tools_a_SOURCES = \
-	eventring/tools/writer/writer.h eventring/tools/writer/writer.c \
+	eventring/tools/writer/now.h eventring/tools/writer/writer.h eventring/tools/writer/writer.c \
 	eventring/tools/writer/backend.h eventring/tools/writer/backend.c \
 	eventring/tools/writer/writer_serial.c eventring/tools/writer/writer_threads.c \
-	eventring/tools/writer/writer_aio.c eventring/tools/writer/writer_uring.c
+	eventring/tools/writer/writer_aio.c eventring/tools/writer/writer_uring.c \
+	eventring/tools/writer/pack.h eventring/tools/writer/pack.c
 libeventring_tools_a_CPPFLAGS = $(SEE_EVENTRING_INSIDE)
-libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS)
+libeventring_tools_a_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS) $(LIBZSTD_CFLAGS)
 
 # The command. Argument parsing and printing only; all reading is the library's.
 bin_PROGRAMS += eventring/eventring
 eventring_eventring_SOURCES = \
+	eventring/tools/class_list.c eventring/tools/class_list.h \
 	eventring/tools/commands.c eventring/tools/commands.h \
 	eventring/tools/cmd_clean.c eventring/tools/cmd_control.c \
-	eventring/tools/cmd_dump.c eventring/tools/cmd_list.c eventring/tools/cmd_record.c \
+	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
+	eventring/tools/cmd_merge.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
+	eventring/tools/cmd_strip.c \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \
 	eventring/tools/places.h \
+	eventring/tools/copy.c eventring/tools/copy.h \
+	eventring/tools/merge.h eventring/tools/merge_inside.h eventring/tools/merge.c \
+	eventring/tools/merge_plan.c eventring/tools/merge_events.c \
 	eventring/tools/file_names.c eventring/tools/file_names.h \
 	eventring/tools/output.c eventring/tools/output.h \
 	eventring/tools/recorder.c eventring/tools/recorder.h \
+	eventring/tools/record_summary.c eventring/tools/record_summary.h \
+	eventring/tools/group.c eventring/tools/group.h \
 	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
+	eventring/tools/time_window.c eventring/tools/time_window.h \
 	eventring/tools/text_table.h \
 	eventring/tools/tally_print.h eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
-eventring_eventring_LDADD = libeventring_tools.a libanalysis.a $(LINK_EVENTRING) $(LIBURING_LIBS) $(PROGRAM_LIBS)
+eventring_eventring_LDADD = libeventring_tools.a libanalysis.a $(LINK_EVENTRING) \
+	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.
 check_PROGRAMS += testsuite/tools/producer

@@ -136,9 +136,10 @@ static bool huge_at_hand(void) {
 
 /* A byte that is zero. False: it was slow. */
 static bool touch_timed(volatile char *p) {
-  uint64_t before = monotonic_ns(), now, wait = atomic_load_explicit(&huge.wait, memory_order_relaxed);
+  uint64_t wait = atomic_load_explicit(&huge.wait, memory_order_relaxed);
+  uint64_t before = monotonic_ns();
   *p = 0;
-  now = monotonic_ns();
+  uint64_t now = monotonic_ns();
   bool slow = now - before >= SLOW_NS;
   if (slow) atomic_store_explicit(&huge.from, now + wait, memory_order_relaxed);
   wait = !slow ? WAIT_LEAST_NS : wait < WAIT_MOST_NS ? 2 * wait : wait;

@@ -33,9 +33,6 @@
  * make longer; lookups of integers count too, as chains of keys that were removed can
  * grow together.
  *
- * The file is long because lookup, insertion, growth and traversal all work on the layout
- * of both parts, which nothing else knows.
- *
  * While the collector removes entries with dead keys (GC_PHASE_CLEAR), a rehash drops
  * them and an insertion does not move them.
  *
@@ -46,7 +43,8 @@
  *   empty array part, which is searched;
  *   flags   metamethods known to be absent, cleared by each insertion.
  *
- * The file is longer than others because lookup and insertion need main_position inline.
+ * The file is long because lookup, insertion, rehash and traversal keep the same rules of
+ * chains and sizes, and the first three need main_position inline.
  *
  * Nothing here calls a metamethod or collects.  Failure: LUA_ERRMEM or "table
  * overflow", raised before the table was changed.

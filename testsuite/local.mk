@@ -9,7 +9,8 @@
 #
 # (inside `if HAVE_CMOCKA` when it uses cmocka). A program whose name is neither
 # test_NAME nor NAME_test is one that tests use. Concurrency tests are named
-# testsuite/concurrency/...: those also run under ThreadSanitizer.
+# testsuite/concurrency/...: those also run under ThreadSanitizer, and so do the unit
+# programs that runtests names.
 
 # All of this folder goes into a distribution. EXTRA_DIST would also take what was
 # built here from the build directory.
@@ -30,11 +31,13 @@ include testsuite/fuzz/programs.mk
 include testsuite/arm64/local.mk
 include testsuite/coverage/local.mk
 include testsuite/soak/local.mk
+include testsuite/tools/local.mk
 include testsuite/model/local.mk
 include testsuite/ffi/local.mk
 
 if HAVE_CMOCKA
-check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test testsuite/unit/watch_test testsuite/unit/heap_test testsuite/unit/mappings_test \
+check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test \
+  testsuite/unit/watch_test testsuite/unit/heap_test testsuite/unit/mappings_test \
   testsuite/unit/channel_test testsuite/unit/external_test testsuite/unit/table_test
 testsuite_unit_number_test_SOURCES = testsuite/unit/number_test.c
 testsuite_unit_number_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
@@ -72,7 +75,8 @@ check-local: all $(check_PROGRAMS) $(check_DATA) $(bench_programs)
 check-steps: all
 	@cd $$(mktemp -d) && TESTSUITE=$(abs_top_srcdir)/testsuite SAROS=$(abs_top_builddir)/saros \
 	  EVENTRING=$(abs_top_builddir)/eventring/eventring TEST_SLOWNESS=1 STEPS="$(or $(STEPS),all)" \
-	  $(SHELL) $(abs_top_srcdir)/testsuite/recording/test_steps_bounded.sh; status=$$?; rm -rf "$$PWD"; exit $$status
+	  $(SHELL) $(abs_top_srcdir)/testsuite/recording/test_steps_bounded.sh; status=$$?; \
+	  rm -rf "$$PWD"; exit $$status
 
 check-layers: all
 	$(SHELL) $(top_srcdir)/testsuite/check-layers.sh $(top_srcdir) $(abs_top_builddir)

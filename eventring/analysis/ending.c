@@ -16,6 +16,11 @@ struct eva_ending eva_ending_of_found(const struct eventring_found *found) {
                              found->error_text};
 }
 
+struct eva_ending eva_ending_of_process(const struct eventring_process *process) {
+  return (struct eva_ending){process->liveness, process->end_reason, process->end_detail,
+                             process->error_text};
+}
+
 static bool asks_for_end(uint32_t number) {
   return number == 0 || number == SIGTERM || number == SIGINT || number == SIGHUP;
 }

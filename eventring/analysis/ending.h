@@ -20,6 +20,7 @@ struct eva_ending {
 
 struct eva_ending eva_ending_of(const struct eventring_info *info);
 struct eva_ending eva_ending_of_found(const struct eventring_found *found);
+struct eva_ending eva_ending_of_process(const struct eventring_process *process);
 
 /* Did the process end with an error or a status that is not 0, was it killed, or did a
    signal end it that does not ask for an orderly end? */

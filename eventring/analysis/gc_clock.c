@@ -127,6 +127,15 @@ void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *
   begin_stretch(clock, loss->ns);
 }
 
+void eva_gc_clock_cut(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation) {
+  if (clock->is_cut) return;
+  if (incarnation != clock->incarnation) *clock = (struct eva_gc_clock){0};
+  clock->is_cut = true;
+  clock->watched = 0;
+  clock->times = (struct eva_gc_times){0};
+  if (clock->running && clock->from < ns) begin_stretch(clock, ns);
+}
+
 void eva_gc_clock_stop(struct eva_gc_clock *clock, uint64_t end) {
   if (clock->running && end > clock->last) clock->last = end;
   end_stretch(clock);

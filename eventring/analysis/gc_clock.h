@@ -57,6 +57,7 @@ struct eva_gc_clock {
   uint64_t watched; /* ns in closed stretches */
   struct eva_gc_times times; /* in these */
   bool running;     /* in a stretch: from .. last so far */
+  bool is_cut;      /* what was before a time is forgotten: eva_gc_clock_cut */
   uint64_t from, last;
   uint32_t incarnation;
   struct eva_top_span gc, finalizers;
@@ -65,6 +66,9 @@ struct eva_gc_clock {
 /* Takes the next event or loss of the ring, in the order of delivery. */
 void eva_gc_clock_event(struct eva_gc_clock *clock, const struct eventring_event *event);
 void eva_gc_clock_lost(struct eva_gc_clock *clock, const struct eventring_loss *loss);
+/* Forgets what was counted before `ns`; a stretch that goes on there begins there. Nothing
+   happens from the second time on. `incarnation`: of what comes next. */
+void eva_gc_clock_cut(struct eva_gc_clock *clock, uint64_t ns, uint32_t incarnation);
 /* Ends the stretch, at `end` (ns) when that is later than the last event. */
 void eva_gc_clock_stop(struct eva_gc_clock *clock, uint64_t end);
 

@@ -9,7 +9,11 @@
 #include "analysis/names.h"
 #include "analysis/saturating.h"
 
-struct eva_tally *eva_tally_new(void) { return calloc(1, sizeof(struct eva_tally)); }
+struct eva_tally *eva_tally_new(void) {
+  struct eva_tally *tally = calloc(1, sizeof *tally);
+  if (tally) tally->until = UINT64_MAX;
+  return tally;
+}
 
 static struct eva_tally_domain *domain_at(struct eva_tally *tally, uint32_t slot) {
   struct eva_tally_domain *domain = &tally->domains[slot % EVENTRING_MAX_DOMAINS];
@@ -249,48 +253,55 @@ static int credit_clock(struct eva_tally_domain *domain, unsigned ring) {
   uint64_t *watched = &life->watched[ring == EVENTRING_RUNTIME ? 0 : 1];
   if (clock->watched > *watched) *watched = clock->watched;
   eva_gc_times_add(&life->times, &clock->times);
-  *clock = (struct eva_gc_clock){0};
+  *clock = (struct eva_gc_clock){.is_cut = clock->is_cut};
   return EVENTRING_OK;
 }
 
-/* The clock of a ring for this incarnation: that of the one before ends here. */
+/* The clock of a ring for this incarnation: that of the one before ends here, and so do its
+   spans. */
 static int turn_clock(struct eva_tally_domain *domain, unsigned ring, uint32_t incarnation) {
   struct eva_gc_clock *clock = &domain->clocks[ring];
   if (clock->incarnation == 0 || clock->incarnation == incarnation) return EVENTRING_OK;
+  eva_own_time_clear(&domain->own[ring]);
   eva_gc_clock_stop(clock, 0);
   return credit_clock(domain, ring);
 }
 
-static int on_event(void *context, const struct eventring_event *event) {
-  struct eva_tally *tally = context;
-  if (tally->status != EVENTRING_OK) return tally->status;
+static int add_own_time(struct eva_tally_domain *domain, const struct eventring_event *event) {
+  int64_t own;
+  int status = eva_own_time_event(&domain->own[event->ring % EVENTRING_RINGS], event, &own);
+  if (status != EVENTRING_OK || own < 0) return status;
+  struct eva_tally_span *span = domain->entries[event->id % EVENTRING_MAX_EVENTS]->span;
+  span->own = eva_add(span->own, (uint64_t)own);
+  span->own_count++;
+  return EVENTRING_OK;
+}
+
+/* The clock of a ring for what is at `ns`, in a domain of this incarnation. What it has
+   counted before `since` counts for nobody. */
+static struct eva_gc_clock *clock_at(struct eva_tally *tally, uint32_t slot, unsigned ring,
+                                     uint32_t incarnation, uint64_t ns) {
+  struct eva_tally_domain *domain = domain_at(tally, slot);
+  ring %= EVENTRING_RINGS;
+  struct eva_gc_clock *clock = &domain->clocks[ring];
+  if (ns < tally->since) return clock;
+  eva_gc_clock_cut(clock, tally->since, incarnation);
+  if (tally->status == EVENTRING_OK) tally->status = turn_clock(domain, ring, incarnation);
+  return clock;
+}
+
+static void count(struct eva_tally *tally, const struct eventring_event *event) {
   struct eva_tally_domain *domain = domain_at(tally, event->domain);
-  unsigned ring = event->ring % EVENTRING_RINGS;
-  tally->status = turn_clock(domain, ring, event->incarnation);
   if (tally->status == EVENTRING_OK) tally->status = count_event(tally, domain, event);
-  eva_gc_clock_event(&domain->clocks[ring], event);
-  if (!(event->flags & EVENTRING_SYNTHETIC)) {
-    if (tally->first_ns == 0 || event->ns < tally->first_ns)
-      tally->first_ns = event->ns;
-    if (event->ns > tally->last_ns) tally->last_ns = event->ns;
-  }
-  return tally->status;
+  if (tally->status == EVENTRING_OK) tally->status = add_own_time(domain, event);
+  if (event->flags & EVENTRING_SYNTHETIC) return;
+  if (tally->first_ns == 0 || event->ns < tally->first_ns) tally->first_ns = event->ns;
+  if (event->ns > tally->last_ns) tally->last_ns = event->ns;
 }
-
-static int on_lost(void *context, const struct eventring_loss *loss) {
-  struct eva_tally *tally = context;
-  struct eva_tally_domain *domain = domain_at(tally, loss->domain);
-  unsigned ring = loss->ring % EVENTRING_RINGS;
-  if (tally->status == EVENTRING_OK)
-    tally->status = turn_clock(domain, ring, loss->incarnation);
-  eva_gc_clock_lost(&domain->clocks[ring], loss);
-  return tally->status;
-}
-
-const struct eventring_callbacks eva_tally_callbacks = {on_event, on_lost};
 
 static int on_open_span(void *context, const struct eventring_event *event) {
   struct eva_tally *tally = context;
+  if (event->ns > tally->until && event->kind == EVENTRING_BEGIN) return EVENTRING_OK;
   struct eva_tally_entry *entry = entry_at(domain_at(tally, event->domain), event->id);
   if (entry) describe(entry, event);
   if (!entry || !span_of(entry)) return EVENTRING_E_MEMORY;
@@ -298,15 +309,50 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   return EVENTRING_OK;
 }
 
+/* A span that ends after `until` was open then, but is not in the cursor's list any more. */
+static void count_late_end(struct eva_tally *tally, const struct eventring_event *event) {
+  bool was_open = event->kind == EVENTRING_END && event->flags & EVENTRING_MATCHED &&
+                  event->begin_ns <= tally->until;
+  if (was_open && on_open_span(tally, event) < 0) tally->status = EVENTRING_E_MEMORY;
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct eva_tally *tally = context;
+  if (tally->status != EVENTRING_OK) return tally->status;
+  if (event->ns > tally->until) {
+    count_late_end(tally, event);
+    return tally->status;
+  }
+  struct eva_gc_clock *clock =
+      clock_at(tally, event->domain, event->ring, event->incarnation, event->ns);
+  if (event->ns >= tally->since) count(tally, event);
+  eva_gc_clock_event(clock, event);
+  return tally->status;
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  struct eva_tally *tally = context;
+  eva_gc_clock_lost(clock_at(tally, loss->domain, loss->ring, loss->incarnation, loss->ns), loss);
+  eva_own_time_lost(&domain_at(tally, loss->domain)->own[loss->ring % EVENTRING_RINGS]);
+  return tally->status;
+}
+
+const struct eventring_callbacks eva_tally_callbacks = {on_event, on_lost};
+
 /* ---- The end ------------------------------------------------------------- */
 
 /* Until when an alive domain was watched: now when it still runs, else the end
    of the recording, which of a process that died is the last thing it wrote. */
-static uint64_t end_of_watching(const struct eva_tally *tally) {
+static uint64_t end_of_recording(const struct eva_tally *tally) {
   if (tally->info.liveness == EVENTRING_LIVE) return eventring_now();
   if (tally->info.liveness == EVENTRING_ENDED && tally->info.end_ns > 0)
     return tally->info.end_ns;
   return tally->last_ns;
+}
+
+static uint64_t end_of_watching(const struct eva_tally *tally) {
+  uint64_t end = end_of_recording(tally);
+  return end < tally->until ? end : tally->until;
 }
 
 /* The state of a list of lives being taken. */
@@ -338,12 +384,13 @@ static void take_domain(struct eva_tally *tally, eventring_cursor *cursor,
    the collector's spans, the runtime ring in any host that obeys the header. */
 static void stop_clocks(struct eva_tally *tally, struct eva_tally_domain *domain) {
   uint64_t end = end_of_watching(tally);
-  if (!domain->info.alive && domain->info.stop_ns > 0)
+  if (!domain->info.alive && domain->info.stop_ns > 0 && domain->info.stop_ns < end)
     end = domain->info.stop_ns;
   for (int ring = 0; ring < EVENTRING_RINGS; ring++) {
     struct eva_gc_clock *clock = &domain->clocks[ring];
     bool newest = clock->incarnation == domain->info.incarnation;
     if (clock->incarnation == 0) continue;
+    eva_gc_clock_cut(clock, tally->since, clock->incarnation);
     eva_gc_clock_stop(clock, newest ? end : 0);
     if (credit_clock(domain, (unsigned)ring) < 0) tally->status = EVENTRING_E_MEMORY;
   }
@@ -369,6 +416,8 @@ static int merge_span(struct eva_tally_span **into, const struct eva_tally_span 
   span->suspended = eva_add(span->suspended, from->suspended);
   span->off_cpu = eva_add(span->off_cpu, from->off_cpu);
   span->interrupted += from->interrupted;
+  span->own = eva_add(span->own, from->own);
+  span->own_count += from->own_count;
   span->open += from->open;
   return eva_histogram_merge(&span->durations, &from->durations);
 }
@@ -466,6 +515,7 @@ static void free_domain(struct eva_tally_domain *domain) {
     free(entry);
   }
   free(domain->entries);
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++) eva_own_time_free(&domain->own[ring]);
   eva_lives_free(&domain->lives);
 }
 

@@ -18,6 +18,12 @@
  * are called "allocated_words" and "promoted_words" (doc/eventring.md asks this
  * of hosts); a file that has no such counter has no such figures.
  *
+ * A part of the recording, from `since` to `until`: an event counts if it is in this part,
+ * so a span counts with all of its duration if it ended there; its own time is known, and
+ * an async span counts (else it is torn), if it also began there; of time watched and time
+ * in the collector what lies there. Feed the events from before `since` that are at hand,
+ * too: they show which spans of the collector are open then.
+ *
  * Units: times are nanoseconds, of the recording's clock where they are moments. Errors:
  * EVENTRING_E_MEMORY; from then on nothing more is counted, `status` says so, and what
  * the tally holds is of no use but to be freed. Threads: a tally is used by one thread at
@@ -29,6 +35,7 @@
 #include "analysis/gc_clock.h"
 #include "analysis/histogram.h"
 #include "analysis/links.h"
+#include "analysis/own_time.h"
 #include "analysis/tally_lives.h"
 
 struct eva_tally_span {
@@ -38,6 +45,8 @@ struct eva_tally_span {
   uint64_t off_cpu;   /* ns of these for which their threads were not on a processor: known
                          if the entry's measure is OFF_CPU */
   uint64_t interrupted; /* how many of these were */
+  uint64_t own;       /* ns of them that are not those of spans directly within (own_time.h), */
+  uint64_t own_count; /* of so many of them, of which that is known */
 };
 
 struct eva_tally_counter {
@@ -74,6 +83,7 @@ struct eva_tally_domain {
   struct eva_lives lives; /* of all; ascending once finished */
   struct eva_tally_entry **entries; /* by id, EVENTRING_MAX_EVENTS; NULL: unused */
   struct eva_gc_clock clocks[EVENTRING_RINGS];
+  struct eva_own_time own[EVENTRING_RINGS];
   struct eva_tally_ring rings[EVENTRING_RINGS];
   /* set by eva_tally_finish */
   uint64_t watched;
@@ -82,6 +92,9 @@ struct eva_tally_domain {
 };
 
 struct eva_tally {
+  uint64_t since, until; /* set by the user before the first event: 0 and UINT64_MAX (as
+                            made): all of it. Feed nothing after the first event later than
+                            until */
   struct eva_tally_domain domains[EVENTRING_MAX_DOMAINS];
   struct eva_tally_domain all; /* the sums over the domains; set by eva_tally_finish */
   unsigned domains_used;

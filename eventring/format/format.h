@@ -83,7 +83,8 @@ enum format_clock {
   X(CLOCK, 7, 128, DROPPED) \
   X(SWITCHES, 8, 16, OLDEST_GOES) \
   X(LOSSES, 9, 16, OLDEST_GOES) \
-  X(ENDINGS, 16, 2, OLDEST_GOES)
+  X(ENDINGS, 16, 2, OLDEST_GOES) \
+  X(PROCESSES, 17, 256, DROPPED)
 
 enum format_kind {
   FORMAT_EVENTS = 1,
@@ -100,7 +101,11 @@ enum format_remark {
   FORMAT_REMARK_CONTEXT = 1,     /* payload: the context of what follows */
   FORMAT_REMARK_SUSPEND = 2,     /* payload: none (the present context) or a context */
   FORMAT_REMARK_RESUME = 3,      /* the same */
-  FORMAT_REMARK_INCARNATION = 4  /* payload: none (the next one) or an incarnation */
+  FORMAT_REMARK_INCARNATION = 4, /* payload: none (the next one) or an incarnation */
+  FORMAT_REMARK_TORN = 5,        /* payload: struct format_open, of a span whose end is not
+                                    known */
+  FORMAT_REMARK_FOUND = 6        /* the same, of one that is open, begun where nothing was
+                                    recorded */
 };
 
 /* A head beyond this is not valid (thousands of years of blocks). */
@@ -307,12 +312,15 @@ struct format_domain { /* written by the owner of the slot */
   uint64_t start_ticks;
   uint64_t stop_ticks;  /* 0 while alive */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
-  uint64_t reserved[6];
+  uint32_t process;     /* number of its record of kind PROCESSES; 0: the header's */
+  uint32_t reserved;
+  uint64_t reserved2[5];
   struct format_ring ring[EVENTRING_RINGS];
 } FORMAT_ALIAS;
 FORMAT_AT(format_domain, start_ticks, 16);
 FORMAT_AT(format_domain, stop_ticks, 24);
 FORMAT_AT(format_domain, name, 32);
+FORMAT_AT(format_domain, process, 80);
 FORMAT_AT(format_domain, ring, 128);
 _Static_assert(sizeof(struct format_domain) == 256, "format_domain");
 _Static_assert(FORMAT_DOMAINS_OFFSET + EVENTRING_MAX_DOMAINS * sizeof(struct format_domain) ==
@@ -419,7 +427,8 @@ struct format_definition { /* kind DEFINITIONS; the texts follow, without gaps *
 } FORMAT_ALIAS;
 _Static_assert(sizeof(struct format_definition) == 32, "format_definition");
 
-struct format_life_record { /* kind LIVES; the name follows, except for STOP */
+struct format_life_record { /* kind LIVES; the name follows, except for STOP; after that of a
+                               START perhaps a word, the number of its process */
   uint64_t first;       /* number: the slot */
   uint32_t incarnation;
   int32_t tid;          /* START */
@@ -446,6 +455,21 @@ struct format_ending { /* kind ENDINGS; the text follows */
   uint64_t ticks;
   uint64_t bytes; /* at most EVENTRING_MAX_END_TEXT */
 } FORMAT_ALIAS;
+
+struct format_process { /* kind PROCESSES; the texts follow, without gaps */
+  uint64_t first;        /* number: that of the process, from 1 */
+  int32_t pid;
+  uint32_t liveness;     /* enum eventring_liveness of its own recording */
+  uint32_t end_reason, end_detail; /* as in format_status */
+  uint64_t start_ticks;
+  uint64_t end_ticks;    /* 0: not known */
+  int64_t start_wall_ns;
+  int64_t shift_ns;      /* added to the times of its own recording */
+  uint64_t events, missed, lost; /* that came from there */
+  uint64_t error_ticks;  /* 0: it noted no error */
+  uint16_t program_bytes, source_bytes, error_bytes, reserved;
+} FORMAT_ALIAS;
+_Static_assert(sizeof(struct format_process) == 96, "format_process");
 
 /* Words that a text takes in a record. */
 static inline unsigned format_text_words(size_t bytes) { return (unsigned)((bytes + 7) / 8); }

@@ -20,13 +20,13 @@
  * window), which passes on what is not the library's. A thread that blocks SIGBUS is not
  * protected.
  *
- * A host may set a handler of its own later. While a recording goes on, the library looks
- * now and then, at moments that are rare (evr_guard_renew), whether its handler is still
- * the one of the process; if not, it sets another one, which passes on to the host's. The
- * host's may call the handler that it has replaced, so each of them is a function of its
- * own, with its own predecessor: level 0 passes on to what was there before the
- * recording, level 1 to the handler that was set above level 0, and so on. So a fault that
- * is not the library's visits each handler once. After LEVELS handlers of the host no
+ * A host may set a handler of its own later. While a recording goes on, the library checks
+ * at changes of blocks and safepoints, every 100 ms at most (evr_guard_renew), whether its
+ * handler is still that of the process; if not, it sets another one, which passes on to the
+ * host's. The host's may call the handler that it has replaced, so each of them is a
+ * function of its own, with its own predecessor: level 0 passes on to what was there before
+ * the recording, level 1 to the handler that was set above level 0, and so on. So a fault
+ * that is not the library's visits each handler once. After LEVELS handlers of the host no
  * further one is set. Until the next look, and then, a host's handler that does not call
  * its predecessor or eventring_repair_fault leaves the process without this protection.
  *

@@ -73,6 +73,7 @@ extern "C" {
 #define EVENTRING_MAX_CLASS_NAME 15  /* name of a class */
 #define EVENTRING_MAX_PROGRAM 255    /* name of the host program */
 #define EVENTRING_MAX_DOMAIN_NAME 47 /* name of a domain */
+#define EVENTRING_MAX_SOURCE 255     /* name of a recording that became part of another */
 #define EVENTRING_MAX_PAYLOAD 1008   /* bytes of a payload of kind STRING or BYTES; a
                                         longer one is cut and its event marked
                                         TRUNCATED */
@@ -338,10 +339,11 @@ struct eventring_config {
   /* Template of the file's name, without slash and control characters. The name that it
      expands to has at most 210 bytes. %p stands for the pid, %n for the program's name, %t
      for the time in seconds since 1970, %h for the host's name, %% for a %. NULL or empty:
-     "%p". EVENTRING_SUFFIX is appended where it is missing. The file of a further copy of the library in the same
-     process has ".2" and so on before the suffix. A recording of a dead process in this
-     place is renamed to <name>-<its start in seconds since 1970>.eventring. When a live
-     process uses the name, eventring_start fails with E_EXISTS. */
+     "%p". EVENTRING_SUFFIX is appended where it is missing. The file of a further copy of
+     the library in the same process has ".2" and so on before the suffix. A recording of a
+     dead process in this place is renamed to <name>-<its start in seconds since
+     1970>.eventring. When a live process uses the name, eventring_start fails with
+     E_EXISTS. */
   const char *name;
   /* Rings that would hold less than the last hold_ns nanoseconds grow, until they hold them
      or the rings have grown by grow_bytes bytes together, one ring by a quarter of that at
@@ -364,7 +366,8 @@ struct eventring_config {
      name that is a template like `name`, and blocks of events are appended to it, so that
      nothing is overwritten. The file stays at the end, whatever `preserve` says. While there
      is no room for more, events are lost, and counted; `warn` is called once. The path ends
-     before a comma. NULL or empty: rings. Rings without a stream (stream_rings) are in the same file, used in a circle. */
+     before a comma. NULL or empty: rings. Rings without a stream (stream_rings) are in the
+     same file, used in a circle. */
   const char *stream;
   uint64_t stream_max;    /* bytes that the file may have, EVENTRING_LEAST_STREAM or more; 0: no
                              limit but the disk */
@@ -894,6 +897,9 @@ int eventring_wait(eventring_cursor *cursor, uint64_t timeout_ns);
    NULL. */
 const struct eventring_error *
 eventring_cursor_error(const eventring_cursor *cursor);
+/* Returns E_CORRUPT if something was found damaged since the last poll, by a saver or a snapshot
+   for instance, with the text in eventring_cursor_error; 0: nothing. */
+int eventring_cursor_damage(eventring_cursor *cursor);
 
 enum eventring_liveness {
   EVENTRING_LIVE = 1,     /* the producer runs */
@@ -979,6 +985,7 @@ struct eventring_info {
   bool incomplete;           /* a copy of a live process's rings: parts may be missing */
   uint32_t stream_rings;     /* bit n: ring n of a domain is there and is a stream */
   uint64_t events_dropped;   /* of streams that never found room for a block; known at the end */
+  uint64_t plain_size;       /* of a compressed file: bytes of what it stands for; 0: plain */
 };
 /* Fills *info with what the file says now. */
 int eventring_cursor_info_sized(eventring_cursor *cursor, struct eventring_info *info,
@@ -1003,6 +1010,8 @@ struct eventring_domain_info {
   char name[EVENTRING_MAX_DOMAIN_NAME + 1]; /* the latest */
   uint64_t start_ns;
   uint64_t stop_ns;     /* 0 while alive */
+  uint32_t process;     /* that it belongs to: eventring_cursor_process; 0: the one that
+                           eventring_info describes */
 };
 /* Fills *info with the latest domain of a slot, 0 to 127. E_NOT_FOUND: the slot was never
    used; E_ARGUMENT: no such slot. */
@@ -1026,9 +1035,35 @@ static inline int eventring_cursor_life(eventring_cursor *cursor, unsigned slot,
 /* Returns the name of a ring in this file, or NULL. Valid as long as the cursor. */
 const char *eventring_cursor_ring_name(const eventring_cursor *cursor, unsigned ring);
 
+/* A process whose recording is part of this one (eventring_encoder_process). */
+struct eventring_process {
+  char program[EVENTRING_MAX_PROGRAM + 1];
+  char source[EVENTRING_MAX_SOURCE + 1]; /* what its recording was called, a path */
+  pid_t pid;             /* in its own pid namespace */
+  enum eventring_liveness liveness; /* of its own recording, when that was read */
+  enum eventring_end_reason end_reason;
+  uint32_t end_detail;
+  uint64_t start_ns;     /* of its recording, on the clock of this one */
+  uint64_t end_ns;       /* the same; 0: it had not ended, or that is not known */
+  int64_t start_wall_ns; /* the start, as its recording said: nanoseconds since the epoch */
+  int64_t shift_ns;      /* what was added to the times of its recording */
+  uint64_t events, missed, lost; /* taken from there; what was not there */
+  uint64_t error_ns;     /* when it noted an error with which it was about to end; 0: none */
+  char error_text[EVENTRING_MAX_END_TEXT + 1];
+};
+/* Fills *process with process number `number`, from 1 on. E_NOT_FOUND: there are fewer, as
+   in a recording of one process, which has none; E_ARGUMENT: 0. */
+int eventring_cursor_process_sized(eventring_cursor *cursor, unsigned number,
+                                   struct eventring_process *process, size_t process_size);
+static inline int eventring_cursor_process(eventring_cursor *cursor, unsigned number,
+                                           struct eventring_process *process) {
+  return eventring_cursor_process_sized(cursor, number, process, sizeof *process);
+}
+
 struct eventring_ring_info {
   uint64_t emitted;   /* events written into the ring so far */
-  uint64_t available; /* of these, still there to be read */
+  uint64_t available; /* of these, still there to be read; of a stream: without those that this
+                         cursor has found lost */
   uint64_t blocks_written; /* sequence number of the newest block */
   uint64_t oldest_ns; /* time at which the oldest block that is there begins, or 0 */
   uint64_t newest_ns; /* time of the newest event, or 0 */
@@ -1064,11 +1099,12 @@ static inline void eventring_cursor_totals(const eventring_cursor *cursor,
   eventring_cursor_totals_sized(cursor, totals, sizeof *totals);
 }
 
-/* ---- Saving a recording while it goes on ---------------------------------
+/* ---- Saving a recording, also while it goes on ---------------------------
  *
- * A saver turns what a live process records into the bytes of another file, a stream (see
- * FORMAT.md), which any cursor opens: all blocks of events that could be copied before the
- * producer used their places again, and all records. It writes nothing itself. It fills
+ * A saver turns a recording into the bytes of another file, a stream (see FORMAT.md), which
+ * any cursor opens: all blocks of events, of a live process those that could be copied before
+ * the producer used their places again, and all records. The recording may be of any layout:
+ * rings, streams, a copy. It writes nothing itself. It fills
  * buffers of the caller and says in pieces where in the file their bytes belong, so that
  * the caller may write in any way, with many buffers under way. The producer does not
  * notice.
@@ -1086,11 +1122,19 @@ static inline void eventring_cursor_totals(const eventring_cursor *cursor,
  *                            pieces the second, which has the magic, is written last, and
  *                            is needed the first time and at the end only.
  *
- * Pieces that touch the same 64 KiB of the file (aligned) are to be written in the order in
- * which they were handed out, and not at all if the one before them failed. All other
+ * Pieces that touch the same unit of the file are to be written in the order in which they
+ * were handed out, and not at all if the one before them failed. All other
  * pieces may be written in any order. */
 
 typedef struct eventring_saver eventring_saver;
+
+/* Bytes of the front of a file, of a block, and of a unit: the blocks that a stream gets at
+   once, aligned. */
+enum {
+  EVENTRING_FRONT_BYTES = 65536,
+  EVENTRING_BLOCK_BYTES = 4096,
+  EVENTRING_UNIT_BYTES = 16 * EVENTRING_BLOCK_BYTES
+};
 
 enum eventring_piece_kind {
   EVENTRING_PIECE_EVENTS = 0,  /* whole blocks of events */
@@ -1107,9 +1151,36 @@ struct eventring_piece {
 
 /* Makes a saver of the recording that `cursor` reads. It must be closed before the cursor.
    `max_bytes`: the file does not become longer (0: no limit, which means 4 TiB). Returns 0,
-   E_ARGUMENT, E_STATE (the recording is a saved copy or a stream already) or E_MEMORY. */
+   E_ARGUMENT or E_MEMORY. */
 int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
                          uint64_t max_bytes, struct eventring_error *error);
+/* The same with more to say. Fields that are 0 change nothing. */
+struct eventring_saver_options {
+  uint64_t max_bytes;
+  uint64_t since_ns;   /* CLOCK_MONOTONIC: each ring begins as after eventring_cursor_seek;
+                          what is before that is missed */
+  uint64_t until_ns;   /* eventring_saver_end ends each ring with the last block that begins at
+                          this time or before */
+  uint64_t domains[2]; /* bit d % 64 of domains[d / 64]: domain d (slot) is saved; none: all */
+  bool checked;        /* each block is checked as a reader checks it: a damaged one is left out,
+                          and counted. Otherwise only headers are, as the rings of a live
+                          process want to be copied quickly */
+  bool stripped;       /* texts of the program are replaced by letters, as many: names of the
+                          program, of domains, of classes and rings of the host, and of
+                          definitions of class user and the host's classes, with unit, doc and
+                          fields; payloads that are text or bytes or not understood; texts of
+                          errors. The same text has the same replacement in the file. Implies
+                          `checked` */
+  bool keeps_names;    /* of these, names of domains, classes, rings and definitions stay */
+};
+int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *cursor,
+                                    const struct eventring_saver_options *options,
+                                    size_t options_size, struct eventring_error *error);
+static inline int eventring_saver_open_with(eventring_saver **saver, eventring_cursor *cursor,
+                                            const struct eventring_saver_options *options,
+                                            struct eventring_error *error) {
+  return eventring_saver_open_with_sized(saver, cursor, options, sizeof *options, error);
+}
 void eventring_saver_close(eventring_saver *saver);
 
 /* Copies complete blocks into the buffer (8-byte aligned, at least 4096 bytes), those of the
@@ -1120,15 +1191,19 @@ void eventring_saver_close(eventring_saver *saver);
 int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
                          struct eventring_piece *pieces, size_t room, size_t *used,
                          struct eventring_error *error);
-/* Copies the newest block of each ring and the records that are new. Parameters, result and
-   errors as above. Stores in *more whether the update goes on: the next call continues it. */
+/* Copies what fills have left for later (the begin of a 64 KiB of the file, which is written
+   whole where that can wait), the newest block of each ring that is not far behind, and the
+   records that are new.
+   Parameters, result and errors as above. Stores in *more whether the update goes on: the
+   next call continues it. */
 int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
                            struct eventring_piece *pieces, size_t room, size_t *used,
                            bool *more, struct eventring_error *error);
 /* Makes the front, as of the last update, into `buffer` of EVENTRING_FRONT_BYTES.
-   `file_bytes`: how long the file is, if it could not be made long enough. Returns 0 or an
-   error as above. */
-enum { EVENTRING_FRONT_BYTES = 65536 };
+   `file_bytes`: how long the file is, if it could not be made long enough. Returns 0;
+   EVENTRING_AGAIN: when it is written another update and front are needed (once, at the end
+   of a file that another one goes on with); or an error as above. */
+enum { EVENTRING_AGAIN = 1 };
 int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_bytes,
                           struct eventring_piece pieces[2], struct eventring_error *error);
 /* Sets the end of the file: where the rings are now. From here on fill copies up to there, the
@@ -1139,35 +1214,66 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
 /* Ends the file of `saver` with the blocks copied so far, and makes the saver of the next
    file in *next, which goes on with the following block of each ring: each event is in one
    of the two, the blocks that are being filled belong to the next one. The file of `saver`
-   still needs its last update, and its front. Both savers use the same cursor, one at a
-   time. To be called between two updates or within one, not after eventring_saver_end.
-   `max_bytes`: of the next file. Returns 0, E_ARGUMENT, E_STATE (the file has ended) or
-   E_MEMORY, with which nothing is changed. */
+   still needs its last update and its front, twice (EVENTRING_AGAIN). Both savers use the
+   same cursor, one at a time. To be called between two updates or within one, not after
+   eventring_saver_end. `max_bytes`: of the next file. Returns 0, E_ARGUMENT, E_STATE (the
+   file has ended) or E_MEMORY, with which nothing is changed. */
 int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_t max_bytes,
                          struct eventring_error *error);
-/* Counts as lost what could not be written: of a piece, whose buffer is unchanged, all but
-   the first `written` bytes. The caller has overwritten the first word of a block that was
-   written in part with 0, as far as it could. */
-void eventring_saver_unwritten(eventring_saver *saver, const void *buffer,
-                               const struct eventring_piece *piece, size_t written);
+/* Says what became of a piece, whose buffer is unchanged: of its bytes the first `written` are
+   in the file. The others are counted as lost, but for events of which an earlier copy is
+   there. To be called for each piece when its write has ended. The caller has overwritten the
+   first word of a block that was written in part with 0, as far as it could. In a packed file a
+   packet is written or not: `written` is piece->size or 0, and what was not written is told
+   after what has become of all pieces that were handed out before it. */
+void eventring_saver_written(eventring_saver *saver, const void *buffer,
+                             const struct eventring_piece *piece, size_t written);
 /* Bytes that the file has by now, or will have. */
 uint64_t eventring_saver_size(const eventring_saver *saver);
+
+/* A file may be packed: compressed, in packets, each of which has the bytes of some pieces
+   (FORMAT.md, section 16). Any cursor reads it as it reads the plain file that the pieces
+   make. These make its headers; the compression is the caller's. A packed file begins with
+   its header. Packets follow at multiples of EVENTRING_PACKET_ALIGNMENT bytes, in any order,
+   written like pieces, but without an order among those that are not fronts. */
+enum {
+  EVENTRING_PACKED_HEADER_BYTES = 64,
+  EVENTRING_PACKET_ALIGNMENT = 64,
+  EVENTRING_PACKET_MOST_PIECES = 256,
+  EVENTRING_PACKET_MOST_BYTES = 4 << 20 /* of the pieces of a packet */
+};
+/* Makes the header of a packed file, EVENTRING_PACKED_HEADER_BYTES. */
+void eventring_packed_header(void *to);
+/* Bytes of the header of a packet. */
+static inline size_t eventring_packet_header_bytes(size_t pieces) { return 64 + 16 * pieces; }
+/* Makes the header of a packet with these pieces, whose `from` does not count.
+   `sequence`: number of the packet, from 1, in the order in which its pieces were handed out.
+   `plain_bytes`: eventring_saver_size by then. `frame_bytes`: of the frame of zstd that
+   follows the header, with the bytes of the pieces one after the other. Zeros up to the next
+   multiple of EVENTRING_PACKET_ALIGNMENT end the packet. `is_last`: it is the front of the
+   last update. Returns the bytes of the header; 0: a size is out of range. Any thread. */
+size_t eventring_packet_header(void *to, uint64_t sequence, uint64_t plain_bytes,
+                               const struct eventring_piece *pieces, size_t count,
+                               size_t frame_bytes, bool is_last);
 
 /* Events: known = missed + saved + lost. */
 struct eventring_saver_ring {
   uint32_t domain;     /* slot */
   uint8_t ring;
   uint64_t known;      /* events written into the ring, as far as blocks were copied */
-  uint64_t missed;     /* overwritten before the saver came, or of the files before */
+  uint64_t missed;     /* overwritten before the saver came, before since_ns, or of the files
+                          before */
   uint64_t saved;      /* in the file */
-  uint64_t lost;       /* overwritten before they were copied, or not written */
+  uint64_t lost;       /* overwritten before they were copied, damaged, not written, or lost
+                          when the recording was made */
   uint64_t unwritten;  /* of these: could not be written */
   uint64_t blocks;     /* copied */
   uint64_t gaps;
   uint64_t lost_ns;    /* between the last event before and the first after each gap */
   uint64_t longest_gap;/* blocks that were overwritten at once, at most */
-  uint32_t places;     /* blocks of the ring */
+  uint32_t places;     /* blocks of the ring; 0: it is a stream */
   uint64_t backlog;    /* blocks not copied yet, at the last fill */
+  uint64_t damaged;    /* blocks that were there, and not valid */
 };
 struct eventring_saver_info {
   uint64_t known, missed, saved, lost, unwritten, blocks, gaps; /* of all rings */
@@ -1177,7 +1283,20 @@ struct eventring_saver_info {
                          call */
   double fullest;     /* greatest backlog of a ring at the last fill, 0 to 1 of its blocks */
   bool full;          /* max_bytes is reached: what does not fit is not copied any more */
+  uint64_t damaged;   /* blocks of all rings */
 };
+/* Adds the account of a ring to a sum: the counts that both have. */
+static inline void eventring_saver_add(struct eventring_saver_info *sum,
+                                       const struct eventring_saver_ring *ring) {
+  sum->known += ring->known;
+  sum->missed += ring->missed;
+  sum->saved += ring->saved;
+  sum->lost += ring->lost;
+  sum->unwritten += ring->unwritten;
+  sum->blocks += ring->blocks;
+  sum->gaps += ring->gaps;
+  sum->damaged += ring->damaged;
+}
 void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_info *info,
                                 size_t info_size);
 static inline void eventring_saver_info(eventring_saver *saver,
@@ -1191,6 +1310,165 @@ int eventring_saver_ring_sized(eventring_saver *saver, unsigned n,
 static inline int eventring_saver_ring(eventring_saver *saver, unsigned n,
                                        struct eventring_saver_ring *info) {
   return eventring_saver_ring_sized(saver, n, info, sizeof *info);
+}
+
+/* ---- Writing a recording of other origin -----------------------------------
+ *
+ * An encoder makes a recording out of events that come from elsewhere: from several other
+ * recordings, or from the trace of another program. The result is a file in which nothing is
+ * overwritten (a stream, see FORMAT.md), and which any cursor opens once it is finished. What
+ * a cursor delivers may be passed on as it is: the structures are the same.
+ *
+ *   eventring_encoder_open       for whom the recording is, where its bytes go
+ *   eventring_encoder_class, _ring  names, before the definitions that need them
+ *   eventring_encoder_define     what the ids of events stand for, before the first of them
+ *   eventring_encoder_domain     the domains that the events are of; at any time
+ *   eventring_encoder_event, _lost, _suspend, _resume   in the order of each ring
+ *   eventring_encoder_process    of which processes it is, if of several
+ *   eventring_encoder_finish     makes a recording of it; without this the file is none
+ *   eventring_encoder_close
+ *
+ * The events of one ring of a domain are given in their order; those of different rings and
+ * domains in any order, for instance ring by ring: readers merge them by time. Times are
+ * nanoseconds, and the same for all. They need not ascend within a ring, but readers that
+ * begin at a time (eventring_cursor_seek) and the lists of open spans rely on that, about.
+ *
+ * An encoder holds a block of 4 KiB for each ring, its open spans and the definitions: 5 MiB
+ * for 1024 rings, whatever the number of events. It is used by one thread at a time. After
+ * E_MEMORY and after an error of `write` all further calls fail with that error. */
+
+typedef struct eventring_encoder eventring_encoder;
+
+/* Writes `size` bytes at `offset` of the file, all of them. Pieces do not overlap, but for
+   those of the first 64 KiB, and come in no order; what none of them covers is zeros, and the
+   last byte of the file is covered. Returns 0, or an error (EVENTRING_E_...), which the
+   caller of the encoder gets, with the text in *error. It is given 256 KiB at a time if the
+   events are. */
+typedef int eventring_encoder_write(void *context, uint64_t offset, const void *bytes,
+                                    size_t size, struct eventring_error *error);
+
+/* Makes an encoder of a recording. Of *info it uses program, pid, start_ns, which must not be
+   0 and is the earliest time that an event may have, and start_wall_ns; the rest need not be
+   filled in. Classes `lifecycle` and `user` and the rings 0 to 3 have their names, and the
+   library's own definitions are there, with their ids (enum eventring_builtin_id). Returns 0,
+   E_ARGUMENT, E_MEMORY. */
+int eventring_encoder_open_sized(eventring_encoder **encoder, const struct eventring_info *info,
+                                 size_t info_size, eventring_encoder_write *write,
+                                 void *context, struct eventring_error *error);
+static inline int eventring_encoder_open(eventring_encoder **encoder,
+                                         const struct eventring_info *info,
+                                         eventring_encoder_write *write, void *context,
+                                         struct eventring_error *error) {
+  return eventring_encoder_open_sized(encoder, info, sizeof *info, write, context, error);
+}
+/* Frees an encoder, finished or not; NULL is allowed. Writes nothing. */
+void eventring_encoder_close(eventring_encoder *encoder);
+
+/* Names a class, 0 to 63, or a ring, 0 to 7 (NULL: takes the name of a ring away). 0 to 15 are
+   the library's classes: give them its names (enum eventring_class). Returns 0, E_ARGUMENT,
+   E_NAME, E_CONFLICT (the class has another name, or another class has this one). */
+int eventring_encoder_class(eventring_encoder *encoder, unsigned index, const char *name,
+                            struct eventring_error *error);
+int eventring_encoder_ring(eventring_encoder *encoder, unsigned ring, const char *name,
+                           struct eventring_error *error);
+
+/* Defines what an id stands for and returns that: the same one for the same kind, class and
+   name, if payload, unit, measure and fields agree, else E_CONFLICT. EVENTRING_ID_OTHER when
+   all ids are taken; the definition is then counted as dropped. Other errors: E_ARGUMENT (a
+   member is out of range, or the class has no name), E_NAME, E_MEMORY. */
+int eventring_encoder_define_sized(eventring_encoder *encoder, const struct eventring_def *def,
+                                   size_t def_size, struct eventring_error *error);
+static inline int eventring_encoder_define(eventring_encoder *encoder,
+                                           const struct eventring_def *def,
+                                           struct eventring_error *error) {
+  return eventring_encoder_define_sized(encoder, def, sizeof *def, error);
+}
+/* Returns an id that has no definition, for events of which it is not known what they are:
+   readers mark them UNKNOWN. EVENTRING_ID_OTHER when all are taken. */
+int eventring_encoder_reserve(eventring_encoder *encoder, struct eventring_error *error);
+
+/* Says that a domain ran in a slot: all members of *domain count. Called again for the same
+   incarnation, it is renamed, or has stopped (alive false). The incarnations of a slot are
+   1, 2, ... and must not go back. A slot that has events and no domain gets one without a
+   name at the end. Returns 0, E_ARGUMENT, E_NAME. When there is no room for more of them, the
+   records are counted as dropped. */
+int eventring_encoder_domain_sized(eventring_encoder *encoder,
+                                   const struct eventring_domain_info *domain,
+                                   size_t domain_size, struct eventring_error *error);
+static inline int eventring_encoder_domain(eventring_encoder *encoder,
+                                           const struct eventring_domain_info *domain,
+                                           struct eventring_error *error) {
+  return eventring_encoder_domain_sized(encoder, domain, sizeof *domain, error);
+}
+
+/* Writes an event. These members count:
+     ns, domain, incarnation (from 1; another than that of the event before it in the ring
+     tears all spans of the ring), id, ring, kind, context (0: none; at most 2^64 - 2);
+     payload with value, or bytes and size: a STRING or BYTES is cut to
+     EVENTRING_MAX_PAYLOAD, and with TRUNCATED in the flags marked as cut before; VALUES and
+     RAW are words as FORMAT.md has them, at most 127 (of kind LINKED 125), `size` in bytes.
+     It must be what the definition of the id says;
+     link and role, of kind LINKED;
+     suspended_ns, of an end: for how long its context was suspended since the begin of the
+     span, as far as that was not said by eventring_encoder_suspend, or with ends of spans
+     within this one;
+     flags SYNTHETIC: of a begin, the span is open from here on, and began at `ns` where
+     nothing was recorded; of an end, the span that began at begin_ns is torn, if it is open.
+     Readers deliver both as they are: they are no events of the recording.
+   Name, definition, class and depth follow from the rest. Returns 0, E_ARGUMENT (a member is
+   out of range; nothing was written), E_FULL (the file would have more than 4 TiB), E_MEMORY,
+   or an error of `write`. */
+int eventring_encoder_event_sized(eventring_encoder *encoder,
+                                  const struct eventring_event *event, size_t event_size,
+                                  struct eventring_error *error);
+static inline int eventring_encoder_event(eventring_encoder *encoder,
+                                          const struct eventring_event *event,
+                                          struct eventring_error *error) {
+  return eventring_encoder_event_sized(encoder, event, sizeof *event, error);
+}
+/* Says that events are missing here: readers count them as lost, or, with LOST_BEFORE before
+   the first event of a ring, as missed. The spans that are open stay so; those that are not
+   known to be still open are to be torn by synthetic ends, before the next event. Errors as
+   above. */
+int eventring_encoder_lost_sized(eventring_encoder *encoder, const struct eventring_loss *loss,
+                                 size_t loss_size, struct eventring_error *error);
+static inline int eventring_encoder_lost(eventring_encoder *encoder,
+                                         const struct eventring_loss *loss,
+                                         struct eventring_error *error) {
+  return eventring_encoder_lost_sized(encoder, loss, sizeof *loss, error);
+}
+/* Says that a context with open spans in this ring is left, and that it goes on (then it is
+   the context of what follows, too). An event of a suspended context resumes it. A ring that
+   has no events of the context yet needs neither: then they do nothing. Errors as above. */
+int eventring_encoder_suspend(eventring_encoder *encoder, unsigned slot,
+                              enum eventring_ring ring, uint64_t context, uint64_t ns,
+                              struct eventring_error *error);
+int eventring_encoder_resume(eventring_encoder *encoder, unsigned slot,
+                             enum eventring_ring ring, uint64_t context, uint64_t ns,
+                             struct eventring_error *error);
+
+/* Adds a process to the recording and returns its number, from 1 on, which domains refer to.
+   Errors: E_ARGUMENT, E_NAME, E_FULL (some thousands find room), and as above. */
+int eventring_encoder_process_sized(eventring_encoder *encoder,
+                                    const struct eventring_process *process,
+                                    size_t process_size, struct eventring_error *error);
+static inline int eventring_encoder_process(eventring_encoder *encoder,
+                                            const struct eventring_process *process,
+                                            struct eventring_error *error) {
+  return eventring_encoder_process_sized(encoder, process, sizeof *process, error);
+}
+
+/* Writes all that is left, and the front, with which the file becomes a recording that has
+   ended. Of *info it uses end_ns, if that is not before the last event, end_reason,
+   end_detail; classes (those that were recorded); error_ns, error_bytes and error_text;
+   names_dropped, lives_dropped and events_dropped, which are added to what was dropped here.
+   Nothing but eventring_encoder_close may follow. Errors as above. */
+int eventring_encoder_finish_sized(eventring_encoder *encoder, const struct eventring_info *info,
+                                   size_t info_size, struct eventring_error *error);
+static inline int eventring_encoder_finish(eventring_encoder *encoder,
+                                           const struct eventring_info *info,
+                                           struct eventring_error *error) {
+  return eventring_encoder_finish_sized(encoder, info, sizeof *info, error);
 }
 
 /* ---- Files: find, copy, remove, control -------------------------------- */
@@ -1233,6 +1511,38 @@ int eventring_discover(const char *const *directories, size_t count,
    left. */
 int eventring_snapshot(eventring_cursor *cursor, const char *path,
                        struct eventring_error *error);
+
+/* What was found to be wrong with a damaged file. */
+struct eventring_repair {
+  uint64_t damaged_events;  /* blocks of events that are not valid: left out */
+  uint64_t missing_blocks;  /* of events, those among them */
+  uint64_t damaged_records; /* blocks of records of which something was left out */
+  uint64_t mended_records;  /* that are whole again: checksums prove it */
+  uint64_t short_rings;     /* rings whose newest blocks, by the domain table, are not there */
+  uint64_t stale_rings;     /* rings that go further than the domain table says */
+  uint64_t domains;         /* entries of the domain table that were made of the records */
+  uint64_t missing_bytes;   /* that the file lacks at its end */
+  bool header_mended;       /* fields of the header were put right, */
+  bool header_doubtful;     /* and others, as names and times, may be wrong */
+  bool status_mended;       /* the same of the status page; */
+  bool front_doubtful;      /* how the recording ended, and names of domains, may be wrong */
+  bool clock_made;          /* no clock was found: times are ticks since the start */
+  bool packed_damaged;      /* of a packed file, packets are damaged: what they had is not there */
+  bool control_mended;      /* which classes were wanted was not valid: what was left is */
+};
+/* Opens a file that nobody writes any more, however damaged, as a sound one: what is not
+   valid is left out, the rest is found wherever it lies, by reading all of the file once. The
+   cursor sees a stream of which blocks may be missing, for eventring_saver_open_with and for
+   polls. *report is filled. Returns 0; E_BUSY (a live process writes it), E_NOT_EVENTRING
+   (nothing in it is part of a recording), E_VERSION, or as eventring_open_path. */
+int eventring_open_damaged_sized(eventring_cursor **cursor, const char *path,
+                                 struct eventring_repair *report, size_t report_size,
+                                 struct eventring_error *error);
+static inline int eventring_open_damaged(eventring_cursor **cursor, const char *path,
+                                         struct eventring_repair *report,
+                                         struct eventring_error *error) {
+  return eventring_open_damaged_sized(cursor, path, report, sizeof *report, error);
+}
 
 /* Removes a recording without a live producer, whether it ended in order or not. Errors:
    E_NAME (not named *.eventring), E_PERMISSION (another user's file, or no right to

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/builtins.h"
 #include "format/error.h"
 #include "format/sized.h"
 #include "format/text.h"
@@ -208,37 +209,13 @@ static void retract_locked(size_t count) {
   fill_hash();
 }
 
-static const struct eventring_def builtin[] = {
-#define BUILTIN(n, u, d) \
-  {.name = n, .unit = u, .doc = d, .kind = EVENTRING_DEF_LIFECYCLE, \
-   .event_class = EVENTRING_CLASS_LIFECYCLE, .ring = EVENTRING_RUNTIME, \
-   .payload = EVENTRING_INT}
-    [EVENTRING_ID_RECORDER_START] =
-        BUILTIN("recorder_start", "pid", "the recording begins"),
-    [EVENTRING_ID_RECORDER_STOP] =
-        BUILTIN("recorder_stop", "pid", "the recording comes to its orderly end"),
-    [EVENTRING_ID_PAUSE] =
-        BUILTIN("pause", "classes", "the host pauses the recording"),
-    [EVENTRING_ID_RESUME] =
-        BUILTIN("resume", "classes", "the host lets the recording go on"),
-    [EVENTRING_ID_DOMAIN_START] =
-        BUILTIN("domain_start", "incarnation", "a domain is recorded from here on"),
-    [EVENTRING_ID_DOMAIN_STOP] =
-        BUILTIN("domain_stop", "incarnation", "a domain ends"),
-    [EVENTRING_ID_OTHER] =
-        {.name = "(other)", .doc = "an event whose name found no room or was not registered",
-         .kind = EVENTRING_DEF_INSTANT, .event_class = EVENTRING_CLASS_USER,
-         .ring = EVENTRING_USER},
-#undef BUILTIN
-};
-
 /* Ids below EVENTRING_ID_HOST: the library's own, then gaps of kind 0. */
 static int define_builtins_locked(struct eventring_error *error) {
   if (defined) return EVENTRING_OK;
   int status = ensure_room(EVENTRING_ID_HOST, error);
   if (status != EVENTRING_OK) return status;
-  for (size_t i = 0; i < sizeof builtin / sizeof builtin[0]; i++)
-    append_locked(&builtin[i], strlen(builtin[i].name));
+  for (size_t i = 0; i < EVR_BUILTINS; i++)
+    append_locked(&evr_builtins[i], strlen(evr_builtins[i].name));
   while (defined < EVENTRING_ID_HOST) definition(defined++)->kind = 0;
   return EVENTRING_OK;
 }

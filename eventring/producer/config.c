@@ -218,7 +218,8 @@ static int parse_stream(struct eventring_config *config, const struct variable *
   }
   if (status != EVENTRING_OK || !length)
     return bad(v, error, "PATH[,max=SIZE][,rings=NAME+NAME...]: a path without comma, a number "
-                         "of bytes from 1M on with K, M or G behind it for powers of 1024, names of rings");
+                         "of bytes from 1M on with K, M or G behind it for powers of 1024, "
+                         "names of rings");
   config->stream = v->value; /* up to the comma */
   return EVENTRING_OK;
 }

@@ -13,8 +13,8 @@ static int no_room(const struct evr_extents *e, int failure, struct eventring_er
                   "no room for more blocks in %.250s", e->path);
 }
 
-/* One atomic addition; it is repeated only where another claim comes first at the end of
-   what the file may have. */
+/* A compare-and-exchange, repeated while other claims come first. An atomic addition could
+   not stop at what the file may have. */
 bool evr_extents_take(struct evr_extents *e, uint32_t blocks, uint32_t *first) {
   uint64_t next = __atomic_load_n(&e->next, __ATOMIC_RELAXED);
   do {

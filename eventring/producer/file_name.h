@@ -23,11 +23,13 @@ struct evr_naming {
 
 /* Writes the name, which ends in EVENTRING_SUFFIX, to `name` (EVR_MOST_NAME bytes). E_CONFIG:
    the pattern is not valid, or what it makes is too long. */
+int evr_file_name(char *name, const struct evr_naming *naming, struct eventring_error *error);
+
 /* Directory ("" for the present one) and template of the name of a stream, out of
    config->stream. False: no path, or too long a one. */
 enum { EVR_MOST_TEMPLATE = 512 };
-bool evr_split_stream(const char *stream, char directory[PATH_MAX], char name[EVR_MOST_TEMPLATE + 1]);
-int evr_file_name(char *name, const struct evr_naming *naming, struct eventring_error *error);
+bool evr_split_stream(const char *stream, char directory[PATH_MAX],
+                      char name[EVR_MOST_TEMPLATE + 1]);
 
 #pragma GCC visibility pop
 

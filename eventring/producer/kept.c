@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/array.h"
 #include "format/process.h"
 #include "format/unlink_same.h"
 
@@ -29,7 +30,7 @@ struct kept_file {
 
 struct kept_files {
   struct kept_file *file;
-  size_t count, room;
+  uint32_t count, room;
   size_t held; /* others that count, whose processes still have them */
 };
 
@@ -69,13 +70,8 @@ static enum fate open_kept(const struct evr_recording *r, const char *name, int 
 }
 
 static bool add_file(struct kept_files *files, const char *name, int64_t start) {
-  if (files->count == files->room) {
-    size_t room = files->room ? 2 * files->room : 16;
-    struct kept_file *grown = realloc(files->file, room * sizeof *grown);
-    if (!grown) return false;
-    files->file = grown;
-    files->room = room;
-  }
+  if (!evr_make_room(&files->file, &files->room, files->count, 16, sizeof *files->file))
+    return false;
   struct kept_file *file = &files->file[files->count++];
   file->start = start;
   strcpy(file->name, name);

@@ -5,6 +5,7 @@
  * nevertheless, the process goes on (guard.c).
  */
 #include "producer/recording.h"
+#include "format/header.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -107,20 +108,9 @@ static uint32_t grow_blocks(const struct eventring_config *config) {
 
 static void fill_header(struct evr_recording *r, const struct eventring_config *config) {
   struct format_header *h = &r->header;
-  memcpy(h->magic, FORMAT_MAGIC, sizeof h->magic);
-  h->version = FORMAT_VERSION;
-  h->byte_order = FORMAT_BYTE_ORDER;
-  h->front_bytes = FORMAT_FRONT_BYTES;
-  h->block_bytes = FORMAT_BLOCK_BYTES;
+  evr_header_set_constants(h);
   h->layout = r->streams.rings ? FORMAT_STREAM : FORMAT_FLIGHT_RECORDER;
   h->flags = r->streams.rings ? FORMAT_HAS_STREAMS : 0;
-  h->max_domains = EVENTRING_MAX_DOMAINS;
-  h->rings_per_domain = EVENTRING_RINGS;
-  h->domain_bytes = sizeof(struct format_domain);
-  h->status_offset = FORMAT_STATUS_OFFSET;
-  h->control_offset = FORMAT_CONTROL_OFFSET;
-  h->domains_offset = FORMAT_DOMAINS_OFFSET;
-  h->blocks_offset = FORMAT_BLOCKS_OFFSET;
   h->wsize = config->wsize;
   h->grow_blocks = grow_blocks(config);
   h->pid = getpid();
@@ -286,20 +276,29 @@ const uint64_t *evr_recording_words(const struct evr_recording *r, uint64_t offs
 
 /* ---- End ------------------------------------------------------------------------- */
 
-/* The checksum of the front as it will be; 0 while a domain may still write into it. */
+/* The checksum of the front as it will be; 0 (none) while a domain may still write into it, and
+   if its tables cannot be read. They are read from the file: pages of them that were never used
+   are not there, and on a full tmpfs a look at them would fail where the recording is to be
+   ended. */
 static uint32_t front_checksum_locked(const struct evr_recording *r) {
   struct format_status s = *evr_status(r);
   s.state = FORMAT_ENDED;
   for (unsigned slot = 0; slot < r->slots; slot++)
     if (r->slot[slot].owner) return 0;
-  return evr_front_checksum(&s, (const uint64_t *)(r->front + FORMAT_DOMAINS_OFFSET));
+  uint64_t *tables = malloc(FORMAT_TABLES_BYTES);
+  ssize_t size = tables ? pread(r->extents.file.fd, tables, FORMAT_TABLES_BYTES,
+                                FORMAT_DOMAINS_OFFSET) : 0;
+  uint32_t checksum = size == FORMAT_TABLES_BYTES ? evr_front_checksum(&s, tables) : 0;
+  free(tables);
+  return checksum;
 }
 
 int evr_recording_end_locked(struct evr_recording *r, struct evr_end end, bool in_handler) {
   struct format_status *status = evr_status(r);
   r->ended = true;
-  if (in_handler) evr_streams_dismiss(r);
-  if (!in_handler) {
+  if (in_handler) {
+    evr_streams_dismiss(r);
+  } else {
     evr_streams_stop(r);
     evr_ring_finish_free_slots_locked(r);
     evr_records_finish_locked(&r->records);

@@ -154,7 +154,7 @@ const uint64_t *evr_recording_words(const struct evr_recording *recording, uint6
 void evr_recording_calibrate_first(struct evr_recording *recording);
 /* Adds clock segments when it is time to. */
 void evr_recording_recalibrate_locked(struct evr_recording *recording);
-/* Right but for some percent. Any thread that holds it. */
+/* Milliseconds in ticks, accurate to a few percent. Any thread that holds the recording. */
 uint64_t evr_recording_ticks_of_ms(const struct evr_recording *recording, uint64_t ms);
 /* Nanoseconds of CLOCK_MONOTONIC now, as readers convert them. */
 uint64_t evr_recording_now_locked(struct evr_recording *recording);
@@ -186,9 +186,9 @@ void evr_recording_limit_kept(const struct evr_recording *recording, size_t most
 /* Sets the classes wanted at the start. */
 void evr_recording_open_gate(struct evr_recording *recording,
                              const struct eventring_config *config);
-/* Puts the control page right where it is not valid, notes what was switched, and sees to
-   the handler of SIGBUS now and then. Any thread that holds the recording, without the
-   mutex. */
+/* Corrects the control page where it is not valid, and notes what was switched. Every
+   100 ms at most it also checks that the process still has the library's handler of SIGBUS
+   (evr_guard_renew). Any thread that holds the recording, without the mutex. */
 void evr_recording_check_gate(struct evr_recording *recording);
 /* Changes the classes wanted; returns them before. */
 uint64_t evr_recording_change_gate_locked(struct evr_recording *recording,

@@ -3,13 +3,13 @@
  *
  * A lane of a stream writes into a *chunk*: 16 to 256 blocks next to each other, claimed from
  * the counter of the file, reserved, mapped and present. When it is full the lane goes on in
- * the next one. What that costs (reserving and making pages present is 1.4 to 3 us for each
- * block, as much as its events) a helper thread does ahead: at half of a chunk the lane asks
- * for another, twice as large, and later finds it ready. The helper also unmaps the chunks
- * that are full and starts their write-back, so that resident memory does not grow with the
- * file. One helper serves all lanes of a recording. Where it is late, or is not there, the
- * lane makes a small chunk by itself. So the path of an event is that of a ring, and no lane
- * waits for another or takes a lock.
+ * the next one. What that costs (reserving and making pages present is 1 to 2 us for each
+ * block, a fifth to two fifths of what its events take) a helper thread does ahead: at half of
+ * a chunk the lane asks for another, twice as large, and later finds it ready. The helper also
+ * unmaps the chunks that are full and starts their write-back, so that resident memory does not
+ * grow with the file. One helper serves all lanes of a recording. Where it is late, or is not
+ * there, the lane makes a small chunk by itself. So the path of an event is that of a ring, and
+ * no lane waits for another or takes a lock.
  *
  * Each lane has four chunks, each in one of these states; whoever changes one from or to BUSY
  * owns it meanwhile:
@@ -29,8 +29,8 @@
  * all, not even a first one, writes into memory of its own; these events are counted by
  * `before` of its first block, or, if it never gets one, by the status page at the end.
  *
- * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there the claim
- * was one page at a time, which costs 19 to 30 ns an event (doc/STREAMS.md).
+ * Models: measureme, whose issue 144 proposes pages claimed in a mapped file; there one
+ * page is claimed at a time. Here that took 28 ns a word on a disk (doc/RECORDER.md, "Streams").
  */
 #include "producer/stream.h"
 
@@ -53,7 +53,8 @@ enum {
   CHUNKS = 4,         /* of a lane */
   FIRST_CHUNK = FORMAT_UNIT,     /* blocks; each is twice the one before, up to */
   LARGEST_CHUNK = 16 * FORMAT_UNIT,
-  RETRY_MS = 20       /* after there was no room */
+  RETRY_MS = 20,      /* after there was no room */
+  STOP_US = 200       /* that the helper is given to end before it is woken again */
 };
 
 enum chunk_state { FREE, BUSY, CLAIMED, READY, IN_USE, DONE };
@@ -189,6 +190,7 @@ static void *help(void *recording) {
     for (uint32_t i = 0; i < count; i++) all_served &= serve_lane(s->lane[i]);
     wait_for_work(s, seen, !all_served);
   }
+  __atomic_store_n(&s->has_ended, 1, __ATOMIC_RELEASE);
   return NULL;
 }
 
@@ -203,6 +205,7 @@ void evr_streams_start(struct evr_recording *r) {
   sigfillset(&all);
   sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  s->has_ended = 0;
   s->has_helper = pthread_create(&s->helper, &attributes, help, r) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (s->has_helper) pthread_setname_np(s->helper, "eventring");
@@ -217,7 +220,11 @@ void evr_streams_stop(struct evr_recording *r) {
   struct evr_streams *s = &r->streams;
   if (!s->has_helper) return;
   evr_streams_dismiss(r);
-  wake_helper(s);
+  const struct timespec soon = {.tv_nsec = STOP_US * 1000};
+  while (!__atomic_load_n(&s->has_ended, __ATOMIC_ACQUIRE)) {
+    wake_helper(s); /* should the call fail, it is made again */
+    nanosleep(&soon, NULL);
+  }
   pthread_join(s->helper, NULL);
   s->has_helper = false;
 }

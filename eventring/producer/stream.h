@@ -19,6 +19,7 @@ struct evr_streams { /* of a recording; zeroed: it has none */
   uint32_t rings;   /* bit n: ring n of each domain is a stream */
   uint32_t work;    /* futex: raised when there is something for the helper */
   uint32_t stopped; /* atomic: the helper is to end */
+  uint32_t has_ended; /* the helper; atomic */
   bool has_helper;
   bool said_full;   /* atomic: the host was warned that events are lost */
   pthread_t helper;

@@ -35,7 +35,6 @@
 #include "reader/block.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 #include "format/atomics.h"
 #include "format/checksum.h"
@@ -131,8 +130,9 @@ static bool is_valid(const struct evr_block *block, unsigned slot, unsigned ring
   const struct format_block *h = evr_block_header(block);
   bool sound = true;
   return h->kind == FORMAT_EVENTS && h->domain == slot && h->ring == ring &&
-         h->incarnation > 0 && h->open + h->open_brief <= FORMAT_MAX_OPEN && h->before < FORMAT_MAX_SEQUENCE &&
-         h->base_ticks >= start_ticks && block->have <= FORMAT_BLOCK_WORDS &&
+         h->incarnation > 0 && h->open + h->open_brief <= FORMAT_MAX_OPEN &&
+         h->before < FORMAT_MAX_SEQUENCE && h->base_ticks >= start_ticks &&
+         block->have <= FORMAT_BLOCK_WORDS &&
          block->have >= evr_block_first(block) &&
          walk_events(block->words, evr_block_first(block), block->have, &sound) ==
              block->have && sound &&
@@ -327,8 +327,7 @@ unsigned evr_blocks_copy(const struct evr_source *source, uint64_t offset,
   for (unsigned i = 0; i < count; i++)
     piece[i] = (struct iovec){block[i].words, FORMAT_BLOCK_BYTES};
   evr_testpoint(R3);
-  ssize_t got = preadv(source->fd, piece, (int)count, (off_t)offset);    /* R3 */
-  if (got != (ssize_t)count * FORMAT_BLOCK_BYTES) return 0;
+  if (!evr_source_read_pieces(source, offset, piece, count)) return 0;   /* R3 */
   evr_testpoint(R4);
   evr_fence_acquire();                               /* R4 */
   evr_testpoint(R5);
@@ -348,7 +347,7 @@ bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned 
 
 /* Where the records end that are whole. Sets *sound to false when another follows that is
    not. */
-static uint32_t walk_records(const uint64_t *words, bool *sound) {
+uint32_t evr_records_walk(const uint64_t *words, bool *sound) {
   uint32_t at = FORMAT_BLOCK_HEADER_WORDS;
   while (at < FORMAT_BLOCK_WORDS && words[at]) {
     uint32_t size = record_words(words[at]);
@@ -389,7 +388,7 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   uint64_t sequence = words[0], seal = words[FORMAT_SEAL_WORD];
   uint64_t so_far = words[FORMAT_SO_FAR_WORD];
   if (status != EVENTRING_OK || !sequence) return status;
-  uint32_t at = walk_records(words, sound);                              /* R2 */
+  uint32_t at = evr_records_walk(words, sound);                              /* R2 */
   evr_fence_acquire();
   evr_testpoint(RECORDS);
   status = evr_source_read_file(source, offset, words, FORMAT_BLOCK_BYTES, error); /* R3 */
@@ -398,7 +397,7 @@ static int file_records(const struct evr_source *source, uint64_t offset, uint64
   words[FORMAT_SEAL_WORD] = seal;
   if (seal) {
     *sound = true;
-    at = walk_records(words, sound);
+    at = evr_records_walk(words, sound);
   } else {
     words[FORMAT_SO_FAR_WORD] = so_far;
   }
@@ -416,7 +415,7 @@ bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound) {
 bool evr_records_vouched_for(const uint64_t *words, uint32_t end) {
   uint64_t so_far = words[FORMAT_SO_FAR_WORD];
   uint32_t count = (uint32_t)so_far;
-  return !so_far || words[FORMAT_SEAL_WORD] ||
+  return !so_far || (uint32_t)words[FORMAT_SEAL_WORD] ||
          (count >= FORMAT_BLOCK_HEADER_WORDS && count <= end &&
           so_far == evr_seal(count, evr_checksum_so_far(words, count)));
 }
@@ -482,4 +481,12 @@ uint64_t evr_block_events(const struct evr_block *block) {
   uint64_t events = 0;
   while (evr_block_next_event(&walk)) events++;
   return events;
+}
+
+uint64_t evr_block_newest_ticks(const struct evr_block *block) {
+  struct evr_block_walk walk = evr_block_walk(block);
+  uint64_t ticks = walk.position.base, word;
+  while ((word = evr_block_next_event(&walk)) != 0)
+    ticks = word_ticks(word, walk.position.base);
+  return ticks;
 }

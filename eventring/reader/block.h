@@ -63,6 +63,8 @@ bool evr_block_valid(const struct evr_block *block, uint64_t sequence, unsigned 
    when a record follows that is not. Fails with what reading the file fails with. */
 int evr_records_copy(const struct evr_source *source, uint64_t offset, uint64_t *words,
                      uint32_t *end, bool *sound, struct eventring_error *error);
+/* The same of words that nobody writes into. */
+uint32_t evr_records_walk(const uint64_t *words, bool *sound);
 /* Is the block copied in this way valid? In a block that is being filled, the records
    before a damaged one are. */
 bool evr_records_valid(const uint64_t *words, uint32_t end, bool sound);
@@ -110,6 +112,8 @@ static inline uint64_t evr_block_next_event(struct evr_block_walk *walk) {
 }
 /* Events in a block. */
 uint64_t evr_block_events(const struct evr_block *block);
+/* Time of the last event of a block; of one without events, the base of its times. */
+uint64_t evr_block_newest_ticks(const struct evr_block *block);
 
 #pragma GCC visibility pop
 

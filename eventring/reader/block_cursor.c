@@ -197,18 +197,19 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
 
 enum { MOST_UNREADABLE = 256 /* blocks in a row, before a part is taken for unreadable */ };
 
-/* When the first block from *sequence on begins that is there and before `end`; sets
-   *sequence. False: there is none. */
+/* When the first block from *sequence on begins that is there, valid and before `end`; sets
+   *sequence. False: there is none. A time that is damaged would lead to another part of the
+   ring, so all of the block is looked at. */
 static bool find_begin(const struct evr_block_cursor *cursor, uint64_t *sequence, uint64_t end,
                        uint64_t *ns) {
   const struct evr_metadata *meta = cursor->meta;
+  uint64_t head = meta->ring[cursor->slot][cursor->ring].head;
+  struct evr_block block;
   for (int tries = 0; *sequence < end && tries < MOST_UNREADABLE; tries++) {
-    struct format_block h;
-    if (evr_source_read(&meta->source, place_of(cursor, *sequence).offset, &h, sizeof h, NULL) ==
-            EVENTRING_OK &&
-        h.sequence == *sequence && h.kind == FORMAT_EVENTS && h.domain == cursor->slot &&
-        h.ring == cursor->ring) {
-      *ns = evr_metadata_ns(meta, h.base_ticks);
+    if (evr_block_copy(&meta->source, place_of(cursor, *sequence).offset, *sequence, cursor->slot,
+                       cursor->ring, meta->header.start_ticks, *sequence < head, meta->over,
+                       &block, NULL) == EVR_READ_OK) {
+      *ns = evr_metadata_ns(meta, evr_block_header(&block)->base_ticks);
       return true;
     }
     *sequence = is_stream(cursor)
@@ -218,15 +219,28 @@ static bool find_begin(const struct evr_block_cursor *cursor, uint64_t *sequence
   return false;
 }
 
-void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns) {
-  uint64_t head = evr_block_cursor_head(cursor), oldest = oldest_of(cursor, head);
+/* The last block that begins at `ns` or before, or, if none does, the oldest one. */
+static uint64_t bisect(const struct evr_block_cursor *cursor, uint64_t oldest, uint64_t head,
+                       uint64_t ns) {
   uint64_t low = oldest, high = head + 1; /* low begins before `ns`, if any does; high after */
   while (high - low > 1) {
     uint64_t middle = low + (high - low) / 2, found = middle, begin;
     if (find_begin(cursor, &found, high, &begin) && begin <= ns) low = found;
     else high = middle;
   }
+  return low;
+}
+
+void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns) {
+  uint64_t head = evr_block_cursor_head(cursor), oldest = oldest_of(cursor, head);
+  uint64_t low = bisect(cursor, oldest, head, ns);
   cursor->next = low > oldest ? low - 1 : low;
+}
+
+uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns) {
+  uint64_t head = evr_block_cursor_head(cursor), oldest = oldest_of(cursor, head), begin;
+  uint64_t low = bisect(cursor, oldest, head, ns), found = low;
+  return find_begin(cursor, &found, low + 1, &begin) && begin > ns ? low - 1 : low;
 }
 
 /* ---- The block held -------------------------------------------------------------- */

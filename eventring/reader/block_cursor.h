@@ -58,6 +58,8 @@ const uint64_t *evr_block_cursor_watch(const struct evr_block_cursor *cursor);
 /* Goes on with the last block that begins at `ns` or before, or the one before that: times
    may go back a little within a ring. Before a block was read. */
 void evr_block_cursor_seek(struct evr_block_cursor *cursor, uint64_t ns);
+/* The last block that begins at `ns` or before; the one before the oldest: none does. */
+uint64_t evr_block_cursor_last(struct evr_block_cursor *cursor, uint64_t ns);
 /* Words that are committed in a block now; 0: it is gone. */
 uint32_t evr_block_cursor_length(const struct evr_block_cursor *cursor, uint64_t sequence);
 /* After the producer's end: notes damage when the block held is the newest and is no

@@ -237,10 +237,15 @@ static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
 
 /* Reports damage once; reading then goes on with what is sound. */
 static int take_damage(eventring_cursor *c) {
+  evr_source_take_damage(&c->meta.source, &c->meta.damage);
   int code = c->meta.damage.code;
   if (code) c->error = c->meta.damage;
   c->meta.damage.code = 0;
   return code;
+}
+
+int eventring_cursor_damage(eventring_cursor *c) {
+  return c ? take_damage(c) : EVENTRING_E_ARGUMENT;
 }
 
 /* Once, when all has been delivered: what was removed since it was read is damage,

@@ -5,12 +5,12 @@
  *
  *   window.c       a file mapped for reading
  *   source.c       bytes of a file, or of memory that is lent
+ *   mend.c         a damaged file, as a sound one
  *   block.c        one block, copied and checked
  *   metadata.c     what the file says of itself: header, status, domains, control page;
  *                  all checked
  *   block_cursor.c from block to block of one ring
  *   definitions.c  what events refer to
- *   span_stack.c   the spans open in one ring
  *   ring_reader.c  one ring: losses, open spans, limits
  *   delivery.c     one ring: the events of a block, handed to the callbacks
  *   cursor.c       all rings: opening, polling, merging, closing

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "format/text.h"
 
 struct take { /* what taking a record needs */
@@ -89,14 +90,10 @@ const struct evr_life *evr_definitions_life(const struct evr_definitions *defini
 
 /* NULL: no memory. */
 static struct evr_life *add_life(struct evr_definitions *definitions) {
-  if (definitions->lives_count == definitions->lives_room &&
-      definitions->lives_room < EVR_MAX_LIVES) {
-    uint32_t room = definitions->lives_room ? 2 * definitions->lives_room : 16;
-    struct evr_life *grown = realloc(definitions->lives, room * sizeof *grown);
-    if (!grown) return NULL;
-    definitions->lives = grown;
-    definitions->lives_room = room;
-  }
+  if (definitions->lives_count < EVR_MAX_LIVES &&
+      !evr_make_room(&definitions->lives, &definitions->lives_room, definitions->lives_count,
+                     16, sizeof *definitions->lives))
+    return NULL;
   if (definitions->lives_count == EVR_MAX_LIVES) {
     definitions->lives_first = (definitions->lives_first + 1) % EVR_MAX_LIVES;
     definitions->lives_count--;
@@ -131,6 +128,8 @@ static int take_life(const struct take *take, const uint64_t *record, unsigned w
     *life = (struct evr_life){.slot = slot, .incarnation = incarnation};
   }
   if (type == FORMAT_LIFE_START) {
+    unsigned named = 4 + format_text_words(record[3]);
+    life->process = words > named ? (uint32_t)record[named] : 0;
     life->tid = (int32_t)(record[1] >> 32);
     life->start_ticks = record[2];
   }
@@ -140,22 +139,74 @@ static int take_life(const struct take *take, const uint64_t *record, unsigned w
 
 /* ---- The end --------------------------------------------------------------------------- */
 
+static bool ending_is_valid(const uint64_t *record, unsigned words) {
+  struct format_ending ending;
+  unsigned head = sizeof ending / 8;
+  if (words < head) return false;
+  memcpy(&ending, record, sizeof ending);
+  return ending.bytes <= EVENTRING_MAX_END_TEXT && ending.bytes <= (words - head) * (uint64_t)8;
+}
+
 static int take_ending(const struct take *take, const uint64_t *record, unsigned words) {
   struct evr_ending *to = &take->definitions->ending;
   struct format_ending ending;
   unsigned head = sizeof ending / 8;
-  if (words >= head) memcpy(&ending, record, sizeof ending);
-  if (words < head || ending.bytes > EVENTRING_MAX_END_TEXT ||
-      ending.bytes > (words - head) * (uint64_t)8) {
+  if (!ending_is_valid(record, words)) {
     evr_note_damage(&take->meta->damage, "the record of an error is not valid");
     return EVENTRING_OK;
   }
+  memcpy(&ending, record, sizeof ending);
   to->ticks = ending.ticks;
   to->bytes = (uint32_t)ending.bytes;
   to->whole = record_number(ending.first);
   memcpy(to->text, record + head, ending.bytes);
   to->text[ending.bytes] = 0;
   evr_text_clean_lines(to->text, ending.bytes);
+  return EVENTRING_OK;
+}
+
+/* ---- Processes ------------------------------------------------------------------------- */
+
+static bool process_is_valid(const uint64_t *record, unsigned words, struct format_process *p) {
+  if (words < sizeof *p / 8) return false;
+  memcpy(p, record, sizeof *p);
+  size_t bytes = (size_t)p->program_bytes + p->source_bytes + p->error_bytes;
+  return p->program_bytes <= EVENTRING_MAX_PROGRAM && p->source_bytes <= EVENTRING_MAX_SOURCE &&
+         p->error_bytes <= EVENTRING_MAX_END_TEXT && bytes <= (words - sizeof *p / 8) * 8;
+}
+
+/* NULL: no memory. */
+static struct evr_process *add_process(struct evr_definitions *definitions) {
+  if (!evr_make_room(&definitions->processes, &definitions->processes_room,
+                     definitions->processes_count, 16, sizeof *definitions->processes))
+    return NULL;
+  return &definitions->processes[definitions->processes_count++];
+}
+
+static int take_process(const struct take *take, const uint64_t *record, unsigned words,
+                        struct eventring_error *error) {
+  struct evr_definitions *definitions = take->definitions;
+  struct format_process p;
+  if (!process_is_valid(record, words, &p) ||
+      record_number(p.first) != definitions->processes_count + 1) {
+    evr_note_damage(&take->meta->damage, "the record of process %u is not valid",
+                    record_number(*record));
+    return EVENTRING_OK;
+  }
+  char *said = p.error_bytes ? calloc(1, p.error_bytes + (size_t)1) : NULL;
+  struct evr_process *to = p.error_bytes && !said ? NULL : add_process(definitions);
+  if (!to) {
+    free(said);
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the processes");
+  }
+  *to = (struct evr_process){.record = p, .error = said};
+  const char *text = (const char *)record + sizeof p;
+  text = take_text(to->program, text, p.program_bytes);
+  text = take_text(to->source, text, p.source_bytes);
+  if (said) {
+    memcpy(said, text, p.error_bytes);
+    evr_text_clean_lines(said, p.error_bytes);
+  }
   return EVENTRING_OK;
 }
 
@@ -185,8 +236,25 @@ static int take_record(void *context, enum format_kind kind, const uint64_t *rec
   if (kind == FORMAT_LIVES && type >= FORMAT_LIFE_START && type <= FORMAT_LIFE_RENAME)
     return take_life(take, record, words, error);
   if (kind == FORMAT_ENDINGS && type == 1) return take_ending(take, record, words);
+  if (kind == FORMAT_PROCESSES && type == 1) return take_process(take, record, words, error);
   if (type != 1) take->definitions->unknown++;
   return EVENTRING_OK;
+}
+
+bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words) {
+  struct format_definition d;
+  unsigned type = record_type(*record);
+  if (kind == FORMAT_DEFINITIONS && type == 1) {
+    if (words < sizeof d / 8) return false;
+    memcpy(&d, record, sizeof d);
+    return definition_is_valid(&d, words);
+  }
+  if (kind == FORMAT_LIVES && type >= FORMAT_LIFE_START && type <= FORMAT_LIFE_RENAME)
+    return life_is_valid(record, words);
+  if (kind == FORMAT_ENDINGS && type == 1) return ending_is_valid(record, words);
+  if (kind == FORMAT_PROCESSES && type == 1)
+    return process_is_valid(record, words, &(struct format_process){0});
+  return true;
 }
 
 int evr_definitions_catch_up(struct evr_definitions *definitions, struct evr_metadata *meta,
@@ -205,5 +273,7 @@ void evr_definitions_free(struct evr_definitions *definitions) {
   for (size_t i = 0; i < EVENTRING_MAX_EVENTS / EVR_DEFINITION_CHUNK; i++)
     free(definitions->chunk[i]);
   free(definitions->lives);
+  for (uint32_t i = 0; i < definitions->processes_count; i++) free(definitions->processes[i].error);
+  free(definitions->processes);
   evr_record_scan_free(&definitions->scan);
 }

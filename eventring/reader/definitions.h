@@ -35,6 +35,7 @@ struct evr_life { /* of a domain */
   uint32_t slot, incarnation;
   int32_t tid;
   uint64_t start_ticks, stop_ticks; /* 0: not known, or not yet */
+  uint32_t process; /* number of its record; 0: that of the header */
   char name[EVENTRING_MAX_DOMAIN_NAME + 1];
 };
 
@@ -42,6 +43,13 @@ struct evr_ending { /* the error with which the process said that it ends */
   uint64_t ticks;
   uint32_t bytes, whole; /* of the text; of what was not cut */
   char text[EVENTRING_MAX_END_TEXT + 1];
+};
+
+struct evr_process { /* a record of kind PROCESSES, its texts made harmless */
+  struct format_process record;
+  char program[EVENTRING_MAX_PROGRAM + 1];
+  char source[EVENTRING_MAX_SOURCE + 1];
+  char *error; /* NULL: none */
 };
 
 enum { EVR_MAX_LIVES = 16384 /* kept; of more the oldest are forgotten */ };
@@ -56,6 +64,8 @@ struct evr_definitions {
   struct evr_ending ending;    /* the last one; ticks 0: none */
   struct evr_life *lives;      /* in the order of their starts, from lives_first on, */
   uint32_t lives_count, lives_room, lives_first; /* round the end */
+  struct evr_process *processes; /* number n is at n - 1 */
+  uint32_t processes_count, processes_room;
 };
 
 /* Reads again what events refer to: records, control log. To be called after the events
@@ -70,6 +80,9 @@ evr_definition_of(const struct evr_definitions *definitions, unsigned id) {
       id < EVENTRING_MAX_EVENTS ? definitions->definition[id] : NULL;
   return d ? &d->def : NULL;
 }
+/* Is a record of `words` words what its kind and type ask for? Those of types and kinds that
+   are not read here are. */
+bool evr_record_is_valid(unsigned kind, const uint64_t *record, unsigned words);
 /* NULL when it is not known (any more). */
 const struct evr_life *evr_definitions_life(const struct evr_definitions *definitions,
                                             unsigned slot, uint32_t incarnation);

@@ -23,6 +23,7 @@ static void fill_sizes(const struct evr_metadata *meta, struct eventring_info *i
   if (fd < 0 || fstat(fd, &st) != 0) return;
   info->file_size = (uint64_t)st.st_size;
   info->disk_size = (uint64_t)st.st_blocks * 512;
+  if (meta->source.packed) evr_source_bytes(&meta->source, &info->plain_size, NULL);
 }
 
 static void fill_clock(const struct evr_metadata *meta, struct eventring_info *info) {
@@ -129,7 +130,8 @@ int eventring_cursor_domain_sized(eventring_cursor *c, unsigned slot,
       .slot = slot, .incarnation = d.incarnation, .tid = d.tid,
       .alive = d.state == FORMAT_SLOT_ALIVE,
       .start_ns = evr_metadata_ns(&c->meta, d.start_ticks),
-      .stop_ns = d.stop_ticks ? evr_metadata_ns(&c->meta, d.stop_ticks) : 0};
+      .stop_ns = d.stop_ticks ? evr_metadata_ns(&c->meta, d.stop_ticks) : 0,
+      .process = d.process};
   memcpy(full.name, d.name, sizeof full.name);
   evr_copy_sized(info, info_size, &full, sizeof full);
   return EVENTRING_OK;
@@ -145,9 +147,43 @@ int eventring_cursor_life_sized(eventring_cursor *c, unsigned slot, uint32_t inc
   struct eventring_domain_info full = {
       .slot = slot, .incarnation = incarnation, .tid = life->tid, .alive = !life->stop_ticks,
       .start_ns = evr_metadata_ns(&c->meta, life->start_ticks),
-      .stop_ns = life->stop_ticks ? evr_metadata_ns(&c->meta, life->stop_ticks) : 0};
+      .stop_ns = life->stop_ticks ? evr_metadata_ns(&c->meta, life->stop_ticks) : 0,
+      .process = life->process};
   memcpy(full.name, life->name, sizeof full.name);
   evr_copy_sized(info, info_size, &full, sizeof full);
+  return EVENTRING_OK;
+}
+
+/* ---- Processes ------------------------------------------------------------------------- */
+
+static void fill_process(const struct evr_metadata *meta, const struct evr_process *from,
+                         struct eventring_process *to) {
+  const struct format_process *r = &from->record;
+  *to = (struct eventring_process){
+      .pid = r->pid, .liveness = (enum eventring_liveness)r->liveness,
+      .end_detail = r->end_detail, .start_ns = evr_metadata_ns(meta, r->start_ticks),
+      .end_ns = r->end_ticks ? evr_metadata_ns(meta, r->end_ticks) : 0,
+      .start_wall_ns = r->start_wall_ns, .shift_ns = r->shift_ns, .events = r->events,
+      .missed = r->missed, .lost = r->lost,
+      .error_ns = r->error_ticks ? evr_metadata_ns(meta, r->error_ticks) : 0};
+  if (r->liveness < EVENTRING_LIVE || r->liveness > EVENTRING_SAVED)
+    to->liveness = EVENTRING_SAVED;
+  if (r->end_reason <= FORMAT_END_SIGNAL)
+    to->end_reason = (enum eventring_end_reason)r->end_reason;
+  memcpy(to->program, from->program, sizeof to->program);
+  memcpy(to->source, from->source, sizeof to->source);
+  if (from->error) memcpy(to->error_text, from->error, r->error_bytes);
+}
+
+int eventring_cursor_process_sized(eventring_cursor *c, unsigned number,
+                                   struct eventring_process *process, size_t process_size) {
+  struct eventring_process full;
+  if (!number) return EVENTRING_E_ARGUMENT;
+  int status = evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
+  if (status != EVENTRING_OK) return status;
+  if (number > c->definitions.processes_count) return EVENTRING_E_NOT_FOUND;
+  fill_process(&c->meta, &c->definitions.processes[number - 1], &full);
+  evr_copy_sized(process, process_size, &full, sizeof full);
   return EVENTRING_OK;
 }
 
@@ -159,15 +195,6 @@ const char *eventring_cursor_ring_name(const eventring_cursor *c, unsigned ring)
 /* ---- Rings ----------------------------------------------------------------------------- */
 
 enum { TRIES = 8 /* at a block that may be overwritten before it is copied */ };
-
-/* Time of the last event of a block. */
-static uint64_t newest_ticks(const struct evr_block *block) {
-  struct evr_block_walk walk = evr_block_walk(block);
-  uint64_t ticks = walk.position.base, word;
-  while ((word = evr_block_next_event(&walk)) != 0)
-    ticks = word_ticks(word, walk.position.base);
-  return ticks;
-}
 
 /* Fills in what the newest and the oldest readable block say. The poll reports damage. */
 static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
@@ -185,7 +212,7 @@ static void fill_extent(struct evr_metadata *meta, unsigned slot, unsigned ring,
   uint64_t newest = blocks.sequence;
   info->blocks_written = newest;
   info->emitted = blocks.position + evr_block_events(&block);
-  info->newest_ns = evr_metadata_ns(meta, newest_ticks(&block));
+  info->newest_ns = evr_metadata_ns(meta, evr_block_newest_ticks(&block));
   blocks.next = evr_metadata_oldest(meta, slot, ring, newest);
   blocks.position = 0;
   tries = TRIES;
@@ -203,6 +230,8 @@ static void fill_read(const struct evr_ring_reader *reader, struct eventring_rin
   /* a ring may be overwritten faster than its newest block can be copied */
   uint64_t accounted = info->missed + info->delivered + info->lost;
   if (info->emitted < accounted) info->emitted = accounted;
+  /* nothing of a stream is overwritten: what is lost is missing in the middle */
+  if (info->is_stream && info->lost <= info->available) info->available -= info->lost;
 }
 
 int eventring_cursor_ring_sized(eventring_cursor *c, unsigned slot,

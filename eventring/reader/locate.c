@@ -22,6 +22,7 @@
  */
 #include "reader/cursor.h"
 #include "reader/locate.h"
+#include "format/array.h"
 #include "format/process.h"
 
 #include <dirent.h>
@@ -67,13 +68,17 @@ int evr_open_regular(int directory, const char *name, const char *path, int *fd,
    example, a link in the place of a recording would make the change happen to a file
    that nobody named. Searches follow none either: nobody has named what they find, and a
    recording would be found twice. */
+int evr_open_file(const char *path, unsigned flags, int *fd, struct eventring_error *error) {
+  int nofollow = flags & EVENTRING_OPEN_FOLLOW ? 0 : O_NOFOLLOW;
+  return check_regular(open(path, READ_ONLY | nofollow), path, fd, error);
+}
+
 int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
                   struct eventring_error *error) {
   struct evr_source source = {.fd = -1};
   if (!cursor || !path)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no cursor or no path");
-  int nofollow = flags & EVENTRING_OPEN_FOLLOW ? 0 : O_NOFOLLOW;
-  int status = check_regular(open(path, READ_ONLY | nofollow), path, &source.fd, error);
+  int status = evr_open_file(path, flags, &source.fd, error);
   if (status != EVENTRING_OK) return status;
   return evr_cursor_open(cursor, source, path, flags, error);
 }
@@ -267,7 +272,7 @@ struct discovery {
   int (*callback)(void *, const struct eventring_found *);
   void *context;
   struct file_id *seen;
-  size_t count, room;
+  uint32_t count, room;
   int result; /* of the callback that ended it */
 };
 
@@ -277,13 +282,7 @@ static bool first_time(struct discovery *d, int fd) {
   if (fstat(fd, &st) != 0) return false;
   for (size_t i = 0; i < d->count; i++)
     if (d->seen[i].device == st.st_dev && d->seen[i].inode == st.st_ino) return false;
-  if (d->count == d->room) {
-    size_t room = d->room ? 2 * d->room : 64;
-    struct file_id *seen = realloc(d->seen, room * sizeof *seen);
-    if (!seen) return false;
-    d->seen = seen;
-    d->room = room;
-  }
+  if (!evr_make_room(&d->seen, &d->room, d->count, 64, sizeof *d->seen)) return false;
   d->seen[d->count++] = (struct file_id){st.st_dev, st.st_ino};
   return true;
 }

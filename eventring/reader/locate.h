@@ -12,6 +12,8 @@
 int evr_open_regular(int directory, const char *name, const char *path, int *fd,
                      struct eventring_error *error);
 
+/* Opens the regular file `path` for reading. `flags`: EVENTRING_OPEN_FOLLOW. */
+int evr_open_file(const char *path, unsigned flags, int *fd, struct eventring_error *error);
 /* As eventring_open_path and eventring_open_pid, which know this process too (self.c). */
 int evr_open_path(eventring_cursor **cursor, const char *path, unsigned flags,
                   struct eventring_error *error);

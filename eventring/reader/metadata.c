@@ -8,6 +8,8 @@
  * hold of a file into which nobody writes any more: end_check.c.
  */
 #include "reader/metadata.h"
+#include "reader/mend.h"
+#include "format/array.h"
 #include "format/atomics.h"
 #include "format/checksum.h"
 #include "format/control.h"
@@ -18,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void evr_note_damage(struct eventring_error *damage, const char *format, ...) {
   if (damage->code) return;
@@ -111,9 +112,11 @@ static bool status_is_valid(const struct evr_metadata *meta, const struct format
 /* Do the blocks that are claimed fit into the file? */
 static int check_size(const struct evr_metadata *meta, uint64_t claimed,
                       struct eventring_error *error) {
-  struct stat st;
-  if (evr_source_lent(&meta->source)) return EVENTRING_OK;
-  if (fstat(meta->source.fd, &st) != 0 || (uint64_t)st.st_size < format_block_offset(claimed))
+  uint64_t bytes;
+  if (evr_source_lent(&meta->source) || meta->source.mended) return EVENTRING_OK;
+  int status = evr_source_bytes(&meta->source, &bytes, error);
+  if (status != EVENTRING_OK) return status;
+  if (bytes < format_block_offset(claimed))
     return evr_fail(error, EVENTRING_E_TRUNCATED, 0,
                     "the file is shorter than its %llu blocks need",
                     (unsigned long long)claimed);
@@ -126,7 +129,9 @@ int evr_metadata_check_size(const struct evr_metadata *meta, struct eventring_er
 
 static int read_status(struct evr_metadata *meta, struct eventring_error *error) {
   struct format_status now;
-  int status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &now, sizeof now, error);
+  int status = evr_source_refresh(&meta->source, error);
+  if (status == EVENTRING_OK)
+    status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &now, sizeof now, error);
   /* pairs with the producer's release stores into this page: what is counted
      here is there to be read */
   evr_fence_acquire();
@@ -148,13 +153,9 @@ int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segm
   if (!evr_segment_valid(segment, last))
     return evr_fail(error, EVENTRING_E_CORRUPT, 0, "clock segment %u is not valid",
                     c->segments);
-  if (c->segments == meta->segment_room) {
-    uint32_t room = meta->segment_room ? 2 * meta->segment_room : 8;
-    struct format_segment *grown = realloc(meta->segments, room * sizeof *grown);
-    if (!grown) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the clock");
-    meta->segments = grown;
-    meta->segment_room = room;
-  }
+  if (!evr_make_room(&meta->segments, &meta->segment_room, c->segments, 8,
+                     sizeof *meta->segments))
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for the clock");
   meta->segments[c->segments++] = *segment;
   c->segment = meta->segments;
   meta->segment_end = 0;
@@ -166,6 +167,18 @@ void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks) {
   uint32_t i = evr_segment_at(c, ticks);
   meta->segment = c->segment[i];
   meta->segment_end = i + 1 < c->segments ? c->segment[i + 1].from_ticks : UINT64_MAX;
+}
+
+uint64_t evr_metadata_ticks(const struct evr_metadata *meta, uint64_t ns) {
+  uint64_t low = meta->header.start_ticks, high = low + 1;
+  while (high - low < (uint64_t)1 << 62 && evr_metadata_ns(meta, high) <= ns)
+    high += high - low; /* far beyond it conversion would wrap round */
+  while (high - low > 1) {
+    uint64_t middle = low + (high - low) / 2;
+    if (evr_metadata_ns(meta, middle) <= ns) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 /* ---- Rings -------------------------------------------------------------------------------- */
@@ -430,14 +443,22 @@ static uint64_t records_told_of(const struct evr_metadata *meta) {
 /* Finds the units that were begun since, if a stream or a kind of records needs them. */
 static int look_for_units(struct evr_metadata *meta, struct eventring_error *error) {
   uint64_t records = records_told_of(meta);
+  if (meta->source.mended) return EVENTRING_OK; /* they were all found */
   bool is_last = meta->over && !meta->units_are_final;
   if (meta->over && !is_last) return EVENTRING_OK; /* a damaged head asks again and again */
   if (!meta->units_are_due && !is_last && records == meta->units.looked_records)
     return EVENTRING_OK;
+  int status = evr_units_look(&meta->units, &meta->source, meta->status.claimed, meta->over,
+                              error);
+  if (status != EVENTRING_OK) return status; /* it remains due */
   meta->units_are_due = false;
   meta->units_are_final = meta->over;
   meta->units.looked_records = records;
-  return evr_units_look(&meta->units, &meta->source, meta->status.claimed, meta->over, error);
+  if (meta->units.twice)
+    evr_note_damage(&meta->damage, "%llu blocks of streams are there twice",
+                    (unsigned long long)meta->units.twice);
+  meta->units.twice = 0;
+  return EVENTRING_OK;
 }
 
 int evr_metadata_refresh(struct evr_metadata *meta, struct eventring_error *error) {
@@ -467,11 +488,16 @@ static uint64_t most_bytes(const struct format_header *h) {
 }
 
 int evr_metadata_open(struct evr_metadata *meta, bool map, struct eventring_error *error) {
-  int status = read_header(meta, error);
+  int status = evr_source_open(&meta->source, error);
+  if (status == EVENTRING_OK) status = read_header(meta, error);
   /* what is mapped of a long file counts as memory of the process */
-  if (evr_metadata_has_streams(meta)) map = false;
+  if (evr_metadata_has_streams(meta) || meta->source.packed) map = false;
   if (status == EVENTRING_OK && !evr_source_lent(&meta->source) && map)
     evr_window_open(&meta->source.window, meta->source.fd, most_bytes(&meta->header));
+  if (meta->source.mended) {
+    meta->units = meta->source.mended->units;
+    meta->source.mended->units = (struct evr_units){0};
+  }
   if (status == EVENTRING_OK) status = evr_metadata_refresh(meta, error);
   if (status == EVENTRING_OK) status = evr_metadata_catch_up(meta, error);
   return status;
@@ -488,11 +514,15 @@ void evr_metadata_close(struct evr_metadata *meta) {
 static struct evr_location place_in_stream(const struct evr_stretches *stretches,
                                            uint64_t sequence) {
   const struct evr_stretch *s = evr_stretches_find(stretches, sequence);
-  if (!s) return (struct evr_location){.offset = format_block_offset(0), .row = 1};
+  if (!s) return (struct evr_location){.offset = 0, .row = 1}; /* the magic is no sequence */
   uint64_t at = sequence - s->sequence;
   if (at >= s->blocks) at = s->blocks - 1;
+  /* where stretches overlap, the later one has the blocks: an earlier one may have a copy of the
+     first of them, made when it was the newest */
+  uint64_t end = s->sequence + s->blocks;
+  if (s + 1 < stretches->list + stretches->count && s[1].sequence < end) end = s[1].sequence;
   return (struct evr_location){.offset = format_block_offset(s->first + at),
-                               .row = s->blocks - (uint32_t)at};
+                               .row = (uint32_t)(end - s->sequence - at)};
 }
 
 uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsigned ring,
@@ -503,7 +533,10 @@ uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsi
   uint64_t after = evr_stretches_after(stretches, sequence);
   uint64_t head = meta->ring[slot][ring].head;
   bool is_newer = there > sequence && there <= head && evr_stretches_find(stretches, sequence);
-  if (is_newer && there > after) return there;
+  /* the place was used again, up to the block before the next stretch */
+  if (is_newer && (there > after || evr_stretches_find(stretches, there) ==
+                                        evr_stretches_find(stretches, sequence)))
+    return there;
   /* beyond all units the last place is the only one, and has no other block than the newest */
   bool is_behind_all = after >= evr_stretches_end(stretches);
   return is_behind_all && !is_newer && head > after ? head : after;
@@ -522,33 +555,39 @@ struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned
       .row = run->end - place};
 }
 
+/* Without its units a new head of a stream would tell of blocks that nobody can find: then it
+   stays as it was, and the next refresh fails. */
 uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ring) {
-  uint64_t head;
+  uint64_t head, known = meta->ring[slot][ring].head;
   if (!evr_metadata_blocks(meta, slot, ring)) return 0;
   if (evr_source_read(&meta->source, evr_metadata_head_offset(slot, ring), &head, sizeof head,
                       NULL) == EVENTRING_OK)
     take_head(meta, slot, ring, head);
   evr_fence_acquire(); /* R0 */
-  if (meta->units_are_due && read_status(meta, NULL) == EVENTRING_OK)
-    look_for_units(meta, &meta->damage);
+  if (meta->units_are_due && (read_status(meta, NULL) != EVENTRING_OK ||
+                              look_for_units(meta, NULL) != EVENTRING_OK))
+    meta->ring[slot][ring].head = known;
   return meta->ring[slot][ring].head;
 }
 
-/* Without locks on its file system a process is known by pid and start time. */
+/* Without locks on its file system a process is known by pid and start time. One that holds a
+   lock, which cannot be asked for here, has not noted when it started: then its pid alone has
+   to do, as what is taken for dead would be read for the last time. */
 static bool process_lives(const struct format_header *h) {
-  return h->pid > 0 && h->process_start != 0 &&
-         evr_process_start(h->pid) == h->process_start;
+  uint64_t start = h->pid > 0 ? evr_process_start(h->pid) : 0;
+  return start && (!h->process_start || start == h->process_start);
 }
 
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
   const struct format_header *h = &meta->header;
   uint32_t state[2];
   if (h->layout == FORMAT_SNAPSHOT) return EVENTRING_SAVED;
-  if (evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, state, sizeof state,
-                      NULL) != EVENTRING_OK)
-    return EVENTRING_DEAD;
+  int status = evr_source_refresh(&meta->source, NULL);
+  if (status == EVENTRING_OK)
+    status = evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, state, sizeof state, NULL);
+  if (status == EVENTRING_E_TRUNCATED) return EVENTRING_DEAD;
   evr_fence_acquire(); /* pairs with evr_recording_end_locked */
-  if (state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
+  if (status == EVENTRING_OK && state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
   if (evr_source_lent(&meta->source)) return EVENTRING_LIVE;
   int locked = evr_file_locked(meta->source.fd);
   if (locked < 0) locked = process_lives(h);

@@ -118,6 +118,8 @@ uint64_t evr_metadata_head(struct evr_metadata *meta, unsigned slot, unsigned ri
 static inline uint64_t evr_metadata_ns(const struct evr_metadata *meta, uint64_t ticks) {
   return evr_to_ns(&meta->conversion, ticks);
 }
+/* The last ticks that are not after `ns`; start_ticks if all are. */
+uint64_t evr_metadata_ticks(const struct evr_metadata *meta, uint64_t ns);
 void evr_metadata_use_segment(struct evr_metadata *meta, uint64_t ticks);
 /* The same, quicker for times that come one after the other. */
 static inline uint64_t evr_metadata_next_ns(struct evr_metadata *meta, uint64_t ticks) {

@@ -16,9 +16,10 @@
 
 #include <stdlib.h>
 
+#include "format/array.h"
 #include "reader/block.h"
 
-static bool is_known(unsigned kind) {
+bool evr_kind_is_known(unsigned kind) {
   switch (kind) {
 #define KNOWN(name, number, budget, full) case FORMAT_##name:
     FORMAT_RECORD_KINDS(KNOWN)
@@ -40,6 +41,8 @@ static bool turns_over(const struct evr_metadata *meta, unsigned kind) {
     FORMAT_RECORD_KINDS(CASE)
     return true;
 #undef CASE
+#undef CASE_OLDEST_GOES
+#undef CASE_DROPPED
   default:
     return false;
   }
@@ -57,13 +60,8 @@ bool evr_record_scan_has_news(const struct evr_record_scan *scan,
 
 static int add_block(struct evr_record_scan *scan, uint64_t block,
                      struct eventring_error *error) {
-  if (scan->count == scan->room) {
-    uint32_t room = scan->room ? 2 * scan->room : 32;
-    struct evr_record_block *grown = realloc(scan->blocks, room * sizeof *grown);
-    if (!grown) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
-    scan->blocks = grown;
-    scan->room = room;
-  }
+  if (!evr_make_room(&scan->blocks, &scan->room, scan->count, 32, sizeof *scan->blocks))
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
   scan->blocks[scan->count++] = (struct evr_record_block){.block = (uint32_t)block};
   return EVENTRING_OK;
 }
@@ -85,11 +83,17 @@ static void drop_blocks_of_rings(struct evr_record_scan *scan, const struct evr_
 static int list_units(struct evr_record_scan *scan, struct evr_metadata *meta,
                       struct eventring_error *error) {
   const struct evr_unit_list *units = &meta->units.records;
-  for (; scan->next < units->count; scan->next++)
+  for (; scan->next < units->count; scan->next++) {
+    if (scan->count >= EVR_MOST_LOOSE_BLOCKS) {
+      evr_note_damage(&meta->damage, "more than %d blocks of the file have records",
+                      EVR_MOST_LOOSE_BLOCKS);
+      break;
+    }
     for (uint32_t k = 0; k < FORMAT_UNIT; k++) {
       int status = add_block(scan, units->block[scan->next] + k, error);
       if (status != EVENTRING_OK) return status;
     }
+  }
   return EVENTRING_OK;
 }
 
@@ -123,7 +127,7 @@ static void identify_block(struct evr_record_scan *scan, struct evr_record_block
   b->sequence = h->sequence;
   b->kind = h->kind;
   b->at = FORMAT_BLOCK_HEADER_WORDS;
-  b->finished = !is_known(h->kind);
+  b->finished = !evr_kind_is_known(h->kind);
   if (b->finished && h->kind != FORMAT_EVENTS) scan->unknown++;
 }
 

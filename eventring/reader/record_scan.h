@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Blocks in no ring that a reader looks at: 1 GiB. A producer has at most 8448 with
+/* Blocks in no ring that a reader looks at: 1 GiB. A producer has at most 8704 with
    records, up to 12 beside each ring, and those of rings that it is making. Without a
    limit, a file that consists of one hole takes hours to read, and all memory. */
 enum { EVR_MOST_LOOSE_BLOCKS = 1 << 18 };
@@ -36,6 +36,8 @@ struct evr_record_scan { /* zeroed: nothing was read yet */
 typedef int evr_take_record(void *context, enum format_kind kind, const uint64_t *record,
                             unsigned words, struct eventring_error *error);
 
+/* Is it a kind of records that this reader knows? */
+bool evr_kind_is_known(unsigned kind);
 /* Does the status page, as last read, count records that were not read? */
 bool evr_record_scan_has_news(const struct evr_record_scan *scan,
                               const struct evr_metadata *meta);

@@ -32,6 +32,8 @@ static int check_request(const struct evr_metadata *meta, enum eventring_control
   if (lists && unknown)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0,
                     "class %d has no name in this recording", __builtin_ctzll(unknown));
+  if (meta->source.packed)
+    return evr_fail(error, EVENTRING_E_STATE, 0, "%.300s: a compressed copy", meta->path);
   if (evr_metadata_liveness(meta) != EVENTRING_LIVE)
     return evr_fail(error, EVENTRING_E_STATE, 0,
                     "%.300s: no live process records into it", meta->path);

@@ -13,6 +13,7 @@
 #include "format/process.h"
 #include "format/unlink_same.h"
 #include "reader/locate.h"
+#include "reader/packed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ struct removal {
   const char *name; /* in the directory */
   int directory, fd;
   unsigned flags;
+  struct evr_packed *packed; /* NULL: it is plain */
   struct eventring_error *error;
 };
 
@@ -56,13 +58,18 @@ static int check_removable(const struct removal *r) {
   return EVENTRING_OK;
 }
 
+static bool read_plain(const struct removal *r, void *to, size_t size, uint64_t offset) {
+  if (r->packed) return evr_packed_read(r->packed, offset, to, size, NULL) == EVENTRING_OK;
+  return pread(r->fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
 static int check_unwanted(const struct removal *r, const struct format_header *h) {
   struct format_status status;
   if (r->flags & KEEP_NOTHING) return EVENTRING_OK;
   if (h->layout == FORMAT_SNAPSHOT)
     return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: a saved copy", r->path);
   if (!(r->flags & EVENTRING_REMOVE_ENDED) &&
-      pread(r->fd, &status, sizeof status, FORMAT_STATUS_OFFSET) == (ssize_t)sizeof status &&
+      read_plain(r, &status, sizeof status, FORMAT_STATUS_OFFSET) &&
       format_is_preserved(&status))
     return evr_fail(r->error, EVENTRING_E_STATE, 0, "%.300s: preserved at an orderly end",
                     r->path);
@@ -72,7 +79,7 @@ static int check_unwanted(const struct removal *r, const struct format_header *h
 /* A file that has name and magic of a recording may be removed without a valid header. */
 static int check_dead(const struct removal *r) {
   struct format_header h;
-  if (pread(r->fd, &h, sizeof h, 0) != (ssize_t)sizeof h ||
+  if (!read_plain(r, &h, sizeof h, 0) ||
       memcmp(h.magic, FORMAT_MAGIC, sizeof h.magic) != 0)
     return evr_fail(r->error, EVENTRING_E_NOT_EVENTRING, 0,
                     "%.300s: not an eventring file", r->path);
@@ -94,9 +101,11 @@ static int unlink_held(const struct removal *r) {
   return evr_fail(r->error, evr_code_of_errno(cause), cause, "cannot remove %.300s", r->path);
 }
 
-static int remove_held(const struct removal *r) {
+static int remove_held(struct removal *r) {
   int status = check_removable(r);
+  if (status == EVENTRING_OK) status = evr_packed_open(&r->packed, r->fd, r->error);
   if (status == EVENTRING_OK) status = check_dead(r);
+  evr_packed_close(r->packed);
   return status == EVENTRING_OK ? unlink_held(r) : status;
 }
 

@@ -24,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
+
 struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
                                             struct evr_definitions *definitions,
                                             unsigned slot, unsigned ring,
@@ -52,13 +54,9 @@ void evr_ring_reader_free(struct evr_ring_reader *reader) {
 static bool queue_pending(struct evr_ring_reader *reader, struct evr_pending pending) {
   if (reader->pending_at == reader->pending_count)
     reader->pending_at = reader->pending_count = 0;
-  if (reader->pending_count == reader->pending_room) {
-    uint32_t room = reader->pending_room ? 2 * reader->pending_room : 16;
-    struct evr_pending *grown = realloc(reader->pending, room * sizeof *grown);
-    if (!grown) return false;
-    reader->pending = grown;
-    reader->pending_room = room;
-  }
+  if (!evr_make_room(&reader->pending, &reader->pending_room, reader->pending_count, 16,
+                     sizeof *reader->pending))
+    return false;
   reader->pending[reader->pending_count++] = pending;
   return true;
 }
@@ -114,9 +112,37 @@ static void tear_all(struct evr_ring_reader *reader) {
 
 /* ---- Remarks --------------------------------------------------------------------- */
 
+/* The entry of a list that a remark has, if it is all there. */
+static bool read_entry(const uint64_t *words, const uint64_t *end, struct format_open *entry) {
+  if (word_length(*words) < FORMAT_OPEN_WORDS || end - words <= FORMAT_OPEN_WORDS) return false;
+  memcpy(entry, words + 1, sizeof *entry);
+  return true;
+}
+
+static void tear_entry(struct evr_ring_reader *reader, const struct format_open *entry) {
+  struct evr_span_stack *stack = evr_spans_of(&reader->spans, entry->context);
+  for (uint32_t i = stack ? stack->count : 0; i-- > 0;)
+    if (stack->span[i].id == word_id(entry->tail) && stack->span[i].ticks == entry->ticks) {
+      tear_span(reader, stack, i);
+      return;
+    }
+}
+
+static void find_entry(struct evr_ring_reader *reader, const struct format_open *entry,
+                       uint64_t ticks) {
+  struct evr_span span = {.ticks = entry->ticks, .id = word_id(entry->tail),
+                          .ns = evr_metadata_ns(reader->blocks.meta, entry->ticks)};
+  evr_spans_found(&reader->spans, entry->context, span,
+                  entry->suspended & ~FORMAT_OPEN_SUSPENDED, ticks);
+  const struct evr_span_stack *stack = evr_spans_of(&reader->spans, entry->context);
+  uint32_t depth = stack ? stack->count : 0;
+  queue_begin(reader, &span, entry->context, depth ? depth - 1 : 0, false);
+}
+
 void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *words) {
   const uint64_t *end = reader->blocks.held->words + reader->blocks.held->have;
   struct format_position position = reader->position;
+  struct format_open entry;
   uint64_t ticks = word_ticks(*words, position.base);
   uint64_t context = format_apply_remark(words, end, &position);
   switch (word_id(*words)) {
@@ -129,6 +155,14 @@ void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *word
   case FORMAT_REMARK_INCARNATION:
     reader->now = ticks;
     tear_all(reader); /* while the position is still that of the former one */
+    break;
+  case FORMAT_REMARK_TORN:
+    reader->now = ticks;
+    if (read_entry(words, end, &entry)) tear_entry(reader, &entry);
+    break;
+  case FORMAT_REMARK_FOUND:
+    reader->now = ticks;
+    if (read_entry(words, end, &entry)) find_entry(reader, &entry, ticks);
     break;
   case FORMAT_REMARK_REBASE:
   case FORMAT_REMARK_CONTEXT:

@@ -5,7 +5,7 @@
 
 #include "reader/block_cursor.h"
 #include "reader/definitions.h"
-#include "reader/span_stack.h"
+#include "format/span_stack.h"
 
 #pragma GCC visibility push(hidden)
 

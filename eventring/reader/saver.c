@@ -16,26 +16,37 @@ static uint64_t blocks_within(uint64_t max_bytes) {
   return blocks < FORMAT_MAX_BLOCKS ? blocks : FORMAT_MAX_BLOCKS;
 }
 
-int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
-                         uint64_t max_bytes, struct eventring_error *error) {
-  if (!saver || !cursor) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver or cursor");
-  if (cursor->meta.header.layout != FORMAT_FLIGHT_RECORDER)
-    return evr_fail(error, EVENTRING_E_STATE, 0, "%s: it is a copy, or a stream, already",
-                    cursor->meta.path);
+int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *cursor,
+                                    const struct eventring_saver_options *options,
+                                    size_t options_size, struct eventring_error *error) {
+  if (!saver || !cursor || !options)
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, cursor or options");
   eventring_saver *s = calloc(1, sizeof *s);
   if (!s) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a saver");
+  evr_copy_sized(&s->options, sizeof s->options, options, options_size);
   s->cursor = cursor;
   s->meta = &cursor->meta;
-  s->most = blocks_within(max_bytes);
-  s->record_used = FORMAT_UNIT;
-  *saver = s;
-  return EVENTRING_OK;
+  /* known before the rings are: of a file that nobody writes all units are looked through */
+  s->meta->over |= evr_metadata_liveness(s->meta) != EVENTRING_LIVE;
+  s->most = blocks_within(s->options.max_bytes);
+  s->claimed = FORMAT_UNIT; /* the first unit is of records: their place can be set aside */
+  int status = s->options.stripped ? saver_strip_begin(s, error) : EVENTRING_OK;
+  if (status == EVENTRING_OK) *saver = s;
+  else eventring_saver_close(s);
+  return status;
+}
+
+int eventring_saver_open(eventring_saver **saver, eventring_cursor *cursor,
+                         uint64_t max_bytes, struct eventring_error *error) {
+  const struct eventring_saver_options options = {.max_bytes = max_bytes};
+  return eventring_saver_open_with(saver, cursor, &options, error);
 }
 
 void eventring_saver_close(eventring_saver *saver) {
   if (!saver) return;
   for (unsigned n = 0; n < saver->made_count; n++) free(saver->stream[saver->made[n]]);
   free(saver->records);
+  saver_strip_end(saver);
   free(saver);
 }
 
@@ -57,9 +68,15 @@ static int refresh(eventring_saver *saver, struct eventring_error *error) {
 
 /* ---- Filling ------------------------------------------------------------------------ */
 
+/* A stream, whose blocks stay, has more places than any ring. */
 static double fullness(const eventring_saver *saver, const struct saver_stream *stream) {
   uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
   return (double)saver_backlog(saver, stream) / places;
+}
+
+static uint32_t places_of(const eventring_saver *saver, const struct saver_stream *stream) {
+  uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
+  return places == EVR_STREAM_PLACES ? 0 : places;
 }
 
 /* The ring that will be overwritten first; NULL: none has anything to copy. */
@@ -77,12 +94,15 @@ static struct saver_stream *most_urgent(const eventring_saver *saver) {
   return urgent;
 }
 
+enum { MOST_FLUSHED = FORMAT_UNIT /* blocks; more are for fills, which their user may limit */ };
+
 static void begin_fill(eventring_saver *saver) {
   for (unsigned n = 0; n < saver->made_count; n++) {
     struct saver_stream *stream = saver->stream[saver->made[n]];
-    stream->held_back = stream->tries = 0;
+    stream->tries = 0;
     stream->account.backlog = saver_backlog(saver, stream);
-    stream->account.places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
+    stream->held_back = saver->flushing && stream->account.backlog > MOST_FLUSHED;
+    stream->account.places = places_of(saver, stream);
   }
 }
 
@@ -119,8 +139,19 @@ int eventring_saver_fill(eventring_saver *saver, void *buffer, size_t size,
 static int begin_update(eventring_saver *saver, struct eventring_error *error) {
   int status = refresh(saver, error);
   saver->slots = saver->meta->status.slots;
-  saver->stage = SAVER_NEWEST;
+  saver->stage = SAVER_WHOLE;
+  saver->flushing = true;
   saver->at = 0;
+  return status;
+}
+
+static int copy_whole_blocks(eventring_saver *saver, struct saver_output *out,
+                             struct eventring_error *error) {
+  int status = fill(saver, out, error);
+  if (status == EVENTRING_OK && (saver->full || !most_urgent(saver))) {
+    saver->stage = SAVER_NEWEST;
+    saver->flushing = false;
+  }
   return status;
 }
 
@@ -132,13 +163,18 @@ static int copy_newest_blocks(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
+/* A file of which all blocks of a ring were lost does not have the ring. */
+static uint64_t head_within(const struct saver_stream *stream, uint64_t head) {
+  return head >= stream->first ? head : 0;
+}
+
 static void announce(eventring_saver *saver) {
   for (unsigned n = 0; n < saver->made_count; n++) {
     struct saver_stream *stream = saver->stream[saver->made[n]];
-    uint64_t last = stream->newest.sequence ? stream->newest.sequence : stream->next - 1;
-    if (saver->handed_on) last = stream->copied;
+    bool has_newest = stream->newest.sequence && !saver->handed_on;
+    uint64_t last = has_newest ? stream->newest.sequence : stream->copied;
     if (stream->lost_from && stream->lost_to == last) last = stream->lost_from - 1;
-    if (stream->begun) stream->announced = last;
+    if (stream->present) stream->announced = head_within(stream, last);
   }
 }
 
@@ -147,7 +183,7 @@ void saver_withdraw(eventring_saver *saver) {
     struct saver_stream *stream = saver->stream[saver->made[n]];
     if (stream->lost_from && stream->announced >= stream->lost_from &&
         stream->announced <= stream->lost_to)
-      stream->announced = stream->lost_from - 1;
+      stream->announced = head_within(stream, stream->lost_from - 1);
   }
 }
 
@@ -167,6 +203,8 @@ static int update(eventring_saver *saver, struct saver_output *out,
                   struct eventring_error *error) {
   int status = EVENTRING_OK;
   if (saver->stage == SAVER_IDLE) status = begin_update(saver, error);
+  if (status == EVENTRING_OK && saver->stage == SAVER_WHOLE)
+    status = copy_whole_blocks(saver, out, error);
   if (status == EVENTRING_OK && saver->stage == SAVER_NEWEST) {
     status = copy_newest_blocks(saver, out, error);
     if (status == EVENTRING_OK && saver->at == saver->made_count)
@@ -183,6 +221,19 @@ static int update(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
+/* An error after the first pieces is returned by the next call. */
+static void keep_error(eventring_saver *saver, int status, const struct eventring_error *error) {
+  saver->failed = status;
+  saver->failure = *error;
+}
+
+static int say_error(eventring_saver *saver, struct eventring_error *error) {
+  int status = saver->failed;
+  saver->failed = EVENTRING_OK;
+  if (status != EVENTRING_OK && error) *error = saver->failure;
+  return status;
+}
+
 int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
                            struct eventring_piece *pieces, size_t room, size_t *used,
                            bool *more, struct eventring_error *error) {
@@ -190,25 +241,34 @@ int eventring_saver_update(eventring_saver *saver, void *buffer, size_t size,
   if (!arguments_are_valid(saver, buffer, size, pieces, room, used) || !more)
     return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver, or no room");
   struct saver_output out = {.buffer = buffer, .size = size, .pieces = pieces, .room = room};
-  int status = update(saver, &out, error ? error : &own);
+  int status = say_error(saver, error);
+  if (status == EVENTRING_OK) status = update(saver, &out, error ? error : &own);
   *used = out.used;
   *more = status == EVENTRING_OK && saver->stage != SAVER_IDLE;
-  if (status != EVENTRING_OK) saver->stage = SAVER_IDLE;
-  return out.count || status == EVENTRING_OK ? (int)out.count : status;
+  if (status == EVENTRING_OK) return (int)out.count;
+  saver->stage = SAVER_IDLE;
+  saver->flushing = false;
+  if (!out.count) return status;
+  keep_error(saver, status, error ? error : &own);
+  *more = true;
+  return (int)out.count;
 }
 
 int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_error *error) {
   struct eventring_error own;
   if (!saver) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver");
   int status = refresh(saver, error ? error : &own);
+  if (status == EVENTRING_OK && saver->strip) /* they say what is text */
+    status = evr_definitions_catch_up(&saver->cursor->definitions, saver->meta,
+                                      error ? error : &own);
   saver->over = over;
   saver->meta->over = over;
   saver->end_ticks = evr_clock_ticks((enum format_clock)saver->meta->header.clock);
   saver->ending = true;
-  for (unsigned n = 0; n < saver->made_count; n++) {
-    struct saver_stream *stream = saver->stream[saver->made[n]];
-    stream->limit = saver->meta->ring[stream->slot][stream->ring].head;
-  }
+  for (unsigned n = 0; n < saver->made_count; n++)
+    saver_end_ring(saver, saver->stream[saver->made[n]]);
+  if (saver->cut_short)
+    saver->end_ticks = evr_metadata_ticks(saver->meta, saver->options.until_ns);
   return status;
 }
 
@@ -238,7 +298,9 @@ int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_
   eventring_saver *made;
   if (!saver || !next) return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "no saver");
   if (saver->ending) return evr_fail(error, EVENTRING_E_STATE, 0, "the file has ended");
-  int status = eventring_saver_open(&made, saver->cursor, max_bytes, error);
+  struct eventring_saver_options options = saver->options;
+  options.max_bytes = max_bytes;
+  int status = eventring_saver_open_with(&made, saver->cursor, &options, error);
   if (status != EVENTRING_OK) return status;
   status = make_streams(made, saver, error);
   if (status != EVENTRING_OK) {
@@ -250,31 +312,27 @@ int eventring_saver_next(eventring_saver *saver, eventring_saver **next, uint64_
   return EVENTRING_OK;
 }
 
-void eventring_saver_unwritten(eventring_saver *saver, const void *buffer,
-                               const struct eventring_piece *piece, size_t written) {
+void eventring_saver_written(eventring_saver *saver, const void *buffer,
+                             const struct eventring_piece *piece, size_t written) {
+  if (!saver || !buffer || !piece) return;
+  const uint8_t *bytes = (const uint8_t *)buffer + piece->from;
+  bool newest = piece->kind == EVENTRING_PIECE_NEWEST, torn = written % FORMAT_BLOCK_BYTES != 0;
+  if (written >= piece->size) {
+    if (newest) saver_confirm_newest(saver, bytes, piece->offset);
+    if (piece->kind == EVENTRING_PIECE_RECORDS)
+      saver_records_written(saver, piece->offset, piece->size);
+    return;
+  }
   written -= written % FORMAT_BLOCK_BYTES;
-  if (!saver || !buffer || !piece || written >= piece->size) return;
-  const uint8_t *blocks = (const uint8_t *)buffer + piece->from + written;
   size_t size = piece->size - written;
   uint64_t offset = piece->offset + written;
-  if (piece->kind <= EVENTRING_PIECE_NEWEST)
-    saver_lose_blocks(saver, blocks, offset, size, piece->kind == EVENTRING_PIECE_NEWEST);
+  if (newest || piece->kind == EVENTRING_PIECE_EVENTS)
+    saver_lose_blocks(saver, bytes + written, offset, size, newest, torn);
   else if (piece->kind == EVENTRING_PIECE_RECORDS)
     saver_records_unwritten(saver, offset, size);
 }
 
 /* ---- Accounts ----------------------------------------------------------------------- */
-
-static void add_account(struct eventring_saver_info *info,
-                        const struct eventring_saver_ring *ring) {
-  info->known += ring->known;
-  info->missed += ring->missed;
-  info->saved += ring->saved;
-  info->lost += ring->lost;
-  info->unwritten += ring->unwritten;
-  info->blocks += ring->blocks;
-  info->gaps += ring->gaps;
-}
 
 void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_info *info,
                                 size_t info_size) {
@@ -283,7 +341,7 @@ void eventring_saver_info_sized(eventring_saver *saver, struct eventring_saver_i
   for (unsigned n = 0; n < saver->made_count; n++) {
     const struct eventring_saver_ring *ring = &saver->stream[saver->made[n]]->account;
     double fill = ring->places ? (double)ring->backlog / ring->places : 0;
-    add_account(&full, ring);
+    eventring_saver_add(&full, ring);
     full.backlog += saver_backlog(saver, saver->stream[saver->made[n]]);
     if (fill > full.fullest) full.fullest = fill;
   }

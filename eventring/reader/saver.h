@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* saver.h: turns the rings of a live recording into the bytes of a file of layout 2.
+/* saver.h: turns the rings of a recording into the bytes of a file of layout 2.
  *
  *   saver.c          opening; which ring is copied next; the loop of a fill
  *   saver_stream.c   one ring: copies runs of complete blocks, checks them against the
  *                    producer, gives them places in the file, counts what is missing
  *   saver_records.c  blocks of records, and the records of losses
  *   saver_front.c    header, status page, control page, domain table
+ *   saver_strip.c    takes the texts of the program out of all that
  *
  * The saver does no output. It fills buffers of its user and says, in pieces, at which
  * offset of the file which bytes belong. So the user decides how to write, and may have
@@ -14,6 +15,11 @@
  * Places. The file grows by units of 16 blocks (FORMAT_UNIT), claimed here by counting. A
  * stream appends to its unit and then claims the next one; records have units of their
  * own. After a gap a stream begins a new unit.
+ *
+ * Units are written whole where that can wait: pieces of one unit must be written one after
+ * the other, which on a slow disk would keep their buffers for as many writes. A fill leaves
+ * the begin of a unit to a later one, unless its ring is a quarter full; an update copies
+ * them all.
  *
  * The newest block. It changes while it is copied next time: its copy, sealed, is put
  * where the whole block will lie, and the whole block overwrites it. So a file that is
@@ -25,9 +31,14 @@
  * not there, no event lacks its definition.
  *
  * The next file. It begins with the block after the last one copied, of each ring. The copy
- * of a newest block is taken out of the file that ends, by zeros: the whole block will be in
- * the next one. What is lost between the two is counted there, as `known` goes on; a reader
- * of the next file sees it in `before` of its first block.
+ * of a newest block is taken out of the file that ends: a front that does not announce it is
+ * written first, then zeros, then the last front, so that the file can be read in between. The
+ * whole block will be in the next one. What is lost between the two is counted there, as
+ * `known` goes on; a reader of the next file sees it in `before` of its first block.
+ *
+ * What is copied. A ring is copied in the order of its sequences, wherever its blocks lie, so
+ * the recording may have rings and streams, and be live, dead or a copy. It may be a part of
+ * it: some domains, or the blocks of a time. The records are always all there.
  *
  * Accounts of a ring, in events: known = missed + saved + lost, at all times, where `known`
  * is what `before` and the events of the last block copied say. */
@@ -41,6 +52,11 @@
 enum {
   SAVER_INTERVALS = 256, /* of losses that are kept apart for the union over all rings */
   SAVER_UNIT_BYTES = FORMAT_UNIT * FORMAT_BLOCK_BYTES
+};
+
+struct saver_newest { /* a copy of a newest block; sequence 0: none */
+  uint64_t sequence, before, events, ticks;
+  uint32_t have;
 };
 
 struct saver_stream { /* a ring of the recording, and its blocks in the file */
@@ -58,11 +74,12 @@ struct saver_stream { /* a ring of the recording, and its blocks in the file */
   uint64_t known_ticks; /* time of the last of them */
   uint64_t passed;      /* blocks that were gone since the last one copied */
   uint64_t lost_from, lost_to; /* blocks that could not be written, the latest run */
-  bool begun;           /* a block was copied */
-  struct { /* the newest block, as it was copied last; sequence 0: none */
-    uint64_t sequence, before, events, ticks;
-    uint32_t have;
-  } newest;
+  bool begun;           /* a block was copied, into this file or one before it */
+  bool present;         /* into this one */
+  uint64_t first;       /* the first block that was given a place in it */
+  struct saver_newest newest; /* the newest block, as it was copied last */
+  struct saver_newest copy[2]; /* those that are in the file for sure, the latest first: when the
+                                  next one is, the block of the one before may still be lost */
   struct eventring_saver_ring account;
 };
 
@@ -74,12 +91,14 @@ struct saver_block { /* a block of records */
   bool sealed;
   bool unwritten;    /* it has to be copied again */
   uint32_t end;      /* words that were copied */
+  uint32_t records;  /* in these */
 };
 
 struct saver_interval { uint64_t from, to; }; /* ns */
 
 enum saver_stage { /* of an update */
   SAVER_IDLE,
+  SAVER_WHOLE,   /* whole blocks that were left for a later fill are being copied */
   SAVER_NEWEST,  /* the newest blocks are being copied */
   SAVER_RECORDS, /* the blocks of records */
   SAVER_LOSSES   /* the block of losses */
@@ -91,7 +110,12 @@ struct eventring_saver {
   uint64_t claimed;     /* blocks of the file */
   uint64_t most;        /* blocks that it may have */
   bool ending, over;    /* the last update; the producer has ended */
+  bool flushing;        /* units are begun and gone on with, however few blocks there are */
   bool handed_on;       /* another file goes on where this one ends */
+  bool withdrawn;       /* and the front shows no copies of newest blocks any more */
+  bool cut_short;       /* until_ns is before the end of the recording */
+  struct eventring_saver_options options;
+  struct saver_strip *strip; /* NULL: texts stay */
   bool full;            /* a block found no room below `most` */
   uint64_t end_ticks;
 
@@ -99,13 +123,16 @@ struct eventring_saver {
   uint16_t made[EVR_ALL_RINGS];
   unsigned made_count, taken; /* streams; rings of meta->made that were seen */
 
+  int failed;           /* what the next update returns, with its text */
+  struct eventring_error failure;
   enum saver_stage stage;
   unsigned at;          /* stream or block of records that is next in this stage */
   uint32_t slots;       /* of the front that is being made */
 
   struct saver_block *records;
   uint32_t record_count, record_room;
-  uint64_t record_next; /* block of the recording that is not among them */
+  uint64_t record_next; /* block of the recording that is not among them; where there are
+                           streams, first of meta->units.records */
   unsigned record_runs; /* of rings, when blocks of rings were last removed */
   uint64_t record_unit; /* block of the file where records go on */
   uint32_t record_used; /* blocks of that unit */
@@ -116,7 +143,9 @@ struct eventring_saver {
   uint32_t loss_end;                   /* its words */
   uint64_t loss_place;
   bool loss_changed;     /* it has to be written */
-  uint64_t loss_written; /* records of losses in the file */
+  bool loss_under_way;   /* is being written: another one must not take its place yet */
+  bool loss_failed;      /* was not written */
+  uint64_t loss_written; /* records of losses in the file, with those of the block */
 
   struct saver_interval interval[SAVER_INTERVALS]; /* ascending, apart */
   unsigned intervals;
@@ -147,6 +176,8 @@ bool saver_claim(eventring_saver *saver, unsigned reserved, uint64_t *unit);
 int saver_take_rings(eventring_saver *saver, struct eventring_error *error);
 /* Ends a stream where it is; makes the one of the next file, which goes on there. */
 void saver_hand_on(struct saver_stream *stream, struct saver_stream *next);
+/* Sets the block up to which a ring is saved, as it is now. */
+void saver_end_ring(eventring_saver *saver, struct saver_stream *stream);
 /* Complete blocks of a ring that were not copied yet. */
 uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *stream);
 /* Copies as many of them as follow each other and find room. 0 or an error of reading. */
@@ -157,9 +188,12 @@ void saver_withdraw(eventring_saver *saver);
 /* Copies the newest block of a ring, if it has changed. */
 int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
                       struct saver_output *out, struct eventring_error *error);
-/* Counts the blocks of a part of a piece as lost, which is at `offset` of the file. */
+/* The copy of a newest block is in the file. */
+void saver_confirm_newest(eventring_saver *saver, const uint8_t *block, uint64_t offset);
+/* Counts the blocks of a part of a piece as lost, which is at `offset` of the file. `torn`: of
+   the first of them a part was written. */
 void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
-                       size_t size, bool newest);
+                       size_t size, bool newest, bool torn);
 
 /* Lists the blocks of records that were claimed since. 0 or E_MEMORY. */
 int saver_list_records(eventring_saver *saver, struct eventring_error *error);
@@ -168,11 +202,23 @@ int saver_copy_records(eventring_saver *saver, struct saver_output *out,
                        struct eventring_error *error);
 /* Puts the block of losses into the output if it has changed. */
 void saver_put_losses(eventring_saver *saver, struct saver_output *out);
-/* Has the blocks of records of a part of a piece copied again. */
+/* A part of a piece with blocks of records was written, or not: then they are copied again. */
+void saver_records_written(eventring_saver *saver, uint64_t offset, size_t size);
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size);
+/* Of the records that the front counts, those of a kind that may not be in the file. */
+uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind);
 /* Notes a loss of a ring, with times in ticks. */
 void saver_note_loss(eventring_saver *saver, struct saver_stream *stream, uint64_t events,
                      uint64_t from, uint64_t to);
+/* If texts are to be taken out: */
+int saver_strip_begin(eventring_saver *saver, struct eventring_error *error);
+void saver_strip_end(eventring_saver *saver);
+/* Out of a block of events of `have` words, which is sealed again. */
+void saver_strip_events(eventring_saver *saver, uint64_t *words, uint32_t have);
+/* Out of a block of records. False: the block is to be left out. */
+bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid);
+/* Out of the front, before the checksum of its tables. */
+void saver_strip_front(eventring_saver *saver, uint8_t *front);
 /* The time in which anything was lost. */
 uint64_t saver_loss_ns(const eventring_saver *saver);
 

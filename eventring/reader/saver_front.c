@@ -33,23 +33,34 @@ static unsigned count_streams(const eventring_saver *saver) {
   return count;
 }
 
-/* The records that are in the file; dropped: as the producer says. */
+/* The records that are in the file; dropped: as the producer says, and what could not be
+   written. */
 static void put_counts(const eventring_saver *saver, struct format_status *s) {
-  for (int kind = 0; kind < FORMAT_KINDS; kind++)
+  for (unsigned kind = 0; kind < FORMAT_KINDS; kind++)
     s->kind[kind].records = saver->record_counts[kind];
   s->kind[FORMAT_EVENTS].records = count_streams(saver);
   s->kind[FORMAT_LOSSES] = (struct format_count){saver->loss_written, 0};
+  for (unsigned kind = 0; kind < FORMAT_KINDS; kind++)
+    s->kind[kind].dropped += saver_missing_records(saver, kind);
+}
+
+/* Does the file have no copy of a newest block that is in the next file? */
+static bool is_clear(const eventring_saver *saver) {
+  bool any = false;
+  for (unsigned n = 0; saver->handed_on && n < saver->made_count; n++)
+    any |= saver->stream[saver->made[n]]->newest.sequence != 0;
+  return !any;
 }
 
 /* The recording ends where the saver ends. A producer that was killed has not ended it. */
 static void put_end(const eventring_saver *saver, struct format_status *s,
                     const uint64_t *tables) {
   s->checksum = 0;
-  if (!saver->ending) {
+  if (!saver->ending || !is_clear(saver)) {
     s->state = FORMAT_RECORDING;
     return;
   }
-  if (!saver->over) {
+  if (!saver->over || saver->cut_short) {
     s->state = FORMAT_ENDED;
     s->end_ticks = saver->end_ticks;
     s->end_reason = FORMAT_END_STOPPED;
@@ -86,10 +97,12 @@ int eventring_saver_front(eventring_saver *saver, void *buffer, uint64_t file_by
   s->slots = saver->slots;
   s->claimed = claimed_within(saver, file_bytes);
   put_counts(saver, s);
+  saver_strip_front(saver, to);
   put_end(saver, s, (const uint64_t *)(to + FORMAT_DOMAINS_OFFSET));
   pieces[0] = (struct eventring_piece){FORMAT_STATUS_OFFSET, FORMAT_STATUS_OFFSET,
                                        EVENTRING_FRONT_BYTES - FORMAT_STATUS_OFFSET,
                                        EVENTRING_PIECE_FRONT};
   pieces[1] = (struct eventring_piece){0, 0, FORMAT_STATUS_OFFSET, EVENTRING_PIECE_FRONT};
-  return EVENTRING_OK;
+  saver->withdrawn = saver->handed_on;
+  return is_clear(saver) ? EVENTRING_OK : EVENTRING_AGAIN;
 }

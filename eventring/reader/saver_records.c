@@ -17,23 +17,19 @@
  * sequences would be those of these. */
 #include "reader/saver.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "format/checksum.h"
 
-enum { LOSS_WORDS = 5, FIRST_ROOM = 64 };
+enum { LOSS_WORDS = 5 };
 
 /* ---- Blocks of records -------------------------------------------------------------- */
 
 static int list_block(eventring_saver *saver, uint64_t block, struct eventring_error *error) {
-  if (saver->record_count == saver->record_room) {
-    uint32_t room = saver->record_room ? 2 * saver->record_room : FIRST_ROOM;
-    struct saver_block *grown = realloc(saver->records, room * sizeof *grown);
-    if (!grown) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for records");
-    saver->records = grown;
-    saver->record_room = room;
-  }
+  if (!evr_make_room(&saver->records, &saver->record_room, saver->record_count, 64,
+                     sizeof *saver->records))
+    return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for records");
   saver->records[saver->record_count++] = (struct saver_block){.block = (uint32_t)block};
   return EVENTRING_OK;
 }
@@ -50,8 +46,20 @@ static void drop_blocks_of_rings(eventring_saver *saver) {
   saver->record_runs = saver->meta->run_count;
 }
 
+static int list_units(eventring_saver *saver, struct eventring_error *error) {
+  const struct evr_unit_list *units = &saver->meta->units.records;
+  for (; saver->record_next < units->count && saver->record_count < EVR_MOST_LOOSE_BLOCKS;
+       saver->record_next++)
+    for (uint32_t k = 0; k < FORMAT_UNIT; k++) {
+      int status = list_block(saver, units->block[saver->record_next] + (uint64_t)k, error);
+      if (status != EVENTRING_OK) return status;
+    }
+  return EVENTRING_OK;
+}
+
 int saver_list_records(eventring_saver *saver, struct eventring_error *error) {
   const struct evr_metadata *meta = saver->meta;
+  if (evr_metadata_has_streams(meta)) return list_units(saver, error);
   drop_blocks_of_rings(saver);
   while (saver->record_next < meta->status.claimed &&
          saver->record_count < EVR_MOST_LOOSE_BLOCKS) {
@@ -93,14 +101,18 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
                        uint32_t end, bool sound, struct saver_output *out) {
   const struct format_block *h = (const struct format_block *)words;
   uint32_t from = b->sequence == h->sequence ? b->end : FORMAT_BLOCK_HEADER_WORDS;
+  bool valid = sound && evr_records_valid(words, end, sound) &&
+               evr_records_vouched_for(words, end);
+  if (!valid && saver->meta->over)
+    evr_note_damage(&saver->meta->damage, "block %u of the file has records, and is not valid",
+                    b->block);
+  if (!saver_strip_records(saver, words, end, valid)) return;
   if (b->sequence != h->sequence) {
     uint64_t place;
     if (!claim_place(saver, &place)) return;
     *b = (struct saver_block){.block = b->block, .place = (uint32_t)place,
                               .sequence = h->sequence, .kind = h->kind};
   }
-  bool valid = sound && evr_records_valid(words, end, sound) &&
-               evr_records_vouched_for(words, end);
   b->sealed = h->committed != 0;
   if (valid && saver->ending && !b->sealed) {
     memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
@@ -108,6 +120,7 @@ static void take_block(eventring_saver *saver, struct saver_block *b, uint64_t *
   }
   b->unwritten = false;
   b->end = end;
+  b->records = (uint32_t)count_records(words, FORMAT_BLOCK_HEADER_WORDS, end);
   if (h->kind < FORMAT_KINDS) saver->record_counts[h->kind] += count_records(words, from, end);
   put_block(out, words, end, b->place);
 }
@@ -128,6 +141,7 @@ static int copy_block(eventring_saver *saver, struct saver_block *b, struct save
   if (status != EVENTRING_OK || !end) return status;
   const struct format_block *h = (const struct format_block *)words;
   if (h->kind == FORMAT_EVENTS || h->kind == FORMAT_LOSSES) return EVENTRING_OK;
+  if (h->kind == FORMAT_ENDINGS && saver->cut_short) return EVENTRING_OK; /* it is not there */
   bool same = h->sequence == b->sequence && end == b->end && !b->unwritten &&
               (h->committed != 0) == b->sealed;
   if (!same || (saver->ending && !b->sealed)) take_block(saver, b, words, end, sound, out);
@@ -142,14 +156,34 @@ int saver_copy_records(eventring_saver *saver, struct saver_output *out,
   return status;
 }
 
+static bool is_within(uint64_t place, uint64_t offset, size_t size) {
+  uint64_t at = format_block_offset(place);
+  return at >= offset && at < offset + size;
+}
+
+void saver_records_written(eventring_saver *saver, uint64_t offset, size_t size) {
+  if (is_within(saver->loss_place, offset, size)) saver->loss_under_way = false;
+}
+
 void saver_records_unwritten(eventring_saver *saver, uint64_t offset, size_t size) {
-  uint64_t loss = format_block_offset(saver->loss_place);
   for (uint32_t i = 0; i < saver->record_count; i++) {
     struct saver_block *b = &saver->records[i];
-    uint64_t at = format_block_offset(b->place);
-    if (b->sequence && at >= offset && at < offset + size) b->unwritten = true;
+    if (b->sequence && is_within(b->place, offset, size)) b->unwritten = true;
   }
-  if (loss >= offset && loss < offset + size) saver->loss_changed = true;
+  if (!saver->loss_under_way || !is_within(saver->loss_place, offset, size)) return;
+  saver->loss_under_way = false;
+  saver->loss_changed = saver->loss_failed = true;
+}
+
+uint64_t saver_missing_records(const eventring_saver *saver, unsigned kind) {
+  const struct format_block *losses = (const struct format_block *)saver->losses;
+  uint64_t missing = 0;
+  if (kind == FORMAT_LOSSES) return saver->loss_failed ? saver->loss_written - losses->before : 0;
+  for (uint32_t i = 0; i < saver->record_count; i++) {
+    const struct saver_block *b = &saver->records[i];
+    if (b->unwritten && b->kind == kind) missing += b->records;
+  }
+  return missing;
 }
 
 /* ---- Losses ------------------------------------------------------------------------- */
@@ -183,14 +217,16 @@ void saver_put_losses(eventring_saver *saver, struct saver_output *out) {
   seal_losses(saver);
   put_block(out, saver->losses, saver->loss_end, saver->loss_place);
   saver->loss_written = saver->record_counts[FORMAT_LOSSES];
-  saver->loss_changed = false;
+  saver->loss_changed = saver->loss_failed = false;
+  saver->loss_under_way = true;
 }
 
 /* Between two updates there may be more losses than a block has room for: the last record
    of the same ring then gets longer. Else they go into the next block, when the full one
-   has been put into the file. */
+   is in the file. */
 static uint64_t *room_for_loss(eventring_saver *saver) {
-  if (saver->loss_end + LOSS_WORDS > FORMAT_BLOCK_WORDS && !saver->loss_changed) {
+  if (saver->loss_end + LOSS_WORDS > FORMAT_BLOCK_WORDS && !saver->loss_changed &&
+      !saver->loss_under_way) {
     const struct format_block *h = (const struct format_block *)saver->losses;
     begin_losses(saver, h->sequence + 1, saver->record_counts[FORMAT_LOSSES]);
   }

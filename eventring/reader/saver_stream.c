@@ -8,15 +8,20 @@
  * the first one is still there (R4, R5), all are whole. If it is gone, the head says how
  * many: before W1 of the block in the place of s, head was s + places - 1.
  *
+ * The blocks of a stream stay where they are, but for the one in the last place of a stretch,
+ * which is used again while there is no room. So of a run that ends there the last block is
+ * compared once more.
+ *
  * Only headers are looked at, of each block, and the events of the last one of a run, in
  * the copy: they say how many events are known and up to when. What else may be wrong with
- * a block is left to the readers of the file. */
+ * a block is left to the readers of the file, unless the user wants all of it checked. */
 #include "reader/saver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/checksum.h"
+#include "reader/mend.h"
 
 enum { TRIES = 4 /* copies of a ring that may be overtaken in one fill */ };
 
@@ -73,7 +78,8 @@ static uint32_t place_blocks(eventring_saver *saver, struct saver_stream *stream
 
 /* ---- Rings -------------------------------------------------------------------------- */
 
-static struct saver_stream *new_stream(const struct evr_metadata *meta, unsigned index) {
+static struct saver_stream *new_stream(struct evr_metadata *meta, unsigned index,
+                                       uint64_t since_ns) {
   struct saver_stream *stream = calloc(1, sizeof *stream);
   unsigned slot = index / EVENTRING_RINGS, ring = index % EVENTRING_RINGS;
   if (!stream) return NULL;
@@ -82,17 +88,28 @@ static struct saver_stream *new_stream(const struct evr_metadata *meta, unsigned
   stream->used = FORMAT_UNIT;
   stream->limit = UINT64_MAX;
   stream->next = evr_metadata_oldest(meta, slot, ring, meta->ring[slot][ring].head);
+  if (since_ns) {
+    struct evr_block_cursor blocks;
+    evr_block_cursor_init(&blocks, meta, slot, ring, &meta->damage);
+    evr_block_cursor_seek(&blocks, since_ns);
+    stream->next = blocks.next;
+  }
   stream->account = (struct eventring_saver_ring){.domain = slot, .ring = (uint8_t)ring};
   return stream;
 }
 
+static bool is_wanted(const eventring_saver *saver, unsigned slot) {
+  const uint64_t *domains = saver->options.domains;
+  return !(domains[0] | domains[1]) || domains[slot / 64] >> slot % 64 & 1;
+}
+
 int saver_take_rings(eventring_saver *saver, struct eventring_error *error) {
-  const struct evr_metadata *meta = saver->meta;
+  struct evr_metadata *meta = saver->meta;
   if (saver->ending) return EVENTRING_OK; /* the file ends where the others were */
   for (; saver->taken < meta->made_count; saver->taken++) {
     unsigned index = meta->made[saver->taken];
-    if ((&meta->ring[0][0])[index].blocks == FORMAT_STREAM_RING) continue;
-    struct saver_stream *stream = new_stream(meta, index);
+    if (!is_wanted(saver, index / EVENTRING_RINGS)) continue;
+    struct saver_stream *stream = new_stream(meta, index, saver->options.since_ns);
     if (!stream) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a ring");
     saver->stream[index] = stream;
     saver->made[saver->made_count++] = (uint16_t)index;
@@ -116,6 +133,16 @@ static uint64_t head_of(const eventring_saver *saver, const struct saver_stream 
   return saver->meta->ring[stream->slot][stream->ring].head;
 }
 
+void saver_end_ring(eventring_saver *saver, struct saver_stream *stream) {
+  struct evr_metadata *meta = saver->meta;
+  struct evr_block_cursor blocks;
+  uint64_t head = stream->limit = head_of(saver, stream);
+  if (!saver->options.until_ns) return;
+  evr_block_cursor_init(&blocks, meta, stream->slot, stream->ring, &meta->damage);
+  stream->limit = evr_block_cursor_last(&blocks, saver->options.until_ns);
+  saver->cut_short |= stream->limit < head;
+}
+
 uint64_t saver_backlog(const eventring_saver *saver, const struct saver_stream *stream) {
   uint64_t head = head_of(saver, stream);
   uint64_t end = head <= stream->limit ? head : stream->limit + 1;
@@ -131,30 +158,29 @@ static bool is_block_of(const struct saver_stream *stream, const struct format_b
          h->committed <= FORMAT_BLOCK_WORDS && h->before < FORMAT_MAX_SEQUENCE;
 }
 
-static uint64_t newest_ticks(const struct evr_block *block) {
-  struct evr_block_walk walk = evr_block_walk(block);
-  uint64_t ticks = walk.position.base, word;
-  while ((word = evr_block_next_event(&walk)) != 0)
-    ticks = word_ticks(word, walk.position.base);
-  return ticks;
-}
-
 struct extent { /* of a block */
   uint64_t before, events, from, to; /* ticks */
 };
 
-/* A block that is damaged has no events. */
-static struct extent extent_of(eventring_saver *saver, const struct saver_stream *stream,
-                               const uint8_t *bytes) {
+/* Copies a complete block into saver->room. Is it valid? */
+static bool take_valid(eventring_saver *saver, const struct saver_stream *stream,
+                       const uint8_t *bytes) {
   struct evr_block *room = &saver->room;
   memcpy(room->words, bytes, sizeof room->words);
   const struct format_block *h = evr_block_header(room);
-  struct extent extent = {h->before, 0, h->base_ticks, h->base_ticks};
   room->have = h->committed;
-  if (evr_block_valid(room, h->sequence, stream->slot, stream->ring,
-                      saver->meta->header.start_ticks)) {
-    extent.events = evr_block_events(room);
-    extent.to = newest_ticks(room);
+  return evr_block_valid(room, h->sequence, stream->slot, stream->ring,
+                         saver->meta->header.start_ticks);
+}
+
+/* A block that is damaged has no events. */
+static struct extent extent_of(eventring_saver *saver, const struct saver_stream *stream,
+                               const uint8_t *bytes) {
+  const struct format_block *h = (const struct format_block *)bytes;
+  struct extent extent = {h->before, 0, h->base_ticks, h->base_ticks};
+  if (take_valid(saver, stream, bytes)) {
+    extent.events = evr_block_events(&saver->room);
+    extent.to = evr_block_newest_ticks(&saver->room);
   }
   return extent;
 }
@@ -173,17 +199,31 @@ static void keep_newest(struct saver_stream *stream) {
                               stream->newest.ticks};
   stream->account.saved += last.events;
   raise_known(stream, &last);
+  stream->copied = stream->newest.sequence;
   stream->expected = 0;
   stream->newest.sequence = 0;
+}
+
+/* Is what lies before the first block of a ring lost, and not just overwritten before the saver
+   came, or not wanted? */
+static bool is_lost_from_start(const eventring_saver *saver, const struct saver_stream *stream) {
+  const struct evr_metadata *meta = saver->meta;
+  if (saver->options.since_ns) return false;
+  if (meta->source.mended) return meta->source.mended->from_start[stream->slot][stream->ring];
+  if (evr_metadata_is_stream(meta, stream->slot, stream->ring))
+    return !(meta->header.flags & FORMAT_INCOMPLETE);
+  return saver->over &&
+         evr_metadata_oldest(meta, stream->slot, stream->ring, head_of(saver, stream)) == 1;
 }
 
 /* What lies between what is known and a block that is about to be counted. */
 static void count_gap(eventring_saver *saver, struct saver_stream *stream, uint64_t sequence,
                       uint64_t before, uint64_t ticks) {
   if (stream->newest.sequence && stream->newest.sequence < sequence) keep_newest(stream);
-  if (!stream->begun) {
+  bool is_first = !stream->begun;
+  stream->begun = true;
+  if (is_first && !is_lost_from_start(saver, stream)) {
     stream->account.missed = before;
-    stream->begun = true;
   } else if (before > stream->known) {
     uint64_t lost = before - stream->known;
     stream->account.lost += lost;
@@ -239,26 +279,67 @@ static int count_lapped(eventring_saver *saver, struct saver_stream *stream, uin
   return status;
 }
 
-/* The blocks of a copied run, from the first one on, that are what they should be. */
-static uint32_t count_sound(const struct saver_stream *stream, const uint8_t *blocks,
-                            uint32_t count) {
+/* The same of a stream: only its last place is used again. */
+static int check_last(eventring_saver *saver, const struct saver_stream *stream, uint64_t offset,
+                      uint32_t row, uint32_t *count, struct eventring_error *error) {
+  uint64_t sequence;
+  if (*count < row) return EVENTRING_OK;
+  offset += (*count - 1) * (uint64_t)FORMAT_BLOCK_BYTES;
+  evr_fence_acquire();                                                      /* R4 */
+  int status = evr_source_read(&saver->meta->source, offset, &sequence, sizeof sequence, error);
+  if (status == EVENTRING_OK && sequence != stream->next + *count - 1) --*count; /* R5 */
+  return status;
+}
+
+static bool is_sound(eventring_saver *saver, const struct saver_stream *stream,
+                     const uint8_t *block, uint64_t sequence) {
+  return is_block_of(stream, (const struct format_block *)block, sequence) &&
+         (!saver->options.checked || take_valid(saver, stream, block));
+}
+
+/* Does the block in saver->room, the n-th of a run, count on from `known`? In front of a run
+   events may be missing. */
+static bool counts_on(const eventring_saver *saver, uint32_t n, uint64_t known) {
+  uint64_t before = evr_block_header(&saver->room)->before;
+  return n ? before == known : before >= known;
+}
+
+/* The blocks of a copied run, from the first one on, that are what they should be. Where
+   blocks are checked, a run ends where events are missing. */
+static uint32_t count_sound(eventring_saver *saver, const struct saver_stream *stream,
+                            const uint8_t *blocks, uint32_t count) {
+  uint64_t known = stream->begun ? stream->known : 0;
   uint32_t sound = 0;
-  while (sound < count &&
-         is_block_of(stream, (const struct format_block *)(blocks + sound * (size_t)
-                                                                        FORMAT_BLOCK_BYTES),
-                     stream->next + sound))
+  while (sound < count && is_sound(saver, stream, blocks + sound * (size_t)FORMAT_BLOCK_BYTES,
+                                   stream->next + sound)) {
+    if (saver->options.checked) {
+      if (!counts_on(saver, sound, known)) break;
+      known = evr_block_header(&saver->room)->before + evr_block_events(&saver->room);
+    }
     sound++;
+  }
   return sound;
 }
 
 /* A run that fills units ends with one: the next run begins at a boundary, and can be
    written at the same time. */
-static uint32_t cut_at_unit(struct saver_stream *stream, uint32_t count) {
+static uint32_t cut_at_unit(struct saver_stream *stream, uint32_t count, bool waits) {
   uint32_t used = stream->expected == stream->next ? stream->used % FORMAT_UNIT : 0;
   uint32_t tail = (used + count) % FORMAT_UNIT;
+  if (waits && used + count < FORMAT_UNIT) {
+    stream->held_back = true;
+    return 0;
+  }
   if (used + count <= FORMAT_UNIT || tail >= count) return count;
   stream->held_back = tail != 0;
   return count - tail;
+}
+
+/* May a unit of it be left unfinished for a while? */
+static bool can_wait(const eventring_saver *saver, const struct saver_stream *stream) {
+  uint32_t places = evr_metadata_blocks(saver->meta, stream->slot, stream->ring);
+  return !saver->flushing && !saver->ending && places >= 4 * FORMAT_UNIT &&
+         saver_backlog(saver, stream) <= places / 4;
 }
 
 static uint32_t length_of_run(const eventring_saver *saver, struct saver_stream *stream,
@@ -266,8 +347,14 @@ static uint32_t length_of_run(const eventring_saver *saver, struct saver_stream 
   uint64_t count = saver_backlog(saver, stream);
   size_t room = saver_room(out);
   if (count > room) count = room;
-  if (count > row) count = row;
-  return cut_at_unit(stream, (uint32_t)count);
+  bool ends_row = count >= row;
+  if (ends_row) count = row;
+  return cut_at_unit(stream, (uint32_t)count, !ends_row && can_wait(saver, stream));
+}
+
+static void note_present(struct saver_stream *stream, uint64_t sequence) {
+  if (!stream->present) stream->first = sequence;
+  stream->present = true;
 }
 
 /* Passes over blocks that are gone. */
@@ -288,10 +375,27 @@ static void take_run(eventring_saver *saver, struct saver_stream *stream,
   if (!placed) return;
   count_gap(saver, stream, stream->next, h->before, h->base_ticks);
   count_run(saver, stream, out->buffer + from, placed);
+  for (uint32_t i = 0; i < placed; i++) {
+    uint64_t *words = (uint64_t *)(out->buffer + from + i * (size_t)FORMAT_BLOCK_BYTES);
+    saver_strip_events(saver, words, ((const struct format_block *)words)->committed);
+  }
   stream->passed = 0;
+  note_present(stream, stream->next);
   stream->next += placed;
   stream->copied = stream->next - 1;
   stream->expected = stream->next;
+}
+
+/* The block that should be next is not there, or damaged: the producer can't have written
+   that. */
+static void skip_block(eventring_saver *saver, struct saver_stream *stream,
+                       const uint8_t *block) {
+  uint64_t sequence = stream->next;
+  stream->held_back = false; /* there is no tail of a run */
+  stream->account.damaged += ((const struct format_block *)block)->sequence == sequence;
+  stream->next++;
+  if (evr_metadata_is_stream(saver->meta, stream->slot, stream->ring))
+    stream->next = evr_metadata_after(saver->meta, stream->slot, stream->ring, sequence);
 }
 
 int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
@@ -299,7 +403,8 @@ int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
   struct evr_metadata *meta = saver->meta;
   unsigned slot = stream->slot, ring = stream->ring;
   uint32_t places = evr_metadata_blocks(meta, slot, ring);
-  uint64_t oldest = evr_metadata_oldest(meta, slot, ring, head_of(saver, stream)), lapped;
+  bool is_stream = evr_metadata_is_stream(meta, slot, ring);
+  uint64_t oldest = evr_metadata_oldest(meta, slot, ring, head_of(saver, stream)), lapped = 0;
   if (stream->next < oldest) pass_over(stream, oldest - stream->next);
   if (!saver_backlog(saver, stream)) return EVENTRING_OK;
   struct evr_location place = evr_metadata_place(meta, slot, ring, stream->next);
@@ -309,16 +414,17 @@ int saver_copy_run(eventring_saver *saver, struct saver_stream *stream,
   int status = copy_bytes(&meta->source, place.offset, to, count * (size_t)FORMAT_BLOCK_BYTES,
                           error);                                           /* R3 */
   if (status == EVENTRING_OK)
-    status = count_lapped(saver, stream, place.offset, places, &lapped, error);
+    status = is_stream ? check_last(saver, stream, place.offset, place.row, &count, error)
+                       : count_lapped(saver, stream, place.offset, places, &lapped, error);
   if (status != EVENTRING_OK) return status;
   if (lapped && ++stream->tries >= TRIES) stream->held_back = true;
   pass_over(stream, lapped);
-  if (lapped >= count) return EVENTRING_OK;
+  if (lapped && lapped >= count) return EVENTRING_OK;
   size_t from = out->used + (size_t)lapped * FORMAT_BLOCK_BYTES;
-  uint32_t sound = count_sound(stream, out->buffer + from, count - (uint32_t)lapped);
-  out->used += count * (size_t)FORMAT_BLOCK_BYTES;
+  uint32_t sound = count_sound(saver, stream, out->buffer + from, count - (uint32_t)lapped);
+  if (sound) out->used += count * (size_t)FORMAT_BLOCK_BYTES;
   if (sound) take_run(saver, stream, out, from, sound);
-  else stream->next++; /* damaged: the producer can't have written that */
+  else skip_block(saver, stream, out->buffer + from);
   return EVENTRING_OK;
 }
 
@@ -338,17 +444,19 @@ static void put_newest(eventring_saver *saver, struct saver_stream *stream,
   if (!have_unit(saver, stream, saver->ending ? 0 : reserve(saver))) return;
   count_gap(saver, stream, sequence, h->before, h->base_ticks);
   stream->passed = 0;
+  note_present(stream, sequence);
   stream->next = stream->expected = sequence;
   stream->newest.sequence = sequence;
   stream->newest.before = h->before;
   stream->newest.events = evr_block_events(block);
-  stream->newest.ticks = newest_ticks(block);
+  stream->newest.ticks = evr_block_newest_ticks(block);
   stream->newest.have = block->have;
   stream->known = h->before; /* counted by now; its own events when it is kept or whole */
   uint64_t *to = (uint64_t *)(out->buffer + out->used);
   memcpy(to, block->words, block->have * sizeof *to);
   memset(to + block->have, 0, (FORMAT_BLOCK_WORDS - block->have) * sizeof *to);
   to[FORMAT_SEAL_WORD] = evr_seal(block->have, evr_checksum(to, block->have));
+  saver_strip_events(saver, to, block->have);
   saver_add_piece(out, format_block_offset(stream->unit + stream->used), out->used,
                   FORMAT_BLOCK_BYTES, EVENTRING_PIECE_NEWEST);
   out->used += FORMAT_BLOCK_BYTES;
@@ -361,13 +469,20 @@ static void take_out_newest(struct saver_stream *stream, struct saver_output *ou
   saver_add_piece(out, format_block_offset(stream->unit + stream->used), out->used,
                   FORMAT_BLOCK_BYTES, EVENTRING_PIECE_NEWEST);
   out->used += FORMAT_BLOCK_BYTES;
-  stream->newest.sequence = 0;
+}
+
+/* The zeros are in the file. */
+static void confirm_taken_out(eventring_saver *saver, uint64_t offset) {
+  for (unsigned n = 0; saver->withdrawn && n < saver->made_count; n++) {
+    struct saver_stream *stream = saver->stream[saver->made[n]];
+    if (format_block_offset(stream->unit + stream->used) == offset) stream->newest.sequence = 0;
+  }
 }
 
 int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
                       struct saver_output *out, struct eventring_error *error) {
   if (saver->handed_on) {
-    take_out_newest(stream, out);
+    if (saver->withdrawn) take_out_newest(stream, out);
     return EVENTRING_OK;
   }
   struct evr_metadata *meta = saver->meta;
@@ -380,6 +495,7 @@ int saver_copy_newest(eventring_saver *saver, struct saver_stream *stream,
                      sequence, slot, ring, meta->header.start_ticks, sequence < head,
                      saver->over, &saver->room, error);
   if (result == EVR_READ_FAILED) return error->code;
+  if (result == EVR_READ_CORRUPT && saver->ending) stream->account.damaged++;
   if (result == EVR_READ_OK && !is_unchanged(stream, sequence, &saver->room))
     put_newest(saver, stream, out, sequence);
   if (saver->ending && stream->newest.sequence) {
@@ -395,6 +511,7 @@ struct lost_run { /* blocks of one ring that follow each other */
   struct saver_stream *stream;
   uint64_t first, last; /* sequences */
   uint64_t events, from, to; /* ticks */
+  bool begun_before; /* of the first one an earlier copy is in the file */
 };
 
 /* The blocks at the end of a ring that are lost: no head may show them. */
@@ -415,43 +532,83 @@ static void count_lost_run(eventring_saver *saver, const struct lost_run *run) {
   stream->account.saved -= run->events;
   stream->account.lost += run->events;
   stream->account.unwritten += run->events;
-  note_lost_end(stream, run->first, run->last);
+  uint64_t first = run->first + run->begun_before;
+  if (first <= run->last) note_lost_end(stream, first, run->last);
   saver_note_loss(saver, stream, run->events, run->from, run->to);
 }
 
-/* Adds a block to a run, or begins the next one. */
+/* A copy of block `sequence` that is in the file and was made when it was the newest one. */
+static struct saver_newest *copy_of(struct saver_stream *stream, uint64_t sequence) {
+  for (unsigned i = 0; i < 2; i++)
+    if (stream->copy[i].sequence == sequence) return &stream->copy[i];
+  return NULL;
+}
+
+/* Adds a block to a run, or begins the next one. Events of a copy that was made when the block
+   was the newest one are not lost. */
 static void lose_block(eventring_saver *saver, struct lost_run *run,
                        struct saver_stream *stream, const uint8_t *bytes) {
   struct extent extent = extent_of(saver, stream, bytes);
   uint64_t sequence = ((const struct format_block *)bytes)->sequence;
-  if (run->stream == stream && sequence == run->last + 1) {
+  const struct saver_newest *copy = copy_of(stream, sequence);
+  if (copy && copy->events <= extent.events) {
+    extent.events -= copy->events;
+    extent.from = copy->ticks;
+  }
+  if (run->stream == stream && sequence == run->last + 1 && !copy) {
     run->last = sequence;
     run->events += extent.events;
     run->to = extent.to;
     return;
   }
   count_lost_run(saver, run);
-  *run = (struct lost_run){stream, sequence, sequence, extent.events, extent.from, extent.to};
+  *run = (struct lost_run){stream,      sequence,  sequence, extent.events,
+                           extent.from, extent.to, copy != NULL};
 }
 
-/* A newest block is copied again to the same place. After a whole one that is missing the
-   stream begins a new unit. */
+/* After a block that is missing the stream begins a new unit; but where a newest block was copied
+   to, the whole one comes. */
 static void leave_unit(struct saver_stream *stream, uint64_t offset) {
   uint64_t unit = format_block_offset(stream->unit);
-  if (stream->used && offset >= unit && offset < unit + SAVER_UNIT_BYTES) stream->expected = 0;
+  bool is_in_unit = stream->used && offset >= unit && offset < unit + SAVER_UNIT_BYTES;
+  if (is_in_unit && !stream->newest.sequence) stream->expected = 0;
+}
+
+void saver_confirm_newest(eventring_saver *saver, const uint8_t *block, uint64_t offset) {
+  const struct format_block *h = (const struct format_block *)block;
+  if (!h->sequence) {
+    confirm_taken_out(saver, offset);
+    return;
+  }
+  struct saver_stream *stream = saver->stream[h->domain * EVENTRING_RINGS + h->ring];
+  struct extent extent = extent_of(saver, stream, block);
+  if (stream->copy[0].sequence != h->sequence) stream->copy[1] = stream->copy[0];
+  stream->copy[0] = (struct saver_newest){h->sequence, extent.before, extent.events, extent.to,
+                                          h->committed};
+}
+
+/* A copy of a newest block that was torn has destroyed the one before it; else that one counts
+   again. */
+static void lose_newest(struct saver_stream *stream, uint64_t sequence) {
+  if (stream->newest.sequence != sequence) return;
+  const struct saver_newest *copy = copy_of(stream, sequence);
+  stream->newest = copy ? *copy : (struct saver_newest){0};
 }
 
 void saver_lose_blocks(eventring_saver *saver, const uint8_t *blocks, uint64_t offset,
-                       size_t size, bool newest) {
+                       size_t size, bool newest, bool torn) {
   struct lost_run run = {0};
   for (size_t at = 0; at + FORMAT_BLOCK_BYTES <= size; at += FORMAT_BLOCK_BYTES) {
     const struct format_block *h = (const struct format_block *)(blocks + at);
     if (!h->sequence) continue; /* zeros */
     struct saver_stream *stream =
         saver->stream[h->domain * EVENTRING_RINGS + h->ring]; /* checked when copied */
-    if (!newest || (saver->ending && !saver->handed_on)) lose_block(saver, &run, stream, blocks + at);
-    if (!newest) leave_unit(stream, offset + at);
-    else if (stream->newest.sequence == h->sequence) stream->newest.sequence = 0;
+    struct saver_newest *copy = torn && !at ? copy_of(stream, h->sequence) : NULL;
+    if (copy) copy->sequence = 0;
+    if (!newest || (saver->ending && !saver->handed_on))
+      lose_block(saver, &run, stream, blocks + at);
+    if (newest) lose_newest(stream, h->sequence);
+    else leave_unit(stream, offset + at);
   }
   count_lost_run(saver, &run);
 }

@@ -95,9 +95,13 @@ static int copy_ring(struct copy *copy, unsigned slot, unsigned ring, uint64_t *
     status = keep_block(copy);
   }
   if (status == EVENTRING_OK) status = write_batch(copy);
-  if (status != EVENTRING_OK || !blocks->failed) return status;
-  *copy->error = damage;
-  return damage.code;
+  if (status == EVENTRING_OK && blocks->failed) {
+    *copy->error = damage;
+    return damage.code;
+  }
+  /* nobody overwrites what is over */
+  if (copy->meta->over && damage.code && !copy->meta->damage.code) copy->meta->damage = damage;
+  return status;
 }
 
 /* ---- Records --------------------------------------------------------------------- */
@@ -111,9 +115,13 @@ static int copy_record_block(struct copy *copy, uint64_t block) {
   bool sound;
   int status = evr_records_copy(&copy->meta->source, offset, words, &end, &sound, copy->error);
   if (status != EVENTRING_OK || !end) return status;
-  if (((struct format_block *)words)->kind == FORMAT_EVENTS ||
-      !evr_records_valid(words, end, sound))
+  if (((struct format_block *)words)->kind == FORMAT_EVENTS) return EVENTRING_OK;
+  if (!evr_records_valid(words, end, sound)) {
+    if (copy->meta->over)
+      evr_note_damage(&copy->meta->damage, "block %llu of the file has records, and is not valid",
+                      (unsigned long long)block);
     return EVENTRING_OK;
+  }
   memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
   if (evr_records_vouched_for(words, end)) /* else the copy shows the same damage */
     words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
@@ -259,6 +267,7 @@ int eventring_snapshot(eventring_cursor *c, const char *path,
     free_rooms(&copy);
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a copy");
   }
+  c->meta.over |= evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
   int status = write_snapshot(&copy);
   free_rooms(&copy);
   return status;

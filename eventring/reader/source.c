@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c: copies of bytes, out of a mapping or of a file with pread.
+/* source.c: copies of bytes, out of a mapping or of a file with pread or unpacked.
  *
  * A mapping is memory that a recording of this process has lent (format/memory.h), or a
  * window on a file (window.c), which its owner may cut short at any moment: a copy out of
@@ -7,15 +7,26 @@
  * pread.
  */
 #include "reader/source.h"
+#include "reader/mend.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/atomics.h"
 
+int evr_source_open(struct evr_source *source, struct eventring_error *error) {
+  if (evr_source_lent(source) || source->packed) return EVENTRING_OK;
+  return evr_packed_open(&source->packed, source->fd, error);
+}
+
 void evr_source_close(struct evr_source *source) {
+  evr_packed_close(source->packed);
+  source->packed = NULL;
   evr_window_close(&source->window);
+  evr_mended_free(source->mended);
+  source->mended = NULL;
   if (source->fd >= 0) close(source->fd);
   source->fd = -1;
   if (evr_source_lent(source)) source->memory.release(source->memory.recording);
@@ -27,10 +38,42 @@ int evr_source_descriptor(const struct evr_source *source) {
                                  : source->fd;
 }
 
+/* ---- The file -------------------------------------------------------------------- */
+
+int evr_source_refresh(const struct evr_source *source, struct eventring_error *error) {
+  return source->packed ? evr_packed_refresh(source->packed, error) : EVENTRING_OK;
+}
+
+int evr_source_bytes(const struct evr_source *source, uint64_t *bytes,
+                     struct eventring_error *error) {
+  struct stat st;
+  if (source->packed) {
+    *bytes = evr_packed_bytes(source->packed);
+    return EVENTRING_OK;
+  }
+  if (fstat(source->fd, &st) != 0)
+    return evr_fail(error, EVENTRING_E_SYSTEM, errno, "cannot tell the size of the file");
+  *bytes = (uint64_t)st.st_size;
+  return EVENTRING_OK;
+}
+
+bool evr_source_is_hole(const struct evr_source *source, uint64_t offset, uint64_t size) {
+  if (source->packed) return evr_packed_is_hole(source->packed, offset, size);
+  off_t from = (off_t)offset;
+  off_t data = source->fd >= 0 ? lseek(source->fd, from, SEEK_DATA) : from;
+  return data < 0 ? errno == ENXIO : data >= from + (off_t)size;
+}
+
+void evr_source_take_damage(const struct evr_source *source, struct eventring_error *damage) {
+  if (source->packed) evr_packed_take_damage(source->packed, damage);
+}
+
 /* ---- Bytes ----------------------------------------------------------------------- */
 
 int evr_source_read_file(const struct evr_source *source, uint64_t offset, void *to,
                          size_t size, struct eventring_error *error) {
+  if (source->mended) return evr_mended_read(source->mended, offset, to, size, error);
+  if (source->packed) return evr_packed_read(source->packed, offset, to, size, error);
   while (size) {
     ssize_t got = pread(source->fd, to, size, (off_t)offset);
     if (got < 0 && errno == EINTR) continue;
@@ -45,6 +88,32 @@ int evr_source_read_file(const struct evr_source *source, uint64_t offset, void 
     size -= (size_t)got;
   }
   return EVENTRING_OK;
+}
+
+int evr_source_read_padded(const struct evr_source *source, uint64_t offset, void *to,
+                           size_t size, struct eventring_error *error) {
+  uint64_t bytes;
+  int status = evr_source_bytes(source, &bytes, error);
+  size_t there = offset < bytes ? (size_t)(bytes - offset) : 0;
+  if (there > size) there = size;
+  if (status == EVENTRING_OK && there)
+    status = evr_source_read_file(source, offset, to, there, error);
+  memset((uint8_t *)to + there, 0, size - there);
+  return status;
+}
+
+bool evr_source_read_pieces(const struct evr_source *source, uint64_t offset,
+                            const struct iovec *piece, unsigned count) {
+  size_t size = 0;
+  if (!source->packed && !source->mended) {
+    for (unsigned i = 0; i < count; i++) size += piece[i].iov_len;
+    return preadv(source->fd, piece, (int)count, (off_t)offset) == (ssize_t)size;
+  }
+  for (unsigned i = 0; i < count; offset += piece[i++].iov_len)
+    if (evr_source_read_file(source, offset, piece[i].iov_base, piece[i].iov_len, NULL) !=
+        EVENTRING_OK)
+      return false;
+  return true;
 }
 
 const uint64_t *evr_source_words(const struct evr_source *source, uint64_t offset,

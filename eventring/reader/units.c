@@ -5,6 +5,9 @@
  * (doc/FORMAT.md, section 6): one small read for 64 KiB. Units that follow each other in the
  * file and in their stream are one stretch. A long recording of few streams has few.
  *
+ * Where the file is not in the page cache, the headers of many units are requested at once:
+ * one after the other, 4 GB took 3.4 s instead of 0.8.
+ *
  * A header is believed when it continues the unit before it. Any other is compared with that
  * of the block after it, and if they do not agree, the majority of the headers of the unit
  * decides: so one damaged block does not cost those behind it.
@@ -15,8 +18,12 @@
 #include "reader/units.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#include "format/array.h"
 
 enum { MOST_EMPTY = 1 << 20 /* units; a file that claims more is damaged, or hostile */ };
 
@@ -34,13 +41,8 @@ static int no_memory(struct eventring_error *error) {
 }
 
 static int add_unit(struct evr_unit_list *list, uint32_t block, struct eventring_error *error) {
-  if (list->count == list->room) {
-    uint32_t room = list->room ? 2 * list->room : 64;
-    uint32_t *grown = realloc(list->block, room * sizeof *grown);
-    if (!grown) return no_memory(error);
-    list->block = grown;
-    list->room = room;
-  }
+  if (!evr_make_room(&list->block, &list->room, list->count, 64, sizeof *list->block))
+    return no_memory(error);
   list->block[list->count++] = block;
   return EVENTRING_OK;
 }
@@ -51,20 +53,17 @@ static bool continues(const struct evr_stretch *s, uint64_t sequence, uint32_t b
 
 /* They are nearly always found in the order of their sequences. */
 static int add_stretch(struct evr_stretches *s, uint64_t sequence, uint32_t block,
-                       struct eventring_error *error) {
+                       uint32_t blocks, struct eventring_error *error) {
   if (s->count && continues(&s->list[s->count - 1], sequence, block)) {
-    s->list[s->count - 1].blocks += FORMAT_UNIT;
+    s->list[s->count - 1].blocks += blocks;
     return EVENTRING_OK;
   }
-  if (s->count == s->room) {
-    uint32_t room = s->room ? 2 * s->room : 16;
-    struct evr_stretch *grown = realloc(s->list, room * sizeof *grown);
-    if (!grown) return no_memory(error);
-    s->list = grown;
-    s->room = room;
-  }
-  s->is_sorted = !s->count || (s->is_sorted && s->list[s->count - 1].sequence <= sequence);
-  s->list[s->count++] = (struct evr_stretch){sequence, block, FORMAT_UNIT};
+  if (!evr_make_room(&s->list, &s->room, s->count, 16, sizeof *s->list))
+    return no_memory(error);
+  const struct evr_stretch *last = s->count ? &s->list[s->count - 1] : NULL;
+  s->is_sorted = !last || (s->is_sorted && last->sequence <= sequence);
+  s->may_overlap |= last && sequence < last->sequence + last->blocks;
+  s->list[s->count++] = (struct evr_stretch){sequence, block, blocks};
   return EVENTRING_OK;
 }
 
@@ -74,13 +73,40 @@ static int by_sequence(const void *left, const void *right) {
   return (a->first > b->first) - (a->first < b->first);
 }
 
-static void sort_stretches(struct evr_units *units) {
+/* Blocks that are twice there, and lie within a longer stretch: they would hide what it has behind
+   them. Of two that are alike the later one is kept. Returns how many blocks were dropped. */
+static uint64_t drop_inner(struct evr_stretches *s) {
+  uint64_t dropped = 0;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < s->count; i++) {
+    struct evr_stretch *last = kept ? &s->list[kept - 1] : NULL;
+    const struct evr_stretch *next = &s->list[i];
+    uint64_t last_end = last ? last->sequence + last->blocks : 0;
+    bool same_start = last && next->sequence == last->sequence;
+    if (same_start && next->blocks >= last->blocks) {
+      dropped += last->blocks;
+      *last = *next;
+    } else if (last && next->sequence + next->blocks <= last_end) {
+      dropped += next->blocks;
+    } else {
+      s->list[kept++] = *next;
+    }
+  }
+  s->count = kept;
+  return dropped;
+}
+
+static uint64_t sort_stretches(struct evr_units *units) {
+  uint64_t dropped = 0;
   for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
     struct evr_stretches *s = &(&units->stream[0][0])[i];
-    if (s->is_sorted || !s->count) continue;
-    qsort(s->list, s->count, sizeof *s->list, by_sequence);
+    if (!s->count || (s->is_sorted && !s->may_overlap)) continue;
+    if (!s->is_sorted) qsort(s->list, s->count, sizeof *s->list, by_sequence);
     s->is_sorted = true;
+    s->may_overlap = false;
+    dropped += drop_inner(s);
   }
+  return dropped;
 }
 
 uint64_t evr_stretches_end(const struct evr_stretches *s) {
@@ -135,9 +161,7 @@ static int read_header(const struct evr_source *source, uint32_t block, struct f
 
 /* Has the file nothing at all there? A hostile file may claim many units that take no space. */
 static bool is_hole(const struct evr_source *source, uint32_t unit) {
-  off_t from = (off_t)format_block_offset(unit);
-  off_t data = source->fd >= 0 ? lseek(source->fd, from, SEEK_DATA) : from;
-  return data < 0 ? errno == ENXIO : data >= from + FORMAT_UNIT * FORMAT_BLOCK_BYTES;
+  return evr_source_is_hole(source, format_block_offset(unit), FORMAT_UNIT * FORMAT_BLOCK_BYTES);
 }
 
 /* By the majority of its headers. */
@@ -188,35 +212,108 @@ static int identify(const struct evr_units *units, const struct evr_source *sour
 
 /* ---- All units ------------------------------------------------------------------------ */
 
-/* A unit whose events are in no stream of the domain table is looked up by nobody. */
+/* A unit whose events are in no stream of the domain table is looked up by nobody. `taken`:
+   something was found in it. */
 static int take_unit(struct evr_units *units, const struct evr_source *source, uint32_t unit,
-                     bool over, struct eventring_error *error) {
+                     bool over, bool *taken, struct eventring_error *error) {
   struct owner owner;
   int status = identify(units, source, unit, over, &owner, error);
-  if (status != EVENTRING_OK) return status;
-  if (owner.sequence)
-    return add_stretch(&units->stream[owner.slot][owner.ring], owner.sequence, unit, error);
-  if (owner.has_records) return add_unit(&units->records, unit, error);
+  *taken = status == EVENTRING_OK && (owner.sequence || owner.has_records);
+  if (status == EVENTRING_OK && owner.sequence)
+    status = add_stretch(&units->stream[owner.slot][owner.ring], owner.sequence, unit,
+                         FORMAT_UNIT, error);
+  else if (*taken)
+    status = add_unit(&units->records, unit, error);
+  return status;
+}
+
+/* Those that are still empty, or cannot be read, remain for the next time. */
+static int look_again(struct evr_units *units, const struct evr_source *source, bool over,
+                      struct eventring_error *error) {
+  struct evr_unit_list *empty = &units->empty;
+  uint32_t count = empty->count;
+  int status = EVENTRING_OK;
+  empty->count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    bool taken = false;
+    uint32_t unit = empty->block[i];
+    if (status == EVENTRING_OK) status = take_unit(units, source, unit, over, &taken, error);
+    if (status != EVENTRING_OK || !taken) empty->block[empty->count++] = unit;
+  }
+  return status;
+}
+
+static int keep_empty(struct evr_units *units, uint32_t unit, struct eventring_error *error) {
   if (units->empty.count == MOST_EMPTY)
     return evr_fail(error, EVENTRING_E_CORRUPT, 0, "more than %d units of the file are empty",
                     MOST_EMPTY);
   return add_unit(&units->empty, unit, error);
 }
 
+enum { AHEAD = 256 /* units */ };
+
+static bool is_cached(int fd, uint32_t block) {
+  struct format_block h;
+  struct iovec to = {&h, sizeof h};
+  return preadv2(fd, &to, 1, (off_t)format_block_offset(block), RWF_NOWAIT) >= 0 ||
+         errno != EAGAIN;
+}
+
+/* Headers are small and far apart: the disk is to look for many at a time. Where the first of
+   these units is in the page cache, so will be the others. */
+static void read_ahead(const struct evr_source *source, uint64_t unit, uint64_t claimed) {
+  if (source->packed || source->fd < 0 || unit / FORMAT_UNIT % AHEAD ||
+      is_cached(source->fd, (uint32_t)unit))
+    return;
+  uint64_t end = unit + AHEAD * FORMAT_UNIT;
+  for (; unit < end && unit + FORMAT_UNIT <= claimed; unit += FORMAT_UNIT)
+    posix_fadvise(source->fd, (off_t)format_block_offset((uint32_t)unit),
+                  sizeof(struct format_block), POSIX_FADV_WILLNEED);
+}
+
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error) {
-  int status = EVENTRING_OK;
-  struct evr_unit_list again = units->empty;
-  units->empty = (struct evr_unit_list){0};
-  for (uint32_t i = 0; i < again.count; i++)
-    if (status == EVENTRING_OK) status = take_unit(units, source, again.block[i], over, error);
-    else add_unit(&units->empty, again.block[i], NULL); /* for the next time */
-  free(again.block);
-  for (; status == EVENTRING_OK && units->next + FORMAT_UNIT <= claimed;
-       units->next += FORMAT_UNIT)
-    status = take_unit(units, source, (uint32_t)units->next, over, error);
-  sort_stretches(units);
+  int status = look_again(units, source, over, error);
+  while (status == EVENTRING_OK && units->next + FORMAT_UNIT <= claimed) {
+    bool taken;
+    uint32_t unit = (uint32_t)units->next;
+    read_ahead(source, unit, claimed);
+    status = take_unit(units, source, unit, over, &taken, error);
+    if (status == EVENTRING_OK && !taken) status = keep_empty(units, unit, error);
+    if (status == EVENTRING_OK) units->next += FORMAT_UNIT;
+  }
+  units->twice += sort_stretches(units);
   return status;
+}
+
+/* ---- Blocks that were found in another way ------------------------------------------------ */
+
+int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
+                  uint32_t block, struct eventring_error *error) {
+  return add_stretch(&units->stream[slot][ring], sequence, block, 1, error);
+}
+
+int evr_units_add_records(struct evr_units *units, uint32_t unit, struct eventring_error *error) {
+  return add_unit(&units->records, unit, error);
+}
+
+/* Stretches that overlap are cut where the next one begins. */
+static uint64_t cut_stretches(struct evr_stretches *s) {
+  uint64_t twice = 0;
+  for (uint32_t i = 0; i + 1 < s->count; i++) {
+    uint64_t room = s->list[i + 1].sequence - s->list[i].sequence;
+    if (s->list[i].blocks <= room) continue;
+    twice += s->list[i].blocks - room;
+    s->list[i].blocks = (uint32_t)room;
+  }
+  return twice;
+}
+
+uint64_t evr_units_sort(struct evr_units *units) {
+  uint64_t twice = sort_stretches(units);
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++)
+    twice += cut_stretches(&(&units->stream[0][0])[i]);
+  return twice;
 }
 
 void evr_units_free(struct evr_units *units) {

@@ -13,10 +13,10 @@ struct evr_stretch { /* of units of a stream that follow each other in the file 
   uint32_t blocks;
 };
 
-struct evr_stretches { /* of a stream, ascending (after evr_units_look) */
+struct evr_stretches { /* of a stream, ascending (after evr_units_look), none within another */
   struct evr_stretch *list;
   uint32_t count, room;
-  bool is_sorted;
+  bool is_sorted, may_overlap;
 };
 
 struct evr_unit_list { /* of first blocks of units */
@@ -27,15 +27,26 @@ struct evr_unit_list { /* of first blocks of units */
 struct evr_units {
   uint64_t next;  /* the first block that was not looked at */
   uint64_t looked_records; /* records that the status page told of by then */
+  uint64_t twice;               /* blocks that lie within a longer stretch: left out */
   struct evr_unit_list empty;   /* their first block was not begun */
   struct evr_unit_list records; /* units that have records, as they were found */
   struct evr_stretches stream[EVENTRING_MAX_DOMAINS][EVENTRING_RINGS];
 };
 
 /* Looks at the units before block `claimed` that are new, and at those that were empty.
-   `over`: nobody writes into the file any more. E_SYSTEM, E_TRUNCATED, E_MEMORY. */
+   `over`: nobody writes into the file any more. E_SYSTEM, E_TRUNCATED, E_MEMORY: the unit at
+   which it failed, and those after it, are looked at the next time; E_CORRUPT: too many units
+   are empty. */
 int evr_units_look(struct evr_units *units, const struct evr_source *source, uint64_t claimed,
                    bool over, struct eventring_error *error);
+/* For those who find the blocks in another way: adds one block of a stream, and a unit that has
+   records. E_MEMORY. */
+int evr_units_add(struct evr_units *units, unsigned slot, unsigned ring, uint64_t sequence,
+                  uint32_t block, struct eventring_error *error);
+int evr_units_add_records(struct evr_units *units, uint32_t unit, struct eventring_error *error);
+/* After that: puts them in order. Where several blocks have the same sequence, one is kept.
+   Returns how many are not. */
+uint64_t evr_units_sort(struct evr_units *units);
 void evr_units_free(struct evr_units *units);
 /* Where the units of a stream end that are known: the sequence after their last block. */
 uint64_t evr_stretches_end(const struct evr_stretches *stretches);

@@ -12,6 +12,7 @@
 
 #include "analysis/json.h"
 #include "analysis/names.h"
+#include "class_list.h"
 #include "options.h"
 #include "follow.h"
 
@@ -65,51 +66,12 @@ static int check_words(const struct command *self, const struct request *request
 
 /* ---- Classes ------------------------------------------------------------- */
 
-/* Is it the name of a class that programs may have, though this recording has it not? */
-static bool is_known_elsewhere(const char *name, size_t size) {
-  char text[EVENTRING_MAX_CLASS_NAME + 1];
-  if (size > EVENTRING_MAX_CLASS_NAME) return false;
-  snprintf(text, sizeof text, "%.*s", (int)size, name);
-  return eventring_class_by_name(text) >= 0;
-}
-
-/* The class of this name: its bit, 0 when there is none. */
-static uint64_t class_bit(eventring_cursor *cursor, const char *name, size_t size) {
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *known = eventring_cursor_class(cursor, i);
-    if (known && strlen(known) == size && memcmp(known, name, size) == 0)
-      return EVENTRING_CLASS_BIT(i);
-  }
-  return 0;
-}
-
-static void complain_of_class(eventring_cursor *cursor, const char *name, size_t size) {
-  char known[CLASS_NAMES_ROOM];
-  class_names(cursor, known);
-  if (is_known_elsewhere(name, size))
-    complain("class `%.*s' has no events in this program; it has%s", (int)size, name, known);
-  else
-    complain("no class `%.*s' in this recording; it has%s", (int)size, name, known);
-}
-
-/* What has no events may be among those that are to be off. */
 static int read_classes(eventring_cursor *cursor, const char *list, bool off,
                         uint64_t *classes) {
-  struct eventring_info info;
-  for (const char *at = list; at && *at;) {
-    size_t size = strcspn(at, ",");
-    uint64_t bit = class_bit(cursor, at, size);
-    if (!bit && size == 3 && memcmp(at, "all", 3) == 0 &&
-        eventring_cursor_info(cursor, &info) == 0)
-      bit = info.classes_known;
-    if (!bit && !(off && is_known_elsewhere(at, size))) {
-      complain_of_class(cursor, at, size);
-      return STATUS_WRONG;
-    }
-    *classes |= bit;
-    at += size + (at[size] == ',');
-  }
-  return STATUS_OK;
+  char trouble[CLASS_TROUBLE];
+  if (!list || class_list_read(cursor, list, off, classes, trouble)) return STATUS_OK;
+  complain("%s", trouble);
+  return STATUS_WRONG;
 }
 
 /* Refuses what cannot be done before anything is changed. */
@@ -119,10 +81,6 @@ static int check_classes(eventring_cursor *cursor, struct request *request) {
   if (status == STATUS_OK)
     status = read_classes(cursor, request->disable, true, &request->disabled);
   if (status != STATUS_OK) return status;
-  if (request->disabled == always) {
-    complain("class `lifecycle' is always recorded");
-    return STATUS_WRONG;
-  }
   uint64_t both = request->enabled & request->disabled & ~always;
   if (both) {
     complain("class `%s' cannot be both enabled and disabled",

@@ -7,18 +7,20 @@
 
 #include "analysis/ending.h"
 #include "analysis/names.h"
+#include "class_list.h"
 #include "dump_format.h"
 #include "options.h"
 #include "follow.h"
+#include "time_window.h"
 
 /* Which events are wanted; NULL, -1 and 0 stand for all. */
 struct filter {
   const char *name, *class_name, *ring;
-  int ring_index; /* of `ring` */
+  int ring_index;   /* of `ring` */
+  uint64_t classes; /* bit of `class_name` */
   int64_t domain;
   uint64_t last_ns; /* only this many nanoseconds at the end of the recording */
-  uint64_t since_ns, until_ns; /* from its start; until_ns UINT64_MAX: to the end */
-  uint64_t since, until; /* computed from these */
+  struct time_window window;
 };
 
 struct dump_options {
@@ -27,6 +29,7 @@ struct dump_options {
   bool follow, from_now;
   uint64_t limit_ns;
   const char *prefix;
+  struct eventring_event late; /* the first event after the window; kind 0: none came */
 };
 
 /* ---- Options ------------------------------------------------------------- */
@@ -52,10 +55,10 @@ static int check_options(const struct command *self,
   if (domain != UINT64_MAX && domain >= EVENTRING_MAX_DOMAINS)
     return usage_error(self, "`--domain %llu': not 0 to %d",
                        (unsigned long long)domain, EVENTRING_MAX_DOMAINS - 1);
-  if (filter->last_ns && (filter->since_ns || filter->until_ns != UINT64_MAX))
+  if (filter->last_ns && time_window_is_asked_for(&filter->window))
     return usage_error(self, "--last with --since or --until");
-  if (filter->since_ns > filter->until_ns)
-    return usage_error(self, "--since is later than --until");
+  int status = time_window_check(self, &filter->window);
+  if (status >= 0) return status;
   filter->domain = domain == UINT64_MAX ? -1 : (int64_t)domain;
   if (options->limit_ns > 0 || operands->command) options->follow = true;
   return require_target(self, operands, true);
@@ -65,9 +68,9 @@ static int read_words(const struct command *self, int count, char **words,
                       struct dump_options *options, struct operands *operands) {
   const char *time = NULL;
   uint64_t domain = UINT64_MAX;
-  *options = (struct dump_options){.prefix = "SAROS_EVENTRING"};
+  *options = (struct dump_options){.prefix = "SAROS_EVENTRING",
+                                   .filter = {.window = TIME_WINDOW_ALL}};
   struct filter *filter = &options->filter;
-  filter->until_ns = UINT64_MAX;
   const struct option_spec specs[] = {
       {"json", 'j', OPTION_FLAG, &options->format.json, NULL,
        "one JSON object a line"},
@@ -79,10 +82,7 @@ static int read_words(const struct command *self, int count, char **words,
        "leave out what is in the rings already"},
       {"last", 'l', OPTION_SECONDS, &filter->last_ns, "N",
        "only the last N seconds of what is recorded"},
-      {"since", 0, OPTION_SECONDS, &filter->since_ns, "N",
-       "only from N seconds after the start of the recording on"},
-      {"until", 0, OPTION_SECONDS, &filter->until_ns, "N",
-       "only until N seconds after the start"},
+      TIME_WINDOW_SPECS(&filter->window),
       {"domain", 'd', OPTION_COUNT, &domain, "N", "only domain N"},
       {"ring", 'r', OPTION_TEXT, &filter->ring, "RING",
        "only this ring: runtime, user, ..., as show names them"},
@@ -104,7 +104,7 @@ static bool wants_place(const struct filter *filter, uint32_t domain,
                         uint8_t ring, uint64_t ns) {
   if (filter->domain >= 0 && domain != (uint32_t)filter->domain) return false;
   if (filter->ring_index >= 0 && ring != filter->ring_index) return false;
-  return ns >= filter->since && ns <= filter->until;
+  return ns >= filter->window.since && ns <= filter->window.until;
 }
 
 /* Looks up the name of the ring; false after a message that there is no such ring. */
@@ -123,28 +123,20 @@ static bool find_ring(struct filter *filter, const eventring_cursor *cursor) {
   return filter->ring_index >= 0;
 }
 
-/* Whether the class asked for exists; false after a message. */
-static bool class_exists(const struct filter *filter, const eventring_cursor *cursor) {
-  char known[CLASS_NAMES_ROOM];
-  if (!filter->class_name) return true;
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(cursor, i);
-    if (name && strcmp(name, filter->class_name) == 0) return true;
-  }
-  class_names(cursor, known);
-  complain("no class `%s' in this recording; it has%s", filter->class_name, known);
-  return false;
+/* Looks up the class asked for; false after a message that there is none. */
+static bool find_class(struct filter *filter, const eventring_cursor *cursor) {
+  char trouble[CLASS_TROUBLE];
+  const char *name = filter->class_name;
+  filter->classes = name ? class_by_name(cursor, name, strlen(name), trouble) : UINT64_MAX;
+  if (!filter->classes) complain("%s", trouble);
+  return filter->classes != 0;
 }
 
 static bool wants(const struct dump_options *options,
                   const struct eventring_event *event) {
   const struct filter *filter = &options->filter;
   if (filter->name && strcmp(filter->name, event->name) != 0) return false;
-  if (filter->class_name) {
-    const char *name =
-        eventring_cursor_class(options->format.cursor, event->event_class);
-    if (!name || strcmp(filter->class_name, name) != 0) return false;
-  }
+  if (!(filter->classes >> event->event_class & 1)) return false;
   return wants_place(filter, event->domain, event->ring, event->ns);
 }
 
@@ -172,11 +164,8 @@ static int go_on(const struct dump_options *options) {
 }
 
 static int on_event(void *context, const struct eventring_event *event) {
-  const struct dump_options *options = context;
-  if (event->ns > options->filter.until && !options->follow) { /* and so are all others */
-    reader_stop();
-    return 1;
-  }
+  struct dump_options *options = context;
+  if (event->ns > options->filter.window.until) options->late = *event;
   if (wants(options, event)) dump_event(&options->format, event);
   return go_on(options);
 }
@@ -191,9 +180,23 @@ static int on_lost(void *context, const struct eventring_loss *loss) {
 static int on_open_span(void *context, const struct eventring_event *event) {
   const struct dump_options *options = context;
   struct dump_options ever = *options;
-  ever.filter.since = 0; /* however long it has been open */
+  ever.filter.window.since = 0; /* however long it has been open */
   if (wants(&ever, event)) dump_open_span(&options->format, event);
   return go_on(options);
+}
+
+/* A span that the first event after the window ends was open in it, but is not in the
+   cursor's list any more. */
+static void dump_late_span(struct dump_options *options) {
+  struct eventring_event span = options->late;
+  if (span.kind != EVENTRING_END || !(span.flags & EVENTRING_MATCHED)) return;
+  span.kind = EVENTRING_BEGIN;
+  span.ns = span.begin_ns;
+  span.flags = EVENTRING_SYNTHETIC | (span.flags & EVENTRING_UNKNOWN);
+  span.payload = EVENTRING_NONE;
+  span.value.u = span.suspended_ns = span.size = 0;
+  span.bytes = NULL;
+  on_open_span(options, &span);
 }
 
 /* A process that ended in an unusual way, unless only some events are wanted. */
@@ -218,12 +221,12 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
 }
 
 /* What is long before the window is not even read. */
-static void set_window(struct filter *filter, eventring_cursor *cursor, uint64_t start) {
+static void set_window(struct filter *filter, eventring_cursor *cursor) {
   uint64_t newest = filter->last_ns ? newest_ns(cursor) : 0;
-  filter->since = filter->since_ns ? start + filter->since_ns : 0;
-  if (newest > filter->last_ns) filter->since = newest - filter->last_ns;
-  filter->until = filter->until_ns < UINT64_MAX - start ? start + filter->until_ns : UINT64_MAX;
-  if (filter->since) eventring_cursor_seek(cursor, filter->since);
+  time_window_apply(&filter->window, cursor);
+  if (newest <= filter->last_ns) return;
+  filter->window.since = newest - filter->last_ns;
+  eventring_cursor_seek(cursor, filter->window.since);
 }
 
 static void dump(struct reader *reader, struct dump_options *options) {
@@ -236,10 +239,11 @@ static void dump(struct reader *reader, struct dump_options *options) {
   options->format.domains = domains;
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
-  set_window(&options->filter, reader->cursor, info.start_ns);
+  set_window(&options->filter, reader->cursor);
   const struct reading reading = {.callbacks = &callbacks,
                                   .context = options,
                                   .follow = options->follow,
+                                  .until = options->filter.window.until,
                                   .limit_ns = options->limit_ns,
                                   .after_poll = options->follow ? after_poll : NULL};
   static char buffer[1 << 18];
@@ -247,6 +251,7 @@ static void dump(struct reader *reader, struct dump_options *options) {
   reader_run(reader, &reading);
   if (ferror(stdout)) return;
   eventring_open_spans(reader->cursor, on_open_span, options);
+  dump_late_span(options);
   if (!ferror(stdout)) dump_unusual_end(reader, options);
 }
 
@@ -261,7 +266,7 @@ int command_dump(const struct command *self, int count, char **words) {
                            (options.from_now ? EVENTRING_OPEN_NOW : 0));
   if (status >= 0) return status;
   if (!find_ring(&options.filter, reader.cursor) ||
-      !class_exists(&options.filter, reader.cursor))
+      !find_class(&options.filter, reader.cursor))
     return reader_close(&reader, STATUS_WRONG);
   dump(&reader, &options);
   return reader_close(&reader, STATUS_OK);

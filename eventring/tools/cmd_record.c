@@ -1,30 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_record.c: `eventring record`: keeps all events of a process in a file. */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/units.h"
 #include "commands.h"
+#include "file_names.h"
+#include "group.h"
+#include "merge.h"
 #include "options.h"
+#include "record_summary.h"
+#include "copy.h"
 #include "recorder.h"
+#include "writer/pack.h"
+#include "writer/now.h"
 
 struct record_options {
   struct recorder_options recorder;
   const char *prefix, *writer, *fifos;
-  uint64_t buffers, buffer_bytes, keep;
-  bool strict, quiet;
+  uint64_t buffers, buffer_bytes, keep, realtime;
+  uint64_t zstd, zstd_threads; /* UINT64_MAX: not given */
+  bool strict, quiet, children, json, merge;
+  char *merged; /* the file that is merged at the end; NULL: none is */
 };
 
 enum {
   MOST_BUFFERS = 64, LEAST_BUFFER = 64 << 10, MOST_BUFFER = 4 << 20,
-  LEAST_WSIZE = 9 /* log2 of the words of a block */
+  USUAL_LEVEL = 1, USUAL_THREADS = 4 /* of zstd */
 };
 
 /* ---- The words ---------------------------------------------------------------------- */
+
+static uint64_t usual_threads(void) {
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  return processors < 1 ? 1 : processors < USUAL_THREADS ? (uint64_t)processors : USUAL_THREADS;
+}
+
+static int check_compression(const struct command *self, struct record_options *options) {
+  struct recorder_options *r = &options->recorder;
+  if (options->zstd_threads != UINT64_MAX && options->zstd == UINT64_MAX)
+    return usage_error(self, "--zstd-threads: without --zstd");
+  if (options->zstd == UINT64_MAX) return -1;
+  if (!pack_is_built())
+    return usage_error(self, "--zstd: not in this build (it needs libzstd when eventring is built; "
+                       "Debian package: libzstd-dev)");
+  if (options->zstd > PACK_MOST_LEVEL)
+    return usage_error(self, "--zstd: level %d to %d", PACK_LEAST_LEVEL, PACK_MOST_LEVEL);
+  r->zstd_level = options->zstd ? (int)options->zstd : USUAL_LEVEL;
+  if (options->zstd_threads == UINT64_MAX) options->zstd_threads = usual_threads();
+  if (options->zstd_threads < 1 || options->zstd_threads > PACK_MOST_THREADS)
+    return usage_error(self, "--zstd-threads: 1 to %d", PACK_MOST_THREADS);
+  r->zstd_threads = (unsigned)options->zstd_threads;
+  return -1;
+}
 
 static int check_words(const struct command *self, struct record_options *options) {
   struct recorder_options *r = &options->recorder;
@@ -47,21 +82,46 @@ static int check_words(const struct command *self, struct record_options *option
   if (options->keep == UINT64_MAX) options->keep = 0;
   else if (options->keep < 1 || options->keep > INT_MAX)
     return usage_error(self, "--keep: at least 1");
+  if (options->realtime != UINT64_MAX && (options->realtime < 1 || options->realtime > 99))
+    return usage_error(self, "--realtime: 1 to 99");
+  r->realtime = options->realtime != UINT64_MAX ? (unsigned)options->realtime : 0;
+  if (!r->limit_ns) return usage_error(self, "--seconds: more than 0");
+  if (r->limit_ns == UINT64_MAX) r->limit_ns = 0;
   r->keep = (unsigned)options->keep;
   r->numbered = r->rotate_bytes || r->rotate_ns || r->keep;
   r->buffers = (unsigned)options->buffers;
   r->buffer_bytes = (size_t)options->buffer_bytes;
-  return -1;
+  return check_compression(self, options);
+}
+
+static bool is_group(const struct record_options *options, const struct operands *operands) {
+  return options->children || options->merge || operands->count > 1;
+}
+
+/* A file to be merged at the end must not exist when all has been recorded. */
+static int check_merge(const struct command *self, struct record_options *options) {
+  const struct recorder_options *r = &options->recorder;
+  struct stat st;
+  if (!options->merge) return -1;
+  if (r->numbered) return usage_error(self, "--merge: not with several files of one process");
+  if (file_name_has_process(r->path) || file_name_has_number(r->path))
+    return usage_error(self, "--merge: FILE has no %%p and no %%i, for it is one");
+  options->merged = file_name(r->path, false, 1);
+  if (lstat(options->merged, &st) != 0) return -1;
+  complain("cannot create %s: %s", options->merged, strerror(EEXIST));
+  return STATUS_WRONG;
 }
 
 static int read_words(const struct command *self, int count, char **words,
                       struct record_options *options, struct operands *operands) {
   *options = (struct record_options){.prefix = "SAROS_EVENTRING", .buffers = 4,
-                                     .buffer_bytes = 1 << 20, .keep = UINT64_MAX};
+                                     .buffer_bytes = 1 << 20, .keep = UINT64_MAX,
+                                     .zstd = UINT64_MAX, .zstd_threads = UINT64_MAX,
+                                     .realtime = UINT64_MAX, .recorder.limit_ns = UINT64_MAX};
   struct recorder_options *r = &options->recorder;
   const struct option_spec specs[] = {
       {"output", 'o', OPTION_TEXT, &r->path, "FILE",
-       "where the events go; must not exist yet"},
+       "where the events go; must not exist yet; %p: the PID"},
       {"seconds", 's', OPTION_SECONDS, &r->limit_ns, "N", "end after N seconds"},
       {"max-size", 0, OPTION_SIZE, &r->max_bytes, "SIZE",
        "end when FILE has SIZE bytes (K, M, G), or all files together"},
@@ -74,21 +134,37 @@ static int read_words(const struct command *self, int count, char **words,
       {"keep", 0, OPTION_COUNT, &options->keep, "N", "keep the newest N files"},
       {"writer", 'w', OPTION_TEXT, &options->writer, "KIND",
        "threads, uring, aio or serial (the best there is)"},
+      {"children", 'c', OPTION_FLAG, &options->children, NULL,
+       "record children as well, each process into a file of its own"},
       {"buffers", 0, OPTION_COUNT, &options->buffers, "N", "writes in flight, 1 to 64 (4)"},
       {"buffer-size", 0, OPTION_SIZE, &options->buffer_bytes, "SIZE", "of each (1M)"},
+      {"zstd", 0, OPTION_LEVEL, &options->zstd, "[=LEVEL]",
+       "compress the file, with level 1 to 19 (1)"},
+      {"zstd-threads", 0, OPTION_COUNT, &options->zstd_threads, "N",
+       "that compress, 1 to 64 (as many as processors, 4 at most)"},
       {"strict", 0, OPTION_FLAG, &options->strict, NULL, "status 1 if any event was lost"},
       {"sync", 0, OPTION_FLAG, &r->sync, NULL, "at the end wait until FILE is on its disk"},
+      {"realtime", 0, OPTION_COUNT, &options->realtime, "PRIORITY",
+       "drain the rings with a real-time priority, 1 to 99 (needs the right to)"},
+      {"merge", 0, OPTION_FLAG, &options->merge, NULL,
+       "at the end make one recording of all processes, in FILE"},
+      {"json", 0, OPTION_FLAG, &options->json, NULL,
+       "the summary as JSON, a line for each process, on standard output"},
       {"quiet", 'q', OPTION_FLAG, &options->quiet, NULL, "no progress, no summary"},
       {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
        "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
-  if (status < 0) status = require_target(self, operands, true);
-  return status >= 0 ? status : check_words(self, options);
+  if (status < 0) status = require_targets(self, operands);
+  if (status < 0) status = check_words(self, options);
+  if (status < 0) status = check_merge(self, options);
+  if (status < 0 && options->fifos && is_group(options, operands))
+    status = usage_error(self, "--command-fifo: for one process only");
+  return status;
 }
 
 /* ---- The next file ------------------------------------------------------------------ */
 
-static int switch_signals; /* SIGUSR2 that came and are not yet obeyed: atomic */
+static int switch_signals; /* SIGUSR2 that came, and for one process are not yet obeyed: atomic */
 
 static void count_signal(int number) {
   (void)number;
@@ -97,6 +173,22 @@ static void count_signal(int number) {
 
 static void catch_switch_signals(void) {
   struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGUSR2, &action, NULL);
+}
+
+/* A file beyond the limit on sizes is an error of the write, of which the recorder goes on. (A
+   handler, and not SIG_IGN, which a launched program would inherit.) */
+static void pass_over(int number) { (void)number; }
+static void survive_size_limit(void) {
+  struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGXFSZ, &action, NULL);
+}
+
+/* A file that is to be merged has no successor. */
+static void ignore_switch_signals(void) {
+  struct sigaction action = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
   sigaction(SIGUSR2, &action, NULL);
 }
@@ -115,12 +207,6 @@ struct progress {
   const char *target;        /* of those */
   uint64_t at, bytes;
 };
-
-static uint64_t now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static void attend(void *context) {
   struct progress *progress = context;
@@ -146,78 +232,6 @@ static void show(void *context) {
   progress->bytes = bytes;
 }
 
-/* ---- The summary -------------------------------------------------------------------- */
-
-/* What SAROS_EVENTRING_WSIZE would have been enough for this ring; 0: nothing was
-   overwritten. */
-static unsigned wsize_needed(const struct eventring_saver_ring *ring) {
-  unsigned wsize = LEAST_WSIZE;
-  uint64_t blocks = ring->places + ring->longest_gap + ring->longest_gap / 4;
-  if (!ring->longest_gap) return 0;
-  while (wsize < 63 && (uint64_t)1 << (wsize - LEAST_WSIZE) < blocks) wsize++;
-  return wsize;
-}
-
-static void print_ring(const eventring_cursor *cursor, const struct eventring_saver_ring *ring,
-                       uint64_t duration_ns) {
-  char lost[EVA_FIGURE], time[EVA_FIGURE], part[EVA_FIGURE], number[16];
-  const char *name = eventring_cursor_ring_name(cursor, ring->ring);
-  snprintf(number, sizeof number, "%u", ring->ring);
-  fprintf(stderr, "  domain %u, ring ", ring->domain);
-  print_foreign_text(stderr, name ? name : number);
-  fprintf(stderr, ": %s events lost in %" PRIu64 " gaps, %s (%s)",
-          eva_count_text(lost, ring->lost), ring->gaps, eva_duration_text(time, ring->lost_ns),
-          eva_percent_text(part, ring->lost_ns, duration_ns));
-  if (ring->unwritten) fprintf(stderr, ", %s not written", eva_count_text(lost, ring->unwritten));
-  fputc('\n', stderr);
-}
-
-static void print_losses(const eventring_cursor *cursor, const struct recorder *recorder,
-                         const struct recorder_result *result) {
-  struct eventring_saver_ring ring;
-  unsigned wsize = 0;
-  for (unsigned n = 0; recorder_ring(recorder, n, &ring) == 0; n++) {
-    if (!ring.lost) continue;
-    print_ring(cursor, &ring, result->duration_ns);
-    if (wsize_needed(&ring) > wsize) wsize = wsize_needed(&ring);
-  }
-  if (wsize > EVENTRING_MAX_WSIZE)
-    complain("no ring is large enough for this rate: record fewer classes, or to a faster disk");
-  else if (wsize)
-    complain("rings of SAROS_EVENTRING_WSIZE=%u would have been large enough", wsize);
-}
-
-static const char *reason_text(enum recorder_end end) {
-  switch (end) {
-    case RECORDER_SIGNAL: return ", stopped";
-    case RECORDER_TIME: return ", time is up";
-    case RECORDER_SIZE: return ", --max-size is reached";
-    case RECORDER_ERROR: return ", the recording cannot be read any more";
-    case RECORDER_PRODUCER: break;
-  }
-  return "";
-}
-
-static void print_summary(const eventring_cursor *cursor, struct recorder *recorder,
-                          const struct recorder_result *result) {
-  struct eventring_saver_info info;
-  char time[EVA_FIGURE], events[EVA_FIGURE], size[EVA_FIGURE], lost[EVA_FIGURE];
-  char lost_time[EVA_FIGURE], part[EVA_FIGURE], missed[EVA_FIGURE];
-  char files[32] = "";
-  recorder_info(recorder, &info);
-  if (result->files > 1) snprintf(files, sizeof files, " in %u files", result->files);
-  complain("%s: %s events in %s, %s%s%s", recorder_file(recorder),
-           eva_count_text(events, info.saved), eva_duration_text(time, result->duration_ns),
-           eva_bytes_text(size, result->file_bytes), files, reason_text(result->end));
-  if (info.missed)
-    complain("%s events had been overwritten before", eva_count_text(missed, info.missed));
-  if (!info.lost) return;
-  complain("%s events lost, in %s (%s of the time)", eva_count_text(lost, info.lost),
-           eva_duration_text(lost_time, info.lost_ns),
-           eva_percent_text(part, info.lost_ns, result->duration_ns));
-  print_losses(cursor, recorder, result);
-}
-
 /* ---- The command -------------------------------------------------------------------- */
 
 static int status_of(struct recorder *recorder, const struct record_options *options,
@@ -225,7 +239,7 @@ static int status_of(struct recorder *recorder, const struct record_options *opt
   struct eventring_saver_info info;
   recorder_info(recorder, &info);
   bool lost = info.lost || (launched && info.missed);
-  return result->failed || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
+  return result->failed || info.damaged || (options->strict && lost) ? STATUS_WRONG : STATUS_OK;
 }
 
 static int record(struct reader *reader, const char *target, struct commands *commands,
@@ -233,25 +247,77 @@ static int record(struct reader *reader, const char *target, struct commands *co
   struct progress progress = {.reader = reader, .commands = commands, .target = target,
                               .at = now_ns()};
   struct recorder_result result;
+  bool is_live = eventring_cursor_liveness(reader->cursor) == EVENTRING_LIVE;
   options->recorder.progress = options->quiet || reader->launched ? NULL : show;
   options->recorder.attend = attend;
   options->recorder.context = &progress;
+  if (!reader->launched) reader_catch_signals(true); /* before there is a file */
   struct recorder *recorder = recorder_new(reader, &options->recorder);
   if (!recorder) {
+    if (!reader->launched) reader_catch_signals(false);
     commands_close(commands, NULL);
     return STATUS_WRONG;
   }
   progress.recorder = recorder;
-  if (!reader->launched) reader_catch_signals(true);
   recorder_run(recorder, &result);
   if (!reader->launched) reader_catch_signals(false);
   show_progress("");
   commands_close(commands, recorder);
-  if (!options->quiet)
-    print_summary(reader->cursor, recorder, &result);
+  if (!options->quiet) print_record_summary(reader->cursor, recorder, &result);
+  if (options->json) put_record_summary(reader->cursor, recorder, &result, stdout);
+  if (!is_live && report_damage(reader->cursor)) result.failed = true;
   int status = status_of(recorder, options, &result, reader->launched);
   recorder_free(recorder);
   return status;
+}
+
+static void print_group_summary(const struct group_result *result) {
+  char events[EVA_FIGURE], size[EVA_FIGURE], lost[EVA_FIGURE];
+  complain("%u process%s: %s events, %s, %s lost", result->processes,
+           result->processes == 1 ? "" : "es", eva_count_text(events, result->saved),
+           eva_bytes_text(size, result->bytes), eva_count_text(lost, result->lost));
+}
+
+/* The files of the processes go when all of them is in the merged one. */
+static bool merge_group(const char *path, const struct group_result *group) {
+  struct merge_options options = {.interrupted = reader_is_stopped};
+  struct merge_result result;
+  reader_catch_signals(true);
+  bool merged = merge_recordings(path, group->files, group->processes, &options, &result) ==
+                    STATUS_OK && !result.damaged;
+  reader_catch_signals(false);
+  for (unsigned i = 0; merged && i < group->processes; i++)
+    if (unlink(group->files[i]) != 0) {
+      complain("cannot remove %s: %s", group->files[i], strerror(errno));
+      merged = false;
+    }
+  if (!merged) complain("what each process recorded is in a file of its own, as %s",
+                        group->files[0]);
+  return merged;
+}
+
+/* Several processes, each in a file of its own. */
+static int record_group(const struct record_options *options, const struct operands *operands) {
+  const struct group_options group = {
+      .recorder = options->recorder, .children = options->children || operands->command,
+      .progress = !options->quiet && !operands->command, .summary = !options->quiet,
+      .json = options->json,
+      .switch_signals = &switch_signals};
+  struct group_result result = {0};
+  int theirs = 0;
+  if (options->merge) ignore_switch_signals();
+  else catch_switch_signals();
+  survive_size_limit();
+  int status = operands->command
+                   ? group_launch(&group, operands->command, options->prefix, &result, &theirs)
+                   : group_record(&group, operands->words, operands->count, &result);
+  if (status >= 0) return status;
+  if (!options->quiet) print_group_summary(&result);
+  if (options->merge && result.processes)
+    result.failed |= !merge_group(options->merged, &result);
+  group_result_free(&result);
+  if (theirs) return theirs;
+  return result.failed || (options->strict && result.incomplete) ? STATUS_WRONG : STATUS_OK;
 }
 
 int command_record(const struct command *self, int count, char **words) {
@@ -259,11 +325,20 @@ int command_record(const struct command *self, int count, char **words) {
   struct operands operands;
   struct reader reader;
   int status = read_words(self, count, words, &options, &operands);
-  if (status >= 0) return status;
+  if (status >= 0) {
+    free(options.merged);
+    return status;
+  }
+  if (is_group(&options, &operands)) {
+    status = record_group(&options, &operands);
+    free(options.merged);
+    return status;
+  }
   struct commands *commands = NULL;
   struct eventring_info info;
   if (options.fifos && !(commands = commands_open(options.fifos))) return STATUS_WRONG;
   catch_switch_signals();
+  survive_size_limit();
   status = reader_open(&reader, &operands, options.prefix, 0);
   if (status >= 0) {
     commands_close(commands, NULL);
@@ -271,5 +346,11 @@ int command_record(const struct command *self, int count, char **words) {
   }
   eventring_cursor_info(reader.cursor, &info);
   const char *target = reader.launched ? info.path : operands.words[0];
-  return reader_close(&reader, record(&reader, target, commands, &options));
+  char *path = file_name_has_process(options.recorder.path)
+                   ? file_name_of_process(options.recorder.path, pid_here(&info), 1)
+                   : need_copy(options.recorder.path);
+  options.recorder.path = path;
+  status = reader_close(&reader, record(&reader, target, commands, &options));
+  free(path);
+  return status;
 }

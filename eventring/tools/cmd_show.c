@@ -92,6 +92,10 @@ static void print_layout(const eventring_cursor *cursor, const struct eventring_
   snprintf(text, sizeof text, "%s, %s on disk", eva_bytes_text(a, info->file_size),
            eva_bytes_text(b, info->disk_size));
   line("size", text);
+  if (info->plain_size) {
+    snprintf(text, sizeof text, "with zstd, from %s", eva_bytes_text(a, info->plain_size));
+    line("compressed", text);
+  }
   snprintf(text, sizeof text, "%s claimed", eva_count_text(a, info->blocks_claimed));
   line("blocks", text);
 }
@@ -181,6 +185,41 @@ static void cell_moment(struct table *table, const struct eventring_info *info,
                                         (int64_t)(ns - info->start_ns)));
 }
 
+/* ---- Processes ----------------------------------------------------------- */
+
+static void process_row(struct table *table, const struct eventring_info *info, unsigned number,
+                        const struct eventring_process *process) {
+  char text[16], figure[EVA_FIGURE], how[EVA_ENDING];
+  const struct eva_ending ending = eva_ending_of_process(process);
+  snprintf(text, sizeof text, "%u", number);
+  table_cell(table, text);
+  table_cell(table, process->program);
+  snprintf(text, sizeof text, "%ld", (long)process->pid);
+  table_cell(table, text);
+  cell_moment(table, info, process->start_ns);
+  cell_moment(table, info, process->end_ns);
+  table_cell(table, eva_ending_text(how, &ending)[0] ? how : eva_liveness_name(ending.liveness));
+  table_cell(table, eva_count_text(figure, process->events));
+  table_cell(table, eva_count_text(figure, process->missed));
+  table_cell(table, eva_count_text(figure, process->lost));
+  table_cell(table, process->source);
+}
+
+/* Of a recording that was made of others. */
+static void print_processes(eventring_cursor *cursor, const struct eventring_info *info) {
+  TABLE(table, "process", "<program", "pid", "from s", "to s", "<ended", "events", "missed",
+        "lost", "<recording");
+  struct eventring_process process;
+  unsigned number = 1;
+  for (; eventring_cursor_process(cursor, number, &process) == 0; number++)
+    process_row(&table, info, number, &process);
+  if (number == 1) return;
+  printf("\nProcesses\n");
+  table_print(&table, stdout, 2);
+}
+
+/* ---- Domains ------------------------------------------------------------- */
+
 /* What the rows of the domains are written with. */
 struct domain_list {
   struct table *table;
@@ -258,6 +297,7 @@ static void print_domains(eventring_cursor *cursor,
 static void show_text(eventring_cursor *cursor,
                       const struct eventring_info *info) {
   print_header(cursor, info);
+  print_processes(cursor, info);
   print_catalogue(cursor);
   print_domains(cursor, info);
 }
@@ -292,6 +332,7 @@ static void put_header(struct eva_json *json, const struct eventring_info *info)
   eva_json_uint_at(json, "domains_laid_out", info->domains_laid_out);
   eva_json_uint_at(json, "file_size", info->file_size);
   eva_json_uint_at(json, "disk_size", info->disk_size);
+  eva_json_uint_at(json, "plain_size", info->plain_size);
   eva_json_bool_at(json, "control_malformed", info->control_malformed);
   eva_json_uint_at(json, "control_rejected", info->control_rejected);
   eva_json_uint_at(json, "blocks_claimed", info->blocks_claimed);
@@ -370,6 +411,7 @@ static void put_life(void *context, const struct eventring_domain_info *life) {
   eva_json_int_at(json, "tid", life->tid);
   eva_json_uint_at(json, "start_ns", life->start_ns);
   eva_json_uint_at(json, "stop_ns", life->stop_ns);
+  if (life->process) eva_json_uint_at(json, "process", life->process);
   eva_json_close_object(json);
 }
 
@@ -385,6 +427,7 @@ static void put_domain(struct eva_json *json, eventring_cursor *cursor,
   eva_json_int_at(json, "tid", domain.tid);
   eva_json_uint_at(json, "start_ns", domain.start_ns);
   eva_json_uint_at(json, "stop_ns", domain.stop_ns);
+  if (domain.process) eva_json_uint_at(json, "process", domain.process);
   eva_json_key(json, "lives");
   eva_json_open_array(json);
   eva_each_life(cursor, slot, put_life, json);
@@ -397,6 +440,37 @@ static void put_domain(struct eva_json *json, eventring_cursor *cursor,
   eva_json_close_object(json);
 }
 
+static void put_one_process(struct eva_json *json, unsigned number,
+                            const struct eventring_process *process) {
+  const struct eva_ending ending = eva_ending_of_process(process);
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "process", number);
+  eva_json_string_at(json, "program", process->program);
+  eva_json_int_at(json, "pid", process->pid);
+  eva_json_string_at(json, "path", process->source);
+  eva_json_string_at(json, "liveness", eva_liveness_name(process->liveness));
+  eva_json_uint_at(json, "start_ns", process->start_ns);
+  eva_json_int_at(json, "start_wall_ns", process->start_wall_ns);
+  eva_json_int_at(json, "shift_ns", process->shift_ns);
+  eva_json_uint_at(json, "end_ns", process->end_ns);
+  eva_ending_put(json, &ending);
+  if (process->error_ns) eva_json_uint_at(json, "error_ns", process->error_ns);
+  eva_json_uint_at(json, "events", process->events);
+  eva_json_uint_at(json, "missed", process->missed);
+  eva_json_uint_at(json, "lost", process->lost);
+  eva_json_close_object(json);
+}
+
+static void put_processes(struct eva_json *json, eventring_cursor *cursor) {
+  struct eventring_process process;
+  if (eventring_cursor_process(cursor, 1, &process) < 0) return;
+  eva_json_key(json, "processes");
+  eva_json_open_array(json);
+  for (unsigned n = 1; eventring_cursor_process(cursor, n, &process) == 0; n++)
+    put_one_process(json, n, &process);
+  eva_json_close_array(json);
+}
+
 static void show_json(eventring_cursor *cursor,
                       const struct eventring_info *info) {
   struct eva_json json;
@@ -405,6 +479,7 @@ static void show_json(eventring_cursor *cursor,
   put_header(&json, info);
   put_classes(&json, cursor, info);
   put_catalogue(&json, cursor);
+  put_processes(&json, cursor);
   eva_json_key(&json, "domains");
   eva_json_open_array(&json);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
@@ -420,7 +495,7 @@ static void show_json(eventring_cursor *cursor,
    shown as if it were sound. */
 static void check_blocks(struct reader *reader) {
   static const struct eventring_callbacks nothing = {NULL, NULL};
-  const struct reading reading = {.callbacks = &nothing};
+  const struct reading reading = {.callbacks = &nothing, .until = UINT64_MAX};
   reader_run(reader, &reading);
 }
 

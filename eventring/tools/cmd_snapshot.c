@@ -2,8 +2,9 @@
 /* cmd_snapshot.c: `eventring snapshot`: a consistent copy of a recording. */
 #include <stdio.h>
 
-#include "options.h"
+#include "copy.h"
 #include "follow.h"
+#include "options.h"
 
 int command_snapshot(const struct command *self, int count, char **words) {
   const char *output = NULL;
@@ -22,6 +23,8 @@ int command_snapshot(const struct command *self, int count, char **words) {
   status = STATUS_OK;
   if (eventring_snapshot(reader.cursor, output, &error) < 0) {
     complain("%s", error.text);
+    status = STATUS_WRONG;
+  } else if (report_damage(reader.cursor)) {
     status = STATUS_WRONG;
   }
   return reader_close(&reader, status);

@@ -23,10 +23,12 @@
 #include "options.h"
 #include "follow.h"
 #include "tally_print.h"
+#include "time_window.h"
 
 struct stats_options {
   bool json, from_now;
   uint64_t limit_ns;
+  struct time_window window;
   const char *output; /* NULL: standard output */
   const char *prefix;
 };
@@ -34,19 +36,21 @@ struct stats_options {
 static int read_words(const struct command *self, int count, char **words,
                       struct stats_options *options,
                       struct operands *operands) {
-  *options = (struct stats_options){.prefix = "SAROS_EVENTRING"};
+  *options = (struct stats_options){.prefix = "SAROS_EVENTRING", .window = TIME_WINDOW_ALL};
   const struct option_spec specs[] = {
       {"json", 'j', OPTION_FLAG, &options->json, NULL, "one JSON object a recording"},
       {"seconds", 's', OPTION_SECONDS, &options->limit_ns, "N",
        "watch a live process for N seconds, not until it ends"},
       {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
        "leave out what is in the rings already"},
+      TIME_WINDOW_SPECS(&options->window),
       {"output", 'o', OPTION_TEXT, &options->output, "FILE",
        "write to FILE, not to standard output"},
       {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
        "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
   int status =
       options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status < 0) status = time_window_check(self, &options->window);
   return status >= 0 ? status : require_targets(self, operands);
 }
 
@@ -108,6 +112,7 @@ static void *watch(void *context) {
                                   .context = watching,
                                   .follow = true,
                                   .limit_ns = watching->options->limit_ns,
+                                  .until = watching->tally->until,
                                   .after_poll = after_poll};
   reader_read(&watching->reader, &reading);
   return NULL;
@@ -213,6 +218,10 @@ static void prepare(struct watching *watching, const struct stats_options *optio
   watching->options = options;
   watching->tally = eva_tally_new();
   if (!watching->tally) no_memory();
+  struct time_window window = options->window; /* of this recording */
+  time_window_apply(&window, watching->reader.cursor);
+  watching->tally->since = window.since;
+  watching->tally->until = window.until;
   /* stays if the file cannot be read any more at the end */
   eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analysis/names.h"
+#include "class_list.h"
 
 enum {
   LINE = PATH_MAX + 64,
@@ -67,36 +68,6 @@ static void answer(struct commands *c, const char *format, ...) {
 
 /* ---- Classes, pause and resume ------------------------------------------------------ */
 
-static bool class_bit(eventring_cursor *cursor, const char *name, size_t size,
-                      uint64_t *bits) {
-  struct eventring_info info;
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *known = eventring_cursor_class(cursor, i);
-    if (!known || strlen(known) != size || memcmp(known, name, size) != 0) continue;
-    *bits |= EVENTRING_CLASS_BIT(i);
-    return true;
-  }
-  if (size != 3 || memcmp(name, "all", 3) != 0 || eventring_cursor_info(cursor, &info) < 0)
-    return false;
-  *bits |= info.classes_known;
-  return true;
-}
-
-static bool read_classes(struct commands *c, eventring_cursor *cursor, const char *list,
-                         uint64_t *bits) {
-  *bits = 0;
-  if (!*list) answer(c, "error: no class is named");
-  for (const char *at = list; *at;) {
-    size_t size = strcspn(at, ",");
-    if (!class_bit(cursor, at, size, bits)) {
-      answer(c, "error: no class `%.*s' in this recording", (int)(size < 100 ? size : 100), at);
-      return false;
-    }
-    at += size + (at[size] == ',');
-  }
-  return *list != 0;
-}
-
 /* Through a cursor of its own: that of the recorder may have followed a link. */
 static void control(struct commands *c, const char *target, enum eventring_control what,
                     uint64_t bits) {
@@ -113,12 +84,14 @@ static void control(struct commands *c, const char *target, enum eventring_contr
 
 static void control_classes(struct commands *c, const struct reader *reader, const char *target,
                             enum eventring_control what, const char *list) {
-  uint64_t bits;
-  if (!read_classes(c, reader->cursor, list, &bits)) return;
-  if (what == EVENTRING_CONTROL_DISABLE && bits == EVENTRING_CLASS_BIT(EVENTRING_CLASS_LIFECYCLE))
-    answer(c, "error: class `lifecycle' is always recorded");
-  else
-    control(c, target, what, bits);
+  char trouble[CLASS_TROUBLE];
+  uint64_t classes = 0;
+  bool off = what == EVENTRING_CONTROL_DISABLE;
+  if (!*list) answer(c, "error: no class is named");
+  else if (!class_list_read(reader->cursor, list, off, &classes, trouble))
+    answer(c, "error: %s", trouble);
+  else if (!classes) answer(c, "ok"); /* off is what this program has no events of */
+  else control(c, target, what, classes);
 }
 
 /* ---- Snapshots ---------------------------------------------------------------------- */

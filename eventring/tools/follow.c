@@ -5,9 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/json.h"
+#include "writer/now.h"
 
 static int stopped; /* set by a handler or a callback, read by all threads: atomic */
 
@@ -32,7 +32,7 @@ int reader_open_target(struct reader *reader, const char *pid_or_file,
 static int open_command(struct reader *reader, char **command,
                         const char *prefix, unsigned flags) {
   *reader = (struct reader){0};
-  int status = launch_start(&reader->launch, command, prefix);
+  int status = launch_start(&reader->launch, command, prefix, false);
   if (status >= 0) return status;
   reader->launched = true;
   status = launch_open(&reader->launch, &reader->cursor, flags);
@@ -53,6 +53,7 @@ pid_t pid_here(const struct eventring_info *info) {
 }
 
 char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info) {
+  if (!pid_here(info)) return strcpy(text, "(several)");
   int length = snprintf(text, PROCESS_TEXT, "%ld", (long)pid_here(info));
   if (pid_here(info) != info->pid)
     snprintf(text + length, PROCESS_TEXT - (size_t)length, " (%ld in its container)",
@@ -89,14 +90,9 @@ struct progress {
   struct eventring_info info; /* from before anything failed */
   char last_error[sizeof((struct eventring_error *)0)->text];
   bool failing;   /* the last poll failed */
+  bool past;      /* an event after `until` was delivered */
   unsigned quiet; /* polls in succession without an event */
 };
-
-static uint64_t now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static void tell_error(struct progress *progress) {
   const char *text = eventring_cursor_error(progress->reader->cursor)->text;
@@ -106,6 +102,29 @@ static void tell_error(struct progress *progress) {
   progress->reader->failed = true;
 }
 
+/* Events in the order of their times, up to the first one that is too late. */
+static int on_event_until(void *context, const struct eventring_event *event) {
+  struct progress *progress = context;
+  const struct reading *reading = progress->reading;
+  progress->past = event->ns > reading->until;
+  int result = reading->callbacks->event(reading->context, event);
+  return progress->past ? 1 : result;
+}
+
+static int on_lost_until(void *context, const struct eventring_loss *loss) {
+  const struct reading *reading = ((struct progress *)context)->reading;
+  return reading->callbacks->lost(reading->context, loss);
+}
+
+static int poll(struct progress *progress) {
+  static const struct eventring_callbacks until = {on_event_until, on_lost_until};
+  const struct reading *reading = progress->reading;
+  eventring_cursor *cursor = progress->reader->cursor;
+  return reading->until == UINT64_MAX
+             ? eventring_poll(cursor, reading->callbacks, reading->context, 0)
+             : eventring_poll(cursor, &until, progress, 0);
+}
+
 /* One poll; the number of events, INT_MAX at most. Sets `over` when there is no
    point in another one. */
 static uint64_t poll_once(struct progress *progress, bool *over) {
@@ -113,7 +132,7 @@ static uint64_t poll_once(struct progress *progress, bool *over) {
   const struct reading *reading = progress->reading;
   struct eventring_totals before, after;
   eventring_cursor_totals(cursor, &before);
-  int result = eventring_poll(cursor, reading->callbacks, reading->context, 0);
+  int result = poll(progress);
   eventring_cursor_totals(cursor, &after);
   uint64_t events = after.delivered - before.delivered;
   if (result < 0) tell_error(progress);
@@ -137,17 +156,38 @@ static bool time_is_up(const struct progress *progress) {
   return limit > 0 && now_ns() - progress->began >= limit;
 }
 
+/* The time that a recording is to be read to, while its process lives.
+ *
+ * What a poll delivers is in the order of times, what comes by the next poll may be older:
+ * another ring had it later. So the poll that reaches `until` has to begin when all rings are
+ * past it, then it is the last one. Clocks differ by some microseconds, and a thread may be
+ * interrupted between reading the clock and storing the event. So none begins shortly before
+ * that time, and the last one a little after it. */
+enum { MARGIN_NS = 10 * 1000 * 1000 };
+
+/* Is the next poll to be the last one? Waits where there is to be none yet. */
+static bool has_come(uint64_t until) {
+  uint64_t now = now_ns();
+  if (now < until && until - now > MARGIN_NS) return false;
+  if (now > until && now - until >= MARGIN_NS) return true;
+  uint64_t rest = until + MARGIN_NS - now;
+  nanosleep(&(struct timespec){.tv_nsec = (long)rest}, NULL);
+  return true;
+}
+
 enum { LONGEST_WAIT_NS = 100 * 1000 * 1000 }; /* so often signals and the PROGRAM are
                                                  checked */
 
 /* Waits until there is something to poll or to check. */
 static void wait_for_news(const struct progress *progress) {
-  uint64_t ns = LONGEST_WAIT_NS, limit = progress->reading->limit_ns;
+  uint64_t ns = LONGEST_WAIT_NS, limit = progress->reading->limit_ns, now = now_ns();
+  uint64_t until = progress->reading->until;
   if (limit > 0) {
-    uint64_t spent = now_ns() - progress->began;
+    uint64_t spent = now - progress->began;
     uint64_t left = limit > spent ? limit - spent : 0;
     if (ns > left) ns = left;
   }
+  if (until > now && ns > until - now) ns = until - now;
   eventring_wait(progress->reader->cursor, ns); /* a signal that ends it is handled by the
                                                    caller */
 }
@@ -157,8 +197,9 @@ static void read_on(struct progress *progress) {
   bool over;
   for (;;) {
     if (reader->launched) launch_check(&reader->launch);
+    bool last = progress->reading->follow && has_come(progress->reading->until);
     uint64_t events = poll_once(progress, &over);
-    if (over || reader_is_stopped() || time_is_up(progress)) return;
+    if (over || last || progress->past || reader_is_stopped() || time_is_up(progress)) return;
     if (progress->failing) continue;
     if (!progress->reading->follow || eventring_finished(reader->cursor) ||
         nobody_left(progress, events))
@@ -167,11 +208,20 @@ static void read_on(struct progress *progress) {
   }
 }
 
-void reader_catch_signals(bool on) {
-  struct sigaction action = {.sa_handler = on ? stop_on_signal : SIG_DFL};
+/* One that is ignored, as SIGHUP by nohup, stays ignored. */
+static void catch_signal(int number, bool on) {
+  struct sigaction action = {.sa_handler = on ? stop_on_signal : SIG_DFL}, before;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN && number == SIGHUP)
+    return;
+  sigaction(number, &action, NULL);
+}
+
+void reader_catch_signals(bool on) {
+  if (on) __atomic_store_n(&stopped, 0, __ATOMIC_RELAXED);
+  catch_signal(SIGINT, on);
+  catch_signal(SIGTERM, on);
+  catch_signal(SIGHUP, on);
 }
 
 void reader_read(struct reader *reader, const struct reading *reading) {

@@ -30,7 +30,8 @@ int reader_open(struct reader *reader, const struct operands *operands,
 /* The number of the process that commands of this machine take, as far as it is known: that
    by which the recording was found, else the one in the file. */
 pid_t pid_here(const struct eventring_info *info);
-/* "4711", or "4711 (2 in its container)" if it has another number there. Returns `text`. */
+/* "4711", or "4711 (2 in its container)" if it has another number there; "(several)" of a
+   recording made of others. Returns `text`. */
 enum { PROCESS_TEXT = 64 };
 char *process_text(char text[PROCESS_TEXT], const struct eventring_info *info);
 /* Members `pid`, as pid_here, and `own_pid`, the one in the file. */
@@ -46,6 +47,9 @@ struct reading {
   void *context;
   bool follow;         /* until the recording ends, instead of what there is */
   uint64_t limit_ns;   /* when following: for at most this long; 0: no limit */
+  uint64_t until;      /* to this time of the recording, also when following; UINT64_MAX: to
+                          its end. The first event after that is delivered, too. The cursor
+                          is merged if it is not UINT64_MAX */
   /* after events came, with what has been read so far; may be NULL */
   void (*after_poll)(void *context, const struct eventring_totals *totals);
 };

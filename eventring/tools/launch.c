@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -41,6 +42,12 @@ static void set(const char *prefix, const char *suffix, const char *value) {
   char name[256];
   variable_name(name, sizeof name, prefix, suffix);
   setenv(name, value, 1);
+}
+
+static void unset(const char *prefix, const char *suffix) {
+  char name[256];
+  variable_name(name, sizeof name, prefix, suffix);
+  unsetenv(name);
 }
 
 /* A new directory in `base`; NULL after saying why not. */
@@ -120,10 +127,12 @@ static void handle_signals(pid_t child) {
    program. */
 static void become(char **command, const struct launch *launch, const char *prefix,
                    int report, const sigset_t *signals) {
+  if (launch->forks) set(prefix, "FORK", "1");
   set(prefix, "START", "1");
   set(prefix, "PREFIX", launch->directory);
   set(prefix, "PRESERVE", "1");
   set(prefix, "NAME", ""); /* a name of its own for each process */
+  unset(prefix, "STREAM"); /* which would be elsewhere */
   restore_signals(signals);
   execvp(command[0], command);
   int error = errno;
@@ -183,8 +192,8 @@ static void release(struct launch *launch) {
   free(launch->keep_in);
 }
 
-int launch_start(struct launch *launch, char **command, const char *prefix) {
-  *launch = (struct launch){.command = need_copy(command[0])};
+int launch_start(struct launch *launch, char **command, const char *prefix, bool forks) {
+  *launch = (struct launch){.command = need_copy(command[0]), .forks = forks};
   int status = STATUS_WRONG;
   sigset_t signals = block_signals();
   if (choose_directory(launch, prefix)) {
@@ -199,11 +208,8 @@ int launch_start(struct launch *launch, char **command, const char *prefix) {
 
 /* ---- Its files ----------------------------------------------------------- */
 
-/* Calls `visit` with the path of each recording in the new directory until one
-   returns true; whether one did. */
-static bool each_file(struct launch *launch, bool (*visit)(void *, const char *),
-                      void *context) {
-  DIR *directory = opendir(launch->directory);
+bool each_recording(const char *name, bool (*visit)(void *, const char *), void *context) {
+  DIR *directory = opendir(name);
   struct dirent *entry;
   bool found = false;
   char path[PATH_MAX + 256];
@@ -213,7 +219,7 @@ static bool each_file(struct launch *launch, bool (*visit)(void *, const char *)
     if (length <= suffix ||
         strcmp(entry->d_name + length - suffix, EVENTRING_SUFFIX) != 0)
       continue;
-    snprintf(path, sizeof path, "%s/%s", launch->directory, entry->d_name);
+    snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
     found = visit(context, path);
   }
   if (directory) closedir(directory);
@@ -239,7 +245,7 @@ static bool open_any_file(struct launch *launch, struct opening *opening) {
   if (try_open(opening, path)) return true;
   bool own_is_there = access(path, F_OK) == 0; /* being made at this moment */
   if (own_is_there && !launch->ended) return false;
-  return each_file(launch, try_open, opening);
+  return each_recording(launch->directory, try_open, opening);
 }
 
 static void nap(long us) {
@@ -268,6 +274,20 @@ int launch_open(struct launch *launch, eventring_cursor **cursor,
 
 void launch_check(struct launch *launch) {
   if (!launch->ended) wait_for(launch, WNOHANG);
+}
+
+void launch_adopt(void) { prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0, 0, 0); }
+
+/* The command itself is left to launch_check, which keeps its status. */
+bool launch_reap_all(struct launch *launch) {
+  siginfo_t ended = {0};
+  for (;;) {
+    launch_check(launch);
+    ended.si_pid = 0;
+    if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return !launch->ended;
+    if (!ended.si_pid) return true;
+    if (ended.si_pid != launch->pid || launch->ended) waitpid(ended.si_pid, NULL, WNOHANG);
+  }
 }
 
 /* Moves a file to a name that is free. 0 or an errno. */
@@ -334,7 +354,7 @@ int launch_finish(struct launch *launch) {
     launch_check(launch);
     if (!launch->ended) nap(2000);
   }
-  each_file(launch, clear_file, launch);
+  each_recording(launch->directory, clear_file, launch);
   /* stays when a file was left in it */
   if (rmdir(launch->directory) < 0 && errno != ENOTEMPTY && errno != EEXIST)
     complain("cannot remove %s: %s", launch->directory, strerror(errno));

@@ -28,13 +28,25 @@ struct launch {
   char *directory; /* the new one, absolute */
   char *keep_in;   /* where preserved files go; NULL: they are removed */
   bool only_bad;   /* of processes that ended badly */
+  bool forks;      /* children that are forked record as well */
   bool ended;
   int status;      /* of waitpid, once ended */
 };
 
 /* Starts the command. -1 when it runs; else the exit status: 1 after an error of
-   this program, 126 when the command cannot be executed, 127 when there is none. */
-int launch_start(struct launch *launch, char **command, const char *prefix);
+   this program, 126 when the command cannot be executed, 127 when there is none.
+   `forks`: PREFIX_FORK=1 too, so that children that it forks record as well. */
+int launch_start(struct launch *launch, char **command, const char *prefix, bool forks);
+
+/* What the command leaves behind when it ends becomes a child of this process (before
+   launch_start); takes back those of them that have ended, and the command. Returns whether any
+   process is left. */
+void launch_adopt(void);
+bool launch_reap_all(struct launch *launch);
+
+/* Calls `visit` with the path of each *.eventring in a directory until one returns true;
+   whether one did. */
+bool each_recording(const char *directory, bool (*visit)(void *, const char *), void *context);
 
 /* Opens its recording, waiting until there is one. -1, or the exit status when
    there is none to come. */

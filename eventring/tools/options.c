@@ -53,7 +53,8 @@ static void print_help(const struct command *self,
     char letter[8] = "    ";
     if (spec->letter) snprintf(letter, sizeof letter, "-%c, ", spec->letter);
     snprintf(left, sizeof left, "%s--%s%s%s", letter, spec->name,
-             spec->argument ? " " : "", spec->argument ? spec->argument : "");
+             spec->argument && spec->kind != OPTION_LEVEL ? " " : "",
+             spec->argument ? spec->argument : "");
     printf("  %-26s %s\n", left, spec->help);
   }
 }
@@ -73,7 +74,7 @@ static bool read_seconds(const char *text, uint64_t *ns) {
   double number = strtod(text, &end);
   double value = number * unit_of(end);
   if (end == text || unit_of(end) == 0 || !(value <= 1e18)) return false;
-  *ns = (uint64_t)value;
+  *ns = (uint64_t)(value + 0.5); /* a fraction is often a little less than was written */
   return true;
 }
 
@@ -115,6 +116,11 @@ static const char *store(const struct option_spec *spec, const char *argument) {
       return NULL;
     case OPTION_COUNT:
       return read_count(argument, spec->target) ? NULL : "a whole number";
+    case OPTION_LEVEL:
+      *(uint64_t *)spec->target = 0;
+      if (!argument) return NULL;
+      return read_count(argument, spec->target) && *(uint64_t *)spec->target
+                 ? NULL : "a whole number from 1 on";
     case OPTION_SIZE:
       return read_size(argument, spec->target)
                  ? NULL
@@ -158,17 +164,19 @@ static int take_option(const struct command *self,
     usage_error(self, "`--%s' takes no argument", spec->name);
     return 0;
   }
-  const char *argument = inside ? inside : words[1];
-  if (spec->kind != OPTION_FLAG && !argument) {
+  bool takes_word = spec->kind != OPTION_FLAG && spec->kind != OPTION_LEVEL && !inside;
+  const char *argument = takes_word ? words[1] : inside;
+  if (takes_word && !argument) {
     usage_error(self, "`--%s' needs an argument: %s", spec->name, spec->argument);
     return 0;
   }
   const char *expected = store(spec, argument);
   if (expected) {
-    usage_error(self, "`--%s %s': not %s", spec->name, argument, expected);
+    usage_error(self, "`--%s%c%s': not %s", spec->name, spec->kind == OPTION_LEVEL ? '=' : ' ',
+                argument, expected);
     return 0;
   }
-  return spec->kind != OPTION_FLAG && !inside ? 2 : 1;
+  return takes_word ? 2 : 1;
 }
 
 int options_parse(const struct command *self, const struct option_spec *specs,

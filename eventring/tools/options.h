@@ -12,6 +12,7 @@ enum option_kind {
   OPTION_LIST,    /* char *: the arguments of all its uses, joined by commas; NULL or
                      allocated, for the caller to free */
   OPTION_COUNT,   /* digits; uint64_t */
+  OPTION_LEVEL,   /* digits after `=', or no argument, which is 0; uint64_t */
   OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
   OPTION_SECONDS  /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */
@@ -22,7 +23,8 @@ struct option_spec {
   char letter;          /* for -x; 0: none */
   enum option_kind kind;
   void *target;         /* changed only when the option is given */
-  const char *argument; /* name of the argument in the help; NULL for flags */
+  const char *argument; /* name of the argument in the help; NULL for flags; with the `=', of
+                           a level */
   const char *help;
 };
 

@@ -8,29 +8,27 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-enum {
-  BLOCK = 4096,
-  UPDATE_NS = 100 * 1000 * 1000
-};
+#include "writer/now.h"
 
-uint64_t now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
+enum {
+  UPDATE_NS = 100 * 1000 * 1000,
+  SHORT_NS = 1000 * 1000, /* to wait for one of two things that may be finished */
+  RESERVE = 256 << 10,    /* bytes for the last update of a packed file */
+  RESERVE_STEP = 1 << 20, /* taken at once for what comes before */
+  MOST_AHEAD = 120,       /* packets after one that is not written; FORMAT.md allows 127 */
+  MOST_REPEATED = 3       /* last updates */
+};
 
 /* ---- Errors ------------------------------------------------------------------------- */
 
 /* Once in a recording. */
 void report_write_error(struct recorder_result *result, const char *path, int error) {
-  if (!result->write_error) result->write_error = error;
-  if (!result->failed)
+  if (!result->write_failed)
     complain("cannot write %s: %s; recording goes on, what cannot be written is counted as "
              "lost", path, strerror(error));
-  result->failed = true;
+  result->failed = result->write_failed = true;
 }
 
 void report_read_error(struct recorder_result *result, const struct eventring_error *error) {
@@ -43,21 +41,31 @@ static void report(struct output *o, int error) { report_write_error(o->result, 
 
 /* ---- Buffers ------------------------------------------------------------------------ */
 
-static bool make_buffer(struct buffer *buffer, size_t size) {
-  void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (bytes == MAP_FAILED) return false;
-  buffer->bytes = bytes;
-  return true;
+static uint8_t *map_room(size_t size) {
+  void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room == MAP_FAILED ? NULL : room;
+}
+
+static size_t room_of_packets(size_t size) {
+  return pack_room(size, PIECES) + pack_room(0, PIECES);
+}
+
+static bool make_buffer(struct buffer *buffer, size_t size, bool packed) {
+  buffer->bytes = map_room(size);
+  if (buffer->bytes && packed) buffer->packet = map_room(room_of_packets(size));
+  return buffer->bytes && (buffer->packet || !packed);
 }
 
 static void free_buffer_bytes(struct buffer *buffer, size_t size) {
   if (buffer->bytes) munmap(buffer->bytes, size);
+  if (buffer->packet) munmap(buffer->packet, room_of_packets(size));
 }
 
-bool buffers_make(struct buffers *buffers, unsigned count, size_t bytes) {
+bool buffers_make(struct buffers *buffers, unsigned count, size_t bytes, bool packed) {
   bool made = true;
   *buffers = (struct buffers){need_zeroed(count, sizeof *buffers->all), count, bytes};
-  for (unsigned i = 0; made && i < count; i++) made = make_buffer(&buffers->all[i], bytes);
+  for (unsigned i = 0; made && i < count; i++)
+    made = make_buffer(&buffers->all[i], bytes, packed);
   if (!made) complain("no memory for %u buffers", count);
   return made;
 }
@@ -79,62 +87,202 @@ struct buffer *buffers_take(struct buffers *buffers) {
 /* A block that was written in part must not look like one. */
 static void blank_torn_block(struct output *o, const struct write_job *job) {
   static const uint64_t zero;
-  size_t whole = job->written - job->written % BLOCK;
+  size_t whole = job->written - job->written % EVENTRING_BLOCK_BYTES;
   if (whole == job->written || job->written == job->size) return;
   if (pwrite(o->fd, &zero, sizeof zero, (off_t)(job->offset + whole)) < 0)
     report(o, errno);
 }
 
-static void take_back(struct output *o, struct piece_job *p) {
-  struct buffer *buffer = p->buffer;
-  bool is_front = p->piece.kind == EVENTRING_PIECE_FRONT;
-  if (p->job.error) {
-    o->failures++;
-    report(o, p->job.error);
-    if (!is_front) blank_torn_block(o, &p->job);
-    eventring_saver_unwritten(o->saver, buffer->bytes, &p->piece, p->job.written);
-  } else if (is_front && p->piece.offset == 0) {
-    o->has_header = true;
-  }
-  buffer->pending--;
-  if (!is_front && o->update == UPDATE_WAITING && p->update < o->updates) o->before_front--;
+/* A packet that was written in part must not look like one that was damaged. The place of one
+   of which nothing was written is free again, if it is the last one: no reader has seen it. */
+static void blank_torn_packet(struct output *o, const struct write_job *job) {
+  static const uint8_t zeros[EVENTRING_PACKET_ALIGNMENT];
+  bool is_last = job->size && job->offset + job->size == o->packed_bytes;
+  if (job->written && pwrite(o->fd, zeros, sizeof zeros, (off_t)job->offset) < 0)
+    report(o, errno);
+  else if (!job->written && is_last)
+    o->packed_bytes = job->offset;
 }
+
+static bool is_front(const struct piece_job *p) {
+  return p->piece->kind == EVENTRING_PIECE_FRONT;
+}
+
+static void note_failure(struct output *o, struct piece_job *p) {
+  o->failures++;
+  report(o, p->job.error);
+  if (o->packer) blank_torn_packet(o, &p->job);
+  else if (!is_front(p)) blank_torn_block(o, &p->job);
+}
+
+/* A packet is there as a whole, or not at all. */
+static size_t written_of(const struct output *o, const struct piece_job *p, unsigned piece) {
+  if (!p->job.error) return p->piece[piece].size;
+  return o->packer ? 0 : p->job.written;
+}
+
+static void release(struct output *o, struct piece_job *p) {
+  TAILQ_REMOVE(&o->under_way, p, link);
+  o->jobs--;
+  for (unsigned i = 0; i < p->count; i++)
+    eventring_saver_written(o->saver, p->buffer->bytes, &p->piece[i], written_of(o, p, i));
+  if (is_front(p)) o->front_failed = p->job.error != 0;
+  if (is_front(p) && !p->job.error && p->piece[p->count - 1].offset == 0) o->has_header = true;
+  p->buffer->pending--;
+  if (!is_front(p) && o->update == UPDATE_WAITING && p->update < o->updates) o->before_front--;
+}
+
+/* What is lost depends on what was written before. In a plain file that has the same place, and
+   was written first; of a packed one a failed job waits for all earlier ones. */
+static void take_back(struct output *o, struct piece_job *p) {
+  if (p->job.error) note_failure(o, p);
+  p->failed = p->job.error && o->packer;
+  if (!p->failed) release(o, p);
+  while ((p = TAILQ_FIRST(&o->under_way)) != NULL && p->failed) release(o, p);
+}
+
+static int take_space(struct output *o, uint64_t end) {
+  if (fallocate(o->fd, FALLOC_FL_KEEP_SIZE, (off_t)o->reserved, (off_t)(end - o->reserved)) != 0)
+    return errno;
+  o->reserved = end;
+  return 0;
+}
+
+/* Has the file its space up to `end`, and what is reserved for the last update behind that? 0, or
+   why not. */
+static int reserve(struct output *o, uint64_t end) {
+  end += RESERVE;
+  if (!o->regular || o->cannot_reserve || end <= o->reserved) return 0;
+  if (take_space(o, end + RESERVE_STEP) == 0) return 0;
+  int error = take_space(o, end);
+  o->cannot_reserve = error && error != ENOSPC && error != EDQUOT && error != EFBIG;
+  return o->cannot_reserve ? 0 : error;
+}
+
+/* What was taken and is not needed. */
+static void give_back_space(struct output *o) {
+  if (o->reserved <= o->packed_bytes) return;
+  (void)fallocate(o->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)o->packed_bytes,
+                  (off_t)(o->reserved - o->packed_bytes));
+  struct stat st; /* to the same length: what lies behind the end goes */
+  if (fstat(o->fd, &st) == 0) (void)!ftruncate(o->fd, st.st_size);
+}
+
+/* A packet is made: it gets its place, and is written. */
+static void place_packet(struct output *o, struct piece_job *p) {
+  o->coming_bytes -= p->pack.room;
+  p->job = (struct write_job){.from = p->pack.to, .size = p->pack.size, .offset = o->packed_bytes,
+                              .error = p->pack.error};
+  if (!p->job.error && !p->is_vital) p->job.error = reserve(o, o->packed_bytes + p->pack.size);
+  if (p->job.error) {
+    p->job.size = 0; /* it has no place */
+    take_back(o, p);
+    return;
+  }
+  o->packed_bytes += p->pack.size;
+  writer_submit(o->writer, &p->job);
+}
+
+static struct piece_job *job_of_pack(struct pack_job *pack) {
+  return (struct piece_job *)((char *)pack - offsetof(struct piece_job, pack));
+}
+
+static void place_packets(struct output *o, uint64_t timeout_ns) {
+  struct pack_job *pack;
+  if (!o->packer) return;
+  if (writer_jobs(o->writer) && timeout_ns > SHORT_NS) timeout_ns = SHORT_NS;
+  while ((pack = packer_reap(o->packer, timeout_ns)) != NULL) {
+    place_packet(o, job_of_pack(pack));
+    timeout_ns = 0;
+  }
+}
+
+bool output_is_busy(const struct output *o) { return o->jobs != 0; }
 
 void output_reap(struct output *o, uint64_t timeout_ns) {
   struct write_job *job;
+  place_packets(o, timeout_ns);
+  if (o->packer && packer_jobs(o->packer)) timeout_ns = 0; /* which may be finished first */
   while ((job = writer_reap(o->writer, timeout_ns)) != NULL) {
     take_back(o, (struct piece_job *)job);
     timeout_ns = 0;
   }
 }
 
-static void submit(struct output *o, struct buffer *buffer, int pieces) {
-  buffer->pending = (unsigned)pieces;
-  for (int i = 0; i < pieces; i++) {
+static void begin_job(struct output *o, struct piece_job *p) {
+  TAILQ_INSERT_TAIL(&o->under_way, p, link);
+  o->jobs++;
+}
+
+static void write_pieces(struct output *o, struct buffer *buffer, unsigned count) {
+  buffer->pending = count;
+  for (unsigned i = 0; i < count; i++) {
     struct piece_job *p = &buffer->jobs[i];
-    p->buffer = buffer;
-    p->update = o->updates;
-    p->job.from = buffer->bytes + p->piece.from;
-    p->job.size = p->piece.size;
-    p->job.offset = p->piece.offset;
+    struct eventring_piece *piece = &buffer->pieces[i];
+    *p = (struct piece_job){.buffer = buffer, .piece = piece, .count = 1, .update = o->updates,
+                            .job = {.from = buffer->bytes + piece->from, .size = piece->size,
+                                    .offset = piece->offset}};
+    begin_job(o, p);
     writer_submit(o->writer, &p->job);
   }
 }
 
+/* Makes a packet of pieces, at `to`, and returns where it ends at most. */
+static uint8_t *pack_some(struct output *o, struct buffer *buffer, unsigned first, unsigned count,
+                          uint8_t *to) {
+  struct piece_job *p = &buffer->jobs[first];
+  size_t bytes = 0;
+  for (unsigned i = 0; i < count; i++) bytes += buffer->pieces[first + i].size;
+  *p = (struct piece_job){.buffer = buffer, .piece = &buffer->pieces[first], .count = count,
+                          .update = o->updates};
+  p->pack = (struct pack_job){
+      .buffer = buffer->bytes, .pieces = p->piece, .count = count,
+      .is_last = o->last_update && !o->again && buffer == &o->front,
+      .sequence = ++o->packets, .plain_bytes = eventring_saver_size(o->saver),
+      .to = to, .room = pack_room(bytes, count)};
+  bool ends = o->last_update && (o->again || p->piece->kind >= EVENTRING_PIECE_RECORDS);
+  p->is_vital = ends || (!o->first_bytes && p->piece->kind >= EVENTRING_PIECE_RECORDS);
+  begin_job(o, p);
+  o->coming_bytes += p->pack.room;
+  packer_submit(o->packer, &p->pack);
+  return to + p->pack.room;
+}
+
+/* Records, which come last, are a packet of their own. */
+static void pack_pieces(struct output *o, struct buffer *buffer, unsigned count) {
+  unsigned events = 0;
+  while (events < count && buffer->pieces[events].kind < EVENTRING_PIECE_RECORDS) events++;
+  buffer->pending = (events > 0) + (count > events);
+  uint8_t *to = buffer->packet;
+  if (events) to = pack_some(o, buffer, 0, events, to);
+  if (count > events) pack_some(o, buffer, events, count - events, to);
+}
+
+/* Whoever reads a packed file takes for damage what is missing for long. */
+bool output_may_submit(const struct output *o) {
+  const struct piece_job *oldest = TAILQ_FIRST(&o->under_way);
+  return !o->packer || !oldest || o->packets < oldest->pack.sequence + MOST_AHEAD;
+}
+
 void output_submit(struct output *o, struct buffer *buffer,
                    const struct eventring_piece *pieces, int count) {
-  for (int i = 0; i < count; i++) buffer->jobs[i].piece = pieces[i];
-  submit(o, buffer, count);
+  if (count <= 0) return;
+  memcpy(buffer->pieces, pieces, (size_t)count * sizeof *pieces);
+  (o->packer ? pack_pieces : write_pieces)(o, buffer, (unsigned)count);
+}
+
+uint64_t output_bytes(const struct output *o) {
+  return o->packer ? o->packed_bytes : eventring_saver_size(o->saver);
 }
 
 /* ---- Updates ------------------------------------------------------------------------ */
 
 /* Makes the file as long as what was handed out needs, which costs no space. Returns how
-   long it is. */
+   long it is. A packed file says how long the plain one is. */
 static uint64_t extend_file(struct output *o) {
   uint64_t size = eventring_saver_size(o->saver);
   struct stat st;
-  if (!o->regular || size <= o->extended) return size;
+  if (!o->regular || o->packer || size <= o->extended) return size;
   if (ftruncate(o->fd, (off_t)size) == 0) {
     o->extended = size;
     return size;
@@ -146,7 +294,7 @@ static uint64_t extend_file(struct output *o) {
 static void begin_waiting(struct output *o) {
   o->update = UPDATE_WAITING;
   o->updates++;
-  o->before_front = writer_jobs(o->writer);
+  o->before_front = o->jobs;
 }
 
 static void fill_update(struct output *o, struct buffers *buffers) {
@@ -155,7 +303,7 @@ static void fill_update(struct output *o, struct buffers *buffers) {
   struct eventring_error error;
   size_t used;
   bool more;
-  if (!buffer) return;
+  if (!buffer || !output_may_submit(o)) return;
   int count = eventring_saver_update(o->saver, buffer->bytes, buffers->bytes, pieces, PIECES, &used,
                                      &more, &error);
   if (count < 0) {
@@ -168,7 +316,8 @@ static void fill_update(struct output *o, struct buffers *buffers) {
 
 /* What could not be written since the last update is said by another one. */
 static bool needs_another(struct output *o) {
-  bool needs = o->last_update && o->failures != o->failures_said && o->repeated < 3;
+  bool needs =
+      o->last_update && o->failures != o->failures_said && o->repeated < MOST_REPEATED;
   o->failures_said = o->failures;
   o->repeated += needs;
   return needs;
@@ -177,7 +326,9 @@ static bool needs_another(struct output *o) {
 static void write_front(struct output *o) {
   struct eventring_piece pieces[2];
   struct eventring_error error;
-  if (eventring_saver_front(o->saver, o->front.bytes, extend_file(o), pieces, &error) < 0) {
+  int status = eventring_saver_front(o->saver, o->front.bytes, extend_file(o), pieces, &error);
+  o->again = status == EVENTRING_AGAIN;
+  if (status < 0) {
     report_read_error(o->result, &error);
     o->update = UPDATE_NONE;
     o->done = o->last_update;
@@ -198,9 +349,12 @@ void output_step(struct output *o, struct buffers *buffers, uint64_t now) {
   }
   if (o->update == UPDATE_WRITING && !o->front.pending) {
     o->update = UPDATE_NONE;
-    if (!o->first_bytes) o->first_bytes = eventring_saver_size(o->saver);
+    if (!o->first_bytes && !o->front_failed) o->first_bytes = output_bytes(o);
     o->next_update = now + UPDATE_NS;
-    o->done = o->last_update;
+    bool again = o->again || o->front_failed;
+    if (o->last_update && again) o->last_fronts++;
+    o->done = o->last_update && (!again || o->last_fronts > MOST_REPEATED);
+    if (o->done && o->packer) give_back_space(o);
   }
 }
 
@@ -228,8 +382,9 @@ static bool open_file(struct output *o, bool *exists) {
 }
 
 static bool try_writer(struct output *o, enum writer_kind kind, unsigned buffers) {
-  o->writer = writer_open(kind, o->fd, buffers);
-  o->result->writer = kind;
+  /* packets share no byte: their writes need no order */
+  o->writer = writer_open(kind, o->fd, buffers,
+                          o->packer ? EVENTRING_PACKET_ALIGNMENT : EVENTRING_UNIT_BYTES);
   return o->writer != NULL;
 }
 
@@ -252,16 +407,45 @@ static bool choose_writer(struct output *o, int wanted, unsigned buffers) {
   return false;
 }
 
-struct output *output_open(const char *path, int writer, unsigned buffers,
+/* A packed file begins with a header, which is written at once. */
+static bool begin_packed(struct output *o, const struct recorder_options *options) {
+  uint8_t header[EVENTRING_PACKED_HEADER_BYTES];
+  if (!options->zstd_level) return true;
+  o->packer = packer_open(options->zstd_level, options->zstd_threads);
+  if (!o->packer) {
+    complain("cannot compress: %s", strerror(errno));
+    return false;
+  }
+  eventring_packed_header(header);
+  ssize_t written = pwrite(o->fd, header, sizeof header, 0);
+  o->packed_bytes = sizeof header;
+  int error = written == (ssize_t)sizeof header ? reserve(o, sizeof header)
+              : written < 0 ? errno : ENOSPC;
+  if (error) complain("cannot write %s: %s", o->path, strerror(error));
+  return !error;
+}
+
+/* The front and the first records of a plain file get their space. */
+static bool begin_plain(struct output *o, const struct recorder_options *options) {
+  if (options->zstd_level || !o->regular) return true;
+  int error = posix_fallocate(o->fd, 0, EVENTRING_FRONT_BYTES + EVENTRING_UNIT_BYTES);
+  if (error) complain("cannot write %s: %s", o->path, strerror(error));
+  return !error;
+}
+
+struct output *output_open(const char *path, const struct recorder_options *options,
                            struct recorder_result *result, bool *exists) {
   struct output *o = need_zeroed(1, sizeof *o);
   o->path = need_copy(path);
   o->fd = -1;
+  TAILQ_INIT(&o->under_way);
   o->result = result;
   o->began = now_ns();
-  bool made = make_buffer(&o->front, EVENTRING_FRONT_BYTES);
+  bool made = make_buffer(&o->front, EVENTRING_FRONT_BYTES, options->zstd_level != 0);
   if (!made) complain("no memory for a file");
-  if (made && open_file(o, exists) && choose_writer(o, writer, buffers)) return o;
+  if (made && open_file(o, exists) && begin_plain(o, options) && begin_packed(o, options) &&
+      choose_writer(o, options->writer, options->buffers))
+    return o;
   output_discard(o);
   return NULL;
 }
@@ -273,6 +457,7 @@ void output_discard(struct output *o) {
 
 void output_free(struct output *o) {
   if (!o) return;
+  packer_close(o->packer);
   writer_close(o->writer);
   if (o->fd >= 0) close(o->fd);
   free_buffer_bytes(&o->front, EVENTRING_FRONT_BYTES);

@@ -6,11 +6,24 @@
  *
  * An update (newest blocks, records) fills buffers as well. Its front is made when the last
  * of it has been handed out, and written when everything before it is written. The last
- * update ends the file. */
+ * update ends the file.
+ *
+ * A packed file (writer/pack.h) gets one packet for each buffer and each front. Its bytes are
+ * given a place, at the end of the file, when their number is known, and then written like
+ * any other job; threads compress them meanwhile. A packet that could not be written is lost
+ * as a whole.
+ *
+ * A full disk. What makes a file of all the rest, the front and the first records, has its
+ * space from the beginning: in a plain file its place; in a packed one some space behind its
+ * end, which only the packets of the first and the last update may take. Those of records are
+ * packets of their own. */
 #ifndef EVENTRING_TOOL_OUTPUT_H
 #define EVENTRING_TOOL_OUTPUT_H
 
+#include <sys/queue.h>
+
 #include "recorder.h"
+#include "writer/pack.h"
 
 enum { PIECES = 128 /* of a buffer */ };
 
@@ -18,14 +31,21 @@ struct output;
 struct buffer;
 struct piece_job {
   struct write_job job;
-  struct eventring_piece piece;
+  struct pack_job pack;          /* of a packed file */
+  struct eventring_piece *piece; /* one, or all of the buffer if the file is packed */
+  unsigned count;                /* of those */
   struct buffer *buffer;
   uint64_t update; /* number of the update before whose front it was submitted */
+  bool failed;     /* and waits for those before it */
+  bool is_vital;   /* it may take what is reserved */
+  TAILQ_ENTRY(piece_job) link;
 };
 
 struct buffer {
   uint8_t *bytes;
-  unsigned pending; /* jobs that are not finished */
+  uint8_t *packet;     /* room for two packets of them in a packed file; NULL: it is plain */
+  unsigned pending;    /* jobs that are not finished */
+  struct eventring_piece pieces[PIECES];
   struct piece_job jobs[PIECES];
 };
 
@@ -34,7 +54,7 @@ struct buffers {
   unsigned count;
   size_t bytes; /* of each */
 };
-bool buffers_make(struct buffers *buffers, unsigned count, size_t bytes);
+bool buffers_make(struct buffers *buffers, unsigned count, size_t bytes, bool packed);
 void buffers_free(struct buffers *buffers);
 /* NULL: all are being written. */
 struct buffer *buffers_take(struct buffers *buffers);
@@ -57,6 +77,14 @@ struct output {
   uint64_t first_bytes; /* that it had after the first update: records of the whole run */
   eventring_saver *saver;
   struct writer *writer;
+  struct packer *packer; /* NULL: the file is plain */
+  TAILQ_HEAD(, piece_job) under_way; /* in the order of submission */
+  unsigned jobs;         /* of those */
+  uint64_t packets;      /* that were begun */
+  uint64_t reserved;     /* of a packed file: up to where it has its space */
+  bool cannot_reserve;   /* its file system has no such thing */
+  uint64_t packed_bytes; /* of the file, with what is being written */
+  uint64_t coming_bytes; /* that packets which are being compressed may take */
   struct recorder_result *result; /* of the recorder: errors are reported once */
   struct buffer front;
   enum update_state update;
@@ -65,14 +93,18 @@ struct output {
   uint64_t next_update;
   bool has_header;       /* the magic was written */
   bool last_update, done;
+  bool again;            /* the front that is written is not the last one */
   uint64_t failures, failures_said; /* jobs that failed; by the last update of all */
-  unsigned repeated;                /* last updates */
+  unsigned repeated, last_fronts;   /* last updates, and their fronts, that were not the last */
+  bool front_failed;                /* the front that was written last */
 };
 
-/* Makes the file, and its writer (enum writer_kind; -1: the best that there is). NULL after a
-   message, or without one if something has the name already and `exists` is not NULL. */
-struct output *output_open(const char *path, int writer, unsigned buffers,
+/* Makes the file `path`, and its writer and packer as the options say. NULL after a message, or
+   without one if something has the name already and `exists` is not NULL. */
+struct output *output_open(const char *path, const struct recorder_options *options,
                            struct recorder_result *result, bool *exists);
+/* Bytes of the file; as far as they are known, if it is packed. */
+uint64_t output_bytes(const struct output *output);
 /* Removes the file that output_open made. */
 void output_discard(struct output *output);
 /* Hands out the pieces of a buffer. */
@@ -80,6 +112,10 @@ void output_submit(struct output *output, struct buffer *buffer,
                    const struct eventring_piece *pieces, int count);
 /* Takes back what is written; waits for it, at most `timeout_ns`. */
 void output_reap(struct output *output, uint64_t timeout_ns);
+/* May another buffer be handed out? */
+bool output_may_submit(const struct output *output);
+/* Is anything being written? */
+bool output_is_busy(const struct output *output);
 /* Goes on with an update if one is under way or due. */
 void output_step(struct output *output, struct buffers *buffers, uint64_t now);
 /* Frees all but the file. */
@@ -87,6 +123,5 @@ void output_free(struct output *output);
 
 void report_write_error(struct recorder_result *result, const char *path, int error);
 void report_read_error(struct recorder_result *result, const struct eventring_error *error);
-uint64_t now_ns(void);
 
 #endif /* EVENTRING_TOOL_OUTPUT_H */

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,10 +26,9 @@
 
 #include "file_names.h"
 #include "output.h"
+#include "writer/now.h"
 
 enum {
-  BLOCK = 4096,
-  UNIT = 16 * BLOCK,
   PROGRESS_NS = 1000 * 1000 * 1000,
   LIVENESS_NS = 10 * 1000 * 1000, /* so often the producer's end is noticed */
   ATTEND_NS = 2 * 1000 * 1000,    /* so often options.attend is called */
@@ -65,6 +65,7 @@ struct recorder {
   unsigned switches;      /* asked for, not yet begun */
   uint64_t next_switch;   /* not before */
   bool stop;
+  bool is_full; /* a packed file has room for no more events */
   struct kept_file *kept; /* the oldest first */
   unsigned kept_count;
   char *last_finished;
@@ -77,32 +78,56 @@ struct recorder {
   struct recorder_result result;
 };
 
-static uint64_t cpu_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* ---- Filling ------------------------------------------------------------------------ */
 
 enum filled { FILLED_ALL, FILLED_SOME, FILLED_NONE, NO_BUFFER };
+
+/* What the last update may add to a packed file: the newest block of each ring, records of the
+   last moments, the front. */
+static uint64_t last_update_bytes(const struct recorder *r) {
+  struct eventring_saver_info info;
+  eventring_saver_info(r->current->saver, &info);
+  return pack_room(info.rings * (size_t)EVENTRING_BLOCK_BYTES + 2 * EVENTRING_UNIT_BYTES +
+                       EVENTRING_FRONT_BYTES, PIECES);
+}
+
+/* What a packed file may still get of events; the others have their limit in the saver. There
+   must be room for an update, whatever is being compressed. */
+static size_t room_left(const struct recorder *r) {
+  const struct output *o = r->current;
+  uint64_t most = r->options.max_bytes, room = r->buffers.bytes;
+  if (!o->packer || !most) return (size_t)room;
+  uint64_t used = recorder_bytes(r) + o->coming_bytes + (r->closing ? r->closing->coming_bytes : 0);
+  uint64_t least = used + last_update_bytes(r);
+  if (least >= most) return 0;
+  if (most - least < pack_room((size_t)room, PIECES)) room = (most - least) / 2;
+  return (size_t)(room - room % EVENTRING_BLOCK_BYTES);
+}
+
+/* Is there enough for another buffer? Half empty ones would all be under way soon. */
+static bool is_half_left(const struct recorder *r) {
+  struct eventring_saver_info info;
+  eventring_saver_info(r->current->saver, &info);
+  return info.backlog * EVENTRING_BLOCK_BYTES >= r->buffers.bytes / 2;
+}
 
 static enum filled fill(struct recorder *r) {
   struct buffer *buffer = buffers_take(&r->buffers);
   struct eventring_piece pieces[PIECES];
   struct eventring_error error;
   size_t used;
-  if (!buffer) {
-    r->result.waits++;
-    return NO_BUFFER;
+  size_t room = room_left(r);
+  if (!buffer || !output_may_submit(r->current)) return NO_BUFFER;
+  if (room < EVENTRING_UNIT_BYTES) {
+    r->is_full = !r->current->coming_bytes;
+    return r->is_full ? FILLED_NONE : NO_BUFFER;
   }
-  int count = eventring_saver_fill(r->current->saver, buffer->bytes, r->buffers.bytes, pieces,
-                                   PIECES, &used, &error);
+  int count = eventring_saver_fill(r->current->saver, buffer->bytes, room, pieces, PIECES, &used,
+                                   &error);
   if (count < 0) report_read_error(&r->result, &error);
   if (count <= 0) return FILLED_NONE;
-  r->result.fills++;
   output_submit(r->current, buffer, pieces, count);
-  return used > r->buffers.bytes / 2 ? FILLED_ALL : FILLED_SOME;
+  return is_half_left(r) ? FILLED_ALL : FILLED_SOME;
 }
 
 /* ---- Accounts ----------------------------------------------------------------------- */
@@ -120,6 +145,7 @@ static void add_ring(struct eventring_saver_ring *sum, const struct eventring_sa
   sum->unwritten += ring->unwritten;
   sum->blocks += ring->blocks;
   sum->gaps += ring->gaps;
+  sum->damaged += ring->damaged;
   sum->lost_ns += ring->lost_ns;
   sum->longest_gap = longest;
   sum->places = ring->places;
@@ -139,16 +165,6 @@ int recorder_ring(const struct recorder *r, unsigned n, struct eventring_saver_r
   return 0;
 }
 
-static void add_info(struct eventring_saver_info *info, const struct eventring_saver_ring *ring) {
-  info->known += ring->known;
-  info->missed += ring->missed;
-  info->saved += ring->saved;
-  info->lost += ring->lost;
-  info->unwritten += ring->unwritten;
-  info->blocks += ring->blocks;
-  info->gaps += ring->gaps;
-}
-
 void recorder_info(const struct recorder *r, struct eventring_saver_info *info) {
   struct eventring_saver_info own, before = {0};
   struct eventring_saver_ring ring;
@@ -157,15 +173,16 @@ void recorder_info(const struct recorder *r, struct eventring_saver_info *info) 
   *info = (struct eventring_saver_info){
       .lost_ns = r->finished_loss_ns + before.lost_ns + own.lost_ns, .rings = own.rings,
       .backlog = own.backlog, .fullest = own.fullest, .full = own.full};
-  for (unsigned n = 0; recorder_ring(r, n, &ring) == 0; n++) add_info(info, &ring);
+  for (unsigned n = 0; recorder_ring(r, n, &ring) == 0; n++) eventring_saver_add(info, &ring);
 }
 
 uint64_t recorder_bytes(const struct recorder *r) {
-  return r->finished_bytes + (r->closing ? eventring_saver_size(r->closing->saver) : 0) +
-         eventring_saver_size(r->current->saver);
+  return r->finished_bytes + (r->closing ? output_bytes(r->closing) : 0) +
+         output_bytes(r->current);
 }
 
-static void keep_account(struct recorder *r, eventring_saver *saver) {
+static void keep_account(struct recorder *r, const struct output *o) {
+  eventring_saver *saver = o->saver;
   struct eventring_saver_info info;
   struct eventring_saver_ring ring;
   eventring_saver_info(saver, &info);
@@ -178,7 +195,7 @@ static void keep_account(struct recorder *r, eventring_saver *saver) {
   for (unsigned n = 0; eventring_saver_ring(saver, n, &ring) == 0; n++)
     add_ring(&r->finished[n], &ring);
   r->finished_loss_ns += info.lost_ns;
-  r->finished_bytes += eventring_saver_size(saver);
+  r->finished_bytes += output_bytes(o);
 }
 
 /* ---- Finished files ----------------------------------------------------------------- */
@@ -233,7 +250,7 @@ static void end_closing(struct recorder *r) {
   free(chore->oldest.path);
   free(chore);
   r->chore = NULL;
-  keep_account(r, o->saver);
+  keep_account(r, o);
   free(r->last_finished);
   r->last_finished = need_copy(o->path);
   output_free(o);
@@ -254,7 +271,7 @@ static void step_closing(struct recorder *r, uint64_t now) {
 /* What the next file may have; 1: nothing. */
 static uint64_t bytes_left(const struct recorder *r) {
   uint64_t used = recorder_bytes(r), most = r->options.max_bytes;
-  if (!most) return 0;
+  if (!most || r->current->packer) return 0; /* see room_left */
   return used < most ? most - used : 1;
 }
 
@@ -265,7 +282,7 @@ static struct output *open_next(struct recorder *r) {
   for (unsigned tries = 0; exists && tries < MOST_NUMBERS; tries++) {
     char *path = file_name(r->options.path, r->options.numbered, ++r->number);
     exists = false;
-    o = output_open(path, r->options.writer, r->options.buffers, &r->result, &exists);
+    o = output_open(path, &r->options, &r->result, &exists);
     if (exists && tries + 1 == MOST_NUMBERS) complain("cannot create %s: it exists", path);
     free(path);
   }
@@ -297,8 +314,9 @@ static bool switch_files(struct recorder *r, uint64_t now) {
 /* What the next buffer and the last update may add to a file: each ring may begin a unit. */
 static uint64_t may_come(const struct recorder *r) {
   struct eventring_saver_info info;
+  if (r->current->packer) return pack_room(r->buffers.bytes, PIECES) + last_update_bytes(r);
   eventring_saver_info(r->current->saver, &info);
-  return r->buffers.bytes + (info.rings + 4) * (uint64_t)UNIT;
+  return r->buffers.bytes + (info.rings + 4) * (uint64_t)EVENTRING_UNIT_BYTES;
 }
 
 /* The file is full when the next buffer might make it longer than it should be. The records
@@ -306,7 +324,7 @@ static uint64_t may_come(const struct recorder *r) {
    some events all the same. */
 static bool is_due(const struct recorder *r, uint64_t now) {
   const struct output *o = r->current;
-  uint64_t size = eventring_saver_size(o->saver), most = r->options.rotate_bytes;
+  uint64_t size = output_bytes(o) + o->coming_bytes, most = r->options.rotate_bytes;
   if (r->options.rotate_ns && now - o->began >= r->options.rotate_ns) return true;
   return most && o->first_bytes && size + may_come(r) > most &&
          size - o->first_bytes >= most / 8;
@@ -335,7 +353,8 @@ const char *recorder_file(const struct recorder *r) { return r->current->path; }
 /* A burst after a silence may fill a ring within one sleep: at full speed a byte takes 1.5 ns.
    Sleeping as long as 10 ns a byte costs an idle recorder less than 1 % of a processor. */
 static uint64_t longest_sleep(uint32_t places) {
-  uint64_t ns = (uint64_t)places * BLOCK * 10;
+  if (!places) return LONGEST_SLEEP_NS; /* nothing of a stream is overwritten */
+  uint64_t ns = (uint64_t)places * EVENTRING_BLOCK_BYTES * 10;
   if (ns < 1000 * 1000) return 1000 * 1000;
   return ns < LONGEST_SLEEP_NS ? ns : LONGEST_SLEEP_NS;
 }
@@ -374,7 +393,7 @@ static void check_end(struct recorder *r, uint64_t now, uint64_t began) {
   eventring_saver_info(r->current->saver, &info);
   if (r->result.end == RECORDER_ERROR)
     begin_end(r, RECORDER_ERROR, true);
-  else if (info.full)
+  else if (info.full || r->is_full)
     begin_end(r, RECORDER_SIZE, false);
   else if (reader_is_stopped() || r->stop)
     begin_end(r, RECORDER_SIGNAL, false);
@@ -392,7 +411,7 @@ static void check_end(struct recorder *r, uint64_t now, uint64_t began) {
 static bool is_drained(struct recorder *r) {
   struct eventring_saver_info info;
   eventring_saver_info(r->current->saver, &info);
-  return !info.backlog || info.full || r->result.end == RECORDER_ERROR;
+  return !info.backlog || info.full || r->is_full || r->result.end == RECORDER_ERROR;
 }
 
 /* ---- A round ------------------------------------------------------------------------ */
@@ -410,7 +429,7 @@ static void attend(struct recorder *r, uint64_t now) {
 
 static void reap(struct recorder *r, uint64_t timeout_ns) {
   if (r->closing) {
-    bool busy = writer_jobs(r->closing->writer) != 0;
+    bool busy = output_is_busy(r->closing);
     output_reap(r->closing, busy ? timeout_ns : 0);
     if (busy) timeout_ns = 0;
   }
@@ -424,7 +443,7 @@ static void rest(struct recorder *r, enum filled filled) {
     return;
   }
   if (filled != NO_BUFFER) adapt_sleep(r);
-  if (filled == NO_BUFFER) reap(r, r->sleep_ns);
+  if (filled == NO_BUFFER) reap(r, ATTEND_NS); /* the next write that is done ends it */
   else if (filled != FILLED_ALL) sleep_for(r->sleep_ns);
 }
 
@@ -445,6 +464,11 @@ static void round_of_work(struct recorder *r, uint64_t began) {
 /* The current file is the last one. */
 static void close_last(struct recorder *r) {
   struct output *o = r->current;
+  struct stat st;
+  if (o->regular && fstat(o->fd, &st) == 0 && !st.st_nlink) {
+    complain("%s was removed while it was written", o->path);
+    r->result.failed = true;
+  }
   if (r->options.sync && o->regular && fsync(o->fd) != 0)
     report_write_error(&r->result, o->path, errno);
   int closed = close(o->fd);
@@ -452,15 +476,26 @@ static void close_last(struct recorder *r) {
   if (closed != 0) report_write_error(&r->result, o->path, errno);
 }
 
+/* A process with work for all processors may else keep the thread waiting for longer than a
+   ring lasts. (What it starts from now on has a normal priority.) */
+static void raise_priority(struct recorder *r) {
+  const struct sched_param priority = {.sched_priority = (int)r->options.realtime};
+  if (!r->options.realtime) return;
+  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0) return;
+  complain("--realtime %u: %s; recording goes on with the normal priority", r->options.realtime,
+           strerror(errno));
+  r->result.failed = true;
+}
+
 void recorder_run(struct recorder *r, struct recorder_result *result) {
   uint64_t began = now_ns();
   r->sleep_ns = FIRST_SLEEP_NS;
   r->next_progress = began + PROGRESS_NS;
   prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+  raise_priority(r);
   while (!r->current->done || r->closing) round_of_work(r, began);
   reap(r, 0);
   r->result.duration_ns = now_ns() - began;
-  r->result.cpu_ns = cpu_ns();
   r->result.file_bytes = recorder_bytes(r);
   close_last(r);
   *result = r->result;
@@ -468,15 +503,25 @@ void recorder_run(struct recorder *r, struct recorder_result *result) {
 
 /* ---- Making ------------------------------------------------------------------------- */
 
+/* One that has no number must not exist. */
+static struct output *open_first(struct recorder *r) {
+  if (r->options.numbered) return open_next(r);
+  char *path = file_name(r->options.path, false, r->number = 1);
+  struct output *o = output_open(path, &r->options, &r->result, NULL);
+  free(path);
+  return o;
+}
+
 static bool begin_first(struct recorder *r) {
   struct eventring_error error;
-  char *path = file_name(r->options.path, r->options.numbered, r->number = 1);
-  r->current = output_open(path, r->options.writer, r->options.buffers, &r->result, NULL);
-  free(path);
+  r->current = open_first(r);
   r->result.files = 1;
   if (!r->current) return false;
-  if (eventring_saver_open(&r->current->saver, r->reader->cursor, r->options.max_bytes,
-                           &error) == 0)
+  /* a packed file: see room_left; whoever is not live is in no hurry */
+  const struct eventring_saver_options saver = {
+      .max_bytes = r->current->packer ? 0 : r->options.max_bytes,
+      .checked = eventring_cursor_liveness(r->reader->cursor) != EVENTRING_LIVE};
+  if (eventring_saver_open_with(&r->current->saver, r->reader->cursor, &saver, &error) == 0)
     return true;
   complain("%s", error.text);
   output_discard(r->current);
@@ -488,7 +533,8 @@ struct recorder *recorder_new(struct reader *reader, const struct recorder_optio
   struct recorder *r = need_zeroed(1, sizeof *r);
   r->options = *options;
   r->reader = reader;
-  if (buffers_make(&r->buffers, options->buffers, options->buffer_bytes) && begin_first(r))
+  bool packed = options->zstd_level != 0;
+  if (buffers_make(&r->buffers, options->buffers, options->buffer_bytes, packed) && begin_first(r))
     return r;
   recorder_free(r);
   return NULL;

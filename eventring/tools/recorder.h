@@ -20,15 +20,18 @@
 struct recorder_options {
   const char *path;      /* of the file, which must not exist yet; see file_names.h */
   bool numbered;         /* the first file has a number, too */
-  uint64_t rotate_bytes; /* of a file, before the next one begins; 0: any number */
+  uint64_t rotate_bytes; /* of a file on disk, before the next one begins; 0: any number */
   uint64_t rotate_ns;    /* the same, for time */
   unsigned keep;         /* so many of the newest files; 0: all */
   int writer;            /* enum writer_kind; -1: the best that there is */
   unsigned buffers;      /* 1 to 64 */
   size_t buffer_bytes;   /* 64 KiB to 4 MiB */
+  int zstd_level;        /* of compression; 0: none */
+  unsigned zstd_threads; /* at least 1 */
   uint64_t limit_ns;     /* of recording; 0: none */
-  uint64_t max_bytes;    /* of all files; 0: none */
+  uint64_t max_bytes;    /* of all files, as they are on disk; 0: none */
   bool sync;             /* fsync at the end */
+  unsigned realtime;     /* priority of the thread that drains the rings, 1 to 99; 0: normal */
   void (*progress)(void *context); /* called about once a second; may be NULL */
   void (*attend)(void *context);   /* every few milliseconds; may be NULL */
   void *context;
@@ -42,15 +45,11 @@ enum recorder_end {
 
 struct recorder_result {
   enum recorder_end end;
-  enum writer_kind writer;
   uint64_t duration_ns;
-  uint64_t cpu_ns;      /* of this process */
   uint64_t file_bytes;  /* of all files */
   unsigned files;
-  uint64_t waits;       /* fills that found no free buffer */
-  uint64_t fills;
-  int write_error;      /* the first one; 0: none */
   bool failed;          /* something went wrong, and was reported */
+  bool write_failed;    /* a write, which was reported once */
 };
 
 struct recorder;

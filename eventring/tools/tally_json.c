@@ -43,6 +43,10 @@ static void put_durations(const struct section *section, const struct eva_tally_
 #undef FIELD
   eva_json_uint_at(json, "max_ns", durations->max);
   eva_json_uint_at(json, "suspended_ns", span->suspended);
+  if (span == entry->span) {
+    eva_json_uint_at(json, "own_ns", span->own);
+    eva_json_uint_at(json, "own_count", span->own_count);
+  }
   if (entry->measure == EVENTRING_OFF_CPU) {
     eva_json_uint_at(json, "interrupted", span->interrupted);
     eva_json_uint_at(json, "off_cpu_ns", span->off_cpu);

@@ -154,6 +154,8 @@ static void duration_row(const struct section *section, const struct eva_tally_e
   table_cell(table, entry->name);
   cell_count(table, durations->count);
   cell_duration(table, durations->total);
+  if (span->own_count) cell_duration(table, span->own);
+  else table_cell(table, "-");
   cell_duration(table, eva_histogram_mean(durations));
   cell_duration(table, durations->min);
   cell_duration(table, durations->max);
@@ -177,7 +179,7 @@ static void async_row(void *context, const struct eva_tally_entry *entry) {
 static void print_durations(struct section *section, const char *title, const char *remark,
                             void (*row)(void *, const struct eva_tally_entry *)) {
 #define TITLE(title, key, q) title,
-  TABLE(table, "<span", "count", "total", "mean", "min", "max",
+  TABLE(table, "<span", "count", "total", "?own", "mean", "min", "max",
         "|" EVA_TALLY_QUANTILES(TITLE) "?off CPU", "?suspended", "?torn", "?open");
 #undef TITLE
   fill(section, &table, row);

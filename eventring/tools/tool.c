@@ -2,6 +2,7 @@
 /* tool.c: what every part of the command shares: messages and memory. */
 #include "tool.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,10 @@ void complain(const char *format, ...) {
   funlockfile(stderr);
 }
 
+void complain_damaged(uint64_t blocks) {
+  complain("%" PRIu64 " damaged blocks of events were left out", blocks);
+}
+
 void print_foreign(FILE *out, const void *text, size_t size) {
   enum { PART = 256 };
   char safe[4 * PART + 1];
@@ -68,17 +73,6 @@ void print_foreign(FILE *out, const void *text, size_t size) {
 }
 
 void print_foreign_text(FILE *out, const char *text) { print_foreign(out, text, strlen(text)); }
-
-char *class_names(const eventring_cursor *cursor, char names[CLASS_NAMES_ROOM]) {
-  size_t used = 0;
-  names[0] = 0;
-  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++) {
-    const char *name = eventring_cursor_class(cursor, i);
-    if (name)
-      used += (size_t)snprintf(names + used, CLASS_NAMES_ROOM - used, " %s", name);
-  }
-  return names;
-}
 
 void no_memory(void) {
   complain("out of memory");

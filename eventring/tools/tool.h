@@ -9,6 +9,7 @@
  *   follow.c      opens a PID, a FILE or a PROGRAM and reads it to its end
  *   launch.c      starts a PROGRAM that records itself
  *   recorder.c    keeps a recording in files (output.c, file_names.c), through writer/
+ *   group.c       records several processes, each with a recorder
  *   commands.c    obeys what is written into the FIFO of a recorder
  *   tally_text.c tally_json.c   show what ../analysis/tally.c counted
  *   text_table.c  aligned tables
@@ -44,6 +45,8 @@ struct command {
 /* Writes "eventring: ...\n" to stderr. What a terminal would obey in the result (file names,
    names out of files) is shown as \xNN. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What was not copied of a recording. */
+void complain_damaged(uint64_t blocks);
 
 /* Writes text that someone else chose: names and payloads of a recording, paths, words of
    the command line. All of it goes through here, through complain or into a table
@@ -51,11 +54,6 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
    `size`: bytes, any number. */
 void print_foreign(FILE *out, const void *text, size_t size);
 void print_foreign_text(FILE *out, const char *text);
-
-/* Fills `names` with the names of all classes of a recording, a blank before each. Returns
-   `names`. */
-enum { CLASS_NAMES_ROOM = EVENTRING_MAX_CLASSES * (EVENTRING_MAX_CLASS_NAME + 2) };
-char *class_names(const eventring_cursor *cursor, char names[CLASS_NAMES_ROOM]);
 
 /* If standard error is a terminal, shows a line there, cut at 79 bytes, in the place of
    the one before; "": none. complain removes it first. Any thread. */

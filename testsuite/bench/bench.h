@@ -100,6 +100,8 @@ const char *place_name(const char *directory);
 
 void bench_probes(void);    /* probe_bench.c: one thread, no reader, every kind of probe */
 void bench_writers(void);   /* writers.c: threads, places, readers beside them */
+/* two.c: a part of bench_streams; `place`: the directory's name in the report */
+void bench_two_producers(const char *directory, const char *place);
 void bench_streams(void);   /* streams.c: recordings that lose nothing */
 void bench_reading(void);   /* reading.c: what reading costs */
 void bench_starting(void);  /* starting.c: starting a recording, and a trivial program */

@@ -8,9 +8,10 @@ bench_programs += testsuite/bench/eventring_bench
 testsuite_bench_eventring_bench_SOURCES = testsuite/bench/bench.h \
 	testsuite/bench/eventring_bench.c testsuite/bench/harness.c testsuite/bench/probe_bench.c \
 	testsuite/bench/writers.c testsuite/bench/reading.c testsuite/bench/starting.c \
-	testsuite/bench/streams.c testsuite/bench/children.c
+	testsuite/bench/streams.c testsuite/bench/two.c testsuite/bench/children.c
 testsuite_bench_eventring_bench_CPPFLAGS = $(SEE_EVENTRING)
-testsuite_bench_eventring_bench_LDADD = $(LINK_EVENTRING)
+testsuite_bench_eventring_bench_CFLAGS = $(AM_CFLAGS) $(LIBURING_CFLAGS)
+testsuite_bench_eventring_bench_LDADD = $(LINK_EVENTRING) $(LIBURING_LIBS)
 
 BENCH_FLAGS = --saros=$(abs_top_builddir)/saros --folder=$(abs_top_srcdir)/testsuite/bench
 
@@ -26,11 +27,24 @@ endif
 
 # make bench-eventring [ROUNDS=n] [BENCH_OPTIONS=--json]
 bench-eventring: all $(bench_programs)
-	@testsuite/bench/eventring_bench $(BENCH_FLAGS) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(BENCH_OPTIONS)
+	@testsuite/bench/eventring_bench $(BENCH_FLAGS) $(if $(ROUNDS),--rounds=$(ROUNDS)) \
+	  $(BENCH_OPTIONS)
 
 # make bench-stream [ROUNDS=n]: recordings that lose nothing
 bench-stream: all testsuite/bench/eventring_bench
-	@testsuite/bench/eventring_bench --only=streams --shm=/dev/shm $(if $(ROUNDS),--rounds=$(ROUNDS)) $(BENCH_OPTIONS)
+	@testsuite/bench/eventring_bench --only=streams --shm=/dev/shm \
+	  $(if $(ROUNDS),--rounds=$(ROUNDS)) $(BENCH_OPTIONS)
+
+# What eventring record is measured with, and make bench-recording [RECORDING="--only=sink"]
+EXTRA_PROGRAMS += testsuite/bench/load
+bench_programs += testsuite/bench/load
+testsuite_bench_load_SOURCES = testsuite/bench/load.c testsuite/bench/bench.h
+testsuite_bench_load_CPPFLAGS = $(SEE_EVENTRING)
+testsuite_bench_load_LDADD = $(LINK_EVENTRING)
+bench-recording: all testsuite/bench/load
+	@$(SHELL) $(top_srcdir)/testsuite/bench/recording.sh \
+	  --eventring=$(abs_top_builddir)/eventring/eventring \
+	  --load=$(abs_top_builddir)/testsuite/bench/load $(RECORDING)
 
 # make bench-ffi: the module ffi, where there is libffi.
 bench-ffi: all $(check_DATA)
@@ -71,4 +85,4 @@ bench: $(BENCHES)
 	else echo "AWFY is not set: are-we-fast-yet is left out"; fi
 
 .PHONY: bench bench-eventring bench-ffi bench-hashes bench-memory bench-patterns bench-pauses \
-	gc-services
+	bench-recording bench-stream gc-services

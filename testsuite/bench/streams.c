@@ -17,6 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef HAVE_LIBURING
+#include <liburing.h>
+#endif
+
 #define EVENTS_OF(bytes) ((bytes) / 8)
 static const uint64_t GIB = 1ull << 30;
 static char path[4096];
@@ -135,9 +139,9 @@ static void *fill(void *argument) {
   return NULL;
 }
 
+/* Of the fillers: the recording has some events of its own in another ring. */
 static int count_event(void *context, const struct eventring_event *event) {
-  (void)event;
-  ++*(uint64_t *)context;
+  *(uint64_t *)context += event->ring == EVENTRING_USER && !(event->flags & EVENTRING_SYNTHETIC);
   return 0;
 }
 
@@ -147,7 +151,7 @@ static long resident_kib(void) {
   if (!file) return 0;
   if (fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
   fclose(file);
-  return pages * 4;
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static void *watch_memory(void *most) {
@@ -159,45 +163,62 @@ static void *watch_memory(void *most) {
   return NULL;
 }
 
-/* Events per second of wall time; the rest by way of the remark. */
-static void measure_rate(const char *place, unsigned threads, uint64_t bytes) {
-  static const struct eventring_callbacks callbacks = {.event = count_event};
+struct filled {
+  uint64_t events;    /* written */
+  double seconds;     /* of wall time */
+  double cpu_ns;      /* of a thread, per event */
+  long more_resident; /* KiB, at most, than before the recording started */
+};
+
+static struct filled fill_stream(const char *place, unsigned threads, uint64_t bytes) {
   struct filler filler[2];
+  struct filled filled = {0};
   pthread_t watcher;
-  long most = 0;
-  uint64_t heard = 0, events = 0;
-  struct eventring_totals totals;
-  struct stat st;
-  eventring_cursor *cursor;
+  long before = resident_kib(), most = before;
   start_stream(place);
   pthread_create(&watcher, NULL, watch_memory, &most);
   uint64_t begun = wall_ns();
   for (unsigned i = 0; i < threads; i++) {
     filler[i].loops = EVENTS_OF(bytes) / threads / (2 * LOOPS);
-    events += filler[i].loops * 2 * LOOPS;
+    filled.events += filler[i].loops * 2 * LOOPS;
     if (pthread_create(&filler[i].thread, NULL, fill, &filler[i]) != 0) die("no thread");
   }
   for (unsigned i = 0; i < threads; i++) pthread_join(filler[i].thread, NULL);
-  double seconds = (double)(wall_ns() - begun) / 1e9;
+  filled.seconds = (double)(wall_ns() - begun) / 1e9;
   pthread_cancel(watcher);
   pthread_join(watcher, NULL);
   eventring_stop();
-  if (stat(path, &st) != 0) die("no file");
-  begun = wall_ns();
+  filled.cpu_ns = filler[0].cpu_ns;
+  filled.more_resident = most - before;
+  return filled;
+}
+
+/* Returns the events of the fillers that are in the file. */
+static uint64_t read_again(double *seconds) {
+  static const struct eventring_callbacks callbacks = {.event = count_event};
+  uint64_t heard = 0, begun = wall_ns();
+  eventring_cursor *cursor;
   if (eventring_open_path(&cursor, path, 0, NULL) != EVENTRING_OK) die("cannot read");
   while (eventring_poll(cursor, &callbacks, &heard, 0) > 0) continue;
-  double reading = (double)(wall_ns() - begun) / 1e9;
-  eventring_cursor_totals(cursor, &totals);
   eventring_close(cursor);
+  *seconds = (double)(wall_ns() - begun) / 1e9;
+  return heard;
+}
+
+static void measure_rate(const char *place, unsigned threads, uint64_t bytes) {
+  struct stat st;
+  double reading;
+  struct filled filled = fill_stream(place, threads, bytes);
+  if (stat(path, &st) != 0) die("no file");
+  uint64_t heard = read_again(&reading);
   unlink(path);
   remark("%s, %u thread%s: %.1f M events/s, %.2f ns of processor each; %.2f GiB, %.3f bytes an "
-         "event; %llu lost; %ld MiB resident at most; read at %.1f M events/s",
-         place_name(place), threads, threads > 1 ? "s" : "", (double)events / seconds / 1e6,
-         filler[0].cpu_ns, (double)st.st_size / (double)GIB,
-         (double)st.st_size / (double)events,
-         (unsigned long long)(totals.lost + totals.missed + events + 6 - heard > 6 + 2 * threads
-                                  ? totals.lost + totals.missed : 0),
-         most / 1024, (double)heard / reading / 1e6);
+         "event; %lld lost; at most %.1f MiB more resident than before; read at %.1f M events/s",
+         place_name(place), threads, threads > 1 ? "s" : "",
+         (double)filled.events / filled.seconds / 1e6, filled.cpu_ns,
+         (double)st.st_size / (double)GIB, (double)st.st_size / (double)filled.events,
+         (long long)(filled.events - heard), (double)filled.more_resident / 1024,
+         (double)heard / reading / 1e6);
 }
 
 /* How fast the same bytes go into a file of the same kind, by pwrite of 1 MiB. */
@@ -226,6 +247,7 @@ static void measure_write(const char *place, uint64_t bytes) {
 /* ---- Ways not taken ------------------------------------------------------------------ */
 
 enum { BLOCK = 4096, BLOCK_LOOPS = 16384 }; /* 64 MiB */
+#define NOT_THERE -1.0 /* this machine or this build has no such way */
 
 static void store_block(uint64_t *words) {
   for (int i = 0; i < BLOCK / 8; i++)
@@ -327,6 +349,56 @@ static double by_writer_thread(const char *place) {
   return ns;
 }
 
+/* The same without a thread: the producer hands its buffers to io_uring, and takes one back that
+   is written. */
+#ifdef HAVE_LIBURING
+struct uring_buffer {
+  uint8_t *bytes;
+  bool busy;
+};
+
+static void wait_for(struct io_uring *ring, const struct uring_buffer *buffer) {
+  struct io_uring_cqe *entry;
+  while (buffer->busy) {
+    if (io_uring_wait_cqe(ring, &entry) != 0 || entry->res != BUFFER) die("cannot write");
+    ((struct uring_buffer *)io_uring_cqe_get_data(entry))->busy = false;
+    io_uring_cqe_seen(ring, entry);
+  }
+}
+
+static double by_uring(const char *place) {
+  struct io_uring ring;
+  struct uring_buffer buffers[BUFFERS] = {0};
+  int fd = open_scratch(place);
+  if (io_uring_queue_init(2 * BUFFERS, &ring, 0) != 0) return NOT_THERE;
+  for (int i = 0; i < BUFFERS; i++) buffers[i].bytes = aligned_alloc(BLOCK, BUFFER);
+  uint64_t begun = wall_ns();
+  for (int n = 0; n < BLOCK_LOOPS / (BUFFER / BLOCK); n++) {
+    struct uring_buffer *buffer = &buffers[n % BUFFERS];
+    wait_for(&ring, buffer);
+    for (int i = 0; i < BUFFER / BLOCK; i++) store_block((uint64_t *)(buffer->bytes + i * BLOCK));
+    struct io_uring_sqe *entry = io_uring_get_sqe(&ring);
+    io_uring_prep_write(entry, fd, buffer->bytes, BUFFER, (uint64_t)n * BUFFER);
+    io_uring_sqe_set_data(entry, buffer);
+    buffer->busy = true;
+    if (io_uring_submit(&ring) != 1) die("cannot submit");
+  }
+  double ns = per_word(begun);
+  for (int i = 0; i < BUFFERS; i++) {
+    wait_for(&ring, &buffers[i]);
+    free(buffers[i].bytes);
+  }
+  io_uring_queue_exit(&ring);
+  close(fd);
+  return ns;
+}
+#else
+static double by_uring(const char *place) {
+  (void)place;
+  return NOT_THERE;
+}
+#endif
+
 /* The whole library: as many events of one word. */
 static double by_stream(const char *place) {
   start_stream(place);
@@ -346,15 +418,20 @@ static void measure_ways(const char *place) {
       {"stores alone, into memory", store_only},
       {"a block claimed at a time", block_at_a_time},
       {"buffers of 1 MiB, a thread with pwrite", by_writer_thread},
+      {"buffers of 1 MiB, io_uring", by_uring},
       {"a stream of the library (events, wall time)", by_stream}};
   enum { WAYS = sizeof ways / sizeof ways[0] };
   static struct series series[WAYS];
   for (int i = 0; i < WAYS; i++) series[i].count = 0;
   for (int round = 0; round < 3 * bench.rounds; round++)
-    for (int i = 0; i < WAYS; i++) sample(&series[i], ways[i].run(place));
+    for (int i = 0; i < WAYS; i++) {
+      double ns = ways[i].run(place);
+      if (ns != NOT_THERE) sample(&series[i], ns);
+    }
   table("Ways to keep everything, ns a word, file on %s", place_name(place));
   for (int i = 0; i < WAYS; i++)
-    report(&(struct row){"ns", &series[0], NULL, NO_BAR, 0}, &series[i], "%s", ways[i].name);
+    if (series[i].count)
+      report(&(struct row){"ns", &series[0], NULL, NO_BAR, 0}, &series[i], "%s", ways[i].name);
 }
 
 void bench_streams(void) {
@@ -368,5 +445,7 @@ void bench_streams(void) {
     measure_rate(places[i], 2, bytes);
     measure_write(places[i], bytes);
   }
+  for (int i = 0; i < (bench.shm ? 2 : 1); i++)
+    bench_two_producers(places[i], place_name(places[i]));
   for (int i = 0; i < (bench.shm ? 2 : 1); i++) measure_ways(places[i]);
 }

@@ -4,4 +4,5 @@
 check_PROGRAMS += testsuite/concurrency/eventring_points_test
 testsuite_concurrency_eventring_points_test_SOURCES = \
 	testsuite/concurrency/eventring_points_test.c $(eventring_sources)
-testsuite_concurrency_eventring_points_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) -DEVENTRING_TESTPOINTS
+testsuite_concurrency_eventring_points_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) \
+	-DEVENTRING_TESTPOINTS

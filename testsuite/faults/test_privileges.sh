@@ -34,7 +34,7 @@ in_the_way() { # WHAT DIRECTORY [as_nobody]
   local what=$1 directory=$2 before
   shift 2
   SAROS_EVENTRING_PREFIX=$directory apart unrecorded "$what" "$@" \
-    sh -c "until [ -e $directory/go ]; do echo \$\$ >$directory/pid; sleep 0.02; done; exec \"$SAROS\" $(printf %q "$PWD/program.lua")" &
+    sh -c "until [ -e $directory/go ]; do echo \$\$ >$directory/pid.new; mv $directory/pid.new $directory/pid; sleep 0.02; done; exec \"$SAROS\" $(printf %q "$PWD/program.lua")" &
   program=$!
   until_so [ -s "$directory/pid" ]
   old="$directory/$(cat "$directory/pid").eventring"

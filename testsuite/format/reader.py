@@ -27,7 +27,7 @@ NAMES_OF_ROLES = {1: "begin", 2: "end", 3: "step"}
 BEGIN, END, LINKED, REMARK = 1, 2, 6, 7
 KINDS_OF_DEFINITION = {1: (1,), 2: (1,), 3: (2,), 4: (3,), 5: (4,), 6: (5, 6)}  # by kind of event
 OTHER = 6              # the id that stands in for unknown events
-EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS = 1, 2, 3, 6, 7, 16
+EVENTS, DEFINITIONS, STRINGS, LIVES, CLOCK, ENDINGS, PROCESSES = 1, 2, 3, 6, 7, 16, 17
 STOPPED, EXIT, SIGNAL = 1, 2, 3  # why it ended
 TOP_BIT = 1 << 63
 
@@ -342,7 +342,7 @@ class Recording:
             if words[0] != 0:
                 by_kind[words[1] & 0xFFFF].append((words[0], index, words))
         for kind, blocks in by_kind.items():
-            if EVENTS < kind < 10 or kind == ENDINGS:
+            if EVENTS < kind < 10 or kind in (ENDINGS, PROCESSES):
                 for sequence, index, words in sorted(blocks):
                     self.read_record_block(kind, index, words)
             elif kind == EVENTS:
@@ -694,6 +694,12 @@ class Context:
         self.suspended = 0     # ticks, so far
         self.left_at = None    # when it is suspended
 
+    def take(self, depth):
+        span = self.spans.pop(depth)
+        if not self.spans:
+            self.left_at = None
+        return span
+
     def suspend(self, ticks):
         if self.spans and self.left_at is None:
             self.left_at = ticks
@@ -745,7 +751,7 @@ class Ring:
         self.show(kind, begin_ns, span.id, span.begin, context, {"depth": depth, **more})
 
     def tear(self, context, depth):
-        span = self.contexts[context].spans.pop(depth)
+        span = self.contexts[context].take(depth)
         begin_ns = self.recording.ns(span.begin)
         self.show_span("end", span, context, depth,
                        {"torn": True, "synthetic": True, "begin_ns": begin_ns})
@@ -880,19 +886,23 @@ class Ring:
         self.contexts.clear()
         self.hidden = words[5] >> 32
         for id, begin, context, suspended in entries:
-            state = self.contexts[context]
-            span = Span(id, begin, state.suspended - (suspended & ~TOP_BIT))
-            if suspended & TOP_BIT:
-                state.left_at = base
-            if (id, begin, context) not in had:
-                self.show_span("begin", span, context, len(state.spans), {"synthetic": True})
-            state.spans.append(span)
+            self.take_over_entry(id, begin, context, suspended, base,
+                                 (id, begin, context) in had)
         log = self.recording.log
         self.pending_switches = list(log)
         if self.recording.is_log_cut:
             until = log[0].ticks if log else base
             self.pending_switches.insert(0, Switch(until, wrap(-1), until))
         self.apply_switches(base)
+
+    def take_over_entry(self, id, begin, context, suspended, ticks, is_known, is_listed=True):
+        state = self.contexts[context]
+        span = Span(id, begin, state.suspended - (suspended & ~TOP_BIT))
+        if suspended & TOP_BIT and is_listed:
+            state.left_at = ticks
+        if not is_known:
+            self.show_span("begin", span, context, len(state.spans), {"synthetic": True})
+        state.spans.append(span)
 
     # -- Events
 
@@ -925,8 +935,27 @@ class Ring:
             next_one = payload[0] if payload else self.incarnation + 1
             self.incarnation = next_one & 0xFFFFFFFF
             self.context = 0
+        elif id in (5, 6):
+            self.take_open_remark(id, ticks, payload)
         else:
             self.report.passed_over["remarks %d" % id] += 1
+
+    def take_open_remark(self, id, ticks, payload):
+        if len(payload) < 4:
+            return
+        word, begin, context, suspended = payload[:4]
+        state = self.contexts[context]
+        if id == 5:
+            depths = [depth for depth, span in enumerate(state.spans)
+                      if (span.id, span.begin) == (word >> 10 & 8191, begin)]
+            if depths:
+                self.tear(context, depths[-1])
+            return
+        is_suspended = state.left_at is not None
+        state.resume(ticks)
+        self.take_over_entry(word >> 10 & 8191, begin, context, suspended, ticks, False, False)
+        if is_suspended:
+            state.suspend(ticks)
 
     def apply_switches(self, ticks):
         """Section 4, at an event or at a list of open spans."""
@@ -973,7 +1002,7 @@ class Ring:
     def close_span(self, state, id, ticks, ns):
         for depth in reversed(range(len(state.spans))[-MOST_OPEN:]):
             if state.spans[depth].id == id:
-                span = state.spans.pop(depth)
+                span = state.take(depth)
                 begin_ns = min(ns, self.recording.ns(span.begin))
                 closed = {"depth": len(state.spans), "begin_ns": begin_ns,
                           "duration_ns": ns - begin_ns}

@@ -34,7 +34,8 @@ check-mutations:
 # make fuzz-recordings [FUZZ_SECONDS=n] (make fuzz: all fuzzers). New inputs are kept in
 # testsuite/fuzz/found of the build directory, those that fail beside it.
 fuzz-recordings:
-	@command -v $(CLANG) >/dev/null || { echo "clang is missing (Debian packages: clang, libclang-rt-14-dev)"; exit 1; }
+	@command -v $(CLANG) >/dev/null || { \
+	  echo "clang is missing (Debian packages: clang, libclang-rt-14-dev)"; exit 1; }
 	@$(MKDIR_P) testsuite/fuzz/found
 	$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $(FUZZ_FILES) \
 	  $(top_srcdir)/testsuite/fuzz/eventring_fuzzer.c -lpthread -o testsuite/fuzz/eventring_fuzzer || \

@@ -3,13 +3,15 @@
  *
  *   mutations_test [COUNT [SEED]]     (default 1500, less in slow builds)
  *   mutations_test --make-corpus DIRECTORY
+ *   mutations_test --add FILE.eventring INPUT    (an input of a recording; `compressed` is one
+ *                                                that eventring record --zstd has made)
  *
  * Takes the packed files of testsuite/fuzz/corpus/eventring (wrapped and unwrapped
  * rings of the smallest size) and damages each in turn in one of six ways. No
  * crash, no read that takes 2 s, and what is damage of the structure is an error:
  * a header whose magic, version, byte order, sizes or offsets are others; a file
  * that is shorter than its blocks. Checksums are made right again for most others, so that
- * what lies behind them is reached.
+ * what lies behind them is reached. The compressed one has ways of its own.
  * `make check-mutations` runs 20,000 under AddressSanitizer.
  */
 #include <dirent.h>
@@ -23,6 +25,7 @@
 
 #include "format/checksum.h"
 #include "format/format.h"
+#include "format/packed.h"
 #include "eventring/probe.h"
 #include "recording_input.h"
 
@@ -191,10 +194,86 @@ static bool random_bytes(uint8_t *packed, size_t *size) {
   return false;
 }
 
-static const struct { const char *name; bool (*apply)(uint8_t *, size_t *); } damages[] = {
+/* ---- A compressed recording -------------------------------------------------------------- */
+
+struct packet { /* of one */
+  struct packet_header header;
+  struct packet_extent extents[PACKET_MOST_EXTENTS];
+};
+
+static bool move_bytes(uint8_t *packed, size_t size, uint64_t offset, void *bytes, size_t count,
+                       bool into) {
+  for (size_t i = 0; i < count; i++) {
+    uint8_t *at = place(packed, size, offset + i), *byte = (uint8_t *)bytes + i;
+    if (!at) return false;
+    if (into) *at = *byte;
+    else *byte = *at;
+  }
+  return true;
+}
+
+/* The packet that begins there. */
+static bool read_packet(uint8_t *packed, size_t size, uint64_t at, struct packet *packet) {
+  return move_bytes(packed, size, at, &packet->header, sizeof packet->header, false) &&
+         evr_packet_header_valid(&packet->header) &&
+         move_bytes(packed, size, at + sizeof packet->header, packet->extents,
+                    packet->header.extents * sizeof *packet->extents, false);
+}
+
+static uint64_t some_packet(uint8_t *packed, size_t size, struct packet *packet) {
+  uint32_t length;
+  memcpy(&length, packed, 4);
+  for (;;) {
+    uint64_t at = below(length / PACKET_ALIGNMENT) * PACKET_ALIGNMENT;
+    if (read_packet(packed, size, at, packet)) return at;
+  }
+}
+
+/* Words of packets, with right checksums: sizes, places, sequences. */
+static bool damage_packets(uint8_t *packed, size_t *size) {
+  for (uint64_t n = 1 + below(4); n; n--) {
+    struct packet packet;
+    uint64_t at = some_packet(packed, *size, &packet), value = extreme();
+    size_t header = sizeof packet.header, extents = packet.header.extents;
+    uint8_t *to = below(2) ? (uint8_t *)&packet.header + 8 + 4 * below(8)
+                           : (uint8_t *)packet.extents + 4 * below(4 * extents);
+    if (below(2)) value = value % 4096 * 4096;
+    memcpy(to, &value, 4);
+    if (packet.header.extents <= PACKET_MOST_EXTENTS)
+      packet.header.checksum = evr_packet_checksum(&packet.header, packet.extents);
+    move_bytes(packed, *size, at, &packet.header, header, true);
+    move_bytes(packed, *size, at + header, packet.extents, extents * sizeof *packet.extents, true);
+  }
+  return false;
+}
+
+/* One packet in the place of another. */
+static bool copy_packets(uint8_t *packed, size_t *size) {
+  for (uint64_t n = 1 + below(8); n; n--) {
+    uint8_t bytes[INPUT_PAGE];
+    struct packet packet;
+    uint64_t from = some_packet(packed, *size, &packet);
+    size_t count = packet_length(&packet.header) < sizeof bytes ? packet_length(&packet.header)
+                                                                : sizeof bytes;
+    if (move_bytes(packed, *size, from, bytes, count, false))
+      move_bytes(packed, *size, some_packet(packed, *size, &packet), bytes, count, true);
+  }
+  return false;
+}
+
+static bool cut_packets(uint8_t *packed, size_t *size) {
+  cut_short(packed, size);
+  return false; /* what is there may still be a recording */
+}
+
+struct damage { const char *name; bool (*apply)(uint8_t *, size_t *); };
+static const struct damage damages[] = {
     {"header", damage_header}, {"lengths", damage_lengths}, {"ids", damage_ids},
     {"counts", damage_counts}, {"truncation", cut_short},   {"random bytes", random_bytes}};
 enum { DAMAGES = sizeof damages / sizeof damages[0] };
+static const struct damage of_compressed[DAMAGES] = {
+    {"", damage_packets}, {"", copy_packets}, {"", damage_packets},
+    {"", damage_packets}, {"", cut_packets},  {"", random_bytes}};
 
 /* ---- Running ---------------------------------------------------------------------------- */
 
@@ -215,7 +294,8 @@ static void run_one(unsigned number, const char *path, struct tally tallies[DAMA
   uint8_t *bytes = malloc(size);
   REQUIRE(bytes);
   memcpy(bytes, input->bytes, size);
-  bool must = damages[kind].apply(bytes, &size);
+  bool is_compressed = strcmp(input->name, "compressed") == 0;
+  bool must = (is_compressed ? of_compressed : damages)[kind].apply(bytes, &size);
   REQUIRE(input_unpack(path, bytes, size));
   double before = seconds();
   int status = input_read_everything(path, number % 4 ? EVENTRING_OPEN_MERGED : 0,
@@ -249,7 +329,8 @@ static void load_file(const char *directory, const char *name) {
 }
 
 static void load_corpus(void) {
-  static const char *const names[] = {"wrapped", "unwrapped", "grown", "streamed"};
+  static const char *const names[] = {"wrapped", "unwrapped", "grown", "streamed",
+                                      "compressed"};
   const char *source = getenv("SRCDIR");
   char directory[4096];
   snprintf(directory, sizeof directory, "%s/testsuite/fuzz/corpus/eventring",
@@ -288,11 +369,18 @@ static void use_another_domain(unsigned span) {
   eventring_domain_stop(other);
 }
 
+static void add_input(const char *path, const char *to) {
+  size_t size;
+  uint8_t *packed = input_pack(path, &size);
+  FILE *file = fopen(to, "wb");
+  REQUIRE(packed && file && fwrite(packed, 1, size, file) == size && fclose(file) == 0);
+  free(packed);
+}
+
 static void make_file(const char *directory, const char *name, unsigned rounds,
                       uint64_t grow_blocks, const char *stream) {
   struct eventring_config config;
   char path[4096], to[4200];
-  size_t size;
   eventring_config_init(&config);
   config.start = rounds ? EVENTRING_START_ON : EVENTRING_START_STANDBY;
   config.wsize = EVENTRING_MIN_WSIZE;
@@ -325,11 +413,8 @@ static void make_file(const char *directory, const char *name, unsigned rounds,
   eventring_path(path, sizeof path);
   eventring_domain_stop(d);
   eventring_stop();
-  uint8_t *packed = input_pack(path, &size);
   snprintf(to, sizeof to, "%s/%s", directory, name);
-  FILE *file = fopen(to, "wb");
-  REQUIRE(packed && file && fwrite(packed, 1, size, file) == size && fclose(file) == 0);
-  free(packed);
+  add_input(path, to);
   unlink(path);
 }
 
@@ -341,6 +426,10 @@ int main(int argc, char **argv) {
     make_file(argv[2], "standby", 0, 0, NULL);
     make_file(argv[2], "grown", 4000, 64, NULL); /* to 16 blocks, and round several times */
     make_file(argv[2], "streamed", 2500, 0, "streamed"); /* units of several chunks */
+    return 0;
+  }
+  if (argc == 4 && strcmp(argv[1], "--add") == 0) {
+    add_input(argv[2], argv[3]);
     return 0;
   }
   unsigned count = argc > 1

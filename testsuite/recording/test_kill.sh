@@ -8,6 +8,7 @@ export SAROS_EVENTRING_START=1
 times=$((100 / TEST_SLOWNESS))
 [ $times -ge 10 ] || times=10
 for i in $(seq $times); do
+  rm -f seen # of the run before, if this one is killed before its first collection
   "$SAROS" "$TESTSUITE/recording/_churn.lua" &
   pid=$!
   await $pid

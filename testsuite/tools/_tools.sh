@@ -19,6 +19,9 @@ ends() {
   has "message of $*" "$expected" "$errors"
 }
 
+# sanitized: the command is built with a sanitizer, which needs memory and symbols of its own
+sanitized() { grep -qE '__asan_init|__tsan_init' "$EVENTRING"; }
+
 # query FILE FILTER: compact result of jq
 query() { jq -c "$2" "$1" || fail "jq: $2 on $1"; }
 

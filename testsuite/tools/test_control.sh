@@ -137,6 +137,30 @@ file=$(echo "$PWD"/*.eventring)
 ends 1 "no process" control "$pid" --pause
 if [ -e "$file" ]; then ends 1 "no live process" control "$file" --resume; fi
 
+# a class that programs have and this one has no events of: it is off
+SAROS_EVENTRING_START=1 "$SAROS" -e 'while true do end' &
+pid=$!
+await "$pid"
+ends 1 "class \`calls' has no events in this program; it has lifecycle gc" control "$pid" --enable calls
+control "$pid" --disable calls,user || fail "to disable what has no events: $?"
+is "disabled beside it" false "$(status_of .classes.user)"
+ends 1 "class \`calls' has no events in this program" "$EVENTRING" dump --class calls "$pid"
+mkfifo ctl ack
+"$EVENTRING" record -q --command-fifo ctl,ack -o copy.eventring "$pid" &
+recorder=$!
+exec 3<>ack
+for command in "disable calls" "enable calls" stop; do
+  echo "$command" >ctl
+  IFS= read -r -t 10 line <&3
+  answers+=("$line")
+done
+exec 3<&-
+wait $recorder || fail "record: status $?"
+is "record: disable" ok "${answers[0]}"
+has "record: enable" "error: class \`calls' has no events in this program" "${answers[1]}"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+
 # of one that died; and settings that are wrong
 rm -f -- *.eventring
 start --rounds 1000000 --pause-us 300

@@ -83,6 +83,43 @@ run_record() {
     shows_harmless "$EVENTRING" show "kept-$argument"
   done
 }
+run_merge() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" merge -o "no/$argument" "$file"
+    shows_harmless "$EVENTRING" merge -o "$directory/1.eventring" "$file"
+    shows_harmless "$EVENTRING" merge --clock "$argument" -o "one-$argument" "$file"
+    shows_harmless "$EVENTRING" merge -o "merged-$argument" "$file" "$argument/1.eventring"
+    shows_harmless "$EVENTRING" merge -o "twice-$argument" "$argument/1.eventring" "$argument/1.eventring"
+    for command in show "show --json" "dump --json" stats; do
+      shows_harmless "$EVENTRING" $command "merged-$argument"
+    done
+  done
+}
+
+run_cut() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" cut --since 0 -o "no/$argument" "$file"
+    shows_harmless "$EVENTRING" cut --since 0 -o "$directory/1.eventring" "$file"
+    shows_harmless "$EVENTRING" cut --since 0 -o "part-$argument" "$argument/1.eventring"
+    shows_harmless "$EVENTRING" show "part-$argument"
+  done
+}
+run_repair() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" repair -o "no/$argument" "$argument/1.eventring"
+    shows_harmless "$EVENTRING" repair -o "sound-$argument" \
+      "$argument/damaged-$argument.eventring"
+    shows_harmless "$EVENTRING" show "sound-$argument"
+  done
+}
+run_strip() {
+  for argument in "${arguments[@]}"; do
+    for option in "" --keep-names; do
+      shows_harmless "$EVENTRING" strip $option -o "bare$option-$argument" "$argument/1.eventring"
+      shows_harmless "$EVENTRING" show "bare$option-$argument"
+    done
+  done
+}
 run_control() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" control --status "$argument/1.eventring"

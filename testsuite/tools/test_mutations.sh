@@ -25,7 +25,8 @@ damage() { # FILE
   printf "$bytes" | dd of="$1" bs=1 seek=$at conv=notrunc status=none
 }
 
-commands=(show "show --json" dump "dump --json" stats "stats --json" "snapshot -o copy.eventring")
+commands=(show "show --json" dump "dump --json" stats "stats --json" "snapshot -o copy.eventring"
+          "merge -o copy.eventring")
 runs=${MUTATIONS:-300}
 for ((run = 0; run < runs; run++)); do
   cp --sparse=always "$file" bad.eventring

@@ -86,13 +86,87 @@ has "lossy: lost, in the summary" "$(echo "$lost" | sed ':a;s/\B[0-9]\{3\}\>/,&/
   "$(cat errors.txt)"
 has "lossy: size" "SAROS_EVENTRING_WSIZE=" "$(cat errors.txt)"
 
+# numbers that exist are passed over, from the first one on
+touch taken.1.eventring
+"$EVENTRING" record -q --keep 2 -o taken.eventring -- "$PRODUCER" --rounds 5 ||
+  fail "taken number: status $?"
+[ -s taken.2.eventring ] || fail "taken number: $(ls taken*)"
+
+# ---- What is full already, what goes away -----------------------------------------------------
+
+# Of rings that are full when a recorder comes, it takes no more at once than its files may have.
+SAROS_EVENTRING_WSIZE=20 start --rounds 100000000
+sleep 0.5
+"$EVENTRING" record -q --max-size 1M -o least.eventring $pid || fail "max-size: status $?"
+[ "$(stat -c %s least.eventring)" -le 1048576 ] || fail "max-size: $(stat -c %s least.eventring)"
+"$EVENTRING" record -q --seconds 0.2 --rotate-size 2M --buffer-size 64K -o turns.eventring $pid ||
+  fail "rotate-size: status $?"
+[ "$(stat -c %s turns.1.eventring)" -le 2500000 ] || fail "rotate: $(stat -c %s turns.1.eventring)"
+rm -f turns.*
+"$EVENTRING" record -q -o gone.eventring $pid 2>errors.txt &
+recorder=$!
+until "$EVENTRING" show gone.eventring >show.txt 2>&1; do sleep 0.02; done
+rm gone.eventring
+kill -HUP $recorder # as SIGTERM
+wait $recorder
+is "removed: status" 1 $?
+has "removed: message" "was removed while it was written" "$(cat errors.txt)"
+kill $pid
+wait $pid 2>/dev/null
+
+# A stream that the environment asks for would be elsewhere.
+SAROS_EVENTRING_STREAM=$PWD/elsewhere.eventring "$EVENTRING" record -q -o here.eventring -- \
+  "$PRODUCER" --rounds 5 --report >producer.txt || fail "stream asked for: status $?"
+whole "stream asked for" here.eventring
+[ ! -e elsewhere.eventring ] || fail "stream asked for: it is there"
+
 # ---- Words -----------------------------------------------------------------------------------
 
 ends 2 "no -o FILE" "$EVENTRING" record 1
 ends 2 "--writer: no" "$EVENTRING" record -o x -w tape 1
 ends 2 "--buffers" "$EVENTRING" record -o x --buffers 65 1
+ends 2 "--realtime" "$EVENTRING" record -o x --realtime 100 1
+ends 2 "--realtime" "$EVENTRING" record -o x --realtime 0 1
+ends 2 "--seconds" "$EVENTRING" record -o x --seconds 0 1
+ends 2 "from 1 on" "$EVENTRING" record -o x --zstd=0 1
 ends 2 "--buffer-size" "$EVENTRING" record -o x --buffer-size 5M 1
 ends 2 "number of bytes" "$EVENTRING" record -o x --max-size 1X 1
-ends 1 "already" "$EVENTRING" record -o x.eventring lossy.eventring
-[ ! -e x.eventring ] || fail "a failed command left its file"
+
+# ---- A stream as the source ---------------------------------------------------------------
+
+# one that goes on being written, and those that have ended
+SAROS_EVENTRING_PRESERVE=1 SAROS_EVENTRING_STREAM=source.eventring start --domains 3 --rounds 4000 --pause-us 100 --report
+"$EVENTRING" record -q --strict -o copy.eventring "$pid" || fail "live stream: status $?"
+wait "$pid" || fail "producer of a stream"
+whole "live stream" copy.eventring
+for source in lossy.eventring copy.eventring source.eventring; do
+  "$EVENTRING" record -q -o again.eventring $source || fail "$source again: status $?"
+  "$EVENTRING" dump --json $source >first.txt
+  "$EVENTRING" dump --json again.eventring | cmp -s - first.txt || fail "$source differs"
+  rm -f again.eventring
+done
+
+# ---- A damaged source ----------------------------------------------------------------------
+
+# a word of a block of events that is neither the first nor the last of its ring: the second one
+# of the first unit with events of ring user
+place=$(python3 - copy.eventring <<'EOF'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+for unit in range(65536, len(data) - 65536, 65536):
+    sequence, kind, _, ring = struct.unpack_from("<QHHB", data, unit + 4096)
+    if sequence and kind == 1 and ring == 1:
+        print(unit + 4096 + 2048)
+        break
+EOF
+)
+printf 'damage!!' | dd of=copy.eventring bs=1 seek="$place" conv=notrunc status=none
+"$EVENTRING" record --json -o again.eventring copy.eventring >record.json 2>errors.txt
+is "damaged source: status" 1 $?
+has "damaged source: message" "1 damaged blocks of events" "$(cat errors.txt)"
+is "damaged source: block" 1 "$(query record.json .damaged)"
+is "damaged source: sums" true "$(query record.json '.emitted == .missed + .saved + .lost')"
+"$EVENTRING" stats --json again.eventring >stats.json || fail "damaged source: stats: $?"
+is "damaged source: lost" "$(query record.json .lost)" \
+  "$(query stats.json '[.domains[].rings[].lost] | add')"
 finish

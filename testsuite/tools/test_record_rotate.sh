@@ -61,6 +61,20 @@ for how in "--rotate-size 1M --buffer-size 64K" "--rotate-time 0.05"; do
   fi
 done
 
+# ---- Up to a size of all ------------------------------------------------------------------
+
+# The last file may have room for blocks of some rings only, or of none.
+SAROS_EVENTRING_WSIZE=18 start --domains 3 --rounds 300000 --pause-us 10
+for size in 1100 1300 1500 2100; do
+  rm -f all.*.eventring
+  "$EVENTRING" record -q --rotate-size 256K --buffer-size 64K --max-size ${size}K \
+    -o all.eventring "$pid" || fail "$size: status $?"
+  # shellcheck disable=SC2046
+  sums $(files all)
+done
+kill "$pid"
+wait "$pid" 2>/dev/null
+
 # ---- With losses ----------------------------------------------------------------------------
 
 rm -f ./*.eventring

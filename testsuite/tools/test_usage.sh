@@ -22,6 +22,10 @@ ends 2 "and a command to launch" "$EVENTRING" stats 1 -- true
 ends 2 "cannot launch" "$EVENTRING" show -- true
 ends 2 "cannot launch" "$EVENTRING" list -- true
 ends 2 "no -o FILE" "$EVENTRING" snapshot 1
+ends 2 "no -o FILE" "$EVENTRING" merge 1 2
+ends 2 "no PID or FILE" "$EVENTRING" merge -o x
+ends 2 "not start a PROGRAM" "$EVENTRING" merge -o x -- true
+ends 2 "auto, wall or monotonic" "$EVENTRING" merge -o x --clock tsc 1
 ends 2 "not 0 to 127" "$EVENTRING" dump --domain 128 1
 ends 2 "not a whole number" "$EVENTRING" dump --domain x 1
 ends 2 "needs an argument: RING" "$EVENTRING" dump --ring
@@ -32,7 +36,7 @@ ends 0 "" "$EVENTRING" --help
 has "help" "stats" "$(cat stdout.txt)"
 ends 0 "" "$EVENTRING" --version
 has "version" "eventring 0." "$(cat stdout.txt)"
-for command in list show dump stats snapshot record control clean; do
+for command in list show dump stats snapshot record merge cut repair strip control clean; do
   ends 0 "" "$EVENTRING" $command --help
   has "help of $command" "Usage: eventring $command" "$(cat stdout.txt)"
   is "message of $command --help" "" "$("$EVENTRING" $command --help 2>&1 >/dev/null)"

@@ -101,7 +101,7 @@ static void begin(unsigned depth) {
   snprintf(path, sizeof path, "/tmp/writer-test-XXXXXX");
   fd = mkstemp(path);
   assert_true(fd >= 0);
-  writer = writer_open(kind, fd, depth);
+  writer = writer_open(kind, fd, depth, UNIT);
   if (!writer) {
     close(fd);
     unlink(path);
@@ -251,7 +251,7 @@ static void test_real_errors(void **state) {
   struct write_job job = {.from = "x", .size = 1};
   fd = open("/dev/full", O_WRONLY);
   assert_true(fd >= 0);
-  writer = writer_open(kind, fd, 2);
+  writer = writer_open(kind, fd, 2, UNIT);
   if (!writer) skip();
   writer_submit(writer, &job);
   assert_ptr_equal(reap(), &job);

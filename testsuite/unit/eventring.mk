@@ -8,6 +8,8 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_loss_test \
 	testsuite/unit/eventring_growth_test \
 	testsuite/unit/eventring_stream_test \
+	testsuite/unit/eventring_encoder_test \
+	testsuite/unit/eventring_saver_test \
 	testsuite/unit/eventring_ending_test \
 	testsuite/unit/eventring_corrupt_test \
 	testsuite/unit/eventring_lifecycle_test \
@@ -31,6 +33,14 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_clock_monotonic_test \
 	testsuite/unit/eventring_failures_test
 
+if HAVE_LIBZSTD
+check_PROGRAMS += testsuite/unit/eventring_packed_test
+testsuite_unit_eventring_packed_test_SOURCES = testsuite/unit/eventring_packed_test.c
+testsuite_unit_eventring_packed_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS) \
+	$(LIBZSTD_CFLAGS)
+testsuite_unit_eventring_packed_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dlopen
+testsuite_unit_eventring_packed_test_LDADD = $(LINK_EVENTRING) $(LIBZSTD_LIBS) $(CMOCKA_LIBS)
+endif
 testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_wait_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
@@ -43,6 +53,14 @@ testsuite_unit_eventring_signals_test_SOURCES = testsuite/unit/eventring_signals
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_signals_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_unit_eventring_signals_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_encoder_test_SOURCES = testsuite/unit/eventring_encoder_test.c \
+	testsuite/unit/eventring_common.h testsuite/unit/draw.h
+testsuite_unit_eventring_encoder_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_encoder_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
+testsuite_unit_eventring_saver_test_SOURCES = testsuite/unit/eventring_saver_test.c \
+	testsuite/unit/eventring_common.h testsuite/unit/draw.h
+testsuite_unit_eventring_saver_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_eventring_saver_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_stream_test_SOURCES = testsuite/unit/eventring_stream_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_stream_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

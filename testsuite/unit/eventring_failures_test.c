@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -319,6 +320,87 @@ static int read_mapped(void) { return read_kept(0); }
 static int read_merged(void) { return read_kept(EVENTRING_OPEN_MERGED); }
 static int read_unmapped(void) { return read_kept(EVENTRING_OPEN_UNMAPPED); }
 
+struct heard { uint64_t events, lost; };
+
+static int count_event(void *context, const struct eventring_event *event) {
+  ((struct heard *)context)->events += !(event->flags & EVENTRING_SYNTHETIC);
+  return 0;
+}
+
+static int count_loss(void *context, const struct eventring_loss *loss) {
+  ((struct heard *)context)->lost += loss->count;
+  return 0;
+}
+
+/* Polls until there is no more, however often that fails. Returns the first failure. */
+static int poll_to_the_end(eventring_cursor *cursor, struct heard *heard) {
+  const struct eventring_callbacks callbacks = {.event = count_event, .lost = count_loss};
+  int worst = 0, status;
+  do {
+    status = eventring_poll(cursor, &callbacks, heard, 0);
+    check_status(status, eventring_cursor_error(cursor));
+    if (status < 0 && !worst) worst = status;
+  } while (status != 0);
+  return worst;
+}
+
+/* A stream at two moments, and at its end: some units more each time, so that MOST_CALLS reaches
+   beyond them. */
+enum { MOMENTS = 3, MOST_EVENTS_OF_BLOCK = 512 };
+static struct moment { char *bytes; size_t size; } stream_at[MOMENTS];
+static uint64_t events_of_stream;
+
+static struct moment moment_of(const char *path) {
+  struct stat st;
+  int fd = __real_open(path, O_RDONLY, 0);
+  assert_true(fd >= 0 && __real_fstat(fd, &st) == 0);
+  struct moment moment = {__real_malloc((size_t)st.st_size), (size_t)st.st_size};
+  assert_int_equal(__real_pread(fd, moment.bytes, moment.size, 0), moment.size);
+  __real_close(fd);
+  return moment;
+}
+
+static void write_moment(int fd, unsigned n) {
+  const struct moment *moment = &stream_at[n];
+  assert_int_equal(__real_pwrite(fd, moment->bytes, moment->size, 0), moment->size);
+  if (n < MOMENTS - 1) return;
+  struct flock unlock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+  assert_int_equal(__real_fcntl(fd, F_OFD_SETLK, &unlock), 0);
+}
+
+static int open_growing(void) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  int fd = __real_open("growing.eventring", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  assert_true(fd >= 0 && __real_fcntl(fd, F_OFD_SETLK, &lock) == 0);
+  write_moment(fd, 0);
+  return fd;
+}
+
+/* A call that fails while a stream is read, and grows, loses the block that could not be read at
+   most, and counts it: the next poll goes on. */
+static int read_stream(void) {
+  struct eventring_error error = {0};
+  eventring_cursor *cursor = NULL;
+  struct heard heard = {0};
+  int fd = open_growing(), worst = 0;
+  int status = eventring_open_path(&cursor, "growing.eventring", 0, &error);
+  check_status(status, &error);
+  for (unsigned n = 0; status == 0 && n < MOMENTS; n++) {
+    if (n) write_moment(fd, n);
+    int polled = poll_to_the_end(cursor, &heard);
+    if (!worst) worst = polled;
+  }
+  eventring_close(cursor);
+  __real_close(fd);
+  if (status == 0 &&
+      (heard.lost > MOST_EVENTS_OF_BLOCK || heard.events + heard.lost != events_of_stream))
+    fail_msg("%s fails with %d: status %d (%s), %" PRIu64 " events and %" PRIu64
+             " lost of %" PRIu64, victim < CALL_COUNT ? call_names[victim] : "no call",
+             injected_errno, worst, eventring_strerror(worst), heard.events, heard.lost,
+             events_of_stream);
+  return status < 0 ? status : worst;
+}
+
 /* A recording of this process, seen from within and from outside, and controlled. */
 static int read_live(void) {
   struct eventring_config config = config_of("live");
@@ -401,6 +483,7 @@ static const struct scenario {
                  {"save_live", save_live},
                  {"record_in_its_place", record_in_its_place}, {"read_mapped", read_mapped},
                  {"read_merged", read_merged}, {"read_unmapped", read_unmapped},
+                 {"read_stream", read_stream},
                  {"read_live", read_live}, {"copy_kept", copy_kept},
                  {"remove_copy", remove_copy}, {"discover", discover}};
 
@@ -414,7 +497,7 @@ static unsigned open_descriptors(void) {
   return count;
 }
 
-enum { MOST_CALLS = 60 }; /* of one function that a scenario makes fail, one after the other */
+enum { MOST_CALLS = 250 }; /* of one function that a scenario makes fail, one after the other */
 
 static void fail_one_after_the_other(const struct scenario *s, enum call call, int number) {
   unsigned before = open_descriptors();
@@ -452,6 +535,27 @@ static void keep_one(void) {
   eventring_domain_stop(second);
   eventring_domain_stop(d);
   eventring_stop();
+}
+
+static void keep_stream(void) {
+  struct eventring_config config = config_of(NULL);
+  struct heard heard = {0};
+  eventring_cursor *cursor;
+  config.stream = "./a-stream";
+  assert_int_equal(eventring_start(&config, NULL), 0);
+  eventring_domain *d = start_domain("d");
+  for (unsigned n = 0; n < MOMENTS; n++) {
+    for (int i = 0; i < 8; i++) write_much(d);
+    if (n < MOMENTS - 1) stream_at[n] = moment_of("a-stream.eventring");
+  }
+  eventring_domain_stop(d);
+  eventring_stop();
+  stream_at[MOMENTS - 1] = moment_of("a-stream.eventring");
+  assert_int_equal(eventring_open_path(&cursor, "a-stream.eventring", 0, NULL), 0);
+  assert_int_equal(poll_to_the_end(cursor, &heard), 0);
+  eventring_close(cursor);
+  events_of_stream = heard.events;
+  assert_true(heard.events >= MOMENTS * 8 * 700 * 3 && !heard.lost);
 }
 
 static void without_failures(void **state) {
@@ -543,6 +647,7 @@ static int set_up_all(void **state) {
   if (!mkdtemp(directory) || chdir(directory) != 0) return -1;
   register_test_events();
   keep_one();
+  keep_stream();
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -96,12 +97,18 @@ static void pairs_nest(void **state) {
   assert_true(eventring_off_cpu_begin() - outer >= all);
 }
 
-/* Most short pieces are not interrupted, and say so. */
+static long switches_so_far(void) {
+  struct rusage usage;
+  assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+  return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* Most short pieces are not interrupted, and say so. On a busy machine more are. */
 static void nothing_is_made_up(void **state) {
-  unsigned interrupted = 0;
+  long interrupted = 0, before = switches_so_far();
   (void)state;
   for (int i = 0; i < 1000; i++) interrupted += measure(work_briefly).off > 0;
-  assert_true(interrupted < 500);
+  assert_true(interrupted < 500 + switches_so_far() - before);
 }
 
 static void *in_thread(void *unused) {

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { UNIT = 65536, MOST_TRIES = 10, FIRST_PAUSE_NS = 1000 * 1000 };
+#include "now.h"
+
+enum { MOST_TRIES = 10, FIRST_PAUSE_NS = 1000 * 1000 };
 
 struct job_list {
   struct write_job *first, *last;
@@ -20,15 +22,10 @@ struct job_list {
 struct writer {
   struct write_backend *backend;
   unsigned depth, running;
+  size_t unit;
   uint64_t submitted;
   struct job_list under_way, finished;
 };
-
-static uint64_t now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 /* ---- Lists -------------------------------------------------------------------------- */
 
@@ -48,18 +45,17 @@ static void take_out(struct job_list *list, struct write_job *job) {
 
 /* ---- Order -------------------------------------------------------------------------- */
 
-static uint64_t first_unit(const struct write_job *job) { return job->offset / UNIT; }
-static uint64_t last_unit(const struct write_job *job) {
-  return (job->offset + (job->size ? job->size - 1 : 0)) / UNIT;
+static bool share_a_unit(const struct writer *writer, const struct write_job *a,
+                         const struct write_job *b) {
+  uint64_t last_of_a = a->offset + (a->size ? a->size - 1 : 0);
+  uint64_t last_of_b = b->offset + (b->size ? b->size - 1 : 0);
+  return a->offset / writer->unit <= last_of_b / writer->unit &&
+         b->offset / writer->unit <= last_of_a / writer->unit;
 }
 
-static bool share_a_unit(const struct write_job *a, const struct write_job *b) {
-  return first_unit(a) <= last_unit(b) && first_unit(b) <= last_unit(a);
-}
-
-static bool must_wait(const struct write_job *job) {
+static bool must_wait(const struct writer *writer, const struct write_job *job) {
   for (const struct write_job *other = job->before; other; other = other->before)
-    if (share_a_unit(other, job)) return true;
+    if (share_a_unit(writer, other, job)) return true;
   return false;
 }
 
@@ -70,7 +66,7 @@ static void finish(struct writer *writer, struct write_job *job, int error) {
   append(&writer->finished, job);
   struct write_job *later = error ? writer->under_way.first : NULL;
   while (later) {
-    bool waits = later->number > job->number && share_a_unit(job, later);
+    bool waits = later->number > job->number && share_a_unit(writer, job, later);
     if (waits) finish(writer, later, error);
     later = waits ? writer->under_way.first : later->after;
   }
@@ -103,7 +99,7 @@ static void start_all(struct writer *writer) {
   while (job && writer->running < writer->depth) {
     struct write_job *next = job->after;
     bool due = !job->not_before || job->not_before <= now_ns();
-    if (!job->running && due && !must_wait(job)) {
+    if (!job->running && due && !must_wait(writer, job)) {
       unsigned finished = writer->finished.count;
       start(writer, job);
       if (writer->finished.count != finished) next = writer->under_way.first;
@@ -196,9 +192,10 @@ unsigned writer_jobs(const struct writer *writer) {
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth) {
+struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth, size_t unit) {
   struct writer *writer = calloc(1, sizeof *writer);
   if (!writer) return NULL;
+  writer->unit = unit;
   writer->depth = kind == WRITER_SERIAL ? 1 : depth;
   writer->backend = write_backend_open(kind, fd, writer->depth);
   if (writer->backend) return writer;

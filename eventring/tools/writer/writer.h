@@ -8,8 +8,9 @@
  *   writer_uring.c    io_uring, where liburing was there when this was built
  *
  * A job is a piece of memory and an offset in the file. Jobs may be finished in any order,
- * except that those that touch the same unit (64 KiB, aligned) are written one after the
- * other, as they were submitted; when one of them fails, those that wait for it fail too.
+ * except that those that touch the same unit of the file (of a size that the user chooses)
+ * are written one after the other, as they were submitted; when one of them fails, those that
+ * wait for it fail too.
  *
  * Rules: of a short write the rest is written again. EINTR: again. EAGAIN, and no room in
  * the queue: again after a pause that doubles, from 1 ms on, and ten times at most. All
@@ -46,9 +47,10 @@ struct write_job {
 };
 
 struct writer;
-/* Makes a writer with up to `depth` (1 to 64) writes in flight. NULL: errno says why
-   (ENOSYS: this build or this machine does not have the kind). */
-struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth);
+/* Makes a writer with up to `depth` (1 to 64) writes in flight, of a file with units of
+   `unit` bytes. NULL: errno says why (ENOSYS: this build or this machine does not have the
+   kind). */
+struct writer *writer_open(enum writer_kind kind, int fd, unsigned depth, size_t unit);
 /* Queues a job. Blocks only with WRITER_SERIAL. */
 void writer_submit(struct writer *writer, struct write_job *job);
 /* Returns a finished job; waits for one, at most `timeout_ns`. NULL: none is finished. */

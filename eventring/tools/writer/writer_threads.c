@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "now.h"
 #include <unistd.h>
 
 struct order {
@@ -94,12 +96,8 @@ static int start(struct write_backend *self, const void *from, size_t size, uint
 }
 
 static struct timespec time_after(uint64_t ns) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  ns += (uint64_t)time.tv_nsec;
-  time.tv_sec += (time_t)(ns / 1000000000);
-  time.tv_nsec = (long)(ns % 1000000000);
-  return time;
+  uint64_t at = now_ns() + ns;
+  return (struct timespec){.tv_sec = (time_t)(at / 1000000000), .tv_nsec = (long)(at % 1000000000)};
 }
 
 static bool collect(struct write_backend *self, uint64_t timeout_ns, void **token,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_stack.c: the spans open in one ring, as a reader knows them.
+/* span_stack.c: the spans open in one ring, as a reader or an encoder knows them.
  *
  * The rules are those of doc/FORMAT.md, section 9; the producer follows them too for its
  * headers (producer/open_spans.c). Each context has a stack of its own; a hash table
@@ -8,11 +8,12 @@
  * An end is compared with at most FORMAT_END_SEARCH spans: a file full of ends that match
  * nothing costs no more than its length.
  */
-#include "reader/span_stack.h"
+#include "format/span_stack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/array.h"
 #include "format/format.h"
 
 enum { MAX_SPANS = 65536, FIRST_BUCKETS = 16 };
@@ -123,12 +124,7 @@ void evr_spans_resume(struct evr_span_stacks *stacks, uint64_t context, uint64_t
 
 static bool grow_stack(struct evr_span_stacks *stacks, struct evr_span_stack *stack) {
   if (stacks->spans >= MAX_SPANS || stack == &stacks->homeless) return false;
-  uint32_t room = stack->room ? 2 * stack->room : 4;
-  struct evr_span *span = realloc(stack->span, room * sizeof *span);
-  if (!span) return false;
-  stack->span = span;
-  stack->room = room;
-  return true;
+  return evr_make_room(&stack->span, &stack->room, stack->count, 4, sizeof *stack->span);
 }
 
 void evr_spans_push(struct evr_span_stacks *stacks, struct evr_span span) {
@@ -147,6 +143,25 @@ void evr_spans_remove(struct evr_span_stacks *stacks, struct evr_span_stack *sta
   stack->count--;
   memmove(&stack->span[index], &stack->span[index + 1],
           (stack->count - index) * sizeof stack->span[0]);
+  if (!stack->count) stack->since = 0; /* only contexts with open spans are suspended */
+}
+
+void evr_spans_found(struct evr_span_stacks *stacks, uint64_t context, struct evr_span span,
+                     uint64_t suspended, uint64_t ticks) {
+  uint64_t present = stacks->present->context;
+  evr_spans_enter(stacks, context);
+  struct evr_span_stack *stack = stacks->present;
+  bool is_suspended = stack->since;
+  evr_spans_resume(stacks, context, ticks);
+  if (stack->suspended < suspended) { /* what was before is not known of the others */
+    for (uint32_t i = 0; i < stack->count; i++)
+      stack->span[i].suspended += suspended - stack->suspended;
+    stack->suspended = suspended;
+  }
+  span.suspended = stack->suspended - suspended;
+  evr_spans_push(stacks, span);
+  if (is_suspended) stack->since = ticks;
+  evr_spans_enter(stacks, present);
 }
 
 bool evr_spans_pop(struct evr_span_stacks *stacks, unsigned id, struct evr_span *begin) {

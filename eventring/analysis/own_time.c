@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* own_time.c: the time of spans without that of the spans within them.
+ *
+ * Each context has a frame for each depth: the time of the spans at the next depth that have
+ * ended since this one began. */
+#include "analysis/own_time.h"
+
+#include <stdlib.h>
+
+enum { FIRST_BUCKETS = 16, FIRST_FRAMES = 8, MOST_DEPTH = 1 << 20 };
+#define NEVER UINT64_MAX
+
+struct frame {
+  uint64_t within; /* ns */
+  uint64_t losses; /* when it began; NEVER: its own time is not known */
+};
+
+struct eva_own_context {
+  struct eva_own_context *next; /* of the bucket */
+  uint64_t context;
+  uint32_t open, room;
+  struct frame *frame;
+};
+
+/* ---- Contexts ------------------------------------------------------------------------ */
+
+static size_t bucket_of(uint64_t context, size_t room) {
+  uint64_t hash = context * 0x9e3779b97f4a7c15;
+  return (hash ^ hash >> 32) & (room - 1);
+}
+
+static int grow_buckets(struct eva_own_time *own) {
+  size_t room = own->room ? 2 * own->room : FIRST_BUCKETS;
+  struct eva_own_context **buckets = calloc(room, sizeof *buckets);
+  if (!buckets) return EVENTRING_E_MEMORY;
+  for (size_t i = 0; i < own->room; i++)
+    for (struct eva_own_context *c = own->buckets[i], *next; c; c = next) {
+      struct eva_own_context **bucket = &buckets[bucket_of(c->context, room)];
+      next = c->next;
+      c->next = *bucket;
+      *bucket = c;
+    }
+  free(own->buckets);
+  own->buckets = buckets;
+  own->room = room;
+  return EVENTRING_OK;
+}
+
+static struct eva_own_context **place_of(const struct eva_own_time *own, uint64_t context) {
+  struct eva_own_context **place = &own->buckets[bucket_of(context, own->room)];
+  while (*place && (*place)->context != context) place = &(*place)->next;
+  return place;
+}
+
+/* Made if it is not there; NULL: no memory. */
+static struct eva_own_context *context_at(struct eva_own_time *own, uint64_t context) {
+  if (own->last && own->last->context == context) return own->last;
+  if (own->used >= own->room && grow_buckets(own) < 0) return NULL;
+  struct eva_own_context **place = place_of(own, context);
+  if (!*place) {
+    *place = calloc(1, sizeof **place);
+    if (!*place) return NULL;
+    (*place)->context = context;
+    own->used++;
+  }
+  return own->last = *place;
+}
+
+static void drop(struct eva_own_time *own, uint64_t context) {
+  struct eva_own_context **place = place_of(own, context), *gone = *place;
+  *place = gone->next;
+  free(gone->frame);
+  free(gone);
+  own->used--;
+  own->last = NULL;
+}
+
+/* ---- Events -------------------------------------------------------------------------- */
+
+/* Room for `count` frames; those that are skipped began before they could be seen. */
+static int open_frames(struct eva_own_context *c, uint32_t count) {
+  if (count > c->room) {
+    uint32_t room = c->room ? 2 * c->room : FIRST_FRAMES;
+    if (room < count) room = count;
+    struct frame *grown = realloc(c->frame, room * sizeof *grown);
+    if (!grown) return EVENTRING_E_MEMORY;
+    c->frame = grown;
+    c->room = room;
+  }
+  for (; c->open < count; c->open++) c->frame[c->open] = (struct frame){0, NEVER};
+  c->open = count;
+  return EVENTRING_OK;
+}
+
+static int begin(struct eva_own_time *own, const struct eventring_event *event) {
+  struct eva_own_context *c = context_at(own, event->context);
+  if (!c || open_frames(c, event->depth + 1) < 0) return EVENTRING_E_MEMORY;
+  bool seen = !(event->flags & EVENTRING_SYNTHETIC);
+  c->frame[event->depth] = (struct frame){0, seen ? own->losses : NEVER};
+  return EVENTRING_OK;
+}
+
+static int end(struct eva_own_time *own, const struct eventring_event *event, int64_t *own_ns) {
+  struct eva_own_context *c = context_at(own, event->context);
+  if (!c || open_frames(c, event->depth + 1) < 0) return EVENTRING_E_MEMORY;
+  const struct frame *frame = &c->frame[event->depth];
+  bool matched = event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN);
+  uint64_t whole = matched && event->ns > event->begin_ns ? event->ns - event->begin_ns : 0;
+  if (matched && frame->losses == own->losses && frame->within <= whole)
+    *own_ns = (int64_t)(whole - frame->within);
+  c->open = event->depth;
+  if (!c->open) {
+    drop(own, event->context);
+    return EVENTRING_OK;
+  }
+  struct frame *outer = &c->frame[c->open - 1];
+  outer->within += whole;
+  if (!matched) outer->losses = NEVER;
+  return EVENTRING_OK;
+}
+
+int eva_own_time_event(struct eva_own_time *own, const struct eventring_event *event,
+                       int64_t *own_ns) {
+  *own_ns = -1;
+  if (event->depth > MOST_DEPTH) return EVENTRING_OK; /* damage */
+  if (event->kind == EVENTRING_BEGIN) return begin(own, event);
+  return event->kind == EVENTRING_END ? end(own, event, own_ns) : EVENTRING_OK;
+}
+
+void eva_own_time_lost(struct eva_own_time *own) { own->losses++; }
+
+void eva_own_time_clear(struct eva_own_time *own) {
+  for (size_t i = 0; i < own->room; i++)
+    for (struct eva_own_context *c = own->buckets[i], *next; c; c = next) {
+      next = c->next;
+      free(c->frame);
+      free(c);
+    }
+  free(own->buckets);
+  *own = (struct eva_own_time){.losses = own->losses};
+}
+
+void eva_own_time_free(struct eva_own_time *own) { eva_own_time_clear(own); }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* own_time.h: how much of a span's time is not that of the spans directly within it.
+ *
+ * Spans nest by context, in a ring; those of another ring or context are not within. The own
+ * time is known if all of the span was seen: not of one that began before reading did, that was
+ * open across a loss, or in which a span was torn. What a context was suspended for belongs to
+ * the innermost span that it had open.
+ *
+ * One struct for each ring of a domain, {0} at first. Errors: EVENTRING_E_MEMORY. Threads: one
+ * at a time. */
+#ifndef EVENTRING_ANALYSIS_OWN_TIME_H
+#define EVENTRING_ANALYSIS_OWN_TIME_H
+
+#include "eventring.h"
+
+struct eva_own_context;
+
+struct eva_own_time {
+  struct eva_own_context **buckets; /* contexts that have spans open */
+  struct eva_own_context *last;     /* the one of the last event, if it is still there */
+  size_t room, used;
+  uint64_t losses;                  /* so far */
+};
+
+/* Takes a begin or an end; other events are passed over. *own_ns: of the end of a span that is
+   known, else -1. */
+int eva_own_time_event(struct eva_own_time *own, const struct eventring_event *event,
+                       int64_t *own_ns);
+/* Events were lost: what is open is not known any more. */
+void eva_own_time_lost(struct eva_own_time *own);
+/* All spans have ended, as those of a domain that another one follows in its slot. */
+void eva_own_time_clear(struct eva_own_time *own);
+void eva_own_time_free(struct eva_own_time *own);
+
+#endif

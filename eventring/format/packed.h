@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* packed.h: the layout of a packed recording (doc/FORMAT.md, section 16).
+ *
+ * A packed recording stands for a file of the layout of format.h, its plain file. It is a
+ * log: a header, then packets, each with bytes of some places of the plain file, compressed.
+ * Where two packets have the same place, the one with the greater sequence holds. */
+#ifndef EVENTRING_PACKED_H
+#define EVENTRING_PACKED_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eventring.h"
+
+#pragma GCC visibility push(hidden)
+
+#define PACKED_MAGIC "\x89" "EVRPAK\n"
+#define PACKET_MAGIC "\x89" "EVRPKT\n"
+
+enum {
+  PACKED_VERSION = 1,
+  PACKED_ZSTD = 1, /* the compression: each packet has one frame of zstd */
+  PACKET_ALIGNMENT = EVENTRING_PACKET_ALIGNMENT,
+  PACKET_MOST_EXTENTS = EVENTRING_PACKET_MOST_PIECES,
+  PACKET_MOST_BYTES = EVENTRING_PACKET_MOST_BYTES,
+  PACKET_MOST_FRAME = PACKET_MOST_BYTES + 65536 /* what does not compress takes a bit more */
+};
+
+struct packed_header {
+  uint8_t magic[8];
+  uint32_t version;
+  uint32_t byte_order;
+  uint32_t compression;
+  uint32_t checksum; /* of the header, with this field taken as 0 */
+  uint64_t reserved[5];
+};
+static_assert(sizeof(struct packed_header) == EVENTRING_PACKED_HEADER_BYTES, "");
+
+struct packet_header {
+  uint8_t magic[8];
+  uint64_t sequence;    /* from 1, in the order in which packets were handed out */
+  uint64_t plain_bytes; /* how long the plain file was by then */
+  uint32_t extents;
+  uint32_t bytes;       /* of all extents */
+  uint32_t frame_bytes; /* that follow the extents */
+  uint32_t checksum;    /* of header and extents, with this field taken as 0 */
+  uint32_t flags;
+  uint32_t reserved[5];
+};
+static_assert(sizeof(struct packet_header) == 64, "");
+
+/* All packets before it have been written, or could not be; none comes after it. */
+enum { PACKET_IS_LAST = 1 };
+
+struct packet_extent { /* in blocks of EVENTRING_BLOCK_BYTES */
+  uint64_t offset;     /* in the plain file */
+  uint32_t bytes;
+  uint32_t reserved;
+};
+static_assert(sizeof(struct packet_extent) == 16, "");
+
+uint32_t evr_packed_header_checksum(const struct packed_header *header);
+uint32_t evr_packet_checksum(const struct packet_header *header,
+                             const struct packet_extent *extents);
+/* Are the sizes of a packet possible, as far as the header says them? */
+bool evr_packet_header_valid(const struct packet_header *header);
+/* Is a packet with a valid header valid, but for its frame? */
+bool evr_packet_valid(const struct packet_header *header, const struct packet_extent *extents);
+/* Where the frame begins, and the bytes of the whole packet. */
+static inline size_t packet_frame_at(const struct packet_header *header) {
+  return sizeof *header + header->extents * sizeof(struct packet_extent);
+}
+static inline uint64_t packet_length(const struct packet_header *header) {
+  uint64_t bytes = packet_frame_at(header) + (uint64_t)header->frame_bytes;
+  return (bytes + PACKET_ALIGNMENT - 1) / PACKET_ALIGNMENT * PACKET_ALIGNMENT;
+}
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_PACKED_H */

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* saver_strip.c: takes what a program has written as text out of what is saved.
+ *
+ * A text is replaced by one of the same length, of letters that follow from a keyed hash of
+ * the text. So the same text has the same replacement everywhere in the file, and without the
+ * key, which is drawn for each saver and kept nowhere, nobody can try out what a text was.
+ * Names of definitions are unique: one whose replacement another name has gets the next one.
+ *
+ * What stays: times, numbers, links, contexts, ids; and names that are known without the
+ * program: definitions of the library (ids below 16), those of its classes other than `user`,
+ * with their units, and names of its classes and rings.
+ *
+ * Nothing passes that is not understood: payloads whose words are not what their definition
+ * says are replaced word by word, records and remarks of unknown types are emptied, blocks of
+ * unknown kinds and damaged blocks are left out, and all that is reserved or unused becomes 0. */
+#include "reader/saver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "format/checksum.h"
+
+enum { LIBRARY_IDS = 16, LIBRARY_RINGS = 4 };
+
+struct strip_name { /* of a definition, replaced */
+  uint64_t hash;    /* of the name, its kind and class not in it */
+  uint32_t bytes;
+  char text[EVENTRING_MAX_NAME + 1];
+};
+
+struct saver_strip {
+  uint64_t key[2];
+  struct strip_name *names;
+  uint32_t count, room;
+};
+
+int saver_strip_begin(eventring_saver *saver, struct eventring_error *error) {
+  struct saver_strip *strip = calloc(1, sizeof *strip);
+  if (!strip) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a saver");
+  saver->strip = strip;
+  saver->options.checked = true;
+  if (getrandom(strip->key, sizeof strip->key, 0) == sizeof strip->key) return EVENTRING_OK;
+  return evr_fail(error, EVENTRING_E_SYSTEM, 0, "no random numbers");
+}
+
+void saver_strip_end(eventring_saver *saver) {
+  if (saver->strip) free(saver->strip->names);
+  free(saver->strip);
+  saver->strip = NULL;
+}
+
+/* ---- Texts -------------------------------------------------------------------------- */
+
+/* SipHash-2-4 (J.-P. Aumasson, D. J. Bernstein, 2012). */
+struct sip { uint64_t v[4]; };
+
+static inline uint64_t rotate(uint64_t x, int by) { return x << by | x >> (64 - by); }
+
+static void sip_round(struct sip *s) {
+  uint64_t *v = s->v;
+  v[0] += v[1], v[1] = rotate(v[1], 13) ^ v[0], v[0] = rotate(v[0], 32);
+  v[2] += v[3], v[3] = rotate(v[3], 16) ^ v[2];
+  v[0] += v[3], v[3] = rotate(v[3], 21) ^ v[0];
+  v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2], v[2] = rotate(v[2], 32);
+}
+
+static void sip_take(struct sip *s, uint64_t word) {
+  s->v[3] ^= word;
+  sip_round(s), sip_round(s);
+  s->v[0] ^= word;
+}
+
+static uint64_t hash_text(const struct saver_strip *strip, const void *text, size_t bytes) {
+  const uint64_t *key = strip->key;
+  struct sip s = {{key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
+                   key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u}};
+  size_t at = 0;
+  uint64_t word;
+  for (; at + 8 <= bytes; at += 8) {
+    memcpy(&word, (const char *)text + at, 8);
+    sip_take(&s, word);
+  }
+  word = 0;
+  memcpy(&word, (const char *)text + at, bytes - at);
+  sip_take(&s, word | (uint64_t)bytes << 56);
+  s.v[2] ^= 0xff;
+  for (int i = 0; i < 4; i++) sip_round(&s);
+  return s.v[0] ^ s.v[1] ^ s.v[2] ^ s.v[3];
+}
+
+/* The n-th replacement of a text. */
+static void spell(const struct saver_strip *strip, uint64_t hash, uint64_t n, char *to,
+                  size_t bytes) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  for (size_t at = 0; at < bytes; at++) {
+    uint64_t place[3] = {hash, n, at / 8};
+    uint64_t eight = hash_text(strip, place, sizeof place);
+    for (; at < bytes; at++) {
+      to[at] = letters[eight >> 8 * (at % 8) & 63];
+      if (at % 8 == 7) break;
+    }
+  }
+}
+
+static void replace(const struct saver_strip *strip, void *text, size_t bytes) {
+  if (bytes) spell(strip, hash_text(strip, text, bytes), 0, text, bytes);
+}
+
+/* A text in a field of fixed size, and what lies behind its end. */
+static void replace_field(const struct saver_strip *strip, char *text, size_t room, bool keep) {
+  size_t bytes = strnlen(text, room - 1);
+  if (!keep) replace(strip, text, bytes);
+  memset(text + bytes, 0, room - bytes);
+}
+
+/* ---- Events ------------------------------------------------------------------------- */
+
+static void scramble(const struct saver_strip *strip, uint64_t *words, unsigned count) {
+  for (unsigned i = 0; i < count; i++) words[i] = hash_text(strip, &words[i], sizeof *words);
+}
+
+/* Text or bytes, of at most `count` words: how many they take; 0: they are not valid. */
+static unsigned replace_bytes(const struct saver_strip *strip, uint64_t *words, unsigned count) {
+  uint64_t bytes = count ? words[0] & ~FORMAT_BYTES_TRUNCATED : 0;
+  if (!count || bytes > EVENTRING_MAX_PAYLOAD || 1 + format_text_words(bytes) > count) return 0;
+  unsigned used = 1 + format_text_words(bytes);
+  replace(strip, words + 1, bytes);
+  memset((char *)(words + 1) + bytes, 0, (used - 1) * sizeof *words - bytes);
+  return used;
+}
+
+/* Words of a payload of one value that were understood; 0: none. */
+static unsigned replace_value(const struct saver_strip *strip, unsigned payload, uint64_t *words,
+                              unsigned count) {
+  switch (payload) {
+  case EVENTRING_STRING:
+  case EVENTRING_BYTES:
+    return replace_bytes(strip, words, count);
+  case EVENTRING_INT:
+  case EVENTRING_UINT:
+  case EVENTRING_DOUBLE:
+  case EVENTRING_STRING_ID:
+  case EVENTRING_STACK_ID:
+    return count ? 1 : 0;
+  default:
+    return 0;
+  }
+}
+
+static unsigned replace_values(const struct saver_strip *strip, uint64_t *words,
+                               unsigned count) {
+  unsigned at = 1, values = count ? words[0] & 15 : 0;
+  for (unsigned i = 0; i < values; i++) {
+    unsigned payload = words[0] >> (4 + 4 * i) & 15;
+    unsigned used = payload >= EVENTRING_INT && payload <= EVENTRING_BYTES
+                        ? replace_value(strip, payload, words + at, count - at) : 0;
+    if (!used) return 0;
+    at += used;
+  }
+  return count ? at : 0;
+}
+
+/* `copy`: the words as they were. */
+static void strip_payload(const struct saver_strip *strip, unsigned payload, uint64_t *words,
+                          unsigned count) {
+  uint64_t copy[FORMAT_PAYLOAD_WORDS];
+  memcpy(copy, words, count * sizeof *words);
+  unsigned used = payload == EVENTRING_VALUES ? replace_values(strip, words, count)
+                                              : replace_value(strip, payload, words, count);
+  if (used == count) return;
+  memcpy(words, copy, count * sizeof *words);
+  scramble(strip, words, count);
+}
+
+static void strip_event(const eventring_saver *saver, uint64_t *words, uint64_t ticks) {
+  const struct evr_definition *d = saver->cursor->definitions.definition[word_id(*words)];
+  unsigned kind = word_kind(*words), count = word_length(*words);
+  unsigned payload = d && d->since_ticks <= ticks ? d->def.payload : EVENTRING_NONE;
+  uint64_t *from = words + 1;
+  if (kind == EVENTRING_LINKED) {
+    unsigned link = count < 2 ? count : 2;
+    from += link, count -= link;
+  }
+  bool is_time = kind == EVENTRING_END && count == 1 && d && d->def.measure == EVENTRING_OFF_CPU;
+  if (count && !is_time) strip_payload(saver->strip, payload, from, count);
+}
+
+/* Of the payload of a remark, the words that mean something. */
+static unsigned used_by_remark(uint64_t word) {
+  switch (word_id(word)) {
+  case FORMAT_REMARK_REBASE: case FORMAT_REMARK_CONTEXT: case FORMAT_REMARK_SUSPEND:
+  case FORMAT_REMARK_RESUME: case FORMAT_REMARK_INCARNATION: return 1;
+  case FORMAT_REMARK_TORN: case FORMAT_REMARK_FOUND: return FORMAT_OPEN_WORDS;
+  default: return 0;
+  }
+}
+
+void saver_strip_events(eventring_saver *saver, uint64_t *words, uint32_t have) {
+  struct format_block *h = (struct format_block *)words;
+  struct format_position position = {h->base_ticks, h->context, h->incarnation};
+  if (!saver->strip) return;
+  h->reserved2 = 0;
+  memset(words + have, 0, (FORMAT_BLOCK_WORDS - have) * sizeof *words);
+  for (uint32_t at = evr_first_event(words); at < have; at += 1 + word_length(words[at])) {
+    if (word_is_event(words[at])) {
+      strip_event(saver, words + at, word_ticks(words[at], position.base));
+      continue;
+    }
+    format_apply_remark(words + at, words + have, &position);
+    unsigned used = used_by_remark(words[at]), count = word_length(words[at]);
+    if (used < count) memset(words + at + 1 + used, 0, (count - used) * sizeof *words);
+  }
+  words[FORMAT_SEAL_WORD] = evr_seal(have, evr_checksum(words, have));
+}
+
+/* ---- Records ------------------------------------------------------------------------ */
+
+static bool is_name_taken(const struct saver_strip *strip, const char *text, size_t bytes) {
+  for (uint32_t i = 0; i < strip->count; i++)
+    if (strip->names[i].bytes == bytes && !memcmp(strip->names[i].text, text, bytes)) return true;
+  return false;
+}
+
+static struct strip_name *known_name(const struct saver_strip *strip, uint64_t hash,
+                                     size_t bytes) {
+  for (uint32_t i = 0; i < strip->count; i++)
+    if (strip->names[i].hash == hash && strip->names[i].bytes == bytes) return &strip->names[i];
+  return NULL;
+}
+
+enum {
+  MOST_TRIES = 4096, /* then two names of few letters are the same */
+  MOST_NAMES = 8192  /* a file has no more ids, but for damage */
+};
+
+/* Of a definition. Without memory, and beyond MOST_NAMES, two names may become the same. */
+static void replace_name(struct saver_strip *strip, char *text, size_t bytes) {
+  uint64_t hash = hash_text(strip, text, bytes), n = 0;
+  const struct strip_name *known = known_name(strip, hash, bytes);
+  if (known) {
+    memcpy(text, known->text, bytes);
+    return;
+  }
+  spell(strip, hash, n, text, bytes);
+  if (strip->count == MOST_NAMES) return;
+  while (is_name_taken(strip, text, bytes) && ++n < MOST_TRIES) spell(strip, hash, n, text, bytes);
+  if (strip->count == strip->room) {
+    uint32_t room = strip->room ? 2 * strip->room : 64;
+    struct strip_name *grown = realloc(strip->names, room * sizeof *grown);
+    if (!grown) return;
+    strip->names = grown;
+    strip->room = room;
+  }
+  struct strip_name *name = &strip->names[strip->count++];
+  name->hash = hash;
+  name->bytes = (uint32_t)bytes;
+  memcpy(name->text, text, bytes);
+}
+
+static bool is_known_unit(const char *unit, size_t bytes) {
+  static const char *const known[] = {"id", "ns", "us", "ms", "s", "bytes", "words", "count"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strlen(known[i]) == bytes && !memcmp(known[i], unit, bytes)) return true;
+  return false;
+}
+
+/* Names with commas between them. */
+static void replace_fields(const struct saver_strip *strip, char *text, size_t bytes) {
+  for (size_t at = 0, end; at < bytes; at = end + 1) {
+    for (end = at; end < bytes && text[end] != ','; end++) {}
+    replace(strip, text + at, end - at);
+  }
+}
+
+static bool is_vocabulary(const struct format_definition *d) {
+  return record_number(d->first) < LIBRARY_IDS ||
+         (d->event_class < EVENTRING_CLASS_HOST && d->event_class != EVENTRING_CLASS_USER);
+}
+
+/* Returns where the texts end, from the begin of the record, in bytes. */
+static size_t strip_definition(const eventring_saver *saver, uint64_t *record) {
+  struct saver_strip *strip = saver->strip;
+  struct format_definition d;
+  memcpy(&d, record, sizeof d);
+  char *name = (char *)record + sizeof d, *unit = name + d.name_bytes;
+  char *doc = unit + d.unit_bytes, *fields = doc + d.doc_bytes;
+  size_t end = (size_t)(fields + d.fields_bytes - (char *)record);
+  memset(d.reserved, 0, sizeof d.reserved);
+  memcpy(record, &d, sizeof d);
+  if (saver->options.keeps_names || is_vocabulary(&d)) return end;
+  replace_name(strip, name, d.name_bytes);
+  if (!is_known_unit(unit, d.unit_bytes)) replace(strip, unit, d.unit_bytes);
+  replace(strip, doc, d.doc_bytes);
+  replace_fields(strip, fields, d.fields_bytes);
+  return end;
+}
+
+static size_t strip_function(const struct saver_strip *strip, uint64_t *record, unsigned words) {
+  if (words < 3) return sizeof *record;
+  size_t name = (uint32_t)record[2], source = record[2] >> 32, room = (words - 3) * sizeof *record;
+  if (name > room || source > room - name) return sizeof *record;
+  replace(strip, record + 3, name);
+  replace(strip, (char *)(record + 3) + name, source);
+  return 3 * sizeof *record + name + source;
+}
+
+/* A text whose length is in word `at - 1`, and which begins at word `at`. */
+static size_t strip_text(const struct saver_strip *strip, uint64_t *record, unsigned words,
+                         unsigned at, bool keep) {
+  if (words < at || record[at - 1] > (words - at) * sizeof *record) return sizeof *record;
+  if (!keep) replace(strip, record + at, record[at - 1]);
+  return at * sizeof *record + record[at - 1];
+}
+
+static size_t strip_process(const struct saver_strip *strip, uint64_t *record, bool keep) {
+  struct format_process p;
+  memcpy(&p, record, sizeof p);
+  char *program = (char *)record + sizeof p, *source = program + p.program_bytes;
+  p.reserved = 0;
+  memcpy(record, &p, sizeof p);
+  if (!keep) replace(strip, program, p.program_bytes);
+  replace(strip, source, p.source_bytes);
+  replace(strip, source + p.source_bytes, p.error_bytes);
+  return sizeof p + p.program_bytes + p.source_bytes + p.error_bytes;
+}
+
+/* The start of a domain, or its new name. Behind the name there may be a word with the number of
+   its process: what lies between is zeroed here. */
+static size_t strip_life(const struct saver_strip *strip, uint64_t *record, unsigned words,
+                         bool keep) {
+  size_t end = strip_text(strip, record, words, 4, keep), text = (end + 7) / sizeof *record;
+  if (text >= words) return end;
+  memset((char *)record + end, 0, text * sizeof *record - end);
+  return (text + 1) * sizeof *record;
+}
+
+/* Returns how many of its bytes mean something. */
+static size_t strip_record(const eventring_saver *saver, unsigned kind, uint64_t *record,
+                           unsigned words) {
+  const struct saver_strip *strip = saver->strip;
+  unsigned type = record_type(*record);
+  bool keep = saver->options.keeps_names;
+  if (!evr_record_is_valid(kind, record, words)) return sizeof *record;
+  if (kind == FORMAT_LIVES && type == FORMAT_LIFE_STOP) return 3 * sizeof *record;
+  if (kind == FORMAT_LIVES && type <= FORMAT_LIFE_RENAME)
+    return strip_life(strip, record, words, keep);
+  if (type != 1) return sizeof *record;
+  switch (kind) {
+  case FORMAT_DEFINITIONS: return strip_definition(saver, record);
+  case FORMAT_STRINGS: return strip_text(strip, record, words, 2, false);
+  case FORMAT_FUNCTIONS: return strip_function(strip, record, words);
+  case FORMAT_ENDINGS: return strip_text(strip, record, words, 3, false);
+  case FORMAT_PROCESSES: return strip_process(strip, record, keep);
+  case FORMAT_STACKS: return words * sizeof *record;
+  case FORMAT_CLOCK:
+  case FORMAT_SWITCHES: return (words < 4 ? words : 4) * sizeof *record;
+  default: return sizeof *record;
+  }
+}
+
+bool saver_strip_records(eventring_saver *saver, uint64_t *words, uint32_t end, bool valid) {
+  struct format_block *h = (struct format_block *)words;
+  if (!saver->strip) return true;
+  if (!valid || !evr_kind_is_known(h->kind)) return false;
+  h->context = 0;
+  h->incarnation = h->open_hidden = 0;
+  h->domain = h->open = 0;
+  h->ring = h->open_brief = 0;
+  h->reserved2 = 0;
+  memset(words + end, 0, (FORMAT_BLOCK_WORDS - end) * sizeof *words);
+  for (uint32_t at = FORMAT_BLOCK_HEADER_WORDS, count; at < end; at += count) {
+    count = record_words(words[at]);
+    size_t used = strip_record(saver, h->kind, words + at, count);
+    memset((char *)(words + at) + used, 0, count * sizeof *words - used);
+  }
+  words[FORMAT_SO_FAR_WORD] = evr_seal(end, evr_checksum_so_far(words, end));
+  if (h->committed) words[FORMAT_SEAL_WORD] = evr_seal(end, evr_checksum(words, end));
+  return true;
+}
+
+/* ---- The front ---------------------------------------------------------------------- */
+
+static void strip_header(const eventring_saver *saver, struct format_header *h) {
+  bool keep = saver->options.keeps_names;
+  memset(h->reserved, 0, sizeof h->reserved);
+  replace_field(saver->strip, h->program, sizeof h->program, false);
+  for (unsigned i = 0; i < EVENTRING_RINGS; i++)
+    replace_field(saver->strip, h->rings[i], sizeof h->rings[i], keep || i < LIBRARY_RINGS);
+  for (unsigned i = 0; i < EVENTRING_MAX_CLASSES; i++)
+    replace_field(saver->strip, h->classes[i], sizeof h->classes[i],
+                  keep || i < EVENTRING_CLASS_HOST);
+}
+
+void saver_strip_front(eventring_saver *saver, uint8_t *front) {
+  struct format_header *h = (struct format_header *)front;
+  struct format_status *s = (struct format_status *)(front + FORMAT_STATUS_OFFSET);
+  struct format_control *control = (struct format_control *)(front + FORMAT_CONTROL_OFFSET);
+  struct format_domain *d = (struct format_domain *)(front + FORMAT_DOMAINS_OFFSET);
+  bool keep = saver->options.keeps_names;
+  if (!saver->strip) return;
+  strip_header(saver, h);
+  h->checksum = evr_header_checksum(h);
+  memset(s->reserved, 0, sizeof s->reserved);
+  control->reserved = 0;
+  memset(control->reserved2, 0, sizeof control->reserved2);
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    d[slot].reserved = 0;
+    memset(d[slot].reserved2, 0, sizeof d[slot].reserved2);
+    replace_field(saver->strip, d[slot].name, sizeof d[slot].name, keep);
+  }
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_merge.c: `eventring merge`: several recordings become one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/units.h"
+#include "follow.h"
+#include "merge.h"
+#include "options.h"
+
+static bool read_clock(const char *name, enum merge_clock *clock) {
+  static const char *const names[] = {[MERGE_AUTO] = "auto", [MERGE_WALL] = "wall",
+                                      [MERGE_MONOTONIC] = "monotonic"};
+  *clock = MERGE_AUTO;
+  for (size_t i = 0; name && i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(name, names[i]) == 0) {
+      *clock = (enum merge_clock)i;
+      return true;
+    }
+  return !name;
+}
+
+static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
+
+static void print_result(const char *output, const struct merge_result *r) {
+  char events[EVA_FIGURE], missed[EVA_FIGURE], lost[EVA_FIGURE], apart[EVA_FIGURE];
+  print_foreign_text(stdout, output);
+  printf(": %zu recording%s, %zu process%s, %zu domain%s, %s events; %s missed, %s lost\n",
+         r->recordings, plural(r->recordings), r->processes, r->processes == 1 ? "" : "es",
+         r->domains, plural(r->domains), eva_count_text(events, r->events),
+         eva_count_text(missed, r->missed), eva_count_text(lost, r->lost));
+  if (r->recordings == 1) return;
+  eva_duration_text(apart, r->apart_ns);
+  printf("ordered by the %s clock: the starts relate it to the %s clock with %s between them\n",
+         r->by_wall_clock ? "wall" : "monotonic", r->by_wall_clock ? "monotonic" : "wall", apart);
+}
+
+int command_merge(const struct command *self, int count, char **words) {
+  const char *output = NULL, *clock_name = NULL;
+  struct merge_options options = {.interrupted = reader_is_stopped};
+  struct operands operands;
+  struct merge_result result;
+  bool quiet = false;
+  const struct option_spec specs[] = {
+      {"output", 'o', OPTION_TEXT, &output, "FILE",
+       "the merged recording, which must not exist yet"},
+      {"clock", 0, OPTION_TEXT, &clock_name, "CLOCK",
+       "wall or monotonic: what orders the events; auto: monotonic, if the recordings\n"
+       "are of one machine that was not restarted between them"},
+      {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "no summary"},
+      {"shared-links", 0, OPTION_FLAG, &options.shared_links, NULL,
+       "an async span or a flow goes through several processes with one link"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
+  if (status >= 0) return status;
+  if (operands.command) return usage_error(self, "it does not start a PROGRAM");
+  if (!operands.count) return usage_error(self, "no PID or FILE given");
+  if (!output) return usage_error(self, "no -o FILE given");
+  if (!read_clock(clock_name, &options.clock))
+    return usage_error(self, "--clock is auto, wall or monotonic, not `%s'", clock_name);
+  reader_catch_signals(true);
+  status = merge_recordings(output, operands.words, operands.count, &options, &result);
+  reader_catch_signals(false);
+  if (status != STATUS_OK) return status;
+  if (!quiet) print_result(output, &result);
+  return result.damaged ? STATUS_WRONG : STATUS_OK;
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+# --since and --until: of dump and of stats, of a file and of a process that is followed.
+. "$TESTSUITE/tools/_tools.sh"
+
+dump() { "$EVENTRING" dump --json "$@"; }
+stats() { "$EVENTRING" stats --json "$@"; }
+# within LEAST VALUE MOST WHAT
+within() { [ "$1" -le "$2" ] && [ "$2" -le "$3" ] || fail "$4: $2 is not within $1 and $3"; }
+seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); } # of nanoseconds
+
+ends 2 "--since is later than --until" stats --since 2 --until 1 1
+ends 2 "--since is later than --until" dump --since 2 --until 1 1
+ends 2 "--last with --since or --until" dump --last 1 --until 1 1
+
+# A file: what stats counts is what dump prints, and the parts make the whole.
+counted='[.spans[].count, .counters[].samples, .events[].count] | add // 0'
+printed='map(select(.kind == "end" or .kind == "counter" or .kind == "event" or
+  .kind == "lifecycle")) | length'
+record --rounds 300 --domains 2 --pause-us 1000
+start=$("$EVENTRING" show --json "$file" | jq .start_ns)
+length=$(stats "$file" | jq ".last_ns - $start")
+from=$((length / 3)) to=$((length * 2 / 3))
+dump --since "$(seconds $from)" --until "$(seconds $to)" "$file" >part.txt
+stats --since "$(seconds $from)" --until "$(seconds $to)" "$file" >part.json
+is "counted and printed" "$(jq -s "$printed" part.txt)" "$(query part.json "$counted")"
+is "some" true "$(query part.json "($counted) > 100")"
+is "the first event" "$(jq -s '.[0].ns' part.txt)" "$(query part.json .first_ns)"
+is "no span is torn" 0 "$(query part.json '[.spans[].torn] | add')"
+for watched in $(query part.json '.domains[].watched_ns'); do
+  is "watched" $((to - from)) "$watched"
+done
+is "the parts" "$(stats "$file" | jq "$counted")" "$({
+  stats --until "$(seconds $from)" "$file"
+  stats --since "$(seconds $((from + 1)))" --until "$(seconds $to)" "$file"
+  stats --since "$(seconds $((to + 1)))" "$file"; } | jq -s "map($counted) | add")"
+is "after the end" 0 "$(stats --since 1h "$file" | jq "$counted")"
+is "beyond the end" "$(stats "$file" | jq -c .total.spans)" \
+  "$(stats --until 1h "$file" | jq -c .total.spans)"
+
+# A border in the middle of a span of the collector
+record --rounds 1 --work-us 20000
+start=$("$EVENTRING" show --json "$file" | jq .start_ns)
+read -r begin end < <(dump --name minor "$file" | jq -s -r '"\(.[0].ns) \(.[1].ns)"')
+middle=$(((begin + end) / 2))
+stats --since "$(seconds $((middle - start)))" "$file" >after.json
+is "ended in it" '["minor",1]' "$(query after.json '.spans[] | select(.name == "minor") | [.name, .count]')"
+is "its second half" $((end - middle)) "$(query after.json .total.gc_ns)"
+for last in $middle $((end - 1)); do # the next event is the end of another span, and its own
+  stats --until "$(seconds $((last - start)))" "$file" >before.json
+  is "did not end in it" '[0,1]' \
+    "$(query before.json '.spans[] | select(.name == "minor") | [.count, .open]')"
+  is "its first part" $((last - begin)) "$(query before.json .total.gc_ns)"
+  is "dump: open" "[[\"begin\",$begin],[\"open\",$begin]]" "$(
+    dump --until "$(seconds $((last - start)))" --name minor "$file" | jq -s -c 'map([.kind, .ns])')"
+done
+
+# A process that goes on, with rings in which nothing happens any more
+SAROS_EVENTRING_WSIZE=20 start --rounds 1000000 --pause-us 300
+read -r begun wall < <("$EVENTRING" show --json "$pid" | jq -r '"\(.start_ns) \(.start_wall_ns)"')
+until=$((begun + 1500000000))
+timeout 20 "$EVENTRING" dump --json --follow --until 1.5 "$pid" >followed.txt ||
+  fail "dump --follow --until: status $?"
+within 1500 $((($(date +%s%N) - wall) / 1000000)) 3500 "the end of --follow, ms"
+within $((until - 100000000)) "$(jq -s 'map(select(.kind != "open").ns) | max' followed.txt)" "$until" \
+  "the last event"
+recent="map(select(.kind == \"counter\" and .ns > $until - 300000000)) | length"
+is "nothing is missing" "$(dump --until 1.5 "$pid" | jq -s "$recent")" "$(jq -s "$recent" followed.txt)"
+timeout 20 "$EVENTRING" stats --json --until 2.5 "$pid" >watched.json || fail "stats --until: status $?"
+within $((begun + 2400000000)) "$(query watched.json .last_ns)" $((begun + 2500000000)) \
+  "the last event counted"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+
+# Nobody goes on.
+for until in 0.1 1h; do
+  timeout 10 "$EVENTRING" dump --follow --until $until ./*.eventring >dump.txt ||
+    fail "a dead process: $?"
+done
+[ -s dump.txt ] || fail "a dead process: nothing"
+finish
