@@ -344,7 +344,10 @@ static void *look_now_and_then(void *argument) {
     else if (way == OWN)
       eventring_open_self(&cursor, EVENTRING_OPEN_MERGED, NULL);
     for (int i = 0; cursor && i < 20; i++) {
-      CHECK(eventring_poll(cursor, &callbacks, &count, 0) >= 0);
+      if (eventring_poll(cursor, &callbacks, &count, 0) < 0) {
+        fprintf(stderr, "%s: %s\n", way_names[way], eventring_cursor_error(cursor)->text);
+        abort();
+      }
       sleep_us(100);
     }
     eventring_close(cursor);
