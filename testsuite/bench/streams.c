@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,11 +155,18 @@ static long resident_kib(void) {
   return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void *watch_memory(void *most) {
-  for (;;) {
+struct watched {
+  long most;    /* KiB */
+  atomic_bool over;
+};
+
+/* Not ended by a cancellation: its frames would stay poisoned for AddressSanitizer. */
+static void *watch_memory(void *argument) {
+  struct watched *watched = argument;
+  while (!atomic_load(&watched->over)) {
     long now = resident_kib();
-    if (now > *(long *)most) *(long *)most = now;
-    usleep(5000); /* a cancellation point */
+    if (now > watched->most) watched->most = now;
+    usleep(5000);
   }
   return NULL;
 }
@@ -174,9 +182,10 @@ static struct filled fill_stream(const char *place, unsigned threads, uint64_t b
   struct filler filler[2];
   struct filled filled = {0};
   pthread_t watcher;
-  long before = resident_kib(), most = before;
+  long before = resident_kib();
+  struct watched watched = {.most = before};
   start_stream(place);
-  pthread_create(&watcher, NULL, watch_memory, &most);
+  if (pthread_create(&watcher, NULL, watch_memory, &watched) != 0) die("no thread");
   uint64_t begun = wall_ns();
   for (unsigned i = 0; i < threads; i++) {
     filler[i].loops = EVENTS_OF(bytes) / threads / (2 * LOOPS);
@@ -185,11 +194,11 @@ static struct filled fill_stream(const char *place, unsigned threads, uint64_t b
   }
   for (unsigned i = 0; i < threads; i++) pthread_join(filler[i].thread, NULL);
   filled.seconds = (double)(wall_ns() - begun) / 1e9;
-  pthread_cancel(watcher);
+  atomic_store(&watched.over, true);
   pthread_join(watcher, NULL);
   eventring_stop();
   filled.cpu_ns = filler[0].cpu_ns;
-  filled.more_resident = most - before;
+  filled.more_resident = watched.most - before;
   return filled;
 }
 
