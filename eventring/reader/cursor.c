@@ -264,7 +264,7 @@ static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   /* asked before the limits are set: what a dead producer has written is all
      within them */
   bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
-  c->meta.over = over;
+  c->meta.over = over && evr_metadata_is_settled(&c->meta);
   int status = set_limits(c, sink);
   if (status != EVENTRING_OK) {
     c->finished = over;
@@ -272,7 +272,7 @@ static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   }
   (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
   c->finished = over && !sink->stopped && sink->budget > 0;
-  if (c->finished) check_end(c);
+  if (c->finished && c->meta.over) check_end(c);
   return take_damage(c);
 }
 

@@ -578,6 +578,12 @@ static bool process_lives(const struct format_header *h) {
   return start && (!h->process_start || start == h->process_start);
 }
 
+/* Has somebody the file open who may write into it? */
+static bool has_writer(const struct evr_metadata *meta) {
+  int locked = evr_file_locked(meta->source.fd);
+  return locked < 0 ? process_lives(&meta->header) : locked;
+}
+
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
   const struct format_header *h = &meta->header;
   uint32_t state[2];
@@ -589,7 +595,15 @@ enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta) {
   evr_fence_acquire(); /* pairs with evr_recording_end_locked */
   if (status == EVENTRING_OK && state[0] == FORMAT_ENDED) return EVENTRING_ENDED;
   if (evr_source_lent(&meta->source)) return EVENTRING_LIVE;
-  int locked = evr_file_locked(meta->source.fd);
-  if (locked < 0) locked = process_lives(h);
-  return locked ? EVENTRING_LIVE : EVENTRING_DEAD;
+  return has_writer(meta) ? EVENTRING_LIVE : EVENTRING_DEAD;
+}
+
+bool evr_metadata_is_settled(const struct evr_metadata *meta) {
+  struct format_status s;
+  enum eventring_liveness liveness = evr_metadata_liveness(meta);
+  if (liveness != EVENTRING_ENDED) return liveness != EVENTRING_LIVE;
+  if (evr_source_read(&meta->source, FORMAT_STATUS_OFFSET, &s, sizeof s, NULL) != EVENTRING_OK ||
+      s.checksum)
+    return true;
+  return !evr_source_lent(&meta->source) && !has_writer(meta);
 }

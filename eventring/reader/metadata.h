@@ -74,6 +74,9 @@ int evr_metadata_add_segment(struct evr_metadata *meta, const struct format_segm
                              struct eventring_error *error);
 void evr_metadata_close(struct evr_metadata *meta);
 enum eventring_liveness evr_metadata_liveness(const struct evr_metadata *meta);
+/* Does nobody write into the file any more? A recording that has ended is not settled while
+   threads other than the one that has ended it are still to find that out. */
+bool evr_metadata_is_settled(const struct evr_metadata *meta);
 struct evr_location { /* of a block in the file */
   uint64_t offset;
   uint32_t row; /* how many blocks of the ring, from this one on, follow each other */

@@ -27,7 +27,7 @@ int eventring_saver_open_with_sized(eventring_saver **saver, eventring_cursor *c
   s->cursor = cursor;
   s->meta = &cursor->meta;
   /* known before the rings are: of a file that nobody writes all units are looked through */
-  s->meta->over |= evr_metadata_liveness(s->meta) != EVENTRING_LIVE;
+  s->meta->over |= evr_metadata_is_settled(s->meta);
   s->most = blocks_within(s->options.max_bytes);
   s->claimed = FORMAT_UNIT; /* the first unit is of records: their place can be set aside */
   int status = s->options.stripped ? saver_strip_begin(s, error) : EVENTRING_OK;
@@ -262,7 +262,7 @@ int eventring_saver_end(eventring_saver *saver, bool over, struct eventring_erro
     status = evr_definitions_catch_up(&saver->cursor->definitions, saver->meta,
                                       error ? error : &own);
   saver->over = over;
-  saver->meta->over = over;
+  saver->meta->over = over && evr_metadata_is_settled(saver->meta);
   saver->end_ticks = evr_clock_ticks((enum format_clock)saver->meta->header.clock);
   saver->ending = true;
   for (unsigned n = 0; n < saver->made_count; n++)

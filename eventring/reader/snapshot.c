@@ -267,7 +267,7 @@ int eventring_snapshot(eventring_cursor *c, const char *path,
     free_rooms(&copy);
     return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a copy");
   }
-  c->meta.over |= evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
+  c->meta.over |= evr_metadata_is_settled(&c->meta);
   int status = write_snapshot(&copy);
   free_rooms(&copy);
   return status;
