@@ -280,10 +280,14 @@ static int rescan(struct evr_packed *p, struct eventring_error *error) {
   return scan_all(p, error);
 }
 
+/* A packet that is waited for may be whole by now, also when its writer has gone since. */
 int evr_packed_refresh(struct evr_packed *p, struct eventring_error *error) {
-  if (p->is_final) return EVENTRING_OK;
-  for (unsigned i = 0; i < p->doubts; i++) p->doubt[i].is_waiting = false;
-  return scan_all(p, error);
+  bool any = false;
+  for (unsigned i = 0; i < p->doubts; i++) {
+    any |= p->doubt[i].is_waiting;
+    p->doubt[i].is_waiting = false;
+  }
+  return p->is_final && !any ? EVENTRING_OK : scan_all(p, error);
 }
 
 /* ---- Unpacking ---------------------------------------------------------------------------- */
@@ -330,9 +334,10 @@ static bool may_be_torn(const struct evr_packed *p, uint64_t at) {
   return read_packet(p, at, UINT64_MAX, &packet) && is_recent(p, &packet.header);
 }
 
-/* Leaves the packet out, for now or for good. True: the map is to be made again. */
+/* Leaves the packet out, for now or for good. True: the map is to be made again. Whether there
+   is a writer was asked before the frame was read: asked now, it may have done and gone. */
 static bool leave_out(struct evr_packed *p, uint64_t packet) {
-  bool is_written = !p->is_final && evr_file_locked(p->fd) != 0;
+  bool is_written = !p->is_final;
   struct doubt *doubt = doubt_of(p, packet);
   if (!doubt && p->doubts < MOST_DOUBTS) {
     doubt = &p->doubt[p->doubts++];

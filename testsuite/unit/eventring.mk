@@ -38,7 +38,8 @@ check_PROGRAMS += testsuite/unit/eventring_packed_test
 testsuite_unit_eventring_packed_test_SOURCES = testsuite/unit/eventring_packed_test.c
 testsuite_unit_eventring_packed_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS) \
 	$(LIBZSTD_CFLAGS)
-testsuite_unit_eventring_packed_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dlopen
+testsuite_unit_eventring_packed_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dlopen \
+	-Wl,--wrap=evr_file_locked
 testsuite_unit_eventring_packed_test_LDADD = $(LINK_EVENTRING) $(LIBZSTD_LIBS) $(CMOCKA_LIBS)
 endif
 testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c \

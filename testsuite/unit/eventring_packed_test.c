@@ -249,6 +249,49 @@ static void test_while_written(void **unused) {
   close(fd);
 }
 
+/* The writer finishes its last packet and goes while the reader asks, for the n-th time, whether
+   there is one. */
+static int writer_goes_at, questions, last_writer;
+int __real_evr_file_locked(int fd);
+int __wrap_evr_file_locked(int file) {
+  if (writer_goes_at && ++questions == writer_goes_at) {
+    write_packet(&all[PACKETS - 1]);
+    close(last_writer);
+  }
+  return __real_evr_file_locked(file);
+}
+
+/* Half of the last packet is there when it is read first. */
+static void test_writer_goes(void **unused) {
+  (void)unused;
+  static const uint8_t zeros[MOST_PIECES * ROOM];
+  bool was_asked = true;
+  for (writer_goes_at = 1; was_asked; writer_goes_at++) {
+    bool without[PACKETS] = {false};
+    const struct one *last = &all[PACKETS - 1];
+    write_all();
+    size_t part = eventring_packet_header_bytes(last->count) + 5;
+    without[PACKETS - 1] = true;
+    assert_int_equal(pwrite(fd, zeros, last->length - part, (off_t)(last->place + part)),
+                     last->length - part);
+    last_writer = lock_file();
+    questions = 0;
+    struct evr_packed *packed = open_file();
+    assert_int_equal(evr_packed_read(packed, 0, found, PLAIN, NULL), 0);
+    for (unsigned refreshes = 0; refreshes < 2; refreshes++)
+      assert_int_equal(evr_packed_refresh(packed, NULL), 0);
+    was_asked = questions >= writer_goes_at;
+    expect(was_asked ? NULL : without);
+    read_all(packed);
+    assert_int_equal(damage_of(packed), 0);
+    evr_packed_close(packed);
+    if (!was_asked) close(last_writer);
+    close(fd);
+  }
+  assert_true(writer_goes_at > 3); /* at opening, and when the frame is not whole */
+  writer_goes_at = 0;
+}
+
 /* ---- Damage ------------------------------------------------------------------------------ */
 
 static void flip(uint64_t at) {
@@ -490,11 +533,11 @@ static void test_no_library(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_no_library), cmocka_unit_test(test_any_order),
-      cmocka_unit_test(test_while_written), cmocka_unit_test(test_damaged_packet),
-      cmocka_unit_test(test_many_damaged), cmocka_unit_test(test_unwritten),
-      cmocka_unit_test(test_cut_off), cmocka_unit_test(test_hostile),
-      cmocka_unit_test(test_random_bytes), cmocka_unit_test(test_header),
-      cmocka_unit_test(test_making)};
+      cmocka_unit_test(test_while_written), cmocka_unit_test(test_writer_goes),
+      cmocka_unit_test(test_damaged_packet), cmocka_unit_test(test_many_damaged),
+      cmocka_unit_test(test_unwritten), cmocka_unit_test(test_cut_off),
+      cmocka_unit_test(test_hostile), cmocka_unit_test(test_random_bytes),
+      cmocka_unit_test(test_header), cmocka_unit_test(test_making)};
   int failed = 0;
   for (int finished = 0; finished < 2; finished++) {
     make_all(finished);
