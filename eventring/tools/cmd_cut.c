@@ -3,10 +3,12 @@
 #include "copy.h"
 #include "follow.h"
 #include "options.h"
+#include "time_window.h"
 
 struct cut_options {
   struct copy_options copy;
-  uint64_t since, until, domain;
+  struct time_window window;
+  uint64_t domain;
   bool quiet;
 };
 
@@ -14,24 +16,20 @@ static const uint64_t none = UINT64_MAX;
 
 static int check_words(const struct command *self, const struct cut_options *options) {
   if (!options->copy.path) return usage_error(self, "no -o FILE given");
-  if (options->since == none && options->until == none && options->domain == none)
-    return usage_error(self, "nothing says which part: --since, --until, --domain");
-  if (options->since != none && options->until < options->since)
-    return usage_error(self, "--until is before --since");
+  if (!time_window_is_asked_for(&options->window) && options->domain == none)
+    return usage_error(self, "nothing says which part: --since, --until, --last, --domain");
   if (options->domain != none && options->domain >= EVENTRING_MAX_DOMAINS)
     return usage_error(self, "--domain: 0 to %d", EVENTRING_MAX_DOMAINS - 1);
-  return -1;
+  return time_window_check(self, &options->window);
 }
 
 static int read_words(const struct command *self, int count, char **words,
                       struct cut_options *options, struct operands *operands) {
-  *options = (struct cut_options){.since = none, .until = none, .domain = none};
+  *options = (struct cut_options){.window = TIME_WINDOW_ALL, .domain = none};
   const struct option_spec specs[] = {
       {"output", 'o', OPTION_TEXT, &options->copy.path, "FILE",
        "the part, which must not exist yet"},
-      {"since", 0, OPTION_SECONDS, &options->since, "TIME",
-       "from TIME after the start (or 500ms, 2m)"},
-      {"until", 0, OPTION_SECONDS, &options->until, "TIME", "up to TIME after the start"},
+      TIME_WINDOW_SPECS(&options->window),
       {"domain", 'd', OPTION_COUNT, &options->domain, "N", "of domain N alone"},
       {"quiet", 'q', OPTION_FLAG, &options->quiet, NULL, "no summary"}};
   int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
@@ -39,23 +37,18 @@ static int read_words(const struct command *self, int count, char **words,
   return status >= 0 ? status : check_words(self, options);
 }
 
-/* From the start of the recording, on CLOCK_MONOTONIC. 0 means no bound there. */
-static uint64_t moment(uint64_t start_ns, uint64_t after_ns) {
-  if (after_ns == none) return 0;
-  return after_ns < UINT64_MAX - start_ns ? start_ns + after_ns : UINT64_MAX;
-}
-
 static int cut(struct reader *reader, struct cut_options *options) {
-  struct eventring_info recording;
   struct eventring_saver_info info;
   struct eventring_saver_options *saver = &options->copy.saver;
   uint64_t bytes;
+  struct eventring_info recording;
   if (eventring_cursor_info(reader->cursor, &recording) < 0) {
     complain("%s", eventring_cursor_error(reader->cursor)->text);
     return STATUS_WRONG;
   }
-  saver->since_ns = moment(recording.start_ns, options->since);
-  saver->until_ns = moment(recording.start_ns, options->until);
+  if (!time_window_apply(&options->window, reader->cursor)) return STATUS_WRONG;
+  saver->since_ns = options->window.since;
+  if (options->window.until != UINT64_MAX) saver->until_ns = options->window.until;
   saver->checked = true;
   if (options->domain != none)
     saver->domains[options->domain / 64] = (uint64_t)1 << options->domain % 64;

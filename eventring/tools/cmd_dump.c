@@ -19,7 +19,6 @@ struct filter {
   int ring_index;   /* of `ring` */
   uint64_t classes; /* bit of `class_name` */
   int64_t domain;
-  uint64_t last_ns; /* only this many nanoseconds at the end of the recording */
   struct time_window window;
 };
 
@@ -55,8 +54,6 @@ static int check_options(const struct command *self,
   if (domain != UINT64_MAX && domain >= EVENTRING_MAX_DOMAINS)
     return usage_error(self, "`--domain %llu': not 0 to %d",
                        (unsigned long long)domain, EVENTRING_MAX_DOMAINS - 1);
-  if (filter->last_ns && time_window_is_asked_for(&filter->window))
-    return usage_error(self, "--last with --since or --until");
   int status = time_window_check(self, &filter->window);
   if (status >= 0) return status;
   filter->domain = domain == UINT64_MAX ? -1 : (int64_t)domain;
@@ -80,8 +77,6 @@ static int read_words(const struct command *self, int count, char **words,
        "follow for N seconds"},
       {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
        "leave out what is in the rings already"},
-      {"last", 'l', OPTION_SECONDS, &filter->last_ns, "N",
-       "only the last N seconds of what is recorded"},
       TIME_WINDOW_SPECS(&filter->window),
       {"domain", 'd', OPTION_COUNT, &domain, "N", "only domain N"},
       {"ring", 'r', OPTION_TEXT, &filter->ring, "RING",
@@ -138,19 +133,6 @@ static bool wants(const struct dump_options *options,
   if (filter->name && strcmp(filter->name, event->name) != 0) return false;
   if (!(filter->classes >> event->event_class & 1)) return false;
   return wants_place(filter, event->domain, event->ring, event->ns);
-}
-
-/* The time of the newest event of all rings. */
-static uint64_t newest_ns(eventring_cursor *cursor) {
-  uint64_t newest = 0;
-  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
-    struct eventring_ring_info info;
-    if (eventring_cursor_ring(cursor, i / EVENTRING_RINGS,
-                              (enum eventring_ring)(i % EVENTRING_RINGS),
-                              &info) >= 0 && info.newest_ns > newest)
-      newest = info.newest_ns;
-  }
-  return newest;
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -220,16 +202,8 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   fflush(options->format.out);
 }
 
-/* What is long before the window is not even read. */
-static void set_window(struct filter *filter, eventring_cursor *cursor) {
-  uint64_t newest = filter->last_ns ? newest_ns(cursor) : 0;
-  time_window_apply(&filter->window, cursor);
-  if (newest <= filter->last_ns) return;
-  filter->window.since = newest - filter->last_ns;
-  eventring_cursor_seek(cursor, filter->window.since);
-}
-
-static void dump(struct reader *reader, struct dump_options *options) {
+/* False, after a message: there can be nothing in the window. */
+static bool dump(struct reader *reader, struct dump_options *options) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
   static struct dump_domain domains[EVENTRING_MAX_DOMAINS];
   struct eventring_info info = {0};
@@ -239,7 +213,7 @@ static void dump(struct reader *reader, struct dump_options *options) {
   options->format.domains = domains;
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
-  set_window(&options->filter, reader->cursor);
+  if (!time_window_apply(&options->filter.window, reader->cursor)) return false;
   const struct reading reading = {.callbacks = &callbacks,
                                   .context = options,
                                   .follow = options->follow,
@@ -249,10 +223,11 @@ static void dump(struct reader *reader, struct dump_options *options) {
   static char buffer[1 << 18];
   setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
   reader_run(reader, &reading);
-  if (ferror(stdout)) return;
+  if (ferror(stdout)) return true;
   eventring_open_spans(reader->cursor, on_open_span, options);
   dump_late_span(options);
   if (!ferror(stdout)) dump_unusual_end(reader, options);
+  return true;
 }
 
 int command_dump(const struct command *self, int count, char **words) {
@@ -268,6 +243,5 @@ int command_dump(const struct command *self, int count, char **words) {
   if (!find_ring(&options.filter, reader.cursor) ||
       !find_class(&options.filter, reader.cursor))
     return reader_close(&reader, STATUS_WRONG);
-  dump(&reader, &options);
-  return reader_close(&reader, STATUS_OK);
+  return reader_close(&reader, dump(&reader, &options) ? STATUS_OK : STATUS_WRONG);
 }

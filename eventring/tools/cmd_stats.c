@@ -214,16 +214,18 @@ static void print(struct watching *watching, FILE *out) {
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
 
-static void prepare(struct watching *watching, const struct stats_options *options) {
+/* False, after a message: there can be nothing in the window. */
+static bool prepare(struct watching *watching, const struct stats_options *options) {
+  struct time_window window = options->window; /* of this recording */
+  if (!time_window_apply(&window, watching->reader.cursor)) return false;
   watching->options = options;
   watching->tally = eva_tally_new();
   if (!watching->tally) no_memory();
-  struct time_window window = options->window; /* of this recording */
-  time_window_apply(&window, watching->reader.cursor);
   watching->tally->since = window.since;
   watching->tally->until = window.until;
   /* stays if the file cannot be read any more at the end */
   eventring_cursor_info(watching->reader.cursor, &watching->tally->info);
+  return true;
 }
 
 /* Opens what can be opened: *count of them. The exit status. */
@@ -237,8 +239,8 @@ static int open_all(struct watching *list, size_t *count, const struct operands 
       status = STATUS_WRONG;
       continue;
     }
-    prepare(watching, options);
-    ++*count;
+    if (prepare(watching, options)) ++*count;
+    else status = reader_close(&watching->reader, STATUS_WRONG);
   }
   return status;
 }
@@ -264,7 +266,7 @@ static int stats_of_command(const struct operands *operands, const struct stats_
   struct watching watching = {0};
   int status = reader_open(&watching.reader, operands, options->prefix, flags);
   if (status >= 0) return status;
-  prepare(&watching, options);
+  if (!prepare(&watching, options)) return reader_close(&watching.reader, STATUS_WRONG);
   watch(&watching);
   print(&watching, out);
   eva_tally_free(watching.tally);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int usage_error(const struct command *self, const char *format, ...) {
   char text[512];
@@ -78,6 +79,35 @@ static bool read_seconds(const char *text, uint64_t *ns) {
   return true;
 }
 
+/* ".5" is 500,000,000; false if it is no fraction. */
+static bool read_fraction(const char *text, size_t size, uint64_t *ns) {
+  uint64_t unit = 100000000;
+  *ns = 0;
+  if (size < 2 || strspn(text + 1, "0123456789") < size - 1) return size == 0;
+  for (size_t i = 1; i < size; i++, unit /= 10) *ns += (uint64_t)(text[i] - '0') * unit;
+  return text[0] == '.';
+}
+
+static bool read_time_of_day(const char *text, uint64_t *ns) {
+  struct tm parts = {.tm_isdst = -1};
+  const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!end) end = strptime(text, "%Y-%m-%d %H:%M:%S", &parts);
+  if (!end) return false;
+  size_t size = strlen(end);
+  bool is_utc = size > 0 && end[size - 1] == 'Z';
+  time_t seconds = is_utc ? timegm(&parts) : mktime(&parts);
+  if (!read_fraction(end, size - is_utc, ns) || seconds < 0 || seconds > 9000000000) return false;
+  *ns += (uint64_t)seconds * 1000000000;
+  return true;
+}
+
+static bool read_time(const char *text, struct time_point *point) {
+  point->base = text[0] == '-' ? TIME_BEFORE_END : TIME_AFTER_START;
+  if (read_seconds(text + (text[0] == '-'), &point->ns)) return true;
+  point->base = TIME_OF_DAY;
+  return read_time_of_day(text, &point->ns);
+}
+
 static bool read_count(const char *text, uint64_t *value) {
   char *end;
   if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) return false;
@@ -129,6 +159,10 @@ static const char *store(const struct option_spec *spec, const char *argument) {
       return read_seconds(argument, spec->target)
                  ? NULL
                  : "a number of seconds (or with ms, us, m, h behind it)";
+    case OPTION_TIME:
+      return read_time(argument, spec->target)
+                 ? NULL
+                 : "12.5 (seconds after the start), -2 (before the end) or 2026-11-22T10:00:00";
   }
   return NULL;
 }

@@ -14,8 +14,17 @@ enum option_kind {
   OPTION_COUNT,   /* digits; uint64_t */
   OPTION_LEVEL,   /* digits after `=', or no argument, which is 0; uint64_t */
   OPTION_SIZE,    /* digits, with K, M, G or T behind them for powers of 1024; uint64_t */
-  OPTION_SECONDS  /* a decimal number of seconds, at most 1e9, or with ms, us,
+  OPTION_SECONDS, /* a decimal number of seconds, at most 1e9, or with ms, us,
                      m, h behind it; uint64_t of nanoseconds */
+  OPTION_TIME     /* a moment of a recording; struct time_point */
+};
+
+/* As OPTION_SECONDS: after the start of the recording; with `-' before it, before its end, which
+   is its newest event; or 2026-11-22T10:00:00[.FRACTION][Z], local time without the Z. */
+enum time_base { TIME_NOT_SAID, TIME_AFTER_START, TIME_BEFORE_END, TIME_OF_DAY };
+struct time_point {
+  enum time_base base;
+  uint64_t ns; /* of a time of day: since 1970 */
 };
 
 struct option_spec {

@@ -1,22 +1,65 @@
 /* SPDX-License-Identifier: MIT */
-/* time_window.c: --since and --until, the part of a recording that is wanted. */
+/* time_window.c: --since, --until and --last, the part of a recording that is wanted. */
 #include "time_window.h"
 
 bool time_window_is_asked_for(const struct time_window *window) {
-  return window->after_start || window->end_after_start != UINT64_MAX;
+  return window->from.base || window->to.base || window->last_ns;
 }
 
 int time_window_check(const struct command *self, const struct time_window *window) {
-  if (window->after_start <= window->end_after_start) return -1;
-  return usage_error(self, "--since is later than --until");
+  const struct time_point *from = &window->from, *to = &window->to;
+  bool is_before_end = from->base == TIME_BEFORE_END;
+  if (window->last_ns && (from->base || to->base))
+    return usage_error(self, "--last with --since or --until");
+  if (from->base && from->base == to->base &&
+      (is_before_end ? from->ns < to->ns : from->ns > to->ns))
+    return usage_error(self, "--since is later than --until");
+  return -1;
 }
 
-void time_window_apply(struct time_window *window, eventring_cursor *cursor) {
+/* The time of the newest event of all rings; 0: there is none. */
+static uint64_t newest_ns(eventring_cursor *cursor) {
+  uint64_t newest = 0;
+  for (unsigned i = 0; i < EVENTRING_MAX_DOMAINS * EVENTRING_RINGS; i++) {
+    struct eventring_ring_info info;
+    if (eventring_cursor_ring(cursor, i / EVENTRING_RINGS,
+                              (enum eventring_ring)(i % EVENTRING_RINGS), &info) >= 0 &&
+        info.newest_ns > newest)
+      newest = info.newest_ns;
+  }
+  return newest;
+}
+
+static uint64_t add(uint64_t ns, uint64_t more) {
+  return more < UINT64_MAX - ns ? ns + more : UINT64_MAX;
+}
+
+static uint64_t subtract(uint64_t ns, uint64_t less) { return less < ns ? ns - less : 0; }
+
+/* On the clock of the recording; the newest event is at `newest`. */
+static uint64_t moment(const struct time_point *point, const struct eventring_info *info,
+                       uint64_t newest) {
+  if (point->base == TIME_AFTER_START) return add(info->start_ns, point->ns);
+  if (point->base == TIME_BEFORE_END) return subtract(newest, point->ns);
+  uint64_t start = info->start_wall_ns < 0 ? 0 : (uint64_t)info->start_wall_ns;
+  return point->ns >= start ? add(info->start_ns, point->ns - start)
+                            : subtract(info->start_ns, start - point->ns);
+}
+
+bool time_window_apply(struct time_window *window, eventring_cursor *cursor) {
   struct eventring_info info = {0};
   eventring_cursor_info(cursor, &info); /* the poll reports what is wrong */
-  uint64_t start = info.start_ns, most = UINT64_MAX - start;
-  uint64_t end = window->end_after_start;
-  window->since = window->after_start ? start + window->after_start : 0;
-  window->until = end < most ? start + end : UINT64_MAX;
-  if (window->since) eventring_cursor_seek(cursor, window->since); /* else all is read */
+  struct time_point from = window->from;
+  if (window->last_ns) from = (struct time_point){TIME_BEFORE_END, window->last_ns};
+  bool needs_end = from.base == TIME_BEFORE_END || window->to.base == TIME_BEFORE_END;
+  uint64_t newest = needs_end ? newest_ns(cursor) : 0;
+  window->since = from.base ? moment(&from, &info, newest) : 0;
+  window->until = window->to.base ? moment(&window->to, &info, newest) : UINT64_MAX;
+  if (window->since <= info.start_ns) window->since = 0; /* all is read */
+  if (window->since > window->until) {
+    complain("%s: --since is later than --until there", info.path);
+    return false;
+  }
+  if (window->since) eventring_cursor_seek(cursor, window->since);
+  return true;
 }

@@ -11,6 +11,12 @@ seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); } # of n
 ends 2 "--since is later than --until" stats --since 2 --until 1 1
 ends 2 "--since is later than --until" dump --since 2 --until 1 1
 ends 2 "--last with --since or --until" dump --last 1 --until 1 1
+ends 2 "--last with --since or --until" stats --last 1 --since -1 1
+ends 2 "--since is later than --until" stats --since -1 --until -2 1
+for time in 1x -1x 2026-11-22 2026-11-22T10:00 2026-13-22T10:00:00 2026-11-22T10:00:00x \
+    2026-11-22T10:00:00.5x; do
+  ends 2 "--since $time': not 12.5 (seconds after the start)" stats --since $time 1
+done
 
 # A file: what stats counts is what dump prints, and the parts make the whole.
 counted='[.spans[].count, .counters[].samples, .events[].count] | add // 0'
@@ -33,6 +39,22 @@ is "the parts" "$(stats "$file" | jq "$counted")" "$({
   stats --until "$(seconds $from)" "$file"
   stats --since "$(seconds $((from + 1)))" --until "$(seconds $to)" "$file"
   stats --since "$(seconds $((to + 1)))" "$file"; } | jq -s "map($counted) | add")"
+# The same times said in other ways; the wall clock of the start has nanoseconds, too.
+same=$(query part.json '[.spans[].count]')
+read -r wall last < <("$EVENTRING" show --json "$file" | jq -r '"\(.start_wall_ns) \(.start_ns)"')
+last=$(($(dump "$file" | jq -s 'map(select(.kind != "open").ns) | max') - last))
+day() { TZ=$1 date -d "@$((($wall + $2) / 1000000000))" +%Y-%m-%dT%H:%M:%S; }
+part() { printf '.%09d' $((($wall + $1) % 1000000000)); }
+is "before the end" "$same" "$(stats --since "-$(seconds $((last - from)))" \
+  --until "-$(seconds $((last - to)))" "$file" | jq -c '[.spans[].count]')"
+is "of the day" "$same" "$(TZ=Asia/Tokyo stats --since "$(day UTC $from)$(part $from)Z" \
+  --until "$(day Asia/Tokyo $to)$(part $to)" "$file" | jq -c '[.spans[].count]')"
+is "--last" "$(stats --since "$(seconds $((last - to)))" "$file" | jq -c '[.spans[].count]')" \
+  "$(stats --last "$(seconds $to)" "$file" | jq -c '[.spans[].count]')"
+is "long ago" "$(stats "$file" | jq -c '[.spans[].count]')" \
+  "$(stats --since 1999-12-31T23:59:59 "$file" | jq -c '[.spans[].count]')"
+ends 1 "--since is later than --until there" stats --since 1h --until -0 "$file"
+ends 1 "--since is later than --until there" dump --since 1h --until 2000-01-01T00:00:00 "$file"
 is "after the end" 0 "$(stats --since 1h "$file" | jq "$counted")"
 is "beyond the end" "$(stats "$file" | jq -c .total.spans)" \
   "$(stats --until 1h "$file" | jq -c .total.spans)"
