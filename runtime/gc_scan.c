@@ -121,7 +121,7 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
 
 #define PROTO_PARTS(PART) \
   PART(code, p->ncode) PART(k, p->nconstants) PART(p, p->nprotos) \
-  PART(upvalues, p->nupvalues) PART(lines, p->nlines) PART(locals, p->nlocals)
+  PART(upvalues, p->nupvalues) PART(positions, p->npositions) PART(locals, p->nlocals)
 
 void gc_note_code(Domain *d, const Prototype *p) {
   size_t total = sizeof *p;
@@ -152,7 +152,7 @@ ALWAYS_INLINE size_t scan_elements(Domain *d, Prototype *p, uint32_t from, uint3
   for (uint32_t i = 0; i < nlocals; i++) VISIT(d, p->locals[from + i].name, kind);
   return nk * sizeof *p->k + np * sizeof *p->p + nlocals * sizeof *p->locals +
          count_in(p->ncode, from, to) * sizeof *p->code +
-         count_in(p->nlines, from, to) * sizeof *p->lines;
+         count_in(p->npositions, from, to) * sizeof *p->positions;
 }
 
 ALWAYS_INLINE bool scan_later(Domain *d, GCObject *o, ScanKind kind) {

@@ -273,7 +273,7 @@ static void look_at_prototype(Verifier *v, const Prototype *p) {
   for (uint32_t i = 0; i < p->nlocals; i++) verify_child(v, p->locals[i].name);
   check_part(v, p->code, p->ncode * sizeof *p->code, o);
   check_part(v, p->k, p->nconstants * sizeof *p->k, o);
-  check_part(v, p->lines, p->nlines * sizeof *p->lines, o);
+  check_part(v, p->positions, p->npositions * sizeof *p->positions, o);
   check_part(v, p->locals, p->nlocals * sizeof *p->locals, o);
 }
 

@@ -269,14 +269,15 @@ struct Prototype {
   uint8_t nupvalues;
   uint8_t has_names;   /* 0 when stripped */
   uint8_t pad;
-  uint32_t ncode, nconstants, nprotos, nlocals, nlines;
+  uint32_t ncode, nconstants, nprotos, nlocals, npositions;
   uint32_t line_defined, last_line_defined; /* 0 for a main chunk */
   uint32_t function_id; /* number of the prototype for recordings and profiles; 0 until asked for */
   Instruction *code;
   TValue *k;
   Prototype **p;
   UpvalueDesc *upvalues;
-  uint32_t *lines;     /* source line of each code word (nlines == ncode, or 0 when stripped) */
+  uint32_t *positions; /* of each code word in the source (position.h, vm/debuginfo.h);
+                          npositions == ncode, or 0 when stripped */
   LocalVar *locals;    /* in order of start_pc, registers assigned in order of activity */
   String *source;      /* chunk name; NULL when stripped */
 };

@@ -38,7 +38,7 @@ include testsuite/ffi/local.mk
 if HAVE_CMOCKA
 check_PROGRAMS += testsuite/unit/number_test testsuite/unit/api_test \
   testsuite/unit/watch_test testsuite/unit/heap_test testsuite/unit/mappings_test \
-  testsuite/unit/channel_test testsuite/unit/external_test testsuite/unit/table_test
+  testsuite/unit/channel_test testsuite/unit/external_test testsuite/unit/table_test testsuite/unit/position_test
 testsuite_unit_number_test_SOURCES = testsuite/unit/number_test.c
 testsuite_unit_number_test_CPPFLAGS = $(SEE_RUNTIME) $(CMOCKA_CFLAGS)
 testsuite_unit_number_test_LDADD = $(LINK_RUNTIME) $(CMOCKA_LIBS)
@@ -63,6 +63,9 @@ testsuite_unit_watch_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
 testsuite_unit_external_test_SOURCES = testsuite/unit/external_test.c
 testsuite_unit_external_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
 testsuite_unit_external_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
+testsuite_unit_position_test_SOURCES = testsuite/unit/position_test.c
+testsuite_unit_position_test_CPPFLAGS = $(SEE_STDLIB) $(CMOCKA_CFLAGS)
+testsuite_unit_position_test_LDADD = $(LINK_STDLIB) $(CMOCKA_LIBS)
 endif
 
 RUN_TESTS = $(SHELL) $(top_srcdir)/testsuite/run-tests.sh --builddir=$(abs_top_builddir)

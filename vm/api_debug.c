@@ -13,6 +13,8 @@
 #include "func.h"
 #include "gc.h"
 #include "gc_inline.h"
+#include "opinfo.h"
+#include "position.h"
 #include "thread.h"
 #include "watch.h"
 
@@ -86,9 +88,11 @@ static void push_active_lines(lua_State *L, const Prototype *p) {
   TValue active;
   set_bool(&active, true);
   uint32_t last = UINT32_MAX;
-  for (uint32_t pc = p->is_vararg ? 1 : 0; pc < p->nlines; pc++) {
-    if (p->lines[pc] == last) continue;
-    last = p->lines[pc];
+  for (uint32_t pc = p->is_vararg ? 1 : 0; pc < p->npositions;
+       pc += (uint32_t)op_length(op_base(p->code[pc]))) {
+    const uint32_t line = position_line(p->positions[pc]);
+    if (line == last) continue;
+    last = line;
     table_set_int(L, lines, last, &active);
   }
 }

@@ -18,8 +18,9 @@
  *             count n, n upvalues: bytes in_stack, index, kind
  *             count n, n functions
  *             byte has_names; if 1:
- *               count n, runs of n lines in all: count of equal lines, count of the
+ *               count n, positions: runs of n lines in all: count of equal lines, count of the
  *               zigzag difference to the ones before
+ *               n columns: count of the zigzag difference to the one before; 0: unknown
  *               count n, n locals: string name, count start_pc, count length
  *               a string for each upvalue
  *   string    count length + 1 (0: absent), bytes
@@ -49,6 +50,7 @@
 #include "heap.h"
 #include "opcodes.h"
 #include "opinfo.h"
+#include "position.h"
 #include "str.h"
 #include "thread.h"
 #include "throw.h"
@@ -58,7 +60,7 @@
 /* header as the reference implementation writes it; the fingerprint distinguishes the
  * two */
 #define CHUNK_FORMAT 0
-#define CHUNK_LAYOUT 2
+#define CHUNK_LAYOUT 3
 #define CHUNK_MARK "\x19\x93\r\n\x1a\n" /* changed by a transfer as text */
 #define CHUNK_INTEGER 0x5678
 #define CHUNK_NUMBER 370.5
@@ -191,15 +193,29 @@ static void chunk_put_upvalues(Dump *d, const Prototype *p) {
   }
 }
 
+static void put_difference(Dump *d, int64_t difference) {
+  chunk_put_count(d, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
+}
+
 static void put_lines(Dump *d, const Prototype *p) {
   int64_t before = 0;
-  chunk_put_count(d, p->nlines);
-  for (uint32_t i = 0, end; i < p->nlines; i = end) {
-    int64_t difference = (int64_t)p->lines[i] - before;
-    before = p->lines[i];
-    for (end = i + 1; end < p->nlines && p->lines[end] == p->lines[i]; end++) continue;
+  chunk_put_count(d, p->npositions);
+  for (uint32_t i = 0, end; i < p->npositions; i = end) {
+    const int64_t line = position_line(p->positions[i]);
+    for (end = i + 1; end < p->npositions; end++)
+      if (position_line(p->positions[end]) != line) break;
     chunk_put_count(d, end - i);
-    chunk_put_count(d, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
+    put_difference(d, line - before);
+    before = line;
+  }
+}
+
+static void put_columns(Dump *d, const Prototype *p) {
+  int64_t before = 0;
+  for (uint32_t i = 0; i < p->npositions; i++) {
+    const int64_t column = position_column(p->positions[i]);
+    put_difference(d, column - before);
+    before = column;
   }
 }
 
@@ -208,6 +224,7 @@ static void put_names(Dump *d, const Prototype *p) {
   chunk_put_byte(d, named);
   if (!named) return;
   put_lines(d, p);
+  put_columns(d, p);
   chunk_put_count(d, p->nlocals);
   for (uint32_t i = 0; i < p->nlocals; i++) {
     chunk_put_string(d, p->locals[i].name);
@@ -386,18 +403,30 @@ static void get_functions(Undump *u, Prototype *p) {
   for (uint32_t i = 0; i < n; i++) p->p[i] = chunk_get_function(u, p->source);
 }
 
+static uint64_t get_difference(Undump *u) {
+  uint64_t zigzag = chunk_get_count(u);
+  return zigzag >> 1 ^ (0 - (zigzag & 1));
+}
+
 static void get_lines(Undump *u, Prototype *p) {
   uint32_t n = get_number(u);
   uint64_t line = 0;
   if (n != 0 && n != p->ncode) error_format(u, "wrong number of lines");
-  p->lines = heap_alloc_part(u->L, n * sizeof *p->lines);
-  p->nlines = n;
+  p->positions = heap_alloc_part(u->L, n * sizeof *p->positions);
+  p->npositions = n;
   for (uint32_t i = 0; i < n;) {
     uint32_t end = i + get_number(u);
-    uint64_t zigzag = chunk_get_count(u);
+    line += get_difference(u);
     if (end <= i || end > n) error_format(u, "wrong number of lines");
-    line += zigzag >> 1 ^ (0 - (zigzag & 1));
-    while (i < end) p->lines[i++] = (uint32_t)(line & INT32_MAX);
+    while (i < end) p->positions[i++] = position_make((uint32_t)(line & INT32_MAX), 0);
+  }
+}
+
+static void get_columns(Undump *u, Prototype *p) {
+  uint64_t column = 0;
+  for (uint32_t i = 0; i < p->npositions; i++) {
+    column += get_difference(u);
+    p->positions[i] = position_make(position_line(p->positions[i]), column);
   }
 }
 
@@ -417,6 +446,7 @@ static void get_names(Undump *u, Prototype *p) {
   p->has_names = chunk_get_byte(u);
   if (!p->has_names) return;
   get_lines(u, p);
+  get_columns(u, p);
   get_locals(u, p);
   for (uint32_t i = 0; i < p->nupvalues; i++) p->upvalues[i].name = get_string(u);
 }

@@ -36,9 +36,10 @@ static int add_word(FuncState *fs, uint32_t word) {
   CompileState *cs = fs->cs;
   if (unlikely(fs->ncode >= INT32_MAX)) compile_error_limit(fs, INT32_MAX, "opcodes");
   fs->code = arena_grow(&cs->arena, fs->code, fs->ncode, &fs->code_capacity, sizeof *fs->code);
-  fs->lines = arena_grow(&cs->arena, fs->lines, fs->ncode, &fs->line_capacity, sizeof *fs->lines);
+  fs->positions = arena_grow(&cs->arena, fs->positions, fs->ncode, &fs->position_capacity,
+                             sizeof *fs->positions);
   fs->code[fs->ncode] = word;
-  fs->lines[fs->ncode] = (uint32_t)cs->lexer.last_line;
+  fs->positions[fs->ncode] = lexer_last_position(&cs->lexer);
   return (int)fs->ncode++;
 }
 
@@ -60,8 +61,8 @@ int emit_with_aux(FuncState *fs, OpCode op, int a, int b, int c, uint32_t aux) {
   return pc;
 }
 
-void emit_fix_line(FuncState *fs, int line) {
-  for (uint32_t pc = (uint32_t)fs->last_pc; pc < fs->ncode; pc++) fs->lines[pc] = (uint32_t)line;
+void emit_set_position(FuncState *fs, Position position) {
+  for (uint32_t pc = (uint32_t)fs->last_pc; pc < fs->ncode; pc++) fs->positions[pc] = position;
 }
 
 /* Removes the last instruction, of one word. */

@@ -25,8 +25,8 @@ int emit(FuncState *fs, Instruction ins);
 int emit_ABC(FuncState *fs, OpCode op, int a, int b, int c);
 int emit_ABx(FuncState *fs, OpCode op, int a, int bx);
 int emit_with_aux(FuncState *fs, OpCode op, int a, int b, int c, uint32_t aux);
-/* Gives the last instruction another source line. */
-void emit_fix_line(FuncState *fs, int line);
+/* Gives the last instruction another place in the source. */
+void emit_set_position(FuncState *fs, Position position);
 void emit_nil(FuncState *fs, int first, int n);
 void emit_int(FuncState *fs, int reg, int64_t i);
 void emit_return(FuncState *fs, int first, int nresults); /* nresults LUA_MULTRET: up to top */
@@ -77,10 +77,11 @@ void expr_jump_unless_false(FuncState *fs, Expr *e); /* falls through when false
 
 /* ---- operators (codegen_ops.c) ------------------------------------------- */
 
-void op_unary(FuncState *fs, UnaryOp op, Expr *e, int line);
+void op_unary(FuncState *fs, UnaryOp op, Expr *e, Position position);
 /* after the operator, before the right operand */
 void op_left(FuncState *fs, BinaryOp op, Expr *left);
-void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line); /* result in left */
+/* result in left */
+void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, Position position);
 
 /* ---- shared between codegen.c and codegen_ops.c -------------------------- */
 

@@ -65,26 +65,26 @@ static bool fold_constants(FuncState *fs, int op, Expr *a, const Expr *b) {
 
 /* ---- unary operators ----------------------------------------------------- */
 
-static void unary_instruction(FuncState *fs, OpCode op, Expr *e, int line) {
+static void unary_instruction(FuncState *fs, OpCode op, Expr *e, Position position) {
   int operand = expr_to_any(fs, e);
   expr_release(fs, e);
   e->u.pc = emit_ABC(fs, op, 0, operand, 0);
   e->kind = EXPR_PENDING;
-  emit_fix_line(fs, line);
+  emit_set_position(fs, position);
 }
 
-void op_unary(FuncState *fs, UnaryOp op, Expr *e, int line) {
+void op_unary(FuncState *fs, UnaryOp op, Expr *e, Position position) {
   Expr zero = expr_new(EXPR_INT);
   zero.u.i = 0;
   expr_discharge(fs, e);
   switch (op) {
     case UNARY_MINUS:
-      if (!fold_constants(fs, LUA_OPUNM, e, &zero)) unary_instruction(fs, OP_UNM, e, line);
+      if (!fold_constants(fs, LUA_OPUNM, e, &zero)) unary_instruction(fs, OP_UNM, e, position);
       break;
     case UNARY_BNOT:
-      if (!fold_constants(fs, LUA_OPBNOT, e, &zero)) unary_instruction(fs, OP_BNOT, e, line);
+      if (!fold_constants(fs, LUA_OPBNOT, e, &zero)) unary_instruction(fs, OP_BNOT, e, position);
       break;
-    case UNARY_LEN: unary_instruction(fs, OP_LEN, e, line); break;
+    case UNARY_LEN: unary_instruction(fs, OP_LEN, e, position); break;
     case UNARY_NOT: expr_not(fs, e); break;
     default: rt_assert(!"a unary operator");
   }
@@ -135,11 +135,11 @@ void op_left(FuncState *fs, BinaryOp op, Expr *left) {
 /* ---- arithmetic ---------------------------------------------------------- */
 
 /* The result of an instruction whose operands are no longer needed. */
-static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction ins, int line) {
+static void finish_binary(FuncState *fs, Expr *left, Expr *right, Instruction ins, Position position) {
   expr_release_two(fs, left, right);
   left->u.pc = emit(fs, ins);
   left->kind = EXPR_PENDING;
-  emit_fix_line(fs, line);
+  emit_set_position(fs, position);
 }
 
 /* x + 3, x - 3: the operand of ADDI, its sign that of the operator; -0 has no use. */
@@ -165,7 +165,7 @@ static bool is_commutative(BinaryOp op) {
          op == BINARY_BXOR;
 }
 
-static void code_arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
+static void code_arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right, Position position) {
   int operand;
   Instruction ins;
   if (add_immediate(op, right, &operand)) {
@@ -183,11 +183,11 @@ static void code_arithmetic(FuncState *fs, BinaryOp op, Expr *left, Expr *right,
     int left_reg = expr_to_any(fs, left);
     ins = MAKE_ABC(register_ops[op], 0, left_reg, right_reg);
   }
-  finish_binary(fs, left, right, ins, line);
+  finish_binary(fs, left, right, ins, position);
 }
 
 /* a .. (b .. c) is one instruction over three registers. */
-static void code_concat(FuncState *fs, Expr *left, Expr *right, int line) {
+static void code_concat(FuncState *fs, Expr *left, Expr *right, Position position) {
   Instruction *last =
       fs->last_target != (int)fs->ncode && fs->last_pc >= 0 ? &fs->code[fs->last_pc] : NULL;
   if (last && code_op(*last) == OP_CONCAT && (int)INS_A(*last) == left->u.reg + 1) {
@@ -198,7 +198,7 @@ static void code_concat(FuncState *fs, Expr *left, Expr *right, int line) {
   } else {
     emit_ABC(fs, OP_CONCAT, left->u.reg, 2, 0);
     expr_release(fs, right);
-    emit_fix_line(fs, line);
+    emit_set_position(fs, position);
   }
 }
 
@@ -241,7 +241,7 @@ static void code_order(FuncState *fs, bool or_equal, Expr *left, Expr *right) {
 
 /* ---- all binary operators ------------------------------------------------ */
 
-void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
+void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, Position position) {
   expr_discharge(fs, right);
   if (is_arithmetic(op) && fold_constants(fs, op, left, right)) return;
   switch (op) {
@@ -255,7 +255,7 @@ void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
       break;
     case BINARY_CONCAT:
       expr_to_next(fs, right);
-      code_concat(fs, left, right, line);
+      code_concat(fs, left, right, position);
       break;
     case BINARY_EQ: case BINARY_NE: code_equality(fs, left, right, op == BINARY_EQ); break;
     case BINARY_GT: case BINARY_GE: /* a > b is b < a */
@@ -263,6 +263,6 @@ void op_binary(FuncState *fs, BinaryOp op, Expr *left, Expr *right, int line) {
       code_order(fs, op == BINARY_GE, left, right);
       break;
     case BINARY_LT: case BINARY_LE: code_order(fs, op == BINARY_LE, left, right); break;
-    default: code_arithmetic(fs, op, left, right, line);
+    default: code_arithmetic(fs, op, left, right, position);
   }
 }

@@ -121,8 +121,8 @@ static Prototype *make_prototype(FuncState *fs) {
   /* each length is set with its array in place, in case memory runs short between */
   p->code = final_array(L, fs->code, fs->ncode, sizeof *fs->code);
   p->ncode = fs->ncode;
-  p->lines = final_array(L, fs->lines, fs->ncode, sizeof *fs->lines);
-  p->nlines = fs->ncode;
+  p->positions = final_array(L, fs->positions, fs->ncode, sizeof *fs->positions);
+  p->npositions = fs->ncode;
   p->k = final_array(L, fs->k, fs->nk, sizeof *fs->k);
   p->nconstants = fs->nk;
   p->p = final_array(L, fs->protos, fs->nprotos, sizeof *fs->protos);

@@ -143,13 +143,13 @@ typedef struct FuncState {
   struct FuncState *outer;
   ScopeBlock *block;
   Instruction *code;
-  uint32_t *lines;
+  Position *positions;
   TValue *k;
   uint32_t *k_index;   /* hash table over k: index + 1, 0: free */
   Prototype **protos;
   LocalVar *locals;
   UpvalueDesc *upvalues;
-  uint32_t ncode, code_capacity, line_capacity;
+  uint32_t ncode, code_capacity, position_capacity;
   uint32_t nk, k_capacity, k_index_size;
   uint32_t nprotos, proto_capacity;
   uint32_t nlocals, local_capacity;

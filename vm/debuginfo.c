@@ -4,12 +4,19 @@
  * A frame's pc points behind the word of the instruction that it runs, so the
  * current instruction is the word before it; a frame that has just been
  * entered counts as being at its first.
+ *
+ * The line that hooks, messages and debug.getinfo give is that of the token before the
+ * instruction was made, as in the reference implementation: for a table that of the token
+ * before its '{', for a function that of its "end". Who asks what makes a block wants to
+ * know where it begins, so positions of these two say more: see debuginfo.h.
  */
 #include "debuginfo.h"
 
 #include <string.h>
 
 #include "func.h"
+#include "opinfo.h"
+#include "position.h"
 #include "thread.h"
 #include "varinfo.h"
 
@@ -21,7 +28,21 @@ int frame_pc(const CallInfo *ci) {
 }
 
 int prototype_line(const Prototype *p, int pc) {
-  return (uint32_t)pc < p->nlines ? (int)p->lines[pc] : -1;
+  return (uint32_t)pc < p->npositions ? (int)position_line(p->positions[pc]) : -1;
+}
+
+bool debuginfo_position(const Prototype *p, int pc, int *line, int *column) {
+  *line = -1;
+  *column = 0;
+  if ((uint32_t)pc >= p->npositions) return false;
+  const Instruction ins = p->code[pc];
+  const bool has_own = op_base(ins) == OP_NEWTABLE && (uint32_t)pc + 1 < p->npositions;
+  const Position position = p->positions[has_own ? pc + 1 : pc];
+  *line = (int)position_line(position);
+  *column = (int)position_column(position);
+  if (op_base(ins) == OP_CLOSURE && INS_Bx(ins) < p->nprotos)
+    *line = (int)p->p[INS_Bx(ins)]->line_defined;
+  return true;
 }
 
 int frame_current_line(CallInfo *ci) {

@@ -8,6 +8,19 @@
 /* index of the current instruction of a Lua frame */
 int frame_pc(const CallInfo *ci);
 int prototype_line(const Prototype *p, int pc);  /* -1 when unknown */
+/* Where the instruction at pc (its first word, as of frame_pc) stands in the source: its
+ * line, from 1, and its column in bytes, from 1; 0 when only the line is known. False, with
+ * -1 and 0, when the function has no positions (stripped). A constructor stands at its '{',
+ * a function at its beginning (the line is line_defined), a call at the '(', string or
+ * table that begins its arguments, an operation at its operator, anything else at the last
+ * token before what made it. So the line can differ from prototype_line.
+ *
+ * In Prototype.positions: of a NEWTABLE the first word has the line for hooks, the second
+ * one the position of the '{'. That of a CLOSURE has the line for hooks, and the column of
+ * the function's beginning. The words of any other instruction are equal.
+ *
+ * Allocates nothing and may be called at any time, also while the collector runs. */
+bool debuginfo_position(const Prototype *p, int pc, int *line, int *column);
 int frame_current_line(CallInfo *ci);            /* -1 when unknown */
 /* printable form of a chunk name, LUA_IDSIZE bytes */
 const char *chunk_id(char *out, const char *source, size_t len);

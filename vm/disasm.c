@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "debuginfo.h"
 #include "number.h"
 #include "opcodes.h"
 #include "opinfo.h"
@@ -80,7 +81,12 @@ static void show_notes(FILE *out, const Prototype *p, uint32_t pc, uint32_t aux)
 int disassemble_instruction(FILE *out, const Prototype *p, uint32_t pc) {
   Instruction i = p->code[pc];
   fprintf(out, "%5" PRIu32 " ", pc);
-  if (p->nlines) fprintf(out, "[%" PRIu32 "]", p->lines[pc]);
+  int line, column;
+  if (debuginfo_position(p, (int)pc, &line, &column)) {
+    if (line != prototype_line(p, (int)pc)) fprintf(out, "[%d, ", prototype_line(p, (int)pc));
+    else fputc('[', out);
+    fprintf(out, "%d:%d]", line, column);
+  }
   if (INS_OP(i) >= OP_COUNT) {
     fprintf(out, "\t? %08" PRIx32 "\n", i);
     return 1;

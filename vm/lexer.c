@@ -76,6 +76,7 @@ static void pass_newline(Lexer *lx) {
   lx->cursor++;
   int second = current_char(lx);
   if (is_newline(second) && second != first) lx->cursor++;
+  lx->line_start = lx->cursor;
   if (unlikely(++lx->line == INT_MAX)) lexer_error(lx, "chunk has too many lines", TOKEN_NONE);
 }
 
@@ -573,21 +574,32 @@ static void scan_next(Lexer *lx, TokenValue *token) {
   lx->lexeme_end = lx->cursor;
 }
 
+/* Of the token scanned last; one that began on an earlier line (a string) has none. */
+ALWAYS_INLINE size_t lexeme_column(const Lexer *lx) {
+  return lx->lexeme >= lx->line_start ? (size_t)(lx->lexeme - lx->line_start) + 1 : 0;
+}
+
 void lexer_next(Lexer *lx) {
   lx->last_line = lx->line;
+  lx->last_column = lx->column;
   if (unlikely(lx->ahead.kind != TOKEN_EOF)) {
     lx->token = lx->ahead;
+    lx->column = lx->ahead_column;
     lx->ahead.kind = TOKEN_EOF;
   } else {
     scan_next(lx, &lx->token);
+    lx->column = lexeme_column(lx);
   }
 }
 
 int lexer_peek(Lexer *lx) {
   rt_assert(lx->ahead.kind == TOKEN_EOF);
   TokenValue token;
+  int line = lx->line;
   scan_next(lx, &token);
   lx->ahead = token;
+  lx->ahead_column = lexeme_column(lx);
+  if (lx->line != line) lx->column = 0; /* `line` is that of the next token now */
   return token.kind;
 }
 
@@ -598,6 +610,7 @@ void lexer_init(Lexer *lx, Arena *arena, const char *source, size_t size, const 
                 .end = source + size,
                 .line = 1,
                 .last_line = 1,
+                .line_start = source,
                 .chunk_name = chunk_name};
   lx->ahead.kind = TOKEN_EOF;
   fill_words(lx);

@@ -4,6 +4,7 @@
 #define SAROS_VM_LEXER_H
 
 #include "arena.h"
+#include "position.h"
 
 enum Token {
   TOKEN_BEFORE_FIRST = 256, /* below: single characters */
@@ -35,6 +36,9 @@ typedef struct Lexer {
   const char *cursor, *end;
   int line;       /* of `token` (more exactly: where the cursor is) */
   int last_line;  /* of the token consumed before it */
+  size_t column, last_column, ahead_column; /* of the starts of these tokens, in bytes from
+                                               1; 0 when they are not on that line */
+  const char *line_start;                   /* of `line` */
   TokenValue token;
   TokenValue ahead;               /* kind is EOF when there is none */
   const char *lexeme, *lexeme_end; /* source of the token scanned last */
@@ -53,6 +57,13 @@ void lexer_init(Lexer *lx, Arena *arena, const char *source, size_t size, const 
 void lexer_next(Lexer *lx);
 /* The kind of the token after the current one. */
 int lexer_peek(Lexer *lx);
+/* Where the current token stands, and the one consumed before it. */
+ALWAYS_INLINE Position lexer_position(const Lexer *lx) {
+  return position_make((uint32_t)lx->line, lx->column);
+}
+ALWAYS_INLINE Position lexer_last_position(const Lexer *lx) {
+  return position_make((uint32_t)lx->last_line, lx->last_column);
+}
 /* The chunk's one String for these bytes: equal names have the same address,
  * also those too long to be interned by the domain. */
 String *lexer_string(Lexer *lx, const char *s, size_t length);

@@ -149,6 +149,7 @@ static void parse_constructor(CompileState *cs, Expr *e) {
   FuncState *fs = cs->fs;
   int line = cs->lexer.line;
   int pc = emit_with_aux(fs, OP_NEWTABLE, fs->free_reg, 0, 0, 0);
+  fs->positions[pc + 1] = lexer_position(&cs->lexer); /* its own; see debuginfo.h */
   Constructor c = {.table = expr_in_register(fs->free_reg), .item = expr_new(EXPR_VOID)};
   reg_reserve(fs, 1);
   parse_consume(cs, '{');
@@ -186,7 +187,11 @@ static void parse_parameters(CompileState *cs) {
   reg_reserve(fs, (int)fs->nactive);
 }
 
-void parse_function(CompileState *cs, Expr *e, bool is_method, int line) {
+size_t function_column(const Lexer *lx, Position word) {
+  return position_line(word) == (uint32_t)lx->line ? position_column(word) : lx->column;
+}
+
+void parse_function(CompileState *cs, Expr *e, bool is_method, int line, size_t column) {
   ScopeBlock block;
   FuncState *fs = compile_open_function(cs, &block, line);
   parse_consume(cs, '(');
@@ -203,6 +208,8 @@ void parse_function(CompileState *cs, Expr *e, bool is_method, int line) {
   fs = cs->fs;
   expr_set(e, EXPR_PENDING);
   e->u.pc = emit_ABx(fs, OP_CLOSURE, 0, (int)compile_add_prototype(fs, p));
+  /* the column is that of the function's beginning; see debuginfo.h */
+  emit_set_position(fs, position_make((uint32_t)cs->lexer.last_line, column));
   expr_to_next(fs, e); /* at the top: there the collector may scan it */
 }
 
@@ -231,7 +238,8 @@ static void parse_arguments(CompileState *cs, Expr *args) {
 /* The function (and, for a method, its object) is in the last registers. */
 static void parse_call(CompileState *cs, Expr *f) {
   FuncState *fs = cs->fs;
-  int line = cs->lexer.line, base = f->u.reg, nargs = LUA_MULTRET;
+  Position position = lexer_position(&cs->lexer);
+  int base = f->u.reg, nargs = LUA_MULTRET;
   Expr args;
   parse_arguments(cs, &args);
   if (!expr_is_open(&args)) {
@@ -240,7 +248,7 @@ static void parse_call(CompileState *cs, Expr *f) {
   }
   expr_set(f, EXPR_CALL);
   f->u.pc = emit_ABC(fs, OP_CALL, base, nargs + 1, 2);
-  emit_fix_line(fs, line);
+  emit_set_position(fs, position);
   fs->free_reg = base + 1; /* one result in place of the function, unless changed later */
 }
 
@@ -309,7 +317,8 @@ static void parse_simple(CompileState *cs, Expr *e) {
     case '{': parse_constructor(cs, e); return;
     case TOKEN_FUNCTION:
       next_token(cs);
-      parse_function(cs, e, false, cs->lexer.line);
+      parse_function(cs, e, false, cs->lexer.line,
+                     function_column(&cs->lexer, lexer_last_position(&cs->lexer)));
       return;
     default: parse_suffixed(cs, e); return;
   }
@@ -373,21 +382,21 @@ static BinaryOp parse_operators(CompileState *cs, Expr *e, int limit) {
   compile_enter_level(cs);
   UnaryOp unary = unary_operator(parse_token(cs));
   if (unary != UNARY_NONE) {
-    int line = cs->lexer.line;
+    Position position = lexer_position(&cs->lexer);
     next_token(cs);
     parse_operators(cs, e, UNARY_PRECEDENCE);
-    op_unary(cs->fs, unary, e, line);
+    op_unary(cs->fs, unary, e, position);
   } else {
     parse_simple(cs, e);
   }
   BinaryOp op = binary_operator(parse_token(cs));
   while (op != BINARY_NONE && precedence[op].left > limit) {
     Expr right;
-    int line = cs->lexer.line;
+    Position position = lexer_position(&cs->lexer);
     next_token(cs);
     op_left(cs->fs, op, e);
     BinaryOp following = parse_operators(cs, &right, precedence[op].right);
-    op_binary(cs->fs, op, e, &right, line);
+    op_binary(cs->fs, op, e, &right, position);
     op = following;
   }
   compile_leave_level(cs);

@@ -25,7 +25,11 @@ int parse_expressions(CompileState *cs, Expr *last);
 /* A name or a parenthesis with its fields, indexes, calls. */
 void parse_suffixed(CompileState *cs, Expr *e);
 void parse_field(CompileState *cs, Expr *e); /* at '.' or ':': the field after it */
-void parse_function(CompileState *cs, Expr *e, bool is_method, int line); /* from its '(' on */
+/* At the '(' of a function: the column of the word `function`, unless that is on another
+ * line. */
+size_t function_column(const Lexer *lx, Position word);
+/* From its '(' on; line and column: of its beginning. */
+void parse_function(CompileState *cs, Expr *e, bool is_method, int line, size_t column);
 
 /* ---- statements ---------------------------------------------------------- */
 

@@ -181,25 +181,29 @@ static void parse_local(CompileState *cs) {
 static void parse_local_function(CompileState *cs) {
   FuncState *fs = cs->fs;
   Expr e;
+  Position word = lexer_last_position(&cs->lexer);
   uint32_t number = scope_declare(cs, parse_name(cs));
   scope_activate(cs, 1); /* visible in its own body */
-  parse_function(cs, &e, false, cs->lexer.line);
+  parse_function(cs, &e, false, cs->lexer.line, function_column(&cs->lexer, word));
   scope_debug(fs, number)->start_pc = fs->ncode; /* debuggers see it once it has its value */
 }
 
 /* ---- function ------------------------------------------------------------ */
 
-static void parse_function_statement(CompileState *cs, int line) {
+static void parse_function_statement(CompileState *cs) {
   Expr variable, function;
+  int line = cs->lexer.line;
+  size_t column = cs->lexer.column;
   next_token(cs);
   scope_find(cs, parse_name(cs), &variable);
   while (parse_token(cs) == '.') parse_field(cs, &variable);
   bool is_method = parse_token(cs) == ':';
   if (is_method) parse_field(cs, &variable);
-  parse_function(cs, &function, is_method, line);
+  parse_function(cs, &function, is_method, line, column);
   scope_check_assignable(cs, &variable);
   expr_store(cs->fs, &variable, &function);
-  emit_fix_line(cs->fs, line); /* it is defined where it begins */
+  /* it is defined where it begins */
+  emit_set_position(cs->fs, position_make((uint32_t)line, column));
 }
 
 /* ---- goto, break, labels ------------------------------------------------- */
@@ -344,7 +348,8 @@ static const ForOps generic_for = {OP_TFORPREP, OP_TFORLOOP, true};
 
 /* DO block, for a loop whose hidden variables start at base and whose nvars
  * visible ones are declared. */
-static void parse_for_body(CompileState *cs, const ForOps *ops, int base, int line, int nvars) {
+static void parse_for_body(CompileState *cs, const ForOps *ops, int base, Position position,
+                           int nvars) {
   FuncState *fs = cs->fs;
   ScopeBlock block;
   parse_consume(cs, TOKEN_DO);
@@ -357,11 +362,11 @@ static void parse_for_body(CompileState *cs, const ForOps *ops, int base, int li
   jump_fix_for(fs, prepare, jump_label(fs), false);
   if (ops->generic) {
     emit_ABC(fs, OP_TFORCALL, base, 0, nvars);
-    emit_fix_line(fs, line);
+    emit_set_position(fs, position);
   }
   int loop = emit_ABx(fs, ops->loop, base, 0);
   jump_fix_for(fs, loop, prepare + 1, true);
-  emit_fix_line(fs, line);
+  emit_set_position(fs, position);
 }
 
 static void parse_to_next(CompileState *cs) {
@@ -374,7 +379,7 @@ static void declare_for_state(CompileState *cs, int n) {
   while (n-- > 0) scope_declare_hidden(cs, "(for state)");
 }
 
-static void parse_numeric_for(CompileState *cs, String *name, int line) {
+static void parse_numeric_for(CompileState *cs, String *name, Position position) {
   FuncState *fs = cs->fs;
   int base = fs->free_reg;
   declare_for_state(cs, 3);
@@ -390,7 +395,7 @@ static void parse_numeric_for(CompileState *cs, String *name, int line) {
     reg_reserve(fs, 1);
   }
   scope_activate(cs, 3);
-  parse_for_body(cs, &numeric_for, base, line, 1);
+  parse_for_body(cs, &numeric_for, base, position, 1);
 }
 
 static void parse_generic_for(CompileState *cs, String *name) {
@@ -401,22 +406,24 @@ static void parse_generic_for(CompileState *cs, String *name) {
   scope_declare(cs, name);
   for (; parse_accept(cs, ','); nvars++) scope_declare(cs, parse_name(cs));
   parse_consume(cs, TOKEN_IN);
-  int line = cs->lexer.line;
+  Position position = lexer_position(&cs->lexer);
   int nvalues = parse_expressions(cs, &e);
   adjust_values(fs, 4, nvalues, &e);
   scope_activate(cs, 4);
   scope_mark_tbc(fs);
   reg_check(fs, 3); /* the call of the iterator */
-  parse_for_body(cs, &generic_for, base, line, nvars);
+  parse_for_body(cs, &generic_for, base, position, nvars);
 }
 
-static void parse_for(CompileState *cs, int line) {
+static void parse_for(CompileState *cs) {
   ScopeBlock block;
+  int line = cs->lexer.line;
+  Position position = lexer_position(&cs->lexer);
   scope_enter(cs->fs, &block, true); /* of the hidden variables */
   next_token(cs);
   String *name = parse_name(cs);
   switch (parse_token(cs)) {
-    case '=': parse_numeric_for(cs, name, line); break;
+    case '=': parse_numeric_for(cs, name, position); break;
     case ',': case TOKEN_IN: parse_generic_for(cs, name); break;
     default: compile_error(cs, "'=' or 'in' expected");
   }
@@ -449,7 +456,7 @@ static int parse_return_values(CompileState *cs, int *n) {
  * of its own for line hooks. */
 static void share_call_line(FuncState *fs) {
   int before = fs->last_pc - 1;
-  if (code_op(fs->code[before]) == OP_TAILCALL) emit_fix_line(fs, (int)fs->lines[before]);
+  if (code_op(fs->code[before]) == OP_TAILCALL) emit_set_position(fs, fs->positions[before]);
 }
 
 static void parse_return(CompileState *cs) {
@@ -476,9 +483,9 @@ static void parse_statement(CompileState *cs) {
       parse_block(cs);
       parse_close(cs, TOKEN_END, TOKEN_DO, line);
       break;
-    case TOKEN_FOR: parse_for(cs, line); break;
+    case TOKEN_FOR: parse_for(cs); break;
     case TOKEN_REPEAT: parse_repeat(cs, line); break;
-    case TOKEN_FUNCTION: parse_function_statement(cs, line); break;
+    case TOKEN_FUNCTION: parse_function_statement(cs); break;
     case TOKEN_LOCAL:
       next_token(cs);
       if (parse_accept(cs, TOKEN_FUNCTION)) parse_local_function(cs);

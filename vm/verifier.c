@@ -827,7 +827,7 @@ static void check_header(Verifier *v) {
   const Prototype *p = v->p;
   require_that(v, p->max_stack >= 2 && p->nparams <= p->max_stack, "too few registers");
   require_that(v, p->is_vararg <= 1 && p->has_names <= 1, "bad flag");
-  require_that(v, p->nlines == 0 || p->nlines == p->ncode, "wrong number of lines");
+  require_that(v, p->npositions == 0 || p->npositions == p->ncode, "wrong number of lines");
   for (uint32_t n = 0; n < p->nupvalues; n++)
     require_that(v, p->upvalues[n].in_stack <= 1 && p->upvalues[n].kind <= 3, "bad upvalue");
   if (p->nlocals > 0 && v->error == NULL) check_locals(v);

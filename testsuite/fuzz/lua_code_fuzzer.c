@@ -169,7 +169,7 @@ static void read_program(lua_State *L, Program *program, const Prototype *from, 
   f->p.k = f->constants;
   f->p.upvalues = f->upvalues;
   f->p.has_names = 0;
-  f->p.nlines = f->p.nlocals = 0;
+  f->p.npositions = f->p.nlocals = 0;
   memset(f->constants, 0, sizeof f->constants);
   for (uint32_t n = 0; n < from->nconstants; n++) f->constants[n] = from->k[n];
   for (int n = 0; n < from->nupvalues; n++) f->upvalues[n] = from->upvalues[n];
