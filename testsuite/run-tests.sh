@@ -2,7 +2,7 @@
 # Runs the tests of a build and ends with one line: N passed, N failed[, N skipped].
 #
 #   testsuite/run-tests.sh [--builddir=DIR] [--unit="PROGRAM..."] [--only=PATTERN]...
-#                          [--jobs=N] [--timeout=SECONDS] [--verbose]
+#                          [--except=PATTERN]... [--jobs=N] [--timeout=SECONDS] [--verbose]
 #
 # A test is one of
 #   - a unit program named by --unit (paths relative to the build directory) whose
@@ -20,8 +20,16 @@
 #   LUA_REFERENCE       lua5.4, or empty
 #   TEST_SLOWNESS       1, or by how much this build is slower than a plain one
 # and leaves its output in BUILDDIR/testsuite/log/NAME.log; results.txt there has the
-# verdicts with the seconds that each took. `--only` keeps the tests whose name matches
-# one of the shell patterns (or contains the word).
+# verdicts with the seconds that each took, and of those how many it had a processor.
+# `--only` keeps the tests whose name matches one of the shell patterns (or contains the
+# word), `--except` leaves such tests out.
+#
+# A test that failed runs once more, alone, when all others have ended. It has failed if it
+# fails again. If it passes then, it counts as passed, and a line FLAKY says so: a test that
+# depends on what runs beside it is a fault of its own, but not of the change under test.
+# NAME.first.log has the output of the first run. No test runs again when more than
+# RETRIES (default 5) failed.
+#
 # The status of the runner is 1 when a test failed, 2 on wrong usage.
 # SPDX-License-Identifier: MIT
 
@@ -30,6 +38,13 @@ set -u
 usage() { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
 
 # ---- One test (the runner calls itself through xargs) -----------------------
+
+# The processor time in FILE, which has the output of `times`: its second line is that of
+# the children that the shell has waited for, in minutes and seconds.
+processor_seconds() { # FILE
+  awk 'NR == 2 { split($1, user, /[ms]/); split($2, kernel, /[ms]/)
+    printf "%.1f", 60 * (user[1] + kernel[1]) + user[2] + kernel[2] }' "$1"
+}
 
 run_one() {
   local name=$1 log=$LOGDIR/${1//\//_}.log work status command took
@@ -44,13 +59,14 @@ run_one() {
   # The group takes what the shell itself says of a test that a signal ended.
   SECONDS=0
   { (cd "$work" && exec env --default-signal=INT,QUIT,PIPE timeout -k 10 "$TIMEOUT" "${command[@]}") </dev/null; } >"$log" 2>&1
-  status=$? took=$SECONDS
-  rm -rf "$work"
+  status=$? took="$SECONDS s"
+  times >"$log.times" && took="$took, $(processor_seconds "$log.times") on a processor"
+  rm -rf "$work" "$log.times"
   case $status in
-    0) echo "PASS $name ($took s)" ;;
+    0) echo "PASS $name ($took)" ;;
     77) echo "SKIP $name: $(tail -n 1 "$log")" ;;
     124 | 137) echo "FAIL $name (no end within $TIMEOUT s)" ;;
-    *) echo "FAIL $name (status $status, $took s)" ;;
+    *) echo "FAIL $name (status $status, $took)" ;;
   esac
 }
 
@@ -62,12 +78,13 @@ TESTSUITE=$(cd "$(dirname "$0")" && pwd)
 SRCDIR=$(dirname "$TESTSUITE")
 BUILDDIR=$PWD
 units= jobs=$(nproc) TIMEOUT= verbose=no
-only=()
+only=() except=()
 for argument in "$@"; do
   case $argument in
     --builddir=*) BUILDDIR=${argument#*=} ;;
     --unit=*) units=${argument#*=} ;;
     --only=*) only+=("${argument#*=}") ;;
+    --except=*) except+=("${argument#*=}") ;;
     --jobs=*) jobs=${argument#*=} ;;
     --timeout=*) TIMEOUT=${argument#*=} ;;
     --verbose) verbose=yes ;;
@@ -102,14 +119,19 @@ all_tests() {
   }) | LC_ALL=C sort
 }
 
-wanted() {
-  local pattern
-  [ ${#only[@]} -eq 0 ] && return 0
-  for pattern in "${only[@]}"; do
+# matches NAME PATTERN...
+matches() {
+  local name=$1 pattern
+  shift
+  for pattern in "$@"; do
     # shellcheck disable=SC2053
-    [[ $1 == $pattern || $1 == *$pattern* ]] && return 0
+    [[ $name == $pattern || $name == *$pattern* ]] && return 0
   done
   return 1
+}
+
+wanted() {
+  { [ ${#only[@]} -eq 0 ] || matches "$1" "${only[@]}"; } && ! matches "$1" "${except[@]}"
 }
 
 # ---- Run --------------------------------------------------------------------
@@ -120,6 +142,23 @@ all_tests | while read -r name; do wanted "$name" && echo "$name"; done |
   xargs -r -d '\n' -n 1 -P "$jobs" bash "$0" --run-one |
   tee "$results" |
   if [ "$verbose" = yes ]; then cat; else grep --line-buffered -v '^PASS'; fi
+
+# Those that failed run once more.
+retries=${RETRIES:-5}
+mapfile -t again < <(sed -n 's/^FAIL \([^ ]*\) .*/\1/p' "$results")
+if [ ${#again[@]} -le "$retries" ]; then
+  for name in "${again[@]}"; do
+    log=$LOGDIR/${name//\//_}
+    cp "$log.log" "$log.first.log"
+    first=$(grep -F "FAIL $name " "$results")
+    second=$(run_one "$name")
+    [[ $second == FAIL* ]] && continue
+    echo "FLAKY $name: it failed at first${first#FAIL "$name"}, and passed alone; $log.first.log:"
+    tail -n 15 "$log.first.log" | sed 's/^/    /'
+    grep -vF "FAIL $name " "$results" >"$results.new"
+    echo "$second" >>"$results.new" && mv "$results.new" "$results"
+  done
+fi
 
 count() { grep -c "^$1 " "$results"; }
 passed=$(count PASS) failed=$(count FAIL) skipped=$(count SKIP)
