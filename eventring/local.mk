@@ -67,12 +67,15 @@ eventring_sources = \
 	eventring/encoder/encoder.h eventring/encoder/encoder.c \
 	eventring/encoder/encoder_events.c eventring/encoder/encoder_blocks.c \
 	eventring/encoder/encoder_records.c eventring/encoder/encoder_catalogue.c \
+	eventring/calls/lines.h eventring/calls/lines.c eventring/calls/segments.h \
+	eventring/calls/segments.c eventring/calls/trie.c eventring/calls/collector.c \
 	eventring/self.c
 
 # As <eventring.h> and <eventring/probe.h>, here and where it is installed.
 include_HEADERS = eventring/include/eventring.h
 eventringincludedir = $(includedir)/eventring
-eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h
+eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
+	eventring/include/eventring/calls.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)

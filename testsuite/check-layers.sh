@@ -31,6 +31,7 @@ format    libeventring_host_a  public                                library
 producer  libeventring_host_a  public format                         library
 reader    libeventring_host_a  public format                         library
 encoder   libeventring_host_a  public format                         library
+calls     libeventring_host_a  public                                library
 self      libeventring_host_a  public format producer reader         library
 analysis  libanalysis_a        public
 tools     eventring_eventring  public analysis
@@ -55,6 +56,7 @@ function part_of(file) {
   if (file ~ /^eventring\/producer\//) return "producer"
   if (file ~ /^eventring\/reader\//) return "reader"
   if (file ~ /^eventring\/encoder\//) return "encoder"
+  if (file ~ /^eventring\/calls\//) return "calls"
   if (file ~ /^eventring\/self\.c$/) return "self"
   if (file ~ /^eventring\/analysis\//) return "analysis"
   if (file ~ /^eventring\/tools\//) return "tools"

@@ -31,7 +31,8 @@ check_PROGRAMS += \
 	testsuite/unit/eventring_arguments_test \
 	testsuite/unit/eventring_clock_test \
 	testsuite/unit/eventring_clock_monotonic_test \
-	testsuite/unit/eventring_failures_test
+	testsuite/unit/eventring_failures_test \
+	testsuite/unit/calls_test
 
 if HAVE_LIBZSTD
 check_PROGRAMS += testsuite/unit/eventring_packed_test
@@ -42,6 +43,9 @@ testsuite_unit_eventring_packed_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dlopen \
 	-Wl,--wrap=evr_file_locked
 testsuite_unit_eventring_packed_test_LDADD = $(LINK_EVENTRING) $(LIBZSTD_LIBS) $(CMOCKA_LIBS)
 endif
+testsuite_unit_calls_test_SOURCES = testsuite/unit/calls_test.c
+testsuite_unit_calls_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_unit_calls_test_LDADD = $(LINK_EVENTRING) $(CMOCKA_LIBS)
 testsuite_unit_eventring_wait_test_SOURCES = testsuite/unit/eventring_wait_test.c \
 	testsuite/unit/eventring_common.h
 testsuite_unit_eventring_wait_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* collector.c: the tries of threads that have ended, or of one moment of those that go on.
+ *
+ * A trie is copied when it is posted, so its thread may go on or end, and nothing waits for
+ * a thread to come to rest. A mutex guards all. Each copy takes a part of the budget: as
+ * much as it needs, and half as much again for what is merged into it later.
+ */
+#include "eventring/calls.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls/segments.h"
+
+enum {
+  COPY_LEAST = 65536, /* bytes of a copy */
+  NODE_BYTES = 320,   /* of budget that a node of a copy needs, places of its table included */
+  NODE_WORDS = 11,    /* of a serialized node, besides its histogram */
+  BLOCK_WORDS = 3
+};
+
+struct posted {
+  uint64_t thread;
+  eventring_calls *calls;
+};
+
+struct eventring_calls_collector {
+  pthread_mutex_t mutex;
+  size_t budget, used;
+  struct evc_lines lines;
+  struct evc_array posts; /* of struct posted */
+  uint64_t refused;
+  size_t next;            /* to be serialized */
+  uint64_t *words;        /* the buffer */
+  size_t room;
+};
+
+eventring_calls_collector *eventring_calls_collector_new(size_t budget) {
+  eventring_calls_collector *c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  pthread_mutex_init(&c->mutex, NULL);
+  c->budget = budget;
+  evc_lines_init(&c->lines, (size_t)1 << 20, 1024);
+  evc_array_init(&c->posts, &c->lines, sizeof(struct posted));
+  return c;
+}
+
+static void forget_all(eventring_calls_collector *c) {
+  for (size_t i = 0; i < c->posts.size; i++)
+    eventring_calls_free(((struct posted *)evc_array_at(&c->posts, i))->calls);
+  evc_array_trim(&c->posts, c->posts.size);
+  c->used = c->next = 0;
+  c->refused = 0;
+}
+
+void eventring_calls_collector_reset(eventring_calls_collector *c) {
+  pthread_mutex_lock(&c->mutex);
+  forget_all(c);
+  pthread_mutex_unlock(&c->mutex);
+}
+
+void eventring_calls_collector_free(eventring_calls_collector *c) {
+  if (!c) return;
+  forget_all(c);
+  evc_lines_end(&c->lines);
+  pthread_mutex_destroy(&c->mutex);
+  free(c->words);
+  free(c);
+}
+
+static eventring_calls *copy_of_thread(eventring_calls_collector *c, uint64_t thread) {
+  struct evc_position at = evc_array_begin(&c->posts);
+  for (struct posted *post; (post = evc_position_element(at)); evc_position_advance(&at))
+    if (post->thread == thread) return post->calls;
+  return NULL;
+}
+
+/* NULL: no room. */
+static eventring_calls *begin_copy(eventring_calls_collector *c, uint64_t thread,
+                                   size_t nodes) {
+  size_t bytes = nodes * NODE_BYTES / 2 * 3;
+  if (bytes < COPY_LEAST) bytes = COPY_LEAST;
+  if (bytes > c->budget - c->used) bytes = c->budget - c->used;
+  if (bytes < COPY_LEAST) return NULL;
+  eventring_calls *calls = eventring_calls_new(bytes);
+  struct posted *post = calls ? evc_array_append(&c->posts) : NULL;
+  if (!post) {
+    eventring_calls_free(calls);
+    return NULL;
+  }
+  *post = (struct posted){thread, calls};
+  c->used += bytes;
+  return calls;
+}
+
+enum eventring_calls_posted eventring_calls_post(eventring_calls_collector *c,
+                                                 const eventring_calls *calls,
+                                                 uint64_t thread) {
+  enum eventring_calls_posted result = EVENTRING_CALLS_REFUSED;
+  pthread_mutex_lock(&c->mutex);
+  eventring_calls *copy = copy_of_thread(c, thread);
+  if (!copy) copy = begin_copy(c, thread, eventring_calls_count(calls));
+  if (!copy) c->refused++;
+  else if (eventring_calls_merge(copy, calls)) result = EVENTRING_CALLS_POSTED;
+  else result = EVENTRING_CALLS_PARTLY;
+  pthread_mutex_unlock(&c->mutex);
+  return result;
+}
+
+size_t eventring_calls_collected(eventring_calls_collector *c) {
+  pthread_mutex_lock(&c->mutex);
+  size_t count = c->posts.size;
+  pthread_mutex_unlock(&c->mutex);
+  return count;
+}
+
+uint64_t eventring_calls_refused(eventring_calls_collector *c) {
+  pthread_mutex_lock(&c->mutex);
+  uint64_t count = c->refused;
+  pthread_mutex_unlock(&c->mutex);
+  return count;
+}
+
+/* ---- serializing --------------------------------------------------------------------- */
+
+static size_t put_node(uint64_t *to, const eventring_calls *calls,
+                       const struct eventring_calls_node *node) {
+  size_t buckets = EVENTRING_CALLS_BUCKETS;
+  while (buckets > 0 && node->histogram[buckets - 1] == 0) buckets--;
+  const uint64_t words[NODE_WORDS] = {
+      NODE_WORDS + buckets,
+      node->parent ? eventring_calls_number(calls, node->parent) : UINT64_MAX,
+      node->id, node->count, node->exclusive, node->least, node->most, node->suspended,
+      node->lost.calls, node->lost.ticks, node->open};
+  memcpy(to, words, sizeof words);
+  for (size_t i = 0; i < buckets; i++) to[NODE_WORDS + i] = node->histogram[i];
+  return NODE_WORDS + buckets;
+}
+
+static bool make_room(eventring_calls_collector *c, size_t words) {
+  if (words <= c->room) return true;
+  uint64_t *more = realloc(c->words, words * sizeof *more);
+  if (!more) return false;
+  c->words = more;
+  c->room = words;
+  return true;
+}
+
+static struct eventring_calls_buffer put_trie(eventring_calls_collector *c,
+                                              const struct posted *post) {
+  size_t count = eventring_calls_count(post->calls), at = BLOCK_WORDS;
+  if (!make_room(c, BLOCK_WORDS + count * (NODE_WORDS + EVENTRING_CALLS_BUCKETS)))
+    return (struct eventring_calls_buffer){NULL, 0};
+  for (size_t i = 0; i < count; i++)
+    at += put_node(c->words + at, post->calls, eventring_calls_node_at(post->calls, i));
+  c->words[0] = at;
+  c->words[1] = post->thread;
+  c->words[2] = count;
+  return (struct eventring_calls_buffer){c->words, at};
+}
+
+struct eventring_calls_buffer eventring_calls_serialize(eventring_calls_collector *c) {
+  struct eventring_calls_buffer buffer = {NULL, 0};
+  pthread_mutex_lock(&c->mutex);
+  const struct posted *post = evc_array_at(&c->posts, c->next);
+  if (post) buffer = put_trie(c, post);
+  c->next = buffer.words ? c->next + 1 : 0;
+  pthread_mutex_unlock(&c->mutex);
+  return buffer;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* lines.h: an allocator of blocks of one size, in whole cache lines, under a budget: see
+ * lines.c. */
+#ifndef EVENTRING_LINES_H
+#define EVENTRING_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+enum { EVC_LINE = 64 };
+
+struct evc_lines {
+  size_t block_bytes; /* a multiple of EVC_LINE */
+  size_t budget;      /* bytes, likewise */
+  size_t used;        /* bytes from `memory` on that were handed out once */
+  char *memory;       /* NULL: not taken yet */
+  void *returned;     /* blocks that were given back, each with the address of the next */
+  bool borrowed;      /* the memory is somebody else's */
+};
+
+/* At most `budget` bytes, rounded up to one block. Takes no memory yet. */
+void evc_lines_init(struct evc_lines *lines, size_t budget, size_t block_bytes);
+/* The same in memory of somebody else, which begins at a cache line. */
+void evc_lines_init_in(struct evc_lines *lines, void *memory, size_t bytes, size_t block_bytes);
+/* A block; NULL: the budget is used up, or there is no memory. A new one is all zero, one
+   that was given back is not. */
+void *evc_lines_take(struct evc_lines *lines);
+void evc_lines_give_back(struct evc_lines *lines, void *block);
+/* Frees what it has taken. */
+void evc_lines_end(struct evc_lines *lines);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_LINES_H */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* calls.h: an exact profile of calls, for any host.
+ *
+ * A host reports each entry of a function and each exit, with the time; this library keeps
+ * a *trie* of calls: a node for each path of functions from the root, with the number of
+ * calls, their time, the shortest and the longest, and a histogram of durations. Times are
+ * of any clock that the host likes, in its units (*ticks*); eventring_ticks is the usual one.
+ *
+ *   eventring_calls *calls = eventring_calls_new(16 << 20);
+ *   eventring_calls_start(calls, eventring_ticks());
+ *   eventring_calls_enter(calls, MY_FUNCTION, eventring_ticks());
+ *   ...
+ *   eventring_calls_exit(calls, MY_FUNCTION, eventring_ticks());
+ *
+ * How time is counted. Between two reports the time goes to the node that is current: that
+ * is its *exclusive* time. The inclusive time of a node is the sum of exclusive times of
+ * its subtree (eventring_calls_inclusive). So they always agree, also while functions are
+ * open, and the exclusive times of all nodes add up to the time since the start. A clock
+ * that goes back counts as standing still, and `backwards` says how often.
+ *
+ * Flows of control. Each coroutine has a stack of its own (eventring_calls_stack_new). The
+ * frames of a coroutine lie below the function that resumes it, whoever that is; the time
+ * while it is suspended belongs to none of them, and is counted apart.
+ *
+ * When the budget is used up no node is made any more. Calls that would need one, with all
+ * that they call, are counted in `lost_calls` and `lost_ticks` of the nearest function that
+ * has a node: views show them as a child "(not recorded)". Nothing else becomes wrong.
+ *
+ * Threads: a trie belongs to one thread. None of its functions is for signal handlers that
+ * may interrupt another one.
+ */
+#ifndef EVENTRING_CALLS_H
+#define EVENTRING_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+enum {
+  EVENTRING_CALLS_BUCKETS = 25, /* of a histogram */
+  EVENTRING_CALLS_FIRST = 7     /* log2 of the ticks below which the first bucket is */
+};
+
+/* Time and number of what is below a node and has no node. */
+struct eventring_calls_lost {
+  uint64_t ticks, calls;
+};
+
+/* One path of functions. Three cache lines. Bucket 0 of the histogram has the calls that
+   took less than 128 ticks, bucket k those from 2^(6+k) on and less than 2^(7+k), the last
+   one all others. A bucket that would overflow is halved with all others. */
+struct eventring_calls_node {
+  uint64_t id;        /* of the function, as the host chose it */
+  uint64_t exclusive; /* ticks in the function itself */
+  uint64_t count;     /* entries, those from before the start not counted */
+  uint64_t least, most; /* ticks of a call that was entered and left; most 0: none was */
+  struct eventring_calls_node *parent; /* NULL: the root */
+  struct eventring_calls_node *last;   /* child that was entered last */
+  uint64_t suspended; /* ticks for which calls that are over were suspended */
+  struct eventring_calls_lost lost;
+  uint32_t open;      /* entries of calls that began before the start */
+  uint32_t histogram[EVENTRING_CALLS_BUCKETS];
+  uint64_t spare[1];
+};
+
+struct eventring_calls_frame { /* private */
+  uint64_t id;
+  struct eventring_calls_node *node;
+  uint64_t *charge;   /* where the time of the function itself goes */
+  uint64_t entered;
+  uint64_t suspended; /* of the stack then; EVENTRING_CALLS_OPEN: it began before the start */
+};
+#define EVENTRING_CALLS_OPEN ((uint64_t)1 << 63)
+
+/* The stack of a flow of control. Private. */
+typedef struct eventring_calls_stack {
+  struct eventring_calls_frame *top;   /* behind the innermost frame */
+  struct eventring_calls_frame *limit; /* top may not go beyond it */
+  struct eventring_calls_frame *base;  /* nor be here, when a frame is popped */
+  uint64_t suspended;  /* ticks for which it was, all together */
+  uint64_t left;       /* when it was left; 0: it was not */
+  uint64_t unpushed;   /* frames that found no room, above all others */
+  struct eventring_calls_segment *segment; /* that it is in; NULL: the first frames, below */
+  struct eventring_calls_segment *more;    /* the first of its segments */
+  struct eventring_calls_frame first[5];
+} eventring_calls_stack;
+
+/* A trie and what is open in it. Only `backwards` is for hosts. */
+typedef struct eventring_calls {
+  struct eventring_calls_node *current;
+  uint64_t *charge;
+  uint64_t last_ticks;
+  eventring_calls_stack *stack; /* that runs */
+  uint64_t backwards;           /* times that the clock went back */
+  struct eventring_calls_inside *inside;
+} eventring_calls;
+
+/* A trie that takes at most `budget` bytes (at least 64 KiB are taken for one; memory is
+   touched as it is needed). NULL: no memory. It is started. */
+eventring_calls *eventring_calls_new(size_t budget);
+void eventring_calls_free(eventring_calls *calls);
+/* Time counts from now on. */
+void eventring_calls_start(eventring_calls *calls, uint64_t now);
+
+/* Nodes there are, the root included: the root is 0, and parents come before children. */
+size_t eventring_calls_count(const eventring_calls *calls);
+const struct eventring_calls_node *eventring_calls_node_at(const eventring_calls *calls,
+                                                           size_t number);
+size_t eventring_calls_number(const eventring_calls *calls,
+                              const struct eventring_calls_node *node);
+/* The child of a node with this id; NULL: none. */
+const struct eventring_calls_node *
+eventring_calls_child(const eventring_calls *calls, const struct eventring_calls_node *parent,
+                      uint64_t id);
+/* Exclusive and lost ticks of the node and all below it. */
+uint64_t eventring_calls_inclusive(const eventring_calls *calls,
+                                   const struct eventring_calls_node *node);
+/* Frames that the running stack has. */
+size_t eventring_calls_depth(const eventring_calls *calls);
+/* Bytes of its budget that are used. */
+size_t eventring_calls_used(const eventring_calls *calls);
+/* Adds the counts and times of `from` to `into`; false: some found no room, and are in the
+   lost ones of their nearest ancestor there. */
+bool eventring_calls_merge(eventring_calls *into, const eventring_calls *from);
+
+/* A stack for a further flow of control; NULL: no room. Without frames. */
+eventring_calls_stack *eventring_calls_stack_new(eventring_calls *calls);
+/* Frees it; it must not be the running one, nor the first of the trie. */
+void eventring_calls_stack_free(eventring_calls *calls, eventring_calls_stack *stack);
+
+typedef enum eventring_calls_switch_how {
+  EVENTRING_CALLS_RESUME, /* the running one resumes it and waits for it */
+  EVENTRING_CALLS_LEAVE   /* the running one is suspended, or over, and gives it control */
+} eventring_calls_switch_how;
+/* From now on this stack runs. */
+void eventring_calls_switch(eventring_calls *calls, eventring_calls_stack *to,
+                            eventring_calls_switch_how how, uint64_t now);
+/* The stack of a trie that runs first. */
+eventring_calls_stack *eventring_calls_first_stack(eventring_calls *calls);
+
+/* Out of line of those below. */
+void eventring_calls_find(eventring_calls *calls, uint64_t id);
+bool eventring_calls_extend(eventring_calls *calls);
+void eventring_calls_exit_slow(eventring_calls *calls, uint64_t id, uint64_t now);
+void eventring_calls_tally_slow(eventring_calls *calls, const struct eventring_calls_frame *frame,
+                                uint64_t now);
+void eventring_calls_halve(struct eventring_calls_node *node, unsigned bucket);
+
+/* The time up to now goes to the current function. */
+static inline void eventring_calls_charge(eventring_calls *calls, uint64_t now) {
+  uint64_t passed = now - calls->last_ticks;
+  if (__builtin_expect((int64_t)passed < 0, 0)) {
+    calls->backwards++;
+    passed = 0;
+  }
+  calls->last_ticks = now;
+  *calls->charge += passed;
+}
+
+/* The function `id` begins. `id` is any number but 2^64 - 1. */
+static inline void eventring_calls_enter(eventring_calls *calls, uint64_t id, uint64_t now) {
+  eventring_calls_stack *stack = calls->stack;
+  struct eventring_calls_node *child = calls->current->last;
+  eventring_calls_charge(calls, now);
+  if (__builtin_expect(stack->top == stack->limit, 0) && !eventring_calls_extend(calls)) return;
+  struct eventring_calls_frame *frame = stack->top;
+  if (__builtin_expect(child->id == id, 1)) {
+    calls->current = child;
+    calls->charge = &child->exclusive;
+  } else {
+    eventring_calls_find(calls, id);
+  }
+  calls->current->count++;
+  frame->id = id;
+  frame->node = calls->current;
+  frame->charge = calls->charge;
+  frame->entered = now;
+  frame->suspended = stack->suspended;
+  stack->top = frame + 1;
+}
+/* ... it began before the start; its duration is not known. */
+void eventring_calls_enter_open(eventring_calls *calls, uint64_t id, uint64_t now);
+
+static inline void eventring_calls_tally(struct eventring_calls_node *node, uint64_t duration) {
+  if (duration < node->least) node->least = duration;
+  if (duration > node->most) node->most = duration;
+  unsigned bucket = 63u - (unsigned)__builtin_clzll(duration | 64) - 6;
+  if (bucket >= EVENTRING_CALLS_BUCKETS) bucket = EVENTRING_CALLS_BUCKETS - 1;
+  if (__builtin_expect(++node->histogram[bucket] == 0, 0)) eventring_calls_halve(node, bucket);
+}
+
+/* The innermost function that is open with this id ends, and all that it called; without
+   one nothing happens. */
+static inline void eventring_calls_exit(eventring_calls *calls, uint64_t id, uint64_t now) {
+  eventring_calls_stack *stack = calls->stack;
+  struct eventring_calls_frame *frame = stack->top - 1;
+  eventring_calls_charge(calls, now);
+  if (__builtin_expect(frame == stack->base || frame->id != id, 0)) {
+    eventring_calls_exit_slow(calls, id, now);
+    return;
+  }
+  uint64_t duration = now - frame->entered;
+  if (__builtin_expect(frame->suspended != stack->suspended || (int64_t)duration < 0, 0))
+    eventring_calls_tally_slow(calls, frame, now);
+  else eventring_calls_tally(frame->node, duration);
+  stack->top = frame;
+  calls->current = frame[-1].node;
+  calls->charge = frame[-1].charge;
+}
+
+/* ---- the collector ------------------------------------------------------------------- */
+
+/* Collects the tries of threads, as they end, and lets them be read. Any thread. */
+typedef struct eventring_calls_collector eventring_calls_collector;
+
+eventring_calls_collector *eventring_calls_collector_new(size_t budget);
+void eventring_calls_collector_free(eventring_calls_collector *collector);
+
+enum eventring_calls_posted {
+  EVENTRING_CALLS_POSTED,
+  EVENTRING_CALLS_PARTLY, /* some of its nodes are lost ones of their ancestors in the copy */
+  EVENTRING_CALLS_REFUSED /* no memory: counted */
+};
+/* Copies a trie; those of the same thread are merged. From the thread of the trie. */
+enum eventring_calls_posted eventring_calls_post(eventring_calls_collector *collector,
+                                                 const eventring_calls *calls,
+                                                 uint64_t thread);
+/* Number of tries there are; of those that were refused. */
+size_t eventring_calls_collected(eventring_calls_collector *collector);
+uint64_t eventring_calls_refused(eventring_calls_collector *collector);
+
+/* A buffer that a collector was serialized to: a block for each trie. Its words:
+     0      words of the block, this one included
+     1      the thread
+     2      nodes
+   then each node, parents first: words of the node, number of its parent (2^64 - 1: the
+   root), id, count, exclusive, least, most, suspended, lost calls, lost ticks, open, then
+   the buckets up to the last one that is not 0. */
+struct eventring_calls_buffer {
+  const uint64_t *words;
+  size_t count;
+};
+/* The next buffer, {NULL, 0} after the last one; then it begins anew. What it returned is
+   valid until the next call for the collector. */
+struct eventring_calls_buffer eventring_calls_serialize(eventring_calls_collector *collector);
+/* Forgets all. */
+void eventring_calls_collector_reset(eventring_calls_collector *collector);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_CALLS_H */

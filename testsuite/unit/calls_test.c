@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: MIT */
+/* The profile of calls (<eventring/calls.h>): its allocator, arrays, tries and collector. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "calls/lines.h"
+#include "calls/segments.h"
+#include "eventring/calls.h"
+
+#define BUDGET ((size_t)1 << 20)
+
+/* ---- allocator ----------------------------------------------------------------------- */
+
+static void takes_memory_at_first_use(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  evc_lines_init(&lines, 4096, 16);
+  assert_null(lines.memory);
+  assert_non_null(evc_lines_take(&lines));
+  assert_non_null(lines.memory);
+  evc_lines_end(&lines);
+}
+
+static void keeps_its_budget(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  evc_lines_init(&lines, 16, 16);
+  assert_non_null(evc_lines_take(&lines));
+  assert_null(evc_lines_take(&lines));
+  evc_lines_end(&lines);
+  evc_lines_init(&lines, 4096, 12);
+  for (int i = 0; i < 4096 / EVC_LINE; i++) {
+    void *block = evc_lines_take(&lines);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % EVC_LINE, 0);
+    memset(block, 255, EVC_LINE);
+  }
+  assert_null(evc_lines_take(&lines));
+  evc_lines_end(&lines);
+}
+
+static void takes_from_borrowed_memory(void **state) {
+  (void)state;
+  char *memory = aligned_alloc(4096, 4096);
+  struct evc_lines lines;
+  for (int round = 0; round < 2; round++) {
+    evc_lines_init_in(&lines, memory, 4096, 12);
+    int count = 0;
+    while (evc_lines_take(&lines)) count++;
+    assert_int_equal(count, 4096 / EVC_LINE);
+    evc_lines_end(&lines);
+  }
+  memory[4095] = 1; /* still there */
+  free(memory);
+}
+
+static void gives_blocks_again(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  evc_lines_init(&lines, 128, 64);
+  void *a = evc_lines_take(&lines), *b = evc_lines_take(&lines);
+  assert_null(evc_lines_take(&lines));
+  evc_lines_give_back(&lines, a);
+  assert_ptr_equal(evc_lines_take(&lines), a);
+  evc_lines_give_back(&lines, a);
+  evc_lines_give_back(&lines, b);
+  assert_non_null(evc_lines_take(&lines));
+  assert_non_null(evc_lines_take(&lines));
+  assert_null(evc_lines_take(&lines));
+  evc_lines_end(&lines);
+}
+
+/* ---- segmented arrays ---------------------------------------------------------------- */
+
+struct pair {
+  uint64_t time, node;
+};
+
+static void append(struct evc_array *array, uint64_t value) {
+  struct pair *element = evc_array_append(array);
+  assert_non_null(element);
+  *element = (struct pair){value, value * 2};
+}
+
+static void appends_and_finds(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  struct evc_array array;
+  evc_lines_init(&lines, (size_t)16 << 20, 64);
+  evc_array_init(&array, &lines, sizeof(struct pair));
+  append(&array, 3);
+  append(&array, 4);
+  assert_int_equal(array.size, 2);
+  assert_int_equal(((struct pair *)evc_array_at(&array, 1))->node, 8);
+  for (uint64_t i = 2; i < 100; i++) append(&array, i + 3);
+  for (uint64_t i = 0; i < 100; i++) {
+    assert_int_equal(((struct pair *)evc_array_at(&array, i))->time, i + 3);
+    assert_int_equal(((struct pair *)evc_array_at(&array, i))->node, 2 * i + 6);
+  }
+  assert_null(evc_array_at(&array, 100));
+  evc_array_end(&array);
+  evc_lines_end(&lines);
+}
+
+static void trims_to_empty(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  struct evc_array array;
+  evc_lines_init(&lines, 16, 16);
+  evc_array_init(&array, &lines, sizeof(struct pair));
+  append(&array, 1);
+  evc_array_trim(&array, 1);
+  assert_int_equal(array.size, 0);
+  assert_null(evc_array_last(&array));
+  append(&array, 2);
+  evc_array_trim(&array, 100);
+  assert_int_equal(array.size, 0);
+  evc_array_trim(&array, 1);
+  assert_int_equal(array.size, 0);
+  evc_lines_end(&lines);
+}
+
+static void has_positions(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  struct evc_array array;
+  evc_lines_init(&lines, 4096, 64);
+  evc_array_init(&array, &lines, sizeof(struct pair));
+  struct evc_position begin = evc_array_begin(&array);
+  assert_true(evc_position_equal(begin, evc_array_finish(&array)));
+  assert_true(evc_position_equal(evc_position_advance(&begin), evc_array_finish(&array)));
+  assert_null(evc_position_element(begin));
+  append(&array, 5);
+  begin = evc_array_begin(&array);
+  struct evc_position end = evc_array_finish(&array);
+  assert_false(evc_position_equal(begin, end));
+  assert_int_equal(((struct pair *)evc_position_element(begin))->time, 5);
+  struct evc_position was = evc_position_go_back(&end);
+  assert_true(evc_position_equal(was, evc_array_finish(&array)));
+  assert_true(evc_position_equal(end, begin));
+  assert_int_equal(((struct pair *)evc_position_element(end))->time, 5);
+  evc_lines_end(&lines);
+}
+
+static void count_down(struct evc_array *array) {
+  for (uint64_t i = 128; i >= 1; i--) append(array, i);
+  uint64_t expected = 128;
+  struct evc_position at = evc_array_begin(array);
+  for (struct pair *p; (p = evc_position_element(at)); evc_position_advance(&at))
+    assert_int_equal(p->time, expected--);
+  for (at = evc_array_finish(array); !evc_position_equal(at, evc_array_begin(array));) {
+    evc_position_go_back(&at);
+    assert_int_equal(((struct pair *)evc_position_element(at))->time, ++expected);
+  }
+  assert_int_equal(expected, 128);
+  assert_int_equal(((struct pair *)evc_array_last(array))->time, 1);
+  evc_array_trim(array, 64);
+  assert_int_equal(array->size, 64);
+  assert_int_equal(((struct pair *)evc_array_last(array))->time, 65);
+  evc_array_trim(array, 64);
+  assert_int_equal(array->size, 0);
+  assert_true(evc_position_equal(evc_array_begin(array), evc_array_finish(array)));
+}
+
+static void uses_segments_again(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  struct evc_array array;
+  evc_lines_init(&lines, BUDGET, 64);
+  evc_array_init(&array, &lines, sizeof(struct pair));
+  count_down(&array);
+  size_t used = lines.used;
+  count_down(&array);
+  assert_int_equal(lines.used, used);
+  evc_lines_end(&lines);
+}
+
+static void stops_when_exhausted(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  struct evc_array array;
+  evc_lines_init(&lines, 64, 64);
+  evc_array_init(&array, &lines, sizeof(struct pair));
+  for (uint64_t i = 0; i < 3; i++) append(&array, i);
+  assert_null(evc_array_append(&array));
+  assert_int_equal(array.size, 3);
+  assert_int_equal(((struct pair *)evc_array_last(&array))->time, 2);
+  evc_array_trim(&array, 4);
+  assert_int_equal(array.size, 0);
+  evc_lines_end(&lines);
+}
+
+static void use_as_stack(struct evc_array *array) {
+  for (uint64_t i = 0; i < 9; i++) {
+    append(array, i);
+    assert_int_equal(((struct pair *)evc_array_last(array))->time, i);
+  }
+  for (size_t left = 9; left-- > 0;) {
+    assert_int_equal(((struct pair *)evc_array_last(array))->time, left);
+    evc_array_trim(array, 1);
+    assert_int_equal(array->size, left);
+  }
+}
+
+static void is_a_stack(void **state) {
+  (void)state;
+  struct evc_lines lines;
+  struct evc_array array;
+  evc_lines_init(&lines, 4096, 64);
+  for (int round = 0; round < 3; round++) { /* made again in the same place */
+    evc_array_init(&array, &lines, sizeof(struct pair));
+    use_as_stack(&array);
+    evc_array_end(&array);
+  }
+  assert_int_equal(lines.used, 3 * 64);
+  evc_lines_end(&lines);
+}
+
+static void keeps_pointers(void **state) {
+  (void)state;
+  static int values[1000];
+  struct evc_lines lines;
+  struct evc_array array;
+  evc_lines_init(&lines, 4096, 64);
+  evc_array_init(&array, &lines, sizeof(int *));
+  size_t count = 0;
+  for (int **place; count < 1000 && (place = evc_array_append(&array)); count++)
+    *place = &values[count];
+  assert_int_equal(count, 64 * 6);
+  struct evc_position at = evc_array_begin(&array);
+  for (size_t i = 0; i < count; i++, evc_position_advance(&at))
+    assert_ptr_equal(*(int **)evc_position_element(at), &values[i]);
+  assert_null(evc_position_element(at));
+  evc_lines_end(&lines);
+}
+
+/* ---- tries --------------------------------------------------------------------------- */
+
+typedef const struct eventring_calls_node Node;
+
+static eventring_calls *begin(uint64_t now) {
+  eventring_calls *calls = eventring_calls_new(BUDGET);
+  assert_non_null(calls);
+  eventring_calls_start(calls, now);
+  return calls;
+}
+
+static Node *root(const eventring_calls *calls) { return eventring_calls_node_at(calls, 0); }
+
+static Node *child(const eventring_calls *calls, Node *parent, uint64_t id) {
+  Node *node = eventring_calls_child(calls, parent, id);
+  assert_non_null(node);
+  assert_ptr_equal(node->parent, parent);
+  return node;
+}
+
+static void expect(const eventring_calls *calls, Node *node, uint64_t count, uint64_t inclusive,
+                   uint64_t exclusive) {
+  assert_int_equal(node->count, count);
+  assert_int_equal(eventring_calls_inclusive(calls, node), inclusive);
+  assert_int_equal(node->exclusive, exclusive);
+}
+
+static void counts_a_call(void **state) {
+  (void)state;
+  eventring_calls *c = begin(1);
+  assert_int_equal(eventring_calls_count(c), 1);
+  eventring_calls_enter(c, 1, 1);
+  eventring_calls_exit(c, 1, 2);
+  Node *node = child(c, root(c), 1);
+  expect(c, node, 1, 1, 1);
+  assert_int_equal(node->least, 1);
+  assert_int_equal(node->most, 1);
+  assert_int_equal(node->histogram[0], 1);
+  assert_int_equal(eventring_calls_count(c), 2);
+  eventring_calls_free(c);
+}
+
+/* The clock passes 2^64. */
+static void clocks_may_wrap(void **state) {
+  (void)state;
+  eventring_calls *c = begin(UINT64_MAX);
+  eventring_calls_enter(c, 1, UINT64_MAX);
+  eventring_calls_exit(c, 1, 1);
+  expect(c, child(c, root(c), 1), 1, 2, 2);
+  assert_int_equal(c->backwards, 0);
+  eventring_calls_free(c);
+}
+
+static void clocks_may_go_back(void **state) {
+  (void)state;
+  eventring_calls *c = begin(1);
+  eventring_calls_enter(c, 1, 1);
+  eventring_calls_exit(c, 1, 0);
+  Node *node = child(c, root(c), 1);
+  expect(c, node, 1, 0, 0);
+  assert_int_equal(node->least, 0);
+  assert_int_equal(c->backwards, 1);
+  eventring_calls_free(c);
+}
+
+static void exits_without_entry_change_nothing(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  eventring_calls_exit(c, 1, 1);
+  assert_int_equal(eventring_calls_count(c), 1);
+  eventring_calls_enter(c, 2, 1);
+  eventring_calls_enter(c, 3, 2);
+  eventring_calls_exit(c, 1, 3);
+  assert_int_equal(eventring_calls_count(c), 3);
+  assert_int_equal(eventring_calls_depth(c), 2);
+  expect(c, child(c, root(c), 2), 1, 2, 1);
+  eventring_calls_free(c);
+}
+
+/* Roots are found again. */
+static void has_several_roots(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  uint64_t now = 0;
+  for (int i = 0; i < 1000; i++)
+    for (uint64_t id = 1; id <= 2; id++) {
+      eventring_calls_enter(c, id, now++);
+      eventring_calls_exit(c, id, now++);
+    }
+  assert_int_equal(eventring_calls_count(c), 3);
+  expect(c, child(c, root(c), 1), 1000, 1000, 1000);
+  expect(c, child(c, root(c), 2), 1000, 1000, 1000);
+  assert_int_equal(root(c)->exclusive, 1999);
+  eventring_calls_free(c);
+}
+
+static void settles_missing_exits(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  eventring_calls_enter(c, 1, 0);
+  eventring_calls_enter(c, 2, 100);
+  eventring_calls_enter(c, 3, 200);
+  eventring_calls_exit(c, 3, 300);
+  eventring_calls_exit(c, 1, 400);
+  Node *one = child(c, root(c), 1), *two = child(c, one, 2), *three = child(c, two, 3);
+  expect(c, one, 1, 400, 100);
+  expect(c, two, 1, 300, 200);
+  expect(c, three, 1, 100, 100);
+  assert_int_equal(two->most, 300);
+  assert_int_equal(eventring_calls_depth(c), 0);
+  eventring_calls_free(c);
+}
+
+static void unwinds_deep_stacks(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  for (uint64_t i = 1; i <= 1000; i++) eventring_calls_enter(c, i, i);
+  assert_int_equal(eventring_calls_depth(c), 1000);
+  eventring_calls_exit(c, 1, 2000);
+  assert_int_equal(eventring_calls_depth(c), 0);
+  Node *node = root(c);
+  for (uint64_t i = 1; i <= 1000; i++) {
+    node = child(c, node, i);
+    assert_int_equal(node->count, 1);
+    assert_int_equal(node->most, 2000 - i);
+    assert_int_equal(node->exclusive, i < 1000 ? 1 : 1000);
+  }
+  eventring_calls_free(c);
+}
+
+static void finds_many_children(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  uint64_t now = 0;
+  eventring_calls_enter(c, 7, now);
+  for (int round = 0; round < 5; round++)
+    for (uint64_t id = 100; id < 1100; id++) {
+      eventring_calls_enter(c, id, now++);
+      eventring_calls_exit(c, id, now++);
+    }
+  Node *parent = child(c, root(c), 7);
+  for (uint64_t id = 100; id < 1100; id++) expect(c, child(c, parent, id), 5, 5, 5);
+  assert_null(eventring_calls_child(c, parent, 99));
+  assert_int_equal(eventring_calls_count(c), 1002);
+  eventring_calls_free(c);
+}
+
+static void enters_what_began_before(void **state) {
+  (void)state;
+  eventring_calls *c = begin(1000);
+  for (uint64_t i = 1; i <= 100; i++) eventring_calls_enter_open(c, i, 1000);
+  eventring_calls_enter(c, 101, 1010);
+  for (uint64_t i = 101; i >= 1; i--) eventring_calls_exit(c, i, 1020);
+  Node *node = root(c);
+  for (uint64_t i = 1; i <= 100; i++) {
+    node = child(c, node, i);
+    assert_int_equal(node->open, 1);
+    assert_int_equal(node->most, 0);
+    expect(c, node, 0, 20, i == 100 ? 10 : 0);
+  }
+  expect(c, child(c, node, 101), 1, 10, 10);
+  eventring_calls_free(c);
+}
+
+static void has_a_histogram(void **state) {
+  (void)state;
+  static const struct { uint64_t ticks; unsigned bucket; } cases[] = {
+    {0, 0}, {127, 0}, {128, 1}, {255, 1}, {256, 2}, {1u << 20, 14},
+    {((uint64_t)1 << 30) - 1, 23}, {(uint64_t)1 << 30, 24}, {(uint64_t)1 << 50, 24}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    eventring_calls *c = begin(0);
+    eventring_calls_enter(c, 1, 0);
+    eventring_calls_exit(c, 1, cases[i].ticks);
+    for (unsigned k = 0; k < EVENTRING_CALLS_BUCKETS; k++)
+      assert_int_equal(child(c, root(c), 1)->histogram[k], k == cases[i].bucket);
+    eventring_calls_free(c);
+  }
+}
+
+static void full_buckets_are_halved(void **state) {
+  (void)state;
+  struct eventring_calls_node node = {.least = UINT64_MAX};
+  node.histogram[0] = UINT32_MAX;
+  node.histogram[3] = 10;
+  eventring_calls_tally(&node, 1);
+  assert_int_equal(node.histogram[0], 1u << 31);
+  assert_int_equal(node.histogram[3], 5);
+}
+
+/* ---- coroutines ---------------------------------------------------------------------- */
+
+/* 1 resumes a coroutine with 10, which calls 11, yields; later 2 resumes it. */
+static void follows_coroutines(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  eventring_calls_stack *main_stack = eventring_calls_first_stack(c);
+  eventring_calls_stack *co = eventring_calls_stack_new(c);
+  eventring_calls_enter(c, 1, 0);
+  eventring_calls_switch(c, co, EVENTRING_CALLS_RESUME, 10);
+  eventring_calls_enter(c, 10, 10);
+  eventring_calls_enter(c, 11, 20);
+  eventring_calls_switch(c, main_stack, EVENTRING_CALLS_LEAVE, 30);
+  eventring_calls_exit(c, 1, 40);
+  eventring_calls_enter(c, 2, 1000);
+  eventring_calls_switch(c, co, EVENTRING_CALLS_RESUME, 1001);
+  eventring_calls_exit(c, 11, 1003);
+  eventring_calls_exit(c, 10, 1005);
+  eventring_calls_switch(c, main_stack, EVENTRING_CALLS_LEAVE, 1005);
+  eventring_calls_exit(c, 2, 1010);
+  Node *one = child(c, root(c), 1), *two = child(c, root(c), 2);
+  expect(c, one, 1, 40, 20);
+  expect(c, child(c, one, 10), 1, 20, 10);
+  expect(c, child(c, child(c, one, 10), 11), 1, 10, 10);
+  expect(c, two, 1, 10, 6);
+  Node *ten = child(c, two, 10), *eleven = child(c, ten, 11);
+  expect(c, ten, 0, 4, 2);
+  expect(c, eleven, 0, 2, 2);
+  assert_int_equal(ten->most, 24); /* 10 to 30 and 1001 to 1005 */
+  assert_int_equal(eleven->most, 12);
+  assert_int_equal(ten->suspended, 971);
+  assert_int_equal(one->most, 40);
+  assert_int_equal(one->suspended, 0);
+  eventring_calls_stack_free(c, co);
+  eventring_calls_free(c);
+}
+
+static void deep_coroutines_move(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  eventring_calls_stack *main_stack = eventring_calls_first_stack(c);
+  eventring_calls_stack *co = eventring_calls_stack_new(c);
+  uint64_t now = 0;
+  for (uint64_t resumer = 1; resumer <= 3; resumer++) {
+    eventring_calls_enter(c, resumer, now);
+    eventring_calls_switch(c, co, EVENTRING_CALLS_RESUME, now);
+    if (resumer == 1)
+      for (uint64_t i = 0; i < 100; i++) eventring_calls_enter(c, 50, now);
+    now += 10;
+    eventring_calls_switch(c, main_stack, EVENTRING_CALLS_LEAVE, now);
+    eventring_calls_exit(c, resumer, now);
+  }
+  for (uint64_t resumer = 1; resumer <= 3; resumer++) {
+    Node *node = child(c, root(c), resumer);
+    expect(c, node, 1, 10, 0);
+    for (int i = 0; i < 100; i++) node = child(c, node, 50);
+    assert_int_equal(node->exclusive, 10);
+  }
+  eventring_calls_free(c);
+}
+
+static void has_many_stacks(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0);
+  for (int round = 0; round < 100000; round++) {
+    eventring_calls_stack *co = eventring_calls_stack_new(c);
+    assert_non_null(co);
+    eventring_calls_switch(c, co, EVENTRING_CALLS_RESUME, 1);
+    for (uint64_t i = 0; i < 10; i++) eventring_calls_enter(c, i, 1);
+    eventring_calls_switch(c, eventring_calls_first_stack(c), EVENTRING_CALLS_LEAVE, 1);
+    eventring_calls_stack_free(c, co);
+  }
+  assert_int_equal(eventring_calls_count(c), 11);
+  eventring_calls_free(c);
+}
+
+/* ---- exhaustion ---------------------------------------------------------------------- */
+
+static uint64_t lost_calls(const eventring_calls *c) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < eventring_calls_count(c); i++)
+    sum += eventring_calls_node_at(c, i)->lost.calls;
+  return sum;
+}
+
+static uint64_t all_counts(const eventring_calls *c) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < eventring_calls_count(c); i++)
+    sum += eventring_calls_node_at(c, i)->count;
+  return sum;
+}
+
+static void counts_what_finds_no_room(void **state) {
+  (void)state;
+  eventring_calls *c = eventring_calls_new(1);
+  eventring_calls_start(c, 0);
+  uint64_t now = 0, calls = 0;
+  eventring_calls_enter(c, 1, now);
+  for (uint64_t id = 100; id < 5100; id++) { /* in each: another one */
+    eventring_calls_enter(c, id, now++);
+    eventring_calls_enter(c, id + 10000, now++);
+    eventring_calls_exit(c, id + 10000, now++);
+    eventring_calls_exit(c, id, now++);
+    calls += 2;
+  }
+  eventring_calls_exit(c, 1, now);
+  Node *one = child(c, root(c), 1);
+  assert_true(lost_calls(c) > 5000);
+  assert_int_equal(lost_calls(c) + all_counts(c), calls + 1);
+  assert_int_equal(eventring_calls_inclusive(c, one), now);
+  assert_int_equal(one->count, 1);
+  assert_int_equal(one->most, now);
+  assert_int_equal(eventring_calls_depth(c), 0);
+  eventring_calls_free(c);
+}
+
+/* Deeper than there is memory for frames: no stranger is popped. */
+static void counts_frames_without_room(void **state) {
+  (void)state;
+  eventring_calls *c = eventring_calls_new(1);
+  eventring_calls_start(c, 0);
+  for (uint64_t i = 0; i < 100000; i++) eventring_calls_enter(c, 5, i);
+  assert_int_equal(eventring_calls_depth(c), 100000);
+  assert_true(c->stack->unpushed > 1000);
+  for (uint64_t i = 0; i < 99999; i++) eventring_calls_exit(c, 5, 100000 + i);
+  assert_int_equal(eventring_calls_depth(c), 1);
+  assert_int_equal(child(c, root(c), 5)->count, 1);
+  eventring_calls_exit(c, 5, 200000);
+  assert_int_equal(child(c, root(c), 5)->most, 200000);
+  assert_int_equal(eventring_calls_depth(c), 0);
+  assert_int_equal(lost_calls(c) + all_counts(c), 100000);
+  assert_int_equal(eventring_calls_inclusive(c, root(c)), 200000);
+  eventring_calls_free(c);
+}
+
+static void a_million_paths_in_their_budget(void **state) {
+  (void)state;
+  eventring_calls *c = eventring_calls_new((size_t)16 << 20);
+  eventring_calls_start(c, 0);
+  uint64_t now = 0;
+  for (uint64_t a = 0; a < 100; a++) {
+    eventring_calls_enter(c, a, now++);
+    for (uint64_t b = 0; b < 10000; b++) {
+      eventring_calls_enter(c, b, now++);
+      eventring_calls_exit(c, b, now++);
+    }
+    eventring_calls_exit(c, a, now++);
+  }
+  assert_true(eventring_calls_used(c) <= (size_t)16 << 20);
+  assert_true(eventring_calls_count(c) > 50000);
+  assert_int_equal(lost_calls(c) + all_counts(c), 1000100);
+  for (uint64_t a = 0; a < 6; a++)
+    assert_int_equal(eventring_calls_inclusive(c, child(c, root(c), a)), 20001);
+  assert_int_equal(eventring_calls_inclusive(c, root(c)), now - 1);
+  eventring_calls_free(c);
+}
+
+/* ---- merging ------------------------------------------------------------------------- */
+
+static void nest(eventring_calls *c) {
+  eventring_calls_enter(c, 1, 0);
+  eventring_calls_enter(c, 2, 1);
+  eventring_calls_enter(c, 3, 2);
+  eventring_calls_exit(c, 3, 3);
+  eventring_calls_exit(c, 2, 4);
+  eventring_calls_exit(c, 1, 5);
+}
+
+static void merges(void **state) {
+  (void)state;
+  eventring_calls *a = begin(0), *b = begin(0), *into = begin(0);
+  nest(a);
+  nest(b);
+  assert_true(eventring_calls_merge(into, a));
+  assert_true(eventring_calls_merge(into, b));
+  assert_int_equal(eventring_calls_count(into), 4);
+  Node *one = child(into, root(into), 1), *two = child(into, one, 2);
+  Node *three = child(into, two, 3);
+  expect(into, one, 2, 10, 4);
+  expect(into, two, 2, 6, 4);
+  expect(into, three, 2, 2, 2);
+  assert_null(eventring_calls_child(into, three, 1));
+  assert_int_equal(one->histogram[0], 2);
+  eventring_calls_free(a);
+  eventring_calls_free(b);
+  eventring_calls_free(into);
+}
+
+static void copies(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0), *copy = begin(0);
+  eventring_calls_enter(c, 1, 0);
+  eventring_calls_enter(c, 2, 0);
+  eventring_calls_exit(c, 2, 1);
+  eventring_calls_enter(c, 3, 1);
+  eventring_calls_exit(c, 3, 2);
+  eventring_calls_exit(c, 1, 3);
+  assert_true(eventring_calls_merge(copy, c));
+  assert_int_equal(eventring_calls_count(copy), 4);
+  Node *one = child(copy, root(copy), 1);
+  child(copy, one, 2); /* its parent is the copy's own */
+  child(copy, one, 3);
+  eventring_calls_free(c);
+  eventring_calls_free(copy);
+}
+
+static void merges_in_part(void **state) {
+  (void)state;
+  eventring_calls *c = begin(0), *into = eventring_calls_new(1);
+  uint64_t now = 0;
+  for (uint64_t id = 0; id < 2000; id++) {
+    eventring_calls_enter(c, id, now++);
+    eventring_calls_exit(c, id, now++);
+  }
+  assert_false(eventring_calls_merge(into, c));
+  assert_int_equal(all_counts(into) + lost_calls(into), 2000);
+  assert_int_equal(eventring_calls_inclusive(into, root(into)), now - 1);
+  eventring_calls_free(c);
+  eventring_calls_free(into);
+}
+
+/* ---- the collector ------------------------------------------------------------------- */
+
+static eventring_calls_collector *collector;
+
+static void *post_nest(void *thread) {
+  eventring_calls *c = begin(0);
+  nest(c);
+  assert_int_equal(eventring_calls_post(collector, c, (uint64_t)(uintptr_t)thread),
+                   EVENTRING_CALLS_POSTED);
+  eventring_calls_free(c);
+  return NULL;
+}
+
+static void collects(void **state) {
+  (void)state;
+  collector = eventring_calls_collector_new(BUDGET);
+  assert_null(eventring_calls_serialize(collector).words);
+  pthread_t threads[3];
+  for (uintptr_t i = 0; i < 3; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, post_nest, (void *)(i % 2 + 1)), 0);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  assert_int_equal(eventring_calls_collected(collector), 2);
+  for (int round = 0; round < 2; round++) { /* it begins anew */
+    uint64_t seen = 0;
+    for (int i = 0; i < 2; i++) {
+      struct eventring_calls_buffer b = eventring_calls_serialize(collector);
+      assert_non_null(b.words);
+      assert_int_equal(b.words[0], b.count);
+      seen |= b.words[1];
+      assert_int_equal(b.words[2], 4);
+      const uint64_t *one = b.words + 3 + b.words[3];
+      uint64_t posts = b.words[1] == 1 ? 2 : 1;
+      const uint64_t expected[11] = {12, 0, 1, posts, 2 * posts, 5, 5, 0, 0, 0, 0};
+      assert_memory_equal(one, expected, sizeof expected);
+      assert_int_equal(one[11], posts);
+    }
+    assert_int_equal(seen, 3);
+    assert_null(eventring_calls_serialize(collector).words);
+  }
+  eventring_calls_collector_reset(collector);
+  assert_int_equal(eventring_calls_collected(collector), 0);
+  assert_null(eventring_calls_serialize(collector).words);
+  eventring_calls_collector_free(collector);
+}
+
+static void counts_tries_without_room(void **state) {
+  (void)state;
+  collector = eventring_calls_collector_new(200000);
+  eventring_calls *c = begin(0);
+  nest(c);
+  int posted = 0;
+  for (uint64_t i = 0; i < 10; i++)
+    posted += eventring_calls_post(collector, c, i) == EVENTRING_CALLS_POSTED;
+  assert_in_range(posted, 1, 9);
+  assert_int_equal(eventring_calls_refused(collector), 10 - posted);
+  assert_int_equal(eventring_calls_collected(collector), posted);
+  eventring_calls_free(c);
+  eventring_calls_collector_free(collector);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(takes_memory_at_first_use),
+    cmocka_unit_test(keeps_its_budget),
+    cmocka_unit_test(takes_from_borrowed_memory),
+    cmocka_unit_test(gives_blocks_again),
+    cmocka_unit_test(appends_and_finds),
+    cmocka_unit_test(trims_to_empty),
+    cmocka_unit_test(has_positions),
+    cmocka_unit_test(uses_segments_again),
+    cmocka_unit_test(stops_when_exhausted),
+    cmocka_unit_test(is_a_stack),
+    cmocka_unit_test(keeps_pointers),
+    cmocka_unit_test(counts_a_call),
+    cmocka_unit_test(clocks_may_wrap),
+    cmocka_unit_test(clocks_may_go_back),
+    cmocka_unit_test(exits_without_entry_change_nothing),
+    cmocka_unit_test(has_several_roots),
+    cmocka_unit_test(settles_missing_exits),
+    cmocka_unit_test(unwinds_deep_stacks),
+    cmocka_unit_test(finds_many_children),
+    cmocka_unit_test(enters_what_began_before),
+    cmocka_unit_test(has_a_histogram),
+    cmocka_unit_test(full_buckets_are_halved),
+    cmocka_unit_test(follows_coroutines),
+    cmocka_unit_test(deep_coroutines_move),
+    cmocka_unit_test(has_many_stacks),
+    cmocka_unit_test(counts_what_finds_no_room),
+    cmocka_unit_test(counts_frames_without_room),
+    cmocka_unit_test(a_million_paths_in_their_budget),
+    cmocka_unit_test(merges),
+    cmocka_unit_test(copies),
+    cmocka_unit_test(merges_in_part),
+    cmocka_unit_test(collects),
+    cmocka_unit_test(counts_tries_without_room),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
