@@ -3,7 +3,7 @@
 
 EXTRA_DIST += doc
 
-man_MANS = doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1
+man_MANS = doc/eventring.1 doc/eventring.3 doc/eventring.5 doc/saros.1 doc/eventring-conditions.7
 CLEANFILES += $(man_MANS)
 
 MAKE_PAGE = $(AM_V_GEN)$(MKDIR_P) doc && $(AWK) -v version=$(VERSION) -f $(top_srcdir)/doc/man.awk
@@ -19,3 +19,6 @@ doc/eventring.5: doc/FORMAT.md doc/man.awk
 
 doc/saros.1: doc/saros.md doc/man.awk
 	$(MAKE_PAGE) -v page=saros -v section=1 -v what="Lua 5.4 interpreter with a flight recorder" $(top_srcdir)/doc/saros.md >$@
+
+doc/eventring-conditions.7: doc/CONDITIONS.md doc/man.awk
+	$(MAKE_PAGE) -v page=eventring-conditions -v section=7 -v what="the language of conditions on recorded programs" $(top_srcdir)/doc/CONDITIONS.md >$@

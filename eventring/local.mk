@@ -17,6 +17,7 @@ eventring_sources = \
 	eventring/format/unlink_same.c \
 	eventring/format/span_stack.h eventring/format/span_stack.c \
 	eventring/format/builtins.h eventring/format/builtins.c \
+	eventring/conditions/scan.h eventring/conditions/scan.c eventring/conditions/condition.c \
 	eventring/producer/lock.h eventring/producer/lock.c eventring/producer/classes.h \
 	eventring/producer/classes.c \
 	eventring/producer/leaf_spans.h eventring/producer/leaf_spans.c \
@@ -75,7 +76,7 @@ eventring_sources = \
 include_HEADERS = eventring/include/eventring.h
 eventringincludedir = $(includedir)/eventring
 eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
-	eventring/include/eventring/calls.h
+	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)

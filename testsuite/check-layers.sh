@@ -28,7 +28,8 @@ violation() { echo "$*"; violations=$((violations + 1)); }
 parts='
 public    libeventring_host_a  -
 format    libeventring_host_a  public                                library
-producer  libeventring_host_a  public format                         library
+conditions libeventring_host_a public format                         library
+producer  libeventring_host_a  public format conditions              library
 reader    libeventring_host_a  public format                         library
 encoder   libeventring_host_a  public format                         library
 calls     libeventring_host_a  public                                library
@@ -53,6 +54,7 @@ part_of='
 function part_of(file) {
   if (file ~ /^eventring\/include\//) return "public"
   if (file ~ /^eventring\/format\//) return "format"
+  if (file ~ /^eventring\/conditions\//) return "conditions"
   if (file ~ /^eventring\/producer\//) return "producer"
   if (file ~ /^eventring\/reader\//) return "reader"
   if (file ~ /^eventring\/encoder\//) return "encoder"

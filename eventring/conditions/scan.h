@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.h: the words of the language of conditions (doc/CONDITIONS.md). */
+#ifndef EVENTRING_SCAN_H
+#define EVENTRING_SCAN_H
+
+#include <stdbool.h>
+
+#include "eventring.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A place in a text of `size` bytes. After an error, `failed` is true, `at` is where, and
+   nothing more is read. */
+struct evr_scan {
+  const char *text;
+  size_t size, at;
+  bool failed;
+  struct eventring_error *error; /* may be NULL */
+};
+
+enum { EVR_MOST_WORD = 95 };
+struct evr_word { /* a name in the text; size 0: there is none */
+  const char *text;
+  size_t size;
+};
+
+/* Fails at the present place: "column N: ..." with what is there. Returns E_CONFIG. */
+int evr_scan_fail(struct evr_scan *scan, const char *expected);
+/* The same at byte `at`, without what is there. */
+int evr_scan_fail_at(struct evr_scan *scan, size_t at, const char *text);
+void evr_scan_spaces(struct evr_scan *scan);
+/* Takes this character, and the spaces behind it, if it is next. */
+bool evr_scan_accept(struct evr_scan *scan, char c);
+/* Letters, digits, `_`, `.`, `:` and `-`, of which the first is a letter or `_`, and the spaces
+   behind. */
+struct evr_word evr_scan_word(struct evr_scan *scan);
+bool evr_word_is(struct evr_word word, const char *text);
+/* A text in quotes, 1 to EVR_MOST_WORD bytes of UTF-8 without control characters; \" and
+   \\ stand for quote and backslash. Into `to`, EVR_MOST_WORD + 1 bytes. */
+void evr_scan_quoted(struct evr_scan *scan, char *to);
+/* Digits, with up to nine decimals, after a sign if `sign`, up to 2^63. */
+double evr_scan_number(struct evr_scan *scan, bool sign);
+
+#pragma GCC visibility pop
+
+#endif /* EVENTRING_SCAN_H */
