@@ -849,6 +849,23 @@ struct eventring_callbacks {
   int (*lost)(void *context, const struct eventring_loss *loss);
 };
 
+/* A context that has open spans was left, or goes on (what happens between the two does not
+   belong to these spans). A context without open spans is not written down. */
+struct eventring_switch {
+  uint64_t ns;
+  uint64_t context;
+  uint32_t domain, incarnation; /* as in an event */
+  uint8_t ring;                 /* of the open spans */
+  bool resumed;                 /* it goes on */
+};
+/* Makes polls deliver these, too, in their place among the events. (An event of a context that
+   was left resumes it without that.) `callback`: as those of eventring_callbacks; NULL: none.
+   Before the first poll, else E_STATE. */
+int eventring_cursor_switches(eventring_cursor *cursor,
+                              int (*callback)(void *context,
+                                              const struct eventring_switch *change),
+                              void *context);
+
 /* Lets the first poll begin near `ns` (of CLOCK_MONOTONIC): in each ring with the block that
    has its first event from then on, or up to two blocks before it. What is before that is
    missed; spans that are open there get a synthetic begin. Finds the place by bisection of

@@ -37,6 +37,7 @@ static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *
                                      c->opened_head[slot][ring]);
   if (!c->reader[i]) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
   if (c->seek_ns) evr_ring_reader_seek(c->reader[i], c->seek_ns);
+  c->reader[i]->tells_switches = c->switched != NULL;
   for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) {
     c->made[at] = c->made[at - 1];
     c->watch[at] = c->watch[at - 1];
@@ -105,6 +106,18 @@ int eventring_cursor_seek(eventring_cursor *c, uint64_t ns) {
   if (c->begun || c->busy || c->made_count || c->flags & EVENTRING_OPEN_NOW)
     return EVENTRING_E_STATE;
   c->seek_ns = ns ? ns : 1;
+  return EVENTRING_OK;
+}
+
+int eventring_cursor_switches(eventring_cursor *c,
+                              int (*callback)(void *context,
+                                              const struct eventring_switch *change),
+                              void *context) {
+  if (c->begun || c->busy) return EVENTRING_E_STATE;
+  c->switched = callback;
+  c->switched_context = context;
+  for (unsigned n = 0; n < c->made_count; n++)
+    c->reader[c->made[n]]->tells_switches = callback != NULL;
   return EVENTRING_OK;
 }
 
@@ -290,6 +303,7 @@ int eventring_poll_sized(eventring_cursor *c, const struct eventring_callbacks *
   if (!c) return EVENTRING_E_ARGUMENT;
   if (c->busy) return EVENTRING_E_BUSY;
   struct evr_sink sink = {.context = context, .left = max ? max : UINT64_MAX,
+                          .switched = c->switched, .switched_context = c->switched_context,
                           .budget = DAMAGE_BUDGET};
   if (callbacks)
     evr_copy_sized(&sink.callbacks, sizeof sink.callbacks, callbacks, callbacks_size);

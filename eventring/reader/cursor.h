@@ -58,6 +58,8 @@ struct eventring_cursor {
   bool busy;     /* a poll is in progress */
   bool finished;
   bool begun;    /* it was polled */
+  int (*switched)(void *context, const struct eventring_switch *change); /* or NULL */
+  void *switched_context;
   uint64_t seek_ns; /* where its rings begin; 0: with the oldest block */
   bool end_checked; /* the file was checked once more after the end */
   struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL:

@@ -643,12 +643,29 @@ static int deliver_synthetic(struct evr_ring_reader *reader,
   return sink->callbacks.event(sink->context, event);
 }
 
+static int deliver_switch(const struct evr_ring_reader *reader, const struct evr_pending *p,
+                          struct evr_sink *sink) {
+  const struct eventring_switch change = {
+      .ns = reader->order_ns, .context = p->context, .domain = reader->blocks.slot,
+      .incarnation = p->incarnation, .ring = (uint8_t)reader->blocks.ring,
+      .resumed = p->kind == EVR_CONTEXT_RESUMED};
+  return sink->switched ? sink->switched(sink->switched_context, &change) : 0;
+}
+
+static int deliver_queued(struct evr_ring_reader *reader, const struct evr_pending *p,
+                          struct evr_sink *sink) {
+  switch (p->kind) {
+  case 0: return deliver_loss(reader, p, sink);
+  case EVR_CONTEXT_LEFT:
+  case EVR_CONTEXT_RESUMED: return deliver_switch(reader, p, sink);
+  default: return deliver_synthetic(reader, p, sink);
+  }
+}
+
 static void deliver_pending(struct evr_ring_reader *reader,
                             struct evr_sink *sink) {
   const struct evr_pending pending = reader->pending[reader->pending_at++];
-  int stop = pending.kind ? deliver_synthetic(reader, &pending, sink)
-                          : deliver_loss(reader, &pending, sink);
-  if (stop) sink->stopped = true;
+  if (deliver_queued(reader, &pending, sink)) sink->stopped = true;
 }
 
 /* ---- Looking ahead ---------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 struct evr_sink {
   struct eventring_callbacks callbacks; /* both set */
   void *context;
+  int (*switched)(void *context, const struct eventring_switch *change); /* may be NULL */
+  void *switched_context;
   uint64_t left;      /* events that may still be delivered */
   uint64_t delivered; /* real ones */
   unsigned budget;    /* unreadable blocks that may still be tried */

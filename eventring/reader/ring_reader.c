@@ -139,6 +139,13 @@ static void find_entry(struct evr_ring_reader *reader, const struct format_open 
   queue_begin(reader, &span, entry->context, depth ? depth - 1 : 0, false);
 }
 
+static void queue_switch(struct evr_ring_reader *reader, uint8_t kind, uint64_t context,
+                         uint64_t ticks) {
+  if (reader->tells_switches)
+    queue_pending(reader, (struct evr_pending){.kind = kind, .context = context, .when = ticks,
+                                               .incarnation = reader->position.incarnation});
+}
+
 void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *words) {
   const uint64_t *end = reader->blocks.held->words + reader->blocks.held->have;
   struct format_position position = reader->position;
@@ -147,9 +154,11 @@ void evr_ring_reader_remark(struct evr_ring_reader *reader, const uint64_t *word
   uint64_t context = format_apply_remark(words, end, &position);
   switch (word_id(*words)) {
   case FORMAT_REMARK_SUSPEND:
+    queue_switch(reader, EVR_CONTEXT_LEFT, context, ticks);
     evr_spans_suspend(&reader->spans, context, ticks);
     break;
   case FORMAT_REMARK_RESUME:
+    queue_switch(reader, EVR_CONTEXT_RESUMED, context, ticks);
     evr_spans_resume(&reader->spans, context, ticks);
     break;
   case FORMAT_REMARK_INCARNATION:

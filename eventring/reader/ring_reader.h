@@ -9,8 +9,10 @@
 
 #pragma GCC visibility push(hidden)
 
+enum { EVR_CONTEXT_LEFT = 16, EVR_CONTEXT_RESUMED = 17 };
+
 struct evr_pending { /* to be delivered before the next event of the block */
-  uint8_t kind;      /* 0: loss; EVENTRING_BEGIN or _END: synthetic */
+  uint8_t kind;      /* 0: loss; EVENTRING_BEGIN or _END: synthetic; EVR_CONTEXT_...: a switch */
   uint8_t flags;
   uint16_t id;
   uint32_t depth;
@@ -37,6 +39,7 @@ struct evr_ring_reader {
   bool joined;              /* has had a first position */
   bool sought;              /* it begins at a time (eventring_cursor_seek) */
   bool limit_moved;         /* by a jump; at most once in a poll */
+  bool tells_switches;      /* contexts that are left and resumed are queued, too */
   uint64_t remarks_unknown;
   uint32_t switches;        /* entries of the control log taken into account */
   bool missed_switches;     /* some of them were gone */
