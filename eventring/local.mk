@@ -102,8 +102,11 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/names.c eventring/analysis/names.h \
 	eventring/analysis/own_time.c eventring/analysis/own_time.h \
 	eventring/analysis/saturating.h \
+	eventring/analysis/shares.c eventring/analysis/shares.h \
+	eventring/analysis/steps.c eventring/analysis/steps.h \
 	eventring/analysis/tally.c eventring/analysis/tally.h \
 	eventring/analysis/tally_lives.c eventring/analysis/tally_lives.h \
+	eventring/analysis/top.c eventring/analysis/top.h \
 	eventring/analysis/units.c eventring/analysis/units.h
 
 # What the command needs beyond libc, and the public headers.
@@ -126,7 +129,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
-	eventring/tools/cmd_strip.c \
+	eventring/tools/cmd_strip.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
+	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
 	eventring/tools/options.c eventring/tools/options.h eventring/tools/places.c \

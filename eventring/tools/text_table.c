@@ -65,12 +65,12 @@ size_t table_trimmed(const char *text, size_t size) {
 
 static bool has_sign(const struct table *table, size_t column, char sign) {
   const char *title = table->titles[column];
-  return memchr(title, sign, strspn(title, "<?|")) != NULL;
+  return memchr(title, sign, strspn(title, "<?|+")) != NULL;
 }
 
 static const char *title_of(const struct table *table, size_t column) {
   const char *title = table->titles[column];
-  return title + strspn(title, "<?|");
+  return title + strspn(title, "<?|+");
 }
 
 /* 0: the column is left out. */
@@ -84,7 +84,21 @@ static size_t column_width(const struct table *table, size_t column) {
     if (width > widest) widest = width;
   }
   if (!says_something) return 0;
+  if (has_sign(table, column, '+')) return widest; /* see share_page */
   return table->keys && widest > most && has_sign(table, column, '<') ? most : widest;
+}
+
+/* A column that takes what the others leave gets that. */
+static void share_page(const struct table *table, size_t indent, size_t *widths) {
+  enum { LEAST = 12 };
+  for (size_t taker = 0; table->keys && taker < table->columns; taker++) {
+    if (!has_sign(table, taker, '+')) continue;
+    size_t others = indent;
+    for (size_t i = 0; i < table->columns; i++)
+      if (i != taker && widths[i]) others += widths[i] + 2;
+    size_t left = others + LEAST < TABLE_PAGE ? TABLE_PAGE - others : LEAST;
+    if (widths[taker] > left) widths[taker] = left;
+  }
 }
 
 /* How a table, or a part of it, is laid out. */
@@ -194,6 +208,7 @@ void table_print(struct table *table, FILE *out, int indent) {
   struct layout layout = {.table = table, .out = out, .indent = (size_t)indent,
                           .widths = widths};
   for (size_t i = 0; i < table->columns; i++) widths[i] = column_width(table, i);
+  share_page(table, layout.indent, widths);
   if (table->used > 0) print_parts(&layout);
   for (size_t i = 0; i < table->used; i++) free(table->cells[i]);
   free(table->cells);

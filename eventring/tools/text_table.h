@@ -5,6 +5,7 @@
  *
  *   <   aligned to the left, a text; the others are figures, aligned to the right
  *   ?   left out when no cell says more than "-"
+ *   +   of the page, takes what the other columns leave, at least 12 characters
  *   |   where the table is best divided if it is wider than the page
  *
  * A column without any text in its cells is left out, and nothing is shown of a table

@@ -66,6 +66,20 @@ run_stats() {
     shows_harmless "$EVENTRING" stats --env-prefix "$argument" -- true
   done
 }
+run_question() { # of a command with a file that others named
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" "$1" "$argument/1.eventring"
+    shows_harmless "$EVENTRING" "$1" --json --top 100 "$argument/1.eventring"
+    shows_harmless "$EVENTRING" "$1" --domain "$argument" "$file"
+  done
+}
+run_pauses() { run_question pauses; }
+run_spans() {
+  run_question spans
+  for argument in "${arguments[@]}"; do
+    for option in --class --name; do shows_harmless "$EVENTRING" spans $option "$argument" "$file"; done
+  done
+}
 run_snapshot() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" snapshot -o "no/$argument" "$file"

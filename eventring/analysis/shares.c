@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* shares.c: what the time of spans was spent on.
+ *
+ * A domain has a clock for each part, and for each ring a table of contexts that have spans
+ * open there. A context has a frame for each depth, which holds what the clocks showed when
+ * the span began, less what they had counted while the context was suspended. */
+#include "analysis/shares.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BUCKETS = 16, FIRST_FRAMES = 8, MOST_DEPTH = 1 << 16 };
+#define NEVER UINT64_MAX
+
+struct frame {
+  uint64_t within;          /* of spans directly in it, without their suspended time: ns */
+  uint64_t losses;          /* of its ring when it began; NEVER: its own time is not known */
+  uint64_t domain_losses;   /* of all rings; NEVER: what the clocks did is not known */
+  uint64_t at[EVA_PARTS];   /* what the clocks showed */
+  uint16_t id;
+};
+
+struct flow { /* of control: a context with open spans */
+  struct flow *next; /* in its bucket */
+  uint64_t context;
+  uint64_t elsewhere[EVA_PARTS]; /* counted by the clocks while it was suspended */
+  uint64_t left_at[EVA_PARTS];   /* what they showed when it was left */
+  uint64_t from;                 /* the context that ran when this one went on, and goes on when
+                                    this one is left */
+  bool is_left;
+  uint32_t open, room;
+  struct frame *frame;
+};
+
+struct flows { /* of a ring of a domain */
+  struct flow **buckets;
+  size_t room, used;
+  struct flow *present; /* of the last event, if it has spans open and was not left */
+  uint64_t losses;
+};
+
+struct clock { /* of the topmost spans of a part */
+  uint64_t counted, since;
+  uint64_t context;
+  uint32_t depth;
+  uint8_t ring;
+  bool open;
+};
+
+struct domain {
+  uint32_t incarnation;
+  uint64_t losses;
+  struct clock clock[EVA_PARTS];
+  struct flows flows[EVENTRING_RINGS];
+};
+
+struct eva_shares {
+  struct domain domain[EVENTRING_MAX_DOMAINS];
+};
+
+struct eva_shares *eva_shares_new(void) { return calloc(1, sizeof(struct eva_shares)); }
+
+/* ---- Contexts ------------------------------------------------------------------------ */
+
+static size_t bucket_of(uint64_t context, size_t room) {
+  uint64_t hash = context * 0x9e3779b97f4a7c15;
+  return (hash ^ hash >> 32) & (room - 1);
+}
+
+static int grow_buckets(struct flows *flows) {
+  size_t room = flows->room ? 2 * flows->room : FIRST_BUCKETS;
+  struct flow **buckets = calloc(room, sizeof *buckets);
+  if (!buckets) return EVENTRING_E_MEMORY;
+  for (size_t i = 0; i < flows->room; i++)
+    for (struct flow *f = flows->buckets[i], *next; f; f = next) {
+      struct flow **bucket = &buckets[bucket_of(f->context, room)];
+      next = f->next;
+      f->next = *bucket;
+      *bucket = f;
+    }
+  free(flows->buckets);
+  flows->buckets = buckets;
+  flows->room = room;
+  return EVENTRING_OK;
+}
+
+static struct flow **place_of(const struct flows *flows, uint64_t context) {
+  struct flow **place = &flows->buckets[bucket_of(context, flows->room)];
+  while (*place && (*place)->context != context) place = &(*place)->next;
+  return place;
+}
+
+/* NULL: it has no spans open. */
+static struct flow *find_flow(const struct flows *flows, uint64_t context) {
+  if (flows->present && flows->present->context == context) return flows->present;
+  return flows->room ? *place_of(flows, context) : NULL;
+}
+
+/* Made if it is not there; NULL: no memory. */
+static struct flow *flow_at(struct flows *flows, uint64_t context) {
+  struct flow *flow = find_flow(flows, context);
+  if (flow) return flow;
+  if (flows->used >= flows->room && grow_buckets(flows) < 0) return NULL;
+  struct flow **place = place_of(flows, context);
+  *place = calloc(1, sizeof **place);
+  if (!*place) return NULL;
+  (*place)->context = context;
+  flows->used++;
+  return *place;
+}
+
+static void free_flow(struct flow *flow) {
+  free(flow->frame);
+  free(flow);
+}
+
+/* Another context goes on. (One that resumes another is not left, so its spans run meanwhile,
+   too; it goes on when that one is left or has no more spans.) */
+static void enter(struct flows *flows, struct flow *flow) {
+  if (flows->present == flow) return;
+  flow->from = flows->present ? flows->present->context : flow->context;
+  flows->present = flow;
+}
+
+static void return_from(struct flows *flows, const struct flow *flow) {
+  if (flows->present != flow) return;
+  flows->present = NULL;
+  struct flow *from = flow->from != flow->context ? find_flow(flows, flow->from) : NULL;
+  if (from && !from->is_left) flows->present = from;
+}
+
+static void drop_flow(struct flows *flows, uint64_t context) {
+  struct flow **place = place_of(flows, context), *gone = *place;
+  return_from(flows, gone);
+  *place = gone->next;
+  free_flow(gone);
+  flows->used--;
+}
+
+static void clear_flows(struct flows *flows) {
+  for (size_t i = 0; i < flows->room; i++)
+    for (struct flow *f = flows->buckets[i], *next; f; f = next) {
+      next = f->next;
+      free_flow(f);
+    }
+  free(flows->buckets);
+  *flows = (struct flows){.losses = flows->losses};
+}
+
+static void clear_domain(struct domain *domain) {
+  for (int ring = 0; ring < EVENTRING_RINGS; ring++) clear_flows(&domain->flows[ring]);
+  memset(domain->clock, 0, sizeof domain->clock);
+}
+
+void eva_shares_free(struct eva_shares *shares) {
+  for (int i = 0; shares && i < EVENTRING_MAX_DOMAINS; i++) clear_domain(&shares->domain[i]);
+  free(shares);
+}
+
+/* The domain of a slot, in which another one may have followed. */
+static struct domain *domain_of(struct eva_shares *shares, uint32_t slot, uint32_t incarnation) {
+  struct domain *domain = &shares->domain[slot % EVENTRING_MAX_DOMAINS];
+  if (domain->incarnation != incarnation) {
+    clear_domain(domain);
+    domain->incarnation = incarnation;
+  }
+  return domain;
+}
+
+/* ---- Clocks -------------------------------------------------------------------------- */
+
+static uint64_t shows(const struct clock *clock, uint64_t ns) {
+  return clock->counted + (clock->open && ns > clock->since ? ns - clock->since : 0);
+}
+
+uint64_t eva_shares_clock(const struct eva_shares *shares, uint32_t domain, enum eva_part part,
+                          uint64_t ns) {
+  return shows(&shares->domain[domain % EVENTRING_MAX_DOMAINS].clock[part], ns);
+}
+
+static void drive(struct clock *clock, const struct eventring_event *event) {
+  if (event->kind == EVENTRING_BEGIN && !clock->open) {
+    *clock = (struct clock){.counted = clock->counted, .since = event->ns, .open = true,
+                            .depth = event->depth, .ring = event->ring,
+                            .context = event->context};
+  } else if (event->kind == EVENTRING_END && clock->open && event->ring == clock->ring &&
+             event->context == clock->context && event->depth <= clock->depth) {
+    clock->counted = shows(clock, event->ns);
+    clock->open = false;
+  }
+}
+
+static void drive_clocks(struct domain *domain, const struct eventring_event *event) {
+  if (event->event_class == EVENTRING_CLASS_GC)
+    drive(&domain->clock[EVA_COLLECTOR], event);
+  else if (event->event_class == EVENTRING_CLASS_DOMAIN ||
+           event->event_class == EVENTRING_CLASS_IO)
+    drive(&domain->clock[EVA_WAITING], event);
+}
+
+/* ---- Spans --------------------------------------------------------------------------- */
+
+static void leave(const struct domain *domain, struct flow *flow, uint64_t ns) {
+  if (flow->is_left) return;
+  flow->is_left = true;
+  for (int p = 0; p < EVA_PARTS; p++) flow->left_at[p] = shows(&domain->clock[p], ns);
+}
+
+static void go_on(const struct domain *domain, struct flow *flow, uint64_t ns) {
+  if (!flow->is_left) return;
+  flow->is_left = false;
+  for (int p = 0; p < EVA_PARTS; p++)
+    flow->elsewhere[p] += shows(&domain->clock[p], ns) - flow->left_at[p];
+}
+
+/* Makes the frames `count`; those that are skipped began before they could be seen. */
+static int open_frames(struct flow *flow, uint32_t count) {
+  if (count > flow->room) {
+    uint32_t room = flow->room ? 2 * flow->room : FIRST_FRAMES;
+    if (room < count) room = count;
+    struct frame *grown = realloc(flow->frame, room * sizeof *grown);
+    if (!grown) return EVENTRING_E_MEMORY;
+    flow->frame = grown;
+    flow->room = room;
+  }
+  for (; flow->open < count; flow->open++)
+    flow->frame[flow->open] = (struct frame){.losses = NEVER, .domain_losses = NEVER};
+  flow->open = count;
+  return EVENTRING_OK;
+}
+
+static void begin(const struct domain *domain, struct flow *flow,
+                  const struct eventring_event *event) {
+  struct frame *frame = &flow->frame[event->depth];
+  bool seen = !(event->flags & EVENTRING_SYNTHETIC);
+  *frame = (struct frame){.losses = seen ? domain->flows[event->ring].losses : NEVER,
+                          .domain_losses = seen ? domain->losses : NEVER, .id = event->id};
+  for (int p = 0; p < EVA_PARTS; p++)
+    frame->at[p] = shows(&domain->clock[p], event->ns) - flow->elsewhere[p];
+}
+
+/* A part of a span; damage, as times that go back, does not make it more than the span. */
+static uint64_t part_of(const struct domain *domain, const struct flow *flow,
+                        const struct frame *frame, enum eva_part part,
+                        const struct eventring_event *event) {
+  uint64_t now = shows(&domain->clock[part], event->ns) - flow->elsewhere[part];
+  uint64_t ns = now > frame->at[part] ? now - frame->at[part] : 0;
+  uint64_t whole = event->ns - event->begin_ns;
+  return ns < whole ? ns : whole;
+}
+
+static void fill(const struct domain *domain, const struct flow *flow,
+                 const struct eventring_event *event, struct eva_span_time *time) {
+  const struct frame *frame = &flow->frame[event->depth];
+  uint64_t ns = event->ns - event->begin_ns, running = ns - event->suspended_ns;
+  *time = (struct eva_span_time){.ns = ns, .suspended = event->suspended_ns};
+  time->knows_parts = frame->domain_losses == domain->losses;
+  time->knows_own = frame->losses == domain->flows[event->ring].losses &&
+                    frame->within <= running;
+  if (time->knows_own) time->own = running - frame->within;
+  for (int p = 0; p < EVA_PARTS && time->knows_parts; p++)
+    time->part[p] = part_of(domain, flow, frame, (enum eva_part)p, event);
+}
+
+/* Adds a span that has ended to the one around it. */
+static void end(struct flow *flow, const struct eventring_event *event, bool whole,
+                uint64_t ns) {
+  flow->open = event->depth;
+  if (!flow->open) return;
+  struct frame *outer = &flow->frame[flow->open - 1];
+  outer->within += ns;
+  if (!whole) outer->losses = NEVER;
+}
+
+static int take_span(struct domain *domain, const struct eventring_event *event,
+                     struct eva_span_time *time, bool *ended) {
+  struct flows *flows = &domain->flows[event->ring];
+  struct flow *flow = flow_at(flows, event->context);
+  if (!flow || open_frames(flow, event->depth + 1) < 0) return EVENTRING_E_MEMORY;
+  if (!(event->flags & EVENTRING_SYNTHETIC)) {
+    go_on(domain, flow, event->ns);
+    enter(flows, flow);
+  }
+  if (event->kind == EVENTRING_BEGIN) {
+    begin(domain, flow, event);
+    return EVENTRING_OK;
+  }
+  *ended = event->flags & EVENTRING_MATCHED && !(event->flags & EVENTRING_TORN) &&
+           event->begin_ns <= event->ns && event->suspended_ns <= event->ns - event->begin_ns;
+  if (*ended) fill(domain, flow, event, time);
+  end(flow, event, *ended, *ended ? time->ns - time->suspended : 0);
+  if (!flow->open) drop_flow(flows, event->context);
+  return EVENTRING_OK;
+}
+
+/* Any event shows which context runs. */
+static void note_context(struct domain *domain, const struct eventring_event *event) {
+  struct flows *flows = &domain->flows[event->ring];
+  struct flow *flow = find_flow(flows, event->context);
+  if (!flow) {
+    flows->present = NULL;
+    return;
+  }
+  go_on(domain, flow, event->ns);
+  enter(flows, flow);
+}
+
+int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
+                     struct eva_span_time *time, bool *ended) {
+  struct domain *domain = domain_of(shares, event->domain, event->incarnation);
+  int status = EVENTRING_OK;
+  *ended = false;
+  if (event->ring >= EVENTRING_RINGS || event->depth > MOST_DEPTH) return status; /* damage */
+  if (event->kind > EVENTRING_END) {
+    note_context(domain, event);
+    return status;
+  }
+  bool begins = event->kind == EVENTRING_BEGIN;
+  if (begins) drive_clocks(domain, event);
+  status = take_span(domain, event, time, ended);
+  if (!begins) drive_clocks(domain, event);
+  return status;
+}
+
+void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss) {
+  struct domain *domain = domain_of(shares, loss->domain, loss->incarnation);
+  domain->losses++;
+  domain->flows[loss->ring % EVENTRING_RINGS].losses++;
+  for (int p = 0; p < EVA_PARTS; p++)
+    if (domain->clock[p].ring == loss->ring) domain->clock[p].open = false;
+}
+
+void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch *change) {
+  struct domain *domain = domain_of(shares, change->domain, change->incarnation);
+  struct flows *flows = &domain->flows[change->ring % EVENTRING_RINGS];
+  struct flow *flow = find_flow(flows, change->context);
+  if (flow && change->resumed) {
+    go_on(domain, flow, change->ns);
+    enter(flows, flow);
+  } else if (flow) {
+    leave(domain, flow, change->ns);
+    return_from(flows, flow);
+  }
+}
+
+int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring) {
+  const struct domain *d = &shares->domain[domain % EVENTRING_MAX_DOMAINS];
+  const struct flow *flow = d->flows[ring % EVENTRING_RINGS].present;
+  return flow && flow->open && !flow->is_left ? flow->frame[flow->open - 1].id : -1;
+}

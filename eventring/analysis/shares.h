@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* shares.h: what the time of spans was spent on, and which spans were open at a moment.
+ *
+ * Of each span that ends: how long the collector ran in it, how long the program waited (for
+ * other domains, for files: spans of the classes domain and io), for how long its context was
+ * suspended, and the rest without that of spans directly within. Collector and waiting stop
+ * all contexts of a domain, so they are read from clocks of the domain, which add up the
+ * topmost spans of their class; the time for which a context is suspended is taken out. (That
+ * a context of a ring was left and went on comes in as eventring_switch: without those, time in
+ * the collector while a context is suspended counts as its own.)
+ *
+ * Feed it what a merged cursor delivers. After a loss nobody knows what the collector did
+ * meanwhile: spans that were open then have no such parts, nor has a span that began before
+ * reading did.
+ *
+ * Units: nanoseconds of the recording's clock. Errors: EVENTRING_E_MEMORY; the event is not
+ * taken then. Threads: one at a time.
+ */
+#ifndef EVENTRING_ANALYSIS_SHARES_H
+#define EVENTRING_ANALYSIS_SHARES_H
+
+#include <stdbool.h>
+
+#include "eventring.h"
+
+/* What stops all contexts of a domain. */
+enum eva_part { EVA_COLLECTOR, EVA_WAITING, EVA_PARTS };
+
+/* Of a span whose begin and end are known. */
+struct eva_span_time {
+  uint64_t ns;              /* all of it */
+  uint64_t suspended;
+  uint64_t own;             /* without what is suspended, and what spans within take */
+  uint64_t part[EVA_PARTS]; /* in it, also in spans within */
+  bool knows_own, knows_parts;
+};
+
+struct eva_shares;
+
+/* NULL: no memory. */
+struct eva_shares *eva_shares_new(void);
+/* NULL is allowed. */
+void eva_shares_free(struct eva_shares *shares);
+
+/* Takes the next event. If it ends a span whose begin is known, `time` is filled and *ended
+   is true. */
+int eva_shares_event(struct eva_shares *shares, const struct eventring_event *event,
+                     struct eva_span_time *time, bool *ended);
+void eva_shares_lost(struct eva_shares *shares, const struct eventring_loss *loss);
+void eva_shares_switch(struct eva_shares *shares, const struct eventring_switch *change);
+
+/* The innermost span that runs in this ring of a domain: its id; -1: none is known. */
+int eva_shares_running(const struct eva_shares *shares, uint32_t domain, uint8_t ring);
+
+/* For how long the domain has been in the collector, or has waited, up to `ns`, since it was
+   first seen. */
+uint64_t eva_shares_clock(const struct eva_shares *shares, uint32_t domain, enum eva_part part,
+                          uint64_t ns);
+
+#endif

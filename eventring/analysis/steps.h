@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* steps.h: the steps of the collector: the topmost spans of class gc of each domain, with why
+ * they ran, what they did, and what the program was doing.
+ *
+ * A step is reported when it is complete: the counter "pause_work" (bytes; doc/eventring.md
+ * asks this of hosts) follows its end. A torn step is counted and not reported.
+ *
+ * Units: nanoseconds of the recording's clock. Errors: none of its own. Threads: one at a
+ * time.
+ */
+#ifndef EVENTRING_ANALYSIS_STEPS_H
+#define EVENTRING_ANALYSIS_STEPS_H
+
+#include <stdbool.h>
+
+#include "analysis/shares.h"
+
+enum { EVA_STEP_PHASES = 6 };
+
+struct eva_phase {
+  uint16_t id;
+  uint64_t ns;
+};
+
+struct eva_step {
+  uint64_t begin_ns, ns;
+  int64_t off_cpu; /* ns of it for which its thread was not on a processor; -1: not measured */
+  int64_t work;    /* bytes; -1: not known */
+  uint32_t domain, incarnation;
+  uint16_t id;     /* of its definition */
+  int reason;      /* id of the definition that says why it ran; -1: not known */
+  int span;        /* id of the innermost span that the program was in; -1: none is known */
+  int function;    /* the same of the ring of calls */
+  struct eva_phase phase[EVA_STEP_PHASES]; /* the spans directly in it, by id */
+  unsigned phases;
+};
+
+typedef void eva_step_callback(void *context, const struct eva_step *step);
+
+struct eva_step_place { /* of a domain */
+  struct eva_step step;  /* the one that goes on, or waits for its work */
+  uint32_t depth;
+  uint64_t spans_context;
+  bool open, waits;
+  uint8_t ring;
+};
+
+struct eva_steps {
+  eva_step_callback *report;
+  void *context;
+  uint64_t torn;
+  struct eva_step_place place[EVENTRING_MAX_DOMAINS];
+};
+
+/* Takes the next event, after `shares` has (which may be NULL: what the program was doing is
+   not known then). */
+void eva_steps_event(struct eva_steps *steps, const struct eva_shares *shares,
+                     const struct eventring_event *event);
+/* Reports the last steps; one that is open is not reported. */
+void eva_steps_finish(struct eva_steps *steps);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* top.c: the greatest of many rows: a heap whose first row is the least. */
+#include "analysis/top.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eventring.h"
+
+static uint64_t key_of(const void *row) {
+  uint64_t key;
+  memcpy(&key, row, sizeof key);
+  return key;
+}
+
+static char *at(const struct eva_top *top, size_t i) { return top->rows + i * top->size; }
+
+int eva_top_wants(const struct eva_top *top, uint64_t key) {
+  return top->count < top->most || (top->count > 0 && key > key_of(top->rows));
+}
+
+static int make_room(struct eva_top *top) {
+  if (top->count < top->room) return EVENTRING_OK;
+  size_t room = top->room ? 2 * top->room : 16;
+  char *rows = reallocarray(top->rows, room, top->size);
+  if (!rows) return EVENTRING_E_MEMORY;
+  top->rows = rows;
+  top->room = room;
+  return EVENTRING_OK;
+}
+
+/* Puts a row in at the end, past those above it that are greater. */
+static void sift_up(struct eva_top *top, const void *row) {
+  size_t i = top->count++;
+  for (; i > 0 && key_of(at(top, (i - 1) / 2)) > key_of(row); i = (i - 1) / 2)
+    memcpy(at(top, i), at(top, (i - 1) / 2), top->size);
+  memcpy(at(top, i), row, top->size);
+}
+
+/* Puts a row in the place of the first, past those below it that are less. */
+static void sift_down(struct eva_top *top, const void *row) {
+  size_t i = 0;
+  for (;;) {
+    size_t below = 2 * i + 1;
+    if (below + 1 < top->count && key_of(at(top, below + 1)) < key_of(at(top, below))) below++;
+    if (below >= top->count || key_of(at(top, below)) >= key_of(row)) break;
+    memcpy(at(top, i), at(top, below), top->size);
+    i = below;
+  }
+  memcpy(at(top, i), row, top->size);
+}
+
+int eva_top_add(struct eva_top *top, const void *row) {
+  if (!eva_top_wants(top, key_of(row))) return EVENTRING_OK;
+  if (top->count == top->most) {
+    sift_down(top, row);
+    return EVENTRING_OK;
+  }
+  int status = make_room(top);
+  if (status == EVENTRING_OK) sift_up(top, row);
+  return status;
+}
+
+static int greater_first(const void *a, const void *b) {
+  return (key_of(a) < key_of(b)) - (key_of(a) > key_of(b));
+}
+
+void eva_top_sort(struct eva_top *top) {
+  if (top->count) qsort(top->rows, top->count, top->size, greater_first);
+}
+
+void eva_top_free(struct eva_top *top) {
+  free(top->rows);
+  top->rows = NULL;
+  top->count = top->room = 0;
+}

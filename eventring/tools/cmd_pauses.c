@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_pauses.c: `eventring pauses`: the longest steps of the collector, each with its reason,
+ * what it did, and what the program was doing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/gc_clock.h"
+#include "analysis/histogram.h"
+#include "analysis/saturating.h"
+#include "analysis/steps.h"
+#include "analysis/top.h"
+#include "analysis/units.h"
+#include "question.h"
+#include "text_table.h"
+
+/* The steps of one definition that ran for one reason. */
+struct kind {
+  uint16_t id;
+  int reason;
+  uint64_t off_cpu, interrupted, unmeasured;
+  struct eva_histogram durations;
+};
+
+struct row {
+  uint64_t ns; /* its key */
+  struct eva_step step;
+};
+
+struct pauses {
+  struct question q;
+  uint64_t over_ns;
+  struct eva_shares *shares;
+  struct eva_steps steps;
+  struct eva_gc_clock clocks[EVENTRING_MAX_DOMAINS]; /* of the rings that have steps */
+  struct kind *kinds;
+  size_t kind_count;
+  struct eva_top top;
+  uint64_t over; /* how many are longer than over_ns */
+};
+
+/* ---- Reading ------------------------------------------------------------------------- */
+
+static struct kind *kind_of(struct pauses *p, const struct eva_step *step) {
+  for (size_t i = 0; i < p->kind_count; i++)
+    if (p->kinds[i].id == step->id && p->kinds[i].reason == step->reason) return &p->kinds[i];
+  p->kinds = need_resized(p->kinds, p->kind_count + 1, sizeof *p->kinds);
+  p->kinds[p->kind_count] = (struct kind){.id = step->id, .reason = step->reason};
+  return &p->kinds[p->kind_count++];
+}
+
+static void count_step(struct kind *kind, const struct eva_step *step) {
+  if (step->off_cpu < 0) kind->unmeasured++;
+  if (step->off_cpu > 0) {
+    kind->off_cpu = eva_add(kind->off_cpu, (uint64_t)step->off_cpu);
+    kind->interrupted++;
+  }
+  if (eva_histogram_add(&kind->durations, step->ns) < 0) no_memory();
+}
+
+static void on_step(void *context, const struct eva_step *step) {
+  struct pauses *p = context;
+  uint64_t end = step->begin_ns + step->ns;
+  if (!question_is_past_start(&p->q, end) || question_is_past_end(&p->q, end) ||
+      !question_wants_domain(&p->q, step->domain))
+    return;
+  count_step(kind_of(p, step), step);
+  if (step->ns < p->over_ns) return;
+  p->over++;
+  if (p->q.top && eva_top_add(&p->top, &(struct row){step->ns, *step}) < 0) no_memory();
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct pauses *p = context;
+  struct eva_span_time time;
+  bool ended;
+  if (!question_wants_domain(&p->q, event->domain)) return 0;
+  if (eva_shares_event(p->shares, event, &time, &ended) < 0) no_memory();
+  eva_steps_event(&p->steps, p->shares, event);
+  if (event->ring != EVENTRING_RUNTIME || question_is_past_end(&p->q, event->ns)) return 0;
+  struct eva_gc_clock *clock = &p->clocks[event->domain % EVENTRING_MAX_DOMAINS];
+  if (question_is_past_start(&p->q, event->ns))
+    eva_gc_clock_cut(clock, p->q.window.since, event->incarnation);
+  eva_gc_clock_event(clock, event);
+  return 0;
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  struct pauses *p = context;
+  if (!question_wants_domain(&p->q, loss->domain)) return 0;
+  eva_shares_lost(p->shares, loss);
+  if (loss->ring == EVENTRING_RUNTIME)
+    eva_gc_clock_lost(&p->clocks[loss->domain % EVENTRING_MAX_DOMAINS], loss);
+  return 0;
+}
+
+static int on_switch(void *context, const struct eventring_switch *change) {
+  eva_shares_switch(((struct pauses *)context)->shares, change);
+  return 0;
+}
+
+static int longer_in_all(const void *a, const void *b) {
+  uint64_t x = ((const struct kind *)a)->durations.total;
+  uint64_t y = ((const struct kind *)b)->durations.total;
+  return (x < y) - (x > y);
+}
+
+static void read_recording(struct pauses *p) {
+  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  p->shares = eva_shares_new();
+  if (!p->shares) no_memory();
+  p->steps.report = on_step;
+  p->steps.context = p;
+  p->top = (struct eva_top){.size = sizeof(struct row), .most = p->q.top};
+  question_read(&p->q, &callbacks, on_switch, p);
+  eva_steps_finish(&p->steps);
+  eva_top_sort(&p->top);
+  if (p->kind_count) qsort(p->kinds, p->kind_count, sizeof *p->kinds, longer_in_all);
+}
+
+/* ---- Sums ---------------------------------------------------------------------------- */
+
+struct sums {
+  struct eva_histogram durations;
+  struct eva_gc_times times;
+  uint64_t watched, interrupted, unmeasured, off_cpu;
+};
+
+static void add_up(struct pauses *p, struct sums *sums) {
+  for (size_t i = 0; i < p->kind_count; i++) {
+    const struct kind *kind = &p->kinds[i];
+    if (eva_histogram_merge(&sums->durations, &kind->durations) < 0) no_memory();
+    sums->interrupted += kind->interrupted;
+    sums->unmeasured += kind->unmeasured;
+    sums->off_cpu = eva_add(sums->off_cpu, kind->off_cpu);
+  }
+  for (int i = 0; i < EVENTRING_MAX_DOMAINS; i++) {
+    eva_gc_clock_stop(&p->clocks[i], 0);
+    sums->watched = eva_add(sums->watched, p->clocks[i].watched);
+    eva_gc_times_add(&sums->times, &p->clocks[i].times);
+  }
+}
+
+/* ---- Text ---------------------------------------------------------------------------- */
+
+static void cell_duration(struct table *table, uint64_t ns) {
+  char figure[EVA_FIGURE];
+  table_cell(table, eva_duration_text(figure, ns));
+}
+
+static void cell_step(struct table *table, const struct question *q, int id, int reason) {
+  char text[2 * EVENTRING_MAX_NAME + 8];
+  const char *name = question_name(q, id);
+  snprintf(text, sizeof text, reason < 0 ? "%s" : "%s, %s", name, question_name(q, reason));
+  table_cell(table, text);
+}
+
+static void print_kinds(const struct pauses *p) {
+  char figure[EVA_FIGURE];
+  TABLE(table, "<+step, reason", "count", "total", "median", "p99", "longest", "?off CPU");
+  for (size_t i = 0; i < p->kind_count; i++) {
+    const struct kind *kind = &p->kinds[i];
+    cell_step(&table, &p->q, kind->id, kind->reason);
+    table_cell(&table, eva_count_text(figure, kind->durations.count));
+    cell_duration(&table, kind->durations.total);
+    cell_duration(&table, eva_histogram_quantile(&kind->durations, 50000));
+    cell_duration(&table, eva_histogram_quantile(&kind->durations, 99000));
+    cell_duration(&table, kind->durations.max);
+    table_cell(&table, kind->off_cpu ? eva_duration_text(figure, kind->off_cpu) : "-");
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
+/* The phases that took at least a fifth of it, the longest first. */
+static void did_text(char *text, size_t room, const struct question *q,
+                     const struct eva_step *step) {
+  size_t used = 0;
+  uint64_t below = UINT64_MAX;
+  text[0] = '\0';
+  for (unsigned n = 0; n < step->phases; n++) {
+    const struct eva_phase *longest = NULL;
+    for (unsigned i = 0; i < step->phases; i++)
+      if (step->phase[i].ns < below && (!longest || step->phase[i].ns > longest->ns))
+        longest = &step->phase[i];
+    if (!longest || longest->ns < step->ns / 5 || used >= room) return;
+    below = longest->ns;
+    used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "",
+                             question_name(q, longest->id));
+  }
+}
+
+static void within_text(char *text, size_t room, const struct question *q,
+                        const struct eva_step *step) {
+  int used = snprintf(text, room, "%s", step->span >= 0 ? question_name(q, step->span) : "");
+  if (step->function >= 0)
+    snprintf(text + used, room - (size_t)used, "%s%s", used ? ": " : "",
+             question_name(q, step->function));
+}
+
+static void print_row(struct table *table, const struct pauses *p, const struct eva_step *step,
+                      bool several) {
+  char text[EVA_STEP_PHASES * (EVENTRING_MAX_NAME + 2)], moment[MOMENT_TEXT];
+  table_cell(table, moment_text(moment, &p->q, step->begin_ns));
+  snprintf(text, sizeof text, "%u", step->domain);
+  table_cell(table, several ? text : "");
+  cell_duration(table, step->ns);
+  if (step->off_cpu < 0) table_cell(table, "-");
+  else cell_duration(table, step->ns - (uint64_t)step->off_cpu);
+  cell_step(table, &p->q, step->id, step->reason);
+  did_text(text, sizeof text, &p->q, step);
+  table_cell(table, text);
+  within_text(text, sizeof text, &p->q, step);
+  table_cell(table, text);
+}
+
+static bool has_several_domains(const struct pauses *p) {
+  for (size_t i = 1; i < p->top.count; i++)
+    if (((const struct row *)eva_top_row(&p->top, i))->step.domain !=
+        ((const struct row *)eva_top_row(&p->top, 0))->step.domain)
+      return true;
+  return false;
+}
+
+static void print_rows(const struct pauses *p) {
+  char figure[EVA_FIGURE];
+  TABLE(table, "at", "domain", "pause", "?CPU", "<step, reason", "<phases", "<+in span");
+  bool several = has_several_domains(p);
+  if (p->over_ns)
+    printf("\n%s of at least %s", eva_count_text(figure, p->over),
+           eva_duration_text((char[EVA_FIGURE]){0}, p->over_ns));
+  if (p->top.count > 0)
+    printf("\n%s\n", "The longest (at: seconds; CPU less than pause: others had the processor)");
+  else if (p->over_ns)
+    putchar('\n');
+  for (size_t i = 0; i < p->top.count; i++)
+    print_row(&table, p, &((const struct row *)eva_top_row(&p->top, i))->step, several);
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
+static void print_sums(const struct sums *sums) {
+  char count[EVA_FIGURE], total[EVA_FIGURE], share[EVA_FIGURE], figure[EVA_FIGURE];
+  printf("\n%s steps of the collector, %s: %s of the time",
+         eva_count_text(count, sums->durations.count),
+         eva_duration_text(total, sums->times.in_gc),
+         eva_percent_text(share, sums->times.in_gc, sums->watched));
+  if (sums->interrupted)
+    printf("; %s were interrupted", eva_count_text(figure, sums->interrupted));
+  putchar('\n');
+}
+
+static void print_text(const struct pauses *p, const struct sums *sums) {
+  question_head(&p->q, stdout);
+  if (sums->durations.count == 0) {
+    puts("\nNo step of the collector was recorded.");
+    return;
+  }
+  print_sums(sums);
+  print_kinds(p);
+  print_rows(p);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------- */
+
+static void put_durations(struct eva_json *json, const struct eva_histogram *durations) {
+  eva_json_uint_at(json, "count", durations->count);
+  eva_json_uint_at(json, "total_ns", durations->total);
+  eva_json_uint_at(json, "p50_ns", eva_histogram_quantile(durations, 50000));
+  eva_json_uint_at(json, "p99_ns", eva_histogram_quantile(durations, 99000));
+  eva_json_uint_at(json, "max_ns", durations->max);
+}
+
+static void put_kind(struct eva_json *json, const struct question *q, const struct kind *kind) {
+  eva_json_open_object(json);
+  question_put_name(q, json, "step", kind->id);
+  question_put_name(q, json, "reason", kind->reason);
+  put_durations(json, &kind->durations);
+  eva_json_uint_at(json, "interrupted", kind->interrupted);
+  eva_json_uint_at(json, "off_cpu_ns", kind->off_cpu);
+  eva_json_close_object(json);
+}
+
+static void put_total(struct eva_json *json, const struct pauses *p, const struct sums *sums) {
+  eva_json_key(json, "total");
+  eva_json_open_object(json);
+  put_durations(json, &sums->durations);
+  eva_json_uint_at(json, "gc_ns", sums->times.in_gc);
+  eva_json_uint_at(json, "watched_ns", sums->watched);
+  eva_json_double_at(json, "gc_share",
+                     sums->watched ? (double)sums->times.in_gc / (double)sums->watched : 0);
+  eva_json_uint_at(json, "interrupted", sums->interrupted);
+  eva_json_uint_at(json, "off_cpu_ns", sums->off_cpu);
+  eva_json_uint_at(json, "unmeasured", sums->unmeasured);
+  eva_json_uint_at(json, "torn", p->steps.torn);
+  eva_json_uint_at(json, "over", p->over);
+  eva_json_key(json, "kinds");
+  eva_json_open_array(json);
+  for (size_t i = 0; i < p->kind_count; i++) put_kind(json, &p->q, &p->kinds[i]);
+  eva_json_close_array(json);
+  eva_json_close_object(json);
+}
+
+/* A figure that may not be known. */
+static void put_known(struct eva_json *json, const char *key, int64_t value) {
+  eva_json_key(json, key);
+  if (value >= 0) eva_json_int(json, value);
+  else eva_json_null(json);
+}
+
+static void put_row(struct eva_json *json, const struct question *q,
+                    const struct eva_step *step) {
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "ns", step->begin_ns);
+  eva_json_uint_at(json, "domain", step->domain);
+  eva_json_uint_at(json, "incarnation", step->incarnation);
+  eva_json_uint_at(json, "duration_ns", step->ns);
+  put_known(json, "cpu_ns", step->off_cpu < 0 ? -1 : (int64_t)step->ns - step->off_cpu);
+  put_known(json, "off_cpu_ns", step->off_cpu);
+  put_known(json, "work_bytes", step->work);
+  question_put_name(q, json, "step", step->id);
+  question_put_name(q, json, "reason", step->reason);
+  eva_json_key(json, "phases");
+  eva_json_open_array(json);
+  for (unsigned i = 0; i < step->phases; i++) {
+    eva_json_open_object(json);
+    question_put_name(q, json, "name", step->phase[i].id);
+    eva_json_uint_at(json, "ns", step->phase[i].ns);
+    eva_json_close_object(json);
+  }
+  eva_json_close_array(json);
+  question_put_name(q, json, "span", step->span);
+  question_put_name(q, json, "function", step->function);
+  eva_json_close_object(json);
+}
+
+static void print_json(const struct pauses *p, const struct sums *sums) {
+  struct eva_json json;
+  eva_json_start(&json, stdout);
+  eva_json_open_object(&json);
+  question_put_head(&p->q, &json);
+  put_total(&json, p, sums);
+  eva_json_key(&json, "rows");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < p->top.count; i++)
+    put_row(&json, &p->q, &((const struct row *)eva_top_row(&p->top, i))->step);
+  eva_json_close_array(&json);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
+}
+
+/* ---- The command --------------------------------------------------------------------- */
+
+static int read_words(const struct command *self, int count, char **words, struct pauses *p,
+                      struct operands *operands) {
+  struct question *q = &p->q;
+  const struct option_spec specs[] = {
+      QUESTION_SPECS(q),
+      {"over", 0, OPTION_SECONDS, &p->over_ns, "TIME", "only those that took TIME or more: 1ms"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status < 0) status = question_check(self, q);
+  return status >= 0 ? status : require_target(self, operands, true);
+}
+
+int command_pauses(const struct command *self, int count, char **words) {
+  struct pauses *p = need_zeroed(1, sizeof *p);
+  struct operands operands;
+  struct sums sums = {0};
+  p->q = (struct question)QUESTION_NEW(8);
+  int status = read_words(self, count, words, p, &operands);
+  if (status < 0) status = question_open(&p->q, &operands);
+  if (status < 0) {
+    read_recording(p);
+    add_up(p, &sums);
+    (p->q.json ? print_json : print_text)(p, &sums);
+    status = reader_close(&p->q.reader, STATUS_OK);
+  }
+  for (size_t i = 0; i < p->kind_count; i++) eva_histogram_free(&p->kinds[i].durations);
+  eva_histogram_free(&sums.durations);
+  eva_top_free(&p->top);
+  eva_shares_free(p->shares);
+  free(p->kinds);
+  free(p);
+  return status;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_spans.c: `eventring spans`: the longest spans of the program, and what their time was
+ * spent on: the collector, waiting, being suspended, the span itself. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/histogram.h"
+#include "analysis/saturating.h"
+#include "analysis/shares.h"
+#include "analysis/top.h"
+#include "analysis/units.h"
+#include "question.h"
+#include "text_table.h"
+
+/* What some spans took together. */
+struct times {
+  uint64_t ns, suspended;
+  uint64_t own, own_of;                 /* of those of which it is known; ns of these */
+  uint64_t part[EVA_PARTS], parts_of;   /* the same */
+};
+
+struct kind { /* the spans of one definition */
+  uint64_t total; /* its key */
+  uint16_t id;
+  uint64_t open;
+  struct times times;
+  struct eva_histogram durations;
+};
+
+struct row {
+  uint64_t ns; /* its key */
+  uint64_t begin_ns, context;
+  uint32_t domain, incarnation;
+  uint16_t id;
+  struct eva_span_time time;
+};
+
+struct spans {
+  struct question q;
+  uint64_t over_ns, over;
+  struct eva_shares *shares;
+  struct kind *kinds[EVENTRING_MAX_EVENTS];
+  struct eva_top top, names; /* rows; pointers to kinds by their total (struct name) */
+  size_t kind_count;
+};
+
+struct name {
+  uint64_t total;
+  const struct kind *kind;
+};
+
+/* ---- Reading ------------------------------------------------------------------------- */
+
+/* Is it one of the program's, or of what was asked for? */
+static bool wants(const struct question *q, const struct eventring_event *event) {
+  if (!question_wants_domain(q, event->domain)) return false;
+  if (q->name && strcmp(q->name, event->name) != 0) return false;
+  if (q->classes) return q->classes >> event->event_class & 1;
+  return event->ring == EVENTRING_USER || event->event_class == EVENTRING_CLASS_USER;
+}
+
+static struct kind *kind_of(struct spans *s, uint16_t id) {
+  struct kind **place = &s->kinds[id % EVENTRING_MAX_EVENTS];
+  if (!*place) {
+    *place = need_zeroed(1, sizeof **place);
+    (*place)->id = id;
+    s->kind_count++;
+  }
+  return *place;
+}
+
+static void add_times(struct times *sum, const struct eva_span_time *time) {
+  sum->ns = eva_add(sum->ns, time->ns);
+  sum->suspended = eva_add(sum->suspended, time->suspended);
+  if (time->knows_own) {
+    sum->own = eva_add(sum->own, time->own);
+    sum->own_of = eva_add(sum->own_of, time->ns);
+  }
+  if (!time->knows_parts) return;
+  for (int p = 0; p < EVA_PARTS; p++) sum->part[p] = eva_add(sum->part[p], time->part[p]);
+  sum->parts_of = eva_add(sum->parts_of, time->ns);
+}
+
+static void count_span(struct spans *s, const struct eventring_event *event,
+                       const struct eva_span_time *time) {
+  struct kind *kind = kind_of(s, event->id);
+  add_times(&kind->times, time);
+  if (eva_histogram_add(&kind->durations, time->ns) < 0) no_memory();
+  if (time->ns < s->over_ns) return;
+  s->over++;
+  if (!s->q.top || !eva_top_wants(&s->top, time->ns)) return;
+  const struct row row = {.ns = time->ns, .begin_ns = event->begin_ns,
+                          .context = event->context, .domain = event->domain,
+                          .incarnation = event->incarnation, .id = event->id, .time = *time};
+  if (eva_top_add(&s->top, &row) < 0) no_memory();
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct spans *s = context;
+  struct eva_span_time time;
+  bool ended;
+  if (eva_shares_event(s->shares, event, &time, &ended) < 0) no_memory();
+  if (ended && wants(&s->q, event) && question_is_past_start(&s->q, event->ns) &&
+      !question_is_past_end(&s->q, event->ns))
+    count_span(s, event, &time);
+  return 0;
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  eva_shares_lost(((struct spans *)context)->shares, loss);
+  return 0;
+}
+
+static int on_switch(void *context, const struct eventring_switch *change) {
+  eva_shares_switch(((struct spans *)context)->shares, change);
+  return 0;
+}
+
+static int on_open(void *context, const struct eventring_event *event) {
+  struct spans *s = context;
+  if (wants(&s->q, event) && !question_is_past_end(&s->q, event->ns))
+    kind_of(s, event->id)->open++;
+  return 0;
+}
+
+static void sort_names(struct spans *s) {
+  s->names = (struct eva_top){.size = sizeof(struct name), .most = s->kind_count};
+  for (int id = 0; id < EVENTRING_MAX_EVENTS; id++) {
+    struct kind *kind = s->kinds[id];
+    if (kind && eva_top_add(&s->names, &(struct name){kind->times.ns, kind}) < 0) no_memory();
+  }
+  eva_top_sort(&s->names);
+}
+
+static void read_recording(struct spans *s) {
+  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  s->shares = eva_shares_new();
+  if (!s->shares) no_memory();
+  s->top = (struct eva_top){.size = sizeof(struct row), .most = s->q.top};
+  question_read(&s->q, &callbacks, on_switch, s);
+  eventring_open_spans(s->q.reader.cursor, on_open, s);
+  eva_top_sort(&s->top);
+  sort_names(s);
+}
+
+static const struct kind *kind_at(const struct spans *s, size_t i) {
+  return ((const struct name *)eva_top_row(&s->names, i))->kind;
+}
+
+static const struct row *row_at(const struct spans *s, size_t i) {
+  return eva_top_row(&s->top, i);
+}
+
+/* ---- Text ---------------------------------------------------------------------------- */
+
+static void cell_duration(struct table *table, uint64_t ns) {
+  char figure[EVA_FIGURE];
+  table_cell(table, eva_duration_text(figure, ns));
+}
+
+/* "12.3%"; "-": none of it, "?": not known. */
+static void cell_share(struct table *table, uint64_t part, uint64_t whole, bool known) {
+  char text[16];
+  double share = whole ? 100.0 * (double)part / (double)whole : 0;
+  snprintf(text, sizeof text, "%.1f%%", share > 100 ? 100.0 : share);
+  table_cell(table, !known ? "?" : part ? text : "-");
+}
+
+static void share_cells(struct table *table, const struct times *times) {
+  for (int p = 0; p < EVA_PARTS; p++)
+    cell_share(table, times->part[p], times->parts_of, times->parts_of > 0 || !times->ns);
+  cell_share(table, times->suspended, times->ns, true);
+  cell_share(table, times->own, times->own_of, times->own_of > 0 || !times->ns);
+}
+
+#define SHARE_TITLES "?GC", "?waits", "?suspended", "own"
+
+static void print_names(const struct spans *s) {
+  char figure[EVA_FIGURE];
+  TABLE(table, "<+span", "count", "total", "median", "longest", SHARE_TITLES, "?open");
+  size_t shown = s->names.count < s->q.top ? s->names.count : s->q.top;
+  for (size_t i = 0; i < shown; i++) {
+    const struct kind *kind = kind_at(s, i);
+    table_cell(&table, question_name(&s->q, kind->id));
+    table_cell(&table, eva_count_text(figure, kind->durations.count));
+    cell_duration(&table, kind->durations.total);
+    cell_duration(&table, eva_histogram_quantile(&kind->durations, 50000));
+    cell_duration(&table, kind->durations.max);
+    share_cells(&table, &kind->times);
+    table_cell(&table, kind->open ? eva_count_text(figure, kind->open) : "-");
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+  if (shown < s->names.count) printf("  and %zu more (--top)\n", s->names.count - shown);
+}
+
+static void print_rows(const struct spans *s) {
+  char moment[MOMENT_TEXT], domain[16], figure[EVA_FIGURE];
+  TABLE(table, "at", "domain", "duration", SHARE_TITLES, "<+span");
+  bool several = false;
+  for (size_t i = 1; i < s->top.count; i++) several |= row_at(s, i)->domain != row_at(s, 0)->domain;
+  if (s->over_ns)
+    printf("\n%s of at least %s", eva_count_text(figure, s->over),
+           eva_duration_text((char[EVA_FIGURE]){0}, s->over_ns));
+  puts(s->top.count ? "\nThe longest (at: seconds; own: not in spans within)" : "");
+  for (size_t i = 0; i < s->top.count; i++) {
+    const struct row *row = row_at(s, i);
+    struct times times = {0};
+    add_times(&times, &row->time);
+    snprintf(domain, sizeof domain, "%u", row->domain);
+    table_cell(&table, moment_text(moment, &s->q, row->begin_ns));
+    table_cell(&table, several ? domain : "");
+    cell_duration(&table, row->ns);
+    share_cells(&table, &times);
+    table_cell(&table, question_name(&s->q, row->id));
+  }
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+}
+
+static void print_text(const struct spans *s) {
+  question_head(&s->q, stdout);
+  if (s->kind_count == 0) {
+    puts("\nNo such span was recorded.");
+    return;
+  }
+  puts("\nSpans by name (shares of their time; own: not in spans within)");
+  print_names(s);
+  print_rows(s);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------- */
+
+static void put_known(struct eva_json *json, const char *key, uint64_t ns, bool known) {
+  eva_json_key(json, key);
+  if (known) eva_json_uint(json, ns);
+  else eva_json_null(json);
+}
+
+static void put_kind(struct eva_json *json, const struct spans *s, const struct kind *kind) {
+  const struct eva_histogram *durations = &kind->durations;
+  const struct times *times = &kind->times;
+  eva_json_open_object(json);
+  question_put_name(&s->q, json, "name", kind->id);
+  eva_json_uint_at(json, "id", kind->id);
+  eva_json_uint_at(json, "count", durations->count);
+  eva_json_uint_at(json, "open", kind->open);
+  eva_json_uint_at(json, "total_ns", durations->total);
+  eva_json_uint_at(json, "min_ns", durations->min);
+  eva_json_uint_at(json, "p50_ns", eva_histogram_quantile(durations, 50000));
+  eva_json_uint_at(json, "p99_ns", eva_histogram_quantile(durations, 99000));
+  eva_json_uint_at(json, "max_ns", durations->max);
+  eva_json_uint_at(json, "suspended_ns", times->suspended);
+  eva_json_uint_at(json, "own_ns", times->own);
+  eva_json_uint_at(json, "own_of_ns", times->own_of);
+  eva_json_uint_at(json, "gc_ns", times->part[EVA_COLLECTOR]);
+  eva_json_uint_at(json, "waiting_ns", times->part[EVA_WAITING]);
+  eva_json_uint_at(json, "parts_of_ns", times->parts_of);
+  eva_json_close_object(json);
+}
+
+static void put_row(struct eva_json *json, const struct spans *s, const struct row *row) {
+  const struct eva_span_time *time = &row->time;
+  eva_json_open_object(json);
+  question_put_name(&s->q, json, "name", row->id);
+  eva_json_uint_at(json, "id", row->id);
+  eva_json_uint_at(json, "ns", row->begin_ns);
+  eva_json_uint_at(json, "domain", row->domain);
+  eva_json_uint_at(json, "incarnation", row->incarnation);
+  eva_json_uint_at(json, "context", row->context);
+  eva_json_uint_at(json, "duration_ns", row->ns);
+  eva_json_uint_at(json, "suspended_ns", time->suspended);
+  put_known(json, "own_ns", time->own, time->knows_own);
+  put_known(json, "gc_ns", time->part[EVA_COLLECTOR], time->knows_parts);
+  put_known(json, "waiting_ns", time->part[EVA_WAITING], time->knows_parts);
+  eva_json_close_object(json);
+}
+
+static void print_json(const struct spans *s) {
+  struct eva_json json;
+  eva_json_start(&json, stdout);
+  eva_json_open_object(&json);
+  question_put_head(&s->q, &json);
+  eva_json_key(&json, "total");
+  eva_json_open_object(&json);
+  uint64_t count = 0;
+  for (size_t i = 0; i < s->names.count; i++) count += kind_at(s, i)->durations.count;
+  eva_json_uint_at(&json, "count", count);
+  eva_json_uint_at(&json, "over", s->over);
+  eva_json_key(&json, "names");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < s->names.count; i++) put_kind(&json, s, kind_at(s, i));
+  eva_json_close_array(&json);
+  eva_json_close_object(&json);
+  eva_json_key(&json, "rows");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < s->top.count; i++) put_row(&json, s, row_at(s, i));
+  eva_json_close_array(&json);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
+}
+
+/* ---- The command --------------------------------------------------------------------- */
+
+static int read_words(const struct command *self, int count, char **words, struct spans *s,
+                      struct operands *operands) {
+  struct question *q = &s->q;
+  const struct option_spec specs[] = {
+      QUESTION_SPECS(q),
+      {"class", 'c', OPTION_TEXT, &q->class_name, "NAME",
+       "spans of this class, not those of the program"},
+      {"name", 0, OPTION_TEXT, &q->name, "NAME", "only spans of this name"},
+      {"over", 0, OPTION_SECONDS, &s->over_ns, "TIME", "only those that took TIME or more: 1ms"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status < 0) status = question_check(self, q);
+  return status >= 0 ? status : require_target(self, operands, true);
+}
+
+static void free_spans(struct spans *s) {
+  for (int id = 0; id < EVENTRING_MAX_EVENTS; id++)
+    if (s->kinds[id]) eva_histogram_free(&s->kinds[id]->durations), free(s->kinds[id]);
+  eva_top_free(&s->top);
+  eva_top_free(&s->names);
+  eva_shares_free(s->shares);
+  free(s);
+}
+
+int command_spans(const struct command *self, int count, char **words) {
+  struct spans *s = need_zeroed(1, sizeof *s);
+  struct operands operands;
+  s->q = (struct question)QUESTION_NEW(8);
+  int status = read_words(self, count, words, s, &operands);
+  if (status < 0) status = question_open(&s->q, &operands);
+  if (status < 0) {
+    read_recording(s);
+    (s->q.json ? print_json : print_text)(s);
+    status = reader_close(&s->q.reader, STATUS_OK);
+  }
+  free_spans(s);
+  return status;
+}

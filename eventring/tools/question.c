@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* question.c: what the commands that answer a question share. */
+#include "question.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/ending.h"
+#include "analysis/names.h"
+#include "analysis/units.h"
+#include "class_list.h"
+#include "text_table.h"
+
+int question_check(const struct command *self, const struct question *q) {
+  if (q->domain != UINT64_MAX && q->domain >= EVENTRING_MAX_DOMAINS)
+    return usage_error(self, "`--domain %" PRIu64 "': not 0 to %d", q->domain,
+                       EVENTRING_MAX_DOMAINS - 1);
+  return time_window_check(self, &q->window);
+}
+
+static bool find_class(struct question *q) {
+  char trouble[CLASS_TROUBLE];
+  if (!q->class_name) return true;
+  q->classes = class_by_name(q->reader.cursor, q->class_name, strlen(q->class_name), trouble);
+  if (!q->classes) complain("%s", trouble);
+  return q->classes != 0;
+}
+
+int question_open(struct question *q, const struct operands *operands) {
+  int status = reader_open(&q->reader, operands, q->prefix, EVENTRING_OPEN_MERGED);
+  if (status >= 0) return status;
+  eventring_cursor_info(q->reader.cursor, &q->info); /* the poll reports what is wrong */
+  if (find_class(q) && time_window_apply(&q->window, q->reader.cursor)) return -1;
+  return reader_close(&q->reader, STATUS_WRONG);
+}
+
+/* ---- Reading ------------------------------------------------------------------------- */
+
+bool question_is_past_start(const struct question *q, uint64_t ns) {
+  return ns >= q->window.since;
+}
+
+bool question_is_past_end(const struct question *q, uint64_t ns) { return ns > q->window.until; }
+
+bool question_wants_domain(const struct question *q, uint32_t domain) {
+  return q->domain == UINT64_MAX || q->domain == domain;
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct question *q = context;
+  if (question_is_past_start(q, event->ns) && !question_is_past_end(q, event->ns) &&
+      !(event->flags & EVENTRING_SYNTHETIC)) {
+    if (!q->first_ns) q->first_ns = event->ns;
+    if (event->ns > q->last_ns) q->last_ns = event->ns;
+  }
+  return q->callbacks->event(q->context, event);
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  const struct question *q = context;
+  return q->callbacks->lost ? q->callbacks->lost(q->context, loss) : 0;
+}
+
+void question_read(struct question *q, const struct eventring_callbacks *callbacks,
+                   int (*switched)(void *, const struct eventring_switch *), void *context) {
+  static const struct eventring_callbacks own = {on_event, on_lost};
+  q->callbacks = callbacks;
+  q->context = context;
+  if (switched) eventring_cursor_switches(q->reader.cursor, switched, context);
+  const struct reading reading = {.callbacks = &own, .context = q,
+                                  .follow = q->limit_ns > 0 || q->reader.launched,
+                                  .limit_ns = q->limit_ns, .until = q->window.until};
+  reader_run(&q->reader, &reading);
+  eventring_cursor_info(q->reader.cursor, &q->info);
+  eventring_cursor_totals(q->reader.cursor, &q->totals);
+}
+
+/* ---- Text ---------------------------------------------------------------------------- */
+
+const char *question_name(const struct question *q, int id) {
+  const struct eventring_def *def =
+      id < 0 ? NULL : eventring_cursor_def(q->reader.cursor, (unsigned)id);
+  return def ? def->name : "?";
+}
+
+char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns) {
+  uint64_t start = q->info.start_ns, us = (ns > start ? ns - start : start - ns) / 1000;
+  snprintf(text, MOMENT_TEXT, "%s%" PRIu64 ".%06" PRIu64, ns < start ? "-" : "", us / 1000000,
+           us % 1000000);
+  return text;
+}
+
+static void print_end(const struct eventring_info *info, FILE *out) {
+  const struct eva_ending ending = eva_ending_of(info);
+  char how[EVA_ENDING];
+  eva_ending_text(how, &ending);
+  if (info->liveness == EVENTRING_LIVE) fputs(", still running", out);
+  else if (info->liveness == EVENTRING_SAVED) fputs(", a saved copy", out);
+  else if (how[0]) fprintf(out, ", ended: %s", how);
+  else fputs(info->liveness == EVENTRING_ENDED ? ", ended" : ", died", out);
+}
+
+/* Its end, if it does not fit: that tells files apart. */
+static void print_path(FILE *out, const char *path, size_t width) {
+  size_t size = strlen(path), skipped = 0;
+  if (size > width)
+    for (skipped = size - width + 3; (path[skipped] & 0xC0) == 0x80;) skipped++;
+  fputs(skipped ? "..." : "", out);
+  print_foreign_text(out, path + skipped);
+}
+
+void question_head(const struct question *q, FILE *out) {
+  enum { PATH_WIDTH = 78 };
+  char figure[EVA_FIGURE], process[PROCESS_TEXT];
+  const struct eventring_info *info = &q->info;
+  size_t line = table_line(info->program, PATH_WIDTH / 2);
+  print_foreign(out, info->program, line);
+  fprintf(out, "%s, process %s", info->program[line] ? "..." : "", process_text(process, info));
+  print_end(info, out);
+  fputc('\n', out);
+  print_path(out, info->path, PATH_WIDTH);
+  fprintf(out, "\nevents over %s",
+          eva_duration_text(figure, q->last_ns > q->first_ns ? q->last_ns - q->first_ns : 0));
+  if (q->totals.lost) fprintf(out, "; %s were lost", eva_count_text(figure, q->totals.lost));
+  if (q->totals.missed && !q->window.since)
+    fprintf(out, "; %s before them were overwritten", eva_count_text(figure, q->totals.missed));
+  fputc('\n', out);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------- */
+
+static void put_bound(struct eva_json *json, const char *key, uint64_t ns, bool is_there) {
+  eva_json_key(json, key);
+  if (is_there) eva_json_uint(json, ns);
+  else eva_json_null(json);
+}
+
+void question_put_head(const struct question *q, struct eva_json *json) {
+  const struct eventring_info *info = &q->info;
+  eva_json_uint_at(json, "version", 1);
+  eva_json_string_at(json, "program", info->program);
+  eva_json_string_at(json, "path", info->path);
+  put_process(json, info);
+  eva_json_string_at(json, "liveness", eva_liveness_name(info->liveness));
+  const struct eva_ending ending = eva_ending_of(info);
+  eva_ending_put(json, &ending);
+  eva_json_key(json, "window");
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "start_ns", info->start_ns);
+  put_bound(json, "since_ns", q->window.since, q->window.since > 0);
+  put_bound(json, "until_ns", q->window.until, q->window.until != UINT64_MAX);
+  eva_json_uint_at(json, "first_ns", q->first_ns);
+  eva_json_uint_at(json, "last_ns", q->last_ns);
+  eva_json_close_object(json);
+  eva_json_key(json, "loss");
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "delivered", q->totals.delivered);
+  eva_json_uint_at(json, "missed", q->totals.missed);
+  eva_json_uint_at(json, "lost", q->totals.lost);
+  eva_json_uint_at(json, "torn", q->totals.torn);
+  eva_json_close_object(json);
+}
+
+void question_put_name(const struct question *q, struct eva_json *json, const char *key,
+                       int id) {
+  eva_json_key(json, key);
+  if (id >= 0) eva_json_string(json, question_name(q, id));
+  else eva_json_null(json);
+}

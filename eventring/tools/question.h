@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* question.h: what the commands that answer a question share: their options, the reading of
+ * the recording they ask, the head of their text and of their JSON.
+ *
+ * A FILE, and a live process without --seconds, is read as it is; a PROGRAM, and a process
+ * with --seconds, is watched to the end. All events come in the order of their times.
+ */
+#ifndef EVENTRING_TOOL_QUESTION_H
+#define EVENTRING_TOOL_QUESTION_H
+
+#include "analysis/json.h"
+#include "follow.h"
+#include "time_window.h"
+
+struct question {
+  /* options */
+  bool json;
+  uint64_t top, limit_ns;
+  uint64_t domain; /* UINT64_MAX: all */
+  const char *class_name, *name, *prefix;
+  struct time_window window;
+  /* what is read */
+  struct reader reader;
+  uint64_t classes; /* bit of class_name; 0: not given */
+  struct eventring_info info;
+  struct eventring_totals totals;
+  uint64_t first_ns, last_ns; /* of the events in the window */
+  const struct eventring_callbacks *callbacks;
+  void *context;
+};
+
+#define QUESTION_NEW(shown) \
+  {.top = (shown), .domain = UINT64_MAX, .prefix = "SAROS_EVENTRING", .window = TIME_WINDOW_ALL}
+
+#define QUESTION_SPECS(q)                                                             \
+  {"json", 'j', OPTION_FLAG, &(q)->json, NULL, "one JSON object"},                    \
+  {"top", 't', OPTION_COUNT, &(q)->top, "N", "the N longest ones"},                   \
+  {"domain", 'd', OPTION_COUNT, &(q)->domain, "N", "only domain N"},                  \
+  TIME_WINDOW_SPECS(&(q)->window),                                                    \
+  {"seconds", 's', OPTION_SECONDS, &(q)->limit_ns, "N",                               \
+   "watch a live process for N seconds, not only what it holds"},                     \
+  {"env-prefix", 0, OPTION_TEXT, &(q)->prefix, "NAME",                                \
+   "of the variables that make PROGRAM record (SAROS_EVENTRING)"}
+
+/* -1, or the usage error. */
+int question_check(const struct command *self, const struct question *q);
+/* Opens the recording and finds the window and the class. -1, or the exit status. */
+int question_open(struct question *q, const struct operands *operands);
+/* Delivers what is asked for, and what is before the window and at hand (so that what is
+   open there is known: question_is_past_start says which is which). `switched`: may be NULL. */
+void question_read(struct question *q, const struct eventring_callbacks *callbacks,
+                   int (*switched)(void *, const struct eventring_switch *), void *context);
+/* Is the moment in the window, or after it? */
+bool question_is_past_start(const struct question *q, uint64_t ns);
+bool question_is_past_end(const struct question *q, uint64_t ns);
+/* Is it of the domain that is asked for? */
+bool question_wants_domain(const struct question *q, uint32_t domain);
+
+/* The name of a definition; "?" if there is none. */
+const char *question_name(const struct question *q, int id);
+/* Seconds from the start of the recording, "12.345678"; returns `text`. */
+enum { MOMENT_TEXT = 32 };
+char *moment_text(char text[MOMENT_TEXT], const struct question *q, uint64_t ns);
+
+/* Who it is, how it ended, for how long it was recorded, what is missing. */
+void question_head(const struct question *q, FILE *out);
+/* The same as members of an open object: version, program ..., window, loss. */
+void question_put_head(const struct question *q, struct eva_json *json);
+/* `key`: the name of a definition, or null. */
+void question_put_name(const struct question *q, struct eva_json *json, const char *key, int id);
+
+#endif

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+# `pauses` and `spans` say of a recording what its events say, whatever their names; of a
+# file, of a live process, of a program; in lines of a terminal's width.
+. "$TESTSUITE/tools/_tools.sh"
+command -v python3 >/dev/null || { echo "python3 is missing"; exit 77; }
+
+cat >work.lua <<'LUA'
+local domain = require "domain"
+local function work(turns)
+  local eventring = require "eventring"
+  local keep = {}
+  local co = coroutine.wrap(function()
+    while true do
+      eventring.span("in a coroutine, with a name that is as long as it gets", coroutine.yield)
+    end
+  end)
+  for i = 1, turns do
+    eventring.span("request", function()
+      eventring.span("parse", function() keep[i % 500] = {tostring(i), {i}} end)
+      if i % 16 == 0 then co() end
+      if i % 400 == 0 then collectgarbage() end
+    end)
+  end
+end
+local h = domain.spawn(work, 1500)
+work(1500)
+h:join()
+require("eventring").begin_span "left open"
+LUA
+SAROS_EVENTRING_STREAM=./whole SAROS_EVENTRING_PRESERVE=1 "$SAROS" work.lua || fail "the program"
+file=$(echo ./whole*.eventring)
+"$EVENTRING" dump --json "$file" >dump.json || fail "dump: $?"
+"$EVENTRING" pauses --json --top 20 "$file" >pauses.json || fail "pauses: $?"
+"$EVENTRING" spans --json --top 20 "$file" >spans.json || fail "spans: $?"
+python3 "$TESTSUITE/tools/_questions.py" dump.json pauses.json spans.json || fail "differs"
+is "open" 1 "$(query spans.json '.total.names[] | select(.name == "left open").open')"
+is "span around the longest pauses" true \
+   "$(query pauses.json '[.rows[].span] | any(. == "request" or . == "parse")')"
+
+# what is asked for: a domain, a name, the longer ones, a part
+"$EVENTRING" pauses --json --domain 1 "$file" >one.json || fail "pauses --domain: $?"
+is "its domain" "[1]" "$(query one.json '[.rows[].domain] | unique')"
+"$EVENTRING" spans --json --name parse --top 3 "$file" >parse.json || fail "spans --name: $?"
+is "its rows" '["parse","parse","parse"]' "$(query parse.json '[.rows[].name]')"
+"$EVENTRING" spans --json --class gc "$file" >gc.json || fail "spans --class: $?"
+is "its spans" true "$(query gc.json '[.total.names[].name] | any(. == "minor")')"
+half=$(query pauses.json '.rows[(.rows | length) / 2 | floor].duration_ns')
+"$EVENTRING" pauses --json --top 100000 --over "$((half / 1000))us" "$file" >over.json ||
+  fail "pauses --over: $?"
+is "the longer ones" "true" "$(query over.json '.total.over == (.rows | length) and
+  ([.rows[].duration_ns] | min) >= '$((half / 1000 * 1000)))"
+"$EVENTRING" pauses --json --until 0 "$file" >none.json || fail "pauses --until: $?"
+is "none before the start" 0 "$(query none.json '.total.count')"
+
+# lines of a page, and nothing of a program that has no collector
+"$EVENTRING" pauses "$file" >pauses.txt || fail "pauses as text: $?"
+"$EVENTRING" spans "$file" >spans.txt || fail "spans as text: $?"
+record --rounds 3
+"$EVENTRING" pauses "$file" >other.txt || fail "pauses of a producer: $?"
+"$EVENTRING" spans "$file" >>other.txt || fail "spans of a producer: $?"
+python3 - <<'PYTHON' || fail "wider than the page"
+import sys
+wide = [l for f in ("pauses.txt", "spans.txt", "other.txt") for l in open(f, encoding="utf-8")
+        if len(l.rstrip("\n")) > 80 or l != l.rstrip() + "\n"]
+print(wide)
+sys.exit(bool(wide))
+PYTHON
+
+# a live process as it is, and for a while; a program
+start --rounds 1000000 --pause-us 200
+"$EVENTRING" spans --json "$pid" >live.json || fail "spans of a process: $?"
+"$EVENTRING" spans --json --seconds 0.2 "$pid" >watched.json || fail "spans --seconds: $?"
+is "spans of a process" true "$(query watched.json '.total.count > 0')"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+"$EVENTRING" pauses --json -- "$SAROS" work.lua >program.json || fail "pauses -- PROGRAM: $?"
+is "steps of a program" true "$(query program.json '.total.count > 0')"
+"$EVENTRING" spans --json -- "$SAROS" -e 'os.exit(3)' >/dev/null
+is "the status of the program" 3 $?
+
+ends 2 "no option" "$EVENTRING" pauses --wrong "$file"
+ends 2 "not 0 to 127" "$EVENTRING" spans --domain 128 "$file"
+ends 1 "no class" "$EVENTRING" spans --class nothing "$file"
+ends 1 "" "$EVENTRING" pauses no-such-file
+finish
