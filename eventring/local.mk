@@ -93,6 +93,7 @@ libeventring_host_a_CFLAGS = $(AM_CFLAGS)
 # tool links it and decides what an error means.
 noinst_LIBRARIES += libanalysis.a
 libanalysis_a_SOURCES = \
+	eventring/analysis/compare.c eventring/analysis/compare.h \
 	eventring/analysis/ending.c eventring/analysis/ending.h \
 	eventring/analysis/gc_clock.c eventring/analysis/gc_clock.h \
 	eventring/analysis/histogram.c eventring/analysis/histogram.h \
@@ -130,6 +131,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
 	eventring/tools/cmd_strip.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
+	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
 	eventring/tools/eventring.c eventring/tools/launch.c eventring/tools/launch.h \
@@ -146,7 +148,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/follow.c eventring/tools/follow.h eventring/tools/text_table.c \
 	eventring/tools/time_window.c eventring/tools/time_window.h \
 	eventring/tools/text_table.h \
-	eventring/tools/tally_print.h eventring/tools/tally_json.c eventring/tools/tally_text.c \
+	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
 eventring_eventring_LDADD = libeventring_tools.a libanalysis.a $(LINK_EVENTRING) \
 	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(PROGRAM_LIBS)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "analysis/units.h"
+#include "class_list.h"
 #include "options.h"
 #include "follow.h"
 #include "tally_print.h"
@@ -29,6 +30,8 @@ struct stats_options {
   bool json, from_now;
   uint64_t limit_ns;
   struct time_window window;
+  struct tally_choice choice;
+  const char *class_name;
   const char *output; /* NULL: standard output */
   const char *prefix;
 };
@@ -36,7 +39,9 @@ struct stats_options {
 static int read_words(const struct command *self, int count, char **words,
                       struct stats_options *options,
                       struct operands *operands) {
-  *options = (struct stats_options){.prefix = "SAROS_EVENTRING", .window = TIME_WINDOW_ALL};
+  *options = (struct stats_options){.prefix = "SAROS_EVENTRING", .window = TIME_WINDOW_ALL,
+                                    .choice = TALLY_ALL};
+  struct tally_choice *choice = &options->choice;
   const struct option_spec specs[] = {
       {"json", 'j', OPTION_FLAG, &options->json, NULL, "one JSON object a recording"},
       {"seconds", 's', OPTION_SECONDS, &options->limit_ns, "N",
@@ -44,6 +49,12 @@ static int read_words(const struct command *self, int count, char **words,
       {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
        "leave out what is in the rings already"},
       TIME_WINDOW_SPECS(&options->window),
+      {"by-domain", 'b', OPTION_FLAG, &choice->by_domain, NULL,
+       "tables of each domain, too, if there are several"},
+      {"domain", 'd', OPTION_COUNT, &choice->domain, "N", "only domain N"},
+      {"class", 'c', OPTION_TEXT, &options->class_name, "NAME", "only events of this class"},
+      {"name", 0, OPTION_TEXT, &choice->name, "NAME", "only events of this name"},
+      {"top", 't', OPTION_COUNT, &choice->top, "N", "at most N rows a table, by their total"},
       {"output", 'o', OPTION_TEXT, &options->output, "FILE",
        "write to FILE, not to standard output"},
       {"env-prefix", 0, OPTION_TEXT, &options->prefix, "NAME",
@@ -51,6 +62,9 @@ static int read_words(const struct command *self, int count, char **words,
   int status =
       options_parse(self, OPTION_SPECS(specs), count, words, operands);
   if (status < 0) status = time_window_check(self, &options->window);
+  if (status < 0 && choice->domain != UINT64_MAX && choice->domain >= EVENTRING_MAX_DOMAINS)
+    status = usage_error(self, "`--domain %llu': not 0 to %d",
+                         (unsigned long long)choice->domain, EVENTRING_MAX_DOMAINS - 1);
   return status >= 0 ? status : require_targets(self, operands);
 }
 
@@ -76,6 +90,8 @@ struct watching {
   const struct stats_options *options;
   struct reader reader;
   struct eva_tally *tally;
+  struct tally_choice choice; /* with the classes of this recording */
+  uint64_t seen; /* events and losses that the callbacks got */
   pthread_t thread;
   bool ended; /* the thread, which has been joined then */
   uint64_t events, lost; /* so far: written by the thread, atomic */
@@ -88,7 +104,10 @@ static void check_tally(const struct eva_tally *tally) {
 
 /* The callbacks of a tally, with the watching as their context. */
 static int on_event(void *context, const struct eventring_event *event) {
-  const struct watching *watching = context;
+  enum { OFTEN = 1 << 16 };
+  struct watching *watching = context;
+  if (++watching->seen % OFTEN == 0)
+    __atomic_store_n(&watching->events, watching->seen, __ATOMIC_RELAXED);
   return eva_tally_callbacks.event(watching->tally, event);
 }
 
@@ -139,7 +158,7 @@ static void subject_text(char *text, size_t room, const struct watching *list, s
 }
 
 static void show_watching(const struct watching *list, size_t count, const char *subject,
-                          uint64_t seconds) {
+                          bool lives, uint64_t seconds) {
   char line[256], limit[EVA_FIGURE + 8] = "", figure[EVA_FIGURE], lost_figure[EVA_FIGURE];
   uint64_t events = 0, lost = 0;
   for (size_t i = 0; i < count; i++) {
@@ -148,7 +167,8 @@ static void show_watching(const struct watching *list, size_t count, const char 
   }
   if (list->options->limit_ns)
     snprintf(limit, sizeof limit, " of %s", eva_duration_text(figure, list->options->limit_ns));
-  snprintf(line, sizeof line, "watching %s: %llu s%s, %s events, %s lost (Ctrl-C ends)", subject,
+  snprintf(line, sizeof line, "%s %s: %llu s%s, %s events, %s lost (Ctrl-C ends)",
+           lives ? "watching" : "reading", subject,
            (unsigned long long)seconds, limit, eva_count_text(figure, events),
            eva_count_text(lost_figure, lost));
   show_progress(line);
@@ -171,11 +191,12 @@ static bool all_have_ended(struct watching *list, size_t count) {
   return ended == count;
 }
 
-static void wait_with_progress(struct watching *list, size_t count, const char *subject) {
+static void wait_with_progress(struct watching *list, size_t count, const char *subject,
+                               bool lives) {
   const struct timespec tick = {.tv_nsec = TICK_MS * 1000 * 1000};
   for (unsigned ticks = 0; !all_have_ended(list, count); ticks++) {
-    if (ticks % TICKS_OF_A_LINE == 0)
-      show_watching(list, count, subject, ticks / TICKS_OF_A_LINE);
+    if (ticks % TICKS_OF_A_LINE == 0 && (lives || ticks > 0)) /* most files take less */
+      show_watching(list, count, subject, lives, ticks / TICKS_OF_A_LINE);
     nanosleep(&tick, NULL);
   }
   show_progress("");
@@ -190,7 +211,7 @@ static void wait_quietly(struct watching *list, size_t count) {
 static void watch_all(struct watching *list, size_t count) {
   char subject[64] = "";
   sigset_t ours, before;
-  bool shows = isatty(STDERR_FILENO) && any_lives(list, count);
+  bool shows = isatty(STDERR_FILENO), lives = any_lives(list, count);
   if (shows) subject_text(subject, sizeof subject, list, count);
   reader_catch_signals(true);
   sigemptyset(&ours);
@@ -200,7 +221,7 @@ static void watch_all(struct watching *list, size_t count) {
   for (size_t i = 0; i < count; i++) start_watching(&list[i]);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (shows)
-    wait_with_progress(list, count, subject);
+    wait_with_progress(list, count, subject, lives);
   else
     wait_quietly(list, count);
   reader_catch_signals(false);
@@ -210,14 +231,28 @@ static void print(struct watching *watching, FILE *out) {
   struct eventring_info info;
   eva_tally_finish(watching->tally, watching->reader.cursor);
   check_tally(watching->tally);
-  (watching->options->json ? tally_print_json : tally_print_text)(watching->tally, out);
+  (watching->options->json ? tally_print_json : tally_print_text)(watching->tally,
+                                                                   &watching->choice, out);
   if (eventring_cursor_info(watching->reader.cursor, &info) == 0) complain_of_control(&info);
 }
 
-/* False, after a message: there can be nothing in the window. */
+/* False, after a message: the recording has no such class. */
+static bool find_class(struct watching *watching, const char *name) {
+  char trouble[CLASS_TROUBLE];
+  if (!name) return true;
+  watching->choice.classes =
+      class_by_name(watching->reader.cursor, name, strlen(name), trouble);
+  if (!watching->choice.classes) complain("%s", trouble);
+  return watching->choice.classes != 0;
+}
+
+/* False, after a message: there can be nothing in the window, or there is no such class. */
 static bool prepare(struct watching *watching, const struct stats_options *options) {
   struct time_window window = options->window; /* of this recording */
-  if (!time_window_apply(&window, watching->reader.cursor)) return false;
+  watching->choice = options->choice;
+  if (!find_class(watching, options->class_name) ||
+      !time_window_apply(&window, watching->reader.cursor))
+    return false;
   watching->options = options;
   watching->tally = eva_tally_new();
   if (!watching->tally) no_memory();

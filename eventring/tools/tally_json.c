@@ -12,6 +12,7 @@ struct section {
   const struct eva_tally *tally;
   const struct eva_tally_domain *domain;
   bool total; /* the sums over all domains */
+  const struct tally_choice *choice;
 };
 
 static void put_identity(const struct section *section,
@@ -94,18 +95,26 @@ static void put_event(void *context, const struct eva_tally_entry *entry) {
 }
 
 /* A list over the entries of each domain, or over the sums. */
-static void put_list(struct eva_json *json, const struct eva_tally *tally,
-                     const char *key, bool total,
+static void put_list(struct section *section, const char *key, enum tally_table table,
                      void (*visit)(void *, const struct eva_tally_entry *)) {
-  eva_json_key(json, key);
-  eva_json_open_array(json);
-  struct section section = {json, tally, &tally->all, total};
-  if (total) eva_tally_each(&tally->all, visit, &section);
-  for (unsigned slot = 0; !total && slot < EVENTRING_MAX_DOMAINS; slot++) {
-    section.domain = &tally->domains[slot];
-    if (section.domain->used) eva_tally_each(section.domain, visit, &section);
+  const struct eva_tally *tally = section->tally;
+  eva_json_key(section->json, key);
+  eva_json_open_array(section->json);
+  section->domain = &tally->all;
+  if (section->total) tally_choose(&tally->all, section->choice, table, visit, section);
+  for (unsigned slot = 0; !section->total && slot < EVENTRING_MAX_DOMAINS; slot++) {
+    section->domain = &tally->domains[slot];
+    if (section->domain->used && tally_wants_domain(section->choice, slot))
+      tally_choose(section->domain, section->choice, table, visit, section);
   }
-  eva_json_close_array(json);
+  eva_json_close_array(section->json);
+}
+
+static void put_lists(struct section *section) {
+  put_list(section, "spans", TALLY_SPANS, put_span);
+  put_list(section, "async_spans", TALLY_ASYNC, put_async);
+  put_list(section, "counters", TALLY_COUNTERS, put_counter);
+  put_list(section, "events", TALLY_EVENTS, put_event);
 }
 
 static void put_words(struct eva_json *json, const char *key, int64_t words) {
@@ -203,11 +212,13 @@ static void put_domain(struct eva_json *json, const struct eva_tally *tally,
   eva_json_close_object(json);
 }
 
-static void put_domains(struct eva_json *json, const struct eva_tally *tally) {
+static void put_domains(struct eva_json *json, const struct eva_tally *tally,
+                        const struct tally_choice *choice) {
   eva_json_key(json, "domains");
   eva_json_open_array(json);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    if (tally->domains[slot].used) put_domain(json, tally, &tally->domains[slot]);
+    if (tally->domains[slot].used && tally_wants_domain(choice, slot))
+      put_domain(json, tally, &tally->domains[slot]);
   eva_json_close_array(json);
 }
 
@@ -224,32 +235,60 @@ static void put_head(struct eva_json *json, const struct eva_tally *tally) {
   eva_json_uint_at(json, "last_ns", tally->last_ns);
 }
 
-static void put_total(struct eva_json *json, const struct eva_tally *tally) {
-  eva_json_key(json, "total");
+static void put_bound(struct eva_json *json, const char *key, uint64_t ns, bool is_there) {
+  eva_json_key(json, key);
+  if (is_there) eva_json_uint(json, ns);
+  else eva_json_null(json);
+}
+
+static void put_window(struct eva_json *json, const struct eva_tally *tally) {
+  eva_json_key(json, "window");
   eva_json_open_object(json);
-  put_gc_of(json, &tally->all);
+  eva_json_uint_at(json, "start_ns", tally->info.start_ns);
+  put_bound(json, "since_ns", tally->since, tally->since > 0);
+  put_bound(json, "until_ns", tally->until, tally->until != UINT64_MAX);
+  eva_json_uint_at(json, "first_ns", tally->first_ns);
+  eva_json_uint_at(json, "last_ns", tally->last_ns);
+  eva_json_close_object(json);
+}
+
+static void put_counts(struct eva_json *json, const struct eva_tally *tally) {
   eva_json_uint_at(json, "delivered", tally->totals.delivered);
   eva_json_uint_at(json, "missed", tally->totals.missed);
   eva_json_uint_at(json, "lost", tally->totals.lost);
   eva_json_uint_at(json, "torn", tally->totals.torn);
-  put_list(json, tally, "spans", true, put_span);
-  put_list(json, tally, "async_spans", true, put_async);
-  put_list(json, tally, "counters", true, put_counter);
-  put_list(json, tally, "events", true, put_event);
+}
+
+static void put_loss(struct eva_json *json, const struct eva_tally *tally) {
+  eva_json_key(json, "loss");
+  eva_json_open_object(json);
+  put_counts(json, tally);
   eva_json_close_object(json);
 }
 
-void tally_print_json(const struct eva_tally *tally, FILE *out) {
+static void put_total(struct eva_json *json, struct section *section) {
+  eva_json_key(json, "total");
+  eva_json_open_object(json);
+  put_gc_of(json, &section->tally->all);
+  put_counts(json, section->tally);
+  section->total = true;
+  put_lists(section);
+  eva_json_close_object(json);
+}
+
+void tally_print_json(const struct eva_tally *tally, const struct tally_choice *choice,
+                      FILE *out) {
   struct eva_json json;
+  struct section section = {.json = &json, .tally = tally, .choice = choice};
   eva_json_start(&json, out);
   eva_json_open_object(&json);
+  eva_json_uint_at(&json, "version", 1);
   put_head(&json, tally);
-  put_domains(&json, tally);
-  put_list(&json, tally, "spans", false, put_span);
-  put_list(&json, tally, "async_spans", false, put_async);
-  put_list(&json, tally, "counters", false, put_counter);
-  put_list(&json, tally, "events", false, put_event);
-  put_total(&json, tally);
+  put_window(&json, tally);
+  put_loss(&json, tally);
+  put_domains(&json, tally, choice);
+  put_lists(&section);
+  put_total(&json, &section);
   eva_json_close_object(&json);
   eva_json_line(&json);
 }

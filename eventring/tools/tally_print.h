@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_print.h: statistics as text (tally_text.c) and as JSON (tally_json.c). */
+/* tally_print.h: statistics as text (tally_text.c) and as JSON (tally_json.c), all of them or
+ * those that are asked for. */
 #ifndef EVENTRING_TOOL_TALLY_PRINT_H
 #define EVENTRING_TOOL_TALLY_PRINT_H
 
@@ -7,7 +8,29 @@
 
 #include "analysis/tally.h"
 
-void tally_print_text(const struct eva_tally *tally, FILE *out);
-void tally_print_json(const struct eva_tally *tally, FILE *out);
+struct tally_choice {
+  uint64_t classes;     /* bits; 0: all */
+  const char *name;     /* of an event; NULL: all */
+  uint64_t domain;      /* UINT64_MAX: all */
+  uint64_t top;         /* rows of a table, those with the greatest total; UINT64_MAX: all, in
+                           the order of the catalogue */
+  bool by_domain;       /* tables of each domain, besides that of all */
+};
+#define TALLY_ALL {.domain = UINT64_MAX, .top = UINT64_MAX}
+
+void tally_print_text(const struct eva_tally *tally, const struct tally_choice *choice, FILE *out);
+void tally_print_json(const struct eva_tally *tally, const struct tally_choice *choice, FILE *out);
+
+/* What a table is of. */
+enum tally_table { TALLY_SPANS, TALLY_ASYNC, TALLY_COUNTERS, TALLY_EVENTS };
+
+/* Calls `visit` for the entries of a domain that are asked for and have such figures. */
+void tally_choose(const struct eva_tally_domain *domain, const struct tally_choice *choice,
+                  enum tally_table table,
+                  void (*visit)(void *context, const struct eva_tally_entry *entry),
+                  void *context);
+static inline bool tally_wants_domain(const struct tally_choice *choice, unsigned slot) {
+  return choice->domain == UINT64_MAX || choice->domain == slot;
+}
 
 #endif

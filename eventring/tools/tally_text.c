@@ -20,6 +20,7 @@
 
 /* What a group of tables is made of: one domain, or the sums of all. */
 struct section {
+  const struct tally_choice *choice;
   const struct eva_tally *tally;
   const struct eva_tally_domain *domain;
   bool total;
@@ -101,10 +102,17 @@ static void finish(const char *title, const char *remark, const struct section *
   table_print(table, section->out, 2);
 }
 
-static void fill(struct section *section, struct table *table,
+static void fill(struct section *section, struct table *table, enum tally_table which,
                  void (*visit)(void *, const struct eva_tally_entry *)) {
   section->table = table;
-  eva_tally_each(section->domain, visit, section);
+  tally_choose(section->domain, section->choice, which, visit, section);
+}
+
+/* Of what was added in the time watched. */
+static void cell_rate(const struct section *section, double amount) {
+  char figure[EVA_FIGURE];
+  uint64_t ns = section->domain->watched;
+  table_cell(section->table, ns ? eva_double_text(figure, amount * 1e9 / (double)ns) : "-");
 }
 
 /* ---- Sections ------------------------------------------------------------ */
@@ -177,18 +185,30 @@ static void async_row(void *context, const struct eva_tally_entry *entry) {
 }
 
 static void print_durations(struct section *section, const char *title, const char *remark,
+                            enum tally_table which,
                             void (*row)(void *, const struct eva_tally_entry *)) {
 #define TITLE(title, key, q) title,
   TABLE(table, "<span", "count", "total", "?own", "mean", "min", "max",
         "|" EVA_TALLY_QUANTILES(TITLE) "?off CPU", "?suspended", "?torn", "?open");
 #undef TITLE
-  fill(section, &table, row);
+  fill(section, &table, which, row);
   finish(title, remark, section, &table);
 }
 
+enum { WORD_BYTES = 8 }; /* of the events' words, on any machine */
+
 static void words_cell(struct table *table, int64_t words) {
   char figure[EVA_FIGURE];
-  table_cell(table, words < 0 ? "-" : eva_signed_text(figure, words));
+  uint64_t bytes = words < 0 || words > INT64_MAX / WORD_BYTES ? 0 : (uint64_t)words * WORD_BYTES;
+  table_cell(table, words < 0 ? "-" : eva_bytes_text(figure, bytes));
+}
+
+/* The same of a second of the time watched. */
+static void words_rate_cell(struct table *table, int64_t words, uint64_t watched) {
+  double rate = watched ? (double)words * WORD_BYTES * 1e9 / (double)watched : 0;
+  char text[EVA_FIGURE + 4], figure[EVA_FIGURE];
+  snprintf(text, sizeof text, "%s/s", eva_bytes_text(figure, rate < 1e18 ? (uint64_t)rate : 0));
+  table_cell(table, words < 0 || !watched ? "-" : text);
 }
 
 /* What one row shows: one domain, several of one name that used a slot in turn, or
@@ -219,6 +239,7 @@ static void gc_row(struct table *table, const char *name, const char *label,
   gc_cpu_cells(table, figures);
   cell_duration(table, figures->times.in_finalizers);
   words_cell(table, figures->allocated);
+  words_rate_cell(table, figures->allocated, figures->watched);
   words_cell(table, figures->promoted);
 }
 
@@ -263,17 +284,18 @@ static void fill_slot(const struct eva_tally_domain *domain, struct table *table
   }
 }
 
-static void fill_domains(const struct eva_tally *tally, struct table *table,
-                         domain_row_writer *row) {
+static void fill_domains(const struct eva_tally *tally, const struct tally_choice *choice,
+                         struct table *table, domain_row_writer *row) {
   const struct eva_tally_domain *all = &tally->all;
   size_t rows = 0;
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
     rows += tally->domains[slot].lives.count;
-  if (rows > 1)
+  if (rows > 1 && choice->domain == UINT64_MAX)
     row(table, "all", "", &(struct domain_figures){all->watched, all->times, all->allocated,
                                                    all->promoted});
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    if (tally->domains[slot].used) fill_slot(&tally->domains[slot], table, row);
+    if (tally->domains[slot].used && tally_wants_domain(choice, slot))
+      fill_slot(&tally->domains[slot], table, row);
 }
 
 /* A host need not have a collector. */
@@ -289,15 +311,16 @@ static void finish_domains(const char *title, struct table *table, FILE *out) {
   table_print(table, out, 2);
 }
 
-static void print_domains(const struct eva_tally *tally, FILE *out) {
+static void print_domains(const struct eva_tally *tally, const struct tally_choice *choice,
+                          FILE *out) {
   if (has_collector(tally)) {
     TABLE(table, "domain", "<name", "watched", "in GC", "share", "GC CPU", "share",
-          "finalizers", "|words allocated", "words promoted");
-    fill_domains(tally, &table, gc_row);
+          "finalizers", "|allocated", "a second", "promoted");
+    fill_domains(tally, choice, &table, gc_row);
     finish_domains("Time in the collector", &table, out);
   } else {
     TABLE(table, "domain", "<name", "watched");
-    fill_domains(tally, &table, domain_row);
+    fill_domains(tally, choice, &table, domain_row);
     finish_domains("Domains", &table, out);
   }
 }
@@ -316,6 +339,8 @@ static void counter_row(void *context, const struct eva_tally_entry *entry) {
   table_cell(table, counter->is_double ? eva_double_text(figure, counter->d##field) \
                                        : eva_signed_text(figure, counter->field))
   if (is_sum) CELL(sum); else table_cell(table, "-");
+  if (is_sum) cell_rate(section, counter->is_double ? counter->dsum : (double)counter->sum);
+  else table_cell(table, "-");
   table_cell(table, eva_double_text(figure, eva_tally_mean(counter)));
   CELL(min);
   CELL(max);
@@ -325,8 +350,8 @@ static void counter_row(void *context, const struct eva_tally_entry *entry) {
 }
 
 static void print_counters(struct section *section) {
-  TABLE(table, "<counter", "<unit", "samples", "?sum", "mean", "|min", "max", "?last");
-  fill(section, &table, counter_row);
+  TABLE(table, "<counter", "<unit", "samples", "?sum", "?a second", "mean", "|min", "max", "?last");
+  fill(section, &table, TALLY_COUNTERS, counter_row);
   finish("Counters", "", section, &table);
 }
 
@@ -335,11 +360,12 @@ static void event_row(void *context, const struct eva_tally_entry *entry) {
   if (entry->events + entry->lifecycle == 0) return;
   table_cell(section->table, entry->name);
   cell_count(section->table, entry->events + entry->lifecycle);
+  cell_rate(section, (double)(entry->events + entry->lifecycle));
 }
 
 static void print_events(struct section *section) {
-  TABLE(table, "<event", "count");
-  fill(section, &table, event_row);
+  TABLE(table, "<event", "count", "a second");
+  fill(section, &table, TALLY_EVENTS, event_row);
   finish("Events", "", section, &table);
 }
 
@@ -402,21 +428,25 @@ static void print_rings(struct section *section) {
 }
 
 static void print_section(const struct eva_tally *tally, const struct eva_tally_domain *domain,
-                          FILE *out) {
-  struct section section = {.tally = tally, .domain = domain,
+                          const struct tally_choice *choice, FILE *out) {
+  struct section section = {.choice = choice, .tally = tally, .domain = domain,
                             .total = domain == &tally->all, .out = out};
-  print_durations(&section, "Spans", "", span_row);
+  print_durations(&section, "Spans", "", TALLY_SPANS, span_row);
   print_durations(&section, "Async spans", section.total ? "" : " (by the domain of the begin)",
-                  async_row);
+                  TALLY_ASYNC, async_row);
   print_counters(&section);
   print_events(&section);
-  print_rings(&section);
+  if (!choice->name && !choice->classes) print_rings(&section);
 }
 
-void tally_print_text(const struct eva_tally *tally, FILE *out) {
+void tally_print_text(const struct eva_tally *tally, const struct tally_choice *choice,
+                      FILE *out) {
+  bool is_all = choice->domain == UINT64_MAX;
   print_head(tally, out);
-  print_domains(tally, out);
-  if (tally->domains_used > 1) print_section(tally, &tally->all, out);
+  if (!choice->name) print_domains(tally, choice, out);
+  if (is_all && tally->domains_used > 1) print_section(tally, &tally->all, choice, out);
   for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
-    if (tally->domains[slot].used) print_section(tally, &tally->domains[slot], out);
+    if (tally->domains[slot].used && tally_wants_domain(choice, slot) &&
+        (!is_all || choice->by_domain || tally->domains_used == 1))
+      print_section(tally, &tally->domains[slot], choice, out);
 }

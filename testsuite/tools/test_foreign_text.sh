@@ -80,6 +80,13 @@ run_spans() {
     for option in --class --name; do shows_harmless "$EVENTRING" spans $option "$argument" "$file"; done
   done
 }
+run_diff() {
+  for argument in "${arguments[@]}"; do
+    shows_harmless "$EVENTRING" diff "$argument/1.eventring" "$argument/$argument.eventring"
+    shows_harmless "$EVENTRING" diff --json "$argument/1.eventring" "$argument/1.eventring"
+    shows_harmless "$EVENTRING" diff "$argument" "$file"
+  done
+}
 run_snapshot() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" snapshot -o "no/$argument" "$file"

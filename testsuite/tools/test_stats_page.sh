@@ -33,7 +33,7 @@ co() co()
 LUA
 SAROS_EVENTRING_START=1 SAROS_EVENTRING_PRESERVE=1 "$SAROS" names.lua || fail "the program"
 file=$(echo ./*.eventring)
-"$EVENTRING" stats "$file" >stats.txt || fail "stats: $?"
+"$EVENTRING" stats --by-domain "$file" >stats.txt || fail "stats: $?"
 "$EVENTRING" stats --json "$file" >stats.json || fail "stats --json: $?"
 python3 - <<'PYTHON' || fail "the page"
 import json, re, sys, unicodedata
@@ -53,8 +53,6 @@ for key in ("spans", "counters", "events"):
             ok = False; print(key, "lacks", entry["name"])
 digits = "\n".join(lines)
 for domain in stats["domains"]:
-    words = domain["allocated_words"]
-    if words and f"{words:,}" not in digits: ok = False; print("no", words)
     for ring in domain["rings"].values():
         if f'{ring["emitted"]:,}' not in digits: ok = False; print("no", ring)
 
@@ -67,10 +65,26 @@ if not any(l.startswith("Spans, domain 1 (render), with 2 before it") for l in l
 collector = lines[lines.index("Time in the collector") + 2].split()
 if collector[0] != "all": ok = False; print(collector)
 titles = set(" ".join(lines).split())
-for title in "count total mean min max p50 p90 p99 p99.9 suspended sum last samples unit".split():
+for title in "count total mean min max p50 p90 p99 p99.9 suspended sum second last samples unit".split():
     if title not in titles: ok = False; print("no column", title)
 sys.exit(not ok)
 PYTHON
+
+# all domains only, one domain, and less of it
+"$EVENTRING" stats "$file" >all.txt || fail "stats: $?"
+is "headings of all" "Spans, all domains" "$(grep '^Spans' all.txt)"
+"$EVENTRING" stats --domain 1 --top 2 "$file" >render.txt || fail "stats --domain: $?"
+is "headings of one" "Spans, domain 1 (render), with 2 before it" "$(grep '^Spans' render.txt)"
+"$EVENTRING" stats --json --domain 1 --top 2 "$file" >render.json || fail "stats --json --domain: $?"
+is "its longest spans" true "$(query render.json '(.spans | length) == 2 and
+  .spans[0].total_ns >= .spans[1].total_ns and .spans[0].domain == 1')"
+"$EVENTRING" stats --json --class user "$file" >user.json || fail "stats --class: $?"
+is "its classes" 0 "$(query user.json '[.spans[] | select(.gc)] | length')"
+"$EVENTRING" stats --json --name minor "$file" >minor.json || fail "stats --name: $?"
+is "its names" '["minor"]' "$(query minor.json '[.spans[].name] | unique')"
+is "no counters" 0 "$(query minor.json '.counters | length')"
+ends 1 "no class" "$EVENTRING" stats --class nothing "$file"
+ends 2 "not 0 to 127" "$EVENTRING" stats --domain 128 "$file"
 
 # one domain: its tables, without naming it
 record --rounds 3

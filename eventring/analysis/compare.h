@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* compare.h: are the values of some runs other than those of others, or is it noise?
+ *
+ * Runs differ by factors, so the logarithms of the values are compared, by Welch's test (the
+ * values themselves, if one is not above 0). It takes EVA_LEAST_RUNS runs a side to know the
+ * noise. Whoever tests many values at once finds some by chance: eva_compare_verdicts corrects
+ * for that, in the manner of Holm, and counts nothing as a change that is less than
+ * EVA_LEAST_CHANGE.
+ *
+ * Errors: none. Pure functions; any thread.
+ */
+#ifndef EVENTRING_ANALYSIS_COMPARE_H
+#define EVENTRING_ANALYSIS_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { EVA_LEAST_RUNS = 3 };
+#define EVA_LEAST_CHANGE 0.02
+
+struct eva_comparison {
+  double a, b;      /* means of the sides: geometric, if all values are above 0 */
+  double change;    /* b / a - 1; infinite where a is 0 and b is not */
+  bool tested;      /* there were enough runs; else what follows is 0, and p is 1 */
+  double low, high; /* `change` is between these with 95 % confidence */
+  double p;         /* how probable such a difference is without a change */
+  bool changed;     /* eva_compare_verdicts */
+};
+
+/* Compares `count_a` values, 1 or more, with `count_b`, 1 or more. */
+struct eva_comparison eva_compare(const double *a, size_t count_a, const double *b,
+                                  size_t count_b);
+/* Which of them have changed; with probability `alpha` one is found that has not. */
+void eva_compare_verdicts(struct eva_comparison *list, size_t count, double alpha);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_diff.c: `eventring diff`: what changed between the runs of A and those of B, and what of
+ * it is noise. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/json.h"
+#include "analysis/units.h"
+#include "options.h"
+#include "runs.h"
+#include "text_table.h"
+
+/* With fewer runs than a test takes, only what is beyond this factor counts as a change:
+   times of one run differ by much from those of the next, amounts by little. */
+static double factor_for(const struct figure *figure, size_t runs_a_side) {
+  if (figure->unit != UNIT_NS) return 1.1;
+  return runs_a_side == 1 ? 3 : 2;
+}
+
+static bool is_beyond(const struct figure *figure, size_t runs_a_side) {
+  const struct eva_comparison *c = &figure->comparison;
+  double factor = factor_for(figure, runs_a_side);
+  if (figure->group != FIGURES_MAIN || !(c->a > 0) || !(c->b > 0)) return false;
+  return c->b / c->a > factor || c->a / c->b > factor;
+}
+
+static void judge_few(struct runs *runs) {
+  size_t half = runs->count / 2;
+  for (size_t i = 0; half < EVA_LEAST_RUNS && i < runs->figures; i++)
+    if (runs->figure[i].compared)
+      runs->figure[i].comparison.changed = is_beyond(&runs->figure[i], half);
+}
+
+static size_t changes(const struct runs *runs) {
+  size_t count = 0;
+  for (size_t i = 0; i < runs->figures; i++)
+    count += runs->figure[i].compared && runs->figure[i].comparison.changed;
+  return count;
+}
+
+/* ---- Text ---------------------------------------------------------------------------- */
+
+static void cell_value(struct table *table, enum unit unit, double value) {
+  char figure[EVA_FIGURE];
+  uint64_t whole = value > 0 && value < 1e18 ? (uint64_t)(value + 0.5) : 0;
+  switch (unit) {
+    case UNIT_NS: table_cell(table, eva_duration_text(figure, whole)); break;
+    case UNIT_BYTES: table_cell(table, eva_bytes_text(figure, whole)); break;
+    case UNIT_COUNT: table_cell(table, eva_count_text(figure, whole)); break;
+  }
+}
+
+static void cell_change(struct table *table, double change) {
+  char text[32];
+  if (isfinite(change)) snprintf(text, sizeof text, "%+.1f %%", 100 * change);
+  else snprintf(text, sizeof text, "new");
+  table_cell(table, text);
+}
+
+static void figure_row(struct table *table, const struct figure *figure) {
+  const struct eva_comparison *c = &figure->comparison;
+  char text[64] = "-";
+  table_cell(table, figure->name);
+  cell_value(table, figure->unit, c->a);
+  cell_value(table, figure->unit, c->b);
+  cell_change(table, c->change);
+  if (c->tested)
+    snprintf(text, sizeof text, "%+.1f to %+.1f %%", 100 * c->low, 100 * c->high);
+  table_cell(table, text);
+  table_cell(table, c->changed ? "changed" : "");
+}
+
+static int weightier_first(const void *a, const void *b) {
+  const struct figure *x = *(const struct figure *const *)a, *y = *(const struct figure *const *)b;
+  if (x->comparison.changed != y->comparison.changed) return x->comparison.changed ? -1 : 1;
+  if (x->weight != y->weight) return x->weight < y->weight ? 1 : -1;
+  return strcmp(x->name, y->name);
+}
+
+static void print_group(const struct runs *runs, enum figure_group group, const char *title,
+                        size_t most) {
+  TABLE(table, "<+", "A", "B", "change", "95 % sure", "<");
+  const struct figure **list = need_zeroed(runs->figures, sizeof *list);
+  size_t count = 0;
+  for (size_t i = 0; i < runs->figures; i++)
+    if (runs->figure[i].compared && runs->figure[i].group == group)
+      list[count++] = &runs->figure[i];
+  if (group == FIGURES_SPANS) qsort(list, count, sizeof *list, weightier_first);
+  for (size_t i = 0; i < count && i < most; i++) figure_row(&table, list[i]);
+  if (count) printf("\n%s\n", title);
+  table.keys = 1;
+  table_print(&table, stdout, 2);
+  if (count > most) printf("  and %zu more (--top)\n", count - most);
+  free(list);
+}
+
+static void print_side(const struct runs *runs, size_t side) {
+  size_t half = runs->count / 2;
+  const struct run *first = &runs->run[side];
+  uint64_t missing = 0;
+  char figure[EVA_FIGURE];
+  for (size_t i = side; i < runs->count; i += 2) missing += runs->run[i].missing;
+  printf("%c  %zu %s of ", (int)('A' + side), half, half == 1 ? "run" : "runs");
+  print_foreign_text(stdout, first->program);
+  fputs(": ", stdout);
+  print_foreign_text(stdout, first->path);
+  fputs(half > 1 ? " ..." : "", stdout);
+  if (missing) printf("\n   %s events are not there", eva_count_text(figure, missing));
+  putchar('\n');
+}
+
+static void print_verdict(const struct runs *runs) {
+  size_t half = runs->count / 2, count = changes(runs);
+  if (half < EVA_LEAST_RUNS)
+    printf("\nToo few runs to tell change from noise: it takes %d a side, better 5. So only\n"
+           "what is far apart counts (times %.0f-fold, amounts by 10 %%).\n",
+           EVA_LEAST_RUNS, half == 1 ? 3.0 : 2.0);
+  if (count == 0) {
+    puts("\nNo change.");
+    return;
+  }
+  fputs("\nChanged:", stdout);
+  const char *comma = " ";
+  for (size_t i = 0; i < runs->figures; i++) {
+    const struct figure *figure = &runs->figure[i];
+    if (!figure->compared || !figure->comparison.changed) continue;
+    fputs(comma, stdout);
+    print_foreign_text(stdout, figure->name);
+    printf(" %+.1f %%", 100 * figure->comparison.change);
+    comma = ";\n         ";
+  }
+  puts(".");
+}
+
+static void print_text(const struct runs *runs, uint64_t top) {
+  size_t most = top < SIZE_MAX ? (size_t)top : SIZE_MAX;
+  print_side(runs, 0);
+  print_side(runs, 1);
+  print_group(runs, FIGURES_MAIN, "The run", SIZE_MAX);
+  print_group(runs, FIGURES_PAUSES, "The collector", SIZE_MAX);
+  print_group(runs, FIGURES_SPANS, "Spans", most);
+  print_verdict(runs);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------- */
+
+static void put_side(struct eva_json *json, const struct runs *runs, const char *key, size_t side) {
+  eva_json_key(json, key);
+  eva_json_open_array(json);
+  for (size_t i = side; i < runs->count; i += 2) {
+    eva_json_open_object(json);
+    eva_json_string_at(json, "path", runs->run[i].path);
+    eva_json_string_at(json, "program", runs->run[i].program);
+    eva_json_uint_at(json, "missing", runs->run[i].missing);
+    eva_json_close_object(json);
+  }
+  eva_json_close_array(json);
+}
+
+static void put_number(struct eva_json *json, const char *key, double value, bool known) {
+  eva_json_key(json, key);
+  if (known && isfinite(value)) eva_json_double(json, value);
+  else eva_json_null(json);
+}
+
+static void put_figure(struct eva_json *json, const struct figure *figure) {
+  static const char *const units[] = {"ns", "bytes", "count"};
+  static const char *const groups[] = {"run", "collector", "spans"};
+  const struct eva_comparison *c = &figure->comparison;
+  eva_json_open_object(json);
+  eva_json_string_at(json, "name", figure->name);
+  eva_json_string_at(json, "group", groups[figure->group]);
+  eva_json_string_at(json, "unit", units[figure->unit]);
+  eva_json_double_at(json, "a", c->a);
+  eva_json_double_at(json, "b", c->b);
+  put_number(json, "change", c->change, true);
+  put_number(json, "low", c->low, c->tested);
+  put_number(json, "high", c->high, c->tested);
+  put_number(json, "p", c->p, c->tested);
+  eva_json_bool_at(json, "changed", c->changed);
+  eva_json_close_object(json);
+}
+
+static void print_json(const struct runs *runs) {
+  struct eva_json json;
+  bool enough = runs->count / 2 >= EVA_LEAST_RUNS;
+  eva_json_start(&json, stdout);
+  eva_json_open_object(&json);
+  eva_json_uint_at(&json, "version", 1);
+  put_side(&json, runs, "a", 0);
+  put_side(&json, runs, "b", 1);
+  eva_json_key(&json, "total");
+  eva_json_open_object(&json);
+  eva_json_uint_at(&json, "runs", runs->count / 2);
+  eva_json_bool_at(&json, "enough", enough);
+  eva_json_string_at(&json, "verdict", changes(runs) ? "changed" : "no change");
+  eva_json_close_object(&json);
+  eva_json_key(&json, "rows");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < runs->figures; i++)
+    if (runs->figure[i].compared) put_figure(&json, &runs->figure[i]);
+  eva_json_close_array(&json);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
+}
+
+/* ---- The command --------------------------------------------------------------------- */
+
+static int read_words(const struct command *self, int count, char **words, bool *json,
+                      uint64_t *top, struct operands *operands) {
+  const struct option_spec specs[] = {
+      {"json", 'j', OPTION_FLAG, json, NULL, "one JSON object"},
+      {"top", 't', OPTION_COUNT, top, "N", "at most N lines of spans (10)"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, operands);
+  if (status >= 0) return status;
+  if (operands->command) return usage_error(self, "cannot launch a command");
+  if (operands->count < 2) return usage_error(self, "two recordings, A and B, are needed");
+  if (operands->count % 2)
+    return usage_error(self, "`%s' has no counterpart: runs of A and B in turn",
+                       operands->words[operands->count - 1]);
+  return -1;
+}
+
+int command_diff(const struct command *self, int count, char **words) {
+  bool json = false;
+  uint64_t top = 10;
+  struct operands operands;
+  int status = read_words(self, count, words, &json, &top, &operands);
+  if (status >= 0) return status;
+  struct runs runs = {.count = operands.count};
+  runs.run = need_zeroed(runs.count, sizeof *runs.run);
+  for (size_t i = 0; status < 0 && i < runs.count; i++) {
+    runs.run[i].path = operands.words[i];
+    status = runs_read(&runs, i);
+  }
+  if (status < 0) {
+    runs_compare(&runs);
+    judge_few(&runs);
+    if (json) print_json(&runs);
+    else print_text(&runs, top);
+    status = STATUS_OK;
+  }
+  runs_free(&runs);
+  return status;
+}

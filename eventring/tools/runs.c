@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* runs.c: the figures of several recordings.
+ *
+ * The main figures are the run time, the time in the collector, the mean length of its steps
+ * and what was allocated. Of the collector, CPU time counts where all runs have it: what the
+ * scheduler did is noise. Where events are missing, sums are those of a second. */
+#include "runs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/histogram.h"
+#include "analysis/steps.h"
+#include "analysis/tally.h"
+#include "follow.h"
+
+enum { WORD_BYTES = 8 }; /* of the events' words, on any machine */
+
+/* One run being read. */
+struct reading_run {
+  struct runs *runs;
+  size_t n;
+  struct eva_tally *tally;
+  struct eva_steps steps;
+  struct eva_histogram pauses;
+  uint64_t cpu, unmeasured;
+};
+
+static struct figure *figure_at(struct runs *runs, const char *name, enum unit unit,
+                                enum figure_group group) {
+  for (size_t i = 0; i < runs->figures; i++)
+    if (runs->figure[i].group == group && strcmp(runs->figure[i].name, name) == 0)
+      return &runs->figure[i];
+  if (runs->figures == runs->room) {
+    runs->room = runs->room ? 2 * runs->room : 32;
+    runs->figure = need_resized(runs->figure, runs->room, sizeof *runs->figure);
+  }
+  struct figure *figure = &runs->figure[runs->figures++];
+  *figure = (struct figure){.unit = unit, .group = group};
+  snprintf(figure->name, sizeof figure->name, "%s", name);
+  figure->value = need_zeroed(runs->count, sizeof *figure->value);
+  for (size_t i = 0; i < runs->count; i++) figure->value[i] = NAN;
+  return figure;
+}
+
+static void set(const struct reading_run *run, const char *name, enum unit unit,
+                enum figure_group group, double value, double weight) {
+  struct figure *figure = figure_at(run->runs, name, unit, group);
+  figure->value[run->n] = value;
+  if (weight > figure->weight) figure->weight = weight;
+}
+
+/* ---- Reading ------------------------------------------------------------------------- */
+
+static void on_step(void *context, const struct eva_step *step) {
+  struct reading_run *run = context;
+  if (eva_histogram_add(&run->pauses, step->ns) < 0) no_memory();
+  if (step->off_cpu < 0) run->unmeasured++;
+  else run->cpu += step->ns - (uint64_t)step->off_cpu;
+}
+
+static int on_event(void *context, const struct eventring_event *event) {
+  struct reading_run *run = context;
+  eva_steps_event(&run->steps, NULL, event);
+  return eva_tally_callbacks.event(run->tally, event);
+}
+
+static int on_lost(void *context, const struct eventring_loss *loss) {
+  return eva_tally_callbacks.lost(((struct reading_run *)context)->tally, loss);
+}
+
+/* A sum, or if events are missing that of a second. */
+static void set_sum(const struct reading_run *run, const char *name, enum unit unit,
+                    enum figure_group group, double sum) {
+  const struct eva_tally *tally = run->tally;
+  char text[64];
+  bool whole = tally->totals.missed + tally->totals.lost == 0;
+  snprintf(text, sizeof text, whole ? "%s" : "%s, a second", name);
+  double seconds = (double)tally->all.watched / 1e9;
+  if (whole || seconds > 0) set(run, text, unit, group, whole ? sum : sum / seconds, sum);
+}
+
+static void set_span(void *context, const struct eva_tally_entry *entry) {
+  const struct reading_run *run = context;
+  char name[EVENTRING_MAX_NAME + 16];
+  const struct eva_tally_span *span = entry->span ? entry->span : entry->async;
+  bool is_own = entry->event_class == EVENTRING_CLASS_GC || entry->event_class == EVENTRING_CLASS_LOAD ||
+                entry->event_class == EVENTRING_CLASS_FINALIZERS;
+  if (is_own || !span || !span->durations.count) return;
+  double count = (double)span->durations.count, total = (double)span->durations.total;
+  snprintf(name, sizeof name, "%s, mean", entry->name);
+  set(run, name, UNIT_NS, FIGURES_SPANS, total / count, total);
+  snprintf(name, sizeof name, "%s, count", entry->name);
+  set(run, name, UNIT_COUNT, FIGURES_SPANS, count, total);
+}
+
+static void set_pauses(const struct reading_run *run) {
+  const struct eva_histogram *pauses = &run->pauses;
+  if (!pauses->count) return;
+  double count = (double)pauses->count;
+  if (!run->unmeasured) {
+    set_sum(run, "collector, CPU", UNIT_NS, FIGURES_MAIN, (double)run->cpu);
+    set(run, "pause, mean CPU", UNIT_NS, FIGURES_MAIN, (double)run->cpu / count, 0);
+  }
+  set_sum(run, "collector", UNIT_NS, FIGURES_MAIN, (double)pauses->total);
+  set(run, "pause, mean", UNIT_NS, FIGURES_MAIN, (double)pauses->total / count, 0);
+  set_sum(run, "pauses, count", UNIT_COUNT, FIGURES_PAUSES, count);
+  set(run, "pause, median", UNIT_NS, FIGURES_PAUSES,
+      (double)eva_histogram_quantile(pauses, 50000), 0);
+  set(run, "pause, p99", UNIT_NS, FIGURES_PAUSES,
+      (double)eva_histogram_quantile(pauses, 99000), 0);
+  set(run, "pause, longest", UNIT_NS, FIGURES_PAUSES, (double)pauses->max, 0);
+}
+
+static void set_figures(const struct reading_run *run) {
+  const struct eva_tally *tally = run->tally;
+  const struct eventring_info *info = &tally->info;
+  uint64_t end = info->liveness == EVENTRING_ENDED && info->end_ns ? info->end_ns : tally->last_ns;
+  if (end > info->start_ns)
+    set(run, "run time", UNIT_NS, FIGURES_MAIN, (double)(end - info->start_ns), 0);
+  set_pauses(run);
+  if (tally->all.allocated >= 0)
+    set_sum(run, "allocated", UNIT_BYTES, FIGURES_MAIN,
+            (double)tally->all.allocated * WORD_BYTES);
+  if (tally->all.promoted >= 0)
+    set_sum(run, "promoted", UNIT_BYTES, FIGURES_PAUSES, (double)tally->all.promoted * WORD_BYTES);
+  eva_tally_each(&tally->all, set_span, (void *)run);
+}
+
+static void describe(struct run *run, const struct eva_tally *tally) {
+  snprintf(run->program, sizeof run->program, "%s", tally->info.program);
+  run->missing = tally->totals.missed + tally->totals.lost;
+}
+
+int runs_read(struct runs *runs, size_t n) {
+  static const struct eventring_callbacks callbacks = {on_event, on_lost};
+  struct reader reader;
+  struct reading_run run = {.runs = runs, .n = n};
+  int status = reader_open_target(&reader, runs->run[n].path,
+                                  EVENTRING_OPEN_MERGED | EVENTRING_OPEN_FOLLOW);
+  if (status >= 0) return status;
+  run.tally = eva_tally_new();
+  if (!run.tally) no_memory();
+  run.steps.report = on_step;
+  run.steps.context = &run;
+  reader_run(&reader, &(struct reading){.callbacks = &callbacks, .context = &run,
+                                        .until = UINT64_MAX});
+  eva_steps_finish(&run.steps);
+  if (eva_tally_finish(run.tally, reader.cursor) < 0) no_memory();
+  describe(&runs->run[n], run.tally);
+  set_figures(&run);
+  eva_tally_free(run.tally);
+  eva_histogram_free(&run.pauses);
+  status = reader_close(&reader, STATUS_OK);
+  return status == STATUS_OK ? -1 : status;
+}
+
+/* ---- Comparing ----------------------------------------------------------------------- */
+
+static bool is_in_all(const struct figure *figure, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (isnan(figure->value[i])) return false;
+  return true;
+}
+
+static bool has(const struct runs *runs, const char *name) {
+  for (size_t i = 0; i < runs->figures; i++)
+    if (strcmp(runs->figure[i].name, name) == 0) return is_in_all(&runs->figure[i], runs->count);
+  return false;
+}
+
+/* Wall time of the collector does not count where CPU time is there. */
+static void demote(struct runs *runs) {
+  static const char *const pairs[][2] = {{"collector", "collector, CPU"},
+                                         {"collector, a second", "collector, CPU, a second"},
+                                         {"pause, mean", "pause, mean CPU"}};
+  for (size_t i = 0; i < runs->figures; i++)
+    for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++)
+      if (strcmp(runs->figure[i].name, pairs[p][0]) == 0 && has(runs, pairs[p][1]))
+        runs->figure[i].group = FIGURES_PAUSES;
+}
+
+static void compare(const struct runs *runs, struct figure *figure) {
+  size_t half = runs->count / 2;
+  double *sides = need_zeroed(runs->count, sizeof *sides);
+  for (size_t i = 0; i < runs->count; i++) sides[i % 2 * half + i / 2] = figure->value[i];
+  figure->comparison = eva_compare(sides, half, sides + half, half);
+  figure->compared = true;
+  free(sides);
+}
+
+/* All that a test finds by chance is found in 1 of 20 comparisons of the same program. */
+static const double alphas[FIGURE_GROUPS] = {
+    [FIGURES_MAIN] = 0.03, [FIGURES_PAUSES] = 0.01, [FIGURES_SPANS] = 0.01};
+
+static void judge(struct runs *runs, enum figure_group group) {
+  struct eva_comparison *list = need_zeroed(runs->figures, sizeof *list);
+  size_t count = 0, next = 0;
+  for (size_t i = 0; i < runs->figures; i++)
+    if (runs->figure[i].compared && runs->figure[i].group == group)
+      list[count++] = runs->figure[i].comparison;
+  eva_compare_verdicts(list, count, alphas[group]);
+  for (size_t i = 0; i < runs->figures; i++)
+    if (runs->figure[i].compared && runs->figure[i].group == group)
+      runs->figure[i].comparison = list[next++];
+  free(list);
+}
+
+void runs_compare(struct runs *runs) {
+  demote(runs);
+  for (size_t i = 0; i < runs->figures; i++)
+    if (is_in_all(&runs->figure[i], runs->count)) compare(runs, &runs->figure[i]);
+  for (int group = 0; group < FIGURE_GROUPS; group++) judge(runs, (enum figure_group)group);
+}
+
+void runs_free(struct runs *runs) {
+  for (size_t i = 0; i < runs->figures; i++) free(runs->figure[i].value);
+  free(runs->figure);
+  free(runs->run);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* runs.h: the figures of several recordings, side by side, for `eventring diff`. */
+#ifndef EVENTRING_TOOL_RUNS_H
+#define EVENTRING_TOOL_RUNS_H
+
+#include "analysis/compare.h"
+#include "tool.h"
+
+enum unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT };
+
+/* What decides the verdict, and what is shown besides. Holm's correction is made for each. */
+enum figure_group { FIGURES_MAIN, FIGURES_PAUSES, FIGURES_SPANS, FIGURE_GROUPS };
+
+struct figure {
+  char name[EVENTRING_MAX_NAME + 32];
+  enum unit unit;
+  enum figure_group group;
+  double weight;       /* of the figures of a group, those with the greatest are shown */
+  double *value;       /* a run; NAN: it has none */
+  struct eva_comparison comparison; /* figures that all runs have */
+  bool compared;
+};
+
+struct run {
+  const char *path;
+  char program[EVENTRING_MAX_PROGRAM + 1];
+  uint64_t missing; /* events that were overwritten or lost */
+};
+
+struct runs {
+  struct run *run;  /* those of A and of B in turn */
+  size_t count;
+  struct figure *figure;
+  size_t figures, room;
+};
+
+/* Reads run number `n` of `runs->count`. -1, or the exit status after a message. */
+int runs_read(struct runs *runs, size_t n);
+/* Compares the even runs with the odd ones. */
+void runs_compare(struct runs *runs);
+void runs_free(struct runs *runs);
+
+#endif

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# `diff` says what changed between runs. What is asserted does not depend on the machine:
+# allocation, and counts.
+. "$TESTSUITE/tools/_tools.sh"
+
+cat >work.lua <<'LUA'
+local eventring, size, turns = require "eventring", tonumber(arg[1]), tonumber(arg[2])
+for i = 1, turns do
+  eventring.span("request", function()
+    local t = {}
+    for j = 1, size do t[j] = {i} end
+  end)
+end
+LUA
+# run NAME SIZE TURNS
+run() {
+  SAROS_EVENTRING_STREAM=./"$1" SAROS_EVENTRING_PRESERVE=1 "$SAROS" work.lua "$2" "$3" ||
+    fail "the program"
+}
+pairs=() same=()
+for i in 1 2 3 4 5; do
+  run a$i 100 2000; run b$i 150 2000; run c$i 100 2200
+  pairs+=(a$i.eventring b$i.eventring) same+=(a$i.eventring c$i.eventring)
+done
+
+# of FILE: has the figure changed?
+changed() { query "$1" ".rows[] | select(.name == \"$2\").changed"; }
+"$EVENTRING" diff --json "${pairs[@]}" >diff.json || fail "diff: $?"
+is "verdict" '"changed"' "$(query diff.json .total.verdict)"
+is "allocation" true "$(changed diff.json allocated)"
+is "by how much" true "$(query diff.json \
+  '.rows[] | select(.name == "allocated") | .change > 0.2 and .change < 0.8')"
+is "spans" false "$(changed diff.json "request, count")"
+"$EVENTRING" diff --json "${same[@]}" >same.json || fail "diff: $?"
+is "more spans" true "$(changed same.json "request, count")"
+"$EVENTRING" diff --json a1.eventring a2.eventring a3.eventring a4.eventring a5.eventring \
+  a1.eventring >none.json || fail "diff: $?"
+is "no other allocation" false "$(changed none.json allocated)"
+is "no other number of spans" false "$(changed none.json "request, count")"
+
+# too few runs
+"$EVENTRING" diff a1.eventring b1.eventring >few.txt || fail "diff of two: $?"
+has "few" "Too few runs" "$(cat few.txt)"
+"$EVENTRING" diff --json a1.eventring a2.eventring >few.json || fail "diff of two: $?"
+is "not enough" false "$(query few.json .total.enough)"
+is "no p" null "$(query few.json '.rows[0].p')"
+
+# lines of a page (the paths may be longer)
+"$EVENTRING" diff "${pairs[@]}" >diff.txt || fail "diff as text: $?"
+is "wide lines" 0 "$(tail -n +3 diff.txt | awk 'length > 80' | wc -l)"
+ends 2 "counterpart" "$EVENTRING" diff a1.eventring b1.eventring a2.eventring
+ends 2 "two recordings" "$EVENTRING" diff a1.eventring
+ends 1 "no-such" "$EVENTRING" diff a1.eventring no-such.eventring
+finish
