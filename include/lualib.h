@@ -34,6 +34,7 @@ LUAMOD_API int luaopen_package(lua_State *L);
 /* Modules of Saros's own: `require` loads them as saros.domain and so on. */
 LUAMOD_API int luaopen_domain(lua_State *L);
 LUAMOD_API int luaopen_eventring(lua_State *L);
+LUAMOD_API int luaopen_retain(lua_State *L);
 LUAMOD_API int luaopen_ffi(lua_State *L); /* when built with libffi */
 
 /* Opens the standard libraries, each also as a global, and makes Saros's own

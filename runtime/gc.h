@@ -343,6 +343,9 @@ void gc_pace_set_goals(Domain *d);
 
 /* The prototype is complete. */
 void gc_note_code(Domain *d, const Prototype *p);
+/* Bytes of an object with its parts, and of what a userdata is stated to hold outside the
+ * heap. Changes nothing; any time. */
+size_t gc_object_bytes(const GCObject *o);
 /* Records what memory the domain takes (events of class domain). */
 void gc_record_memory(Domain *d);
 

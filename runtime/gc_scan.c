@@ -123,12 +123,36 @@ ALWAYS_INLINE size_t scan_table_major(Domain *d, Table *t) {
   PART(code, p->ncode) PART(k, p->nconstants) PART(p, p->nprotos) \
   PART(upvalues, p->nupvalues) PART(positions, p->npositions) PART(locals, p->nlocals)
 
-void gc_note_code(Domain *d, const Prototype *p) {
-  size_t total = sizeof *p;
+static size_t thread_parts(const lua_State *co) {
+  size_t slots = co->stack != NULL ? (size_t)(co->stack_end - co->stack) + EXTRA_STACK : 0;
+  return slots * sizeof(TValue) + co->nci * sizeof(CallInfo);
+}
+
+static size_t prototype_parts(const Prototype *p) {
+  size_t total = 0;
 #define PROTO_PART(field, count) total += p->field != NULL ? (size_t)(count) * sizeof *p->field : 0;
   PROTO_PARTS(PROTO_PART)
 #undef PROTO_PART
-  d->gc.young_code += total;
+  return total;
+}
+
+void gc_note_code(Domain *d, const Prototype *p) {
+  d->gc.young_code += sizeof *p + prototype_parts(p);
+}
+
+size_t gc_object_bytes(const GCObject *o) {
+  char *base;
+  size_t own = gc_object_extent(o, &base);
+  switch (o->type) {
+    case LUA_TTABLE: return own + array_bytes((const Table *)o) + node_bytes((const Table *)o);
+    case TYPE_PROTO: return own + prototype_parts((const Prototype *)o);
+    case LUA_TTHREAD: return own + thread_parts((const lua_State *)o);
+    case LUA_TUSERDATA: {
+      const LargeHeader *held = ((const Userdata *)o)->external;
+      return own + (held != NULL ? held->size : 0);
+    }
+    default: return own;
+  }
 }
 
 ALWAYS_INLINE uint32_t count_in(uint32_t n, uint32_t from, uint32_t to) {

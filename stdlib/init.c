@@ -22,6 +22,7 @@ static void add_own_modules(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, OWN_MODULES_KEY);
   add_own_module(L, OWN_MODULES_PREFIX "domain", luaopen_domain, "domain");
   add_own_module(L, OWN_MODULES_PREFIX "eventring", luaopen_eventring, "eventring");
+  add_own_module(L, OWN_MODULES_PREFIX "retain", luaopen_retain, NULL);
 #ifdef HAVE_FFI
   add_own_module(L, OWN_MODULES_PREFIX "ffi", luaopen_ffi, "ffi");
 #endif

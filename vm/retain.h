@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/retain.h: who holds the objects of a domain (design: top of retain.c). */
+#ifndef SAROS_VM_RETAIN_H
+#define SAROS_VM_RETAIN_H
+
+#include "domain.h"
+
+/* A walk calls no metamethod and no other guest code, changes no object, and takes no
+ * memory from malloc or the heap, so it can run in a child that was forked off a process
+ * with several threads. */
+
+enum { RETAIN_HOLDERS = 8, RETAIN_KIND_TEXT = 200, RETAIN_PATH_TEXT = 1000 };
+
+typedef struct RetainLimits {
+  uint64_t objects; /* to visit at most; 0: RETAIN_MOST_OBJECTS */
+  uint64_t ns;      /* of time, 0: any */
+} RetainLimits;
+
+#define RETAIN_MOST_OBJECTS ((uint64_t)32 << 20)
+
+typedef enum RetainEnd {
+  RETAIN_COMPLETE,
+  RETAIN_OUT_OF_OBJECTS, /* there were more than the limits allow */
+  RETAIN_OUT_OF_TIME,
+  RETAIN_OUT_OF_MEMORY
+} RetainEnd;
+
+typedef struct RetainAmount {
+  uint64_t objects, bytes; /* bytes: of the objects with their parts */
+} RetainAmount;
+
+/* Objects of one kind that are held in one way. */
+typedef struct RetainHolder {
+  RetainAmount amount;
+  uint32_t steps;               /* of the path, its root not counted */
+  char path[RETAIN_PATH_TEXT];  /* shortest path to one of them */
+  char shape[RETAIN_PATH_TEXT]; /* the paths of all of them: where they differ stands [*] */
+} RetainHolder;
+
+typedef struct RetainKind {
+  RetainAmount amount;
+  char name[RETAIN_KIND_TEXT];
+  uint32_t nholders;            /* that are filled in, the one with the most bytes first */
+  uint32_t more_holders;        /* that there are besides */
+  RetainHolder holders[RETAIN_HOLDERS];
+} RetainKind;
+
+typedef struct RetainWalk RetainWalk;
+
+/* Visits all that the domain reaches; outside a collection. NULL: no memory at all. */
+RetainWalk *retain_walk(Domain *d, const RetainLimits *limits);
+void retain_end(RetainWalk *w); /* frees it; NULL allowed */
+RetainEnd retain_how_it_ended(const RetainWalk *w);
+RetainAmount retain_total(const RetainWalk *w);
+/* Kinds, the one with the most bytes first; valid until retain_end. */
+uint32_t retain_kinds(const RetainWalk *w);
+/* Describes kind i, from 0, with at most `most` holders. While no object changes. */
+void retain_describe(RetainWalk *w, uint32_t i, uint32_t most, RetainKind *kind);
+
+#endif

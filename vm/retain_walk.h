@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/retain_walk.h: the state of a walk, shared by retain*.c. */
+#ifndef SAROS_VM_RETAIN_WALK_H
+#define SAROS_VM_RETAIN_WALK_H
+
+#include "frame.h"
+#include "retain.h"
+#include "thread.h"
+
+/* An object that was visited. The queue of the walk is the list of all, in the order of
+ * their distance from the roots; the paths are in it. */
+typedef struct Visited {
+  uint64_t object_shape; /* address / 8, behind it the number of its shape */
+  uint32_t parent;       /* in the queue; NO_PARENT: a root */
+  uint32_t edge;         /* by which it was found in the parent (retain_edge.c) */
+} Visited;
+
+#define NO_PARENT UINT32_MAX
+#define SHAPE_BITS 18
+#define MOST_SHAPES (1u << SHAPE_BITS)
+
+ALWAYS_INLINE GCObject *visited_object(const Visited *v) {
+  return (GCObject *)(uintptr_t)(v->object_shape >> SHAPE_BITS << 3);
+}
+ALWAYS_INLINE uint32_t visited_shape(const Visited *v) {
+  return (uint32_t)v->object_shape & (MOST_SHAPES - 1);
+}
+
+/* How one object refers to another, as far as shapes of paths tell steps apart. */
+typedef enum StepKind {
+  STEP_ROOT,      /* of: the name, a C string */
+  STEP_FIELD,     /* of: the key, a String */
+  STEP_ANY,       /* some element of a table */
+  STEP_KEY,       /* as a key of a table */
+  STEP_METATABLE,
+  STEP_UPVALUE,   /* of: its name, a String, or NULL */
+  STEP_USER_VALUE,
+  STEP_LOCAL,     /* of: its name, a String; in: the function */
+  STEP_TEMPORARY, /* in: the function, or NULL */
+  STEP_CODE,      /* constants, functions and names in code */
+  STEP_VALUE,     /* of an upvalue, which is no step to the reader */
+  STEP_MORE       /* steps that are too many to be told apart */
+} StepKind;
+
+typedef struct Step {
+  StepKind kind;
+  const void *of, *in;
+} Step;
+
+/* Paths of one shape: a node of a tree. */
+typedef struct Shape {
+  Step step;
+  uint32_t parent; /* 0: none; shape 0 is not used */
+  uint16_t depth;
+  bool repeated;   /* the step occurs once or more, one behind the other */
+} Shape;
+
+/* Objects of one kind: what is told apart. */
+typedef enum ObjectKind {
+  KIND_NONE,
+  KIND_STRING,
+  KIND_NAMED_TABLE,  /* of: the name in its metatable */
+  KIND_TABLE,        /* of: its fields, as a hash */
+  KIND_USERDATA,     /* of: the name, or 0 */
+  KIND_FUNCTION,     /* of: its prototype */
+  KIND_C_FUNCTION,   /* of: its address */
+  KIND_THREAD,
+  KIND_UPVALUE,
+  KIND_CODE,
+  KIND_OTHER         /* when there are too many kinds */
+} ObjectKind;
+
+typedef struct KindKey {
+  ObjectKind kind;
+  uint64_t of;
+} KindKey;
+
+typedef struct Kind {
+  KindKey key;
+  RetainAmount amount;
+  uint32_t first; /* in the queue */
+} Kind;
+
+/* Objects of one kind and one shape. */
+typedef struct Group {
+  uint32_t kind, shape;
+  uint32_t first; /* in the queue */
+  RetainAmount amount;
+} Group;
+
+enum {
+  MOST_KINDS = 4096,
+  MOST_GROUPS = 1 << 18,
+  MOST_WINDOWS = 1 << 14, /* of 1 MiB each, in which objects lie */
+  WINDOW_SHIFT = 20,
+  WINDOW_BYTES = 1 << (WINDOW_SHIFT - 6), /* a bit for each 8 bytes */
+  MOST_DEPTH = 12,        /* steps by which shapes are told apart */
+  MOST_WEAK = 1 << 16     /* tables with weak keys */
+};
+
+struct RetainWalk {
+  Domain *d;
+  const Table *globals, *loaded; /* _G and package.loaded, or NULL */
+  RetainEnd end;
+  uint64_t deadline; /* monotonic_ns; 0: none */
+  RetainAmount total;
+  Visited *queue;
+  uint32_t n, most, next;
+  uint64_t *windows;       /* base / 1 MiB + 1 by hash, 0: free */
+  uint8_t *window_bits;    /* WINDOW_BYTES for each */
+  uint32_t last_window;
+  Shape *shapes;
+  uint32_t nshapes;
+  uint32_t *shape_index;   /* by hash: number, 0: free; 2 * MOST_SHAPES */
+  Kind *kinds;
+  uint32_t nkinds;
+  uint32_t *kind_index;    /* 2 * MOST_KINDS: number + 1 */
+  uint32_t *kind_order;    /* most bytes first */
+  Group *groups;
+  uint32_t ngroups;
+  uint32_t *group_index;   /* 2 * MOST_GROUPS: number + 1 */
+  uint32_t *weak;          /* tables with weak keys, in the queue */
+  uint32_t nweak;
+  char *memory;            /* all of these */
+  size_t memory_bytes;
+};
+
+/* ---- edges (retain_edge.c) ----------------------------------------------- */
+
+/* Number of the shape that paths have one step behind `shape`. */
+uint32_t retain_shape(RetainWalk *w, uint32_t shape, Step step);
+/* Reaches an object, unless it was visited; 0 for `edge` of a root. */
+void retain_reach(RetainWalk *w, GCObject *o, uint32_t parent, uint32_t edge, uint32_t shape);
+/* Reaches all that queue entry i refers to. */
+void retain_follow(RetainWalk *w, uint32_t i);
+/* Tables whose keys are weak: values whose keys were visited. False: nothing new. */
+bool retain_follow_weak(RetainWalk *w);
+bool retain_was_visited(RetainWalk *w, const GCObject *o);
+/* In retain.c: marks it; false when it was, or when there is no more room. */
+bool retain_visit(RetainWalk *w, const GCObject *o);
+
+/* The frame that slot `edge` of a thread is in; NULL: none. */
+const CallInfo *retain_frame_of(const lua_State *co, uint32_t edge);
+/* The variable in the slot of a frame; `of` NULL: it has no name. */
+Step retain_slot_step(const lua_State *co, const CallInfo *ci, const TValue *slot);
+
+/* ---- kinds and texts (retain_kind.c, retain_text.c) ------------------------ */
+
+KindKey retain_kind_of(const RetainWalk *w, const GCObject *o);
+/* A text of at most size - 1 bytes, without control characters. */
+typedef struct Text {
+  char *at;
+  size_t used, size;
+} Text;
+void text_add(Text *t, const char *s);
+void text_add_bytes(Text *t, const char *s, size_t n, size_t most);
+void text_add_int(Text *t, int64_t i);
+void text_add_function(Text *t, const Prototype *p);
+void retain_name_kind(const RetainWalk *w, const Kind *kind, Text *t);
+void retain_write_path(const RetainWalk *w, uint32_t i, Text *t);
+void retain_write_shape(const RetainWalk *w, uint32_t shape, Text *t);
+uint32_t retain_steps(const RetainWalk *w, uint32_t i);
+
+/* The raw field of a metatable: the String, or NULL. */
+const String *retain_meta_string(const Domain *d, const Table *metatable, int event);
+
+#endif
