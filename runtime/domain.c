@@ -14,6 +14,7 @@
 
 #include "func.h"
 #include "gc_time.h"
+#include "memprof.h"
 #include "peer.h"
 #include "probes.h"
 #include "table.h"
@@ -68,6 +69,7 @@ static void free_domain(Domain *d) {
   peer_detach(d->peer);
   string_table_free(d);
   free(d->compile_spare);
+  memprof_free(d);
   gc_close(d);
   heap_close(&d->heap);
   free(d);
@@ -94,6 +96,7 @@ lua_State *domain_new(void) {
     return NULL;
   }
   d->id = d->peer->id;
+  d->origin = MEMPROF_ORIGINS;
   probes_domain_start(d, d->peer->name);
   if (d->peer->spawned) PROBE_LIFECYCLE(d, DOMAIN_SPAWN, d->id);
   heap_init(&d->heap);
@@ -123,6 +126,7 @@ void domain_close(lua_State *L) {
   d->current = L;
   upvalue_close(L, L->stack);
   gc_finalize_all(L);
+  memprof_end(L);
   if (d->hooks.close_ffi != NULL) d->hooks.close_ffi(d->hooks.ffi);
   free_domain(d);
 }

@@ -80,9 +80,11 @@ struct Domain {
   /* the recording stood by when the domain began, and was not started since
      (runtime/probes.c) */
   bool rings_wait;
+  uint8_t origin; /* MemprofOrigin of what is allocated; MEMPROF_ORIGINS: the frame says */
   uint32_t id;
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */
+  struct Memprof *memprof; /* what is sampled (memprof.c); NULL: nothing ever was */
   struct CallWatcher *watcher; /* NULL: they are not watched */
   lua_State *watched;      /* the running thread, as last reported to the watcher */
 };

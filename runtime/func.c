@@ -6,6 +6,7 @@
  */
 #include "func.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "gc.h"
@@ -17,15 +18,21 @@
 /* ---- functions ----------------------------------------------------------- */
 
 Prototype *prototype_new(lua_State *L) {
-  Prototype *p = heap_alloc(L, heap_round(sizeof(Prototype)));
+  Prototype *p = heap_alloc(L, heap_round(sizeof(Prototype)), MEMPROF_CODE);
   memset(p, 0, sizeof *p);
   object_init(L, p, TYPE_PROTO);
   p->max_stack = 2;
   return p;
 }
 
+void prototype_number(Prototype *p) {
+  static _Atomic uint32_t numbers;
+  /* relaxed: the number alone matters */
+  p->function_id = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
+}
+
 LuaClosure *lua_closure_new(lua_State *L, Prototype *p) {
-  LuaClosure *c = heap_alloc(L, sizeof(LuaClosure) + p->nupvalues * sizeof(UpValue *));
+  LuaClosure *c = heap_alloc(L, sizeof(LuaClosure) + p->nupvalues * sizeof(UpValue *), MEMPROF_CLOSURE);
   object_init(L, c, TYPE_LUA_CLOSURE);
   c->nupvalues = p->nupvalues;
   c->p = p;
@@ -35,7 +42,7 @@ LuaClosure *lua_closure_new(lua_State *L, Prototype *p) {
 
 CClosure *c_closure_new(lua_State *L, int nupvalues, lua_CFunction f) {
   rt_assert(nupvalues >= 0 && nupvalues <= UINT8_MAX);
-  CClosure *c = heap_alloc(L, sizeof(CClosure) + (size_t)nupvalues * sizeof(TValue));
+  CClosure *c = heap_alloc(L, sizeof(CClosure) + (size_t)nupvalues * sizeof(TValue), MEMPROF_CLOSURE);
   object_init(L, c, TYPE_C_CLOSURE);
   c->nupvalues = (uint8_t)nupvalues;
   c->f = f;
@@ -52,7 +59,7 @@ const char *local_name(const Prototype *p, int number, uint32_t pc) {
 /* ---- upvalues ------------------------------------------------------------ */
 
 UpValue *upvalue_new_closed(lua_State *L) {
-  UpValue *uv = heap_alloc(L, sizeof(UpValue));
+  UpValue *uv = heap_alloc(L, sizeof(UpValue), MEMPROF_UPVALUE);
   object_init(L, uv, TYPE_UPVALUE);
   uv->v = &uv->u.closed;
   set_nil(&uv->u.closed);
@@ -63,7 +70,7 @@ UpValue *upvalue_find(lua_State *L, TValue *slot) {
   UpValue **link = &L->open_upvalues;
   for (UpValue *uv; (uv = *link) != NULL && uv->v >= slot; link = &uv->u.open.next)
     if (uv->v == slot) return uv;
-  UpValue *uv = heap_alloc(L, sizeof(UpValue));
+  UpValue *uv = heap_alloc(L, sizeof(UpValue), MEMPROF_UPVALUE);
   object_init(L, uv, TYPE_UPVALUE);
   uv->v = slot;
   uv->u.open.thread = L;

@@ -6,6 +6,8 @@
 #include "object.h"
 
 Prototype *prototype_new(lua_State *L);
+/* Gives it its number, Prototype.function_id: no other prototype of the process has it. */
+void prototype_number(Prototype *p);
 LuaClosure *lua_closure_new(lua_State *L, Prototype *p); /* upvalues NULL until set */
 CClosure *c_closure_new(lua_State *L, int nupvalues, lua_CFunction f);
 UpValue *upvalue_new_closed(lua_State *L);                  /* holds nil */

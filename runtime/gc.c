@@ -33,9 +33,11 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "gc_inline.h"
 #include "gc_internal.h"
 #include "heap.h"
 #include "mappings.h"
+#include "memprof.h"
 #include "str.h"
 #include "thread.h"
 #include "throw.h"
@@ -162,12 +164,22 @@ static GcPhase phase_revive(Domain *d, size_t work) {
   return next;
 }
 
+/* No string can be brought back any more, and nothing old is reclaimed yet. */
+static bool settle_samples(Domain *d, size_t work) {
+  size_t done = 0;
+  bool all = d->memprof == NULL || memprof_major(d, work, &done);
+  d->gc.slice_work += done;
+  d->gc.step_work += done;
+  return all;
+}
+
 static GcPhase phase_sweep(Domain *d, size_t work) {
   GcPhase phase = d->gc.phase;
   PROBE_BEGIN(d, SWEEP);
   bool done = phase == GC_PHASE_SWEEP_STRINGS ? gc_sweep_strings(d, work)
               : phase == GC_PHASE_SWEEP_LARGE ? gc_sweep_large(d, work)
                                               : gc_sweep_blocks(d, work);
+  if (done && phase == GC_PHASE_SWEEP_STRINGS) done = settle_samples(d, work);
   PROBE_END(d, SWEEP);
   return done ? phase + 1 : phase;
 }
@@ -288,6 +300,7 @@ static void gc_leave(lua_State *L) {
   L->domain->gc.running = 0;
   L->domain->gc.caller = NULL;
   gc_set_trigger(L->domain);
+  if (unlikely(memprof_is_due(L->domain))) memprof_call_for_attention(L->domain);
 }
 
 /* Work of the first piece of a minor collection, and of each that follows. A nursery of
@@ -427,11 +440,21 @@ static bool waits_for_return(const lua_State *L) {
   return debt - gc->waits_from < PATIENCE * bytes;
 }
 
+/* The interpreter was sent here for callbacks of the sampler alone. */
+static bool only_samples_are_due(const Domain *d) {
+  const Gc *gc = &d->gc;
+#ifdef SAROS_STRESS
+  if (stress_collects()) return false;
+#endif
+  return unlikely(memprof_is_due(d)) && !gc->emergency && gc->finalizers.n == 0 &&
+         gc_due(gc, &d->heap, heap_debt(&d->heap)) == GC_NOT_DUE;
+}
+
 /* True when it was an emergency. */
 static bool collect_what_is_due(lua_State *L) {
   Domain *d = L->domain;
   Gc *gc = &d->gc;
-  if (gc->running || gc->closing) return false;
+  if (gc->running || gc->closing || only_samples_are_due(d)) return false;
   if (!gc->emergency && waits_for_return(L)) return false;
   if (gc->stopped && !gc->emergency) {
     gc_set_trigger(d);
@@ -449,6 +472,7 @@ static bool collect_what_is_due(lua_State *L) {
 
 NOINLINE void gc_step(lua_State *L) {
   if (collect_what_is_due(L) && heap_exceeds_limit(&L->domain->heap)) error_memory(L);
+  if (unlikely(L->domain->memprof != NULL)) memprof_safe_point(L);
 }
 
 NOINLINE void gc_recover(lua_State *L) { collect_what_is_due(L); }

@@ -338,6 +338,8 @@ bool gc_step_by(lua_State *L, size_t kib);
  * run too (they are what keeps dead temporaries cheap). */
 GcMode gc_set_mode(lua_State *L, GcMode mode);
 bool gc_is_running(Domain *d); /* not stopped */
+/* What is due has changed. */
+void gc_set_trigger(Domain *d);
 /* A parameter of pacing has changed. */
 void gc_pace_set_goals(Domain *d);
 

@@ -41,6 +41,7 @@
 #include "gc.h"
 #include "gc_inline.h"
 #include "heap.h"
+#include "memprof.h"
 #include "thread.h"
 #include "throw.h"
 
@@ -95,8 +96,11 @@ bool gc_try_set_external(lua_State *L, Userdata *u, size_t bytes) {
   if (held == NULL && bytes == 0) return true;
   if (held == NULL && (held = begin_to_hold(L, u)) == NULL) return false;
   if (held->revived) note_revived(d, held, bytes);
+  size_t more = bytes > held->size ? bytes - held->size : 0;
   heap_large_set_external(d, held, bytes);
+  if (unlikely(d->heap.watched) && more > 0) memprof_took_external(L, held + 1, more, u);
   if (bytes > 0) return true;
+  if (unlikely(d->heap.watched)) memprof_part_gone(d, held + 1);
   gc_large_part_gone(d, held);
   u->external = NULL;
   return true;

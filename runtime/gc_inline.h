@@ -10,15 +10,15 @@
 /* Allocates `size` bytes (multiple of 8) for an object; never collects; raises
  * LUA_ERRMEM.  The caller sets the header with object_init before anything else
  * can allocate, and every field that a marking reads before the next gc_check. */
-ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size) {
+ALWAYS_INLINE void *heap_alloc(lua_State *L, size_t size, MemprofKind kind) {
 #ifdef SAROS_STRESS
-  return heap_alloc_slow(L, size);
+  return heap_alloc_slow(L, size, kind);
 #endif
   Heap *h = &L->domain->heap;
   char *p = h->cursor;
   /* A hole can be longer than HEAP_SMALL_MAX: what is large must not land in it. */
   if (unlikely(heap_is_large(size) || size > (size_t)(h->limit - p)))
-    return heap_alloc_slow(L, size);
+    return heap_alloc_slow(L, size, kind);
   h->cursor = p + size;
   return p;
 }

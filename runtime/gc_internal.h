@@ -302,6 +302,5 @@ size_t gc_pace_room(const Domain *d); /* bytes until the next cycle begins */
 size_t gc_pace_step(const Domain *d, size_t kib);
 void gc_pace_set_nursery(Gc *gc);
 void gc_pace_verify(const Domain *d);
-void gc_set_trigger(Domain *d);
 
 #endif

@@ -40,6 +40,7 @@
 
 #include "gc.h"
 #include "heap.h"
+#include "memprof.h"
 #include "thread.h"
 
 /* bytes that an object or a card is worth, beside those that are scanned */
@@ -372,6 +373,7 @@ static bool promote_reachable(Domain *d) {
 static void reclaim_young(Domain *d) {
   PROBE_BEGIN(d, MINOR_RECLAIM);
   d->heap.allocated_bytes += heap_taken(&d->heap);
+  if (unlikely(d->memprof != NULL)) memprof_minor(d);
   gc_drop_young_strings(d);
   heap_reclaim_young(&d->heap);
   d->gc.young_code = 0;

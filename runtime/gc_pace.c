@@ -46,6 +46,7 @@
 #include "gc.h"
 #include "gc_inline.h"
 #include "heap.h"
+#include "memprof.h"
 
 #define NURSERY_MIN ((size_t)64 << 10)
 #define NURSERY_MAX ((size_t)64 << 20)
@@ -249,7 +250,8 @@ void gc_set_trigger(Domain *d) {
   if (gc->stopped) gc->trigger = SIZE_MAX;
   else if (gc->minor_begun) gc->trigger = gc->slice_at;
   else if (gc->phase != GC_PHASE_IDLE && gc->slice_at < gc->trigger) gc->trigger = gc->slice_at;
-  bool now = gc->emergency || (gc->finalizers.n > 0 && !gc->stopped);
+  bool now = gc->emergency || (gc->finalizers.n > 0 && !gc->stopped) ||
+             unlikely(memprof_is_due(d));
   gc->pending = now ? GC_DUE : gc_due(gc, &d->heap, debt);
 }
 

@@ -67,6 +67,7 @@
 #include "gc_inline.h"
 #include "heap_internal.h"
 #include "mappings.h"
+#include "memprof.h"
 #include "stress.h"
 #include "thread.h"
 #include "throw.h"
@@ -514,15 +515,33 @@ void *heap_try_alloc(Domain *d, size_t size) {
   return p != NULL ? p : note_failure(d);
 }
 
-NOINLINE void *heap_alloc_slow(lua_State *L, size_t size) {
+_Noreturn static NOINLINE void fail(lua_State *L) {
+  L->domain->heap.orphans = false; /* their table is not made */
+  error_memory(L);
+}
+
+NOINLINE void *heap_alloc_slow(lua_State *L, size_t size, MemprofKind kind) {
   void *p = heap_try_alloc(L->domain, size);
-  if (unlikely(p == NULL)) error_memory(L);
+  if (unlikely(p == NULL)) fail(L);
+  if (unlikely(L->domain->heap.watched)) memprof_took(L, p, size, kind, NULL);
   return p;
 }
 
-/* Allocates bytes that the program did not ask for, if there is room for them. */
+/* The end of the hole is not what is near. */
+static NOINLINE void leave_out_near_sample(Heap *h, size_t bytes) {
+  if (bytes >= (size_t)(h->hole.end - h->cursor)) return;
+  h->cursor += bytes;
+  h->asked_bytes -= bytes;
+  heap_plant(h);
+}
+
+/* Allocates bytes that the program did not ask for, if there is room for them. A sample
+ * that is planted seems nearer then: heap_alloc_slow finds that it is not. */
 static void leave_out(Heap *h, size_t bytes) {
-  if (bytes >= (size_t)(h->limit - h->cursor)) return;
+  if (unlikely(bytes >= (size_t)(h->limit - h->cursor))) {
+    leave_out_near_sample(h, bytes);
+    return;
+  }
   h->cursor += bytes;
   h->asked_bytes -= bytes;
 }
@@ -530,7 +549,7 @@ static void leave_out(Heap *h, size_t bytes) {
 void *heap_alloc_aligned(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
   if (((uintptr_t)h->cursor & 15) != 0) leave_out(h, HEAP_GRANULE);
-  void *p = heap_alloc(L, size);
+  void *p = heap_alloc(L, size, MEMPROF_USERDATA);
   rt_assert(((uintptr_t)p & 15) == 0);
   return p;
 }
@@ -538,7 +557,7 @@ void *heap_alloc_aligned(lua_State *L, size_t size) {
 void *heap_alloc_on_line(lua_State *L, size_t size) {
   Heap *h = &L->domain->heap;
   leave_out(h, pad_to_line(h->cursor, size));
-  return heap_alloc(L, size);
+  return heap_alloc(L, size, MEMPROF_STRING);
 }
 
 /* ---- outgrown parts ------------------------------------------------------ */
@@ -574,7 +593,7 @@ static void forget_outgrown(Heap *h) {
   h->has_outgrown = false;
 }
 
-void *heap_try_alloc_part(Domain *d, size_t size) {
+ALWAYS_INLINE void *try_part(Domain *d, size_t size) {
   if (!heap_is_large(size)) {
     void *part = d->heap.has_outgrown ? take_outgrown(&d->heap, size) : NULL;
     return part != NULL ? part : heap_try_alloc(d, heap_round(size));
@@ -583,16 +602,68 @@ void *heap_try_alloc_part(Domain *d, size_t size) {
   return p != NULL ? p : note_failure(d);
 }
 
-void *heap_alloc_part(lua_State *L, size_t size) {
-  if (unlikely(size == 0)) return NULL;
-  if (likely(!heap_is_large(size))) {
-    Heap *h = &L->domain->heap;
-    void *part = h->has_outgrown ? take_outgrown(h, size) : NULL;
-    return part != NULL ? part : heap_alloc(L, heap_round(size));
-  }
-  void *p = heap_try_alloc_part(L->domain, size);
-  if (unlikely(p == NULL)) error_memory(L);
+ALWAYS_INLINE void *try_alloc_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
+  void *part = try_part(L->domain, size);
+  if (unlikely(L->domain->heap.watched) && part != NULL) memprof_took(L, part, size, kind, owner);
+  return part;
+}
+
+static NOINLINE void *alloc_part_slow(lua_State *L, size_t size, MemprofKind kind, void *owner) {
+  void *p = heap_try_alloc(L->domain, size);
+  if (unlikely(p == NULL)) fail(L);
+  if (unlikely(L->domain->heap.watched)) memprof_took(L, p, size, kind, owner);
   return p;
+}
+
+static NOINLINE void *alloc_large_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
+  void *p = try_alloc_part(L, size, kind, owner);
+  if (unlikely(p == NULL)) fail(L);
+  return p;
+}
+
+/* heap_alloc, with what the sampler has to know. */
+ALWAYS_INLINE void *alloc_small_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
+#ifndef SAROS_STRESS
+  Heap *h = &L->domain->heap;
+  char *p = h->cursor;
+  if (likely(size <= (size_t)(h->limit - p))) {
+    h->cursor = p + size;
+    return p;
+  }
+#endif
+  return alloc_part_slow(L, size, kind, owner);
+}
+
+ALWAYS_INLINE void *alloc_part(lua_State *L, size_t size, MemprofKind kind, void *owner) {
+  if (unlikely(size == 0)) return NULL;
+  if (unlikely(heap_is_large(size))) return alloc_large_part(L, size, kind, owner);
+  Heap *h = &L->domain->heap;
+  void *part = h->has_outgrown ? take_outgrown(h, size) : NULL;
+  if (part == NULL) return alloc_small_part(L, heap_round(size), kind, owner);
+  if (unlikely(h->watched)) memprof_took(L, part, size, kind, owner);
+  return part;
+}
+
+void *heap_try_alloc_stack(lua_State *L, size_t size) {
+  return try_alloc_part(L, size, MEMPROF_STACK, L);
+}
+void *heap_alloc_code(lua_State *L, size_t size, Prototype *owner) {
+  return alloc_part(L, size, MEMPROF_CODE, owner);
+}
+void *heap_alloc_frame(lua_State *L, size_t size) {
+  return alloc_part(L, size, MEMPROF_STACK, L);
+}
+void *heap_alloc_array(lua_State *L, size_t size) {
+  return alloc_part(L, size, MEMPROF_ARRAY, NULL);
+}
+void *heap_alloc_array_of(lua_State *L, size_t size, Table *owner) {
+  return alloc_part(L, size, MEMPROF_ARRAY, owner);
+}
+void *heap_alloc_nodes(lua_State *L, size_t size) {
+  return alloc_part(L, size, MEMPROF_HASH, NULL);
+}
+void *heap_alloc_nodes_of(lua_State *L, size_t size, Table *owner) {
+  return alloc_part(L, size, MEMPROF_HASH, owner);
 }
 
 static bool is_last(const Heap *h, const void *part, size_t size) {
@@ -620,6 +691,7 @@ void heap_free_part(lua_State *L, void *part, size_t size) {
   } else if (h->live_bytes >= size) {
     h->live_bytes -= size; /* it was old */
   }
+  if (unlikely(h->watched)) memprof_part_freed(L->domain, part);
 }
 
 static void *grow_large(Domain *d, void *part, size_t new_size) {
@@ -629,27 +701,46 @@ static void *grow_large(Domain *d, void *part, size_t new_size) {
   return moved != NULL ? moved + 1 : note_failure(d);
 }
 
-void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size) {
+/* What it grows by in its place is asked for. */
+static NOINLINE void note_growth(lua_State *L, void *part, size_t more, MemprofKind kind, void *owner) {
+  memprof_took(L, part, more, kind, owner);
+}
+
+ALWAYS_INLINE void *try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size,
+                           MemprofKind kind, void *owner) {
   Heap *h = &L->domain->heap;
-  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size))
-    return grow_large(L->domain, part, new_size);
   size_t old_end = heap_round(old_size), new_end = heap_round(new_size);
+  bool read = unlikely(h->watched) && kind == MEMPROF_STACK; /* for the sample: it is copied */
+  if (part != NULL && heap_is_large(old_size) && heap_is_large(new_size) && !read) {
+    void *grown = grow_large(L->domain, part, new_size);
+    if (unlikely(h->watched) && grown != NULL) {
+      memprof_part_moved(L->domain, part, grown);
+      note_growth(L, grown, new_end > old_end ? new_end - old_end : 0, kind, owner);
+    }
+    return grown;
+  }
   if (part != NULL && is_last(h, part, old_size) && !heap_is_large(new_size) &&
-      new_end <= (size_t)(h->limit - (char *)part)) {
+      new_end <= (size_t)(h->hole.end - (char *)part)) {
     h->cursor = (char *)part + new_end;
     if (new_end < old_end) h->asked_bytes += old_end - new_end;
+    if (unlikely(h->watched))
+      note_growth(L, part, new_end > old_end ? new_end - old_end : 0, kind, owner);
     return part;
   }
-  void *copy = heap_try_alloc_part(L->domain, new_size);
+  void *copy = try_alloc_part(L, new_size, kind, owner);
   if (copy == NULL) return NULL;
   if (part != NULL) memcpy(copy, part, old_size < new_size ? old_size : new_size);
   heap_free_part(L, part, old_size);
   return copy;
 }
 
-void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size) {
-  void *grown = heap_try_grow_part(L, part, old_size, new_size);
-  if (unlikely(grown == NULL && new_size > 0)) error_memory(L);
+void *heap_try_grow_stack(lua_State *L, size_t old_size, size_t new_size) {
+  return try_grow_part(L, L->stack, old_size, new_size, MEMPROF_STACK, L);
+}
+
+void *heap_grow_array(lua_State *L, Table *owner, size_t old_size, size_t new_size) {
+  void *grown = try_grow_part(L, owner->array, old_size, new_size, MEMPROF_ARRAY, owner);
+  if (unlikely(grown == NULL && new_size > 0)) fail(L);
   return grown;
 }
 
@@ -754,7 +845,7 @@ void heap_sweep_block(Heap *h, Chunk *c, uint32_t index, uint8_t line_bit) {
 }
 
 void heap_init(Heap *h) {
-  *h = (Heap){0};
+  *h = (Heap){.sample_at = UINT64_MAX};
   h->large_young.next = h->large_young.prev = &h->large_young;
   h->large_old.next = h->large_old.prev = &h->large_old;
   h->dying.next = h->dying.prev = &h->dying;

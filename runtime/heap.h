@@ -12,6 +12,7 @@
  */
 #ifndef SAROS_RUNTIME_HEAP_H
 #define SAROS_RUNTIME_HEAP_H
+#include "memprof_kinds.h"
 #include "object.h"
 
 #define HEAP_GRANULE 8 /* sizes are multiples of it, addresses too */
@@ -124,7 +125,9 @@ typedef struct Hole {
 
 typedef struct Heap {
   char *cursor; /* bump allocation: next free byte of `hole` */
-  char *limit;  /* the fast path allocates up to here; never beyond the end of `hole` */
+  /* The fast path allocates up to here: to the end of `hole`, or to where the next sample
+   * lies, if that is before (heap_plant). */
+  char *limit;
   Hole hole;
   /* Second cursor, in a block of its own, for objects of more than a line that
    * `hole` cannot hold. */
@@ -185,13 +188,18 @@ typedef struct Heap {
   size_t most_bytes;        /* bound on chunks and large allocations together; 0: none */
   size_t limit_bytes;       /* that a domain may use; 0: any (heap_set_limit) */
   size_t limit_trigger;     /* use at which a collection is to find out whether it uses more */
+  /* Sampling (memprof.c). The block that takes heap_asked beyond this is sampled;
+   * UINT64_MAX: none */
+  uint64_t sample_at;
+  bool watched;             /* blocks are sampled, or tracked: the doors report */
+  bool orphans;             /* parts were sampled whose table is made next */
 } Heap;
 
-void *heap_alloc_slow(lua_State *L, size_t size);
+void *heap_alloc_slow(lua_State *L, size_t size, MemprofKind kind);
 
-/* The same for a multiple of 16 bytes' address. */
+/* The same for a multiple of 16 bytes' address: a userdata. */
 void *heap_alloc_aligned(lua_State *L, size_t size);
-/* The same for an object of several lines (HEAP_LINED_LEAST), which begins on a line
+/* The same for a string of several lines (HEAP_LINED_LEAST), which begins on a line
  * where that costs little: objects of one size that are allocated between others then
  * leave holes that fit the next ones, rather than holes of a line less. */
 void *heap_alloc_on_line(lua_State *L, size_t size);
@@ -203,18 +211,27 @@ ALWAYS_INLINE void object_init(lua_State *L, void *object, uint8_t type) {
   ((GCObject *)object)->gc = GC_YOUNG;
 }
 /* An allocation without header, owned by one object (table part, stack, code).
- * Any size up to PTRDIFF_MAX; 0 returns NULL. Never collects; raises LUA_ERRMEM. */
-void *heap_alloc_part(lua_State *L, size_t size);
+ * Any size up to PTRDIFF_MAX; 0 returns NULL. Never collects; raises LUA_ERRMEM.
+ *
+ * The sampler has to know the owner: a prototype; the thread L; the table, which
+ * `..._of` says, while the others are for one that is made right after them. */
+void *heap_alloc_code(lua_State *L, size_t size, Prototype *owner);
+void *heap_alloc_frame(lua_State *L, size_t size);
+void *heap_alloc_array(lua_State *L, size_t size);
+void *heap_alloc_array_of(lua_State *L, size_t size, Table *owner);
+void *heap_alloc_nodes(lua_State *L, size_t size);
+void *heap_alloc_nodes_of(lua_State *L, size_t size, Table *owner);
 /* Gives a part back early (large ones are freed at once). NULL allowed. */
 void heap_free_part(lua_State *L, void *part, size_t size);
 /* A larger (or smaller) part with the same first bytes; the old one is given
  * back. Large parts keep their cards: slot n of the new is slot n of the old
  * for the write barrier, so the owner need not be rescanned. */
-void *heap_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
-/* The same, but returns NULL instead of raising; the old part is as it was then. */
-void *heap_try_grow_part(lua_State *L, void *part, size_t old_size, size_t new_size);
+void *heap_grow_array(lua_State *L, Table *owner, size_t old_size, size_t new_size);
+/* The same for the stack of L; returns NULL instead of raising, and the old part is as it
+   was then. */
+void *heap_try_grow_stack(lua_State *L, size_t old_size, size_t new_size);
 /* Whether a part of this size is all zero bytes (nil) when allocated, and what
- * heap_grow_part added to it as well: the huge ones are, and should not be touched
+ * heap_grow_array added to it as well: the huge ones are, and should not be touched
  * needlessly. */
 ALWAYS_INLINE bool heap_part_is_zeroed(const void *part, size_t size);
 /* All of this new part will be written soon, here and there: gives a huge one its pages
@@ -236,9 +253,10 @@ void heap_large_discard(LargeHeader *large); /* one that was not taken over; NUL
 
 void heap_init(Heap *h);
 void heap_close(Heap *h);
-/* As heap_alloc and heap_alloc_part, but return NULL instead of raising. */
+/* An object before its domain is complete, and the stack of L: return NULL instead of
+   raising. */
 void *heap_try_alloc(Domain *d, size_t size);
-void *heap_try_alloc_part(Domain *d, size_t size);
+void *heap_try_alloc_stack(lua_State *L, size_t size);
 /* Drops the current holes, so that every young region is in a consumed block. */
 void heap_retire(Heap *h);
 /* After a minor collection: examines the consumed blocks again, frees dead young
@@ -310,6 +328,13 @@ ALWAYS_INLINE size_t heap_old_bytes(const Heap *h) {
  * allocated and again, in full, when they are copied to a larger place. */
 ALWAYS_INLINE uint64_t heap_asked(const Heap *h) {
   return h->asked_bytes + (size_t)(h->cursor - h->hole.start);
+}
+/* Sets the limit of the fast path. The next sample is at a distance in bytes asked for, so
+ * it is where it was when the cursor has moved without that, or the reverse. */
+ALWAYS_INLINE void heap_plant(Heap *h) {
+  uint64_t left = h->sample_at - heap_asked(h);
+  size_t room = (size_t)(h->hole.end - h->cursor);
+  h->limit = h->orphans ? h->cursor : left < room ? h->cursor + left : h->hole.end;
 }
 /* Bytes taken since the last minor collection. */
 ALWAYS_INLINE size_t heap_taken(const Heap *h) { return h->young_bytes + h->large_debt; }

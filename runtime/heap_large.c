@@ -37,6 +37,7 @@
 #include "gc_inline.h"
 #include "heap.h"
 #include "mappings.h"
+#include "memprof.h"
 
 /* Bytes from which on one gets a mapping. */
 #ifdef SAROS_STRESS
@@ -315,7 +316,11 @@ LargeHeader *heap_large_detached(size_t size) {
 }
 
 void *heap_large_adopt(Domain *d, LargeHeader *large) {
-  return heap_has_room(&d->heap, large->size) ? take_in(d, large) : NULL;
+  if (!heap_has_room(&d->heap, large->size)) return NULL;
+  void *p = take_in(d, large);
+  if (unlikely(d->heap.watched))
+    memprof_took(d->current, p, large->size, MEMPROF_MESSAGE, NULL);
+  return p;
 }
 
 void heap_large_discard(LargeHeader *large) {

@@ -9,3 +9,4 @@ libruntime_a_SOURCES += runtime/mappings.h runtime/mappings.c runtime/heap.h run
 libruntime_a_SOURCES += runtime/func.h runtime/func.c runtime/frame.h runtime/thread.h runtime/thread.c runtime/throw.h runtime/throw.c runtime/runtime_hooks.h runtime/domain.h runtime/domain.c
 libruntime_a_SOURCES += runtime/clock.h runtime/peer.h runtime/peer_internal.h runtime/peer.c runtime/peer_wait.c runtime/message.h runtime/message.c runtime/channel.h runtime/channel.c
 libruntime_a_SOURCES += runtime/stress.h runtime/stress.c
+libruntime_a_SOURCES += runtime/memprof.def runtime/memprof_kinds.h runtime/memprof.h runtime/memprof_internal.h runtime/memprof.c runtime/memprof_fate.c runtime/memprof_random.c runtime/memprof_stack.c

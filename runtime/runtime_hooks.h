@@ -5,6 +5,8 @@
 
 #include "object.h"
 
+#define MEMPROF_NAME_SIZE 96 /* bytes of the name of a function, its end included */
+
 /* Functions of upper layers that lower ones need; filled by the vm before use. */
 typedef struct RuntimeHooks {
   /* Calls a finalizer: function and argument are on top of the stack; must not
@@ -24,6 +26,16 @@ typedef struct RuntimeHooks {
   /* Before the panic function: closes the variables pending on the thread, whose
    * error is on top; returns the status of the error that is then its only value. */
   int (*reset_thread)(lua_State *L, int status);
+  /* What the sampler says of a frame (memprof_stack.c): the name of its function,
+   * MEMPROF_NAME_SIZE bytes, its source, LUA_IDSIZE bytes, and the line where it is defined,
+   * 0: unknown. And where the instruction `pc` of a function stands; 0: unknown. Neither
+   * allocates or raises. */
+  void (*frame_name)(lua_State *L, CallInfo *frame, char *name, char *source, uint32_t *line);
+  void (*frame_place)(const Prototype *p, uint32_t pc, uint32_t *line, uint32_t *column);
+  /* Calls f without arguments and results where finalizers may run; returns its status, with
+   * the error on top if it is none of LUA_OK. The second raises that again. */
+  int (*call_protected)(lua_State *L, lua_CFunction f);
+  void (*raise_again)(lua_State *L, int status);
   /* Frees, after the last finalizer, the memory of module ffi outside the heap; NULL
    * until it is opened. */
   void (*close_ffi)(void *ffi);

@@ -237,7 +237,7 @@ ALWAYS_INLINE String *add_interned(lua_State *L, String *s, const char *bytes, s
 
 static NOINLINE String *intern_new_slow(lua_State *L, const char *bytes, size_t len,
                                         uint32_t hash) {
-  String *s = heap_alloc(L, string_object_size(len));
+  String *s = heap_alloc(L, string_object_size(len), MEMPROF_STRING);
   StringTable *table = &L->domain->strings;
   if (INTERN_IS_FULL(table) && table->size < INTERN_MAX_BUCKETS) split_bucket(table);
   return add_interned(L, s, bytes, len, hash,
@@ -285,7 +285,8 @@ static String *intern_string(lua_State *L, const char *bytes, size_t len) {
 String *string_new_long(lua_State *L, size_t len) {
   if (unlikely(len > MAX_STRING_LEN)) error_run(L, "memory allocation error: block too big");
   size_t size = string_object_size(len);
-  String *s = size < HEAP_LINED_LEAST ? heap_alloc(L, size) : heap_alloc_on_line(L, size);
+  String *s = size < HEAP_LINED_LEAST ? heap_alloc(L, size, MEMPROF_STRING)
+                                      : heap_alloc_on_line(L, size);
   object_init(L, (GCObject *)s, TYPE_LONG_STRING);
   s->extra = 0;
   s->short_len = 0;

@@ -250,7 +250,8 @@ typedef struct Sizes {
   bool annex;
 } Sizes;
 
-static Node *new_nodes(lua_State *L, Sizes sizes, uint32_t *mask) {
+/* `owner`: NULL for a table that is made next. */
+ALWAYS_INLINE Node *new_nodes(lua_State *L, Sizes sizes, uint32_t *mask, Table *owner) {
   if (sizes.hash == 0) {
     *mask = 0;
     return &table_empty_node;
@@ -258,16 +259,18 @@ static Node *new_nodes(lua_State *L, Sizes sizes, uint32_t *mask) {
   int bits = log2_ceil(sizes.hash);
   if (bits > MAX_HASH_BITS) error_run(L, "table overflow");
   uint32_t main_positions = 1u << bits, n = main_positions + (sizes.annex ? main_positions / 2 : 0);
-  Node *nodes = heap_alloc_part(L, (size_t)n * sizeof(Node));
+  Node *nodes = owner != NULL ? heap_alloc_nodes_of(L, (size_t)n * sizeof(Node), owner)
+                              : heap_alloc_nodes(L, (size_t)n * sizeof(Node));
   if (!heap_part_is_zeroed(nodes, (size_t)n * sizeof(Node))) init_nodes(nodes, n);
   *mask = main_positions - 1;
   return nodes;
 }
 
-static TValue *new_array(lua_State *L, uint32_t n) {
+ALWAYS_INLINE TValue *new_array(lua_State *L, uint32_t n, Table *owner) {
   if (n == 0) return NULL;
   if (n > 1u << MAX_ARRAY_BITS) error_run(L, "table overflow");
-  return heap_alloc_part(L, (size_t)n * sizeof(TValue));
+  return owner != NULL ? heap_alloc_array_of(L, (size_t)n * sizeof(TValue), owner)
+                       : heap_alloc_array(L, (size_t)n * sizeof(TValue));
 }
 
 static void reset_node_state(Table *t) {
@@ -282,10 +285,10 @@ ALWAYS_INLINE bool wants_scattering(const Table *t) {
 
 Table *table_new(lua_State *L, uint32_t narray, uint32_t nhash) {
   /* Parts first: nothing collects in between, and a failure leaves no half-made table. */
-  TValue *array = new_array(L, narray);
+  TValue *array = new_array(L, narray, NULL);
   uint32_t mask;
-  Node *node = new_nodes(L, (Sizes){.hash = nhash}, &mask);
-  Table *t = heap_alloc(L, sizeof(Table));
+  Node *node = new_nodes(L, (Sizes){.hash = nhash}, &mask, NULL);
+  Table *t = heap_alloc(L, sizeof(Table), MEMPROF_TABLE);
   object_init(L, t, LUA_TTABLE);
   t->flags = 0;
   t->state = 0;
@@ -439,8 +442,8 @@ static uint8_t reinsert_array_tail(lua_State *L, Table *t, const TValue *old, ui
   return tags;
 }
 
-static TValue *copy_array(lua_State *L, const Table *t, uint32_t narray) {
-  TValue *array = new_array(L, narray);
+static TValue *copy_array(lua_State *L, Table *t, uint32_t narray) {
+  TValue *array = new_array(L, narray, t);
   uint32_t kept = t->array_size < narray ? t->array_size : narray;
   if (kept > 0) memcpy(array, t->array, (size_t)kept * sizeof(TValue));
   fill_nil(array, kept, narray);
@@ -453,11 +456,11 @@ static bool grows_in_place(uint32_t old_size, uint32_t narray) {
   return narray > old_size && heap_is_large((size_t)old_size * sizeof(TValue));
 }
 
-static TValue *grow_array(lua_State *L, const Table *t, uint32_t narray) {
+static TValue *grow_array(lua_State *L, Table *t, uint32_t narray) {
   if (narray > 1u << MAX_ARRAY_BITS) error_run(L, "table overflow");
   size_t old_bytes = (size_t)t->array_size * sizeof(TValue),
          new_bytes = (size_t)narray * sizeof(TValue);
-  TValue *array = heap_grow_part(L, t->array, old_bytes, new_bytes);
+  TValue *array = heap_grow_array(L, t, old_bytes, new_bytes);
   fill_nil(array, t->array_size, narray);
   return array;
 }
@@ -466,7 +469,7 @@ static void resize_parts(lua_State *L, Table *t, Sizes sizes) {
   TValue *old_array = t->array;
   Node *old_node = t->node;
   uint32_t narray = sizes.array, old_size = t->array_size, old_count = table_node_count(t), mask;
-  Node *node = new_nodes(L, sizes, &mask);
+  Node *node = new_nodes(L, sizes, &mask, t);
   bool grown = grows_in_place(old_size, narray);
   if (grown) t->array = grow_array(L, t, narray);
   else if (narray != old_size) t->array = copy_array(L, t, narray);
@@ -651,7 +654,7 @@ static bool is_next_field(const Table *t, const TValue *key) {
 static void double_fields(lua_State *L, Table *t) {
   Node *old = t->node;
   uint32_t n = table_node_count(t);
-  t->node = new_nodes(L, (Sizes){.hash = n > 0 ? 2 * n : 1}, &t->node_mask);
+  t->node = new_nodes(L, (Sizes){.hash = n > 0 ? 2 * n : 1}, &t->node_mask, t);
   reset_node_state(t);
   for (uint32_t i = n; i-- > 0;) {
     Node *moved, *to = place_key(L, t, TAG_SHORT_STRING, old[i].key, &moved);

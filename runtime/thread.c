@@ -49,13 +49,13 @@ static size_t stack_bytes(ptrdiff_t slots) {
 /* In a stress build a new part each time. */
 static TValue *reallocate_stack(lua_State *L, ptrdiff_t old, ptrdiff_t slots) {
 #ifdef SAROS_STRESS
-  TValue *to = heap_try_alloc_part(L->domain, stack_bytes(slots));
+  TValue *to = heap_try_alloc_stack(L, stack_bytes(slots));
   if (to == NULL) return NULL;
   memcpy(to, L->stack, stack_bytes(old < slots ? old : slots));
   heap_free_part(L, L->stack, stack_bytes(old));
   return to;
 #else
-  return heap_try_grow_part(L, L->stack, stack_bytes(old), stack_bytes(slots));
+  return heap_try_grow_stack(L, stack_bytes(old), stack_bytes(slots));
 #endif
 }
 
@@ -158,7 +158,7 @@ void stack_shrink(lua_State *L) {
 }
 
 CallInfo *callinfo_extend(lua_State *L) {
-  CallInfo *ci = heap_alloc_part(L, sizeof *ci);
+  CallInfo *ci = heap_alloc_frame(L, sizeof *ci);
   memset(ci, 0, sizeof *ci);
   ci->prev = L->ci;
   L->ci->next = ci;
@@ -187,7 +187,7 @@ lua_State *thread_prepare(Domain *d, void *memory) {
 
 /* False when memory is short: a thread without a stack is valid but unusable. */
 bool thread_make_stack(lua_State *L) {
-  TValue *stack = heap_try_alloc_part(L->domain, stack_bytes(BASIC_STACK_SIZE));
+  TValue *stack = heap_try_alloc_stack(L, stack_bytes(BASIC_STACK_SIZE));
   if (stack == NULL) return false;
   for (int i = 0; i < BASIC_STACK_SIZE + EXTRA_STACK; i++) set_nil(&stack[i]);
   L->stack = stack;
@@ -200,7 +200,7 @@ bool thread_make_stack(lua_State *L) {
 
 lua_State *thread_new(lua_State *L) {
   Domain *d = L->domain;
-  lua_State *co = thread_prepare(d, heap_alloc(L, thread_bytes()));
+  lua_State *co = thread_prepare(d, heap_alloc(L, thread_bytes(), MEMPROF_THREAD));
   if (!thread_make_stack(co)) error_memory(L);
   co->dispatch = L->dispatch;
   co->hook_mask = L->hook_mask;

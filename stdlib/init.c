@@ -23,6 +23,7 @@ static void add_own_modules(lua_State *L) {
   add_own_module(L, OWN_MODULES_PREFIX "domain", luaopen_domain, "domain");
   add_own_module(L, OWN_MODULES_PREFIX "eventring", luaopen_eventring, "eventring");
   add_own_module(L, OWN_MODULES_PREFIX "retain", luaopen_retain, NULL);
+  add_own_module(L, OWN_MODULES_PREFIX "memprof", luaopen_memprof, "memprof");
 #ifdef HAVE_FFI
   add_own_module(L, OWN_MODULES_PREFIX "ffi", luaopen_ffi, "ffi");
 #endif

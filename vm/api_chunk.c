@@ -16,6 +16,7 @@
 #include "compiler.h"
 #include "debuginfo.h"
 #include "gc_inline.h"
+#include "memprof.h"
 #include "probes.h"
 #include "stress.h"
 #include "thread.h"
@@ -107,8 +108,10 @@ static int run_load(lua_State *L, Load *load) {
   begin_parse_span(L, load);
   int status = load->reader != NULL ? protect_load(L, drain_reader, load) : LUA_OK;
   if (status == LUA_OK) {
+    MemprofOrigin origin = memprof_set_origin(L->domain, MEMPROF_FROM_CHUNK);
     PROBE_BEGIN(L->domain, COMPILE);
     status = protect_load(L, compile_load, load);
+    memprof_set_origin(L->domain, origin);
     PROBE_END(L->domain, COMPILE);
   }
   PROBE_END(L->domain, PARSE);

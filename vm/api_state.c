@@ -10,6 +10,7 @@
 #include "debuginfo.h"
 #include "domain.h"
 #include "execute.h"
+#include "frame_names.h"
 #include "gc.h"
 #include "str.h"
 #include "table.h"
@@ -160,6 +161,22 @@ static void raise_message(lua_State *L, const char *msg) {
   error_with_handler(L);
 }
 
+static int call_protected(lua_State *L, lua_CFunction f) {
+  uint8_t allow_hook = L->allow_hook;
+  stack_check(L, LUA_MINSTACK);
+  set_c_function(L->top, f);
+  CallRequest r = {L->top++, 0};
+  int status = vm_protect(L, vm_call_request, &r, stack_save(L, r.func), 0);
+  L->allow_hook = allow_hook;
+  return status;
+}
+
+static void raise_again(lua_State *L, int status) {
+  if (status == LUA_ERRRUN) error_with_handler(L);
+  if (status == LUA_ERRMEM || status == LUA_ERRERR) L->top--; /* who catches it pushes it */
+  error_throw(L, status);
+}
+
 /* Called in a signal handler. */
 static void interrupt_thread(lua_State *L) { L->dispatch = vm_dispatch_each; }
 
@@ -186,6 +203,10 @@ LUA_API lua_State *lua_newstate(lua_Alloc f, void *ud) {
   d->hooks.call_finalizer = call_finalizer;
   d->hooks.raise_message = raise_message;
   d->hooks.interrupt = interrupt_thread;
+  d->hooks.call_protected = call_protected;
+  d->hooks.raise_again = raise_again;
+  d->hooks.frame_name = frame_name;
+  d->hooks.frame_place = frame_place;
   d->hooks.reset_thread = vm_reset_thread;
   L->dispatch = vm_dispatch_normal;
   if (vm_protect_raw(L, make_registry, NULL) != LUA_OK) {

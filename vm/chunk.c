@@ -348,7 +348,7 @@ static void check_header(Undump *u) {
 
 static void get_code(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, sizeof(Instruction));
-  p->code = heap_alloc_part(u->L, n * sizeof(Instruction));
+  p->code = heap_alloc_code(u->L, n * sizeof(Instruction), p);
   p->ncode = n;
   if (n) memcpy(p->code, chunk_get(u, n * sizeof(Instruction)), n * sizeof(Instruction));
 }
@@ -373,7 +373,7 @@ static void get_constant(Undump *u, TValue *k) {
 
 static void get_constants(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, 1);
-  p->k = heap_alloc_part(u->L, n * sizeof(TValue));
+  p->k = heap_alloc_code(u->L, n * sizeof(TValue), p);
   if (n) memset(p->k, 0, n * sizeof(TValue));
   p->nconstants = n;
   for (uint32_t i = 0; i < n; i++) get_constant(u, &p->k[i]);
@@ -382,7 +382,7 @@ static void get_constants(Undump *u, Prototype *p) {
 static void chunk_get_upvalues(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, 3);
   if (n > UINT8_MAX) error_format(u, "too many upvalues");
-  p->upvalues = heap_alloc_part(u->L, n * sizeof(UpvalueDesc));
+  p->upvalues = heap_alloc_code(u->L, n * sizeof(UpvalueDesc), p);
   p->nupvalues = (uint8_t)n;
   for (uint32_t i = 0; i < n; i++) {
     UpvalueDesc desc = {.name = NULL};
@@ -397,7 +397,7 @@ static Prototype *chunk_get_function(Undump *u, String *outer_source);
 
 static void get_functions(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, 1);
-  p->p = heap_alloc_part(u->L, n * sizeof *p->p);
+  p->p = heap_alloc_code(u->L, n * sizeof *p->p, p);
   if (n) memset(p->p, 0, n * sizeof *p->p);
   p->nprotos = n;
   for (uint32_t i = 0; i < n; i++) p->p[i] = chunk_get_function(u, p->source);
@@ -412,7 +412,7 @@ static void get_lines(Undump *u, Prototype *p) {
   uint32_t n = get_number(u);
   uint64_t line = 0;
   if (n != 0 && n != p->ncode) error_format(u, "wrong number of lines");
-  p->positions = heap_alloc_part(u->L, n * sizeof *p->positions);
+  p->positions = heap_alloc_code(u->L, n * sizeof *p->positions, p);
   p->npositions = n;
   for (uint32_t i = 0; i < n;) {
     uint32_t end = i + get_number(u);
@@ -432,7 +432,7 @@ static void get_columns(Undump *u, Prototype *p) {
 
 static void get_locals(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, 3);
-  p->locals = heap_alloc_part(u->L, n * sizeof(LocalVar));
+  p->locals = heap_alloc_code(u->L, n * sizeof(LocalVar), p);
   if (n) memset(p->locals, 0, n * sizeof(LocalVar));
   p->nlocals = n;
   for (uint32_t i = 0; i < n; i++) {

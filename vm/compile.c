@@ -100,9 +100,10 @@ uint32_t compile_add_prototype(FuncState *fs, Prototype *p) {
 }
 
 /* A heap part with a copy of an array of the arena. */
-static void *final_array(lua_State *L, const void *array, size_t count, size_t element_size) {
+static void *final_array(lua_State *L, Prototype *p, const void *array, size_t count,
+                         size_t element_size) {
   if (count == 0) return NULL;
-  void *part = heap_alloc_part(L, count * element_size);
+  void *part = heap_alloc_code(L, count * element_size, p);
   return memcpy(part, array, count * element_size);
 }
 
@@ -119,17 +120,17 @@ static Prototype *make_prototype(FuncState *fs) {
   p->function_id = 0;
   p->source = fs->cs->source;
   /* each length is set with its array in place, in case memory runs short between */
-  p->code = final_array(L, fs->code, fs->ncode, sizeof *fs->code);
+  p->code = final_array(L, p, fs->code, fs->ncode, sizeof *fs->code);
   p->ncode = fs->ncode;
-  p->positions = final_array(L, fs->positions, fs->ncode, sizeof *fs->positions);
+  p->positions = final_array(L, p, fs->positions, fs->ncode, sizeof *fs->positions);
   p->npositions = fs->ncode;
-  p->k = final_array(L, fs->k, fs->nk, sizeof *fs->k);
+  p->k = final_array(L, p, fs->k, fs->nk, sizeof *fs->k);
   p->nconstants = fs->nk;
-  p->p = final_array(L, fs->protos, fs->nprotos, sizeof *fs->protos);
+  p->p = final_array(L, p, fs->protos, fs->nprotos, sizeof *fs->protos);
   p->nprotos = fs->nprotos;
-  p->locals = final_array(L, fs->locals, fs->nlocals, sizeof *fs->locals);
+  p->locals = final_array(L, p, fs->locals, fs->nlocals, sizeof *fs->locals);
   p->nlocals = fs->nlocals;
-  p->upvalues = final_array(L, fs->upvalues, fs->nupvalues, sizeof *fs->upvalues);
+  p->upvalues = final_array(L, p, fs->upvalues, fs->nupvalues, sizeof *fs->upvalues);
   p->nupvalues = (uint8_t)fs->nupvalues;
   return p;
 }

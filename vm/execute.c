@@ -948,7 +948,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
   CASE(SETI): SET_INT(RC)
   CASE(SETIK): SET_INT(KC)
   CASE(NEWTABLE): {
-    uint32_t nhash = ARG_B == 0 ? 0 : 1u << (ARG_B - 1);
+    uint32_t nhash = (1u << ARG_B) >> 1; /* 0 for 0 */
     /* before: what was in the register is dead, and the new table is not promoted at
        once */
     GC_CHECK_BELOW(RA);
@@ -956,16 +956,18 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     Table *t = table_new(L, *pc, nhash);
     set_table(RA, t);
     pc++;
+    dispatch = L->dispatch; /* callbacks of the sampler may be due (memprof_enqueue) */
     NEXT;
   }
   CASE(SETLIST): {
     TValue *ra = RA;
     n = (int)ARG_B;
     if (n == 0) n = (int)(L->top - ra) - 1;
-    L->ci->u.lua.pc = pc;
+    own->u.lua.pc = pc;
     L->top = ra + 1 + n;
     set_list(L, as_table(ra), ra + 1, *pc, n);
     pc++;
+    dispatch = L->dispatch; /* as after NEWTABLE */
     NEXT;
   }
 

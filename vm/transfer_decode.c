@@ -19,6 +19,7 @@
 #include "func.h"
 #include "gc_inline.h"
 #include "heap.h"
+#include "memprof.h"
 #include "message.h"
 #include "peer.h"
 #include "thread.h"
@@ -340,7 +341,9 @@ int transfer_decode(lua_State *L, Message *m) {
   Peer *peer = L->domain->peer;
   peer_mask(peer); /* the modules that are loaded: this thread alone has the message now */
   L->ncalls_nonyieldable++;
+  MemprofOrigin origin = memprof_set_origin(L->domain, MEMPROF_FROM_MESSAGE);
   int status = vm_protect(L, decode_message, &d, stack_save(L, L->top), L->errfunc);
+  memprof_set_origin(L->domain, origin);
   L->ncalls_nonyieldable--;
   peer_unmask(peer);
   free(d.objects);

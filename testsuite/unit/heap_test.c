@@ -72,7 +72,7 @@ static void sizes_do_not_overlap(void **state) {
   static size_t sizes[COUNT];
   for (int i = 0; i < COUNT; i++) {
     sizes[i] = (size_t)(i * 7919 % 12000) + 1;
-    parts[i] = heap_alloc_part(L, sizes[i]);
+    parts[i] = heap_alloc_nodes(L, sizes[i]);
     assert_int_equal((uintptr_t)parts[i] % HEAP_GRANULE, 0);
     memset(parts[i], i & 0xff, sizes[i]);
   }
@@ -84,39 +84,44 @@ static void a_small_allocation_stays_in_its_block(void **state) {
   lua_State *L = *state;
   for (int i = 0; i < 5000; i++) {
     size_t size = heap_round(i * 31 % HEAP_SMALL_MAX + 1);
-    char *p = heap_alloc(L, size);
+    char *p = heap_alloc(L, size, MEMPROF_TABLE);
     assert_ptr_equal(heap_block_of(p), heap_block_of(p + size - 1));
     assert_int_equal(heap_block_of(p)->state, BLOCK_CONSUMED);
   }
 }
 
+static void *grow(lua_State *L, void *part, size_t old_size, size_t new_size) {
+  Table owner = {.array = part};
+  return heap_grow_array(L, &owner, old_size, new_size);
+}
+
 static void growing_keeps_the_contents(void **state) {
   lua_State *L = *state;
   size_t size = 16;
-  char *p = heap_alloc_part(L, size);
+  char *p = heap_alloc_nodes(L, size);
   memset(p, 'x', size);
   for (; size < 1 << 20; size *= 2) {
-    p = heap_grow_part(L, p, size, size * 2);
+    p = grow(L, p, size, size * 2);
     for (size_t i = 0; i < size; i++) assert_int_equal(p[i], 'x');
     memset(p, 'x', size * 2);
   }
-  p = heap_grow_part(L, p, size, 20000);
+  p = grow(L, p, size, 20000);
   for (size_t i = 0; i < 20000; i++) assert_int_equal(p[i], 'x');
   heap_free_part(L, p, 20000);
 }
 
 static void the_last_part_grows_in_place(void **state) {
   lua_State *L = *state;
-  char *p = heap_alloc_part(L, 64);
-  assert_ptr_equal(heap_grow_part(L, p, 64, 128), p);
+  char *p = heap_alloc_nodes(L, 64);
+  assert_ptr_equal(grow(L, p, 64, 128), p);
   heap_free_part(L, p, 128);
-  assert_ptr_equal(heap_alloc_part(L, 8), p);
+  assert_ptr_equal(heap_alloc_nodes(L, 8), p);
 }
 
 static void a_userdata_payload_is_aligned(void **state) {
   lua_State *L = *state;
   for (int i = 0; i < 500; i++) {
-    heap_alloc(L, 8);
+    heap_alloc(L, 8, MEMPROF_TABLE);
     Userdata *u = userdata_new(L, (size_t)(i * 97 % 9000), i % 3);
     assert_int_equal((uintptr_t)userdata_payload(u) % 16, 0);
   }
@@ -145,7 +150,7 @@ static void free_memory_is_kept_for_a_while(void **state) {
   heap_trim_start(h, 0);
   assert_true(heap_trim(h, SIZE_MAX));
   assert_int_equal(h->nheld, 0);
-  for (size_t n = 0; n < 10 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX);
+  for (size_t n = 0; n < 10 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX, MEMPROF_TABLE);
   minor(L);
   uint32_t held = h->nheld;
   assert_true(held > 2);
@@ -155,7 +160,7 @@ static void free_memory_is_kept_for_a_while(void **state) {
     assert_int_equal(h->nheld, held);
   }
   /* some of them are taken, and free again */
-  for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX);
+  for (size_t n = 0; n < 3 * HEAP_BLOCK_SIZE; n += HEAP_SMALL_MAX) heap_alloc(L, HEAP_SMALL_MAX, MEMPROF_TABLE);
   minor(L);
   h->idle_since = 0;
   heap_trim_start(h, 0);

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/memprof.c: sampling of allocations.
+ *
+ * Design
+ * ------
+ * Each word that the program asks for is a sample with probability `rate`, independently of
+ * all others. The words are numbered as they are asked for (heap_asked), and what is drawn
+ * is the number of the next sample (memprof_random.c). The heap plants it in the limit of
+ * its fast path (heap_plant): an allocation that reaches it takes the slow path, which
+ * reports each block here; one that does not costs nothing. Everything that is asked for
+ * elsewhere than at the cursor (second cursor, large blocks, parts used again, growth) is
+ * reported by its door, by one test of Heap.watched; memory outside the heap by its owner.
+ *
+ * A sampled block is *tracked*: an entry of 64 bytes says where it lies, what it is, who
+ * owns it, and whether it is young. Objects do not move, so entries need no correction, but
+ * for large parts. What becomes of a block is found in passes over compact lists:
+ *
+ *   young   by the minor collection, when all that can be reached is promoted
+ *           (memprof_minor): what is still young is dead
+ *   old     by the major cycle, after the strings are swept (memprof_major): what is not
+ *           marked is dead. Then finalizers have revived what they want, and no lookup can
+ *           bring a string back
+ *   parts   with their owner, or before, when they are given back (memprof_part_gone)
+ *   all     at the end of the domain
+ *
+ * A part has no header. The doors say who owns it; the parts of a new table come before
+ * it, so they wait for it (Heap.orphans: the next object takes the slow path).
+ *
+ * Subscribers. There are two, the guest's profile and that of the recording; each draws for
+ * itself, at its own rate, and has entries of its own, so neither can disturb the other.
+ *
+ * Callbacks of the guest. An entry goes through allocation, promotion and death; for each of
+ * these that its profile wants to know it is put in the queue. Callbacks run at the next
+ * safepoint of a function of Lua (memprof_safe_point), one after the other: allocate, track,
+ * call back. So what a callback does happens to a block that exists, and an error leaves
+ * the later ones in the queue. They do not run inside each other, in finalizers, in hooks,
+ * in the collector, or below a function of C. Entries whose allocation was not called back
+ * when their profile stops are dropped.
+ *
+ * Failure. Without memory for an entry the sample is lost, and counted.
+ */
+#include "memprof_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "clock.h"
+#include "gc_inline.h"
+#include "heap.h"
+#include "thread.h"
+
+#define LEAST_PARTS 256
+
+/* ---- memory -------------------------------------------------------------- */
+
+bool ids_push(Ids *ids, uint32_t id) {
+  if (ids->n == ids->capacity) {
+    size_t capacity = ids->capacity == 0 ? 256 : 2 * ids->capacity;
+    uint32_t *grown = realloc(ids->items, capacity * sizeof *grown);
+    if (grown == NULL) return false;
+    ids->items = grown;
+    ids->capacity = capacity;
+  }
+  ids->items[ids->n++] = id;
+  return true;
+}
+
+static uint64_t first_seed(void) {
+  const char *text = secure_getenv("SAROS_MEMPROF_SEED");
+  uint64_t seed;
+  char *end;
+  if (text != NULL && *text != '\0') {
+    errno = 0;
+    seed = strtoull(text, &end, 0);
+    if (*end == '\0' && errno == 0) return seed;
+  }
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
+  return monotonic_ns();
+}
+
+static void free_all(Memprof *m) {
+  free(m->tracked);
+  free(m->young.items);
+  free(m->old.items);
+  free(m->queue.items);
+  free(m->parts);
+  free(m->profiles);
+  stacks_free(&m->stacks);
+  free(m);
+}
+
+Memprof *memprof_of(Domain *d) {
+  if (d->memprof != NULL) return d->memprof;
+  Memprof *m = calloc(1, sizeof *m);
+  if (m == NULL) return NULL;
+  m->parts = calloc(LEAST_PARTS, sizeof *m->parts);
+  m->parts_mask = LEAST_PARTS - 1;
+  m->ntracked = m->nprofiles = 1;
+  m->seed = first_seed();
+  for (int i = 0; i < SUBSCRIBERS; i++)
+    stream_seed(&m->streams[i], m->seed + (uint64_t)d->id * 1000003 + (uint64_t)i);
+  if (!stacks_init(&m->stacks) || m->parts == NULL) {
+    free_all(m);
+    return NULL;
+  }
+  d->memprof = m;
+  return m;
+}
+
+void memprof_free(Domain *d) {
+  d->heap.watched = false;
+  if (d->memprof != NULL) free_all(d->memprof);
+  d->memprof = NULL;
+}
+
+uint64_t memprof_asked(const Domain *d) { return heap_asked(&d->heap) + d->memprof->external; }
+
+static bool grow_tracked(Memprof *m) {
+  uint32_t room = m->tracked_room == 0 ? 256 : 2 * m->tracked_room;
+  Tracked *grown = room > m->tracked_room ? realloc(m->tracked, room * sizeof *grown) : NULL;
+  if (grown == NULL) return false;
+  m->tracked = grown;
+  m->tracked_room = room;
+  return true;
+}
+
+static uint32_t new_entry(Memprof *m) {
+  uint32_t id = m->free;
+  if (id != 0) m->free = m->tracked[id].next;
+  else if (m->ntracked < m->tracked_room || grow_tracked(m)) id = m->ntracked++;
+  return id;
+}
+
+/* ---- parts by address ---------------------------------------------------- */
+
+static uint32_t part_bucket(const Memprof *m, const void *part) {
+  return (uint32_t)(((uintptr_t)part * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & m->parts_mask;
+}
+
+static void link_part(Memprof *m, uint32_t id) {
+  uint32_t *bucket = &m->parts[part_bucket(m, m->tracked[id].block)];
+  m->tracked[id].next = *bucket;
+  *bucket = id;
+}
+
+static void widen_parts(Memprof *m) {
+  uint32_t mask = 2 * m->parts_mask + 1, *old = m->parts, before = m->parts_mask;
+  uint32_t *wider = calloc((size_t)mask + 1, sizeof *wider);
+  if (wider == NULL) return; /* its chains get longer */
+  m->parts = wider;
+  m->parts_mask = mask;
+  for (uint32_t i = 0; i <= before; i++)
+    for (uint32_t id = old[i], next; id != 0; id = next) {
+      next = m->tracked[id].next;
+      link_part(m, id);
+    }
+  free(old);
+}
+
+static void note_part(Memprof *m, uint32_t id) {
+  if (++m->nparts > m->parts_mask) widen_parts(m);
+  link_part(m, id);
+}
+
+static bool is_noted_part(const Tracked *t) {
+  return (t->flags & (TRACKED_PART | TRACKED_GONE)) == TRACKED_PART;
+}
+
+void tracked_forget_part(Memprof *m, uint32_t id) {
+  uint32_t *link = &m->parts[part_bucket(m, m->tracked[id].block)];
+  while (*link != id) link = &m->tracked[*link].next;
+  *link = m->tracked[id].next;
+  m->nparts--;
+}
+
+/* ---- the heap's reports -------------------------------------------------- */
+
+/* While one of these is so, doors report. */
+static void watch(Domain *d) {
+  Memprof *m = d->memprof;
+  d->heap.sample_at = UINT64_MAX;
+  for (int i = 0; i < SUBSCRIBERS; i++)
+    if (m->streams[i].at < d->heap.sample_at) d->heap.sample_at = m->streams[i].at;
+  d->heap.watched = d->heap.sample_at != UINT64_MAX || m->nparts > 0;
+  heap_plant(&d->heap);
+}
+
+static MemprofOrigin origin_of(const lua_State *L, MemprofKind kind) {
+  if (kind == MEMPROF_EXTERNAL) return MEMPROF_FROM_EXTERNAL;
+  if (L->domain->origin != MEMPROF_ORIGINS) return (MemprofOrigin)L->domain->origin;
+  return is_lua_frame(L->domain->current->ci) ? MEMPROF_FROM_PROGRAM : MEMPROF_FROM_LIBRARY;
+}
+
+static bool is_part_kind(MemprofKind kind) {
+  return kind == MEMPROF_ARRAY || kind == MEMPROF_HASH || kind == MEMPROF_STACK;
+}
+
+static uint16_t flags_of(const Heap *h, MemprofKind kind, const GCObject *owner) {
+  uint16_t flags = 0;
+  (void)h;
+  if (owner != NULL || is_part_kind(kind)) flags |= TRACKED_PART;
+  if (owner != NULL && !(owner->gc & GC_YOUNG)) flags |= TRACKED_OLD | TRACKED_BORN_OLD;
+  return flags;
+}
+
+static void enter_guest(lua_State *L, Tracked *t, uint64_t samples, uint64_t words,
+                        MemprofKind kind) {
+  Memprof *m = L->domain->memprof;
+  Profile *p = &m->profiles[m->sampling];
+  uint32_t stack = stacks_capture(L->domain->current, &m->stacks, p->depth);
+  p->blocks++;
+  t->guest = (MemprofSample){.words = words, .samples = samples, .ns = monotonic_ns(),
+                             .stack = stack, .profile = m->sampling, .kind = (uint8_t)kind,
+                             .origin = (uint8_t)origin_of(L, kind)};
+}
+
+void memprof_call_for_attention(Domain *d) {
+  d->gc.pending = GC_DUE;
+  if (d->hooks.interrupt != NULL) d->hooks.interrupt(d->current);
+}
+
+void memprof_enqueue(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  Tracked *t = &m->tracked[id];
+  if (t->flags & TRACKED_QUEUED) return;
+  if (!ids_push(&m->queue, id)) {
+    m->profiles[t->guest.profile].lost++;
+    return;
+  }
+  t->flags |= TRACKED_QUEUED;
+  if (!m->calling && !d->gc.running) memprof_call_for_attention(d);
+}
+
+static bool has_callbacks(const Profile *p) { return p->wants != 0; }
+
+static void note_guest(lua_State *L, void *block, uint64_t samples, uint64_t words,
+                       MemprofKind kind, GCObject *owner) {
+  Domain *d = L->domain;
+  Memprof *m = d->memprof;
+  Profile *p = &m->profiles[m->sampling];
+  if (m->calling) return;
+  p->samples += samples;
+  uint32_t id = new_entry(m);
+  uint16_t flags = flags_of(&d->heap, kind, owner);
+  if (id == 0 || !ids_push(flags & TRACKED_OLD ? &m->old : &m->young, id)) {
+    p->lost += samples;
+    if (id != 0) m->tracked[id].next = m->free, m->free = id;
+    return;
+  }
+  Tracked *t = &m->tracked[id];
+  *t = (Tracked){.block = block, .owner = owner, .subscriber = SUBSCRIBER_GUEST,
+                 .flags = flags | TRACKED_LISTED};
+  enter_guest(L, t, samples, words, kind);
+  if (flags & TRACKED_PART) note_part(m, id);
+  if (flags & TRACKED_PART && owner == NULL) d->heap.orphans = true;
+  if (has_callbacks(p)) memprof_enqueue(d, id);
+}
+
+static void note_sampled(lua_State *L, void *block, uint64_t end, uint64_t words,
+                         MemprofKind kind, GCObject *owner) {
+  Memprof *m = L->domain->memprof;
+  MemprofStream *guest = &m->streams[SUBSCRIBER_GUEST];
+  if (end > guest->at) note_guest(L, block, stream_take(guest, end), words, kind, owner);
+}
+
+/* The parts that were made for the table. */
+static void adopt(Domain *d, GCObject *o, MemprofKind kind) {
+  Memprof *m = d->memprof;
+  if (kind == MEMPROF_ARRAY || kind == MEMPROF_HASH) return; /* another part of it */
+  d->heap.orphans = false;
+  if (kind != MEMPROF_TABLE) return; /* an error on the way */
+  for (size_t i = m->young.n; i-- > 0;) {
+    Tracked *t = &m->tracked[m->young.items[i]];
+    if (!(t->flags & TRACKED_PART) || t->owner != NULL) break;
+    t->owner = o;
+  }
+}
+
+void memprof_took(lua_State *L, void *p, size_t size, MemprofKind kind, void *owner) {
+  Heap *h = &L->domain->heap;
+  if (kind == MEMPROF_THREAD) p = (char *)p + LUA_EXTRASPACE; /* where the object begins */
+  if (unlikely(h->orphans)) adopt(L->domain, p, kind);
+  if (heap_asked(h) > h->sample_at) {
+    note_sampled(L, p, heap_asked(h), heap_round(size) / 8, kind, owner);
+    watch(L->domain);
+  } else {
+    heap_plant(h);
+  }
+}
+
+/* As if the bytes had been asked for now; afterwards the next sample is as far away as it
+ * would be then. */
+void memprof_took_external(lua_State *L, void *record, size_t more, Userdata *owner) {
+  Domain *d = L->domain;
+  Memprof *m = d->memprof;
+  more = heap_round(more);
+  m->external += more;
+  uint64_t end = heap_asked(&d->heap) + more;
+  note_sampled(L, record, end, more / 8, MEMPROF_EXTERNAL, (GCObject *)owner);
+  for (int i = 0; i < SUBSCRIBERS; i++)
+    if (m->streams[i].at != UINT64_MAX) m->streams[i].at -= more;
+  watch(d);
+}
+
+void memprof_part_gone(Domain *d, const void *part) {
+  Memprof *m = d->memprof;
+  if (m->nparts == 0) return;
+  for (uint32_t id = m->parts[part_bucket(m, part)], next; id != 0; id = next) {
+    next = m->tracked[id].next;
+    if (m->tracked[id].block == part) tracked_die(d, id);
+  }
+}
+
+void memprof_part_freed(Domain *d, const void *part) {
+  memprof_part_gone(d, part);
+  heap_plant(&d->heap);
+}
+
+void memprof_part_moved(Domain *d, const void *from, void *to) {
+  Memprof *m = d->memprof;
+  if (from == to || m->nparts == 0) return;
+  uint32_t moved = 0;
+  for (uint32_t *link = &m->parts[part_bucket(m, from)]; *link != 0;) {
+    uint32_t id = *link;
+    Tracked *t = &m->tracked[id];
+    if (t->block != from) {
+      link = &t->next;
+      continue;
+    }
+    *link = t->next;
+    t->block = to;
+    t->next = moved;
+    moved = id;
+  }
+  for (uint32_t next; moved != 0; moved = next) {
+    next = m->tracked[moved].next;
+    link_part(m, moved);
+  }
+}
+
+/* ---- profiles of the guest ----------------------------------------------- */
+
+uint32_t memprof_new(Domain *d) {
+  Memprof *m = memprof_of(d);
+  if (m == NULL) return 0;
+  for (uint32_t i = 1; i < m->nprofiles; i++)
+    if (!m->profiles[i].used) return i;
+  Profile *grown = realloc(m->profiles, (m->nprofiles + 1) * sizeof *grown);
+  if (grown == NULL) return 0;
+  m->profiles = grown;
+  m->profiles[m->nprofiles] = (Profile){.used = false};
+  return m->nprofiles++;
+}
+
+void memprof_start(lua_State *L, uint32_t profile, double rate, uint32_t depth, unsigned wants,
+                   lua_CFunction run) {
+  Domain *d = L->domain;
+  Memprof *m = d->memprof;
+  if (m->sampling != 0) memprof_stop(d, m->sampling);
+  m->profiles[profile] = (Profile){.used = true, .sampling = true, .wants = (uint8_t)wants,
+                                   .depth = depth, .from = memprof_asked(d)};
+  m->sampling = profile;
+  m->run = run;
+  if (m->calling) m->calling_from = memprof_asked(d); /* nothing of it is sampled */
+  stream_start(&m->streams[SUBSCRIBER_GUEST], rate, heap_asked(&d->heap));
+  watch(d);
+}
+
+bool memprof_is_sampling(const Domain *d, uint32_t profile) {
+  const Memprof *m = d->memprof;
+  return m != NULL && m->sampling != 0 && (profile == 0 || m->sampling == profile);
+}
+
+/* Words asked for since the profile began, without what callbacks have asked for. */
+static uint64_t words_so_far(const Domain *d, const Profile *p) {
+  const Memprof *m = d->memprof;
+  uint64_t to = m->calling ? m->calling_from : memprof_asked(d);
+  return p->words + (to - p->from) / 8;
+}
+
+void memprof_stop(Domain *d, uint32_t profile) {
+  Memprof *m = d->memprof;
+  Profile *p = &m->profiles[profile];
+  if (!p->sampling) return;
+  p->words = words_so_far(d, p);
+  p->sampling = false;
+  m->sampling = 0;
+  stream_stop(&m->streams[SUBSCRIBER_GUEST]);
+  watch(d);
+}
+
+void memprof_discard(Domain *d, uint32_t profile) {
+  Memprof *m = d->memprof;
+  memprof_stop(d, profile);
+  Profile *p = &m->profiles[profile];
+  p->discarded = true;
+  if (p->blocks == 0) p->used = false;
+}
+
+void memprof_figures(const Domain *d, uint32_t profile, MemprofFigures *figures) {
+  const Memprof *m = d->memprof;
+  const Profile *p = &m->profiles[profile];
+  *figures = (MemprofFigures){p->sampling ? words_so_far(d, p) : p->words, p->samples, p->lost,
+                              p->blocks, m->seed};
+}
+
+static bool is_to_be_dropped(const Memprof *m, const Tracked *t) {
+  const Profile *p = &m->profiles[t->guest.profile];
+  return p->discarded || (!p->sampling && has_callbacks(p) && !(t->flags & TRACKED_CALLED));
+}
+
+void memprof_each(Domain *d, uint32_t profile,
+                  void (*f)(void *context, const MemprofSample *sample), void *context) {
+  Memprof *m = d->memprof;
+  for (uint32_t id = 1; id < m->ntracked; id++) {
+    Tracked *t = &m->tracked[id];
+    if (t->subscriber == SUBSCRIBER_GUEST && (t->flags & TRACKED_LISTED) &&
+        !(t->flags & TRACKED_GONE) && t->guest.profile == profile && !is_to_be_dropped(m, t)) {
+      MemprofSample copy = t->guest;
+      f(context, &copy);
+    }
+  }
+}
+
+/* ---- callbacks ----------------------------------------------------------- */
+
+bool memprof_is_due(const Domain *d) {
+  const Memprof *m = d->memprof;
+  return m != NULL && !m->calling && m->queue_first < m->queue.n;
+}
+
+static MemprofCallback callback_of(Memprof *m, const Tracked *t) {
+  unsigned wants = m->profiles[t->guest.profile].wants;
+  if (!(t->flags & TRACKED_CALLED))
+    return t->flags & TRACKED_BORN_OLD ? MEMPROF_ALLOC_OLD : MEMPROF_ALLOC_YOUNG;
+  if ((t->flags & TRACKED_PROMOTED) && (wants & MEMPROF_WANTS_PROMOTE)) return MEMPROF_PROMOTE;
+  if (!(t->flags & TRACKED_GONE)) return MEMPROF_NOTHING;
+  if (t->flags & TRACKED_OLD) return wants & MEMPROF_WANTS_OLD ? MEMPROF_DEALLOC_OLD : 0;
+  return wants & MEMPROF_WANTS_YOUNG ? MEMPROF_DEALLOC_YOUNG : MEMPROF_NOTHING;
+}
+
+/* No callback is due for it any more. */
+static void leave_queue(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  m->queue_first++;
+  if (m->queue_first == m->queue.n) m->queue_first = m->queue.n = 0;
+  m->tracked[id].flags &= (uint16_t)~TRACKED_QUEUED;
+  tracked_release(m, id);
+}
+
+/* Its tracking ends. */
+static void drop(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  Tracked *t = &m->tracked[id];
+  if (is_noted_part(t)) tracked_forget_part(m, id);
+  t->flags |= TRACKED_GONE;
+}
+
+MemprofCallback memprof_next(Domain *d, uint32_t *id, MemprofSample *sample) {
+  Memprof *m = d->memprof;
+  while (m->queue_first < m->queue.n) {
+    *id = m->queue.items[m->queue_first];
+    Tracked *t = &m->tracked[*id];
+    MemprofCallback callback = MEMPROF_NOTHING;
+    if (is_to_be_dropped(m, t)) drop(d, *id);
+    else callback = callback_of(m, t);
+    if (callback != MEMPROF_NOTHING) {
+      *sample = t->guest;
+      return callback;
+    }
+    leave_queue(d, *id);
+  }
+  return MEMPROF_NOTHING;
+}
+
+void memprof_called(Domain *d, uint32_t id, bool keep, uint32_t value) {
+  Memprof *m = d->memprof;
+  Tracked *t = &m->tracked[id];
+  t->guest.value = value;
+  if (!(t->flags & TRACKED_CALLED)) t->flags |= TRACKED_CALLED;
+  else if (t->flags & TRACKED_PROMOTED) t->flags &= (uint16_t)~TRACKED_PROMOTED;
+  if (!keep) drop(d, id);
+  if (!keep || callback_of(m, t) == MEMPROF_NOTHING) leave_queue(d, id);
+}
+
+/* Hooks, finalizers and C functions go on first. */
+static bool may_call(const lua_State *L) {
+  const Domain *d = L->domain;
+  return memprof_is_due(d) && !d->gc.running && !d->gc.closing && L->allow_hook &&
+         is_lua_frame(L->ci) && d->memprof->run != NULL;
+}
+
+/* What callbacks ask for is not the program's. */
+static int run_callbacks(lua_State *L) {
+  Domain *d = L->domain;
+  Memprof *m = d->memprof;
+  m->calling = true;
+  m->calling_from = memprof_asked(d);
+  int status = d->hooks.call_protected(L, m->run);
+  m->calling = false;
+  if (m->sampling != 0) m->profiles[m->sampling].from += memprof_asked(d) - m->calling_from;
+  gc_set_trigger(d);
+  return status;
+}
+
+NOINLINE void memprof_safe_point(lua_State *L) {
+  if (!may_call(L)) return;
+  int status = run_callbacks(L);
+  if (status != LUA_OK) L->domain->hooks.raise_again(L, status);
+}
+
+void memprof_flush(lua_State *L) {
+  if (!memprof_is_due(L->domain)) return;
+  int status = run_callbacks(L);
+  if (status != LUA_OK) L->domain->hooks.raise_again(L, status);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void end_list(Domain *d, Ids *list) {
+  for (size_t i = 0; i < list->n; i++)
+    if (!(d->memprof->tracked[list->items[i]].flags & TRACKED_GONE)) tracked_die(d, list->items[i]);
+}
+
+void memprof_end(lua_State *L) {
+  Domain *d = L->domain;
+  Memprof *m = d->memprof;
+  if (m == NULL) return;
+  if (m->sampling != 0) memprof_stop(d, m->sampling);
+  end_list(d, &m->young);
+  end_list(d, &m->old);
+  m->calling = false;
+  while (memprof_is_due(d)) {
+    size_t before = m->queue_first;
+    if (run_callbacks(L) != LUA_OK) L->top--;
+    if (m->queue_first == before) break; /* not even the next one could be called */
+  }
+}

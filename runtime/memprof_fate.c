@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/memprof_fate.c: what becomes of sampled blocks (design: top of memprof.c).
+ *
+ * An entry stays in its list, young or old, until the pass over that list meets it; one that
+ * is gone by then is taken out and used again as soon as no callback is due for it. */
+#include "memprof_internal.h"
+
+#include "gc_internal.h"
+#include "thread.h"
+
+#define TRACKED_WORK 64 /* of examining one: it is a cache miss, and so is its block */
+#define PREFETCH_AHEAD 8
+
+void tracked_release(Memprof *m, uint32_t id) {
+  Tracked *t = &m->tracked[id];
+  if (t->flags & (TRACKED_LISTED | TRACKED_QUEUED)) return;
+  if (!(t->flags & TRACKED_GONE)) return;
+  if (t->subscriber == SUBSCRIBER_GUEST) {
+    Profile *p = &m->profiles[t->guest.profile];
+    p->blocks--;
+    if (p->discarded && p->blocks == 0) p->used = false;
+  }
+  t->next = m->free;
+  m->free = id;
+}
+
+static bool wants_death(const Memprof *m, const Tracked *t) {
+  const Profile *p = &m->profiles[t->guest.profile];
+  unsigned death = t->flags & TRACKED_OLD ? MEMPROF_WANTS_OLD : MEMPROF_WANTS_YOUNG;
+  return !p->discarded && (p->wants & death);
+}
+
+void tracked_die(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  Tracked *t = &m->tracked[id];
+  if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
+  t->flags |= TRACKED_GONE;
+  if (t->subscriber == SUBSCRIBER_GUEST && wants_death(m, t)) memprof_enqueue(d, id);
+}
+
+void tracked_promote(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  Tracked *t = &m->tracked[id];
+  t->flags |= TRACKED_OLD;
+  if (t->subscriber != SUBSCRIBER_GUEST) return;
+  const Profile *p = &m->profiles[t->guest.profile];
+  if (p->discarded || !(p->wants & MEMPROF_WANTS_PROMOTE)) return;
+  t->flags |= TRACKED_PROMOTED;
+  memprof_enqueue(d, id);
+}
+
+/* ---- minor collections --------------------------------------------------- */
+
+/* A string of the running function may stay young and alive (gc_thread.c). */
+static bool stays_young(const GCObject *o) {
+  return o->type == TYPE_LONG_STRING && heap_is_large(string_bytes((const String *)o)) &&
+         heap_large_of(o)->stays;
+}
+
+typedef enum Fate { FATE_YOUNG, FATE_OLD, FATE_DEAD } Fate;
+
+static Fate minor_fate(const Tracked *t) {
+  const GCObject *o = t->flags & TRACKED_PART ? t->owner : t->block;
+  if (o == NULL) return FATE_DEAD; /* its table was never made */
+  if (!is_young(o)) return FATE_OLD;
+  return !(t->flags & TRACKED_PART) && stays_young(o) ? FATE_YOUNG : FATE_DEAD;
+}
+
+static void unlist(Memprof *m, uint32_t id) {
+  m->tracked[id].flags &= (uint16_t)~TRACKED_LISTED;
+  tracked_release(m, id);
+}
+
+/* There is no memory to track it any longer. */
+static void lose(Memprof *m, uint32_t id) {
+  Tracked *t = &m->tracked[id];
+  if (t->flags & TRACKED_PART) tracked_forget_part(m, id);
+  t->flags |= TRACKED_GONE;
+  if (t->subscriber == SUBSCRIBER_GUEST) m->profiles[t->guest.profile].lost += t->guest.samples;
+  unlist(m, id);
+}
+
+/* True when it stays in the list. */
+static bool settle_young(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  if (m->tracked[id].flags & TRACKED_GONE) {
+    unlist(m, id);
+    return false;
+  }
+  Fate fate = minor_fate(&m->tracked[id]);
+  if (fate == FATE_YOUNG) return true;
+  if (fate == FATE_OLD) {
+    if (ids_push(&m->old, id)) tracked_promote(d, id);
+    else lose(m, id);
+    return false;
+  }
+  tracked_die(d, id);
+  unlist(m, id);
+  return false;
+}
+
+void memprof_minor(Domain *d) {
+  Memprof *m = d->memprof;
+  size_t kept = 0;
+  d->heap.orphans = false;
+  d->gc.step_work += m->young.n * TRACKED_WORK;
+  for (size_t i = 0; i < m->young.n; i++) {
+    uint32_t id = m->young.items[i];
+    if (i + PREFETCH_AHEAD < m->young.n)
+      __builtin_prefetch(m->tracked[m->young.items[i + PREFETCH_AHEAD]].block);
+    if (settle_young(d, id)) m->young.items[kept++] = id;
+  }
+  m->young.n = kept;
+}
+
+/* ---- major cycles -------------------------------------------------------- */
+
+static bool settle_old(Domain *d, uint32_t id) {
+  Memprof *m = d->memprof;
+  Tracked *t = &m->tracked[id];
+  if (!(t->flags & TRACKED_GONE)) {
+    const GCObject *o = t->flags & TRACKED_PART ? t->owner : t->block;
+    if (is_young(o) || is_marked(d, o)) return true;
+    tracked_die(d, id);
+  }
+  unlist(m, id);
+  return false;
+}
+
+bool memprof_major(Domain *d, size_t most, size_t *work) {
+  Memprof *m = d->memprof;
+  size_t n = m->old.n - m->major_from, at_once = most / TRACKED_WORK + 1;
+  bool last = n <= at_once;
+  if (!last) n = at_once;
+  *work += n * TRACKED_WORK;
+  for (; n > 0; n--) {
+    uint32_t id = m->old.items[m->major_from++];
+    if (m->major_from + PREFETCH_AHEAD < m->old.n)
+      __builtin_prefetch(m->tracked[m->old.items[m->major_from + PREFETCH_AHEAD]].block);
+    if (settle_old(d, id)) m->old.items[m->major_to++] = id;
+  }
+  if (!last) return false;
+  m->old.n = m->major_to;
+  m->major_from = m->major_to = 0;
+  return true;
+}

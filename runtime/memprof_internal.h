@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/memprof_internal.h: what the files of the sampler share (design: memprof.c). */
+#ifndef SAROS_RUNTIME_MEMPROF_INTERNAL_H
+#define SAROS_RUNTIME_MEMPROF_INTERNAL_H
+
+#include "eventring.h"
+#include "memprof.h"
+
+/* ---- random distances (memprof_random.c) ----------------------------------- */
+
+#define SKIPS_AT_ONCE 64
+
+/* The samples of one subscriber: each word asked for is one with probability `rate`. */
+typedef struct MemprofStream {
+  uint64_t at;       /* first byte of the next sampled word, as heap_asked counts; UINT64_MAX: off */
+  double rate, scale; /* scale: 1 / ln(1 - rate) */
+  uint64_t random[4]; /* state of the generator */
+  uint32_t left;     /* of `skips`, not used yet */
+  uint64_t skips[SKIPS_AT_ONCE];
+} MemprofStream;
+
+void stream_seed(MemprofStream *s, uint64_t seed);
+/* Starts at byte `asked`, turns it off. */
+void stream_start(MemprofStream *s, double rate, uint64_t asked);
+ALWAYS_INLINE void stream_stop(MemprofStream *s) { s->at = UINT64_MAX; }
+/* The number of sampled words before byte `end`; there is one. */
+uint64_t stream_take(MemprofStream *s, uint64_t end);
+
+/* ---- stacks (memprof_stack.c) ---------------------------------------------- */
+
+typedef struct StackKey { uint32_t function, pc; } StackKey;
+
+typedef struct InternedStack {
+  uint64_t hash;
+  uint32_t first, depth; /* of Stacks.frames */
+} InternedStack;
+
+typedef struct CNumber { const void *f; uint32_t function; } CNumber;
+typedef struct NumberIndex { uint32_t number, function; } NumberIndex;
+
+typedef struct Stacks {
+  StackKey *keys; /* of the stack that is being captured, and room for it */
+  StackKey *known; /* of all stacks, like `frames` */
+  MemprofFrame *frames;
+  uint32_t nframes, frames_room;
+  InternedStack *stacks; /* from 1 on */
+  uint32_t nstacks, stacks_room;
+  uint32_t *buckets, mask; /* 0: empty */
+  MemprofFunction *functions;
+  uint32_t nfunctions, functions_room;
+  CNumber *c_functions;  /* by address; open addressing */
+  uint32_t c_mask, c_used;
+  NumberIndex *numbers;  /* function_id of prototypes -> function; likewise */
+  uint32_t numbers_mask, numbers_used;
+} Stacks;
+
+bool stacks_init(Stacks *s);
+void stacks_free(Stacks *s);
+/* The stack of L, and of those that wait for it; 0: no memory. */
+uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth);
+
+/* ---- tracked blocks -------------------------------------------------------- */
+
+typedef enum Subscriber { SUBSCRIBER_GUEST, SUBSCRIBER_RECORDING, SUBSCRIBERS } Subscriber;
+
+enum {
+  TRACKED_PART = 1,      /* `owner` says whether it lives, NULL: it never had one */
+  TRACKED_LISTED = 2,    /* in one of the lists */
+  TRACKED_QUEUED = 4,    /* a callback is due */
+  TRACKED_OLD = 8,
+  TRACKED_BORN_OLD = 16,
+  TRACKED_GONE = 32,     /* dead */
+  TRACKED_CALLED = 64,   /* the allocation has been called back */
+  TRACKED_PROMOTED = 128 /* and that is to be called back */
+};
+
+typedef struct Tracked {
+  void *block;
+  GCObject *owner;
+  union {
+    MemprofSample guest;
+    uint64_t recording[5];
+  };
+  uint32_t next;  /* part: index of the next in its bucket; 0: none. Free: of the next free */
+  uint16_t flags; /* TRACKED_* */
+  uint8_t subscriber;
+  uint8_t origin;
+} Tracked;
+_Static_assert(sizeof(MemprofSample) == 40, "as much as the recording keeps");
+_Static_assert(sizeof(Tracked) <= 64, "the price of a tracked block");
+
+typedef struct Ids {
+  uint32_t *items;
+  size_t n, capacity;
+} Ids;
+
+typedef struct Profile {
+  uint8_t used, sampling, discarded;
+  uint8_t wants;
+  uint32_t depth;
+  uint32_t blocks;   /* tracked */
+  uint64_t from;     /* heap_asked when it began */
+  uint64_t words, samples, lost;
+} Profile;
+
+struct Memprof {
+  MemprofStream streams[SUBSCRIBERS];
+  Tracked *tracked; /* [0] is unused */
+  uint32_t ntracked, tracked_room, free;
+  Ids young, old;
+  size_t major_from, major_to; /* of `old`: examined, kept */
+  uint32_t *parts, parts_mask, nparts; /* by address */
+  Ids queue;           /* callbacks that are due, from queue_first on */
+  size_t queue_first;
+  Profile *profiles;   /* [0] is unused */
+  uint32_t nprofiles, sampling; /* sampling: the guest's that does; 0: none */
+  lua_CFunction run;
+  bool calling;        /* a callback runs */
+  uint64_t calling_from; /* heap_asked when it began */
+  uint64_t external;   /* bytes, of all time, that are not in heap_asked */
+  uint64_t seed;
+  Stacks stacks;
+};
+
+Memprof *memprof_of(Domain *d); /* makes it; NULL: no memory */
+uint64_t memprof_asked(const Domain *d); /* heap_asked and external */
+void memprof_enqueue(Domain *d, uint32_t id);
+/* Takes the block out of the account of its profile, if nothing refers to it. */
+void tracked_release(Memprof *m, uint32_t id);
+void tracked_forget_part(Memprof *m, uint32_t id);
+void tracked_die(Domain *d, uint32_t id);
+void tracked_promote(Domain *d, uint32_t id);
+bool ids_push(Ids *ids, uint32_t id);
+
+#endif

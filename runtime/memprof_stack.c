@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/memprof_stack.c: call stacks, interned.
+ *
+ * A stack is captured as pairs of a function's number and the index of its instruction,
+ * innermost first: the frames of the running thread, then those of the thread that resumed
+ * it, and so on. Nothing of it is text yet, and nothing refers to the heap. A stack that
+ * was seen before is found by a hash of these pairs. For a new one lines and names are
+ * looked up (RuntimeHooks.frame_place, frame_name), since its functions may be gone when
+ * somebody asks for them.
+ *
+ * Functions of Lua are known by Prototype.function_id, those of C by their address, a
+ * frame without a function in its slot as "?".
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "func.h"
+#include "memprof_internal.h"
+#include "thread.h"
+
+#define LEAST_BUCKETS 256
+#define NO_PC UINT32_MAX
+
+/* ---- growing ------------------------------------------------------------- */
+
+static bool grow(void *items, uint32_t *room, uint32_t n, size_t item_size) {
+  if (n < *room) return true;
+  uint32_t more = *room == 0 ? 64 : 2 * *room;
+  while (more <= n) more *= 2;
+  void *grown = realloc(*(void **)items, more * item_size);
+  if (grown == NULL) return false;
+  *(void **)items = grown;
+  *room = more;
+  return true;
+}
+
+/* ---- functions ----------------------------------------------------------- */
+
+static uint32_t hash_word(uint64_t word) {
+  return (uint32_t)((word * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+static uint32_t add_function(lua_State *L, Stacks *s, CallInfo *frame) {
+  char name[MEMPROF_NAME_SIZE], source[LUA_IDSIZE];
+  uint32_t line = 0;
+  if (!grow(&s->functions, &s->functions_room, s->nfunctions, sizeof *s->functions)) return 0;
+  snprintf(name, sizeof name, "?");
+  snprintf(source, sizeof source, "?");
+  if (L->domain->hooks.frame_name != NULL)
+    L->domain->hooks.frame_name(L, frame, name, source, &line);
+  MemprofFunction f = {strdup(name), strdup(source), line};
+  if (f.name == NULL || f.source == NULL) {
+    free(f.name);
+    free(f.source);
+    return 0;
+  }
+  s->functions[s->nfunctions] = f;
+  return s->nfunctions++;
+}
+
+static bool widen_numbers(Stacks *s) {
+  if (s->numbers_used < s->numbers_mask / 2) return true;
+  uint32_t mask = s->numbers_mask == 0 ? LEAST_BUCKETS - 1 : 2 * s->numbers_mask + 1;
+  NumberIndex *wider = calloc((size_t)mask + 1, sizeof *wider);
+  if (wider == NULL) return s->numbers_used < s->numbers_mask;
+  for (uint32_t i = 0; s->numbers != NULL && i <= s->numbers_mask; i++) {
+    if (s->numbers[i].number == 0) continue;
+    uint32_t at = hash_word(s->numbers[i].number) & mask;
+    while (wider[at].number != 0) at = (at + 1) & mask;
+    wider[at] = s->numbers[i];
+  }
+  free(s->numbers);
+  s->numbers = wider;
+  s->numbers_mask = mask;
+  return true;
+}
+
+static uint32_t function_of_number(lua_State *L, Stacks *s, CallInfo *frame, uint32_t number) {
+  if (!widen_numbers(s)) return 0;
+  uint32_t at = hash_word(number) & s->numbers_mask;
+  for (; s->numbers[at].number != 0; at = (at + 1) & s->numbers_mask)
+    if (s->numbers[at].number == number) return s->numbers[at].function;
+  uint32_t function = add_function(L, s, frame);
+  if (function == 0) return 0;
+  s->numbers[at] = (NumberIndex){number, function};
+  s->numbers_used++;
+  return function;
+}
+
+static bool widen_c_functions(Stacks *s) {
+  if (s->c_used < s->c_mask / 2) return true;
+  uint32_t mask = s->c_mask == 0 ? LEAST_BUCKETS - 1 : 2 * s->c_mask + 1;
+  CNumber *wider = calloc((size_t)mask + 1, sizeof *wider);
+  if (wider == NULL) return s->c_used < s->c_mask;
+  for (uint32_t i = 0; s->c_functions != NULL && i <= s->c_mask; i++) {
+    if (s->c_functions[i].f == NULL) continue;
+    uint32_t at = hash_word((uintptr_t)s->c_functions[i].f) & mask;
+    while (wider[at].f != NULL) at = (at + 1) & mask;
+    wider[at] = s->c_functions[i];
+  }
+  free(s->c_functions);
+  s->c_functions = wider;
+  s->c_mask = mask;
+  return true;
+}
+
+static const void *c_function_of(const TValue *v) {
+  switch (v->tag) {
+    case TAG_C_FUNCTION: case TAG_PRIMITIVE: return v->v.p;
+    case TAG_C_CLOSURE: return (const void *)(uintptr_t)as_c_closure(v)->f;
+    default: return NULL;
+  }
+}
+
+/* Its index; 0 stands for a frame that is nothing known. */
+static uint32_t function_of_c(lua_State *L, Stacks *s, CallInfo *frame) {
+  const void *f = c_function_of(frame->func);
+  if (f == NULL) return 0;
+  uint32_t at = hash_word((uintptr_t)f) & s->c_mask;
+  if (s->c_functions != NULL)
+    for (; s->c_functions[at].f != NULL; at = (at + 1) & s->c_mask)
+      if (s->c_functions[at].f == f) return s->c_functions[at].function;
+  if (!widen_c_functions(s)) return 0;
+  uint32_t function = add_function(L, s, frame);
+  if (function == 0) return 0;
+  at = hash_word((uintptr_t)f) & s->c_mask;
+  while (s->c_functions[at].f != NULL) at = (at + 1) & s->c_mask;
+  s->c_functions[at] = (CNumber){f, function};
+  s->c_used++;
+  return function;
+}
+
+/* ---- capturing ----------------------------------------------------------- */
+
+ALWAYS_INLINE StackKey key_of(lua_State *L, Stacks *s, CallInfo *frame) {
+  if (!is_lua_frame(frame)) return (StackKey){function_of_c(L, s, frame), NO_PC};
+  Prototype *p = frame_closure(frame)->p;
+  ptrdiff_t pc = frame->u.lua.pc - p->code - 1;
+  if (unlikely(p->function_id == 0)) prototype_number(p);
+  return (StackKey){p->function_id, pc > 0 ? (uint32_t)pc : 0};
+}
+
+static uint32_t capture_keys(lua_State *L, Stacks *s, uint32_t depth) {
+  uint32_t n = 0;
+  for (lua_State *co = L; co != NULL; co = co->resumer)
+    for (CallInfo *frame = co->ci; frame != &co->base_ci; frame = frame->prev) {
+      if (n == depth) return n;
+      s->keys[n++] = key_of(co, s, frame);
+    }
+  return n;
+}
+
+static uint64_t hash_keys(const StackKey *keys, uint32_t n) {
+  uint64_t hash = n;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t word = (uint64_t)keys[i].function << 32 | keys[i].pc;
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+/* Lines and names of the frames that were captured. */
+static void resolve_frames(lua_State *L, Stacks *s, uint32_t n) {
+  MemprofFrame *to = s->frames + s->nframes;
+  uint32_t i = 0;
+  for (lua_State *co = L; co != NULL; co = co->resumer)
+    for (CallInfo *frame = co->ci; frame != &co->base_ci; frame = frame->prev, i++) {
+      if (i == n) return;
+      StackKey key = s->keys[i];
+      to[i] = (MemprofFrame){.function = key.function};
+      if (key.pc == NO_PC) continue;
+      to[i].function = function_of_number(co, s, frame, key.function);
+      if (co->domain->hooks.frame_place != NULL)
+        co->domain->hooks.frame_place(frame_closure(frame)->p, key.pc, &to[i].line, &to[i].column);
+    }
+}
+
+static bool room_for_frames(Stacks *s, uint32_t n) {
+  uint32_t room = s->frames_room, again = room;
+  if (!grow(&s->frames, &room, s->nframes + n, sizeof *s->frames)) return false;
+  if (!grow(&s->known, &again, s->nframes + n, sizeof *s->known)) return false;
+  s->frames_room = again;
+  return true;
+}
+
+static bool widen_buckets(Stacks *s) {
+  if (s->nstacks < s->mask / 2) return true;
+  uint32_t mask = 2 * s->mask + 1;
+  uint32_t *wider = calloc((size_t)mask + 1, sizeof *wider);
+  if (wider == NULL) return s->nstacks < s->mask;
+  for (uint32_t i = 1; i < s->nstacks; i++) {
+    uint32_t at = (uint32_t)s->stacks[i].hash & mask;
+    while (wider[at] != 0) at = (at + 1) & mask;
+    wider[at] = i;
+  }
+  free(s->buckets);
+  s->buckets = wider;
+  s->mask = mask;
+  return true;
+}
+
+static NOINLINE uint32_t add_stack(lua_State *L, Stacks *s, uint64_t hash, uint32_t n) {
+  if (!room_for_frames(s, n) || !widen_buckets(s) ||
+      !grow(&s->stacks, &s->stacks_room, s->nstacks, sizeof *s->stacks))
+    return 0;
+  uint32_t at = (uint32_t)hash & s->mask;
+  while (s->buckets[at] != 0) at = (at + 1) & s->mask;
+  resolve_frames(L, s, n);
+  memcpy(s->known + s->nframes, s->keys, n * sizeof *s->keys);
+  s->stacks[s->nstacks] = (InternedStack){hash, s->nframes, n};
+  s->nframes += n;
+  s->buckets[at] = s->nstacks;
+  return s->nstacks++;
+}
+
+uint32_t stacks_capture(lua_State *L, Stacks *s, uint32_t depth) {
+  uint32_t n = capture_keys(L, s, depth < MEMPROF_MAX_DEPTH ? depth : MEMPROF_MAX_DEPTH);
+  if (n == 0) return 0;
+  uint64_t hash = hash_keys(s->keys, n);
+  for (uint32_t at = (uint32_t)hash & s->mask; s->buckets[at] != 0; at = (at + 1) & s->mask) {
+    const InternedStack *stack = &s->stacks[s->buckets[at]];
+    if (stack->hash == hash && stack->depth == n &&
+        memcmp(s->known + stack->first, s->keys, n * sizeof *s->keys) == 0)
+      return s->buckets[at];
+  }
+  return add_stack(L, s, hash, n);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+const MemprofFrame *memprof_stack(const Domain *d, uint32_t stack, uint32_t *depth) {
+  const Stacks *s = &d->memprof->stacks;
+  *depth = 0;
+  if (stack == 0 || stack >= s->nstacks) return NULL;
+  *depth = s->stacks[stack].depth;
+  return s->frames + s->stacks[stack].first;
+}
+
+const MemprofFunction *memprof_function(const Domain *d, uint32_t function) {
+  return &d->memprof->stacks.functions[function];
+}
+
+/* ---- beginning and end --------------------------------------------------- */
+
+bool stacks_init(Stacks *s) {
+  *s = (Stacks){.nstacks = 1, .mask = LEAST_BUCKETS - 1};
+  s->keys = malloc(MEMPROF_MAX_DEPTH * sizeof *s->keys);
+  s->buckets = calloc(LEAST_BUCKETS, sizeof *s->buckets);
+  if (s->keys == NULL || s->buckets == NULL ||
+      !grow(&s->functions, &s->functions_room, 0, sizeof *s->functions))
+    return false;
+  s->functions[0] = (MemprofFunction){strdup("?"), strdup("?"), 0};
+  s->nfunctions = 1;
+  return s->functions[0].name != NULL && s->functions[0].source != NULL;
+}
+
+void stacks_free(Stacks *s) {
+  for (uint32_t i = 0; i < s->nfunctions; i++) {
+    free(s->functions[i].name);
+    free(s->functions[i].source);
+  }
+  free(s->functions);
+  free(s->keys);
+  free(s->known);
+  free(s->frames);
+  free(s->stacks);
+  free(s->buckets);
+  free(s->c_functions);
+  free(s->numbers);
+}

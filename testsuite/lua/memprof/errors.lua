@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: MIT
+-- Errors in callbacks: they appear at the instruction that allocated; the later callbacks
+-- of a batch are called at the next safepoint; blocks whose allocation callback returned
+-- are answered by a death, also when an error ended the expression.
+
+local memprof = require "saros.memprof"
+local profile = require "_profile"
+local fails = require "_fails"
+
+-- In the program, at the allocation.
+do
+  local line
+  local function allocate()
+    local t = {}
+    line = "not reached"
+    return t
+  end
+  local p = profile.start(1, {alloc = function() error "from the callback" end})
+  local ok, message = pcall(allocate)
+  p.sampler:stop()
+  assert(not ok and message:find "from the callback" and line == nil, message)
+  local handled
+  local function handler(e) handled = e end
+  p = profile.start(1, {alloc = function() error("again", 0) end})
+  xpcall(allocate, handler)
+  p.sampler:stop()
+  assert(handled == "again")
+end
+
+-- Of C functions, after they have returned.
+do
+  local done = false
+  local function repeated()
+    local text = string.rep("x", 100)
+    done = true
+    return text
+  end
+  local s = memprof.start {rate = 1, callbacks = {alloc_young = function(sample)
+    if sample.origin == "library" then error "late" end
+  end}}
+  local ok, message = pcall(repeated)
+  if memprof.is_sampling() then s:stop() end
+  assert(not ok and message:find "late" and not done, message)
+end
+
+-- At the k-th of a batch: a message of C makes many blocks before the first safepoint.
+for k = 1, 10 do
+  local function batch()
+    local t = string.gsub("abcdefghijkl", ".", "%0%0") -- one string
+    local u = load("return {}, function(a) return a end, function(b) return b, 1 end") -- the blocks of a chunk
+    return t, u
+  end
+  local p = profile.start(1, {alloc = function(_, n)
+    if n == k then error({k}) end
+  end})
+  local ok, e = pcall(batch)
+  local after = p.calls
+  local rest = {} -- the rest of the batch
+  rest = nil
+  p:stop()
+  assert(not ok and e[1] == k, tostring(e))
+  assert(after >= k and p.calls > k, "later callbacks run")
+  assert(p.allocs == p.calls - 1)
+  profile.settle()
+  profile.settle()
+  assert(p.young + p.old == p.allocs, p.young .. " " .. p.old .. " of " .. p.allocs)
+  p:discard()
+end
+
+-- Of promotions and deaths, at a safepoint; tracking of the block ends.
+for _, name in ipairs {"promote", "dealloc_young", "dealloc_old"} do
+  local raised = 0
+  local kept = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  collectgarbage()
+  local s = memprof.start {rate = 1, callbacks = {
+    alloc_young = function() return 1 end,
+    [name] = function()
+      raised = raised + 1
+      if raised == 1 then error("in " .. name, 0) end
+      return 1
+    end}}
+  for i = 1, 10 do kept[i] = {i} end
+  if name == "dealloc_old" then collectgarbage() end
+  s:stop()
+  local function loop()
+    if name ~= "promote" then for i = 1, 10 do kept[i] = nil end end
+    for _ = 1, 5 do
+      collectgarbage()
+      local t = {}
+      if name == "dealloc_old" then kept = t end
+    end
+  end
+  local ok, message = pcall(loop)
+  assert(not ok and message == "in " .. name, tostring(message))
+  assert(raised >= 1)
+  s:discard()
+end
+
+-- Stopping in a callback that then raises.
+do
+  local s
+  local function allocate() return {} end
+  s = memprof.start {rate = 1, callbacks = {alloc_young = function() s:stop() error "stopped" end}}
+  fails("stopped", allocate)
+  assert(not memprof.is_sampling())
+end
