@@ -55,6 +55,7 @@ eventring_sources = \
 	eventring/reader/record_scan.h eventring/reader/record_scan.c \
 	eventring/reader/definitions.h eventring/reader/definitions.c \
 	eventring/reader/block_cursor.h eventring/reader/block_cursor.c \
+	eventring/reader/backwards.h eventring/reader/backwards.c \
 	eventring/reader/ring_reader.h eventring/reader/ring_reader.c \
 	eventring/reader/delivery.h eventring/reader/delivery.c eventring/reader/cursor.h \
 	eventring/reader/cursor.c \

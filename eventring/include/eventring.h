@@ -708,10 +708,26 @@ enum {
   EVENTRING_OPEN_NOW = 2,    /* skip what is already in the rings and begin at the
                                 present; the spans open there are delivered first */
   EVENTRING_OPEN_UNMAPPED = 4, /* see below */
-  EVENTRING_OPEN_FOLLOW = 8    /* open_path, open_any: follow a symbolic link as the last
+  EVENTRING_OPEN_FOLLOW = 8,   /* open_path, open_any: follow a symbolic link as the last
                                   component, which the user has named. Such a cursor
                                   only reads: eventring_cursor_control refuses it */
+  EVENTRING_OPEN_BACKWARDS = 16 /* deliver the newest event first, see below */
 };
+
+/* A cursor with OPEN_BACKWARDS delivers what is there at its first poll, each ring from its
+   newest event to its oldest, merged: the latest first. An event is what it is forwards: an
+   end knows its begin, which comes later. What is written afterwards is not delivered; when the
+   oldest event was, eventring_finished is true, also if the process lives. It takes as little
+   memory as reading forwards, and reads of a long file what is delivered.
+     Losses, and the synthetic events behind them, come in their places, in the opposite order.
+   What was lost before the oldest event comes last: what a live process has overwritten since
+   the first poll, then what is missed (LOST_BEFORE), then a synthetic begin of each span that
+   was open there. Two things are not as they are forwards: of more than 64 spans that
+   are open where a block of 4 KiB begins, the end of one that the block does not list is
+   torn, and an eventring_cursor_seek lets it begin up to two blocks behind that time, so that
+   nothing before it is left out; what is behind is missed, without a call of `lost`.
+   eventring_open_spans gives those at the end, also before the first poll. With OPEN_NOW
+   opening fails with E_ARGUMENT. */
 
 /* A cursor maps a file of a local file system for reading. If someone cuts the file
    short, a poll returns E_TRUNCATED: the library's handler of SIGBUS catches the fault.
@@ -860,7 +876,7 @@ struct eventring_switch {
 };
 /* Makes polls deliver these, too, in their place among the events. (An event of a context that
    was left resumes it without that.) `callback`: as those of eventring_callbacks; NULL: none.
-   Before the first poll, else E_STATE. */
+   Before the first poll, and of a cursor that reads forwards, else E_STATE. */
 int eventring_cursor_switches(eventring_cursor *cursor,
                               int (*callback)(void *context,
                                               const struct eventring_switch *change),

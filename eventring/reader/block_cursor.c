@@ -10,6 +10,10 @@
  *
  * A cursor that finds its next block overwritten goes to one that the producer will not
  * reach soon: `distance` blocks after the oldest.
+ *
+ * A cursor may descend instead, from the newest block to the oldest: then `next` is below
+ * every block that was held or tried, and a block that was overwritten is the end, for so
+ * are all before it.
  */
 #include "reader/block_cursor.h"
 
@@ -51,20 +55,37 @@ static bool is_ahead(const struct evr_block_cursor *cursor, uint64_t sequence) {
   return sequence - cursor->ahead < cursor->ahead_count;
 }
 
-/* With pread: reads the blocks from `sequence` on, as many as follow each other in the
+/* How many blocks from `sequence` on may be read at once: as many as follow each other in the
    file and leave the producer a quarter of the ring. */
-static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
-  const struct evr_metadata *meta = cursor->meta;
-  struct evr_location place = place_of(cursor, sequence);
-  uint64_t count = blocks_of(cursor) / 4;
+static uint64_t readable(const struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
+  uint64_t count = blocks_of(cursor) / 4, row = place_of(cursor, sequence).row;
   if (count > cursor->room_count) count = cursor->room_count;
   if (count > head - sequence) count = head - sequence;
-  if (count > place.row) count = place.row;
+  return count > row ? row : count;
+}
+
+/* The first of the blocks that are to be read together with block `sequence`. */
+static uint64_t first_of_piece(const struct evr_block_cursor *cursor, uint64_t sequence,
+                               uint64_t head) {
+  uint64_t oldest = oldest_of(cursor, head), count = cursor->room_count;
+  if (!cursor->descends) return sequence;
+  if (sequence < oldest) return sequence;
+  if (count > sequence - oldest + 1) count = sequence - oldest + 1;
+  while (count > 1 && readable(cursor, sequence - count + 1, head) < count) count /= 2;
+  return sequence - count + 1;
+}
+
+/* With pread: reads some blocks at once, with block `sequence` as the first, or the last. */
+static bool read_ahead(struct evr_block_cursor *cursor, uint64_t sequence, uint64_t head) {
+  const struct evr_metadata *meta = cursor->meta;
+  uint64_t first = first_of_piece(cursor, sequence, head);
+  uint64_t count = readable(cursor, first, head);
   cursor->ahead_count = 0;
+  if (cursor->descends && count > sequence - first + 1) count = sequence - first + 1;
   if (count < 2) return false;
-  cursor->ahead = sequence;
+  cursor->ahead = first;
   cursor->ahead_count = evr_blocks_copy(
-      &meta->source, place.offset, sequence,
+      &meta->source, place_of(cursor, first).offset, first,
       evr_metadata_head_offset(cursor->slot, cursor->ring), blocks_of(cursor), cursor->rooms,
       (unsigned)count);
   return cursor->ahead_count > 0;
@@ -159,18 +180,21 @@ static bool read_block(struct evr_block_cursor *cursor, uint64_t sequence, uint6
   return false;
 }
 
-/* Counts what lies between the position and the block just copied. */
-static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool complete) {
+void evr_block_cursor_count(struct evr_block_cursor *cursor, uint64_t sequence) {
   uint64_t before = evr_block_header(cursor->held)->before;
-  cursor->sequence = sequence;
-  cursor->next = sequence + 1;
-  cursor->complete = complete;
   cursor->backwards = before < cursor->position;
   cursor->gap = cursor->backwards ? 0 : before - cursor->position;
   cursor->position = before;
   if (cursor->backwards)
     evr_note_damage(cursor->damage, "domain %u: block %llu counts backwards", cursor->slot,
                     (unsigned long long)sequence);
+}
+
+static void hold_block(struct evr_block_cursor *cursor, uint64_t sequence, bool complete) {
+  cursor->sequence = sequence;
+  cursor->next = sequence + 1;
+  cursor->complete = complete;
+  evr_block_cursor_count(cursor, sequence);
 }
 
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
@@ -190,6 +214,25 @@ bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget) {
                        : sequence + 1;
     if (head != seen && cursor->next < safe) cursor->next = safe;
   }
+  return false;
+}
+
+bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget) {
+  while (*budget && cursor->next) {
+    uint64_t head = evr_block_cursor_head(cursor), sequence = cursor->next;
+    bool is_there = sequence >= oldest_of(cursor, head);
+    cursor->next = is_there ? evr_metadata_before(cursor->meta, cursor->slot, cursor->ring,
+                                                  sequence)
+                            : 0;
+    if (!is_there || !read_block(cursor, sequence, head, budget)) continue;
+    cursor->sequence = sequence;
+    cursor->complete = sequence < head;
+    cursor->position = evr_block_header(cursor->held)->before;
+    cursor->gap = 0;
+    cursor->backwards = false;
+    return true;
+  }
+  cursor->sequence = 0;
   return false;
 }
 

@@ -28,7 +28,9 @@ struct evr_block_cursor {
   uint64_t sequence;        /* of the block held; 0: none is */
   bool complete;            /* it was complete when it was copied */
   bool backwards;           /* it counts fewer events before it than there were */
-  uint64_t next;            /* first block that has not been tried, from 1 */
+  bool descends;            /* it goes from newer to older blocks: evr_block_cursor_previous */
+  uint64_t next;            /* first block that has not been tried, from 1; if it descends, the
+                               last one, 0: all were */
   uint64_t position;        /* events of the ring before those of the block held; its user
                                may count on from here */
   uint64_t gap;             /* events between the position before and the block held */
@@ -48,6 +50,13 @@ uint64_t evr_block_cursor_head(struct evr_block_cursor *cursor);
    False: there is none now; what was tried is not tried again. Each unreadable block
    takes 1 from *budget; at 0 the search ends. */
 bool evr_block_cursor_next(struct evr_block_cursor *cursor, unsigned *budget);
+/* The same downwards: releases the block held and copies the last one that can be read, from
+   `next` on downwards, of a cursor that descends. False: there is none (then `next` is 0), or
+   *budget is 0. `gap` says nothing; `position` is that of the block held. */
+bool evr_block_cursor_previous(struct evr_block_cursor *cursor, unsigned *budget);
+/* Counts what lies between the position and the block held, which is number `sequence` of the
+   ring and was not found by this cursor. */
+void evr_block_cursor_count(struct evr_block_cursor *cursor, uint64_t sequence);
 /* Copies what was added to the block held; `head`: the newest block by then. False: it is
    gone; what was copied before stays. */
 bool evr_block_cursor_more(struct evr_block_cursor *cursor, uint64_t head);

@@ -13,6 +13,7 @@
  * reading the clock and storing the word, its event comes with the next poll, after later
  * events of other rings.
  */
+#include "reader/backwards.h"
 #include "reader/cursor.h"
 #include "format/atomics.h"
 #include "format/sized.h"
@@ -31,12 +32,16 @@ enum { DAMAGE_BUDGET = 4096 /* unreadable blocks that one poll tries */ };
 static const uint64_t always_news = 1;
 static const struct evr_watch not_idle = {&always_news, &always_news, 0};
 
+static bool reads_backwards(const eventring_cursor *c) {
+  return c->flags & EVENTRING_OPEN_BACKWARDS;
+}
+
 static int make_reader(eventring_cursor *c, unsigned i, struct eventring_error *error) {
   unsigned slot = i / EVENTRING_RINGS, ring = i % EVENTRING_RINGS, at = c->made_count;
   c->reader[i] = evr_ring_reader_new(&c->meta, &c->definitions, slot, ring,
                                      c->opened_head[slot][ring]);
   if (!c->reader[i]) return evr_fail(error, EVENTRING_E_MEMORY, 0, "no memory for a cursor");
-  if (c->seek_ns) evr_ring_reader_seek(c->reader[i], c->seek_ns);
+  if (c->seek_ns && !reads_backwards(c)) evr_ring_reader_seek(c->reader[i], c->seek_ns);
   c->reader[i]->tells_switches = c->switched != NULL;
   for (c->made_count++; at > 0 && c->made[at - 1] > i; at--) {
     c->made[at] = c->made[at - 1];
@@ -79,6 +84,10 @@ int evr_cursor_open(eventring_cursor **cursor, struct evr_source source,
                     const char *path, unsigned flags,
                     struct eventring_error *error) {
   struct eventring_error cause = {0};
+  if (flags & EVENTRING_OPEN_NOW && flags & EVENTRING_OPEN_BACKWARDS) {
+    evr_source_close(&source);
+    return evr_fail(error, EVENTRING_E_ARGUMENT, 0, "%.200s: begin at the present, backwards", path);
+  }
   eventring_cursor *c = calloc(1, sizeof *c);
   if (!c) {
     evr_source_close(&source);
@@ -113,7 +122,7 @@ int eventring_cursor_switches(eventring_cursor *c,
                               int (*callback)(void *context,
                                               const struct eventring_switch *change),
                               void *context) {
-  if (c->begun || c->busy) return EVENTRING_E_STATE;
+  if (reads_backwards(c) || c->begun || c->busy) return EVENTRING_E_STATE;
   c->switched = callback;
   c->switched_context = context;
   for (unsigned n = 0; n < c->made_count; n++)
@@ -195,9 +204,69 @@ static int set_limits(eventring_cursor *c, struct evr_sink *sink) {
   return catch_up(c);
 }
 
+/* Does nobody write into the file any more? To be asked before the limits are set: then what a
+   dead producer has written is all within them. */
+static bool is_over(eventring_cursor *c) {
+  bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
+  c->meta.over = over && evr_metadata_is_settled(&c->meta);
+  return over;
+}
+
+/* ---- Backwards ------------------------------------------------------------------------- */
+
+/* Once: copies the newest block of each ring, and reads after that what they refer to. */
+static int begin_backwards(eventring_cursor *c, struct evr_sink *sink) {
+  if (c->back_begun) return EVENTRING_OK;
+  int status = evr_metadata_refresh(&c->meta, &c->error);
+  if (status == EVENTRING_OK) status = make_readers(c, &c->error);
+  if (status != EVENTRING_OK) return status;
+  c->back_begun = true;
+  for (unsigned n = 0; n < c->made_count; n++)
+    evr_backwards_begin(c->reader[c->made[n]], c->seek_ns, &sink->budget);
+  return evr_definitions_catch_up(&c->definitions, &c->meta, &c->error);
+}
+
+/* The readers that have something left. What is written meanwhile does not concern them. */
+static int set_back_limits(eventring_cursor *c, struct evr_sink *sink) {
+  int status = begin_backwards(c, sink);
+  c->actives = 0;
+  for (unsigned n = 0; status == EVENTRING_OK && n < c->made_count; n++) {
+    struct evr_ring_reader *reader = c->reader[c->made[n]];
+    if (!evr_backwards_is_over(reader)) c->active[c->actives++] = reader;
+  }
+  return status;
+}
+
+static bool is_over_backwards(const eventring_cursor *c) {
+  bool over = c->back_begun;
+  for (unsigned n = 0; n < c->made_count; n++)
+    over = over && evr_backwards_is_over(c->reader[c->made[n]]);
+  return over;
+}
+
+int evr_cursor_prepare_backwards(eventring_cursor *c) {
+  struct evr_sink sink = {.budget = DAMAGE_BUDGET};
+  if (!reads_backwards(c)) return EVENTRING_OK;
+  is_over(c);
+  int status = begin_backwards(c, &sink);
+  for (unsigned n = 0; status == EVENTRING_OK && n < c->made_count; n++)
+    evr_backwards_prepare(c->reader[c->made[n]]);
+  return status;
+}
+
+/* ---- Ring by ring ---------------------------------------------------------------------- */
+
+static bool look(struct evr_ring_reader *reader, unsigned *budget) {
+  return (reader->back ? evr_backwards_look : evr_ring_reader_look)(reader, budget);
+}
+
+static bool drain(struct evr_ring_reader *reader, uint64_t until, struct evr_sink *sink) {
+  return (reader->back ? evr_backwards_drain : evr_ring_reader_drain)(reader, until, sink);
+}
+
 static void poll_ring_by_ring(eventring_cursor *c, struct evr_sink *sink) {
   for (unsigned i = 0; i < c->actives && !sink->stopped; i++)
-    evr_ring_reader_drain(c->active[i], UINT64_MAX, sink);
+    drain(c->active[i], UINT64_MAX, sink);
 }
 
 /* ---- Merging ---------------------------------------------------------------------------
@@ -232,7 +301,7 @@ static uint64_t time_of_second(struct evr_ring_reader **active, unsigned count) 
 static unsigned make_heap(eventring_cursor *c, struct evr_sink *sink) {
   unsigned count = 0;
   for (unsigned i = 0; i < c->actives; i++)
-    if (evr_ring_reader_look(c->active[i], &sink->budget))
+    if (look(c->active[i], &sink->budget))
       c->active[count++] = c->active[i];
   for (unsigned i = count / 2; i-- > 0;) sift_down(c->active, count, i);
   return count;
@@ -242,7 +311,7 @@ static void poll_merged(eventring_cursor *c, struct evr_sink *sink) {
   struct evr_ring_reader **active = c->active;
   unsigned count = make_heap(c, sink);
   while (count && !sink->stopped) {
-    if (!evr_ring_reader_drain(active[0], time_of_second(active, count), sink))
+    if (!drain(active[0], time_of_second(active, count), sink))
       active[0] = active[--count];
     sift_down(active, count, 0);
   }
@@ -274,16 +343,14 @@ static void check_end(eventring_cursor *c) {
 
 static int poll_all(eventring_cursor *c, struct evr_sink *sink) {
   c->begun = true;
-  /* asked before the limits are set: what a dead producer has written is all
-     within them */
-  bool over = evr_metadata_liveness(&c->meta) != EVENTRING_LIVE;
-  c->meta.over = over && evr_metadata_is_settled(&c->meta);
-  int status = set_limits(c, sink);
+  bool over = is_over(c);
+  int status = (reads_backwards(c) ? set_back_limits : set_limits)(c, sink);
   if (status != EVENTRING_OK) {
     c->finished = over;
     return status;
   }
   (c->flags & EVENTRING_OPEN_MERGED ? poll_merged : poll_ring_by_ring)(c, sink);
+  if (reads_backwards(c)) over = is_over_backwards(c);
   c->finished = over && !sink->stopped && sink->budget > 0;
   if (c->finished && c->meta.over) check_end(c);
   return take_damage(c);
@@ -320,6 +387,7 @@ int eventring_poll_sized(eventring_cursor *c, const struct eventring_callbacks *
 
 bool evr_cursor_has_news(eventring_cursor *c) {
   struct evr_sink sink = {.budget = DAMAGE_BUDGET};
+  if (reads_backwards(c)) return true; /* there is nothing to wait for */
   if (evr_metadata_liveness(&c->meta) != EVENTRING_LIVE) return true;
   return set_limits(c, &sink) != EVENTRING_OK || c->actives || c->meta.damage.code;
 }

@@ -13,6 +13,7 @@
  *   definitions.c  what events refer to
  *   ring_reader.c  one ring: losses, open spans, limits
  *   delivery.c     one ring: the events of a block, handed to the callbacks
+ *   backwards.c    one ring, from its newest event to its oldest
  *   cursor.c       all rings: opening, polling, merging, closing
  *   end_check.c    what must hold of a file that nobody writes into any more
  *   wait.c         sleeping until there is something to poll
@@ -60,6 +61,7 @@ struct eventring_cursor {
   bool begun;    /* it was polled */
   int (*switched)(void *context, const struct eventring_switch *change); /* or NULL */
   void *switched_context;
+  bool back_begun; /* its rings, which it reads backwards, were begun */
   uint64_t seek_ns; /* where its rings begin; 0: with the oldest block */
   bool end_checked; /* the file was checked once more after the end */
   struct evr_ring_reader *reader[EVR_ALL_RINGS]; /* slot * EVENTRING_RINGS + ring; NULL:
@@ -78,6 +80,8 @@ struct eventring_cursor {
 /* True when a poll has something to do: events, damage to report, the producer's end.
    Checks the rings as a poll does, without callbacks. */
 bool evr_cursor_has_news(eventring_cursor *cursor);
+/* Before a cursor that reads backwards is asked which spans are open at the end. */
+int evr_cursor_prepare_backwards(eventring_cursor *cursor);
 /* Note damage in cursor->meta: of what was read at the opening; and, once all has been read
    and nobody writes into the file any more, of all that must hold then. */
 void evr_check_start(eventring_cursor *cursor);

@@ -286,6 +286,8 @@ int eventring_open_spans(eventring_cursor *c,
                                          const struct eventring_event *event),
                          void *context) {
   if (c->busy) return EVENTRING_E_BUSY;
+  int status = evr_cursor_prepare_backwards(c);
+  if (status != EVENTRING_OK) return status;
   for (unsigned n = 0; n < c->made_count; n++) {
     int stop = report_open_spans(c->reader[c->made[n]], callback, context);
     if (stop) return stop;

@@ -542,6 +542,24 @@ uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsi
   return is_behind_all && !is_newer && head > after ? head : after;
 }
 
+/* Behind the end of a stretch only the block can be that is in its last place. */
+static uint64_t before_in_stream(const struct evr_metadata *meta,
+                                 const struct evr_stretches *stretches, uint64_t sequence) {
+  const struct evr_stretch *s = evr_stretches_find(stretches, sequence - 1);
+  if (!s) return 0;
+  uint64_t last = s->sequence + s->blocks - 1, there = 0;
+  if (sequence - 1 <= last) return sequence - 1;
+  evr_source_read(&meta->source, format_block_offset(s->first + s->blocks - 1), &there,
+                  sizeof there, NULL);
+  return there > last && there < sequence ? there : last;
+}
+
+uint64_t evr_metadata_before(const struct evr_metadata *meta, unsigned slot, unsigned ring,
+                             uint64_t sequence) {
+  if (!evr_metadata_is_stream(meta, slot, ring)) return sequence - 1;
+  return before_in_stream(meta, &meta->units.stream[slot][ring], sequence);
+}
+
 struct evr_location evr_metadata_place(const struct evr_metadata *meta, unsigned slot,
                                        unsigned ring, uint64_t sequence) {
   const struct evr_places *places = &meta->places[slot][ring];

@@ -95,6 +95,9 @@ static inline bool evr_metadata_is_stream(const struct evr_metadata *meta, unsig
 /* Block `sequence` of a stream is not at its place: the next one that may be there. */
 uint64_t evr_metadata_after(const struct evr_metadata *meta, unsigned slot, unsigned ring,
                             uint64_t sequence);
+/* The greatest sequence below `sequence` of which a block may be there; 0: there is none. */
+uint64_t evr_metadata_before(const struct evr_metadata *meta, unsigned slot, unsigned ring,
+                             uint64_t sequence);
 /* Places of a ring; 0: there is no such ring yet. */
 static inline uint32_t evr_metadata_blocks(const struct evr_metadata *meta, unsigned slot,
                                            unsigned ring) {

@@ -19,7 +19,7 @@
  *    times. Where reading begins they come first, before the loss, and a merged poll
  *    delivers them at their times. After a later loss they come when they are known.
  */
-#include "reader/delivery.h"
+#include "reader/backwards.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,7 @@ struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
 void evr_ring_reader_free(struct evr_ring_reader *reader) {
   if (!reader) return;
   evr_spans_free(&reader->spans);
+  evr_backwards_free(reader->back);
   free(reader->pending);
   free(reader->blocks.rooms);
   free(reader);
@@ -379,8 +380,36 @@ static void enter_block(struct evr_ring_reader *reader, bool before) {
   reader->joined = true;
 }
 
-/* Room for the blocks that this reader reads, from the first on. */
-static bool has_room(struct evr_ring_reader *reader) {
+/* ---- One block by itself ------------------------------------------------------------ */
+
+void evr_ring_reader_isolate(struct evr_ring_reader *reader, bool before_it) {
+  struct evr_block_cursor *blocks = &reader->blocks;
+  evr_spans_clear(&reader->spans);
+  reader->pending_at = reader->pending_count = 0;
+  reader->joined = reader->missed_switches = blocks->backwards = false;
+  reader->switches = reader->switches_known = 0;
+  reader->switch_due = blocks->gap = 0;
+  blocks->position = evr_block_header(blocks->held)->before;
+  enter_block(reader, false);
+  if (!before_it) reader->pending_count = 0;
+  reader->end = before_it ? reader->at : blocks->held->have;
+  reader->limit_sequence = blocks->sequence; /* there is nothing behind it */
+}
+
+void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *next) {
+  uint64_t base = evr_block_header(next)->base_ticks;
+  reader->blocks.held = next;
+  evr_block_cursor_count(&reader->blocks, evr_block_header(next)->sequence);
+  enter_block(reader, false);
+  /* what was switched in between: its own list says nothing of it */
+  if (base >= evr_ring_reader_switch_due(reader)) evr_ring_reader_switch(reader, base);
+  reader->end = reader->at;
+}
+
+/* ---- From block to block -------------------------------------------------------------- */
+
+/* From the first block on. */
+bool evr_ring_reader_make_room(struct evr_ring_reader *reader) {
   struct evr_block_cursor *blocks = &reader->blocks;
   if (blocks->rooms) return true;
   blocks->room_count = evr_block_cursor_rooms(blocks);
@@ -393,7 +422,7 @@ static bool has_room(struct evr_ring_reader *reader) {
 
 /* Goes on to the next block that can be read. False: none now. */
 static bool next_block(struct evr_ring_reader *reader, bool before, unsigned *budget) {
-  if (!has_room(reader) || !evr_block_cursor_next(&reader->blocks, budget)) return false;
+  if (!evr_ring_reader_make_room(reader) || !evr_block_cursor_next(&reader->blocks, budget)) return false;
   enter_block(reader, before);
   return true;
 }
@@ -438,7 +467,7 @@ static void start_now(struct evr_ring_reader *reader) {
       queue_begin(reader, &stack->span[i], stack->context, i, true);
 }
 
-static void note_no_block(struct evr_ring_reader *reader) {
+void evr_ring_reader_note_no_block(struct evr_ring_reader *reader) {
   evr_note_damage(&reader->blocks.meta->damage, "domain %u, ring %u: no valid block",
                   reader->blocks.slot, reader->blocks.ring);
 }
@@ -448,7 +477,7 @@ void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget) 
   if (!head) return;
   reader->blocks.next = head;
   if (next_block(reader, true, budget)) start_now(reader);
-  else note_no_block(reader);
+  else evr_ring_reader_note_no_block(reader);
 }
 
 static uint32_t blocks_of(const struct evr_ring_reader *reader) {
@@ -462,7 +491,7 @@ void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns) {
 
 /* Were the events before the first block gone when the cursor was opened? In a ring if it had
    been filled once by then. */
-static bool began_late(const struct evr_ring_reader *reader) {
+bool evr_ring_reader_began_late(const struct evr_ring_reader *reader) {
   const struct evr_metadata *meta = reader->blocks.meta;
   if (reader->sought) return true;
   if (evr_metadata_is_stream(meta, reader->blocks.slot, reader->blocks.ring))
@@ -473,8 +502,8 @@ static bool began_late(const struct evr_ring_reader *reader) {
 /* Before the oldest event. */
 static void join_ring(struct evr_ring_reader *reader, unsigned *budget) {
   if (reader->blocks.next > reader->limit_sequence) return; /* all of it was unreadable */
-  if (!next_block(reader, began_late(reader), budget))
-    note_no_block(reader);
+  if (!next_block(reader, evr_ring_reader_began_late(reader), budget))
+    evr_ring_reader_note_no_block(reader);
 }
 
 /* ---- Limits ---------------------------------------------------------------------- */

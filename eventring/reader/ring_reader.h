@@ -22,6 +22,8 @@ struct evr_pending { /* to be delivered before the next event of the block */
   uint64_t value;    /* of a loss: its count; of a begin: its ticks */
 };
 
+struct evr_backwards;
+
 struct evr_ring_reader {
   struct evr_block_cursor blocks; /* owns its rooms; NULL until something is read */
   struct evr_definitions *definitions;
@@ -52,6 +54,7 @@ struct evr_ring_reader {
   struct evr_pending *pending;
   uint32_t pending_count, pending_room, pending_at;
   struct eventring_event event; /* delivered last; filled again each time */
+  struct evr_backwards *back; /* it reads backwards (backwards.c), or NULL */
 };
 
 struct evr_ring_reader *evr_ring_reader_new(struct evr_metadata *meta,
@@ -63,6 +66,17 @@ void evr_ring_reader_free(struct evr_ring_reader *reader);
 void evr_ring_reader_join_now(struct evr_ring_reader *reader, unsigned *budget);
 /* Begins near `ns`, before anything was read. */
 void evr_ring_reader_seek(struct evr_ring_reader *reader, uint64_t ns);
+/* Rooms for the blocks that it reads. False: no memory. */
+bool evr_ring_reader_make_room(struct evr_ring_reader *reader);
+/* Were the events before the first block gone when the cursor was opened? */
+bool evr_ring_reader_began_late(const struct evr_ring_reader *reader);
+void evr_ring_reader_note_no_block(struct evr_ring_reader *reader);
+/* For backwards.c. Stands before the first event of the block held, as if reading began there,
+   and ends behind its last one; `before_it`: ends before its first one, and queues the begins of
+   the spans that are open there, which are left out otherwise. */
+void evr_ring_reader_isolate(struct evr_ring_reader *reader, bool before_it);
+/* Goes on from there to the next block that is known, and ends before its first event. */
+void evr_ring_reader_enter(struct evr_ring_reader *reader, struct evr_block *next);
 /* Ticks from which on entries of the control log are to be applied. */
 static inline uint64_t evr_ring_reader_switch_due(const struct evr_ring_reader *reader) {
   uint32_t switches = reader->blocks.meta->switches;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_dump.c: `eventring dump`: the events of a recording, one a line, in the
- * order of their times; at the end the spans that are still open. */
+ * order of their times; at the end the spans that are still open. With --backwards all of
+ * that in the opposite order. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct dump_options {
   struct filter filter;
   bool follow, from_now;
   uint64_t limit_ns;
+  uint64_t most, printed; /* events; 0: no limit */
   const char *prefix;
   struct eventring_event late; /* the first event after the window; kind 0: none came */
 };
@@ -56,6 +58,10 @@ static int check_options(const struct command *self,
                        (unsigned long long)domain, EVENTRING_MAX_DOMAINS - 1);
   int status = time_window_check(self, &filter->window);
   if (status >= 0) return status;
+  bool goes_on = options->follow || options->limit_ns || options->from_now || operands->command;
+  if (filter->window.backwards && goes_on)
+    return usage_error(self, "--backwards with what is still to come: --follow, --seconds, "
+                             "--from-now or a PROGRAM");
   filter->domain = domain == UINT64_MAX ? -1 : (int64_t)domain;
   if (options->limit_ns > 0 || operands->command) options->follow = true;
   return require_target(self, operands, true);
@@ -78,6 +84,10 @@ static int read_words(const struct command *self, int count, char **words,
       {"from-now", 'n', OPTION_FLAG, &options->from_now, NULL,
        "leave out what is in the rings already"},
       TIME_WINDOW_SPECS(&filter->window),
+      {"backwards", 0, OPTION_FLAG, &filter->window.backwards, NULL,
+       "the latest event first; reads what it prints only"},
+      {"events", 0, OPTION_COUNT, &options->most, "N",
+       "at most N events: the first ones, with --backwards the last"},
       {"domain", 'd', OPTION_COUNT, &domain, "N", "only domain N"},
       {"ring", 'r', OPTION_TEXT, &filter->ring, "RING",
        "only this ring: runtime, user, ..., as show names them"},
@@ -137,26 +147,38 @@ static bool wants(const struct dump_options *options,
 
 /* ---- Reading ------------------------------------------------------------- */
 
-/* Ends the reading when nobody reads the output any more. */
-static int go_on(const struct dump_options *options) {
-  if (!ferror(options->format.out)) return 0;
-  if (!output_errno) output_errno = errno;
+/* Ends the reading when nobody reads the output any more, and when enough was printed. */
+static int go_on(const struct dump_options *options, bool is_enough) {
+  bool failed = ferror(options->format.out);
+  if (!failed && !is_enough) return 0;
+  if (failed && !output_errno) output_errno = errno;
   reader_stop();
   return 1;
 }
 
+/* Were all events printed that are wanted? What a reader has made does not count. */
+static bool is_enough(struct dump_options *options, const struct eventring_event *event,
+                      bool is_printed) {
+  const struct time_window *window = &options->filter.window;
+  if (event->flags & EVENTRING_SYNTHETIC) return false;
+  options->printed += is_printed;
+  return (options->most && options->printed >= options->most) ||
+         (window->backwards && event->ns < window->since);
+}
+
 static int on_event(void *context, const struct eventring_event *event) {
   struct dump_options *options = context;
+  bool is_wanted = wants(options, event);
   if (event->ns > options->filter.window.until) options->late = *event;
-  if (wants(options, event)) dump_event(&options->format, event);
-  return go_on(options);
+  if (is_wanted) dump_event(&options->format, event);
+  return go_on(options, is_enough(options, event, is_wanted));
 }
 
 static int on_lost(void *context, const struct eventring_loss *loss) {
   const struct dump_options *options = context;
   if (wants_place(&options->filter, loss->domain, loss->ring, loss->ns))
     dump_loss(&options->format, loss);
-  return go_on(options);
+  return go_on(options, false);
 }
 
 static int on_open_span(void *context, const struct eventring_event *event) {
@@ -164,7 +186,7 @@ static int on_open_span(void *context, const struct eventring_event *event) {
   struct dump_options ever = *options;
   ever.filter.window.since = 0; /* however long it has been open */
   if (wants(&ever, event)) dump_open_span(&options->format, event);
-  return go_on(options);
+  return go_on(options, false);
 }
 
 /* A span that the first event after the window ends was open in it, but is not in the
@@ -202,6 +224,22 @@ static void after_poll(void *context, const struct eventring_totals *totals) {
   fflush(options->format.out);
 }
 
+/* What was not over at the end of what is printed. Of a part that is read backwards that is not
+   known. */
+static void dump_rest(struct reader *reader, struct dump_options *options) {
+  const struct time_window *window = &options->filter.window;
+  if (ferror(stdout)) return;
+  if (window->backwards) {
+    if (window->until != UINT64_MAX) return;
+    dump_unusual_end(reader, options);
+    eventring_open_spans(reader->cursor, on_open_span, options);
+    return;
+  }
+  eventring_open_spans(reader->cursor, on_open_span, options);
+  dump_late_span(options);
+  if (!ferror(stdout)) dump_unusual_end(reader, options);
+}
+
 /* False, after a message: there can be nothing in the window. */
 static bool dump(struct reader *reader, struct dump_options *options) {
   static const struct eventring_callbacks callbacks = {on_event, on_lost};
@@ -213,20 +251,19 @@ static bool dump(struct reader *reader, struct dump_options *options) {
   options->format.domains = domains;
   options->format.start_ns = info.start_ns;
   options->format.start_wall_ns = info.start_wall_ns;
+  const bool backwards = options->filter.window.backwards;
   if (!time_window_apply(&options->filter.window, reader->cursor)) return false;
   const struct reading reading = {.callbacks = &callbacks,
                                   .context = options,
                                   .follow = options->follow,
-                                  .until = options->filter.window.until,
+                                  .until = backwards ? UINT64_MAX : options->filter.window.until,
                                   .limit_ns = options->limit_ns,
                                   .after_poll = options->follow ? after_poll : NULL};
   static char buffer[1 << 18];
   setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-  reader_run(reader, &reading);
-  if (ferror(stdout)) return true;
-  eventring_open_spans(reader->cursor, on_open_span, options);
-  dump_late_span(options);
-  if (!ferror(stdout)) dump_unusual_end(reader, options);
+  if (backwards) dump_rest(reader, options);
+  if (!ferror(stdout)) reader_run(reader, &reading);
+  if (!backwards) dump_rest(reader, options);
   return true;
 }
 
@@ -238,6 +275,7 @@ int command_dump(const struct command *self, int count, char **words) {
   if (status >= 0) return status;
   status = reader_open(&reader, &operands, options.prefix,
                        EVENTRING_OPEN_MERGED |
+                           (options.filter.window.backwards ? EVENTRING_OPEN_BACKWARDS : 0) |
                            (options.from_now ? EVENTRING_OPEN_NOW : 0));
   if (status >= 0) return status;
   if (!find_ring(&options.filter, reader.cursor) ||

@@ -60,6 +60,7 @@ bool time_window_apply(struct time_window *window, eventring_cursor *cursor) {
     complain("%s: --since is later than --until there", info.path);
     return false;
   }
-  if (window->since) eventring_cursor_seek(cursor, window->since);
+  uint64_t begin = window->backwards ? window->until : window->since;
+  if (begin && begin != UINT64_MAX) eventring_cursor_seek(cursor, begin);
   return true;
 }

@@ -8,6 +8,7 @@
 struct time_window {
   struct time_point from, to; /* as given */
   uint64_t last_ns;           /* as given; 0: not */
+  bool backwards;             /* it is read from its end */
   uint64_t since, until; /* of the clock of the recording, both in the window; 0 and UINT64_MAX:
                             no bound */
 };
@@ -29,8 +30,8 @@ bool time_window_is_asked_for(const struct time_window *window);
 /* -1, or the usage error. */
 int time_window_check(const struct command *self, const struct time_window *window);
 /* Computes the times for a recording that has not been polled, and lets its cursor begin
-   shortly before `since`: whoever reads leaves out the rest. The place is found by bisecting,
-   however long the recording is. The end of a live recording is where it is now. False, after a
+   shortly before `since`, backwards shortly behind `until`: whoever reads leaves out the rest. The
+   place is found by bisecting, however long the recording is. The end of a live recording is where it is now. False, after a
    message: `until` is before `since`. */
 bool time_window_apply(struct time_window *window, eventring_cursor *cursor);
 

@@ -159,6 +159,22 @@ static void ask_for_everything(eventring_cursor *cursor) {
   sink += totals.lost;
 }
 
+/* The last events come first. Of a file without damage they are as many as forwards. */
+static void read_backwards(const char *path, unsigned flags, int status,
+                           const struct eventring_totals *forwards) {
+  struct eventring_totals totals;
+  eventring_cursor *cursor;
+  if (eventring_open_path(&cursor, path, flags | EVENTRING_OPEN_BACKWARDS, NULL) != EVENTRING_OK)
+    return;
+  eventring_open_spans(cursor, use_event, NULL);
+  bool is_sound = poll_to_the_end(cursor) == EVENTRING_OK && status == EVENTRING_OK;
+  ask_for_everything(cursor);
+  eventring_cursor_totals(cursor, &totals);
+  if (is_sound) REQUIRE(totals.delivered == forwards->delivered);
+  if (is_sound) REQUIRE(totals.missed + totals.lost == forwards->missed + forwards->lost);
+  eventring_close(cursor);
+}
+
 int input_read_everything(const char *path, unsigned flags, const char *copy) {
   struct eventring_error error = {0};
   eventring_cursor *cursor;
@@ -170,6 +186,9 @@ int input_read_everything(const char *path, unsigned flags, const char *copy) {
   eventring_open_spans(cursor, use_event, NULL);
   status = poll_to_the_end(cursor);
   ask_for_everything(cursor);
+  struct eventring_totals totals;
+  eventring_cursor_totals(cursor, &totals);
+  read_backwards(path, flags, status, &totals);
   if (copy) {
     unlink(copy);
     if (eventring_snapshot(cursor, copy, &error) == EVENTRING_OK)
