@@ -164,10 +164,15 @@ check_PROGRAMS += testsuite/tools/tally_test
 testsuite_tools_tally_test_SOURCES = testsuite/tools/tally_test.c
 testsuite_tools_tally_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
 testsuite_tools_tally_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
+check_PROGRAMS += testsuite/tools/intervals_test
+testsuite_tools_intervals_test_SOURCES = testsuite/tools/intervals_test.c
+testsuite_tools_intervals_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
+testsuite_tools_intervals_test_LDADD = libanalysis.a $(LINK_EVENTRING) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/writer_test
 testsuite_tools_writer_test_SOURCES = testsuite/tools/writer_test.c testsuite/unit/draw.h
 testsuite_tools_writer_test_CPPFLAGS = $(SEE_EVENTRING_INSIDE) $(CMOCKA_CFLAGS)
-testsuite_tools_writer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write_backend_open
+testsuite_tools_writer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write_backend_open \
+	-Wl,--wrap=pwrite -Wl,--wrap=io_uring_submit -Wl,--wrap=io_uring_wait_cqe_timeout
 testsuite_tools_writer_test_LDADD = libeventring_tools.a $(LIBURING_LIBS) $(CMOCKA_LIBS)
 check_PROGRAMS += testsuite/tools/analysis_test
 testsuite_tools_analysis_test_SOURCES = testsuite/tools/analysis_test.c \

@@ -2,7 +2,8 @@
 /* The writers of `eventring record`, each over a backend in whose results this test puts
  * failures: short writes, EINTR, EAGAIN, no space in the middle, all buffers busy.
  *
- * The linker puts write_backend_open below in the place of the tools' own (-Wl,--wrap). */
+ * The linker puts write_backend_open below in the place of the tools' own (-Wl,--wrap), and, for
+ * what the system itself may answer, pwrite and two calls of liburing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -89,6 +90,52 @@ struct write_backend *__wrap_write_backend_open(enum writer_kind kind, int fd, u
   self->real = real;
   return &self->backend;
 }
+
+/* ---- Beneath the backends ------------------------------------------------------------------ */
+
+static struct {
+  unsigned short_writes, interrupts, again; /* one of so many; 0: none */
+  unsigned count;                           /* of all that happened, by any thread */
+} system_faults;
+
+/* Threads have no random numbers of their own: each n-th call fails. */
+static bool is_due(unsigned one_of, unsigned number) { return one_of && number % one_of == 0; }
+
+ssize_t __real_pwrite(int fd, const void *from, size_t size, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t size, off_t offset) {
+  unsigned number = __atomic_add_fetch(&system_faults.count, 1, __ATOMIC_RELAXED);
+  bool interrupted = is_due(system_faults.interrupts, number);
+  if (interrupted || is_due(system_faults.again, number)) {
+    errno = interrupted ? EINTR : EAGAIN;
+    return -1;
+  }
+  if (size > 1 && is_due(system_faults.short_writes, number)) size = size / 2 + 1;
+  return __real_pwrite(fd, from, size, offset);
+}
+
+#ifdef HAVE_LIBURING
+#include <liburing.h>
+
+int __real_io_uring_submit(struct io_uring *ring);
+int __wrap_io_uring_submit(struct io_uring *ring);
+int __wrap_io_uring_submit(struct io_uring *ring) {
+  unsigned number = __atomic_add_fetch(&system_faults.count, 1, __ATOMIC_RELAXED);
+  if (is_due(system_faults.interrupts, number)) return -EINTR;
+  return is_due(system_faults.again, number) ? -EAGAIN : __real_io_uring_submit(ring);
+}
+
+int __real_io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **entry,
+                                     struct __kernel_timespec *time);
+int __wrap_io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **entry,
+                                     struct __kernel_timespec *time);
+int __wrap_io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **entry,
+                                     struct __kernel_timespec *time) {
+  unsigned number = __atomic_add_fetch(&system_faults.count, 1, __ATOMIC_RELAXED);
+  if (is_due(system_faults.interrupts, number)) return -EINTR;
+  return __real_io_uring_wait_cqe_timeout(ring, entry, time);
+}
+#endif
 
 /* ---- A file and its writer ----------------------------------------------------------------- */
 
@@ -181,6 +228,19 @@ static void test_hindered(void **state) {
   write_apart(3);
 }
 
+/* The same by what system calls say. (Those of POSIX AIO are the C library's own.) */
+static void test_system(void **state) {
+  (void)state;
+  for (unsigned depth = 1; depth <= 8; depth *= 2) {
+    system_faults.short_writes = 2;
+    system_faults.interrupts = 3;
+    system_faults.again = 5;
+    write_apart(depth);
+    if (kind == WRITER_THREADS || kind == WRITER_SERIAL) assert_true(system_faults.count > JOBS);
+    memset(&system_faults, 0, sizeof system_faults);
+  }
+}
+
 /* Of pieces in one unit the last one holds, in whatever way they are delayed. */
 static void test_order(void **state) {
   (void)state;
@@ -270,7 +330,7 @@ static void test_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_apart), cmocka_unit_test(test_hindered),
+      cmocka_unit_test(test_apart), cmocka_unit_test(test_hindered), cmocka_unit_test(test_system),
       cmocka_unit_test(test_order), cmocka_unit_test(test_full),
       cmocka_unit_test(test_never), cmocka_unit_test(test_real_errors),
       cmocka_unit_test(test_names)};

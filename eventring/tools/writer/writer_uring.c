@@ -15,9 +15,12 @@ struct uring {
   int fd;
 };
 
-/* What the kernel did not take yet it is offered again. */
-static void offer(struct uring *uring) {
+enum { OFFER_AGAIN_NS = 1000000 };
+
+/* What the kernel did not take yet it is offered again. Has it taken all? */
+static bool offer(struct uring *uring) {
   if (io_uring_sq_ready(&uring->ring)) io_uring_submit(&uring->ring);
+  return !io_uring_sq_ready(&uring->ring);
 }
 
 static int start(struct write_backend *self, const void *from, size_t size, uint64_t offset,
@@ -35,9 +38,10 @@ static bool collect(struct write_backend *self, uint64_t timeout_ns, void **toke
                     ssize_t *result) {
   struct uring *uring = (struct uring *)self;
   struct io_uring_cqe *entry = NULL;
+  /* nothing may be in flight but what was not taken: that is not to be waited for */
+  if (!offer(uring) && timeout_ns > OFFER_AGAIN_NS) timeout_ns = OFFER_AGAIN_NS;
   struct __kernel_timespec time = {.tv_sec = (long long)(timeout_ns / 1000000000),
                                    .tv_nsec = (long long)(timeout_ns % 1000000000)};
-  offer(uring);
   int error = io_uring_peek_cqe(&uring->ring, &entry);
   if (error && timeout_ns) error = io_uring_wait_cqe_timeout(&uring->ring, &entry, &time);
   if (error || !entry) return false;
