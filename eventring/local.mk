@@ -77,7 +77,8 @@ eventring_sources = \
 include_HEADERS = eventring/include/eventring.h
 eventringincludedir = $(includedir)/eventring
 eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
-	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h
+	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h \
+	eventring/include/eventring/introspection.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)
@@ -111,6 +112,19 @@ libanalysis_a_SOURCES = \
 	eventring/analysis/top.c eventring/analysis/top.h \
 	eventring/analysis/units.c eventring/analysis/units.h
 
+# Reads the stacks of other processes, through <eventring/introspection.h>.
+noinst_LIBRARIES += libremote.a
+libremote_a_SOURCES = \
+	eventring/remote/functions.c eventring/remote/functions.h \
+	eventring/remote/host.c eventring/remote/host.h \
+	eventring/remote/memory.c eventring/remote/memory.h \
+	eventring/remote/names.c eventring/remote/names.h \
+	eventring/remote/plan.c eventring/remote/plan.h \
+	eventring/remote/search.c eventring/remote/search.h \
+	eventring/remote/stack.c eventring/remote/stack.h \
+	eventring/remote/tasks.c eventring/remote/tasks.h \
+	eventring/remote/values.c eventring/remote/values.h
+
 # What the command needs beyond libc, and the public headers.
 noinst_LIBRARIES += libeventring_tools.a
 libeventring_tools_a_SOURCES = \
@@ -131,7 +145,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
-	eventring/tools/cmd_strip.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
+	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/cmd_pauses.c \
+	eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \
@@ -151,7 +166,7 @@ eventring_eventring_SOURCES = \
 	eventring/tools/text_table.h \
 	eventring/tools/tally_print.h eventring/tools/tally_choice.c eventring/tools/tally_json.c eventring/tools/tally_text.c \
 	eventring/tools/tool.c eventring/tools/tool.h
-eventring_eventring_LDADD = libeventring_tools.a libanalysis.a $(LINK_EVENTRING) \
+eventring_eventring_LDADD = libeventring_tools.a libremote.a libanalysis.a $(LINK_EVENTRING) \
 	$(LIBURING_LIBS) $(LIBZSTD_LIBS) $(PROGRAM_LIBS)
 
 # What the tests of the command record with, and its statistics alone.

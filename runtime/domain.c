@@ -14,6 +14,7 @@
 
 #include "func.h"
 #include "gc_time.h"
+#include "introspection.h"
 #include "memprof.h"
 #include "peer.h"
 #include "probes.h"
@@ -64,6 +65,7 @@ static void make_strings(lua_State *L) {
 }
 
 static void free_domain(Domain *d) {
+  introspection_remove(d);
   peer_forget_domain(d->peer);
   probes_domain_stop(d);
   peer_detach(d->peer);
@@ -115,6 +117,7 @@ lua_State *domain_new(void) {
   heap_keep_spare(&d->heap);
   gc_time_record(d);
   d->gc.running = 0;
+  introspection_add(d);
   return L;
 }
 

@@ -71,7 +71,10 @@ struct CallInfo {
       uint32_t nextra;         /* number of extra (vararg) arguments */
     } lua;
     struct {                   /* C functions and native frames */
-      lua_KFunction k;         /* continuation, or NULL */
+      union {
+        lua_KFunction k;       /* continuation; of a native frame NULL: it has none */
+        lua_CFunction running; /* the function, until it sets its continuation: for readers */
+      };
       lua_KContext ctx;
       ptrdiff_t old_errfunc;
     } c;
@@ -86,7 +89,17 @@ struct CallInfo {
   int32_t nresults;  /* results wanted by the caller, -1: all */
   uint32_t status;   /* CALL_* */
   uint32_t depth;    /* place in the list, base_ci being 0 */
+  /* Grows with each function that begins in this frame, tail calls included. For readers in
+   * other processes (doc/INTROSPECTION.md). */
+  uint32_t entries;
 };
+
+/* How a frame is filled, so that readers in other processes (doc/INTROSPECTION.md) never see
+ * a function in it that does not run there: first what runs (k, running), then the status,
+ * then `entries`; and at last the frame becomes the current one. The compiler keeps the order
+ * of these stores; x86-64 has plain moves for them. */
+#define frame_set_status(frame, bits) __atomic_store_n(&(frame)->status, (bits), __ATOMIC_RELEASE)
+#define frame_publish(L, frame) __atomic_store_n(&(L)->ci, (frame), __ATOMIC_RELEASE)
 
 #define is_lua_frame(ci) (!((ci)->status & CALL_C))
 #define frame_closure(ci) as_lua_closure((ci)->func)

@@ -8,5 +8,6 @@ libruntime_a_SOURCES += runtime/object.h runtime/position.h runtime/known_names.
 libruntime_a_SOURCES += runtime/mappings.h runtime/mappings.c runtime/heap.h runtime/heap_internal.h runtime/heap.c runtime/heap_extent.c runtime/heap_large.c runtime/heap_trim.c runtime/gc.h runtime/gc_inline.h runtime/gc_internal.h runtime/gc.c runtime/gc_barrier.c runtime/gc_external.c runtime/gc_finalize.c runtime/gc_mark.c runtime/gc_minor.c runtime/gc_overflow.c runtime/gc_pace.c runtime/gc_scan.c runtime/gc_ephemeron.c runtime/gc_sweep.c runtime/gc_thread.c runtime/gc_time.h runtime/gc_time.c runtime/gc_weak.c runtime/gc_verify.c
 libruntime_a_SOURCES += runtime/func.h runtime/func.c runtime/frame.h runtime/thread.h runtime/thread.c runtime/throw.h runtime/throw.c runtime/runtime_hooks.h runtime/domain.h runtime/domain.c
 libruntime_a_SOURCES += runtime/clock.h runtime/peer.h runtime/peer_internal.h runtime/peer.c runtime/peer_wait.c runtime/message.h runtime/message.c runtime/channel.h runtime/channel.c
+libruntime_a_SOURCES += runtime/introspection.h runtime/introspection.c
 libruntime_a_SOURCES += runtime/stress.h runtime/stress.c
 libruntime_a_SOURCES += runtime/memprof.def runtime/memprof_kinds.h runtime/memprof.h runtime/memprof_internal.h runtime/memprof.c runtime/memprof_fate.c runtime/memprof_random.c runtime/memprof_stack.c

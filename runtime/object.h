@@ -273,7 +273,7 @@ struct Prototype {
   uint32_t line_defined, last_line_defined; /* 0 for a main chunk */
   uint32_t function_id; /* number of the prototype for recordings and profiles; 0 until asked for */
   Instruction *code;
-  TValue *k;
+  TValue *k;           /* different in each prototype, also where there are no constants */
   Prototype **p;
   UpvalueDesc *upvalues;
   uint32_t *positions; /* of each code word in the source (position.h, vm/debuginfo.h);
@@ -281,6 +281,9 @@ struct Prototype {
   LocalVar *locals;    /* in order of start_pc, registers assigned in order of activity */
   String *source;      /* chunk name; NULL when stripped */
 };
+
+/* The k of a prototype without constants: a frame's k says which function runs in it. */
+#define prototype_no_constants(p) ((TValue *)(p))
 
 struct UpValue {
   GCHEADER;

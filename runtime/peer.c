@@ -45,6 +45,7 @@
 #include "clock.h"
 #include "eventring.h"
 #include "gc_time.h"
+#include "introspection.h"
 #include "mappings.h"
 #include "peer_internal.h"
 #include "probes.h"
@@ -604,6 +605,7 @@ static void begin_in_child(void) {
   unlock_peers();
   forget_others_locked();
   if (mine) atomic_store(&own->tid, (int)syscall(SYS_gettid));
+  introspection_keep_only(mine ? own->domain : NULL);
   atomic_store(&registry.running, spawned);
   atomic_store(&registry.threads, spawned);
   atomic_store(&registry.hosts, mine && !spawned);

@@ -35,7 +35,8 @@ encoder   libeventring_host_a  public format                         library
 calls     libeventring_host_a  public                                library
 self      libeventring_host_a  public format producer reader         library
 analysis  libanalysis_a        public
-tools     eventring_eventring  public analysis
+remote    libremote_a          public
+tools     eventring_eventring  public analysis remote
 api       libruntime_a         -
 runtime   libruntime_a         public api
 vm        libvm_a              public api runtime
@@ -61,6 +62,7 @@ function part_of(file) {
   if (file ~ /^eventring\/calls\//) return "calls"
   if (file ~ /^eventring\/self\.c$/) return "self"
   if (file ~ /^eventring\/analysis\//) return "analysis"
+  if (file ~ /^eventring\/remote\//) return "remote"
   if (file ~ /^eventring\/tools\//) return "tools"
   if (file ~ /^include\//) return "api"
   if (file ~ /^runtime\//) return "runtime"

@@ -44,9 +44,10 @@ CallInfo *vm_push_native(lua_State *L, TValue *func, int nresults, uint32_t stat
   ci->func = func;
   ci->top = L->top;
   ci->nresults = nresults;
-  ci->status = CALL_C | status;
   ci->u.c.k = NULL;
-  L->ci = ci;
+  frame_set_status(ci, CALL_C | status);
+  ci->entries++;
+  frame_publish(L, ci);
   return ci;
 }
 
@@ -58,6 +59,7 @@ int vm_enter_c(lua_State *L, TValue *func, lua_CFunction f, int nresults, uint32
   }
   CallInfo *ci = vm_push_native(L, func, nresults, status);
   ci->top = L->top + LUA_MINSTACK;
+  ci->u.c.running = f;
   if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) vm_call_entered(L);
   return f(L);
 }

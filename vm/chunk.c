@@ -373,7 +373,7 @@ static void get_constant(Undump *u, TValue *k) {
 
 static void get_constants(Undump *u, Prototype *p) {
   uint32_t n = get_length(u, 1);
-  p->k = heap_alloc_code(u->L, n * sizeof(TValue), p);
+  p->k = n > 0 ? heap_alloc_code(u->L, n * sizeof(TValue), p) : prototype_no_constants(p);
   if (n) memset(p->k, 0, n * sizeof(TValue));
   p->nconstants = n;
   for (uint32_t i = 0; i < n; i++) get_constant(u, &p->k[i]);

@@ -124,7 +124,7 @@ static Prototype *make_prototype(FuncState *fs) {
   p->ncode = fs->ncode;
   p->positions = final_array(L, p, fs->positions, fs->ncode, sizeof *fs->positions);
   p->npositions = fs->ncode;
-  p->k = final_array(L, p, fs->k, fs->nk, sizeof *fs->k);
+  p->k = fs->nk > 0 ? final_array(L, p, fs->k, fs->nk, sizeof *fs->k) : prototype_no_constants(p);
   p->nconstants = fs->nk;
   p->p = final_array(L, p, fs->protos, fs->nprotos, sizeof *fs->protos);
   p->nprotos = fs->nprotos;

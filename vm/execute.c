@@ -571,7 +571,12 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
 /* where something new is made */
 #define GC_CHECK_BELOW(limit) GC_CHECK_IF(L->domain->gc.pending, limit)
 #define GC_CHECK GC_CHECK_IF(L->domain->gc.pending == GC_DUE, L->ci->top)
-#define SAFE_POINT do { dispatch = L->dispatch; probes_safe_point(L->domain); } while (0)
+#define SAFE_POINT \
+  do { \
+    own->u.lua.pc = pc; /* for readers in other processes: the line of a loop */ \
+    dispatch = L->dispatch; \
+    probes_safe_point(L->domain); \
+  } while (0)
 #define SAFE_POINT_IF(condition) do { if (unlikely(condition)) SAFE_POINT; } while (0)
 #define TAKE_JUMP do { pc += jump_offset(*pc); pc++; NEXT; } while (0)
 /* After a test: `cond` decides whether the JMP in the next word is taken. */
@@ -675,9 +680,11 @@ ALWAYS_INLINE ptrdiff_t jump_offset(Instruction jump) {
     frame->func = base - 1; \
     frame->top = limit; \
     frame->nresults = nresults; \
-    frame->status = (status_bits); \
-    L->ci = own = frame; \
     frame->u.lua.k = k = p->k; \
+    frame_set_status(frame, (status_bits)); \
+    frame->entries++; \
+    own = frame; \
+    frame_publish(L, frame); \
     pc = p->code; \
     TValue *end = base + p->nparams; \
     while (unlikely(L->top < end)) { set_nil(L->top); L->top++; } \
@@ -1269,12 +1276,14 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     frame->func = func;
     frame->top = limit;
     frame->nresults = (int)ARG_C - 1;
-    frame->status = 0;
-    L->ci = own = frame;
+    frame->u.lua.k = k = p->k;
+    frame_set_status(frame, 0);
+    frame->entries++;
+    own = frame;
+    frame_publish(L, frame);
     TValue *top = func + b;
     for (; unlikely(b <= p->nparams); b++) set_nil(top++);
     L->top = top;
-    frame->u.lua.k = k = p->k;
     pc = p->code;
     NEXT;
   }
@@ -1333,9 +1342,10 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     frame->func = func;
     frame->top = L->top + LUA_MINSTACK;
     frame->nresults = nresults;
-    frame->status = CALL_C | extra;
-    frame->u.c.k = NULL;
-    L->ci = frame;
+    frame->u.c.running = f;
+    frame_set_status(frame, CALL_C | extra);
+    frame->entries++;
+    frame_publish(L, frame);
     n = f(L);
   }
   c_done: {
@@ -1373,6 +1383,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     frame->top = limit;
     frame->status |= CALL_TAIL;
     frame->u.lua.k = k = p->k;
+    frame->entries++;
     SAFE_POINT;
     pc = p->code;
     NEXT;
@@ -1404,6 +1415,7 @@ int vm_execute(Run *run, lua_State *thread, Entry entry, TValue *func, int nresu
     ci->status = (ci->status & ~(uint32_t)CALL_VARARG) | CALL_TAIL;
     for (TValue *limit = base + p->nparams; L->top < limit; L->top++) set_nil(L->top);
     ci->u.lua.k = k = p->k;
+    ci->entries++;
     pc = p->code;
     SAFE_POINT;
     if (unlikely(L->instrumented & INSTRUMENT_WATCHED)) goto call_entered;

@@ -104,6 +104,9 @@ run_record() {
     shows_harmless "$EVENTRING" show "kept-$argument"
   done
 }
+run_stack() {
+  for argument in "${arguments[@]}"; do shows_harmless "$EVENTRING" stack "$argument"; done
+}
 run_merge() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" merge -o "no/$argument" "$file"

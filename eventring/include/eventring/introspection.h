@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* eventring/introspection.h: where a running process keeps the stacks of its programs, as
+ * data that another process of the same user reads.
+ *
+ * A host (a language runtime) fills one `struct eventring_introspection`, which lies still
+ * for the life of the process, and places EVENTRING_INTROSPECTION_NOTE(name) in the same
+ * file. A reader (`eventring stack`) finds it through an ELF note of the executable or the
+ * library, and reads the process's memory by process_vm_readv: without stopping,
+ * signalling or slowing it. doc/INTROSPECTION.md has the layout by offset, what makes it
+ * valid, the algorithm of the reader, and what the host must keep to.
+ *
+ * Offsets are bytes from the start of the structure named. Texts are ASCII, ended by a NUL.
+ * C11 and C++11; no functions.
+ */
+#ifndef EVENTRING_INTROSPECTION_H
+#define EVENTRING_INTROSPECTION_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EVENTRING_INTROSPECTION_MAGIC "evrstack"
+enum { EVENTRING_INTROSPECTION_VERSION = 1 };
+
+/* A place relative to a structure: at `offset` of it or, if `through` is not
+   EVENTRING_HERE, at `offset` of what the pointer at `through` of it points to. */
+#define EVENTRING_HERE UINT32_MAX
+struct eventring_place {
+  uint32_t through, offset;
+};
+
+/* What a domain does. The first rule that holds says it; none: it runs the program. */
+enum eventring_activity {
+  EVENTRING_ACTIVITY_RUNNING,
+  EVENTRING_ACTIVITY_COLLECTING,
+  EVENTRING_ACTIVITY_FINALIZING,
+  EVENTRING_ACTIVITY_WAITING
+};
+enum { EVENTRING_MAX_RULES = 16, EVENTRING_RULE_TEXT = 32 };
+struct eventring_rule {
+  struct eventring_place where;   /* in the domain: an unsigned integer */
+  uint32_t size;                  /* its bytes: 1, 2, 4 or 8; 0: the end of the rules */
+  uint32_t mask, value;           /* holds if (integer & mask) == value ... */
+  uint32_t differs;               /* ... or, if this is not 0, != value */
+  uint32_t activity;              /* enum eventring_activity */
+  struct eventring_place subject; /* with has_subject: uint32_t, number of what it waits for */
+  uint32_t has_subject;
+  char text[EVENTRING_RULE_TEXT]; /* "receiving from channel" */
+};
+
+/* What a tag of a value means, and its payload. */
+enum eventring_value_kind {
+  EVENTRING_VALUE_UNKNOWN,
+  EVENTRING_VALUE_NIL,
+  EVENTRING_VALUE_FALSE,
+  EVENTRING_VALUE_TRUE,
+  EVENTRING_VALUE_INT,       /* int64_t */
+  EVENTRING_VALUE_FLOAT,     /* double */
+  EVENTRING_VALUE_STRING,    /* address of a string */
+  EVENTRING_VALUE_TABLE,     /* address of a table */
+  EVENTRING_VALUE_OBJECT,    /* an address that is shown */
+  EVENTRING_VALUE_THREAD,    /* address of a thread */
+  EVENTRING_VALUE_FUNCTION,  /* address of a closure of the language */
+  EVENTRING_VALUE_CCLOSURE,  /* address of a closure of a C function */
+  EVENTRING_VALUE_CFUNCTION, /* address of a C function, or another that stands for one */
+  EVENTRING_VALUE_KINDS
+};
+enum { EVENTRING_MAX_TAGS = 24, EVENTRING_TAG_TEXT = 14 };
+struct eventring_tag {
+  uint8_t tag, kind; /* enum eventring_value_kind; UNKNOWN: the end of the tags */
+  char text[EVENTRING_TAG_TEXT]; /* "userdata" */
+};
+
+/* How a word of the line table holds a line: if (word & mask) == value, it is
+   (word >> shift) & lines. */
+enum { EVENTRING_MAX_LINE_FORMS = 4 };
+struct eventring_line_form {
+  uint32_t mask, value, shift, lines; /* lines 0: the end of the forms */
+};
+
+struct eventring_introspection {
+  char magic[8];
+  uint32_t version;
+  uint32_t size;      /* sizeof(struct eventring_introspection) */
+  uint64_t address;   /* of this structure */
+  char host[32];      /* "saros 1.0" */
+  uint64_t request;   /* address of a struct eventring_request; 0: there is none */
+  uint64_t domains;   /* address of an array of pointers to domains; NULL: a free place */
+  uint32_t domain_places;
+
+  struct {
+    struct eventring_place id;     /* uint32_t */
+    struct eventring_place thread; /* int32_t: its OS thread, as it calls itself; 0: none */
+    struct eventring_place name;   /* text of at most name_size bytes, ended by a NUL */
+    uint32_t name_size;
+    uint32_t current;              /* pointer: the thread that runs */
+    uint32_t main;                 /* pointer: its main thread */
+    uint32_t roots;                /* value: a table whose field `modules` is a table of tables */
+    char modules[16];              /* the fields of those name functions */
+  } domain;
+
+  struct {                   /* a thread of the language: a coroutine or a main thread */
+    uint32_t head;           /* bytes from its start that hold all of the following */
+    uint32_t frame;          /* pointer: its innermost frame */
+    uint32_t resumer;        /* pointer: the thread that waits for it, NULL: none */
+    uint32_t status;         /* uint8_t */
+    uint32_t suspended;      /* the status of one that is suspended */
+    uint32_t domain;         /* pointer: its domain */
+    uint32_t stack;          /* pointer: its first value */
+    uint32_t stack_end;      /* pointer: behind the last one */
+    uint32_t type, is_type;  /* uint8_t, and its value in every thread */
+    uint32_t first_frame;    /* offset of the frame of its host, the outermost */
+  } thread;
+
+  struct {
+    uint32_t size;
+    uint32_t function;       /* pointer: value, the function that runs; its variables follow */
+    uint32_t previous;       /* pointer: the frame that called it */
+    uint32_t next;           /* pointer: the frame to be used next, or NULL */
+    uint32_t status;         /* uint32_t */
+    uint32_t c_mask;         /* status & mask: a C function runs in it ... */
+    uint32_t finalizer_mask; /* ... it has called a finalizer, which runs in the next frame ... */
+    uint32_t tail_mask;      /* ... what was called by a tail call */
+    uint32_t identity;       /* word: that of the prototype that runs (not with c_mask) */
+    uint32_t c_function;     /* word: the C function that runs (with c_mask), 0: not known */
+    uint32_t pc;             /* pointer: behind the last instruction noted (not with c_mask) */
+    uint32_t depth;          /* uint32_t: number of frames below it */
+    uint32_t entries;        /* uint32_t: changes when another function runs in the frame */
+  } frame;
+
+  struct {
+    uint32_t size, payload, tag; /* offsets of 8 bytes and of one */
+    struct eventring_tag tags[EVENTRING_MAX_TAGS];
+  } value;
+
+  struct {
+    uint32_t prototype;      /* of a closure of the language: pointer */
+    uint32_t c_function;     /* of a closure of a C function: pointer */
+  } closure;
+
+  struct {
+    uint32_t size;
+    uint32_t type, is_type;  /* uint8_t, and its value in every prototype */
+    uint32_t identity;       /* word, different in each prototype */
+    uint32_t source;         /* pointer: string "@FILE", "=TEXT" or the source; NULL: unknown */
+    uint32_t code, code_count;   /* pointer; uint32_t */
+    uint32_t instruction;    /* bytes of one */
+    uint32_t lines, line_count;  /* pointer to words of 4 bytes, one an instruction; uint32_t */
+    struct eventring_line_form forms[EVENTRING_MAX_LINE_FORMS];
+    uint32_t first_line, last_line; /* uint32_t; 0: the main chunk */
+    uint32_t locals, local_count;   /* pointer; uint32_t */
+    uint32_t local_size;     /* of one: */
+    uint32_t local_name;     /* pointer: string */
+    uint32_t local_from, local_to; /* uint32_t: instructions, from and up to which it exists */
+  } prototype;
+
+  struct {
+    uint32_t type, is_short; /* uint8_t; its value where the length is a byte */
+    uint32_t short_length;   /* uint8_t */
+    uint32_t long_length;    /* uint64_t */
+    uint32_t bytes;
+  } string;
+
+  struct {
+    uint32_t nodes;          /* pointer: entries with keys */
+    uint32_t node_mask;      /* uint32_t: their number less one */
+    uint32_t state, half_more; /* uint8_t; state & half_more: there are half as many more */
+    uint32_t node_size, node_value, node_value_tag, node_key, node_key_tag;
+  } table;
+
+  struct {                   /* for the search of suspended threads */
+    struct eventring_place first; /* in the domain, pointer: a chunk of memory, or NULL */
+    uint32_t next;           /* of a chunk, pointer: another one, or NULL */
+    uint32_t size;           /* bytes of a chunk */
+    uint32_t used_from;      /* offset of the first one that a thread may begin at */
+    uint32_t step;           /* threads begin at multiples of it */
+  } heap;
+
+  struct eventring_rule rules[EVENTRING_MAX_RULES];
+};
+
+/* Written by other processes of the same user, taken up by the host at its next safepoint
+   (doc/INTROSPECTION.md, "Requests"). */
+enum { EVENTRING_REQUEST_START = 1, EVENTRING_REQUEST_PATH = 1024 };
+struct eventring_request {
+  uint32_t word;     /* 0: none. EVENTRING_REQUEST_x, written last */
+  uint32_t refused;  /* written by the host: 0, or why the last one was refused, an errno */
+  uint32_t taken_up; /* counts the requests that were taken up */
+  uint32_t allowed;  /* 0: the host ignores requests */
+  char directory[EVENTRING_REQUEST_PATH]; /* of the file; "": as the environment says */
+};
+
+/* The ELF note by which readers find the structure `name`, which has external linkage: its
+   name is "eventring", its type 1, its descriptor the distance from the descriptor to the
+   structure, 8 bytes. */
+#define EVENTRING_INTROSPECTION_NOTE(name)                                       \
+  __asm__(".pushsection .note.eventring, \"a\", %note\n"                         \
+          ".balign 4\n"                                                          \
+          ".long 10, 8, 1\n"                                                     \
+          ".asciz \"eventring\"\n"                                               \
+          ".balign 4\n"                                                          \
+          ".quad " #name " - .\n"                                                \
+          ".popsection\n")
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_INTROSPECTION_H */

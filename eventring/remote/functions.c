@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* functions.c: the functions of another process.
+ *
+ * A function of the language is known by its prototype's identity, a word that no other
+ * prototype has while this one exists. `seen` keeps the prototype as it was read; whoever
+ * reads a stack reads the prototypes of its functions again and compares the fields that
+ * never change (remote_function_holds).
+ */
+#include "remote/functions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote/names.h"
+
+enum {
+  MOST_CODE = 1 << 22,      /* instructions of a function whose lines are read */
+  SOURCE_READ = 512,        /* bytes of a source's name that are read */
+  NAMES_AGAIN_MS = 1000     /* the names are read again at most so often */
+};
+
+void remote_functions_open(struct remote_functions *functions, struct remote_host *host) {
+  memset(functions, 0, sizeof *functions);
+  functions->host = host;
+}
+
+static void free_function(struct remote_function *function) {
+  free(function->lines);
+  free(function->seen);
+  free(function);
+}
+
+void remote_functions_close(struct remote_functions *functions) {
+  for (size_t i = 0; i < sizeof functions->buckets / sizeof *functions->buckets; i++)
+    for (struct remote_function *next, *f = functions->buckets[i]; f != NULL; f = next) {
+      next = f->next;
+      free_function(f);
+    }
+  remote_names_free(functions->names);
+  memset(functions, 0, sizeof *functions);
+}
+
+static struct remote_function **bucket_of(struct remote_functions *functions, uint64_t identity) {
+  uint64_t hash = identity * UINT64_C(0x9e3779b97f4a7c15) >> 52;
+  return &functions->buckets[hash & (sizeof functions->buckets / sizeof *functions->buckets - 1)];
+}
+
+struct remote_function *remote_function_known(struct remote_functions *functions,
+                                              uint64_t identity, bool is_c) {
+  for (struct remote_function *f = *bucket_of(functions, identity); f != NULL; f = f->next)
+    if (f->identity == identity && f->is_c == is_c && !f->stale) return f;
+  return NULL;
+}
+
+static struct remote_function *add(struct remote_functions *functions, uint64_t identity,
+                                   bool is_c) {
+  struct remote_function *f = functions->count < REMOTE_FUNCTIONS ? calloc(1, sizeof *f) : NULL;
+  if (f == NULL) {
+    functions->no_memory = true;
+    return NULL;
+  }
+  struct remote_function **bucket = bucket_of(functions, identity);
+  *f = (struct remote_function){
+      .identity = identity, .is_c = is_c, .number = functions->count++, .next = *bucket};
+  return *bucket = f;
+}
+
+/* ---- strings ------------------------------------------------------------- */
+
+size_t remote_string(struct remote_host *host, uint64_t address, char *to, size_t room) {
+  const struct eventring_introspection *at = &host->at;
+  uint8_t type, short_length;
+  uint64_t length;
+  if (address == 0 || !remote_read_u8(&host->memory, address + at->string.type, &type))
+    return SIZE_MAX;
+  if (type == at->string.is_short) {
+    if (!remote_read_u8(&host->memory, address + at->string.short_length, &short_length))
+      return SIZE_MAX;
+    length = short_length;
+  } else if (!remote_read_pointer(&host->memory, address + at->string.long_length, &length)) {
+    return SIZE_MAX;
+  }
+  size_t part = length < room ? (size_t)length : room;
+  if (part > 0 && !remote_read(&host->memory, address + at->string.bytes, to, part))
+    return SIZE_MAX;
+  return length > SIZE_MAX - 1 ? SIZE_MAX : (size_t)length;
+}
+
+/* The name of a source, as messages of Lua show it. */
+static void show_source(char shown[REMOTE_SOURCE], const char *text, size_t size, size_t whole) {
+  if (size > 0 && (text[0] == '@' || text[0] == '=')) {
+    size_t part = size - 1 < REMOTE_SOURCE - 1 ? size - 1 : REMOTE_SOURCE - 1;
+    memcpy(shown, text + 1, part);
+    shown[part] = '\0';
+    return;
+  }
+  const char *end = memchr(text, '\n', size);
+  size_t part = end != NULL ? (size_t)(end - text) : size;
+  if (part > 60) part = 60;
+  snprintf(shown, REMOTE_SOURCE, "[string \"%.*s%s\"]", (int)part, text, part < whole ? "..." : "");
+}
+
+static void read_source(struct remote_host *host, uint64_t address, char shown[REMOTE_SOURCE]) {
+  char text[SOURCE_READ];
+  size_t whole = remote_string(host, address, text, sizeof text);
+  if (whole == SIZE_MAX) strcpy(shown, "?");
+  else show_source(shown, text, whole < sizeof text ? whole : sizeof text, whole);
+}
+
+/* ---- functions of the language ------------------------------------------- */
+
+#define FIELD(bytes, field, size) remote_word((bytes) + at->prototype.field, size)
+
+static void read_lines(struct remote_functions *functions, struct remote_function *f,
+                       const unsigned char *bytes) {
+  const struct eventring_introspection *at = &functions->host->at;
+  uint64_t address = FIELD(bytes, lines, 8), count = FIELD(bytes, line_count, 4);
+  if (count == 0 || count > MOST_CODE || count != f->code_count) return;
+  f->lines = malloc(count * sizeof *f->lines);
+  if (f->lines != NULL &&
+      !remote_read(&functions->host->memory, address, f->lines, count * sizeof *f->lines)) {
+    free(f->lines);
+    f->lines = NULL;
+  }
+}
+
+/* The fields that never change while a prototype exists. */
+static bool same_prototype(const struct eventring_introspection *at, const unsigned char *a,
+                           const unsigned char *b) {
+#define SAME(field, size) (FIELD(a, field, size) == FIELD(b, field, size))
+  return SAME(type, 1) && SAME(identity, 8) && SAME(source, 8) && SAME(code, 8) &&
+         SAME(code_count, 4) && SAME(lines, 8) && SAME(line_count, 4) && SAME(first_line, 4) &&
+         SAME(last_line, 4);
+#undef SAME
+}
+
+struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
+                                             uint64_t closure) {
+  struct remote_host *host = functions->host;
+  const struct eventring_introspection *at = &host->at;
+  uint64_t prototype;
+  unsigned char *bytes = malloc(at->prototype.size), *again = malloc(at->prototype.size);
+  struct remote_function *f = NULL;
+  if (bytes != NULL && again != NULL &&
+      remote_read_pointer(&host->memory, closure + at->closure.prototype, &prototype) &&
+      remote_read(&host->memory, prototype, bytes, at->prototype.size) &&
+      FIELD(bytes, type, 1) == at->prototype.is_type && FIELD(bytes, identity, 8) == identity)
+    f = add(functions, identity, false);
+  if (f != NULL) {
+    f->prototype = prototype;
+    f->code = FIELD(bytes, code, 8);
+    f->code_count = (uint32_t)FIELD(bytes, code_count, 4);
+    f->first_line = (uint32_t)FIELD(bytes, first_line, 4);
+    f->last_line = (uint32_t)FIELD(bytes, last_line, 4);
+    read_source(host, FIELD(bytes, source, 8), f->source);
+    read_lines(functions, f, bytes);
+    f->seen = bytes;
+    bytes = NULL;
+    /* what was read in several steps is one function's */
+    if (!remote_read(&host->memory, prototype, again, at->prototype.size) ||
+        !remote_function_holds(functions, f, again))
+      f = NULL;
+    else
+      remote_name_function(functions, f);
+  }
+  free(bytes);
+  free(again);
+  return f;
+}
+
+bool remote_function_holds(struct remote_functions *functions, struct remote_function *f,
+                           const unsigned char *seen) {
+  if (f->is_c || same_prototype(&functions->host->at, f->seen, seen)) return true;
+  f->stale = true; /* its number and name stay, for samples that have it */
+  return false;
+}
+
+uint32_t remote_function_line(const struct remote_functions *functions,
+                              const struct remote_function *f, uint64_t pc) {
+  const struct eventring_introspection *at = &functions->host->at;
+  if (f->is_c || f->lines == NULL || pc <= f->code) return 0;
+  uint64_t index = (pc - f->code) / at->prototype.instruction;
+  if (index == 0 || index > f->code_count) return 0;
+  uint32_t word = f->lines[index - 1];
+  for (int i = 0; i < EVENTRING_MAX_LINE_FORMS; i++) {
+    const struct eventring_line_form *form = &at->prototype.forms[i];
+    if (form->lines == 0) break;
+    if ((word & form->mask) == form->value) return word >> form->shift & form->lines;
+  }
+  return 0;
+}
+
+/* ---- C functions --------------------------------------------------------- */
+
+struct remote_function *remote_function_c(struct remote_functions *functions, uint64_t address) {
+  struct remote_function *f = remote_function_known(functions, address, true);
+  if (f == NULL && (f = add(functions, address, true)) != NULL) {
+    strcpy(f->source, "[C]");
+    remote_name_function(functions, f);
+  }
+  return f;
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+void remote_functions_name(struct remote_functions *functions, uint64_t domain, uint64_t now) {
+  if (functions->names != NULL &&
+      now - functions->names_read_ns < (uint64_t)NAMES_AGAIN_MS * 1000000)
+    return;
+  remote_names_free(functions->names);
+  functions->names = remote_names_read(functions->host, domain);
+  functions->names_read_ns = now;
+  for (size_t i = 0; i < sizeof functions->buckets / sizeof *functions->buckets; i++)
+    for (struct remote_function *f = functions->buckets[i]; f != NULL; f = f->next)
+      if (f->name[0] == '\0' && !f->stale) remote_name_function(functions, f);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* functions.h: the functions of another process: names, sources, lines.
+ *
+ * What was read of a function is kept, by its identity, and compared again with the
+ * process's memory whenever a stack is read: a function that was freed is not confused with
+ * the one that took its place.
+ */
+#ifndef EVENTRING_REMOTE_FUNCTIONS_H
+#define EVENTRING_REMOTE_FUNCTIONS_H
+
+#include "remote/host.h"
+
+enum {
+  REMOTE_NAME = 128,       /* bytes of a name with its NUL, longer ones are cut */
+  REMOTE_SOURCE = 256,     /* of the name of a source */
+  REMOTE_FUNCTIONS = 65536 /* that are kept at once */
+};
+
+struct remote_function {
+  uint64_t identity;  /* that of the prototype, or the address of a C function */
+  bool is_c;
+  uint32_t number;    /* 0, 1 ... in the order in which they were found; never another's */
+  char name[REMOTE_NAME];     /* "string.find", "": none is known */
+  char source[REMOTE_SOURCE]; /* as Lua shows it: "file.lua", "[string \"...\"]", "?" */
+  uint32_t first_line, last_line; /* 0: a main chunk, or a C function */
+  /* For the lines: */
+  uint64_t prototype, code;
+  uint32_t code_count;
+  uint32_t *lines;    /* one an instruction, or NULL */
+  unsigned char *seen; /* the prototype, when it was read */
+  struct remote_function *next; /* in its bucket */
+  bool stale;         /* memory holds another now */
+};
+
+struct remote_functions {
+  struct remote_host *host;
+  struct remote_function *buckets[4096];
+  uint32_t count;
+  struct remote_names *names; /* of the process's modules; NULL: not read yet */
+  uint64_t names_read_ns;     /* when */
+  bool no_memory;
+};
+
+void remote_functions_open(struct remote_functions *functions, struct remote_host *host);
+void remote_functions_close(struct remote_functions *functions);
+
+/* The function kept under this identity, or NULL. */
+struct remote_function *remote_function_known(struct remote_functions *functions,
+                                              uint64_t identity, bool is_c);
+/* Reads the function of the language with this identity, which the closure at this address
+   is of. NULL: it is not, any more. */
+struct remote_function *remote_function_read(struct remote_functions *functions, uint64_t identity,
+                                             uint64_t closure);
+/* The C function at this address. */
+struct remote_function *remote_function_c(struct remote_functions *functions, uint64_t address);
+/* Does the process's memory still hold what was read? `seen`: prototype.size bytes of it,
+   just read. If not, the function is forgotten. */
+bool remote_function_holds(struct remote_functions *functions, struct remote_function *function,
+                           const unsigned char *seen);
+
+/* Reads the names of functions in the modules of the domain, if that was not done lately
+   (`now`: ns of any clock): for functions without a name, also of those already known. */
+void remote_functions_name(struct remote_functions *functions, uint64_t domain, uint64_t now);
+
+/* The line of the instruction before `pc`; 0: not known, or pc is not in the function. */
+uint32_t remote_function_line(const struct remote_functions *functions,
+                              const struct remote_function *function, uint64_t pc);
+
+/* The bytes of a string at `address`, at most `room`, without NUL; returns its whole length,
+   SIZE_MAX: it cannot be read. */
+size_t remote_string(struct remote_host *host, uint64_t address, char *to, size_t room);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* names.c: what the modules of a process call its functions.
+ *
+ * The table of modules is a field of the domain's roots. Each of its fields that is a table
+ * names the functions among its own fields: "string.find". As it is a table of the
+ * running program, it may change while it is read; what is read then is a name that some
+ * table had, or nothing.
+ */
+#include "remote/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_NODES = 1 << 16, /* of one table */
+  MOST_MODULES = 1024,
+  MOST_NAMES = 1 << 15
+};
+
+struct name {
+  uint64_t identity; /* prototype's identity, or a C function */
+  bool is_c;
+  char text[REMOTE_NAME];
+};
+
+struct remote_names {
+  struct name *items; /* sorted by identity when complete */
+  size_t count, room;
+};
+
+/* ---- tables -------------------------------------------------------------- */
+
+struct nodes {
+  unsigned char *bytes;
+  size_t count;
+};
+
+/* The entries with keys of the table, copied; count 0: none, or it cannot be read. */
+static struct nodes read_nodes(struct remote_host *host, uint64_t table) {
+  const struct eventring_introspection *at = &host->at;
+  struct nodes nodes = {0};
+  uint64_t address;
+  uint32_t mask;
+  uint8_t state;
+  if (!remote_read_pointer(&host->memory, table + at->table.nodes, &address) ||
+      !remote_read_u32(&host->memory, table + at->table.node_mask, &mask) ||
+      !remote_read_u8(&host->memory, table + at->table.state, &state) || mask >= MOST_NODES)
+    return nodes;
+  size_t count = (size_t)mask + 1;
+  if (state & at->table.half_more) count += count / 2;
+  nodes.bytes = malloc(count * at->table.node_size);
+  if (nodes.bytes == NULL) return nodes;
+  if (remote_read(&host->memory, address, nodes.bytes, count * at->table.node_size)) {
+    nodes.count = count;
+  } else {
+    free(nodes.bytes);
+    nodes.bytes = NULL;
+  }
+  return nodes;
+}
+
+struct node {
+  uint8_t kind, key_kind;
+  uint64_t value, key;
+};
+
+static struct node node_at(const struct remote_host *host, const struct nodes *nodes, size_t i) {
+  const struct eventring_introspection *at = &host->at;
+  const unsigned char *bytes = nodes->bytes + i * at->table.node_size;
+  return (struct node){.kind = host->kinds[bytes[at->table.node_value_tag]],
+                       .key_kind = host->kinds[bytes[at->table.node_key_tag]],
+                       .value = remote_word(bytes + at->table.node_value, 8),
+                       .key = remote_word(bytes + at->table.node_key, 8)};
+}
+
+/* ---- collecting ---------------------------------------------------------- */
+
+static bool identity_of(struct remote_host *host, const struct node *node, struct name *name) {
+  const struct eventring_introspection *at = &host->at;
+  uint64_t prototype;
+  switch (node->kind) {
+    case EVENTRING_VALUE_CFUNCTION:
+      name->is_c = true;
+      name->identity = node->value;
+      return true;
+    case EVENTRING_VALUE_CCLOSURE:
+      name->is_c = true;
+      return remote_read_pointer(&host->memory, node->value + at->closure.c_function,
+                                 &name->identity);
+    case EVENTRING_VALUE_FUNCTION:
+      name->is_c = false;
+      return remote_read_pointer(&host->memory, node->value + at->closure.prototype, &prototype) &&
+             remote_read_pointer(&host->memory, prototype + at->prototype.identity,
+                                 &name->identity);
+    default: return false;
+  }
+}
+
+static bool add_name(struct remote_names *names, const struct name *name) {
+  if (names->count == names->room) {
+    size_t room = names->room ? 2 * names->room : 256;
+    struct name *items = room <= MOST_NAMES ? realloc(names->items, room * sizeof *items) : NULL;
+    if (items == NULL) return false;
+    names->items = items;
+    names->room = room;
+  }
+  names->items[names->count++] = *name;
+  return true;
+}
+
+static void add_module(struct remote_host *host, struct remote_names *names, uint64_t table,
+                       const char *module) {
+  struct nodes nodes = read_nodes(host, table);
+  bool is_global = strcmp(module, "_G") == 0;
+  for (size_t i = 0; i < nodes.count; i++) {
+    struct node node = node_at(host, &nodes, i);
+    struct name name;
+    char key[64];
+    if (node.key_kind != EVENTRING_VALUE_STRING || !identity_of(host, &node, &name)) continue;
+    size_t size = remote_string(host, node.key, key, sizeof key);
+    if (size >= sizeof key) continue;
+    snprintf(name.text, sizeof name.text, "%s%s%.*s", is_global ? "" : module,
+             is_global ? "" : ".", (int)size, key);
+    if (!add_name(names, &name)) break;
+  }
+  free(nodes.bytes);
+}
+
+/* The table in the field of the roots that the host names; 0: none. */
+static uint64_t modules_of(struct remote_host *host, uint64_t domain) {
+  const struct eventring_introspection *at = &host->at;
+  uint64_t table, found = 0;
+  uint8_t tag;
+  char wanted[sizeof at->domain.modules + 1] = "", key[64];
+  memcpy(wanted, at->domain.modules, sizeof at->domain.modules);
+  if (!remote_read_pointer(&host->memory, domain + at->domain.roots + at->value.payload, &table) ||
+      !remote_read_u8(&host->memory, domain + at->domain.roots + at->value.tag, &tag) ||
+      host->kinds[tag] != EVENTRING_VALUE_TABLE)
+    return 0;
+  struct nodes nodes = read_nodes(host, table);
+  for (size_t i = 0; i < nodes.count && found == 0; i++) {
+    struct node node = node_at(host, &nodes, i);
+    if (node.key_kind != EVENTRING_VALUE_STRING || node.kind != EVENTRING_VALUE_TABLE) continue;
+    size_t size = remote_string(host, node.key, key, sizeof key);
+    if (size == strlen(wanted) && memcmp(key, wanted, size) == 0) found = node.value;
+  }
+  free(nodes.bytes);
+  return found;
+}
+
+/* The shorter name first, as "string.find" before "_G.compat.string.find". */
+static int by_identity(const void *a, const void *b) {
+  const struct name *x = a, *y = b;
+  if (x->identity != y->identity) return x->identity < y->identity ? -1 : 1;
+  size_t m = strlen(x->text), n = strlen(y->text);
+  return m != n ? (m < n ? -1 : 1) : strcmp(x->text, y->text);
+}
+
+struct remote_names *remote_names_read(struct remote_host *host, uint64_t domain) {
+  struct remote_names *names = calloc(1, sizeof *names);
+  uint64_t modules = names != NULL ? modules_of(host, domain) : 0;
+  if (modules == 0) return names;
+  struct nodes nodes = read_nodes(host, modules);
+  for (size_t i = 0, done = 0; i < nodes.count && done < MOST_MODULES; i++) {
+    struct node node = node_at(host, &nodes, i);
+    char module[REMOTE_NAME - 65];
+    if (node.key_kind != EVENTRING_VALUE_STRING || node.kind != EVENTRING_VALUE_TABLE) continue;
+    size_t size = remote_string(host, node.key, module, sizeof module - 1);
+    if (size >= sizeof module) continue;
+    module[size] = '\0';
+    add_module(host, names, node.value, module);
+    done++;
+  }
+  free(nodes.bytes);
+  if (names->count > 0) qsort(names->items, names->count, sizeof *names->items, by_identity);
+  return names;
+}
+
+void remote_names_free(struct remote_names *names) {
+  if (names == NULL) return;
+  free(names->items);
+  free(names);
+}
+
+void remote_name_function(struct remote_functions *functions, struct remote_function *function) {
+  const struct remote_names *names = functions->names;
+  if (names == NULL || function->name[0] != '\0') return;
+  size_t low = 0, high = names->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (names->items[middle].identity < function->identity) low = middle + 1;
+    else high = middle;
+  }
+  for (; low < names->count && names->items[low].identity == function->identity; low++)
+    if (names->items[low].is_c == function->is_c) {
+      memcpy(function->name, names->items[low].text, sizeof function->name);
+      return;
+    }
+}

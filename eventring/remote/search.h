@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* search.h: the suspended threads (coroutines) of a domain of another process. */
+#ifndef EVENTRING_REMOTE_SEARCH_H
+#define EVENTRING_REMOTE_SEARCH_H
+
+#include "remote/host.h"
+
+struct remote_search {
+  uint64_t *threads; /* addresses, for the caller to free */
+  size_t count, room;
+  uint64_t searched, bytes; /* of the heap: how much was searched; how much there is, as far
+                               as it was found */
+  bool cut;          /* the time was up, or there was no memory */
+};
+
+/* Searches the domain's heap for at most `ns` nanoseconds (0: without a bound). Threads that
+   are garbage and not freed yet are found as well. */
+void remote_search(struct remote_host *host, uint64_t domain, uint64_t ns,
+                   struct remote_search *search);
+
+#endif

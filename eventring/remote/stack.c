@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* stack.c: reads a stack of a process that goes on running.
+ *
+ * The memory of the process changes while it is copied. What makes a copy the stack of one
+ * moment is the order of the reads, in one system call (a few, when there are very many
+ * frames), and `entries`, a counter in each frame that grows whenever another function begins
+ * in it:
+ *
+ *   A   all frames of the thread, and the functions' slots of these frames
+ *   T   which thread runs, and which frame is its innermost one
+ *   B   all frames again
+ *   C   all frames again
+ *   U   the threads as in T
+ *
+ * The frames of a thread are a list; place d of it holds the frame at depth d, also when it is
+ * left, until a function begins there again. So what place d holds is the same in A, B and C
+ * if `entries` and what says which function it is are the same, and then that activation was
+ * there at T. All places up to depth m are on the stack at T if the frame at depth m is the
+ * innermost one then. Hence:
+ *
+ *   1. If places 0..m are the same in A, B and C, they are the stack at T. Nothing else is
+ *      needed: no copy is compared with what the process does between reads.
+ *   2. If only places 0..j are (j < m), these were on the stack at T. What place j + 1 holds
+ *      in B began while place j held its activation, for that was there before and afterwards,
+ *      and something in place j + 1 was on the stack at T: so it was called by the function
+ *      in place j, and 0..j+1 is a stack that existed. What is above it is not shown
+ *      (`moving`). Functions of less than a microsecond are seen so.
+ *   3. If not even place 1 is the same, the stack is torn, and nothing is shown.
+ *
+ * A host fills a frame in an order that keeps 2. true also when its thread is interrupted
+ * between two stores (INTROSPECTION.md). Slots of functions are read after A and before T, when
+ * what is the same in A and B had begun and had not ended.
+ *
+ * A coroutine runs while another thread waits for it. The threads that wait do not run, so all
+ * of their frames must be the same, and T and U agree which they are; if a thread was left and
+ * entered again in between, its resumer's innermost frame has begun again. If one of them
+ * differs, the stack ends there, as in 2.
+ *
+ * To read everything in one system call, the addresses must be known before: a plan has those
+ * of the last time. Frames stay where they are as long as their thread lives. Each copy is
+ * checked against the plan (depth, the link to the frame below); if it fails, a new plan is
+ * made, link by link.
+ */
+#include "remote/stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote/plan.h"
+
+enum { ATTEMPTS = 3 /* new plans for one stack */ };
+
+struct remote_reader {
+  struct remote_functions *functions;
+  struct remote_host *host;
+  uint64_t domain;
+  struct remote_plan plan;
+  bool planned;
+};
+
+struct remote_reader *remote_reader_open(struct remote_functions *functions, uint64_t domain) {
+  struct remote_reader *reader = calloc(1, sizeof *reader);
+  if (reader == NULL) return NULL;
+  reader->functions = functions;
+  reader->host = functions->host;
+  reader->domain = domain;
+  return reader;
+}
+
+void remote_reader_close(struct remote_reader *reader) {
+  if (reader == NULL) return;
+  remote_plan_free(&reader->plan);
+  free(reader);
+}
+
+/* ---- what a domain does -------------------------------------------------- */
+
+static bool rule_holds(struct remote_host *host, const struct eventring_rule *rule,
+                       uint64_t domain) {
+  uint64_t address, value = 0;
+  if (!remote_place(host, domain, rule->where, &address) ||
+      !remote_read(&host->memory, address, &value, rule->size))
+    return false;
+  bool equal = (value & rule->mask) == rule->value;
+  return rule->differs ? !equal : equal;
+}
+
+static void read_activity(struct remote_host *host, struct remote_domain *about) {
+  about->activity = EVENTRING_ACTIVITY_RUNNING;
+  about->text = "";
+  about->has_subject = false;
+  for (int i = 0; i < EVENTRING_MAX_RULES && host->at.rules[i].size != 0; i++) {
+    const struct eventring_rule *rule = &host->at.rules[i];
+    uint64_t address;
+    if (!rule_holds(host, rule, about->address)) continue;
+    about->activity = rule->activity;
+    about->text = rule->text;
+    about->has_subject = rule->has_subject &&
+                         remote_place(host, about->address, rule->subject, &address) &&
+                         remote_read_u32(&host->memory, address, &about->subject);
+    return;
+  }
+}
+
+bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about) {
+  const struct eventring_introspection *at = &host->at;
+  uint64_t address;
+  uint32_t thread;
+  memset(about, 0, sizeof *about);
+  about->address = domain;
+  about->text = "";
+  if (!remote_place(host, domain, at->domain.id, &address) ||
+      !remote_read_u32(&host->memory, address, &about->id) ||
+      !remote_place(host, domain, at->domain.thread, &address) ||
+      !remote_read_u32(&host->memory, address, &thread))
+    return false;
+  about->thread = (int32_t)thread;
+  size_t size = at->domain.name_size < sizeof about->name - 1 ? at->domain.name_size
+                                                              : sizeof about->name - 1;
+  if (!remote_place(host, domain, at->domain.name, &address) ||
+      !remote_read(&host->memory, address, about->name, size))
+    return false;
+  about->name[size] = '\0';
+  read_activity(host, about);
+  return true;
+}
+
+/* ---- judging ------------------------------------------------------------- */
+
+#define FRAME(bytes, field, size) remote_word((bytes) + at->frame.field, size)
+
+static bool is_c(const struct eventring_introspection *at, const unsigned char *frame) {
+  return FRAME(frame, status, 4) & at->frame.c_mask;
+}
+
+/* Is it the same activation? */
+static bool same_frame(const struct eventring_introspection *at, const unsigned char *a,
+                       const unsigned char *b) {
+  return FRAME(a, entries, 4) == FRAME(b, entries, 4) &&
+         FRAME(a, function, 8) == FRAME(b, function, 8) &&
+         FRAME(a, previous, 8) == FRAME(b, previous, 8) && is_c(at, a) == is_c(at, b) &&
+         (is_c(at, a) || FRAME(a, identity, 8) == FRAME(b, identity, 8));
+}
+
+static bool stays(const struct eventring_introspection *at, const struct remote_planned *thread,
+                  size_t i) {
+  const size_t size = at->frame.size;
+  const unsigned char *a = thread->a + i * size, *b = thread->b + i * size,
+                      *c = thread->c + i * size;
+  return same_frame(at, a, b) && same_frame(at, b, c);
+}
+
+/* The place of the frame at this address in the plan; SIZE_MAX: it is not there. */
+static size_t place_of(const struct remote_planned *thread, uint64_t frame) {
+  for (size_t i = thread->count; i > 0; i--)
+    if (thread->frames[i - 1] == frame) return i - 1;
+  return SIZE_MAX;
+}
+
+/* Are the frames where the plan says, as far as `last`? */
+static bool links_hold(const struct eventring_introspection *at,
+                       const struct remote_planned *thread, size_t last) {
+  for (size_t i = 1; i <= last; i++) {
+    const unsigned char *b = thread->b + i * at->frame.size;
+    if (FRAME(b, previous, 8) != thread->frames[i - 1] ||
+        FRAME(b, depth, 4) != thread->from + i)
+      return false;
+  }
+  return true;
+}
+
+/* ---- frames -------------------------------------------------------------- */
+
+/* The function in place i. `slot`: its value may be used, if it was read where it is. A C
+ * frame's word is the function's until that sets a continuation; so what has a name in the
+ * modules is certainly a function. Otherwise the plan is to have the right slot. */
+static struct remote_function *function_of(struct remote_reader *reader,
+                                           const struct remote_planned *thread, size_t i,
+                                           bool slot) {
+  const bool certain = slot;
+  const struct eventring_introspection *at = &reader->host->at;
+  const unsigned char *frame = thread->b + i * at->frame.size;
+  const unsigned char *value = thread->slots + i * at->value.size;
+  uint8_t kind = reader->host->kinds[value[at->value.tag]];
+  uint64_t payload = remote_word(value + at->value.payload, 8), address;
+  slot = slot && thread->slot_of[i] == FRAME(frame, function, 8);
+  if (!is_c(at, frame)) {
+    uint64_t identity = FRAME(frame, identity, 8);
+    struct remote_function *f = remote_function_known(reader->functions, identity, false);
+    if (f == NULL && slot && kind == EVENTRING_VALUE_FUNCTION)
+      f = remote_function_read(reader->functions, identity, payload);
+    return f;
+  }
+  if (slot && kind == EVENTRING_VALUE_CFUNCTION)
+    return remote_function_c(reader->functions, payload);
+  if (slot && kind == EVENTRING_VALUE_CCLOSURE &&
+      remote_read_pointer(&reader->host->memory, payload + at->closure.c_function, &address))
+    return remote_function_c(reader->functions, address);
+  address = FRAME(frame, c_function, 8);
+  struct remote_function *f =
+      !slot && address != 0 ? remote_function_c(reader->functions, address) : NULL;
+  if (certain && (f == NULL || f->name[0] == '\0')) reader->plan.unsure = true;
+  return f;
+}
+
+/* Adds place i. False: its function cannot be read any more. */
+static bool add_frame(struct remote_reader *reader, struct remote_stack *stack,
+                      const struct remote_planned *thread, size_t i, bool slot, bool innermost) {
+  const struct eventring_introspection *at = &reader->host->at;
+  const unsigned char *bytes = thread->b + i * at->frame.size;
+  if (stack->count == REMOTE_FRAMES) {
+    stack->below++;
+    return true;
+  }
+  struct remote_frame *frame = &stack->frames[stack->count];
+  const unsigned char *caller = bytes - at->frame.size; /* place 0 is never shown */
+  uint64_t status = FRAME(bytes, status, 4);
+  *frame = (struct remote_frame){.function = function_of(reader, thread, i, slot),
+                                 .thread = thread->address,
+                                 .tail = status & at->frame.tail_mask,
+                                 .finalizer = FRAME(caller, status, 4) & at->frame.finalizer_mask};
+  if (frame->function == NULL && !is_c(at, bytes)) return false;
+  if (!is_c(at, bytes)) {
+    frame->pc = FRAME(bytes, pc, 8);
+    frame->line = remote_function_line(reader->functions, frame->function, frame->pc);
+    frame->line_noted = innermost;
+  }
+  frame->variables = FRAME(bytes, function, 8) + at->value.size;
+  stack->count++;
+  return true;
+}
+
+/* Do the functions of the language in the stack still exist? They are read again, all at
+   once. */
+static bool functions_hold(struct remote_reader *reader, const struct remote_stack *stack) {
+  const size_t size = reader->host->at.prototype.size;
+  struct remote_plan *plan = &reader->plan;
+  struct remote_function *last = NULL;
+  size_t used = 0;
+  for (size_t i = 0; i < stack->count; i++) {
+    struct remote_function *f = stack->frames[i].function;
+    if (f == NULL || f->is_c || f == last) continue;
+    plan->checked[used] = last = f;
+    plan->ranges[used++] =
+        (struct iovec){.iov_base = (void *)(uintptr_t)f->prototype, .iov_len = size};
+  }
+  if (used > 0 && (!remote_bytes_room(&plan->again, &plan->again_room, used * size) ||
+                   !remote_read_ranges(&reader->host->memory, plan->ranges, used, plan->again)))
+    return false;
+  bool hold = true;
+  for (size_t i = 0; i < used; i++)
+    if (!remote_function_holds(reader->functions, plan->checked[i], plan->again + i * size))
+      hold = false;
+  return hold;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* What the copies say. TORN with plan->wrong: the plan does not fit. */
+static enum remote_result judge(struct remote_reader *reader, struct remote_stack *stack) {
+  const struct eventring_introspection *at = &reader->host->at;
+  struct remote_plan *plan = &reader->plan;
+  size_t last[REMOTE_THREADS], top = 0;
+  stack->count = stack->below = 0;
+  stack->moving = false;
+  stack->thread = plan->threads[0].address;
+  plan->wrong = true;
+  plan->unsure = false;
+  if (plan->current_t != plan->threads[0].address && !plan->is_suspended) return REMOTE_TORN;
+  /* From the outermost thread on: where does what is certain end? */
+  for (size_t t = plan->count; t-- > 0;) {
+    const struct remote_planned *thread = &plan->threads[t];
+    uint64_t resumer = remote_word(thread->t + at->thread.resumer, 8);
+    uint64_t frame = remote_word(thread->t + at->thread.frame, 8);
+    last[t] = place_of(thread, frame);
+    uint64_t outer = t + 1 < plan->count ? plan->threads[t + 1].address : 0;
+    if (last[t] == SIZE_MAX || !links_hold(at, thread, last[t]) ||
+        (resumer != outer && !plan->is_suspended))
+      return REMOTE_TORN;
+  }
+  plan->wrong = false;
+  bool extra = false; /* the place above the last certain one of thread `top` is shown */
+  for (size_t t = plan->count; t-- > 0;) {
+    const struct remote_planned *thread = &plan->threads[t];
+    size_t certain = 0;
+    top = t;
+    if (!stays(at, thread, 0)) return REMOTE_TORN;
+    while (certain < last[t] && stays(at, thread, certain + 1)) certain++;
+    bool same_threads =
+        memcmp(thread->t + at->thread.frame, thread->u + at->thread.frame, 8) == 0 &&
+        memcmp(thread->t + at->thread.resumer, thread->u + at->thread.resumer, 8) == 0;
+    if (certain == last[t] && (t == 0 || (same_threads && plan->current_u == plan->current_t)))
+      continue;
+    stack->moving = certain < last[t] || t > 0;
+    extra = certain < last[t];
+    last[t] = certain;
+    break;
+  }
+  if (plan->is_suspended &&
+      (stack->moving ||
+       remote_word(plan->threads[0].t + at->thread.status, 1) != at->thread.suspended))
+    return REMOTE_TORN;
+  if (extra && !add_frame(reader, stack, &plan->threads[top], last[top] + 1, false, true))
+    extra = false; /* not known, or gone by now */
+  for (size_t t = top; t < plan->count; t++) {
+    const struct remote_planned *thread = &plan->threads[t];
+    for (size_t i = last[t]; i > 0; i--)
+      if (!add_frame(reader, stack, thread, i, true, stack->count == 0 && !stack->moving))
+        return REMOTE_TORN;
+    stack->below += thread->from;
+  }
+  if (!functions_hold(reader, stack)) return REMOTE_TORN;
+  return stack->count == 0 && !stack->moving ? REMOTE_EMPTY : REMOTE_READ;
+}
+
+static enum remote_result read_planned(struct remote_reader *reader, struct remote_stack *stack) {
+  struct remote_plan *plan = &reader->plan;
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (reader->planned && remote_plan_read(plan, reader->host, reader->domain)) {
+      enum remote_result result = judge(reader, stack);
+      remote_plan_note(plan, reader->host);
+      if (!plan->wrong && !plan->unsure) return result;
+      if (!plan->wrong) { /* the slots are planned now; the last time what is known must do */
+        if (attempt + 1 == ATTEMPTS) return result;
+        continue;
+      }
+    }
+    uint64_t thread = plan->suspended;
+    reader->planned = remote_plan_make(plan, reader->host, reader->domain, thread);
+    if (!reader->planned && plan->gone) return REMOTE_GONE;
+  }
+  return REMOTE_TORN;
+}
+
+enum remote_result remote_stack_read(struct remote_reader *reader, struct remote_stack *stack,
+                                     struct remote_domain *about, uint64_t now) {
+  remote_functions_name(reader->functions, reader->domain, now);
+  if (reader->plan.suspended != 0) reader->planned = false;
+  reader->plan.suspended = 0;
+  if (about != NULL) read_activity(reader->host, about);
+  return read_planned(reader, stack);
+}
+
+enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t thread,
+                                          struct remote_stack *stack, uint64_t now) {
+  remote_functions_name(reader->functions, reader->domain, now);
+  reader->planned = false;
+  reader->plan.suspended = thread;
+  return read_planned(reader, stack);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* stack.h: the stacks of another process, as they were at one moment (design: stack.c). */
+#ifndef EVENTRING_REMOTE_STACK_H
+#define EVENTRING_REMOTE_STACK_H
+
+#include "remote/functions.h"
+
+enum {
+  REMOTE_FRAMES = 1024,  /* of one stack; of a deeper one the innermost */
+  REMOTE_THREADS = 208,  /* that wait for each other in one stack */
+  REMOTE_DOMAIN_NAME = 64
+};
+
+struct remote_frame {
+  struct remote_function *function; /* NULL: a C function that is not known */
+  uint64_t thread;    /* the thread that it belongs to */
+  uint64_t pc;        /* behind the last instruction noted; 0: a C function */
+  uint64_t variables; /* address of its first variable */
+  uint32_t line;      /* 0: not known */
+  bool line_noted;    /* the line is that of the last instruction noted, which may be past:
+                         of a function that runs. Else it is that of a call */
+  bool tail;          /* was called by a tail call: its caller is not on the stack */
+  bool finalizer;
+};
+
+struct remote_stack {
+  struct remote_frame frames[REMOTE_FRAMES]; /* the innermost first */
+  size_t count;
+  uint64_t below;   /* frames outside of these that were not read */
+  bool moving;      /* the innermost frames changed while it was read, and are not in it */
+  uint64_t thread;  /* the thread that runs */
+};
+
+/* What a domain is and does. */
+struct remote_domain {
+  uint64_t address;
+  uint32_t id;
+  int32_t thread;   /* as the process calls it */
+  char name[REMOTE_DOMAIN_NAME];
+  uint32_t activity;        /* enum eventring_activity */
+  const char *text;         /* of its rule, "" when it runs; EVENTRING_RULE_TEXT bytes at most */
+  bool has_subject;
+  uint32_t subject;         /* number of the channel, domain ... that it waits for */
+};
+
+enum remote_result {
+  REMOTE_READ,     /* the stack is right, except that `moving` frames are missing */
+  REMOTE_TORN,     /* it changed while it was read: nothing of it is known */
+  REMOTE_EMPTY,    /* nothing runs */
+  REMOTE_GONE      /* memory cannot be read (any more) */
+};
+
+/* Reads the stacks of one domain, again and again: keeps where its frames are. */
+struct remote_reader;
+/* NULL: no memory. */
+struct remote_reader *remote_reader_open(struct remote_functions *functions, uint64_t domain);
+void remote_reader_close(struct remote_reader *reader);
+
+/* The stack of what the domain runs, with those of the threads that wait for it; and its
+   activity at the same moment, unless `about` is NULL. `now`: as of remote_functions_name. */
+enum remote_result remote_stack_read(struct remote_reader *reader, struct remote_stack *stack,
+                                     struct remote_domain *about, uint64_t now);
+/* The stack of a thread of the domain that is suspended. */
+enum remote_result remote_stack_suspended(struct remote_reader *reader, uint64_t thread,
+                                          struct remote_stack *stack, uint64_t now);
+
+/* Name, number and activity. False: they cannot be read. */
+bool remote_domain_read(struct remote_host *host, uint64_t domain, struct remote_domain *about);
+
+#endif

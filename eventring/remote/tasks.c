@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* tasks.c: the OS threads of a process, as the system shows them. */
+#include "remote/tasks.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool read_file(const char *path, char *text, size_t room) {
+  FILE *file = fopen(path, "re");
+  if (!file) return false;
+  size_t n = fread(text, 1, room - 1, file);
+  fclose(file);
+  text[n] = '\0';
+  return n > 0;
+}
+
+/* The number of a task in its innermost pid namespace: the last one of NSpid. */
+static pid_t own_number(pid_t pid, pid_t tid) {
+  char path[64], text[4096];
+  snprintf(path, sizeof path, "/proc/%ld/task/%ld/status", (long)pid, (long)tid);
+  if (!read_file(path, text, sizeof text)) return 0;
+  const char *line = strstr(text, "\nNSpid:");
+  if (!line) return tid;
+  long number = 0;
+  line += strlen("\nNSpid:");
+  for (char *end; *line == ' ' || *line == '\t'; line = end) {
+    long next = strtol(line, &end, 10);
+    if (end == line) break;
+    number = next;
+  }
+  return (pid_t)number;
+}
+
+struct remote_task remote_task_find(pid_t pid, pid_t own_tid) {
+  char path[64];
+  struct remote_task task = {0};
+  struct dirent *entry;
+  snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+  DIR *tasks = opendir(path);
+  if (!tasks) return task;
+  pid_t only = 0;
+  int count = 0;
+  while (task.tid == 0 && (entry = readdir(tasks)) != NULL) {
+    pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (tid <= 0) continue;
+    count++;
+    only = tid;
+    if (own_number(pid, tid) == own_tid) task.tid = tid;
+  }
+  closedir(tasks);
+  /* the child of a fork, whose domain has the number that it had before */
+  if (task.tid == 0 && count == 1) task.tid = only;
+  if (task.tid != 0) remote_task_read(pid, &task);
+  return task;
+}
+
+bool remote_task_read(pid_t pid, struct remote_task *task) {
+  char path[64], text[1024];
+  unsigned long long user = 0, system = 0;
+  snprintf(path, sizeof path, "/proc/%ld/task/%ld/stat", (long)pid, (long)task->tid);
+  if (!read_file(path, text, sizeof text)) return false;
+  const char *after = strrchr(text, ')'); /* the name before it may hold anything */
+  if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+                       &task->state, &user, &system) != 3)
+    return false;
+  long hz = sysconf(_SC_CLK_TCK);
+  task->cpu_ns = (uint64_t)(user + system) * (1000000000u / (uint64_t)(hz > 0 ? hz : 100));
+  return true;
+}
+
+const char *remote_task_text(const struct remote_task *task) {
+  switch (task->state) {
+    case 'R': return "on a processor, or waits for one";
+    case 'S': return "sleeps";
+    case 'D': return "waits for a device";
+    case 'T': return "stopped by a signal";
+    case 't': return "stopped by a debugger";
+    case 'Z': case 'X': return "has ended";
+    default: return "";
+  }
+}

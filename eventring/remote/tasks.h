@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* tasks.h: the OS threads of a process, as the system shows them. */
+#ifndef EVENTRING_REMOTE_TASKS_H
+#define EVENTRING_REMOTE_TASKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct remote_task {
+  pid_t tid;     /* as it is called here; 0: not found */
+  char state;    /* of proc_pid_stat(5): 'R', 'S', 'D', 'T' ...; 0: not known */
+  uint64_t cpu_ns; /* that it has used; 0: not known */
+};
+
+/* The thread of the process that calls itself `own_tid`, which differs from its number here
+   if the process is in a container. */
+struct remote_task remote_task_find(pid_t pid, pid_t own_tid);
+/* What it does now. False: it has ended. */
+bool remote_task_read(pid_t pid, struct remote_task *task);
+/* "stopped by a signal"; "": not known. */
+const char *remote_task_text(const struct remote_task *task);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* values.h: the local variables of a frame of another process, as text. */
+#ifndef EVENTRING_REMOTE_VALUES_H
+#define EVENTRING_REMOTE_VALUES_H
+
+#include "remote/stack.h"
+
+enum { REMOTE_VALUE = 160 /* bytes of a value's text with its NUL; longer strings are cut */ };
+
+struct remote_variable {
+  char name[64];
+  const char *type;           /* "string"; the host's text */
+  char text[REMOTE_VALUE];    /* a literal of Lua, or "table: 0x55..."; printable ASCII */
+};
+
+/* Calls `each` for the local variables that exist at the frame's pc, as the process holds
+   them now; nothing of the process runs. Returns their number. */
+size_t remote_variables(struct remote_functions *functions, const struct remote_frame *frame,
+                        void (*each)(void *closure, const struct remote_variable *variable),
+                        void *closure);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/introspection.c: where readers in other processes find domains, threads, frames
+ * and functions (<eventring/introspection.h>, doc/INTROSPECTION.md).
+ *
+ * Data only, filled by the compiler, and the table of the domains. What keeps readers right
+ * is the order in which frames are filled (frame.h) and that the words named here are
+ * written by plain aligned stores.
+ */
+#include "introspection.h"
+
+#include <stdatomic.h>
+
+#include "eventring.h"
+#include "eventring/introspection.h"
+#include "frame.h"
+#include "peer.h"
+#include "position.h"
+#include "thread.h"
+
+enum { PLACES = 2 * PEER_MAX };
+
+static _Atomic(Domain *) domains[PLACES];
+
+/* Found by the note; hidden, as nothing else refers to it by name. */
+extern const struct eventring_introspection saros_introspection;
+
+#define HERE(type, field) {EVENTRING_HERE, offsetof(type, field)}
+#define OF_PEER(field) {offsetof(Domain, peer), offsetof(struct Peer, field)}
+#define ADDRESS(x) ((uint64_t)(uintptr_t)&(x))
+
+/* A domain that waits: Peer.wait_kind. */
+#define WAITS(wait, what) \
+  {.where = OF_PEER(wait_kind), .size = 4, .mask = UINT32_MAX, .value = (wait), \
+   .activity = EVENTRING_ACTIVITY_WAITING, .text = what}
+#define WAITS_FOR(wait, what) \
+  {.where = OF_PEER(wait_kind), .size = 4, .mask = UINT32_MAX, .value = (wait), \
+   .activity = EVENTRING_ACTIVITY_WAITING, .subject = OF_PEER(wait_id), .has_subject = 1, \
+   .text = what}
+#define FLAG(field, what, does) \
+  {.where = HERE(Domain, gc.field), .size = 1, .mask = 0xff, .value = 0, .differs = 1, \
+   .activity = (does), .text = what}
+
+__attribute__((used, visibility("hidden")))
+const struct eventring_introspection saros_introspection = {
+  .magic = EVENTRING_INTROSPECTION_MAGIC,
+  .version = EVENTRING_INTROSPECTION_VERSION,
+  .size = sizeof saros_introspection,
+  .address = ADDRESS(saros_introspection),
+  .host = "saros",
+  .domains = ADDRESS(domains),
+  .domain_places = PLACES,
+  .domain = {
+    .id = OF_PEER(id),
+    .thread = OF_PEER(tid),
+    .name = OF_PEER(name),
+    .name_size = sizeof ((struct Peer *)0)->name,
+    .current = offsetof(Domain, current),
+    .main = offsetof(Domain, main_thread),
+    .roots = offsetof(Domain, registry),
+    .modules = "_LOADED",
+  },
+  .thread = {
+    .head = offsetof(lua_State, errfunc),
+    .frame = offsetof(lua_State, ci),
+    .resumer = offsetof(lua_State, resumer),
+    .status = offsetof(lua_State, status),
+    .suspended = LUA_YIELD,
+    .domain = offsetof(lua_State, domain),
+    .stack = offsetof(lua_State, stack),
+    .stack_end = offsetof(lua_State, stack_end),
+    .type = offsetof(lua_State, type),
+    .is_type = LUA_TTHREAD,
+    .first_frame = offsetof(lua_State, base_ci),
+  },
+  .frame = {
+    .size = sizeof(CallInfo),
+    .function = offsetof(CallInfo, func),
+    .previous = offsetof(CallInfo, prev),
+    .next = offsetof(CallInfo, next),
+    .status = offsetof(CallInfo, status),
+    .c_mask = CALL_C,
+    .finalizer_mask = CALL_FINALIZER,
+    .tail_mask = CALL_TAIL,
+    .identity = offsetof(CallInfo, u.lua.k),
+    .c_function = offsetof(CallInfo, u.c.running),
+    .pc = offsetof(CallInfo, u.lua.pc),
+    .depth = offsetof(CallInfo, depth),
+    .entries = offsetof(CallInfo, entries),
+  },
+  .value = {
+    .size = sizeof(TValue),
+    .payload = offsetof(TValue, v),
+    .tag = offsetof(TValue, tag),
+    .tags = {
+      {TAG_NIL, EVENTRING_VALUE_NIL, "nil"},
+      {TAG_FALSE, EVENTRING_VALUE_FALSE, "boolean"},
+      {TAG_TRUE, EVENTRING_VALUE_TRUE, "boolean"},
+      {TAG_INT, EVENTRING_VALUE_INT, "number"},
+      {TAG_FLOAT, EVENTRING_VALUE_FLOAT, "number"},
+      {TAG_SHORT_STRING, EVENTRING_VALUE_STRING, "string"},
+      {TAG_LONG_STRING, EVENTRING_VALUE_STRING, "string"},
+      {TAG_TABLE, EVENTRING_VALUE_TABLE, "table"},
+      {TAG_LIGHTUSERDATA, EVENTRING_VALUE_OBJECT, "userdata"},
+      {TAG_USERDATA, EVENTRING_VALUE_OBJECT, "userdata"},
+      {TAG_THREAD, EVENTRING_VALUE_THREAD, "thread"},
+      {TAG_LUA_CLOSURE, EVENTRING_VALUE_FUNCTION, "function"},
+      {TAG_C_CLOSURE, EVENTRING_VALUE_CCLOSURE, "function"},
+      {TAG_C_FUNCTION, EVENTRING_VALUE_CFUNCTION, "function"},
+      {TAG_PRIMITIVE, EVENTRING_VALUE_CFUNCTION, "function"},
+    },
+  },
+  .closure = {
+    .prototype = offsetof(LuaClosure, p),
+    .c_function = offsetof(CClosure, f),
+  },
+  .prototype = {
+    .size = sizeof(Prototype),
+    .type = offsetof(Prototype, type),
+    .is_type = TYPE_PROTO,
+    .identity = offsetof(Prototype, k),
+    .source = offsetof(Prototype, source),
+    .code = offsetof(Prototype, code),
+    .code_count = offsetof(Prototype, ncode),
+    .instruction = sizeof(Instruction),
+    .lines = offsetof(Prototype, positions),
+    .line_count = offsetof(Prototype, npositions),
+    .forms = { /* position.h */
+      {.mask = 1u << 31, .value = 0, .lines = INT32_MAX},
+      {.mask = 3u << 30, .value = 2u << 30, .shift = POSITION_COLUMNS,
+       .lines = (1u << POSITION_LINES) - 1},
+      {.mask = 3u << 30, .value = 3u << 30, .shift = POSITION_WIDE_COLUMNS,
+       .lines = (1u << (30 - POSITION_WIDE_COLUMNS)) - 1},
+    },
+    .first_line = offsetof(Prototype, line_defined),
+    .last_line = offsetof(Prototype, last_line_defined),
+    .locals = offsetof(Prototype, locals),
+    .local_count = offsetof(Prototype, nlocals),
+    .local_size = sizeof(LocalVar),
+    .local_name = offsetof(LocalVar, name),
+    .local_from = offsetof(LocalVar, start_pc),
+    .local_to = offsetof(LocalVar, end_pc),
+  },
+  .string = {
+    .type = offsetof(String, type),
+    .is_short = TYPE_SHORT_STRING,
+    .short_length = offsetof(String, short_len),
+    .long_length = offsetof(String, u.long_len),
+    .bytes = offsetof(String, data),
+  },
+  .table = {
+    .nodes = offsetof(Table, node),
+    .node_mask = offsetof(Table, node_mask),
+    .state = offsetof(Table, state),
+    .half_more = TABLE_ANNEX,
+    .node_size = sizeof(Node),
+    .node_value = offsetof(Node, v),
+    .node_value_tag = offsetof(Node, tag),
+    .node_key = offsetof(Node, key),
+    .node_key_tag = offsetof(Node, key_tag),
+  },
+  .heap = {
+    .first = HERE(Domain, heap.chunks),
+    .next = offsetof(Chunk, next),
+    .size = HEAP_CHUNK_SIZE,
+    .used_from = HEAP_BLOCK_SIZE,
+    .step = HEAP_GRANULE,
+  },
+  .rules = {
+    FLAG(in_finalizers, "in a finalizer", EVENTRING_ACTIVITY_FINALIZING),
+    FLAG(running, "collecting garbage", EVENTRING_ACTIVITY_COLLECTING),
+    WAITS_FOR(WAIT_SEND, "sending to channel"),
+    WAITS_FOR(WAIT_RECEIVE, "receiving from channel"),
+    WAITS(WAIT_SELECT, "receiving from several channels"),
+    WAITS_FOR(WAIT_JOIN, "joining domain"),
+    WAITS(WAIT_SLEEP, "sleeping"),
+  },
+};
+EVENTRING_INTROSPECTION_NOTE(saros_introspection);
+
+void introspection_add(Domain *d) {
+  for (int n = 0; n < PLACES; n++) {
+    Domain *none = NULL;
+    /* release: who finds the domain there, finds it complete */
+    if (atomic_compare_exchange_strong_explicit(&domains[n], &none, d, memory_order_release,
+                                                memory_order_relaxed))
+      return;
+  }
+}
+
+void introspection_remove(Domain *d) {
+  for (int n = 0; n < PLACES; n++) {
+    Domain *same = d;
+    if (atomic_compare_exchange_strong_explicit(&domains[n], &same, NULL, memory_order_relaxed,
+                                                memory_order_relaxed))
+      return;
+  }
+}
+
+void introspection_keep_only(const Domain *d) {
+  for (int n = 0; n < PLACES; n++)
+    if (atomic_load_explicit(&domains[n], memory_order_relaxed) != d)
+      atomic_store_explicit(&domains[n], NULL, memory_order_relaxed);
+}
