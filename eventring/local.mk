@@ -41,7 +41,7 @@ eventring_sources = \
 	eventring/producer/off_cpu.h eventring/producer/off_cpu.c \
 	eventring/producer/config.h eventring/producer/config.c \
 	eventring/producer/follow.h eventring/producer/follow.c eventring/producer/state.c \
-	eventring/producer/lend.c \
+	eventring/producer/lend.c eventring/producer/question.c eventring/reader/ask.c \
 	eventring/reader/packed.h eventring/reader/packed.c \
 	eventring/reader/packed_map.h eventring/reader/packed_map.c \
 	eventring/reader/unpack.h eventring/reader/unpack.c \
@@ -78,7 +78,7 @@ include_HEADERS = eventring/include/eventring.h
 eventringincludedir = $(includedir)/eventring
 eventringinclude_HEADERS = eventring/include/eventring/probe.h eventring/include/eventring/word.h \
 	eventring/include/eventring/calls.h eventring/include/eventring/conditions.h \
-	eventring/include/eventring/introspection.h
+	eventring/include/eventring/introspection.h eventring/include/eventring/question.h
 
 lib_LTLIBRARIES += libeventring.la
 libeventring_la_SOURCES = $(eventring_sources)
@@ -145,8 +145,8 @@ eventring_eventring_SOURCES = \
 	eventring/tools/cmd_cut.c eventring/tools/cmd_dump.c eventring/tools/cmd_list.c \
 	eventring/tools/cmd_merge.c eventring/tools/cmd_record.c eventring/tools/cmd_repair.c \
 	eventring/tools/cmd_show.c eventring/tools/cmd_snapshot.c eventring/tools/cmd_stats.c \
-	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/cmd_pauses.c \
-	eventring/tools/cmd_spans.c \
+	eventring/tools/cmd_stack.c eventring/tools/cmd_strip.c eventring/tools/ask.h eventring/tools/ask.c \
+	eventring/tools/cmd_retain.c eventring/tools/cmd_pauses.c eventring/tools/cmd_spans.c \
 	eventring/tools/cmd_diff.c eventring/tools/runs.c eventring/tools/runs.h \
 	eventring/tools/question.c eventring/tools/question.h \
 	eventring/tools/commands.def eventring/tools/dump_format.c eventring/tools/dump_format.h \

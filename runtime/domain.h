@@ -81,6 +81,8 @@ struct Domain {
      (runtime/probes.c) */
   bool rings_wait;
   uint8_t origin; /* MemprofOrigin of what is allocated; MEMPROF_ORIGINS: the frame says */
+  /* child that answers a question of a tool, or 0 (vm/question.c) */
+  int answerer;
   uint32_t id;
   /* Calls (vm/watch.c) */
   uint32_t watch;          /* number of the last watch of calls */

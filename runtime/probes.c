@@ -2,6 +2,9 @@
 /* runtime/probes.c: the catalogue of the runtime, and when the process records. */
 #include "probes.h"
 
+#include "eventring/question.h"
+#include "peer.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -129,6 +132,14 @@ void probes_take_up(Domain *d) {
   if (!d->rings_wait) return;
   eventring_domain_check(d->rings);
   end_waiting(d);
+}
+
+void probes_collection(Domain *d) {
+  struct eventring_question question;
+  eventring_domain_check(d->rings);
+  if (likely(!eventring_question_open(d->rings, &question))) return;
+  atomic_fetch_or_explicit(&d->peer->attention, ATTENTION_QUESTION, memory_order_relaxed);
+  if (d->hooks.interrupt != NULL) d->hooks.interrupt(d->current);
 }
 
 static pthread_once_t registered = PTHREAD_ONCE_INIT;

@@ -85,9 +85,10 @@ static inline void probes_safe_point(Domain *d) {
   if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) probes_take_up(d);
 }
 
-/* Once in each minor collection: obeys requests from elsewhere, and corrects a malformed
+/* Once in each minor collection: obeys requests from elsewhere (a question of a tool is
+ * answered before the next instruction), and corrects a malformed
  * control word even if no block of events gets full. */
-static inline void probes_collection(Domain *d) { eventring_domain_check(d->rings); }
+void probes_collection(Domain *d);
 
 /* ---- recording (probes.c) ------------------------------------------------ */
 

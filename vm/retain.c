@@ -13,7 +13,8 @@
  * (__name) or the function of a closure.
  *
  * What is weak holds nothing. The value of a weak key is held by the key and the table:
- * such tables are gone through again, until nothing new is found (retain_follow_weak).
+ * such tables are gone through again, until nothing new is found. Temporaries on stacks come
+ * last: they have no names, and often hold what has better ones (retain_follow_later).
  *
  * Order of the roots: where there are several shortest paths, the one by a name is shown:
  * globals, modules, stacks, and then the rest.
@@ -202,7 +203,7 @@ static void run(RetainWalk *w) {
       count_object(w, w->next);
       if (goes_on(w)) retain_follow(w, w->next);
     }
-  } while (goes_on(w) && retain_follow_weak(w));
+  } while (goes_on(w) && retain_follow_later(w));
 }
 
 /* Insertion by halves: most lists are short, and no function of the C library is used. */
@@ -239,7 +240,7 @@ static size_t lay_out(RetainWalk *w, char *memory) {
   PLACE(kind_order, MOST_KINDS);
   PLACE(groups, MOST_GROUPS);
   PLACE(group_index, 2 * MOST_GROUPS);
-  PLACE(weak, MOST_WEAK);
+  PLACE(later, MOST_LATER);
 #undef PLACE
   return used;
 }

@@ -88,6 +88,11 @@ static void follow_value(From from, const TValue *v, uint32_t edge, Step step) {
 #define STEP(kind) ((Step){kind, NULL, NULL})
 #define STEP_OF(kind, what) ((Step){kind, what, NULL})
 
+static void follow_later(From from) {
+  if (from.w->nlater == MOST_LATER) from.w->end = RETAIN_OUT_OF_MEMORY;
+  else from.w->later[from.w->nlater++] = from.parent;
+}
+
 /* ---- tables ---------------------------------------------------------------- */
 
 enum { WEAK_VALUE = 1, WEAK_KEY = 2 };
@@ -139,8 +144,7 @@ static void follow_table(From from, const Table *t) {
       follow_value(from, &t->array[i], i, STEP(STEP_ANY));
   follow_nodes(from, t, weak);
   if (weak != WEAK_KEY) return;
-  if (from.w->nweak == MOST_WEAK) from.w->end = RETAIN_OUT_OF_MEMORY;
-  else from.w->weak[from.w->nweak++] = from.parent;
+  follow_later(from);
 }
 
 /* Strings and what is not collected are no weak keys. */
@@ -160,12 +164,6 @@ static void follow_weak_table(RetainWalk *w, uint32_t parent) {
     if ((node->key_tag & TAG_COLLECTED) && tag_type(node->key_tag) == LUA_TSTRING)
       follow(from, node->key.gc, t->array_size + 2 * i + 1, STEP(STEP_KEY));
   }
-}
-
-bool retain_follow_weak(RetainWalk *w) {
-  const uint32_t before = w->n;
-  for (uint32_t i = 0; i < w->nweak; i++) follow_weak_table(w, w->weak[i]);
-  return w->n > before;
 }
 
 /* ---- functions, userdata ---------------------------------------------------- */
@@ -227,12 +225,43 @@ Step retain_slot_step(const lua_State *co, const CallInfo *ci, const TValue *slo
   return step;
 }
 
-/* What the frames use. The slots above them are nil, or as the collector sees them dead. */
-static void follow_thread(From from, const lua_State *co) {
+/* What the frames use, variables or temporaries. The slots above them are nil, or as the
+ * collector sees them dead. */
+static void follow_slots(From from, const lua_State *co, bool temporaries) {
   if (co->stack == NULL) return;
   for (const CallInfo *ci = co->ci; ci != NULL; ci = ci->prev)
-    for (const TValue *v = ci->func, *end = end_of_frame(co, ci); v < end; v++)
-      if (is_collected(v)) follow(from, v->v.gc, (uint32_t)(v - co->stack), retain_slot_step(co, ci, v));
+    for (const TValue *v = ci->func, *end = end_of_frame(co, ci); v < end; v++) {
+      if (!is_collected(v)) continue;
+      const Step step = retain_slot_step(co, ci, v);
+      if ((step.kind == STEP_TEMPORARY) != temporaries) continue;
+      follow(from, v->v.gc, (uint32_t)(v - co->stack), step);
+    }
+}
+
+static void follow_thread(From from, const lua_State *co) {
+  follow_slots(from, co, false);
+  follow_later(from);
+}
+
+/* ---- what comes last -------------------------------------------------------- */
+
+static const GCObject *later_object(const RetainWalk *w, uint32_t i) {
+  return visited_object(&w->queue[w->later[i]]);
+}
+
+static void follow_temporaries(RetainWalk *w, uint32_t parent) {
+  const Visited *v = &w->queue[parent];
+  follow_slots((From){w, parent, visited_shape(v)}, (const lua_State *)visited_object(v), true);
+}
+
+bool retain_follow_later(RetainWalk *w) {
+  const uint32_t before = w->n;
+  for (uint32_t i = 0; i < w->nlater; i++)
+    if (later_object(w, i)->type == LUA_TTABLE) follow_weak_table(w, w->later[i]);
+  if (w->n > before) return true;
+  for (uint32_t i = 0; i < w->nlater; i++)
+    if (later_object(w, i)->type == LUA_TTHREAD) follow_temporaries(w, w->later[i]);
+  return w->n > before;
 }
 
 /* ---- all ------------------------------------------------------------------- */

@@ -95,7 +95,7 @@ enum {
   WINDOW_SHIFT = 20,
   WINDOW_BYTES = 1 << (WINDOW_SHIFT - 6), /* a bit for each 8 bytes */
   MOST_DEPTH = 12,        /* steps by which shapes are told apart */
-  MOST_WEAK = 1 << 16     /* tables with weak keys */
+  MOST_LATER = 1 << 18    /* tables with weak keys, and threads */
 };
 
 struct RetainWalk {
@@ -119,8 +119,8 @@ struct RetainWalk {
   Group *groups;
   uint32_t ngroups;
   uint32_t *group_index;   /* 2 * MOST_GROUPS: number + 1 */
-  uint32_t *weak;          /* tables with weak keys, in the queue */
-  uint32_t nweak;
+  uint32_t *later;         /* what is to be followed later (once more), in the queue */
+  uint32_t nlater;
   char *memory;            /* all of these */
   size_t memory_bytes;
 };
@@ -133,8 +133,9 @@ uint32_t retain_shape(RetainWalk *w, uint32_t shape, Step step);
 void retain_reach(RetainWalk *w, GCObject *o, uint32_t parent, uint32_t edge, uint32_t shape);
 /* Reaches all that queue entry i refers to. */
 void retain_follow(RetainWalk *w, uint32_t i);
-/* Tables whose keys are weak: values whose keys were visited. False: nothing new. */
-bool retain_follow_weak(RetainWalk *w);
+/* When there is nothing else: values of weak keys that were visited; if these are none that
+ * are new, temporaries on stacks. False: nothing new. */
+bool retain_follow_later(RetainWalk *w);
 bool retain_was_visited(RetainWalk *w, const GCObject *o);
 /* In retain.c: marks it; false when it was, or when there is no more room. */
 bool retain_visit(RetainWalk *w, const GCObject *o);

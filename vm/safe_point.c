@@ -6,6 +6,7 @@
 #include "gc_inline.h"
 #include "opinfo.h"
 #include "probes.h"
+#include "question.h"
 #include "thread.h"
 
 #define CALL_STEPS 64 /* the weight of a call: it may be an operand of another one, but may last */
@@ -27,6 +28,11 @@ static bool is_handing_over(const lua_State *L) {
 
 /* Not inside hooks and finalizers, whose errors would be lost: they end soon. */
 void vm_take_up(lua_State *L) {
+  Peer *i = L->domain->peer;
+  if (atomic_load_explicit(&i->attention, memory_order_relaxed) & ATTENTION_QUESTION) {
+    peer_withdraw(i, ATTENTION_QUESTION);
+    vm_answer_question(L);
+  }
   if (L->allow_hook && peer_asked(L->domain->peer) != 0 && !is_handing_over(L)) peer_take_up(L);
 }
 

@@ -263,8 +263,20 @@ enum format_control_word {
   FORMAT_WORD_SAMPLE_RATE = 1,
   FORMAT_WORD_CALL_PROFILE = 2,
   FORMAT_WORD_SNAPSHOTS = 3,
-  FORMAT_WORD_HOLD = 4
+  FORMAT_WORD_HOLD = 4,
+  FORMAT_WORD_QUESTION = 8
 };
+
+struct format_question { /* eventring/question.h */
+  uint32_t number; /* 0: none is open; written by who asks, and to 0 by the producer */
+  uint32_t kinds;
+  int32_t asker;   /* pid of who asks; 0: nobody */
+  uint32_t last;   /* the number of the last question */
+  uint64_t ticks;  /* when it was asked */
+  uint64_t reserved;
+  uint32_t answers[EVENTRING_MAX_DOMAINS]; /* by slot; 0: none yet. Cleared by who asks, the
+                                              rest written by the owner of the slot */
+} FORMAT_ALIAS;
 
 struct format_control { /* written by the producer and by tools, atomically */
   uint64_t gate;         /* classes in force (what probes test); follows from: */
@@ -275,7 +287,9 @@ struct format_control { /* written by the producer and by tools, atomically */
   uint64_t hold_ns;      /* that rings grow for; 0: they do not grow */
   uint32_t switches;     /* number of the next entry of the log (fetch_add) */
   uint32_t reserved;
-  uint64_t reserved2[122];
+  uint64_t reserved2[10];
+  struct format_question question;
+  uint64_t reserved3[44];
   struct format_switch log[FORMAT_LOG_ENTRIES]; /* entry n at n % 64 */
 } FORMAT_ALIAS;
 FORMAT_AT(format_control, wanted, 8);
@@ -284,6 +298,8 @@ FORMAT_AT(format_control, call_profile, 24);
 FORMAT_AT(format_control, snapshots, 28);
 FORMAT_AT(format_control, hold_ns, 32);
 FORMAT_AT(format_control, switches, 40);
+FORMAT_AT(format_control, question, 128);
+FORMAT_AT(format_question, answers, 32);
 FORMAT_AT(format_control, log, 1024);
 _Static_assert(sizeof(struct format_control) == 3072, "format_control");
 

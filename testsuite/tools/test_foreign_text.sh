@@ -80,6 +80,7 @@ run_spans() {
     for option in --class --name; do shows_harmless "$EVENTRING" spans $option "$argument" "$file"; done
   done
 }
+run_retain() { run_question retain; }
 run_diff() {
   for argument in "${arguments[@]}"; do
     shows_harmless "$EVENTRING" diff "$argument/1.eventring" "$argument/$argument.eventring"

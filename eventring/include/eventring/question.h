@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* question.h: what a tool asks of a process that records.
+ *
+ * A tool of the same user writes a question into the control page; each domain of the process
+ * answers it at its next safepoint, by an action of its host. What the answer is depends on
+ * the kind of the question; here goes only a number for each domain, most often that of the
+ * process in which the answer is to be found. A process that does not come to a safepoint does
+ * not answer.
+ *
+ * One tool asks at a time. A question that nobody closes is closed by the process, after
+ * EVENTRING_QUESTION_SECONDS.
+ */
+#ifndef EVENTRING_QUESTION_H
+#define EVENTRING_QUESTION_H
+
+#include "eventring.h"
+#include "eventring/probe.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Kinds, one bit each. */
+enum eventring_question_kind {
+  EVENTRING_ASKS_MEMORY = 1, /* what the domain's memory is used for: counters memory_* */
+  EVENTRING_ASKS_RETAIN = 2  /* who holds its objects: a text, in file descriptor 3 of the
+                                process whose number is the answer */
+};
+enum { EVENTRING_QUESTION_SECONDS = 5 };
+
+struct eventring_question {
+  uint32_t number; /* 1 or more */
+  uint32_t kinds;  /* bits of kinds; others are to be ignored */
+};
+
+/* ---- Producer: owner of the domain ------------------------------------------------- */
+
+/* Returns true and fills in the question that is open, if this domain has not answered it.
+   Costs three loads when none is. */
+bool eventring_question_open(eventring_domain *domain, struct eventring_question *question);
+/* The answer of this domain, 1 or more; ignored when the question is not open any more. */
+void eventring_question_answer(eventring_domain *domain,
+                               const struct eventring_question *question, uint32_t answer);
+
+/* ---- Reader ------------------------------------------------------------------------ */
+
+/* Opens a question to the process of the recording. Returns 0; E_STATE: it does not record, its
+   program answers no questions, or another tool asks; and as eventring_cursor_control. */
+int eventring_cursor_ask(eventring_cursor *cursor, uint32_t kinds,
+                         struct eventring_error *error);
+/* Fills in the answers by slot (struct eventring_domain_info has them); 0: none yet. */
+int eventring_cursor_answers(eventring_cursor *cursor,
+                             uint32_t answers[EVENTRING_MAX_DOMAINS],
+                             struct eventring_error *error);
+/* Closes it. */
+int eventring_cursor_ask_no_more(eventring_cursor *cursor, struct eventring_error *error);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EVENTRING_QUESTION_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* ask.c: asks the domains of a live process. */
+#include "ask.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { REST_MS = 5 };
+
+uint64_t ask_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void ask_rest(struct reader *reader) {
+  struct timespec rest = {.tv_nsec = REST_MS * 1000000L};
+  nanosleep(&rest, NULL);
+  if (reader->launched) launch_check(&reader->launch);
+}
+
+static bool has_ended(const struct reader *reader) {
+  return reader->launched && reader->launch.ended;
+}
+
+bool ask_let_run(struct reader *reader, uint64_t ns) {
+  for (uint64_t end = ask_now() + ns; !has_ended(reader) && ask_now() < end;) ask_rest(reader);
+  return !has_ended(reader);
+}
+
+static bool is_alive(struct reader *reader, unsigned slot) {
+  struct eventring_domain_info domain;
+  return eventring_cursor_domain(reader->cursor, slot, &domain) == 0 && domain.alive;
+}
+
+/* Of those that were asked and have not ended since. */
+static bool some_are_missing(struct ask *ask) {
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    if (ask->asked[slot] && !ask->answers[slot] && is_alive(ask->reader, slot)) return true;
+  return false;
+}
+
+static bool process_lives(struct reader *reader) {
+  struct eventring_info info;
+  return !has_ended(reader) && eventring_cursor_info(reader->cursor, &info) >= 0 &&
+         info.liveness == EVENTRING_LIVE;
+}
+
+int ask_domains(struct ask *ask, struct reader *reader, uint32_t kinds, uint64_t wait_ns) {
+  struct eventring_error error;
+  const uint64_t end = ask_now() + wait_ns;
+  memset(ask, 0, sizeof *ask);
+  ask->reader = reader;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++)
+    ask->asked[slot] = is_alive(reader, slot);
+  int status = eventring_cursor_ask(reader->cursor, kinds, &error);
+  while (status == 0) {
+    status = eventring_cursor_answers(reader->cursor, ask->answers, &error);
+    if (status != 0 || !some_are_missing(ask) || !process_lives(reader) || ask_now() >= end) break;
+    ask_rest(reader);
+  }
+  if (status != 0) {
+    complain("%s", error.text);
+    return STATUS_WRONG;
+  }
+  eventring_cursor_ask_no_more(reader->cursor, &error); /* it may be gone by now */
+  return -1;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_retain.c: `eventring retain`: who holds the objects of a live process.
+ *
+ * Each domain of the process forks a child, which walks through the copy of its memory and
+ * writes what it found into a file in memory (vm/question.c has the lines). The file of the
+ * child is read here, and the child killed. What it says is checked like anything that
+ * another process chose. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/json.h"
+#include "analysis/names.h"
+#include "analysis/units.h"
+#include "ask.h"
+#include "options.h"
+#include "text_table.h"
+
+enum {
+  ANSWER_FD = 3,
+  MOST_ANSWER = 16 << 20,
+  MOST_FIELDS = 6,
+  SHOWN_HOLDERS = 3,
+  DEFAULT_TOP = 10,
+  PAGE = 79
+};
+
+struct holder {
+  uint64_t objects, bytes, steps;
+  const char *path, *shape;
+};
+
+struct kind {
+  uint64_t objects, bytes, more_holders;
+  const char *name;
+  struct holder *holders;
+  size_t holder_count;
+};
+
+struct answer {
+  unsigned slot;
+  pid_t child;  /* 0: none */
+  char *text;   /* what it wrote; the strings of the others lie in it */
+  size_t size;
+  bool over;    /* its last line is there */
+  uint64_t objects, bytes, end, walk_ns, fork_ns;
+  struct kind *kinds;
+  size_t kind_count;
+};
+
+struct retain {
+  const struct command *self;
+  /* options */
+  bool json;
+  uint64_t top, wait_ns, walk_ns, run_ns, domain;
+  const char *kind, *name, *prefix;
+  /* the answers */
+  struct reader reader;
+  struct ask ask;
+  struct eventring_info info;
+  struct answer *answers;
+  size_t answer_count;
+};
+
+/* ---- the child's file -------------------------------------------------------------- */
+
+/* Is it a child of the process? Anyone of the user may write numbers into the control page. */
+static bool is_child_of(pid_t child, pid_t parent) {
+  char path[64], text[512], *at;
+  int found = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+  FILE *file = fopen(path, "re");
+  if (!file) return false;
+  size_t n = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[n] = '\0';
+  at = strrchr(text, ')'); /* the name before it may contain anything */
+  return at && sscanf(at + 1, " %*c %d", &found) == 1 && found == parent;
+}
+
+static int open_answer(pid_t child) {
+  static const char name[] = "/memfd:saros-retain"; /* before, it is a file of the program */
+  char path[64], target[sizeof name - 1];
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child, ANSWER_FD);
+  ssize_t n = readlink(path, target, sizeof target);
+  if (n != (ssize_t)sizeof target || memcmp(target, name, sizeof target) != 0) return -1;
+  return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+/* Reads what there is; true when it is complete. */
+static bool read_answer(struct answer *a, int fd) {
+  char *text = need_resized(a->text, MOST_ANSWER + 1, 1);
+  ssize_t n = pread(fd, text, MOST_ANSWER, 0);
+  a->text = text;
+  a->size = n > 0 ? (size_t)n : 0;
+  a->text[a->size] = '\0';
+  return a->size >= 5 && strcmp(a->text + a->size - 5, "\nend\n") == 0;
+}
+
+/* The child has its file some time after it was forked. */
+static void await_answer(struct retain *r, struct answer *a, uint64_t end) {
+  if (!is_child_of(a->child, pid_here(&r->info))) a->child = 0;
+  int fd = -1;
+  while (a->child && !a->over && ask_now() < end) {
+    if (fd < 0) fd = open_answer(a->child);
+    if (fd >= 0) a->over = read_answer(a, fd);
+    if (a->over || kill(a->child, 0) < 0) break;
+    if (!is_child_of(a->child, pid_here(&r->info))) break;
+    ask_rest(&r->reader);
+  }
+  if (fd >= 0) close(fd);
+  if (a->child && is_child_of(a->child, pid_here(&r->info))) kill(a->child, SIGKILL);
+}
+
+/* ---- its lines --------------------------------------------------------------------- */
+
+static size_t split(char *line, char **fields) {
+  size_t n = 0;
+  for (char *at = line; at && n < MOST_FIELDS; n++) {
+    fields[n] = at;
+    at = strchr(at, '\t');
+    if (at) *at++ = '\0';
+  }
+  return n;
+}
+
+static uint64_t number_of(const char *text) { return strtoull(text, NULL, 10); }
+
+static void add_kind(struct answer *a, char **f) {
+  a->kinds = need_resized(a->kinds, a->kind_count + 1, sizeof *a->kinds);
+  a->kinds[a->kind_count++] = (struct kind){.objects = number_of(f[1]), .bytes = number_of(f[2]),
+                                            .more_holders = number_of(f[3]), .name = f[4]};
+}
+
+static void add_holder(struct answer *a, char **f) {
+  struct kind *k = &a->kinds[a->kind_count - 1];
+  k->holders = need_resized(k->holders, k->holder_count + 1, sizeof *k->holders);
+  k->holders[k->holder_count++] = (struct holder){number_of(f[1]), number_of(f[2]),
+                                                  number_of(f[3]), f[4], f[5]};
+}
+
+static void take_line(struct answer *a, char *line) {
+  char *f[MOST_FIELDS];
+  size_t n = split(line, f);
+  if (n == 6 && strcmp(f[0], "total") == 0) {
+    a->objects = number_of(f[1]);
+    a->bytes = number_of(f[2]);
+    a->end = number_of(f[3]);
+    a->walk_ns = number_of(f[4]);
+    a->fork_ns = number_of(f[5]);
+  } else if (n == 5 && strcmp(f[0], "kind") == 0) {
+    add_kind(a, f);
+  } else if (n == 6 && strcmp(f[0], "held") == 0 && a->kind_count) {
+    add_holder(a, f);
+  }
+}
+
+static void take_lines(struct answer *a) {
+  for (char *at = a->text, *next; at && *at; at = next) {
+    next = strchr(at, '\n');
+    if (next) *next++ = '\0';
+    take_line(a, at);
+  }
+}
+
+/* ---- what is shown ----------------------------------------------------------------- */
+
+static bool is_shown(const struct retain *r, const struct kind *k) {
+  if (r->kind && !strstr(k->name, r->kind)) return false;
+  if (!r->name) return true;
+  for (size_t i = 0; i < k->holder_count; i++)
+    if (strstr(k->holders[i].path, r->name) || strstr(k->holders[i].shape, r->name)) return true;
+  return false;
+}
+
+static const char *cut_off(uint64_t end) {
+  switch (end) {
+  case 0: return NULL;
+  case 1: return "more objects than the walk may visit";
+  case 2: return "the walk took too long";
+  default: return "no memory for more of the walk";
+  }
+}
+
+static const char *domain_name(struct retain *r, unsigned slot) {
+  static struct eventring_domain_info domain;
+  return eventring_cursor_domain(r->reader.cursor, slot, &domain) == 0 ? domain.name : "?";
+}
+
+/* ---- text -------------------------------------------------------------------------- */
+
+/* In lines of the page; the first begins at `column`, where the cursor is. */
+static void print_wrapped(const char *text, int column) {
+  size_t width = (size_t)(PAGE - column);
+  for (;;) {
+    size_t n = table_line(text, width);
+    print_foreign(stdout, text, n);
+    text += n;
+    if (!*text) break;
+    printf("\n%*s", column, "");
+  }
+  putchar('\n');
+}
+
+static void print_holder(const struct holder *h) {
+  enum { COLUMN = 27 };
+  char bytes[EVA_FIGURE], objects[EVA_FIGURE];
+  printf("  %11s %11s  ", eva_bytes_text(bytes, h->bytes), eva_count_text(objects, h->objects));
+  print_wrapped(h->shape, COLUMN);
+  if (strcmp(h->shape, h->path) == 0) return;
+  printf("%*s", COLUMN, "as ");
+  print_wrapped(h->path, COLUMN);
+}
+
+static void print_kind(const struct kind *k) {
+  enum { COLUMN = 25 };
+  char bytes[EVA_FIGURE], objects[EVA_FIGURE], more[EVA_FIGURE];
+  size_t shown = k->holder_count < SHOWN_HOLDERS ? k->holder_count : SHOWN_HOLDERS;
+  printf("\n%11s %11s  ", eva_bytes_text(bytes, k->bytes), eva_count_text(objects, k->objects));
+  print_wrapped(k->name, COLUMN);
+  for (size_t i = 0; i < shown; i++) print_holder(&k->holders[i]);
+  uint64_t left = k->more_holders + (k->holder_count - shown);
+  if (left)
+    printf("%*s and in %s other way%s\n", COLUMN + 1, "", eva_count_text(more, left),
+           left > 1 ? "s" : "");
+}
+
+static void print_answer(struct retain *r, const struct answer *a) {
+  char objects[EVA_FIGURE], bytes[EVA_FIGURE], walk[EVA_FIGURE], forked[EVA_FIGURE];
+  uint64_t shown = 0;
+  printf("\nDomain %u ", a->slot);
+  print_foreign_text(stdout, domain_name(r, a->slot));
+  if (!a->over) {
+    puts(a->child ? ": its child has not finished" : ": no answer");
+    return;
+  }
+  printf(": %s objects, %s\n(walk %s, in a child; the program waited %s for the fork)\n",
+         eva_count_text(objects, a->objects), eva_bytes_text(bytes, a->bytes),
+         eva_duration_text(walk, a->walk_ns), eva_duration_text(forked, a->fork_ns));
+  if (cut_off(a->end)) printf("not all: %s\n", cut_off(a->end));
+  for (size_t i = 0; i < a->kind_count && shown < r->top; i++) {
+    if (!is_shown(r, &a->kinds[i])) continue;
+    print_kind(&a->kinds[i]);
+    shown++;
+  }
+  if (!shown) puts("nothing of what is asked for");
+}
+
+static void print_text(struct retain *r) {
+  char process[PROCESS_TEXT];
+  print_foreign_text(stdout, r->info.program);
+  printf(", process %s\n", process_text(process, &r->info));
+  for (size_t i = 0; i < r->answer_count; i++) print_answer(r, &r->answers[i]);
+}
+
+/* ---- JSON -------------------------------------------------------------------------- */
+
+static void put_holder(struct eva_json *json, const struct holder *h) {
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "objects", h->objects);
+  eva_json_uint_at(json, "bytes", h->bytes);
+  eva_json_uint_at(json, "steps", h->steps);
+  eva_json_string_at(json, "path", h->path);
+  eva_json_string_at(json, "shape", h->shape);
+  eva_json_close_object(json);
+}
+
+static void put_kinds(const struct retain *r, const struct answer *a, struct eva_json *json) {
+  uint64_t shown = 0;
+  for (size_t i = 0; i < a->kind_count && shown < r->top; i++) {
+    const struct kind *k = &a->kinds[i];
+    if (!is_shown(r, k)) continue;
+    shown++;
+    eva_json_open_object(json);
+    eva_json_uint_at(json, "domain", a->slot);
+    eva_json_string_at(json, "kind", k->name);
+    eva_json_uint_at(json, "objects", k->objects);
+    eva_json_uint_at(json, "bytes", k->bytes);
+    eva_json_uint_at(json, "more_holders", k->more_holders);
+    eva_json_key(json, "holders");
+    eva_json_open_array(json);
+    for (size_t h = 0; h < k->holder_count; h++) put_holder(json, &k->holders[h]);
+    eva_json_close_array(json);
+    eva_json_close_object(json);
+  }
+}
+
+static void put_domain(struct retain *r, const struct answer *a, struct eva_json *json) {
+  eva_json_open_object(json);
+  eva_json_uint_at(json, "domain", a->slot);
+  eva_json_string_at(json, "name", domain_name(r, a->slot));
+  eva_json_bool_at(json, "answered", a->over);
+  if (a->over) {
+    eva_json_uint_at(json, "objects", a->objects);
+    eva_json_uint_at(json, "bytes", a->bytes);
+    eva_json_uint_at(json, "walk_ns", a->walk_ns);
+    eva_json_uint_at(json, "fork_ns", a->fork_ns);
+    eva_json_key(json, "cut_off");
+    if (cut_off(a->end)) eva_json_string(json, cut_off(a->end));
+    else eva_json_null(json);
+  }
+  eva_json_close_object(json);
+}
+
+static void print_json(struct retain *r) {
+  struct eva_json json;
+  uint64_t objects = 0, bytes = 0;
+  for (size_t i = 0; i < r->answer_count; i++) {
+    objects += r->answers[i].objects;
+    bytes += r->answers[i].bytes;
+  }
+  eva_json_start(&json, stdout);
+  eva_json_open_object(&json);
+  eva_json_uint_at(&json, "version", 1);
+  eva_json_string_at(&json, "program", r->info.program);
+  put_process(&json, &r->info);
+  eva_json_key(&json, "total");
+  eva_json_open_object(&json);
+  eva_json_uint_at(&json, "objects", objects);
+  eva_json_uint_at(&json, "bytes", bytes);
+  eva_json_close_object(&json);
+  eva_json_key(&json, "domains");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < r->answer_count; i++) put_domain(r, &r->answers[i], &json);
+  eva_json_close_array(&json);
+  eva_json_key(&json, "rows");
+  eva_json_open_array(&json);
+  for (size_t i = 0; i < r->answer_count; i++) put_kinds(r, &r->answers[i], &json);
+  eva_json_close_array(&json);
+  eva_json_close_object(&json);
+  eva_json_line(&json);
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+static void collect(struct retain *r) {
+  const uint64_t end = ask_now() + r->walk_ns;
+  for (unsigned slot = 0; slot < EVENTRING_MAX_DOMAINS; slot++) {
+    if (!r->ask.asked[slot] || (r->domain != UINT64_MAX && r->domain != slot)) continue;
+    r->answers = need_resized(r->answers, r->answer_count + 1, sizeof *r->answers);
+    struct answer *a = &r->answers[r->answer_count++];
+    *a = (struct answer){.slot = slot, .child = r->ask.answers[slot] <= INT32_MAX
+                                                    ? (pid_t)r->ask.answers[slot]
+                                                    : 0};
+    await_answer(r, a, end);
+    if (a->over) take_lines(a);
+  }
+}
+
+static int report(struct retain *r) {
+  size_t over = 0;
+  for (size_t i = 0; i < r->answer_count; i++) over += r->answers[i].over;
+  (r->json ? print_json : print_text)(r);
+  fflush(stdout); /* a PROGRAM goes on for long */
+  if (over == r->answer_count && over > 0) return STATUS_OK;
+  complain("%s has not answered: it waits, is in C code, or allocates nothing",
+           over > 0 ? "a domain" : "the process");
+  return STATUS_WRONG;
+}
+
+static int ask_and_report(struct retain *r) {
+  if (r->reader.launched && !ask_let_run(&r->reader, r->run_ns)) {
+    complain("the program ended before it was asked (--seconds)");
+    return STATUS_WRONG;
+  }
+  eventring_cursor_info(r->reader.cursor, &r->info);
+  int status = ask_domains(&r->ask, &r->reader, EVENTRING_ASKS_RETAIN, r->wait_ns);
+  if (status >= 0) return status;
+  collect(r);
+  return report(r);
+}
+
+static void forget(struct retain *r) {
+  for (size_t i = 0; i < r->answer_count; i++) {
+    for (size_t k = 0; k < r->answers[i].kind_count; k++) free(r->answers[i].kinds[k].holders);
+    free(r->answers[i].kinds);
+    free(r->answers[i].text);
+  }
+  free(r->answers);
+}
+
+static int open_target(struct retain *r, const struct operands *operands) {
+  if (operands->command) return reader_open(&r->reader, operands, r->prefix, EVENTRING_OPEN_NOW);
+  return reader_open_target(&r->reader, operands->words[0], EVENTRING_OPEN_NOW);
+}
+
+int command_retain(const struct command *self, int count, char **words) {
+  struct retain r = {.self = self, .top = DEFAULT_TOP, .wait_ns = 10000000000u,
+                     .walk_ns = 90000000000u, .run_ns = 2000000000u, .domain = UINT64_MAX,
+                     .prefix = "SAROS_EVENTRING"};
+  struct operands operands;
+  const struct option_spec specs[] = {
+      {"json", 'j', OPTION_FLAG, &r.json, NULL, "one JSON object"},
+      {"top", 't', OPTION_COUNT, &r.top, "N", "the N largest kinds (10)"},
+      {"kind", 'k', OPTION_TEXT, &r.kind, "TEXT", "kinds whose name contains TEXT"},
+      {"name", 'n', OPTION_TEXT, &r.name, "TEXT", "what is held by a path that contains TEXT"},
+      {"domain", 'd', OPTION_COUNT, &r.domain, "N", "only domain N"},
+      {"wait", 'w', OPTION_SECONDS, &r.wait_ns, "N", "for an answer, at most N seconds (10)"},
+      {"seconds", 's', OPTION_SECONDS, &r.run_ns, "N",
+       "let PROGRAM run for N seconds before it is asked (2)"},
+      {"env-prefix", 0, OPTION_TEXT, &r.prefix, "NAME",
+       "of the variables that make PROGRAM record (SAROS_EVENTRING)"}};
+  int status = options_parse(self, OPTION_SPECS(specs), count, words, &operands);
+  if (status < 0) status = require_target(self, &operands, true);
+  if (status < 0) status = open_target(&r, &operands);
+  if (status >= 0) return status;
+  status = ask_and_report(&r);
+  forget(&r);
+  return reader_close(&r.reader, status);
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+# `eventring retain` asks a live process who holds its objects: the paths are those of the
+# program, it goes on meanwhile, and whoever does not answer is said not to.
+. "$TESTSUITE/tools/_tools.sh"
+export SAROS_EVENTRING_PREFIX=.
+
+# Works until a file is there; what it keeps does not change.
+cat >work.lua <<'LUA'
+local function work(file, n)
+  KEPT = { sessions = {} }
+  for i = 1, n do
+    KEPT.sessions["session " .. i] = setmetatable({ i }, { __name = "Session" })
+  end
+  local turns = 0
+  repeat
+    local garbage
+    for i = 1, 20000 do garbage = { i, tostring(i) } end
+    turns = turns + 1
+    local stop = io.open(file)
+  until stop
+  return turns
+end
+if arg[2] then
+  local domain = require "saros.domain"
+  local h = domain.spawn(work, "stop", tonumber(arg[2]))
+  work("stop", tonumber(arg[1]))
+  h:join()
+else
+  work("stop", tonumber(arg[1]))
+end
+LUA
+
+begin() {
+  rm -f stop
+  SAROS_EVENTRING_START=1 "$SAROS" work.lua "$@" >out.txt 2>err.txt &
+  pid=$!
+  await "$pid"
+}
+finish() {
+  touch stop
+  wait "$pid" || fail "the program: $(cat err.txt)"
+}
+retain() { "$EVENTRING" retain --wait 60 "$@"; }
+sessions='[.rows[] | select(.kind == "table Session")]'
+
+begin 2000
+# it may be asked before it has made all of them
+for attempt in $(seq 100); do
+  retain --json --kind Session "$pid" >retain.json || fail "retain: $?"
+  [ "$(query retain.json "$sessions | .[0].objects")" = 2000 ] && break
+done
+is "sessions" 2000 "$(query retain.json "$sessions | .[0].objects")"
+is "who holds them" '"_G.KEPT.sessions[*]"' "$(query retain.json "$sessions | .[0].holders[0].shape")"
+is "a path" true "$(query retain.json "$sessions | .[0].holders[0].path |
+  test(\"^_G.KEPT.sessions\\\\[\\\"session [0-9]+\\\"\\\\]\$\")")"
+is "all is counted" true "$(query retain.json '.total.bytes > 100000 and .total.objects > 4000 and
+  .domains[0].answered and .domains[0].cut_off == null')"
+retain "$pid" >retain.txt || fail "retain as text: $?"
+has "text" "_G.KEPT.sessions[*]" "$(cat retain.txt)"
+is "lines of a page" 0 "$(awk 'length($0) > 80' retain.txt | wc -l)"
+retain --name KEPT --top 1 "$pid" >named.txt || fail "retain --name: $?"
+has "by name" "KEPT" "$(cat named.txt)"
+
+# two at once, and one that is killed while it asks
+retain --json "$pid" >a.json & a=$!
+retain --json "$pid" >b.json & b=$!
+wait $a; first=$?
+wait $b; second=$?
+[ $first = 0 ] || [ $second = 0 ] || fail "of two at once none was answered"
+retain "$pid" >killed.txt 2>&1 & a=$!
+kill -9 $a
+wait $a 2>/dev/null
+for attempt in $(seq 100); do
+  retain --json "$pid" >after.json 2>after.txt && break
+done
+is "after one was killed" true "$(query after.json '.domains[0].answered')"
+finish
+[ ! -s err.txt ] || fail "the program says: $(cat err.txt)"
+
+# several domains: each answers for its own heap
+begin 500 300
+for attempt in $(seq 100); do
+  retain --json --kind Session "$pid" >two.json 2>two.txt
+  [ "$(query two.json "$sessions | map(.objects) | sort")" = "[300,500]" ] && break
+done
+is "of each domain" "[300,500]" "$(query two.json "$sessions | map(.objects) | sort")"
+retain --json --kind Session --domain 1 "$pid" >one.json || fail "retain --domain: $?"
+is "of one domain" "[1]" "$(query one.json "[.domains[].domain]")"
+finish
+
+# a PROGRAM, asked while it runs
+cat >stop.lua <<'LUA'
+KEPT = { setmetatable({}, { __name = "Session" }) }
+local ends = os.time() + 120
+repeat local t = { {} } until os.time() > ends or io.open "stop"
+os.exit(5)
+LUA
+rm -f stop
+( until grep -q Session program.txt 2>/dev/null; do sleep 0.1; done; touch stop ) & a=$!
+retain --seconds 0.5 --kind Session -- "$SAROS" stop.lua >program.txt
+is "status of the program" 5 $?
+wait $a
+has "of a program" "_G.KEPT[*]" "$(cat program.txt)"
+
+# who does not come to a safepoint
+cat >wait.lua <<'LUA'
+io.read()
+LUA
+mkfifo fifo
+SAROS_EVENTRING_START=1 "$SAROS" wait.lua <fifo >out.txt 2>err.txt &
+pid=$!
+exec 9>fifo
+await "$pid"
+ends 1 "has not answered" "$EVENTRING" retain --wait 0.2 "$pid"
+ends 1 "has not answered" "$EVENTRING" retain --wait 0.2 --json "$pid"
+is "nobody answered" '[false]' "$(query stdout.txt '[.domains[].answered]')"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+ends 1 "no live process" "$EVENTRING" retain "$pid.eventring"
+exec 9>&-
+
+ends 2 "retain" "$EVENTRING" retain
+ends 2 "retain" "$EVENTRING" retain --top x "$pid"
+ends 1 "" "$EVENTRING" retain none.eventring

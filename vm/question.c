@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* vm/question.c: answers what tools ask of a domain.
+ *
+ * Who holds the objects: a walk (retain.c) may take seconds, so a forked child does it, on
+ * its copy of the memory. The program waits for the fork only, which copies the tables of
+ * pages: about 10 us for each MiB that is resident.
+ *
+ * The child has one thread, and may have been forked while another one held any lock. So it
+ * calls nothing of the C library that allocates or locks; retain.c is made for that. The
+ * clone has no signal at its end and is not seen by the program's own wait; it is past the
+ * handlers of fork, as libeventring knows (evr_domain_is_raw_child), and records nothing. It
+ * keeps no descriptor of the program open but the one of its answer, ANSWER_FD, is the first
+ * to go when memory is short, and yields to the program.
+ *
+ * The answer is lines, their fields separated by tabs (their texts contain none):
+ *
+ *   retain  2
+ *   total   objects  bytes  end (enum RetainEnd)  ns of the walk  ns of the fork
+ *   kind    objects  bytes  more holders  name
+ *   held    objects  bytes  steps  path  shape         (of the kind before it)
+ *   end
+ *
+ * Who asks reads it in /proc/PID/fd/ANSWER_FD, which only the same user may, and kills the
+ * child; else that ends after ANSWER_SECONDS.
+ */
+#include "question.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "eventring/question.h"
+#include "gc.h"
+#include "retain.h"
+#include "thread.h"
+
+enum { ANSWER_FD = 3, ANSWER_SECONDS = 10, WALK_SECONDS = 60, MOST_KINDS = 256 };
+
+/* ---- lines ----------------------------------------------------------------- */
+
+typedef struct Lines {
+  size_t used;
+  char bytes[4096];
+} Lines;
+
+static void flush_lines(Lines *l) {
+  for (size_t at = 0; at < l->used;) {
+    ssize_t n = write(ANSWER_FD, l->bytes + at, l->used - at);
+    if (n <= 0) break; /* without "end" it is not complete */
+    at += (size_t)n;
+  }
+  l->used = 0;
+}
+
+static void put_text(Lines *l, const char *text) {
+  size_t n = strlen(text);
+  if (n > sizeof l->bytes - l->used) flush_lines(l);
+  memcpy(l->bytes + l->used, text, n);
+  l->used += n;
+}
+
+static void put_number(Lines *l, uint64_t n) {
+  char digits[24], *p = digits + sizeof digits - 1;
+  *p = '\0';
+  do *--p = (char)('0' + n % 10);
+  while ((n /= 10) != 0);
+  put_text(l, "\t");
+  put_text(l, p);
+}
+
+static void put_amount(Lines *l, const char *word, RetainAmount amount) {
+  put_text(l, word);
+  put_number(l, amount.objects);
+  put_number(l, amount.bytes);
+}
+
+static void put_kind(Lines *l, const RetainKind *k) {
+  put_amount(l, "kind", k->amount);
+  put_number(l, k->more_holders);
+  put_text(l, "\t");
+  put_text(l, k->name);
+  put_text(l, "\n");
+  for (uint32_t i = 0; i < k->nholders; i++) {
+    const RetainHolder *h = &k->holders[i];
+    put_amount(l, "held", h->amount);
+    put_number(l, h->steps);
+    put_text(l, "\t");
+    put_text(l, h->path);
+    put_text(l, "\t");
+    put_text(l, h->shape);
+    put_text(l, "\n");
+  }
+}
+
+/* ---- the child ------------------------------------------------------------- */
+
+static void write_answer(Domain *d, uint64_t fork_ns) {
+  static Lines lines; /* the child's own copy */
+  static RetainKind kind;
+  uint64_t begun = monotonic_ns();
+  RetainLimits limits = {.ns = WALK_SECONDS * (uint64_t)1000000000};
+  RetainWalk *w = retain_walk(d, &limits);
+  lines.used = 0;
+  put_text(&lines, "retain\t2\n");
+  if (w != NULL) {
+    put_amount(&lines, "total", retain_total(w));
+    put_number(&lines, retain_how_it_ended(w));
+    put_number(&lines, monotonic_ns() - begun);
+    put_number(&lines, fork_ns);
+    put_text(&lines, "\n");
+    for (uint32_t i = 0; i < retain_kinds(w) && i < MOST_KINDS; i++) {
+      retain_describe(w, i, RETAIN_HOLDERS, &kind);
+      put_kind(&lines, &kind);
+    }
+    put_text(&lines, "end\n");
+  }
+  flush_lines(&lines);
+}
+
+/* Its ends of pipes and sockets would keep the program's from being closed. */
+static bool keep_answer_only(int fd) {
+  if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0) return false;
+  for (int i = 0; i < ANSWER_FD; i++) close(i);
+  return syscall(SYS_close_range, ANSWER_FD + 1, ~0u, 0) == 0;
+}
+
+static void yield_to_program(void) {
+  struct rlimit most = {WALK_SECONDS + ANSWER_SECONDS, WALK_SECONDS + ANSWER_SECONDS};
+  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    if (write(fd, "1000", 4) != 4) { /* a favour, not needed */ }
+    close(fd);
+  }
+  setrlimit(RLIMIT_CPU, &most);
+  setpriority(PRIO_PROCESS, 0, 5);
+}
+
+_Noreturn static void be_child(Domain *d, int fd, uint64_t begun) {
+  uint64_t fork_ns = monotonic_ns() - begun;
+  struct timespec rest = {.tv_sec = ANSWER_SECONDS};
+  yield_to_program();
+  if (keep_answer_only(fd)) write_answer(d, fork_ns);
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &rest, NULL);
+  for (;;) syscall(SYS_exit_group, 0);
+}
+
+/* ---- the program ----------------------------------------------------------- */
+
+/* Waits for the child of the question before, if it has ended. */
+static void reap(Domain *d) {
+  if (d->answerer > 0 && waitpid(d->answerer, NULL, WNOHANG | __WCLONE) != 0) d->answerer = 0;
+}
+
+/* The pid of the child; 0: there is none. All signals are blocked in it: their handlers are
+ * the program's. */
+static pid_t fork_child(Domain *d, int fd) {
+  sigset_t all, before;
+  uint64_t begun = monotonic_ns();
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  long pid = syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+  if (pid == 0) be_child(d, fd, begun);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return pid > 0 ? (pid_t)pid : 0;
+}
+
+static pid_t begin_retain(Domain *d) {
+  int fd = memfd_create("saros-retain", MFD_CLOEXEC);
+  if (fd < 0) return 0;
+  d->answerer = fork_child(d, fd);
+  close(fd);
+  return d->answerer;
+}
+
+void vm_answer_question(lua_State *L) {
+  Domain *d = L->domain;
+  struct eventring_question question;
+  uint32_t answer = 0;
+  reap(d);
+  if (!eventring_question_open(d->rings, &question)) return;
+  if (question.kinds & EVENTRING_ASKS_RETAIN) {
+    if (d->answerer > 0) return; /* after the next collection, when the last one is done */
+    answer = (uint32_t)begin_retain(d);
+  }
+  if (question.kinds & EVENTRING_ASKS_MEMORY) gc_record_memory(d);
+  eventring_question_answer(d->rings, &question, answer != 0 ? answer : 1);
+}
